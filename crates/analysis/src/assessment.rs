@@ -1,0 +1,168 @@
+use serde::Serialize;
+
+/// A figure from one or several passes.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Estimate {
+    /// By the aggregate of the record: mean, median or best of the passes.
+    pub value: f64,
+    /// Lower end of the 95 % confidence interval; `None` with fewer than two passes or best-of.
+    pub low: Option<f64>,
+    /// Upper end of it.
+    pub high: Option<f64>,
+    /// Smallest pass.
+    pub min: f64,
+    /// Largest pass.
+    pub max: f64,
+    /// Standard deviation over mean of the passes, in per cent; 0 for one pass.
+    pub cv_percent: f64,
+    /// Passes that count.
+    pub passes: u32,
+}
+
+/// One direction of a case.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RowDirection {
+    /// `read`, `write`, `trim`, or `sync`.
+    pub direction: String,
+    /// Operations per second.
+    pub iops: Estimate,
+    /// Bytes per second.
+    pub bytes_per_s: Estimate,
+    /// Mean service latency.
+    pub mean_ns: Estimate,
+    /// Of all passes' histograms merged: p50, p90, p95, p99, p99.9, p99.99, maximum.
+    pub p50_ns: u64,
+    /// 90th percentile.
+    pub p90_ns: u64,
+    /// 95th percentile.
+    pub p95_ns: u64,
+    /// 99th percentile.
+    pub p99_ns: u64,
+    /// 99.9th percentile.
+    pub p999_ns: u64,
+    /// 99.99th percentile.
+    pub p9999_ns: u64,
+    /// Exact.
+    pub min_ns: u64,
+    /// Exact.
+    pub max_ns: u64,
+    /// The same of the response latency, under an open-loop pace: p50, p99, p99.9, maximum.
+    pub response_ns: Option<[u64; 4]>,
+    /// The merged histogram of the response latency as [`Self::curve`]; empty without one.
+    pub response_curve: Vec<(f64, u64)>,
+    /// The merged histogram of the response latency as [`Self::bins`]; empty without one.
+    pub response_bins: Vec<(u64, u64, u64)>,
+    /// Operations in all passes.
+    pub ios: u64,
+    /// The merged histogram as (quantile 0 to 1, ns) for a percentile curve: one point a bucket.
+    pub curve: Vec<(f64, u64)>,
+    /// The merged histogram as (lowest ns, highest ns, count).
+    pub bins: Vec<(u64, u64, u64)>,
+}
+
+/// Quantiles that are judged by [`RowDirection::supports`].
+pub(crate) const QUANTILES: [f64; 6] = [0.5, 0.9, 0.95, 0.99, 0.999, 0.9999];
+/// Operations beyond a quantile for it to stand on: with fewer, the next one changes it.
+const BEYOND: f64 = 10.0;
+
+impl RowDirection {
+    /// Whether enough operations lie beyond a quantile (0 to 1) to believe it.
+    #[must_use]
+    pub fn supports(&self, quantile: f64) -> bool {
+        self.ios as f64 * (1.0 - quantile) >= BEYOND - 1e-6
+    }
+
+    /// The highest of the usual quantiles that the operations support; `None`: not even half of
+    /// them tell anything.
+    #[must_use]
+    pub fn highest_quantile(&self) -> Option<f64> {
+        let mut supported = QUANTILES.into_iter().rev();
+        supported.find(|quantile| self.supports(*quantile))
+    }
+}
+
+/// A case over all its passes.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Row {
+    /// Name of the case.
+    pub case: String,
+    /// What the sweep set.
+    pub settings: Vec<(String, String)>,
+    /// `io_uring, 4 KiB random read, depth 32, 1 thread`: for people.
+    pub what: String,
+    /// Only the directions that occurred.
+    pub directions: Vec<RowDirection>,
+    /// Failed operations in all passes.
+    pub errors: u64,
+    /// Processor time of the process per operation.
+    pub cpu_ns_per_io: f64,
+}
+
+/// How grave a Finding is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Severity {
+    /// Says what was established: nothing speaks against the figures.
+    Good,
+    /// Explains a figure.
+    Info,
+    /// A figure means less than it seems to.
+    Warning,
+    /// A figure must not be used.
+    Critical,
+}
+
+/// How sure a Finding is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Confidence {
+    /// One of several explanations.
+    Low,
+    /// The likeliest explanation.
+    Medium,
+    /// Follows from the figures.
+    High,
+}
+
+/// A number on which a Finding rests.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Evidence {
+    /// What it is: `own CPU`.
+    pub name: String,
+    /// The case that it is a figure of; `None`: of the run, or of several cases together.
+    pub case: Option<String>,
+    /// The number.
+    pub value: f64,
+    /// Its unit: `%`, `ns`, `IOPS`, `MB/s`, `p` for a percentile, or empty for a plain count.
+    pub unit: &'static str,
+}
+
+/// A judged statement.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Finding {
+    /// Stable name: `page-cache`.
+    pub rule: &'static str,
+    /// Case or cases; empty: the whole run.
+    pub subject: Vec<String>,
+    /// How grave.
+    pub severity: Severity,
+    /// How sure.
+    pub confidence: Confidence,
+    /// One sentence: what holds.
+    pub statement: String,
+    /// The numbers.
+    pub evidence: Vec<Evidence>,
+    /// What to do, where there is something to do.
+    pub advice: Option<String>,
+}
+
+/// Everything that is said of a Record.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Assessment {
+    /// One a case, in the order of the plan.
+    pub rows: Vec<Row>,
+    /// Gravest first.
+    pub findings: Vec<Finding>,
+    /// Largest relative error of the quantiles, in per cent: half a histogram bucket.
+    pub quantile_error_percent: f64,
+}

@@ -1,0 +1,365 @@
+//! Records to cells: one load and what it reached.
+
+use std::collections::BTreeMap;
+
+use blocklab_record::{JobResult, Measurement, Origin, Record, Status, TargetKind};
+use blocklab_stats::Histogram;
+use blocklab_units::{Bytes, count};
+
+use super::CannotCalibrate;
+
+/// What operations do: a direction, or a mixture of both.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) enum Way {
+    Read,
+    Write,
+    /// Share of reads in per cent; the rest are writes.
+    Mixed(u8),
+}
+
+/// The load of a cell: two cells of one load are passes of each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct Load {
+    pub way: Way,
+    /// One sequential stream; else uniformly random.
+    pub sequential: bool,
+    pub block: u64,
+    /// Operations in flight.
+    pub depth: u32,
+}
+
+impl Load {
+    /// `4 KiB random read, depth 32`.
+    pub(super) fn text(self) -> String {
+        let pattern = pattern(self.sequential);
+        let way = match self.way {
+            Way::Read => "read".to_owned(),
+            Way::Write => "write".to_owned(),
+            Way::Mixed(reads) => format!("{reads} % read"),
+        };
+        let (size, depth) = (Bytes(self.block), self.depth);
+        format!("{size} {pattern} {way}, depth {depth}")
+    }
+
+    pub(super) const fn read_percent(self) -> u8 {
+        match self.way {
+            Way::Read => 100,
+            Way::Write => 0,
+            Way::Mixed(reads) => reads,
+        }
+    }
+}
+
+pub(super) const fn pattern(sequential: bool) -> &'static str {
+    match sequential {
+        true => "sequential",
+        false => "random",
+    }
+}
+
+/// A load and what it reached over all passes.
+#[derive(Debug, Clone)]
+pub(super) struct Cell {
+    pub load: Load,
+    /// Mean over the passes.
+    pub iops: f64,
+    /// From the slowest to the fastest pass, relative to the mean; `None`: one pass.
+    pub range: Option<f64>,
+    /// Of all operations.
+    pub mean_ns: f64,
+    /// Standard error of the mean, relative to it.
+    pub mean_error: f64,
+    /// Operations.
+    pub count: u64,
+    pub histogram: Histogram,
+    /// Whether a thread of ours used a whole processor: then the disk was not the limit.
+    pub cpu_bound: bool,
+    /// Whether the machine had no processor left: an operation may have waited for one.
+    pub busy: bool,
+}
+
+/// Cells of all runs, each load once, and what was left out.
+#[derive(Debug, Clone)]
+pub(super) struct Sweep {
+    /// By load.
+    pub cells: Vec<Cell>,
+    /// Reason and number of measurements.
+    pub left_out: Vec<(String, usize)>,
+}
+
+/// Below so many operations a cell says little of a rate and nothing of a distribution.
+const FEWEST: u64 = 20;
+/// From here on a thread uses a whole processor; the rest is the tick of the kernel's accounts.
+const FULL_PERCENT: u32 = 95;
+
+impl Sweep {
+    /// Every cell that one queue of equal operations left on one target.
+    pub(super) fn of(records: &[&Record], allow_modelled: bool) -> Result<Self, CannotCalibrate> {
+        if records.is_empty() {
+            return Err(CannotCalibrate::NoRun);
+        }
+        let check = |record: &&Record| sound(record, allow_modelled);
+        records.iter().try_for_each(check)?;
+        one_target(records)?;
+        let mut groups: BTreeMap<Load, Vec<Pass>> = BTreeMap::new();
+        let mut left_out: BTreeMap<String, usize> = BTreeMap::new();
+        let measurements = records.iter().flat_map(|record| &record.measurements);
+        // Pass 0 is one that the study itself discards.
+        for measurement in measurements.filter(|it| it.pass > 0) {
+            match Pass::of(measurement) {
+                Ok((load, pass)) => groups.entry(load).or_default().push(pass),
+                Err(reason) => *left_out.entry(reason).or_default() += 1,
+            }
+        }
+        let cells = groups
+            .into_iter()
+            .map(|(load, passes)| merged(load, &passes));
+        let sweep = Self {
+            cells: cells.collect(),
+            left_out: left_out.into_iter().collect(),
+        };
+        match sweep.cells.is_empty() {
+            true => Err(sweep.nothing()),
+            false => Ok(sweep),
+        }
+    }
+
+    fn nothing(&self) -> CannotCalibrate {
+        let all: usize = self.left_out.iter().map(|(_, count)| count).sum();
+        let reasons = self.left_out.iter();
+        let reasons = reasons.map(|(reason, count)| format!("{reason} ({count})"));
+        CannotCalibrate::NothingUsable {
+            cells: cells_text(all),
+            reasons: reasons.collect::<Vec<_>>().join("; "),
+        }
+    }
+
+    /// Cells of one direction and pattern, by size and depth.
+    pub(super) fn series(&self, way: Way, sequential: bool) -> impl Iterator<Item = &Cell> {
+        let wanted = move |it: &&Cell| it.load.way == way && it.load.sequential == sequential;
+        self.cells.iter().filter(wanted)
+    }
+}
+
+/// `1 cell`, `12 cells`.
+pub(super) fn cells_text(number: usize) -> String {
+    match number {
+        1 => "1 cell".to_owned(),
+        _ => format!("{} cells", count(number as f64)),
+    }
+}
+
+fn sound(record: &Record, allow_modelled: bool) -> Result<(), CannotCalibrate> {
+    let run = || record.id.clone();
+    let how = match record.origin {
+        Origin::Measured => None,
+        Origin::Simulated => Some("simulated"),
+        Origin::Emulated => Some("emulated"),
+    };
+    match (how, record.status) {
+        (Some(how), _) if !allow_modelled => Err(CannotCalibrate::Modelled { run: run(), how }),
+        (_, Status::Failed) => Err(CannotCalibrate::Failed {
+            run: run(),
+            why: record
+                .failure
+                .clone()
+                .unwrap_or_else(|| "no reason kept".to_owned()),
+        }),
+        _ => Ok(()),
+    }
+}
+
+/// Whether a measurement becomes a cell.
+pub(super) fn usable(measurement: &Measurement) -> bool {
+    Pass::of(measurement).is_ok()
+}
+
+/// The disk below a target: a scratch file has another name in every run, its disk has not.
+pub(super) fn disk(record: &Record) -> Option<(&str, Bytes)> {
+    let target = record.targets.first()?;
+    Some(match target.devices.first() {
+        Some(device) => (&device.name, device.size_bytes),
+        None => (&target.path, target.size_bytes),
+    })
+}
+
+fn one_target(records: &[&Record]) -> Result<(), CannotCalibrate> {
+    let different = |first: &str, second: &str| CannotCalibrate::Targets {
+        first: first.to_owned(),
+        second: second.to_owned(),
+    };
+    if let Some([first, second, ..]) = records
+        .iter()
+        .map(|it| &it.targets[..])
+        .find(|it| it.len() > 1)
+    {
+        return Err(different(&first.path, &second.path));
+    }
+    for pair in records.windows(2) {
+        let (one, other) = (disk(pair[0]), disk(pair[1]));
+        if let (Some((one, _)), Some((other, _))) = (one, other)
+            && one != other
+        {
+            return Err(different(one, other));
+        }
+    }
+    let null = |record: &&&Record| record.targets.iter().any(|it| it.kind == TargetKind::Null);
+    match records.iter().find(null) {
+        Some(_) => Err(CannotCalibrate::NothingUsable {
+            cells: "its cells".to_owned(),
+            reasons: "the null target is no disk; it shows what blocklab itself costs".to_owned(),
+        }),
+        None => Ok(()),
+    }
+}
+
+/// One measurement that can be used.
+struct Pass {
+    iops: f64,
+    histogram: Histogram,
+    count: u64,
+    sum_ns: f64,
+    sum_squares: f64,
+    cpu_bound: bool,
+    busy: bool,
+}
+
+/// Above this share of merged operations a cell is one of the block layer.
+const MERGED: f64 = 0.05;
+
+/// Whether the block layer joined operations on their way to the disk.
+fn is_merged(measurement: &Measurement) -> bool {
+    let merges = measurement
+        .disks
+        .iter()
+        .map(|disk| disk.read_merges + disk.write_merges);
+    let issued = measurement.jobs.iter().map(|job| job.accounting.issued);
+    merges.max().unwrap_or(0) as f64 > MERGED * issued.sum::<u64>() as f64
+}
+
+impl Pass {
+    /// The reason when it cannot.
+    fn of(measurement: &Measurement) -> Result<(Load, Self), String> {
+        let [job] = &measurement.jobs[..] else {
+            return Err("several jobs at once".to_owned());
+        };
+        let load = load(job)?;
+        if is_merged(measurement) {
+            return Err(
+                "the kernel merged operations, so that the disk saw fewer and larger ones"
+                    .to_owned(),
+            );
+        }
+        let mut pass = Self {
+            iops: job.iops(),
+            histogram: Histogram::new(),
+            count: 0,
+            sum_ns: 0.0,
+            sum_squares: 0.0,
+            cpu_bound: measurement.cpu.busiest_thread_percent >= FULL_PERCENT,
+            busy: measurement.cpu.machine_busy_percent >= FULL_PERCENT,
+        };
+        let moved = job.directions.iter().filter(|(name, _)| *name != "sync");
+        for (_, result) in moved {
+            let service = &result.service;
+            let histogram = service.histogram();
+            pass.histogram
+                .merge(&histogram.map_err(|_| "a damaged histogram".to_owned())?);
+            let ops = service.count as f64;
+            pass.count += service.count;
+            pass.sum_ns += ops * service.mean_ns;
+            pass.sum_squares += ops * (service.mean_ns.powi(2) + service.stddev_ns.powi(2));
+        }
+        match pass.count >= FEWEST && pass.iops > 0.0 && pass.sum_ns > 0.0 {
+            true => Ok((load, pass)),
+            false => Err(format!(
+                "fewer than {FEWEST} operations: a longer --runtime helps"
+            )),
+        }
+    }
+}
+
+/// What was asked of the disk, where it is one queue of equal operations.
+fn load(job: &JobResult) -> Result<Load, String> {
+    let sequential = match &*job.pattern {
+        "sequential" => true,
+        "random" | "random, every block once" => false,
+        other => return Err(format!("the pattern `{other}`")),
+    };
+    let refusals = [
+        (job.engine == "null", "the null engine reaches no disk"),
+        (
+            !job.direct && job.engine != "null",
+            "buffered: the page cache answered in the disk's place",
+        ),
+        (
+            job.pace != "closed" || job.think,
+            "paced: the queue was not kept full",
+        ),
+        (
+            job.durability != "none",
+            "O_SYNC or O_DSYNC: each write is more than one operation",
+        ),
+        (!job.errors.is_empty(), "operations failed"),
+        (
+            sequential && job.threads > 1,
+            "several sequential streams at once",
+        ),
+        (
+            job.block_size.contains('%') || job.block_size.contains(','),
+            "mixed block sizes",
+        ),
+    ];
+    if let Some((_, why)) = refusals.into_iter().find(|(holds, _)| *holds) {
+        return Err(why.to_owned());
+    }
+    let (ios, bytes) = job
+        .directions
+        .values()
+        .fold((0, 0), |(ios, bytes), it| (ios + it.ios, bytes + it.bytes));
+    Ok(Load {
+        way: way(&job.mix).ok_or_else(|| format!("the mixture `{}`", job.mix))?,
+        sequential,
+        block: bytes.checked_div(ios).unwrap_or(0),
+        depth: job.threads.saturating_mul(job.effective_depth),
+    })
+}
+
+/// `read`, `write`, `70 % read, 30 % write`.
+fn way(mix: &str) -> Option<Way> {
+    match mix {
+        "read" => Some(Way::Read),
+        "write" => Some(Way::Write),
+        _ => {
+            let (reads, rest) = mix.split_once(" % read, ")?;
+            let whole = rest.ends_with(" % write") && !rest.contains(',');
+            reads.parse().ok().filter(|_| whole).map(Way::Mixed)
+        }
+    }
+}
+
+fn merged(load: Load, passes: &[Pass]) -> Cell {
+    let mut histogram = Histogram::new();
+    passes
+        .iter()
+        .for_each(|pass| histogram.merge(&pass.histogram));
+    let sum = |what: fn(&Pass) -> f64| passes.iter().map(what).sum::<f64>();
+    let number = passes.len() as f64;
+    let count = sum(|pass| pass.count as f64);
+    let iops = sum(|pass| pass.iops) / number;
+    let rates = || passes.iter().map(|pass| pass.iops);
+    let range = rates().fold(0.0, f64::max) - rates().fold(f64::INFINITY, f64::min);
+    let mean_ns = sum(|pass| pass.sum_ns) / count;
+    let variance = (sum(|pass| pass.sum_squares) / count - mean_ns * mean_ns).max(0.0);
+    Cell {
+        load,
+        iops,
+        range: (passes.len() > 1).then_some(range / iops),
+        mean_ns,
+        mean_error: (variance / count).sqrt() / mean_ns,
+        count: count as u64,
+        histogram,
+        cpu_bound: passes.iter().any(|pass| pass.cpu_bound),
+        busy: passes.iter().any(|pass| pass.busy),
+    }
+}

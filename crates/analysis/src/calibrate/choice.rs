@@ -1,0 +1,276 @@
+//! The candidate that explains all cells best, over both directions.
+
+use blocklab_device::{Accounting, DeviceSpec};
+use blocklab_units::Bytes;
+
+use super::CannotCalibrate;
+use super::cells::{Cell, Sweep, Way, pattern};
+use super::draft::{Draft, Says};
+use super::plateau::Level;
+use super::scatter::Scatter;
+use super::side::{CONSTANT, Errors, Evidence, Judged, REPEATABILITY, Side};
+
+/// What was chosen.
+pub(super) struct Choice {
+    pub read: Option<Side>,
+    pub write: Option<Side>,
+    pub accounting: Accounting,
+    pub scatter: Scatter,
+    /// Of reads and of writes alone, where both were measured.
+    pub sigmas: Option<[f64; 2]>,
+    pub scatter_cells: usize,
+    /// What a rate may be off by without telling anything.
+    noise: f64,
+    pub shares: Shares,
+}
+
+/// What reads and writes have in common.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Shares {
+    pub iops: bool,
+    pub bytes: bool,
+    /// Whether cells that mix both have told it; else it is assumed from equal levels.
+    pub shown: bool,
+}
+
+/// How providers count: as it is; SSD volumes of EBS; HDD volumes of EBS.
+const ACCOUNTINGS: [Accounting; 3] = [
+    Accounting::Plain,
+    Accounting::Merged {
+        unit: Bytes(256 << 10),
+    },
+    Accounting::WholeUnits { unit: Bytes::MIB },
+];
+/// Levels of one limiter agree within this in both directions.
+const EQUAL: f64 = 0.05;
+/// Standard deviations of a normal distribution in its median deviation.
+const NORMAL: f64 = 1.4826;
+/// A cell of depth 1 from which the deepest one gained so much was not at a cap.
+const GAINED: f64 = 1.25;
+
+pub(super) fn choose(sweep: &Sweep) -> Result<Choice, CannotCalibrate> {
+    let ways = [Way::Read, Way::Write].map(|way| measured(sweep, way));
+    let [reads, writes] = ways;
+    let (reads, writes) = (reads?, writes?);
+    if reads.is_none() && writes.is_none() {
+        return Err(CannotCalibrate::NoDepthOne {
+            pattern: "random",
+            direction: "read",
+            depths: "no random cell at all".to_owned(),
+        });
+    }
+    let alone = scattering(sweep);
+    let scatter = Scatter::of(&alone).unwrap_or(Scatter {
+        sigma: 0.0,
+        tail: None,
+    });
+    let mut evidence = [(reads, Way::Read), (writes, Way::Write)].map(|(random, way)| {
+        Some(Evidence {
+            random: random?,
+            sequential: sweep.series(way, true).collect(),
+            scatter: &scatter,
+            noise: REPEATABILITY,
+        })
+    });
+    let first = best(&evidence);
+    // A disk that does not repeat itself must not be given a constant for every mishap.
+    let noise = (first.typical() * NORMAL).max(REPEATABILITY);
+    evidence
+        .iter_mut()
+        .flatten()
+        .for_each(|it| it.noise = noise);
+    let Best { accounting, sides } = best(&evidence);
+    for ((evidence, side), direction) in evidence.iter().zip(&sides).zip(["read", "write"]) {
+        if evidence.is_some() && side.is_none() {
+            return Err(CannotCalibrate::OutOfReach { direction });
+        }
+    }
+    let [read, write] = sides.map(|it| it.map(|judged| judged.side));
+    let mut choice = Choice {
+        read,
+        write,
+        accounting,
+        sigmas: sigmas(&alone),
+        scatter_cells: alone.len(),
+        scatter: scatter.clone(),
+        noise,
+        shares: Shares {
+            iops: false,
+            bytes: false,
+            shown: false,
+        },
+    };
+    choice.shares = choice.best_shares(sweep);
+    Ok(choice)
+}
+
+/// The random cells of a direction, where they support a line. `Ok(None)`: it was not measured.
+fn measured(sweep: &Sweep, way: Way) -> Result<Option<Vec<&Cell>>, CannotCalibrate> {
+    let cells: Vec<&Cell> = sweep.series(way, false).collect();
+    if cells.is_empty() {
+        return Ok(None);
+    }
+    let direction = if way == Way::Read { "read" } else { "write" };
+    let mut alone = cells.iter().filter(|cell| cell.load.depth == 1);
+    let Some(first) = alone.next() else {
+        let mut depths: Vec<u32> = cells.iter().map(|cell| cell.load.depth).collect();
+        depths.sort_unstable();
+        depths.dedup();
+        let depths: Vec<String> = depths.iter().map(u32::to_string).collect();
+        return Err(CannotCalibrate::NoDepthOne {
+            pattern: pattern(false),
+            direction,
+            depths: depths.join(", "),
+        });
+    };
+    if alone.next().is_none() {
+        return Err(CannotCalibrate::OneSize {
+            pattern: pattern(false),
+            direction,
+            size: Bytes(first.load.block).to_string(),
+            other: if first.load.block < 64 << 10 {
+                "64KiB"
+            } else {
+                "4KiB"
+            },
+        });
+    }
+    Ok(Some(cells))
+}
+
+/// Cells of depth 1 whose scatter is the medium's: more depth brought more. Where no cell is such
+/// a one (a medium that works on one operation at a time), all of them.
+fn scattering(sweep: &Sweep) -> Vec<&Cell> {
+    let alone = |cell: &&Cell| {
+        cell.load.depth == 1 && !cell.cpu_bound && !matches!(cell.load.way, Way::Mixed(_))
+    };
+    let gained = |cell: &&Cell| {
+        let same = sweep.series(cell.load.way, cell.load.sequential);
+        let same = same.filter(|it| it.load.block == cell.load.block);
+        same.map(|it| it.iops).fold(0.0, f64::max) >= GAINED * cell.iops
+    };
+    let free: Vec<&Cell> = sweep.cells.iter().filter(alone).filter(gained).collect();
+    match free.is_empty() {
+        true => sweep.cells.iter().filter(alone).collect(),
+        false => free,
+    }
+}
+
+fn sigmas(alone: &[&Cell]) -> Option<[f64; 2]> {
+    let of = |way: Way| {
+        let cells: Vec<&Cell> = alone
+            .iter()
+            .copied()
+            .filter(|cell| cell.load.way == way)
+            .collect();
+        Scatter::of(&cells).map(|it| it.sigma)
+    };
+    Some([of(Way::Read)?, of(Way::Write)?])
+}
+
+/// The accounting under which both directions together are explained best.
+struct Best {
+    accounting: Accounting,
+    sides: [Option<Judged>; 2],
+}
+
+impl Best {
+    fn cost(&self) -> f64 {
+        let more = if self.accounting == Accounting::Plain {
+            0.0
+        } else {
+            CONSTANT
+        };
+        more + self.sides.iter().flatten().map(|it| it.cost).sum::<f64>()
+    }
+
+    fn typical(&self) -> f64 {
+        let sides = self.sides.iter().flatten();
+        sides.map(|it| it.typical).fold(0.0, f64::max)
+    }
+}
+
+fn best(evidence: &[Option<Evidence<'_>>; 2]) -> Best {
+    let judged = ACCOUNTINGS.map(|accounting| Best {
+        accounting,
+        sides: evidence.each_ref().map(|it| it.as_ref()?.best(accounting)),
+    });
+    let best = judged
+        .into_iter()
+        .min_by(|a, b| a.cost().total_cmp(&b.cost()));
+    best.expect("there are three")
+}
+
+impl Choice {
+    /// Both sides; one that was not measured is as the other.
+    fn sides(&self) -> [&Side; 2] {
+        let any = self.read.as_ref().or(self.write.as_ref());
+        let any = any.expect("one direction was measured, and what was measured has a side");
+        [
+            self.read.as_ref().unwrap_or(any),
+            self.write.as_ref().unwrap_or(any),
+        ]
+    }
+
+    pub(super) fn device(&self, runs: &[String], disk: Option<(&str, Bytes)>) -> DeviceSpec {
+        let runs = match runs {
+            [one] => format!("run {one}"),
+            several => format!("runs {}", several.join(", ")),
+        };
+        let (kind, capacity) = disk.unwrap_or(("disk", Bytes(1 << 40)));
+        let name = format!("{kind}, calibrated from {runs}");
+        let draft = self.draft(&runs, self.shares);
+        draft.device(name, kind.to_owned(), Bytes(capacity.0.max(512)))
+    }
+
+    fn draft<'a>(&'a self, runs: &'a str, shares: Shares) -> Draft<'a> {
+        let [read, write] = self.sides();
+        Draft {
+            read,
+            write,
+            accounting: self.accounting,
+            scatter: &self.scatter,
+            shares_iops: shares.iops,
+            shares_bytes: shares.bytes,
+            says: Says {
+                runs,
+                measured: [self.read.is_some(), self.write.is_some()],
+                scatter_cells: self.scatter_cells,
+            },
+        }
+    }
+
+    /// Equal levels may be one limiter or two of the same size: cells that mix reads and writes
+    /// tell which. Without such cells they count as one.
+    fn best_shares(&self, sweep: &Sweep) -> Shares {
+        let [read, write] = self.sides();
+        let (iops, bytes) = (
+            equal(&read.iops, &write.iops),
+            equal(&read.bytes, &write.bytes),
+        );
+        let mixed: Vec<&Cell> = sweep
+            .cells
+            .iter()
+            .filter(|it| matches!(it.load.way, Way::Mixed(_)))
+            .collect();
+        let shown = !mixed.is_empty();
+        let options = [(iops, bytes), (iops, false), (false, bytes), (false, false)];
+        let options = options.map(|(iops, bytes)| Shares { iops, bytes, shown });
+        let costs = options.map(|shares| {
+            let spec =
+                self.draft("", shares)
+                    .device(String::new(), "disk".to_owned(), Bytes(1 << 40));
+            let errors = Errors::of(&spec, mixed.iter().copied(), 1.0);
+            let cost = errors.map_or(f64::INFINITY, |it| it.cost(self.noise));
+            (cost, shares)
+        });
+        // The first of equals: what is equal is one.
+        let best = costs.into_iter().min_by(|a, b| a.0.total_cmp(&b.0));
+        best.map_or(options[0], |(_, shares)| shares)
+    }
+}
+
+fn equal(read: &Option<Level>, write: &Option<Level>) -> bool {
+    let pair = read.as_ref().zip(write.as_ref());
+    pair.is_some_and(|(read, write)| (read.value / write.value - 1.0).abs() <= EQUAL)
+}

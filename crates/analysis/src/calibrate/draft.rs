@@ -1,0 +1,262 @@
+//! Sides to a device.
+
+use blocklab_device::{
+    Accounting, Cap, Covers, DeviceSpec, Latency, Layout, Origin, Rate, Saturation, Service,
+    Spread, VolumeSpec,
+};
+use blocklab_units::{Bytes, Nanos, count};
+
+use super::cells::pattern;
+use super::line::Line;
+use super::plateau::Level;
+use super::scatter::Scatter;
+use super::side::Side;
+
+/// Where physical maxima are stated.
+const STATED_AT: u64 = 4096;
+/// As many lanes as the model can have: so many that no queue fills them.
+const UNSEEN: f64 = 65_536.0;
+/// The most that the model takes.
+const MOST_IOPS: f64 = 1e9;
+
+/// Both directions and what they share.
+pub(super) struct Draft<'a> {
+    pub read: &'a Side,
+    pub write: &'a Side,
+    pub accounting: Accounting,
+    pub scatter: &'a Scatter,
+    /// One cap on operations for reads and writes together.
+    pub shares_iops: bool,
+    /// One cap on bytes for reads and writes together.
+    pub shares_bytes: bool,
+    pub says: Says<'a>,
+}
+
+/// What the figures rest on.
+pub(super) struct Says<'a> {
+    /// `run ab12`.
+    pub runs: &'a str,
+    /// Whether a direction was measured, reads first; else it is as the other one.
+    pub measured: [bool; 2],
+    /// Scatter rests on so many cells.
+    pub scatter_cells: usize,
+}
+
+/// A device of one side, for predictions.
+pub(super) fn of_one(side: &Side, accounting: Accounting) -> DeviceSpec {
+    let scatter = Scatter {
+        sigma: 0.0,
+        tail: None,
+    };
+    let draft = Draft {
+        read: side,
+        write: side,
+        accounting,
+        scatter: &scatter,
+        shares_iops: true,
+        shares_bytes: true,
+        says: Says {
+            runs: "",
+            measured: [true; 2],
+            scatter_cells: 0,
+        },
+    };
+    draft.device("candidate".to_owned(), "disk".to_owned(), Bytes(1 << 40))
+}
+
+impl Draft<'_> {
+    pub(super) fn device(&self, name: String, kind: String, capacity: Bytes) -> DeviceSpec {
+        let volume = VolumeSpec {
+            kind,
+            capacity,
+            accounting: self.accounting,
+            caps: self.caps(),
+            credits: Vec::new(),
+            service: Some(self.service()),
+            queue_depth: None,
+            network: None,
+        };
+        DeviceSpec {
+            name,
+            volumes: vec![volume],
+            layout: Layout::default(),
+            instance: None,
+            faults: Vec::new(),
+        }
+    }
+
+    fn caps(&self) -> Vec<Cap> {
+        let operations = |value| Rate::Iops(rounded(value));
+        let bytes = |value| Rate::MibPerS(rounded(value / 1_048_576.0));
+        let (read, write) = (self.read, self.write);
+        let mut caps = self.pair(
+            "operations",
+            [&read.iops, &write.iops],
+            self.shares_iops,
+            operations,
+        );
+        caps.extend(self.pair(
+            "throughput",
+            [&read.bytes, &write.bytes],
+            self.shares_bytes,
+            bytes,
+        ));
+        caps
+    }
+
+    fn pair(
+        &self,
+        name: &str,
+        levels: [&Option<Level>; 2],
+        shared: bool,
+        rate: impl Fn(f64) -> Rate,
+    ) -> Vec<Cap> {
+        let cap = |covers, value, shown: String, measured| Cap {
+            name: name.to_owned(),
+            covers,
+            rate: rate(value),
+            bucket: Nanos::ZERO,
+            peak: None,
+            origin: self.origin(&format!("flat at {shown}"), measured),
+        };
+        let [reads, writes] = self.says.measured;
+        if let ([Some(read), Some(write)], true) = (levels, shared) {
+            let value = f64::midpoint(read.value, write.value);
+            let (read, write) = (shown(read), shown(write));
+            let shown = match reads && writes && read != write {
+                true => format!("{read} (reads), {write} (writes)"),
+                false => read,
+            };
+            return vec![cap(Covers::All, value, shown, true)];
+        }
+        let sides = [(Covers::Reads, reads), (Covers::Writes, writes)].into_iter();
+        let found = sides.zip(levels);
+        found
+            .filter_map(|((covers, measured), level)| {
+                let level = level.as_ref()?;
+                Some(cap(covers, level.value, shown(level), measured))
+            })
+            .collect()
+    }
+
+    fn service(&self) -> Service {
+        let [reads, writes] = self.says.measured;
+        let line = |line: Line, what: &str, measured| Latency {
+            base: Nanos(line.base.max(1.0).round() as u64),
+            per_kib_ns: rounded(line.per_kib),
+            origin: self.origin(&format!("{what} at depth 1, {}", sizes(line)), measured),
+        };
+        let (read, write) = (self.read, self.write);
+        let cells = self.says.scatter_cells;
+        Service {
+            read: line(read.random, "random reads", reads),
+            write: line(write.random, "random writes", writes),
+            stream_read: read.stream.map(|it| line(it, "sequential reads", reads)),
+            stream_write: write.stream.map(|it| line(it, "sequential writes", writes)),
+            interleaved_read: None,
+            interleaved_write: None,
+            spread: Spread {
+                sigma: rounded(self.scatter.sigma),
+                tail: self.scatter.tail.clone(),
+                origin: self.origin(&format!("histograms of {cells} cells of depth 1"), true),
+            },
+            saturation: self.saturation(),
+        }
+    }
+
+    /// One side that was never full has more lanes than any queue fills.
+    fn saturation(&self) -> Option<Saturation> {
+        let most = |side: &Side| {
+            let lanes = side.lanes.unwrap_or(UNSEEN);
+            rounded((lanes * 1e9 / side.random.at(STATED_AT)).clamp(1.0, MOST_IOPS))
+        };
+        let (reads, writes) = (self.read.lanes, self.write.lanes);
+        let told = [("reads", reads), ("writes", writes)].map(|(what, lanes)| match lanes {
+            Some(lanes) => format!("{lanes:.1} {what} at a time"),
+            None => format!("no maximum of {what} seen"),
+        });
+        let from = format!("{}: explains the rates by depth", told.join(", "));
+        (reads.is_some() || writes.is_some()).then(|| Saturation {
+            read_iops: most(self.read),
+            write_iops: most(self.write),
+            origin: self.origin(&from, true),
+        })
+    }
+
+    fn origin(&self, from: &str, measured: bool) -> Origin {
+        match measured {
+            true => Origin::measured(&format!("{}: {from}", self.says.runs)),
+            false => Origin::assumed("not measured: as the other direction"),
+        }
+    }
+}
+
+/// `4 KiB to 1 MiB`.
+fn sizes(line: Line) -> String {
+    match line.sizes {
+        (one, _, 1) => format!(
+            "{} only, so that nothing is known of what a KiB costs",
+            Bytes(one)
+        ),
+        (smallest, largest, number) => {
+            format!(
+                "{number} sizes from {} to {}",
+                Bytes(smallest),
+                Bytes(largest)
+            )
+        }
+    }
+}
+
+/// `random 4 KiB and sequential 4 KiB to 1 MiB`.
+fn shown(level: &Level) -> String {
+    let of = |sequential: bool| {
+        let plateaus = level.shown_by.iter();
+        let blocks = plateaus.filter(|it| it.sequential == sequential);
+        let blocks: Vec<Bytes> = blocks.map(|it| Bytes(it.block)).collect();
+        let pattern = pattern(sequential);
+        match blocks[..] {
+            [] => None,
+            [one] => Some(format!("{pattern} {one}")),
+            [first, .., last] => Some(format!("{pattern} {first} to {last}")),
+        }
+    };
+    let both = [of(false), of(true)].into_iter().flatten();
+    both.collect::<Vec<_>>().join(" and ")
+}
+
+/// Four figures: more would claim what no measurement of seconds can tell.
+pub(super) fn rounded(value: f64) -> f64 {
+    if value == 0.0 {
+        return 0.0;
+    }
+    let digits = 3 - value.abs().log10().floor() as i32;
+    let scale = 10f64.powi(digits);
+    (value * scale).round() / scale
+}
+
+/// `65,536`.
+pub(super) fn lanes_unseen() -> String {
+    count(UNSEEN)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn four_figures() {
+        for (value, expected) in [
+            (0.0, 0.0),
+            (2999.96, 3000.0),
+            (0.295_04, 0.295),
+            (2_199.7, 2_200.0),
+            (123_456.0, 123_500.0),
+        ] {
+            assert!(
+                (rounded(value) - expected).abs() < 1e-9 * expected.max(1.0),
+                "{value}"
+            );
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! Why no model can be made, and what to measure for one.
+
+/// Records from which no device can be fitted.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CannotCalibrate {
+    /// No run was given.
+    #[error("no run was given; {MEASURE}")]
+    NoRun,
+    /// The run broke off.
+    #[error("run {run} failed ({why}): its figures are no base for a model; {MEASURE}")]
+    Failed {
+        /// The run.
+        run: String,
+        /// What it says of its failure.
+        why: String,
+    },
+    /// The figures are a model's.
+    #[error(
+        "run {run} was {how}, not measured: a model of a model tells nothing of a disk \
+         (--allow-simulated makes one all the same)"
+    )]
+    Modelled {
+        /// The run.
+        run: String,
+        /// `simulated` or `emulated`.
+        how: &'static str,
+    },
+    /// A run has several targets, or two runs have different ones.
+    #[error("{first} and {second} are different targets; a model is of one. Name runs of one disk")]
+    Targets {
+        /// One of them.
+        first: String,
+        /// Another.
+        second: String,
+    },
+    /// Not one cell can be used.
+    #[error("none of {cells} can be used: {reasons}; {MEASURE}")]
+    NothingUsable {
+        /// `1 cell`, `12 cells`.
+        cells: String,
+        /// Each reason once, with the number of cells.
+        reasons: String,
+    },
+    /// Without a queue of one, latency and waiting cannot be told apart.
+    #[error(
+        "no {pattern} {direction} cell of depth 1 was measured (depths: {depths}): the latency of \
+         a single operation cannot be told; measure depth 1 at two block sizes or more, such as \
+         4KiB and 64KiB. {MEASURE}"
+    )]
+    NoDepthOne {
+        /// `random` or `sequential`.
+        pattern: &'static str,
+        /// `read` or `write`.
+        direction: &'static str,
+        /// What was measured.
+        depths: String,
+    },
+    /// No candidate is a device.
+    #[error(
+        "the {direction} figures are none that a device can have (a latency of 1 ns to 60 s, at \
+         least one operation a second); look at them with `blocklab show`. {MEASURE}"
+    )]
+    OutOfReach {
+        /// `read` or `write`.
+        direction: &'static str,
+    },
+    /// Without two sizes, base and slope cannot be told apart.
+    #[error(
+        "{pattern} {direction} cells of depth 1 have only one block size ({size}): what an \
+         operation costs and what a KiB costs cannot be told apart; measure depth 1 at another \
+         size too, such as {other}. {MEASURE}"
+    )]
+    OneSize {
+        /// `random` or `sequential`.
+        pattern: &'static str,
+        /// `read` or `write`.
+        direction: &'static str,
+        /// The size.
+        size: String,
+        /// A size that would help.
+        other: &'static str,
+    },
+}
+
+/// The way out of most refusals.
+const MEASURE: &str = "`blocklab run calibrate --target DIR` measures everything that is needed";

@@ -1,0 +1,258 @@
+//! One direction of the disk: candidates, and what each would have made of the cells.
+
+use blocklab_device::{Accounting, DeviceSpec, Load as Asked, predict};
+use blocklab_units::Bytes;
+
+use super::cells::{Cell, Load};
+use super::draft;
+use super::line::{Line, Point};
+use super::plateau::{Level, Plateau, bytes, operations, plateaus};
+use super::scatter::Scatter;
+
+/// What is known of a direction under one candidate.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Side {
+    pub random: Line,
+    /// One sequential stream; `None`: not measured, or as random.
+    pub stream: Option<Line>,
+    pub iops: Option<Level>,
+    pub bytes: Option<Level>,
+    /// Operations that the medium works on at a time.
+    pub lanes: Option<f64>,
+}
+
+/// The cells of a direction and what does not change between candidates.
+pub(super) struct Evidence<'a> {
+    pub random: Vec<&'a Cell>,
+    pub sequential: Vec<&'a Cell>,
+    pub scatter: &'a Scatter,
+    /// What a rate may be off by without telling anything, as a share: at least [`REPEATABILITY`].
+    pub noise: f64,
+}
+
+/// A candidate and its cost.
+#[derive(Debug, Clone)]
+pub(super) struct Judged {
+    pub side: Side,
+    pub cost: f64,
+    /// What its rates are off by in half of the cells, as a share.
+    pub typical: f64,
+}
+
+/// A depth-1 cell that comes so near a cap shows the cap, not the medium.
+const CAPPED: f64 = 0.9;
+/// The closed form is off by about this against a simulation, and hardly any disk repeats a figure
+/// more closely.
+pub(super) const REPEATABILITY: f64 = 0.02;
+/// From so many times its noise on, an error counts by its size and no more by its square: a
+/// mishap must not rule the rest (Huber).
+const FAR: f64 = 3.0;
+/// What a further constant must save: a cell that was off by three times its error. A constant
+/// that only smooths the small errors of many cells is none of the disk's.
+pub(super) const CONSTANT: f64 = 10.0;
+/// Lanes that are tried lie so far apart at first.
+const STEP: f64 = 1.25;
+/// Streams that differ from random by less are no streams.
+const AS_RANDOM: f64 = 0.02;
+
+impl<'a> Evidence<'a> {
+    fn cells(&self) -> impl Iterator<Item = &'a Cell> {
+        let both = self.random.iter().chain(&self.sequential);
+        both.copied()
+    }
+
+    pub(super) fn plateaus(&self) -> Vec<Plateau> {
+        plateaus(self.cells())
+    }
+
+    /// The candidate that explains most with least, under this accounting. `None`: every cell of
+    /// depth 1 lies at a cap.
+    pub(super) fn best(&self, accounting: Accounting) -> Option<Judged> {
+        let plateaus = self.plateaus();
+        let options = |levels: Vec<Level>| [None].into_iter().chain(levels.into_iter().map(Some));
+        let mut best: Option<Judged> = None;
+        for iops in options(operations(&plateaus).into_iter().collect()) {
+            for bytes in options(bytes(&plateaus)) {
+                let caps = Caps {
+                    iops: iops.clone(),
+                    bytes,
+                    accounting,
+                };
+                for found in self.with_and_without_lanes(&caps) {
+                    if best.as_ref().is_none_or(|best| found.cost < best.cost) {
+                        best = Some(found);
+                    }
+                }
+            }
+        }
+        best
+    }
+
+    fn with_and_without_lanes(&self, caps: &Caps) -> Vec<Judged> {
+        let without = self.judged(caps, None);
+        let laned = without.as_ref().and_then(|_| self.with_lanes(caps));
+        without.into_iter().chain(laned).collect()
+    }
+
+    /// The number of lanes that explains most: a coarse search, then a fine one around its best.
+    fn with_lanes(&self, caps: &Caps) -> Option<Judged> {
+        let deepest = self.cells().map(|cell| cell.load.depth).max()?;
+        let most = 4.0 * f64::from(deepest);
+        let coarse = std::iter::successors(Some(1.0), |lanes| Some(lanes * STEP));
+        let best = self.cheapest(caps, coarse.take_while(|lanes| *lanes <= most))?;
+        let mut around = best.side.lanes?;
+        let mut best = best;
+        for finer in [
+            STEP.powf(0.25),
+            STEP.powf(1.0 / 16.0),
+            STEP.powf(1.0 / 64.0),
+        ] {
+            let near = (-4..=4).map(|k| (around * finer.powi(k)).max(1.0));
+            let found = self.cheapest(caps, near)?;
+            around = found.side.lanes?;
+            if found.cost < best.cost {
+                best = found;
+            }
+        }
+        Some(best)
+    }
+
+    fn cheapest(&self, caps: &Caps, lanes: impl Iterator<Item = f64>) -> Option<Judged> {
+        let judged = lanes.filter_map(|lanes| self.judged(caps, Some(lanes)));
+        judged.min_by(|a, b| a.cost.total_cmp(&b.cost))
+    }
+
+    fn judged(&self, caps: &Caps, lanes: Option<f64>) -> Option<Judged> {
+        let slower = lanes.map_or(1.0, |lanes| alone(lanes, self.scatter));
+        let random = self.line(&self.random, caps)?.times(1.0 / slower);
+        let stream = self
+            .line(&self.sequential, caps)
+            .map(|it| it.times(1.0 / slower));
+        let stream = stream.filter(|it| !it.agrees(random, AS_RANDOM));
+        let constants = [caps.iops.is_some(), caps.bytes.is_some(), lanes.is_some()];
+        let constants = constants.into_iter().filter(|it| *it).count();
+        let side = Side {
+            random,
+            stream,
+            iops: caps.iops.clone(),
+            bytes: caps.bytes.clone(),
+            lanes,
+        };
+        let spec = draft::of_one(&side, caps.accounting);
+        let errors = Errors::of(&spec, self.cells(), slower)?;
+        Some(Judged {
+            cost: errors.cost(self.noise) + constants as f64 * CONSTANT,
+            typical: errors.typical(),
+            side,
+        })
+    }
+
+    fn line(&self, cells: &[&Cell], caps: &Caps) -> Option<Line> {
+        let alone = cells
+            .iter()
+            .filter(|cell| cell.load.depth == 1 && !cell.cpu_bound);
+        let free = alone.filter(|cell| cell.iops < CAPPED * caps.allow(cell.load));
+        let points: Vec<Point> = free
+            .map(|cell| Point {
+                block: cell.load.block,
+                mean_ns: cell.mean_ns,
+                error: cell.mean_error,
+            })
+            .collect();
+        Line::through(&points)
+    }
+}
+
+/// The caps of a candidate.
+struct Caps {
+    iops: Option<Level>,
+    bytes: Option<Level>,
+    accounting: Accounting,
+}
+
+impl Caps {
+    /// Operations a second that they let pass.
+    fn allow(&self, load: Load) -> f64 {
+        let (ops, charged) = charged(self.accounting, load);
+        let of = |level: &Option<Level>, units: f64| {
+            level.as_ref().map_or(f64::INFINITY, |it| it.value / units)
+        };
+        of(&self.iops, ops).min(of(&self.bytes, charged))
+    }
+}
+
+/// As how many operations and bytes one operation counts.
+fn charged(accounting: Accounting, load: Load) -> (f64, f64) {
+    let block = load.block as f64;
+    let units = |unit: Bytes| match load.sequential {
+        true => block / unit.as_f64(),
+        false => load.block.div_ceil(unit.0) as f64,
+    };
+    match accounting {
+        Accounting::Plain => (1.0, block),
+        Accounting::Merged { unit } => (units(unit), block),
+        Accounting::WholeUnits { unit } => (units(unit), units(unit) * unit.as_f64()),
+    }
+}
+
+/// How much longer than its own time an operation takes that is alone on a medium with a maximum:
+/// where the one before it was quicker than usual, the medium is not yet ready for the next.
+fn alone(lanes: f64, scatter: &Scatter) -> f64 {
+    1.0 + scatter.left_of(1.0 / lanes)
+}
+
+/// What the predicted rates of cells are off by.
+pub(super) struct Errors(Vec<Error>);
+
+struct Error {
+    /// Logarithm of predicted over measured.
+    ln: f64,
+    /// What the number of operations leaves open.
+    chance: f64,
+}
+
+impl Errors {
+    /// The closed form knows nothing of how much `slower` a lone operation is.
+    pub(super) fn of<'a>(
+        spec: &DeviceSpec,
+        cells: impl Iterator<Item = &'a Cell>,
+        slower: f64,
+    ) -> Option<Self> {
+        let fitted = cells.filter(|cell| !cell.cpu_bound);
+        let errors = fitted.map(|cell| {
+            let slower = if cell.load.depth == 1 { slower } else { 1.0 };
+            Some(Error {
+                ln: (rate(spec, cell.load)? / slower / cell.iops).ln(),
+                chance: 1.0 / (cell.count as f64).sqrt(),
+            })
+        });
+        errors.collect::<Option<_>>().map(Self)
+    }
+
+    /// Squares in multiples of the noise, far ones damped.
+    pub(super) fn cost(&self, noise: f64) -> f64 {
+        let far = |error: &Error| (error.ln / (noise + error.chance)).abs();
+        let costs = self.0.iter().map(far).map(|times| match times > FAR {
+            true => FAR * (2.0 * times - FAR),
+            false => times * times,
+        });
+        costs.sum()
+    }
+
+    fn typical(&self) -> f64 {
+        let mut sizes: Vec<f64> = self.0.iter().map(|error| error.ln.abs()).collect();
+        sizes.sort_by(f64::total_cmp);
+        sizes.get(sizes.len() / 2).copied().unwrap_or(0.0)
+    }
+}
+
+/// Operations a second by the closed form.
+fn rate(spec: &DeviceSpec, load: Load) -> Option<f64> {
+    let asked = Asked {
+        read_percent: load.read_percent(),
+        block: Bytes(load.block),
+        streams: u32::from(load.sequential),
+        in_flight: load.depth,
+    };
+    predict(spec, asked).ok().map(|it| it.sustained().iops)
+}

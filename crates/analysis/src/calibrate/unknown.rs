@@ -1,0 +1,167 @@
+//! What a sweep cannot tell, in sentences.
+
+use blocklab_device::Accounting;
+use blocklab_units::Bytes;
+
+use super::cells::{Sweep, Way, cells_text, pattern};
+use super::choice::Choice;
+use super::draft::lanes_unseen;
+use super::plateau::plateaus;
+use super::side::Side;
+
+/// Scatter of reads and of writes that differ by more than this factor are not one scatter.
+const ONE_SCATTER: f64 = 1.5;
+
+/// One sentence each.
+pub(super) fn told(sweep: &Sweep, choice: &Choice) -> Vec<String> {
+    let mut said = Vec::new();
+    missing(sweep, choice, &mut said);
+    growing(sweep, choice, &mut said);
+    lanes(choice, &mut said);
+    shares(choice, &mut said);
+    units(choice, &mut said);
+    scatter(choice, &mut said);
+    processor(sweep, &mut said);
+    said.push(
+        "burst credits and write caches: a bucket that lasts for minutes looks like a cap to \
+         cells of seconds; only a long cell shows what remains when it is empty."
+            .to_owned(),
+    );
+    said.push(
+        "several sequential streams at once, flushes and trims were not measured: streams count \
+         as random when they interleave, flushes and trims take the base of a write."
+            .to_owned(),
+    );
+    said
+}
+
+fn missing(sweep: &Sweep, choice: &Choice, said: &mut Vec<String>) {
+    let sides = [
+        (Way::Read, &choice.read, "reads", "writes"),
+        (Way::Write, &choice.write, "writes", "reads"),
+    ];
+    for (way, side, name, other) in sides {
+        let Some(side) = side else {
+            said.push(format!(
+                "random {name} were not measured: the model takes them to be as {other}."
+            ));
+            continue;
+        };
+        let sequential = sweep.series(way, true).any(|cell| cell.load.depth == 1);
+        if !sequential {
+            said.push(format!(
+                "sequential {name} of depth 1 were not measured: they count as random."
+            ));
+        }
+        if side.random.sizes.2 == 1 {
+            let size = Bytes(side.random.sizes.0);
+            said.push(format!(
+                "what a KiB costs a random {name}: only {size} was below every cap at depth 1."
+            ));
+        }
+    }
+}
+
+/// Loads that the deepest queue did not fill. Where a direction has a maximum of the medium, the
+/// way towards it has told it.
+fn growing(sweep: &Sweep, choice: &Choice, said: &mut Vec<String>) {
+    let sides = [
+        (Way::Read, &choice.read, "reads"),
+        (Way::Write, &choice.write, "writes"),
+    ];
+    let laned = |side: &Option<Side>| side.as_ref().is_some_and(|it| it.lanes.is_some());
+    for (way, _, name) in sides.into_iter().filter(|(_, side, _)| !laned(side)) {
+        for sequential in [false, true] {
+            let cells = || sweep.series(way, sequential);
+            let Some(deepest) = cells().map(|it| it.load.depth).max() else {
+                continue;
+            };
+            let level = plateaus(cells());
+            let grows = |block: &u64| !level.iter().any(|it| it.block == *block);
+            let mut blocks: Vec<u64> = cells().map(|it| it.load.block).collect();
+            blocks.dedup();
+            let open: Vec<String> = blocks
+                .iter()
+                .filter(|it| grows(it))
+                .map(|it| Bytes(*it).to_string())
+                .collect();
+            if !open.is_empty() {
+                let (pattern, sizes) = (pattern(sequential), open.join(", "));
+                said.push(format!(
+                    "the maximum of {pattern} {name} of {sizes}: no level was seen up to depth {deepest}."
+                ));
+            }
+        }
+    }
+}
+
+fn lanes(choice: &Choice, said: &mut Vec<String>) {
+    let laned = |side: &Option<Side>| side.as_ref().map(|it| it.lanes.is_some());
+    let (reads, writes) = (laned(&choice.read), laned(&choice.write));
+    let open = match (reads, writes) {
+        (Some(true), Some(false)) => "writes",
+        (Some(false), Some(true)) => "reads",
+        _ => return,
+    };
+    said.push(format!(
+        "a maximum of the medium for {open} was not seen: the model lets it work on {} at a time.",
+        lanes_unseen()
+    ));
+}
+
+fn shares(choice: &Choice, said: &mut Vec<String>) {
+    let shares = choice.shares;
+    if !shares.shown && (shares.iops || shares.bytes) {
+        said.push(
+            "whether reads and writes share a cap: their levels are equal, so the model has one \
+             for both; a cell that mixes them would tell."
+                .to_owned(),
+        );
+    }
+}
+
+fn units(choice: &Choice, said: &mut Vec<String>) {
+    match choice.accounting {
+        Accounting::Plain => (),
+        Accounting::Merged { unit } | Accounting::WholeUnits { unit } => said.push(format!(
+            "the unit of accounting: sequential operations count as fewer than random ones; {unit} \
+             is what EBS uses (assumed)."
+        )),
+    }
+}
+
+fn scatter(choice: &Choice, said: &mut Vec<String>) {
+    let Some([reads, writes]) = choice.sigmas else {
+        return;
+    };
+    let (less, more) = (reads.min(writes).max(0.01), reads.max(writes).max(0.01));
+    if more / less > ONE_SCATTER {
+        said.push(format!(
+            "one scatter for both directions is all that the model has; reads have sigma \
+             {reads:.2}, writes {writes:.2}: percentiles of both are off."
+        ));
+    }
+}
+
+fn processor(sweep: &Sweep, said: &mut Vec<String>) {
+    let bound = sweep.cells.iter().filter(|cell| cell.cpu_bound).count();
+    if bound > 0 {
+        said.push(format!(
+            "in {} a thread of blocklab used a whole processor: the disk may do more. They had no \
+             part in the fit; more threads would show it.",
+            cells_text(bound)
+        ));
+    }
+    let busy = sweep
+        .cells
+        .iter()
+        .filter(|cell| cell.busy && !cell.cpu_bound)
+        .count();
+    if busy > 0 {
+        said.push(format!(
+            "how fast the disk is alone: in {} no processor of the machine was idle, so that \
+             operations may have waited for one; measure again on a quiet machine.",
+            cells_text(busy)
+        ));
+    }
+}

@@ -1,0 +1,258 @@
+//! Runs beside each other: the same load on both, and whether a difference is more than scatter.
+
+mod contrast;
+mod differences;
+mod pairs;
+
+use blocklab_record::Record;
+use serde::Serialize;
+
+pub use contrast::{Contrast, Quantity, Verdict};
+pub use differences::Difference;
+
+use contrast::contrasts;
+use pairs::{Load, loads, matched};
+
+/// Level of every interval of a comparison.
+pub const LEVEL_PERCENT: f64 = 95.0;
+
+/// Two or more runs, load by load.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Comparison {
+    /// Place of the run that the others are held against, among the runs given.
+    pub baseline: usize,
+    /// What is not the same around the loads, gravest first.
+    pub differences: Vec<Difference>,
+    /// One a run that is not the baseline, in the order given.
+    pub against: Vec<Against>,
+}
+
+/// One run against the baseline.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Against {
+    /// Place among the runs given.
+    pub run: usize,
+    /// Loads that both have, in the order of the baseline.
+    pub pairs: Vec<Pair>,
+    /// Loads that only one has.
+    pub unmatched: Vec<Unmatched>,
+}
+
+impl Against {
+    /// How many pairs have this verdict.
+    #[must_use]
+    pub fn count(&self, verdict: Verdict) -> usize {
+        let pairs = self.pairs.iter();
+        pairs.filter(|pair| pair.verdict == verdict).count()
+    }
+}
+
+/// The same load on both sides.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Pair {
+    /// Name of the case at the baseline.
+    pub case: String,
+    /// Name at the other run, where it is another one.
+    pub other_case: Option<String>,
+    /// `read`, `write`, `trim` or `sync`.
+    pub direction: String,
+    /// What the sweep set.
+    pub settings: Vec<(String, String)>,
+    /// `4 KiB random read, depth 32, 1 thread`: what both did.
+    pub what: String,
+    /// In what the two sides differ although the load is the same: `engine: psync | io_uring`.
+    pub differs: Vec<String>,
+    /// Of the rate; where a rate was asked for, of the mean latency.
+    pub verdict: Verdict,
+    /// The rate first, then latencies.
+    pub contrasts: Vec<Contrast>,
+}
+
+/// A load that only one side has.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Unmatched {
+    /// Place of its run among those given.
+    pub run: usize,
+    /// Name of the case.
+    pub case: String,
+    /// `read`, `write`, `trim` or `sync`.
+    pub direction: String,
+    /// `the other run has no such case`, `the block size differs: 4 KiB | 8 KiB`.
+    pub why: String,
+}
+
+/// Holds every run against the baseline, load by load.
+///
+/// Loads are the same when direction, block size, pattern, mix, depth, threads, pace and
+/// durability are. Cases of the same name and settings are paired first; what remains is paired
+/// by load alone where that leaves no choice. Nothing is judged better on a single pass.
+///
+/// # Panics
+/// When `baseline` is no place in `records`.
+#[must_use]
+pub fn compare(records: &[&Record], baseline: usize) -> Comparison {
+    let base = loads(records[baseline]);
+    let others = (0..records.len()).filter(|run| *run != baseline);
+    let against = |run: usize| {
+        let found = matched((baseline, &base), (run, &loads(records[run])));
+        Against {
+            run,
+            pairs: found.pairs.into_iter().map(|(a, b)| pair(&a, &b)).collect(),
+            unmatched: found.unmatched,
+        }
+    };
+    Comparison {
+        baseline,
+        against: others.map(against).collect(),
+        differences: differences::all(records),
+    }
+}
+
+fn pair(base: &Load<'_>, other: &Load<'_>) -> Pair {
+    let contrasts = contrasts(base, other);
+    let headline = match base.is_paced() {
+        true => contrasts.iter().find(|c| c.quantity.is_mean_latency()),
+        false => contrasts.first(),
+    };
+    Pair {
+        case: base.case.to_owned(),
+        other_case: (base.case != other.case).then(|| other.case.to_owned()),
+        direction: base.direction.to_owned(),
+        settings: base.settings.to_vec(),
+        what: base.what(),
+        differs: base.differs(other),
+        verdict: headline.map_or(Verdict::Unknown, |contrast| contrast.verdict),
+        contrasts,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Sketch, record};
+
+    fn run(iops: &[f64]) -> Record {
+        record(&[Sketch {
+            iops: iops.to_vec(),
+            ..Sketch::default()
+        }])
+    }
+
+    fn only(base: &Record, other: &Record) -> Pair {
+        let mut found = compare(&[base, other], 0);
+        assert_eq!(found.against[0].pairs.len(), 1, "{found:?}");
+        found.against[0].pairs.remove(0)
+    }
+
+    #[track_caller]
+    fn check(base: &[f64], other: &[f64], expected: Verdict) -> Pair {
+        let pair = only(&run(base), &run(other));
+        assert_eq!(pair.verdict, expected, "{pair:?}");
+        pair
+    }
+
+    #[test]
+    fn a_difference_beyond_the_scatter_is_called() {
+        let pair = check(
+            &[10_000.0, 10_100.0, 9_900.0],
+            &[20_000.0, 20_200.0, 19_800.0],
+            Verdict::Faster,
+        );
+        let rate = &pair.contrasts[0];
+        assert!((rate.ratio.expect("a ratio") - 2.0).abs() < 1e-3);
+        assert!(rate.ci95_low.expect("a bound") > 1.9);
+        // Twice the rate at the same depth is half the latency, by Little's law.
+        let mean = &pair.contrasts[1];
+        assert!(mean.quantity.is_mean_latency());
+        assert!((mean.ratio.expect("a ratio") - 0.5).abs() < 1e-3);
+        assert_eq!(mean.verdict, Verdict::Faster, "less latency is faster");
+        check(
+            &[200.0, 201.0, 199.0],
+            &[100.0, 101.0, 99.0],
+            Verdict::Slower,
+        );
+    }
+
+    #[test]
+    fn a_difference_within_the_scatter_is_not() {
+        check(
+            &[10_000.0, 12_000.0, 9_000.0],
+            &[11_000.0, 12_500.0, 9_500.0],
+            Verdict::NoDifference,
+        );
+        check(&[500.0; 3], &[500.2; 3], Verdict::NoDifference);
+    }
+
+    /// The story: two single runs differ by a third, and a table calls one of them the winner.
+    #[test]
+    fn one_pass_is_never_called_better() {
+        let pair = check(&[10_000.0], &[13_000.0], Verdict::Unknown);
+        let rate = &pair.contrasts[0];
+        assert!((rate.ratio.expect("a ratio") - 1.3).abs() < 1e-9);
+        assert_eq!((rate.ci95_low, rate.passes), (None, [1, 1]));
+        check(&[10_000.0; 3], &[13_000.0], Verdict::Unknown);
+    }
+
+    #[test]
+    fn a_run_against_itself_shows_no_difference() {
+        let sketches = [Sketch::named("a"), Sketch::named("b")];
+        let one = record(&sketches);
+        let found = compare(&[&one, &one, &one], 1);
+        let places: Vec<_> = found.against.iter().map(|it| it.run).collect();
+        assert_eq!(places, [0, 2]);
+        assert!(found.differences.is_empty(), "{:?}", found.differences);
+        for against in &found.against {
+            assert_eq!(against.count(Verdict::NoDifference), 2);
+            assert!(against.unmatched.is_empty());
+        }
+    }
+
+    #[test]
+    fn only_what_matches_is_compared_and_the_rest_is_told() {
+        let small = Sketch::named("scan");
+        let large = Sketch {
+            block: 8192,
+            ..small.clone()
+        };
+        let found = compare(
+            &[&record(&[small, Sketch::named("log")]), &record(&[large])],
+            0,
+        );
+        assert!(found.against[0].pairs.is_empty());
+        let told: Vec<_> = found.against[0].unmatched.iter().collect();
+        assert_eq!(told.len(), 3);
+        assert_eq!(told[0].why, "block size differs: 4 KiB | 8 KiB");
+        assert_eq!(told[1].why, "only this run has this load");
+    }
+
+    #[test]
+    fn another_name_for_the_same_load_is_no_obstacle() {
+        let (one, other) = (Sketch::named("r4k"), Sketch::named("rand4k-q32-read"));
+        let pair = only(&record(&[one]), &record(&[other]));
+        assert_eq!(pair.other_case.as_deref(), Some("rand4k-q32-read"));
+    }
+
+    #[test]
+    fn another_engine_is_compared_and_told() {
+        let other = Sketch {
+            engine: "psync",
+            ..Sketch::default()
+        };
+        let pair = only(&record(&[Sketch::default()]), &record(&[other]));
+        assert_eq!(
+            pair.differs,
+            ["engine: io_uring | psync", "really in flight: 32 | 1"]
+        );
+    }
+
+    #[test]
+    fn quantiles_need_operations_beyond_them() {
+        let few = Sketch {
+            iops: vec![20.0; 3],
+            ..Sketch::default()
+        };
+        let pair = only(&record(&[Sketch::default()]), &record(&[few]));
+        let quantities: Vec<_> = pair.contrasts.iter().map(|c| c.quantity.name()).collect();
+        assert_eq!(quantities, ["iops", "service_mean_ns", "service_p50_ns"]);
+    }
+}

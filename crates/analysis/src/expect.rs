@@ -1,0 +1,137 @@
+//! Delivered against documented: case by case, limit by limit.
+//!
+//! A case is expected to deliver what the closed form of the device model gives for its load over
+//! its measured time, from a rested device. What it delivered instead is explained by the first of
+//! these that fits: the expected rate, other settings of the volume, the limits of another day, a
+//! slip of units; what none explains is above or below the documents.
+
+mod above;
+mod at_cap;
+mod below;
+mod bench;
+mod elsewhere;
+mod limits;
+mod money;
+mod nature;
+mod time;
+
+use std::cmp::Reverse;
+
+use blocklab_catalog::{Catalog, Resolved};
+use blocklab_record::Record;
+use serde::Serialize;
+
+use crate::assess::{assess, by_case};
+use crate::price::Priced;
+use crate::view::{CaseView, Cases};
+use crate::{Assessment, Finding};
+
+pub use bench::Why;
+pub use limits::{LimitCheck, State};
+
+use bench::Bench;
+
+/// What was bought, and where everything else stands that could have been.
+#[derive(Debug, Clone, Copy)]
+pub struct Expectation<'a> {
+    /// The device that the address names.
+    pub resolved: &'a Resolved,
+    /// For other settings, other days and the siblings of an instance.
+    pub catalog: &'a Catalog,
+    /// What the run cost by the unit, where prices are known.
+    pub priced: Option<&'a Priced>,
+}
+
+/// A Record, everything that is said of it, and how it stands to what was bought.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Diagnosis {
+    /// Rows, and all findings: the record's own and those of the comparison, gravest first.
+    pub assessment: Assessment,
+    /// What was held against it.
+    pub expected: Option<Compared>,
+}
+
+/// A run beside documents.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Compared {
+    /// In the shortest spelling.
+    pub address: String,
+    /// Each case, in the order of the run.
+    pub cases: Vec<CaseCheck>,
+    /// Each documented limit.
+    pub limits: Vec<LimitCheck>,
+}
+
+/// A case beside what documents let one expect.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CaseCheck {
+    /// Its name.
+    pub case: String,
+    /// What was delivered: operations a second.
+    pub iops: f64,
+    /// What was to be expected over the measured time; `None`: nothing can be.
+    pub expected_iops: Option<f64>,
+    /// Which limit was to bind, or `latency`.
+    pub binding: Option<String>,
+    /// What explains the difference.
+    pub why: Why,
+}
+
+type Rule = fn(&Bench<'_>) -> Vec<Finding>;
+
+/// In the order in which findings of the same gravity are shown.
+const RULES: [Rule; 15] = [
+    elsewhere::setting_not_in_effect,
+    above::above_every_limit,
+    below::below_limit,
+    nature::best_effort,
+    at_cap::documented_limit,
+    time::burst_only,
+    time::bucket_amortised,
+    at_cap::separate_budgets,
+    at_cap::aggregate,
+    nature::hdd_credit,
+    below::under_delivery,
+    elsewhere::limit_of_another_date,
+    above::physical,
+    elsewhere::unit_slip,
+    at_cap::over_driven,
+];
+
+/// Judges a Record, and with an expectation holds it against what was bought.
+///
+/// Takes what [`assess`] takes, and with an expectation a few milliseconds more; up to some tens
+/// where a case is not explained and other days are tried.
+#[must_use]
+pub fn diagnose(record: &Record, expectation: Option<Expectation<'_>>) -> Diagnosis {
+    let mut assessment = assess(record);
+    let expected = expectation.map(|expectation| {
+        let rows = &assessment.rows;
+        let groups = by_case(&record.measurements).into_iter().zip(rows);
+        let cases = Cases {
+            record,
+            list: groups.map(|(g, row)| CaseView::new(g, row, 0)).collect(),
+        };
+        let bench = Bench::new(&cases, expectation);
+        let mut found: Vec<Finding> = RULES.iter().flat_map(|rule| rule(&bench)).collect();
+        found.extend(money::price_audit(&bench));
+        let compared = Compared {
+            address: expectation.resolved.address.to_string(),
+            cases: bench.seen.iter().map(bench::Seen::check).collect(),
+            limits: limits::check(&bench),
+        };
+        (found, compared)
+    });
+    let expected = expected.map(|(found, compared)| {
+        assessment.findings.extend(found);
+        compared
+    });
+    assessment.findings.sort_by_key(|it| Reverse(it.severity));
+    Diagnosis {
+        assessment,
+        expected,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,163 @@
+//! At a documented limit: which one, how much load it takes, whose budget it is.
+
+use blocklab_device::{Load, Phase, grants, predict};
+use blocklab_units::count;
+
+use super::bench::{Bench, NEAR, Seen, Why};
+use crate::rules::hit::{Hit, figure, joined};
+use crate::rules::says::{number, percent, says, word};
+use crate::{Confidence, Finding, Severity};
+
+/// More than so many times what fills the limit only waits.
+const OVER: f64 = 2.0;
+
+/// The limit that binds a case which delivers what is documented.
+fn limit<'a>(seen: &'a Seen<'_>) -> Option<&'a Phase> {
+    let phase = seen.phase()?;
+    let limited = phase.binding != Phase::LATENCY && !phase.binding.ends_with("(peak)");
+    (limited && seen.why == Why::AsExpected).then_some(phase)
+}
+
+/// Whether the record carries this limit: then its own rule has told of it.
+fn is_told(bench: &Bench<'_>, phase: &Phase) -> bool {
+    let mut limits = bench.cases.record.targets.iter().flat_map(|it| &it.limits);
+    limits.any(|limit| limit.name == phase.binding)
+}
+
+/// Rules 1 and 2: the rate is that of the smallest documented limit, and which one that is.
+pub(super) fn documented_limit(bench: &Bench<'_>) -> Vec<Finding> {
+    let hits = bench.seen.iter().filter_map(|seen| {
+        let phase = limit(seen)?;
+        if is_told(bench, phase) || !seen.fits(phase.iops, NEAR) {
+            return None;
+        }
+        Some(Hit {
+            case: seen.case.name,
+            severity: Severity::Info,
+            confidence: Confidence::Medium,
+            says: says(
+                "what is documented as {} is delivered: {} of it",
+                [
+                    word(&phase.binding),
+                    percent(seen.iops / phase.iops * 100.0),
+                ],
+            ),
+            evidence: vec![
+                figure("delivered", seen.iops, "IOPS"),
+                figure("documented", phase.iops, "IOPS"),
+            ],
+        })
+    });
+    joined(bench.cases, "at-documented-limit", None, hits.collect())
+}
+
+/// Rule 5: more in flight than the limit takes.
+pub(super) fn over_driven(bench: &Bench<'_>) -> Vec<Finding> {
+    let spec = &bench.given.resolved.spec;
+    let hits = bench.seen.iter().filter_map(|seen| {
+        let (phase, load) = (limit(seen)?, seen.load?);
+        let alone = predict(
+            spec,
+            Load {
+                in_flight: 1,
+                ..load
+            },
+        )
+        .ok()?;
+        let latency = alone.sustained().latency_mean.as_secs_f64();
+        let needed = (phase.iops * latency).ceil().max(1.0);
+        let (given, most) = (f64::from(load.in_flight), needed * OVER);
+        (given > most && !is_told(bench, phase)).then(|| Hit {
+            case: seen.case.name,
+            severity: Severity::Info,
+            confidence: Confidence::Medium,
+            says: says(
+                "{} operations are in flight where about {} reach the limit: the others only wait",
+                [number(given), number(needed)],
+            ),
+            evidence: vec![
+                figure("in flight", given, ""),
+                figure("needed", needed, ""),
+                figure("latency of one", latency * 1e9, "ns"),
+            ],
+        })
+    });
+    let advice = "Fewer in flight give the same rate at a lower latency.";
+    joined(
+        bench.cases,
+        "more-than-the-limit-takes",
+        Some(advice),
+        hits.collect(),
+    )
+}
+
+/// Rule 13: reads and writes have budgets of their own.
+pub(super) fn separate_budgets(bench: &Bench<'_>) -> Vec<Finding> {
+    let hits = bench.seen.iter().filter_map(|seen| {
+        let (phase, load) = (limit(seen)?, seen.load?);
+        let share = match &phase.binding {
+            name if name.ends_with("(writes)") => 100 - load.read_percent,
+            name if name.ends_with("(reads)") => load.read_percent,
+            _ => return None,
+        };
+        ((1..100).contains(&share) && seen.fits(phase.iops, NEAR)).then(|| Hit {
+            case: seen.case.name,
+            severity: Severity::Info,
+            confidence: Confidence::High,
+            says: says(
+                "reads and writes have budgets of their own: {} binds {} of the operations, and \
+                 {} are {} of that kind",
+                [
+                    word(&phase.binding),
+                    percent(f64::from(share)),
+                    number(seen.iops),
+                    number(seen.iops * f64::from(share) / 100.0),
+                ],
+            ),
+            evidence: vec![
+                figure("delivered", seen.iops, "IOPS"),
+                figure("share of them", f64::from(share), "%"),
+            ],
+        })
+    });
+    joined(bench.cases, "separate-budgets", None, hits.collect())
+}
+
+/// Rule 15: volumes add up until the instance binds their sum.
+pub(super) fn aggregate(bench: &Bench<'_>) -> Vec<Finding> {
+    let spec = &bench.given.resolved.spec;
+    let Some(instance) = spec.instance.as_ref().filter(|_| spec.volumes.len() > 1) else {
+        return Vec::new();
+    };
+    let hits = bench.seen.iter().filter_map(|seen| {
+        let (phase, load) = (limit(seen)?, seen.load?);
+        let granted = grants(spec, load).ok()?;
+        let of_volumes = granted
+            .iter()
+            .filter(|it| !it.name.starts_with(&instance.name));
+        let sum = of_volumes.map(|it| it.iops).reduce(f64::min)?;
+        (phase.binding.starts_with(&instance.name) && sum > phase.iops).then(|| Hit {
+            case: seen.case.name,
+            severity: Severity::Info,
+            confidence: Confidence::High,
+            says: says(
+                "the volumes together could do {} IOPS, and {} lets {} pass",
+                [number(sum), word(&phase.binding), number(phase.iops)],
+            ),
+            evidence: vec![
+                figure("all volumes", sum, "IOPS"),
+                figure("instance", phase.iops, "IOPS"),
+            ],
+        })
+    });
+    let advice = format!(
+        "Of {} volumes fewer would do on this instance, or a larger instance for all of them.",
+        count(spec.volumes.len() as f64)
+    );
+    joined(
+        bench.cases,
+        "instance-binds-the-sum",
+        Some(&advice),
+        hits.collect(),
+    )
+}

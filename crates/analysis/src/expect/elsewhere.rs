@@ -1,0 +1,99 @@
+//! Delivered is what other settings, another day or another unit would give.
+
+use blocklab_device::predict;
+
+use super::bench::{Bench, Why};
+use crate::rules::hit::{Hit, figure, joined};
+use crate::rules::says::{number, says, word};
+use crate::{Confidence, Finding, Severity};
+
+/// Rule 7: the provisioned setting is paid for and not in effect.
+pub(super) fn setting_not_in_effect(bench: &Bench<'_>) -> Vec<Finding> {
+    let hits = bench.because(&Why::DefaultSettings).filter_map(|seen| {
+        let (default, load) = (bench.default.as_ref()?, seen.load?);
+        let rate = predict(default, load).ok()?.at(seen.window.1).clone();
+        let expected = seen.expected()?;
+        Some(Hit {
+            case: seen.case.name,
+            severity: Severity::Warning,
+            confidence: Confidence::High,
+            says: says(
+                "{} IOPS are what the type gives without settings ({}), and {} were to be expected \
+                 with those of the address: the settings are not in effect",
+                [number(seen.iops), word(&rate.binding), number(expected)],
+            ),
+            evidence: vec![
+                figure("delivered", seen.iops, "IOPS"),
+                figure("by default", rate.iops, "IOPS"),
+                figure("as provisioned", expected, "IOPS"),
+            ],
+        })
+    });
+    let advice = "Look up what the volume is set to, and whether a change of it is still being \
+                  carried out.";
+    joined(
+        bench.cases,
+        "setting-not-in-effect",
+        Some(advice),
+        hits.collect(),
+    )
+}
+
+/// Rule 16: the limits of another day explain the figure.
+pub(super) fn limit_of_another_date(bench: &Bench<'_>) -> Vec<Finding> {
+    let hits = bench.seen.iter().filter_map(|seen| {
+        let Why::AnotherDay(day) = &seen.why else {
+            return None;
+        };
+        Some(Hit {
+            case: seen.case.name,
+            severity: Severity::Info,
+            confidence: Confidence::Medium,
+            says: says(
+                "{} IOPS fit the limits as they were on {}, and not the {} of this address",
+                [
+                    number(seen.iops),
+                    word(&day.to_string()),
+                    number(seen.expected()?),
+                ],
+            ),
+            evidence: vec![
+                figure("delivered", seen.iops, "IOPS"),
+                figure("expected", seen.expected()?, "IOPS"),
+            ],
+        })
+    });
+    let advice = "Name the day of the measurement: as-of=YYYY-MM-DD in the address.";
+    joined(
+        bench.cases,
+        "limit-of-another-date",
+        Some(advice),
+        hits.collect(),
+    )
+}
+
+/// Rule 24: a factor that confused units leave.
+pub(super) fn unit_slip(bench: &Bench<'_>) -> Vec<Finding> {
+    let hits = bench.seen.iter().filter_map(|seen| {
+        let Why::UnitSlip(units) = seen.why else {
+            return None;
+        };
+        let expected = seen.expected()?;
+        Some(Hit {
+            case: seen.case.name,
+            severity: Severity::Info,
+            confidence: Confidence::Low,
+            says: says(
+                "{} IOPS are the {} that were to be expected, but for {}: the limit may be meant in \
+                 the other unit",
+                [number(seen.iops), number(expected), word(units)],
+            ),
+            evidence: vec![
+                figure("delivered", seen.iops, "IOPS"),
+                figure("expected", expected, "IOPS"),
+                figure("ratio", seen.iops / expected, ""),
+            ],
+        })
+    });
+    joined(bench.cases, "unit-slip", None, hits.collect())
+}

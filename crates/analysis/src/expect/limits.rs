@@ -1,0 +1,171 @@
+use blocklab_device::{Limit, Load, Phase, grants, predict};
+use blocklab_units::{Bytes, Nanos};
+use serde::Serialize;
+
+use super::bench::{ABOVE, Bench, NEAR, Seen, lasting};
+
+/// How a documented limit stands to what was delivered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    /// Delivered within 2.5 %.
+    Met,
+    /// More than documented was delivered, and no burst explains it.
+    Exceeded,
+    /// A case should have reached it and did not.
+    Missed,
+    /// No case of this run could reach it.
+    NotTested,
+}
+
+/// A documented limit beside what was delivered of it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LimitCheck {
+    /// `gp3: volume IOPS`.
+    pub limit: String,
+    /// In `unit`.
+    pub value: f64,
+    /// `IOPS`, `MiB/s`, `MB/s`.
+    pub unit: &'static str,
+    /// Source and date.
+    pub origin: String,
+    /// Met, exceeded, missed or not tested.
+    pub state: State,
+    /// The case that came nearest to it, or went furthest beyond.
+    pub case: Option<String>,
+    /// What that case delivered, in `unit`.
+    pub delivered: Option<f64>,
+    /// Which load would test it, or what always binds first.
+    pub how_to_test: Option<String>,
+}
+
+/// Every documented rate of the device.
+pub(super) fn check(bench: &Bench<'_>) -> Vec<LimitCheck> {
+    let limits = bench.given.resolved.spec.limits();
+    let rates = ["IOPS", "MiB/s", "MB/s"];
+    let held = limits.iter().filter(|limit| {
+        let of_limiter = !limit.name.contains(": physical maximum");
+        // What the medium lets pass for a moment is no promise.
+        rates.contains(&limit.unit) && of_limiter && !limit.name.ends_with("(peak)")
+    });
+    held.map(|limit| one(bench, limit)).collect()
+}
+
+/// What a case delivered of a limit, as a share of it.
+struct Share<'a> {
+    seen: &'a Seen<'a>,
+    value: f64,
+    /// Whether it was to bind this case.
+    tested: bool,
+    /// More than any burst or bucket gives.
+    beyond: bool,
+}
+
+fn one(bench: &Bench<'_>, limit: &Limit) -> LimitCheck {
+    let shares: Vec<Share<'_>> = bench
+        .seen
+        .iter()
+        .filter_map(|it| share(bench, it, limit))
+        .collect();
+    let best = |wanted: fn(&Share<'_>) -> bool| {
+        let found = shares.iter().filter(|it| wanted(it));
+        found.max_by(|a, b| a.value.total_cmp(&b.value))
+    };
+    let beyond = best(|it| it.beyond);
+    let met = || best(|it| (it.value - 1.0).abs() <= NEAR || (it.tested && it.value > 1.0 - NEAR));
+    let missed = || best(|it| it.tested);
+    let (state, which) = match (beyond, met(), missed()) {
+        (Some(share), ..) => (State::Exceeded, Some(share)),
+        (None, Some(share), _) => (State::Met, Some(share)),
+        (None, None, Some(share)) => (State::Missed, Some(share)),
+        (None, None, None) => (State::NotTested, best(|_| true)),
+    };
+    LimitCheck {
+        limit: limit.name.clone(),
+        value: limit.value,
+        unit: limit.unit,
+        origin: limit.origin.to_string(),
+        state,
+        case: which.map(|share| share.seen.case.name.to_owned()),
+        delivered: which.map(|share| share.value * limit.value),
+        how_to_test: (state == State::NotTested).then(|| how(bench, limit)),
+    }
+}
+
+fn share<'a>(bench: &'a Bench<'_>, seen: &'a Seen<'a>, limit: &Limit) -> Option<Share<'a>> {
+    let granted = grants(&bench.given.resolved.spec, seen.load?).ok()?;
+    let rate = granted.iter().find_map(|grant| {
+        let names = [
+            (&grant.name, grant.iops),
+            (&grant.burst_name, grant.burst_iops),
+        ];
+        let found = names.into_iter().find(|(name, _)| **name == limit.name);
+        found.map(|(_, rate)| rate)
+    })?;
+    let value = seen.iops / rate;
+    // A full bucket, or a burst, lets more pass: what is beyond must be beyond that too.
+    let most = seen
+        .predicted
+        .as_ref()?
+        .iops_mean(seen.window.0, seen.window.1);
+    let binds = seen.binding() == Some(&limit.name);
+    Some(Share {
+        seen,
+        value,
+        tested: binds,
+        beyond: binds && value > 1.0 + ABOVE && seen.iops > most * (1.0 + ABOVE),
+    })
+}
+
+/// Sizes to look for a test among.
+const KIB: [u64; 7] = [4, 16, 32, 64, 128, 256, 1024];
+const IN_FLIGHT: [u32; 6] = [1, 4, 16, 32, 64, 256];
+/// A phase that begins earlier needs no long test.
+const SOON: Nanos = Nanos::from_secs(30);
+
+/// The smallest load that runs into a limit, or what binds before it.
+fn how(bench: &Bench<'_>, limit: &Limit) -> String {
+    let spec = &bench.given.resolved.spec;
+    let volumes = u32::try_from(spec.volumes.len()).unwrap_or(1);
+    // Small operations ask for IOPS, and of the others the largest for bytes.
+    let mut first = None;
+    for (streams, pattern) in [(0, "random"), (volumes, "sequential")] {
+        for (read_percent, direction) in [(100, "reads"), (0, "writes")] {
+            for (kib, depth) in KIB.iter().flat_map(|kib| IN_FLIGHT.map(|n| (*kib, n))) {
+                let load = Load {
+                    read_percent,
+                    block: Bytes(kib << 10),
+                    streams,
+                    in_flight: depth * volumes,
+                };
+                let Ok(predicted) = predict(spec, load) else {
+                    return "nothing is promised that could be tested".to_owned();
+                };
+                let found = lasting(&predicted).find(|it| it.binding == limit.name);
+                if let Some(phase) = found {
+                    return words(pattern, direction, load, phase);
+                }
+                let binding = &predicted.sustained().binding;
+                let of_its_kind = kib == if limit.unit == "IOPS" { 4 } else { 1024 };
+                if first.is_none() && of_its_kind && binding != Phase::LATENCY {
+                    first = Some(binding.clone());
+                }
+            }
+        }
+    }
+    match first {
+        Some(binding) => format!("no load can: {binding} binds first"),
+        None => "no load of usual size can: latency binds first".to_owned(),
+    }
+}
+
+fn words(pattern: &str, direction: &str, load: Load, phase: &Phase) -> String {
+    let long = match phase.begins > SOON {
+        true => format!(", for longer than {}", phase.begins),
+        false => String::new(),
+    };
+    format!(
+        "{pattern} {direction} of {}, {} in flight{long}",
+        load.block, load.in_flight
+    )
+}

@@ -1,0 +1,295 @@
+//! Each rule made to speak, and kept silent, by figures of devices that the catalog knows.
+
+use blocklab_catalog::{Address, Catalog, resolve};
+use blocklab_record::Record;
+
+use super::*;
+use crate::Severity;
+use crate::testing::{Sketch, record};
+
+fn against(record: &Record, address: &str) -> Diagnosis {
+    let catalog = Catalog::embedded();
+    let address: Address = address.parse().expect("an address");
+    let resolved = resolve(&address, &catalog).expect("something sold");
+    let expectation = Expectation {
+        resolved: &resolved,
+        catalog: &catalog,
+        priced: None,
+    };
+    diagnose(record, Some(expectation))
+}
+
+/// A case of so many KiB, with 256 in flight, for a minute.
+fn case(kib: u64, iops: f64) -> Sketch {
+    Sketch {
+        case: format!("{kib}k"),
+        block: kib * 1024,
+        depth: 256,
+        seconds: 60,
+        iops: vec![iops; 3],
+        ..Sketch::default()
+    }
+}
+
+fn writes(kib: u64, iops: f64) -> Sketch {
+    Sketch {
+        direction: "write",
+        ..case(kib, iops)
+    }
+}
+
+fn rule<'a>(diagnosis: &'a Diagnosis, rule: &str) -> Option<&'a Finding> {
+    let mut found = diagnosis.assessment.findings.iter();
+    found.find(|it| it.rule == rule)
+}
+
+/// The rule speaks, and says this.
+#[track_caller]
+fn speaks(sketch: Sketch, address: &str, name: &str, words: &str) -> Finding {
+    let diagnosis = against(&record(&[sketch]), address);
+    let finding = rule(&diagnosis, name).unwrap_or_else(|| panic!("{name}: {diagnosis:#?}"));
+    assert!(finding.statement.contains(words), "{}", finding.statement);
+    finding.clone()
+}
+
+#[track_caller]
+fn silent(sketch: Sketch, address: &str, name: &str) {
+    let diagnosis = against(&record(&[sketch]), address);
+    assert_eq!(rule(&diagnosis, name), None);
+}
+
+const GP3: &str = "gp3:1TiB,iops=6000@r5d.xlarge";
+const LARGE: &str = "gp3:1TiB,iops=6000@m5.24xlarge";
+
+#[test]
+fn what_is_documented_is_delivered() {
+    let words = "what is documented as gp3: volume IOPS is delivered: 100 % of it";
+    speaks(case(4, 6000.0), LARGE, "at-documented-limit", words);
+    silent(case(4, 4000.0), LARGE, "at-documented-limit");
+    // Of volume (MiB/s) and instance (MB/s) the smaller one binds.
+    let words = "r5d.xlarge: EBS throughput (burst)";
+    let fast = "gp3:1TiB,iops=16000,throughput=1000@r5d.xlarge";
+    speaks(
+        case(128, 593.75e6 / 131_072.0),
+        fast,
+        "at-documented-limit",
+        words,
+    );
+}
+
+#[test]
+fn a_setting_that_is_not_in_effect() {
+    let words = "3,000 IOPS are what the type gives without settings (gp3: volume IOPS), and";
+    let finding = speaks(case(4, 3000.0), GP3, "setting-not-in-effect", words);
+    assert_eq!(finding.severity, Severity::Warning);
+    silent(case(4, 6000.0), GP3, "setting-not-in-effect");
+    silent(
+        case(4, 3000.0),
+        "gp3:1TiB@r5d.xlarge",
+        "setting-not-in-effect",
+    );
+}
+
+#[test]
+fn more_in_flight_than_the_limit_takes() {
+    let name = "more-than-the-limit-takes";
+    speaks(
+        case(4, 6000.0),
+        LARGE,
+        name,
+        "256 operations are in flight where about 4",
+    );
+    let few = Sketch {
+        depth: 6,
+        ..case(4, 6000.0)
+    };
+    silent(few, LARGE, name);
+}
+
+#[test]
+fn a_hard_disk_pays_a_mebibyte_for_every_random_operation() {
+    let words = "62 random operations a second costs a whole MiB";
+    speaks(case(16, 62.0), "st1:250GiB", "hdd-random-credit", words);
+    silent(case(1024, 62.0), "st1:250GiB", "hdd-random-credit");
+}
+
+#[test]
+fn a_burst_ends() {
+    let words = "after 33 min 20 s of this load 300 IOPS remain, by gp2: burst credits (baseline)";
+    let finding = speaks(case(4, 3000.0), "gp2:100GiB", "documented-burst", words);
+    assert_eq!(finding.severity, Severity::Info);
+    silent(case(4, 3000.0), "gp3:100GiB", "documented-burst");
+}
+
+/// N operations against rate r and a second of it saved: r (T + 1) / T.
+#[test]
+fn a_short_test_spreads_what_the_limiter_saved() {
+    let short = Sketch {
+        seconds: 10,
+        ..case(4, 3300.0)
+    };
+    let words = "10 % above gp3: volume IOPS because the limiter had saved up";
+    speaks(short, "gp3:1TiB", "bucket-amortised", words);
+    silent(case(4, 3000.0), "gp3:1TiB", "bucket-amortised");
+}
+
+#[test]
+fn twenty_volumes_and_one_instance() {
+    let many = "20xgp2:1TB@m5.2xlarge";
+    let bound = against(&record(&[case(4, 18_750.0)]), many);
+    let finding = rule(&bound, "instance-binds-the-sum").expect("the rule speaks");
+    assert!(
+        finding.statement.contains("60,000 IOPS"),
+        "{}",
+        finding.statement
+    );
+    silent(
+        case(4, 3000.0),
+        "gp2:1000GiB@m5.2xlarge",
+        "instance-binds-the-sum",
+    );
+}
+
+/// The published story: i3.xlarge wrote 18,750 a second in 2017, and 70,000 are documented later.
+#[test]
+fn the_limits_of_another_day() {
+    let words = "fit the limits as they were on 20";
+    let today = "local@i3.xlarge";
+    speaks(writes(4, 18_750.0), today, "limit-of-another-date", words);
+    let then = "local,as-of=2017-02-27@i3.xlarge";
+    silent(writes(4, 18_750.0), then, "limit-of-another-date");
+}
+
+#[test]
+fn nobody_promises_anything_of_a_best_effort_type() {
+    let found = against(&record(&[case(4, 90.0)]), "standard:100GiB");
+    assert!(rule(&found, "best-effort").is_some());
+    assert!(found.expected.expect("a comparison").limits.is_empty());
+    silent(case(4, 3000.0), "gp3:1TiB", "best-effort");
+}
+
+#[test]
+fn a_little_and_far_below_a_limit() {
+    let finding = speaks(
+        case(4, 5700.0),
+        LARGE,
+        "under-delivery",
+        "5,700 IOPS are 95 %",
+    );
+    assert_eq!(finding.severity, Severity::Info);
+    let finding = speaks(
+        case(4, 4500.0),
+        LARGE,
+        "below-documented-limit",
+        "are 75 % of",
+    );
+    assert_eq!(finding.severity, Severity::Warning);
+    silent(case(4, 6000.0), LARGE, "under-delivery");
+    silent(case(4, 6000.0), LARGE, "below-documented-limit");
+}
+
+#[test]
+fn above_everything_is_an_anomaly() {
+    let name = "above-every-limit";
+    let finding = speaks(case(4, 20_000.0), LARGE, name, "20,000 IOPS are 3");
+    assert_eq!(finding.severity, Severity::Warning);
+    silent(case(4, 6000.0), LARGE, name);
+}
+
+#[test]
+fn units_that_were_confused() {
+    // 125 MiB/s paid for, and eight times as many bits counted as bytes.
+    let words = "bits against bytes";
+    speaks(case(128, 125.0), "gp3:1TiB@m5.24xlarge", "unit-slip", words);
+    silent(case(128, 1000.0), "gp3:1TiB@m5.24xlarge", "unit-slip");
+}
+
+#[test]
+fn a_physical_disk_does_what_its_siblings_can() {
+    let catalog = Catalog::embedded();
+    let found = against(&record(&[case(4, 60_000.0)]), "local@i3.large");
+    let _ = catalog;
+    assert_eq!(
+        rule(&found, "physical-not-contractual"),
+        None,
+        "below its own limit"
+    );
+    let name = "physical-not-contractual";
+    speaks(
+        case(4, 150_000.0),
+        "local@i3.large",
+        name,
+        "the disk is physical",
+    );
+}
+
+#[test]
+fn every_limit_has_a_verdict() {
+    let diagnosis = against(&record(&[case(4, 6000.0)]), LARGE);
+    let compared = diagnosis.expected.expect("a comparison");
+    let states: Vec<_> = compared
+        .limits
+        .iter()
+        .map(|it| (it.limit.as_str(), it.state))
+        .collect();
+    assert_eq!(states[0], ("gp3: volume IOPS", State::Met));
+    assert_eq!(states[1], ("gp3: volume throughput", State::NotTested));
+    let how = compared.limits[1].how_to_test.as_deref().expect("a load");
+    assert!(
+        how.starts_with("random reads of ") && how.contains("in flight"),
+        "{how}"
+    );
+    let instance = compared
+        .limits
+        .iter()
+        .find(|it| it.limit.contains("EBS IOPS"));
+    let how = instance.expect("the instance's").how_to_test.as_deref();
+    assert_eq!(how, Some("no load can: gp3: volume IOPS binds first"));
+
+    let missed = against(&record(&[case(4, 3000.0)]), LARGE).expected;
+    assert_eq!(missed.expect("a comparison").limits[0].state, State::Missed);
+    let above = against(&record(&[case(4, 20_000.0)]), LARGE).expected;
+    assert_eq!(
+        above.expect("a comparison").limits[0].state,
+        State::Exceeded
+    );
+}
+
+/// A false alarm costs more trust than a silence: what is as documented gets no warning.
+#[test]
+fn a_healthy_volume_gets_no_scary_finding() {
+    for (sketch, address) in [
+        (case(4, 6000.0), LARGE),
+        (case(4, 6000.0), GP3),
+        (case(128, 1000.0), "gp3:1TiB"),
+        (case(4, 3000.0), "gp2:100GiB"),
+        (case(4, 300.0), "gp2:100GiB"),
+        (writes(4, 18_750.0), "local,as-of=2017-02-27@i3.xlarge"),
+    ] {
+        let diagnosis = against(&record(&[sketch]), address);
+        let grave = diagnosis
+            .assessment
+            .findings
+            .iter()
+            .find(|it| it.severity > Severity::Info);
+        assert_eq!(grave, None, "{address}");
+    }
+}
+
+#[test]
+fn nothing_is_compared_that_cannot_be() {
+    let cached = Sketch {
+        direct: false,
+        ..case(4, 900_000.0)
+    };
+    let diagnosis = against(&record(&[cached]), GP3);
+    let compared = diagnosis.expected.expect("a comparison");
+    assert_eq!(compared.cases[0].why, Why::NotComparable);
+    assert!(
+        compared
+            .limits
+            .iter()
+            .all(|it| it.state == State::NotTested)
+    );
+    assert!(diagnose(&record(&[]), None).expected.is_none());
+}

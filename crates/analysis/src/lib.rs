@@ -1,0 +1,26 @@
+//! In: Records.
+//! Out: summaries (passes made one figure, with certainty) and Findings with evidence.
+//! Never: runs something, does I/O, prints.
+
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
+
+pub mod calibrate;
+
+mod assess;
+mod assessment;
+pub mod compare;
+pub mod expect;
+mod known;
+pub mod price;
+mod rows;
+mod rules;
+mod view;
+mod what;
+
+#[cfg(test)]
+mod testing;
+
+pub use assess::assess;
+pub use assessment::{
+    Assessment, Confidence, Estimate, Evidence, Finding, Row, RowDirection, Severity,
+};

@@ -1,0 +1,490 @@
+//! What a delivered unit costs: every quotient with its inputs, every price with region and day.
+
+use std::str::FromStr;
+
+use blocklab_catalog::{
+    Address, Catalog, Cost, Date, Error, HOURS_PER_MONTH, Per, Price, Sheet, describe, resolve,
+};
+use serde::Serialize;
+
+use crate::Row;
+
+/// By what offers are put in order, cheapest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum By {
+    /// US dollars a month for one IOPS.
+    Iops,
+    /// US dollars a month for one MB/s.
+    Throughput,
+    /// US dollars a month for one GB.
+    Capacity,
+}
+
+/// Another currency, at a rate that the user gives: rates change by the minute, and none is kept
+/// here.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Currency {
+    /// `EUR`.
+    pub code: String,
+    /// How much of it one US dollar is.
+    pub per_usd: f64,
+}
+
+/// A text that is no currency with a rate.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is no currency with its rate for one US dollar, such as EUR=0.92")]
+pub struct NotACurrency(String);
+
+impl FromStr for Currency {
+    type Err = NotACurrency;
+
+    fn from_str(text: &str) -> Result<Self, NotACurrency> {
+        let wrong = || NotACurrency(text.to_owned());
+        let (code, rate) = text.split_once('=').ok_or_else(wrong)?;
+        let named = code.len() == 3 && code.bytes().all(|it| it.is_ascii_uppercase());
+        let rate = rate
+            .parse()
+            .ok()
+            .filter(|it: &f64| *it > 0.0 && it.is_finite());
+        match (named, rate) {
+            (true, Some(per_usd)) => Ok(Self {
+                code: code.to_owned(),
+                per_usd,
+            }),
+            _ => Err(wrong()),
+        }
+    }
+}
+
+/// A unit that is delivered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Unit {
+    /// One operation a second, for a month.
+    Iops,
+    /// 10^6 bytes a second, for a month.
+    MbPerS,
+    /// 10^9 bytes, for a month.
+    Gb,
+    /// A million operations at the delivered rate, without a pause.
+    MillionIo,
+    /// A million operations a second, for an hour.
+    MillionIopsHour,
+}
+
+impl Unit {
+    /// As it stands behind "per".
+    #[must_use]
+    pub const fn text(self) -> &'static str {
+        match self {
+            Self::Iops => "IOPS and month",
+            Self::MbPerS => "MB/s and month",
+            Self::Gb => "GB and month",
+            Self::MillionIo => "million I/Os",
+            Self::MillionIopsHour => "1,000,000 IOPS and hour",
+        }
+    }
+}
+
+/// A quotient: `usd` = `paid_usd` / `delivered`, and what the use itself costs.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct UnitPrice {
+    /// Of what.
+    pub unit: Unit,
+    /// US dollars for one.
+    pub usd: f64,
+    /// US dollars for a `paid_for`.
+    pub paid_usd: f64,
+    /// `month` or `hour`.
+    pub paid_for: &'static str,
+    /// What is delivered for that.
+    pub delivered: f64,
+    /// In what: `IOPS`, `MB/s`, `GB`, `million I/Os`, `million IOPS`.
+    pub delivered_unit: &'static str,
+    /// Which figure that is: `documented, sustained: random reads of 4 KiB`.
+    pub delivered_by: String,
+    /// Of `usd`, what every million operations cost besides.
+    pub by_use_usd: f64,
+}
+
+/// What something costs.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Priced {
+    /// The address, or the run that delivered.
+    pub name: String,
+    /// What is paid for.
+    pub addresses: Vec<String>,
+    /// Whose price lists.
+    pub regions: Vec<String>,
+    /// Their days, the oldest first.
+    pub dates: Vec<Date>,
+    /// All that does not depend on the use; `None`: no price is known.
+    pub usd_per_month: Option<f64>,
+    /// The same by the hour.
+    pub usd_per_hour: Option<f64>,
+    /// Quantities times prices.
+    pub costs: Vec<Cost>,
+    /// Every price that was used.
+    pub prices: Vec<Price>,
+    /// What a delivered unit costs.
+    pub units: Vec<UnitPrice>,
+    /// On what this rests without evidence.
+    pub assumed: Vec<String>,
+    /// What else is good to know.
+    pub notes: Vec<String>,
+}
+
+impl Priced {
+    /// US dollars for one of these; `None`: not known.
+    #[must_use]
+    pub fn per(&self, unit: Unit) -> Option<f64> {
+        let found = self.units.iter().find(|price| price.unit == unit);
+        found.map(|price| price.usd)
+    }
+}
+
+/// Something delivered, and by what.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Delivered {
+    value: f64,
+    by: String,
+}
+
+/// What an address or a run delivers at best.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Output {
+    iops: Option<Delivered>,
+    bytes_per_s: Option<Delivered>,
+}
+
+/// An address with its documented limits and prices.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Bought {
+    sheet: Sheet,
+    capacity_bytes: Option<f64>,
+}
+
+impl Bought {
+    /// Finds the limits and prices of an address; `region` takes the place of the one it names.
+    ///
+    /// # Errors
+    /// As [`describe`].
+    pub fn find(text: &str, region: Option<&str>, catalog: &Catalog) -> Result<Self, Error> {
+        let mut address = Address::from_str(text)?;
+        if let (Address::Sold(offer), Some(region)) = (&mut address, region) {
+            offer.region = Some(region.to_owned());
+        }
+        let sheet = describe(&address.to_string(), catalog)?;
+        let spec = resolve(&address, catalog).ok().or_else(|| {
+            let own = own_disks(&address)?;
+            resolve(&own, catalog).ok()
+        });
+        let capacity = |found: blocklab_catalog::Resolved| -> f64 {
+            let volumes = found.spec.volumes.iter();
+            volumes.map(|volume| volume.capacity.as_f64()).sum()
+        };
+        Ok(Self {
+            sheet,
+            capacity_bytes: spec.map(capacity),
+        })
+    }
+
+    fn usd_per_million_io(&self) -> f64 {
+        let by_use = self.sheet.prices.iter().filter(|p| p.per == Per::MillionIo);
+        by_use.map(|price| price.usd).sum()
+    }
+
+    /// What documents promise for as long as the load lasts.
+    fn promised(&self) -> Output {
+        let reach = |kib: u64| {
+            let mut reaches = self.sheet.reaches.iter();
+            let found = reaches.find(|it| {
+                it.direction == "read" && it.pattern == "random" && it.block_bytes == kib << 10
+            })?;
+            found.phases.last()
+        };
+        let by = |what: &str| format!("documented, sustained: random reads of {what}");
+        Output {
+            iops: reach(4).map(|stretch| Delivered {
+                value: stretch.iops,
+                by: by("4 KiB"),
+            }),
+            bytes_per_s: reach(1024).map(|stretch| Delivered {
+                value: stretch.mib_per_s * 1_048_576.0,
+                by: by("1 MiB"),
+            }),
+        }
+    }
+}
+
+/// `local@i3.xlarge` of `i3.xlarge`.
+fn own_disks(address: &Address) -> Option<Address> {
+    let Address::Sold(offer) = address else {
+        return None;
+    };
+    let mut own = offer.clone();
+    own.instance = Some(std::mem::replace(&mut own.volume, "local".to_owned()));
+    Some(Address::Sold(own))
+}
+
+impl Output {
+    /// The best cases of a run; `origin` says what kind of figures they are.
+    #[must_use]
+    pub fn of_run(rows: &[Row], origin: &str) -> Self {
+        let best = |value: fn(&crate::RowDirection) -> f64| {
+            let total = |row: &Row| -> f64 {
+                let moved = row.directions.iter().filter(|it| it.direction != "sync");
+                moved.map(value).sum()
+            };
+            let found = rows.iter().map(|row| (row, total(row)));
+            let found = found.filter(|(_, value)| *value > 0.0);
+            let (row, value) = found.max_by(|a, b| a.1.total_cmp(&b.1))?;
+            Some(Delivered {
+                value,
+                by: format!("{origin}: {}", row.case),
+            })
+        };
+        Self {
+            iops: best(|it| it.iops.value),
+            bytes_per_s: best(|it| it.bytes_per_s.value),
+        }
+    }
+}
+
+/// What all of `bought` costs together and by unit: of `output`, or of what documents promise.
+#[must_use]
+pub fn price(name: &str, bought: &[Bought], output: Option<&Output>) -> Priced {
+    let mut priced = Priced {
+        name: name.to_owned(),
+        addresses: bought.iter().map(|it| it.sheet.address.clone()).collect(),
+        regions: Vec::new(),
+        dates: Vec::new(),
+        usd_per_month: None,
+        usd_per_hour: None,
+        costs: Vec::new(),
+        prices: Vec::new(),
+        units: Vec::new(),
+        assumed: Vec::new(),
+        notes: Vec::new(),
+    };
+    for one in bought {
+        priced.add(&one.sheet);
+    }
+    let known: Vec<f64> = priced
+        .costs
+        .iter()
+        .filter_map(|it| it.usd_per_month)
+        .collect();
+    let complete = !priced
+        .notes
+        .iter()
+        .any(|note| note.starts_with("no price of "));
+    if !known.is_empty() && complete {
+        let month: f64 = known.iter().sum();
+        priced.usd_per_month = Some(month);
+        priced.usd_per_hour = Some(month / HOURS_PER_MONTH);
+        let promised = match bought {
+            [one] => one.promised(),
+            _ => Output::default(),
+        };
+        priced.units = units(month, bought, output.unwrap_or(&promised));
+    }
+    priced
+}
+
+impl Priced {
+    fn add(&mut self, sheet: &Sheet) {
+        for cost in &sheet.costs {
+            // Volumes on one instance share it.
+            if cost.per != Per::Hour || !self.costs.contains(cost) {
+                self.costs.push(cost.clone());
+            }
+        }
+        let used = |price: &&Price| sheet.costs.iter().any(|cost| cost.what == price.what);
+        for price in sheet.prices.iter().filter(used) {
+            insert(&mut self.prices, price.clone());
+            insert(&mut self.regions, price.region.clone());
+            insert(&mut self.dates, price.date);
+        }
+        self.dates.sort_unstable();
+        let money = |text: &&String| {
+            let words = ["region", "price", "month has"];
+            words.iter().any(|word| text.contains(word))
+        };
+        for text in sheet.assumed.iter().filter(money) {
+            insert(&mut self.assumed, text.clone());
+        }
+        for text in sheet.notes.iter().filter(|text| text.contains("price")) {
+            insert(&mut self.notes, text.clone());
+        }
+    }
+}
+
+fn insert<T: PartialEq>(list: &mut Vec<T>, value: T) {
+    if !list.contains(&value) {
+        list.push(value);
+    }
+}
+
+fn units(month: f64, bought: &[Bought], output: &Output) -> Vec<UnitPrice> {
+    let hour = month / HOURS_PER_MONTH;
+    let by_use: f64 = bought.iter().map(Bought::usd_per_million_io).sum();
+    let unit = |unit, paid_for: &'static str, delivered: f64, delivered_unit, by: &str| {
+        let paid_usd = if paid_for == "month" { month } else { hour };
+        let by_use_usd = if unit == Unit::MillionIo { by_use } else { 0.0 };
+        UnitPrice {
+            unit,
+            usd: paid_usd / delivered + by_use_usd,
+            paid_usd,
+            paid_for,
+            delivered,
+            delivered_unit,
+            delivered_by: by.to_owned(),
+            by_use_usd,
+        }
+    };
+    let mut found = Vec::new();
+    if let Some(iops) = &output.iops {
+        found.push(unit(Unit::Iops, "month", iops.value, "IOPS", &iops.by));
+    }
+    if let Some(bytes) = &output.bytes_per_s {
+        let value = bytes.value / 1e6;
+        found.push(unit(Unit::MbPerS, "month", value, "MB/s", &bytes.by));
+    }
+    let sizes: Option<Vec<f64>> = bought.iter().map(|it| it.capacity_bytes).collect();
+    let bytes: f64 = sizes.map_or(0.0, |sizes| sizes.iter().sum());
+    if bytes > 0.0 {
+        found.push(unit(Unit::Gb, "month", bytes / 1e9, "GB", "capacity"));
+    }
+    if let Some(iops) = &output.iops {
+        let an_hour = iops.value * 3600.0 / 1e6;
+        let (io, millions) = (Unit::MillionIo, iops.value / 1e6);
+        found.push(unit(io, "hour", an_hour, "million I/Os", &iops.by));
+        let speed = Unit::MillionIopsHour;
+        found.push(unit(speed, "hour", millions, "million IOPS", &iops.by));
+    }
+    found
+}
+
+/// Cheapest first; what has no such price comes last, in the order given.
+pub fn sort(priced: &mut [Priced], by: By) {
+    let unit = match by {
+        By::Iops => Unit::Iops,
+        By::Throughput => Unit::MbPerS,
+        By::Capacity => Unit::Gb,
+    };
+    let key = |it: &Priced| it.per(unit).unwrap_or(f64::INFINITY);
+    priced.sort_by(|a, b| key(a).total_cmp(&key(b)));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::assess;
+    use crate::testing::{Sketch, record};
+
+    fn find(text: &str, region: Option<&str>) -> Bought {
+        Bought::find(text, region, &Catalog::embedded()).expect(text)
+    }
+
+    #[track_caller]
+    fn near(found: Option<f64>, expected: f64) {
+        let found = found.expect("a price");
+        assert!((found / expected - 1.0).abs() < 1e-9, "{found} {expected}");
+    }
+
+    /// 1,024 GiB x .096 + 3,000 IOPS x .006 + 730 h x .348, by hand.
+    #[test]
+    fn every_quotient_follows_from_its_inputs() {
+        let gp3 = find("gp3:1TiB,iops=6000@r5d.xlarge", Some("ap-northeast-1"));
+        let priced = price("gp3", &[gp3], None);
+        let month = 98.304 + 18.0 + 254.04;
+        near(priced.usd_per_month, month);
+        near(priced.usd_per_hour, month / 730.0);
+        near(priced.per(Unit::Iops), month / 6000.0);
+        near(priced.per(Unit::MbPerS), month / (125.0 * 1.048_576));
+        near(
+            priced.per(Unit::Gb),
+            month / (f64::from(1 << 20) * 1.048_576e6 / 1e9),
+        );
+        near(priced.per(Unit::MillionIo), month / 730.0 / 21.6);
+        near(priced.per(Unit::MillionIopsHour), month / 730.0 / 0.006);
+        assert_eq!(priced.regions, ["ap-northeast-1"]);
+        assert!(!priced.dates.is_empty() && !priced.prices.is_empty());
+        for unit in &priced.units {
+            let again = unit.paid_usd / unit.delivered + unit.by_use_usd;
+            assert!((again - unit.usd).abs() < 1e-12, "{unit:?}");
+        }
+    }
+
+    /// The story: a study of 2017 gave the price of 1,000,000 IOPS for an hour, in Tokyo.
+    #[test]
+    fn a_run_is_priced_by_what_it_delivered() {
+        let rows = assess(&record(&[
+            Sketch {
+                iops: vec![206_250.0; 3],
+                ..Sketch::named("fast")
+            },
+            Sketch::named("slow"),
+        ]))
+        .rows;
+        let output = Output::of_run(&rows, "measured");
+        let i3 = find(
+            "local,as-of=2017-02-27,region=ap-northeast-1@i3.xlarge",
+            None,
+        );
+        let priced = price("run", &[i3], Some(&output));
+        near(priced.per(Unit::MillionIopsHour), 0.366 / 0.206_25);
+        assert_eq!(priced.units[0].delivered_by, "measured: fast");
+    }
+
+    #[test]
+    fn a_currency_needs_its_rate() {
+        let euro = "EUR=0.92".parse::<Currency>().expect("a currency");
+        assert_eq!((euro.code.as_str(), euro.per_usd), ("EUR", 0.92));
+        for wrong in [
+            "EUR", "EUR=", "EUR=0", "EUR=-1", "eur=1", "EURO=1", "EUR=inf", "=1",
+        ] {
+            assert!(wrong.parse::<Currency>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn what_has_no_price_comes_last() {
+        let unknown = price("standard", &[find("standard:100GiB", None)], None);
+        assert_eq!(
+            (unknown.usd_per_month, unknown.per(Unit::Iops)),
+            (None, None)
+        );
+        let mut all = [
+            unknown,
+            price("io2", &[find("io2:1TiB,iops=6000", None)], None),
+            price("gp3", &[find("gp3:1TiB,iops=6000", None)], None),
+        ];
+        sort(&mut all, By::Iops);
+        let names: Vec<_> = all.iter().map(|it| it.name.as_str()).collect();
+        assert_eq!(names, ["gp3", "io2", "standard"]);
+    }
+
+    #[test]
+    fn volumes_of_one_instance_share_its_price() {
+        let (a, b) = (
+            find("gp3:1TiB@r5d.xlarge", None),
+            find("gp2:1TiB@r5d.xlarge", None),
+        );
+        let both = price("both", &[a.clone(), b], None);
+        let hours = both.costs.iter().filter(|cost| cost.per == Per::Hour);
+        assert_eq!(hours.count(), 1);
+        assert!(both.usd_per_month > price("a", &[a], None).usd_per_month);
+    }
+
+    #[test]
+    fn an_instance_by_itself_is_priced_with_its_disks() {
+        let priced = price("i3.xlarge", &[find("i3.xlarge", None)], None);
+        near(
+            priced.per(Unit::Gb),
+            priced.usd_per_month.expect("a sum") / 950.0,
+        );
+    }
+}

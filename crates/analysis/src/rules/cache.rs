@@ -1,0 +1,316 @@
+//! Figures that are not the device's: memory answered.
+
+use super::hit::{Hit, figure, per_case};
+use super::says::{delay, percent as share_of, says, word};
+use crate::view::{CaseView, Cases};
+use crate::{Confidence, Finding, Severity};
+use blocklab_record::{DiskUse, Measurement};
+
+/// Fewer bytes than this are no evidence: metadata and neighbours weigh as much.
+const ENOUGH_BYTES: f64 = 1e6;
+/// Below this share of the bytes, the page cache took part in what was meant for the device.
+const MOST_PERCENT: f64 = 80.0;
+/// Direct I/O is split or merged, but its bytes arrive: less than half of them is a contradiction.
+const HALF_PERCENT: f64 = 50.0;
+/// No storage device answers a small read through the kernel in this time; memory does.
+const MEMORY_NS: u64 = 4_000;
+
+/// Buffered reads that the device did not deliver.
+pub(super) fn page_cache_reads(cases: &Cases<'_>) -> Vec<Finding> {
+    let advice = "Measure the device with direct access, or a file much larger than the memory; \
+                  keep the figures only if the page cache is what you want to know.";
+    per_case(cases, "page-cache", Some(advice), |case| {
+        if !cases.on_storage() || !is_buffered(case) {
+            return None;
+        }
+        match share(cases, case, "read", |disk| disk.read_bytes) {
+            Some(share) => share.below(MOST_PERCENT).map(|percent| Hit {
+                case: case.name,
+                severity: Severity::Warning,
+                confidence: Confidence::High,
+                says: says(
+                    "the page cache answered: the device delivered {} of the bytes that were read",
+                    [share_of(percent)],
+                ),
+                evidence: share.evidence("read"),
+            }),
+            None => too_quick(case),
+        }
+    })
+}
+
+/// Without a view of the device, only the latency can tell.
+fn too_quick<'a>(case: &'a CaseView<'a>) -> Option<Hit<'a>> {
+    let reads = case.row.directions.iter().find(|d| d.direction == "read")?;
+    let small = case.bytes_per_io() <= 16_384.0;
+    (small && reads.p50_ns > 0 && reads.p50_ns < MEMORY_NS).then(|| Hit {
+        case: case.name,
+        severity: Severity::Warning,
+        confidence: Confidence::Medium,
+        says: says(
+            "half of the buffered reads took {} or less: memory answered, not a device",
+            [delay(reads.p50_ns as f64)],
+        ),
+        evidence: vec![figure("median read latency", reads.p50_ns as f64, "ns")],
+    })
+}
+
+/// Buffered writes that had not reached the device when the time was over.
+pub(super) fn page_cache_writes(cases: &Cases<'_>) -> Vec<Finding> {
+    let advice = "Use direct access, fsync inside the measured time, or O_DSYNC, to measure what \
+                  is stored; a longer run shows the pace of the write-back.";
+    per_case(cases, "page-cache", Some(advice), |case| {
+        if !cases.on_storage() || !is_buffered(case) {
+            return None;
+        }
+        let share = share(cases, case, "write", |disk| disk.write_bytes)?;
+        let percent = share.below(MOST_PERCENT)?;
+        Some(Hit {
+            case: case.name,
+            severity: Severity::Warning,
+            confidence: Confidence::High,
+            says: says(
+                "the page cache took the writes: {} of the written bytes reached the device \
+                 while it was measured",
+                [share_of(percent)],
+            ),
+            evidence: share.evidence("written"),
+        })
+    })
+}
+
+/// Direct I/O of which the device saw little.
+pub(super) fn not_from_device(cases: &Cases<'_>) -> Vec<Finding> {
+    let advice = "Write the whole file first (holes and blocks that were only reserved are read \
+                  without the device), and look for a compressing or caching layer in between.";
+    per_case(cases, "not-from-device", Some(advice), |case| {
+        if !cases.on_storage() || !case.jobs().all(|job| job.direct) {
+            return None;
+        }
+        let reads = share(cases, case, "read", |disk| disk.read_bytes);
+        let writes = share(cases, case, "write", |disk| disk.write_bytes);
+        let directions = [("read", reads), ("written", writes)];
+        let seen = directions.into_iter().filter_map(|(verb, share)| {
+            let share = share?;
+            Some((verb, share.below(HALF_PERCENT)?, share))
+        });
+        let (verb, percent, share) = seen.min_by(|a, b| a.1.total_cmp(&b.1))?;
+        Some(Hit {
+            case: case.name,
+            severity: Severity::Warning,
+            confidence: Confidence::Medium,
+            says: says(
+                "access was direct, yet the device saw only {} of the bytes that were {}: another \
+                 layer answered",
+                [share_of(percent), word(verb)],
+            ),
+            evidence: share.evidence(verb),
+        })
+    })
+}
+
+/// The target itself is memory.
+pub(super) fn memory_target(cases: &Cases<'_>) -> Vec<Finding> {
+    if !cases.in_memory() || cases.list.iter().all(CaseView::is_null) {
+        return Vec::new();
+    }
+    let advice = "Choose a --target on the disk that you mean.";
+    let statement = "The target lies on a file system in memory: no disk took part.".to_owned();
+    let warning = Severity::Warning;
+    vec![super::hit::of_run(
+        "memory-target",
+        warning,
+        statement,
+        Vec::new(),
+        Some(advice),
+    )]
+}
+
+/// Direct access was wanted and not to be had.
+pub(super) fn not_direct(cases: &Cases<'_>) -> Vec<Finding> {
+    let advice = "The file system offers no O_DIRECT here: choose another target, or read these \
+                  figures as those of the page cache.";
+    per_case(cases, "not-direct", Some(advice), |case| {
+        let wanted = |job: &&blocklab_record::JobResult| {
+            let through_memory = ["mmap", "null"].contains(&&*job.engine);
+            job.access == "direct_if_possible" && !job.direct && !through_memory
+        };
+        let jobs = case.jobs().filter(wanted).count();
+        (cases.on_storage() && jobs > 0).then(|| Hit {
+            case: case.name,
+            severity: Severity::Warning,
+            confidence: Confidence::High,
+            says: says("direct access was wanted, but the page cache was used", []),
+            evidence: vec![figure("jobs through the page cache", jobs as f64, "")],
+        })
+    })
+}
+
+fn is_buffered(case: &CaseView<'_>) -> bool {
+    case.jobs().all(|job| !job.direct && job.engine != "null")
+}
+
+/// Bytes that the load moved and bytes that the device saw, over all passes.
+struct Share {
+    moved: f64,
+    seen: f64,
+}
+
+impl Share {
+    /// The share in per cent, if it lies below a limit.
+    fn below(&self, limit: f64) -> Option<f64> {
+        let percent = self.seen / self.moved * 100.0;
+        (percent < limit).then_some(percent)
+    }
+
+    fn evidence(&self, verb: &str) -> Vec<crate::Evidence> {
+        vec![
+            figure(&format!("{verb} by the load"), self.moved / 1e6, "MB"),
+            figure("seen by the device", self.seen / 1e6, "MB"),
+        ]
+    }
+}
+
+/// `None` where no device was watched or too little was moved.
+fn share(
+    cases: &Cases<'_>,
+    case: &CaseView<'_>,
+    direction: &str,
+    bytes: fn(&DiskUse) -> u64,
+) -> Option<Share> {
+    let seen = |pass: &&Measurement| cases.device_bytes(pass, bytes);
+    let seen: Vec<u64> = case.passes.iter().filter_map(seen).collect();
+    let moved = case
+        .passes
+        .iter()
+        .map(|pass| CaseView::moved_bytes(pass, direction));
+    let moved: f64 = moved.sum();
+    let watched = seen.len() == case.passes.len() && moved >= ENOUGH_BYTES;
+    watched.then(|| Share {
+        moved,
+        seen: seen.iter().sum::<u64>() as f64,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use blocklab_record::{Record, TargetKind};
+
+    use super::*;
+    use crate::testing::{Sketch, record, silent, the};
+
+    fn buffered(direction: &'static str, device_percent: u64) -> Record {
+        with_device(
+            Sketch {
+                direction,
+                direct: false,
+                ..Sketch::default()
+            },
+            device_percent,
+        )
+    }
+
+    fn with_device(sketch: Sketch, percent: u64) -> Record {
+        let mut record = record(&[sketch]);
+        for disk in record.measurements.iter_mut().flat_map(|m| &mut m.disks) {
+            disk.read_bytes = disk.read_bytes * percent / 100;
+            disk.write_bytes = disk.write_bytes * percent / 100;
+        }
+        record
+    }
+
+    #[test]
+    fn reads_that_the_device_did_not_deliver() {
+        let finding = the(&buffered("read", 3), "page-cache");
+        assert_eq!(
+            finding.statement,
+            "rand4k-q32-read: the page cache answered: the device delivered 3 % of the bytes \
+             that were read."
+        );
+        assert_eq!(finding.confidence, Confidence::High);
+        silent(&buffered("read", 100), "page-cache");
+        silent(&with_device(Sketch::default(), 3), "page-cache");
+    }
+
+    #[test]
+    fn writes_that_are_still_in_memory() {
+        let finding = the(&buffered("write", 40), "page-cache");
+        assert!(finding.statement.contains("40 % of the written bytes"));
+        silent(&buffered("write", 95), "page-cache");
+    }
+
+    #[test]
+    fn the_ramp_counts_on_both_sides() {
+        let mut record = buffered("read", 100);
+        // Half of the operations fell into the ramp; the device moved the bytes of both halves.
+        for job in record.measurements.iter_mut().flat_map(|m| &mut m.jobs) {
+            job.accounting.completed *= 2;
+            job.accounting.issued *= 2;
+            job.accounting.completed_in_ramp = job.accounting.completed / 2;
+        }
+        assert!(the(&record, "page-cache").statement.contains(" 50 % "));
+    }
+
+    #[test]
+    fn without_a_device_in_sight_the_latency_tells() {
+        let quick = |latency| {
+            let mut record = record(&[Sketch {
+                engine: "psync",
+                direct: false,
+                depth: 1,
+                latency_ns: Some(latency),
+                iops: vec![1e9 / latency],
+                ..Sketch::default()
+            }]);
+            record.measurements[0].disks.clear();
+            record
+        };
+        let finding = the(&quick(1500.0), "page-cache");
+        assert_eq!(finding.confidence, Confidence::Medium);
+        silent(&quick(80_000.0), "page-cache");
+    }
+
+    #[test]
+    fn direct_reads_of_a_file_with_holes() {
+        let finding = the(&with_device(Sketch::default(), 10), "not-from-device");
+        assert!(
+            finding
+                .statement
+                .contains("only 10 % of the bytes that were read")
+        );
+        assert_eq!(finding.confidence, Confidence::Medium);
+        silent(&with_device(Sketch::default(), 70), "not-from-device");
+        silent(&buffered("read", 10), "not-from-device");
+    }
+
+    #[test]
+    fn a_stack_of_devices_does_not_count_twice() {
+        let mut record = with_device(Sketch::default(), 30);
+        for measurement in &mut record.measurements {
+            let mut below = measurement.disks[0].clone();
+            below.name = "sda".to_owned();
+            measurement.disks.push(below);
+        }
+        the(&record, "not-from-device");
+    }
+
+    #[test]
+    fn tmpfs_is_memory() {
+        let mut record = buffered("read", 0);
+        silent(&record, "memory-target");
+        let system = record.targets[0].file_system.as_mut().unwrap();
+        system.kind = "tmpfs".to_owned();
+        the(&record, "memory-target");
+        silent(&record, "page-cache");
+    }
+
+    #[test]
+    fn direct_access_that_was_not_to_be_had() {
+        let mut record = buffered("read", 100);
+        silent(&record, "not-direct");
+        record.measurements[0].jobs[0].access = "direct_if_possible".to_owned();
+        the(&record, "not-direct");
+        record.targets[0].kind = TargetKind::CharDevice;
+        silent(&record, "not-direct");
+    }
+}

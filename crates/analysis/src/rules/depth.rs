@@ -1,0 +1,388 @@
+//! Operations in flight: Little's law and what follows from it.
+
+use std::collections::BTreeSet;
+
+use blocklab_record::Stopped;
+use blocklab_stats::{in_flight, ratio};
+
+use super::hit::{Hit, figure, joined, per_case};
+use super::says::{Slot, delay, number, says, word};
+use super::sibling::{Axis, families};
+use super::{limits, processor};
+use crate::view::{CaseView, Cases};
+use crate::{Confidence, Evidence, Finding, Severity};
+
+/// Little's law must hold within this, else the time is not where the figures say.
+const LAW_PERCENT: f64 = 10.0;
+/// A deeper sibling must gain at least so much for depth to be what was missing.
+const GAIN: f64 = 1.25;
+/// So much is no scatter, even in a single pass.
+const PLAIN_GAIN: f64 = 2.0;
+const LEVEL: f64 = 0.95;
+/// Within this, two rates are the same.
+const SAME: f64 = 0.95;
+/// A deeper sibling that waits so much longer for the same rate only queues.
+const QUEUES: f64 = 1.5;
+
+/// A depth that the engine cannot have.
+pub(super) fn useless_depth(cases: &Cases<'_>) -> Vec<Finding> {
+    let advice = "Use io_uring or libaio for depth, or more threads.";
+    per_case(cases, "useless-depth", Some(advice), |case| {
+        let job = case.jobs().find(|job| job.effective_depth < job.depth)?;
+        Some(Hit {
+            case: case.name,
+            severity: Severity::Warning,
+            confidence: Confidence::High,
+            says: says(
+                "{} keeps {} operation in flight per thread: the depth of {} had no effect",
+                [
+                    word(&job.engine),
+                    number(f64::from(job.effective_depth)),
+                    number(f64::from(job.depth)),
+                ],
+            ),
+            evidence: vec![
+                figure("depth asked for", f64::from(job.depth), ""),
+                figure("depth in force", f64::from(job.effective_depth), ""),
+            ],
+        })
+    })
+}
+
+const TOO_MANY: &str = "IOPS times latency gives {} operations in flight where there are always \
+                        {}: the accounting of time was disturbed";
+const TOO_FEW: &str = "IOPS times latency gives {} operations in flight where there are always \
+                       {}: the load was held up between operations, outside their latencies";
+
+/// In a closed loop every slot is always full, so IOPS times latency must give the slots.
+pub(super) fn littles_law(cases: &Cases<'_>) -> Vec<Finding> {
+    let advice = "Do not compare the latencies of this case; measure again on a quiet machine.";
+    per_case(cases, "littles-law", Some(advice), |case| {
+        let (slots, found) = (case.slots() as f64, case.mean_in_flight());
+        let percent = (found / slots - 1.0) * 100.0;
+        if !must_hold(case) || percent.abs() <= LAW_PERCENT || is_explained(cases, case, percent) {
+            return None;
+        }
+        let (confidence, text) = match percent > 0.0 {
+            true => (Confidence::High, TOO_MANY),
+            false => (Confidence::Medium, TOO_FEW),
+        };
+        Some(Hit {
+            case: case.name,
+            severity: Severity::Warning,
+            confidence,
+            says: says(
+                text,
+                [Slot::Range(found, |n| format!("{n:.2}")), number(slots)],
+            ),
+            evidence: law(case),
+        })
+    })
+}
+
+/// Full slots to the end, and so many operations that the first and the last do not matter.
+fn must_hold(case: &CaseView<'_>) -> bool {
+    case.is_saturating()
+        && !case.is_null()
+        && case.jobs().all(|job| job.stopped == Stopped::Runtime)
+        && case.ios() >= 100 * case.slots() * case.passes.len() as u64
+        && case.slots() > 0
+}
+
+/// Slots stand empty while our own thread works, and while a flush waits for all others.
+fn is_explained(cases: &Cases<'_>, case: &CaseView<'_>, percent: f64) -> bool {
+    let flushes = case.jobs().any(|job| job.directions.contains_key("sync"));
+    let own = processor::own_share_percent(cases, case).unwrap_or(0.0);
+    percent < 0.0 && (flushes || own >= -percent / 2.0 || processor::is_limited(cases, case))
+}
+
+fn law(case: &CaseView<'_>) -> Vec<Evidence> {
+    vec![
+        figure("IOPS", case.iops(), "IOPS"),
+        figure("mean latency", case.latency_ns(), "ns"),
+        figure("in flight, by Little's law", case.mean_in_flight(), ""),
+        figure("in flight at most", case.slots() as f64, ""),
+    ]
+}
+
+/// The rate is depth over latency, and more depth gives more. In a closed loop the law holds for
+/// a saturated device too, so it takes a deeper sibling to know; without one, only a single
+/// operation in flight is worth a word, and a less certain one.
+pub(super) fn latency_bound(cases: &Cases<'_>) -> Vec<Finding> {
+    let families = families(cases, Axis::InFlight);
+    let mut hits: Vec<Hit<'_>> = families.iter().flat_map(|f| gains(cases, f)).collect();
+    let members = families.iter().flatten();
+    let compared: BTreeSet<&str> = members.map(|member| member.name).collect();
+    let alone = cases.list.iter().filter(|case| {
+        // Through the page cache, a single operation may cost more processor than waiting.
+        let direct = case.jobs().all(|job| job.direct);
+        let single = case.slots() == 1 && direct && !compared.contains(case.name);
+        single && case.is_saturating() && is_waiting(cases, case) && !cases.in_memory()
+    });
+    hits.extend(alone.map(single));
+    let explained = limits::explained(cases);
+    hits.retain(|hit| !explained.contains(hit.case));
+    let advice = "More operations in flight give more, until the target is full.";
+    joined(cases, "latency-bound", Some(advice), hits)
+}
+
+/// Whether the case waits for its target, not for its own processor.
+fn is_waiting(cases: &Cases<'_>, case: &CaseView<'_>) -> bool {
+    case.iops() > 0.0 && !case.is_null() && !processor::is_limited(cases, case)
+}
+
+fn gains<'a>(cases: &Cases<'_>, family: &[&'a CaseView<'a>]) -> Vec<Hit<'a>> {
+    let hit = |case: &&'a CaseView<'a>| {
+        let deeper = family.iter().filter(|other| other.slots() > case.slots());
+        let best = deeper.max_by(|a, b| a.iops().total_cmp(&b.iops()))?;
+        let gain = best.iops() / case.iops();
+        if gain < GAIN || !is_waiting(cases, case) {
+            return None;
+        }
+        let mut evidence = law(case);
+        evidence.push(figure("IOPS of the deeper sibling", best.iops(), "IOPS"));
+        evidence.push(figure("its operations in flight", best.slots() as f64, ""));
+        Some(Hit {
+            case: case.name,
+            severity: Severity::Info,
+            confidence: sure(gain >= PLAIN_GAIN || certain_gain(best, case)),
+            says: says(
+                "latency is the limit: {} in flight, {} each, gives {} IOPS, while {} reached {} \
+                 with {}",
+                [
+                    number(case.slots() as f64),
+                    delay(case.latency_ns()),
+                    number(case.iops()),
+                    word(best.name),
+                    number(best.iops()),
+                    number(best.slots() as f64),
+                ],
+            ),
+            evidence,
+        })
+    };
+    family.iter().filter_map(hit).collect()
+}
+
+/// Whether the passes show a gain that is not their scatter.
+fn certain_gain(over: &CaseView<'_>, under: &CaseView<'_>) -> bool {
+    let found = ratio(&over.pass_iops, &under.pass_iops, LEVEL);
+    found.is_some_and(|ratio| ratio.interval.low > 1.0)
+}
+
+/// Whether the passes exclude a gain of 10 % and more.
+fn certainly_no_gain(over: &CaseView<'_>, under: &CaseView<'_>) -> bool {
+    let found = ratio(&over.pass_iops, &under.pass_iops, LEVEL);
+    found.is_some_and(|ratio| ratio.interval.high < 1.1)
+}
+
+fn sure(certain: bool) -> Confidence {
+    match certain {
+        true => Confidence::High,
+        false => Confidence::Medium,
+    }
+}
+
+fn single<'a>(case: &'a CaseView<'a>) -> Hit<'a> {
+    Hit {
+        case: case.name,
+        severity: Severity::Info,
+        confidence: Confidence::Medium,
+        says: says(
+            "latency is the limit: one operation in flight at {} each allows no more than {} IOPS",
+            [delay(case.latency_ns()), number(case.iops())],
+        ),
+        evidence: law(case),
+    }
+}
+
+/// More in flight than the target can use: the same rate, and only the queue is longer.
+pub(super) fn over_driven(cases: &Cases<'_>) -> Vec<Finding> {
+    let advice = "Take latencies at the smaller number in flight; beyond it they are waiting time.";
+    let families = families(cases, Axis::InFlight);
+    let hits = families.iter().flat_map(|family| queues(family));
+    joined(cases, "over-driven", Some(advice), hits.collect())
+}
+
+fn queues<'a>(family: &[&'a CaseView<'a>]) -> Vec<Hit<'a>> {
+    let hit = |deep: &&'a CaseView<'a>| {
+        let shallow = family.iter().find(|other| {
+            other.slots() < deep.slots()
+                && other.iops() >= SAME * deep.iops()
+                && deep.latency_ns() >= QUEUES * other.latency_ns()
+        })?;
+        let longer = deep.latency_ns() / shallow.latency_ns();
+        // What fills the target: its rate times the latency of its least loaded sibling.
+        let enough = in_flight(shallow.iops(), family[0].latency_ns());
+        Some(Hit {
+            case: deep.name,
+            severity: Severity::Info,
+            confidence: sure(certainly_no_gain(deep, shallow)),
+            says: says(
+                "more is in flight than helps: {} give {} IOPS, about the {} of {} with {}, and \
+                 wait {} times as long",
+                [
+                    number(deep.slots() as f64),
+                    number(deep.iops()),
+                    number(shallow.iops()),
+                    word(shallow.name),
+                    number(shallow.slots() as f64),
+                    Slot::Range(longer, |times| format!("{times:.1}")),
+                ],
+            ),
+            evidence: vec![
+                figure("IOPS", deep.iops(), "IOPS"),
+                figure("mean latency", deep.latency_ns(), "ns"),
+                figure("IOPS of the shallower sibling", shallow.iops(), "IOPS"),
+                figure("its mean latency", shallow.latency_ns(), "ns"),
+                figure("in flight that fill the target", enough.ceil(), ""),
+            ],
+        })
+    };
+    family.iter().filter_map(hit).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use blocklab_record::Record;
+
+    use super::*;
+    use crate::testing::{Sketch, record, silent, the};
+
+    fn at(depth: u32, iops: f64) -> Sketch {
+        Sketch {
+            case: format!("q{depth}"),
+            depth,
+            iops: vec![iops; 3],
+            ..Sketch::default()
+        }
+    }
+
+    #[test]
+    fn depth_does_nothing_for_a_synchronous_engine() {
+        let sketch = |engine, depth| {
+            record(&[Sketch {
+                engine,
+                depth,
+                ..Sketch::default()
+            }])
+        };
+        let finding = the(&sketch("psync", 16), "useless-depth");
+        assert_eq!(
+            finding.statement,
+            "rand4k-q32-read: psync keeps 1 operation in flight per thread: the depth of 16 had \
+             no effect."
+        );
+        silent(&sketch("psync", 1), "useless-depth");
+        silent(&sketch("libaio", 16), "useless-depth");
+    }
+
+    fn with_latency(share_of_law: f64) -> Record {
+        record(&[Sketch {
+            latency_ns: Some(32e9 / 10_000.0 * share_of_law),
+            ..Sketch::default()
+        }])
+    }
+
+    #[test]
+    fn littles_law_is_checked() {
+        let idle = the(&with_latency(0.8), "littles-law");
+        assert!(
+            idle.statement
+                .contains("25.60 operations in flight where there are always 32")
+        );
+        assert_eq!(idle.confidence, Confidence::Medium);
+        let impossible = the(&with_latency(1.3), "littles-law");
+        assert_eq!(impossible.confidence, Confidence::High);
+        silent(&with_latency(0.95), "littles-law");
+    }
+
+    #[test]
+    fn a_paced_load_leaves_slots_empty_and_that_is_fine() {
+        let mut record = with_latency(0.1);
+        for job in record.measurements.iter_mut().flat_map(|m| &mut m.jobs) {
+            job.asked_iops = Some(10_000.0);
+        }
+        silent(&record, "littles-law");
+        silent(&record, "latency-bound");
+    }
+
+    #[test]
+    fn a_deeper_sibling_shows_that_latency_was_the_bound() {
+        let record_of = |deep| record(&[at(1, 10_000.0), at(32, deep)]);
+        let finding = the(&record_of(180_000.0), "latency-bound");
+        assert_eq!(finding.subject, ["q1"]);
+        assert_eq!(finding.confidence, Confidence::High);
+        assert_eq!(
+            finding.statement,
+            "q1: latency is the limit: 1 in flight, 100 µs each, gives 10,000 IOPS, while q32 reached \
+             180,000 with 32."
+        );
+        silent(&record_of(10_500.0), "latency-bound");
+    }
+
+    #[test]
+    fn one_in_flight_without_a_sibling_is_less_certain() {
+        let finding = the(&record(&[at(1, 10_000.0)]), "latency-bound");
+        assert_eq!(finding.confidence, Confidence::Medium);
+        silent(&record(&[at(8, 10_000.0)]), "latency-bound");
+        let mut cached = at(1, 10_000.0);
+        cached.direct = false;
+        silent(&record(&[cached]), "latency-bound");
+    }
+
+    #[test]
+    fn a_sibling_that_flushes_is_no_sibling() {
+        let mut record = record(&[at(1, 1000.0), at(32, 26_000.0)]);
+        for job in record
+            .measurements
+            .iter_mut()
+            .step_by(2)
+            .flat_map(|m| &mut m.jobs)
+        {
+            let reads = job.directions["read"].clone();
+            job.directions.insert("sync".to_owned(), reads);
+        }
+        assert_eq!(the(&record, "latency-bound").confidence, Confidence::Medium);
+    }
+
+    #[test]
+    fn a_sibling_of_another_size_is_no_sibling() {
+        let mut deep = at(32, 180_000.0);
+        deep.block = 8192;
+        let finding = the(&record(&[at(1, 10_000.0), deep]), "latency-bound");
+        assert_eq!(finding.confidence, Confidence::Medium);
+    }
+
+    #[test]
+    fn depth_beyond_saturation_only_queues() {
+        let finding = the(
+            &record(&[at(1, 1500.0), at(8, 3000.0), at(64, 3010.0)]),
+            "over-driven",
+        );
+        assert_eq!(finding.subject, ["q64"]);
+        assert!(
+            finding
+                .statement
+                .contains("about the 3,000 of q8 with 8, and wait 8.0 times as long"),
+            "{finding:?}"
+        );
+        // 3,000 a second times 667 µs: two in flight fill it.
+        assert_eq!(finding.evidence.last().unwrap().value, 2.0);
+        silent(&record(&[at(8, 3000.0), at(64, 6000.0)]), "over-driven");
+    }
+
+    #[test]
+    fn scatter_takes_from_the_certainty() {
+        let passes = |depth, iops: [f64; 3]| Sketch {
+            iops: iops.to_vec(),
+            ..at(depth, 1.0)
+        };
+        let wide = [passes(8, [3000.0, 2500.0, 3500.0]), at(64, 3010.0)];
+        let finding = the(&record(&wide), "over-driven");
+        assert_eq!(finding.confidence, Confidence::Medium);
+        let wide = [passes(8, [3000.0, 2000.0, 4000.0]), at(32, 4000.0)];
+        let finding = the(&record(&wide), "latency-bound");
+        assert_eq!(finding.confidence, Confidence::Medium);
+    }
+}

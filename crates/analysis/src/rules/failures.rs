@@ -1,0 +1,279 @@
+//! Things that went wrong: operations that failed, runs that ended early, sums that do not match.
+
+use blocklab_record::{Status, Stopped};
+use blocklab_units::{Bytes, Nanos};
+
+use super::hit::{Hit, figure, joined, of_run, per_case};
+use super::says::{Slot, number, says, time, word};
+use crate::view::Cases;
+use crate::{Confidence, Finding, Severity};
+
+/// Our own promise: issued = completed + failed + in flight, for every job.
+pub(super) fn accounting(cases: &Cases<'_>) -> Vec<Finding> {
+    let advice = "This is an error of blocklab: do not use the figures, and please report it.";
+    per_case(cases, "accounting", Some(advice), |case| {
+        let census = case.jobs().map(|job| job.accounting);
+        let wrong = census
+            .filter(|census| !census.balances())
+            .max_by_key(|census| {
+                let answered = census.completed + census.failed + census.in_flight;
+                census.issued.abs_diff(answered)
+            })?;
+        let answered = wrong.completed + wrong.failed + wrong.in_flight;
+        Some(Hit {
+            case: case.name,
+            severity: Severity::Critical,
+            confidence: Confidence::High,
+            says: says(
+                "{} operations were issued, but {} are accounted for",
+                [number(wrong.issued as f64), number(answered as f64)],
+            ),
+            evidence: vec![
+                figure("issued", wrong.issued as f64, ""),
+                figure("completed", wrong.completed as f64, ""),
+                figure("failed", wrong.failed as f64, ""),
+                figure("in flight", wrong.in_flight as f64, ""),
+            ],
+        })
+    })
+}
+
+/// The run ended because something failed.
+pub(super) fn failed(cases: &Cases<'_>) -> Vec<Finding> {
+    if cases.record.status != Status::Failed {
+        return Vec::new();
+    }
+    let why = cases
+        .record
+        .failure
+        .as_deref()
+        .unwrap_or("no reason is recorded");
+    let statement = format!("The run failed before it was complete: {why}");
+    let taken = cases.record.measurements.len() as f64;
+    let evidence = vec![figure("measurements taken", taken, "")];
+    vec![of_run(
+        "failed",
+        Severity::Critical,
+        ended(statement),
+        evidence,
+        None,
+    )]
+}
+
+/// The run was stopped by a signal.
+pub(super) fn interrupted(cases: &Cases<'_>) -> Vec<Finding> {
+    let cut = |m: &&blocklab_record::Measurement| {
+        m.jobs.iter().any(|job| job.stopped == Stopped::Interrupted)
+    };
+    let (taken, cut) = (
+        cases.record.measurements.len(),
+        cases.record.measurements.iter().filter(cut).count(),
+    );
+    if cases.record.status != Status::Interrupted && cut == 0 {
+        return Vec::new();
+    }
+    let statement = format!(
+        "The run was stopped by a signal after {taken} measurements, {cut} of them cut short; \
+         what was planned beyond that is missing."
+    );
+    let evidence = vec![
+        figure("measurements taken", taken as f64, ""),
+        figure("cut short", cut as f64, ""),
+    ];
+    vec![of_run(
+        "interrupted",
+        Severity::Warning,
+        statement,
+        evidence,
+        None,
+    )]
+}
+
+fn ended(mut sentence: String) -> String {
+    if !sentence.ends_with(['.', '!', '?']) {
+        sentence.push('.');
+    }
+    sentence
+}
+
+/// Operations came back with an error or short: one finding a kind.
+pub(super) fn failed_operations(cases: &Cases<'_>) -> Vec<Finding> {
+    let mut kinds = std::collections::BTreeMap::<_, Vec<Hit<'_>>>::new();
+    for case in &cases.list {
+        for ((kind, direction), failures) in case.failures() {
+            let says = says(
+                "{} {} operations failed with {} ({})",
+                [
+                    Slot::Sum(failures.count as f64),
+                    word(direction),
+                    word(kind),
+                    word(failures.message),
+                ],
+            )
+            .alone(
+                ", the first {} into its pass at offset {}",
+                [
+                    time(Nanos(failures.first_at_ns)),
+                    word(&Bytes(failures.first_offset).to_string()),
+                ],
+            );
+            kinds.entry((kind, direction)).or_default().push(Hit {
+                case: case.name,
+                severity: Severity::Critical,
+                confidence: Confidence::High,
+                says,
+                evidence: vec![figure(
+                    &format!("{direction} operations failed with {kind}"),
+                    failures.count as f64,
+                    "",
+                )],
+            });
+        }
+    }
+    let advice = |kind: &str| match kind {
+        "ENOSPC" => "Free space on the target, or use a smaller --size.",
+        "EIO" => "Look into the kernel's log: the device or the path to it is faulty.",
+        "short" => "The target is smaller than it was at the start, or it ends inside a block.",
+        _ => "The figures hold only the operations that succeeded.",
+    };
+    let found = kinds
+        .into_iter()
+        .map(|((kind, _), hits)| joined(cases, "failed-operations", Some(advice(kind)), hits));
+    found.flatten().collect()
+}
+
+/// Operations never came back.
+pub(super) fn stalled(cases: &Cases<'_>) -> Vec<Finding> {
+    let advice = "Look into the kernel's log for hung tasks and resets of the device.";
+    per_case(cases, "stalled", Some(advice), |case| {
+        let stalled = case.jobs().filter(|job| job.stopped == Stopped::Stalled);
+        let lost: Vec<u64> = stalled.map(|job| job.accounting.in_flight).collect();
+        let sum = lost.iter().sum::<u64>() as f64;
+        (!lost.is_empty()).then(|| Hit {
+            case: case.name,
+            severity: Severity::Critical,
+            confidence: Confidence::High,
+            says: says(
+                "{} operations did not come back and were given up",
+                [Slot::Sum(sum)],
+            ),
+            evidence: vec![figure("operations given up", sum, "")],
+        })
+    })
+}
+
+/// A stored histogram cannot be read.
+pub(super) fn damaged_histogram(cases: &Cases<'_>) -> Vec<Finding> {
+    let advice = "The record was damaged or changed after the run; its quantiles are incomplete.";
+    per_case(cases, "damaged-histogram", Some(advice), |case| {
+        (case.damaged > 0).then(|| Hit {
+            case: case.name,
+            severity: Severity::Critical,
+            confidence: Confidence::High,
+            says: says(
+                "{} latency histograms cannot be read and are missing from the quantiles",
+                [Slot::Sum(f64::from(case.damaged))],
+            ),
+            evidence: vec![figure("unreadable histograms", f64::from(case.damaged), "")],
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use blocklab_record::ErrorCount;
+
+    use super::*;
+    use crate::assess;
+    use crate::testing::{Sketch, record, silent, the};
+
+    #[test]
+    fn a_census_that_does_not_balance_is_our_fault() {
+        let mut record = record(&[Sketch::named("a"), Sketch::named("b")]);
+        silent(&record, "accounting");
+        record.measurements[1].jobs[0].accounting.in_flight = 3;
+        let finding = the(&record, "accounting");
+        assert_eq!(finding.subject, ["b"]);
+        assert_eq!(
+            finding.statement,
+            "b: 100,000 operations were issued, but 100,003 are accounted for."
+        );
+        assert_eq!(finding.severity, Severity::Critical);
+    }
+
+    #[test]
+    fn a_failed_run_says_why() {
+        let mut record = record(&[Sketch::default()]);
+        silent(&record, "failed");
+        record.status = Status::Failed;
+        record.failure = Some("/dev/sdz vanished".to_owned());
+        let statement = the(&record, "failed").statement;
+        assert_eq!(
+            statement,
+            "The run failed before it was complete: /dev/sdz vanished."
+        );
+    }
+
+    #[test]
+    fn an_interrupted_run_tells_what_is_there() {
+        let mut record = record(&[Sketch::default()]);
+        silent(&record, "interrupted");
+        record.status = Status::Interrupted;
+        record.measurements[2].jobs[0].stopped = Stopped::Interrupted;
+        let statement = the(&record, "interrupted").statement;
+        assert!(
+            statement.contains("after 3 measurements, 1 of them cut short"),
+            "{statement}"
+        );
+    }
+
+    #[test]
+    fn failures_are_told_by_kind() {
+        let mut record = record(&[Sketch::named("a"), Sketch::named("b")]);
+        silent(&record, "failed-operations");
+        let error = |kind: &str, count| ErrorCount {
+            kind: kind.to_owned(),
+            message: "No space left on device".to_owned(),
+            direction: "write".to_owned(),
+            count,
+            first_at_ns: 1_500_000_000,
+            first_offset: 1 << 30,
+        };
+        record.measurements[0].jobs[0].errors = vec![error("ENOSPC", 5), error("EIO", 1)];
+        record.measurements[2].jobs[0].errors = vec![error("ENOSPC", 2)];
+        record.measurements[1].jobs[0].errors = vec![error("ENOSPC", 1)];
+        let found = crate::testing::found(&record, "failed-operations");
+        assert_eq!(found.len(), 2);
+        assert_eq!(found[0].subject, ["a"], "EIO");
+        assert_eq!(
+            found[1].statement,
+            "a and b: 8 write operations failed with ENOSPC (No space left on device)."
+        );
+        assert_eq!(assess(&record).rows[0].errors, 8);
+    }
+
+    #[test]
+    fn operations_that_never_came_back() {
+        let mut record = record(&[Sketch::default()]);
+        silent(&record, "stalled");
+        let job = &mut record.measurements[0].jobs[0];
+        job.stopped = Stopped::Stalled;
+        (job.accounting.in_flight, job.accounting.issued) = (4, job.accounting.issued + 4);
+        assert!(the(&record, "stalled").statement.contains("4 operations"));
+    }
+
+    #[test]
+    fn a_damaged_histogram_is_said_and_the_rest_still_shown() {
+        let mut record = record(&[Sketch::default()]);
+        silent(&record, "damaged-histogram");
+        let job = &mut record.measurements[0].jobs[0];
+        let read = job.directions.get_mut("read").unwrap();
+        read.service.histogram_hdr = "HISTFAAA nonsense".to_owned();
+        assert_eq!(
+            the(&record, "damaged-histogram").severity,
+            Severity::Critical
+        );
+        let row = assess(&record).rows.remove(0);
+        assert!(row.directions[0].p50_ns > 0, "the other passes remain");
+    }
+}

@@ -1,0 +1,146 @@
+//! Whether there is enough of it.
+
+use blocklab_units::Nanos;
+
+use super::hit::{Hit, figure, per_case};
+use super::says::{number, says, time, word};
+use crate::assessment::QUANTILES;
+use crate::view::Cases;
+use crate::{Confidence, Finding, Severity};
+
+/// Limiters and caches hold seconds of their rate: below this the figure may be all burst.
+const ENOUGH_NS: u64 = 10_000_000_000;
+/// Below this it mostly is.
+const LITTLE_NS: u64 = 5_000_000_000;
+
+/// Too little time for what the target holds back. Of a simulated target that is no guess: the
+/// rules on its limits tell what it held back.
+pub(super) fn too_short(cases: &Cases<'_>) -> Vec<Finding> {
+    let advice = "Use a longer --runtime: at least ten seconds a case, and minutes on anything \
+                  with burst credits or a write cache.";
+    per_case(cases, "too-short", Some(advice), |case| {
+        let (measured, passes) = (case.measured_ns(), case.passes.len());
+        let short =
+            measured < ENOUGH_NS && case.ios() > 0 && !case.is_null() && !cases.is_simulated();
+        let severity = match measured < LITTLE_NS {
+            true => Severity::Warning,
+            false => Severity::Info,
+        };
+        short.then(|| Hit {
+            case: case.name,
+            severity,
+            confidence: Confidence::High,
+            says: says(
+                "only {} were measured, so a burst or a cache may carry the figures",
+                [time(Nanos(measured))],
+            ),
+            evidence: vec![
+                figure("measured time", measured as f64 / 1e9, "s"),
+                figure("passes", passes as f64, ""),
+            ],
+        })
+    })
+}
+
+/// Too few operations for the high quantiles. The tables show which figures these are, so it
+/// takes nothing from the others of the case; below the median, nothing of it is left.
+pub(super) fn few_samples(cases: &Cases<'_>) -> Vec<Finding> {
+    let advice = "Run longer where these percentiles matter.";
+    per_case(cases, "few-samples", Some(advice), |case| {
+        let moved = case.row.directions.iter().filter(|d| d.direction != "sync");
+        let smallest = moved.min_by_key(|direction| direction.ios)?;
+        let missing = QUANTILES.into_iter().find(|q| !smallest.supports(*q))?;
+        let highest = smallest.highest_quantile();
+        let severity = match highest {
+            Some(_) => Severity::Info,
+            None => Severity::Warning,
+        };
+        Some(Hit {
+            case: case.name,
+            severity,
+            confidence: Confidence::High,
+            says: says(
+                "the highest percentiles, from {} on, stand on fewer than ten operations",
+                [word(&format!("p{}", percentile(missing)))],
+            )
+            .alone(" ({} in all)", [number(smallest.ios as f64)]),
+            evidence: vec![
+                figure("operations", smallest.ios as f64, ""),
+                figure("supported up to", percentile(highest.unwrap_or(0.0)), "p"),
+            ],
+        })
+    })
+}
+
+/// 99.9 of 0.999, without the dust of floating point.
+pub(super) fn percentile(quantile: f64) -> f64 {
+    (quantile * 1e6).round() / 1e4
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Sketch, found, record, silent, the};
+
+    fn lasting(seconds: u32, iops: f64) -> Sketch {
+        Sketch {
+            seconds,
+            iops: vec![iops; 3],
+            ..Sketch::default()
+        }
+    }
+
+    #[test]
+    fn short_runs_are_told() {
+        let severity = |seconds| the(&record(&[lasting(seconds, 1e6)]), "too-short").severity;
+        assert_eq!(severity(1), Severity::Warning);
+        assert_eq!(severity(3), Severity::Info);
+        silent(&record(&[lasting(4, 1e6)]), "too-short");
+        let mut simulated = record(&[lasting(1, 1e6)]);
+        simulated.origin = blocklab_record::Origin::Simulated;
+        silent(&simulated, "too-short");
+    }
+
+    #[test]
+    fn quantiles_need_ten_operations_beyond_them() {
+        let check = |iops, expected: Option<(&str, f64, Severity)>| {
+            let findings = found(&record(&[lasting(10, iops)]), "few-samples");
+            assert_eq!(findings.len(), usize::from(expected.is_some()), "{iops}");
+            if let Some((missing, highest, severity)) = expected {
+                let statement = &findings[0].statement;
+                assert!(
+                    statement.contains(&format!("from {missing} on")),
+                    "{statement}"
+                );
+                assert_eq!(findings[0].severity, severity, "{iops}");
+                assert_eq!(findings[0].evidence[1].value, highest, "{iops}");
+            }
+        };
+        check(0.5, Some(("p50", 0.0, Severity::Warning)));
+        check(10.0, Some(("p99", 95.0, Severity::Info)));
+        check(300.0, Some(("p99.9", 99.0, Severity::Info)));
+        check(1000.0, Some(("p99.99", 99.9, Severity::Info)));
+        check(3334.0, None);
+    }
+
+    #[test]
+    fn one_finding_tells_of_every_case() {
+        let slow = |name: &str, iops| Sketch {
+            case: name.to_owned(),
+            ..lasting(10, iops)
+        };
+        let record = record(&[slow("a", 300.0), slow("b", 1000.0), slow("c", 1000.0)]);
+        let finding = the(&record, "few-samples");
+        assert_eq!(
+            finding.statement,
+            "In all 3 cases, the highest percentiles, from p99.9 or p99.99 on, stand on fewer than \
+             ten operations."
+        );
+        let highest = finding.evidence.iter().filter(|e| e.unit == "p");
+        let highest: Vec<_> = highest.map(|e| (e.case.as_deref(), e.value)).collect();
+        assert_eq!(
+            highest,
+            [(Some("a"), 99.0), (Some("b"), 99.9), (Some("c"), 99.9)]
+        );
+    }
+}

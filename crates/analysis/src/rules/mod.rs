@@ -1,0 +1,78 @@
+//! One file a family, one function a rule, each with a test that makes it speak and one that
+//! keeps it silent.
+
+mod cache;
+mod caps;
+mod depth;
+mod failures;
+pub(crate) mod hit;
+mod length;
+mod limits;
+mod pacing;
+mod passes;
+pub(crate) mod processor;
+mod rate;
+pub(crate) mod says;
+mod series;
+mod sibling;
+mod sound;
+
+use std::cmp::Reverse;
+
+use crate::view::Cases;
+use crate::{Finding, Severity};
+
+type Rule = fn(&Cases<'_>) -> Vec<Finding>;
+
+/// In the order in which findings of the same gravity are shown: what spoils a figure comes
+/// before what explains it.
+const RULES: [Rule; 34] = [
+    failures::accounting,
+    failures::failed,
+    failures::interrupted,
+    failures::failed_operations,
+    failures::stalled,
+    failures::damaged_histogram,
+    cache::page_cache_reads,
+    cache::page_cache_writes,
+    cache::not_from_device,
+    cache::memory_target,
+    cache::not_direct,
+    processor::cpu_limit,
+    processor::machine_busy,
+    processor::overhead,
+    processor::uring_workers,
+    processor::clock,
+    rate::rate_missed,
+    depth::useless_depth,
+    depth::littles_law,
+    passes::outlier_pass,
+    passes::drift_over_passes,
+    passes::scatter,
+    series::level_fell,
+    series::level_rose,
+    series::drift_within,
+    limits::above_limit,
+    length::too_short,
+    length::few_samples,
+    limits::at_limit,
+    caps::byte_cap,
+    caps::iops_cap,
+    pacing::paced,
+    depth::over_driven,
+    depth::latency_bound,
+];
+
+/// What every rule finds, gravest first, then in the order of the rules; and what is established,
+/// where no rule doubts a figure.
+pub(crate) fn judge(cases: &Cases<'_>) -> Vec<Finding> {
+    let mut findings: Vec<_> = RULES.iter().flat_map(|rule| rule(cases)).collect();
+    if findings
+        .iter()
+        .all(|finding| finding.severity <= Severity::Info)
+    {
+        findings.extend(sound::established(cases));
+    }
+    findings.sort_by_key(|finding| Reverse(finding.severity));
+    findings
+}

@@ -1,0 +1,208 @@
+//! Passes against each other.
+
+use blocklab_stats::{Drift, Outlier, Summary, drift, outliers};
+
+use super::hit::{Hit, figure, per_case};
+use super::says::{Slot, number, percent, says, speed, word};
+use crate::view::{CaseView, Cases};
+use crate::{Confidence, Finding, Severity};
+
+/// Standard deviation over mean, in per cent, above which passes scatter.
+const SCATTER_PERCENT: f64 = 10.0;
+/// Passes that agree within this share of their median are not told apart.
+const AGREE: f64 = 0.01;
+/// A change from the first pass to the last below this is of no consequence.
+const DRIFT_PERCENT: f64 = 5.0;
+/// Chance of such a drift among passes without one, at most.
+const CHANCE: f64 = 0.05;
+/// Below this chance the drift is the likeliest explanation.
+const SMALL_CHANCE: f64 = 0.01;
+
+/// Nothing disturbs a simulated run: its passes differ by what the ones before them left.
+const LEFT_OVER: &str = "A pass begins with the burst credits that the ones before it left: run \
+                         longer, or leave a longer pause between passes.";
+
+/// One pass lies apart from the others.
+pub(super) fn outlier_pass(cases: &Cases<'_>) -> Vec<Finding> {
+    let advice = cases.words(
+        "Look for what else used the machine or the device in that pass, or measure again.",
+        LEFT_OVER,
+    );
+    per_case(cases, "outlier-pass", Some(advice), |case| {
+        let found = apart(case)?;
+        let iops = case.pass_iops[found.index];
+        let median = Summary::of(&case.pass_iops)?.median;
+        Some(Hit {
+            case: case.name,
+            severity: Severity::Warning,
+            confidence: Confidence::Medium,
+            says: says(
+                "pass {} reached {} IOPS, {} against the median of {} passes",
+                [
+                    word(&case.pass_numbers[found.index].to_string()),
+                    speed(iops),
+                    Slot::Range(found.off_percent, |percent| format!("{percent:+.0} %")),
+                    number(case.pass_iops.len() as f64),
+                ],
+            )
+            .alone(" ({})", [speed(median)]),
+            evidence: vec![
+                figure("pass", f64::from(case.pass_numbers[found.index]), ""),
+                figure("its IOPS", iops, "IOPS"),
+                figure("median of the passes", median, "IOPS"),
+                figure("modified z-score", found.score, ""),
+            ],
+        })
+    })
+}
+
+fn apart(case: &CaseView<'_>) -> Option<Outlier> {
+    let found = outliers(&case.pass_iops, AGREE).into_iter();
+    found.max_by(|a, b| a.score.abs().total_cmp(&b.score.abs()))
+}
+
+/// Each pass is faster, or slower, than the one before.
+pub(super) fn drift_over_passes(cases: &Cases<'_>) -> Vec<Finding> {
+    let advice = cases.words(
+        "The target was not settled: precondition it, let it cool or its credits recover, or run \
+         until it is steady.",
+        LEFT_OVER,
+    );
+    per_case(cases, "drift-over-passes", Some(advice), |case| {
+        let found = drifts(case)?;
+        let text = match found.change_percent < 0.0 {
+            true => "IOPS fell by {} from the first to the last of {} passes",
+            false => "IOPS rose by {} from the first to the last of {} passes",
+        };
+        let likely = found.chance < SMALL_CHANCE;
+        Some(Hit {
+            case: case.name,
+            severity: Severity::Warning,
+            confidence: if likely {
+                Confidence::Medium
+            } else {
+                Confidence::Low
+            },
+            says: says(
+                text,
+                [
+                    percent(found.change_percent.abs()),
+                    number(case.pass_iops.len() as f64),
+                ],
+            ),
+            evidence: vec![
+                figure("change over the passes", found.change_percent, "%"),
+                figure("chance without a trend", found.chance * 100.0, "%"),
+            ],
+        })
+    })
+}
+
+fn drifts(case: &CaseView<'_>) -> Option<Drift> {
+    let found = drift(&case.pass_iops)?;
+    (found.chance < CHANCE && found.change_percent.abs() > DRIFT_PERCENT).then_some(found)
+}
+
+/// Passes differ, and neither a single one nor a trend explains it.
+pub(super) fn scatter(cases: &Cases<'_>) -> Vec<Finding> {
+    let advice = cases.words(
+        "Take more or longer passes, and look for other load on the machine or the device.",
+        LEFT_OVER,
+    );
+    per_case(cases, "scatter", Some(advice), |case| {
+        let summary = Summary::of(&case.pass_iops).filter(|summary| summary.count >= 2)?;
+        let scatter = summary.cv() * 100.0;
+        if scatter <= SCATTER_PERCENT || apart(case).is_some() || drifts(case).is_some() {
+            return None;
+        }
+        Some(Hit {
+            case: case.name,
+            severity: Severity::Warning,
+            confidence: Confidence::High,
+            says: says(
+                "the passes scatter by {} (standard deviation over mean)",
+                [percent(scatter)],
+            )
+            .alone(
+                ": from {} to {} IOPS in {} passes",
+                [
+                    speed(summary.min),
+                    speed(summary.max),
+                    number(summary.count as f64),
+                ],
+            ),
+            evidence: vec![
+                figure("coefficient of variation", scatter, "%"),
+                figure("slowest pass", summary.min, "IOPS"),
+                figure("fastest pass", summary.max, "IOPS"),
+                figure("passes", summary.count as f64, ""),
+            ],
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use blocklab_record::Record;
+
+    use super::*;
+    use crate::testing::{Sketch, record, silent, the};
+
+    fn passes(iops: &[f64]) -> Record {
+        record(&[Sketch {
+            iops: iops.to_vec(),
+            ..Sketch::default()
+        }])
+    }
+
+    #[test]
+    fn passes_that_scatter() {
+        let finding = the(&passes(&[10_000.0, 13_000.0, 9000.0]), "scatter");
+        assert!(
+            finding
+                .statement
+                .contains("from 9,000 to 13,000 IOPS in 3 passes"),
+            "{finding:?}"
+        );
+        the(&passes(&[10_000.0, 13_000.0]), "scatter");
+        silent(&passes(&[10_000.0, 10_500.0, 9500.0]), "scatter");
+        silent(&passes(&[10_000.0]), "scatter");
+    }
+
+    #[test]
+    fn one_pass_apart_is_named_by_its_number() {
+        let record = passes(&[10_000.0, 10_050.0, 9980.0, 4000.0, 10_010.0]);
+        let finding = the(&record, "outlier-pass");
+        assert!(
+            finding
+                .statement
+                .contains("pass 4 reached 4,000 IOPS, -60 %")
+        );
+        silent(&record, "scatter");
+        silent(&passes(&[10_000.0, 9000.0, 11_000.0]), "outlier-pass");
+    }
+
+    #[test]
+    fn a_fall_from_pass_to_pass() {
+        let record = passes(&[10_000.0, 9200.0, 8450.0, 7600.0, 6900.0]);
+        let finding = the(&record, "drift-over-passes");
+        assert!(
+            finding.statement.contains("IOPS fell by 37 %"),
+            "{finding:?}"
+        );
+        assert_eq!(finding.confidence, Confidence::Medium);
+        silent(&record, "scatter");
+        silent(
+            &passes(&[10_000.0, 9200.0, 9900.0, 9300.0]),
+            "drift-over-passes",
+        );
+    }
+
+    #[test]
+    fn a_trend_of_no_consequence_is_not_told() {
+        silent(
+            &passes(&[10_000.0, 10_010.0, 10_020.0, 10_030.0]),
+            "drift-over-passes",
+        );
+    }
+}

@@ -1,0 +1,271 @@
+//! One pass over its time: steps and drifts.
+
+use blocklab_record::{Interval, JobResult, Measurement, Stopped};
+use blocklab_stats::{Drift, Step, drift, largest_step};
+use blocklab_units::Nanos;
+
+use super::hit::{Hit, figure, per_case};
+use super::says::{number, percent as share_of, says, speed, time};
+use crate::view::{CaseView, Cases};
+use crate::{Confidence, Finding, Severity};
+
+/// Slices that a judgement on time needs: three thirds of three.
+const SLICES: usize = 9;
+/// Slices on either side of a step.
+const SIDE: usize = 3;
+/// Share of the scatter that two levels must explain; a straight line reaches 0.75.
+const EXPLAINED: f64 = 0.85;
+/// A change of level of less than this is of no consequence.
+const CHANGE: f64 = 0.15;
+/// Neighbouring slices are not independent: the test sees the means of at most so many blocks.
+const BLOCKS: usize = 12;
+const DRIFT_PERCENT: f64 = 10.0;
+const CHANCE: f64 = 0.01;
+
+/// IOPS fell at one moment and stayed down.
+pub(super) fn level_fell(cases: &Cases<'_>) -> Vec<Finding> {
+    let advice = "Use the level after the fall as the sustained figure, and run long enough to be \
+                  sure that it is the last one.";
+    per_case(cases, "level-fell", Some(advice), |case| {
+        let text = cases.words(
+            "IOPS fell by {} at one moment and stayed down, as when burst credits, a write cache \
+             or the cooling are used up",
+            "IOPS fell by {} at one moment and stayed down, as when burst credits are used up",
+        );
+        stepped(case, text, Severity::Warning, |step| {
+            step.after < step.before * (1.0 - CHANGE)
+        })
+    })
+}
+
+/// IOPS rose at one moment and stayed up.
+pub(super) fn level_rose(cases: &Cases<'_>) -> Vec<Finding> {
+    let advice = "Give the case a longer ramp, or look for what ended at that moment.";
+    per_case(cases, "level-rose", Some(advice), |case| {
+        let text = cases.words(
+            "IOPS rose by {} at one moment and stayed up, as when something warms up, or other \
+             load ends",
+            "IOPS rose by {} at one moment and stayed up, as when a fault ends",
+        );
+        stepped(case, text, Severity::Info, |step| {
+            step.after * (1.0 - CHANGE) > step.before
+        })
+    })
+}
+
+fn stepped<'a>(
+    case: &'a CaseView<'a>,
+    text: &'static str,
+    severity: Severity,
+    counts: impl Fn(&Step) -> bool,
+) -> Option<Hit<'a>> {
+    let steps = case
+        .passes
+        .iter()
+        .filter_map(|pass| step(pass))
+        .filter(|(_, s)| counts(s));
+    let of_change = |step: &Step| (step.after / step.before).ln().abs();
+    let (at, step) = steps.max_by(|(_, a), (_, b)| of_change(a).total_cmp(&of_change(b)))?;
+    Some(Hit {
+        case: case.name,
+        severity,
+        confidence: Confidence::Medium,
+        says: says(
+            text,
+            [share_of((step.after / step.before - 1.0).abs() * 100.0)],
+        )
+        .alone(
+            ": from {} to {} after {}",
+            [speed(step.before), speed(step.after), time(at)],
+        ),
+        evidence: vec![
+            figure("time of the step", at.as_secs_f64(), "s"),
+            figure("before", step.before, "IOPS"),
+            figure("after", step.after, "IOPS"),
+            figure("scatter explained", step.explained * 100.0, "%"),
+        ],
+    })
+}
+
+/// The clear step of a pass and when it came, since the end of the ramp.
+fn step(pass: &Measurement) -> Option<(Nanos, Step)> {
+    let slices = slices(pass)?;
+    let step = largest_step(&levels(&slices), SIDE).filter(|step| step.explained > EXPLAINED)?;
+    let at = slices[..step.at].iter().map(|slice| slice.length_ns).sum();
+    Some((Nanos(at), step))
+}
+
+const SINKS: &str =
+    "IOPS fell by {} from the first third of a pass to its last, in {} of {} passes";
+const CLIMBS: &str =
+    "IOPS rose by {} from the first third of a pass to its last, in {} of {} passes";
+
+/// IOPS changed little by little.
+pub(super) fn drift_within(cases: &Cases<'_>) -> Vec<Finding> {
+    let advice = "Run until it is steady, and take the figure from there.";
+    per_case(cases, "drift-within", Some(advice), |case| {
+        let drifts: Vec<Drift> = case.passes.iter().filter_map(|pass| drifts(pass)).collect();
+        let judged = case.passes.iter().filter(|p| slices(p).is_some()).count();
+        // A single pass of many may have met a neighbour.
+        if drifts.len() * 2 < judged {
+            return None;
+        }
+        let widest =
+            |a: &&Drift, b: &&Drift| a.change_percent.abs().total_cmp(&b.change_percent.abs());
+        let found = drifts.iter().max_by(widest)?;
+        let (text, severity) = match found.change_percent < 0.0 {
+            true => (SINKS, Severity::Warning),
+            false => (CLIMBS, Severity::Info),
+        };
+        let percent = found.change_percent.abs();
+        Some(Hit {
+            case: case.name,
+            severity,
+            confidence: Confidence::Medium,
+            says: says(
+                text,
+                [
+                    share_of(percent),
+                    number(drifts.len() as f64),
+                    number(judged as f64),
+                ],
+            ),
+            evidence: vec![
+                figure("change from first to last third", found.change_percent, "%"),
+                figure("chance without a trend", found.chance * 100.0, "%"),
+                figure("passes that drift", drifts.len() as f64, ""),
+            ],
+        })
+    })
+}
+
+/// The change from the first third of a pass to its last, where a trend carries it and no step.
+fn drifts(pass: &Measurement) -> Option<Drift> {
+    let slices = slices(pass)?;
+    let levels = levels(&slices);
+    let chance = drift(&blocks(&levels))?.chance;
+    let third = levels.len() / 3;
+    let (first, last) = (
+        mean(&levels[..third]),
+        mean(&levels[levels.len() - third..]),
+    );
+    let change_percent = (last / first - 1.0) * 100.0;
+    let real = chance < CHANCE && change_percent.abs() > DRIFT_PERCENT;
+    (real && step(pass).is_none()).then_some(Drift {
+        change_percent,
+        chance,
+    })
+}
+
+/// Full slices of the measured time, if there are enough and if all jobs worked all the time:
+/// when one ends early, the sum falls for that reason alone.
+fn slices(pass: &Measurement) -> Option<Vec<&Interval>> {
+    let longest = pass.jobs.iter().map(|job| job.elapsed_ns).max()?;
+    let to_the_end = |job: &JobResult| {
+        let by_time = [Stopped::Runtime, Stopped::Steady, Stopped::Interrupted];
+        let together = by_time.contains(&job.stopped) || job.threads == 1;
+        together && job.elapsed_ns as f64 > longest as f64 * 0.95
+    };
+    let full = pass.series.iter().map(|slice| slice.length_ns).max()? / 2;
+    let measured = pass.series.iter().filter(|slice| !slice.ramp);
+    let slices: Vec<_> = measured.filter(|slice| slice.length_ns > full).collect();
+    (slices.len() >= SLICES && pass.jobs.iter().all(to_the_end)).then_some(slices)
+}
+
+fn levels(slices: &[&Interval]) -> Vec<f64> {
+    let level = |slice: &&Interval| {
+        let ios = slice.read.ios + slice.write.ios + slice.trim.ios;
+        ios as f64 * 1e9 / slice.length_ns as f64
+    };
+    slices.iter().map(level).collect()
+}
+
+/// Means of neighbours.
+fn blocks(levels: &[f64]) -> Vec<f64> {
+    let length = levels.len().div_ceil(BLOCKS);
+    levels.chunks_exact(length).map(mean).collect()
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len().max(1) as f64
+}
+
+/// Coefficient of variation over the slices of a pass; `None` where there are too few.
+pub(super) fn unevenness(pass: &Measurement) -> Option<f64> {
+    Some(blocklab_stats::Summary::of(&levels(&slices(pass)?))?.cv())
+}
+
+#[cfg(test)]
+mod tests {
+    use blocklab_record::Record;
+
+    use super::*;
+    use crate::testing::{Sketch, record, silent, the};
+
+    /// One pass whose seconds have these operations.
+    fn over_time(ios: impl Fn(u64) -> u64) -> Record {
+        let mut record = record(&[Sketch {
+            seconds: 30,
+            iops: vec![3000.0],
+            ..Sketch::default()
+        }]);
+        let series = &mut record.measurements[0].series;
+        for (slice, second) in series.iter_mut().zip(0..) {
+            slice.read.ios = ios(second);
+        }
+        record
+    }
+
+    fn wobble(second: u64) -> u64 {
+        [30, 0, 50, 10, 40, 20, 0][second as usize % 7]
+    }
+
+    #[test]
+    fn the_end_of_a_burst_has_a_time_and_two_levels() {
+        let record = over_time(|s| if s < 18 { 3000 + wobble(s) } else { 300 });
+        let finding = the(&record, "level-fell");
+        assert!(
+            finding
+                .statement
+                .ends_with(": from 3,022 to 300 after 18.0 s."),
+            "{finding:?}"
+        );
+        silent(&record, "drift-within");
+        silent(&record, "level-rose");
+        silent(&over_time(|s| 3000 + wobble(s)), "level-fell");
+    }
+
+    #[test]
+    fn a_late_start_is_no_fall() {
+        let record = over_time(|s| if s < 5 { 1000 } else { 3000 + wobble(s) });
+        assert_eq!(the(&record, "level-rose").severity, Severity::Info);
+        silent(&record, "level-fell");
+    }
+
+    #[test]
+    fn a_slow_fall_is_a_drift() {
+        let record = over_time(|s| 3000 - 30 * s + wobble(s));
+        let finding = the(&record, "drift-within");
+        assert!(finding.statement.contains("IOPS fell by 2"), "{finding:?}");
+        silent(&record, "level-fell");
+        silent(&over_time(|s| 3000 + wobble(s)), "drift-within");
+    }
+
+    #[test]
+    fn a_job_that_ends_early_is_no_fall() {
+        let mut record = over_time(|s| if s < 18 { 3000 } else { 300 });
+        let mut short = record.measurements[0].jobs[0].clone();
+        short.elapsed_ns = 18_000_000_000;
+        record.measurements[0].jobs.push(short);
+        silent(&record, "level-fell");
+    }
+
+    #[test]
+    fn the_ramp_does_not_count() {
+        let mut record = over_time(|s| if s < 18 { 3000 } else { 300 });
+        for slice in &mut record.measurements[0].series[..18] {
+            slice.ramp = true;
+        }
+        silent(&record, "level-fell");
+    }
+}

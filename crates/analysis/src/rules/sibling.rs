@@ -1,0 +1,74 @@
+//! Cases that differ in one thing only: the evidence that one case alone cannot give.
+
+use std::collections::BTreeMap;
+
+use crate::view::{CaseView, Cases};
+
+/// In what siblings may differ.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Axis {
+    /// Operations in flight: depth and threads.
+    InFlight,
+    /// The block size.
+    Size,
+}
+
+/// Siblings along an axis, sorted by it: at least two of each kind. Only cases of one job that
+/// keeps its slots full can be compared so.
+pub(super) fn families<'a>(cases: &'a Cases<'a>, axis: Axis) -> Vec<Vec<&'a CaseView<'a>>> {
+    let mut families = BTreeMap::<Vec<&str>, Vec<&CaseView<'_>>>::new();
+    let mut numbers = BTreeMap::<(Vec<&str>, u64), Vec<&CaseView<'_>>>::new();
+    for case in &cases.list {
+        let Some(key) = kind(case, axis) else {
+            continue;
+        };
+        match axis {
+            Axis::InFlight => families.entry(key).or_default().push(case),
+            Axis::Size => numbers.entry((key, case.slots())).or_default().push(case),
+        }
+    }
+    let mut found: Vec<_> = families
+        .into_values()
+        .chain(numbers.into_values())
+        .collect();
+    found.retain(|family| family.len() >= 2);
+    for family in &mut found {
+        match axis {
+            Axis::InFlight => family.sort_by_key(|case| case.slots()),
+            Axis::Size => family.sort_by(|a, b| a.bytes_per_io().total_cmp(&b.bytes_per_io())),
+        }
+    }
+    found
+}
+
+/// Everything that siblings have in common.
+fn kind<'a>(case: &'a CaseView<'a>, axis: Axis) -> Option<Vec<&'a str>> {
+    let job = case.only_job()?;
+    if !case.is_saturating() || case.is_null() || case.pass_iops.is_empty() {
+        return None;
+    }
+    let direct = if job.direct { "direct" } else { "buffered" };
+    let mut key = vec![
+        &*job.engine,
+        &job.pattern,
+        &job.mix,
+        &job.durability,
+        direct,
+    ];
+    if axis == Axis::InFlight {
+        key.push(&job.block_size);
+    }
+    let along = |name: &str| match axis {
+        Axis::InFlight => name.contains("depth") || name.contains("threads"),
+        Axis::Size => name.contains("size") || name.contains("block"),
+    };
+    // Flushes among the writes are a load of their own.
+    key.extend(
+        job.directions
+            .contains_key("sync")
+            .then_some("with flushes"),
+    );
+    let others = case.row.settings.iter().filter(|(name, _)| !along(name));
+    key.extend(others.flat_map(|(name, value)| [&**name, &**value]));
+    Some(key)
+}

@@ -1,0 +1,137 @@
+//! What was established, when nothing speaks against it.
+
+use blocklab_record::{Origin, Status};
+use blocklab_stats::Summary;
+
+use super::hit::{figure, of_run};
+use super::length::percentile;
+use crate::view::{CaseView, Cases};
+use crate::{Evidence, Finding, Severity};
+
+/// One sentence on a complete run; nothing where there is nothing to say it of.
+pub(super) fn established(cases: &Cases<'_>) -> Option<Finding> {
+    let measured = !cases.list.is_empty() && cases.list.iter().all(|case| case.ios() > 0);
+    if cases.record.status != Status::Complete || !measured {
+        return None;
+    }
+    let done = match cases.record.origin {
+        Origin::Measured => "measured",
+        Origin::Simulated => "simulated",
+        Origin::Emulated => "emulated",
+    };
+    let subject = match cases.list.len() {
+        1 => format!("The case was {done}"),
+        n => format!("All {n} cases were {done}"),
+    };
+    let (repeated, apart) = agreement(&cases.list);
+    let (supported, highest) = support(&cases.list);
+    let evidence = apart.into_iter().chain([highest]).collect();
+    // Another pass of a simulation is another draw of the same chances: one tells as much.
+    let once = cases.is_simulated() && cases.list.iter().all(|it| it.passes.len() == 1);
+    let known = match once {
+        true => supported,
+        false => format!("{repeated}, and {supported}"),
+    };
+    let statement = format!("{subject} without a failure; {known}.");
+    let good = Severity::Good;
+    Some(of_run("sound", good, statement, evidence, None))
+}
+
+/// How far the passes of a case lie apart, at most: the largest less the smallest, of their mean.
+fn agreement(list: &[CaseView<'_>]) -> (String, Option<Evidence>) {
+    let passes = list.iter().map(|case| case.pass_iops.len());
+    let (fewest, most) = (passes.clone().min(), passes.max());
+    let apart = |case: &CaseView<'_>| {
+        let summary = Summary::of(&case.pass_iops)?;
+        Some((summary.max - summary.min) / summary.mean * 100.0)
+    };
+    let widest = list.iter().filter_map(apart).fold(0.0, f64::max);
+    let passes = match (fewest, most) {
+        (Some(1), _) => return ("one pass cannot tell how far it repeats".to_owned(), None),
+        (Some(2), Some(2)) => "both passes".to_owned(),
+        (Some(fewest), Some(most)) if fewest == most => format!("the {most} passes"),
+        _ => "the passes".to_owned(),
+    };
+    let of_each = if list.len() == 1 { "" } else { " of each" };
+    let words = format!(
+        "{passes}{of_each} agree within {} %",
+        widest.ceil().max(1.0)
+    );
+    (words, Some(figure("passes apart at most", widest, "%")))
+}
+
+/// Up to which percentile every case and direction has operations enough.
+fn support(list: &[CaseView<'_>]) -> (String, Evidence) {
+    let directions = list.iter().flat_map(|case| &case.row.directions);
+    let moved = directions.filter(|direction| direction.direction != "sync");
+    let highest = moved.map(|d| d.highest_quantile().unwrap_or(0.0));
+    let lowest = percentile(highest.reduce(f64::min).unwrap_or(0.0));
+    let every = if list.len() == 1 {
+        ""
+    } else {
+        " in every case"
+    };
+    let words = format!("percentiles up to p{lowest} are supported{every}");
+    (words, figure("supported up to", lowest, "p"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Sketch, record, silent, the};
+
+    fn passes(case: &str, iops: &[f64]) -> Sketch {
+        Sketch {
+            iops: iops.to_vec(),
+            ..Sketch::named(case)
+        }
+    }
+
+    #[track_caller]
+    fn check(sketches: &[Sketch], expected: &str) {
+        let finding = the(&record(sketches), "sound");
+        assert_eq!(finding.statement, expected);
+        assert_eq!(finding.severity, Severity::Good);
+    }
+
+    #[test]
+    fn a_sound_run_says_what_is_known() {
+        check(
+            &[
+                passes("a", &[10_000.0, 10_200.0, 9_850.0]),
+                passes("b", &[10_000.0; 3]),
+            ],
+            "All 2 cases were measured without a failure; the 3 passes of each agree within 4 %, \
+             and percentiles up to p99.99 are supported in every case.",
+        );
+        check(
+            &[passes("a", &[10_000.0; 2])],
+            "The case was measured without a failure; both passes agree within 1 %, and \
+             percentiles up to p99.99 are supported.",
+        );
+        check(
+            &[passes("a", &[900.0])],
+            "The case was measured without a failure; one pass cannot tell how far it repeats, \
+             and percentiles up to p99 are supported.",
+        );
+    }
+
+    #[test]
+    fn a_simulated_run_was_not_measured_and_needs_no_second_pass() {
+        let mut record = record(&[passes("a", &[10_000.0])]);
+        record.origin = Origin::Simulated;
+        assert_eq!(
+            the(&record, "sound").statement,
+            "The case was simulated without a failure; percentiles up to p99.99 are supported."
+        );
+    }
+
+    #[test]
+    fn a_warning_silences_it() {
+        silent(
+            &record(&[passes("a", &[10_000.0, 15_000.0, 9_000.0])]),
+            "sound",
+        );
+        silent(&record(&[]), "sound");
+    }
+}

@@ -1,0 +1,245 @@
+use std::collections::BTreeSet;
+
+use blocklab_record::{DiskUse, JobResult, Measurement, Origin, Record, TargetKind};
+
+use crate::{Row, rows};
+
+/// What the rules look at: the record and its cases.
+pub(crate) struct Cases<'a> {
+    pub(crate) record: &'a Record,
+    pub(crate) list: Vec<CaseView<'a>>,
+}
+
+impl Cases<'_> {
+    /// Whether a real block device can lie below the load.
+    pub(crate) fn on_storage(&self) -> bool {
+        let stored = |kind| {
+            let kinds = [
+                TargetKind::File,
+                TargetKind::Scratch,
+                TargetKind::BlockDevice,
+            ];
+            kinds.contains(&kind)
+        };
+        self.record.origin == Origin::Measured
+            && self.record.targets.iter().any(|target| stored(target.kind))
+            && !self.in_memory()
+    }
+
+    /// Whether the device model answered in virtual time: no machine, no neighbour, no noise.
+    pub(crate) fn is_simulated(&self) -> bool {
+        self.record.origin == Origin::Simulated
+    }
+
+    /// The words that fit: of a real run, or of a simulated one.
+    pub(crate) fn words<'w>(&self, real: &'w str, simulated: &'w str) -> &'w str {
+        match self.is_simulated() {
+            true => simulated,
+            false => real,
+        }
+    }
+
+    /// Whether the targets lie on a file system that keeps everything in memory.
+    pub(crate) fn in_memory(&self) -> bool {
+        let mut systems = self
+            .record
+            .targets
+            .iter()
+            .filter_map(|t| t.file_system.as_ref());
+        systems.any(|system| ["tmpfs", "ramfs"].contains(&&*system.kind))
+    }
+
+    /// Bytes that the devices right below the targets moved in a measurement. Devices that lie
+    /// below those in turn would count the same bytes again. `None` where no device was watched.
+    pub(crate) fn device_bytes(
+        &self,
+        measurement: &Measurement,
+        bytes: fn(&DiskUse) -> u64,
+    ) -> Option<u64> {
+        let targets = self.record.targets.iter();
+        let nearest: BTreeSet<&str> = targets
+            .filter_map(|target| Some(&*target.devices.first()?.name))
+            .collect();
+        let watched = || measurement.disks.iter();
+        let any_nearest = watched().any(|disk| nearest.contains(&*disk.name));
+        let counted = watched().filter(|disk| !any_nearest || nearest.contains(&*disk.name));
+        (!measurement.disks.is_empty()).then(|| counted.map(bytes).sum())
+    }
+}
+
+/// One case: its passes and what they come to.
+pub(crate) struct CaseView<'a> {
+    pub(crate) name: &'a str,
+    /// By pass, at least one.
+    pub(crate) passes: Vec<&'a Measurement>,
+    pub(crate) row: &'a Row,
+    /// Histograms that could not be read.
+    pub(crate) damaged: u32,
+    /// Operations per second of each pass that moved anything: all jobs, without syncs.
+    pub(crate) pass_iops: Vec<f64>,
+    /// Numbers of those passes.
+    pub(crate) pass_numbers: Vec<u32>,
+}
+
+impl<'a> CaseView<'a> {
+    pub(crate) fn new(passes: Vec<&'a Measurement>, row: &'a Row, damaged: u32) -> Self {
+        let total = |m: &Measurement| m.jobs.iter().map(JobResult::iops).sum::<f64>();
+        let moving = passes.iter().map(|pass| (pass.pass, total(pass)));
+        let (pass_numbers, pass_iops) = moving.filter(|(_, iops)| *iops > 0.0).unzip();
+        Self {
+            name: &passes[0].case,
+            pass_iops,
+            pass_numbers,
+            passes,
+            row,
+            damaged,
+        }
+    }
+
+    /// Every job of every pass.
+    pub(crate) fn jobs(&self) -> impl Iterator<Item = &'a JobResult> + '_ {
+        self.passes.iter().flat_map(|pass| &pass.jobs)
+    }
+
+    /// The job, where the case has exactly one.
+    pub(crate) fn only_job(&self) -> Option<&'a JobResult> {
+        match &*self.passes[0].jobs {
+            [job] => Some(job),
+            _ => None,
+        }
+    }
+
+    /// Mean over the passes, without syncs.
+    pub(crate) fn iops(&self) -> f64 {
+        mean(self.pass_iops.iter().copied())
+    }
+
+    /// Mean over the passes that moved anything.
+    pub(crate) fn bytes_per_s(&self) -> f64 {
+        let total = |m: &&Measurement| m.jobs.iter().map(JobResult::bytes_per_s).sum::<f64>();
+        mean(self.passes.iter().map(total).filter(|bytes| *bytes > 0.0))
+    }
+
+    /// Bytes of an average operation.
+    pub(crate) fn bytes_per_io(&self) -> f64 {
+        self.bytes_per_s() / self.iops().max(f64::MIN_POSITIVE)
+    }
+
+    /// Operations, syncs included, over all passes.
+    pub(crate) fn ios(&self) -> u64 {
+        let directions = self.jobs().flat_map(|job| job.directions.values());
+        directions.map(|direction| direction.ios).sum()
+    }
+
+    /// Mean service latency over all directions and passes.
+    pub(crate) fn latency_ns(&self) -> f64 {
+        self.latency_sum_ns() / self.ios().max(1) as f64
+    }
+
+    fn latency_sum_ns(&self) -> f64 {
+        self.jobs().map(job_latency_sum_ns).sum()
+    }
+
+    /// Operations in flight on average, by Little's law: sum of latencies over time.
+    pub(crate) fn mean_in_flight(&self) -> f64 {
+        let of_pass = |pass: &&Measurement| -> f64 {
+            let per_job = |job: &JobResult| job_latency_sum_ns(job) / job.elapsed_ns.max(1) as f64;
+            pass.jobs.iter().map(per_job).sum()
+        };
+        mean(self.passes.iter().map(of_pass).filter(|n| *n > 0.0))
+    }
+
+    /// Operations that the engine may have in flight, all jobs and threads together.
+    pub(crate) fn slots(&self) -> u64 {
+        let jobs = self.passes[0].jobs.iter();
+        jobs.map(|job| u64::from(job.threads) * u64::from(job.effective_depth))
+            .sum()
+    }
+
+    /// Threads of all jobs.
+    pub(crate) fn threads(&self) -> u64 {
+        self.passes[0]
+            .jobs
+            .iter()
+            .map(|job| u64::from(job.threads))
+            .sum()
+    }
+
+    /// Whether every slot is always meant to be full: no rate, no pauses.
+    pub(crate) fn is_saturating(&self) -> bool {
+        let full = |job: &JobResult| {
+            let unpaced = job.asked_iops.is_none() && job.asked_bytes_per_s.is_none();
+            unpaced && job.pace == "closed" && !job.think
+        };
+        self.jobs().all(full)
+    }
+
+    /// Whether any job does no I/O at all.
+    pub(crate) fn is_null(&self) -> bool {
+        self.jobs().any(|job| job.engine == "null")
+    }
+
+    /// Measured time of all passes: of the longest job in each.
+    pub(crate) fn measured_ns(&self) -> u64 {
+        let longest = |pass: &&Measurement| pass.jobs.iter().map(|job| job.elapsed_ns).max();
+        self.passes.iter().filter_map(longest).sum()
+    }
+
+    /// Bytes moved in a direction by a pass, the ramp included: the devices saw that too. The
+    /// ramp's share is taken from the census, where it is by operations.
+    pub(crate) fn moved_bytes(pass: &Measurement, direction: &str) -> f64 {
+        let of_job = |job: &JobResult| {
+            let census = &job.accounting;
+            let measured = census
+                .completed
+                .saturating_sub(census.completed_in_ramp)
+                .max(1);
+            let stretch = census.completed.max(measured) as f64 / measured as f64;
+            let bytes = job
+                .directions
+                .get(direction)
+                .map_or(0, |result| result.bytes);
+            bytes as f64 * stretch
+        };
+        pass.jobs.iter().map(of_job).sum()
+    }
+
+    /// Mean over the passes of the busiest thread, in per cent of a processor.
+    pub(crate) fn busiest_thread_percent(&self) -> f64 {
+        self.mean_of(|pass| f64::from(pass.cpu.busiest_thread_percent))
+    }
+
+    /// Mean over the passes of the machine's busy share, in per cent.
+    pub(crate) fn machine_busy_percent(&self) -> f64 {
+        self.mean_of(|pass| f64::from(pass.cpu.machine_busy_percent))
+    }
+
+    /// Processors that the process used on average.
+    pub(crate) fn own_processors(&self) -> f64 {
+        self.mean_of(|pass| {
+            (pass.cpu.user_ns + pass.cpu.system_ns) as f64 / pass.elapsed_ns.max(1) as f64
+        })
+    }
+
+    fn mean_of(&self, what: impl Fn(&Measurement) -> f64) -> f64 {
+        mean(self.passes.iter().map(|pass| what(pass)))
+    }
+
+    /// Failed operations by kind and direction.
+    pub(crate) fn failures(
+        &self,
+    ) -> impl Iterator<Item = ((&'a str, &'a str), rows::Failures<'a>)> + use<'a> {
+        rows::failures_by_kind(&self.passes).into_iter()
+    }
+}
+
+fn job_latency_sum_ns(job: &JobResult) -> f64 {
+    let directions = job.directions.values();
+    directions.map(|d| d.ios as f64 * d.service.mean_ns).sum()
+}
+
+/// 0 without values.
+fn mean(values: impl Iterator<Item = f64>) -> f64 {
+    let (sum, count) = values.fold((0.0, 0u32), |(sum, n), value| (sum + value, n + 1));
+    sum / f64::from(count.max(1))
+}

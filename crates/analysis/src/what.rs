@@ -1,0 +1,100 @@
+use blocklab_record::JobResult;
+use blocklab_units::{Bytes, count};
+
+/// A case in words: `io_uring, 4 KiB random read, depth 32, 1 thread`.
+pub(crate) fn what(jobs: &[JobResult]) -> String {
+    match jobs {
+        [] => "nothing".to_owned(),
+        [job] => one(job),
+        jobs => {
+            let each = jobs.iter().map(|job| format!("{}: {}", job.name, one(job)));
+            format!(
+                "{} jobs: {}",
+                jobs.len(),
+                each.collect::<Vec<_>>().join("; ")
+            )
+        }
+    }
+}
+
+/// What the device is asked for: `4 KiB random read, depth 32, 1 thread`.
+pub(crate) fn without_engine(jobs: &[JobResult]) -> String {
+    let each: Vec<String> = jobs.iter().map(|job| load(job, job.depth)).collect();
+    each.join("; ")
+}
+
+fn load(job: &JobResult, depth: u32) -> String {
+    format!(
+        "{} {} {}, depth {depth}, {}",
+        job.block_size,
+        job.pattern,
+        job.mix,
+        plural(job.threads)
+    )
+}
+
+fn one(job: &JobResult) -> String {
+    let mut text = format!("{}, {}", job.engine, load(job, job.effective_depth));
+    if let Some(rate) = job.asked_iops {
+        text += &format!(", {} IOPS asked for", count(rate));
+    }
+    if let Some(rate) = job.asked_bytes_per_s {
+        text += &format!(", {}/s asked for", Bytes(rate as u64));
+    }
+    if job.think {
+        text += ", with pauses";
+    }
+    if !job.direct && job.engine != "null" {
+        text += ", through the page cache";
+    }
+    match job.durability.as_str() {
+        "dsync" => text + ", O_DSYNC",
+        "sync" => text + ", O_SYNC",
+        _ => text,
+    }
+}
+
+fn plural(threads: u32) -> String {
+    match threads {
+        1 => "1 thread".to_owned(),
+        n => format!("{n} threads"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Sketch, record};
+
+    fn job(edit: impl FnOnce(&mut JobResult)) -> JobResult {
+        let mut job = record(&[Sketch::default()]).measurements[0].jobs[0].clone();
+        edit(&mut job);
+        job
+    }
+
+    #[test]
+    fn a_job_in_words() {
+        let check = |edit: fn(&mut JobResult), expected: &str| {
+            assert_eq!(what(&[job(edit)]), expected);
+        };
+        check(|_| {}, "io_uring, 4 KiB random read, depth 32, 1 thread");
+        check(
+            |job| (job.direct, job.threads) = (false, 4),
+            "io_uring, 4 KiB random read, depth 32, 4 threads, through the page cache",
+        );
+        check(
+            |job| {
+                job.asked_iops = Some(3000.0);
+                job.durability = "dsync".to_owned();
+            },
+            "io_uring, 4 KiB random read, depth 32, 1 thread, 3,000 IOPS asked for, O_DSYNC",
+        );
+    }
+
+    #[test]
+    fn several_jobs_are_named() {
+        let text = what(&[job(|_| {}), job(|job| job.name = "log".to_owned())]);
+        assert!(text.starts_with("2 jobs: load: io_uring"), "{text}");
+        assert!(text.contains("; log: io_uring"), "{text}");
+    }
+}

@@ -1,0 +1,457 @@
+//! What people write to name something that can be bought, or that they described by hand.
+
+use std::fmt;
+use std::num::NonZeroU32;
+use std::ops::Range;
+use std::str::FromStr;
+
+use blocklab_units::{Bytes, nearest};
+
+use crate::Date;
+
+/// A thing that has limits: something that a vendor sells, or a device described in a file.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Address {
+    /// `[N x ] VOLUME [: SIZE] [, key=value …] [@ INSTANCE]`.
+    Sold(Offer),
+    /// `./my-device.toml`: the path as it was written.
+    File(String),
+}
+
+/// Something that is for sale, as it was asked for.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Offer {
+    /// How many of it; `None`: one volume, or all local disks.
+    pub count: Option<NonZeroU32>,
+    /// `gp3`, `local`, `azure/PremiumV2_LRS`.
+    pub volume: String,
+    /// Of each volume.
+    pub size: Option<Bytes>,
+    /// Provisioned, of each volume.
+    pub iops: Option<u64>,
+    /// Provisioned, of each volume, in MiB/s as the vendor sells it.
+    pub throughput_mibps: Option<u64>,
+    /// The day whose limits and prices hold; `None`: the newest.
+    pub as_of: Option<Date>,
+    /// Whose price list holds.
+    pub region: Option<String>,
+    /// What stands in for limits that nobody promises: `average`, or a device file.
+    pub profile: Option<String>,
+    /// `i3.xlarge`, `azure/Standard_D4s_v3`.
+    pub instance: Option<String>,
+}
+
+/// A part of an address, to point at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Part {
+    /// All of it.
+    Whole,
+    /// `30x`.
+    Count,
+    /// `gp2`.
+    Volume,
+    /// `1TB`.
+    Size,
+    /// `iops=6000`, by its key.
+    Key(&'static str),
+    /// `i3.metal`.
+    Instance,
+}
+
+/// One key of an address.
+pub struct Key {
+    /// As it is written.
+    pub name: &'static str,
+    /// What it means, with its unit.
+    pub meaning: &'static str,
+    set: fn(&mut Offer, &str) -> Result<(), String>,
+    get: fn(&Offer) -> Option<String>,
+}
+
+/// Every key, in the order in which addresses are shown.
+pub const KEYS: [Key; 6] = [
+    Key {
+        name: "iops",
+        meaning: "provisioned operations a second, of each volume",
+        set: |offer, value| number(value).map(|n| offer.iops = Some(n)),
+        get: |offer| offer.iops.map(|n| n.to_string()),
+    },
+    Key {
+        name: "throughput",
+        meaning: "provisioned MiB/s, of each volume",
+        set: |offer, value| {
+            let value = value.strip_suffix("MiB/s").unwrap_or(value).trim_end();
+            number(value).map(|n| offer.throughput_mibps = Some(n))
+        },
+        get: |offer| offer.throughput_mibps.map(|n| n.to_string()),
+    },
+    Key {
+        name: "as-of",
+        meaning: "the day whose limits and prices hold (default: the newest)",
+        set: |offer, value| {
+            let date = value.parse().map_err(|e: crate::NotADate| e.to_string())?;
+            offer.as_of = Some(date);
+            Ok(())
+        },
+        get: |offer| offer.as_of.map(|date| date.to_string()),
+    },
+    Key {
+        name: "region",
+        meaning: "whose price list holds (default: us-east-1)",
+        set: |offer, value| word(value).map(|w| offer.region = Some(w)),
+        get: |offer| offer.region.clone(),
+    },
+    Key {
+        name: "profile",
+        meaning: "what stands in for limits that nobody promises: `average`, or a device file",
+        set: |offer, value| word(value).map(|w| offer.profile = Some(w)),
+        get: |offer| offer.profile.clone(),
+    },
+    // A second name of `iops` and the like would make two addresses of one thing.
+    Key {
+        name: "size",
+        meaning: "of each volume, as after the colon",
+        set: |offer, value| size(value).map(|bytes| offer.size = Some(bytes)),
+        get: |_| None,
+    },
+];
+
+fn number(value: &str) -> Result<u64, String> {
+    let digits: String = value.chars().filter(|c| *c != '_').collect();
+    let sound = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
+    let number = digits.parse().ok().filter(|n| sound && *n > 0);
+    number.ok_or_else(|| format!("`{value}` is not a whole number above zero"))
+}
+
+fn word(value: &str) -> Result<String, String> {
+    match value {
+        "" => Err("nothing follows the `=`".to_owned()),
+        // It would begin the instance when the address is read again.
+        value if value.contains('@') => Err(format!("`@` cannot stand in `{value}`")),
+        value => Ok(value.to_owned()),
+    }
+}
+
+fn size(text: &str) -> Result<Bytes, String> {
+    if text.bytes().all(|b| b.is_ascii_digit() || b == b'.') {
+        return Err(format!(
+            "`{text}` needs a unit: {text}GiB is what vendors count, {text}GB is 10^9 bytes each"
+        ));
+    }
+    let bytes = text.parse::<Bytes>().map_err(|e| e.to_string())?;
+    match bytes {
+        Bytes::ZERO => Err("a volume of no bytes cannot be bought".to_owned()),
+        sound => Ok(sound),
+    }
+}
+
+/// A text that is no address: where, why, and what would work.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AddressError {
+    /// What was written.
+    pub text: String,
+    /// The bytes of it that are meant.
+    pub at: Range<usize>,
+    /// Why it is wrong, and what would work.
+    pub message: String,
+}
+
+impl std::error::Error for AddressError {}
+
+/// The text, a line that points, the message:
+///
+/// ```text
+/// gp3:1TiB,iopz=6000@r5d.xlarge
+///          ^^^^ unknown key `iopz`; did you mean `iops`?
+/// ```
+impl fmt::Display for AddressError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&pointed(&self.text, self.at.clone(), &self.message))
+    }
+}
+
+/// `text`, with the message below the bytes that it speaks of.
+pub(crate) fn pointed(text: &str, at: Range<usize>, message: &str) -> String {
+    let width = |range: Range<usize>| text.get(range).map_or(0, |t| t.chars().count());
+    let text_line: String = text
+        .chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect();
+    let blanks = " ".repeat(width(0..at.start));
+    let carets = "^".repeat(width(at).max(1));
+    format!("{text_line}\n{blanks}{carets} {message}")
+}
+
+impl Address {
+    /// Reads an address.
+    ///
+    /// # Errors
+    /// When the text does not follow the grammar; what stands where is told. Whether such a thing
+    /// exists, [`crate::resolve`] knows.
+    pub fn parse(text: &str) -> Result<Self, AddressError> {
+        Parser::new(text).address()
+    }
+
+    /// Where a part stands in `text`, so that a message can point at it. All of the text where it
+    /// has no such part.
+    #[must_use]
+    pub fn place(text: &str, part: Part) -> Range<usize> {
+        let mut parser = Parser::new(text);
+        // What was found before a mistake is still worth pointing at.
+        let _ = parser.address();
+        let found = parser.places.iter().find(|(known, _)| *known == part);
+        found.map_or(0..text.len(), |(_, place)| place.clone())
+    }
+
+    /// Whether the text is a path, and no name of something sold.
+    fn is_path(text: &str) -> bool {
+        let starts = ["./", "../", "/", "~/"]
+            .iter()
+            .any(|start| text.starts_with(start));
+        starts || text.ends_with(".toml") && !text.contains('=')
+    }
+}
+
+impl FromStr for Address {
+    type Err = AddressError;
+    fn from_str(text: &str) -> Result<Self, AddressError> {
+        Self::parse(text)
+    }
+}
+
+/// In the shortest spelling that reads back as the same address.
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Sold(offer) => offer.fmt(f),
+            Self::File(path) => f.write_str(path),
+        }
+    }
+}
+
+impl fmt::Display for Offer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(count) = self.count {
+            write!(f, "{count}x")?;
+        }
+        f.write_str(&self.volume)?;
+        if let Some(size) = self.size {
+            write!(f, ":{}", exact(size))?;
+        }
+        for key in &KEYS {
+            if let Some(value) = (key.get)(self) {
+                write!(f, ",{}={value}", key.name)?;
+            }
+        }
+        match &self.instance {
+            Some(instance) => write!(f, "@{instance}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// `1TiB`, `1TB`, `1536GiB`: the largest unit that holds the size in whole numbers, so that
+/// nothing is lost.
+#[must_use]
+pub(crate) fn exact(size: Bytes) -> String {
+    const UNITS: [(&str, u64); 7] = [
+        ("TiB", 1 << 40),
+        ("TB", 1_000_000_000_000),
+        ("GiB", 1 << 30),
+        ("GB", 1_000_000_000),
+        ("MiB", 1 << 20),
+        ("KiB", 1 << 10),
+        ("B", 1),
+    ];
+    let whole = UNITS.iter().find(|(_, unit)| size.0.is_multiple_of(*unit));
+    whole.map_or_else(String::new, |(name, unit)| {
+        format!("{}{name}", size.0 / unit)
+    })
+}
+
+struct Parser<'t> {
+    text: &'t str,
+    /// Parts in the order in which they were met.
+    places: Vec<(Part, Range<usize>)>,
+}
+
+impl<'t> Parser<'t> {
+    fn new(text: &'t str) -> Self {
+        Self {
+            text,
+            places: Vec::new(),
+        }
+    }
+
+    fn address(&mut self) -> Result<Address, AddressError> {
+        let all = self.trimmed(0..self.text.len());
+        if all.is_empty() {
+            return Err(self.wrong(all, "an address is missing, such as gp3:1TiB@r5d.xlarge"));
+        }
+        if Address::is_path(&self.text[all.clone()]) {
+            self.places.push((Part::Volume, all.clone()));
+            return Ok(Address::File(self.text[all].to_owned()));
+        }
+        self.offer(all).map(Address::Sold)
+    }
+
+    fn offer(&mut self, all: Range<usize>) -> Result<Offer, AddressError> {
+        let mut offer = Offer::default();
+        let at = self.text[all.clone()].find('@').map(|at| all.start + at);
+        let mut pieces = self
+            .split(all.start..at.unwrap_or(all.end), ',')
+            .into_iter();
+        let head = pieces.next().unwrap_or_default();
+        let mut pairs: Vec<_> = pieces.collect();
+        if let Some(at) = at {
+            // Keys are understood behind the instance too: local@i3.xlarge,as-of=2017-02-27.
+            let mut behind = self.split(at + 1..all.end, ',').into_iter();
+            offer.instance = Some(self.instance(behind.next().unwrap_or_default())?);
+            pairs.extend(behind);
+        }
+        self.head(head, &mut offer)?;
+        for pair in pairs {
+            self.pair(pair, &mut offer)?;
+        }
+        Ok(offer)
+    }
+
+    fn instance(&mut self, range: Range<usize>) -> Result<String, AddressError> {
+        let range = self.trimmed(range);
+        self.places.push((Part::Instance, range.clone()));
+        self.name(range, "an instance type", "i3.xlarge")
+    }
+
+    /// `[N x ] VOLUME [: SIZE]`.
+    fn head(&mut self, range: Range<usize>, offer: &mut Offer) -> Result<(), AddressError> {
+        let mut volume = range.clone();
+        if let Some(colon) = self.text[range.clone()].find(':') {
+            volume.end = range.start + colon;
+            let place = self.trimmed(volume.end + 1..range.end);
+            self.places.push((Part::Size, place.clone()));
+            if place.is_empty() {
+                return Err(self.wrong(place, "a size is missing after the colon, such as 100GiB"));
+            }
+            let size = size(&self.text[place.clone()]);
+            offer.size = Some(size.map_err(|message| self.wrong(place, &message))?);
+        }
+        let (count, volume) = self.count(volume)?;
+        offer.count = count;
+        self.places.push((Part::Volume, volume.clone()));
+        offer.volume = self.name(volume, "a volume type", "gp3")?;
+        Ok(())
+    }
+
+    /// Takes `30x` or `30 x` off the front, where it stands.
+    fn count(
+        &mut self,
+        range: Range<usize>,
+    ) -> Result<(Option<NonZeroU32>, Range<usize>), AddressError> {
+        let range = self.trimmed(range);
+        let text = &self.text[range.clone()];
+        let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+        let after = text[digits..].trim_start();
+        let Some(rest) = after.strip_prefix(['x', '×']).filter(|_| digits > 0) else {
+            return Ok((None, range));
+        };
+        let place = range.start..range.start + digits;
+        self.places.push((Part::Count, place.clone()));
+        let count = text[..digits]
+            .parse()
+            .ok()
+            .filter(|n: &NonZeroU32| n.get() <= MOST_VOLUMES);
+        if count.is_none() {
+            let message = format!("a number of volumes lies between 1 and {MOST_VOLUMES}");
+            return Err(self.wrong(place, &message));
+        }
+        Ok((count, self.trimmed(range.end - rest.len()..range.end)))
+    }
+
+    fn pair(&mut self, range: Range<usize>, offer: &mut Offer) -> Result<(), AddressError> {
+        let text = &self.text[range.clone()];
+        let Some(equals) = text.find('=') else {
+            let message = match text {
+                "" => "a key=value is missing after the comma".to_owned(),
+                text => format!("`{text}` is no key=value; {}", known_keys()),
+            };
+            return Err(self.wrong(range, &message));
+        };
+        let name = self.trimmed(range.start..range.start + equals);
+        let value = self.trimmed(range.start + equals + 1..range.end);
+        let Some(key) = KEYS.iter().find(|key| key.name == &self.text[name.clone()]) else {
+            return Err(self.unknown_key(name));
+        };
+        let part = match key.name {
+            "size" => Part::Size,
+            other => Part::Key(other),
+        };
+        if self.places.iter().any(|(known, _)| *known == part) {
+            let message = format!("`{}` is given twice", key.name);
+            return Err(self.wrong(name, &message));
+        }
+        self.places.push((part, range));
+        (key.set)(offer, &self.text[value.clone()]).map_err(|message| self.wrong(value, &message))
+    }
+
+    fn unknown_key(&self, place: Range<usize>) -> AddressError {
+        let name = &self.text[place.clone()];
+        let guess = nearest(name, KEYS.iter().map(|key| key.name));
+        let hint = guess.map_or_else(known_keys, |guess| format!("did you mean `{guess}`?"));
+        let message = format!("unknown key `{name}`; {hint}");
+        self.wrong(place, &message)
+    }
+
+    /// A name of letters, digits and `. - _ /`.
+    fn name(&self, range: Range<usize>, what: &str, example: &str) -> Result<String, AddressError> {
+        let text = &self.text[range.clone()];
+        let sound = |c: char| c.is_ascii_alphanumeric() || ".-_/".contains(c);
+        if let Some((at, strange)) = text.char_indices().find(|(_, c)| !sound(*c)) {
+            let place = range.start + at..range.start + at + strange.len_utf8();
+            let message = format!("`{strange}` cannot stand in the name of {what}");
+            return Err(self.wrong(place, &message));
+        }
+        match text {
+            "" => Err(self.wrong(range, &format!("{what} is missing, such as {example}"))),
+            text => Ok(text.to_owned()),
+        }
+    }
+
+    fn trimmed(&self, range: Range<usize>) -> Range<usize> {
+        let text = &self.text[range.clone()];
+        let start = range.start + (text.len() - text.trim_start().len());
+        start..start + text.trim().len()
+    }
+
+    fn split(&self, range: Range<usize>, at: char) -> Vec<Range<usize>> {
+        let mut start = range.start;
+        let pieces = self.text[range].split(at).map(|piece| {
+            let place = start..start + piece.len();
+            start = place.end + at.len_utf8();
+            place
+        });
+        let pieces: Vec<_> = pieces.collect();
+        pieces
+            .into_iter()
+            .map(|piece| self.trimmed(piece))
+            .collect()
+    }
+
+    fn wrong(&self, at: Range<usize>, message: &str) -> AddressError {
+        AddressError {
+            text: self.text.to_owned(),
+            at,
+            message: message.to_owned(),
+        }
+    }
+}
+
+/// More than any instance takes; a typing error otherwise becomes a device of a billion volumes.
+const MOST_VOLUMES: u32 = 1000;
+
+fn known_keys() -> String {
+    let names: Vec<_> = KEYS.iter().map(|key| key.name).collect();
+    format!("the keys are {}", names.join(", "))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,144 @@
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Serialize, Serializer};
+
+/// A day of the calendar. Limits and prices hold from one day to another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Date {
+    year: u16,
+    month: u8,
+    day: u8,
+}
+
+/// A text that is no day.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not a day such as 2018-12-03, a month such as 2018-12 or a year such as 2018")]
+pub struct NotADate(pub String);
+
+impl Date {
+    /// Later than every day that a source names.
+    pub const MAX: Self = Self {
+        year: 9999,
+        month: 12,
+        day: 31,
+    };
+
+    /// The day, where the calendar has it; years from 1970 to 9999.
+    #[must_use]
+    pub fn new(year: u16, month: u8, day: u8) -> Option<Self> {
+        let sound = (1970..=9999).contains(&year)
+            && (1..=12).contains(&month)
+            && (1..=days(year, month)).contains(&day);
+        sound.then_some(Self { year, month, day })
+    }
+
+    /// The day before; the first day of all has none and is its own.
+    #[must_use]
+    pub(crate) fn day_before(self) -> Self {
+        let Self { year, month, day } = self;
+        let before = match (month, day) {
+            (1, 1) => Self::new(year - 1, 12, 31),
+            (_, 1) => Self::new(year, month - 1, days(year, month - 1)),
+            _ => Self::new(year, month, day - 1),
+        };
+        before.unwrap_or(self)
+    }
+}
+
+fn days(year: u16, month: u8) -> u8 {
+    let leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
+    match month {
+        2 if leap => 29,
+        2 => 28,
+        4 | 6 | 9 | 11 => 30,
+        _ => 31,
+    }
+}
+
+/// `2018-12-03`; `2018-12` and `2018` are the first day of that month or year.
+impl FromStr for Date {
+    type Err = NotADate;
+
+    fn from_str(text: &str) -> Result<Self, NotADate> {
+        let mut parts = text.split('-');
+        let mut part = |digits: usize| match parts.next() {
+            None => Some(None),
+            Some(p) if p.len() == digits && p.bytes().all(|b| b.is_ascii_digit()) => {
+                Some(p.parse::<u16>().ok())
+            }
+            Some(_) => None,
+        };
+        let numbers = (part(4), part(2), part(2));
+        let date = match (numbers, parts.next()) {
+            ((Some(Some(year)), Some(month), Some(day)), None) => {
+                let narrow = |n: Option<u16>| u8::try_from(n.unwrap_or(1)).ok();
+                narrow(month)
+                    .zip(narrow(day))
+                    .and_then(|(month, day)| Self::new(year, month, day))
+            }
+            _ => None,
+        };
+        date.ok_or_else(|| NotADate(text.to_owned()))
+    }
+}
+
+impl fmt::Display for Date {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:04}-{:02}-{:02}", self.year, self.month, self.day)
+    }
+}
+
+impl Serialize for Date {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, expected: Option<&str>) {
+        let date = text.parse::<Date>().ok().map(|date| date.to_string());
+        assert_eq!(date.as_deref(), expected, "{text}");
+    }
+
+    #[test]
+    fn days_months_and_years() {
+        check("2018-12-03", Some("2018-12-03"));
+        check("2018-12", Some("2018-12-01"));
+        check("2020", Some("2020-01-01"));
+        check("2020-02-29", Some("2020-02-29"));
+        check("2019-02-29", None);
+        check("2018-13", None);
+        check("2018-00-01", None);
+        check("2018-1-1", None);
+        check("18-12-03", None);
+        check("2018-12-03-04", None);
+        check("2018-12-", None);
+        check("+018", None);
+        check("", None);
+    }
+
+    #[test]
+    fn the_day_before() {
+        for (day, before) in [
+            ("2018-12-03", "2018-12-02"),
+            ("2020-03-01", "2020-02-29"),
+            ("2021-01-01", "2020-12-31"),
+            ("1970-01-01", "1970-01-01"),
+        ] {
+            let date: Date = day.parse().expect("a day");
+            assert_eq!(date.day_before().to_string(), before);
+        }
+    }
+
+    #[test]
+    fn days_follow_each_other() {
+        let date = |text: &str| text.parse::<Date>().expect("a day");
+        assert!(date("2018-12-02") < date("2018-12-03"));
+        assert!(date("2018-12-31") < date("2019"));
+    }
+}

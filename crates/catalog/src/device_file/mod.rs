@@ -1,0 +1,56 @@
+//! A device described by hand, in TOML: limits, credits, latencies, faults.
+//!
+//! `docs/device.md` is derived from the table in `schema.rs`, and so are reading and writing.
+
+mod guide;
+mod mistake;
+mod read;
+mod schema;
+mod units;
+mod write;
+
+use std::fs;
+use std::path::Path;
+
+use blocklab_device::DeviceSpec;
+
+pub use guide::guide;
+pub use mistake::Mistake;
+
+use crate::Error;
+
+/// Reads a device.
+///
+/// # Errors
+/// The first mistake: where, what, and what would work.
+pub fn parse(text: &str) -> Result<DeviceSpec, Mistake> {
+    read::read(text)
+}
+
+/// Writes a device so that [`parse`] gives the same one.
+#[must_use]
+pub fn render(spec: &DeviceSpec) -> String {
+    write::write(spec)
+}
+
+/// Reads a device from a file, and sees to it that it can work.
+///
+/// # Errors
+/// When the file cannot be read or the device in it cannot be.
+pub fn load(path: &Path) -> Result<DeviceSpec, Error> {
+    let wrong = |mistake| Error::DeviceFile {
+        path: path.to_owned(),
+        mistake,
+    };
+    let text = fs::read_to_string(path).map_err(|source| Error::Unreadable {
+        path: path.to_owned(),
+        source,
+    })?;
+    let spec = parse(&text).map_err(wrong)?;
+    spec.check()
+        .map_err(|why| wrong(Mistake::whole(why.to_string())))?;
+    Ok(spec)
+}
+
+#[cfg(test)]
+mod tests;

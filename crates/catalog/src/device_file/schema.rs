@@ -1,0 +1,597 @@
+//! Every key of a device file: one row each.
+
+/// A table of the file.
+pub(super) struct Section {
+    /// As it is written: `volume.cap`.
+    pub(super) path: &'static str,
+    /// What it describes.
+    pub(super) meaning: &'static str,
+    /// Written on one line, within its parent.
+    pub(super) inline: bool,
+    pub(super) keys: &'static [Key],
+}
+
+/// A key of a table.
+pub(super) struct Key {
+    /// As it is written.
+    pub(super) name: &'static str,
+    /// As the device's own form calls it.
+    pub(super) field: &'static str,
+    pub(super) kind: Kind,
+    pub(super) when_absent: Absent,
+    pub(super) meaning: &'static str,
+}
+
+/// How a value is written.
+#[derive(Clone, Copy)]
+pub(super) enum Kind {
+    Text,
+    /// A whole number.
+    Count,
+    Number,
+    /// `"256KiB"`.
+    Size,
+    /// `"600us"`, or `"never"`.
+    Time,
+    /// A time that may be a fraction of a nanosecond.
+    FineTime,
+    /// `"3000 IOPS"`, `"125 MiB/s"`, `"593.75 MB/s"`.
+    Rate,
+    /// A number of operations, or a size.
+    Bucket,
+    /// `"given"`, `"measured: …"`, `"assumed: …"`, or a table with `documented`.
+    Origin,
+    /// `"joined"`, `"striped 256KiB"`.
+    Layout,
+    /// `"plain"`, `"merged 256KiB"`, `"whole units 1MiB"`.
+    Accounting,
+    /// One of these words.
+    Word(&'static [&'static str]),
+    Table(&'static Section),
+    Tables(&'static Section),
+}
+
+/// What holds when a key is absent.
+pub(super) enum Absent {
+    /// It must be there.
+    Wrong,
+    /// The device's own default, in words; empty: nothing.
+    Default(&'static str),
+    /// This, in the device's own form.
+    Json(&'static str, &'static str),
+}
+
+use Absent::{Default, Json, Wrong};
+
+const fn key(
+    name: &'static str,
+    field: &'static str,
+    kind: Kind,
+    when_absent: Absent,
+    meaning: &'static str,
+) -> Key {
+    Key {
+        name,
+        field,
+        kind,
+        when_absent,
+        meaning,
+    }
+}
+
+const ORIGIN: Key = key(
+    "origin",
+    "origin",
+    Kind::Origin,
+    Json("\"given\"", "given"),
+    "where the figure comes from",
+);
+
+pub(super) const DEVICE: Section = Section {
+    path: "",
+    meaning: "The device. It needs at least one `[[volume]]`.",
+    inline: false,
+    keys: &[
+        key(
+            "name",
+            "name",
+            Kind::Text,
+            Json("\"device\"", "device"),
+            "what it is called in records",
+        ),
+        key(
+            "layout",
+            "layout",
+            Kind::Layout,
+            Default("striped 256KiB"),
+            "how offsets fall on several volumes",
+        ),
+        key(
+            "volume",
+            "volumes",
+            Kind::Tables(&VOLUME),
+            Wrong,
+            "the volumes",
+        ),
+        key(
+            "instance",
+            "instance",
+            Kind::Table(&INSTANCE),
+            Default(""),
+            "what binds the sum of the volumes",
+        ),
+        key(
+            "fault",
+            "faults",
+            Kind::Tables(&FAULT),
+            Default(""),
+            "what goes wrong, and when",
+        ),
+    ],
+};
+
+/// The key of a volume that says how many there are of it; the device's own form repeats it.
+pub(super) const COUNT: &str = "count";
+
+const VOLUME: Section = Section {
+    path: "volume",
+    meaning: "One volume, or several equal ones.",
+    inline: false,
+    keys: &[
+        key(COUNT, COUNT, Kind::Count, Default("1"), "how many of it"),
+        key(
+            "kind",
+            "kind",
+            Kind::Text,
+            Json("\"volume\"", "volume"),
+            "what it is called in limits",
+        ),
+        key(
+            "capacity",
+            "capacity_bytes",
+            Kind::Size,
+            Wrong,
+            "usable bytes",
+        ),
+        key(
+            "accounting",
+            "accounting",
+            Kind::Accounting,
+            Default("plain"),
+            "how operations and bytes are counted: each as it is; split and merged into units; or charged in whole units",
+        ),
+        key(
+            "queue_depth",
+            "queue_depth",
+            Kind::Count,
+            Default(""),
+            "most operations that it works on at a time; more wait in line",
+        ),
+        key(
+            "cap",
+            "caps",
+            Kind::Tables(&CAP),
+            Default(""),
+            "its limiters",
+        ),
+        key(
+            "credit",
+            "credits",
+            Kind::Tables(&CREDIT),
+            Default(""),
+            "its burst buckets",
+        ),
+        key(
+            "service",
+            "service",
+            Kind::Table(&SERVICE),
+            Default(""),
+            "how long the medium takes; without it nothing is predicted",
+        ),
+        key(
+            "network",
+            "network",
+            Kind::Table(&NETWORK),
+            Default(""),
+            "a road to the volume whose time is not in `service`",
+        ),
+    ],
+};
+
+const INSTANCE: Section = Section {
+    path: "instance",
+    meaning: "What an instance grants to all its volumes together.",
+    inline: false,
+    keys: &[
+        key(
+            "name",
+            "name",
+            Kind::Text,
+            Json("\"instance\"", "instance"),
+            "what it is called in limits",
+        ),
+        key(
+            "cap",
+            "caps",
+            Kind::Tables(&INSTANCE_CAP),
+            Default(""),
+            "limiters of the sum",
+        ),
+        key(
+            "credit",
+            "credits",
+            Kind::Tables(&INSTANCE_CREDIT),
+            Default(""),
+            "burst buckets of the sum",
+        ),
+    ],
+};
+
+const CAP_KEYS: &[Key] = &[
+    key(
+        "name",
+        "name",
+        Kind::Text,
+        Wrong,
+        "what it is called in limits",
+    ),
+    key("rate", "rate", Kind::Rate, Wrong, "what it lets pass"),
+    key(
+        "covers",
+        "covers",
+        Kind::Word(&["all", "reads", "writes"]),
+        Default("all"),
+        "which operations it counts",
+    ),
+    key(
+        "bucket",
+        "bucket_ns",
+        Kind::Time,
+        Default("0s"),
+        "what it saves up while idle, in time of its own rate",
+    ),
+    key(
+        "peak",
+        "peak",
+        Kind::Rate,
+        Default(""),
+        "the rate at which the bucket can be emptied",
+    ),
+    ORIGIN,
+];
+
+const CAP: Section = Section {
+    path: "volume.cap",
+    meaning: "A limiter.",
+    inline: false,
+    keys: CAP_KEYS,
+};
+
+const INSTANCE_CAP: Section = Section {
+    path: "instance.cap",
+    meaning: "A limiter of the sum; the keys of `[[volume.cap]]`.",
+    inline: false,
+    keys: CAP_KEYS,
+};
+
+const CREDIT_KEYS: &[Key] = &[
+    key(
+        "name",
+        "name",
+        Kind::Text,
+        Wrong,
+        "what it is called in limits",
+    ),
+    key(
+        "baseline",
+        "baseline",
+        Kind::Rate,
+        Wrong,
+        "what is earned, and what remains when the bucket is empty",
+    ),
+    key(
+        "burst",
+        "burst",
+        Kind::Rate,
+        Wrong,
+        "what is allowed while something is left, in the unit of the baseline",
+    ),
+    key(
+        "capacity",
+        "capacity",
+        Kind::Bucket,
+        Wrong,
+        "what the bucket holds: a number of operations, or a size when the rates count bytes",
+    ),
+    key(
+        "initial_share",
+        "initial_share",
+        Kind::Number,
+        Default("1"),
+        "what it holds at the start, as a share from 0 to 1",
+    ),
+    key(
+        "full_again",
+        "full_again_ns",
+        Kind::Time,
+        Default(""),
+        "full at the latest so long after it was last full, whatever was spent",
+    ),
+    ORIGIN,
+];
+
+const CREDIT: Section = Section {
+    path: "volume.credit",
+    meaning: "A burst bucket: spent by every operation or byte, filled at the baseline.",
+    inline: false,
+    keys: CREDIT_KEYS,
+};
+
+const INSTANCE_CREDIT: Section = Section {
+    path: "instance.credit",
+    meaning: "A burst bucket of the sum; the keys of `[[volume.credit]]`.",
+    inline: false,
+    keys: CREDIT_KEYS,
+};
+
+const SERVICE: Section = Section {
+    path: "volume.service",
+    meaning: "How long an operation takes once the limiters have let it pass.",
+    inline: false,
+    keys: &[
+        key("read", "read", Kind::Table(&LATENCY), Wrong, "random reads"),
+        key(
+            "write",
+            "write",
+            Kind::Table(&LATENCY),
+            Wrong,
+            "random writes",
+        ),
+        key(
+            "stream_read",
+            "stream_read",
+            Kind::Table(&LATENCY),
+            Default(""),
+            "a read that continues the one before it; absent: as random",
+        ),
+        key(
+            "stream_write",
+            "stream_write",
+            Kind::Table(&LATENCY),
+            Default(""),
+            "a write that continues the operation before it",
+        ),
+        key(
+            "interleaved_read",
+            "interleaved_read",
+            Kind::Table(&LATENCY),
+            Default(""),
+            "a read that continues a recent one while others came between",
+        ),
+        key(
+            "interleaved_write",
+            "interleaved_write",
+            Kind::Table(&LATENCY),
+            Default(""),
+            "a write that continues a recent one while others came between",
+        ),
+        key(
+            "spread",
+            "spread",
+            Kind::Table(&SPREAD),
+            Json("{\"sigma\":0.0,\"origin\":\"given\"}", "none"),
+            "how latencies scatter around their mean",
+        ),
+        key(
+            "saturation",
+            "saturation",
+            Kind::Table(&SATURATION),
+            Default(""),
+            "a medium that comes gradually near its physical maximum",
+        ),
+    ],
+};
+
+const LATENCY: Section = Section {
+    path: "volume.service.read",
+    meaning: "A mean latency, `base + per_kib · size`; every latency of a service has these keys.",
+    inline: true,
+    keys: &[
+        key(
+            "base",
+            "base_ns",
+            Kind::Time,
+            Wrong,
+            "of an operation of no bytes",
+        ),
+        key(
+            "per_kib",
+            "per_kib_ns",
+            Kind::FineTime,
+            Default("0ns"),
+            "more for every KiB",
+        ),
+        ORIGIN,
+    ],
+};
+
+const SPREAD: Section = Section {
+    path: "volume.service.spread",
+    meaning: "Scatter: lognormal.",
+    inline: true,
+    keys: &[
+        key(
+            "sigma",
+            "sigma",
+            Kind::Number,
+            Wrong,
+            "standard deviation of the logarithm; 0: all the same",
+        ),
+        key(
+            "tail",
+            "tail",
+            Kind::Table(&TAIL),
+            Default(""),
+            "rare slow operations",
+        ),
+        ORIGIN,
+    ],
+};
+
+const TAIL: Section = Section {
+    path: "volume.service.spread.tail",
+    meaning: "Rare slow operations: a second lognormal.",
+    inline: true,
+    keys: &[
+        key(
+            "share",
+            "share",
+            Kind::Number,
+            Wrong,
+            "share of the operations, 0 to 1",
+        ),
+        key(
+            "factor",
+            "factor",
+            Kind::Number,
+            Wrong,
+            "their mean, as a multiple of the others'",
+        ),
+        key(
+            "sigma",
+            "sigma",
+            Kind::Number,
+            Wrong,
+            "standard deviation of the logarithm of theirs",
+        ),
+    ],
+};
+
+const SATURATION: Section = Section {
+    path: "volume.service.saturation",
+    meaning: "What the medium can do at most.",
+    inline: true,
+    keys: &[
+        key(
+            "read_iops",
+            "read_iops",
+            Kind::Number,
+            Wrong,
+            "most reads a second",
+        ),
+        key(
+            "write_iops",
+            "write_iops",
+            Kind::Number,
+            Wrong,
+            "most writes a second",
+        ),
+        ORIGIN,
+    ],
+};
+
+const NETWORK: Section = Section {
+    path: "volume.network",
+    meaning: "A road of its own to the volume.",
+    inline: true,
+    keys: &[
+        key(
+            "round_trip",
+            "round_trip_ns",
+            Kind::Time,
+            Wrong,
+            "there and back together",
+        ),
+        ORIGIN,
+    ],
+};
+
+const FAULT: Section = Section {
+    path: "fault",
+    meaning: "One thing that goes wrong: exactly one of `state`, `latency` and `error`.",
+    inline: false,
+    keys: &[
+        key("from", "from_ns", Kind::Time, Wrong, "first moment"),
+        key(
+            "until",
+            "until_ns",
+            Kind::Time,
+            Wrong,
+            "first moment after it, or `never`",
+        ),
+        key(
+            "volume",
+            "volume",
+            Kind::Count,
+            Default(""),
+            "the one volume that it hits, counted from 0; absent: all",
+        ),
+        key(
+            "state",
+            "state",
+            Kind::Word(&["stall", "detach"]),
+            Default(""),
+            "nothing leaves before `until`; or the device is gone",
+        ),
+        key(
+            "latency",
+            "latency",
+            Kind::Table(&FAULT_LATENCY),
+            Default(""),
+            "a share of the operations takes longer",
+        ),
+        key(
+            "error",
+            "error",
+            Kind::Table(&FAULT_ERROR),
+            Default(""),
+            "a share of the operations fails",
+        ),
+    ],
+};
+
+/// The keys of a fault of which exactly one stands.
+pub(super) const FAULT_KINDS: [&str; 3] = ["state", "latency", "error"];
+
+const READ_PERCENT: Key = key(
+    "read_percent",
+    "read_percent",
+    Kind::Number,
+    Wrong,
+    "share of the reads",
+);
+const WRITE_PERCENT: Key = key(
+    "write_percent",
+    "write_percent",
+    Kind::Number,
+    Wrong,
+    "share of the writes, trims and flushes",
+);
+
+const FAULT_LATENCY: Section = Section {
+    path: "fault.latency",
+    meaning: "Slow operations.",
+    inline: true,
+    keys: &[
+        key("added", "added_ns", Kind::Time, Wrong, "by so much"),
+        READ_PERCENT,
+        WRITE_PERCENT,
+    ],
+};
+
+const FAULT_ERROR: Section = Section {
+    path: "fault.error",
+    meaning: "Failing operations.",
+    inline: true,
+    keys: &[
+        key(
+            "fault",
+            "fault",
+            Kind::Word(&["io", "full", "detached"]),
+            Wrong,
+            "how they fail",
+        ),
+        READ_PERCENT,
+        WRITE_PERCENT,
+    ],
+};

@@ -1,0 +1,139 @@
+//! A device to TOML: the same rows of the schema, the other way.
+
+use std::fmt::Write;
+
+use blocklab_device::DeviceSpec;
+use serde_json::{Map, Value, json};
+
+use super::schema::{COUNT, DEVICE, FAULT_KINDS, Key, Kind, Section};
+use super::units;
+
+pub(super) fn write(spec: &DeviceSpec) -> String {
+    // Plain data with text keys always has a JSON form.
+    let value = serde_json::to_value(spec).unwrap_or_default();
+    let mut out = String::new();
+    body(&DEVICE, &value, &mut out);
+    out
+}
+
+/// Plain keys first: in TOML they would otherwise belong to the table before them.
+fn body(section: &Section, value: &Value, out: &mut String) {
+    let present = |key: &&Key| value.get(key.field).is_some_and(|value| !value.is_null());
+    let keys = || section.keys.iter().filter(present);
+    for key in keys().filter(|key| !opens_a_table(key.kind)) {
+        let _ = writeln!(
+            out,
+            "{} = {}",
+            key.name,
+            scalar(key.kind, &value[key.field])
+        );
+    }
+    for key in keys().filter(|key| opens_a_table(key.kind)) {
+        match key.kind {
+            Kind::Tables(section) => tables(section, &value[key.field], out),
+            Kind::Table(section) => {
+                let _ = writeln!(out, "\n[{}]", section.path);
+                body(section, &value[key.field], out);
+            }
+            _ => (),
+        }
+    }
+}
+
+const fn opens_a_table(kind: Kind) -> bool {
+    match kind {
+        Kind::Tables(_) => true,
+        Kind::Table(section) => !section.inline,
+        _ => false,
+    }
+}
+
+/// Equal volumes that follow each other are written once, with their number.
+fn tables(section: &Section, list: &Value, out: &mut String) {
+    let items = list.as_array().map_or(&[][..], Vec::as_slice);
+    let counted = section.keys.iter().any(|key| key.name == COUNT);
+    let same = |a: &Value, b: &Value| counted && a == b;
+    for group in items.chunk_by(same) {
+        let _ = writeln!(out, "\n[[{}]]", section.path);
+        let mut item = group[0].clone();
+        if let Some(object) = item.as_object_mut() {
+            if group.len() > 1 {
+                object.insert(COUNT.to_owned(), json!(group.len()));
+            }
+            if section.path == "fault" {
+                part_kind(object);
+            }
+        }
+        body(section, &item, out);
+    }
+}
+
+/// What happens has a key of its own in the file.
+fn part_kind(fault: &mut Map<String, Value>) {
+    match fault.remove("kind") {
+        Some(Value::Object(kind)) => {
+            let known = kind
+                .into_iter()
+                .filter(|(name, _)| FAULT_KINDS.contains(&name.as_str()));
+            fault.extend(known);
+        }
+        Some(state) => {
+            fault.insert("state".to_owned(), state);
+        }
+        None => (),
+    }
+}
+
+fn scalar(kind: Kind, value: &Value) -> String {
+    let nanos = || value.as_u64().unwrap_or_default();
+    match kind {
+        Kind::Size => quoted(&units::size_text(nanos())),
+        Kind::Time => quoted(&units::time_text(nanos())),
+        Kind::FineTime => quoted(&units::fine_time_text(value.as_f64().unwrap_or_default())),
+        Kind::Rate => quoted(&units::rate_text(value)),
+        Kind::Layout => quoted(&units::layout_text(value)),
+        Kind::Accounting => quoted(&units::accounting_text(value)),
+        Kind::Origin => {
+            units::origin_text(value).map_or_else(|| origin_table(value), |text| quoted(&text))
+        }
+        Kind::Table(section) => inline(section, value),
+        Kind::Number | Kind::Bucket => value.as_f64().unwrap_or_default().to_string(),
+        _ => value.as_str().map_or_else(|| value.to_string(), quoted),
+    }
+}
+
+fn inline(section: &Section, value: &Value) -> String {
+    let present = |key: &&Key| value.get(key.field).is_some_and(|value| !value.is_null());
+    let pairs = section
+        .keys
+        .iter()
+        .filter(present)
+        .map(|key| format!("{} = {}", key.name, scalar(key.kind, &value[key.field])));
+    format!("{{ {} }}", pairs.collect::<Vec<_>>().join(", "))
+}
+
+fn origin_table(origin: &Value) -> String {
+    let text = |name: &str, field: &str| origin[name][field].as_str().map(quoted);
+    match (text("documented", "source"), text("documented", "date")) {
+        (Some(source), Some(date)) => format!("{{ documented = {source}, date = {date} }}"),
+        _ => match (text("measured", "by"), text("assumed", "because")) {
+            (Some(by), _) => format!("{{ measured = {by} }}"),
+            (_, because) => format!("{{ assumed = {} }}", because.unwrap_or_default()),
+        },
+    }
+}
+
+/// A TOML text of one line.
+fn quoted(text: &str) -> String {
+    let mut out = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => out.extend(['\\', c]),
+            c if c.is_control() => {
+                let _ = write!(out, "\\u{:04X}", c as u32);
+            }
+            c => out.push(c),
+        }
+    }
+    out + "\""
+}

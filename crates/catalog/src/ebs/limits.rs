@@ -1,0 +1,215 @@
+//! What the tables say of one EBS type on one day, and what may be bought within it.
+
+use blocklab_device::Limit;
+use blocklab_units::{Bytes, count};
+
+use crate::catalog::VOLUME_LIMITS;
+use crate::figure::{Figure, Seen, holds};
+use crate::refusal::Refusal;
+use crate::table::{Row, Table};
+use crate::{Catalog, Date, Offer, Part};
+
+/// The documented limits of one type on one day.
+pub(super) struct Limits {
+    pub(super) kind: &'static str,
+    rows: Vec<(String, Seen, &'static str)>,
+    as_of: Option<Date>,
+}
+
+impl Limits {
+    /// # Errors
+    /// When the type was not yet sold on that day.
+    pub(super) fn of(
+        catalog: &Catalog,
+        kind: &'static str,
+        as_of: Option<Date>,
+    ) -> Result<Self, Refusal> {
+        let rows = Table::new(VOLUME_LIMITS).rows_of(kind);
+        let rows: Vec<_> = rows.filter_map(|row| limit_row(catalog, &row)).collect();
+        let first = rows.iter().map(|(_, seen, _)| seen.from).min();
+        match (first, as_of) {
+            (Some(first), Some(day)) if day < first => Err(Refusal::new(
+                Part::Key("as-of"),
+                format!("{kind} is sold since {first}; {day} is earlier"),
+            )),
+            _ => Ok(Self { kind, rows, as_of }),
+        }
+    }
+
+    /// The value on that day; where only later ones are known, the first of them, as an assumption.
+    pub(super) fn get(&self, limit: &str) -> Option<Figure> {
+        let rows: Vec<_> = self
+            .rows
+            .iter()
+            .filter(|(name, _, _)| name == limit)
+            .collect();
+        let seen: Vec<Seen> = rows.iter().map(|(_, seen, _)| seen.clone()).collect();
+        let held = holds(&seen, self.as_of)?;
+        Some(held.figure(rows[0].2))
+    }
+
+    /// The value on that day, and nothing where the rule came later.
+    pub(super) fn in_force(&self, limit: &str) -> Option<Figure> {
+        self.get(limit).filter(|figure| !figure.origin.is_assumed())
+    }
+
+    pub(super) fn value(&self, limit: &str) -> f64 {
+        self.get(limit).map_or(0.0, |figure| figure.value)
+    }
+
+    /// All that holds, in the words of the table.
+    pub(super) fn all(&self) -> Vec<Limit> {
+        let mut names: Vec<&String> = self.rows.iter().map(|(name, _, _)| name).collect();
+        names.dedup();
+        let told = names.into_iter().filter_map(|name| {
+            let figure = self.get(name).filter(|figure| figure.value > 0.0)?;
+            Some(figure.limit(format!("{}: {}", self.kind, spoken(name))))
+        });
+        told.collect()
+    }
+
+    pub(super) fn day(&self) -> String {
+        self.as_of
+            .map_or_else(|| "today".to_owned(), |day| format!("on {day}"))
+    }
+
+    pub(super) fn size(
+        &self,
+        offer: &Offer,
+        assumptions: &mut Vec<String>,
+    ) -> Result<u64, Refusal> {
+        let (min, max) = (self.value("size_min") as u64, self.value("size_max") as u64);
+        let Some(size) = offer.size else {
+            let assumed = 1024.clamp(min, max);
+            let text = Bytes(assumed << 30);
+            assumptions.push(format!("no size is given: {text} is assumed"));
+            return Ok(assumed);
+        };
+        let (gib, remark) = vendor_gib(size);
+        assumptions.extend(remark);
+        if (min..=max).contains(&gib) {
+            return Ok(gib);
+        }
+        let (min, max) = (Bytes(min << 30), Bytes(max << 30));
+        Err(Refusal::new(
+            Part::Size,
+            format!(
+                "{} comes in sizes of {min} to {max} ({})",
+                self.kind,
+                self.day()
+            ),
+        ))
+    }
+
+    /// Provisioned operations: between the least and the most that the size allows.
+    pub(super) fn iops(
+        &self,
+        offer: &Offer,
+        gib: u64,
+        least: f64,
+        most: &Figure,
+    ) -> Result<u64, Refusal> {
+        let kind = self.kind;
+        let per_gib = self.value("max_iops_per_gib");
+        let by_size = (gib as f64 * per_gib).max(least);
+        let allowed = most.value.min(by_size);
+        let asked = match offer.iops {
+            Some(asked) => asked,
+            None if kind == "gp3" => return Ok(least as u64),
+            None => {
+                let message = format!(
+                    "{kind} is sold by provisioned IOPS: iops={} to {} at {gib} GiB",
+                    least as u64, allowed as u64
+                );
+                return Err(Refusal::new(Part::Volume, message));
+            }
+        };
+        if (asked as f64) < least {
+            let message = match kind {
+                "gp3" => format!("gp3 includes {} IOPS; iops= asks for more", count(least)),
+                _ => format!("{kind} starts at {} IOPS", count(least)),
+            };
+            return Err(Refusal::new(Part::Key("iops"), message));
+        }
+        if asked as f64 > allowed {
+            return Err(Refusal::new(
+                Part::Key("iops"),
+                format!(
+                    "{kind} of {gib} GiB allows at most {} IOPS; {} per GiB, {} at most ({})",
+                    count(allowed),
+                    count(per_gib),
+                    count(most.value),
+                    self.day()
+                ),
+            ));
+        }
+        Ok(asked)
+    }
+}
+
+/// The name of a limit in words: `max IOPS per GiB`.
+fn spoken(name: &str) -> String {
+    let word = |word: &str| match word {
+        "iops" => "IOPS".to_owned(),
+        "gib" => "GiB".to_owned(),
+        "tib" => "TiB".to_owned(),
+        "mibps" => "MiB/s".to_owned(),
+        "kib" => "KiB/s".to_owned(),
+        "1mib" => "of 1 MiB".to_owned(),
+        "le" => "up to".to_owned(),
+        "170gib" => "170 GiB".to_owned(),
+        other => other.to_owned(),
+    };
+    name.split('_').map(word).collect::<Vec<_>>().join(" ")
+}
+
+fn limit_row(catalog: &Catalog, row: &Row<'_>) -> Option<(String, Seen, &'static str)> {
+    const UNITS: [&str; 9] = [
+        "IOPS/GiB",
+        "IOPS of 1 MiB",
+        "IOPS",
+        "I/O credits",
+        "GiB",
+        "MiB/s per TiB",
+        "MiB/s per IOPS",
+        "MiB/s",
+        "KiB/s per IOPS",
+    ];
+    let unit = UNITS.into_iter().find(|unit| *unit == row.text("unit"));
+    let seen = Seen {
+        value: row.get("value")?,
+        from: row.get("from")?,
+        // `to` is the first day on which the value no longer held.
+        to: row.get("to").map_or(Date::MAX, |to: Date| to.day_before()),
+        dated: row.text("from").to_owned(),
+        source: catalog.source(row.text("source")).text,
+    };
+    Some((
+        row.text("limit").to_owned(),
+        seen,
+        unit.unwrap_or("TiB/TiB"),
+    ))
+}
+
+/// The vendor sells whole GiB and writes GB for them, TB for a thousand: 1 TB is 1,000 GiB. Any
+/// other size is rounded up to whole GiB. Says what was done.
+pub(super) fn vendor_gib(size: Bytes) -> (u64, Option<String>) {
+    const GB: u64 = 1_000_000_000;
+    if size.0.is_multiple_of(Bytes::GIB.0) {
+        return (size.0 >> 30, None);
+    }
+    let written = crate::address::exact(size);
+    if size.0.is_multiple_of(GB) {
+        let gib = size.0 / GB;
+        let shown = count(gib as f64);
+        let text = format!("{written} is read as {shown} GiB, which is what the vendor counts in");
+        return (gib, Some(text));
+    }
+    let gib = size.0.div_ceil(Bytes::GIB.0);
+    (
+        gib,
+        Some(format!(
+            "{written} is rounded up to {gib} GiB: volumes come in whole GiB"
+        )),
+    )
+}

@@ -1,0 +1,137 @@
+//! Which of several dated statements holds on a day.
+
+use blocklab_device::{Limit, Origin};
+
+use crate::Date;
+
+/// A number, its unit and where it comes from.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Figure {
+    pub(crate) value: f64,
+    pub(crate) unit: &'static str,
+    pub(crate) origin: Origin,
+}
+
+impl Figure {
+    pub(crate) fn limit(&self, name: impl Into<String>) -> Limit {
+        Limit {
+            name: name.into(),
+            value: self.value,
+            unit: self.unit,
+            origin: self.origin.clone(),
+        }
+    }
+}
+
+/// A source said this from one day to another, both included.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Seen {
+    pub(crate) value: f64,
+    pub(crate) from: Date,
+    pub(crate) to: Date,
+    /// The date as the source gives it: a day, a month, or from one day to another.
+    pub(crate) dated: String,
+    pub(crate) source: String,
+}
+
+/// Which statement holds, and how sure that is.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Holds<'s> {
+    /// The source said so on that day, or it is the last that was said before it.
+    Known(&'s Seen),
+    /// The first that is known was said only later.
+    Later(&'s Seen),
+}
+
+/// What holds on `day` (`None`: today): what was said on that day; else the last before it; else
+/// the first after it. Where sources disagree about one day, the younger statement counts, then
+/// the one that stood longer, then the smaller value.
+pub(crate) fn holds(seen: &[Seen], day: Option<Date>) -> Option<Holds<'_>> {
+    let day = day.unwrap_or(Date::MAX);
+    let rank = |s: &&Seen| (s.from, s.to, std::cmp::Reverse(s.value.to_bits()));
+    let now = seen
+        .iter()
+        .filter(|s| s.from <= day && day <= s.to)
+        .max_by_key(rank);
+    let before = || {
+        let before = seen.iter().filter(|s| s.to < day);
+        before.max_by_key(|s| (s.to, s.from, std::cmp::Reverse(s.value.to_bits())))
+    };
+    let after = || {
+        let after = seen.iter().filter(|s| s.from > day);
+        after.min_by_key(|s| (s.from, s.value.to_bits()))
+    };
+    let known = now.or_else(before).map(Holds::Known);
+    known.or_else(|| after().map(Holds::Later))
+}
+
+impl Holds<'_> {
+    pub(crate) fn seen(&self) -> &Seen {
+        match self {
+            Self::Known(seen) | Self::Later(seen) => seen,
+        }
+    }
+
+    pub(crate) fn figure(&self, unit: &'static str) -> Figure {
+        let seen = self.seen();
+        let origin = match self {
+            Self::Known(_) => Origin::documented(&seen.source, &seen.dated),
+            Self::Later(_) => Origin::assumed(&format!(
+                "the first that is known is of {}: {}",
+                seen.dated, seen.source
+            )),
+        };
+        Figure {
+            value: seen.value,
+            unit,
+            origin,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn day(text: &str) -> Date {
+        text.parse().expect("a day")
+    }
+
+    /// i3.xlarge, writes of the instance store.
+    fn story() -> Vec<Seen> {
+        let seen = |value, from, to| Seen {
+            value,
+            from: day(from),
+            to: day(to),
+            dated: from.into(),
+            source: "guide".into(),
+        };
+        vec![
+            seen(18_750.0, "2017-02", "2017-02"),
+            seen(70_000.0, "2018-02-02", "2022-08-15"),
+            seen(71_000.0, "2023-03-07", "2023-05-11"),
+        ]
+    }
+
+    #[track_caller]
+    fn check(on: Option<&str>, value: f64, known: bool) {
+        let story = story();
+        let holds = holds(&story, on.map(day)).expect("something holds");
+        assert_eq!(holds.seen().value, value, "{on:?}");
+        assert_eq!(matches!(holds, Holds::Known(_)), known, "{on:?}");
+        assert_eq!(holds.figure("IOPS").origin.is_assumed(), !known);
+    }
+
+    #[test]
+    fn the_day_decides() {
+        check(Some("2016-01-01"), 18_750.0, false);
+        check(Some("2017-02-01"), 18_750.0, true);
+        check(Some("2018-02-01"), 18_750.0, true);
+        check(Some("2018-02-02"), 70_000.0, true);
+        check(Some("2022-08-15"), 70_000.0, true);
+        check(Some("2023-01-19"), 70_000.0, true);
+        check(Some("2023-03-07"), 71_000.0, true);
+        check(None, 71_000.0, true);
+        assert_eq!(holds(&[], None), None);
+    }
+}

@@ -1,0 +1,327 @@
+//! Block storage of other vendors: `azure/PremiumV2_LRS:1TiB@azure/Standard_D4s_v3`.
+//!
+//! Their tables give a maximum of a whole type, not what a size is granted, so more is assumed
+//! here than for EBS, and told.
+
+use blocklab_device::class::Class;
+use blocklab_device::{Accounting, Cap, Covers, InstanceSpec, Origin, Rate, Service, VolumeSpec};
+use blocklab_units::{Bytes, nearest};
+
+use crate::catalog::{AZURE_SIZES, STORAGE_TYPES};
+use crate::ebs::BUCKET;
+use crate::refusal::Refusal;
+use crate::table::{Row, Table};
+use crate::{Catalog, Offer, Part};
+
+const AZURE: &str = "azure";
+
+/// A volume and what is remarkable about it.
+pub(crate) struct Foreign {
+    pub(crate) spec: VolumeSpec,
+    pub(crate) notes: Vec<String>,
+    pub(crate) assumptions: Vec<String>,
+}
+
+/// The names of the types of other vendors.
+pub(crate) fn storage_types() -> impl Iterator<Item = String> {
+    let rows = Table::new(STORAGE_TYPES)
+        .rows()
+        .filter(|row| row.text("vendor") != "aws");
+    rows.map(|row| format!("{}/{}", row.text("vendor"), type_name(&row)))
+}
+
+/// Vendors that number their types name them too.
+fn type_name(row: &Row<'_>) -> String {
+    let (id, name) = (row.text("storage_id"), row.text("name"));
+    let numbered = id.bytes().all(|b| b.is_ascii_digit());
+    if numbered { name } else { id }.to_owned()
+}
+
+/// The sizes of Azure's virtual machines, as addresses name them.
+pub(crate) fn azure_sizes() -> impl Iterator<Item = String> {
+    let sizes = Table::new(AZURE_SIZES).keys().into_iter();
+    sizes.map(|size| format!("{AZURE}/{size}"))
+}
+
+/// Whether a name belongs to another vendor.
+pub(crate) fn is_foreign(name: &str) -> bool {
+    name.contains('/')
+}
+
+fn origin(catalog: &Catalog, key: &str, date: &str) -> Origin {
+    Origin::documented(&catalog.source(key).text, date)
+}
+
+fn cap(name: &str, covers: Covers, rate: Option<Rate>, origin: &Origin) -> Option<Cap> {
+    Some(Cap {
+        name: name.to_owned(),
+        covers,
+        rate: rate?,
+        bucket: BUCKET,
+        peak: None,
+        origin: origin.clone(),
+    })
+}
+
+/// Nobody published how long these take; EBS gp3 stands in.
+fn service(vendor: &str) -> Service {
+    let like = Class::Gp3.service();
+    let because = format!("no latency of {vendor} disks is published; 0.6 ms as EBS gp3");
+    crate::local::stand_in(&like, like.read.base.0, &because)
+}
+
+/// The volume that an address asks for.
+///
+/// # Errors
+/// When there is no such type, or not in this size.
+pub(crate) fn volume(catalog: &Catalog, offer: &Offer) -> Result<Foreign, Refusal> {
+    let row = Table::new(STORAGE_TYPES).rows().find(|row| {
+        let name = format!("{}/{}", row.text("vendor"), type_name(row));
+        row.text("vendor") != "aws" && name == offer.volume
+    });
+    let Some(row) = row else {
+        let names: Vec<String> = storage_types().collect();
+        let guess = nearest(&offer.volume, names.iter().map(String::as_str));
+        let hint = guess.map_or_else(
+            || names.join(", "),
+            |guess| format!("did you mean {guess}?"),
+        );
+        let message = format!("no volume type {}: {hint}", offer.volume);
+        return Err(Refusal::new(Part::Volume, message));
+    };
+    let vendor = row.text("vendor");
+    let mut foreign = Foreign {
+        spec: spec(catalog, offer, &row),
+        notes: Vec::new(),
+        assumptions: Vec::new(),
+    };
+    let size = size(offer, &row, &mut foreign.assumptions)?;
+    foreign.spec.capacity = size;
+    settings(offer, &mut foreign.spec)?;
+    let name = &offer.volume;
+    if foreign.spec.caps.is_empty() {
+        foreign.spec.service = None;
+        foreign.notes.push(format!(
+            "what {name} delivers depends on its size and on the machine; the catalog does not know \
+             how: no prediction is made"
+        ));
+    } else {
+        foreign.assumptions.push(format!(
+            "the figures are the most that {vendor} gives to any {name}; what a size is granted may \
+             be less"
+        ));
+    }
+    Ok(foreign)
+}
+
+fn spec(catalog: &Catalog, offer: &Offer, row: &Row<'_>) -> VolumeSpec {
+    let origin = origin(catalog, "sparecores-0.3.4", row.text("observed_at"));
+    let iops = row.get("max_iops").map(Rate::Iops);
+    let bytes = row.get("max_throughput_MBps").map(Rate::MbPerS);
+    let caps = [
+        cap("volume IOPS", Covers::All, iops, &origin),
+        cap("volume throughput", Covers::All, bytes, &origin),
+    ];
+    VolumeSpec {
+        kind: offer.volume.clone(),
+        capacity: Bytes::ZERO,
+        accounting: Accounting::Plain,
+        caps: caps.into_iter().flatten().collect(),
+        credits: Vec::new(),
+        service: Some(service(row.text("vendor"))),
+        network: None,
+        queue_depth: None,
+    }
+}
+
+/// GB of 10^9 bytes in the table, and sizes that people write in either unit.
+fn size(offer: &Offer, row: &Row<'_>, assumptions: &mut Vec<String>) -> Result<Bytes, Refusal> {
+    let gb = |name: &str| row.get::<u64>(name);
+    let (min, max) = (
+        gb("min_gb").unwrap_or(1),
+        gb("max_gb").unwrap_or(u64::MAX >> 31),
+    );
+    let Some(size) = offer.size else {
+        let assumed = 1024.clamp(min, max);
+        assumptions.push(format!("no size is given: {assumed} GiB is assumed"));
+        return Ok(Bytes(assumed << 30));
+    };
+    // Vendors write GB for either unit, so that a size passes when it fits in one of them.
+    let fits = size.0 >= min * 1_000_000_000 && size.0 <= max << 30;
+    match fits {
+        true => Ok(size),
+        false => Err(Refusal::new(
+            Part::Size,
+            format!("{} comes in sizes of {min} to {max} GB", offer.volume),
+        )),
+    }
+}
+
+/// Provisioned values lie below the maximum of the type.
+fn settings(offer: &Offer, spec: &mut VolumeSpec) -> Result<(), Refusal> {
+    let asked_iops = offer.iops.map(|iops| iops as f64);
+    let asked_mibps = offer.throughput_mibps.map(|mibps| mibps as f64);
+    let asked = [
+        ("iops", asked_iops, asked_iops.map(Rate::Iops)),
+        ("throughput", asked_mibps, asked_mibps.map(Rate::MibPerS)),
+    ];
+    for (key, value, rate) in asked {
+        let (Some(value), Some(rate)) = (value, rate) else {
+            continue;
+        };
+        let known = spec
+            .caps
+            .iter_mut()
+            .find(|c| c.rate.counts_bytes() == rate.counts_bytes());
+        let Some(cap) = known else {
+            let message = format!("the catalog knows no {key} of {}", offer.volume);
+            return Err(Refusal::new(Part::Key(key), message));
+        };
+        if rate.per_second() > cap.rate.per_second() {
+            let (most, unit) = (cap.rate.value(), cap.rate.unit());
+            let message = format!(
+                "{} allows at most {most} {unit}, {value} asked for",
+                offer.volume
+            );
+            return Err(Refusal::new(Part::Key(key), message));
+        }
+        cap.rate = rate;
+    }
+    Ok(())
+}
+
+/// What an Azure virtual machine grants.
+pub(crate) struct Machine<'t> {
+    row: Row<'t>,
+    name: String,
+    origin: Origin,
+}
+
+impl<'t> Machine<'t> {
+    /// # Errors
+    /// When the catalog knows no such machine.
+    pub(crate) fn find(catalog: &Catalog, name: &str) -> Result<Self, Refusal> {
+        let size = name.strip_prefix("azure/");
+        let row = size.and_then(|size| Table::new(AZURE_SIZES).rows_of(size).next());
+        let origin = origin(catalog, "vantage-azure-2025-05", "2025-05-28");
+        if let Some(row) = row {
+            return Ok(Self {
+                row,
+                name: name.to_owned(),
+                origin,
+            });
+        }
+        let names: Vec<String> = azure_sizes().collect();
+        let guess = nearest(name, names.iter().map(String::as_str));
+        let hint = guess.map_or_else(
+            || "of other vendors the catalog knows azure/Standard_…".to_owned(),
+            |guess| format!("did you mean {guess}?"),
+        );
+        let message = format!("no machine {name}: {hint}");
+        Err(Refusal::new(Part::Instance, message))
+    }
+
+    /// What it grants to its remote disks without cache.
+    pub(crate) fn limits(&self) -> InstanceSpec {
+        let rate = |name: &str, unit: fn(f64) -> Rate| self.positive(name).map(unit);
+        let caps = [
+            cap(
+                "uncached IOPS",
+                Covers::All,
+                rate("uncached_iops", Rate::Iops),
+                &self.origin,
+            ),
+            cap(
+                "uncached throughput",
+                Covers::All,
+                self.throughput("uncached_MBps"),
+                &self.origin,
+            ),
+        ];
+        InstanceSpec {
+            name: self.name.clone(),
+            caps: caps.into_iter().flatten().collect(),
+            credits: Vec::new(),
+        }
+    }
+
+    /// Some rows of the source repeat the IOPS where MB/s belong, or are a thousand times too
+    /// large: no machine of this list moves 20 GB/s.
+    fn throughput(&self, name: &str) -> Option<Rate> {
+        let sound = |value: &f64| *value < 20_000.0;
+        self.positive(name).filter(sound).map(Rate::MbPerS)
+    }
+
+    fn positive(&self, name: &str) -> Option<f64> {
+        self.row.get(name).filter(|value: &f64| *value > 0.0)
+    }
+
+    /// US dollars an hour in East US, Linux.
+    pub(crate) fn hour(&self) -> Option<f64> {
+        self.positive("usd_hour")
+    }
+
+    /// Its local disk.
+    ///
+    /// # Errors
+    /// When it has none.
+    pub(crate) fn disk(&self, offer: &Offer) -> Result<Foreign, Refusal> {
+        if offer.size.is_some() || offer.iops.is_some() || offer.throughput_mibps.is_some() {
+            let message = "local disks come with the machine and take no settings";
+            return Err(Refusal::new(Part::Whole, message));
+        }
+        let Some(gb) = self.positive("temp_disk_gb") else {
+            let message = format!("{} has no disk of its own", self.name);
+            return Err(Refusal::new(Part::Instance, message));
+        };
+        if offer.count.is_some_and(|count| count.get() > 1) {
+            let message = format!("{} has 1 disk of its own", self.name);
+            return Err(Refusal::new(Part::Count, message));
+        }
+        let mut spec = VolumeSpec {
+            kind: "local disk".to_owned(),
+            capacity: Bytes((gb * 1e9) as u64),
+            accounting: Accounting::Plain,
+            caps: self.disk_caps(),
+            credits: Vec::new(),
+            service: Some(service(AZURE)),
+            network: None,
+            queue_depth: None,
+        };
+        let mut notes = vec!["the figures are those of local disk and cache together".to_owned()];
+        if spec.caps.is_empty() {
+            spec.service = None;
+            notes.push("no document gives its IOPS: no prediction is made".to_owned());
+        }
+        Ok(Foreign {
+            spec,
+            notes,
+            assumptions: Vec::new(),
+        })
+    }
+
+    fn disk_caps(&self) -> Vec<Cap> {
+        let rate = |name: &str, unit: fn(f64) -> Rate| self.positive(name).map(unit);
+        let caps = [
+            cap(
+                "disk IOPS",
+                Covers::All,
+                rate("local_iops", Rate::Iops),
+                &self.origin,
+            ),
+            cap(
+                "disk read throughput",
+                Covers::Reads,
+                self.throughput("local_read_MBps"),
+                &self.origin,
+            ),
+            cap(
+                "disk write throughput",
+                Covers::Writes,
+                self.throughput("local_write_MBps"),
+                &self.origin,
+            ),
+        ];
+        caps.into_iter().flatten().collect()
+    }
+}

@@ -1,0 +1,307 @@
+//! New rows among the old ones, and what is new about them.
+
+use std::collections::BTreeMap;
+
+use super::{Change, Found, Hour, ImportFile, Imported, InstanceRow, VolumePrice};
+use crate::catalog::{INSTANCES, SOURCES, VOLUME_PRICES};
+use crate::price::{System, lists};
+use crate::table::line;
+use crate::user::{User, head_of};
+use crate::{Catalog, Date};
+
+/// Puts what was found above the embedded figures.
+///
+/// # Errors
+/// When a row cannot be kept.
+pub(super) fn merge(
+    catalog: &mut Catalog,
+    found: &Found,
+    file: &ImportFile,
+) -> Result<Imported, String> {
+    let date = found.date.unwrap_or(file.date);
+    let word = match found.kind {
+        "DescribeInstanceTypes" => "describe",
+        "an AWS price list" => "price-list",
+        _ => "ec2instances",
+    };
+    let key = format!("{word}-{date}");
+    let mut report = Imported {
+        path: file.path.clone(),
+        kind: found.kind,
+        date,
+        date_assumed: found.date.is_none(),
+        added: Vec::new(),
+        changed: Vec::new(),
+        unchanged: 0,
+        skipped: found.skipped,
+    };
+    compare(catalog, found, date, &mut report);
+    let name = file.path.file_name().unwrap_or_default().to_string_lossy();
+    let name: String = name.chars().filter(|c| !c.is_control()).collect();
+    let source = [
+        key.clone(),
+        format!("{} ({name}), imported", found.kind),
+        date.to_string(),
+        String::new(),
+    ];
+    catalog.user.sources = with_row(
+        &catalog.user.sources,
+        head_of(SOURCES),
+        &key,
+        &[source.to_vec()],
+        1,
+    );
+    instances(catalog, &found.instances, &key);
+    hours(catalog, &found.hours, date, &key);
+    volumes(catalog, &found.volumes, date, &key);
+    // What cannot be loaded again must not be kept.
+    let again = User::parse(&catalog.user.render());
+    again.map_err(|(_, problem)| format!("a row of it cannot be kept: {problem}"))?;
+    Ok(report)
+}
+
+fn compare(catalog: &Catalog, found: &Found, date: Date, report: &mut Imported) {
+    for row in &found.instances {
+        let known = catalog.instance(&row.name, Some(date));
+        let ebs = known.as_ref().and_then(|known| known.ebs.as_ref());
+        let store = known.as_ref().and_then(|known| known.store.as_ref());
+        let shown = |value: Option<f64>| value.map(|value| value.to_string());
+        let figures = [
+            (
+                "vCPUs",
+                known.as_ref().and_then(|i| i.vcpus).map(|n| n.to_string()),
+                &row.vcpus,
+            ),
+            (
+                "EBS baseline IOPS",
+                shown(ebs.map(|e| e.base_iops.value)),
+                &row.base_iops,
+            ),
+            (
+                "EBS maximum IOPS",
+                shown(ebs.map(|e| e.max_iops.value)),
+                &row.max_iops,
+            ),
+            (
+                "EBS baseline MB/s",
+                shown(ebs.map(|e| e.base_mb.value)),
+                &row.base_mb,
+            ),
+            (
+                "EBS maximum MB/s",
+                shown(ebs.map(|e| e.max_mb.value)),
+                &row.max_mb,
+            ),
+            ("own disks", store.map(|s| s.disks.to_string()), &row.disks),
+            (
+                "own disks, GB each",
+                shown(store.map(|s| s.disk_gb)),
+                &row.disk_gb,
+            ),
+        ];
+        for (what, old, new) in figures {
+            report.note(format!("{}: {what}", row.name), old, new);
+        }
+    }
+    for hour in &found.hours {
+        let known = catalog.hour_of(&hour.name, hour.system, &hour.region, Some(date));
+        let known = known.filter(|price| !price.assumed);
+        let system = if hour.system == System::Linux {
+            "Linux"
+        } else {
+            "Windows"
+        };
+        let what = format!("{}, {}, {system}: USD/hour", hour.name, hour.region);
+        report.note(
+            what,
+            known.map(|price| price.usd.to_string()),
+            &hour.usd.to_string(),
+        );
+    }
+    for volume in &found.volumes {
+        let known = catalog
+            .volume_prices_of(&volume.kind, &volume.region, Some(date))
+            .into_iter()
+            .find(|price| price.per == volume.per && price.above == volume.above && !price.assumed);
+        let mut what = format!(
+            "{}, {}: USD/{}",
+            volume.kind,
+            volume.region,
+            volume.per.text()
+        );
+        if volume.above > 0.0 {
+            what = format!("{what} above {}", volume.above);
+        }
+        report.note(
+            what,
+            known.map(|price| price.usd.to_string()),
+            &volume.usd.to_string(),
+        );
+    }
+}
+
+impl Imported {
+    fn note(&mut self, what: String, old: Option<String>, new: &str) {
+        if new.is_empty() {
+            return;
+        }
+        let number = |text: &str| text.parse::<f64>().ok();
+        let same = |old: &String| match (number(old), number(new)) {
+            (Some(a), Some(b)) => (a - b).abs() <= 1e-9 * b.abs(),
+            _ => old == new,
+        };
+        let new = new.to_owned();
+        match old {
+            Some(old) if same(&old) => self.unchanged += 1,
+            None => self.added.push(Change {
+                what,
+                old: None,
+                new,
+            }),
+            old => self.changed.push(Change { what, old, new }),
+        }
+    }
+}
+
+/// A table with these rows in place of those whose first and last cells are the same, sorted by
+/// name. `lasting`: how many leading cells name a row.
+fn with_row(text: &str, head: &str, key: &str, rows: &[Vec<String>], lasting: usize) -> String {
+    let name = |cells: &[String]| cells[..lasting.min(cells.len())].join(",");
+    let mut kept: BTreeMap<(String, String), String> = BTreeMap::new();
+    let old = text.lines().skip(1).map(crate::table::cells);
+    for cells in old.chain(rows.iter().cloned()) {
+        let source = match lasting {
+            1 if head.starts_with("key,") => key.to_owned(),
+            _ => cells.last().cloned().unwrap_or_default(),
+        };
+        kept.insert((name(&cells), source), line(&cells));
+    }
+    let body: String = kept.into_values().map(|line| line + "\n").collect();
+    format!("{head}\n{body}")
+}
+
+fn instances(catalog: &mut Catalog, rows: &[InstanceRow], key: &str) {
+    if rows.is_empty() {
+        return;
+    }
+    let rows: Vec<Vec<String>> = rows
+        .iter()
+        .map(|row| instance_cells(catalog, row, key))
+        .collect();
+    let text = &catalog.user.instances;
+    catalog.user.instances = with_row(text, head_of(INSTANCES), key, &rows, 1);
+}
+
+/// The cells of a row. What the file does not tell is taken over from what is known: a list
+/// without attachments does not mean that there are none.
+fn instance_cells(catalog: &Catalog, row: &InstanceRow, key: &str) -> Vec<String> {
+    let known = catalog.newest_row(&row.name);
+    let word = |flag: Option<bool>| match flag {
+        Some(true) => "yes".to_owned(),
+        Some(false) => "no".to_owned(),
+        None => String::new(),
+    };
+    let fresh = |name: &str| match name {
+        "type" => row.name.clone(),
+        "vcpu" => row.vcpus.clone(),
+        "memory_mib" => row.memory_mib.clone(),
+        "hypervisor" => row.hypervisor.clone(),
+        "metal" => word(row.metal),
+        "current" => word(row.current),
+        "arch" => row.arch.clone(),
+        "ebs_optimized" => row.ebs_optimized.clone(),
+        "ebs_nvme" => row.ebs_nvme.clone(),
+        "ebs_base_mbps" => row.base_mbps.clone(),
+        "ebs_max_mbps" => row.max_mbps.clone(),
+        "ebs_base_MBps" => row.base_mb.clone(),
+        "ebs_max_MBps" => row.max_mb.clone(),
+        "ebs_base_iops" => row.base_iops.clone(),
+        "ebs_max_iops" => row.max_iops.clone(),
+        "attachments" => row.attachments.clone(),
+        "net_base_gbps" => row.net_base.clone(),
+        "net_peak_gbps" => row.net_peak.clone(),
+        "disks" => row.disks.clone(),
+        "disk_gb" => row.disk_gb.clone(),
+        "disk_kind" => row.disk_kind.clone(),
+        "disk_nvme" => row.disk_nvme.clone(),
+        _ => key.to_owned(),
+    };
+    // Limits that a file does not give stay unknown in its row: they would otherwise be dated anew.
+    let dated =
+        |name: &str| name.starts_with("ebs_") && name != "ebs_nvme" && name != "ebs_optimized";
+    let cell = |name: &str| match (fresh(name), &known) {
+        (fresh, Some(known)) if fresh.is_empty() && !dated(name) => known.text(name).to_owned(),
+        (fresh, _) => fresh,
+    };
+    head_of(INSTANCES).split(',').map(cell).collect()
+}
+
+impl Catalog {
+    fn newest_row(&self, name: &str) -> Option<crate::table::Row<'_>> {
+        self.instance_rows(name).into_iter().next()
+    }
+}
+
+fn volumes(catalog: &mut Catalog, prices: &[VolumePrice], date: Date, key: &str) {
+    if prices.is_empty() {
+        return;
+    }
+    let row = |price: &VolumePrice| {
+        let up_to = price.up_to.map_or(String::new(), |up_to| up_to.to_string());
+        vec![
+            price.region.clone(),
+            price.kind.clone(),
+            price.per.key().to_owned(),
+            price.above.to_string(),
+            up_to,
+            price.usd.to_string(),
+            date.to_string(),
+            String::new(),
+            key.to_owned(),
+        ]
+    };
+    let rows: Vec<_> = prices.iter().map(row).collect();
+    let text = &catalog.user.volume_prices;
+    catalog.user.volume_prices = with_row(text, head_of(VOLUME_PRICES), key, &rows, 4);
+}
+
+/// Prices of a region on a day: by type, Linux and Windows.
+type PriceLists = BTreeMap<(String, String, String), BTreeMap<String, [String; 3]>>;
+
+fn hours(catalog: &mut Catalog, hours: &[Hour], date: Date, key: &str) {
+    let mut kept: PriceLists = BTreeMap::new();
+    for list in lists(&catalog.user.on_demand) {
+        let name = (
+            list.region.to_owned(),
+            list.date.to_string(),
+            list.source.to_owned(),
+        );
+        let rows = kept.entry(name).or_default();
+        for line in list.rows.lines() {
+            let mut cells = line.split(',').map(str::to_owned);
+            let name = cells.next().unwrap_or_default();
+            let mut cell = || cells.next().unwrap_or_default();
+            rows.insert(name, [cell(), cell(), cell()]);
+        }
+    }
+    for hour in hours {
+        let list = (hour.region.clone(), date.to_string(), key.to_owned());
+        let row = kept
+            .entry(list)
+            .or_default()
+            .entry(hour.name.clone())
+            .or_default();
+        let column = if hour.system == System::Linux { 0 } else { 1 };
+        row[column] = hour.usd.to_string();
+    }
+    let mut text = String::new();
+    for ((region, date, source), rows) in kept {
+        text.push_str(&format!("@ {region} {date} {source}\n"));
+        for (name, cells) in rows {
+            let line = format!("{name},{}", cells.join(","));
+            text.push_str(line.trim_end_matches(','));
+            text.push('\n');
+        }
+    }
+    catalog.user.on_demand = text;
+}

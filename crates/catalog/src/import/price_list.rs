@@ -1,0 +1,257 @@
+//! The AWS price list of AmazonEC2, as the bulk file and as `aws pricing get-products` give it.
+//!
+//! ```text
+//! {"offerCode": "AmazonEC2", "publicationDate": "2026-11-18T…",
+//!  "products": {SKU: {"productFamily": …, "attributes": {…}}},
+//!  "terms": {"OnDemand": {SKU: {TERM: {"priceDimensions": {RATE: {"unit": …, "pricePerUnit": …}}}}}}}
+//! ```
+
+use std::collections::HashMap;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::{Found, Hour, VolumePrice, is_region, is_type};
+use crate::Date;
+use crate::price::{Per, System};
+
+const KIND: &str = "an AWS price list";
+
+#[derive(Deserialize)]
+pub(super) struct Offer {
+    #[serde(rename = "offerCode")]
+    code: String,
+    #[serde(rename = "publicationDate")]
+    published: String,
+    products: HashMap<String, Product>,
+    terms: Terms,
+}
+
+#[derive(Deserialize)]
+struct Product {
+    #[serde(rename = "productFamily", default)]
+    family: String,
+    #[serde(default)]
+    attributes: Attributes,
+}
+
+/// Names that a product of this list may carry; all others are of no use here.
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+struct Attributes {
+    region_code: String,
+    instance_type: String,
+    tenancy: String,
+    operating_system: String,
+    pre_installed_sw: String,
+    capacitystatus: String,
+    license_model: String,
+    volume_api_name: String,
+    usagetype: String,
+}
+
+#[derive(Deserialize)]
+struct Terms {
+    #[serde(rename = "OnDemand", default)]
+    on_demand: HashMap<String, HashMap<String, Term>>,
+}
+
+#[derive(Deserialize)]
+struct Term {
+    #[serde(rename = "priceDimensions", default)]
+    dimensions: HashMap<String, Dimension>,
+}
+
+#[derive(Deserialize)]
+struct Dimension {
+    #[serde(default)]
+    unit: String,
+    #[serde(rename = "pricePerUnit", default)]
+    price: HashMap<String, String>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Answer {
+    #[serde(rename = "PriceList")]
+    pub(super) products: Vec<Value>,
+}
+
+/// One product of `aws pricing get-products`.
+#[derive(Deserialize)]
+struct Single {
+    product: Product,
+    terms: SingleTerms,
+    #[serde(rename = "publicationDate", default)]
+    published: String,
+}
+
+#[derive(Deserialize)]
+struct SingleTerms {
+    #[serde(rename = "OnDemand", default)]
+    on_demand: HashMap<String, Term>,
+}
+
+pub(super) fn read(offer: Offer) -> Result<Found, String> {
+    if offer.code != "AmazonEC2" {
+        return Err(format!(
+            "it is the price list of {}; that of AmazonEC2 is needed",
+            offer.code
+        ));
+    }
+    let mut found = Found {
+        kind: KIND,
+        date: day(&offer.published),
+        ..Found::default()
+    };
+    for (sku, product) in &offer.products {
+        let terms = offer.terms.on_demand.get(sku);
+        let terms = terms.into_iter().flat_map(HashMap::values);
+        found.take(product, terms);
+    }
+    found.in_order();
+    Ok(found)
+}
+
+/// Each entry is a product, or a text that holds one.
+pub(super) fn products(list: &[Value]) -> Result<Found, String> {
+    let mut found = Found {
+        kind: KIND,
+        ..Found::default()
+    };
+    for (index, entry) in list.iter().enumerate() {
+        let single: Result<Single, _> = match entry {
+            Value::String(text) => serde_json::from_str(text),
+            other => Single::deserialize(other),
+        };
+        let single =
+            single.map_err(|why| format!("its product {} cannot be read: {why}", index + 1))?;
+        found.date = found.date.max(day(&single.published));
+        found.take(&single.product, single.terms.on_demand.values());
+    }
+    found.in_order();
+    Ok(found)
+}
+
+/// `2026-11-18T21:04:05Z`.
+fn day(published: &str) -> Option<Date> {
+    published.get(..10)?.parse().ok()
+}
+
+impl Found {
+    fn take<'t>(&mut self, product: &Product, terms: impl Iterator<Item = &'t Term>) {
+        let dimensions = terms.flat_map(|term| term.dimensions.values());
+        let of_use = |d: &&Dimension| usd(d) > 0.0;
+        // One product has one dimension with a price, or steps that this list does not use.
+        let dimension = dimensions
+            .filter(of_use)
+            .min_by(|a, b| usd(a).total_cmp(&usd(b)));
+        let taken = dimension.is_some_and(|dimension| match product.family.as_str() {
+            "Compute Instance" | "Compute Instance (bare metal)" => self.hour(product, dimension),
+            _ => self.volume(product, dimension),
+        });
+        self.skipped += usize::from(!taken);
+    }
+
+    fn hour(&mut self, product: &Product, dimension: &Dimension) -> bool {
+        let has = &product.attributes;
+        let system = match has.operating_system.as_str() {
+            "Linux" => System::Linux,
+            "Windows" => System::Windows,
+            _ => return false,
+        };
+        let plain = has.tenancy == "Shared"
+            && matches!(has.pre_installed_sw.as_str(), "NA" | "")
+            && matches!(has.capacitystatus.as_str(), "Used" | "")
+            && has.license_model != "Bring your own license"
+            && dimension.unit == "Hrs";
+        if !plain || !is_region(&has.region_code) || !is_type(&has.instance_type) {
+            return false;
+        }
+        self.hours.push(Hour {
+            region: has.region_code.clone(),
+            name: has.instance_type.clone(),
+            system,
+            usd: usd(dimension),
+        });
+        true
+    }
+
+    fn volume(&mut self, product: &Product, dimension: &Dimension) -> bool {
+        const KINDS: [&str; 7] = ["gp2", "gp3", "io1", "io2", "st1", "sc1", "standard"];
+        let has = &product.attributes;
+        let kind = KINDS.into_iter().find(|kind| *kind == has.volume_api_name);
+        let (Some(kind), true) = (kind, is_region(&has.region_code)) else {
+            return false;
+        };
+        let usage = has
+            .usagetype
+            .split_once("EBS:")
+            .map_or("", |(_, usage)| usage);
+        let Some((per, scale)) = counted(usage, &dimension.unit) else {
+            return false;
+        };
+        let (above, up_to) = step(kind, usage, per);
+        self.volumes.push(VolumePrice {
+            region: has.region_code.clone(),
+            kind: kind.to_owned(),
+            per,
+            above,
+            up_to,
+            usd: usd(dimension) * scale,
+        });
+        true
+    }
+
+    /// Maps have no order of their own; lists do.
+    fn in_order(&mut self) {
+        self.hours.sort_by(|a, b| {
+            (&a.region, &a.name, a.system as u8).cmp(&(&b.region, &b.name, b.system as u8))
+        });
+        self.hours
+            .dedup_by(|a, b| (&a.region, &a.name, a.system) == (&b.region, &b.name, b.system));
+        let key = |v: &VolumePrice| {
+            (
+                v.region.clone(),
+                v.kind.clone(),
+                v.per.key(),
+                v.above as u64,
+            )
+        };
+        self.volumes.sort_by_key(key);
+        self.volumes.dedup_by(|a, b| key(a) == key(b));
+    }
+}
+
+fn usd(dimension: &Dimension) -> f64 {
+    let text = dimension.price.get("USD").map_or("", String::as_str);
+    text.parse()
+        .ok()
+        .filter(|usd: &f64| usd.is_finite())
+        .unwrap_or(0.0)
+}
+
+/// What a usage type counts, and the factor to our unit.
+fn counted(usage: &str, unit: &str) -> Option<(Per, f64)> {
+    match unit.to_ascii_lowercase().as_str() {
+        "gb-mo" if usage.starts_with("VolumeUsage") => Some((Per::GibMonth, 1.0)),
+        "iops-mo" if usage.starts_with("VolumeP-IOPS") => Some((Per::IopsMonth, 1.0)),
+        // Sold by the GiB/s.
+        "gibps-mo" if usage.starts_with("VolumeP-Throughput") => {
+            Some((Per::MibpsMonth, 1.0 / 1024.0))
+        }
+        "ios" if usage.starts_with("VolumeIOUsage") => Some((Per::MillionIo, 1e6)),
+        _ => None,
+    }
+}
+
+/// What is free of charge, and the steps of io2.
+fn step(kind: &str, usage: &str, per: Per) -> (f64, Option<f64>) {
+    match (kind, per) {
+        ("gp3", Per::IopsMonth) => (3000.0, None),
+        ("gp3", Per::MibpsMonth) => (125.0, None),
+        ("io2", Per::IopsMonth) if usage.ends_with("tier3") => (64_000.0, None),
+        ("io2", Per::IopsMonth) if usage.ends_with("tier2") => (32_000.0, Some(64_000.0)),
+        ("io2", Per::IopsMonth) => (0.0, Some(32_000.0)),
+        _ => (0.0, None),
+    }
+}

@@ -1,0 +1,77 @@
+//! `instances.json` of ec2instances.info: a list of types, each with its prices in every region.
+
+use serde_json::Value;
+
+use super::{Found, Hour, InstanceRow, counted, is_region, is_type, number, text, words};
+use crate::price::System;
+
+pub(super) fn read(list: &[Value]) -> Found {
+    let mut found = Found {
+        kind: "instances.json of ec2instances.info",
+        ..Found::default()
+    };
+    for item in list {
+        let name = text(&item["instance_type"]);
+        if !is_type(&name) || !item["pricing"].is_object() {
+            found.skipped += 1;
+            continue;
+        }
+        hours(&name, &item["pricing"], &mut found.hours);
+        let row = row(name, item);
+        match row.vcpus.is_empty() {
+            true => found.skipped += 1,
+            false => found.instances.push(row),
+        }
+    }
+    found
+}
+
+fn row(name: String, item: &Value) -> InstanceRow {
+    let store = &item["storage"];
+    let memory: Option<f64> = number(&item["memory"]).parse().ok();
+    let nvme = store["nvme_ssd"].as_bool().unwrap_or(false);
+    let ssd = nvme || store["ssd"].as_bool().unwrap_or(false);
+    let disks = counted(&store["devices"]);
+    let if_disks = |word: &str| {
+        if disks.is_empty() {
+            String::new()
+        } else {
+            word.to_owned()
+        }
+    };
+    InstanceRow {
+        metal: Some(name.contains(".metal")),
+        name,
+        vcpus: counted(&item["vCPU"]),
+        memory_mib: memory.map_or(String::new(), |gib| (gib * 1024.0).round().to_string()),
+        arch: words(&item["arch"]),
+        base_mbps: number(&item["ebs_baseline_bandwidth"]),
+        max_mbps: number(&item["ebs_max_bandwidth"]),
+        base_mb: number(&item["ebs_baseline_throughput"]),
+        max_mb: number(&item["ebs_throughput"]),
+        base_iops: number(&item["ebs_baseline_iops"]),
+        max_iops: number(&item["ebs_iops"]),
+        disk_gb: number(&store["size"]),
+        disk_kind: if_disks(if ssd { "ssd" } else { "hdd" }),
+        disk_nvme: if_disks(if nvme { "req" } else { "no" }),
+        disks,
+        ..InstanceRow::default()
+    }
+}
+
+fn hours(name: &str, pricing: &Value, hours: &mut Vec<Hour>) {
+    let regions = pricing.as_object().into_iter().flatten();
+    for (region, systems) in regions.filter(|(region, _)| is_region(region)) {
+        for (key, system) in [("linux", System::Linux), ("mswin", System::Windows)] {
+            if let Ok(usd) = number(&systems[key]["ondemand"]).parse() {
+                let (region, name) = (region.clone(), name.to_owned());
+                hours.push(Hour {
+                    region,
+                    name,
+                    system,
+                    usd,
+                });
+            }
+        }
+    }
+}

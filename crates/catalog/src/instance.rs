@@ -1,0 +1,433 @@
+//! EC2 instance types: what each grants to its volumes, and the disks that it has itself.
+
+use blocklab_device::{Limit, Origin};
+
+use crate::catalog::{Catalog, DOCUMENTED, SNAPSHOTS, STORES};
+use crate::figure::{Figure, Holds, Seen, holds};
+use crate::table::{Row, Table};
+use crate::{Date, catalog};
+
+/// What is known of an instance type on a day.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Instance {
+    pub(crate) name: String,
+    pub(crate) vcpus: Option<u32>,
+    pub(crate) memory_mib: Option<u64>,
+    /// Built on the vendor's Nitro system, bare metal included.
+    pub(crate) nitro: bool,
+    pub(crate) ebs: Option<Ebs>,
+    pub(crate) attachments: Option<Figure>,
+    pub(crate) store: Option<Store>,
+}
+
+/// What the instance grants to all its EBS volumes together.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Ebs {
+    pub(crate) base_mb: Figure,
+    pub(crate) max_mb: Figure,
+    pub(crate) base_iops: Figure,
+    pub(crate) max_iops: Figure,
+}
+
+/// The instance's own disks. Rates are those of all disks together.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Store {
+    pub(crate) disks: u32,
+    pub(crate) disk_gb: f64,
+    /// `ssd` or `hdd`.
+    pub(crate) kind: String,
+    pub(crate) nvme: bool,
+    pub(crate) shape: Origin,
+    pub(crate) read_iops: Option<Figure>,
+    pub(crate) write_iops: Option<Figure>,
+    /// 10^6 B/s.
+    pub(crate) read_mb: Option<Figure>,
+}
+
+/// `i3` of `i3.xlarge`.
+pub(crate) fn family(name: &str) -> &str {
+    name.split('.').next().unwrap_or(name)
+}
+
+impl Catalog {
+    /// What was known of an instance type on a day; `None`: it is in no list.
+    pub(crate) fn instance(&self, name: &str, as_of: Option<Date>) -> Option<Instance> {
+        let rows = self.instance_rows(name);
+        let row = rows.first()?;
+        let metal = row.text("metal") == "yes";
+        let history = History::of(self, name, &rows);
+        Some(Instance {
+            name: name.to_owned(),
+            vcpus: row.get("vcpu"),
+            memory_mib: row.get("memory_mib"),
+            nitro: metal || row.text("hypervisor") == "nitro",
+            ebs: history.ebs(as_of),
+            attachments: self.attachments(row),
+            store: self.store(row, &history, as_of),
+        })
+    }
+
+    /// What lists say of a type, the newest first; at equal dates the user's.
+    pub(crate) fn instance_rows(&self, name: &str) -> Vec<Row<'_>> {
+        let tables = self.instances();
+        let mut rows: Vec<Row<'_>> = tables
+            .flat_map(|t| t.rows_of(name).collect::<Vec<_>>())
+            .collect();
+        rows.sort_by_key(|row| std::cmp::Reverse(self.source(row.text("source")).date));
+        rows
+    }
+
+    fn attachments(&self, row: &Row<'_>) -> Option<Figure> {
+        Some(Figure {
+            value: row.get("attachments")?,
+            unit: "volumes",
+            origin: self.origin(row),
+        })
+    }
+
+    fn store(&self, row: &Row<'_>, history: &History, as_of: Option<Date>) -> Option<Store> {
+        let figure = |metric: Metric, unit| Some(history.at(metric, as_of)?.figure(unit));
+        Some(Store {
+            disks: row.get("disks")?,
+            disk_gb: row.get("disk_gb")?,
+            kind: row.text("disk_kind").to_owned(),
+            nvme: matches!(row.text("disk_nvme"), "req" | "yes"),
+            shape: self.origin(row),
+            read_iops: figure(Metric::StoreReadIops, "IOPS"),
+            write_iops: figure(Metric::StoreWriteIops, "IOPS"),
+            read_mb: figure(Metric::StoreReadMb, "MB/s"),
+        })
+    }
+
+    fn origin(&self, row: &Row<'_>) -> Origin {
+        let source = self.source(row.text("source"));
+        let date = source.date.map_or(String::new(), |date| date.to_string());
+        Origin::documented(&source.text, &date)
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Metric {
+    BaseMb,
+    MaxMb,
+    BaseIops,
+    MaxIops,
+    StoreReadIops,
+    StoreWriteIops,
+    StoreReadMb,
+}
+
+/// Everything that sources said of one type, and when.
+struct History {
+    seen: Vec<(Metric, Seen)>,
+}
+
+impl History {
+    fn of(catalog: &Catalog, name: &str, rows: &[Row<'_>]) -> Self {
+        let mut history = Self { seen: Vec::new() };
+        for row in Table::new(DOCUMENTED).rows_of(name) {
+            if row.text("doubt").is_empty() {
+                history.documented(catalog, &row);
+            }
+        }
+        for row in Table::new(SNAPSHOTS).rows_of(name) {
+            history.answered(catalog, &row, row.get("date"));
+        }
+        for row in rows {
+            let date = catalog.source(row.text("source")).date;
+            history.answered(catalog, row, date);
+        }
+        for row in Table::new(STORES).rows_of(name) {
+            let date: Option<Date> = row.get("date");
+            let source = catalog.source(row.text("source")).text;
+            let figures = [
+                (Metric::StoreReadIops, row.get("read_iops")),
+                (Metric::StoreWriteIops, row.get("write_iops")),
+                (Metric::StoreReadMb, row.get("read_MBps")),
+            ];
+            history.add(&figures, date.zip(date), &source);
+        }
+        history
+    }
+
+    /// A row of the user guide: a throughput beside a bandwidth is left out where they agree, and
+    /// marked `-` where the guide stated none.
+    fn documented(&mut self, catalog: &Catalog, row: &Row<'_>) {
+        let throughput = |mb: &str, bits: &str| match row.text(mb) {
+            "-" => None,
+            "" => row.get::<f64>(bits).map(|bits| bits / 8.0),
+            _ => row.get(mb),
+        };
+        let figures = [
+            (Metric::BaseMb, throughput("ebs_base_MBps", "ebs_base_mbps")),
+            (Metric::MaxMb, throughput("ebs_max_MBps", "ebs_max_mbps")),
+            (Metric::BaseIops, row.get("ebs_base_iops")),
+            (Metric::MaxIops, row.get("ebs_max_iops")),
+            (Metric::StoreReadIops, row.get("store_read_iops")),
+            (Metric::StoreWriteIops, row.get("store_write_iops")),
+        ];
+        let days = row.get("from").zip(row.get("to"));
+        let source = catalog.source(row.text("source")).text;
+        self.add(&figures, days, &source);
+    }
+
+    /// An answer of the vendor's interface on one day.
+    fn answered(&mut self, catalog: &Catalog, row: &Row<'_>, date: Option<Date>) {
+        let throughput = |mb: &str, bits: &str| {
+            let eighth = || row.get::<f64>(bits).map(|bits| bits / 8.0);
+            row.get(mb).or_else(eighth)
+        };
+        let figures = [
+            (Metric::BaseMb, throughput("ebs_base_MBps", "ebs_base_mbps")),
+            (Metric::MaxMb, throughput("ebs_max_MBps", "ebs_max_mbps")),
+            (Metric::BaseIops, row.get("ebs_base_iops")),
+            (Metric::MaxIops, row.get("ebs_max_iops")),
+        ];
+        let source = catalog.source(row.text("source")).text;
+        self.add(&figures, date.zip(date), &source);
+    }
+
+    fn add(&mut self, figures: &[(Metric, Option<f64>)], days: Option<(Date, Date)>, source: &str) {
+        let Some((from, to)) = days else { return };
+        let known = figures
+            .iter()
+            .filter_map(|(metric, value)| Some((*metric, (*value)?)));
+        let dated = match from == to {
+            true => from.to_string(),
+            false => format!("{from}..{to}"),
+        };
+        self.seen.extend(known.map(|(metric, value)| {
+            let (source, dated) = (source.to_owned(), dated.clone());
+            (
+                metric,
+                Seen {
+                    value,
+                    from,
+                    to,
+                    dated,
+                    source,
+                },
+            )
+        }));
+    }
+
+    fn all(&self, metric: Metric) -> Vec<Seen> {
+        let of_metric = self.seen.iter().filter(|(known, _)| *known == metric);
+        of_metric.map(|(_, seen)| seen.clone()).collect()
+    }
+
+    fn at(&self, metric: Metric, as_of: Option<Date>) -> Option<Held> {
+        let all = self.all(metric);
+        holds(&all, as_of).map(|held| match held {
+            Holds::Known(seen) => Held {
+                seen: seen.clone(),
+                later: false,
+            },
+            Holds::Later(seen) => Held {
+                seen: seen.clone(),
+                later: true,
+            },
+        })
+    }
+
+    fn ebs(&self, as_of: Option<Date>) -> Option<Ebs> {
+        let pair = |base, max, unit| -> Option<(Figure, Figure)> {
+            let held = self.at(max, as_of)?;
+            let max = held.figure(unit);
+            Some((self.baseline(base, &max, as_of, unit), max))
+        };
+        let (base_mb, max_mb) = pair(Metric::BaseMb, Metric::MaxMb, "MB/s")?;
+        let (base_iops, max_iops) = pair(Metric::BaseIops, Metric::MaxIops, "IOPS")?;
+        Some(Ebs {
+            base_mb,
+            max_mb,
+            base_iops,
+            max_iops,
+        })
+    }
+
+    /// Until 2023 the user guide listed a baseline only for types that burst. So where none is
+    /// known for the day, and the first that was stated equals the maximum of its own day, the
+    /// type sustains its maximum.
+    fn baseline(
+        &self,
+        metric: Metric,
+        max: &Figure,
+        as_of: Option<Date>,
+        unit: &'static str,
+    ) -> Figure {
+        let Some(base) = self.at(metric, as_of) else {
+            return max.clone();
+        };
+        let ceiling = match metric {
+            Metric::BaseMb => Metric::MaxMb,
+            _ => Metric::MaxIops,
+        };
+        let then = self.at(ceiling, Some(base.seen.from));
+        let sustained = then.is_some_and(|max| max.seen.value <= base.seen.value);
+        match base.later && sustained || base.seen.value >= max.value {
+            true => max.clone(),
+            false => base.figure(unit),
+        }
+    }
+}
+
+struct Held {
+    seen: Seen,
+    later: bool,
+}
+
+impl Held {
+    fn figure(&self, unit: &'static str) -> Figure {
+        match self.later {
+            true => Holds::Later(&self.seen).figure(unit),
+            false => Holds::Known(&self.seen).figure(unit),
+        }
+    }
+}
+
+/// The limits that held for every instance, in the years when there were such.
+pub(crate) fn common_limits(catalog: &Catalog, as_of: Option<Date>) -> Vec<Limit> {
+    let day = as_of.unwrap_or(Date::MAX);
+    let holds = |row: &Row<'_>| {
+        let from = row.get::<Date>("from").is_some_and(|from| from <= day);
+        from && row.get::<Date>("to").is_none_or(|to| day < to)
+    };
+    let rows = Table::new(catalog::VOLUME_LIMITS)
+        .rows_of("instance")
+        .filter(holds);
+    let limit = |row: Row<'_>| {
+        let (name, unit) = match row.text("unit") {
+            "IOPS" => ("most IOPS", "IOPS"),
+            _ => ("most throughput", "MiB/s"),
+        };
+        let source = catalog.source(row.text("source")).text;
+        Some(Limit {
+            name: format!("any instance: {name}"),
+            value: row.get("value")?,
+            unit,
+            origin: Origin::documented(&source, row.text("from")),
+        })
+    };
+    rows.filter_map(limit).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ebs(name: &str, day: Option<&str>) -> Option<Ebs> {
+        let day = day.map(|day| day.parse().expect("a day"));
+        Catalog::embedded().instance(name, day).expect(name).ebs
+    }
+
+    #[track_caller]
+    fn check(name: &str, day: Option<&str>, base: (f64, f64), max: (f64, f64)) {
+        let ebs = ebs(name, day).expect("EBS limits");
+        let got = (ebs.base_mb.value, ebs.base_iops.value);
+        assert_eq!(got, base, "{name} {day:?}: baseline");
+        let got = (ebs.max_mb.value, ebs.max_iops.value);
+        assert_eq!(got, max, "{name} {day:?}: maximum");
+    }
+
+    /// The rules in force on the days of the published studies (`rules-in-force.csv`).
+    #[test]
+    fn limits_of_instances_on_the_days_of_the_studies() {
+        let m4 = Some("2016-04-19");
+        check("m4.large", m4, (56.25, 3600.0), (56.25, 3600.0));
+        check("m4.xlarge", m4, (93.75, 6000.0), (93.75, 6000.0));
+        check("m4.2xlarge", m4, (125.0, 8000.0), (125.0, 8000.0));
+        check("m4.4xlarge", m4, (250.0, 16_000.0), (250.0, 16_000.0));
+        check("m4.10xlarge", m4, (500.0, 32_000.0), (500.0, 32_000.0));
+        let i3 = |day, mb, iops| check("i3.metal", day, (mb, iops), (mb, iops));
+        i3(Some("2018-06-25"), 1250.0, 64_000.0);
+        i3(Some("2018-11-29"), 1250.0, 64_000.0);
+        i3(Some("2018-12-06"), 1250.0, 64_000.0);
+        i3(Some("2018-12-07"), 1750.0, 65_000.0);
+        i3(Some("2020-02-27"), 1750.0, 65_000.0);
+        i3(Some("2020-02-28"), 2375.0, 80_000.0);
+        i3(None, 2375.0, 80_000.0);
+        let r5d = |day, mb| check("r5d.xlarge", day, (mb, 6000.0), (593.75, 18_750.0));
+        r5d(Some("2020-12-11"), 143.75);
+        r5d(None, 143.75);
+        check(
+            "r5d.xlarge",
+            Some("2019-12-03"),
+            (106.25, 6000.0),
+            (437.5, 18_750.0),
+        );
+        check(
+            "im4gn.large",
+            Some("2021-12-01"),
+            (154.375, 5000.0),
+            (1187.5, 40_000.0),
+        );
+        check("im4gn.large", None, (156.25, 5000.0), (1250.0, 40_000.0));
+        check(
+            "i2.xlarge",
+            Some("2017-02-27"),
+            (62.5, 4000.0),
+            (62.5, 4000.0),
+        );
+        assert_eq!(ebs("i2.8xlarge", None), None, "no document gives any");
+    }
+
+    /// A figure of another day is not passed off as one of this day.
+    #[test]
+    fn a_day_before_every_document_is_an_assumption() {
+        let known = ebs("i3.metal", Some("2018-06-25")).expect("limits");
+        assert!(!known.max_mb.origin.is_assumed());
+        let guessed = ebs("i3.metal", Some("2018-06-24")).expect("limits");
+        assert!(guessed.max_mb.origin.is_assumed());
+    }
+
+    #[track_caller]
+    fn check_store(name: &str, day: Option<&str>, read: f64, write: f64) {
+        let day = day.map(|day| day.parse().expect("a day"));
+        let instance = Catalog::embedded().instance(name, day).expect(name);
+        let store = instance.store.expect("local disks");
+        let value = |figure: Option<Figure>| figure.map(|figure| figure.value);
+        assert_eq!(value(store.read_iops), Some(read), "{name} {day:?}: reads");
+        assert_eq!(
+            value(store.write_iops),
+            Some(write),
+            "{name} {day:?}: writes"
+        );
+    }
+
+    /// The edition of 2023-01-19 said 248,000 and 99,200 for i3.xlarge, and was wrong.
+    #[test]
+    fn local_disks_on_the_days_of_the_studies() {
+        check_store("i2.xlarge", Some("2017-02-27"), 35_000.0, 35_000.0);
+        check_store("i3.xlarge", Some("2017-02-27"), 206_250.0, 18_750.0);
+        check_store("i3.xlarge", Some("2018-02-01"), 206_250.0, 18_750.0);
+        check_store("i3.xlarge", Some("2018-02-02"), 206_250.0, 70_000.0);
+        check_store("i3.xlarge", Some("2023-01-19"), 206_250.0, 70_000.0);
+        check_store("i3.xlarge", None, 206_250.0, 70_000.0);
+        check_store("i3.metal", Some("2018-08-01"), 3_300_000.0, 1_400_000.0);
+        check_store("i3.metal", None, 3_300_000.0, 1_400_000.0);
+        check_store("r5d.xlarge", Some("2018-08-22"), 58_330.0, 28_330.0);
+        check_store("r5d.xlarge", Some("2020-12-11"), 59_000.0, 29_000.0);
+        check_store("im4gn.large", Some("2021-12-01"), 31_250.0, 25_000.0);
+        check_store("i3en.metal", None, 2_000_000.0, 1_600_000.0);
+        check_store("r6id.metal", None, 2_146_664.0, 1_073_336.0);
+    }
+
+    #[test]
+    fn every_type_has_a_row_that_can_be_read() {
+        let catalog = Catalog::embedded();
+        let types = catalog.instance_types();
+        assert_eq!(types.len(), 1429);
+        for name in types {
+            let instance = catalog.instance(&name, None).expect("a row");
+            assert!(
+                instance.vcpus.is_some() && instance.memory_mib.is_some(),
+                "{name}"
+            );
+            if let Some(ebs) = instance.ebs {
+                assert!(ebs.base_mb.value <= ebs.max_mb.value, "{name}");
+                assert!(ebs.base_iops.value <= ebs.max_iops.value, "{name}");
+            }
+        }
+    }
+}

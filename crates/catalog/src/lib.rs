@@ -1,0 +1,42 @@
+//! In: an address; figures of vendors, embedded or imported by a user.
+//! Out: a device, with limits and prices that hold on that day in that region, and their sources.
+//! Never: a number without a source; a figure of a vendor changed by an import.
+
+mod address;
+mod date;
+
+mod catalog;
+mod figure;
+mod table;
+mod user;
+
+mod ebs;
+mod foreign;
+mod instance;
+mod local;
+
+mod cost;
+mod price;
+mod remarks;
+
+mod error;
+mod refusal;
+mod resolve;
+#[cfg(test)]
+mod resolve_tests;
+
+pub mod import;
+mod list;
+mod sheet;
+
+pub mod device_file;
+
+pub use address::{Address, AddressError, KEYS, Key, Offer, Part};
+pub use catalog::Catalog;
+pub use cost::Cost;
+pub use date::{Date, NotADate};
+pub use error::Error;
+pub use list::{Filter, Listed};
+pub use price::{DEFAULT_REGION, HOURS_PER_MONTH, Per, Price, System};
+pub use resolve::{Resolved, resolve};
+pub use sheet::{Burst, Figure, Ratio, Reach, Sheet, Stretch, describe};

@@ -1,0 +1,178 @@
+//! What can be bought, as a list.
+
+use std::collections::HashMap;
+
+use serde::Serialize;
+
+use crate::instance::family;
+use crate::{Catalog, Date};
+
+/// Which instance types are listed; the default lists all.
+#[derive(Debug, Clone, Default)]
+pub struct Filter {
+    /// `i3`: only these.
+    pub family: Option<String>,
+    /// Only those with disks of their own.
+    pub has_local: bool,
+    /// Only those that sustain so many EBS operations a second.
+    pub min_ebs_iops: Option<u64>,
+    /// Whose prices.
+    pub region: String,
+}
+
+/// An instance type in a list.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Listed {
+    /// `i3.xlarge`.
+    pub name: String,
+    /// Virtual processors.
+    pub vcpus: Option<u32>,
+    /// 2^20 bytes.
+    pub memory_mib: Option<u64>,
+    /// EBS throughput, 10^6 bytes a second: sustained.
+    pub ebs_base_mb_per_s: Option<f64>,
+    /// EBS throughput: most.
+    pub ebs_max_mb_per_s: Option<f64>,
+    /// EBS operations a second: sustained.
+    pub ebs_base_iops: Option<f64>,
+    /// EBS operations a second: most.
+    pub ebs_max_iops: Option<f64>,
+    /// Disks of its own.
+    pub disks: u32,
+    /// Size of each, 10^9 bytes.
+    pub disk_gb: Option<f64>,
+    /// Reads of 4 KiB a second, all disks together.
+    pub disk_read_iops: Option<f64>,
+    /// Writes of 4 KiB a second, all disks together.
+    pub disk_write_iops: Option<f64>,
+    /// US dollars an hour, Linux, on demand.
+    pub usd_per_hour: Option<f64>,
+}
+
+impl Catalog {
+    /// The instance types that pass a filter, by family and then by size.
+    #[must_use]
+    pub fn list(&self, filter: &Filter) -> Vec<Listed> {
+        let prices = self.hours_in(&filter.region);
+        let types = self.instance_types();
+        let of_family = |name: &&str| filter.family.as_deref().is_none_or(|f| family(name) == f);
+        let names = types.iter().map(AsRef::as_ref).filter(of_family);
+        let listed = names.filter_map(|name| self.listed(name, &prices));
+        let mut listed: Vec<_> = listed.filter(|one| passes(one, filter)).collect();
+        listed.sort_by(|a, b| {
+            let key = |one: &Listed| (family(&one.name).to_owned(), one.vcpus, one.memory_mib);
+            key(a).cmp(&key(b)).then_with(|| a.name.cmp(&b.name))
+        });
+        listed
+    }
+
+    /// The families of instance types, sorted.
+    #[must_use]
+    pub fn families(&self) -> Vec<String> {
+        let mut all: Vec<_> = self
+            .instance_types()
+            .iter()
+            .map(|name| family(name).to_owned())
+            .collect();
+        all.dedup();
+        all
+    }
+
+    fn listed(&self, name: &str, prices: &HashMap<&str, f64>) -> Option<Listed> {
+        let instance = self.instance(name, None)?;
+        let ebs = instance.ebs.as_ref();
+        let store = instance.store.as_ref();
+        let iops = |figure: Option<&crate::figure::Figure>| figure.map(|figure| figure.value);
+        Some(Listed {
+            name: name.to_owned(),
+            vcpus: instance.vcpus,
+            memory_mib: instance.memory_mib,
+            ebs_base_mb_per_s: ebs.map(|ebs| ebs.base_mb.value),
+            ebs_max_mb_per_s: ebs.map(|ebs| ebs.max_mb.value),
+            ebs_base_iops: ebs.map(|ebs| ebs.base_iops.value),
+            ebs_max_iops: ebs.map(|ebs| ebs.max_iops.value),
+            disks: store.map_or(0, |store| store.disks),
+            disk_gb: store.map(|store| store.disk_gb),
+            disk_read_iops: iops(store.and_then(|store| store.read_iops.as_ref())),
+            disk_write_iops: iops(store.and_then(|store| store.write_iops.as_ref())),
+            usd_per_hour: prices.get(name).copied(),
+        })
+    }
+
+    /// The newest Linux price of every type in a region.
+    fn hours_in(&self, region: &str) -> HashMap<&str, f64> {
+        let mut newest: HashMap<&str, (Date, f64)> = HashMap::new();
+        for list in self.lists().filter(|list| list.region == region) {
+            for line in list.rows.lines() {
+                let mut cells = line.split(',');
+                let name = cells.next().unwrap_or_default();
+                let Some(usd) = cells.next().and_then(|usd| usd.parse().ok()) else {
+                    continue;
+                };
+                let known = newest.get(name).is_some_and(|(date, _)| *date >= list.date);
+                if !known {
+                    newest.insert(name, (list.date, usd));
+                }
+            }
+        }
+        newest
+            .into_iter()
+            .map(|(name, (_, usd))| (name, usd))
+            .collect()
+    }
+}
+
+fn passes(one: &Listed, filter: &Filter) -> bool {
+    let least = filter.min_ebs_iops.map_or(0.0, |iops| iops as f64);
+    (!filter.has_local || one.disks > 0)
+        && (least == 0.0 || one.ebs_base_iops.is_some_and(|iops| iops >= least))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::DEFAULT_REGION;
+
+    fn names(filter: Filter) -> Vec<String> {
+        let filter = Filter {
+            region: DEFAULT_REGION.to_owned(),
+            ..filter
+        };
+        Catalog::embedded()
+            .list(&filter)
+            .into_iter()
+            .map(|one| one.name)
+            .collect()
+    }
+
+    #[test]
+    fn a_family_from_small_to_large() {
+        let family = Some("i3".to_owned());
+        let i3 = names(Filter {
+            family,
+            ..Filter::default()
+        });
+        let sizes = [
+            "large", "xlarge", "2xlarge", "4xlarge", "8xlarge", "16xlarge", "metal",
+        ];
+        assert_eq!(i3, sizes.map(|size| format!("i3.{size}")));
+    }
+
+    #[test]
+    fn filters_add_up() {
+        let all = names(Filter::default());
+        assert_eq!(all.len(), 1429);
+        let local = names(Filter {
+            has_local: true,
+            ..Filter::default()
+        });
+        assert_eq!(local.len(), 592);
+        let fast = Filter {
+            has_local: true,
+            min_ebs_iops: Some(400_000),
+            ..Filter::default()
+        };
+        let fast = names(fast);
+        assert!(!fast.is_empty() && fast.len() < local.len());
+    }
+}

@@ -1,0 +1,440 @@
+//! What things cost: by region and day, each price with its source.
+
+use serde::Serialize;
+
+use crate::figure::{Holds, Seen, holds};
+use crate::table::Row;
+use crate::{Catalog, Date};
+
+/// Whose prices are shown when nobody names a region: the vendor's first and longest list.
+pub const DEFAULT_REGION: &str = "us-east-1";
+
+/// A month, as the vendor's calculators count it: 365 days × 24 hours / 12.
+pub const HOURS_PER_MONTH: f64 = 730.0;
+
+/// A price, in US dollars.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Price {
+    /// `gp3 storage`, `r5d.xlarge, Linux`.
+    pub what: String,
+    /// Of one `per`.
+    pub usd: f64,
+    /// What is counted.
+    pub per: Per,
+    /// What is free of charge or covered by the price before: the price holds above it.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub above: f64,
+    /// Where the price after this one begins.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub up_to: Option<f64>,
+    /// Whose list.
+    pub region: String,
+    /// The day of the list.
+    pub date: Date,
+    /// The list.
+    pub source: String,
+    /// Set where the list is younger than the day that was asked for: no older one is known.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub assumed: bool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+fn is_zero(value: &f64) -> bool {
+    *value == 0.0
+}
+
+/// What a price is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Per {
+    /// 2^30 bytes for a month. Vendors write GB.
+    GibMonth,
+    /// One provisioned operation a second for a month.
+    IopsMonth,
+    /// One provisioned MiB/s for a month.
+    MibpsMonth,
+    /// A million operations.
+    MillionIo,
+    /// An hour of an instance.
+    Hour,
+}
+
+impl Per {
+    const NAMES: [(&'static str, Self); 4] = [
+        ("gib_month", Self::GibMonth),
+        ("iops_month", Self::IopsMonth),
+        ("mibps_month", Self::MibpsMonth),
+        ("million_io", Self::MillionIo),
+    ];
+
+    /// As it stands behind a number of dollars: `per GiB-month`.
+    #[must_use]
+    pub const fn text(self) -> &'static str {
+        match self {
+            Self::GibMonth => "GiB-month",
+            Self::IopsMonth => "IOPS-month",
+            Self::MibpsMonth => "MiB/s-month",
+            Self::MillionIo => "million I/O",
+            Self::Hour => "hour",
+        }
+    }
+
+    /// As it stands in the tables.
+    pub(crate) fn key(self) -> &'static str {
+        let found = Self::NAMES.iter().find(|(_, per)| *per == self);
+        found.map_or("hour", |(key, _)| key)
+    }
+
+    fn from_key(key: &str) -> Option<Self> {
+        let found = Self::NAMES.iter().find(|(known, _)| *known == key);
+        found.map(|(_, per)| *per)
+    }
+}
+
+/// An operating system whose licence is in the price.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum System {
+    /// No licence to pay.
+    Linux,
+    /// Windows, its licence included.
+    Windows,
+}
+
+impl Catalog {
+    /// What a volume type costs in a region on a day: one entry for each thing that is counted
+    /// and each step of its price. Empty: no list of that region is known.
+    #[must_use]
+    pub fn volume_prices_of(&self, kind: &str, region: &str, as_of: Option<Date>) -> Vec<Price> {
+        let tables = self.volume_prices();
+        let rows: Vec<Row<'_>> = tables
+            .flat_map(|table| table.rows_of(region).collect::<Vec<_>>())
+            .filter(|row| row.text("type") == kind)
+            .collect();
+        let mut steps: Vec<(Per, String)> = Vec::new();
+        for row in &rows {
+            let step =
+                Per::from_key(row.text("unit")).map(|per| (per, row.text("above").to_owned()));
+            steps.extend(step.filter(|step| !steps.contains(step)));
+        }
+        let price = |(per, above): &(Per, String)| {
+            let of_step =
+                |row: &&Row<'_>| row.text("unit") == per.key() && row.text("above") == above;
+            let same: Vec<_> = rows.iter().filter(of_step).collect();
+            self.volume_price(kind, region, *per, &same, as_of)
+        };
+        steps.iter().filter_map(price).collect()
+    }
+
+    /// The price of one step, out of the lists of several days.
+    fn volume_price(
+        &self,
+        kind: &str,
+        region: &str,
+        per: Per,
+        rows: &[&Row<'_>],
+        as_of: Option<Date>,
+    ) -> Option<Price> {
+        let seen: Vec<Seen> = rows.iter().filter_map(|row| self.seen(row)).collect();
+        let held = holds(&seen, as_of)?;
+        let chosen = held.seen();
+        let row = rows.iter().find(|row| {
+            let same = |name: &str, value: String| row.text(name) == value;
+            row.get::<Date>("date") == Some(chosen.from) && same("usd", chosen.value.to_string())
+        });
+        let row = row.or(rows.first())?;
+        let what = match per {
+            Per::GibMonth => "storage",
+            Per::IopsMonth => "provisioned IOPS",
+            Per::MibpsMonth => "provisioned throughput",
+            Per::MillionIo | Per::Hour => "I/O",
+        };
+        Some(Price {
+            what: format!("{kind} {what}"),
+            usd: chosen.value,
+            per,
+            above: row.get("above").unwrap_or(0.0),
+            up_to: row.get("up_to"),
+            region: region.to_owned(),
+            date: chosen.from,
+            source: chosen.source.clone(),
+            assumed: matches!(held, Holds::Later(_)),
+        })
+    }
+
+    fn seen(&self, row: &Row<'_>) -> Option<Seen> {
+        let date: Date = row.get("date")?;
+        let mut source = self.source(row.text("source")).text;
+        if !row.text("remark").is_empty() {
+            source = format!("{source} {}", row.text("remark"));
+        }
+        Some(Seen {
+            value: row.get("usd")?,
+            from: date,
+            to: date,
+            dated: date.to_string(),
+            source,
+        })
+    }
+
+    /// What an hour of an instance costs on demand.
+    #[must_use]
+    pub fn hour_of(
+        &self,
+        instance: &str,
+        system: System,
+        region: &str,
+        as_of: Option<Date>,
+    ) -> Option<Price> {
+        let column = match system {
+            System::Linux => 1,
+            System::Windows => 2,
+        };
+        let mut seen = Vec::new();
+        for list in self.lists().filter(|list| list.region == region) {
+            let cells = list.row(instance);
+            let usd = cells.and_then(|cells| cells.split(',').nth(column)?.parse().ok());
+            seen.extend(usd.map(|value| Seen {
+                value,
+                from: list.date,
+                to: list.date,
+                dated: list.date.to_string(),
+                source: self.source(list.source).text,
+            }));
+        }
+        let held = holds(&seen, as_of)?;
+        let chosen = held.seen();
+        let name = match system {
+            System::Linux => "Linux",
+            System::Windows => "Windows",
+        };
+        Some(Price {
+            what: format!("{instance}, {name}, on demand"),
+            usd: chosen.value,
+            per: Per::Hour,
+            above: 0.0,
+            up_to: None,
+            region: region.to_owned(),
+            date: chosen.from,
+            source: chosen.source.clone(),
+            assumed: matches!(held, Holds::Later(_)),
+        })
+    }
+
+    /// Every region of which a price list is known, sorted.
+    #[must_use]
+    pub fn regions(&self) -> Vec<String> {
+        let mut regions: Vec<_> = self.lists().map(|list| list.region.to_owned()).collect();
+        regions.sort_unstable();
+        regions.dedup();
+        regions
+    }
+
+    /// The on-demand lists, the user's first.
+    pub(crate) fn lists(&self) -> impl Iterator<Item = List<'_>> {
+        self.on_demand().into_iter().flat_map(lists)
+    }
+}
+
+/// The price list of one region on one day.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct List<'t> {
+    pub(crate) region: &'t str,
+    pub(crate) date: Date,
+    pub(crate) source: &'t str,
+    /// `type,linux,windows,surcharge` a line.
+    pub(crate) rows: &'t str,
+}
+
+impl<'t> List<'t> {
+    /// The line of one type.
+    fn row(&self, instance: &str) -> Option<&'t str> {
+        let is_row = |line: &&str| {
+            let rest = line.strip_prefix(instance);
+            rest.is_some_and(|rest| rest.starts_with(','))
+        };
+        self.rows.lines().find(is_row)
+    }
+}
+
+/// The lists of a text: `@ region date source`, then the rows, up to the next `@`.
+pub(crate) fn lists(text: &str) -> impl Iterator<Item = List<'_>> {
+    // The first piece lies before the first list: comments.
+    let pieces = text
+        .split("\n@ ")
+        .enumerate()
+        .filter_map(|(index, piece)| match index {
+            0 => piece.strip_prefix("@ "),
+            _ => Some(piece),
+        });
+    pieces.filter_map(|piece| {
+        let (head, rows) = piece.split_once('\n').unwrap_or((piece, ""));
+        let mut words = head.split(' ');
+        let region = words.next()?;
+        let date = words.next()?.parse().ok()?;
+        let source = words.next()?;
+        Some(List {
+            region,
+            date,
+            source,
+            rows,
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn day(text: &str) -> Option<Date> {
+        (!text.is_empty()).then(|| text.parse().expect("a day"))
+    }
+
+    #[track_caller]
+    fn check_hour(what: (&str, System, &str), as_of: &str, usd: f64, list: &str) {
+        let (instance, system, region) = what;
+        let price = Catalog::embedded().hour_of(instance, system, region, day(as_of));
+        let price = price.expect(instance);
+        assert_eq!(price.usd, usd, "{what:?} {as_of}");
+        assert_eq!(price.date.to_string(), list, "{what:?} {as_of}");
+        assert!(!price.source.is_empty());
+    }
+
+    /// The prices that the published studies name.
+    #[test]
+    fn hours_of_the_studies() {
+        use System::{Linux, Windows};
+        let tokyo = "ap-northeast-1";
+        check_hour(
+            ("i2.xlarge", Linux, tokyo),
+            "2017-02-27",
+            1.001,
+            "2017-02-27",
+        );
+        check_hour(
+            ("i3.xlarge", Linux, tokyo),
+            "2017-02-27",
+            0.366,
+            "2017-02-27",
+        );
+        check_hour(
+            ("m4.xlarge", Linux, tokyo),
+            "2016-07-01",
+            0.348,
+            "2016-06-29",
+        );
+        check_hour(
+            ("r5d.xlarge", Linux, tokyo),
+            "2021-09-09",
+            0.348,
+            "2021-09-09",
+        );
+        check_hour(
+            ("r5d.xlarge", Windows, tokyo),
+            "2021-09-09",
+            0.532,
+            "2021-09-09",
+        );
+        check_hour(
+            ("r5.xlarge", Windows, tokyo),
+            "2022-01-01",
+            0.488,
+            "2021-09-09",
+        );
+        check_hour(
+            ("i3.metal", Linux, "us-east-1"),
+            "2021-09-09",
+            4.992,
+            "2021-09-09",
+        );
+        check_hour(
+            ("im4gn.large", Linux, "us-east-1"),
+            "2022-06-23",
+            0.1819,
+            "2022-06-23",
+        );
+        check_hour(("i3.metal", Linux, "us-east-1"), "", 4.992, "2026-07-06");
+    }
+
+    #[test]
+    fn a_list_of_a_later_day_is_an_assumption() {
+        let catalog = Catalog::embedded();
+        let price = |day_| catalog.hour_of("m4.xlarge", System::Linux, "ap-northeast-1", day(day_));
+        assert!(price("2016-04-19").expect("a price").assumed);
+        assert!(!price("2016-06-29").expect("a price").assumed);
+        assert_eq!(
+            catalog.hour_of("m4.xlarge", System::Linux, "moon-1", None),
+            None
+        );
+    }
+
+    #[track_caller]
+    fn check_volume(kind: &str, as_of: &str, expected: &[(Per, f64, f64)]) {
+        let prices = Catalog::embedded().volume_prices_of(kind, "ap-northeast-1", day(as_of));
+        let got: Vec<_> = prices.iter().map(|p| (p.per, p.above, p.usd)).collect();
+        assert_eq!(got, expected, "{kind} {as_of}");
+    }
+
+    /// Tokyo: the price list of 2026-09-13, and the list prices of April 2016.
+    #[test]
+    fn volumes_in_tokyo() {
+        use Per::{GibMonth, IopsMonth, MibpsMonth, MillionIo};
+        let gp3 = [
+            (GibMonth, 0.0, 0.096),
+            (IopsMonth, 3000.0, 0.006),
+            (MibpsMonth, 125.0, 0.048),
+        ];
+        check_volume("gp3", "", &gp3);
+        check_volume("gp2", "", &[(GibMonth, 0.0, 0.12)]);
+        check_volume(
+            "io1",
+            "",
+            &[(GibMonth, 0.0, 0.142), (IopsMonth, 0.0, 0.074)],
+        );
+        let io2 = [
+            (GibMonth, 0.0, 0.142),
+            (IopsMonth, 0.0, 0.074),
+            (IopsMonth, 32_000.0, 0.0518),
+            (IopsMonth, 64_000.0, 0.03626),
+        ];
+        check_volume("io2", "", &io2);
+        check_volume("st1", "", &[(GibMonth, 0.0, 0.054)]);
+        check_volume("sc1", "", &[(GibMonth, 0.0, 0.018)]);
+        check_volume("sc1", "2016-04-19", &[(GibMonth, 0.0, 0.03)]);
+        check_volume(
+            "standard",
+            "2016-04-19",
+            &[(GibMonth, 0.0, 0.08), (MillionIo, 0.0, 0.08)],
+        );
+        check_volume("gp9", "", &[]);
+    }
+
+    #[test]
+    fn every_list_can_be_read() {
+        let catalog = Catalog::embedded();
+        let mut rows = 0;
+        for list in catalog.lists() {
+            assert!(!list.region.is_empty() && !list.rows.is_empty(), "{list:?}");
+            assert_ne!(
+                catalog.source(list.source).text,
+                list.source,
+                "a known source"
+            );
+            for line in list.rows.lines() {
+                let mut cells = line.split(',');
+                assert!(
+                    cells.next().is_some_and(|name| name.contains('.')),
+                    "{line}"
+                );
+                assert!(
+                    cells.all(|usd| usd.is_empty() || usd.parse::<f64>().is_ok()),
+                    "{line}"
+                );
+                rows += 1;
+            }
+        }
+        // 19,519 of the newest lists, and 737 of the four older ones.
+        assert_eq!(rows, 20_256);
+        assert_eq!(catalog.regions().len(), 101);
+    }
+}

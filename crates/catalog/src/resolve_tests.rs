@@ -1,0 +1,451 @@
+use blocklab_device::{Load, Rate, predict};
+use blocklab_units::Bytes;
+
+use crate::{Address, Catalog, Date, Error, Resolved, resolve};
+
+fn found(text: &str) -> Resolved {
+    let address = Address::parse(text).expect(text);
+    resolve(&address, &Catalog::embedded()).unwrap_or_else(|error| panic!("{text}:\n{error}"))
+}
+
+fn refusal(text: &str) -> String {
+    let address = match Address::parse(text) {
+        Ok(address) => address,
+        Err(error) => return error.to_string(),
+    };
+    match resolve(&address, &Catalog::embedded()) {
+        Err(error @ Error::Refused { .. }) => error.to_string(),
+        other => panic!("{text}: {other:?}"),
+    }
+}
+
+#[track_caller]
+fn refuse(text: &str, words: &str) {
+    let told = refusal(text);
+    assert!(told.contains(words), "{text}:\n{told}");
+    assert!(told.lines().count() == 2 && told.contains('^'), "{told}");
+}
+
+/// The rates of the first volume, in the order of its caps and credits: value, unit.
+fn rates(text: &str) -> Vec<(f64, &'static str)> {
+    let volume = &found(text).spec.volumes[0];
+    let both = |rate: Rate| (rate.value(), rate.unit());
+    let caps = volume.caps.iter().map(|cap| both(cap.rate));
+    let credits = volume
+        .credits
+        .iter()
+        .flat_map(|c| [both(c.baseline), both(c.burst)]);
+    caps.chain(credits).collect()
+}
+
+#[track_caller]
+fn check(text: &str, expected: &[(f64, &'static str)]) {
+    let rates = rates(text);
+    let near = |((a, of_a), (b, of_b)): (&(f64, &str), &(f64, &str))| {
+        of_a == of_b && (a - b).abs() <= 5e-4 * b
+    };
+    let same = rates.len() == expected.len() && rates.iter().zip(expected).all(near);
+    assert!(same, "{text}: {rates:?}, not {expected:?}");
+}
+
+/// EC2 user guide, 2018-02-02 and 2023-05-11; the boundary is 2018-12-03.
+#[test]
+fn gp2_by_size_and_day() {
+    check(
+        "gp2:1GiB",
+        &[(128.0, "MiB/s"), (100.0, "IOPS"), (3000.0, "IOPS")],
+    );
+    check(
+        "gp2:100GiB",
+        &[(128.0, "MiB/s"), (300.0, "IOPS"), (3000.0, "IOPS")],
+    );
+    check(
+        "gp2:170GiB",
+        &[(128.0, "MiB/s"), (510.0, "IOPS"), (3000.0, "IOPS")],
+    );
+    check(
+        "gp2:334GiB",
+        &[(250.0, "MiB/s"), (1002.0, "IOPS"), (3000.0, "IOPS")],
+    );
+    check(
+        "gp2:999GiB",
+        &[(250.0, "MiB/s"), (2997.0, "IOPS"), (3000.0, "IOPS")],
+    );
+    check("gp2:1000GiB", &[(3000.0, "IOPS"), (250.0, "MiB/s")]);
+    check("gp2:16TiB", &[(16_000.0, "IOPS"), (250.0, "MiB/s")]);
+    check(
+        "gp2:16TiB,as-of=2018-12-03",
+        &[(16_000.0, "IOPS"), (250.0, "MiB/s")],
+    );
+    check(
+        "gp2:16TiB,as-of=2018-12-02",
+        &[(10_000.0, "IOPS"), (160.0, "MiB/s")],
+    );
+    check(
+        "gp2:4TiB,as-of=2015-03-01",
+        &[(10_000.0, "IOPS"), (160.0, "MiB/s")],
+    );
+    check(
+        "gp2:1TiB,as-of=2015-02-28",
+        &[(3000.0, "IOPS"), (160.0, "MiB/s")],
+    );
+}
+
+/// "3,000 included"; 80,000 and 2,000 since September 2025.
+#[test]
+fn gp3_by_setting_and_day() {
+    check("gp3", &[(3000.0, "IOPS"), (125.0, "MiB/s")]);
+    check(
+        "gp3:1TiB,iops=6000,throughput=125@r5d.xlarge",
+        &[(6000.0, "IOPS"), (125.0, "MiB/s")],
+    );
+    check(
+        "gp3:1TiB,iops=16000,throughput=1000,as-of=2025-08-31",
+        &[(16_000.0, "IOPS"), (1000.0, "MiB/s")],
+    );
+    check(
+        "gp3:1TiB,iops=80000,throughput=2000,as-of=2025-09-01",
+        &[(80_000.0, "IOPS"), (2000.0, "MiB/s")],
+    );
+    check("gp3:64TiB,iops=3001", &[(3001.0, "IOPS"), (125.0, "MiB/s")]);
+    refuse(
+        "gp3:10GiB,iops=6000",
+        "gp3 of 10 GiB allows at most 5,000 IOPS; 500 per GiB",
+    );
+    refuse(
+        "gp3:1TiB,iops=16001,as-of=2025-08-31",
+        "16,000 at most (on 2025-08-31)",
+    );
+    refuse("gp3:1TiB,iops=80001", "80,000 at most (today)");
+    refuse("gp3:1TiB,iops=2999", "gp3 includes 3,000 IOPS");
+    refuse("gp3:1TiB,throughput=124", "gp3 includes 125 MiB/s");
+    refuse(
+        "gp3:1TiB,throughput=751",
+        "gp3 with 3,000 IOPS allows at most 750 MiB/s; 0.25 per IOPS",
+    );
+    refuse(
+        "gp3:1TiB,iops=16000,throughput=1001,as-of=2021-01-01",
+        "1,000 at most",
+    );
+    refuse(
+        "gp3:17TiB,as-of=2025-08-31",
+        "1 GiB to 16 TiB (on 2025-08-31)",
+    );
+    refuse(
+        "gp3,as-of=2020-11-30",
+        "gp3 is sold since 2020-12-01; 2020-11-30 is earlier",
+    );
+}
+
+/// 256 KiB/s per IOPS up to 500 MiB/s, 16 KiB/s above 32,000 IOPS (EC2 user guide, 2023-05-11).
+#[test]
+fn provisioned_iops() {
+    check("io1:1TiB,iops=1000", &[(1000.0, "IOPS"), (250.0, "MiB/s")]);
+    check(
+        "io1:1TiB,iops=32000",
+        &[(32_000.0, "IOPS"), (500.0, "MiB/s")],
+    );
+    check(
+        "io1:2TiB,iops=48000@r5d.24xlarge",
+        &[(48_000.0, "IOPS"), (750.0, "MiB/s")],
+    );
+    check(
+        "io1:2TiB,iops=64000",
+        &[(64_000.0, "IOPS"), (1000.0, "MiB/s")],
+    );
+    check(
+        "io1:1TiB,iops=20000,as-of=2016-04-19",
+        &[(20_000.0, "IOPS"), (320.0, "MiB/s")],
+    );
+    check(
+        "io1:1TiB,iops=32000,as-of=2017-12-06",
+        &[(32_000.0, "IOPS"), (500.0, "MiB/s")],
+    );
+    let not_nitro = [(64_000.0, "IOPS"), (1000.0, "MiB/s"), (32_000.0, "IOPS")];
+    check("io1:2TiB,iops=64000@m4.16xlarge", &not_nitro);
+    check(
+        "io2:1TiB,iops=64000,as-of=2021-01-01",
+        &[(64_000.0, "IOPS"), (1000.0, "MiB/s")],
+    );
+    check(
+        "io2:1TiB,iops=100000",
+        &[(100_000.0, "IOPS"), (4000.0, "MiB/s")],
+    );
+    check(
+        "io2:1TiB,iops=10000@r5b.xlarge",
+        &[(10_000.0, "IOPS"), (2560.0, "MiB/s")],
+    );
+    check(
+        "io2-block-express:256GiB,iops=256000",
+        &[(256_000.0, "IOPS"), (4000.0, "MiB/s")],
+    );
+    refuse(
+        "io1:100GiB",
+        "io1 is sold by provisioned IOPS: iops=100 to 5000 at 100 GiB",
+    );
+    refuse("io1:100GiB,iops=5001", "at most 5,000 IOPS; 50 per GiB");
+    refuse("io1:1TiB,iops=20001,as-of=2017-12-05", "20,000 at most");
+    refuse("io1:3GiB,iops=100", "4 GiB to 16 TiB");
+    refuse("io1:1TiB,iops=99", "io1 starts at 100 IOPS");
+    refuse("io1:1TiB,iops=1000,throughput=500", "follows from its IOPS");
+    refuse(
+        "io2:1TiB,iops=100000@m4.16xlarge",
+        "does not run io2 on Block Express",
+    );
+    refuse(
+        "io2:1TiB,iops=1000,as-of=2020-07-31",
+        "io2 is sold since 2020-08-01",
+    );
+}
+
+/// The tables of the user guide, 0.5 to 16 TiB.
+#[test]
+fn hard_disks_by_size() {
+    let st1 = |size: &str, base: f64, burst: f64| {
+        let ops = (500.0, "IOPS");
+        let rates = [ops, (base, "MiB/s"), (burst, "MiB/s")];
+        check(&format!("st1:{size}"), &rates);
+    };
+    st1("512GiB", 20.0, 125.0);
+    st1("1TiB", 40.0, 250.0);
+    st1("2TiB", 80.0, 500.0);
+    st1("12TiB", 480.0, 500.0);
+    check("st1:12800GiB", &[(500.0, "MiB/s"), (500.0, "IOPS")]);
+    check(
+        "st1:10TB,as-of=2016-04-19@m4.10xlarge",
+        &[(500.0, "IOPS"), (390.625, "MiB/s"), (500.0, "MiB/s")],
+    );
+    check(
+        "sc1:1TiB",
+        &[(250.0, "IOPS"), (12.0, "MiB/s"), (80.0, "MiB/s")],
+    );
+    check(
+        "sc1:16TiB",
+        &[(250.0, "IOPS"), (192.0, "MiB/s"), (250.0, "MiB/s")],
+    );
+    let bucket = found("st1:2TiB").spec.volumes[0].credits[0].capacity;
+    assert_eq!(bucket, (2u64 << 40) as f64, "a full scan");
+    check(
+        "st1:125GiB,as-of=2020",
+        &[
+            (500.0, "IOPS"),
+            (40.0 * 125.0 / 1024.0, "MiB/s"),
+            (250.0 * 125.0 / 1024.0, "MiB/s"),
+        ],
+    );
+    refuse("st1:499GiB,as-of=2019-12-31", "500 GiB to 16 TiB");
+    refuse("st1:124GiB", "125 GiB to 16 TiB");
+    refuse(
+        "sc1:1TiB,iops=100",
+        "sc1 has no provisioned iops: 12 MiB/s per TiB, 80 in bursts",
+    );
+    refuse("st1:1TiB,as-of=2016-04-18", "st1 is sold since 2016-04-19");
+}
+
+/// 1 TB in the vendor's console is 1,000 GiB: 30 of them are 90,000 IOPS, and the instance binds.
+#[test]
+fn thirty_volumes_on_one_instance() {
+    let address = "30xgp2:1TB,as-of=2018-09-24@i3.metal";
+    check(address, &[(3000.0, "IOPS"), (160.0, "MiB/s")]);
+    let resolved = found(address);
+    assert_eq!(resolved.spec.volumes.len(), 30);
+    assert_eq!(resolved.spec.volumes[0].capacity, Bytes(1000 << 30));
+    let instance = resolved.spec.instance.expect("limits of the instance");
+    let rates: Vec<_> = instance.caps.iter().map(|cap| cap.rate).collect();
+    assert_eq!(rates, [Rate::Iops(64_000.0), Rate::MbPerS(1250.0)]);
+    assert!(
+        resolved
+            .assumptions
+            .iter()
+            .any(|a| a.contains("1TB is read as 1,000 GiB"))
+    );
+    refuse("50xgp2:1TiB@m4.large", "takes at most");
+}
+
+/// An instance that bursts: 143.75 MB/s, and 593.75 for half an hour.
+#[test]
+fn an_instance_that_bursts() {
+    let instance = found("gp3:1TiB@r5d.xlarge").spec.instance.expect("limits");
+    assert!(instance.caps.is_empty());
+    let [iops, bytes] = instance.credits.as_slice() else {
+        panic!("{instance:?}");
+    };
+    assert_eq!(
+        (iops.baseline, iops.burst),
+        (Rate::Iops(6000.0), Rate::Iops(18_750.0))
+    );
+    assert_eq!(
+        (bytes.baseline, bytes.burst),
+        (Rate::MbPerS(143.75), Rate::MbPerS(593.75))
+    );
+    assert_eq!(iops.capacity, 12_750.0 * 1800.0);
+    assert_eq!(bytes.capacity, 450e6 * 1800.0);
+}
+
+#[test]
+fn local_disks() {
+    let local = |text: &str, reads: f64, writes: f64, read_mb: f64, write_mb: f64| {
+        let iops = [(reads, "IOPS"), (writes, "IOPS")];
+        check(
+            text,
+            &[iops[0], iops[1], (read_mb, "MB/s"), (write_mb, "MB/s")],
+        );
+    };
+    let r5d = [
+        (59_000.0, "IOPS"),
+        (29_000.0, "IOPS"),
+        (273.06, "MB/s"),
+        (128.0, "MiB/s"),
+    ];
+    check("local@r5d.xlarge", &r5d);
+    local(
+        "local@im4gn.large,as-of=2021-12-01",
+        31_250.0,
+        25_000.0,
+        250.0,
+        200.0,
+    );
+    local("local@is4gen.xlarge", 125_000.0, 100_000.0, 1000.0, 800.0);
+    local(
+        "local@i3.xlarge,as-of=2017-02-27",
+        206_250.0,
+        18_750.0,
+        1000.0,
+        90.909,
+    );
+    let metal = found("local,as-of=2018-09-24@i3.metal").spec;
+    assert_eq!(metal.volumes.len(), 8);
+    assert_eq!(metal.volumes[0].caps[0].rate, Rate::Iops(412_500.0));
+    assert_eq!(metal.volumes[0].caps[1].rate, Rate::Iops(175_000.0));
+    assert_eq!(found("2xlocal@i3.metal").spec.volumes.len(), 2);
+    let i2 = found("local@i2.xlarge,as-of=2017-02-27")
+        .spec
+        .volumes
+        .remove(0);
+    assert!(i2.caps.is_empty(), "the disk limits itself");
+    let most = i2
+        .service
+        .and_then(|service| service.saturation)
+        .expect("a physical maximum");
+    assert_eq!((most.read_iops, most.write_iops), (45_625.0, 39_375.0));
+    check("local@d2.xlarge", &[]);
+}
+
+#[test]
+fn names_are_guessed() {
+    refuse("gp4:1TiB", "did you mean gp2?");
+    refuse("gp3:1TiB@r5d.xlrage", "did you mean r5d.xlarge?");
+    refuse("i3.xlarge:1TiB", "local@i3.xlarge names its own disks");
+    refuse("local", "local@i3.xlarge");
+    refuse("local@m4.large", "has no disks of its own");
+    refuse("9xlocal@i3.metal", "has 8 disks of its own");
+    refuse("local:1TiB@i3.metal", "take no size");
+    refuse("gp3,region=us-eats-1", "did you mean us-east-1?");
+    refuse("azure/Premium:1TiB", "no volume type");
+    refuse("gp3:1TiB@azure/Standard_A5", "takes none");
+}
+
+/// Every type that the catalog lists is a device, and either predicts or says why not.
+#[test]
+fn everything_on_the_list_resolves() {
+    let catalog = Catalog::embedded();
+    let load = Load {
+        read_percent: 100,
+        block: Bytes(4096),
+        streams: 0,
+        in_flight: 64,
+    };
+    let mut silent = 0;
+    let local: Vec<String> = catalog
+        .instance_types()
+        .iter()
+        .map(|name| format!("local@{name}"))
+        .collect();
+    let attached = catalog.instance_types();
+    let attached = attached.iter().map(|name| format!("gp3:1TiB@{name}"));
+    for text in attached.chain(local) {
+        let address = Address::parse(&text).expect("an address");
+        match resolve(&address, &catalog) {
+            Ok(resolved) => match predict(&resolved.spec, load) {
+                Ok(prediction) => assert!(prediction.sustained().iops > 0.0, "{text}"),
+                Err(_) => {
+                    silent += 1;
+                    assert!(
+                        resolved.notes.iter().any(|n| n.contains("no prediction")),
+                        "{text}"
+                    );
+                }
+            },
+            Err(error) => assert!(
+                error.to_string().contains("no disks of its own"),
+                "{text}: {error}"
+            ),
+        }
+    }
+    assert!(silent < 500, "{silent}");
+}
+
+#[test]
+fn everything_of_other_vendors_resolves() {
+    let catalog = Catalog::embedded();
+    let types = catalog
+        .volume_types()
+        .into_iter()
+        .filter(|name| name.contains('/'));
+    assert_eq!(types.clone().count(), 24);
+    let sizes: Vec<String> = crate::foreign::azure_sizes().collect();
+    assert_eq!(sizes.len(), 436);
+    let attached = sizes
+        .iter()
+        .map(|size| format!("azure/PremiumV2_LRS:1TiB@{size}"));
+    let local = sizes.iter().map(|size| format!("local@{size}"));
+    for text in types.chain(attached).chain(local) {
+        let address = Address::parse(&text).expect("an address");
+        match resolve(&address, &catalog) {
+            Ok(resolved) => resolved.spec.check().expect("it can work"),
+            Err(error) => assert!(
+                error.to_string().contains("has no disk of its own"),
+                "{text}: {error}"
+            ),
+        }
+    }
+}
+
+/// On the first and the last day of every limit, every type is a device or not yet sold.
+#[test]
+fn every_boundary_of_every_limit() {
+    let catalog = Catalog::embedded();
+    let mut days: Vec<Date> = Vec::new();
+    for row in crate::table::Table::new(crate::catalog::VOLUME_LIMITS).rows() {
+        for day in [row.get::<Date>("from"), row.get::<Date>("to")]
+            .into_iter()
+            .flatten()
+        {
+            days.extend([day, day.day_before()]);
+        }
+    }
+    days.sort_unstable();
+    days.dedup();
+    assert!(days.len() > 20, "{days:?}");
+    for day in days {
+        for kind in [
+            "gp2:500GiB",
+            "gp3",
+            "io1:500GiB,iops=500",
+            "io2:500GiB,iops=500",
+            "st1",
+            "sc1",
+            "standard",
+        ] {
+            let text = format!("{},as-of={day}", kind);
+            let address = Address::parse(&text).expect("an address");
+            match resolve(&address, &catalog) {
+                Ok(resolved) => resolved.spec.check().expect("it can work"),
+                Err(error) => assert!(
+                    error.to_string().contains("is sold since"),
+                    "{text}: {error}"
+                ),
+            }
+        }
+    }
+}

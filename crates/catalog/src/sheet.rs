@@ -1,0 +1,401 @@
+//! All that `catalog show` tells of an address, as data.
+
+use blocklab_device::{Credit, DeviceSpec, Limit, Load, Origin, Phase, Prediction, predict};
+use blocklab_units::Bytes;
+use serde::Serialize;
+
+use crate::catalog::Catalog;
+use crate::cost::Cost;
+use crate::price::{Per, Price};
+use crate::{Address, Error, Offer, Resolved, local, resolve};
+
+/// What is known of an address.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Sheet {
+    /// In the shortest spelling.
+    pub address: String,
+    /// Every limit that holds.
+    pub limits: Vec<Figure>,
+    /// What random reads and writes of each size reach, and what binds them.
+    pub reaches: Vec<Reach>,
+    /// Every bucket: what it allows, for how long, and what remains.
+    pub bursts: Vec<Burst>,
+    /// Every price that holds.
+    pub prices: Vec<Price>,
+    /// A month's bill.
+    pub costs: Vec<Cost>,
+    /// Its sum in US dollars; `None` when nothing is priced.
+    pub usd_per_month: Option<f64>,
+    /// What a delivered unit costs.
+    pub ratios: Vec<Ratio>,
+    /// What nobody has shown.
+    pub assumed: Vec<String>,
+    /// What else is good to know.
+    pub notes: Vec<String>,
+}
+
+/// A limit with its evidence.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Figure {
+    /// `gp3: volume throughput`.
+    pub name: String,
+    /// In `unit`.
+    pub value: f64,
+    /// `IOPS`, `MiB/s`, `MB/s`, …
+    pub unit: &'static str,
+    /// Where it comes from, and when.
+    pub origin: Origin,
+}
+
+/// What one kind of load reaches with many operations in flight.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Reach {
+    /// `read` or `write`.
+    pub direction: &'static str,
+    /// `random` or `sequential`.
+    pub pattern: &'static str,
+    /// Size of an operation.
+    pub block_bytes: u64,
+    /// Operations in flight, on all volumes together.
+    pub in_flight: u32,
+    /// From the start on; the last one goes on for ever.
+    pub phases: Vec<Stretch>,
+}
+
+/// A stretch of time at one rate.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Stretch {
+    /// Seconds from the start of the load on a rested device.
+    pub begins_s: f64,
+    /// Operations a second.
+    pub iops: f64,
+    /// 2^20 bytes a second.
+    pub mib_per_s: f64,
+    /// Which limit binds.
+    pub binding: String,
+}
+
+/// A bucket.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Burst {
+    /// `gp2: burst credits`.
+    pub name: String,
+    /// While it holds something.
+    pub burst: f64,
+    /// Afterwards.
+    pub baseline: f64,
+    /// Of both.
+    pub unit: &'static str,
+    /// How long a full bucket lasts at the burst rate, in seconds.
+    pub lasts_s: f64,
+    /// How long an empty one takes to fill at rest, in seconds.
+    pub refills_s: f64,
+    /// Full again after so many seconds whatever was spent, where that is promised.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub full_again_s: Option<f64>,
+}
+
+/// A quotient with its inputs.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Ratio {
+    /// `US dollars a month per 1,000 IOPS`.
+    pub name: String,
+    /// US dollars a month.
+    pub usd_per_month: f64,
+    /// What the dollars buy: `volumes`, `volumes and instance`.
+    pub of: &'static str,
+    /// What is delivered.
+    pub delivered: f64,
+    /// In what.
+    pub unit: &'static str,
+    /// The quotient.
+    pub value: f64,
+}
+
+/// The sizes that are shown, in KiB.
+const BLOCKS: [u64; 6] = [4, 16, 64, 128, 256, 1024];
+
+/// Of each volume: enough that limits bind and not latencies.
+const IN_FLIGHT: u32 = 256;
+
+/// All that is known of an address, of a bare volume type, or of a bare instance type.
+///
+/// # Errors
+/// As [`Address::parse`] and [`resolve`].
+pub fn describe(text: &str, catalog: &Catalog) -> Result<Sheet, Error> {
+    let mut address = Address::parse(text)?;
+    let mut assumed = None;
+    if let Address::Sold(offer) = &mut address {
+        if is_instance(catalog, offer) {
+            return instance(catalog, offer);
+        }
+        assumed = settle(offer);
+    }
+    let resolved = resolve(&address, catalog)?;
+    let mut sheet = Sheet::of(&resolved);
+    sheet.assumed.splice(0..0, assumed);
+    Ok(sheet)
+}
+
+fn is_instance(catalog: &Catalog, offer: &Offer) -> bool {
+    offer.instance.is_none() && catalog.instance(&offer.volume, None).is_some()
+}
+
+/// A type that is sold by its IOPS can be looked at without naming them.
+fn settle(offer: &mut Offer) -> Option<String> {
+    let by_iops = ["io1", "io2", "io2-block-express"].contains(&offer.volume.as_str());
+    if !by_iops || offer.iops.is_some() {
+        return None;
+    }
+    offer.iops = Some(3000);
+    Some("no IOPS are given: 3,000 are assumed, the vendor's default for a volume changed to this type".to_owned())
+}
+
+/// An instance type by itself: what it grants, its own disks, its price.
+fn instance(catalog: &Catalog, offer: &Offer) -> Result<Sheet, Error> {
+    let name = offer.volume.clone();
+    let known = catalog.instance(&name, offer.as_of);
+    let on = |volume: &str| {
+        let offer = Offer {
+            volume: volume.to_owned(),
+            instance: Some(name.clone()),
+            ..offer.clone()
+        };
+        resolve(&Address::Sold(offer), catalog)
+    };
+    let attached = on("gp3").or_else(|_| on("gp2"))?;
+    let mut sheet = match known.as_ref().and_then(|instance| instance.store.as_ref()) {
+        Some(_) => Sheet::of(&on(local::NAME)?),
+        None => Sheet {
+            limits: Vec::new(),
+            reaches: Vec::new(),
+            ..Sheet::of(&attached)
+        },
+    };
+    let granted = |limit: &&Limit| limit.name.starts_with(&name);
+    let granted = attached.limits.iter().filter(granted).map(Figure::of);
+    let mut limits: Vec<_> = granted.collect();
+    limits.append(&mut sheet.limits);
+    if let Some(spec) = &attached.spec.instance {
+        sheet
+            .bursts
+            .retain(|burst| !spec.credits.iter().any(|c| burst.name.ends_with(&c.name)));
+        sheet
+            .bursts
+            .extend(spec.credits.iter().map(|credit| Burst::of(&name, credit)));
+    }
+    sheet.address = Address::Sold(offer.clone()).to_string();
+    sheet.limits = limits;
+    only_the_instance(&mut sheet, &name);
+    Ok(sheet)
+}
+
+/// Removes what was said of the volume that was attached only to look at the instance.
+fn only_the_instance(sheet: &mut Sheet, name: &str) {
+    let of_volume = |text: &str| {
+        text.contains("gp2") || text.contains("gp3") || text.contains("no size is given")
+    };
+    sheet.prices.retain(|price| price.per == Per::Hour);
+    sheet.costs.retain(|cost| cost.per == Per::Hour);
+    sheet.usd_per_month = total(&sheet.costs);
+    sheet
+        .ratios
+        .retain(|_| sheet.reaches.iter().any(|reach| !reach.phases.is_empty()));
+    sheet
+        .assumed
+        .retain(|text| text.starts_with(name) || !of_volume(text));
+    sheet.notes.retain(|text| !of_volume(text));
+    sheet.bursts.retain(|burst| burst.name.starts_with(name));
+}
+
+fn total(costs: &[Cost]) -> Option<f64> {
+    let known: Vec<f64> = costs.iter().filter_map(|cost| cost.usd_per_month).collect();
+    (!known.is_empty()).then(|| known.iter().sum())
+}
+
+impl Sheet {
+    /// All that a resolved address tells.
+    #[must_use]
+    pub fn of(resolved: &Resolved) -> Self {
+        let mut notes = resolved.notes.clone();
+        let reaches = match reaches(resolved) {
+            Ok(reaches) => reaches,
+            Err(why) => {
+                if !notes.iter().any(|note| note.contains("no prediction")) {
+                    notes.push(why);
+                }
+                Vec::new()
+            }
+        };
+        Self {
+            address: resolved.address.to_string(),
+            limits: resolved.limits.iter().map(Figure::of).collect(),
+            bursts: bursts(&resolved.spec),
+            prices: resolved.prices.clone(),
+            usd_per_month: total(&resolved.costs),
+            ratios: ratios(&resolved.costs, &reaches),
+            costs: resolved.costs.clone(),
+            reaches,
+            assumed: [&*resolved.assumptions, &*resolved.cost_assumptions].concat(),
+            notes,
+        }
+    }
+}
+
+impl Figure {
+    fn of(limit: &Limit) -> Self {
+        Self {
+            name: limit.name.clone(),
+            value: limit.value,
+            unit: limit.unit,
+            origin: limit.origin.clone(),
+        }
+    }
+}
+
+impl Burst {
+    fn of(owner: &str, credit: &Credit) -> Self {
+        let spent = credit.burst.per_second() - credit.baseline.per_second();
+        Self {
+            name: format!("{owner}: {}", credit.name),
+            burst: credit.burst.value(),
+            baseline: credit.baseline.value(),
+            unit: credit.burst.unit(),
+            lasts_s: credit.capacity * credit.initial_share / spent,
+            refills_s: credit.capacity / credit.baseline.per_second(),
+            full_again_s: credit.full_again.map(|time| time.as_secs_f64()),
+        }
+    }
+}
+
+fn bursts(spec: &DeviceSpec) -> Vec<Burst> {
+    let mut found: Vec<Burst> = Vec::new();
+    for volume in &spec.volumes {
+        for credit in &volume.credits {
+            let burst = Burst::of(&volume.kind, credit);
+            if !found.contains(&burst) {
+                found.push(burst);
+            }
+        }
+    }
+    if let Some(instance) = &spec.instance {
+        found.extend(
+            instance
+                .credits
+                .iter()
+                .map(|c| Burst::of(&instance.name, c)),
+        );
+    }
+    found
+}
+
+/// Reads and writes of every size. Hard disks are shown in order too: a random operation of any
+/// size costs them a whole MiB.
+fn reaches(resolved: &Resolved) -> Result<Vec<Reach>, String> {
+    let spec = &resolved.spec;
+    let volumes = u32::try_from(spec.volumes.len()).unwrap_or(u32::MAX);
+    let in_flight = IN_FLIGHT.saturating_mul(volumes);
+    let whole = |kind: &str| kind == "st1" || kind == "sc1";
+    let patterns: &[(&'static str, u32)] = match spec.volumes.iter().any(|v| whole(&v.kind)) {
+        true => &[("random", 0), ("sequential", 1)],
+        false => &[("random", 0)],
+    };
+    let mut found = Vec::new();
+    for (pattern, streams) in patterns {
+        for (direction, read_percent) in [("read", 100), ("write", 0)] {
+            for kib in BLOCKS {
+                let block = Bytes(kib << 10);
+                let streams = streams * volumes;
+                let load = Load {
+                    read_percent,
+                    block,
+                    streams,
+                    in_flight,
+                };
+                let prediction = predict(spec, load).map_err(|why| why.to_string())?;
+                let phases = stretches(&prediction);
+                found.push(Reach {
+                    direction,
+                    pattern,
+                    block_bytes: block.0,
+                    in_flight,
+                    phases,
+                });
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// The first second or so of a limiter's own bucket is left out: what people ask for is the rate.
+fn stretches(prediction: &Prediction) -> Vec<Stretch> {
+    let told = |phase: &Phase| Stretch {
+        begins_s: phase.begins.as_secs_f64(),
+        iops: phase.iops,
+        mib_per_s: phase.bytes_per_s / 1_048_576.0,
+        binding: phase.binding.clone(),
+    };
+    let mut found: Vec<Stretch> = prediction.phases.iter().map(told).collect();
+    let short = |found: &[Stretch]| found.len() > 1 && found[1].begins_s < SHORT_S;
+    while short(&found) {
+        found.remove(0);
+        found[0].begins_s = 0.0;
+    }
+    found
+}
+
+/// A phase that ends earlier is the bucket of a limiter, not a burst.
+const SHORT_S: f64 = 30.0;
+
+/// What a month's dollars buy.
+fn ratios(costs: &[Cost], reaches: &[Reach]) -> Vec<Ratio> {
+    let sustained = |kib: u64| {
+        let of = |r: &&Reach| {
+            r.direction == "read" && r.pattern == "random" && r.block_bytes == kib << 10
+        };
+        reaches
+            .iter()
+            .find(of)
+            .and_then(|reach| reach.phases.last())
+    };
+    let (Some(small), Some(large)) = (sustained(4), sustained(1024)) else {
+        return Vec::new();
+    };
+    let units = [
+        (
+            "USD a month per 1,000 IOPS (random reads of 4 KiB, sustained)",
+            small.iops,
+            "IOPS",
+            1000.0,
+        ),
+        (
+            "USD a month per MiB/s (random reads of 1 MiB, sustained)",
+            large.mib_per_s,
+            "MiB/s",
+            1.0,
+        ),
+    ];
+    let volumes: Vec<Cost> = costs
+        .iter()
+        .filter(|cost| cost.per != Per::Hour)
+        .cloned()
+        .collect();
+    let instance = volumes.len() < costs.len();
+    let bought = [
+        ("volumes", total(&volumes)),
+        ("all of it", total(costs).filter(|_| instance)),
+    ];
+    let mut found = Vec::new();
+    for (of, usd) in bought {
+        let Some(usd_per_month) = usd else { continue };
+        found.extend(units.map(|(name, delivered, unit, scale)| Ratio {
+            name: name.to_owned(),
+            usd_per_month,
+            of,
+            delivered,
+            unit,
+            value: usd_per_month / delivered * scale,
+        }));
+    }
+    found
+}

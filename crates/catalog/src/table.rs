@@ -1,0 +1,139 @@
+//! Figures kept as text: rows of comma-separated cells below one row of names.
+
+use std::str::FromStr;
+
+/// Rows below their names. Lines that begin with `#` are comments.
+#[derive(Clone, Copy)]
+pub(crate) struct Table<'t> {
+    names: &'t str,
+    body: &'t str,
+}
+
+/// One row.
+pub(crate) struct Row<'t> {
+    names: &'t str,
+    cells: Vec<String>,
+}
+
+impl<'t> Table<'t> {
+    pub(crate) fn new(text: &'t str) -> Self {
+        let mut rest = text;
+        loop {
+            let (line, after) = rest.split_once('\n').unwrap_or((rest, ""));
+            if !line.starts_with('#') {
+                return Self {
+                    names: line,
+                    body: after,
+                };
+            }
+            rest = after;
+        }
+    }
+
+    /// All rows.
+    pub(crate) fn rows(self) -> impl Iterator<Item = Row<'t>> {
+        self.lines().map(move |line| self.row(line))
+    }
+
+    /// The rows whose first cell is `key`. Only these are taken apart, which keeps a look into
+    /// thousands of rows far below a millisecond.
+    pub(crate) fn rows_of(self, key: &str) -> impl Iterator<Item = Row<'t>> {
+        let is_key = move |line: &&str| {
+            let rest = line.strip_prefix(key);
+            rest.is_some_and(|rest| rest.starts_with(','))
+        };
+        self.lines().filter(is_key).map(move |line| self.row(line))
+    }
+
+    /// The first cell of every row, each once where equal ones stand together.
+    pub(crate) fn keys(self) -> Vec<&'t str> {
+        let first = |line: &'t str| line.split(',').next().unwrap_or_default();
+        let mut keys: Vec<_> = self.lines().map(first).collect();
+        keys.dedup();
+        keys
+    }
+
+    fn lines(self) -> impl Iterator<Item = &'t str> {
+        let lines = self.body.lines();
+        lines.filter(|line| !line.is_empty() && !line.starts_with('#'))
+    }
+
+    fn row(self, line: &str) -> Row<'t> {
+        Row {
+            names: self.names,
+            cells: cells(line),
+        }
+    }
+}
+
+/// The cells of a line; quotes are needed only around commas and quotes.
+pub(crate) fn cells(line: &str) -> Vec<String> {
+    if !line.contains('"') {
+        return line.split(',').map(str::to_owned).collect();
+    }
+    let mut reader = csv::ReaderBuilder::new();
+    let mut reader = reader
+        .has_headers(false)
+        .flexible(true)
+        .from_reader(line.as_bytes());
+    let record = reader
+        .records()
+        .next()
+        .and_then(Result::ok)
+        .unwrap_or_default();
+    record.iter().map(str::to_owned).collect()
+}
+
+/// A line of these cells.
+pub(crate) fn line(cells: &[String]) -> String {
+    let quoted = |cell: &String| match cell.contains([',', '"']) {
+        true => format!("\"{}\"", cell.replace('"', "\"\"")),
+        false => cell.clone(),
+    };
+    cells.iter().map(quoted).collect::<Vec<_>>().join(",")
+}
+
+impl Row<'_> {
+    /// The text below a name; empty where the row has none.
+    pub(crate) fn text(&self, name: &str) -> &str {
+        let place = self.names.split(',').position(|known| known == name);
+        let cell = place.and_then(|place| self.cells.get(place));
+        cell.map_or("", String::as_str)
+    }
+
+    /// What stands below a name, where something does and it can be read.
+    pub(crate) fn get<T: FromStr>(&self, name: &str) -> Option<T> {
+        self.text(name).parse().ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_found_by_their_first_cell() {
+        let table = Table::new("# why\nname,size,note\na,1,\nab,2,\"x, y\"\n# no\na,3,z\n");
+        let sizes = |key| {
+            table
+                .rows_of(key)
+                .map(|row| row.get("size"))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(sizes("a"), [Some(1u32), Some(3)]);
+        assert_eq!(sizes("ab"), [Some(2)]);
+        assert_eq!(sizes(""), []);
+        assert_eq!(table.keys(), ["a", "ab", "a"]);
+        let notes: Vec<_> = table
+            .rows()
+            .map(|row| row.text("note").to_owned())
+            .collect();
+        assert_eq!(notes, ["", "x, y", "z"]);
+    }
+
+    #[test]
+    fn a_line_reads_back() {
+        let row = ["a".to_owned(), "x, \"y\"".to_owned(), String::new()];
+        assert_eq!(cells(&line(&row)), row);
+    }
+}

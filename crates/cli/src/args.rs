@@ -1,0 +1,372 @@
+//! The command line as data. Help, man pages and completions are derived from it.
+
+use std::num::NonZeroU32;
+use std::path::PathBuf;
+
+use blocklab_units::{Bytes, Nanos};
+use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
+use clap_complete::Shell;
+
+mod calibrate;
+mod catalog;
+mod cdm;
+mod diskspd;
+mod judge;
+
+pub use calibrate::CalibrateArgs;
+pub use catalog::{
+    CatalogArgs, CatalogCommand, CatalogImportArgs, CatalogListArgs, CatalogShowArgs,
+};
+pub use cdm::{CdmArgs, CdmProfile};
+pub use diskspd::DiskspdArgs;
+pub use judge::{CompareArgs, DiagnoseArgs, PriceArgs, PriceBy};
+
+const ABOUT: &str = "A lab bench for block storage: measures what a disk delivers";
+
+const LONG_ABOUT: &str = "\
+A lab bench for block storage: measures what a disk or a cloud volume delivers, and says how far \
+the figures can be trusted.
+
+Without a study, `blocklab run` measures the file system of the current directory with a scratch \
+file, in about a minute. Blocklab never writes to a thing that it did not create unless told by \
+name.";
+
+const RUNS: &str = "\
+A RUN is an id from `blocklab list`, a unique beginning of one, its last part, the path of a \
+run's folder, or `latest`.";
+
+const EXAMPLES: &str = "\
+Examples:
+  blocklab run                       how fast is the disk under this directory?
+  blocklab run --target /data        and that one?
+  blocklab devices                   which disks are there, and which may be written to?
+  blocklab show latest               the last result again
+  blocklab report latest             ... as a page for the browser
+
+Exit status: 0 done, 1 a run failed, 2 the request cannot be met as it is written, 130 interrupted.";
+
+/// What the user typed.
+#[derive(Debug, Parser)]
+#[command(
+    name = "blocklab", version, about = ABOUT, long_about = LONG_ABOUT, after_help = EXAMPLES,
+    max_term_width = 100, subcommand_required = true,
+    arg_required_else_help = true
+)]
+pub struct Cli {
+    /// Where runs are kept (default: $BLOCKLAB_STORE, else the user's data directory)
+    #[arg(long, global = true, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub store: Option<PathBuf>,
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// One verb.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Measure: run a study against one or more targets
+    Run(Box<RunArgs>),
+    /// Measure as CrystalDiskMark does, and print its report
+    Cdm(Box<CdmArgs>),
+    /// Run a command line of DiskSpd, and print its result
+    Diskspd(DiskspdArgs),
+    /// List the runs that are kept
+    List(ListArgs),
+    /// Show the result of a run
+    Show(ShowArgs),
+    /// Make an HTML report of one or more runs
+    Report(ReportArgs),
+    /// Compare runs load by load: faster, slower, or no difference shown
+    Compare(CompareArgs),
+    /// Say what holds a run back, and whether it got what was bought
+    Diagnose(DiagnoseArgs),
+    /// Tell what a delivered unit costs: by IOPS, throughput, capacity and million I/Os
+    Price(PriceArgs),
+    /// Give the figures of a run to another program
+    Export(ExportArgs),
+    /// Remove runs from the store
+    Rm(RmArgs),
+    /// Make a model of a disk from its runs, to simulate it
+    Calibrate(CalibrateArgs),
+    /// Tell what can be bought: limits and prices of volumes and instances, by day and region
+    Catalog(CatalogArgs),
+    /// List this machine's block devices, and whether blocklab would write to them
+    Devices(DevicesArgs),
+    /// Print the manual page, or write all of them into a directory
+    Man(ManArgs),
+    /// Print the completions for a shell
+    Completions(CompletionsArgs),
+}
+
+const RUN_EXAMPLES: &str = "\
+Examples:
+  blocklab run                                    the built-in study `quick`, here
+  blocklab run --target /data --html report.html  another file system, and a page for the browser
+  blocklab run --target /dev/nvme1n1 --read-only  a whole device, only its reads
+  blocklab run --target null                      blocklab's own cost
+  blocklab run --example > my-study.toml          a commented study to start from
+  blocklab run my-study.toml --target /data       ... and to run
+  blocklab run --runtime 60s --repeat 5           longer, and more passes
+
+A target is a directory (a scratch file is made there and removed), a file, a device, or `null`. \
+What holds data is refused for writing; `blocklab devices` says why.";
+
+/// `blocklab run`.
+#[derive(Debug, Args)]
+#[command(after_help = RUN_EXAMPLES)]
+pub struct RunArgs {
+    /// A built-in study, or a file in the native format
+    #[arg(default_value = "quick", value_hint = ValueHint::FilePath)]
+    pub study: String,
+    /// What to measure: a directory, file or device, or `null` (default: the current directory)
+    #[arg(short, long, value_name = "TARGET", value_hint = ValueHint::AnyPath)]
+    pub target: Vec<String>,
+    /// Size of the scratch file or of the region, such as 1GiB
+    #[arg(long)]
+    pub size: Option<Bytes>,
+    /// Measured time of each pass, such as 5s or 2min
+    #[arg(long, value_name = "TIME")]
+    pub runtime: Option<Nanos>,
+    /// Passes of each case
+    #[arg(long, value_name = "N")]
+    pub repeat: Option<NonZeroU32>,
+    /// Root of all chance: the same seed gives the same requests
+    #[arg(long, value_name = "NUMBER")]
+    pub seed: Option<u64>,
+    /// Print the result as JSON
+    #[arg(long)]
+    pub json: bool,
+    /// Write the HTML report to this file (`-`: standard output)
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub html: Option<PathBuf>,
+    /// No progress
+    #[arg(short, long)]
+    pub quiet: bool,
+    /// Leave out everything that writes
+    #[arg(long)]
+    pub read_only: bool,
+    /// Allow to overwrite exactly this device or file, whatever it holds (its name or serial
+    /// number)
+    #[arg(long, value_name = "NAME")]
+    pub destroy_data: Vec<String>,
+    /// Print a commented study and do nothing
+    #[arg(long, exclusive = true)]
+    pub example: bool,
+    /// Do not keep the run
+    #[arg(long)]
+    pub no_save: bool,
+    /// A name for the run, in place of the study's
+    #[arg(long, value_name = "TEXT")]
+    pub name: Option<String>,
+}
+
+const LIST_EXAMPLES: &str = "\
+Examples:
+  blocklab list
+  blocklab list --json | jq -r '.[].id'
+  blocklab list --store /mnt/shared/runs";
+
+/// `blocklab list`.
+#[derive(Debug, Args)]
+#[command(after_help = LIST_EXAMPLES)]
+pub struct ListArgs {
+    /// Print a JSON array
+    #[arg(long)]
+    pub json: bool,
+}
+
+const SHOW_EXAMPLES: &str = "\
+Examples:
+  blocklab show                      the latest run
+  blocklab show k3f                  by the last part of its id
+  blocklab show latest --findings    what is said of it, with all evidence
+  blocklab show latest --json | jq '.rows[] | {case, direction, iops: .iops.value}'";
+
+/// `blocklab show`.
+#[derive(Debug, Args)]
+#[command(after_help = SHOW_EXAMPLES, after_long_help = format!("{RUNS}\n\n{SHOW_EXAMPLES}"))]
+pub struct ShowArgs {
+    /// The run
+    #[arg(default_value = "latest")]
+    pub run: String,
+    /// Print the findings, with the figures of every case on which they rest
+    #[arg(long, conflicts_with = "json")]
+    pub findings: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+const REPORT_EXAMPLES: &str = "\
+Examples:
+  blocklab report latest                     writes blocklab-report-ID.html here
+  blocklab report latest --html disk.html
+  blocklab report k3f 012 --html both.html   two runs on one page
+  blocklab report latest --html - | ssh web 'cat > disk.html'";
+
+/// `blocklab report`.
+#[derive(Debug, Args)]
+#[command(after_help = REPORT_EXAMPLES, after_long_help = format!("{RUNS}\n\n{REPORT_EXAMPLES}"))]
+pub struct ReportArgs {
+    /// The runs, in the order in which they are shown
+    #[arg(required = true, value_name = "RUN")]
+    pub runs: Vec<String>,
+    /// Where to write the page (default: blocklab-report-ID.html here; `-`: standard output)
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub html: Option<PathBuf>,
+}
+
+const EXPORT_EXAMPLES: &str = "\
+Examples:
+  blocklab export latest --format csv > disk.csv
+  blocklab export latest --format csv --series -o disk-by-second.csv
+  blocklab export latest --format parquet -o disk.parquet
+  duckdb -c \"select direction, avg(iops) from 'disk.parquet' group by direction\"";
+
+/// `blocklab export`.
+#[derive(Debug, Args)]
+#[command(after_help = EXPORT_EXAMPLES, after_long_help = format!("{RUNS}\n\n{EXPORT_EXAMPLES}"))]
+pub struct ExportArgs {
+    /// The run
+    pub run: String,
+    /// What to write
+    #[arg(short, long, value_enum)]
+    pub format: Format,
+    /// Where to write it (default: standard output)
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub output: Option<PathBuf>,
+    /// The one-second series in place of the totals (csv and parquet)
+    #[arg(long)]
+    pub series: bool,
+}
+
+/// How figures leave for other programs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// The whole record as it is stored
+    Json,
+    /// One row for each measurement, job and direction
+    Csv,
+    /// The same rows with their types
+    Parquet,
+}
+
+const RM_EXAMPLES: &str = "\
+Examples:
+  blocklab rm 20261120-190142-k3f
+  blocklab rm k3f 012";
+
+/// `blocklab rm`.
+#[derive(Debug, Args)]
+#[command(after_help = RM_EXAMPLES, after_long_help = format!("{RUNS}\n\n{RM_EXAMPLES}"))]
+pub struct RmArgs {
+    /// The runs
+    #[arg(required = true, value_name = "RUN")]
+    pub runs: Vec<String>,
+}
+
+const DEVICES_EXAMPLES: &str = "\
+Examples:
+  blocklab devices
+  blocklab devices --json | jq -r '.[].name'";
+
+/// `blocklab devices`.
+#[derive(Debug, Args)]
+#[command(after_help = DEVICES_EXAMPLES)]
+pub struct DevicesArgs {
+    /// Print a JSON array
+    #[arg(long)]
+    pub json: bool,
+}
+
+const MAN_EXAMPLES: &str = "\
+Examples:
+  blocklab man | man -l -
+  blocklab man ~/.local/share/man/man1";
+
+/// `blocklab man`.
+#[derive(Debug, Args)]
+#[command(after_help = MAN_EXAMPLES)]
+pub struct ManArgs {
+    /// Write blocklab.1 and a page for each command into this directory
+    #[arg(value_hint = ValueHint::DirPath)]
+    pub dir: Option<PathBuf>,
+}
+
+const COMPLETIONS_EXAMPLES: &str = "\
+Examples:
+  source <(blocklab completions bash)
+  blocklab completions zsh > ~/.zfunc/_blocklab
+  blocklab completions fish > ~/.config/fish/completions/blocklab.fish";
+
+/// `blocklab completions`.
+#[derive(Debug, Args)]
+#[command(after_help = COMPLETIONS_EXAMPLES)]
+pub struct CompletionsArgs {
+    /// The shell
+    pub shell: Shell,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_definition_is_sound() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn every_help_text_has_examples() {
+        let cli = Cli::command();
+        for command in std::iter::once(&cli).chain(cli.get_subcommands()) {
+            let help = command.get_after_help().map(ToString::to_string);
+            let help = help.unwrap_or_default();
+            assert!(help.contains("Examples:\n  "), "{}", command.get_name());
+        }
+    }
+
+    #[track_caller]
+    fn check(line: &str, expected: impl Fn(&RunArgs) -> bool) {
+        let cli = Cli::try_parse_from(line.split(' ')).expect("a sound command line");
+        let Command::Run(args) = cli.command else {
+            panic!("{line} is a run");
+        };
+        assert!(expected(&args), "{line}: {args:?}");
+    }
+
+    #[test]
+    fn runs_as_people_type_them() {
+        check("blocklab run", |a| {
+            a.study == "quick" && a.target.is_empty()
+        });
+        check("blocklab run x.toml -t /a --target /b", |a| {
+            a.study == "x.toml" && a.target == ["/a", "/b"]
+        });
+        check("blocklab run --size 1GiB --runtime 2min", |a| {
+            a.size == Some(Bytes::GIB) && a.runtime == Some(Nanos::from_secs(120))
+        });
+        check("blocklab run --destroy-data=sdb --destroy-data=X1", |a| {
+            a.destroy_data == ["sdb", "X1"]
+        });
+    }
+
+    #[test]
+    fn mistakes_are_told_with_what_would_work() {
+        for (line, words) in [
+            ("blocklab run --size lots", "a size such as"),
+            ("blocklab run --runtime soon", "a time such as"),
+            ("blocklab run --repeat 0", "--repeat"),
+            ("blocklab export latest", "--format"),
+            ("blocklab export latest --format xml", "json, csv, parquet"),
+            ("blocklab ruin", "'run'"),
+        ] {
+            let error = Cli::try_parse_from(line.split(' ')).expect_err(line);
+            let text = error.to_string();
+            assert!(text.contains(words), "{line}: {text}");
+            assert_eq!(error.exit_code(), 2, "{line}");
+        }
+    }
+}

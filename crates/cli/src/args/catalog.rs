@@ -1,0 +1,111 @@
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueHint};
+
+const EXAMPLES: &str = "\
+Examples:
+  blocklab catalog list --family i3
+  blocklab catalog show gp3:1TiB,iops=6000@r5d.xlarge
+  blocklab catalog import types.json prices.json";
+
+/// `blocklab catalog`.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct CatalogArgs {
+    /// What to do with it.
+    #[command(subcommand)]
+    pub command: CatalogCommand,
+}
+
+/// One verb of the catalog.
+#[derive(Debug, Subcommand)]
+pub enum CatalogCommand {
+    /// List instance types with what they grant to volumes, and their own disks
+    List(CatalogListArgs),
+    /// Show the limits and prices of an address: what binds, how long a burst lasts, what a month costs
+    Show(CatalogShowArgs),
+    /// Take newer limits and prices from files
+    Import(CatalogImportArgs),
+}
+
+const LIST_EXAMPLES: &str = "\
+Examples:
+  blocklab catalog list --family i3
+  blocklab catalog list --has-local --min-ebs-iops 100000
+  blocklab catalog list --json | jq -r '.[] | select(.disks > 4) | .name'
+
+Rates are those of today; `catalog show` tells their sources and dates. MB is 10^6 bytes.";
+
+/// `blocklab catalog list`.
+#[derive(Debug, Args)]
+#[command(after_help = LIST_EXAMPLES)]
+pub struct CatalogListArgs {
+    /// Only this family, such as i3
+    #[arg(long, value_name = "NAME")]
+    pub family: Option<String>,
+    /// Only types with disks of their own
+    #[arg(long)]
+    pub has_local: bool,
+    /// Only types that sustain so many EBS operations a second
+    #[arg(long, value_name = "N")]
+    pub min_ebs_iops: Option<u64>,
+    /// Whose prices
+    #[arg(long, default_value = blocklab_catalog::DEFAULT_REGION)]
+    pub region: String,
+    /// Print a JSON array
+    #[arg(long)]
+    pub json: bool,
+}
+
+const SHOW_EXAMPLES: &str = "\
+Examples:
+  blocklab catalog show local@i3.xlarge                  the instance's own disks
+  blocklab catalog show gp3:1TiB,iops=6000@r5d.xlarge    a volume on an instance
+  blocklab catalog show 30xgp2:1TB@i3.metal              thirty of them
+  blocklab catalog show st1:10TB,as-of=2016-04-19@m4.10xlarge
+  blocklab catalog show gp3:1TiB,region=ap-northeast-1   prices of another region
+  blocklab catalog show r5d.xlarge                       an instance by itself
+  blocklab catalog show azure/PremiumV2_LRS:1TiB
+  blocklab catalog show ./my-device.toml                 a device described by hand
+
+An address is [N x ] VOLUME [: SIZE] [, key=value ...] [@ INSTANCE] with the keys iops, throughput \
+(MiB/s), as-of (a day), region, and profile. The vendor of EBS counts GiB and writes GB, so 1TB is \
+1,000 GiB there.";
+
+/// `blocklab catalog show`.
+#[derive(Debug, Args)]
+#[command(after_help = SHOW_EXAMPLES)]
+pub struct CatalogShowArgs {
+    /// What to show: an address, a volume type or an instance type
+    #[arg(value_hint = ValueHint::Other)]
+    pub address: String,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+const IMPORT_EXAMPLES: &str = "\
+Examples:
+  aws ec2 describe-instance-types > types.json
+  curl -O https://pricing.us-east-1.amazonaws.com/offers/v1.0/aws/AmazonEC2/current/us-east-1/index.json
+  curl -o instances.json https://instances.vantage.sh/instances.json
+  blocklab catalog import types.json index.json instances.json
+
+Files are recognised by what they hold. They are merged into a catalog of your own \
+($XDG_DATA_HOME/blocklab/catalog, else ~/.local/share/blocklab/catalog), all of them or none; what \
+the program carries is never changed.";
+
+/// `blocklab catalog import`.
+#[derive(Debug, Args)]
+#[command(after_help = IMPORT_EXAMPLES)]
+pub struct CatalogImportArgs {
+    /// DescribeInstanceTypes JSON, an AWS price list of AmazonEC2, or ec2instances.info's instances.json
+    #[arg(required = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub files: Vec<PathBuf>,
+    /// The day of the figures, for files that do not name it (default: when the file was written)
+    #[arg(long, value_name = "YYYY-MM-DD")]
+    pub date: Option<String>,
+    /// Print what changed as a JSON array
+    #[arg(long)]
+    pub json: bool,
+}

@@ -1,0 +1,107 @@
+use std::path::PathBuf;
+
+use blocklab_analysis::price::Currency;
+use clap::{Args, ValueEnum, ValueHint};
+
+const COMPARE_EXAMPLES: &str = "\
+Examples:
+  blocklab compare k3f 012                    the second against the first
+  blocklab compare k3f 012 9ab --baseline 012
+  blocklab compare old new --html change.html
+  blocklab compare k3f latest --json | jq '.against[].pairs[] | {case, direction, verdict}'
+
+Loads are paired by direction, block size, pattern, mix, depth, threads and pace; what only one \
+run has is listed. Two passes at least are needed on each side to call anything faster.";
+
+/// `blocklab compare`.
+#[derive(Debug, Args)]
+#[command(after_help = COMPARE_EXAMPLES, after_long_help = format!("{}\n\n{COMPARE_EXAMPLES}", super::RUNS))]
+pub struct CompareArgs {
+    /// The runs, two or more
+    #[arg(required = true, num_args = 1.., value_name = "RUN")]
+    pub runs: Vec<String>,
+    /// The run that the others are held against (default: the first)
+    #[arg(long, value_name = "RUN")]
+    pub baseline: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+    /// Write an HTML page with the comparison and the charts of all runs (`-`: standard output)
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub html: Option<PathBuf>,
+}
+
+const PRICE_EXAMPLES: &str = "\
+Examples:
+  blocklab price gp3:1TiB,iops=6000@r5d.xlarge io2:1TiB,iops=6000@r5d.xlarge
+  blocklab price local@i3.xlarge local@im4gn.xlarge --by capacity --region eu-west-1
+  blocklab price latest                                a simulated run knows what it stands for
+  blocklab price k3f --as gp3:1TiB@r5d.xlarge          a measured one must be told
+  blocklab price k3f 012 --currency EUR=0.92
+
+Every quotient is shown with its inputs, every price with its region, day and source. An address \
+is priced by what documents promise for as long as a load lasts, a run by what it delivered at \
+best. A month has 730 hours.";
+
+/// `blocklab price`.
+#[derive(Debug, Args)]
+#[command(after_help = PRICE_EXAMPLES, after_long_help = format!("{}\n\n{PRICE_EXAMPLES}", super::RUNS))]
+pub struct PriceArgs {
+    /// Runs of the store, or addresses of what can be bought
+    #[arg(required = true, value_name = "RUN|ADDRESS")]
+    pub what: Vec<String>,
+    /// What the cheapest is looked for by
+    #[arg(long, value_enum, default_value = "iops")]
+    pub by: PriceBy,
+    /// What the measured runs were bought as
+    #[arg(long = "as", value_name = "ADDRESS")]
+    pub bought_as: Option<String>,
+    /// Whose prices (default: the address's own, else us-east-1)
+    #[arg(long)]
+    pub region: Option<String>,
+    /// Show amounts in another currency, at your rate for one US dollar
+    #[arg(long, value_name = "CODE=RATE")]
+    pub currency: Option<Currency>,
+    /// Print JSON (amounts are in US dollars)
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// The unit by which prices are sorted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum PriceBy {
+    /// US dollars a month for one IOPS
+    Iops,
+    /// US dollars a month for one MB/s
+    Throughput,
+    /// US dollars a month for one GB
+    Capacity,
+}
+
+const DIAGNOSE_EXAMPLES: &str = "\
+Examples:
+  blocklab diagnose latest                          all findings, with their evidence
+  blocklab diagnose k3f --expect 'gp3:1TiB,iops=6000@r5d.xlarge'
+  blocklab diagnose k3f --expect local@i3.xlarge,as-of=2017-02-27 --html disk.html
+  blocklab diagnose k3f --expect gp3:1TiB --json | jq '.expected.limits[] | {limit, state}'
+
+With --expect, each documented limit is met, exceeded, missed, or not tested, and then it is said \
+which load would test it.";
+
+/// `blocklab diagnose`.
+#[derive(Debug, Args)]
+#[command(after_help = DIAGNOSE_EXAMPLES, after_long_help = format!("{}\n\n{DIAGNOSE_EXAMPLES}", super::RUNS))]
+pub struct DiagnoseArgs {
+    /// The run
+    #[arg(default_value = "latest")]
+    pub run: String,
+    /// What was bought: hold what was delivered against its documented limits
+    #[arg(long, value_name = "ADDRESS")]
+    pub expect: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+    /// Write an HTML page (`-`: standard output)
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub html: Option<PathBuf>,
+}

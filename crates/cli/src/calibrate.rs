@@ -1,0 +1,279 @@
+//! `blocklab calibrate`: runs of a disk in, a device file that behaves like it out.
+
+use std::fs::{self, OpenOptions};
+use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::atomic::AtomicBool;
+use std::{env, process};
+
+use anyhow::{Context, Result, anyhow, bail};
+use blocklab_analysis::calibrate::{
+    Calibration, Residuals, calibrate as fit, is_usable, residuals,
+};
+use blocklab_catalog::{Catalog, device_file};
+use blocklab_dialect::native;
+use blocklab_record::{Interval, Record, Status};
+use blocklab_report::text;
+use blocklab_store::Store;
+use blocklab_study::{Assignment, Observer, conduct};
+use blocklab_units::{Bytes, Nanos};
+use blocklab_workload::{Case, Plan};
+use serde_json::json;
+
+use crate::args::CalibrateArgs;
+use crate::{run, status, terminal};
+
+/// Fits a device, holds it against the disk, and writes it.
+pub fn calibrate(args: &CalibrateArgs, store: &Store) -> Result<ExitCode> {
+    if let Some(path) = &args.output {
+        refuse(path, args.force)?;
+    }
+    let load = |run: &String| Ok(store.load(run)?.record);
+    let records = args
+        .runs
+        .iter()
+        .map(load)
+        .collect::<Result<Vec<Record>>>()?;
+    let measured: Vec<&Record> = records.iter().collect();
+    let fitted = fit(&measured, args.allow_simulated)?;
+    let bare = device_file::render(&fitted.device);
+    let Some(simulated) = simulate_all(&measured, &bare)? else {
+        terminal::warn("interrupted; nothing is written");
+        return Ok(ExitCode::from(status::INTERRUPTED));
+    };
+    let simulated: Vec<&Record> = simulated.iter().collect();
+    let residuals = residuals(&measured, &simulated)?;
+    if let Some(path) = &args.output {
+        save(
+            path,
+            &format!("{}{bare}", foreword(&fitted, &residuals)),
+            args.force,
+        )?;
+    }
+    terminal::print(match args.json {
+        true => json(args, &fitted, &residuals)?,
+        false => told(args, &fitted, &residuals),
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn told(args: &CalibrateArgs, fitted: &Calibration, residuals: &Residuals) -> String {
+    let words = text::calibration(fitted, residuals, terminal::style());
+    let closing = match &args.output {
+        Some(path) => format!(
+            "Written  {}\nTry      blocklab run quick --target sim:{}\n",
+            path.display(),
+            address(path)
+        ),
+        None => "Nothing is written; -o FILE keeps this device.\n".to_owned(),
+    };
+    format!("{words}\n{closing}")
+}
+
+/// A path as an address takes it: never a name of something that is sold.
+fn address(path: &Path) -> String {
+    let bare = path.is_relative() && !path.starts_with(".") && !path.starts_with("..");
+    let before = if bare { "./" } else { "" };
+    format!("{before}{}", path.display())
+}
+
+fn json(args: &CalibrateArgs, fitted: &Calibration, residuals: &Residuals) -> Result<String> {
+    let whole = json!({
+        "written": args.output,
+        "calibration": fitted,
+        "residuals": residuals,
+    });
+    Ok(serde_json::to_string_pretty(&whole)? + "\n")
+}
+
+/// What the file says of itself.
+fn foreword(fitted: &Calibration, residuals: &Residuals) -> String {
+    let mut lines = vec![format!(
+        "Made by `blocklab calibrate {}`.",
+        fitted.runs.join(" ")
+    )];
+    if let Some(iops) = &residuals.iops {
+        lines.push(format!(
+            "Against the disk, IOPS are off by {:.1} % in half of {} loads, {:.1} % in nine of ten.",
+            iops.median_percent, iops.cells, iops.p90_percent
+        ));
+    }
+    lines.push("Not known:".to_owned());
+    lines.extend(fitted.unknown.iter().map(|it| format!("- {it}")));
+    let comments = lines.iter().map(|line| format!("# {line}\n"));
+    comments.collect::<String>() + "\n"
+}
+
+fn refuse(path: &Path, force: bool) -> Result<()> {
+    if path.is_dir() {
+        bail!(
+            "{} is a directory; -o takes the name of a file",
+            path.display()
+        );
+    }
+    match path.exists() && !force {
+        true => Err(exists(path)),
+        false => Ok(()),
+    }
+}
+
+fn exists(path: &Path) -> anyhow::Error {
+    anyhow!(
+        "{} exists; --force writes over it, or name another file with -o",
+        path.display()
+    )
+}
+
+/// Writes the file; what came there meanwhile stays, unless it may be overwritten.
+fn save(path: &Path, text: &str, force: bool) -> Result<()> {
+    let mut options = OpenOptions::new();
+    options
+        .write(true)
+        .truncate(force)
+        .create(force)
+        .create_new(!force);
+    let written = options
+        .open(path)
+        .and_then(|mut file| file.write_all(text.as_bytes()));
+    match written {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Err(exists(path)),
+        other => other.with_context(|| format!("cannot write {}", path.display())),
+    }
+}
+
+/// The same loads on the fitted device, in virtual time; `None` when it was interrupted.
+fn simulate_all(measured: &[&Record], device: &str) -> Result<Option<Vec<Record>>> {
+    let interrupted = run::listen()?;
+    let file = Passing::new(device)?;
+    let target = [format!("sim:{}", file.0.display())];
+    let catalog = crate::catalog::load()?;
+    let mut simulated = Vec::new();
+    for record in measured {
+        let conducted = simulate(record, &target, &catalog, &interrupted);
+        match conducted? {
+            Some(record) if record.status != Status::Interrupted => simulated.push(record),
+            _ => return Ok(None),
+        }
+    }
+    Ok(Some(simulated))
+}
+
+fn simulate(
+    record: &Record,
+    target: &[String],
+    catalog: &Catalog,
+    interrupted: &AtomicBool,
+) -> Result<Option<Record>> {
+    let assignment = Assignment {
+        id: format!("{}-model", record.id),
+        tool: record.tool.clone(),
+        plan: again(record)?,
+        notes: Vec::new(),
+        targets: target,
+        destroy: &[],
+        may_replace_engine: false,
+        catalog,
+        interrupted,
+    };
+    match conduct(assignment, &mut Silent) {
+        Ok(record) => Ok(Some(record)),
+        Err(blocklab_study::Error::Interrupted) => Ok(None),
+        Err(error) => Err(anyhow!(error).context("the fitted device cannot be simulated")),
+    }
+}
+
+/// So many operations of a load tell its rate, and its 99th percentile: the model has no bucket
+/// that a longer run would empty.
+const OPERATIONS: f64 = 100_000.0;
+
+/// The plan of a run for the model: once, without rests, only loads that can be compared, and no
+/// longer than they need.
+fn again(record: &Record) -> Result<Plan> {
+    let parsed = native::parse(&record.asked.native, &record.id);
+    let parsed = parsed.map_err(|error| anyhow!("the study kept in run {}: {error}", record.id))?;
+    let mut plan = parsed.plan;
+    (plan.passes, plan.discard, plan.pause) = (1, 0, Nanos::ZERO);
+    plan.cases.retain_mut(|case| {
+        let mut passes = record.measurements.iter().filter(|it| it.case == case.name);
+        let Some(measurement) = passes.find(|it| is_usable(it)) else {
+            return false;
+        };
+        let iops = measurement.jobs.iter().map(|job| job.iops()).sum::<f64>();
+        shorten(case, Nanos::from_secs_f64(OPERATIONS / iops));
+        true
+    });
+    Ok(plan)
+}
+
+fn shorten(case: &mut Case, enough: Nanos) {
+    for job in &mut case.workload.jobs {
+        job.targets.clear();
+        job.ramp = job.ramp.min(enough);
+        job.stop.runtime = job.stop.runtime.map(|time| time.min(enough));
+    }
+}
+
+/// A file that is gone when this is.
+struct Passing(PathBuf);
+
+impl Passing {
+    fn new(text: &str) -> Result<Self> {
+        let name = format!(
+            "blocklab-calibrate-{}-{:016x}.toml",
+            process::id(),
+            run::chance()?
+        );
+        let path = env::temp_dir().join(name);
+        let passing = Self(path.clone());
+        save(&path, text, false)?;
+        Ok(passing)
+    }
+}
+
+impl Drop for Passing {
+    fn drop(&mut self) {
+        // What cannot be removed lies in the directory for such files.
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+/// A simulation of seconds needs no screen.
+struct Silent;
+
+impl Observer for Silent {
+    fn laying_out(&mut self, _: &Path, _: Bytes, _: Bytes) {}
+    fn begins(&mut self, _: &Case, _: u32, _: usize, _: usize) {}
+    fn interval(&mut self, _: &Interval, _: Nanos) {}
+    fn ended(&mut self, _: &Record) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_never_taken_for_a_volume() {
+        for (path, text) in [
+            ("my.toml", "./my.toml"),
+            ("./my.toml", "./my.toml"),
+            ("../a/my", "../a/my"),
+            ("/a/my", "/a/my"),
+        ] {
+            assert_eq!(address(Path::new(path)), text);
+        }
+    }
+
+    #[test]
+    fn what_exists_is_kept() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("device.toml");
+        save(&path, "one", false).expect("written");
+        let error = save(&path, "two", false).expect_err("refused").to_string();
+        assert!(error.contains("--force"), "{error}");
+        assert_eq!(fs::read_to_string(&path).expect("text"), "one");
+        save(&path, "2", true).expect("written over");
+        assert_eq!(fs::read_to_string(&path).expect("text"), "2");
+        assert!(refuse(folder.path(), true).is_err());
+    }
+}

@@ -1,0 +1,251 @@
+use std::path::Path;
+use std::process::ExitCode;
+use std::{fs, iter};
+
+use anyhow::{Context, Result, bail};
+use blocklab_catalog::import::{Change, ImportFile, Imported, import};
+use blocklab_catalog::{Catalog, Date, Filter, Listed, describe};
+use blocklab_units::{count, rate};
+
+use crate::args::{
+    CatalogArgs, CatalogCommand, CatalogImportArgs, CatalogListArgs, CatalogShowArgs,
+};
+use crate::columns::aligned;
+use crate::{place, terminal};
+
+mod sheet;
+
+/// What can be bought, what it promises and what it costs.
+pub fn run(args: &CatalogArgs) -> Result<ExitCode> {
+    match &args.command {
+        CatalogCommand::List(args) => list(args)?,
+        CatalogCommand::Show(args) => show(args)?,
+        CatalogCommand::Import(args) => bring(args)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The embedded figures, and the user's own above them.
+pub fn load() -> Result<Catalog> {
+    match place::catalog() {
+        Some(folder) => Ok(Catalog::load(&folder)?),
+        None => Ok(Catalog::embedded()),
+    }
+}
+
+fn show(args: &CatalogShowArgs) -> Result<()> {
+    let sheet = describe(&args.address, &load()?).map_err(told)?;
+    terminal::print(match args.json {
+        true => serde_json::to_string_pretty(&sheet)? + "\n",
+        false => sheet::text(&sheet),
+    })
+}
+
+/// A message of several lines begins on a line of its own, so that its pointer points.
+fn told(error: blocklab_catalog::Error) -> anyhow::Error {
+    let text = error.to_string();
+    match text.contains('\n') {
+        true => anyhow::anyhow!("this address cannot be used:\n{text}"),
+        false => error.into(),
+    }
+}
+
+fn list(args: &CatalogListArgs) -> Result<()> {
+    let catalog = load()?;
+    let filter = Filter {
+        family: args.family.clone(),
+        has_local: args.has_local,
+        min_ebs_iops: args.min_ebs_iops,
+        region: args.region.clone(),
+    };
+    let listed = catalog.list(&filter);
+    if listed.is_empty() && !args.json {
+        explain_nothing(&catalog, args)?;
+    }
+    terminal::print(match args.json {
+        true => serde_json::to_string_pretty(&listed)? + "\n",
+        false => table(&listed),
+    })
+}
+
+fn explain_nothing(catalog: &Catalog, args: &CatalogListArgs) -> Result<()> {
+    let families = catalog.families();
+    match &args.family {
+        Some(family) if !families.contains(family) => {
+            let guess = blocklab_units::nearest(family, families.iter().map(String::as_str));
+            let hint = guess.map_or_else(
+                || families.join(", "),
+                |guess| format!("did you mean {guess}?"),
+            );
+            bail!("no family {family}: {hint}")
+        }
+        _ => bail!("no instance type passes these filters"),
+    }
+}
+
+const HEADS: [&str; 11] = [
+    "TYPE",
+    "vCPU",
+    "GiB",
+    "EBS MB/s",
+    "UP TO",
+    "EBS IOPS",
+    "UP TO",
+    "OWN DISKS",
+    "READ IOPS",
+    "WRITE IOPS",
+    "USD/h",
+];
+const NUMBERS: [usize; 9] = [1, 2, 3, 4, 5, 6, 8, 9, 10];
+
+fn table(listed: &[Listed]) -> String {
+    let head = HEADS.map(str::to_owned);
+    let rows: Vec<_> = iter::once(head).chain(listed.iter().map(row)).collect();
+    aligned(&rows, &NUMBERS)
+}
+
+fn row(one: &Listed) -> [String; 11] {
+    let number = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), count);
+    // A maximum that lasts for ever is no news.
+    let up_to = |base: Option<f64>, max: Option<f64>| match base == max {
+        true => String::new(),
+        false => number(max),
+    };
+    let disks = match one.disk_gb {
+        Some(gb) => format!("{} x {} GB", one.disks, count(gb)),
+        None => "-".to_owned(),
+    };
+    [
+        one.name.clone(),
+        number(one.vcpus.map(f64::from)),
+        one.memory_mib
+            .map_or_else(|| "-".to_owned(), |mib| trimmed(mib as f64 / 1024.0)),
+        one.ebs_base_mb_per_s
+            .map_or_else(|| "-".to_owned(), trimmed),
+        up_to(one.ebs_base_mb_per_s, one.ebs_max_mb_per_s),
+        number(one.ebs_base_iops),
+        up_to(one.ebs_base_iops, one.ebs_max_iops),
+        disks,
+        number(one.disk_read_iops),
+        number(one.disk_write_iops),
+        one.usd_per_hour
+            .map_or_else(|| "-".to_owned(), |usd| format!("{usd:.4}")),
+    ]
+}
+
+/// `143.75`, `1,250`: up to three decimals, none that say nothing.
+fn trimmed(value: f64) -> String {
+    if value == value.trunc() {
+        return count(value);
+    }
+    let text = format!("{value:.3}");
+    let text = text.trim_end_matches('0').trim_end_matches('.');
+    match value.abs() < 1000.0 {
+        true => text.to_owned(),
+        false => rate(value),
+    }
+}
+
+fn bring(args: &CatalogImportArgs) -> Result<()> {
+    let folder = place::catalog()
+        .context("cannot tell where your catalog is kept: neither XDG_DATA_HOME nor HOME is set")?;
+    let given = args.date.as_deref().map(str::parse::<Date>).transpose();
+    let given = given.context("--date")?;
+    let file = |path: &std::path::PathBuf| -> Result<ImportFile> {
+        let date = match given {
+            Some(date) => date,
+            None => written(path)?,
+        };
+        Ok(ImportFile {
+            path: path.clone(),
+            date,
+        })
+    };
+    let files = args.files.iter().map(file).collect::<Result<Vec<_>>>()?;
+    let done = import(&files, &folder)?;
+    terminal::print(match args.json {
+        true => serde_json::to_string_pretty(&done)? + "\n",
+        false => done.iter().map(account).collect(),
+    })
+}
+
+/// The day on which a file was last written (UTC).
+fn written(path: &Path) -> Result<Date> {
+    let moment = fs::metadata(path).and_then(|facts| facts.modified());
+    let moment = moment.with_context(|| format!("cannot read {}", path.display()))?;
+    let day = jiff::Timestamp::try_from(moment)?
+        .strftime("%Y-%m-%d")
+        .to_string();
+    Ok(day.parse()?)
+}
+
+/// More changes than this are counted, and shown in full with `--json`.
+const SHOWN: usize = 40;
+
+fn account(done: &Imported) -> String {
+    let assumed = if done.date_assumed {
+        " (assumed: the file names no day)"
+    } else {
+        ""
+    };
+    let mut text = format!(
+        "{}: {} of {}{assumed}\n",
+        done.path.display(),
+        done.kind,
+        done.date
+    );
+    let line = |sign: &str, change: &Change| match &change.old {
+        Some(old) => format!("  {sign} {}: {old} -> {}\n", change.what, change.new),
+        None => format!("  {sign} {}: {}\n", change.what, change.new),
+    };
+    let changed = done.changed.iter().map(|change| line("~", change));
+    let added = done.added.iter().map(|change| line("+", change));
+    let lines: Vec<String> = changed.chain(added).collect();
+    text.extend(lines.iter().take(SHOWN).cloned());
+    if lines.len() > SHOWN {
+        text.push_str(&format!(
+            "  … and {} more (--json shows all)\n",
+            lines.len() - SHOWN
+        ));
+    }
+    text.push_str(&format!(
+        "  {} changed, {} added, {} unchanged; {} entries of no use here\n",
+        count(done.changed.len() as f64),
+        count(done.added.len() as f64),
+        count(done.unchanged as f64),
+        count(done.skipped as f64)
+    ));
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_of_instance_types() {
+        let filter = Filter {
+            family: Some("r5d".into()),
+            region: "ap-northeast-1".into(),
+            ..Filter::default()
+        };
+        let listed = Catalog::embedded().list(&filter);
+        let text = table(&listed[..2]);
+        assert_eq!(
+            text,
+            "\
+TYPE        vCPU  GiB  EBS MB/s  UP TO  EBS IOPS   UP TO  OWN DISKS   READ IOPS  WRITE IOPS   USD/h
+r5d.large      2   16     81.25    594     3,600  18,750  1 x 75 GB      30,000      15,000  0.1740
+r5d.xlarge     4   32    143.75    594     6,000  18,750  1 x 150 GB     59,000      29,000  0.3480
+"
+        );
+    }
+
+    #[test]
+    fn numbers_without_idle_decimals() {
+        assert_eq!(trimmed(143.75), "143.75");
+        assert_eq!(trimmed(1250.0), "1,250");
+        assert_eq!(trimmed(0.5), "0.5");
+        assert_eq!(trimmed(1187.5), "1,188");
+    }
+}

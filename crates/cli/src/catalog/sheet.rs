@@ -1,0 +1,271 @@
+//! The sheet of an address as text.
+
+use blocklab_catalog::{Burst, Cost, Figure, Price, Ratio, Reach, Sheet, Stretch};
+use blocklab_device::Origin;
+use blocklab_units::{Bytes, Nanos, count, rate};
+
+use super::trimmed;
+use crate::columns::aligned;
+
+/// All of it: what it reaches first, its evidence last.
+pub fn text(sheet: &Sheet) -> String {
+    let mut sources = Sources(Vec::new());
+    let (limits, prices) = (
+        limits(&sheet.limits, &mut sources),
+        prices(&sheet.prices, &mut sources),
+    );
+    let parts = [
+        reaches(&sheet.reaches),
+        bursts(&sheet.bursts),
+        month(sheet),
+        ratios(&sheet.ratios),
+        limits,
+        prices,
+        sources.text(),
+        sentences("Assumed", &sheet.assumed),
+        sentences("Notes", &sheet.notes),
+    ];
+    let mut text = format!("{}\n", sheet.address);
+    for part in parts.iter().filter(|part| !part.is_empty()) {
+        text.push('\n');
+        text.push_str(part);
+    }
+    text
+}
+
+fn heads<const N: usize>(names: [&str; N]) -> [String; N] {
+    names.map(str::to_owned)
+}
+
+fn indented(title: &str, table: &str) -> String {
+    let lines = table.lines().map(|line| format!("  {line}\n"));
+    format!("{title}\n{}", lines.collect::<String>())
+}
+
+fn reaches(reaches: &[Reach]) -> String {
+    let Some(first) = reaches.first() else {
+        return String::new();
+    };
+    let mut rows = vec![heads(["", "BLOCK", "IOPS", "MiB/s", "BOUND BY", "THEN"])];
+    let (reads, writes): (Vec<&Reach>, Vec<&Reach>) =
+        reaches.iter().partition(|reach| reach.direction == "read");
+    let patterns = reaches.iter().any(|reach| reach.pattern != first.pattern);
+    let same = reads
+        .iter()
+        .zip(&writes)
+        .all(|(read, write)| read.phases == write.phases);
+    let shown = if same {
+        reads
+    } else {
+        reads.into_iter().chain(writes).collect()
+    };
+    rows.extend(shown.into_iter().map(|reach| {
+        let direction = if same { "read, write" } else { reach.direction };
+        let name = match patterns {
+            true => format!("{} {direction}", reach.pattern),
+            false => direction.to_owned(),
+        };
+        reach_row(name, reach)
+    }));
+    let how = if patterns { "" } else { "random, " };
+    let title = format!("What it reaches ({how}{} in flight)", first.in_flight);
+    indented(&title, &aligned(&rows, &[1, 2, 3]))
+}
+
+fn reach_row(name: String, reach: &Reach) -> [String; 6] {
+    let block = Bytes(reach.block_bytes).to_string();
+    let Some((first, later)) = reach.phases.split_first() else {
+        return [
+            name,
+            block,
+            String::new(),
+            String::new(),
+            String::new(),
+            String::new(),
+        ];
+    };
+    let then: Vec<String> = later.iter().map(then).collect();
+    [
+        name,
+        block,
+        rate(first.iops),
+        rate(first.mib_per_s),
+        first.binding.clone(),
+        then.join("; "),
+    ]
+}
+
+/// `after 33 min 20 s: 300 IOPS, 1.2 MiB/s (gp2: burst credits)`.
+fn then(stretch: &Stretch) -> String {
+    format!(
+        "after {}: {} IOPS, {} MiB/s ({})",
+        Nanos::from_secs_f64(stretch.begins_s),
+        rate(stretch.iops),
+        rate(stretch.mib_per_s),
+        stretch.binding
+    )
+}
+
+fn bursts(bursts: &[Burst]) -> String {
+    if bursts.is_empty() {
+        return String::new();
+    }
+    let mut rows = vec![heads(["", "BURST", "", "LASTS", "THEN", "", "FULL AGAIN"])];
+    rows.extend(bursts.iter().map(|burst| {
+        let again = match burst.full_again_s {
+            Some(seconds) => format!("within {}", Nanos::from_secs_f64(seconds)),
+            None => format!("after {} at rest", Nanos::from_secs_f64(burst.refills_s)),
+        };
+        [
+            burst.name.clone(),
+            trimmed(burst.burst),
+            burst.unit.to_owned(),
+            Nanos::from_secs_f64(burst.lasts_s).to_string(),
+            trimmed(burst.baseline),
+            burst.unit.to_owned(),
+            again,
+        ]
+    }));
+    indented(
+        "Bursts, each at its full rate from a full bucket",
+        &aligned(&rows, &[1, 4]),
+    )
+}
+
+fn month(sheet: &Sheet) -> String {
+    let Some(total) = sheet.usd_per_month else {
+        return String::new();
+    };
+    let mut rows: Vec<[String; 4]> = sheet.costs.iter().map(cost).collect();
+    rows.push([
+        "together".to_owned(),
+        String::new(),
+        String::new(),
+        money(total),
+    ]);
+    indented("A month", &aligned(&rows, &[1, 3]))
+}
+
+fn cost(cost: &Cost) -> [String; 4] {
+    let each = format!("x {} USD per {}", cost.usd_each, cost.per.text());
+    let quantity = cost
+        .usd_per_month
+        .map_or(String::new(), |_| trimmed(cost.quantity));
+    let sum = cost
+        .usd_per_month
+        .map_or_else(|| "by use".to_owned(), money);
+    [cost.what.clone(), quantity, each, sum]
+}
+
+fn money(usd: f64) -> String {
+    let cents = (usd * 100.0).round();
+    format!(
+        "{}.{:02} USD",
+        count((cents / 100.0).trunc()),
+        (cents % 100.0) as u32
+    )
+}
+
+fn ratios(ratios: &[Ratio]) -> String {
+    if ratios.is_empty() {
+        return String::new();
+    }
+    let rows: Vec<[String; 3]> = ratios
+        .iter()
+        .map(|ratio| {
+            let inputs = format!(
+                "= {} for {} / {} {}",
+                money(ratio.usd_per_month),
+                ratio.of,
+                trimmed(ratio.delivered),
+                ratio.unit
+            );
+            [ratio.name.clone(), format!("{:.4}", ratio.value), inputs]
+        })
+        .collect();
+    indented("What a delivered unit costs", &aligned(&rows, &[1]))
+}
+
+/// Sources, each told once and named by its number.
+struct Sources(Vec<String>);
+
+impl Sources {
+    fn number(&mut self, source: &str) -> String {
+        let place = self.0.iter().position(|known| known == source);
+        let place = place.unwrap_or_else(|| {
+            self.0.push(source.to_owned());
+            self.0.len() - 1
+        });
+        format!("[{}]", place + 1)
+    }
+
+    fn text(&self) -> String {
+        let lines = self.0.iter().enumerate();
+        let lines: String = lines
+            .map(|(i, source)| format!("  [{}] {source}\n", i + 1))
+            .collect();
+        if lines.is_empty() {
+            lines
+        } else {
+            format!("Sources\n{lines}")
+        }
+    }
+}
+
+fn limits(limits: &[Figure], sources: &mut Sources) -> String {
+    let mut rows = vec![heads(["", "LIMIT", "", "EVIDENCE", "DATE", ""])];
+    rows.extend(limits.iter().map(|limit| {
+        let (kind, date, source) = match &limit.origin {
+            Origin::Documented { source, date } => {
+                ("documented", date.clone(), sources.number(source))
+            }
+            Origin::Measured { by } => ("measured", String::new(), sources.number(by)),
+            Origin::Assumed { because } => ("assumed", String::new(), sources.number(because)),
+            Origin::Given => ("given", String::new(), String::new()),
+        };
+        let value = trimmed(limit.value);
+        [
+            limit.name.clone(),
+            value,
+            limit.unit.to_owned(),
+            kind.to_owned(),
+            date,
+            source,
+        ]
+    }));
+    match limits.is_empty() {
+        true => String::new(),
+        false => indented("Limits", &aligned(&rows, &[1])),
+    }
+}
+
+fn prices(prices: &[Price], sources: &mut Sources) -> String {
+    if prices.is_empty() {
+        return String::new();
+    }
+    let mut rows = vec![heads(["", "USD", "PER", "REGION", "DATE", ""])];
+    rows.extend(prices.iter().map(|price| {
+        let above = match (price.above, price.up_to) {
+            (0.0, None) => String::new(),
+            (above, None) => format!(", above {}", count(above)),
+            (above, Some(up_to)) => format!(", from {} to {}", count(above), count(up_to)),
+        };
+        [
+            format!("{}{above}", price.what),
+            price.usd.to_string(),
+            price.per.text().to_owned(),
+            price.region.clone(),
+            price.date.to_string(),
+            sources.number(&price.source),
+        ]
+    }));
+    indented("Prices", &aligned(&rows, &[1]))
+}
+
+fn sentences(title: &str, sentences: &[String]) -> String {
+    if sentences.is_empty() {
+        return String::new();
+    }
+    let lines = sentences.iter().map(|sentence| format!("  - {sentence}\n"));
+    format!("{title}\n{}", lines.collect::<String>())
+}

@@ -1,0 +1,204 @@
+use std::fmt::Write;
+use std::process::ExitCode;
+
+use blocklab_host::Device;
+use blocklab_units::Bytes;
+
+use crate::args::DevicesArgs;
+use crate::columns::aligned;
+use crate::terminal;
+
+/// Shows the machine's block devices, and whether blocklab would write to them.
+pub fn run(args: &DevicesArgs) -> anyhow::Result<ExitCode> {
+    let devices = blocklab_host::devices();
+    let text = match args.json {
+        true => serde_json::to_string_pretty(&devices)? + "\n",
+        false => text(&devices),
+    };
+    terminal::print(text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+const HEADS: [&str; 9] = [
+    "NAME",
+    "SIZE",
+    "MODEL",
+    "TYPE",
+    "ROTATIONAL",
+    "SCHED",
+    "LOG/PHYS",
+    "FS/MOUNT",
+    "WRITE?",
+];
+
+/// Columns that are set flush right.
+const NUMBERS: [usize; 1] = [1];
+
+fn text(devices: &[Device]) -> String {
+    if devices.is_empty() {
+        return "This machine shows no block devices.\n".into();
+    }
+    let mut rows = vec![HEADS.map(str::to_owned)];
+    rows.extend(devices.iter().map(row));
+    let mut text = aligned(&rows, &NUMBERS);
+    let refused = devices.iter().filter(|device| !device.verdict.writes);
+    for device in refused.clone() {
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "\n{} is not written to:", device.facts.name);
+        for reason in &device.verdict.reasons {
+            let _ = writeln!(text, "  - {reason}");
+        }
+    }
+    if refused.count() > 0 {
+        text.push_str(
+            "\nReading is always allowed. --destroy-data=NAME-OR-SERIAL gives up what is on a \
+             device.\n",
+        );
+    }
+    text
+}
+
+fn row(device: &Device) -> [String; 9] {
+    let facts = &device.facts;
+    let or_dash = |text: &Option<String>| text.clone().unwrap_or_else(|| "-".into());
+    let nested = if device.parent.is_some() { "  " } else { "" };
+    [
+        format!("{nested}{}", facts.name),
+        facts.size_bytes.to_string(),
+        or_dash(&facts.model),
+        kind(device),
+        yes_no(facts.rotational),
+        or_dash(&facts.scheduler),
+        blocks(facts.logical_block_bytes, facts.physical_block_bytes),
+        content(device),
+        yes_no(device.verdict.writes),
+    ]
+}
+
+fn yes_no(value: bool) -> String {
+    if value { "yes" } else { "no" }.to_owned()
+}
+
+/// `nvme, ebs`.
+fn kind(device: &Device) -> String {
+    let facts = &device.facts;
+    match &facts.cloud {
+        Some(cloud) => format!("{}, {cloud}", facts.transport),
+        None => facts.transport.clone(),
+    }
+}
+
+/// `512/4096`, in bytes.
+fn blocks(logical: Bytes, physical: Bytes) -> String {
+    format!("{}/{}", logical.0, physical.0)
+}
+
+/// What is on the device, the liveliest first: where it is mounted, or what its marks tell.
+fn content(device: &Device) -> String {
+    if let Some(mount) = device.mounts.first() {
+        let more = device.mounts.len() - 1;
+        let more = if more > 0 {
+            format!(" +{more}")
+        } else {
+            String::new()
+        };
+        return format!("{} on {}{more}", mount.kind, mount.mount_point.display());
+    }
+    if device.swap {
+        return "swap, in use".into();
+    }
+    let mut names: Vec<&str> = Vec::new();
+    for signature in &device.signatures {
+        if !names.contains(&signature.kind.name()) {
+            names.push(signature.kind.name());
+        }
+    }
+    match (names.as_slice(), &device.backing_file) {
+        ([], Some(file)) => format!("({})", file.display()),
+        ([], None) => "-".into(),
+        (names, _) => names.join(", "),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use blocklab_host::{Mounted, Verdict};
+    use blocklab_record::BlockDevice;
+
+    use super::*;
+
+    fn volume(name: &str) -> Device {
+        Device {
+            facts: BlockDevice {
+                name: name.into(),
+                model: Some("Amazon Elastic Block Store".into()),
+                size_bytes: Bytes(8 << 30),
+                logical_block_bytes: Bytes(512),
+                physical_block_bytes: Bytes(4096),
+                scheduler: Some("none".into()),
+                cloud: Some("ebs".into()),
+                transport: "nvme".into(),
+                ..BlockDevice::default()
+            },
+            path: format!("/dev/{name}").into(),
+            read_only: false,
+            parent: None,
+            partitions: Vec::new(),
+            holders: Vec::new(),
+            slaves: Vec::new(),
+            backing_file: None,
+            mounts: Vec::new(),
+            swap: false,
+            signatures: Vec::new(),
+            verdict: Verdict {
+                writes: true,
+                reasons: Vec::new(),
+            },
+        }
+    }
+
+    #[test]
+    fn a_table_with_the_reasons_below_it() {
+        let mut root = volume("nvme0n1");
+        root.mounts = vec![Mounted {
+            kind: "ext4".into(),
+            mount_point: "/".into(),
+            options: "rw".into(),
+        }];
+        root.verdict = Verdict {
+            writes: false,
+            reasons: vec!["/dev/nvme0n1 holds a mounted ext4 file system (on /)".into()],
+        };
+        let expected = "\
+NAME      SIZE  MODEL                       TYPE       ROTATIONAL  SCHED  LOG/PHYS  FS/MOUNT   WRITE?
+nvme0n1  8 GiB  Amazon Elastic Block Store  nvme, ebs  no          none   512/4096  ext4 on /  no
+nvme1n1  8 GiB  Amazon Elastic Block Store  nvme, ebs  no          none   512/4096  -          yes
+
+nvme0n1 is not written to:
+  - /dev/nvme0n1 holds a mounted ext4 file system (on /)
+
+Reading is always allowed. --destroy-data=NAME-OR-SERIAL gives up what is on a device.
+";
+        assert_eq!(text(&[root, volume("nvme1n1")]), expected);
+    }
+
+    #[test]
+    fn a_machine_without_devices_says_so() {
+        assert_eq!(text(&[]), "This machine shows no block devices.\n");
+    }
+
+    #[test]
+    fn many_mounts_are_counted_and_one_is_shown() {
+        let mut device = volume("sda");
+        let mount = |point: &str| Mounted {
+            kind: "xfs".into(),
+            mount_point: point.into(),
+            options: String::new(),
+        };
+        device.mounts = vec![mount("/srv"), mount("/srv/a")];
+        assert_eq!(content(&device), "xfs on /srv +1");
+        device.mounts.clear();
+        device.swap = true;
+        assert_eq!(content(&device), "swap, in use");
+    }
+}

@@ -1,0 +1,218 @@
+//! `blocklab diskspd`: a command line of DiskSpd, run here.
+
+mod house;
+mod watch;
+
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::atomic::AtomicBool;
+use std::{fs, io};
+
+use anyhow::{Context, Result, anyhow, bail};
+use blocklab_dialect::diskspd::{
+    self as dialect, Asked, Format, Mistake, Overrides, Parsed, Prepared, Profile, System, Terms,
+};
+use blocklab_engine::{Layout, lay_out};
+use blocklab_record::{Note, NoteLevel};
+use blocklab_store::Store;
+use blocklab_units::Bytes;
+use blocklab_workload::Content;
+
+use self::house::House;
+use self::watch::Watcher;
+use crate::args::DiskspdArgs;
+use crate::run::{chance, listen};
+use crate::sitting::{Sitting, exit_code, hold, keep};
+use crate::{keeper, status, terminal};
+
+/// As the original: the command line cannot be understood.
+const NOT_UNDERSTOOD: u8 = 3;
+
+/// Runs what the arguments ask for.
+pub fn run(args: &DiskspdArgs, store: &Store) -> Result<ExitCode> {
+    keeper::keep(|| {
+        attempt(&args.args, store).unwrap_or_else(|error| {
+            let misunderstood = error.is::<Mistake>();
+            terminal::complain(&error);
+            if misunderstood {
+                NOT_UNDERSTOOD
+            } else {
+                status::FAILED
+            }
+        })
+    })
+}
+
+fn attempt(arguments: &[String], store: &Store) -> Result<u8> {
+    let house = House::split(arguments)?;
+    if house.help {
+        terminal::print(dialect::usage())?;
+        return Ok(status::DONE);
+    }
+    let Parsed { asked, mut notes } = dialect::parse(&house.rest)?;
+    let mut profile = match asked {
+        Asked::Usage => {
+            terminal::print(dialect::usage())?;
+            return Ok(status::DONE);
+        }
+        Asked::Event(name) => {
+            terminal::warn(&format!(
+                "-ye{name}: Linux has no named events; nothing was done"
+            ));
+            return Ok(status::DONE);
+        }
+        Asked::Xml(overrides) => from_xml(&overrides)?,
+        Asked::Load(profile) => profile,
+    };
+    if house.read_only {
+        notes.extend(only_reads(&mut profile));
+    }
+    dialect::warnings(&profile)
+        .iter()
+        .for_each(|text| terminal::warn(text));
+    if profile.profile_only {
+        print_profile(&profile, &house)?;
+        return Ok(status::DONE);
+    }
+    measure(&profile, notes, &house, store)
+}
+
+fn from_xml(overrides: &Overrides) -> Result<Profile> {
+    let path = &overrides.path;
+    let text = fs::read(path).with_context(|| format!("cannot read the profile {path}"))?;
+    let text = String::from_utf8(text).map_err(|_| {
+        anyhow!("the profile {path} is not UTF-8; `iconv -t UTF-8` would make it so")
+    })?;
+    Ok(dialect::read_xml(&text, overrides)?)
+}
+
+fn only_reads(profile: &mut Profile) -> Vec<Note> {
+    let mut notes = Vec::new();
+    let targets = profile
+        .timespans
+        .iter_mut()
+        .flat_map(|span| &mut span.targets);
+    for target in targets.filter(|target| target.write_ratio > 0) {
+        notes.push(Note {
+            level: NoteLevel::Approximated,
+            subject: format!("-w{}", target.write_ratio),
+            text: format!("{} is only read, as --read-only says", target.path),
+        });
+        target.write_ratio = 0;
+    }
+    notes
+}
+
+fn print_profile(profile: &Profile, house: &House) -> Result<()> {
+    terminal::print(match profile.format {
+        Format::Text => format!("\n{}", dialect::input_parameters(profile, house.layout)),
+        Format::Xml => dialect::profile_xml(profile),
+    })
+}
+
+fn measure(profile: &Profile, mut notes: Vec<Note>, house: &House, store: &Store) -> Result<u8> {
+    let terms = Terms {
+        mappings: house.mappings.clone(),
+        clock_seed: (chance()? & 0xffff_ffff) as u32,
+        size: house.size,
+    };
+    let mut prepared = dialect::prepare(profile, &terms)?;
+    notes.append(&mut prepared.notes);
+    let interrupted = listen()?;
+    let mut destroy = house.destroy.clone();
+    if !make_files(&prepared, house, &interrupted, &mut destroy)? {
+        terminal::warn("interrupted before anything was measured; nothing is kept");
+        return Ok(status::INTERRUPTED);
+    }
+    let sitting = Sitting {
+        plan: prepared.plan.clone(),
+        notes,
+        targets: &[],
+        destroy: &destroy,
+    };
+    let mut watcher = Watcher::new(house, &prepared.plan, store);
+    let held = hold(sitting, &interrupted, store, &mut watcher);
+    watcher.screen.finished();
+    let Some(record) = held? else {
+        return Ok(status::INTERRUPTED);
+    };
+    if !house.no_save {
+        keep(&record, store)?;
+    }
+    let system = System {
+        computer: computer(),
+        command_line: command_line(&house.rest),
+        processors: watcher.processors,
+    };
+    terminal::print(match profile.format {
+        Format::Text => dialect::text(&record, profile, &prepared, &system, house.layout),
+        Format::Xml => dialect::xml(&record, profile, &prepared, &system),
+    })?;
+    watch::tell(house, &record);
+    Ok(exit_code(&record))
+}
+
+/// Makes the files that are not there. They are ours then, and may be written to; they stay, as
+/// the original leaves them. Whether that was not interrupted.
+fn make_files(
+    prepared: &Prepared,
+    house: &House,
+    interrupted: &AtomicBool,
+    destroy: &mut Vec<String>,
+) -> Result<bool> {
+    for path in &prepared.existing {
+        if is_name(path) && !Path::new(path).exists() {
+            bail!("{path} does not exist; -c1G before the targets would make a file of 1 GiB");
+        }
+    }
+    for (path, size) in &prepared.files {
+        if !is_name(path) || Path::new(path).exists() {
+            continue;
+        }
+        if !make_file(path, *size, house, interrupted)? {
+            return Ok(false);
+        }
+        destroy.push(path.clone());
+    }
+    Ok(true)
+}
+
+/// Whether a target is a path, and no model.
+fn is_name(path: &str) -> bool {
+    path != "null" && !path.starts_with("sim:") && !path.starts_with("emu:")
+}
+
+fn make_file(path: &str, size: Bytes, house: &House, interrupted: &AtomicBool) -> Result<bool> {
+    if !house.quiet {
+        terminal::tell(&format!("making {path} ({size})"));
+    }
+    let layout = Layout {
+        path: Path::new(path),
+        size,
+        content: Content::Random,
+        seed: 0,
+    };
+    let made = lay_out(layout, interrupted, |_| {});
+    let exists_already = matches!(&made, Err(blocklab_engine::Error::LayOut { cause, .. })
+        if cause.kind() == io::ErrorKind::AlreadyExists);
+    if !matches!(made, Ok(true)) && !exists_already {
+        // What is half made helps nobody; a second failure would say nothing new.
+        let _ = fs::remove_file(path);
+    }
+    Ok(made?)
+}
+
+fn computer() -> String {
+    let name = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    name.trim().to_owned()
+}
+
+/// As it was typed, in quotes where there are blanks.
+fn command_line(arguments: &[String]) -> String {
+    let quoted = |argument: &String| match argument.contains(' ') {
+        true => format!("\"{argument}\""),
+        false => argument.clone(),
+    };
+    let words: Vec<String> = arguments.iter().map(quoted).collect();
+    format!("diskspd {}", words.join(" "))
+}

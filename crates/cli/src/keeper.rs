@@ -1,0 +1,183 @@
+//! Lets the command end although a thread of it cannot.
+//!
+//! A thread in an uninterruptible wait for a slow or dead device cannot be ended by anybody, and
+//! its process stays until the device answers. So the work is done in a child, and the parent
+//! leaves as soon as the child has said how it ended:
+//!
+//! ```text
+//!   parent: waits ──────────────────────────▶ reads the exit code, reaps the child if it can
+//!   child:  measures, keeps, prints, removes ──▶ writes the exit code ──▶ exits, or hangs in the kernel
+//! ```
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+
+/// Runs `work` in a child and gives its exit code. `work` must print everything itself.
+///
+/// It must be called while there is one thread: a forked copy of several is not sound.
+pub fn keep(work: impl FnOnce() -> u8) -> Result<ExitCode> {
+    let (reader, writer) = pipe().context("cannot make a pipe")?;
+    forward_signals();
+    // SAFETY: this is the only thread, so the child's copy of the process is whole.
+    match unsafe { libc::fork() } {
+        -1 => Err(std::io::Error::last_os_error()).context("cannot start a process"),
+        0 => {
+            drop(reader);
+            become_child();
+            let code = work();
+            // A parent that is gone needs no word.
+            let _ = File::from(writer).write_all(&[code]);
+            leave(i32::from(code))
+        }
+        child => {
+            CHILD.store(child, Ordering::Relaxed);
+            drop(writer);
+            Ok(await_child(child, File::from(reader)))
+        }
+    }
+}
+
+/// The child, for the signal handler.
+static CHILD: AtomicI32 = AtomicI32::new(0);
+/// Whether a signal to end has come.
+static SIGNALLED: AtomicBool = AtomicBool::new(false);
+
+fn pipe() -> std::io::Result<(OwnedFd, OwnedFd)> {
+    let mut ends = [0; 2];
+    // SAFETY: the kernel fills both numbers, which then belong to nobody else.
+    unsafe {
+        if libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) != 0 {
+            return Err(std::io::Error::last_os_error());
+        }
+        Ok((OwnedFd::from_raw_fd(ends[0]), OwnedFd::from_raw_fd(ends[1])))
+    }
+}
+
+const SIGNALS: [i32; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
+
+/// Passes on what was sent to the parent alone. A Ctrl-C reaches both, and the child must not
+/// count it twice.
+fn forward_signals() {
+    extern "C" fn forward(signal: i32, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
+        SIGNALLED.store(true, Ordering::Relaxed);
+        let child = CHILD.load(Ordering::Relaxed);
+        // SAFETY: the kernel passes a valid siginfo; kill is async-signal-safe, and the child is
+        // ours and not yet reaped.
+        unsafe {
+            let sent_by_a_process = (*info).si_code <= 0;
+            if child > 0 && sent_by_a_process {
+                libc::kill(child, signal);
+            }
+        }
+    }
+    let handler: extern "C" fn(i32, *mut libc::siginfo_t, *mut libc::c_void) = forward;
+    set_handlers(handler as *const () as usize, libc::SA_SIGINFO);
+}
+
+/// The child handles signals itself, and ends with a parent that is killed.
+fn become_child() {
+    set_handlers(libc::SIG_DFL, 0);
+    // SAFETY: sets a number of the calling process.
+    unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM) };
+}
+
+fn set_handlers(handler: usize, flags: i32) {
+    for signal in SIGNALS {
+        // SAFETY: the structure is fully set.
+        unsafe {
+            let mut action: libc::sigaction = std::mem::zeroed();
+            action.sa_sigaction = handler;
+            action.sa_flags = flags;
+            libc::sigaction(signal, &raw const action, std::ptr::null_mut());
+        }
+    }
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the child must not return into the parent's main"
+)]
+fn leave(code: i32) -> ! {
+    std::process::exit(code)
+}
+
+/// How long a child that has reported may take to go before it is left behind.
+const PATIENCE: Duration = Duration::from_millis(300);
+/// How long a child may take to end in an orderly way after a signal. It gives up what is in
+/// flight after a second and a half itself; only one that hangs before it measures needs this.
+const GRACE: Duration = Duration::from_millis(1900);
+const PIECE: Duration = Duration::from_millis(10);
+
+fn await_child(child: i32, mut reader: File) -> ExitCode {
+    let mut left = GRACE;
+    let mut code = [0];
+    while !has_word(&reader) {
+        if SIGNALLED.load(Ordering::Relaxed) {
+            left = left.saturating_sub(WORD);
+        }
+        if left.is_zero() {
+            crate::terminal::warn(
+                "interrupted; the target did not answer, and a process is left that waits for it",
+            );
+            return ExitCode::from(crate::status::INTERRUPTED);
+        }
+    }
+    match reader.read(&mut code) {
+        Ok(1) => {}
+        // It ended without a word.
+        _ => return reap(child),
+    }
+    let mut waited = Duration::ZERO;
+    while waited < PATIENCE {
+        // SAFETY: our own child; no memory is passed.
+        if unsafe { libc::waitpid(child, std::ptr::null_mut(), libc::WNOHANG) } != 0 {
+            break;
+        }
+        std::thread::sleep(PIECE);
+        waited += PIECE;
+    }
+    ExitCode::from(code[0])
+}
+
+/// How long one look for the child's word takes, once a signal has come.
+const WORD: Duration = Duration::from_millis(50);
+
+/// Whether the pipe can be read. Without a signal it waits as long as it takes.
+fn has_word(reader: &File) -> bool {
+    let signalled = SIGNALLED.load(Ordering::Relaxed);
+    let mut ask = libc::pollfd {
+        fd: reader.as_raw_fd(),
+        events: libc::POLLIN,
+        revents: 0,
+    };
+    // A signal between the look above and the call only delays the next look by a second.
+    let timeout = if signalled {
+        WORD.as_millis() as i32
+    } else {
+        1000
+    };
+    // SAFETY: one valid entry.
+    unsafe { libc::poll(&raw mut ask, 1, timeout) > 0 }
+}
+
+fn reap(child: i32) -> ExitCode {
+    let mut status = 0;
+    loop {
+        // SAFETY: our own child; the kernel fills `status`.
+        let answer = unsafe { libc::waitpid(child, &raw mut status, 0) };
+        let interrupted = std::io::Error::last_os_error().kind() == std::io::ErrorKind::Interrupted;
+        if answer >= 0 || !interrupted {
+            break;
+        }
+    }
+    match libc::WIFEXITED(status) {
+        true => ExitCode::from(libc::WEXITSTATUS(status) as u8),
+        false => ExitCode::from(128u8.wrapping_add(libc::WTERMSIG(status) as u8)),
+    }
+}

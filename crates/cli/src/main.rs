@@ -1,0 +1,84 @@
+//! In: arguments, environment, signals.
+//! Out: calls into the house, words to the user, an exit code.
+//! Never: a rule about storage, a figure, a format.
+
+mod args;
+mod calibrate;
+mod catalog;
+mod cdm;
+mod columns;
+mod compare;
+mod completions;
+mod devices;
+mod diagnose;
+mod diskspd;
+mod export;
+mod keeper;
+mod list;
+mod man;
+mod place;
+mod price;
+mod processors;
+mod report;
+mod rm;
+mod run;
+mod show;
+mod sitting;
+mod status;
+mod terminal;
+
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::Result;
+use args::{Cli, Command};
+use clap::Parser;
+
+fn main() -> ExitCode {
+    dispatch(Cli::parse_from(by_name(env::args_os()))).unwrap_or_else(|error| {
+        terminal::complain(&error);
+        ExitCode::from(status::MISTAKE)
+    })
+}
+
+/// Programs whose languages are spoken: a link of such a name behaves as that command.
+const TONGUES: [&str; 1] = ["diskspd"];
+
+/// The arguments, with the command that the program's own name stands for.
+fn by_name(arguments: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
+    let mut arguments: Vec<OsString> = arguments.into_iter().collect();
+    let name = arguments
+        .first()
+        .and_then(|path| Path::new(path).file_name());
+    let name = name.and_then(OsStr::to_str).unwrap_or_default();
+    let name = name.strip_suffix(".exe").unwrap_or(name).to_owned();
+    if TONGUES.contains(&name.as_str()) {
+        arguments.insert(1, name.into());
+    }
+    arguments
+}
+
+fn dispatch(cli: Cli) -> Result<ExitCode> {
+    let store = || place::store(cli.store.clone());
+    match &cli.command {
+        Command::Run(args) => return run::run(args, &store()?),
+        Command::Cdm(args) => return cdm::run(args, &store()?),
+        Command::Diskspd(args) => return diskspd::run(args, &store()?),
+        Command::List(args) => list::list(args, &store()?)?,
+        Command::Show(args) => show::show(args, &store()?)?,
+        Command::Report(args) => report::report(args, &store()?)?,
+        Command::Compare(args) => compare::compare(args, &store()?)?,
+        Command::Diagnose(args) => diagnose::diagnose(args, &store()?)?,
+        Command::Price(args) => price::price(args, &store()?)?,
+        Command::Export(args) => export::export(args, &store()?)?,
+        Command::Rm(args) => rm::rm(args, &store()?)?,
+        Command::Calibrate(args) => return calibrate::calibrate(args, &store()?),
+        Command::Catalog(args) => return catalog::run(args),
+        Command::Devices(args) => return devices::run(args),
+        Command::Man(args) => man::man(args)?,
+        Command::Completions(args) => completions::completions(args)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}

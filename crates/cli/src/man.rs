@@ -1,0 +1,91 @@
+use std::fs;
+use std::io::{self, Write};
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use clap::{Command, CommandFactory};
+use clap_mangen::Man;
+
+use crate::args::{Cli, ManArgs};
+use crate::terminal;
+
+/// Prints the main page, or writes all pages into a directory.
+pub fn man(args: &ManArgs) -> Result<()> {
+    // `blocklab help` explains itself and has no page.
+    let mut cli = Cli::command().disable_help_subcommand(true);
+    cli.build();
+    let Some(dir) = &args.dir else {
+        return terminal::print(page(&cli, "blocklab")?);
+    };
+    fs::create_dir_all(dir).with_context(|| format!("cannot make {}", dir.display()))?;
+    pages(&cli, dir)
+}
+
+/// A command and all below it.
+fn pages(command: &Command, dir: &Path) -> Result<()> {
+    // `build` has named them `blocklab-VERB`.
+    let name = command.get_display_name().unwrap_or("blocklab");
+    terminal::write(&dir.join(format!("{name}.1")), page(command, name)?)?;
+    let below = command
+        .get_subcommands()
+        .filter(|below| below.get_name() != "help");
+    below.into_iter().try_for_each(|below| pages(below, dir))
+}
+
+/// One page. The text after the options is our list of examples, whose lines must stay as they
+/// are, so it is not left to the generator.
+fn page(command: &Command, name: &str) -> io::Result<Vec<u8>> {
+    let man = Man::new(command.clone())
+        .title(name)
+        .source(concat!("blocklab ", env!("CARGO_PKG_VERSION")))
+        .manual("Blocklab Manual");
+    let mut roff = Vec::new();
+    man.render_title(&mut roff)?;
+    man.render_name_section(&mut roff)?;
+    man.render_synopsis_section(&mut roff)?;
+    man.render_description_section(&mut roff)?;
+    man.render_options_section(&mut roff)?;
+    if command.has_subcommands() {
+        man.render_subcommands_section(&mut roff)?;
+    }
+    let after = command.get_after_long_help().or(command.get_after_help());
+    let after = after.map(ToString::to_string).unwrap_or_default();
+    closing(&mut roff, &after)?;
+    Ok(roff)
+}
+
+/// The paragraphs of the closing text: lists of examples line by line, all else flowing.
+fn closing(roff: &mut Vec<u8>, text: &str) -> io::Result<()> {
+    for paragraph in text.split("\n\n") {
+        let Some(examples) = paragraph.strip_prefix("Examples:\n") else {
+            writeln!(roff, ".SH NOTES\n{}", escaped(paragraph))?;
+            continue;
+        };
+        writeln!(roff, ".SH EXAMPLES\n.nf")?;
+        for line in examples.lines() {
+            writeln!(roff, "{}", escaped(line.trim()))?;
+        }
+        writeln!(roff, ".fi")?;
+    }
+    Ok(())
+}
+
+/// Text that roff prints as it is: no line is a request, hyphens can be copied.
+fn escaped(text: &str) -> String {
+    let plain = text.replace('\\', "\\e").replace('-', "\\-");
+    match plain.starts_with(['.', '\'']) {
+        true => format!("\\&{plain}"),
+        false => plain,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_line_becomes_a_request() {
+        assert_eq!(escaped(".SH x"), "\\&.SH x");
+        assert_eq!(escaped("a --b 'c\\d'"), "a \\-\\-b 'c\\ed'");
+    }
+}

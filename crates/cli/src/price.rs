@@ -1,0 +1,96 @@
+use anyhow::{Context, Result, anyhow, bail};
+use blocklab_analysis::assess;
+use blocklab_analysis::price::{Bought, By, Output, Priced, price as priced, sort};
+use blocklab_catalog::{Address, Catalog};
+use blocklab_record::{Origin, Record};
+use blocklab_report::{json, text};
+use blocklab_store::Store;
+
+use crate::args::{PriceArgs, PriceBy};
+use crate::terminal;
+
+/// Says what runs and addresses cost, cheapest first.
+pub fn price(args: &PriceArgs, store: &Store) -> Result<()> {
+    let catalog = crate::catalog::load()?;
+    let mut all = Vec::new();
+    for what in &args.what {
+        all.push(match is_address(what, &catalog) {
+            true => of_address(args, what, &catalog)?,
+            false => of_run(args, store, what, &catalog)?,
+        });
+    }
+    let by = match args.by {
+        PriceBy::Iops => By::Iops,
+        PriceBy::Throughput => By::Throughput,
+        PriceBy::Capacity => By::Capacity,
+    };
+    sort(&mut all, by);
+    let currency = args.currency.as_ref();
+    terminal::print(match args.json {
+        true => json::prices(&all, by, currency),
+        false => text::prices(&all, by, currency, terminal::style()),
+    })
+}
+
+/// Whether a word names something that can be bought. What looks like a path is a run, unless it
+/// is a device file.
+pub fn is_address(text: &str, catalog: &Catalog) -> bool {
+    match text.parse() {
+        Ok(Address::File(path)) => path.ends_with(".toml"),
+        Ok(Address::Sold(offer)) => {
+            let named = |known: &str| known == offer.volume;
+            let written = text.contains([':', '@', ',', '=']);
+            written
+                || catalog.volume_types().iter().any(|it| named(it))
+                || catalog.instance_types().iter().any(|it| named(it))
+        }
+        Err(_) => text.contains([':', '@', ',', '=']),
+    }
+}
+
+fn find(text: &str, args: &PriceArgs, catalog: &Catalog) -> Result<Bought> {
+    Bought::find(text, args.region.as_deref(), catalog)
+        .map_err(|error| anyhow!("this address cannot be used:\n{error}"))
+}
+
+fn of_address(args: &PriceArgs, text: &str, catalog: &Catalog) -> Result<Priced> {
+    Ok(priced(text, &[find(text, args, catalog)?], None))
+}
+
+fn of_run(args: &PriceArgs, store: &Store, run: &str, catalog: &Catalog) -> Result<Priced> {
+    let record = store
+        .load(run)
+        .with_context(|| format!("`{run}` is no address that the catalog knows, and no run"))?
+        .record;
+    let bought = addresses(&record, args.bought_as.as_deref())?;
+    let bought: Result<Vec<Bought>> = bought.iter().map(|it| find(it, args, catalog)).collect();
+    let origin = match record.origin {
+        Origin::Measured => "measured",
+        Origin::Simulated => "simulated",
+        Origin::Emulated => "emulated",
+    };
+    let output = Output::of_run(&assess(&record).rows, origin);
+    Ok(priced(
+        &format!("run {}", record.id),
+        &bought?,
+        Some(&output),
+    ))
+}
+
+/// What a run stands for: its own address where it was modelled, else what the user says.
+pub fn addresses(record: &Record, bought_as: Option<&str>) -> Result<Vec<String>> {
+    let modelled = |path: &str| {
+        let address = path.strip_prefix("sim:").or(path.strip_prefix("emu:"));
+        address.map(str::to_owned)
+    };
+    let own: Option<Vec<String>> = record.targets.iter().map(|t| modelled(&t.path)).collect();
+    match (own.filter(|own| !own.is_empty()), bought_as) {
+        (Some(own), _) => Ok(own),
+        (None, Some(address)) => Ok(vec![address.to_owned()]),
+        (None, None) => bail!(
+            "run {} was measured, and what was bought for it is not in the record; name it, for \
+             example --as gp3:1TiB@r5d.xlarge",
+            record.id
+        ),
+    }
+}

@@ -1,0 +1,88 @@
+//! What each processor of the machine did, from the kernel's counters.
+
+use std::fs;
+
+use blocklab_dialect::diskspd::{Processor, Usage};
+
+/// Ticks of each processor since the machine's start: its number, then user, kernel and idle.
+#[derive(Debug, Clone, Default)]
+pub struct Ticks(Vec<(u32, [u64; 3])>);
+
+impl Ticks {
+    /// As of now; empty where the kernel does not tell.
+    pub fn now() -> Self {
+        Self::read(&fs::read_to_string("/proc/stat").unwrap_or_default())
+    }
+
+    /// The columns are user, nice, system, idle, iowait, irq, softirq, steal: proc(5).
+    fn read(stat: &str) -> Self {
+        let processor = |line: &str| {
+            let mut words = line.strip_prefix("cpu")?.split_ascii_whitespace();
+            let number = words.next()?.parse().ok()?;
+            let ticks: Vec<u64> = words.map_while(|word| word.parse().ok()).collect();
+            let of = |column: usize| ticks.get(column).copied().unwrap_or(0);
+            let user = of(0) + of(1);
+            let kernel = of(2) + of(5) + of(6) + of(7);
+            Some((number, [user, kernel, of(3) + of(4)]))
+        };
+        // The first line is the sum of all: its name has no number and no blank in its place.
+        let own = stat.lines().filter(|line| !line.starts_with("cpu "));
+        Self(own.filter_map(processor).collect())
+    }
+
+    /// What each processor did since an earlier look.
+    pub fn since(&self, earlier: &Self) -> Vec<Processor> {
+        let pairs = self.0.iter().filter_map(|(number, ticks)| {
+            let before = earlier.0.iter().find(|(known, _)| known == number)?;
+            Some((*number, *ticks, before.1))
+        });
+        pairs
+            .map(|(number, ticks, before)| processor(number, ticks, before))
+            .collect()
+    }
+}
+
+fn processor(id: u32, ticks: [u64; 3], before: [u64; 3]) -> Processor {
+    let spent = |kind: usize| ticks[kind].saturating_sub(before[kind]) as f64;
+    let all = (spent(0) + spent(1) + spent(2)).max(1.0);
+    let fact = |name: &str| {
+        let path = format!("/sys/devices/system/cpu/cpu{id}/topology/{name}");
+        let text = fs::read_to_string(path).unwrap_or_default();
+        text.trim().parse().unwrap_or(0)
+    };
+    Processor {
+        id,
+        core: fact("core_id"),
+        socket: fact("physical_package_id"),
+        node: node(id),
+        usage: Usage {
+            user: spent(0) * 100.0 / all,
+            kernel: spent(1) * 100.0 / all,
+            idle: 100.0 - (spent(0) + spent(1)) * 100.0 / all,
+        },
+    }
+}
+
+/// The memory node of a processor: its folder holds a link called `node0`.
+fn node(id: u32) -> u32 {
+    let folder = fs::read_dir(format!("/sys/devices/system/cpu/cpu{id}"));
+    let names = folder.into_iter().flatten().filter_map(Result::ok);
+    let number = |name: String| name.strip_prefix("node")?.parse().ok();
+    let mut nodes =
+        names.filter_map(|entry| number(entry.file_name().to_string_lossy().into_owned()));
+    nodes.next().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_come_from_the_difference() {
+        let before = Ticks::read("cpu  9 9 9 9\ncpu0 100 0 50 850 0 0 0 0\nintr 1\n");
+        let after = Ticks::read("cpu  9 9 9 9\ncpu0 120 0 60 900 10 5 5 0\nintr 1\n");
+        let usage = after.since(&before)[0].usage;
+        assert_eq!((usage.user, usage.kernel, usage.idle), (20.0, 20.0, 60.0));
+        assert!(Ticks::read("").since(&before).is_empty());
+    }
+}

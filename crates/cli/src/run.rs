@@ -1,0 +1,261 @@
+//! `blocklab run`: from arguments to a kept Record, its table and its page.
+
+use std::fs::File;
+use std::io::{IsTerminal, Read};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::{fs, io};
+
+use anyhow::{Context, Result, anyhow};
+use blocklab_dialect::{native, studies};
+use blocklab_record::{Interval, Note, Record, Status};
+use blocklab_report::live::Screen;
+use blocklab_report::{html, json, text};
+use blocklab_store::Store;
+use blocklab_study::{Assignment, Observer, conduct};
+use blocklab_units::{Bytes, Nanos};
+use blocklab_workload::{Case, Plan};
+use jiff::Timestamp;
+
+use crate::args::RunArgs;
+use crate::status::{DONE, FAILED, INTERRUPTED, MISTAKE};
+use crate::{keeper, terminal};
+
+/// Runs a study, keeps it, and shows it.
+pub fn run(args: &RunArgs, store: &Store) -> Result<ExitCode> {
+    if args.example {
+        terminal::print(native::EXAMPLE)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    keeper::keep(|| {
+        measure(args, store).unwrap_or_else(|error| {
+            terminal::complain(&error);
+            MISTAKE
+        })
+    })
+}
+
+fn measure(args: &RunArgs, store: &Store) -> Result<u8> {
+    let (plan, notes, built_in) = plan(args)?;
+    let interrupted = listen()?;
+    let here = [".".to_owned()];
+    let targets = if args.target.is_empty() {
+        &here[..]
+    } else {
+        &args.target
+    };
+    let catalog = crate::catalog::load()?;
+    let assignment = Assignment {
+        id: store.new_id(Timestamp::now(), chance()?),
+        tool: concat!("blocklab ", env!("CARGO_PKG_VERSION")).to_owned(),
+        notes,
+        targets,
+        destroy: &args.destroy_data,
+        may_replace_engine: built_in,
+        catalog: &catalog,
+        interrupted: &interrupted,
+        plan,
+    };
+    let mut watcher = Watcher::new(args, &assignment.plan, store);
+    let conducted = conduct(assignment, &mut watcher);
+    watcher.screen.finished();
+    let record = match conducted {
+        Err(blocklab_study::Error::Interrupted) => {
+            terminal::warn("interrupted before anything was measured; nothing is kept");
+            return Ok(INTERRUPTED);
+        }
+        other => other?,
+    };
+    present(args, store, &record)
+}
+
+/// The plan, what was made of its text, and whether it is a built-in one.
+fn plan(args: &RunArgs) -> Result<(Plan, Vec<Note>, bool)> {
+    let (source, name, built_in) = source(&args.study)?;
+    let parsed = native::parse(&source, &name).map_err(|error| anyhow!("{error}"))?;
+    let mut plan = parsed.plan;
+    let seed = match (args.seed, parsed.seed_given) {
+        (None, false) => Some(chance()? & 0xffff_ffff),
+        (seed, _) => seed,
+    };
+    let overrides = native::Overrides {
+        runtime: args.runtime,
+        passes: args.repeat.map(Into::into),
+        seed,
+        size: args.size,
+        read_only: args.read_only,
+    };
+    let mut notes = parsed.notes;
+    notes.extend(native::apply(&mut plan, &overrides));
+    if let Some(name) = &args.name {
+        plan.name.clone_from(name);
+    }
+    for job in plan.cases.iter().flat_map(|case| &case.workload.jobs) {
+        job.check()
+            .map_err(|invalid| anyhow!("{name}: job `{}`: {invalid}", job.name))?;
+    }
+    Ok((plan, notes, built_in))
+}
+
+/// The text of a study. A file comes before a built-in study of the same name only when it is
+/// named as a path.
+fn source(study: &str) -> Result<(String, String, bool)> {
+    if let Some(text) = studies::builtin(study) {
+        return Ok((text.to_owned(), study.to_owned(), true));
+    }
+    if study == "-" {
+        let mut text = String::new();
+        io::stdin()
+            .read_to_string(&mut text)
+            .context("cannot read the standard input")?;
+        return Ok((text, "standard input".to_owned(), false));
+    }
+    let text = fs::read_to_string(study).with_context(|| {
+        let known = studies::builtin_names().collect::<Vec<_>>().join(", ");
+        format!("cannot read the study {study}; it is no built-in one either ({known})")
+    })?;
+    Ok((text, study.to_owned(), false))
+}
+
+/// 64 bits from the kernel: the only chance in the house that is not from a seed.
+pub fn chance() -> Result<u64> {
+    let mut bytes = [0; 8];
+    let source = "/dev/urandom";
+    File::open(source)
+        .and_then(|mut file| file.read_exact(&mut bytes))
+        .with_context(|| format!("cannot read {source}"))?;
+    Ok(u64::from_le_bytes(bytes))
+}
+
+/// The first Ctrl-C or SIGTERM asks for an orderly end, the second one ends at once.
+pub fn listen() -> Result<Arc<AtomicBool>> {
+    let interrupted = Arc::new(AtomicBool::new(false));
+    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+        let at_once = i32::from(INTERRUPTED);
+        signal_hook::flag::register_conditional_shutdown(signal, at_once, Arc::clone(&interrupted))
+            .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&interrupted)))
+            .context("cannot listen for signals")?;
+    }
+    Ok(interrupted)
+}
+
+/// Keeps the run, prints what was asked for, writes the page.
+fn present(args: &RunArgs, store: &Store, record: &Record) -> Result<u8> {
+    let folder = match args.no_save {
+        true => None,
+        false => Some(
+            store
+                .save(record)
+                .context("the run was measured, but cannot be kept")?,
+        ),
+    };
+    let assessment = blocklab_analysis::assess(record);
+    let page = page_path(args, folder.as_deref());
+    if let Some(path) = &page {
+        terminal::write(path, html::page(&[(record, &assessment)]))?;
+    }
+    if args.json {
+        terminal::print(json::summary(record, &assessment))?;
+    } else if args.html.as_deref() != Some(Path::new("-")) {
+        let mut words = text::summary(record, &assessment, terminal::style());
+        words.push_str(&closing(record, page.as_deref(), folder.is_some()));
+        terminal::print(words)?;
+    }
+    Ok(match record.status {
+        Status::Complete => DONE,
+        Status::Interrupted => INTERRUPTED,
+        Status::Failed => FAILED,
+    })
+}
+
+/// Where the page goes: where the user said, else beside the record.
+fn page_path(args: &RunArgs, folder: Option<&Path>) -> Option<PathBuf> {
+    args.html
+        .clone()
+        .or_else(|| Some(folder?.join("report.html")))
+}
+
+fn closing(record: &Record, page: Option<&Path>, kept: bool) -> String {
+    let mut words = String::from("\n");
+    if let Some(page) = page {
+        words.push_str(&format!("Report  {}\n", page.display()));
+    }
+    if kept {
+        words.push_str(&format!("Again   blocklab show {}\n", record.id));
+    }
+    words
+}
+
+/// Shows the run while it lasts, and keeps what is measured after every measurement.
+struct Watcher<'a> {
+    screen: Screen,
+    store: Option<&'a Store>,
+    passes: u32,
+    cases: Vec<String>,
+    /// Planned time of the measurements before the current one.
+    before: Nanos,
+    current: Nanos,
+    laying_out: Option<PathBuf>,
+    has_warned: bool,
+}
+
+impl<'a> Watcher<'a> {
+    fn new(args: &RunArgs, plan: &Plan, store: &'a Store) -> Self {
+        let once = plan.cases.iter().map(|case| planned(case).0 + plan.pause.0);
+        let total = Nanos(once.sum::<u64>() * u64::from(plan.rounds()));
+        Self {
+            screen: Screen::new(!args.quiet, io::stderr().is_terminal(), total),
+            store: (!args.no_save).then_some(store),
+            passes: plan.passes,
+            cases: plan.cases.iter().map(|case| case.name.clone()).collect(),
+            before: Nanos::ZERO,
+            current: Nanos::ZERO,
+            laying_out: None,
+            has_warned: false,
+        }
+    }
+}
+
+/// Planned time of one pass: that of its longest job.
+fn planned(case: &Case) -> Nanos {
+    let jobs = case.workload.jobs.iter();
+    let times = jobs.map(|job| job.ramp + job.stop.runtime.unwrap_or_default());
+    times.max().unwrap_or_default()
+}
+
+impl Observer for Watcher<'_> {
+    fn laying_out(&mut self, path: &Path, done: Bytes, total: Bytes) {
+        if self.laying_out.as_deref() != Some(path) {
+            self.screen
+                .phase(&format!("laying out {} ({total})", path.display()));
+            self.laying_out = Some(path.to_owned());
+        }
+        self.screen.progress(done.0, total.0);
+    }
+
+    fn begins(&mut self, case: &Case, pass: u32, _step: usize, _steps: usize) {
+        self.before = self.before + self.current;
+        self.current = planned(case);
+        let index = self
+            .cases
+            .iter()
+            .position(|name| *name == case.name)
+            .unwrap_or(0);
+        self.screen
+            .case(&case.name, pass, self.passes, index + 1, self.cases.len());
+    }
+
+    fn interval(&mut self, interval: &Interval, elapsed: Nanos) {
+        self.screen.interval(interval, self.before + elapsed);
+    }
+
+    fn ended(&mut self, record: &Record) {
+        let kept = self.store.map_or(Ok(()), |store| store.checkpoint(record));
+        if let (Err(error), false) = (kept, self.has_warned) {
+            self.has_warned = true;
+            terminal::warn(&format!("cannot keep what is measured so far: {error}"));
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! One run for a front end that speaks another tool's language: conducted, kept, its page made.
+
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+
+use anyhow::{Context, Result};
+use blocklab_record::{Note, Record, Status};
+use blocklab_report::html;
+use blocklab_store::Store;
+use blocklab_study::{Assignment, Error, Observer, conduct};
+use blocklab_workload::Plan;
+use jiff::Timestamp;
+
+use crate::run::chance;
+use crate::{status, terminal};
+
+/// What is run, and on what.
+pub struct Sitting<'a> {
+    /// What is run.
+    pub plan: Plan,
+    /// What was understood differently from what was written.
+    pub notes: Vec<Note>,
+    /// Targets of the jobs that name none.
+    pub targets: &'a [String],
+    /// Names of devices and files that may be overwritten.
+    pub destroy: &'a [String],
+}
+
+/// A seed for a run whose user named none.
+pub fn seed(asked: Option<u64>) -> Result<u64> {
+    match asked {
+        Some(seed) => Ok(seed),
+        None => Ok(chance()? & 0xffff_ffff),
+    }
+}
+
+/// Runs it; nothing when a signal came before the first measurement.
+pub fn hold(
+    sitting: Sitting<'_>,
+    interrupted: &AtomicBool,
+    store: &Store,
+    observer: &mut dyn Observer,
+) -> Result<Option<Record>> {
+    let catalog = crate::catalog::load()?;
+    let assignment = Assignment {
+        id: store.new_id(Timestamp::now(), chance()?),
+        tool: concat!("blocklab ", env!("CARGO_PKG_VERSION")).to_owned(),
+        notes: sitting.notes,
+        targets: sitting.targets,
+        destroy: sitting.destroy,
+        // The foreign tools know nothing of Linux engines: nobody insisted on one.
+        may_replace_engine: true,
+        catalog: &catalog,
+        interrupted,
+        plan: sitting.plan,
+    };
+    match conduct(assignment, observer) {
+        Ok(record) => Ok(Some(record)),
+        Err(Error::Interrupted) => {
+            terminal::warn("interrupted before anything was measured; nothing is kept");
+            Ok(None)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Keeps the record and its page. Returns where the page is.
+pub fn keep(record: &Record, store: &Store) -> Result<PathBuf> {
+    let folder = store
+        .save(record)
+        .context("the run was measured, but cannot be kept")?;
+    let assessment = blocklab_analysis::assess(record);
+    let page = folder.join("report.html");
+    terminal::write(&page, html::page(&[(record, &assessment)]))?;
+    Ok(page)
+}
+
+/// As everywhere: 0 done, 1 failed, 130 interrupted.
+pub const fn exit_code(record: &Record) -> u8 {
+    match record.status {
+        Status::Complete => status::DONE,
+        Status::Interrupted => status::INTERRUPTED,
+        Status::Failed => status::FAILED,
+    }
+}

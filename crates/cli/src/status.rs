@@ -1,0 +1,10 @@
+//! Exit statuses, as the help text promises them.
+
+/// Everything that was asked for.
+pub const DONE: u8 = 0;
+/// The run failed: what was measured is kept.
+pub const FAILED: u8 = 1;
+/// The request cannot be met as it is written.
+pub const MISTAKE: u8 = 2;
+/// As a shell counts a program ended by Ctrl-C.
+pub const INTERRUPTED: u8 = 130;

@@ -1,0 +1,154 @@
+//! The catalog as people use it: by the program's own words and exit codes.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+fn blocklab(home: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_blocklab"));
+    command
+        .env("XDG_DATA_HOME", home)
+        .arg("catalog")
+        .args(arguments);
+    command.output().expect("it starts")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).expect("text")
+}
+
+fn json(output: &Output) -> Value {
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    serde_json::from_slice(&output.stdout).expect("JSON")
+}
+
+/// "What do I get for gp3 with 6,000 IOPS on r5d.xlarge, and what does it cost in Tokyo?"
+#[test]
+fn the_sheet_of_a_volume_on_an_instance() {
+    let home = tempfile::tempdir().expect("a folder");
+    let address = "gp3:1TiB,iops=6000,region=ap-northeast-1@r5d.xlarge";
+    let sheet = text(&blocklab(home.path(), &["show", address]).stdout);
+    for words in [
+        "read, write    4 KiB  6,000   23.4  gp3: volume IOPS",
+        "read, write   64 KiB  2,000    125  gp3: volume throughput",
+        "r5d.xlarge: EBS throughput  593.75  MB/s  30 min  143.75  MB/s  within 24 h 0 min",
+        "x 0.096 USD per GiB-month",
+        "x 0.348 USD per hour",
+        "EC2 user guide",
+    ] {
+        assert!(sheet.contains(words), "{words}:\n{sheet}");
+    }
+    let data = json(&blocklab(home.path(), &["show", "--json", address]));
+    // 1,024 GiB x .096 + 3,000 IOPS x .006 + 730 h x .348
+    let month = data["usd_per_month"].as_f64().expect("a sum");
+    assert!((month - (98.304 + 18.0 + 254.04)).abs() < 1e-9, "{month}");
+    for price in data["prices"].as_array().expect("prices") {
+        assert!(
+            price["source"]
+                .as_str()
+                .is_some_and(|source| !source.is_empty())
+        );
+        assert!(price["date"].as_str().is_some_and(|date| date.len() == 10));
+    }
+}
+
+#[test]
+fn a_burst_and_what_remains() {
+    let home = tempfile::tempdir().expect("a folder");
+    let sheet = text(&blocklab(home.path(), &["show", "gp2:100GiB"]).stdout);
+    assert!(
+        sheet.contains("gp2: burst credits  3,000  IOPS  33 min 20 s   300  IOPS"),
+        "{sheet}"
+    );
+    assert!(sheet.contains("after 33 min 20 s: 300 IOPS"), "{sheet}");
+}
+
+#[test]
+fn a_type_without_a_contract_is_not_predicted() {
+    let home = tempfile::tempdir().expect("a folder");
+    let sheet = json(&blocklab(home.path(), &["show", "--json", "standard"]));
+    assert_eq!(sheet["reaches"], Value::Array(Vec::new()));
+    assert!(
+        sheet["notes"][0]
+            .as_str()
+            .is_some_and(|note| note.contains("no prediction is made"))
+    );
+    let sheet = json(&blocklab(
+        home.path(),
+        &["show", "--json", "standard,profile=average"],
+    ));
+    assert_eq!(sheet["reaches"][0]["phases"][0]["iops"], 100.0);
+}
+
+#[test]
+fn mistakes_are_pointed_at() {
+    let home = tempfile::tempdir().expect("a folder");
+    let output = blocklab(home.path(), &["show", "gp3:10GiB,iops=6000@r5d.xlarge"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(
+        text(&output.stderr),
+        "error: this address cannot be used:\n\
+         gp3:10GiB,iops=6000@r5d.xlarge\n          \
+         ^^^^^^^^^ gp3 of 10 GiB allows at most 5,000 IOPS; 500 per GiB, 80,000 at most (today)\n"
+    );
+    let output = blocklab(home.path(), &["list", "--family", "i33"]);
+    assert!(
+        text(&output.stderr).contains("did you mean i3?"),
+        "{output:?}"
+    );
+}
+
+/// A device file is shown like anything that is sold.
+#[test]
+fn a_device_described_by_hand() {
+    let home = tempfile::tempdir().expect("a folder");
+    let path = home.path().join("disk.toml");
+    fs::write(
+        &path,
+        "[[volume]]\nkind = \"mine\"\ncapacity = \"1TiB\"\n[[volume.cap]]\nname = \"IOPS\"\n\
+         rate = \"777 IOPS\"\n[volume.service]\nread = { base = \"1ms\" }\nwrite = { base = \"1ms\" }\n",
+    )
+    .expect("written");
+    let path = path.to_str().expect("text");
+    let sheet = text(&blocklab(home.path(), &["show", path]).stdout);
+    assert!(sheet.contains("777"), "{sheet}");
+    fs::write(path, "[[volume]]\ncapacty = \"1TiB\"\n").expect("written");
+    let output = blocklab(home.path(), &["show", path]);
+    let told = text(&output.stderr);
+    assert!(
+        told.contains("disk.toml:2:1: unknown key `capacty`; did you mean `capacity`?"),
+        "{told}"
+    );
+}
+
+/// What is imported is used from then on, and is kept apart from what the program carries.
+#[test]
+fn newer_figures() {
+    let home = tempfile::tempdir().expect("a folder");
+    let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../catalog/tests/samples");
+    let sample = samples.join("describe-instance-types.json");
+    let sample = sample.to_str().expect("text");
+    let output = blocklab(home.path(), &["import", "--date", "2026-11-20", sample]);
+    let told = text(&output.stdout);
+    assert!(
+        told.contains("~ r5d.xlarge: EBS maximum IOPS: 18750 -> 24000"),
+        "{told}"
+    );
+    assert!(
+        told.contains("2 changed, 5 added, 5 unchanged; 1 entries of no use here"),
+        "{told}"
+    );
+    assert!(home.path().join("blocklab/catalog/imported.txt").exists());
+    let sheet = text(&blocklab(home.path(), &["show", "gp3@r5d.xlarge"]).stdout);
+    assert!(sheet.contains("24,000"), "{sheet}");
+    let listed = json(&blocklab(
+        home.path(),
+        &["list", "--json", "--family", "z9"],
+    ));
+    assert_eq!(listed[0]["ebs_base_iops"], 400_000.0);
+    let elsewhere = tempfile::tempdir().expect("a folder");
+    let output = blocklab(elsewhere.path(), &["list", "--family", "z9"]);
+    assert_eq!(output.status.code(), Some(2));
+}

@@ -1,0 +1,113 @@
+//! How many admissions a second one core manages: `cargo run --release -p blocklab-device
+//! --example admit_speed`. Offsets and moments are made beforehand and cost next to nothing.
+
+use std::hint::black_box;
+use std::time::Instant;
+
+use blocklab_device::class::Class;
+use blocklab_device::{
+    Cap, Covers, Credit, Device, DeviceSpec, Direction, InstanceSpec, Io, Layout, Origin, Rate,
+    VolumeSpec,
+};
+use blocklab_units::{Bytes, Nanos};
+
+const COUNT: u64 = 20_000_000;
+
+fn cap(name: &str, rate: Rate) -> Cap {
+    Cap {
+        name: name.to_owned(),
+        covers: Covers::All,
+        rate,
+        bucket: Nanos::from_secs(1),
+        peak: None,
+        origin: Origin::Given,
+    }
+}
+
+fn gp3() -> VolumeSpec {
+    VolumeSpec {
+        kind: "gp3".to_owned(),
+        capacity: Bytes(1 << 40),
+        accounting: Class::Gp3.accounting(),
+        caps: vec![
+            cap("operations", Rate::Iops(16_000.0)),
+            cap("throughput", Rate::MibPerS(1000.0)),
+        ],
+        credits: Vec::new(),
+        service: Some(Class::Gp3.service()),
+        queue_depth: None,
+        network: None,
+    }
+}
+
+fn i3() -> VolumeSpec {
+    let origin = Origin::Given;
+    VolumeSpec {
+        kind: "local".to_owned(),
+        accounting: Class::I3Nvme.accounting(),
+        service: Some(
+            Class::I3Nvme
+                .service()
+                .saturating_at(412_500.0, 180_000.0, origin),
+        ),
+        ..gp3()
+    }
+}
+
+fn device(volume: VolumeSpec, count: usize) -> DeviceSpec {
+    let rate =
+        |name: &str, baseline, maximum| Credit::half_hour(name, baseline, maximum, Origin::Given);
+    let instance = InstanceSpec {
+        name: "instance".to_owned(),
+        caps: Vec::new(),
+        credits: vec![
+            rate("operations", Rate::Iops(40_000.0), Rate::Iops(80_000.0)),
+            rate("throughput", Rate::MbPerS(1000.0), Rate::MbPerS(2000.0)),
+        ],
+    };
+    DeviceSpec {
+        name: volume.kind.clone(),
+        volumes: vec![volume; count],
+        layout: Layout::default(),
+        instance: (count > 1).then_some(instance),
+        faults: Vec::new(),
+    }
+}
+
+fn measure(name: &str, spec: &DeviceSpec, sequential: bool) {
+    let mut device = Device::new(spec, 1).expect("sound");
+    let blocks = device.capacity().0 / 4096;
+    let begin = Instant::now();
+    let mut latest = Nanos::ZERO;
+    for index in 0..COUNT {
+        let block = match sequential {
+            true => index % blocks,
+            false => index.wrapping_mul(0x9e37_79b9_7f4a_7c15) % blocks,
+        };
+        let direction = match index % 4 {
+            0 => Direction::Write,
+            _ => Direction::Read,
+        };
+        let io = Io {
+            direction,
+            offset: block * 4096,
+            len: 4096,
+        };
+        let answer = device.admit(Nanos(index * 60_000), black_box(io));
+        latest = latest.max(answer.at);
+    }
+    let seconds = begin.elapsed().as_secs_f64();
+    let millions = COUNT as f64 / seconds / 1e6;
+    println!(
+        "{name:<34} {millions:>6.1} M/s  {:>6.1} ns each   ({latest})",
+        1e3 / millions
+    );
+}
+
+fn main() {
+    measure("gp3, random", &device(gp3(), 1), false);
+    measure("gp3, sequential", &device(gp3(), 1), true);
+    measure("local NVMe with lanes, random", &device(i3(), 1), false);
+    measure("30 x gp3 on an instance, random", &device(gp3(), 30), false);
+    measure("30 x gp3 on an instance, seq.", &device(gp3(), 30), true);
+}

@@ -1,0 +1,268 @@
+//! Media by class: what open measurements support, and what is assumed where there is none.
+
+use blocklab_units::{Bytes, Nanos};
+
+use crate::{Accounting, Latency, Origin, Saturation, Service, Spread};
+
+/// A kind of medium.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Class {
+    /// EBS gp3.
+    Gp3,
+    /// EBS gp2, io1, io2: SSD volumes without a published measurement of their latency.
+    EbsSsd,
+    /// io2 Block Express.
+    BlockExpress,
+    /// EBS st1 and sc1.
+    EbsHdd,
+    /// Local NVMe of I3.
+    I3Nvme,
+    /// Local SATA SSD of I2.
+    I2Sata,
+    /// Local NVMe of R5d, and of its generation without a measurement of their own.
+    R5dNvme,
+    /// Nitro SSD of Im4gn, and of its generation (Is4gen, I4i, I4g).
+    Im4gnNvme,
+    /// Nitro NVMe of I3en.
+    I3enNvme,
+    /// Any other local NVMe or SSD.
+    LocalSsd,
+}
+
+const R5D_STUDY: &str =
+    "r5d.xlarge, DiskSpd, one thread and two in flight, 4 to 128 KiB (study r5d-vs-gp3)";
+const I3_STUDY: &str = "i2.xlarge and i3.xlarge, fio, one job, 4 KiB (study i3-vs-i2)";
+const NO_SIZE: &str =
+    "4 KiB was measured, other sizes were not: 2.4 µs/KiB as on the local NVMe of R5d";
+
+/// Microseconds at 4 KiB, with the slope of R5d's disk on either side of it.
+fn at_4_kib(micros: f64, evidence: &str) -> Latency {
+    Latency {
+        base: micros_as_nanos(micros - 4.0 * 2.4),
+        per_kib_ns: 2_400.0,
+        origin: Origin::measured(&format!("{evidence}; {NO_SIZE} (assumed)")),
+    }
+}
+
+fn line(base_micros: f64, micros_per_kib: f64, origin: Origin) -> Latency {
+    Latency {
+        base: micros_as_nanos(base_micros),
+        per_kib_ns: micros_per_kib * 1e3,
+        origin,
+    }
+}
+
+fn micros_as_nanos(micros: f64) -> Nanos {
+    Nanos((micros * 1e3 + 0.5) as u64)
+}
+
+fn even(latency: Latency, spread: Spread) -> Service {
+    Service {
+        read: latency.clone(),
+        write: latency,
+        stream_read: None,
+        stream_write: None,
+        interleaved_read: None,
+        interleaved_write: None,
+        spread,
+        saturation: None,
+    }
+}
+
+/// Of EBS SSD, read off the distribution of 512 B random reads on gp3: p50 0.44 ms, p95 0.715 ms,
+/// hence ln(0.715 / 0.44) / 1.645, the same at every load below the limiter.
+fn ebs_spread(kind: &str) -> Spread {
+    let origin = match kind {
+        "gp3" => Origin::measured(
+            "gp3 of 16,000 IOPS on r5b.2xlarge, 441 cells (ScyllaDB, diskplorer); beyond p95 the lognormal is assumed",
+        ),
+        _ => Origin::assumed("scatter of gp3, which is the only EBS type measured"),
+    };
+    Spread {
+        sigma: 0.295,
+        tail: None,
+        origin,
+    }
+}
+
+/// Of local NVMe: i3.2xlarge read p50 99 µs, p95 119 µs, hence ln(119 / 99) / 1.645.
+fn nvme_spread(measured: bool) -> Spread {
+    let origin = match measured {
+        true => Origin::measured(
+            "i3.2xlarge and i3en.3xlarge at low load (ScyllaDB, diskplorer); beyond p95 the lognormal is assumed",
+        ),
+        false => Origin::assumed("scatter of the local NVMe of I3 and I3en at low load"),
+    };
+    Spread {
+        sigma: 0.11,
+        tail: None,
+        origin,
+    }
+}
+
+impl Class {
+    /// How the provider counts.
+    #[must_use]
+    pub const fn accounting(self) -> Accounting {
+        match self {
+            Self::Gp3 | Self::EbsSsd | Self::BlockExpress => Accounting::Merged {
+                unit: Bytes(256 << 10),
+            },
+            Self::EbsHdd => Accounting::WholeUnits { unit: Bytes::MIB },
+            _ => Accounting::Plain,
+        }
+    }
+
+    /// How long the medium takes. The physical maximum of a local disk is for the caller to add
+    /// ([`Service::saturating_at`]): it is a matter of the size, not of the class.
+    #[must_use]
+    pub fn service(self) -> Service {
+        match self {
+            Self::Gp3 => gp3(),
+            Self::EbsSsd => ebs_ssd(),
+            Self::BlockExpress => block_express(),
+            Self::EbsHdd => ebs_hdd(),
+            Self::I3Nvme => i3_nvme(),
+            Self::I2Sata => i2_sata(),
+            Self::R5dNvme => r5d_nvme(),
+            Self::Im4gnNvme => im4gn_nvme(),
+            Self::I3enNvme => i3en_nvme(),
+            Self::LocalSsd => local_ssd(),
+        }
+    }
+}
+
+/// Random fits within 4 % at five sizes, one sequential stream (half of it writes) within 8 %.
+fn gp3() -> Service {
+    let evidence = |pattern| Origin::measured(&format!("{R5D_STUDY}: {pattern}"));
+    let stream = line(580.0, 4.06, evidence("one sequential stream"));
+    Service {
+        stream_read: Some(stream.clone()),
+        stream_write: Some(stream),
+        ..even(line(600.0, 2.2, evidence("random")), ebs_spread("gp3"))
+    }
+}
+
+fn ebs_ssd() -> Service {
+    let because = "1 ms, because the vendor asks for a queue of 1 per 1,000 IOPS; 2.2 µs/KiB as measured on gp3";
+    even(line(1_000.0, 2.2, Origin::assumed(because)), ebs_spread(""))
+}
+
+fn block_express() -> Service {
+    let origin = Origin::documented(
+        "EBS user guide: under 500 µs on average at 16 KiB, taken as 500 µs; 2.2 µs/KiB as measured on gp3 (assumed)",
+        "2025",
+    );
+    even(line(464.8, 2.2, origin), ebs_spread(""))
+}
+
+/// The vendor wants 4 operations of 1 MiB in flight, 8 of 512 KiB or 16 of 256 KiB, to reach at
+/// most 500 MiB/s: 4 MiB / 500 MiB/s = 8 ms, whatever the size.
+fn ebs_hdd() -> Service {
+    let because = "8 ms, because the vendor asks for 4 MiB in flight to reach 500 MiB/s";
+    let spread = Spread {
+        sigma: 0.3,
+        tail: None,
+        origin: Origin::assumed("no measurement of EBS HDD latencies is published"),
+    };
+    even(line(8_000.0, 0.0, Origin::assumed(because)), spread)
+}
+
+fn i3_nvme() -> Service {
+    let stream = "one stream, prefetched; lost when streams interleave";
+    Service {
+        write: at_4_kib(43.0, I3_STUDY),
+        stream_read: Some(at_4_kib(35.0, &format!("{I3_STUDY}: {stream}"))),
+        ..even(at_4_kib(96.0, I3_STUDY), nvme_spread(true))
+    }
+}
+
+/// Several sequential streams were slower than random operations at every number of jobs from 2
+/// to 128: reads by 1.16 to 1.25, writes by 1.15 to 1.32.
+fn i2_sata() -> Service {
+    let (read, write) = (184.0, 124.0);
+    let streams = format!("{I3_STUDY}; 2 to 128 interleaved streams against random");
+    Service {
+        interleaved_read: Some(at_4_kib(read * 1.2, &streams)),
+        interleaved_write: Some(at_4_kib(write * 1.25, &streams)),
+        write: at_4_kib(write, I3_STUDY),
+        ..even(at_4_kib(read, I3_STUDY), nvme_spread(false))
+    }
+}
+
+/// Sequential with one thread was 1.45 times slower (4 and 8 KiB; larger ones are at the limiter).
+fn r5d_nvme() -> Service {
+    let stream = line(
+        43.0 * 1.45,
+        2.4 * 1.45,
+        Origin::measured(&format!("{R5D_STUDY}: one sequential stream")),
+    );
+    let random = line(43.0, 2.4, Origin::measured(R5D_STUDY));
+    Service {
+        stream_read: Some(stream.clone()),
+        stream_write: Some(stream),
+        ..even(random, nvme_spread(false))
+    }
+}
+
+fn im4gn_nvme() -> Service {
+    let origin = Origin::measured(
+        "im4gn.large, fio, 128 KiB: 205 µs (study im4gn); its division into 33 µs and 1.344 µs/KiB rests on the vendor's claim of 60 % less latency than I3 (assumed)",
+    );
+    even(line(33.0, 1.344, origin), nvme_spread(false))
+}
+
+fn i3en_nvme() -> Service {
+    let origin = Origin::measured(
+        "i3en.3xlarge, random reads of 512 B: p50 138 µs (ScyllaDB, diskplorer); writes and 2.4 µs/KiB assumed",
+    );
+    even(line(138.0, 2.4, origin), nvme_spread(true))
+}
+
+fn local_ssd() -> Service {
+    let because = "nobody measured this disk: 43 µs + 2.4 µs/KiB as the local NVMe of R5d";
+    even(
+        line(43.0, 2.4, Origin::assumed(because)),
+        nvme_spread(false),
+    )
+}
+
+impl Service {
+    /// The same with a physical maximum.
+    #[must_use]
+    pub fn saturating_at(mut self, read_iops: f64, write_iops: f64, origin: Origin) -> Self {
+        self.saturation = Some(Saturation {
+            read_iops,
+            write_iops,
+            origin,
+        });
+        self
+    }
+
+    /// Whether an operation's time depends on the ones before it.
+    pub(crate) const fn minds_order(&self) -> bool {
+        self.stream_read.is_some()
+            || self.stream_write.is_some()
+            || self.interleaved_read.is_some()
+            || self.interleaved_write.is_some()
+    }
+
+    /// Every latency with its name.
+    pub(crate) fn latencies(&self) -> impl Iterator<Item = (&'static str, &Latency)> {
+        let all = [
+            ("read", Some(&self.read)),
+            ("write", Some(&self.write)),
+            ("sequential read", self.stream_read.as_ref()),
+            ("sequential write", self.stream_write.as_ref()),
+            (
+                "interleaved sequential read",
+                self.interleaved_read.as_ref(),
+            ),
+            (
+                "interleaved sequential write",
+                self.interleaved_write.as_ref(),
+            ),
+        ];
+        all.into_iter().filter_map(|(name, it)| Some((name, it?)))
+    }
+}

@@ -1,0 +1,225 @@
+use blocklab_random::Stream;
+use blocklab_units::{Bytes, Nanos};
+
+use crate::spec::Network;
+use crate::stage::accounting::Ledger;
+use crate::stage::fault::Schedule;
+use crate::stage::layout::{Map, capacity};
+use crate::stage::media::Media;
+use crate::stage::network::Road;
+use crate::stage::spread::Scatter;
+use crate::stage::tags::Tags;
+use crate::stage::{Counts, Link, instance, limiters, through};
+use crate::{Answer, DeviceSpec, Fault, Invalid, Io, Limit, Service, Spread, VolumeSpec};
+
+/// A device at work: a fold over stages, with the state of its limiters and its chance.
+///
+/// The same device, the same seed and the same arrivals give the same answers on every machine.
+/// What it keeps does not grow with time.
+#[derive(Debug, Clone)]
+pub struct Device {
+    spec: Box<DeviceSpec>,
+    capacity: Bytes,
+    map: Map,
+    instance: Vec<Link>,
+    volumes: Vec<Volume>,
+    faults: Schedule,
+    last: Nanos,
+}
+
+/// One volume's chain.
+#[derive(Debug, Clone)]
+struct Volume {
+    ledger: Ledger,
+    tags: Option<Tags>,
+    chain: Vec<Link>,
+}
+
+impl Device {
+    /// A rested device: all buckets as full as the specification says.
+    ///
+    /// # Errors
+    /// The first rule that the specification breaks.
+    pub fn new(spec: &DeviceSpec, seed: u64) -> Result<Self, Invalid> {
+        spec.check()?;
+        let mut scatters = Vec::new();
+        let volumes = spec.volumes.iter().enumerate().map(|(index, volume)| {
+            let service = volume.promised()?;
+            let scatter = shared(&mut scatters, &service.spread);
+            let chance = Stream::new(seed, "media", index as u64);
+            let media = Media::new(service, scatter, chance);
+            Ok(Volume::new(volume, service, media))
+        });
+        Ok(Self {
+            capacity: capacity(spec),
+            map: Map::new(spec),
+            instance: instance::chain(spec.instance.as_ref()),
+            volumes: volumes.collect::<Result<_, Invalid>>()?,
+            faults: Schedule::new(&spec.faults, seed),
+            last: Nanos::ZERO,
+            spec: Box::new(spec.clone()),
+        })
+    }
+
+    /// When `io`, arriving `now`, leaves the device. Arrivals must come in order of time;
+    /// answers need not. Of several that arrive at the same moment, the first one asked for goes
+    /// first.
+    ///
+    /// # Panics
+    /// When `now` lies before the last arrival, or the operation reaches beyond the capacity: the
+    /// caller broke its promise.
+    #[inline]
+    pub fn admit(&mut self, now: Nanos, io: Io) -> Answer {
+        assert!(now >= self.last, "arrivals must come in order of time");
+        let end = io.offset.checked_add(u64::from(io.len));
+        assert!(
+            end.is_some_and(|end| end <= self.capacity.0),
+            "an operation must lie within the capacity"
+        );
+        self.last = now;
+        let answer = self.parts(now, io);
+        assert!(answer.at >= now, "nothing leaves before it arrives");
+        answer
+    }
+
+    /// An operation is done when its last part is, and failed when one of them is.
+    #[inline]
+    fn parts(&mut self, now: Nanos, io: Io) -> Answer {
+        let mut cut = self.map.cut(io);
+        let mut answer = self.part(now, cut.volume, cut.part);
+        let mut moved = u64::from(cut.part.len);
+        while let Some(rest) = cut.rest {
+            cut = self.map.cut(rest);
+            let part = self.part(now, cut.volume, cut.part);
+            answer.at = answer.at.max(part.at);
+            answer.result = answer.result.and(part.result);
+            moved += u64::from(cut.part.len);
+        }
+        assert!(moved == u64::from(io.len), "parts add up to the whole");
+        answer
+    }
+
+    #[inline]
+    fn part(&mut self, now: Nanos, index: usize, io: Io) -> Answer {
+        let volume = &mut self.volumes[index];
+        if self.faults.is_empty() {
+            let at = volume.admit(&mut self.instance, now, io);
+            return Answer { at, result: Ok(()) };
+        }
+        if self.faults.is_gone(now, index) {
+            return Answer {
+                at: now,
+                result: Err(Fault::Detached),
+            };
+        }
+        let at = volume.admit(&mut self.instance, now, io);
+        self.faults.befall(now, at, index, io.direction)
+    }
+
+    /// Addressable bytes.
+    #[must_use]
+    pub const fn capacity(&self) -> Bytes {
+        self.capacity
+    }
+
+    /// First byte and length of a volume in the joined layout; `None` when striped, or when
+    /// there is no such volume.
+    #[must_use]
+    pub fn span(&self, volume: usize) -> Option<(u64, Bytes)> {
+        self.map.span(volume, self.capacity)
+    }
+
+    /// What is left in every burst bucket at `now`, in operations or bytes: name and balance.
+    /// Several volumes are told apart by their number, from 1.
+    #[must_use]
+    pub fn balances(&self, now: Nanos) -> Vec<(String, f64)> {
+        let mut found = Vec::new();
+        let several = self.volumes.len() > 1;
+        for (index, volume) in self.volumes.iter().enumerate() {
+            let spec = &self.spec.volumes[index];
+            let owner = match several {
+                true => format!("{} {}", spec.kind, index + 1),
+                false => spec.kind.clone(),
+            };
+            found.extend(balances(&volume.chain, &owner, &spec.credits, now));
+        }
+        if let Some(spec) = &self.spec.instance {
+            found.extend(balances(&self.instance, &spec.name, &spec.credits, now));
+        }
+        found
+    }
+
+    /// Every limit in force.
+    #[must_use]
+    pub fn limits(&self) -> Vec<Limit> {
+        self.spec.limits()
+    }
+
+    /// What nobody has shown: one sentence each.
+    #[must_use]
+    pub fn assumptions(&self) -> Vec<String> {
+        self.spec.assumptions()
+    }
+}
+
+impl Volume {
+    fn new(spec: &VolumeSpec, service: &Service, media: Media) -> Self {
+        let road = spec.network.as_ref().map(Network::half);
+        let mut chain: Vec<_> = road.iter().cloned().collect();
+        let bytes = Counts::ChargedBytes;
+        chain.extend(limiters(&spec.caps, &spec.credits, bytes));
+        chain.push(Link::Media(media));
+        chain.extend(road);
+        Self {
+            ledger: Ledger::new(spec.accounting, service),
+            tags: spec.queue_depth.map(Tags::new),
+            chain,
+        }
+    }
+
+    #[inline]
+    fn admit(&mut self, instance: &mut [Link], now: Nanos, io: Io) -> Nanos {
+        let passage = self.ledger.enter(io);
+        let at = through(instance, now, &passage);
+        match &mut self.tags {
+            None => through(&mut self.chain, at, &passage),
+            Some(tags) => {
+                let done = through(&mut self.chain, tags.admit(at), &passage);
+                tags.hold(done);
+                done
+            }
+        }
+    }
+}
+
+impl Network {
+    fn half(&self) -> Link {
+        Link::Road(Road {
+            time: Nanos(self.round_trip.0 / 2),
+        })
+    }
+}
+
+/// The tables of a spread, made once for equal volumes.
+fn shared<'a>(known: &mut Vec<(&'a Spread, Scatter)>, spread: &'a Spread) -> Scatter {
+    if let Some((_, scatter)) = known.iter().find(|(other, _)| *other == spread) {
+        return scatter.clone();
+    }
+    let scatter = Scatter::new(spread);
+    known.push((spread, scatter.clone()));
+    scatter
+}
+
+fn balances<'a>(
+    chain: &'a [Link],
+    owner: &'a str,
+    credits: &'a [crate::Credit],
+    now: Nanos,
+) -> impl Iterator<Item = (String, f64)> + 'a {
+    let bursts = chain.iter().filter_map(|link| match link {
+        Link::Burst(burst) => Some(burst),
+        _ => None,
+    });
+    let named = bursts.zip(credits);
+    named.map(move |(burst, credit)| (format!("{owner}: {}", credit.name), burst.balance(now)))
+}

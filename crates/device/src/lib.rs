@@ -1,0 +1,27 @@
+//! In: a device as plain data; then, in order of time, requests and the moment of each.
+//! Out: when each request leaves the device, and whether it failed; predictions; limits.
+//! Never: a clock, who asks, real time.
+
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
+
+mod device;
+mod invalid;
+mod io;
+mod limits;
+mod origin;
+mod predict;
+mod spec;
+mod stage;
+
+pub mod class;
+
+pub use device::Device;
+pub use invalid::Invalid;
+pub use io::{Answer, Direction, Fault, Io};
+pub use limits::Limit;
+pub use origin::Origin;
+pub use predict::{Grant, Load, Phase, Prediction, grants, predict};
+pub use spec::{
+    Accounting, Cap, Covers, Credit, DeviceSpec, FaultKind, FaultSpec, InstanceSpec, Latency,
+    Layout, Network, Rate, Saturation, Service, Spread, Tail, VolumeSpec,
+};

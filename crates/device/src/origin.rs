@@ -1,0 +1,71 @@
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// Where a number comes from. A number without an origin cannot be written down here.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Origin {
+    /// The vendor says so.
+    Documented {
+        /// The document.
+        source: String,
+        /// Its date, or since when the number holds, as `YYYY-MM-DD` or a part of it.
+        date: String,
+    },
+    /// Somebody measured it.
+    Measured {
+        /// Who, where, in which rows.
+        by: String,
+    },
+    /// Nobody knows: what stands in for it, and why.
+    Assumed {
+        /// The reason.
+        because: String,
+    },
+    /// The user wrote it down.
+    Given,
+}
+
+impl Origin {
+    /// The vendor's word.
+    #[must_use]
+    pub fn documented(source: &str, date: &str) -> Self {
+        Self::Documented {
+            source: source.to_owned(),
+            date: date.to_owned(),
+        }
+    }
+
+    /// A measurement.
+    #[must_use]
+    pub fn measured(by: &str) -> Self {
+        Self::Measured { by: by.to_owned() }
+    }
+
+    /// An assumption.
+    #[must_use]
+    pub fn assumed(because: &str) -> Self {
+        Self::Assumed {
+            because: because.to_owned(),
+        }
+    }
+
+    /// Whether nobody has shown it.
+    #[must_use]
+    pub const fn is_assumed(&self) -> bool {
+        matches!(self, Self::Assumed { .. })
+    }
+}
+
+/// `documented: EC2 user guide, 2023-05-11`; `assumed: …`.
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Documented { source, date } => write!(f, "documented: {source}, {date}"),
+            Self::Measured { by } => write!(f, "measured: {by}"),
+            Self::Assumed { because } => write!(f, "assumed: {because}"),
+            Self::Given => f.write_str("given"),
+        }
+    }
+}

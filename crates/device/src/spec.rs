@@ -1,0 +1,330 @@
+//! A device as plain data. Everything here can be written by hand, in TOML or JSON.
+
+use blocklab_units::{Bytes, Nanos};
+use serde::{Deserialize, Serialize};
+
+use crate::{Fault, Origin};
+
+/// What a device is: volumes, how offsets fall on them, and what holds for all of them together.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DeviceSpec {
+    /// As people write it: `gp3:1TiB,iops=6000@r5d.xlarge`.
+    pub name: String,
+    /// At least one. Thirty equal ones are thirty entries.
+    pub volumes: Vec<VolumeSpec>,
+    /// Which volume serves an offset; without meaning for one volume.
+    #[serde(default)]
+    pub layout: Layout,
+    /// What binds the sum of the volumes.
+    #[serde(default)]
+    pub instance: Option<InstanceSpec>,
+    /// What goes wrong, and when.
+    #[serde(default)]
+    pub faults: Vec<FaultSpec>,
+}
+
+/// How the offsets of a device fall on its volumes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Layout {
+    /// One behind the other. `Device::span` tells where each lies, so that a job can be given a
+    /// volume of its own, as a tool does that opens every disk by itself.
+    Joined,
+    /// Block by block in turn over all volumes (RAID 0). The capacity is the smallest volume's,
+    /// rounded down to whole blocks, times their number.
+    Striped {
+        /// Bytes on one volume before the next one is used.
+        #[serde(rename = "block_bytes")]
+        block: Bytes,
+    },
+}
+
+/// Random offsets fall evenly on all volumes in both layouts; a single sequential stream uses all
+/// of them only when striped. A block of 256 KiB is one whole I/O of an SSD volume.
+impl Default for Layout {
+    fn default() -> Self {
+        Self::Striped {
+            block: Bytes(256 << 10),
+        }
+    }
+}
+
+/// One volume or one local disk.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct VolumeSpec {
+    /// What it is called in limits and messages: `gp3`, `st1`, `local NVMe`.
+    pub kind: String,
+    /// Usable bytes.
+    #[serde(rename = "capacity_bytes")]
+    pub capacity: Bytes,
+    /// How the provider counts operations and bytes.
+    #[serde(default)]
+    pub accounting: Accounting,
+    /// Limiters of this volume, in any order.
+    #[serde(default)]
+    pub caps: Vec<Cap>,
+    /// Burst buckets of this volume.
+    #[serde(default)]
+    pub credits: Vec<Credit>,
+    /// How long the medium takes. `None`: nobody promises or knows anything (`standard`), and
+    /// [`crate::Device::new`] says so.
+    #[serde(default)]
+    pub service: Option<Service>,
+    /// Most operations that it works on at a time; more wait in line. `None`: no such limit.
+    #[serde(default)]
+    pub queue_depth: Option<u32>,
+    /// A road to the volume whose time is not part of `service`.
+    #[serde(default)]
+    pub network: Option<Network>,
+}
+
+/// What the instance grants to all its volumes together.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct InstanceSpec {
+    /// `r5d.xlarge`.
+    pub name: String,
+    /// Limiters of the sum. An instance that sustains its maximum has only these.
+    #[serde(default)]
+    pub caps: Vec<Cap>,
+    /// Its 30 minutes of burst, one entry for operations and one for bytes.
+    #[serde(default)]
+    pub credits: Vec<Credit>,
+}
+
+/// How many operations and bytes an operation counts as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Accounting {
+    /// Every operation is one, its bytes are its bytes.
+    #[default]
+    Plain,
+    /// One operation for every unit begun; sequential ones are merged up to a unit. Bytes are
+    /// what was moved. EBS SSD: 256 KiB.
+    Merged {
+        /// Largest operation that counts as one.
+        #[serde(rename = "unit_bytes")]
+        unit: Bytes,
+    },
+    /// As `Merged`, and bytes are counted in whole units too: a random operation of any size
+    /// costs a unit. EBS HDD: 1 MiB.
+    WholeUnits {
+        /// The unit.
+        #[serde(rename = "unit_bytes")]
+        unit: Bytes,
+    },
+}
+
+/// So much a second, in the unit in which it is sold.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Rate {
+    /// Operations, as the accounting counts them.
+    Iops(f64),
+    /// 2^20 bytes: volumes.
+    MibPerS(f64),
+    /// 10^6 bytes: instances.
+    MbPerS(f64),
+}
+
+/// Which operations a limiter counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Covers {
+    /// Reads, writes and trims.
+    #[default]
+    All,
+    /// Reads only.
+    Reads,
+    /// Writes and trims only.
+    Writes,
+}
+
+/// A limiter: a rate, and what it saves up while idle.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cap {
+    /// `volume throughput`.
+    pub name: String,
+    /// What it counts.
+    #[serde(default)]
+    pub covers: Covers,
+    /// What it lets pass.
+    pub rate: Rate,
+    /// The bucket that is full after idling, in time of its own rate; 0 paces from the first
+    /// operation.
+    #[serde(rename = "bucket_ns", default)]
+    pub bucket: Nanos,
+    /// The rate at which the bucket can be emptied; `None`: as fast as the medium allows. Above
+    /// `rate`, in the same unit.
+    #[serde(default)]
+    pub peak: Option<Rate>,
+    /// Where the rate comes from.
+    pub origin: Origin,
+}
+
+/// A burst bucket: earns at the baseline, is spent by every operation or byte, and while it holds
+/// something the burst rate is allowed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Credit {
+    /// `burst credits`.
+    pub name: String,
+    /// Earned, and what remains when the bucket is empty.
+    pub baseline: Rate,
+    /// Allowed while something is left. Same unit as the baseline and above it.
+    pub burst: Rate,
+    /// What the bucket holds at most: operations, or bytes when the rates are byte rates.
+    pub capacity: f64,
+    /// What it holds at the start, as a share of `capacity` from 0 to 1.
+    #[serde(default = "full")]
+    pub initial_share: f64,
+    /// Full again at the latest so long after it was last full, whatever was spent: "at least
+    /// once in 24 hours". `None`: only what is earned.
+    #[serde(rename = "full_again_ns", default)]
+    pub full_again: Option<Nanos>,
+    /// Where the figures come from.
+    pub origin: Origin,
+}
+
+fn full() -> f64 {
+    1.0
+}
+
+/// Mean time of one operation: `base + per_kib · size`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Latency {
+    /// Of an operation of no bytes, in nanoseconds.
+    #[serde(rename = "base_ns")]
+    pub base: Nanos,
+    /// More for every KiB, in nanoseconds.
+    #[serde(rename = "per_kib_ns", default)]
+    pub per_kib_ns: f64,
+    /// Evidence.
+    pub origin: Origin,
+}
+
+/// How latencies scatter around their mean: lognormal.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Spread {
+    /// Standard deviation of the logarithm; 0: all the same. Median = mean · exp(-sigma²/2).
+    pub sigma: f64,
+    /// Rare slow operations.
+    #[serde(default)]
+    pub tail: Option<Tail>,
+    /// Evidence.
+    pub origin: Origin,
+}
+
+/// Rare slow operations: a second lognormal.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Tail {
+    /// Share of the operations, 0 to 1.
+    pub share: f64,
+    /// Their mean, as a multiple of the mean of the others.
+    pub factor: f64,
+    /// Standard deviation of the logarithm of theirs.
+    pub sigma: f64,
+}
+
+/// A medium that cannot do more than so much, and comes near it gradually.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Saturation {
+    /// Most reads a second.
+    pub read_iops: f64,
+    /// Most writes a second.
+    pub write_iops: f64,
+    /// Evidence.
+    pub origin: Origin,
+}
+
+/// The medium: how long an operation takes once the limiters have let it pass. Means include
+/// whatever lies between host and medium (network, controller) unless `network` is given.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Service {
+    /// Random reads.
+    pub read: Latency,
+    /// Random writes.
+    pub write: Latency,
+    /// A read that continues the one before it (prefetch, or its contrary). `None`: as random.
+    #[serde(default)]
+    pub stream_read: Option<Latency>,
+    /// A write that continues the operation before it. `None`: as random.
+    #[serde(default)]
+    pub stream_write: Option<Latency>,
+    /// A read that continues a recent one while other operations came between. `None`: as random.
+    #[serde(default)]
+    pub interleaved_read: Option<Latency>,
+    /// A write that continues a recent one while others came between. `None`: as random.
+    #[serde(default)]
+    pub interleaved_write: Option<Latency>,
+    /// Scatter of reads and writes.
+    pub spread: Spread,
+    /// Physical maximum. `None`: only limiters bind (cloud volumes).
+    #[serde(default)]
+    pub saturation: Option<Saturation>,
+}
+
+/// A road of its own to the volume.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Network {
+    /// There and back together, half before and half after.
+    #[serde(rename = "round_trip_ns")]
+    pub round_trip: Nanos,
+    /// Evidence.
+    pub origin: Origin,
+}
+
+/// One thing that goes wrong between two moments of the run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FaultSpec {
+    /// First moment.
+    #[serde(rename = "from_ns")]
+    pub from: Nanos,
+    /// First moment after it. [`Nanos::MAX`]: never ends.
+    #[serde(rename = "until_ns")]
+    pub until: Nanos,
+    /// Index of the one volume that it hits; `None`: all.
+    #[serde(default)]
+    pub volume: Option<usize>,
+    /// What happens.
+    pub kind: FaultKind,
+}
+
+/// What can go wrong.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum FaultKind {
+    /// A share of the operations takes longer.
+    Latency {
+        /// By so much.
+        #[serde(rename = "added_ns")]
+        added: Nanos,
+        /// Share of the reads in per cent.
+        read_percent: f64,
+        /// Share of the writes, trims and flushes in per cent.
+        write_percent: f64,
+    },
+    /// A share of the operations fails.
+    Error {
+        /// How.
+        fault: Fault,
+        /// Share of the reads in per cent.
+        read_percent: f64,
+        /// Share of the writes, trims and flushes in per cent.
+        write_percent: f64,
+    },
+    /// Nothing leaves before `until`. With an `until` of [`Nanos::MAX`] operations hang for ever.
+    Stall,
+    /// Operations that arrive fail at once; those in flight at `from` fail at `from`.
+    Detach,
+}

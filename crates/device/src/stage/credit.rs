@@ -1,0 +1,168 @@
+//! A burst bucket: gp2, st1, sc1, and the half hour of an instance.
+//!
+//! ```text
+//!   rate ▲ burst ┌──────────┐
+//!        │       │          │ bucket empty        lasts  balance / (burst - baseline)
+//!        │  base │          └───────────          fills  capacity / baseline, at rest
+//!        └───────┴─────────────────────▶ time
+//! ```
+//!
+//! It earns at the baseline all the time and every operation or byte is paid from it: two meters,
+//! the baseline with the bucket as its tolerance, and the burst rate without any.
+//!
+//! EC2 user guide, 2023-05-11, in our words: a gp2 volume starts with 5.4 million I/O credits,
+//! which is also the most it can hold, earns 3 a second for every GiB, and spends them up to
+//! 3,000 IOPS; st1 and sc1 do the same with MiB, and hold 1 TiB for every TiB of volume.
+
+use blocklab_units::Nanos;
+
+use super::{Counts, Passage, Stage, meter::Meter};
+use crate::{Covers, Credit};
+
+/// What the burst rate forgives. Without any, each time that the other side of a real-time run is
+/// late is lost for ever, and at nine tenths of the rate operations wait for one another; 20 ms
+/// give it back and cost 2 % of the first second.
+const FORGIVEN: Nanos = Nanos::from_millis(20);
+
+/// A [`Credit`] at work.
+#[derive(Debug, Clone)]
+pub(crate) struct Burst {
+    counts: Counts,
+    baseline: Meter,
+    burst: Meter,
+    full_again: Option<Nanos>,
+    last_full: Nanos,
+}
+
+impl Burst {
+    pub(crate) fn new(credit: &Credit, counts: Counts) -> Self {
+        Self::forgiving(credit, counts, FORGIVEN)
+    }
+
+    fn forgiving(credit: &Credit, counts: Counts, forgiven: Nanos) -> Self {
+        let burst = credit.burst.per_second();
+        let mut baseline = Meter::new(credit.baseline.per_second(), credit.capacity);
+        baseline.spend(credit.capacity * (1.0 - credit.initial_share));
+        Self {
+            counts,
+            baseline,
+            burst: Meter::new(burst, burst * forgiven.as_secs_f64()),
+            full_again: credit.full_again,
+            last_full: Nanos::ZERO,
+        }
+    }
+
+    /// Operations or bytes left.
+    pub(crate) fn balance(&self, now: Nanos) -> f64 {
+        self.baseline.saved(now)
+    }
+
+    #[inline]
+    fn fill_in_time(&mut self, now: Nanos, at_the_latest: Nanos) {
+        if now.since(self.last_full) >= at_the_latest {
+            self.baseline.fill(now);
+        }
+        if self.baseline.is_full(now) {
+            self.last_full = now;
+        }
+    }
+}
+
+impl Stage for Burst {
+    #[inline]
+    fn admit(&mut self, now: Nanos, passage: &Passage) -> Nanos {
+        if !passage.covered_by(Covers::All) {
+            return now;
+        }
+        if let Some(at_the_latest) = self.full_again {
+            self.fill_in_time(now, at_the_latest);
+        }
+        let units = self.counts.of(passage);
+        let at = self.baseline.admit(now, units);
+        self.burst.admit(at, units)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stage::Follows;
+    use crate::{Direction, Io, Origin, Rate};
+
+    fn credit(baseline: Rate, burst: Rate, capacity: f64) -> Credit {
+        Credit {
+            name: "burst credits".to_owned(),
+            baseline,
+            burst,
+            capacity,
+            initial_share: 1.0,
+            full_again: None,
+            origin: Origin::Given,
+        }
+    }
+
+    fn passage(units: u64) -> Passage {
+        Passage {
+            io: Io {
+                direction: Direction::Read,
+                offset: 0,
+                len: 4096,
+            },
+            ops: units,
+            charged: units,
+            moved: units,
+            follows: Follows::Nothing,
+        }
+    }
+
+    #[test]
+    fn a_bucket_of_four_at_twice_the_baseline() {
+        let small = credit(Rate::Iops(1000.0), Rate::Iops(2000.0), 4.0);
+        let mut stage = Burst::forgiving(&small, Counts::Operations, Nanos::ZERO);
+        let starts: Vec<_> = (0..11)
+            .map(|_| stage.admit(Nanos(0), &passage(1)).0)
+            .collect();
+        // Every half millisecond until the bucket is empty, 4 / (2000 - 1000) s later.
+        assert_eq!(
+            starts[..9],
+            [
+                0, 500_000, 1_000_000, 1_500_000, 2_000_000, 2_500_000, 3_000_000, 3_500_000,
+                4_000_000
+            ]
+        );
+        assert_eq!(starts[9..], [5_000_000, 6_000_000]);
+    }
+
+    #[test]
+    fn half_full_at_the_start() {
+        let half = Credit {
+            initial_share: 0.5,
+            ..credit(Rate::Iops(100.0), Rate::Iops(3000.0), 5.4e6)
+        };
+        let stage = Burst::new(&half, Counts::Operations);
+        for (seconds, balance) in [(0, 2.7e6), (10, 2.701e6), (27_000, 5.4e6), (90_000, 5.4e6)] {
+            let got = stage.balance(Nanos::from_secs(seconds));
+            assert!((got - balance).abs() < 1.0, "{seconds} s: {got}");
+        }
+    }
+
+    #[test]
+    fn full_again_after_its_time_even_under_load() {
+        let daily = Credit {
+            full_again: Some(Nanos::from_secs(100)),
+            ..credit(Rate::Iops(1000.0), Rate::Iops(2000.0), 4000.0)
+        };
+        let mut stage = Burst::forgiving(&daily, Counts::Operations, Nanos::ZERO);
+        let mut started = [0u64; 110];
+        let mut now = Nanos(0);
+        while now < Nanos::from_secs(110) {
+            now = stage.admit(now, &passage(1));
+            started[(now.0 / 1_000_000_000).min(109) as usize] += 1;
+        }
+        assert_eq!(
+            [started[0], started[3], started[50], started[101]],
+            [2000, 2000, 1000, 2000]
+        );
+        assert_eq!(started[105], 1000);
+    }
+}

@@ -1,0 +1,100 @@
+//! What an instance grants to all its volumes together.
+//!
+//! ```text
+//!   volume 1 ┐
+//!   volume 2 ├─▶ bytes ─▶ operations ─▶        limits of the sum, in 10^6 bytes
+//!   volume 3 ┘
+//! ```
+//!
+//! EC2 user guide (EBS optimisation), 2023-05-11, in our words: some sizes can hold their maximum
+//! for 30 minutes at least once every 24 hours, then fall back to their baseline. Such a size has
+//! a bucket of (maximum - baseline) · 30 min, filled at the latest 24 hours after it was last
+//! full. That a rested instance also earns back what it does not use of its baseline is assumed.
+//!
+//! Bytes are those on the wire: a random 4 KiB operation on st1 costs the volume 1 MiB, and the
+//! instance 4 KiB.
+
+use blocklab_units::Nanos;
+
+use super::{Counts, Link, limiters};
+use crate::{Credit, InstanceSpec, Origin, Rate};
+
+/// How long the maximum of a burstable instance lasts, and how often that is promised.
+const BURST: (Nanos, Nanos) = (Nanos::from_secs(30 * 60), Nanos::from_secs(24 * 3600));
+
+impl Credit {
+    /// The burst of an instance: `maximum` for 30 minutes at least once every 24 hours.
+    #[must_use]
+    pub fn half_hour(name: &str, baseline: Rate, maximum: Rate, origin: Origin) -> Self {
+        let above = maximum.per_second() - baseline.per_second();
+        Self {
+            name: name.to_owned(),
+            baseline,
+            burst: maximum,
+            capacity: above * BURST.0.as_secs_f64(),
+            initial_share: 1.0,
+            full_again: Some(BURST.1),
+            origin,
+        }
+    }
+}
+
+/// The chain of an instance.
+pub(crate) fn chain(spec: Option<&InstanceSpec>) -> Vec<Link> {
+    spec.map_or(Vec::new(), |it| {
+        limiters(&it.caps, &it.credits, Counts::MovedBytes)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stage::{Follows, Passage, through};
+    use crate::{Cap, Covers, Direction, Io};
+
+    fn passage(moved: u64) -> Passage {
+        Passage {
+            io: Io {
+                direction: Direction::Read,
+                offset: 0,
+                len: moved as u32,
+            },
+            ops: 1,
+            charged: 1 << 20,
+            moved,
+            follows: Follows::Nothing,
+        }
+    }
+
+    #[test]
+    fn the_wire_counts_what_was_moved() {
+        let spec = InstanceSpec {
+            name: "m4.large".to_owned(),
+            caps: vec![Cap {
+                name: "EBS throughput".to_owned(),
+                covers: Covers::All,
+                rate: Rate::MbPerS(4.096),
+                bucket: Nanos::ZERO,
+                peak: None,
+                origin: Origin::Given,
+            }],
+            credits: Vec::new(),
+        };
+        let mut chain = chain(Some(&spec));
+        let starts = [0; 3].map(|_| through(&mut chain, Nanos(0), &passage(4096)).0);
+        assert_eq!(starts, [0, 1_000_000, 2_000_000]);
+    }
+
+    #[test]
+    fn half_an_hour_of_r5d_xlarge() {
+        let (base, most) = (Rate::MbPerS(143.75), Rate::MbPerS(593.75));
+        let credit = Credit::half_hour("EBS throughput", base, most, Origin::Given);
+        assert_eq!(credit.capacity, 810e9);
+        assert_eq!(credit.full_again, Some(Nanos::from_secs(86_400)));
+    }
+
+    #[test]
+    fn no_instance_no_limit() {
+        assert_eq!(through(&mut chain(None), Nanos(7), &passage(1)), Nanos(7));
+    }
+}

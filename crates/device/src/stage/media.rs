@@ -1,0 +1,282 @@
+//! The medium: how long an operation takes once it has been let in.
+//!
+//! ```text
+//!   L(b) = base + slope · b, times a lognormal factor of mean 1
+//!
+//!              ┌▶ lane 1 ▯▯ ┐        a medium with a physical maximum C has as many lanes as
+//!   offset ──hash▶ lane 2   ├─▶      operations it takes to reach it (C · L, Little), and each
+//!              └▶ lane k ▯  ┘        lane is held for k / C: two that meet on a lane wait
+//! ```
+//!
+//! Lanes are what dies and channels do to a load: throughput comes near C gradually, because some
+//! lanes have a queue while others idle. Against the random reads and writes of I2 and I3
+//! (i3-vs-i2) this describes the way to the maximum better than ((n/L)^-2 + C^-2)^(-1/2), and has
+//! no constant of its own. Reads and writes have lanes apart: their interference is not modelled.
+
+use blocklab_random::Stream;
+use blocklab_units::Nanos;
+
+use super::spread::{ONE, Scatter};
+use super::{Follows, Passage, Stage};
+use crate::{Direction, Latency, Service};
+
+/// Size at which physical maxima are stated.
+pub(crate) const STATED_AT: u64 = 4096;
+
+/// Mean latency as integers: nanoseconds, and nanoseconds a byte with 32 binary places.
+#[derive(Debug, Clone, Copy)]
+struct Line {
+    base: u64,
+    slope: u64,
+}
+
+impl Line {
+    fn new(latency: &Latency) -> Self {
+        let slope = latency.per_kib_ns / 1024.0 * 4_294_967_296.0;
+        Self {
+            base: latency.base.0,
+            slope: (slope + 0.5) as u64,
+        }
+    }
+
+    #[inline]
+    fn at(self, bytes: u64) -> u64 {
+        self.base + ((u128::from(bytes) * u128::from(self.slope)) >> 32) as u64
+    }
+}
+
+/// A part of `nanos`, in parts of [`ONE`].
+#[inline]
+fn share(nanos: u64, parts: u64) -> u64 {
+    (u128::from(nanos) * u128::from(parts) / u128::from(ONE)) as u64
+}
+
+/// The lanes of one direction.
+#[derive(Debug, Clone)]
+struct Lanes {
+    free_at: Box<[Nanos]>,
+    /// Share of the mean latency for which a lane is held, in parts of [`ONE`].
+    held: u64,
+}
+
+impl Lanes {
+    fn new(iops: f64, line: Line) -> Self {
+        let needed = iops * line.at(STATED_AT) as f64 / 1e9;
+        let lanes = needed.clamp(1.0, 65_536.0) as usize;
+        Self {
+            free_at: vec![Nanos::ZERO; lanes].into(),
+            held: (lanes as f64 / needed * ONE as f64 + 0.5) as u64,
+        }
+    }
+
+    /// When the operation gets its lane, which it then holds.
+    #[inline]
+    fn admit(&mut self, now: Nanos, offset: u64, mean: u64) -> Nanos {
+        let hash = (offset >> 12).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let hash = (hash ^ (hash >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);
+        let lane = (u128::from(hash) * self.free_at.len() as u128) >> 64;
+        let free_at = &mut self.free_at[lane as usize];
+        let start = now.max(*free_at);
+        *free_at = start + Nanos(share(mean, self.held));
+        start
+    }
+}
+
+/// One direction of a medium.
+#[derive(Debug, Clone)]
+struct Side {
+    random: Line,
+    stream: Line,
+    interleaved: Line,
+    lanes: Option<Lanes>,
+}
+
+impl Side {
+    fn new(
+        random: &Latency,
+        stream: Option<&Latency>,
+        interleaved: Option<&Latency>,
+        most: Option<f64>,
+    ) -> Self {
+        let line = Line::new(random);
+        Self {
+            random: line,
+            stream: stream.map_or(line, Line::new),
+            interleaved: interleaved.map_or(line, Line::new),
+            lanes: most.map(|iops| Lanes::new(iops, line)),
+        }
+    }
+
+    #[inline]
+    fn line(&self, follows: Follows) -> Line {
+        match follows {
+            Follows::Nothing => self.random,
+            Follows::Interleaved => self.interleaved,
+            Follows::Last => self.stream,
+        }
+    }
+}
+
+/// A [`Service`] at work.
+#[derive(Debug, Clone)]
+pub(crate) struct Media {
+    read: Side,
+    write: Side,
+    scatter: Scatter,
+    chance: Stream,
+}
+
+impl Media {
+    pub(crate) fn new(service: &Service, scatter: Scatter, chance: Stream) -> Self {
+        let most = service.saturation.as_ref();
+        Self {
+            read: Side::new(
+                &service.read,
+                service.stream_read.as_ref(),
+                service.interleaved_read.as_ref(),
+                most.map(|it| it.read_iops),
+            ),
+            write: Side::new(
+                &service.write,
+                service.stream_write.as_ref(),
+                service.interleaved_write.as_ref(),
+                most.map(|it| it.write_iops),
+            ),
+            scatter,
+            chance,
+        }
+    }
+}
+
+impl Stage for Media {
+    #[inline]
+    fn admit(&mut self, now: Nanos, passage: &Passage) -> Nanos {
+        let side = match passage.is_read() {
+            true => &mut self.read,
+            false => &mut self.write,
+        };
+        let mean = side.line(passage.follows).at(passage.moved);
+        let start = match &mut side.lanes {
+            Some(lanes) if passage.io.direction != Direction::Flush => {
+                lanes.admit(now, passage.io.offset, mean)
+            }
+            _ => now,
+        };
+        let factor = self.scatter.draw(&mut self.chance);
+        start.saturating_add(Nanos(share(mean, factor)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Io, Origin, Saturation, Spread};
+
+    fn line(base: u64, per_kib_ns: f64) -> Latency {
+        Latency {
+            base: Nanos(base),
+            per_kib_ns,
+            origin: Origin::Given,
+        }
+    }
+
+    fn service() -> Service {
+        Service {
+            read: line(80_000, 5_000.0),
+            write: line(40_000, 2_500.0),
+            stream_read: Some(line(20_000, 5_000.0)),
+            stream_write: None,
+            interleaved_read: Some(line(120_000, 5_000.0)),
+            interleaved_write: None,
+            spread: Spread {
+                sigma: 0.0,
+                tail: None,
+                origin: Origin::Given,
+            },
+            saturation: None,
+        }
+    }
+
+    fn media(service: &Service) -> Media {
+        let scatter = Scatter::new(&service.spread);
+        Media::new(service, scatter, Stream::new(1, "media", 0))
+    }
+
+    fn passage(direction: Direction, offset: u64, kib: u64, follows: Follows) -> Passage {
+        Passage {
+            io: Io {
+                direction,
+                offset,
+                len: (kib << 10) as u32,
+            },
+            ops: 1,
+            charged: kib << 10,
+            moved: kib << 10,
+            follows,
+        }
+    }
+
+    use Direction::{Flush, Read, Trim, Write};
+    use Follows::{Interleaved, Last, Nothing};
+
+    #[test]
+    fn a_base_and_a_slope_by_direction_and_by_what_came_before() {
+        let mut media = media(&service());
+        let mut check = |direction, kib, follows, nanos: u64| {
+            let moved = passage(direction, 0, kib, follows);
+            assert_eq!(media.admit(Nanos(1_000), &moved), Nanos(1_000 + nanos));
+        };
+        check(Read, 4, Nothing, 100_000);
+        check(Read, 64, Nothing, 400_000);
+        check(Read, 4, Last, 40_000);
+        check(Read, 4, Interleaved, 140_000);
+        check(Write, 4, Nothing, 50_000);
+        check(Write, 4, Last, 50_000);
+        check(Flush, 0, Nothing, 40_000);
+        check(Trim, 0, Nothing, 40_000);
+    }
+
+    fn with_lanes(read_iops: f64) -> Media {
+        media(&Service {
+            saturation: Some(Saturation {
+                read_iops,
+                write_iops: 20_000.0,
+                origin: Origin::Given,
+            }),
+            ..service()
+        })
+    }
+
+    #[test]
+    fn one_lane_is_a_queue() {
+        // 10,000 reads of 100 µs a second: one lane. A flush waits for nobody, a write neither.
+        let mut media = with_lanes(10_000.0);
+        let ends = [
+            (Read, 0),
+            (Read, 1 << 20),
+            (Flush, 0),
+            (Write, 0),
+            (Read, 0),
+        ];
+        let ends = ends.map(|(direction, offset)| {
+            let kib = if direction == Flush { 0 } else { 4 };
+            media
+                .admit(Nanos(0), &passage(direction, offset, kib, Nothing))
+                .0
+        });
+        assert_eq!(ends, [100_000, 200_000, 40_000, 50_000, 300_000]);
+    }
+
+    #[test]
+    fn the_same_block_waits_for_itself_and_the_maximum_is_kept() {
+        // 80,000 a second: eight lanes.
+        let mut media = with_lanes(80_000.0);
+        let twice = [0; 2].map(|_| media.admit(Nanos(0), &passage(Read, 0, 4, Nothing)).0);
+        assert_eq!(twice, [100_000, 200_000]);
+        let blocks = (0..800_000u64).map(|block| passage(Read, block << 12, 4, Nothing));
+        let last = blocks.map(|it| media.admit(Nanos(0), &it).0).max();
+        // Ten seconds of work on eight lanes, the fullest of which has a little more.
+        let seconds = last.unwrap_or(0) as f64 / 1e9;
+        assert!((10.0..10.2).contains(&seconds), "{seconds}");
+    }
+}

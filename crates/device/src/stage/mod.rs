@@ -1,0 +1,141 @@
+//! The links of a device. Each one is a file: a drawing, a formula, the sentence that it
+//! implements, and tests with literal times.
+//!
+//! ```text
+//!            ┌ instance ┐ ┌──────────────────── volume ────────────────────┐
+//!  arrival ─▶ caps, burst ─▶ tags ─▶ network ─▶ caps, credits ─▶ media ─▶ network ─▶ faults ─▶ answer
+//!            └──────────┘ └────────────────────────────────────────────────┘
+//!      accounting, before all: as how many operations and bytes do they count it?
+//! ```
+//!
+//! A stage answers for an operation when it arrives and never takes it back. This is exact as
+//! long as operations reach it in order of time; limiters that see everything therefore stand
+//! before those that see one direction, and media keep the two directions apart. What remains: a
+//! write that its own budget keeps back has been counted by the common limiter when it passed
+//! there, so that for a moment a little more than the common rate may leave.
+
+use blocklab_units::Nanos;
+
+use crate::{Cap, Covers, Credit, Direction, Io, Rate};
+
+pub(crate) mod accounting;
+pub(crate) mod credit;
+pub(crate) mod fault;
+pub(crate) mod instance;
+pub(crate) mod layout;
+pub(crate) mod limiter;
+pub(crate) mod media;
+pub(crate) mod meter;
+pub(crate) mod network;
+pub(crate) mod spread;
+pub(crate) mod streams;
+pub(crate) mod tags;
+
+use credit::Burst;
+use limiter::Limiter;
+use media::Media;
+pub(crate) use media::STATED_AT;
+use network::Road;
+
+/// How an operation lies to the ones before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Follows {
+    /// Nothing recent.
+    Nothing,
+    /// A recent operation, but others came between.
+    Interleaved,
+    /// The very last one.
+    Last,
+}
+
+/// An operation with what the accounting made of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Passage {
+    pub io: Io,
+    /// Operations that it counts as; 0 when it was merged into one that is paid for.
+    pub ops: u64,
+    /// Bytes that the volume's limiters count.
+    pub charged: u64,
+    /// Bytes that cross the wire.
+    pub moved: u64,
+    pub follows: Follows,
+}
+
+impl Passage {
+    pub(crate) const fn is_read(&self) -> bool {
+        matches!(self.io.direction, Direction::Read)
+    }
+
+    pub(crate) const fn covered_by(&self, covers: Covers) -> bool {
+        match self.io.direction {
+            Direction::Flush => false,
+            Direction::Read => !matches!(covers, Covers::Writes),
+            Direction::Write | Direction::Trim => !matches!(covers, Covers::Reads),
+        }
+    }
+}
+
+/// What a limiter counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Counts {
+    Operations,
+    ChargedBytes,
+    MovedBytes,
+}
+
+impl Counts {
+    pub(crate) const fn of(self, passage: &Passage) -> u64 {
+        match self {
+            Self::Operations => passage.ops,
+            Self::ChargedBytes => passage.charged,
+            Self::MovedBytes => passage.moved,
+        }
+    }
+}
+
+/// One verb: when may an operation that arrives `now` go on?
+pub(crate) trait Stage {
+    fn admit(&mut self, now: Nanos, passage: &Passage) -> Nanos;
+}
+
+/// The stages that a chain can hold.
+#[derive(Debug, Clone)]
+pub(crate) enum Link {
+    Limiter(Limiter),
+    Burst(Burst),
+    Road(Road),
+    Media(Media),
+}
+
+impl Stage for Link {
+    #[inline]
+    fn admit(&mut self, now: Nanos, passage: &Passage) -> Nanos {
+        match self {
+            Self::Limiter(stage) => stage.admit(now, passage),
+            Self::Burst(stage) => stage.admit(now, passage),
+            Self::Road(stage) => stage.admit(now, passage),
+            Self::Media(stage) => stage.admit(now, passage),
+        }
+    }
+}
+
+/// A chain is the fold over its links.
+#[inline]
+pub(crate) fn through(chain: &mut [Link], now: Nanos, passage: &Passage) -> Nanos {
+    let links = chain.iter_mut();
+    links.fold(now, |at, link| link.admit(at, passage))
+}
+
+/// Limiters in the order in which they stay exact: those that see everything come first.
+pub(crate) fn limiters(caps: &[Cap], credits: &[Credit], bytes: Counts) -> Vec<Link> {
+    let counts = |rate: Rate| match rate.counts_bytes() {
+        true => bytes,
+        false => Counts::Operations,
+    };
+    let limiter = |cap: &Cap| Link::Limiter(Limiter::new(cap, counts(cap.rate)));
+    let burst = |credit: &Credit| Link::Burst(Burst::new(credit, counts(credit.baseline)));
+    let (all, directed): (Vec<_>, Vec<_>) = caps.iter().partition(|cap| cap.covers == Covers::All);
+    let chain = all.into_iter().map(limiter);
+    let chain = chain.chain(credits.iter().map(burst));
+    chain.chain(directed.into_iter().map(limiter)).collect()
+}

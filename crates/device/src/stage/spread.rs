@@ -1,0 +1,216 @@
+//! How latencies scatter: a lognormal by its quantiles, in whole numbers once it is made.
+//!
+//! ```text
+//!   64 random bits = sign · octave · place · fraction
+//!
+//!   probability of the tail  1/2      1/4   1/8  1/16 …        each octave of probability has
+//!                            ├─────────┼─────┼───┼──┤           64 knots, so that the rare ends
+//!                                                               are as finely cut as the middle
+//! ```
+//!
+//! The mean of all draws is 1 (the latency line gives the mean). Beyond 2^-32 a draw repeats the
+//! last knot; between knots it is interpolated, with an error below 10^-4.
+
+use std::sync::Arc;
+
+use blocklab_random::Stream;
+
+use crate::Spread;
+
+/// 1.0 as a factor.
+pub(crate) const ONE: u64 = 1 << 16;
+
+const OCTAVES: usize = 32;
+const KNOTS: usize = 64;
+
+/// Knots of one half: from the median outwards.
+type Half = Box<[u32]>;
+
+/// A lognormal distribution of mean `mean`.
+#[derive(Debug)]
+struct Lognormal {
+    below: Half,
+    above: Half,
+}
+
+/// A [`Spread`] ready to draw from. Clones share the tables.
+#[derive(Debug, Clone)]
+pub(crate) struct Scatter {
+    body: Option<Arc<Lognormal>>,
+    tail: Option<(u64, Arc<Lognormal>)>,
+}
+
+impl Scatter {
+    pub(crate) fn new(spread: &Spread) -> Self {
+        let Some(tail) = &spread.tail else {
+            let body = (spread.sigma > 0.0).then(|| Arc::new(Lognormal::new(1.0, spread.sigma)));
+            return Self { body, tail: None };
+        };
+        let mean = 1.0 / (1.0 - tail.share + tail.share * tail.factor);
+        let slow = Lognormal::new(mean * tail.factor, tail.sigma);
+        Self {
+            body: Some(Arc::new(Lognormal::new(mean, spread.sigma))),
+            tail: Some((
+                (tail.share * 18_446_744_073_709_551_616.0) as u64,
+                Arc::new(slow),
+            )),
+        }
+    }
+
+    /// A factor, in parts of [`ONE`].
+    #[inline]
+    pub(crate) fn draw(&self, chance: &mut Stream) -> u64 {
+        let Some(body) = &self.body else {
+            return ONE;
+        };
+        match &self.tail {
+            Some((share, slow)) if chance.next_u64() < *share => slow.at(chance.next_u64()),
+            _ => body.at(chance.next_u64()),
+        }
+    }
+}
+
+impl Lognormal {
+    fn new(mean: f64, sigma: f64) -> Self {
+        let factor = |z: f64| {
+            let value = mean * libm::exp(sigma * z - sigma * sigma / 2.0) * ONE as f64;
+            (value + 0.5).min(f64::from(u32::MAX)) as u32
+        };
+        let deviates = deviates();
+        Self {
+            below: deviates.iter().map(|z| factor(-z)).collect(),
+            above: deviates.iter().map(|z| factor(*z)).collect(),
+        }
+    }
+
+    #[inline]
+    fn at(&self, bits: u64) -> u64 {
+        let half = if bits & 1 == 0 {
+            &self.below
+        } else {
+            &self.above
+        };
+        // 63 bits: the probability of lying further out, in (0, 1), halved by the sign.
+        let out = bits >> 1;
+        let octave = (out.leading_zeros() - 1) as usize;
+        if octave >= OCTAVES {
+            return u64::from(half[OCTAVES * KNOTS]);
+        }
+        let in_octave = out << (octave + 2);
+        let place = (in_octave >> (64 - KNOTS.ilog2())) as usize;
+        let fraction = ((in_octave << KNOTS.ilog2()) >> 40) as i64;
+        // Outwards means a smaller probability: places count from the octave's outer end.
+        let outer = octave * KNOTS + (KNOTS - place);
+        let (far, near) = (i64::from(half[outer]), i64::from(half[outer - 1]));
+        (far + (((near - far) * fraction) >> 24)) as u64
+    }
+}
+
+/// Standard normal deviates whose tails have the probabilities of the knots: 1/2 first.
+fn deviates() -> Vec<f64> {
+    let mut z = 0.0;
+    let knots = (0..=OCTAVES * KNOTS).map(|knot| {
+        let (octave, place) = (knot / KNOTS, knot % KNOTS);
+        let outermost = libm::ldexp(0.5, -(octave as i32));
+        let tail = outermost * (1.0 - place as f64 / (2 * KNOTS) as f64);
+        z = deviate(tail, z);
+        z
+    });
+    knots.collect()
+}
+
+/// Newton's method on the tail of the normal distribution, from a start that is close.
+fn deviate(tail: f64, start: f64) -> f64 {
+    const ROOT_TWO_PI: f64 = 2.506_628_274_631_000_7;
+    (0..6).fold(start, |z, _| {
+        let excess = libm::erfc(z / core::f64::consts::SQRT_2) / 2.0 - tail;
+        z + excess * ROOT_TWO_PI * libm::exp(z * z / 2.0)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Origin, Tail};
+
+    fn spread(sigma: f64, tail: Option<Tail>) -> Spread {
+        Spread {
+            sigma,
+            tail,
+            origin: Origin::Given,
+        }
+    }
+
+    fn drawn(spread: &Spread, count: usize) -> Vec<f64> {
+        let scatter = Scatter::new(spread);
+        let mut chance = Stream::new(11, "spread", 0);
+        let one = ONE as f64;
+        let mut all: Vec<_> = (0..count)
+            .map(|_| scatter.draw(&mut chance) as f64 / one)
+            .collect();
+        all.sort_by(f64::total_cmp);
+        all
+    }
+
+    #[test]
+    fn deviates_of_known_tails() {
+        for (tail, z) in [
+            (0.5, 0.0),
+            (0.158_655_253_931, 1.0),
+            (0.05, 1.644_853_627),
+            (0.001, 3.090_232_306),
+        ] {
+            assert!((deviate(tail, z + 0.01) - z).abs() < 1e-8, "{tail}");
+        }
+    }
+
+    /// Kolmogorov and Smirnov: at alpha 0.01 the greatest distance is below 1.628 / sqrt(n).
+    #[test]
+    fn draws_are_lognormal() {
+        for sigma in [0.11, 0.295, 1.0] {
+            let all = drawn(&spread(sigma, None), 1_000_000);
+            let count = all.len() as f64;
+            let cdf = |x: f64| {
+                let z = (libm::log(x) + sigma * sigma / 2.0) / sigma;
+                1.0 - libm::erfc(z / core::f64::consts::SQRT_2) / 2.0
+            };
+            let distances = all
+                .iter()
+                .enumerate()
+                .map(|(k, x)| (cdf(*x) - k as f64 / count).abs());
+            let worst = distances.fold(0.0, f64::max);
+            assert!(worst < 1.628 / count.sqrt(), "sigma {sigma}: {worst}");
+        }
+    }
+
+    #[test]
+    fn the_mean_is_one() {
+        let slow = Tail {
+            share: 0.01,
+            factor: 20.0,
+            sigma: 0.3,
+        };
+        for (spread, allowed) in [
+            (spread(0.295, None), 0.001),
+            (spread(0.3, Some(slow)), 0.005),
+        ] {
+            let all = drawn(&spread, 1_000_000);
+            let mean = all.iter().sum::<f64>() / all.len() as f64;
+            assert!((mean - 1.0).abs() < allowed, "{mean}");
+        }
+    }
+
+    #[test]
+    fn far_tails_are_there() {
+        let all = drawn(&spread(0.295, None), 4_000_000);
+        // The largest of four million lies near z = 5.1; the median at exp(-sigma²/2).
+        let z = (libm::log(all[all.len() - 1]) + 0.0435) / 0.295;
+        assert!((4.5..6.0).contains(&z), "{z}");
+        assert!((all[all.len() / 2] - 0.9574).abs() < 0.001);
+    }
+
+    #[test]
+    fn no_scatter_is_exactly_one() {
+        assert!(drawn(&spread(0.0, None), 100).iter().all(|x| *x == 1.0));
+    }
+}

@@ -1,0 +1,142 @@
+//! Which operations continue one another.
+//!
+//! ```text
+//!   ends of recent operations, by a hash of the end, newest first
+//!   set 0  [ 81920 · · · ]
+//!   set 1  [ 4096  917504 · · ]        an operation that begins where one ended follows it
+//! ```
+//!
+//! A fixed table, so that a random load costs one miss and one entry, however many streams there
+//! are. A set holds four; the oldest is forgotten first, and its stream begins anew.
+
+use crate::Direction;
+
+use super::Follows;
+
+const SETS: usize = 256;
+const WAYS: usize = 4;
+const NOWHERE: u64 = u64::MAX;
+
+/// The tail of a stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Tail {
+    end: u64,
+    /// Bytes since the last unit was full, all in one direction.
+    pub filled: u32,
+    pub direction: Direction,
+    /// It changed its direction, and no whole unit has passed since.
+    pub mixed: bool,
+}
+
+const FREE: Tail = Tail {
+    end: NOWHERE,
+    filled: 0,
+    direction: Direction::Read,
+    mixed: false,
+};
+
+/// The recent streams of one volume.
+#[derive(Debug, Clone)]
+pub(crate) struct Streams {
+    sets: Box<[[Tail; WAYS]]>,
+    last: u64,
+}
+
+impl Streams {
+    pub(crate) fn new() -> Self {
+        Self {
+            sets: vec![[FREE; WAYS]; SETS].into(),
+            last: NOWHERE,
+        }
+    }
+
+    /// The stream that `offset` continues, taken out of the table.
+    #[inline]
+    pub(crate) fn take(&mut self, offset: u64) -> (Follows, Option<Tail>) {
+        let set = &mut self.sets[set_of(offset)];
+        let Some(way) = set.iter().position(|tail| tail.end == offset) else {
+            return (Follows::Nothing, None);
+        };
+        let tail = std::mem::replace(&mut set[way], FREE);
+        match self.last == offset {
+            true => (Follows::Last, Some(tail)),
+            false => (Follows::Interleaved, Some(tail)),
+        }
+    }
+
+    /// Remembers a stream by its new end.
+    #[inline]
+    pub(crate) fn put(&mut self, end: u64, filled: u32, direction: Direction, mixed: bool) {
+        self.last = end;
+        let set = &mut self.sets[set_of(end)];
+        let free = set.iter().position(|tail| tail.end == NOWHERE);
+        for way in (1..=free.unwrap_or(WAYS - 1)).rev() {
+            set[way] = set[way - 1];
+        }
+        set[0] = Tail {
+            end,
+            filled,
+            direction,
+            mixed,
+        };
+    }
+}
+
+/// Jobs begin at even distances, and one multiplication alone would throw those together.
+#[inline]
+fn set_of(offset: u64) -> usize {
+    let mixed = (offset >> 9).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let mixed = (mixed ^ (mixed >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    (mixed >> (64 - SETS.ilog2())) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_stream_two_streams_none() {
+        let mut streams = Streams::new();
+        let mut check = |offset: u64, wanted: Follows| {
+            let (follows, _) = streams.take(offset);
+            streams.put(offset + 4096, 0, Direction::Read, false);
+            assert_eq!(follows, wanted, "at {offset}");
+        };
+        check(0, Follows::Nothing);
+        check(4096, Follows::Last);
+        check(1 << 30, Follows::Nothing);
+        check(8192, Follows::Interleaved);
+        check((1 << 30) + 4096, Follows::Interleaved);
+        check((1 << 30) + 8192, Follows::Last);
+        check(0, Follows::Nothing);
+    }
+
+    /// Of `count` streams in turn, with `noise` random operations after each step, how many
+    /// operations in a thousand are not seen to follow.
+    fn lost(count: u64, noise: u64) -> u64 {
+        let mut streams = Streams::new();
+        let mut lost = 0;
+        for step in 0..1000u64 {
+            for stream in 0..count {
+                let offset = stream * 100_000_000 * 512 + step * 4096;
+                let (follows, _) = streams.take(offset);
+                lost += u64::from(follows == Follows::Nothing);
+                streams.put(offset + 4096, 0, Direction::Read, false);
+            }
+            for index in 0..noise {
+                let offset = (step * noise + index).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20 << 12;
+                streams.put(offset, 0, Direction::Read, false);
+            }
+        }
+        lost / count
+    }
+
+    #[test]
+    fn interleaved_streams_are_kept_apart() {
+        // The first operation of each follows nothing.
+        for (count, noise, most) in [(2, 0, 1), (32, 0, 1), (128, 0, 5), (8, 32, 5)] {
+            let lost = lost(count, noise);
+            assert!(lost <= most, "{count} streams: {lost} of 1000 lost");
+        }
+    }
+}

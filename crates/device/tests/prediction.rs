@@ -1,0 +1,239 @@
+//! The closed form against the simulation.
+
+#![allow(dead_code, reason = "each test uses a part of the drive")]
+mod drive;
+
+use blocklab_device::class::Class;
+use blocklab_device::{
+    Cap, Covers, Credit, DeviceSpec, InstanceSpec, Invalid, Layout, Load, Origin, Phase, Rate,
+    VolumeSpec, predict,
+};
+use blocklab_units::{Bytes, Nanos};
+use drive::{cap, closed_loop, constant, device, volume};
+
+const NVME: &str = "volume: physical maximum (reads)";
+
+fn load(read_percent: u8, kib: u64, in_flight: u32) -> Load {
+    Load {
+        read_percent,
+        block: Bytes(kib << 10),
+        streams: 0,
+        in_flight,
+    }
+}
+
+/// Seconds 5 to 15 of a simulation against the phase at 5 s, which must last.
+#[track_caller]
+fn check(spec: &DeviceSpec, load: Load, binding: &str) {
+    let predicted = predict(spec, load).expect("sound");
+    let phase = predicted.at(Nanos::from_secs(5));
+    let seen = closed_loop(spec, load, 15);
+    let error = phase.iops / seen.iops(5, 15) - 1.0;
+    assert!(
+        error.abs() < 0.03,
+        "{load:?}: predicted {:.0}, simulated {:.0} IOPS",
+        phase.iops,
+        seen.iops(5, 15)
+    );
+    assert_eq!(phase.binding, binding, "{load:?}");
+}
+
+fn gp3(iops: f64, mibps: f64) -> VolumeSpec {
+    let with_bucket = |rate| Cap {
+        bucket: Nanos::from_secs(1),
+        ..cap(rate)
+    };
+    VolumeSpec {
+        accounting: Class::Gp3.accounting(),
+        caps: vec![
+            with_bucket(Rate::Iops(iops)),
+            with_bucket(Rate::MibPerS(mibps)),
+        ],
+        ..volume(100, Class::Gp3.service())
+    }
+}
+
+#[test]
+fn an_ssd_volume() {
+    let spec = device(vec![gp3(16_000.0, 1000.0)]);
+    for (in_flight, kib, binding) in [
+        (1, 4, Phase::LATENCY),
+        (8, 4, Phase::LATENCY),
+        (64, 4, "volume: operations"),
+        (64, 128, "volume: throughput"),
+        (2, 128, Phase::LATENCY),
+        (32, 1024, "volume: throughput"),
+    ] {
+        check(&spec, load(50, kib, in_flight), binding);
+    }
+}
+
+#[test]
+fn streams_are_merged_unless_directions_mix() {
+    let spec = device(vec![gp3(3000.0, 1000.0)]);
+    let stream = |read_percent| Load {
+        streams: 4,
+        ..load(read_percent, 16, 32)
+    };
+    check(&spec, stream(100), Phase::LATENCY);
+    let narrow = Load {
+        streams: 4,
+        ..load(100, 4, 256)
+    };
+    check(&spec, narrow, "volume: operations");
+    check(&spec, stream(50), "volume: operations");
+}
+
+#[test]
+fn a_medium_with_lanes() {
+    let local = Class::I3Nvme
+        .service()
+        .saturating_at(412_500.0, 180_000.0, Origin::Given);
+    let spec = device(vec![volume(100, local)]);
+    for (reads, in_flight, binding) in [
+        (100, 1, Phase::LATENCY),
+        (100, 16, Phase::LATENCY),
+        (100, 64, Phase::LATENCY),
+        (100, 256, NVME),
+        (70, 32, Phase::LATENCY),
+        (0, 32, "volume: physical maximum (writes)"),
+    ] {
+        check(&spec, load(reads, 4, in_flight), binding);
+    }
+}
+
+#[test]
+fn separate_budgets() {
+    let budget = |covers, iops| Cap {
+        covers,
+        bucket: Nanos::from_secs(1),
+        ..cap(Rate::Iops(iops))
+    };
+    let mut local = volume(100, Class::R5dNvme.service());
+    local.caps = vec![
+        budget(Covers::Reads, 59_000.0),
+        budget(Covers::Writes, 29_000.0),
+    ];
+    let spec = device(vec![local]);
+    check(&spec, load(50, 4, 16), "volume: operations (writes)");
+    check(&spec, load(100, 4, 16), "volume: operations (reads)");
+    check(&spec, load(50, 4, 2), Phase::LATENCY);
+}
+
+#[test]
+fn thirty_volumes_on_an_instance() {
+    let mut spec = device(vec![gp3(3000.0, 125.0); 30]);
+    check(&spec, load(100, 4, 240), "30 x volume: operations");
+    spec.layout = Layout::Joined;
+    check(&spec, load(100, 4, 20), Phase::LATENCY);
+    spec.instance = Some(InstanceSpec {
+        name: "i3.metal".to_owned(),
+        caps: vec![cap(Rate::Iops(64_000.0)), cap(Rate::MbPerS(1250.0))],
+        credits: Vec::new(),
+    });
+    check(&spec, load(100, 4, 240), "i3.metal: operations");
+    check(&spec, load(100, 64, 240), "i3.metal: throughput");
+}
+
+#[test]
+fn places_and_a_road() {
+    let mut narrow = volume(100, constant(500_000));
+    narrow.queue_depth = Some(4);
+    narrow.network = Some(blocklab_device::Network {
+        round_trip: Nanos(500_000),
+        origin: Origin::Given,
+    });
+    let spec = device(vec![narrow]);
+    check(&spec, load(100, 4, 2), Phase::LATENCY);
+    check(&spec, load(100, 4, 32), Phase::LATENCY);
+}
+
+#[test]
+fn phases_come_and_go_as_buckets_run_dry() {
+    // 100 GiB of gp2 with a tenth of its credits on an instance with a small burst.
+    let mut gp2 = volume(100, constant(1_000_000));
+    gp2.credits = vec![Credit {
+        name: "burst credits".to_owned(),
+        baseline: Rate::Iops(300.0),
+        burst: Rate::Iops(3000.0),
+        capacity: 5.4e6,
+        initial_share: 0.01,
+        full_again: None,
+        origin: Origin::Given,
+    }];
+    let mut spec = device(vec![gp2]);
+    spec.instance = Some(InstanceSpec {
+        name: "small".to_owned(),
+        caps: Vec::new(),
+        credits: vec![Credit {
+            capacity: 10_000.0,
+            ..Credit::half_hour(
+                "operations",
+                Rate::Iops(1000.0),
+                Rate::Iops(2000.0),
+                Origin::Given,
+            )
+        }],
+    });
+    let load = load(100, 4, 16);
+    let predicted = predict(&spec, load).expect("sound");
+    // 10 s of burst, then the instance's 1,000: 54,000 - 10 · 1,700 credits last 52.86 s more.
+    let told: Vec<_> = predicted
+        .phases
+        .iter()
+        .map(|it| (it.begins.0 / 1_000_000, it.iops, it.binding.as_str()))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            (0, 2000.0, "small: operations (burst)"),
+            (10_000, 1000.0, "small: operations (baseline)"),
+            (62_857, 300.0, "volume: burst credits (baseline)"),
+        ]
+    );
+    let seen = closed_loop(&spec, load, 100);
+    for (from, until, iops) in [(0, 10, 2000.0), (11, 62, 1000.0), (64, 100, 300.0)] {
+        assert!(
+            (seen.iops(from, until) / iops - 1.0).abs() < 0.01,
+            "{from} s"
+        );
+    }
+    let mean = predicted.iops_mean(Nanos::ZERO, Nanos::from_secs(100));
+    assert!((mean / seen.iops(0, 100) - 1.0).abs() < 0.002, "{mean}");
+    let until_dry = predicted.time_for(20_000.0 + 52_857.142 + 300.0);
+    assert_eq!(until_dry.0 / 1_000_000, 63_857);
+}
+
+#[test]
+fn what_nobody_promises_is_not_predicted() {
+    let mut magnetic = volume(100, constant(1));
+    magnetic.kind = "standard".to_owned();
+    magnetic.service = None;
+    let refused = predict(&device(vec![magnetic]), load(100, 4, 1));
+    let kind = "standard".to_owned();
+    assert_eq!(refused, Err(Invalid::NoContract { kind }));
+}
+
+/// What a limiter grants is what the prediction says where it binds.
+#[test]
+fn every_limiter_tells_what_it_grants() {
+    let mut volume = volume(100, constant(1_000_000));
+    volume.caps = vec![cap(Rate::Iops(3000.0)), cap(Rate::MibPerS(125.0))];
+    volume.accounting = blocklab_device::Accounting::Merged {
+        unit: Bytes(256 << 10),
+    };
+    let spec = device(vec![volume]);
+    let granted = |kib| -> Vec<f64> {
+        let found = blocklab_device::grants(&spec, load(100, kib, 64)).expect("sound");
+        found.iter().map(|grant| grant.iops).collect()
+    };
+    assert_eq!(granted(4), [3000.0, 32_000.0]);
+    assert_eq!(
+        granted(1024),
+        [750.0, 125.0],
+        "four operations of 256 KiB each"
+    );
+    let least = granted(1024).into_iter().fold(f64::INFINITY, f64::min);
+    let predicted = predict(&spec, load(100, 1024, 64)).expect("sound");
+    assert_eq!(predicted.sustained().iops, least);
+}

@@ -1,0 +1,319 @@
+//! The block of text that people paste, in the layouts of the versions.
+
+use blocklab_record::{Record, TargetFacts, TargetKind};
+use blocklab_units::Bytes;
+use serde_json::{Value, json};
+
+use super::{Figures, Form, Row, Taking, Version, Way, rows};
+
+/// What the report says of its making that no record knows.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Imprint {
+    /// Whether the run had all rights.
+    pub admin: bool,
+    /// Of the processor, as Rust names it: `x86_64`.
+    pub arch: String,
+    /// The user's own line.
+    pub comment: Option<String>,
+}
+
+/// The report block. Lines end with a line feed alone; the original's end with CR LF.
+#[must_use]
+pub fn report(record: &Record, form: &Form, imprint: &Imprint) -> String {
+    let rows = rows(record, form);
+    match form.version {
+        Version::V5 | Version::V6 => older(record, form, imprint, &rows),
+        Version::V8 | Version::V9 => newer(record, form, imprint, &rows),
+    }
+}
+
+/// The name of the processor's kind in Windows' words.
+fn arch(imprint: &Imprint) -> &str {
+    match &*imprint.arch {
+        "x86_64" => "x64",
+        "aarch64" => "ARM64",
+        "x86" => "x86",
+        other => other,
+    }
+}
+
+/// Dashes, the name, the place of the original right-aligned, dashes, units.
+fn head(record: &Record, form: &Form, imprint: &Imprint, width: usize, home: &str) -> String {
+    let dashes = "-".repeat(width);
+    format!(
+        "{dashes}\nCrystalDiskMark {} {} layout, measured by {}\n{home:>width$}\n{dashes}\n\
+         * MB/s = 1,000,000 bytes/s [SATA/600 = 600,000,000 bytes/s]\n\
+         * KB = 1000 bytes, KiB = 1024 bytes\n\n",
+        form.version.release(),
+        arch(imprint),
+        record.tool
+    )
+}
+
+fn newer(record: &Record, form: &Form, imprint: &Imprint, rows: &[Row]) -> String {
+    let home = "Crystal Dew World: https://crystalmark.info/";
+    let mut text = head(record, form, imprint, 78, home);
+    for way in &form.ways {
+        text.push_str(&match way {
+            Way::Mix(read) => format!("[Mix] Read {read}%/Write {}%\n", 100 - read),
+            other => format!("[{}]\n", other.title()),
+        });
+        let of_way = rows.iter().filter(|row| row.way == *way);
+        of_way.for_each(|row| text.push_str(&newer_row(row)));
+        text.push('\n');
+    }
+    text.push_str(&newer_foot(record, form, imprint));
+    text
+}
+
+fn newer_row(row: &Row) -> String {
+    let test = row.test;
+    let (number, unit) = test.size();
+    let shown = shown(row);
+    format!(
+        "  {} {number:>4}{unit} (Q={:>3}, T={:>2}): {:>9.3} MB/s [{:>9.1} IOPS] <{:>9.2} us>\n",
+        test.word(),
+        test.queues,
+        test.threads,
+        shown.mb_per_s,
+        row.iops(),
+        shown.latency_us
+    )
+}
+
+/// Zeros where nothing was measured, as the original shows.
+fn shown(row: &Row) -> Figures {
+    row.shown.unwrap_or(Figures {
+        mb_per_s: 0.0,
+        latency_us: 0.0,
+    })
+}
+
+fn newer_foot(record: &Record, form: &Form, imprint: &Imprint) -> String {
+    let zero = if form.zero_fill { " <0Fill>" } else { "" };
+    let admin = if imprint.admin { " [Admin]" } else { "" };
+    let mut foot = format!(
+        "Profile: {}\n   Test: {} (x{}) [{}]{zero}\n   Mode:{admin}\n   Time: Measure {} sec / \
+         Interval {} sec \n   Date: {}\n     OS: {} [{}] ({})\n",
+        form.profile.title(),
+        test_size(form.size),
+        form.loops,
+        newer_place(record),
+        seconds(form.measure.as_secs_f64()),
+        seconds(form.interval.as_secs_f64()),
+        date(record),
+        record.environment.os,
+        record.environment.kernel,
+        arch(imprint)
+    );
+    if let Some(comment) = &imprint.comment {
+        let one_line: String = comment.split_whitespace().collect::<Vec<_>>().join(" ");
+        foot.push_str(&format!("Comment: {one_line}\n"));
+    }
+    foot
+}
+
+fn older(record: &Record, form: &Form, imprint: &Imprint, rows: &[Row]) -> String {
+    let home = match form.version {
+        Version::V5 => "Crystal Dew World : http://crystalmark.info/",
+        _ => "Crystal Dew World : https://crystalmark.info/",
+    };
+    let mut text = head(record, form, imprint, 71, home);
+    for test in &form.tests {
+        let of_test = rows.iter().filter(|row| row.test == *test);
+        of_test.for_each(|row| text.push_str(&older_row(row, form.version)));
+    }
+    let zero = if form.zero_fill { " <0Fill>" } else { "" };
+    text.push_str(&format!(
+        "\n  Test : {} MiB [{}] (x{}){zero}  [Interval={} sec]\n  Date : {}\n    OS : {} [{}] ({})\n  \n",
+        form.size.0 >> 20,
+        older_place(record),
+        form.loops,
+        seconds(form.interval.as_secs_f64()),
+        date(record),
+        record.environment.os,
+        record.environment.kernel,
+        arch(imprint)
+    ));
+    text
+}
+
+fn older_row(row: &Row, version: Version) -> String {
+    let test = row.test;
+    let way = row.way.title();
+    let (queues, threads) = (test.queues, test.threads);
+    let label = match (test.random, version, queues) {
+        (false, Version::V5, 1) => format!("Sequential {way} (T={threads:>2})"),
+        (false, ..) => format!("Sequential {way} (Q={queues:>3},T={threads:>2})"),
+        (true, Version::V5, 1) => format!("Random {way} 4KiB (Q={queues:>2},T={threads:>2})"),
+        (true, ..) => format!("Random {way} 4KiB (Q={queues:>3},T={threads:>2})"),
+    };
+    let mut line = format!("{label:>31} : {:>9.3} MB/s", shown(row).mb_per_s);
+    if test.random {
+        let width = if version == Version::V5 { 8 } else { 9 };
+        line.push_str(&format!(" [{:>width$.1} IOPS]", row.iops()));
+    }
+    line.push('\n');
+    line
+}
+
+/// `1 GiB`, `512 MiB`.
+fn test_size(size: Bytes) -> String {
+    match size.0 % Bytes::GIB.0 {
+        0 => format!("{} GiB", size.0 >> 30),
+        _ => format!("{} MiB", size.0 >> 20),
+    }
+}
+
+/// Whole seconds as the original writes them; a fraction only where there is one.
+fn seconds(seconds: f64) -> String {
+    format!("{seconds}")
+}
+
+/// The drive's letter is the mount point here.
+fn place(target: &TargetFacts) -> (&str, u64, u64) {
+    match &target.file_system {
+        Some(fs) => {
+            let used = fs.size_bytes.0.saturating_sub(fs.free_bytes.0);
+            (&fs.mount_point, used, fs.size_bytes.0)
+        }
+        None if target.kind == TargetKind::Model => (&target.path, 0, target.size_bytes.0),
+        None => (&target.path, target.size_bytes.0, target.size_bytes.0),
+    }
+}
+
+/// `C: 96% (894/932GiB)`.
+fn newer_place(record: &Record) -> String {
+    let Some(target) = record.targets.first() else {
+        return String::new();
+    };
+    let (name, used, size) = place(target);
+    let percent = 100.0 * used as f64 / size.max(1) as f64;
+    format!("{name}: {percent:.0}% ({}/{}GiB)", used >> 30, size >> 30)
+}
+
+/// `C: 26.4% (122.8/465.2 GiB)`.
+fn older_place(record: &Record) -> String {
+    let Some(target) = record.targets.first() else {
+        return String::new();
+    };
+    let (name, used, size) = place(target);
+    let percent = 100.0 * used as f64 / size.max(1) as f64;
+    let gib = |bytes: u64| bytes as f64 / Bytes::GIB.as_f64();
+    format!(
+        "{name}: {percent:.1}% ({:.1}/{:.1} GiB)",
+        gib(used),
+        gib(size)
+    )
+}
+
+/// `2024-05-25T19:26:52Z` as `2024/05/25 19:26:52`, the hour without a leading zero, in UTC.
+fn date(record: &Record) -> String {
+    let at = &record.finished_at;
+    let (day, time) = at.split_once('T').unwrap_or((at, ""));
+    let time = time.get(..8).unwrap_or(time);
+    let time = match time.strip_prefix('0') {
+        Some(shorter) => shorter,
+        None => time,
+    };
+    format!("{} {time}", day.replace('-', "/"))
+}
+
+/// Every pass of every test in MB/s, with what the best one hides: the median, and how far the
+/// passes lie apart.
+#[must_use]
+pub fn all_passes(record: &Record, form: &Form) -> String {
+    let rows = rows(record, form);
+    let most = rows.iter().map(|row| row.passes.len()).max().unwrap_or(0);
+    let named = match form.taking {
+        Taking::Best => "best",
+        Taking::Mean => "mean",
+    };
+    let mut text = format!("{:<22}", "MB/s of every pass");
+    for pass in 1..=most {
+        text.push_str(&format!("{:>11}", format!("pass {pass}")));
+    }
+    text.push_str(&format!("{named:>11}{:>11}{:>9}\n", "median", "spread"));
+    for row in &rows {
+        text.push_str(&passes_of(row, most));
+    }
+    text.push_str("\nspread: from the slowest to the fastest pass, in per cent of the median.\n");
+    if form.taking == Taking::Best {
+        text.push_str("The latency of a row is the lowest of any pass, not that of the fastest.\n");
+    }
+    text
+}
+
+fn passes_of(row: &Row, most: usize) -> String {
+    let name = format!(
+        "{} {} {}",
+        row.way.title(),
+        row.test.kind(),
+        row.test.queue()
+    );
+    let mut line = format!("{name:<22}");
+    for pass in 0..most {
+        let figure = row
+            .passes
+            .get(pass)
+            .map(|pass| format!("{:.3}", pass.mb_per_s));
+        line.push_str(&format!("{:>11}", figure.unwrap_or_default()));
+    }
+    let Some((median, spread)) = middle(row) else {
+        return format!("{line}{:>11}\n", "none");
+    };
+    line.push_str(&format!(
+        "{:>11.3}{median:>11.3}{spread:>7.1} %\n",
+        shown(row).mb_per_s
+    ));
+    line
+}
+
+/// Median in MB/s, and the range in per cent of it.
+fn middle(row: &Row) -> Option<(f64, f64)> {
+    let mut speeds: Vec<f64> = row.passes.iter().map(|pass| pass.mb_per_s).collect();
+    speeds.sort_by(f64::total_cmp);
+    let (first, last) = (speeds.first()?, speeds.last()?);
+    let half = speeds.len() / 2;
+    let median = match speeds.len() % 2 {
+        0 => f64::midpoint(speeds[half - 1], speeds[half]),
+        _ => speeds[half],
+    };
+    let range = (last - first) * 100.0;
+    Some((median, if median > 0.0 { range / median } else { 0.0 }))
+}
+
+/// The same figures for programs.
+#[must_use]
+pub fn json(record: &Record, form: &Form) -> String {
+    let rows: Vec<Value> = rows(record, form).iter().map(json_row).collect();
+    let value = json!({
+        "run": record.id,
+        "layout": form.version.release(),
+        "profile": form.profile.title(),
+        "size_bytes": form.size.0,
+        "loops": form.loops,
+        "measure_s": form.measure.as_secs_f64(),
+        "interval_s": form.interval.as_secs_f64(),
+        "taken": match form.taking { Taking::Best => "best", Taking::Mean => "mean" },
+        "status": record.status,
+        "origin": record.origin,
+        "rows": rows,
+    });
+    let mut text = serde_json::to_string_pretty(&value).expect("plain values");
+    text.push('\n');
+    text
+}
+
+fn json_row(row: &Row) -> Value {
+    let pass = |pass: &Figures| json!({"mb_per_s": pass.mb_per_s, "latency_us": pass.latency_us});
+    json!({
+        "test": format!("{} {}", row.test.kind(), row.test.queue()),
+        "direction": row.way.title().to_lowercase(),
+        "read_percent": match row.way { Way::Read => 100, Way::Write => 0, Way::Mix(read) => read },
+        "mb_per_s": row.shown.map(|shown| shown.mb_per_s),
+        "iops": row.shown.map(|_| row.iops()),
+        "latency_us": row.shown.map(|shown| shown.latency_us),
+        "passes": row.passes.iter().map(pass).collect::<Vec<_>>(),
+    })
+}

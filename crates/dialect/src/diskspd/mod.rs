@@ -1,0 +1,41 @@
+//! DiskSpd 2.2: command lines and XML profiles as plans, records as its text and XML.
+//!
+//! ```text
+//!   arguments ──▶ command ──┐
+//!                           ├──▶ Profile ──▶ validate ──▶ plan ──▶ Plan, Notes, Spans
+//!   XML ────────▶ read_xml ─┘        │
+//!                                    └──▶ profile text, profile XML
+//!   Record + Spans ──▶ results ──▶ text, XML
+//! ```
+
+mod command;
+mod distribution;
+mod number;
+mod options;
+mod paths;
+mod plan;
+mod profile_text;
+mod read_xml;
+mod reference;
+mod results;
+mod setters;
+mod spec;
+#[cfg(test)]
+mod tests;
+mod text;
+mod validate;
+mod xml;
+
+pub use command::{Asked, Overrides, Parsed, parse};
+pub use paths::Mapping;
+pub use plan::{Pair, Prepared, Span, Terms, prepare};
+pub use profile_text::input_parameters;
+pub use read_xml::read_xml;
+pub use reference::{reference, usage};
+pub use results::{Processor, System, Usage};
+pub use spec::{
+    Buffers, Cache, Distribution, Format, MapFlush, Mistake, Profile, Target, Throughput, TimeSpan,
+};
+pub use text::{Layout, text};
+pub use validate::{validate, warnings};
+pub use xml::{profile_xml, xml};

@@ -1,0 +1,545 @@
+//! From a profile to a plan: each pair of thread and target is a job of one thread.
+
+use blocklab_record::{Note, NoteLevel};
+use blocklab_units::{Bytes, Nanos};
+use blocklab_workload::{
+    Access, Aggregate, BlockSizes, Case, Content, Durability, Engine, Flush, Job, Mix, Order, Pace,
+    Pattern, PauseBefore, Plan, Rate, Region, Spread, Stop, TargetOrder, Think, UringOptions,
+    Workload, Zone,
+};
+
+use super::distribution;
+use super::paths::Mapping;
+use super::spec::{Buffers, Cache, Mistake, Profile, Target, Throughput, TimeSpan};
+
+/// What the caller knows.
+#[derive(Debug, Clone, Default)]
+pub struct Terms {
+    /// How paths of Windows are called here.
+    pub mappings: Vec<Mapping>,
+    /// The seed where it is to come from the clock.
+    pub clock_seed: u32,
+    /// The size of files that are made, in place of that of `-c`.
+    pub size: Option<Bytes>,
+}
+
+/// A profile as a plan.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Prepared {
+    /// What is run: a case for each time span.
+    pub plan: Plan,
+    /// What is done differently.
+    pub notes: Vec<Note>,
+    /// How the results of the jobs belong together, by time span.
+    pub spans: Vec<Span>,
+    /// Files that are to be made: path here, bytes.
+    pub files: Vec<(String, Bytes)>,
+    /// Paths that must be there already, as they are called here.
+    pub existing: Vec<String>,
+}
+
+/// The results of a time span.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Span {
+    /// The case.
+    pub case: String,
+    /// Threads as DiskSpd counts them.
+    pub threads: u32,
+    /// Pairs of thread and target.
+    pub pairs: Vec<Pair>,
+}
+
+/// A thread on a target.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pair {
+    /// From 0.
+    pub thread: u32,
+    /// Index of the target in its time span.
+    pub target: usize,
+    /// What the target is called here.
+    pub path: String,
+    /// Bytes of the file that was to be made; 0: none.
+    pub file_size: u64,
+    /// The jobs whose results it is.
+    pub jobs: Vec<String>,
+}
+
+/// What is run for a profile.
+///
+/// # Errors
+/// Paths of Windows that no mapping covers, and distributions without a size.
+pub fn prepare(profile: &Profile, terms: &Terms) -> Result<Prepared, Mistake> {
+    let mut maker = Maker {
+        terms,
+        notes: Vec::new(),
+        spans: Vec::new(),
+        files: Vec::new(),
+        existing: Vec::new(),
+    };
+    let mut cases = Vec::new();
+    for (index, span) in profile.timespans.iter().enumerate() {
+        cases.push(maker.case(span, index)?);
+    }
+    let plan = Plan {
+        name: "diskspd".to_owned(),
+        description: "A profile of DiskSpd.".to_owned(),
+        cases,
+        passes: 1,
+        discard: 0,
+        aggregate: Aggregate::Mean,
+        order: Order::Grouped,
+        pause: Nanos::ZERO,
+        pause_before: PauseBefore::Measurement,
+    };
+    let Maker {
+        notes,
+        spans,
+        files,
+        existing,
+        ..
+    } = maker;
+    Ok(Prepared {
+        plan,
+        notes,
+        spans,
+        files,
+        existing,
+    })
+}
+
+struct Maker<'a> {
+    terms: &'a Terms,
+    notes: Vec<Note>,
+    spans: Vec<Span>,
+    files: Vec<(String, Bytes)>,
+    existing: Vec<String>,
+}
+
+impl Maker<'_> {
+    fn case(&mut self, span: &TimeSpan, index: usize) -> Result<Case, Mistake> {
+        let name = format!("timespan-{}", index + 1);
+        let mut paths = Vec::new();
+        for target in &span.targets {
+            paths.push(self.place(target)?);
+            self.tell(span, target);
+        }
+        let (jobs, pairs) = match span.request_count {
+            0 => self.by_target(span, &paths)?,
+            _ => self.pooled(span, &paths)?,
+        };
+        let threads = match span.thread_count {
+            0 => span.targets.iter().map(|target| target.threads).sum(),
+            all => all,
+        };
+        self.spans.push(Span {
+            case: name.clone(),
+            threads,
+            pairs,
+        });
+        let seed = span.seed.unwrap_or(self.terms.clock_seed).into();
+        Ok(Case {
+            name,
+            settings: Vec::new(),
+            workload: Workload { seed, jobs },
+        })
+    }
+
+    /// The target's name here; remembers whether it is to be made.
+    fn place(&mut self, target: &Target) -> Result<String, Mistake> {
+        let path = super::paths::here(&target.path, &self.terms.mappings)?;
+        match target.file_size {
+            0 => self.existing.push(path.clone()),
+            bytes => {
+                let bytes = self.terms.size.unwrap_or(Bytes(bytes));
+                match self.files.iter_mut().find(|(known, _)| *known == path) {
+                    Some((_, size)) => *size = bytes.max(*size),
+                    None => self.files.push((path.clone(), bytes)),
+                }
+            }
+        }
+        Ok(path)
+    }
+
+    /// A job for each pair.
+    fn by_target(
+        &mut self,
+        span: &TimeSpan,
+        paths: &[String],
+    ) -> Result<(Vec<Job>, Vec<Pair>), Mistake> {
+        let (mut jobs, mut pairs) = (Vec::new(), Vec::new());
+        let mut first = 0;
+        for (index, (target, path)) in span.targets.iter().zip(paths).enumerate() {
+            let threads = match span.thread_count {
+                0 => target.threads,
+                all => all,
+            };
+            for number in 0..threads {
+                let thread = first + number;
+                let name = format!("thread{thread}-target{index}");
+                let made = self.jobs(span, target, path, &name, (thread, number, threads))?;
+                pairs.push(Pair {
+                    thread,
+                    target: index,
+                    path: path.clone(),
+                    file_size: self.made(target).unwrap_or(0),
+                    jobs: made.iter().map(|job| job.name.clone()).collect(),
+                });
+                jobs.extend(made);
+            }
+            // Threads of its own are numbered on; common ones work on every target.
+            first += if span.thread_count == 0 { threads } else { 0 };
+        }
+        pairs.sort_by_key(|pair| (pair.thread, pair.target));
+        Ok((jobs, pairs))
+    }
+
+    /// Under `-O` a thread draws a target for each operation. Targets of different loads cannot
+    /// be drawn from by one job: they get their share of the operations in flight.
+    fn pooled(
+        &mut self,
+        span: &TimeSpan,
+        paths: &[String],
+    ) -> Result<(Vec<Job>, Vec<Pair>), Mistake> {
+        let alike = |target: &Target| {
+            Target {
+                path: span.targets[0].path.clone(),
+                ..target.clone()
+            } == span.targets[0]
+        };
+        if !span.targets.iter().all(alike) {
+            let wrong = "targets with different loads or weights cannot share threads here; \
+                         RequestCount by target would work";
+            return Err(Mistake::new("-O", wrong));
+        }
+        let (mut jobs, mut pairs) = (Vec::new(), Vec::new());
+        let target = Target {
+            requests: span.request_count,
+            ..span.targets[0].clone()
+        };
+        for thread in 0..span.thread_count {
+            let name = format!("thread{thread}");
+            let made = self.jobs(
+                span,
+                &target,
+                &paths[0],
+                &name,
+                (thread, thread, span.thread_count),
+            )?;
+            let with_all = made.into_iter().map(|job| Job {
+                targets: paths.to_vec(),
+                target_order: TargetOrder::Random,
+                ..job
+            });
+            jobs.extend(with_all);
+            pairs.push(Pair {
+                thread,
+                target: 0,
+                path: paths[0].clone(),
+                file_size: self.made(&target).unwrap_or(0),
+                jobs: vec![name],
+            });
+        }
+        Ok((jobs, pairs))
+    }
+
+    /// The jobs of one pair: under `-p` one for each operation in flight.
+    fn jobs(
+        &self,
+        span: &TimeSpan,
+        target: &Target,
+        path: &str,
+        name: &str,
+        (thread, number, threads): (u32, u32, u32),
+    ) -> Result<Vec<Job>, Mistake> {
+        let job = Job {
+            targets: vec![path.to_owned()],
+            region: self.region(target, number),
+            pattern: self.pattern(target, threads)?,
+            pin: pin(span, thread),
+            ..load(span, target, name)
+        };
+        if !(target.parallel && target.requests > 1) {
+            return Ok(vec![job]);
+        }
+        let one = |lane: u32| Job {
+            name: format!("{name}-lane{lane}"),
+            engine: Engine::Psync,
+            depth: 1,
+            ..job.clone()
+        };
+        Ok((0..target.requests).map(one).collect())
+    }
+
+    fn region(&self, target: &Target, number: u32) -> Region {
+        let step = match target.interlocked {
+            true => target.step(),
+            false => target.thread_stride,
+        };
+        let offset = target
+            .base
+            .saturating_add(step.saturating_mul(number.into()));
+        let end = self.end(target);
+        Region {
+            offset: Bytes(offset),
+            size: end.map(|end| Bytes(end.saturating_sub(offset))),
+            spread: Spread::Same,
+        }
+    }
+
+    /// The size of the file that is made.
+    fn made(&self, target: &Target) -> Option<u64> {
+        let bytes = Some(target.file_size).filter(|bytes| *bytes > 0)?;
+        Some(self.terms.size.map_or(bytes, |size| size.0))
+    }
+
+    /// Where what is used ends, as far as the profile says.
+    fn end(&self, target: &Target) -> Option<u64> {
+        let made = self.made(target);
+        let limit = (target.max_file_size > 0).then_some(target.max_file_size);
+        match (made, limit) {
+            (Some(made), Some(limit)) => Some(made.min(limit)),
+            (made, limit) => made.or(limit),
+        }
+    }
+
+    fn pattern(&self, target: &Target, threads: u32) -> Result<Pattern, Mistake> {
+        if let Some(distribution) = &target.distribution {
+            if target.random_ratio < 100 {
+                let wrong = "it cannot be combined with -rs below 100 here";
+                return Err(Mistake::new("-rd", wrong));
+            }
+            let len = self.end(target).map(|end| end.saturating_sub(target.base));
+            let zone = |(access_percent, space_percent)| Zone {
+                access_percent,
+                space_percent,
+            };
+            let zones = distribution::zones(distribution, len)?;
+            return Ok(Pattern::Zones(zones.into_iter().map(zone).collect()));
+        }
+        let stride = match target.interlocked {
+            true => target.step().saturating_mul(threads.into()),
+            false => target.step(),
+        };
+        Ok(match target.random_ratio {
+            100 => Pattern::Random {
+                every_block_once: false,
+            },
+            0 if stride == target.block => Pattern::Sequential,
+            0 => Pattern::Strided {
+                stride: Bytes(stride),
+            },
+            percent => Pattern::PercentRandom(percent as u8),
+        })
+    }
+
+    fn note(&mut self, level: NoteLevel, subject: &str, text: String) {
+        let note = Note {
+            level,
+            subject: subject.to_owned(),
+            text,
+        };
+        if !self.notes.contains(&note) {
+            self.notes.push(note);
+        }
+    }
+
+    /// What is done differently from what this target asks for.
+    fn tell(&mut self, span: &TimeSpan, target: &Target) {
+        use NoteLevel::{Approximated, Ignored};
+        let threads = span.thread_count.max(target.threads);
+        let random = target.random_ratio > 0;
+        let told: [(bool, NoteLevel, &str, &str); 16] = [
+            (
+                !span.disable_affinity && span.affinity.is_empty(),
+                Ignored,
+                "-ag",
+                "threads are not bound to processors by default; -a0,1 would bind them",
+            ),
+            (
+                span.cooldown > 0,
+                Ignored,
+                "-C",
+                "the load ends with the measured time",
+            ),
+            (
+                span.thread_count > 0 && span.request_count == 0 && span.targets.len() > 1,
+                Approximated,
+                "-F",
+                "each pair of thread and target is a thread of its own",
+            ),
+            (
+                span.request_count > 0 && span.targets.len() > 1,
+                Approximated,
+                "-O",
+                "the figures of a thread are those of all its targets together",
+            ),
+            (
+                span.iops_std_dev,
+                Approximated,
+                "-D",
+                "the intervals are those of the record, about a second each, all threads together",
+            ),
+            (
+                target.interlocked && threads > 1,
+                Approximated,
+                "-si",
+                "each thread takes every n-th step of the common sequence; they may drift apart",
+            ),
+            (
+                target.parallel && target.requests > 1,
+                Approximated,
+                "-p",
+                "each operation in flight is a thread of its own, all from the same offset",
+            ),
+            (
+                target.cache == Cache::NotLocal,
+                Approximated,
+                "-Sr",
+                "O_DIRECT: the local cache is bypassed",
+            ),
+            (
+                target.map_flush.is_some(),
+                Approximated,
+                "-N",
+                "msync after each write",
+            ),
+            (
+                target.mapped && target.write_through,
+                Approximated,
+                "-Smw",
+                "mapped memory has no write-through here: msync after each write",
+            ),
+            (
+                target.think_ms > 0,
+                Approximated,
+                "-j",
+                "the pause begins when the burst has come back",
+            ),
+            (
+                target.hints != [false; 3],
+                Approximated,
+                "-f",
+                "the hints are replaced by the advice that fits the pattern",
+            ),
+            (
+                random && target.align.is_some_and(|align| align != target.block),
+                Approximated,
+                "-r",
+                "random offsets are multiples of the block size, not of the given alignment",
+            ),
+            (
+                span.completion_routines,
+                Ignored,
+                "-x",
+                "completion routines and completion ports are both io_uring here",
+            ),
+            (
+                target.priority < 3,
+                Ignored,
+                "-I",
+                "all I/O has the priority of the process (ionice)",
+            ),
+            (
+                target.large_pages,
+                Ignored,
+                "-l",
+                "the kernel decides (transparent huge pages)",
+            ),
+        ];
+        for (applies, level, subject, text) in told {
+            if applies {
+                self.note(level, subject, text.to_owned());
+            }
+        }
+        if let (Some(size), true) = (self.terms.size, target.file_size > 0) {
+            let text = format!(
+                "files are made with {size}, as --size says, in place of {}",
+                Bytes(target.file_size)
+            );
+            self.note(Approximated, "-c", text);
+        }
+        if target.write_ratio > 0 && !span.random_write_data {
+            self.tell_content(target);
+        }
+    }
+
+    fn tell_content(&mut self, target: &Target) {
+        let text = match &target.buffers {
+            Buffers::Zero => return,
+            Buffers::Pattern => {
+                "the pattern 0, 1, … 255 is replaced by random bytes: no device can compress or \
+                 deduplicate them"
+            }
+            Buffers::Source { file: None, .. } => {
+                "random bytes of which no two blocks are equal stand in for the buffer"
+            }
+            Buffers::Source { .. } => "random bytes stand in for those of the file",
+        };
+        self.note(NoteLevel::Approximated, "-Z", text.to_owned());
+    }
+}
+
+fn pin(span: &TimeSpan, thread: u32) -> Vec<u32> {
+    let listed = span
+        .affinity
+        .get(thread as usize % span.affinity.len().max(1));
+    listed
+        .map(|(_, processor)| *processor)
+        .into_iter()
+        .collect()
+}
+
+/// What does not depend on the thread.
+fn load(span: &TimeSpan, target: &Target, name: &str) -> Job {
+    let write = target.write_ratio as u8;
+    let through = target.write_through;
+    let flushes = target.mapped && (target.map_flush.is_some() || through);
+    Job {
+        engine: match (target.mapped, target.requests) {
+            (true, _) => Engine::Mmap,
+            (false, 1) => Engine::Psync,
+            (false, _) => Engine::IoUring(UringOptions::default()),
+        },
+        access: match target.cache {
+            Cache::Cached => Access::Buffered,
+            Cache::NotLocal | Cache::None => Access::DirectIfPossible,
+        },
+        durability: match through && !target.mapped {
+            true => Durability::Dsync,
+            false => Durability::None,
+        },
+        depth: target.requests,
+        mix: Mix {
+            read: 100 - write,
+            write,
+            trim: 0,
+        },
+        sizes: BlockSizes::fixed(Bytes(target.block)),
+        content: match (&target.buffers, span.random_write_data) {
+            (Buffers::Zero, _) => Content::Zero,
+            (_, true) => Content::Fresh,
+            _ => Content::Random,
+        },
+        pace: match target.throughput {
+            None => Pace::Closed,
+            Some(Throughput::BytesPerMs(bytes)) => {
+                Pace::Capped(Rate::Bytes(f64::from(bytes) * 1e3))
+            }
+            Some(Throughput::Iops(iops)) => Pace::Capped(Rate::Iops(iops.into())),
+        },
+        think: (target.burst > 0).then(|| Think {
+            pause: Nanos::from_millis(target.think_ms.into()),
+            every: target.burst,
+        }),
+        stop: Stop {
+            runtime: Some(Nanos::from_secs(span.duration.into())),
+            ..Stop::default()
+        },
+        ramp: Nanos::from_secs(span.warmup.into()),
+        flush: Flush {
+            fsync_every: u32::from(flushes),
+            ..Flush::default()
+        },
+        ..Job::new(name)
+    }
+}

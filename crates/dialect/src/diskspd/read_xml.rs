@@ -1,0 +1,561 @@
+//! A profile from XML: elements of the published schema, nothing else.
+//!
+//! No document type is read and no entity but XML's own five is known, so no text can grow.
+
+use quick_xml::Reader;
+use quick_xml::events::{BytesStart, Event};
+
+use super::command::Overrides;
+use super::spec::{
+    Buffers, Cache, Distribution, Format, MapFlush, Mistake, Profile, Target, Throughput, TimeSpan,
+};
+use super::validate::validate;
+
+/// Deeper nesting than any profile has.
+const DEEPEST: usize = 16;
+/// More elements than any sane profile has.
+const MOST: usize = 100_000;
+
+/// An element: its name, attributes, text, and what it holds.
+#[derive(Debug, Default)]
+pub(super) struct Element {
+    pub name: String,
+    pub attributes: Vec<(String, String)>,
+    pub text: String,
+    pub children: Vec<Element>,
+}
+
+impl Element {
+    pub fn child(&self, name: &str) -> Option<&Self> {
+        self.children.iter().find(|child| child.name == name)
+    }
+
+    pub fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Self> {
+        self.children.iter().filter(move |child| child.name == name)
+    }
+
+    pub fn attribute(&self, name: &str) -> Option<&str> {
+        let found = self.attributes.iter().find(|(known, _)| known == name);
+        found.map(|(_, value)| &**value)
+    }
+
+    fn flag(&self, name: &str) -> Result<bool, Mistake> {
+        let Some(child) = self.child(name) else {
+            return Ok(false);
+        };
+        match child.text.trim() {
+            "true" | "1" => Ok(true),
+            "false" | "0" => Ok(false),
+            other => Err(Mistake::new(
+                name,
+                format!("`{other}` is neither true nor false"),
+            )),
+        }
+    }
+
+    /// A whole number; an empty element counts as none, as templates leave them.
+    fn number<T: std::str::FromStr>(&self, name: &str) -> Result<Option<T>, Mistake> {
+        let text = self.child(name).map(|child| child.text.trim());
+        let Some(text) = text.filter(|text| !text.is_empty()) else {
+            return Ok(None);
+        };
+        let wrong = || Mistake::new(name, format!("`{text}` is no whole number that fits here"));
+        text.parse().map(Some).map_err(|_| wrong())
+    }
+}
+
+/// Reads a document into its root element.
+pub(super) fn document(text: &str) -> Result<Element, Mistake> {
+    let mut reader = Reader::from_str(text.trim_start_matches('\u{feff}'));
+    let mut open: Vec<Element> = Vec::new();
+    let mut seen = 0;
+    loop {
+        let wrong = |reader: &Reader<&[u8]>, message: &str| {
+            let before = &text[..text.floor_char_boundary(reader.buffer_position() as usize)];
+            let line = before.matches('\n').count() + 1;
+            Mistake::new(format!("XML, line {line}"), message)
+        };
+        let event = reader.read_event();
+        let event = event.map_err(|error| wrong(&reader, &error.to_string()))?;
+        match event {
+            Event::Start(start) => {
+                seen += 1;
+                if open.len() >= DEEPEST || seen > MOST {
+                    return Err(wrong(&reader, "more elements than any profile has"));
+                }
+                open.push(element(&start)?);
+            }
+            Event::Empty(start) => {
+                seen += 1;
+                let done = element(&start)?;
+                match open.last_mut() {
+                    Some(parent) if seen <= MOST => parent.children.push(done),
+                    Some(_) => return Err(wrong(&reader, "more elements than any profile has")),
+                    None => return Ok(done),
+                }
+            }
+            Event::End(_) => {
+                let Some(done) = open.pop() else {
+                    return Err(wrong(&reader, "an element is closed that is not open"));
+                };
+                match open.last_mut() {
+                    Some(parent) => parent.children.push(done),
+                    None => return Ok(done),
+                }
+            }
+            Event::Text(part) => {
+                if let Some(current) = open.last_mut() {
+                    current.text.push_str(&part);
+                }
+            }
+            Event::CData(part) => {
+                if let Some(current) = open.last_mut() {
+                    current.text.push_str(&part);
+                }
+            }
+            Event::GeneralRef(name) => {
+                let known = plain(&name);
+                let Some(character) = known else {
+                    return Err(wrong(&reader, "only XML's own five entities are known"));
+                };
+                if let Some(current) = open.last_mut() {
+                    current.text.push(character);
+                }
+            }
+            Event::DocType(_) => {
+                return Err(wrong(
+                    &reader,
+                    "a document type is not read: remove the <!DOCTYPE>",
+                ));
+            }
+            Event::Eof => return Err(wrong(&reader, "the text ends before its root element does")),
+            _ => {}
+        }
+    }
+}
+
+/// What an entity stands for.
+fn plain(name: &str) -> Option<char> {
+    Some(match name {
+        "amp" => '&',
+        "lt" => '<',
+        "gt" => '>',
+        "quot" => '"',
+        "apos" => '\'',
+        _ => {
+            let code = name.strip_prefix('#')?;
+            let number = match code.strip_prefix(['x', 'X']) {
+                Some(hex) => u32::from_str_radix(hex, 16).ok()?,
+                None => code.parse().ok()?,
+            };
+            char::from_u32(number)?
+        }
+    })
+}
+
+fn element(start: &BytesStart<'_>) -> Result<Element, Mistake> {
+    let name = start.local_name().as_ref().to_owned();
+    let mut attributes = Vec::new();
+    for attribute in start.attributes() {
+        let attribute = attribute.map_err(|error| Mistake::new(&*name, error.to_string()))?;
+        let key = attribute.key.as_ref().to_owned();
+        attributes.push((key, attribute.value.into_owned()));
+    }
+    Ok(Element {
+        name,
+        attributes,
+        ..Element::default()
+    })
+}
+
+/// A profile, with what the command line says beside `-X`.
+///
+/// # Errors
+/// Text that is no XML, a document type, elements that the schema does not know, values that do
+/// not fit, and everything that [`validate`] refuses.
+pub fn read_xml(text: &str, overrides: &Overrides) -> Result<Profile, Mistake> {
+    let root = document(text)?;
+    let found = match &*root.name {
+        "Profile" => Some(&root),
+        // A result holds its profile.
+        "Results" => root.child("Profile"),
+        _ => None,
+    };
+    let Some(element) = found else {
+        let wrong = format!(
+            "the document is a <{}>, and a <Profile> is wanted",
+            root.name
+        );
+        return Err(Mistake::new("XML", wrong));
+    };
+    let mut profile = profile(element)?;
+    apply(&mut profile, overrides)?;
+    validate(&profile)?;
+    Ok(profile)
+}
+
+/// Refuses elements that nobody would read: a misspelt one would be lost in silence.
+fn known(element: &Element, names: &[&str]) -> Result<(), Mistake> {
+    let unknown = element
+        .children
+        .iter()
+        .find(|child| !names.contains(&&*child.name));
+    match unknown {
+        None => Ok(()),
+        Some(child) => {
+            let hint = match blocklab_units::nearest(&child.name, names.iter().copied()) {
+                Some(near) => format!("; did you mean <{near}>?"),
+                None => String::new(),
+            };
+            let wrong = format!("<{}> has no such element{hint}", element.name);
+            Err(Mistake::new(format!("<{}>", child.name), wrong))
+        }
+    }
+}
+
+fn profile(element: &Element) -> Result<Profile, Mistake> {
+    known(
+        element,
+        &[
+            "Progress",
+            "ResultFormat",
+            "Verbose",
+            "VerboseStats",
+            "PrecreateFiles",
+            "ETW",
+            "ExperimentFlags",
+            "TimeSpans",
+        ],
+    )?;
+    let format = element.child("ResultFormat").map(|child| child.text.trim());
+    let mut timespans = Vec::new();
+    for spans in element.all("TimeSpans") {
+        known(spans, &["TimeSpan"])?;
+        for span in spans.all("TimeSpan") {
+            timespans.push(time_span(span)?);
+        }
+    }
+    Ok(Profile {
+        timespans,
+        format: match format {
+            None | Some("text" | "") => Format::Text,
+            Some("xml") => Format::Xml,
+            Some(other) => {
+                let wrong = format!("`{other}` is neither text nor xml");
+                return Err(Mistake::new("ResultFormat", wrong));
+            }
+        },
+        progress: element.number("Progress")?.unwrap_or(0),
+        verbose: element.flag("Verbose")?,
+        profile_only: false,
+    })
+}
+
+fn time_span(element: &Element) -> Result<TimeSpan, Mistake> {
+    known(
+        element,
+        &[
+            "CompletionRoutines",
+            "MeasureLatency",
+            "CalculateIopsStdDev",
+            "DisableAffinity",
+            "GroupAffinity",
+            "Duration",
+            "Warmup",
+            "Cooldown",
+            "ThreadCount",
+            "RequestCount",
+            "IoBucketDuration",
+            "RandSeed",
+            "Affinity",
+            "Targets",
+        ],
+    )?;
+    let plain = TimeSpan::default();
+    let mut span = TimeSpan {
+        duration: element.number("Duration")?.unwrap_or(plain.duration),
+        warmup: element.number("Warmup")?.unwrap_or(plain.warmup),
+        cooldown: element.number("Cooldown")?.unwrap_or(plain.cooldown),
+        seed: Some(element.number("RandSeed")?.unwrap_or(0)),
+        thread_count: element.number("ThreadCount")?.unwrap_or(0),
+        request_count: element.number("RequestCount")?.unwrap_or(0),
+        affinity: affinity(element)?,
+        disable_affinity: element.flag("DisableAffinity")?,
+        completion_routines: element.flag("CompletionRoutines")?,
+        measure_latency: element.flag("MeasureLatency")?,
+        iops_std_dev: element.flag("CalculateIopsStdDev")?,
+        bucket_ms: element
+            .number("IoBucketDuration")?
+            .unwrap_or(plain.bucket_ms),
+        random_write_data: false,
+        targets: Vec::new(),
+    };
+    if span.duration == 0 {
+        return Err(Mistake::new("Duration", "it must be above 0"));
+    }
+    for targets in element.all("Targets") {
+        known(targets, &["Target"])?;
+        for inner in targets.all("Target") {
+            let (target, fresh) = target(inner)?;
+            span.random_write_data |= fresh;
+            span.targets.push(target);
+        }
+    }
+    Ok(span)
+}
+
+fn affinity(element: &Element) -> Result<Vec<(u16, u32)>, Mistake> {
+    let wrong = || Mistake::new("Affinity", "group 0 and a processor's number are wanted");
+    let mut list = Vec::new();
+    for entry in element
+        .child("Affinity")
+        .into_iter()
+        .flat_map(|affinity| &affinity.children)
+    {
+        let number = match &*entry.name {
+            "AffinityAssignment" => entry.text.trim(),
+            "AffinityGroupAssignment" => {
+                match (entry.attribute("Group"), entry.attribute("Processor")) {
+                    (None | Some("0"), Some(processor)) => processor,
+                    _ => return Err(wrong()),
+                }
+            }
+            _ => return Err(wrong()),
+        };
+        list.push((0, number.parse().map_err(|_| wrong())?));
+    }
+    Ok(list)
+}
+
+/// A target, and whether it asks for fresh random bytes.
+fn target(element: &Element) -> Result<(Target, bool), Mistake> {
+    known(
+        element,
+        &[
+            "Path",
+            "BlockSize",
+            "BaseFileOffset",
+            "SequentialScan",
+            "RandomAccess",
+            "TemporaryFile",
+            "UseLargePages",
+            "DisableAllCache",
+            "DisableOSCache",
+            "DisableLocalCache",
+            "WriteThrough",
+            "MemoryMappedIo",
+            "MemoryMappedIoFlushMode",
+            "WriteBufferContent",
+            "ParallelAsyncIO",
+            "BurstSize",
+            "ThinkTime",
+            "FileSize",
+            "StrideSize",
+            "Random",
+            "RandomRatio",
+            "Distribution",
+            "InterlockedSequential",
+            "ThreadStride",
+            "MaxFileSize",
+            "RequestCount",
+            "WriteRatio",
+            "Throughput",
+            "ThreadsPerFile",
+            "IOPriority",
+            "Weight",
+        ],
+    )?;
+    let path = element
+        .child("Path")
+        .map(|child| child.text.trim().to_owned());
+    let Some(path) = path.filter(|path| !path.is_empty()) else {
+        return Err(Mistake::new("Target", "it has no <Path>"));
+    };
+    let plain = Target::default();
+    let random: Option<u64> = element.number("Random")?;
+    let ratio: Option<u32> = element.number("RandomRatio")?;
+    let (buffers, fresh) = buffers(element)?;
+    let all_off = element.flag("DisableAllCache")?;
+    let target = Target {
+        path,
+        block: element.number("BlockSize")?.unwrap_or(plain.block),
+        base: element.number("BaseFileOffset")?.unwrap_or(0),
+        max_file_size: element.number("MaxFileSize")?.unwrap_or(0),
+        file_size: element.number("FileSize")?.unwrap_or(0),
+        cache: match (
+            all_off || element.flag("DisableOSCache")?,
+            element.flag("DisableLocalCache")?,
+        ) {
+            (true, _) => Cache::None,
+            (false, true) => Cache::NotLocal,
+            (false, false) => Cache::Cached,
+        },
+        write_through: all_off || element.flag("WriteThrough")?,
+        mapped: element.flag("MemoryMappedIo")?,
+        map_flush: map_flush(element)?,
+        random_ratio: ratio.unwrap_or(if random.is_some() { 100 } else { 0 }),
+        align: random.or(element.number("StrideSize")?),
+        interlocked: element.flag("InterlockedSequential")?,
+        thread_stride: element.number("ThreadStride")?.unwrap_or(0),
+        parallel: element.flag("ParallelAsyncIO")?,
+        requests: element.number("RequestCount")?.unwrap_or(plain.requests),
+        threads: element.number("ThreadsPerFile")?.unwrap_or(plain.threads),
+        write_ratio: element.number("WriteRatio")?.unwrap_or(0),
+        throughput: throughput(element)?,
+        burst: element.number("BurstSize")?.unwrap_or(0),
+        think_ms: element.number("ThinkTime")?.unwrap_or(0),
+        buffers,
+        hints: [
+            element.flag("SequentialScan")?,
+            element.flag("RandomAccess")?,
+            element.flag("TemporaryFile")?,
+        ],
+        large_pages: element.flag("UseLargePages")?,
+        priority: element.number("IOPriority")?.unwrap_or(plain.priority),
+        weight: element.number("Weight")?.unwrap_or(plain.weight),
+        distribution: distribution(element)?,
+    };
+    limits(&target)?;
+    Ok((target, fresh))
+}
+
+/// What a command line could not say either.
+fn limits(target: &Target) -> Result<(), Mistake> {
+    for (name, value, least, most) in [
+        ("WriteRatio", target.write_ratio, 0, 100),
+        ("RandomRatio", target.random_ratio, 0, 100),
+        ("RequestCount", target.requests, 1, 32768),
+        ("ThreadsPerFile", target.threads, 1, 4096),
+        ("IOPriority", target.priority, 1, 3),
+    ] {
+        if !(least..=most).contains(&value) {
+            return Err(Mistake::new(
+                name,
+                format!("{value} is not from {least} to {most}"),
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn map_flush(element: &Element) -> Result<Option<MapFlush>, Mistake> {
+    let text = element
+        .child("MemoryMappedIoFlushMode")
+        .map(|child| child.text.trim());
+    Ok(match text {
+        None | Some("") => None,
+        Some("ViewOfFile") => Some(MapFlush::View),
+        Some("NonVolatileMemory") => Some(MapFlush::NonVolatile),
+        Some("NonVolatileMemoryNoDrain") => Some(MapFlush::NonVolatileNoDrain),
+        Some(other) => {
+            return Err(Mistake::new(
+                "MemoryMappedIoFlushMode",
+                format!("`{other}` is unknown"),
+            ));
+        }
+    })
+}
+
+fn throughput(element: &Element) -> Result<Option<Throughput>, Mistake> {
+    let value: u32 = element.number("Throughput")?.unwrap_or(0);
+    let unit = element
+        .child("Throughput")
+        .and_then(|child| child.attribute("unit"));
+    Ok(match (value, unit) {
+        (0, _) => None,
+        (value, Some(unit)) if unit.eq_ignore_ascii_case("iops") => Some(Throughput::Iops(value)),
+        (value, _) => Some(Throughput::BytesPerMs(value)),
+    })
+}
+
+/// What writes carry, and whether it is made anew for each.
+fn buffers(element: &Element) -> Result<(Buffers, bool), Mistake> {
+    let Some(content) = element.child("WriteBufferContent") else {
+        return Ok((Buffers::Pattern, false));
+    };
+    let pattern = content
+        .child("Pattern")
+        .map_or("", |child| child.text.trim());
+    let source = content.child("RandomDataSource");
+    Ok(match (pattern, source) {
+        ("zero", _) => (Buffers::Zero, false),
+        ("" | "sequential", _) => (Buffers::Pattern, false),
+        ("random", None) => (Buffers::Pattern, true),
+        ("random", Some(source)) => {
+            let size = source.number("SizeInBytes")?.unwrap_or(0);
+            let file = source
+                .child("FilePath")
+                .map(|child| child.text.trim().to_owned());
+            let file = file.filter(|file| !file.is_empty());
+            (Buffers::Source { size, file }, false)
+        }
+        (other, _) => {
+            let wrong = format!("`{other}` is none of sequential, zero and random");
+            return Err(Mistake::new("Pattern", wrong));
+        }
+    })
+}
+
+fn distribution(element: &Element) -> Result<Option<Distribution>, Mistake> {
+    let Some(outer) = element.child("Distribution") else {
+        return Ok(None);
+    };
+    let wrong = || {
+        Mistake::new(
+            "Distribution",
+            "ranges such as <Range IO=\"90\">10</Range> are wanted",
+        )
+    };
+    let inner = outer.children.first().ok_or_else(wrong)?;
+    let mut list = Vec::new();
+    for range in inner.all("Range") {
+        let io = range
+            .attribute("IO")
+            .and_then(|io| io.parse().ok())
+            .ok_or_else(wrong)?;
+        let width = range.text.trim().parse().map_err(|_| wrong())?;
+        list.push((io, width));
+    }
+    match &*inner.name {
+        "Percent" => Ok(Some(Distribution::Percent(list))),
+        "Absolute" => Ok(Some(Distribution::Absolute(list))),
+        _ => Err(wrong()),
+    }
+}
+
+fn apply(profile: &mut Profile, overrides: &Overrides) -> Result<(), Mistake> {
+    for span in &mut profile.timespans {
+        span.duration = overrides.duration.unwrap_or(span.duration);
+        span.warmup = overrides.warmup.unwrap_or(span.warmup);
+        span.cooldown = overrides.cooldown.unwrap_or(span.cooldown);
+        span.seed = overrides.seed.unwrap_or(span.seed);
+        for target in &mut span.targets {
+            fill_template(target, overrides)?;
+        }
+    }
+    profile.format = overrides.format.unwrap_or(profile.format);
+    profile.verbose |= overrides.verbose;
+    profile.profile_only |= overrides.profile_only;
+    Ok(())
+}
+
+/// `*1` stands for the first target of the command line.
+fn fill_template(target: &mut Target, overrides: &Overrides) -> Result<(), Mistake> {
+    let Some(number) = target.path.strip_prefix('*') else {
+        return Ok(());
+    };
+    let index = number
+        .parse::<usize>()
+        .ok()
+        .and_then(|number| number.checked_sub(1));
+    let given = index.and_then(|index| overrides.targets.get(index));
+    match given {
+        Some(path) => target.path.clone_from(path),
+        None if overrides.profile_only => {}
+        None => {
+            let wrong = "the template is not filled: a target for it must stand behind the options";
+            return Err(Mistake::new(target.path.clone(), wrong));
+        }
+    }
+    Ok(())
+}

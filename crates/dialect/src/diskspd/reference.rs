@@ -1,0 +1,85 @@
+//! The usage text and the compatibility page, from the option table.
+
+use blocklab_record::NoteLevel;
+
+use super::options::{OPTIONS, Opt};
+
+/// What `-?` prints.
+#[must_use]
+pub fn usage() -> String {
+    let mut text = String::from(
+        "Usage: diskspd [options] target1 [target2 ...]\n\n\
+         A target is a file, a directory (a scratch file is made there), a device, sim:ADDRESS,\n\
+         emu:ADDRESS or null. Options come before targets.\n\n",
+    );
+    for option in &OPTIONS {
+        text.push_str(&format!("  {}\n        {}", option.form, option.meaning));
+        if option.default != "–" {
+            text.push_str(&format!(" [{}]", option.default));
+        }
+        if !option.here.is_empty() {
+            text.push_str(&format!("\n        Here: {}.", option.here));
+        }
+        text.push('\n');
+    }
+    text
+}
+
+/// `docs/dialects/diskspd.md`.
+#[must_use]
+pub fn reference() -> String {
+    let mut page = String::from(include_str!("reference.md"));
+    page.push_str("\n| option | default | meaning | here |\n|---|---|---|---|\n");
+    for option in &OPTIONS {
+        page.push_str(&format!(
+            "| `{}` | {} | {} | {} |\n",
+            option.form.replace('|', "\\|"),
+            option.default,
+            option.meaning,
+            support(option)
+        ));
+    }
+    page
+}
+
+fn support(option: &Opt) -> String {
+    match option.level {
+        None => "exact".to_owned(),
+        Some(NoteLevel::Ignored) => format!("ignored, with a note: {}", option.here),
+        Some(_) => format!("approximated: {}", option.here),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_is_fresh() {
+        let path = concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../../docs/dialects/diskspd.md"
+        );
+        if std::env::var_os("BLESS").is_some() {
+            std::fs::write(path, reference()).expect("the page can be written");
+        }
+        let kept = std::fs::read_to_string(path).unwrap_or_default();
+        assert!(
+            kept == reference(),
+            "docs/dialects/diskspd.md is stale; `BLESS=1 cargo test -p blocklab-dialect` rewrites it"
+        );
+    }
+
+    #[test]
+    fn every_option_that_is_not_exact_says_what_is_done() {
+        for option in &OPTIONS {
+            assert_eq!(
+                option.level.is_none(),
+                option.here.is_empty(),
+                "{}",
+                option.name
+            );
+            assert!(option.meaning.ends_with('.'), "{}", option.name);
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! The figures of a record, as DiskSpd counts them: by thread and target, read and written.
+
+use blocklab_record::{Interval, JobResult, Latency, Measurement, Record};
+use blocklab_stats::Histogram;
+
+use super::plan::{Pair, Span};
+
+/// The share of one processor's time in per cent.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Usage {
+    /// In programs.
+    pub user: f64,
+    /// In the kernel.
+    pub kernel: f64,
+    /// Doing nothing.
+    pub idle: f64,
+}
+
+impl Usage {
+    /// All that is not idle.
+    #[must_use]
+    pub fn busy(&self) -> f64 {
+        self.user + self.kernel
+    }
+}
+
+/// A processor and what it did while a time span was measured.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Processor {
+    /// Its number.
+    pub id: u32,
+    /// Its core.
+    pub core: u32,
+    /// Its socket.
+    pub socket: u32,
+    /// Its memory node.
+    pub node: u32,
+    /// What it did.
+    pub usage: Usage,
+}
+
+/// The machine, as far as no record tells.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct System {
+    /// Its name.
+    pub computer: String,
+    /// The command line, as it was typed.
+    pub command_line: String,
+    /// By time span: its processors; none in virtual time.
+    pub processors: Vec<Vec<Processor>>,
+}
+
+/// Operations of one direction, or of both.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(super) struct Tally {
+    pub ios: u64,
+    pub bytes: u64,
+    sum_ns: f64,
+    sum_squares: f64,
+    min_ns: Option<u64>,
+    max_ns: Option<u64>,
+    histogram: Histogram,
+}
+
+impl Tally {
+    fn add(&mut self, ios: u64, bytes: u64, latency: &Latency) {
+        self.ios += ios;
+        self.bytes += bytes;
+        self.sum_ns += latency.mean_ns * ios as f64;
+        let second = latency.stddev_ns.powi(2) + latency.mean_ns.powi(2);
+        self.sum_squares += second * ios as f64;
+        if ios > 0 {
+            self.min_ns = Some(self.min_ns.unwrap_or(u64::MAX).min(latency.min_ns));
+            self.max_ns = Some(self.max_ns.unwrap_or(0).max(latency.max_ns));
+        }
+        // A damaged text shows in the record's own findings.
+        if let Ok(histogram) = latency.histogram() {
+            self.histogram.merge(&histogram);
+        }
+    }
+
+    pub fn merge(&mut self, other: &Self) {
+        self.ios += other.ios;
+        self.bytes += other.bytes;
+        self.sum_ns += other.sum_ns;
+        self.sum_squares += other.sum_squares;
+        self.min_ns = [self.min_ns, other.min_ns].into_iter().flatten().min();
+        self.max_ns = self.max_ns.max(other.max_ns);
+        self.histogram.merge(&other.histogram);
+    }
+
+    /// Milliseconds; nothing without operations.
+    pub fn mean_ms(&self) -> Option<f64> {
+        (self.ios > 0).then(|| self.sum_ns / self.ios as f64 / 1e6)
+    }
+
+    /// Milliseconds; nothing without operations.
+    pub fn deviation_ms(&self) -> Option<f64> {
+        let mean = self.mean_ms()? * 1e6;
+        let variance = self.sum_squares / self.ios as f64 - mean * mean;
+        Some(variance.max(0.0).sqrt() / 1e6)
+    }
+
+    /// Milliseconds, for a share from 0 (the least) to 1 (the most).
+    pub fn quantile_ms(&self, share: f64) -> Option<f64> {
+        let (least, most) = (self.min_ns?, self.max_ns?);
+        let ns = match share {
+            ..=0.0 => least,
+            1.0.. => most,
+            _ => self.histogram.quantile(share).clamp(least, most),
+        };
+        Some(ns as f64 / 1e6)
+    }
+}
+
+/// Reads and writes of a thread on a target, or of many.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(super) struct Both {
+    pub read: Tally,
+    pub write: Tally,
+}
+
+impl Both {
+    pub fn total(&self) -> Tally {
+        let mut total = self.read.clone();
+        total.merge(&self.write);
+        total
+    }
+
+    pub fn merge(&mut self, other: &Self) {
+        self.read.merge(&other.read);
+        self.write.merge(&other.write);
+    }
+}
+
+/// A row of the tables.
+pub(super) struct Row<'a> {
+    pub pair: &'a Pair,
+    pub both: Both,
+    pub file_size: u64,
+}
+
+/// A time span's results.
+pub(super) struct Outcome<'a> {
+    pub seconds: f64,
+    pub threads: u32,
+    pub rows: Vec<Row<'a>>,
+    pub sum: Both,
+    pub series: Vec<Interval>,
+}
+
+/// The last slice of a run may be a remainder of a few milliseconds: no interval.
+const LEAST_SLICE: u64 = 500_000_000;
+
+/// Nothing of a time span that was not reached.
+pub(super) fn outcome<'a>(record: &Record, span: &'a Span) -> Option<Outcome<'a>> {
+    let measurement = record.measurements.iter().find(|m| m.case == span.case)?;
+    let is_slice = |slice: &&Interval| !slice.ramp && slice.length_ns >= LEAST_SLICE;
+    let rows: Vec<Row<'_>> = span
+        .pairs
+        .iter()
+        .map(|pair| row(record, measurement, pair))
+        .collect();
+    let mut sum = Both::default();
+    rows.iter().for_each(|row| sum.merge(&row.both));
+    let elapsed = measurement.jobs.iter().map(|job| job.elapsed_ns).max();
+    let series = measurement.series.iter().filter(is_slice);
+    Some(Outcome {
+        seconds: elapsed.unwrap_or(0) as f64 / 1e9,
+        threads: span.threads,
+        rows,
+        sum,
+        series: series.copied().collect(),
+    })
+}
+
+fn row<'a>(record: &Record, measurement: &Measurement, pair: &'a Pair) -> Row<'a> {
+    let mut both = Both::default();
+    let own = |job: &&JobResult| pair.jobs.contains(&job.name);
+    for job in measurement.jobs.iter().filter(own) {
+        for (name, direction) in &job.directions {
+            let tally = match name.as_str() {
+                "read" => &mut both.read,
+                "write" => &mut both.write,
+                _ => continue,
+            };
+            tally.add(direction.ios, direction.bytes, &direction.service);
+        }
+    }
+    let target = record.targets.iter().find(|facts| facts.path == pair.path);
+    let only = (record.targets.len() == 1).then(|| &record.targets[0]);
+    let size = target.or(only).map_or(0, |facts| facts.size_bytes.0);
+    let file_size = match (pair.file_size, size) {
+        (0, size) => size,
+        (made, 0) => made,
+        (made, size) => made.min(size),
+    };
+    Row {
+        pair,
+        both,
+        file_size,
+    }
+}
+
+/// Standard deviation of operations a second over the slices; nothing with fewer than two.
+pub(super) fn rate_deviation(series: &[Interval], ios: fn(&Interval) -> u64) -> Option<f64> {
+    let rate = |slice: &Interval| ios(slice) as f64 * 1e9 / slice.length_ns.max(1) as f64;
+    let rates: Vec<f64> = series.iter().map(rate).collect();
+    let number = rates.len() as f64;
+    let mean = rates.iter().sum::<f64>() / number;
+    let squares: f64 = rates.iter().map(|rate| (rate - mean).powi(2)).sum();
+    (rates.len() > 1).then(|| (squares / number).sqrt())
+}

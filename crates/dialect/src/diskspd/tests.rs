@@ -1,0 +1,114 @@
+//! The printed results, to the letter. `BLESS=1` rewrites them; read the difference.
+
+use blocklab_record::{Interval, IntervalDirection};
+
+use super::*;
+use crate::cdm::tests::{measurement, record_of};
+
+fn slice(ios: u64) -> Interval {
+    let direction = IntervalDirection {
+        ios,
+        ..IntervalDirection::default()
+    };
+    Interval {
+        length_ns: 1_000_000_000,
+        read: direction,
+        write: direction,
+        ..Interval::default()
+    }
+}
+
+fn processor(id: u32, user: f64) -> Processor {
+    let usage = Usage {
+        user,
+        kernel: 10.0,
+        idle: 90.0 - user,
+    };
+    Processor {
+        id,
+        usage,
+        ..Processor::default()
+    }
+}
+
+/// One thread, 1,000 reads and 1,000 writes in a second; two threads of one core.
+fn printed(line: &str, layout: Layout) -> (String, String) {
+    let arguments: Vec<String> = line.split(' ').map(str::to_owned).collect();
+    let Ok(Parsed {
+        asked: Asked::Load(profile),
+        ..
+    }) = parse(&arguments)
+    else {
+        panic!("{line} is sound");
+    };
+    let prepared = prepare(&profile, &Terms::default()).expect(line);
+    let mut measurement = measurement(&prepared.plan.cases[0], 1, 2000, 250_000.0);
+    measurement.series = vec![slice(900), slice(1100)];
+    let system = System {
+        computer: "bench".to_owned(),
+        command_line: format!("diskspd {line}"),
+        processors: vec![vec![processor(0, 30.0), processor(1, 5.0)]],
+    };
+    let record = record_of(vec![measurement]);
+    (
+        text(&record, &profile, &prepared, &system, layout),
+        xml(&record, &profile, &prepared, &system),
+    )
+}
+
+#[track_caller]
+fn check(file: &str, printed: &str) {
+    let path = format!("{}/src/diskspd/golden/{file}", env!("CARGO_MANIFEST_DIR"));
+    if std::env::var_os("BLESS").is_some() {
+        std::fs::write(&path, printed).expect("the file can be written");
+    }
+    let kept = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(kept == printed, "{file} is stale:\n{printed}");
+}
+
+const LINE: &str = "-b4K -d30 -r -w50 -L -D -Sh -Z1M -c1G dummy.dat";
+
+#[test]
+fn the_text_of_2_2() {
+    check("text-2.2.txt", &printed(LINE, Layout::V2_2).0);
+}
+
+#[test]
+fn the_text_of_2_0_21a() {
+    check("text-2.0.21a.txt", &printed(LINE, Layout::V2_0_21a).0);
+}
+
+#[test]
+fn the_text_without_latency() {
+    check(
+        "text-plain.txt",
+        &printed("-d30 -w50 dummy.dat", Layout::V2_2).0,
+    );
+}
+
+#[test]
+fn the_xml_of_2_2() {
+    check("result.xml", &printed(LINE, Layout::V2_2).1);
+}
+
+#[test]
+fn a_time_span_that_was_not_reached_is_told() {
+    let arguments = ["x.dat".to_owned()];
+    let Ok(Parsed {
+        asked: Asked::Load(profile),
+        ..
+    }) = parse(&arguments)
+    else {
+        panic!("a sound line");
+    };
+    let prepared = prepare(&profile, &Terms::default()).expect("a plan");
+    let record = record_of(Vec::new());
+    let text = text(
+        &record,
+        &profile,
+        &prepared,
+        &System::default(),
+        Layout::V2_2,
+    );
+    assert!(text.contains("No results are displayed"), "{text}");
+}

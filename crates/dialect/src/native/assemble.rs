@@ -1,0 +1,140 @@
+//! One job from the levels that it inherits from.
+
+use std::ops::Range;
+
+use blocklab_workload::{Job, Pace};
+
+use super::error::Complaint;
+use super::keys::{self, Key, Need};
+use super::raw::Entry;
+
+/// What became of an entry in one job.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Fate {
+    /// It is in force.
+    Used,
+    /// A more specific level says it anew, at this place.
+    Replaced(Range<usize>),
+    /// It is a detail of a choice that was not made; why.
+    Unfit(String),
+}
+
+/// The entries of one job with what became of them.
+pub(super) type Fates<'a> = Vec<(Entry<'a>, Fate)>;
+
+/// Builds a job from its levels, the most specific first. `place` is pointed at where no key can
+/// be. What became of each entry is added to `fates`.
+pub(super) fn assemble<'a>(
+    name: &str,
+    place: &Range<usize>,
+    levels: &[&[Entry<'a>]],
+    fates: &mut Fates<'a>,
+) -> Result<Job, Complaint> {
+    let mut job = Job::new(name);
+    let mut used: Vec<Entry<'a>> = Vec::new();
+    for entry in choose(levels, fates)? {
+        if let Some(why) = misfit(&job, entry.key) {
+            fates.push((entry, Fate::Unfit(why)));
+            continue;
+        }
+        entry.key.read(&mut job, entry.value())?;
+        fates.push((entry.clone(), Fate::Used));
+        used.push(entry);
+    }
+    complete(&job, &used)?;
+    settle_end(&mut job, &used)?;
+    job.check().map_err(|invalid| {
+        let culprit = find(&used, invalid.field);
+        let place = culprit.map_or(place.clone(), |entry| entry.value().span());
+        Complaint::new(place, invalid.message)
+    })?;
+    Ok(job)
+}
+
+/// The most specific entry of each group of keys, in the order of the table.
+fn choose<'a>(levels: &[&[Entry<'a>]], fates: &mut Fates<'a>) -> Result<Vec<Entry<'a>>, Complaint> {
+    let mut chosen: Vec<(usize, Entry<'a>)> = Vec::new();
+    for (level, entries) in levels.iter().enumerate() {
+        for entry in *entries {
+            let earlier = chosen
+                .iter()
+                .find(|(_, earlier)| keys::same_group(earlier.key, entry.key));
+            match earlier {
+                None => chosen.push((level, entry.clone())),
+                Some((same, earlier)) if *same == level => {
+                    let (one, two) = (earlier.key.name, entry.key.name);
+                    let wrong = format!("`{two}` and `{one}` exclude each other");
+                    return Err(Complaint::new(entry.place.clone(), wrong)
+                        .hint("they say the same thing in two ways: keep one"));
+                }
+                Some((_, earlier)) => {
+                    fates.push((entry.clone(), Fate::Replaced(earlier.place.clone())));
+                }
+            }
+        }
+    }
+    chosen.sort_by_key(|(_, entry)| keys::rank(entry.key));
+    Ok(chosen.into_iter().map(|(_, entry)| entry).collect())
+}
+
+/// Why a key cannot apply to the job as it is so far; its governor stands before it in the table.
+fn misfit(job: &Job, key: &Key<Job>) -> Option<String> {
+    let governor = key.need.governor()?;
+    let shown = shown(job, governor);
+    if key.need.is_met(shown.as_deref()) {
+        return None;
+    }
+    let condition = key.need.condition()?;
+    Some(match shown {
+        Some(value) => format!("it belongs to {condition}, and `{governor}` is {value}"),
+        None => format!("it belongs to `{governor}`, which is not given"),
+    })
+}
+
+fn shown(job: &Job, name: &str) -> Option<String> {
+    (keys::job_key(name)?.show)(job)
+}
+
+/// A choice that needs a detail must come with it.
+fn complete(job: &Job, used: &[Entry<'_>]) -> Result<(), Complaint> {
+    for key in keys::job_keys() {
+        let Need::Completes(governor, value) = key.need else {
+            continue;
+        };
+        let met = key.need.is_met(shown(job, governor).as_deref());
+        if !met || find(used, key.name).is_some() {
+            continue;
+        }
+        let place = find(used, governor).map_or(0..0, |entry| entry.value().span());
+        let wrong = format!("{governor} = \"{value}\" needs `{}`", key.name);
+        return Err(key.with_advice(Complaint::new(place, wrong).hint(key.meaning)));
+    }
+    Ok(())
+}
+
+/// What pace and end need from each other.
+fn settle_end(job: &mut Job, used: &[Entry<'_>]) -> Result<(), Complaint> {
+    let open = |entry: &&Entry<'_>| entry.value().text().is_ok_and(|word| word != "closed");
+    if let (Pace::Closed, Some(entry)) = (job.pace, find(used, "arrivals").filter(open)) {
+        let wrong = "arrivals of an open loop need a rate";
+        return Err(Complaint::new(entry.value().span(), wrong)
+            .hint("add rate_iops = 3000 or rate_bytes = \"100MB\""));
+    }
+    if find(used, "runtime").is_some() {
+        return Ok(());
+    }
+    let bounded = job.stop.bytes.is_some() || job.stop.loops.is_some();
+    if bounded {
+        job.stop.runtime = None;
+    } else if let Some(entry) = find(used, "steady").filter(|_| job.stop.steady.is_some()) {
+        let wrong = "a wait for the steady state needs `runtime`: the longest that it may take";
+        return Err(Complaint::new(entry.value().span(), wrong).hint("example: runtime = \"1h\""));
+    }
+    Ok(())
+}
+
+/// The entry of this key, or of this group of keys.
+fn find<'u, 'a>(used: &'u [Entry<'a>], name: &str) -> Option<&'u Entry<'a>> {
+    let named = used.iter().find(|entry| entry.key.name == name);
+    named.or_else(|| used.iter().find(|entry| entry.key.group == Some(name)))
+}

@@ -1,0 +1,210 @@
+//! The closed lists of words, and quantities as the format writes them.
+
+use blocklab_units::{Bytes, Nanos};
+use blocklab_workload::{
+    Access, Aggregate, Content, Durability, Engine, ErrorPolicy, Order, Pattern, PauseBefore,
+    SizeMix, Spread, SteadyVariable, TargetOrder, UringOptions,
+};
+
+use super::super::value::Word;
+
+/// The words alone, for hints and tables.
+pub const fn names<T: Copy, const N: usize>(words: &[Word<T>; N]) -> [&'static str; N] {
+    let mut names = [""; N];
+    let mut index = 0;
+    while index < N {
+        names[index] = words[index].0;
+        index += 1;
+    }
+    names
+}
+
+/// The word for a value, in quotes.
+pub fn spoken<T: PartialEq>(words: &[Word<T>], value: &T) -> Option<String> {
+    let found = words.iter().find(|(_, meant)| meant == value);
+    found.map(|(word, _)| format!("\"{word}\""))
+}
+
+pub const AGGREGATES: [Word<Aggregate>; 3] = [
+    ("mean", Aggregate::Mean),
+    ("median", Aggregate::Median),
+    ("best", Aggregate::Best),
+];
+
+pub const ORDERS: [Word<Order>; 2] = [
+    ("interleaved", Order::Interleaved),
+    ("grouped", Order::Grouped),
+];
+
+pub const PAUSES: [Word<PauseBefore>; 2] = [
+    ("measurement", PauseBefore::Measurement),
+    ("case", PauseBefore::Case),
+];
+
+pub const TARGET_ORDERS: [Word<TargetOrder>; 3] = [
+    ("round-robin", TargetOrder::RoundRobin),
+    ("random", TargetOrder::Random),
+    ("per-thread", TargetOrder::PerThread),
+];
+
+pub const SPREADS: [Word<Spread>; 3] = [
+    ("staggered", Spread::Staggered),
+    ("same", Spread::Same),
+    ("sliced", Spread::Sliced),
+];
+
+/// As `UringOptions::default`, which cannot be called here.
+pub const URING: UringOptions = UringOptions {
+    sqpoll: false,
+    iopoll: false,
+    fixed_buffers: true,
+    fixed_files: true,
+};
+
+pub const ENGINES: [Word<Engine>; 7] = [
+    ("sync", Engine::Sync),
+    ("psync", Engine::Psync),
+    (
+        "pvsync2",
+        Engine::Pvsync2 {
+            hipri: false,
+            nowait: false,
+        },
+    ),
+    ("libaio", Engine::Libaio),
+    ("io_uring", Engine::IoUring(URING)),
+    ("mmap", Engine::Mmap),
+    ("null", Engine::Null),
+];
+
+pub const ACCESSES: [Word<Access>; 3] = [
+    ("direct", Access::Direct),
+    ("buffered", Access::Buffered),
+    ("auto", Access::DirectIfPossible),
+];
+
+pub const DURABILITIES: [Word<Durability>; 3] = [
+    ("none", Durability::None),
+    ("dsync", Durability::Dsync),
+    ("sync", Durability::Sync),
+];
+
+/// Patterns with their details still open: the keys behind `pattern` fill them in.
+pub const PATTERNS: [Word<fn() -> Pattern>; 9] = [
+    ("sequential", || Pattern::Sequential),
+    ("random", || Pattern::Random {
+        every_block_once: false,
+    }),
+    ("random-once", || Pattern::Random {
+        every_block_once: true,
+    }),
+    ("strided", || Pattern::Strided {
+        stride: Bytes::ZERO,
+    }),
+    ("percent-random", || Pattern::PercentRandom(0)),
+    ("zipf", || Pattern::Zipf { theta: 0.0 }),
+    ("pareto", || Pattern::Pareto { h: 0.0 }),
+    ("normal", || Pattern::Normal {
+        deviation_percent: 0.0,
+    }),
+    ("zones", || Pattern::Zones(Vec::new())),
+];
+
+pub const fn pattern_name(pattern: &Pattern) -> &'static str {
+    match pattern {
+        Pattern::Sequential => "sequential",
+        Pattern::Strided { .. } => "strided",
+        Pattern::Random {
+            every_block_once: false,
+        } => "random",
+        Pattern::Random {
+            every_block_once: true,
+        } => "random-once",
+        Pattern::PercentRandom(_) => "percent-random",
+        Pattern::Zipf { .. } => "zipf",
+        Pattern::Pareto { .. } => "pareto",
+        Pattern::Normal { .. } => "normal",
+        Pattern::Zones(_) => "zones",
+    }
+}
+
+pub const CONTENTS: [Word<Content>; 3] = [
+    ("zero", Content::Zero),
+    ("random", Content::Random),
+    ("fresh", Content::Fresh),
+];
+
+/// How operations arrive, before a rate is known.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Arrivals {
+    Closed,
+    Fixed,
+    Poisson,
+}
+
+pub const ARRIVALS: [Word<Arrivals>; 3] = [
+    ("closed", Arrivals::Closed),
+    ("fixed", Arrivals::Fixed),
+    ("poisson", Arrivals::Poisson),
+];
+
+/// The two rules of a steady state.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Rule {
+    Snia,
+    Slope,
+}
+
+pub const RULES: [Word<Rule>; 2] = [("snia", Rule::Snia), ("slope", Rule::Slope)];
+
+pub const VARIABLES: [Word<SteadyVariable>; 3] = [
+    ("iops", SteadyVariable::Iops),
+    ("bandwidth", SteadyVariable::Bandwidth),
+    ("latency", SteadyVariable::Latency),
+];
+
+pub const POLICIES: [Word<ErrorPolicy>; 2] = [
+    ("stop", ErrorPolicy::Stop),
+    ("continue", ErrorPolicy::Continue),
+];
+
+/// The largest unit that divides evenly: `"64KiB"`, else plain bytes: `4097`.
+pub fn size(bytes: Bytes) -> String {
+    let units = [(40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")];
+    for (shift, unit) in units {
+        let whole = bytes.0 >> shift;
+        if whole > 0 && whole << shift == bytes.0 {
+            return format!("\"{whole}{unit}\"");
+        }
+    }
+    bytes.0.to_string()
+}
+
+/// The largest unit that divides evenly: `"2s"`, `"300ms"`.
+pub fn time(nanos: Nanos) -> String {
+    let units = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")];
+    for (factor, unit) in units {
+        if nanos.0.is_multiple_of(factor) {
+            return format!("\"{}{unit}\"", nanos.0 / factor);
+        }
+    }
+    format!("\"{}ns\"", nanos.0)
+}
+
+/// A float that reads back as the same: `1.2`, `70.0`.
+pub fn number(value: f64) -> String {
+    format!("{value:?}")
+}
+
+/// `"4KiB"`, or `[["4KiB", 60], ["64KiB", 40]]`.
+pub fn size_mix(mix: &SizeMix) -> String {
+    if let [(only, 1)] = mix.0[..] {
+        return size(only);
+    }
+    let pairs: Vec<String> = mix
+        .0
+        .iter()
+        .map(|(bytes, weight)| format!("[{}, {weight}]", size(*bytes)))
+        .collect();
+    format!("[{}]", pairs.join(", "))
+}

@@ -1,0 +1,54 @@
+//! What the command line says over a study.
+
+use blocklab_record::{Note, NoteLevel};
+use blocklab_units::{Bytes, Nanos};
+use blocklab_workload::{Case, Job, Plan};
+
+/// What is said over a plan; `None` leaves it as it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Overrides {
+    /// Measured time of every job; other ends of a job stay.
+    pub runtime: Option<Nanos>,
+    /// Passes of every case.
+    pub passes: Option<u32>,
+    /// Seed of every case.
+    pub seed: Option<u64>,
+    /// Length of the region of every job.
+    pub size: Option<Bytes>,
+    /// Leave out the cases that write or trim.
+    pub read_only: bool,
+}
+
+/// Applies them. A Note tells of every case that is left out; a plan of which nothing is left has
+/// no cases.
+pub fn apply(plan: &mut Plan, overrides: &Overrides) -> Vec<Note> {
+    plan.passes = overrides.passes.unwrap_or(plan.passes);
+    for case in &mut plan.cases {
+        let workload = &mut case.workload;
+        workload.seed = overrides.seed.unwrap_or(workload.seed);
+        for job in &mut workload.jobs {
+            job.stop.runtime = overrides.runtime.or(job.stop.runtime);
+            job.region.size = overrides.size.or(job.region.size);
+        }
+    }
+    match overrides.read_only {
+        true => drop_writers(plan),
+        false => Vec::new(),
+    }
+}
+
+fn drop_writers(plan: &mut Plan) -> Vec<Note> {
+    let writes = |case: &Case| case.workload.jobs.iter().any(Job::writes);
+    let left_out = |case: &Case| Note {
+        level: NoteLevel::Ignored,
+        subject: case.name.clone(),
+        text: format!(
+            "`{}` is left out: it writes, and the run is read-only",
+            case.name
+        ),
+    };
+    let notes = plan.cases.iter().filter(|case| writes(case)).map(left_out);
+    let notes = notes.collect();
+    plan.cases.retain(|case| !writes(case));
+    notes
+}

@@ -1,0 +1,19 @@
+//! The studies that come with the program, as text that a user can copy and change.
+
+/// Names and texts, in the order in which they are listed.
+const STUDIES: [(&str, &str); 2] = [
+    ("quick", include_str!("../../../studies/quick.toml")),
+    ("calibrate", include_str!("../../../studies/calibrate.toml")),
+];
+
+/// The text of a built-in study.
+#[must_use]
+pub fn builtin(name: &str) -> Option<&'static str> {
+    let found = STUDIES.iter().find(|(known, _)| *known == name);
+    found.map(|(_, text)| *text)
+}
+
+/// The names of the built-in studies.
+pub fn builtin_names() -> impl Iterator<Item = &'static str> {
+    STUDIES.iter().map(|(name, _)| *name)
+}

@@ -1,0 +1,309 @@
+//! A plan written as text is the same plan again, whatever it holds.
+
+use blocklab_dialect::native::{parse, render};
+use blocklab_units::{Bytes, Nanos};
+use blocklab_workload::{
+    Access, Aggregate, Batch, BlockSizes, Case, Content, Durability, Engine, ErrorPolicy, Flush,
+    Job, Mix, Order, Pace, Pattern, PauseBefore, Plan, Rate, Region, SizeMix, Spread, Steady,
+    SteadyVariable, Stop, TargetOrder, Think, UringOptions, Workload, Zone,
+};
+use proptest::collection::vec;
+use proptest::option::of;
+use proptest::prelude::*;
+
+fn bytes() -> impl Strategy<Value = Bytes> {
+    prop_oneof![
+        (0..1_u64 << 53).prop_map(Bytes),
+        (0..1_u64 << 20).prop_map(|kib| Bytes(kib << 10)),
+    ]
+}
+
+fn block() -> impl Strategy<Value = Bytes> {
+    (1..=Bytes::GIB.0).prop_map(Bytes)
+}
+
+/// Below 104 days: beyond, a float of nanoseconds is not exact.
+fn time() -> impl Strategy<Value = Nanos> {
+    prop_oneof![
+        (1..1_u64 << 53).prop_map(Nanos),
+        (1..100_000_u64).prop_map(Nanos::from_millis),
+    ]
+}
+
+fn name() -> impl Strategy<Value = String> {
+    "[^\\p{C}\\p{Z}][^\\p{C}]{0,12}"
+}
+
+fn engine() -> impl Strategy<Value = Engine> {
+    prop_oneof![
+        Just(Engine::Sync),
+        Just(Engine::Psync),
+        any::<(bool, bool)>().prop_map(|(hipri, nowait)| Engine::Pvsync2 { hipri, nowait }),
+        Just(Engine::Libaio),
+        any::<[bool; 4]>().prop_map(|[sqpoll, iopoll, fixed_buffers, fixed_files]| {
+            Engine::IoUring(UringOptions {
+                sqpoll,
+                iopoll,
+                fixed_buffers,
+                fixed_files,
+            })
+        }),
+        Just(Engine::Mmap),
+        Just(Engine::Null),
+    ]
+}
+
+fn spread() -> impl Strategy<Value = Spread> {
+    prop_oneof![
+        Just(Spread::Staggered),
+        Just(Spread::Same),
+        Just(Spread::Sliced),
+        bytes().prop_map(Spread::Increment),
+    ]
+}
+
+fn zones() -> impl Strategy<Value = Vec<Zone>> {
+    (0.0..=100.0_f64, 0.1..=99.9_f64).prop_map(|(access, space)| {
+        let zone = |access_percent, space_percent| Zone {
+            access_percent,
+            space_percent,
+        };
+        vec![zone(access, space), zone(100.0 - access, 100.0 - space)]
+    })
+}
+
+fn pattern() -> impl Strategy<Value = Pattern> {
+    prop_oneof![
+        Just(Pattern::Sequential),
+        block().prop_map(|stride| Pattern::Strided { stride }),
+        any::<bool>().prop_map(|every_block_once| Pattern::Random { every_block_once }),
+        (0..=100_u8).prop_map(Pattern::PercentRandom),
+        (1.001..99.0_f64).prop_map(|theta| Pattern::Zipf { theta }),
+        (0.001..0.999_f64).prop_map(|h| Pattern::Pareto { h }),
+        (0.001..=100.0_f64).prop_map(|deviation_percent| Pattern::Normal { deviation_percent }),
+        zones().prop_map(Pattern::Zones),
+    ]
+}
+
+fn mix() -> impl Strategy<Value = Mix> {
+    (0..=100_u8, 0..=100_u8).prop_map(|(a, b)| {
+        let (low, high) = (a.min(b), a.max(b));
+        Mix {
+            read: low,
+            write: high - low,
+            trim: 100 - high,
+        }
+    })
+}
+
+fn size_mix() -> impl Strategy<Value = SizeMix> {
+    vec((block(), 1..=u32::MAX), 1..4).prop_map(SizeMix)
+}
+
+fn sizes() -> impl Strategy<Value = BlockSizes> {
+    prop_oneof![
+        block().prop_map(BlockSizes::fixed),
+        (size_mix(), size_mix(), size_mix()).prop_map(|(read, write, trim)| BlockSizes {
+            read,
+            write,
+            trim
+        }),
+        (size_mix(), size_mix()).prop_map(|(read, write)| BlockSizes {
+            read,
+            trim: write.clone(),
+            write,
+        }),
+    ]
+}
+
+fn content() -> impl Strategy<Value = Content> {
+    prop_oneof![
+        Just(Content::Zero),
+        Just(Content::Random),
+        Just(Content::Fresh),
+        (0..=100_u8, 0..=100_u8).prop_map(|(compress_percent, dedupe_percent)| Content::Shaped {
+            compress_percent,
+            dedupe_percent,
+        }),
+    ]
+}
+
+fn pace() -> impl Strategy<Value = Pace> {
+    let rate = prop_oneof![
+        (0.001..9e11_f64).prop_map(Rate::Iops),
+        (0.001..9e11_f64).prop_map(Rate::Bytes),
+    ];
+    prop_oneof![
+        Just(Pace::Closed),
+        rate.clone().prop_map(Pace::Capped),
+        rate.clone().prop_map(Pace::OpenFixed),
+        rate.prop_map(Pace::OpenPoisson),
+    ]
+}
+
+fn steady() -> impl Strategy<Value = Steady> {
+    let variable = prop_oneof![
+        Just(SteadyVariable::Iops),
+        Just(SteadyVariable::Bandwidth),
+        Just(SteadyVariable::Latency),
+    ];
+    prop_oneof![
+        (variable.clone(), time()).prop_map(|(variable, round)| Steady::Snia { variable, round }),
+        (variable, time(), 3..=10_000_u32, 0.001..1e6_f64).prop_map(
+            |(variable, round, rounds, limit_percent)| Steady::Slope {
+                variable,
+                round,
+                rounds,
+                limit_percent,
+            }
+        ),
+    ]
+}
+
+fn stop() -> impl Strategy<Value = Stop> {
+    let bytes = of(block());
+    (of(time()), bytes, of(1..=u32::MAX), of(steady())).prop_map(
+        |(runtime, bytes, loops, steady)| {
+            let endless = runtime.is_none() && bytes.is_none() && loops.is_none();
+            Stop {
+                runtime: runtime.or(endless.then_some(Nanos::from_secs(10))),
+                bytes,
+                loops,
+                steady,
+            }
+        },
+    )
+}
+
+prop_compose! {
+    fn placed()(
+        name in name(),
+        targets in vec(name(), 0..3),
+        order in 0..3_usize,
+        engine in engine(),
+        access in 0..3_usize,
+        durability in 0..3_usize,
+        threads in 1..=4096_u32,
+        depth in 1..=32_768_u32,
+        submit in any::<u32>(),
+        pin in vec(any::<u32>(), 0..4),
+        offset in bytes(),
+        size in of(bytes()),
+        spread in spread(),
+    ) -> Job {
+        Job {
+            targets,
+            target_order:
+                [TargetOrder::RoundRobin, TargetOrder::Random, TargetOrder::PerThread][order],
+            engine,
+            access: [Access::Buffered, Access::Direct, Access::DirectIfPossible][access],
+            durability: [Durability::None, Durability::Dsync, Durability::Sync][durability],
+            threads,
+            depth,
+            batch: Batch { submit, complete: depth.div_ceil(3) },
+            pin,
+            region: Region { offset, size, spread },
+            ..Job::new(&name)
+        }
+    }
+}
+
+prop_compose! {
+    fn job()(
+        placed in placed(),
+        pattern in pattern(),
+        mix in mix(),
+        sizes in sizes(),
+        content in content(),
+        pace in pace(),
+        think in of((time(), 1..=u32::MAX)),
+        stop in stop(),
+        ramp in time(),
+        flush in any::<(u32, u32, bool)>(),
+        go_on in any::<bool>(),
+        submit_latency in any::<bool>(),
+    ) -> Job {
+        Job {
+            pattern,
+            mix,
+            sizes,
+            content,
+            pace,
+            think: think.map(|(pause, every)| Think { pause, every }),
+            stop,
+            ramp,
+            flush: Flush { fsync_every: flush.0, fdatasync_every: flush.1, at_end: flush.2 },
+            on_error: if go_on { ErrorPolicy::Continue } else { ErrorPolicy::Stop },
+            submit_latency,
+            ..placed
+        }
+    }
+}
+
+/// Names that are unique in their list.
+fn number_names<'n>(names: impl Iterator<Item = &'n mut String>) {
+    for (index, name) in names.enumerate() {
+        name.push_str(&format!("-{index}"));
+    }
+}
+
+prop_compose! {
+    fn case()(
+        name in name(),
+        settings in vec((any::<String>(), any::<String>()), 0..3),
+        seed in prop_oneof![Just(7_u64), any::<u64>()],
+        mut jobs in vec(job(), 1..3),
+        bears_name in any::<bool>(),
+    ) -> Case {
+        number_names(jobs.iter_mut().map(|job| &mut job.name));
+        if bears_name {
+            jobs[0].name = name.clone();
+        }
+        Case { name, settings, workload: Workload { seed, jobs } }
+    }
+}
+
+prop_compose! {
+    fn plan()(
+        name in name(),
+        description in any::<String>(),
+        mut cases in vec(case(), 1..4),
+        same_seed in any::<bool>(),
+        passes in 1..=100_000_u32,
+        discard in 0..=1000_u32,
+        by_case in any::<bool>(),
+        aggregate in 0..3_usize,
+        grouped in any::<bool>(),
+        pause in time(),
+    ) -> Plan {
+        number_names(cases.iter_mut().map(|case| &mut case.name));
+        for case in cases.iter_mut().filter(|_| same_seed) {
+            case.workload.seed = 7;
+        }
+        Plan {
+            name,
+            description,
+            cases,
+            passes,
+            discard,
+            aggregate: [Aggregate::Mean, Aggregate::Median, Aggregate::Best][aggregate],
+            order: if grouped { Order::Grouped } else { Order::Interleaved },
+            pause,
+            pause_before: if by_case { PauseBefore::Case } else { PauseBefore::Measurement },
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn what_is_rendered_parses_to_the_same(plan in plan()) {
+        let text = render(&plan);
+        let parsed = parse(&text, "rendered.toml");
+        let parsed = parsed.map_err(|error| TestCaseError::fail(format!("{error}\n{text}")))?;
+        prop_assert_eq!(&parsed.plan, &plan, "{}", text);
+        prop_assert!(parsed.seed_given);
+        prop_assert!(parsed.notes.is_empty());
+    }
+}

@@ -1,0 +1,239 @@
+//! The threads of a run: made, readied, released together, and if need be left behind.
+
+use std::io;
+use std::os::unix::thread::JoinHandleExt;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Once};
+use std::thread::{Builder, JoinHandle};
+use std::time::Duration;
+
+use blocklab_record::Stopped;
+use blocklab_units::Nanos;
+use blocklab_workload::Job;
+
+use super::Run;
+use super::duty::{Duty, Ready};
+use super::entry::Entry;
+use super::gate::{Gate, Order};
+use super::roster::{Member, Roster};
+use crate::Error;
+use crate::clock::Clock;
+use crate::recorder::{Recorder, Wanted};
+use crate::target::WATCH;
+use crate::worker::Stopper;
+
+/// All threads of a run.
+pub(crate) struct Crew {
+    pub(crate) roster: Roster,
+    /// One a member, in the same order; nothing once it is joined.
+    handles: Vec<Option<JoinHandle<()>>>,
+    gate: Arc<Gate>,
+    endings: Receiver<(usize, Stopped)>,
+}
+
+impl Crew {
+    /// Starts all threads and waits until each is ready to begin.
+    pub(crate) fn muster(run: Run<'_>) -> Result<Self, Error> {
+        install_nudge();
+        let gate = Arc::new(Gate::default());
+        let (ready_sender, ready) = channel::<Ready>();
+        let (end_sender, endings) = channel();
+        let mut crew = Self {
+            roster: Roster::default(),
+            handles: Vec::new(),
+            gate,
+            endings,
+        };
+        let total: u32 = run.workload.jobs.iter().map(|job| job.threads).sum();
+        let watch = watch(total);
+        let mut trouble = None;
+        'jobs: for (index, job) in run.workload.jobs.iter().enumerate() {
+            let access = match Entry::decide(job, &run.targets[index]) {
+                Ok((entry, note)) => {
+                    crew.roster.notes.extend(note);
+                    entry
+                }
+                Err(error) => {
+                    trouble = Some(error);
+                    break;
+                }
+            };
+            crew.roster.direct.push(access.direct);
+            let stopper = Arc::new(Stopper::default());
+            for thread in 0..job.threads {
+                let member = Duty {
+                    number: crew.roster.members.len(),
+                    thread,
+                    job: job.clone(),
+                    seed: run.workload.seed,
+                    files: run.targets[index].clone(),
+                    entry: access,
+                    watch,
+                    clock: run.clock,
+                    recorder: Arc::new(Recorder::new(wanted(job))),
+                    stopper: Arc::clone(&stopper),
+                };
+                match crew.enlist(index, member, &ready_sender, &end_sender) {
+                    Ok(()) => {}
+                    Err(source) => {
+                        let number = crew.roster.members.len() as u32 + 1;
+                        trouble = Some(Error::Thread {
+                            number,
+                            total,
+                            cause: source,
+                        });
+                        break 'jobs;
+                    }
+                }
+            }
+        }
+        crew.gather(&ready, trouble)
+    }
+
+    fn enlist(
+        &mut self,
+        job: usize,
+        duty: Duty,
+        ready: &Sender<Ready>,
+        ends: &Sender<(usize, Stopped)>,
+    ) -> io::Result<()> {
+        let (recorder, stopper) = (Arc::clone(&duty.recorder), Arc::clone(&duty.stopper));
+        let (gate, ready, ends) = (Arc::clone(&self.gate), ready.clone(), ends.clone());
+        let name = format!("bl-{}-{}", duty.job.name, duty.thread);
+        let handle = Builder::new()
+            .name(name.chars().take(15).collect())
+            .stack_size(STACK)
+            .spawn(move || duty.serve(&gate, &ready, &ends))?;
+        self.roster.members.push(Member {
+            job,
+            recorder,
+            stopper,
+            ended: None,
+        });
+        self.handles.push(Some(handle));
+        Ok(())
+    }
+
+    /// Waits for everybody's answer; after any trouble sends all home.
+    fn gather(
+        mut self,
+        ready: &Receiver<Ready>,
+        mut trouble: Option<Error>,
+    ) -> Result<Self, Error> {
+        for _ in 0..self.handles.len() {
+            match ready.recv() {
+                Ok(Ok(note)) => {
+                    if let Some(note) = note.filter(|note| !self.roster.notes.contains(note)) {
+                        self.roster.notes.push(note);
+                    }
+                }
+                Ok(Err(error)) => trouble = trouble.or(Some(error)),
+                Err(_) => break,
+            }
+        }
+        let Some(error) = trouble else {
+            return Ok(self);
+        };
+        self.gate.give(Order::GoHome);
+        for handle in self.handles.iter_mut().filter_map(Option::take) {
+            let _ = handle.join();
+        }
+        Err(error)
+    }
+
+    /// Lets everybody begin, and says when that was.
+    pub(crate) fn open_gate(&self, clock: Clock) -> Nanos {
+        let start = clock.now();
+        self.gate.give(Order::Begin(start));
+        start
+    }
+
+    /// Waits for a thread to end, at most so long. Returns false when none did.
+    pub(crate) fn await_end(&mut self, at_most: Duration) -> bool {
+        match self.endings.recv_timeout(at_most) {
+            Ok((number, stopped)) => {
+                self.roster.members[number].ended = Some(stopped);
+                if let Some(handle) = self.handles[number].take() {
+                    let _ = handle.join();
+                }
+                true
+            }
+            Err(RecvTimeoutError::Timeout) => false,
+            Err(RecvTimeoutError::Disconnected) => {
+                // Every thread is gone; one that panicked has not said so.
+                for member in &mut self.roster.members {
+                    member.ended = member.ended.or(Some(Stopped::Error));
+                }
+                true
+            }
+        }
+    }
+
+    pub(crate) fn members(&self) -> &[Member] {
+        &self.roster.members
+    }
+
+    pub(crate) fn is_complete(&self) -> bool {
+        self.members().iter().all(|member| member.ended.is_some())
+    }
+
+    /// Interrupts the system calls of the threads that have not ended and are chosen.
+    pub(crate) fn nudge(&self, of: impl Fn(&Member) -> bool) {
+        for (member, handle) in self.members().iter().zip(&self.handles) {
+            if let Some(handle) = handle
+                .as_ref()
+                .filter(|_| member.ended.is_none() && of(member))
+            {
+                // SAFETY: the thread is not joined, so its id is valid; the handler does nothing.
+                unsafe { libc::pthread_kill(handle.as_pthread_t(), NUDGE) };
+            }
+        }
+    }
+}
+
+/// Its default action would end the process, so nobody else sends it for another purpose.
+const NUDGE: i32 = libc::SIGUSR2;
+
+fn install_nudge() {
+    extern "C" fn nothing(_: i32) {}
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        // SAFETY: the structure is fully set; without SA_RESTART the signal ends a wait.
+        unsafe {
+            let mut action: libc::sigaction = std::mem::zeroed();
+            action.sa_sigaction = nothing as *const () as usize;
+            libc::sigaction(NUDGE, &raw const action, std::ptr::null_mut());
+        }
+    });
+}
+
+/// Room for the loop; the default of 2 MiB would only cost address space, but 4,096 threads of it.
+const STACK: usize = 256 << 10;
+
+/// Watching the clock needs a processor for each thread, and one for everything else.
+fn watch(threads: u32) -> Nanos {
+    let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    if (threads as usize) < processors {
+        WATCH
+    } else {
+        Nanos::ZERO
+    }
+}
+
+pub(super) fn wanted(job: &Job) -> Wanted {
+    let flushes = job.flush.fsync_every > 0 || job.flush.fdatasync_every > 0 || job.flush.at_end;
+    let is_open = matches!(
+        job.pace,
+        blocklab_workload::Pace::OpenFixed(_) | blocklab_workload::Pace::OpenPoisson(_)
+    );
+    Wanted {
+        directions: [
+            job.mix.read > 0,
+            job.mix.write > 0,
+            job.mix.trim > 0,
+            flushes,
+        ],
+        response: is_open,
+        submit: job.submit_latency && job.engine.is_asynchronous(),
+    }
+}

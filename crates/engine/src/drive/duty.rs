@@ -1,0 +1,283 @@
+//! What one thread does: gears up, waits at the gate, drives its worker, says how it ended.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::mpsc::Sender;
+
+use blocklab_record::{Note, NoteLevel, Stopped};
+use blocklab_units::Nanos;
+use blocklab_workload::{ContentMaker, Direction, Engine, Job};
+
+use super::TargetFile;
+use super::entry::{Entry, emulated};
+use super::gate::{Gate, Order};
+use super::real::{Grouping, drive};
+use crate::Error;
+use crate::buffers::Buffers;
+use crate::clock::{Clock, thread_cpu_ns};
+use crate::recorder::{Failure, Recorder};
+use crate::target::{
+    Call, Inline, LibaioTarget, MmapCall, ModelTarget, NullCall, OpenFile, SyncCall, UringTarget,
+    open,
+};
+use crate::worker::{Parts, Stopper, Worker};
+
+/// What a thread tells before the gate: whether something was done differently, or why it cannot.
+pub(super) type Ready = Result<Option<Note>, Error>;
+
+/// What one thread is to do.
+pub(super) struct Duty {
+    pub(super) number: usize,
+    pub(super) thread: u32,
+    pub(super) job: Job,
+    pub(super) seed: u64,
+    pub(super) files: Vec<TargetFile>,
+    pub(super) entry: Entry,
+    /// Of an emulated device: how long to watch the clock before a completion.
+    pub(super) watch: Nanos,
+    pub(super) clock: Clock,
+    pub(super) recorder: Arc<Recorder>,
+    pub(super) stopper: Arc<Stopper>,
+}
+
+/// Everything a thread needs, readied before the gate.
+struct Gear {
+    worker: Worker,
+    target: AnyTarget,
+    buffers: Buffers,
+    content: ContentMaker,
+    note: Option<Note>,
+}
+
+enum AnyTarget {
+    Null(Inline<NullCall>),
+    Model(ModelTarget),
+    Sync(Inline<SyncCall>),
+    Libaio(LibaioTarget),
+    Uring(Box<UringTarget>),
+    Mmap(Inline<MmapCall>),
+}
+
+impl Duty {
+    pub(super) fn serve(self, gate: &Gate, ready: &Sender<Ready>, ends: &Sender<(usize, Stopped)>) {
+        pin(&self.job, self.thread);
+        sharpen_timers();
+        let mut gear = match self.gear_up() {
+            Ok(gear) => gear,
+            Err(error) => {
+                let _ = ready.send(Err(error));
+                return;
+            }
+        };
+        let _ = ready.send(Ok(gear.note.take()));
+        let Order::Begin(start) = gate.wait() else {
+            return;
+        };
+        gear.worker.begin(start);
+        self.recorder.first_issue.set(self.clock.now().0);
+        let cpu_before = thread_cpu_ns();
+        if let Err(error) = gear.drive(self.grouping()) {
+            self.interface_failed(&error, start);
+        }
+        self.recorder
+            .thread_cpu_ns
+            .set(thread_cpu_ns() - cpu_before);
+        self.recorder
+            .unreturned
+            .set(gear.worker.depth_in_use() as u64);
+        let stopped = gear.worker.stopped();
+        drop(gear);
+        let _ = ends.send((self.number, stopped));
+    }
+
+    fn grouping(&self) -> Grouping {
+        Grouping {
+            submit: match self.job.batch.submit {
+                0 => (self.job.effective_depth() / 4).clamp(1, 16),
+                submit => submit,
+            },
+            complete: self.job.batch.complete.min(self.job.effective_depth()),
+            measure_submit: self.job.submit_latency && self.job.engine.is_asynchronous(),
+        }
+    }
+
+    /// The submitting or waiting call itself failed: recorded as one failure of the job.
+    fn interface_failed(&self, error: &io::Error, start: Nanos) {
+        self.recorder.fail(Failure {
+            errno: error.raw_os_error().unwrap_or(libc::EIO),
+            direction: Direction::Read,
+            count: 1,
+            first_at: self.clock.now().since(start),
+            first_offset: 0,
+        });
+        self.recorder.issued.add(1);
+        self.stopper.request(Stopped::Error);
+    }
+
+    fn gear_up(&self) -> Result<Gear, Error> {
+        let job = &self.job;
+        let depth = job.effective_depth();
+        let (mut buffers, slots) = Buffers::new(depth, job.sizes.largest().0 as usize)
+            .map_err(|source| self.engine_error(source, "; a smaller depth or block would work"))?;
+        let mut content = ContentMaker::new(job.content, self.seed, &job.name, self.thread);
+        if job.mix.write > 0 {
+            for slot in &slots {
+                content.prepare(buffers.bytes_mut(slot, job.sizes.write.largest().0 as usize));
+            }
+        }
+        let sizes: Vec<u64> = self.files.iter().map(|file| file.size).collect();
+        let parts = Parts {
+            thread: self.thread,
+            seed: self.seed,
+            sizes: &sizes,
+            slots,
+            recorder: Arc::clone(&self.recorder),
+            stopper: Arc::clone(&self.stopper),
+        };
+        let worker = Worker::new(job, parts).map_err(|invalid| Error::Job {
+            job: job.name.clone(),
+            invalid,
+        })?;
+        let (target, note) = self.target(&buffers)?;
+        Ok(Gear {
+            worker,
+            target,
+            buffers,
+            content,
+            note,
+        })
+    }
+
+    fn target(&self, buffers: &Buffers) -> Result<(AnyTarget, Option<Note>), Error> {
+        let depth = self.job.effective_depth();
+        if let Some(models) = emulated(&self.job, &self.files)? {
+            let target = ModelTarget::new(self.clock, models, depth, self.watch);
+            return Ok((AnyTarget::Model(target), None));
+        }
+        let (base, stride) = (buffers.address(0), buffers.stride());
+        let hint = engine_hint(self.job.engine);
+        let fail = |source| self.engine_error(source, hint);
+        let sync = |call| {
+            let call = SyncCall::new(call, self.open_files()?, base, stride);
+            Ok(AnyTarget::Sync(Inline::new(self.clock, call, depth)))
+        };
+        let target = match self.job.engine {
+            Engine::Null => AnyTarget::Null(Inline::new(self.clock, NullCall, depth)),
+            Engine::Sync => sync(Call::Seek)?,
+            Engine::Psync => sync(Call::Positioned)?,
+            Engine::Pvsync2 { hipri, nowait } => {
+                let hipri = if hipri { libc::RWF_HIPRI } else { 0 };
+                let nowait = if nowait { libc::RWF_NOWAIT } else { 0 };
+                sync(Call::Vectored(hipri | nowait))?
+            }
+            Engine::Libaio => {
+                let files = self.open_files()?;
+                let target = LibaioTarget::new(self.clock, depth, files, base, stride);
+                AnyTarget::Libaio(target.map_err(fail)?)
+            }
+            Engine::Mmap => {
+                let writes = self.job.writes();
+                let call = MmapCall::new(self.open_files()?, writes, base, stride);
+                AnyTarget::Mmap(Inline::new(self.clock, call.map_err(fail)?, depth))
+            }
+            Engine::IoUring(options) => {
+                let files = self.open_files()?;
+                let target = UringTarget::new(self.clock, depth, options, files, buffers);
+                let target = target.map_err(fail)?;
+                let note = (options.fixed_buffers && !target.has_fixed_buffers())
+                    .then(|| unregistered_note(&self.job));
+                return Ok((AnyTarget::Uring(Box::new(target)), note));
+            }
+        };
+        Ok((target, None))
+    }
+
+    fn open_files(&self) -> Result<Vec<OpenFile>, Error> {
+        let opening = self.entry.opening(&self.job);
+        let random = !self.job.pattern.is_sequential();
+        self.files
+            .iter()
+            .map(|file| {
+                let opened = open(&file.path, opening, file.size)
+                    .map_err(|source| self.entry.cannot_open(&self.job, file, source))?;
+                if !self.entry.direct {
+                    opened.advise(random);
+                }
+                Ok(opened)
+            })
+            .collect()
+    }
+
+    fn engine_error(&self, source: io::Error, hint: &str) -> Error {
+        Error::Engine {
+            job: self.job.name.clone(),
+            engine: self.job.engine.name(),
+            cause: source,
+            hint: hint.to_owned(),
+        }
+    }
+}
+
+impl Gear {
+    fn drive(&mut self, grouping: Grouping) -> io::Result<()> {
+        let Self {
+            worker,
+            target,
+            buffers,
+            content,
+            ..
+        } = self;
+        match target {
+            AnyTarget::Null(target) => drive(worker, target, buffers, content, grouping),
+            AnyTarget::Model(target) => drive(worker, target, buffers, content, grouping),
+            AnyTarget::Sync(target) => drive(worker, target, buffers, content, grouping),
+            AnyTarget::Libaio(target) => drive(worker, target, buffers, content, grouping),
+            AnyTarget::Uring(target) => drive(worker, &mut **target, buffers, content, grouping),
+            AnyTarget::Mmap(target) => drive(worker, target, buffers, content, grouping),
+        }
+    }
+}
+
+fn engine_hint(engine: Engine) -> &'static str {
+    match engine {
+        Engine::IoUring(_) => {
+            "; where a container or kernel.io_uring_disabled forbids it, engine = \"libaio\" or \
+             \"psync\" would work"
+        }
+        Engine::Libaio => "; fs.aio-max-nr may be used up: fewer jobs or less depth would work",
+        Engine::Mmap => "; only files and block devices with content can be mapped",
+        _ => "",
+    }
+}
+
+fn unregistered_note(job: &Job) -> Note {
+    Note {
+        level: NoteLevel::Approximated,
+        subject: format!("fixed_buffers of job {}", job.name),
+        text: "the kernel did not register the buffers (RLIMIT_MEMLOCK?); they are pinned anew \
+               for every operation"
+            .to_owned(),
+    }
+}
+
+/// Puts the calling thread on its processor; a number that the machine lacks leaves it anywhere.
+fn pin(job: &Job, thread: u32) {
+    if job.pin.is_empty() {
+        return;
+    }
+    let cpu = job.pin[thread as usize % job.pin.len()] as usize;
+    // SAFETY: an all-zero set is valid and empty; CPU_SET checks its bound.
+    unsafe {
+        let mut set: libc::cpu_set_t = std::mem::zeroed();
+        if cpu < libc::CPU_SETSIZE as usize {
+            libc::CPU_SET(cpu, &mut set);
+            libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const set);
+        }
+    }
+}
+
+/// The kernel may round this thread's timers by 50 microseconds unless told otherwise.
+fn sharpen_timers() {
+    // SAFETY: sets a number of the calling thread.
+    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1) };
+}

@@ -1,0 +1,145 @@
+//! How the targets of a job are opened.
+
+use std::io;
+
+use blocklab_record::{Note, NoteLevel};
+use blocklab_workload::{Access, Engine, Job};
+
+use super::{Backing, TargetFile};
+use crate::Error;
+use crate::model::Model;
+use crate::target::{Opening, open, probe_direct};
+
+/// How the files of a job are opened: decided once, by trying.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Entry {
+    pub(super) direct: bool,
+    write: bool,
+}
+
+impl Entry {
+    pub(super) fn decide(job: &Job, files: &[TargetFile]) -> Result<(Self, Option<Note>), Error> {
+        let write = job.writes() || job.flush.at_end;
+        if emulated(job, files)?.is_some() {
+            return Ok((
+                Self {
+                    direct: true,
+                    write,
+                },
+                None,
+            ));
+        }
+        if job.engine == Engine::Null {
+            return Ok((
+                Self {
+                    direct: false,
+                    write: false,
+                },
+                None,
+            ));
+        }
+        if let Some(file) = files.iter().find(|file| job.writes() && !file.may_write) {
+            return Err(Error::NotPermitted {
+                job: job.name.clone(),
+                path: file.path.clone(),
+            });
+        }
+        // A mapping goes through the page cache whatever the flags say.
+        let direct = job.access != Access::Buffered && job.engine != Engine::Mmap;
+        let attempt = Self { direct, write };
+        match attempt.try_all(job, files) {
+            Ok(()) => Ok((attempt, None)),
+            Err(Error::Open { cause, path, .. })
+                if job.access == Access::DirectIfPossible && is_refusal(&cause) =>
+            {
+                let buffered = Self {
+                    direct: false,
+                    write,
+                };
+                buffered.try_all(job, files)?;
+                Ok((
+                    buffered,
+                    Some(buffered_note(job, &path.to_string_lossy(), &cause)),
+                ))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn try_all(self, job: &Job, files: &[TargetFile]) -> Result<(), Error> {
+        for file in files {
+            let attempt = open(&file.path, self.opening(job), file.size).and_then(|opened| {
+                if self.direct {
+                    probe_direct(&opened)
+                } else {
+                    Ok(())
+                }
+            });
+            attempt.map_err(|source| self.cannot_open(job, file, source))?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn opening(self, job: &Job) -> Opening {
+        Opening {
+            write: self.write,
+            read_too: job.mix.read > 0 || job.engine == Engine::Mmap,
+            direct: self.direct,
+            durability: job.durability,
+        }
+    }
+
+    pub(super) fn cannot_open(self, job: &Job, file: &TargetFile, source: io::Error) -> Error {
+        let direct = if self.direct { "direct " } else { "" };
+        let kind = if self.write { "writes" } else { "reads" };
+        let hint = match self.direct && is_refusal(&source) {
+            true => "; it has no O_DIRECT: access = \"auto\" or \"buffered\" would work",
+            false => "",
+        };
+        Error::Open {
+            job: job.name.clone(),
+            path: file.path.clone(),
+            how: format!("for {direct}{kind}"),
+            cause: source,
+            hint: hint.to_owned(),
+        }
+    }
+}
+
+/// The devices of a job that works on the model in real time; `None` of a job that works on this
+/// machine's files.
+pub(super) fn emulated(job: &Job, files: &[TargetFile]) -> Result<Option<Vec<Model>>, Error> {
+    let model = |file: &TargetFile| match &file.backing {
+        Backing::Emulated(model) => Some(model.clone()),
+        _ => None,
+    };
+    let models: Vec<Model> = files.iter().filter_map(model).collect();
+    let simulated = files
+        .iter()
+        .any(|file| matches!(file.backing, Backing::Simulated(_)));
+    match models.len() {
+        _ if simulated => Err(Error::MixedClocks {
+            job: job.name.clone(),
+        }),
+        0 => Ok(None),
+        len if len == files.len() => Ok(Some(models)),
+        _ => Err(Error::MixedClocks {
+            job: job.name.clone(),
+        }),
+    }
+}
+
+/// What file systems and devices without O_DIRECT answer.
+fn is_refusal(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::EINVAL | libc::EOPNOTSUPP))
+}
+
+fn buffered_note(job: &Job, path: &str, error: &io::Error) -> Note {
+    Note {
+        level: NoteLevel::Approximated,
+        subject: format!("access of job {}", job.name),
+        text: format!(
+            "{path} offers no O_DIRECT ({error}); its operations went through the page cache"
+        ),
+    }
+}

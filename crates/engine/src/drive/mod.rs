@@ -1,0 +1,153 @@
+//! The real driver: threads, one loop, one clock.
+//!
+//! ```text
+//!   run() ──▶ crew: a thread each, opens its files, fills its buffers, reports ready
+//!        ──▶ gate opens: all begin at the same moment
+//!        ──▶ watch: intervals, steady state, interruption, deadlines, hung threads
+//!        ──▶ results: what the recorders hold, added up by job
+//! ```
+
+mod crew;
+mod describe;
+mod duty;
+mod entry;
+mod gate;
+mod real;
+mod results;
+mod roster;
+mod series;
+mod sim;
+mod steady;
+mod usage;
+mod watch;
+
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+
+use blocklab_record::{Interval, Measurement, Note};
+use blocklab_units::Nanos;
+use blocklab_workload::Workload;
+
+pub use sim::simulate;
+
+use crate::model::Model;
+use crate::{Clock, Error};
+
+/// What stands behind a target.
+#[derive(Debug, Clone)]
+pub enum Backing {
+    /// A file or device of this machine.
+    File,
+    /// The device model, paced in real time.
+    Emulated(Model),
+    /// The device model, in virtual time.
+    Simulated(Model),
+}
+
+/// A file or device that a job works on.
+#[derive(Debug, Clone)]
+pub struct TargetFile {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Bytes that may be used.
+    pub size: u64,
+    /// Whether the caller has established that it may be written to.
+    pub may_write: bool,
+    /// What stands behind it.
+    pub backing: Backing,
+}
+
+impl TargetFile {
+    /// A file or device of this machine.
+    #[must_use]
+    pub const fn file(path: PathBuf, size: u64, may_write: bool) -> Self {
+        Self {
+            path,
+            size,
+            may_write,
+            backing: Backing::File,
+        }
+    }
+}
+
+/// What may come from outside while a workload runs.
+#[derive(Debug, Clone, Copy)]
+pub struct Control<'a> {
+    /// Set by a signal handler: end, keep what was measured.
+    pub interrupted: &'a AtomicBool,
+    /// How long operations may stay in flight after the end before they are given up.
+    pub drain_limit: Nanos,
+    /// The same after an interruption.
+    pub drain_limit_interrupted: Nanos,
+}
+
+impl<'a> Control<'a> {
+    /// Thirty seconds, and one and a half after an interruption.
+    #[must_use]
+    pub const fn new(interrupted: &'a AtomicBool) -> Self {
+        Self {
+            interrupted,
+            drain_limit: Nanos::from_secs(30),
+            drain_limit_interrupted: Nanos::from_millis(1500),
+        }
+    }
+}
+
+/// Sees the intervals while they are made. It takes nothing from the measurement.
+pub trait Tap {
+    /// What happened since the last call, about twice a second; `elapsed` counts from the start,
+    /// the ramp included.
+    fn interval(&mut self, interval: &Interval, elapsed: Nanos);
+}
+
+/// A tap that looks away.
+impl Tap for () {
+    fn interval(&mut self, _: &Interval, _: Nanos) {}
+}
+
+/// What is run, on what.
+#[derive(Debug, Clone, Copy)]
+pub struct Run<'a> {
+    /// The jobs.
+    pub workload: &'a Workload,
+    /// The files of each job, in the order of the jobs. Of a job with the null engine only the
+    /// sizes matter.
+    pub targets: &'a [Vec<TargetFile>],
+    /// The clock of the whole run.
+    pub clock: Clock,
+}
+
+/// What a run of a workload left.
+#[derive(Debug)]
+pub struct Outcome {
+    /// Without name, pass, settings and disks, which the caller knows.
+    pub measurement: Measurement,
+    /// What was done differently from what was asked.
+    pub notes: Vec<Note>,
+    /// Whether threads were left hanging in the kernel: nothing more should be run.
+    pub abandoned: bool,
+}
+
+/// Runs a workload to its end and returns what it left.
+///
+/// # Errors
+/// When it cannot begin; from then on whatever happens is data.
+pub fn run(run: Run<'_>, control: Control<'_>, tap: &mut dyn Tap) -> Result<Outcome, Error> {
+    let called = run.clock.now();
+    let mut crew = crew::Crew::muster(run)?;
+    let before = usage::Usage::now();
+    let start = crew.open_gate(run.clock);
+    let watched = watch::Watch::new(run, control, start).until_the_end(&mut crew, tap);
+    let after = usage::Usage::now();
+    Ok(results::outcome(
+        run,
+        &crew.roster,
+        &results::Frame {
+            called,
+            start,
+            before,
+            after,
+        },
+        watched,
+    ))
+}

@@ -1,0 +1,285 @@
+//! From recorders to a Measurement.
+
+use std::collections::BTreeMap;
+
+use blocklab_record::{Accounting, DirectionResult, ErrorCount, JobResult, Measurement, Stopped};
+use blocklab_units::Nanos;
+use blocklab_workload::{Direction, Job, Pace, Rate};
+
+use super::roster::{Member, Roster};
+use super::usage::Usage;
+use super::watch::Watched;
+use super::{Outcome, Run, describe};
+use crate::recorder::{Failure, SpectrumSum};
+use crate::worker::Window;
+
+/// Moments and counters around the run.
+pub(crate) struct Frame {
+    pub(crate) called: Nanos,
+    pub(crate) start: Nanos,
+    pub(crate) before: Usage,
+    pub(crate) after: Usage,
+}
+
+pub(crate) fn outcome(run: Run<'_>, roster: &Roster, frame: &Frame, watched: Watched) -> Outcome {
+    let first = roster
+        .members
+        .iter()
+        .map(|member| member.recorder.first_issue.get())
+        .min();
+    let elapsed = watched.end.since(frame.start);
+    let jobs = run.workload.jobs.iter().enumerate();
+    let mut cpu = frame.after.since(&frame.before);
+    cpu.busiest_thread_percent = busiest_thread(roster, elapsed);
+    let measurement = Measurement {
+        case: String::new(),
+        settings: Vec::new(),
+        pass: 1,
+        started_ns: frame.start.0,
+        elapsed_ns: elapsed.0,
+        setup_ns: first
+            .unwrap_or(frame.start.0)
+            .saturating_sub(frame.called.0),
+        jobs: jobs
+            .map(|(index, job)| job_result(job, index, roster, frame, watched.end))
+            .collect(),
+        series: watched.series,
+        cpu,
+        disks: Vec::new(),
+        uring_workers_max: watched.uring_workers_max,
+    };
+    Outcome {
+        measurement,
+        notes: roster.notes.clone(),
+        abandoned: watched.abandoned,
+    }
+}
+
+fn busiest_thread(roster: &Roster, elapsed: Nanos) -> u32 {
+    let busiest = roster
+        .members
+        .iter()
+        .map(|member| member.recorder.thread_cpu_ns.get())
+        .max();
+    (busiest.unwrap_or(0) * 100 / elapsed.0.max(1)) as u32
+}
+
+fn job_result(job: &Job, index: usize, roster: &Roster, frame: &Frame, end: Nanos) -> JobResult {
+    let members: Vec<&Member> = roster
+        .members
+        .iter()
+        .filter(|member| member.job == index)
+        .collect();
+    let stopped = gravest(&members);
+    let (asked_iops, asked_bytes_per_s) = asked(job.pace);
+    JobResult {
+        name: job.name.clone(),
+        engine: job.engine.name().to_owned(),
+        pattern: describe::pattern(&job.pattern),
+        block_size: describe::block_size(job),
+        mix: describe::mix(job.mix),
+        access: describe::access(job.access).to_owned(),
+        durability: describe::durability(job.durability).to_owned(),
+        pace: describe::pace(job.pace).to_owned(),
+        think: job.think.is_some(),
+        threads: job.threads,
+        depth: job.depth,
+        effective_depth: job.effective_depth(),
+        direct: roster.direct[index],
+        asked_iops,
+        asked_bytes_per_s,
+        elapsed_ns: measured_time(job, &members, frame.start, end, stopped).0,
+        stopped,
+        directions: directions(&members),
+        errors: errors(&members),
+        accounting: accounting(&members),
+    }
+}
+
+const fn asked(pace: Pace) -> (Option<f64>, Option<f64>) {
+    match pace {
+        Pace::Closed => (None, None),
+        Pace::Capped(rate) | Pace::OpenFixed(rate) | Pace::OpenPoisson(rate) => match rate {
+            Rate::Iops(iops) => (Some(iops), None),
+            Rate::Bytes(bytes) => (None, Some(bytes)),
+        },
+    }
+}
+
+fn gravest(members: &[&Member]) -> Stopped {
+    let of = |member: &&Member| match (member.ended, member.stopper.reason()) {
+        // After a signal nobody waits long: what did not come back in time is no hang.
+        (None, Some(Stopped::Interrupted)) => Stopped::Interrupted,
+        (None, _) => Stopped::Stalled,
+        (Some(stopped), reason) => reason.unwrap_or(stopped),
+    };
+    let rank = |stopped: &Stopped| match stopped {
+        Stopped::Runtime => 0,
+        Stopped::Bytes | Stopped::Loops => 1,
+        Stopped::Steady => 2,
+        Stopped::Interrupted => 3,
+        Stopped::Error => 4,
+        Stopped::Stalled => 5,
+    };
+    members
+        .iter()
+        .map(of)
+        .max_by_key(rank)
+        .unwrap_or(Stopped::Runtime)
+}
+
+/// From the end of the ramp to the last completion; a job that ran out its time has measured all
+/// of it, even where nothing came back at its end.
+fn measured_time(
+    job: &Job,
+    members: &[&Member],
+    start: Nanos,
+    end: Nanos,
+    stopped: Stopped,
+) -> Nanos {
+    let window = Window::of(job, start);
+    let last = members
+        .iter()
+        .map(|member| member.recorder.last_completion.get())
+        .max();
+    let mut until = Nanos(last.unwrap_or(0));
+    match stopped {
+        Stopped::Runtime => until = until.max(window.deadline.min(end)),
+        Stopped::Stalled => until = end,
+        _ => {}
+    }
+    until.since(window.measure_from)
+}
+
+fn directions(members: &[&Member]) -> BTreeMap<String, DirectionResult> {
+    let mut results = BTreeMap::new();
+    for direction in Direction::ALL {
+        let tallies = || {
+            members
+                .iter()
+                .filter_map(|member| member.recorder.tally(direction))
+        };
+        let ios = tallies().map(|tally| tally.ios.get()).sum();
+        if ios == 0 {
+            continue;
+        }
+        let optional = |sum: SpectrumSum| (sum.max > 0).then(|| sum.into_latency());
+        let result = DirectionResult {
+            ios,
+            bytes: tallies().map(|tally| tally.bytes.get()).sum(),
+            service: SpectrumSum::of(tallies().map(|tally| &tally.service)).into_latency(),
+            response: optional(SpectrumSum::of(
+                tallies().filter_map(|t| t.response.as_ref()),
+            )),
+            submit: optional(SpectrumSum::of(tallies().filter_map(|t| t.submit.as_ref()))),
+        };
+        results.insert(direction.name().to_owned(), result);
+    }
+    results
+}
+
+/// The census. For threads that have ended, nothing may be missing: that is our promise, not the
+/// device's.
+fn accounting(members: &[&Member]) -> Accounting {
+    let mut total = Accounting::default();
+    for member in members {
+        let recorder = &member.recorder;
+        let measured = Direction::ALL
+            .iter()
+            .filter_map(|direction| recorder.tally(*direction));
+        let measured: u64 = measured.map(|tally| tally.ios.get()).sum();
+        let (issued, failed) = (recorder.issued.get(), recorder.failed.get());
+        let ramp = recorder.completed_in_ramp.get();
+        let in_flight = issued - (measured + ramp + failed).min(issued);
+        assert!(
+            member.ended.is_none() || in_flight == recorder.unreturned.get(),
+            "an operation was lost: {issued} issued, {measured} measured, {ramp} in the ramp, \
+             {failed} failed"
+        );
+        total.issued += issued;
+        total.completed += measured + ramp;
+        total.completed_in_ramp += ramp;
+        total.failed += failed;
+        total.in_flight += in_flight;
+        total.overdue += recorder.overdue.get();
+    }
+    total
+}
+
+fn errors(members: &[&Member]) -> Vec<ErrorCount> {
+    let mut merged: Vec<Failure> = Vec::new();
+    for failure in members.iter().flat_map(|member| member.recorder.failures()) {
+        let same = |known: &&mut Failure| {
+            known.errno == failure.errno && known.direction == failure.direction
+        };
+        match merged.iter_mut().find(same) {
+            Some(known) => {
+                known.count += failure.count;
+                if failure.first_at < known.first_at {
+                    (known.first_at, known.first_offset) = (failure.first_at, failure.first_offset);
+                }
+            }
+            None => merged.push(failure),
+        }
+    }
+    merged.sort_by_key(|failure| failure.first_at);
+    merged.iter().map(error_count).collect()
+}
+
+fn error_count(failure: &Failure) -> ErrorCount {
+    let (kind, message) = match failure.errno {
+        0 => (
+            "short".to_owned(),
+            "fewer bytes were moved than asked for".to_owned(),
+        ),
+        errno => {
+            let text = std::io::Error::from_raw_os_error(errno).to_string();
+            let message = text
+                .split(" (os error")
+                .next()
+                .unwrap_or_default()
+                .to_owned();
+            (errno_name(errno), message)
+        }
+    };
+    ErrorCount {
+        kind,
+        message,
+        direction: failure.direction.name().to_owned(),
+        count: failure.count,
+        first_at_ns: failure.first_at.0,
+        first_offset: failure.first_offset,
+    }
+}
+
+/// The names of what storage fails with; others by number.
+fn errno_name(errno: i32) -> String {
+    let name = match errno {
+        libc::EIO => "EIO",
+        libc::ENOSPC => "ENOSPC",
+        libc::EINVAL => "EINVAL",
+        libc::ENODEV => "ENODEV",
+        libc::ENXIO => "ENXIO",
+        libc::EAGAIN => "EAGAIN",
+        libc::EOPNOTSUPP => "EOPNOTSUPP",
+        libc::EPERM => "EPERM",
+        libc::EACCES => "EACCES",
+        libc::EROFS => "EROFS",
+        libc::EFBIG => "EFBIG",
+        libc::ETIMEDOUT => "ETIMEDOUT",
+        libc::EREMOTEIO => "EREMOTEIO",
+        libc::ENODATA => "ENODATA",
+        libc::EILSEQ => "EILSEQ",
+        libc::EBADF => "EBADF",
+        libc::EDQUOT => "EDQUOT",
+        libc::ESTALE => "ESTALE",
+        libc::ENOMEM => "ENOMEM",
+        libc::EBUSY => "EBUSY",
+        libc::ENOTTY => "ENOTTY",
+        libc::EFAULT => "EFAULT",
+        libc::ENOLINK => "ENOLINK",
+        libc::EUCLEAN => "EUCLEAN",
+        other => return format!("errno {other}"),
+    };
+    name.to_owned()
+}

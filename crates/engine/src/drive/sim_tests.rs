@@ -1,0 +1,267 @@
+//! The virtual driver with devices whose answers are known.
+
+use std::sync::atomic::AtomicBool;
+
+use blocklab_device::class::Class;
+use blocklab_device::{Cap, Covers, DeviceSpec, Layout, Origin, Rate as Sold, VolumeSpec};
+use blocklab_record::JobResult;
+use blocklab_units::Bytes;
+use blocklab_workload::{Engine, Mix, Pace, Rate, Stop, UringOptions, Workload};
+
+use super::*;
+use crate::Clock;
+
+/// A gp3-like volume of so many IOPS, with a bucket of 20 ms.
+fn volume(iops: f64) -> DeviceSpec {
+    let cap = Cap {
+        name: "operations".to_owned(),
+        covers: Covers::All,
+        rate: Sold::Iops(iops),
+        bucket: Nanos::from_millis(20),
+        peak: None,
+        origin: Origin::Given,
+    };
+    let volume = VolumeSpec {
+        kind: "gp3".to_owned(),
+        capacity: Bytes(1 << 40),
+        accounting: Class::Gp3.accounting(),
+        caps: vec![cap],
+        credits: Vec::new(),
+        service: Some(Class::Gp3.service()),
+        queue_depth: None,
+        network: None,
+    };
+    DeviceSpec {
+        name: "test".to_owned(),
+        volumes: vec![volume],
+        layout: Layout::default(),
+        instance: None,
+        faults: Vec::new(),
+    }
+}
+
+fn target(spec: &DeviceSpec, simulated: bool) -> (Model, TargetFile) {
+    let model = Model::new(Device::new(spec, 1).unwrap());
+    let backing = match simulated {
+        true => Backing::Simulated(model.clone()),
+        false => Backing::Emulated(model.clone()),
+    };
+    let file = TargetFile {
+        path: "model".into(),
+        size: 1 << 40,
+        may_write: true,
+        backing,
+    };
+    (model, file)
+}
+
+fn outcome(jobs: Vec<Job>, spec: &DeviceSpec) -> Outcome {
+    let never = AtomicBool::new(false);
+    let (_, file) = target(spec, true);
+    let targets = vec![vec![file]; jobs.len()];
+    let workload = Workload { seed: 3, jobs };
+    let run = Run {
+        workload: &workload,
+        targets: &targets,
+        clock: Clock::start(),
+    };
+    simulate(run, Nanos::ZERO, Control::new(&never), &mut ()).unwrap()
+}
+
+fn result(job: Job, spec: &DeviceSpec) -> JobResult {
+    outcome(vec![job], spec).measurement.jobs.remove(0)
+}
+
+fn job(depth: u32, seconds: u64) -> Job {
+    let stop = Stop {
+        runtime: Some(Nanos::from_secs(seconds)),
+        ..Stop::default()
+    };
+    let engine = Engine::IoUring(UringOptions::default());
+    Job {
+        depth,
+        stop,
+        engine,
+        ramp: Nanos::from_secs(1),
+        ..Job::new("job")
+    }
+}
+
+#[test]
+fn the_limit_binds_and_littles_law_holds() {
+    let result = result(job(32, 60), &volume(3000.0));
+    assert!((result.iops() - 3000.0).abs() < 3.0, "{}", result.iops());
+    let mean = result.directions["read"].service.mean_ns;
+    let in_flight = result.iops() * mean / 1e9;
+    assert!((in_flight - 32.0).abs() < 0.1, "{in_flight}");
+}
+
+#[test]
+fn latency_binds_at_depth_one() {
+    let result = result(job(1, 60), &volume(16_000.0));
+    let mean = result.directions["read"].service.mean_ns;
+    assert!(
+        (result.iops() - 1e9 / mean).abs() < 1.0,
+        "X = 1 / L: {} of {mean}",
+        result.iops()
+    );
+}
+
+#[test]
+fn a_synchronous_engine_has_one_in_flight_whatever_its_depth() {
+    let sync = Job {
+        engine: Engine::Psync,
+        ..job(16, 10)
+    };
+    assert_eq!(
+        result(sync, &volume(3000.0)).iops(),
+        result(job(1, 10), &volume(3000.0)).iops()
+    );
+}
+
+#[test]
+fn the_same_seed_gives_the_same_bytes() {
+    let play = || {
+        let mix = Mix {
+            read: 70,
+            write: 30,
+            trim: 0,
+        };
+        let pace = Pace::OpenPoisson(Rate::Iops(2500.0));
+        let jobs = vec![
+            Job { mix, ..job(8, 20) },
+            Job {
+                pace,
+                threads: 4,
+                ..Job::new("open")
+            },
+        ];
+        format!("{:?}", outcome(jobs, &volume(3000.0)).measurement)
+    };
+    assert_eq!(play(), play());
+}
+
+#[test]
+fn slices_are_whole_seconds_and_add_up() {
+    let measurement = outcome(vec![job(4, 10)], &volume(3000.0)).measurement;
+    let after: Vec<_> = measurement
+        .series
+        .iter()
+        .filter(|slice| !slice.ramp)
+        .collect();
+    assert_eq!(
+        after.len(),
+        11,
+        "ten seconds, and what was in flight at the end"
+    );
+    assert!(
+        after[..10]
+            .iter()
+            .all(|slice| slice.length_ns == 1_000_000_000)
+    );
+    let ios: u64 = after.iter().map(|slice| slice.read.ios).sum();
+    assert_eq!(ios, measurement.jobs[0].directions["read"].ios);
+}
+
+#[test]
+fn a_batch_of_completions_is_waited_for() {
+    let mut batched = job(32, 10);
+    batched.batch.complete = 16;
+    let result = result(batched, &volume(3000.0));
+    assert!(result.accounting.balances());
+    assert!((result.iops() - 3000.0).abs() < 10.0, "{}", result.iops());
+}
+
+#[test]
+fn an_open_loop_beyond_the_limit_leaves_a_backlog() {
+    let pace = Pace::OpenFixed(Rate::Iops(4000.0));
+    let result = result(
+        Job {
+            pace,
+            ramp: Nanos::ZERO,
+            ..job(64, 10)
+        },
+        &volume(3000.0),
+    );
+    assert!((result.iops() - 3000.0).abs() < 30.0, "{}", result.iops());
+    assert!(
+        (9_500..10_500).contains(&result.accounting.overdue),
+        "{:?}",
+        result.accounting
+    );
+    let response = result.directions["read"].response.as_ref().unwrap();
+    assert!(
+        response.max_ns > 2_000_000_000,
+        "the last ones waited for a quarter of the run"
+    );
+}
+
+#[test]
+fn a_day_goes_by_in_an_instant() {
+    // A schedule of one operation a minute: time jumps from one to the next.
+    let pace = Pace::OpenFixed(Rate::Iops(1.0 / 60.0));
+    let result = result(
+        Job {
+            pace,
+            ramp: Nanos::ZERO,
+            ..job(1, 86_400)
+        },
+        &volume(3000.0),
+    );
+    assert_eq!(result.directions["read"].ios, 1440);
+}
+
+#[test]
+fn one_job_cannot_live_in_two_times() {
+    let (_, simulated) = target(&volume(3000.0), true);
+    let workload = Workload {
+        seed: 1,
+        jobs: vec![job(1, 1)],
+    };
+    let targets = vec![vec![
+        simulated.clone(),
+        TargetFile::file("file".into(), 1 << 20, true),
+    ]];
+    let run = Run {
+        workload: &workload,
+        targets: &targets,
+        clock: Clock::start(),
+    };
+    let never = AtomicBool::new(false);
+    let error = simulate(run, Nanos::ZERO, Control::new(&never), &mut ()).unwrap_err();
+    assert!(matches!(error, Error::MixedClocks { .. }), "{error}");
+}
+
+/// The arrivals of a real-time run, answered once more in virtual time: the same moments. What the
+/// machine added is lateness alone.
+#[test]
+fn a_real_time_run_can_be_replayed_in_virtual_time() {
+    let spec = volume(20_000.0);
+    let (model, file) = target(&spec, false);
+    model.keep_log();
+    let never = AtomicBool::new(false);
+    let mut emulated = job(8, 1);
+    emulated.ramp = Nanos::ZERO;
+    emulated.stop = Stop {
+        bytes: Some(Bytes(4096 * 2000)),
+        ..Stop::default()
+    };
+    let workload = Workload {
+        seed: 3,
+        jobs: vec![emulated],
+    };
+    let targets = vec![vec![file]];
+    let run = Run {
+        workload: &workload,
+        targets: &targets,
+        clock: Clock::start(),
+    };
+    let outcome = super::super::run(run, Control::new(&never), &mut ()).unwrap();
+    let log = model.log();
+    assert_eq!(log.len(), 2000);
+    assert_eq!(outcome.measurement.jobs[0].directions["read"].ios, 2000);
+    let mut again = Device::new(&spec, 1).unwrap();
+    for arrival in log {
+        assert_eq!(again.admit(arrival.at, arrival.io), arrival.answer);
+    }
+}

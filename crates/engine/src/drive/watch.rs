@@ -1,0 +1,220 @@
+//! Looks on while the crew works: intervals, the steady state, the end.
+
+use std::time::Duration;
+
+use blocklab_record::{Interval, Stopped};
+use blocklab_units::Nanos;
+use blocklab_workload::Job;
+
+use super::crew::Crew;
+use super::roster::Member;
+use super::series::{Slices, interval};
+use super::steady::Rounds;
+use super::{Control, Run, Tap, usage};
+use crate::worker::Window;
+
+/// What the watch has seen.
+pub(crate) struct Watched {
+    pub(crate) series: Vec<Interval>,
+    pub(crate) end: Nanos,
+    pub(crate) uring_workers_max: u32,
+    pub(crate) abandoned: bool,
+}
+
+impl Watched {
+    /// Nothing yet.
+    pub(crate) const fn from(start: Nanos) -> Self {
+        Self {
+            series: Vec::new(),
+            end: start,
+            uring_workers_max: 0,
+            abandoned: false,
+        }
+    }
+}
+
+/// How often a signal and the deadlines are looked at.
+const TICK: Duration = Duration::from_millis(100);
+/// How often the tap is told.
+const TAP: Nanos = Nanos::from_millis(500);
+/// How often a thread that should have ended is woken from its system call.
+const NUDGE: Duration = Duration::from_millis(20);
+
+pub(crate) struct Watch<'a> {
+    run: Run<'a>,
+    control: Control<'a>,
+    start: Nanos,
+    windows: Vec<Window>,
+    uses_uring: bool,
+    expected_threads: u32,
+    uring_workers: u32,
+    interrupted_at: Option<Nanos>,
+    steady: Vec<Option<Rounds>>,
+    interval: Nanos,
+    series: Slices,
+    tapped: Slices,
+    seen: Watched,
+}
+
+impl<'a> Watch<'a> {
+    pub(crate) fn new(run: Run<'a>, control: Control<'a>, start: Nanos) -> Self {
+        let jobs = &run.workload.jobs;
+        let cpu = usage::process_cpu_ns();
+        let ramp_end = jobs.iter().map(|job| job.ramp).max().unwrap_or_default();
+        let is_uring = |job: &Job| matches!(job.engine, blocklab_workload::Engine::IoUring(_));
+        Self {
+            windows: jobs.iter().map(|job| Window::of(job, start)).collect(),
+            uses_uring: jobs.iter().any(is_uring),
+            expected_threads: usage::threads(),
+            uring_workers: 0,
+            interrupted_at: None,
+            steady: jobs
+                .iter()
+                .map(|job| job.stop.steady.map(Rounds::new))
+                .collect(),
+            interval: interval(jobs),
+            series: Slices::new(start, ramp_end, cpu),
+            tapped: Slices::new(start, ramp_end, cpu),
+            seen: Watched::from(start),
+            run,
+            control,
+            start,
+        }
+    }
+
+    /// Returns when every thread has ended or has been given up.
+    pub(crate) fn until_the_end(mut self, crew: &mut Crew, tap: &mut dyn Tap) -> Watched {
+        while !crew.is_complete() {
+            let now = self.run.clock.now();
+            crew.await_end(self.patience(crew, now));
+            let now = self.run.clock.now();
+            self.look(crew, tap, now);
+            self.press(crew, now);
+            if self.is_hopeless(crew, now) {
+                self.give_up(crew);
+                break;
+            }
+        }
+        let end = self.run.clock.now();
+        self.close_interval(crew, end);
+        self.seen.end = end;
+        self.seen
+    }
+
+    /// How long to sleep: to the next tick, or shorter when somebody overstays.
+    fn patience(&self, crew: &Crew, now: Nanos) -> Duration {
+        let overstays =
+            |member: &Member| member.ended.is_none() && self.should_have_ended(member, now);
+        if crew.members().iter().any(overstays) {
+            return NUDGE;
+        }
+        let next_interval = self.series.boundary(self.interval);
+        let deadlines = self.windows.iter().map(|window| window.deadline);
+        let soonest = deadlines
+            .filter(|deadline| *deadline > now)
+            .chain([next_interval])
+            .min();
+        let left = Duration::from(soonest.unwrap_or(next_interval).since(now));
+        left.clamp(Duration::from_millis(1), TICK)
+    }
+
+    fn look(&mut self, crew: &Crew, tap: &mut dyn Tap, now: Nanos) {
+        if self.uses_uring {
+            self.count_uring_workers();
+        }
+        if now >= self.tapped.boundary(TAP) {
+            let interval = self.tapped.slice(
+                crew.members(),
+                now,
+                usage::process_cpu_ns(),
+                self.uring_workers,
+            );
+            tap.interval(&interval, now.since(self.start));
+        }
+        if now >= self.series.boundary(self.interval) {
+            self.close_interval(crew, now);
+        }
+        self.judge_steadiness(crew, now);
+        if self.interrupted_at.is_none()
+            && self
+                .control
+                .interrupted
+                .load(std::sync::atomic::Ordering::Relaxed)
+        {
+            self.interrupted_at = Some(now);
+            crew.members()
+                .iter()
+                .for_each(|member| member.stopper.request(Stopped::Interrupted));
+        }
+    }
+
+    fn count_uring_workers(&mut self) {
+        // The cheap count first: without extra threads there are no workers.
+        self.uring_workers = match usage::threads() > self.expected_threads {
+            true => usage::uring_workers(),
+            false => 0,
+        };
+        self.seen.uring_workers_max = self.seen.uring_workers_max.max(self.uring_workers);
+    }
+
+    fn close_interval(&mut self, crew: &Crew, now: Nanos) {
+        let interval = self.series.slice(
+            crew.members(),
+            now,
+            usage::process_cpu_ns(),
+            self.uring_workers,
+        );
+        if interval.length_ns > 0 {
+            self.seen.series.push(interval);
+        }
+    }
+
+    fn judge_steadiness(&mut self, crew: &Crew, now: Nanos) {
+        for (job, rounds) in self.steady.iter_mut().enumerate() {
+            let Some(rounds) = rounds else { continue };
+            let members = || crew.members().iter().filter(|member| member.job == job);
+            let from = self.windows[job].measure_from;
+            if rounds.look(members().map(|member| &*member.recorder), now.since(from)) {
+                members().for_each(|member| member.stopper.request(Stopped::Steady));
+            }
+        }
+    }
+
+    fn should_have_ended(&self, member: &Member, now: Nanos) -> bool {
+        member.stopper.reason().is_some() || now >= self.windows[member.job].deadline
+    }
+
+    /// Wakes those who should have ended from the wait that they may be in.
+    fn press(&self, crew: &Crew, now: Nanos) {
+        crew.nudge(|member| self.should_have_ended(member, now));
+    }
+
+    /// Whether what is still in flight has been waited for long enough.
+    fn is_hopeless(&self, crew: &Crew, now: Nanos) -> bool {
+        if let Some(at) = self.interrupted_at {
+            return now.since(at) > self.control.drain_limit_interrupted;
+        }
+        let mut waiting = crew
+            .members()
+            .iter()
+            .filter(|member| member.ended.is_none());
+        waiting.any(|member| {
+            let deadline = self.windows[member.job].deadline;
+            let last = Nanos(member.recorder.last_completion.get());
+            // A slow drain is no hang: operations that come back renew the patience.
+            let since = deadline.max(last);
+            self.should_have_ended(member, now)
+                && deadline != Nanos::MAX
+                && now.since(since) > self.control.drain_limit
+        })
+    }
+
+    fn give_up(&mut self, crew: &Crew) {
+        self.seen.abandoned = !crew.is_complete();
+        let missing = crew
+            .members()
+            .iter()
+            .filter(|member| member.ended.is_none());
+        missing.for_each(|member| member.stopper.request(Stopped::Stalled));
+    }
+}

@@ -1,0 +1,80 @@
+use std::io;
+use std::path::PathBuf;
+
+use blocklab_workload::Invalid;
+
+/// Why a workload could not be run. What the device did wrong is no error but data.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A job's settings do not fit its target.
+    #[error("job `{job}`: {invalid}")]
+    Job {
+        /// Its name.
+        job: String,
+        /// What does not fit.
+        invalid: Invalid,
+    },
+    /// A target cannot be opened as the job asks.
+    #[error("job `{job}`: cannot open {path} ({how}): {cause}{hint}")]
+    Open {
+        /// Name of the job.
+        job: String,
+        /// The target.
+        path: PathBuf,
+        /// Mode: "for direct reads".
+        how: String,
+        /// The kernel's answer.
+        cause: io::Error,
+        /// What would work.
+        hint: String,
+    },
+    /// The engine cannot be set up.
+    #[error("job `{job}`: the engine {engine} cannot be used here: {cause}{hint}")]
+    Engine {
+        /// Name of the job.
+        job: String,
+        /// `io_uring`.
+        engine: &'static str,
+        /// The kernel's answer.
+        cause: io::Error,
+        /// What would work.
+        hint: String,
+    },
+    /// A thread cannot be started.
+    #[error("cannot start thread {number} of {total}: {cause}; fewer jobs would work")]
+    Thread {
+        /// Which one.
+        number: u32,
+        /// Of how many.
+        total: u32,
+        /// The kernel's answer.
+        cause: io::Error,
+    },
+    /// A job that writes has no permission to.
+    #[error("job `{job}` writes, but {path} was not opened for writing")]
+    NotPermitted {
+        /// Name of the job.
+        job: String,
+        /// The target.
+        path: PathBuf,
+    },
+    /// A job would need two clocks.
+    #[error(
+        "job `{job}` has simulated targets and others: simulated ones live in virtual time; \
+         emu: instead of sim: would work beside real ones, in a job of its own"
+    )]
+    MixedClocks {
+        /// Name of the job.
+        job: String,
+    },
+    /// A file that is needed cannot be made.
+    #[error("cannot lay out {path} ({size}): {cause}")]
+    LayOut {
+        /// The file.
+        path: PathBuf,
+        /// Its size as text.
+        size: String,
+        /// The kernel's answer.
+        cause: io::Error,
+    },
+}

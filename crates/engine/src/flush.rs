@@ -1,0 +1,71 @@
+//! When a worker flushes what it wrote: a counter, and the final round over all files.
+
+use blocklab_workload::Flush;
+
+/// Decides when a flush follows the writes.
+#[derive(Debug)]
+pub(crate) struct Flusher {
+    rule: Flush,
+    files: u32,
+    since_fsync: u32,
+    since_fdatasync: u32,
+    last_file: u32,
+    /// Files that the final flush has still to visit.
+    remaining: u32,
+    has_written: bool,
+    due: bool,
+}
+
+impl Flusher {
+    pub(crate) const fn new(rule: Flush, files: u32) -> Self {
+        Self {
+            rule,
+            files,
+            since_fsync: 0,
+            since_fdatasync: 0,
+            last_file: 0,
+            remaining: 0,
+            has_written: false,
+            due: false,
+        }
+    }
+
+    #[inline]
+    pub(crate) const fn is_due(&self) -> bool {
+        self.due
+    }
+
+    #[inline]
+    pub(crate) fn written(&mut self, file: u32) {
+        self.has_written = true;
+        self.last_file = file;
+        self.since_fsync += 1;
+        self.since_fdatasync += 1;
+        let reached = |every: u32, since: u32| every > 0 && since >= every;
+        self.due = reached(self.rule.fsync_every, self.since_fsync)
+            || reached(self.rule.fdatasync_every, self.since_fdatasync);
+    }
+
+    /// No write will follow. The final flush covers one that is due already.
+    pub(crate) fn ending(&mut self) {
+        let wanted = self.rule.at_end && self.has_written;
+        self.remaining = if wanted { self.files } else { 0 };
+        self.due |= self.remaining > 0;
+    }
+
+    /// File and kind of the flush that is due.
+    pub(crate) fn take(&mut self) -> (u32, bool) {
+        if self.remaining > 0 {
+            self.remaining -= 1;
+            self.due = self.remaining > 0;
+            return (self.remaining, false);
+        }
+        self.due = false;
+        let whole = self.rule.fsync_every > 0 && self.since_fsync >= self.rule.fsync_every;
+        if whole {
+            self.since_fsync = 0;
+        }
+        self.since_fdatasync = 0;
+        (self.last_file, !whole)
+    }
+}

@@ -1,0 +1,81 @@
+//! Makes the file that a run works on.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use blocklab_units::Bytes;
+use blocklab_workload::{Content, ContentMaker};
+
+use crate::Error;
+
+/// A file to be made.
+#[derive(Debug, Clone, Copy)]
+pub struct Layout<'a> {
+    /// Where; it must not exist.
+    pub path: &'a Path,
+    /// How big.
+    pub size: Bytes,
+    /// What it is filled with: reads of zeros or holes would tell nothing of the device.
+    pub content: Content,
+    /// Seed of the content.
+    pub seed: u64,
+}
+
+/// Bytes written between two looks at the outside.
+const CHUNK: usize = 4 << 20;
+
+/// Writes the whole file and flushes it to the device. Returns false, and leaves what there is,
+/// when it was interrupted. `progress` is told of the bytes written so far.
+///
+/// # Errors
+/// When the file exists already, or cannot be written (no space, no permission).
+pub fn lay_out(
+    layout: Layout<'_>,
+    interrupted: &AtomicBool,
+    mut progress: impl FnMut(Bytes),
+) -> Result<bool, Error> {
+    let mut attempt = || -> io::Result<bool> {
+        let mut file = create(layout.path)?;
+        let mut maker = ContentMaker::new(layout.content, layout.seed, "layout", 0);
+        let mut chunk = vec![0; CHUNK];
+        maker.prepare(&mut chunk);
+        let mut written = 0;
+        while written < layout.size.0 {
+            if interrupted.load(Ordering::Relaxed) {
+                return Ok(false);
+            }
+            let len = (layout.size.0 - written).min(CHUNK as u64) as usize;
+            maker.refresh(&mut chunk[..len]);
+            file.write_all(&chunk[..len])?;
+            written += len as u64;
+            progress(Bytes(written));
+        }
+        file.sync_all()?;
+        forget(&file);
+        Ok(true)
+    };
+    attempt().map_err(|source| Error::LayOut {
+        path: layout.path.to_owned(),
+        size: layout.size.to_string(),
+        cause: source,
+    })
+}
+
+fn create(path: &Path) -> io::Result<File> {
+    OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(path)
+}
+
+/// Asks the page cache to drop the file, so that a buffered read comes from the device.
+fn forget(file: &File) {
+    // SAFETY: no memory is passed. It is advice: a cache that keeps the pages shows in the
+    // device's own counters.
+    unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED) };
+}

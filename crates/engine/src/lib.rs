@@ -1,0 +1,24 @@
+//! In: a Workload and opened targets.
+//! Out: a Measurement, and intervals while it runs.
+//! Never: prints, parses a script, judges a figure.
+
+mod buffers;
+mod clock;
+mod drive;
+mod error;
+mod flush;
+mod layout;
+mod model;
+mod overhead;
+mod pace;
+mod recorder;
+mod target;
+mod worker;
+
+pub use clock::Clock;
+pub use drive::{Backing, Control, Outcome, Run, Tap, TargetFile, run, simulate};
+pub use error::Error;
+pub use layout::{Layout, lay_out};
+pub use model::{Arrival, Model};
+pub use overhead::measure as measure_overhead;
+pub use target::io_uring_is_available;

@@ -1,0 +1,219 @@
+//! What a worker counts while it runs.
+//!
+//! One thread writes, others may read at any moment: all counters are relaxed atomics that only
+//! their worker stores to, which costs what plain memory costs. So the live view and the
+//! one-second series take nothing from the hot path, and a worker that hangs in the kernel leaves
+//! its figures behind.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use blocklab_record::Latency;
+use blocklab_stats::Histogram;
+use blocklab_units::Nanos;
+use blocklab_workload::Direction;
+
+/// A counter with one writer.
+#[derive(Debug, Default)]
+pub(crate) struct Counter(AtomicU64);
+
+impl Counter {
+    #[inline]
+    pub(crate) fn add(&self, by: u64) {
+        self.0.store(self.0.load(Relaxed).wrapping_add(by), Relaxed);
+    }
+
+    #[inline]
+    pub(crate) fn set(&self, value: u64) {
+        self.0.store(value, Relaxed);
+    }
+
+    #[inline]
+    pub(crate) fn get(&self) -> u64 {
+        self.0.load(Relaxed)
+    }
+}
+
+/// The distribution of one latency, with exact moments.
+#[derive(Debug)]
+pub(crate) struct Spectrum {
+    sum: Counter,
+    /// The bits of an f64: squares of nanoseconds outgrow 64 bits within seconds.
+    sum_squares: Counter,
+    min: Counter,
+    max: Counter,
+    counts: Box<[Counter]>,
+}
+
+impl Spectrum {
+    fn new() -> Self {
+        let counts = (0..Histogram::BUCKETS)
+            .map(|_| Counter::default())
+            .collect();
+        let min = Counter::default();
+        min.set(u64::MAX);
+        Self {
+            sum: Counter::default(),
+            sum_squares: Counter::default(),
+            min,
+            max: Counter::default(),
+            counts,
+        }
+    }
+
+    /// All recorded values added up, in nanoseconds.
+    pub(crate) fn sum(&self) -> f64 {
+        self.sum.get() as f64
+    }
+
+    #[inline]
+    pub(crate) fn record(&self, nanos: u64) {
+        self.sum.add(nanos);
+        // Latencies are far below 2^63 ns; the signed conversion is one instruction.
+        let value = nanos as i64 as f64;
+        self.sum_squares
+            .set((f64::from_bits(self.sum_squares.get()) + value * value).to_bits());
+        if nanos < self.min.get() {
+            self.min.set(nanos);
+        }
+        if nanos > self.max.get() {
+            self.max.set(nanos);
+        }
+        self.counts[Histogram::index(nanos)].add(1);
+    }
+}
+
+/// One direction of one worker.
+#[derive(Debug)]
+pub(crate) struct Tally {
+    pub(crate) ios: Counter,
+    pub(crate) bytes: Counter,
+    pub(crate) service: Spectrum,
+    pub(crate) response: Option<Spectrum>,
+    pub(crate) submit: Option<Spectrum>,
+}
+
+/// Which distributions a job needs: unused ones cost no memory.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Wanted {
+    pub(crate) directions: [bool; 4],
+    pub(crate) response: bool,
+    pub(crate) submit: bool,
+}
+
+/// A failure as the worker saw it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Failure {
+    /// errno, or 0 for a short transfer.
+    pub(crate) errno: i32,
+    pub(crate) direction: Direction,
+    pub(crate) count: u64,
+    pub(crate) first_at: Nanos,
+    pub(crate) first_offset: u64,
+}
+
+/// Everything one worker counts.
+#[derive(Debug)]
+pub(crate) struct Recorder {
+    tallies: [Option<Tally>; 4],
+    pub(crate) issued: Counter,
+    pub(crate) completed_in_ramp: Counter,
+    pub(crate) failed: Counter,
+    pub(crate) overdue: Counter,
+    /// Operations that the worker still missed when it ended.
+    pub(crate) unreturned: Counter,
+    /// First submission and last completion, as moments of the run's clock.
+    pub(crate) first_issue: Counter,
+    pub(crate) last_completion: Counter,
+    /// Processor time of the thread, set when it ends.
+    pub(crate) thread_cpu_ns: Counter,
+    failures: Mutex<Vec<Failure>>,
+}
+
+impl Recorder {
+    pub(crate) fn new(wanted: Wanted) -> Self {
+        let tally = |direction: usize| {
+            wanted.directions[direction].then(|| Tally {
+                ios: Counter::default(),
+                bytes: Counter::default(),
+                service: Spectrum::new(),
+                response: wanted.response.then(Spectrum::new),
+                submit: wanted.submit.then(Spectrum::new),
+            })
+        };
+        let first_issue = Counter::default();
+        first_issue.set(u64::MAX);
+        Self {
+            tallies: [tally(0), tally(1), tally(2), tally(3)],
+            issued: Counter::default(),
+            completed_in_ramp: Counter::default(),
+            failed: Counter::default(),
+            overdue: Counter::default(),
+            unreturned: Counter::default(),
+            first_issue,
+            last_completion: Counter::default(),
+            thread_cpu_ns: Counter::default(),
+            failures: Mutex::new(Vec::new()),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn tally(&self, direction: Direction) -> Option<&Tally> {
+        self.tallies[direction as usize].as_ref()
+    }
+
+    pub(crate) fn fail(&self, failure: Failure) {
+        self.failed.add(1);
+        let mut failures = self.failures.lock().expect("no panic under this lock");
+        let same = |known: &&mut Failure| {
+            known.errno == failure.errno && known.direction == failure.direction
+        };
+        match failures.iter_mut().find(same) {
+            Some(known) => known.count += 1,
+            None => failures.push(failure),
+        }
+    }
+
+    pub(crate) fn failures(&self) -> Vec<Failure> {
+        self.failures
+            .lock()
+            .expect("no panic under this lock")
+            .clone()
+    }
+}
+
+/// The sum of several spectra at one moment.
+#[derive(Debug, Clone)]
+pub(crate) struct SpectrumSum {
+    pub(crate) sum: f64,
+    pub(crate) sum_squares: f64,
+    pub(crate) min: u64,
+    pub(crate) max: u64,
+    pub(crate) histogram: Histogram,
+}
+
+impl SpectrumSum {
+    pub(crate) fn of<'a>(spectra: impl Iterator<Item = &'a Spectrum>) -> Self {
+        let mut total = Self {
+            sum: 0.0,
+            sum_squares: 0.0,
+            min: u64::MAX,
+            max: 0,
+            histogram: Histogram::new(),
+        };
+        for spectrum in spectra {
+            total.sum += spectrum.sum.get() as f64;
+            total.sum_squares += f64::from_bits(spectrum.sum_squares.get());
+            total.min = total.min.min(spectrum.min.get());
+            total.max = total.max.max(spectrum.max.get());
+            let counts = Histogram::from_counts(spectrum.counts.iter().map(Counter::get));
+            total.histogram.merge(&counts);
+        }
+        total
+    }
+
+    pub(crate) fn into_latency(self) -> Latency {
+        let min = self.min.min(self.max);
+        Latency::new(&self.histogram, min, self.max, self.sum, self.sum_squares)
+    }
+}

@@ -1,0 +1,28 @@
+use std::os::fd::AsRawFd;
+
+use super::OpenFile;
+
+/// Gives a range back to the device or the file system. Returns `len` or a negated errno.
+///
+/// Block devices get BLKDISCARD, files a punched hole. Neither has an asynchronous form that every
+/// kernel offers, so all engines trim in the submitting call.
+pub(super) fn trim(file: &OpenFile, offset: u64, len: u32) -> i32 {
+    let fd = file.file.as_raw_fd();
+    let result = if file.is_block {
+        let range = [offset, u64::from(len)];
+        // SAFETY: BLKDISCARD reads two 64-bit numbers from the pointer.
+        unsafe { libc::ioctl(fd, BLKDISCARD, range.as_ptr()) }
+    } else {
+        let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
+        // SAFETY: no memory is passed.
+        unsafe { libc::fallocate(fd, mode, offset as libc::off_t, libc::off_t::from(len)) }
+    };
+    if result == 0 {
+        len as i32
+    } else {
+        -super::sync::errno()
+    }
+}
+
+/// `_IO(0x12, 119)` of linux/fs.h.
+const BLKDISCARD: libc::Ioctl = 0x1277;

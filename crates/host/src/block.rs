@@ -1,0 +1,320 @@
+use std::fs;
+use std::path::PathBuf;
+
+use blocklab_record::BlockDevice;
+use blocklab_units::Bytes;
+
+use crate::roots::Roots;
+
+/// sysfs counts sizes and places in units of 512 bytes, whatever the device's blocks are.
+const SECTOR: u64 = 512;
+
+/// A disk, a partition, or a device made of others, as sysfs shows it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Node {
+    pub(crate) facts: BlockDevice,
+    /// The disk of a partition.
+    pub(crate) parent: Option<String>,
+    /// Where a partition begins on its disk.
+    pub(crate) start: u64,
+    /// Of a disk.
+    pub(crate) partitions: Vec<String>,
+    /// Devices that are made of this one: dm, md, bcache.
+    pub(crate) holders: Vec<String>,
+    /// Devices that this one is made of.
+    pub(crate) slaves: Vec<String>,
+    /// The name that the device mapper was given: `vg-root`.
+    pub(crate) alias: Option<String>,
+    /// What a loop device shows as a disk.
+    pub(crate) backing_file: Option<PathBuf>,
+    /// The device refuses writes.
+    pub(crate) read_only: bool,
+}
+
+impl Node {
+    /// `/dev/sda`. A `!` in the kernel's name stands for a `/` below `/dev`.
+    pub(crate) fn path(&self) -> PathBuf {
+        device_path(&self.facts.name)
+    }
+
+    /// Whether there is anything to be read or written.
+    pub(crate) fn has_capacity(&self) -> bool {
+        self.facts.size_bytes > Bytes::ZERO
+    }
+}
+
+/// `/dev/` and the name.
+pub(crate) fn device_path(name: &str) -> PathBuf {
+    PathBuf::from(format!("/dev/{}", name.replace('!', "/")))
+}
+
+/// Every block device of the machine, partitions after their disks, disks by name.
+pub(crate) fn scan(roots: &Roots) -> Vec<Node> {
+    let mut disks = roots.names("/sys/block");
+    disks.sort_by_cached_key(|name| natural(name));
+    let visible =
+        |name: &String| roots.text(format!("/sys/block/{name}/hidden")) != Some("1".into());
+    disks
+        .iter()
+        .filter(|name| visible(name))
+        .flat_map(|name| disk_and_partitions(roots, name))
+        .collect()
+}
+
+fn disk_and_partitions(roots: &Roots, disk: &str) -> Vec<Node> {
+    let folder = format!("/sys/block/{disk}");
+    let children = roots.names(&folder).into_iter();
+    let is_partition = |name: &String| roots.path(format!("{folder}/{name}/partition")).exists();
+    let mut partitions: Vec<String> = children.filter(is_partition).collect();
+    partitions.sort_by_cached_key(|name| natural(name));
+    let whole = Node {
+        facts: facts(roots, &folder, &folder, disk),
+        partitions: partitions.clone(),
+        alias: roots.text(format!("{folder}/dm/name")),
+        backing_file: backing_file(roots, &folder),
+        ..relations(roots, &folder)
+    };
+    let parts = partitions.into_iter().map(|name| {
+        let own = format!("{folder}/{name}");
+        Node {
+            facts: facts(roots, &folder, &own, &name),
+            parent: Some(disk.to_owned()),
+            start: roots.number::<u64>(format!("{own}/start")).unwrap_or(0) * SECTOR,
+            ..relations(roots, &own)
+        }
+    });
+    std::iter::once(whole).chain(parts).collect()
+}
+
+fn relations(roots: &Roots, folder: &str) -> Node {
+    Node {
+        holders: roots.names(format!("{folder}/holders")),
+        slaves: roots.names(format!("{folder}/slaves")),
+        read_only: roots.number::<u8>(format!("{folder}/ro")) == Some(1),
+        ..Node::default()
+    }
+}
+
+fn backing_file(roots: &Roots, folder: &str) -> Option<PathBuf> {
+    let text = roots.whole(format!("{folder}/loop/backing_file"))?;
+    let text = text.strip_suffix('\n').unwrap_or(&text);
+    (!text.is_empty()).then(|| PathBuf::from(text))
+}
+
+/// A partition has its own size and number, and its disk's queue and identity.
+fn facts(roots: &Roots, disk: &str, own: &str, name: &str) -> BlockDevice {
+    let queue = |file: &str| format!("{disk}/queue/{file}");
+    let bytes = |file: &str| roots.number(queue(file)).map(Bytes);
+    let model = model(roots, disk);
+    let logical = bytes("logical_block_size").unwrap_or(Bytes(SECTOR));
+    let sectors = roots.number::<u64>(format!("{own}/size")).unwrap_or(0);
+    let read_ahead = roots.number::<u64>(queue("read_ahead_kb")).unwrap_or(0);
+    BlockDevice {
+        name: name.to_owned(),
+        number: roots.text(format!("{own}/dev")).unwrap_or_default(),
+        serial: serial(roots, disk),
+        size_bytes: Bytes(sectors.saturating_mul(SECTOR)),
+        logical_block_bytes: logical,
+        physical_block_bytes: bytes("physical_block_size").unwrap_or(logical),
+        rotational: roots.number::<u8>(queue("rotational")) == Some(1),
+        scheduler: roots.text(queue("scheduler")).map(|text| in_force(&text)),
+        queue_requests: roots.number(queue("nr_requests")),
+        read_ahead_bytes: Bytes(read_ahead.saturating_mul(1024)),
+        write_cache: roots.text(queue("write_cache")),
+        discard_max_bytes: bytes("discard_max_bytes").unwrap_or(Bytes::ZERO),
+        cloud: model.as_deref().and_then(cloud).map(str::to_owned),
+        transport: transport(roots, disk),
+        model,
+    }
+}
+
+/// `none [mq-deadline] kyber`: the one in brackets.
+fn in_force(schedulers: &str) -> String {
+    let inside = schedulers
+        .split_once('[')
+        .and_then(|(_, rest)| rest.split_once(']'));
+    inside.map_or(schedulers, |(name, _)| name).to_owned()
+}
+
+fn model(roots: &Roots, disk: &str) -> Option<String> {
+    let direct = roots.text(format!("{disk}/device/model"));
+    direct.or_else(|| roots.text(format!("{disk}/device/name")))
+}
+
+fn serial(roots: &Roots, disk: &str) -> Option<String> {
+    let files = [
+        "device/serial",
+        "serial",
+        "wwid",
+        "device/wwid",
+        "dm/uuid",
+        "md/uuid",
+    ];
+    let plain = files
+        .iter()
+        .find_map(|file| roots.text(format!("{disk}/{file}")));
+    scsi_serial(roots, disk).or(plain)
+}
+
+/// SCSI page 0x80: four bytes of header, the last two of them the length, then the text.
+fn scsi_serial(roots: &Roots, disk: &str) -> Option<String> {
+    let page = fs::read(roots.path(format!("{disk}/device/vpd_pg80"))).ok()?;
+    let text = String::from_utf8_lossy(page.get(4..)?).into_owned();
+    let text = text.trim_matches(|c: char| c.is_whitespace() || c.is_control());
+    (!text.is_empty()).then(|| text.to_owned())
+}
+
+/// EC2 tells by the NVMe model text what kind of volume it is.
+fn cloud(model: &str) -> Option<&'static str> {
+    match model {
+        "Amazon Elastic Block Store" => Some("ebs"),
+        "Amazon EC2 NVMe Instance Storage" => Some("instance-store"),
+        _ => None,
+    }
+}
+
+/// Prefixes of kernel names, the more special first.
+const TRANSPORTS: [(&str, &str); 19] = [
+    ("nvme", "nvme"),
+    ("xvd", "xen"),
+    ("vd", "virtio"),
+    ("sd", "scsi"),
+    ("sr", "scsi"),
+    ("loop", "loop"),
+    ("zram", "zram"),
+    ("zd", "zfs"),
+    ("dm-", "dm"),
+    ("md", "md"),
+    ("nbd", "nbd"),
+    ("bcache", "bcache"),
+    ("mmcblk", "mmc"),
+    ("ram", "ram"),
+    ("rbd", "rbd"),
+    ("ublkb", "ublk"),
+    ("drbd", "drbd"),
+    ("pmem", "pmem"),
+    ("fd", "floppy"),
+];
+
+/// By the name, and for SCSI by the path, on which USB and ATA show.
+fn transport(roots: &Roots, disk: &str) -> String {
+    let name = disk.rsplit('/').next().unwrap_or(disk);
+    let known = TRANSPORTS
+        .iter()
+        .find(|(prefix, _)| name.starts_with(prefix));
+    let transport = known.map_or("unknown", |(_, transport)| transport);
+    if transport != "scsi" {
+        return transport.to_owned();
+    }
+    let way = fs::canonicalize(roots.path(disk)).unwrap_or_default();
+    let passes = |part: &str| way.to_string_lossy().contains(part);
+    let bus = match () {
+        () if passes("/usb") => "usb",
+        () if passes("/ata") => "ata",
+        () => "scsi",
+    };
+    bus.to_owned()
+}
+
+/// Orders `nvme2n1` before `nvme10n1`: text and numbers by turns.
+fn natural(name: &str) -> Vec<(String, u64)> {
+    let mut parts = Vec::new();
+    let mut rest = name;
+    while !rest.is_empty() {
+        let digits = rest
+            .find(|c: char| c.is_ascii_digit())
+            .unwrap_or(rest.len());
+        let (text, tail) = rest.split_at(digits);
+        let end = tail
+            .find(|c: char| !c.is_ascii_digit())
+            .unwrap_or(tail.len());
+        let (number, tail) = tail.split_at(end);
+        parts.push((text.to_owned(), number.parse().unwrap_or(0)));
+        rest = tail;
+    }
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::tree::Tree;
+
+    #[test]
+    fn volumes_of_an_instance_are_told_apart_by_their_model() {
+        let tree = Tree::new();
+        tree.disk("nvme0n1", "259:0", 8 << 30);
+        tree.put(
+            "/sys/block/nvme0n1/device/model",
+            "Amazon Elastic Block Store              \n",
+        );
+        tree.put("/sys/block/nvme0n1/device/serial", "vol0123456789abcdef0\n");
+        tree.disk("nvme1n1", "259:1", 75 << 30);
+        tree.put(
+            "/sys/block/nvme1n1/device/model",
+            "Amazon EC2 NVMe Instance Storage\n",
+        );
+        let nodes = scan(&tree.roots());
+        let facts: Vec<_> = nodes.iter().map(|node| &node.facts).collect();
+        assert_eq!(facts[0].cloud.as_deref(), Some("ebs"));
+        assert_eq!(facts[0].serial.as_deref(), Some("vol0123456789abcdef0"));
+        assert_eq!(facts[0].transport, "nvme");
+        assert_eq!(facts[1].cloud.as_deref(), Some("instance-store"));
+    }
+
+    #[test]
+    fn a_partition_has_its_own_size_and_its_disks_queue() {
+        let tree = Tree::new();
+        tree.disk("sda", "8:0", 100 << 20);
+        tree.put(
+            "/sys/block/sda/queue/scheduler",
+            "none [mq-deadline] kyber\n",
+        );
+        tree.put("/sys/block/sda/queue/logical_block_size", "4096\n");
+        tree.put("/sys/block/sda/queue/rotational", "1\n");
+        tree.partition("sda", "sda1", "8:1", 1 << 20, 50 << 20);
+        let nodes = scan(&tree.roots());
+        let part = &nodes[1];
+        assert_eq!(part.facts.name, "sda1");
+        assert_eq!(part.parent.as_deref(), Some("sda"));
+        assert_eq!((part.start, part.facts.size_bytes.0), (1 << 20, 50 << 20));
+        assert_eq!(part.facts.scheduler.as_deref(), Some("mq-deadline"));
+        assert_eq!(part.facts.logical_block_bytes, Bytes(4096));
+        assert!(part.facts.rotational);
+        assert_eq!(nodes[0].partitions, ["sda1"]);
+    }
+
+    #[test]
+    fn names_are_ordered_as_people_count() {
+        let tree = Tree::new();
+        for (name, number) in [("nvme10n1", "259:9"), ("nvme2n1", "259:2"), ("md0", "9:0")] {
+            tree.disk(name, number, 1 << 20);
+        }
+        let nodes = scan(&tree.roots());
+        let names: Vec<_> = nodes.iter().map(|node| node.facts.name.as_str()).collect();
+        assert_eq!(names, ["md0", "nvme2n1", "nvme10n1"]);
+    }
+
+    #[test]
+    fn the_hidden_paths_of_one_namespace_are_not_devices() {
+        let tree = Tree::new();
+        tree.disk("nvme0n1", "259:0", 1 << 20);
+        tree.disk("nvme0c0n1", "259:1", 1 << 20);
+        tree.put("/sys/block/nvme0c0n1/hidden", "1\n");
+        assert_eq!(scan(&tree.roots()).len(), 1);
+    }
+
+    #[test]
+    fn a_slash_in_a_name_is_written_as_an_exclamation_mark() {
+        assert_eq!(device_path("cciss!c0d0"), PathBuf::from("/dev/cciss/c0d0"));
+    }
+
+    #[test]
+    fn scsi_serials_come_from_their_page() {
+        let tree = Tree::new();
+        tree.disk("sda", "8:0", 1 << 20);
+        tree.put("/sys/block/sda/device/vpd_pg80", "\0\u{1}\0\u{8}  S3Z8NB");
+        let nodes = scan(&tree.roots());
+        assert_eq!(nodes[0].facts.serial.as_deref(), Some("S3Z8NB"));
+    }
+}

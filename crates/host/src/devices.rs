@@ -1,0 +1,148 @@
+use std::path::PathBuf;
+
+use blocklab_record::BlockDevice;
+use serde::Serialize;
+
+use crate::block::Node;
+use crate::judge::{Claim, judge};
+use crate::machine::Machine;
+use crate::signatures::Signature;
+
+/// Where a file system on a device is mounted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Mounted {
+    /// `ext4`.
+    pub kind: String,
+    /// Where.
+    pub mount_point: PathBuf,
+    /// Options, comma-separated.
+    pub options: String,
+}
+
+/// Whether blocklab would agree to write to a device.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Verdict {
+    /// It would, without being told by name.
+    pub writes: bool,
+    /// Every reason why not, in plain words.
+    pub reasons: Vec<String>,
+}
+
+/// A block device, what it is made of and used for, and whether it may be written to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Device {
+    /// What the kernel says of it.
+    #[serde(flatten)]
+    pub facts: BlockDevice,
+    /// `/dev/sda`.
+    pub path: PathBuf,
+    /// Refuses writes.
+    pub read_only: bool,
+    /// The disk of a partition.
+    pub parent: Option<String>,
+    /// Of a disk.
+    pub partitions: Vec<String>,
+    /// Devices that are made of this one.
+    pub holders: Vec<String>,
+    /// Devices that this one is made of.
+    pub slaves: Vec<String>,
+    /// What a loop device shows as a disk.
+    pub backing_file: Option<PathBuf>,
+    /// File systems on it that are mounted.
+    pub mounts: Vec<Mounted>,
+    /// In use as swap.
+    pub swap: bool,
+    /// Marks found on it; empty too where it cannot be read, which the verdict says.
+    pub signatures: Vec<Signature>,
+    /// Whether it may be written to.
+    pub verdict: Verdict,
+}
+
+/// All block devices of the machine: disks by name, each followed by its partitions. Loop devices
+/// that show nothing are left out.
+#[must_use]
+pub fn devices() -> Vec<Device> {
+    let machine = Machine::look();
+    let nodes = machine.nodes.iter().filter(|node| is_there(node));
+    nodes.map(|node| device(&machine, node)).collect()
+}
+
+/// The kernel keeps a few loop and ram devices in stock.
+fn is_there(node: &Node) -> bool {
+    let in_stock = ["loop", "ram", "nbd"].contains(&node.facts.transport.as_str());
+    !in_stock || node.has_capacity() || node.backing_file.is_some()
+}
+
+fn device(machine: &Machine, node: &Node) -> Device {
+    let name = &node.facts.name;
+    let judgement = judge(machine, node, &machine.open_path(name), Claim::IfFree);
+    let reasons = judgement.own.iter().chain(&judgement.around);
+    let reasons: Vec<String> = reasons.map(ToString::to_string).collect();
+    let mounts = machine.mounts_on(name).into_iter().map(|mount| Mounted {
+        kind: mount.kind.clone(),
+        mount_point: mount.point.clone(),
+        options: mount.options.clone(),
+    });
+    Device {
+        facts: node.facts.clone(),
+        path: node.path(),
+        read_only: node.read_only,
+        parent: node.parent.clone(),
+        partitions: node.partitions.clone(),
+        holders: node.holders.clone(),
+        slaves: node.slaves.clone(),
+        backing_file: node.backing_file.clone(),
+        mounts: mounts.collect(),
+        swap: machine.is_swap(name),
+        signatures: judgement.signatures,
+        verdict: Verdict {
+            writes: reasons.is_empty(),
+            reasons,
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::tree::Tree;
+
+    #[test]
+    fn stock_loops_are_left_out_and_used_ones_are_not() {
+        let tree = Tree::new();
+        tree.disk("loop0", "7:0", 0);
+        tree.disk("loop1", "7:1", 1 << 20);
+        tree.put("/sys/block/loop1/loop/backing_file", "/var/x.img\n");
+        tree.disk("zram0", "253:0", 0);
+        let machine = tree.machine();
+        let shown: Vec<_> = machine.nodes.iter().filter(|node| is_there(node)).collect();
+        let names: Vec<_> = shown.iter().map(|node| node.facts.name.as_str()).collect();
+        assert_eq!(names, ["loop1", "zram0"]);
+    }
+
+    #[test]
+    fn a_device_as_json_is_flat_and_tells_the_verdict() {
+        let tree = Tree::new();
+        tree.disk("sda", "8:0", 1 << 20);
+        tree.write("sda", 0, b"XFSB");
+        let machine = tree.machine();
+        let json = serde_json::to_value(device(&machine, &machine.nodes[0])).unwrap();
+        assert_eq!(json["name"], "sda");
+        assert_eq!(json["size_bytes"], 1 << 20);
+        assert_eq!(json["signatures"][0]["kind"], "xfs");
+        assert_eq!(json["verdict"]["writes"], false);
+    }
+
+    #[test]
+    fn this_machine_is_looked_at_without_harm() {
+        let names: Vec<String> = devices().into_iter().map(|d| d.facts.name).collect();
+        let again: Vec<String> = devices().into_iter().map(|d| d.facts.name).collect();
+        assert!(names.iter().all(|name| !name.is_empty()));
+        // Other tests attach loop devices meanwhile.
+        let fixed = |names: &[String]| -> Vec<String> {
+            let kept = names.iter().filter(|name| !name.starts_with("loop"));
+            kept.cloned().collect()
+        };
+        assert_eq!(fixed(&names), fixed(&again));
+    }
+}

@@ -1,0 +1,223 @@
+use super::*;
+use crate::machine::tree::Tree;
+
+/// The outcome as one line: `ok`, or the reasons.
+fn outcome(path: &Path, destroy: &[&str]) -> String {
+    let destroy: Vec<String> = destroy.iter().map(|entry| (*entry).to_owned()).collect();
+    match may_write(path, &destroy) {
+        Ok(permission) if permission.reasons_lifted().is_empty() => "ok".into(),
+        Ok(permission) => format!("lifted: {}", permission.reasons_lifted().join("; ")),
+        Err(refusal) => refusal
+            .reasons
+            .iter()
+            .map(|r| r.cause.to_string())
+            .collect::<Vec<_>>()
+            .join("; "),
+    }
+}
+
+#[test]
+fn files_that_hold_nothing_may_be_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("new");
+    assert_eq!(outcome(&path, &[]), "ok");
+    fs::write(&path, "").unwrap();
+    assert_eq!(outcome(&path, &[]), "ok");
+    assert_eq!(outcome(folder.path(), &[]), "ok");
+    assert_eq!(
+        may_write(&path, &[]).unwrap().path(),
+        path.canonicalize().unwrap()
+    );
+}
+
+#[test]
+fn a_file_that_is_one_hole_holds_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("hole");
+    File::create(&path).unwrap().set_len(1 << 30).unwrap();
+    if !File::open(&path).is_ok_and(|file| is_hole(&file)) {
+        eprintln!(
+            "skipped: the file system of {} does not tell holes",
+            path.display()
+        );
+        return;
+    }
+    assert_eq!(outcome(&path, &[]), "ok");
+}
+
+#[test]
+fn a_file_with_content_is_given_up_by_name_only() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("data.img");
+    fs::write(&path, "precious").unwrap();
+    let refused = "is a file with content (8 B)";
+    assert_eq!(outcome(&path, &[]), refused);
+    assert_eq!(
+        outcome(&path, &["data", "other.img", "", "/dev/null"]),
+        refused
+    );
+    let lifted = format!("lifted: {} {refused}", path.display());
+    assert_eq!(outcome(&path, &["data.img"]), lifted);
+    assert_eq!(outcome(&path, &[path.to_str().unwrap()]), lifted);
+    // Through a link it is the same file.
+    let link = folder.path().join("link");
+    std::os::unix::fs::symlink(&path, &link).unwrap();
+    assert_eq!(outcome(&link, &[]), refused);
+    assert!(outcome(&link, &["data.img"]).starts_with("lifted: "));
+}
+
+#[test]
+fn what_stores_nothing_is_refused_whatever_is_named() {
+    let refused = Cause::CharDevice.to_string();
+    assert_eq!(
+        outcome(Path::new("/dev/full"), &["full", "/dev/full"]),
+        refused
+    );
+    assert_eq!(outcome(Path::new("/dev/null"), &[]), "ok");
+    assert_eq!(outcome(Path::new("/dev/zero"), &[]), "ok");
+    let proc = outcome(Path::new("/proc/self/comm"), &["comm"]);
+    assert_eq!(outcome(Path::new("/proc/self"), &[]), proc);
+    assert_eq!(proc, "belongs to the kernel (proc), not to a disk");
+}
+
+#[test]
+fn a_mistyped_device_does_not_become_a_file() {
+    let refusal = may_write(Path::new("/dev/no-such-disk"), &[]).unwrap_err();
+    assert_eq!(
+        refusal.to_string(),
+        "/dev/no-such-disk does not exist, and /dev is no place for files; blocklab does not \
+         write to it. To see what there is: blocklab devices."
+    );
+}
+
+#[test]
+fn paths_that_lead_nowhere_are_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let missing = folder.path().join("no/such/file");
+    assert!(outcome(&missing, &[]).contains("No such file or directory"));
+    let link = folder.path().join("link");
+    std::os::unix::fs::symlink("nowhere", &link).unwrap();
+    assert_eq!(outcome(&link, &[]), "is a link that leads nowhere");
+}
+
+#[test]
+fn one_reason_makes_one_sentence() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("my data");
+    fs::write(&path, "precious").unwrap();
+    let name = path.canonicalize().unwrap().display().to_string();
+    assert_eq!(
+        may_write(&path, &[]).unwrap_err().to_string(),
+        format!(
+            "{} is a file with content (8 B); blocklab does not write to it. \
+             To measure reads only: --read-only. \
+             To destroy what is on it: --destroy-data='{name}'",
+            path.display()
+        )
+    );
+}
+
+fn reason(subject: &str, cause: Cause) -> Reason {
+    about(Path::new(subject), cause)
+}
+
+#[test]
+fn several_reasons_make_a_list() {
+    let refusal = refusal(
+        Path::new("/dev/sda"),
+        vec![
+            reason("/dev/sda", Cause::Partitions(vec!["sda1".into()])),
+            reason("/dev/sda1", Cause::Swap),
+        ],
+        vec!["sda".into()],
+    );
+    assert_eq!(
+        refusal.to_string(),
+        "blocklab does not write to /dev/sda:\n  \
+         - /dev/sda has partitions (sda1)\n  \
+         - /dev/sda1 is in use as swap\n\
+         To measure reads only: --read-only.\n\
+         To destroy what is on it: --destroy-data=sda"
+    );
+}
+
+/// What `decide` says of a partition and the disk around it, given the names that are given up.
+fn partition(given_up: &[&str]) -> Result<Permission, Refusal> {
+    let group = |name: &str, cause| Named {
+        name: name.into(),
+        given_up: given_up.contains(&name),
+        reasons: vec![reason(&format!("/dev/{name}"), cause)],
+    };
+    let path = Path::new("/dev/sda1");
+    let groups = [group("sda1", Cause::Swap), group("sda", Cause::Claimed)];
+    decide(path, path, groups.into_iter())
+}
+
+#[test]
+fn a_partition_does_not_give_up_its_disk() {
+    assert_eq!(partition(&[]).unwrap_err().names, ["sda1", "sda"]);
+    assert_eq!(partition(&["sda1"]).unwrap_err().reasons.len(), 1);
+    assert_eq!(partition(&["sda"]).unwrap_err().reasons.len(), 1);
+    let lifted = partition(&["sda1", "sda"]).unwrap();
+    assert_eq!(lifted.reasons_lifted().len(), 2);
+}
+
+#[test]
+fn a_read_only_device_is_not_made_writable_by_a_name() {
+    let path = Path::new("/dev/sda");
+    let group = Named {
+        name: "sda".into(),
+        given_up: true,
+        reasons: vec![reason("/dev/sda", Cause::ReadOnly)],
+    };
+    let refusal = decide(path, path, std::iter::once(group)).unwrap_err();
+    assert_eq!(
+        refusal.to_string(),
+        "/dev/sda is read-only; blocklab does not write to it. \
+         To measure reads only: --read-only."
+    );
+}
+
+fn two_disks() -> Tree {
+    let tree = Tree::new();
+    tree.disk("sda", "8:0", 1 << 20);
+    tree.disk("sdb", "8:16", 1 << 20);
+    tree.partition("sda", "sda1", "8:1", 4096, 1 << 19);
+    tree
+}
+
+#[track_caller]
+fn check_names(tree: &Tree, entry: &str, device: &str, expected: bool) {
+    let machine = tree.machine();
+    let node = machine.node(device).unwrap();
+    assert_eq!(
+        names_device(&machine, node, &[entry.to_owned()]),
+        expected,
+        "{entry} {device}"
+    );
+}
+
+#[test]
+fn an_entry_names_exactly_one_device() {
+    let tree = two_disks();
+    check_names(&tree, "sda", "sda", true);
+    check_names(&tree, "/dev/sda", "sda", true);
+    for entry in [
+        "", " ", "sd", "sdb", "sda1", "SDA", "/dev/sdb", "/dev", "dev/sda",
+    ] {
+        check_names(&tree, entry, "sda", false);
+    }
+    check_names(&tree, "sda", "sda1", false);
+    check_names(&tree, "sda1", "sda1", true);
+}
+
+#[test]
+fn a_serial_names_the_disk_that_alone_has_it() {
+    let tree = two_disks();
+    tree.put("/sys/block/sda/device/serial", "S3Z8NB\n");
+    check_names(&tree, "S3Z8NB", "sda", true);
+    check_names(&tree, "S3Z8NB", "sda1", false);
+    check_names(&tree, "S3Z8NB", "sdb", false);
+    tree.put("/sys/block/sdb/device/serial", "S3Z8NB\n");
+    check_names(&tree, "S3Z8NB", "sda", false);
+}

@@ -1,0 +1,457 @@
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::block::{Node, device_path};
+use crate::machine::{Machine, number_text};
+use crate::reason::{Cause, Reason};
+use crate::signatures::{Signature, probe};
+
+/// Everything that speaks against writing to a device.
+#[derive(Debug, Default)]
+pub(crate) struct Judgement {
+    /// About the device, its parts and its users: naming the device lifts them.
+    pub(crate) own: Vec<Reason>,
+    /// About the disk around a partition: only naming the disk lifts them.
+    pub(crate) around: Vec<Reason>,
+    /// The marks on the device itself.
+    pub(crate) signatures: Vec<Signature>,
+}
+
+/// Whether to claim the device for a moment to see if another has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Claim {
+    /// Whatever else was found: before a write.
+    Always,
+    /// Only where nothing else speaks against it, so that a mere look at all devices does not
+    /// get into the way of a program that is about to use one.
+    IfFree,
+}
+
+/// Judges the device `node`, which is opened at `path`.
+pub(crate) fn judge(machine: &Machine, node: &Node, path: &Path, claim: Claim) -> Judgement {
+    let look = Look::new(machine, node, path.to_owned());
+    let mut found = Judgement::default();
+    found.own.extend(state(node).map(|cause| look.about(cause)));
+    let used = look.uses();
+    let explained = used.iter().any(|reason| explains_claim(&reason.cause));
+    found.own.extend(used);
+    let (signatures, told) = look.marks();
+    found.signatures = signatures;
+    found.own.extend(told);
+    for above in machine.above(&node.facts.name) {
+        let above = Look::usual(machine, above);
+        found.own.extend(above.uses());
+        found.own.extend(above.marks().1);
+    }
+    let wanted = claim == Claim::Always || found.own.is_empty();
+    if wanted && !explained && node.has_capacity() && is_claimed(path) {
+        found.own.push(look.about(Cause::Claimed));
+    }
+    if let Some(disk) = node.parent.as_deref().and_then(|name| machine.node(name)) {
+        found.around = around(&Look::usual(machine, disk));
+    }
+    found
+}
+
+/// What makes a write impossible.
+fn state(node: &Node) -> Option<Cause> {
+    match () {
+        () if !node.has_capacity() => Some(Cause::NoCapacity),
+        () if node.read_only => Some(Cause::ReadOnly),
+        () => None,
+    }
+}
+
+/// One device, under the eyes.
+struct Look<'a> {
+    machine: &'a Machine,
+    node: &'a Node,
+    /// Where it is opened.
+    path: PathBuf,
+    /// The path for people: its usual one where that is the one that is opened.
+    subject: PathBuf,
+}
+
+impl<'a> Look<'a> {
+    fn new(machine: &'a Machine, node: &'a Node, path: PathBuf) -> Self {
+        let usual = path == machine.open_path(&node.facts.name);
+        Self {
+            machine,
+            node,
+            subject: if usual { node.path() } else { path.clone() },
+            path,
+        }
+    }
+
+    fn usual(machine: &'a Machine, node: &'a Node) -> Self {
+        Self::new(machine, node, machine.open_path(&node.facts.name))
+    }
+
+    fn about(&self, cause: Cause) -> Reason {
+        Reason {
+            subject: self.subject.clone(),
+            cause,
+        }
+    }
+
+    /// Who uses the device now.
+    fn uses(&self) -> Vec<Reason> {
+        let (machine, node) = (self.machine, self.node);
+        let name = &node.facts.name;
+        let mut causes = mounted(machine, name);
+        if causes.is_empty() {
+            causes.extend(machine.pool_of(name).map(|pool| Cause::InPool(pool.into())));
+        }
+        if machine.is_swap(name) {
+            causes.push(Cause::Swap);
+        }
+        causes.extend(node.holders.iter().map(|name| held(machine, name)));
+        let loops = machine.loops_on_device(name).into_iter();
+        causes.extend(loops.map(|device| Cause::Backs(device.path())));
+        if !node.partitions.is_empty() {
+            causes.push(Cause::Partitions(node.partitions.clone()));
+        }
+        causes.into_iter().map(|cause| self.about(cause)).collect()
+    }
+
+    /// The marks on the device, and the reasons that they give; a mark that a mount explains is
+    /// not told twice. Where the device cannot be read, its use tells enough if it has one.
+    fn marks(&self) -> (Vec<Signature>, Vec<Reason>) {
+        if !self.node.has_capacity() {
+            return (Vec::new(), Vec::new());
+        }
+        match self.signatures() {
+            Ok(signatures) => {
+                let mounts = self.machine.mounts_on(&self.node.facts.name);
+                let unexplained = |signature: &&Signature| {
+                    let name = signature.kind.name();
+                    !mounts.iter().any(|mount| mount.kind == name)
+                };
+                let told = self.tell(signatures.iter().filter(unexplained));
+                (signatures, told)
+            }
+            Err(cause) => {
+                let used = self.uses();
+                let explained = used.iter().any(|reason| explains_claim(&reason.cause));
+                let told = (!explained).then(|| self.about(cause));
+                (Vec::new(), told.into_iter().collect())
+            }
+        }
+    }
+
+    /// One reason for each kind of mark.
+    fn tell<'s>(&self, signatures: impl Iterator<Item = &'s Signature>) -> Vec<Reason> {
+        let mut told = BTreeSet::new();
+        let first = signatures.filter(|signature| told.insert(signature.kind));
+        let causes = first.map(|signature| Cause::Signature {
+            kind: signature.kind,
+            offset: signature.offset,
+        });
+        causes.map(|cause| self.about(cause)).collect()
+    }
+
+    /// Reads the marks, having made sure that the device is the one that was meant.
+    fn signatures(&self) -> Result<Vec<Signature>, Cause> {
+        let read = || -> io::Result<Vec<Signature>> {
+            let file = open(&self.path, 0)?;
+            let metadata = file.metadata()?;
+            let is_device = metadata.file_type().is_block_device();
+            if is_device && number_text(metadata.rdev()) != self.node.facts.number {
+                return Err(io::Error::other("the device changed its number"));
+            }
+            probe(
+                |offset, buffer| file.read_exact_at(buffer, offset),
+                self.node.facts.size_bytes.0,
+            )
+        };
+        read().map_err(|error| match error.raw_os_error() {
+            Some(libc::EACCES) => Cause::Forbidden,
+            _ => Cause::Unreadable(plain(&error)),
+        })
+    }
+}
+
+fn held(machine: &Machine, name: &str) -> Cause {
+    Cause::Held {
+        by: device_path(name),
+        alias: machine.node(name).and_then(|node| node.alias.clone()),
+    }
+}
+
+/// One cause for each kind of file system, with all its mount points.
+fn mounted(machine: &Machine, name: &str) -> Vec<Cause> {
+    let mounts = machine.mounts_on(name);
+    let kinds: BTreeSet<&str> = mounts.iter().map(|mount| mount.kind.as_str()).collect();
+    let cause = |kind: &str| {
+        let points = mounts.iter().filter(|mount| mount.kind == kind);
+        let points: BTreeSet<PathBuf> = points.map(|mount| mount.point.clone()).collect();
+        Cause::Mounted {
+            kind: kind.to_owned(),
+            points: points.into_iter().collect(),
+        }
+    };
+    kinds.into_iter().map(cause).collect()
+}
+
+/// What the disk around a partition is used for, other than for its partitions. Marks inside
+/// any partition belong to that partition.
+fn around(disk: &Look<'_>) -> Vec<Reason> {
+    let mut reasons = disk.uses();
+    reasons.retain(|reason| !matches!(reason.cause, Cause::Partitions(_)));
+    let (signatures, told) = disk.marks();
+    let parts = disk.node.partitions.iter();
+    let parts = parts.filter_map(|name| disk.machine.node(name));
+    let ranges: Vec<_> = parts
+        .map(|part| part.start..part.start.saturating_add(part.facts.size_bytes.0))
+        .collect();
+    let matters = |signature: &&Signature| {
+        let inside = ranges.iter().any(|range| range.contains(&signature.offset));
+        !inside && !signature.kind.is_partition_table()
+    };
+    reasons.extend(disk.tell(signatures.iter().filter(matters)));
+    let unknown = |reason: &Reason| !matches!(reason.cause, Cause::Signature { .. });
+    reasons.extend(told.into_iter().filter(unknown));
+    reasons
+}
+
+/// The system's text without its number.
+pub(crate) fn plain(error: &io::Error) -> String {
+    let text = error.to_string();
+    match text.split_once(" (os error") {
+        Some((words, _)) => words.to_owned(),
+        None => text,
+    }
+}
+
+/// Opens for reading only, without waiting for a medium.
+fn open(path: &Path, flags: i32) -> io::Result<File> {
+    File::options()
+        .read(true)
+        .custom_flags(libc::O_NONBLOCK | flags)
+        .open(path)
+}
+
+/// A use that the kernel enforces by a claim of its own.
+fn explains_claim(cause: &Cause) -> bool {
+    matches!(
+        cause,
+        Cause::Mounted { .. } | Cause::InPool(_) | Cause::Swap | Cause::Held { .. }
+    )
+}
+
+/// Whether somebody else has the device for himself. Another look like this one takes
+/// microseconds: what is still claimed after a few tries is really in use.
+fn is_claimed(path: &Path) -> bool {
+    const TRIES: u32 = 5;
+    const REST: Duration = Duration::from_millis(20);
+    for attempt in 0..TRIES {
+        match open(path, libc::O_EXCL) {
+            Err(error) if error.raw_os_error() == Some(libc::EBUSY) => {}
+            _ => return false,
+        }
+        if attempt + 1 < TRIES {
+            std::thread::sleep(REST);
+        }
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::tree::Tree;
+
+    const MIB: u64 = 1 << 20;
+
+    /// What speaks against writing to `name`: its own reasons, then those around it.
+    #[track_caller]
+    fn check(tree: &Tree, name: &str, own: &[&str], around: &[&str]) {
+        let machine = tree.machine();
+        let node = machine.node(name).unwrap();
+        let path = machine.open_path(name);
+        let found = judge(&machine, node, &path, Claim::Always);
+        let texts = |reasons: &[Reason]| -> Vec<String> {
+            reasons.iter().map(ToString::to_string).collect()
+        };
+        assert_eq!(texts(&found.own), own);
+        assert_eq!(texts(&found.around), around);
+    }
+
+    fn one_disk() -> Tree {
+        let tree = Tree::new();
+        tree.disk("sda", "8:0", 64 * MIB);
+        tree
+    }
+
+    #[test]
+    fn nothing_speaks_against_a_blank_disk() {
+        check(&one_disk(), "sda", &[], &[]);
+    }
+
+    #[test]
+    fn a_mounted_disk_is_told_with_its_mount_points() {
+        let tree = one_disk();
+        tree.put(
+            "/proc/self/mountinfo",
+            "27 1 8:0 / / rw - ext4 /dev/root rw\n28 1 8:0 /x /data rw - ext4 /dev/root rw\n",
+        );
+        tree.write("sda", 1024 + 56, &[0x53, 0xef]);
+        check(
+            &tree,
+            "sda",
+            &[
+                "/dev/sda holds a mounted ext4 file system (on /, /data)",
+                "/dev/sda holds an ext2 file system (mark at byte 1024)",
+            ],
+            &[],
+        );
+    }
+
+    #[test]
+    fn a_disk_answers_for_its_partitions() {
+        let tree = one_disk();
+        tree.partition("sda", "sda1", "8:1", MIB, 32 * MIB);
+        tree.put(
+            "/proc/swaps",
+            "Filename Type Size Used Priority\n/dev/sda1 partition 1 0 -2\n",
+        );
+        tree.write("sda1", 4086, b"SWAPSPACE2");
+        check(
+            &tree,
+            "sda",
+            &[
+                "/dev/sda has partitions (sda1)",
+                "/dev/sda1 is in use as swap",
+                "/dev/sda1 holds a swap area (mark at byte 4086)",
+            ],
+            &[],
+        );
+    }
+
+    #[test]
+    fn a_partition_does_not_answer_for_its_siblings() {
+        let tree = one_disk();
+        tree.partition("sda", "sda1", "8:1", MIB, 32 * MIB);
+        tree.partition("sda", "sda2", "8:2", 40 * MIB, 24 * MIB);
+        tree.put(
+            "/proc/self/mountinfo",
+            "27 1 8:1 / / rw - ext4 /dev/sda1 rw\n",
+        );
+        tree.write("sda", 512, b"EFI PART");
+        // An array's mark at the very end: inside the second partition as well as on the disk.
+        let end = [0xfc, 0x4e, 0x2b, 0xa9];
+        tree.write("sda", 64 * MIB - 65536, &end);
+        check(&tree, "sda2", &[], &[]);
+    }
+
+    #[test]
+    fn a_partition_answers_for_a_disk_that_is_used_as_a_whole() {
+        let tree = one_disk();
+        tree.partition("sda", "sda1", "8:1", MIB, 32 * MIB);
+        tree.disk("md0", "9:0", 32 * MIB);
+        tree.hold("sda", "md0");
+        tree.write("sda", 4096, &[0xfc, 0x4e, 0x2b, 0xa9, 1, 0, 0, 0]);
+        check(
+            &tree,
+            "sda1",
+            &[],
+            &[
+                "/dev/sda is a part of /dev/md0",
+                "/dev/sda holds a member of a Linux RAID array (mark at byte 4096)",
+            ],
+        );
+    }
+
+    #[test]
+    fn what_is_mounted_above_a_volume_counts() {
+        let tree = one_disk();
+        tree.disk("dm-0", "252:0", 32 * MIB);
+        tree.hold("sda", "dm-0");
+        tree.put("/sys/block/dm-0/dm/name", "vg-srv\n");
+        tree.put(
+            "/proc/self/mountinfo",
+            "40 1 252:0 / /srv rw - xfs /dev/mapper/vg-srv rw\n",
+        );
+        tree.write("sda", 512, b"LABELONE");
+        tree.write("dm-0", 0, b"XFSB");
+        check(
+            &tree,
+            "sda",
+            &[
+                "/dev/sda is a part of /dev/dm-0 (vg-srv)",
+                "/dev/sda holds an LVM2 physical volume (mark at byte 512)",
+                "/dev/dm-0 holds a mounted xfs file system (on /srv)",
+            ],
+            &[],
+        );
+    }
+
+    #[test]
+    fn a_loop_over_a_disk_uses_it() {
+        let tree = one_disk();
+        tree.disk("loop0", "7:0", 64 * MIB);
+        tree.put("/sys/block/loop0/loop/backing_file", "/dev/sda\n");
+        check(
+            &tree,
+            "sda",
+            &["/dev/sda is the backing of the loop device /dev/loop0"],
+            &[],
+        );
+    }
+
+    #[test]
+    fn a_btrfs_mounted_where_we_do_not_see_it() {
+        let tree = one_disk();
+        tree.put("/sys/fs/btrfs/77-a1/devices/sda", "");
+        check(
+            &tree,
+            "sda",
+            &["/dev/sda belongs to a mounted btrfs file system 77-a1"],
+            &[],
+        );
+    }
+
+    /// A container may see a device in use and not be allowed to open it.
+    #[test]
+    fn a_mounted_device_that_cannot_be_read_is_known_well_enough() {
+        let tree = one_disk();
+        std::fs::remove_file(tree.roots().path("/dev/sda")).unwrap();
+        tree.put(
+            "/proc/self/mountinfo",
+            "27 1 8:0 / / rw - ext4 /dev/root rw\n",
+        );
+        check(
+            &tree,
+            "sda",
+            &["/dev/sda holds a mounted ext4 file system (on /)"],
+            &[],
+        );
+    }
+
+    #[test]
+    fn a_device_without_a_node_cannot_be_judged_free() {
+        let tree = one_disk();
+        std::fs::remove_file(tree.roots().path("/dev/sda")).unwrap();
+        check(
+            &tree,
+            "sda",
+            &["/dev/sda cannot be read to see what is on it (No such file or directory)"],
+            &[],
+        );
+    }
+
+    #[test]
+    fn an_empty_drive_and_a_locked_one() {
+        let tree = Tree::new();
+        tree.disk("sr0", "11:0", 0);
+        tree.disk("sdb", "8:16", MIB);
+        tree.put("/sys/block/sdb/ro", "1\n");
+        let empty = "/dev/sr0 has no capacity (no medium, or not set up)";
+        check(&tree, "sr0", &[empty], &[]);
+        check(&tree, "sdb", &["/dev/sdb is read-only"], &[]);
+    }
+}

@@ -1,0 +1,27 @@
+//! In: /proc, /sys, /etc/os-release, and the first and last bytes of devices and files.
+//! Out: facts about this machine, its block devices and a target; verdicts on what may be written.
+//! Never: a write to any device or file, a line on the screen.
+
+mod environment;
+mod mounts;
+mod roots;
+mod syscall;
+
+mod block;
+mod machine;
+mod target;
+mod usage;
+
+pub mod signatures;
+
+pub mod guard;
+mod judge;
+mod reason;
+
+mod devices;
+
+pub use devices::{Device, Mounted, Verdict, devices};
+pub use environment::environment;
+pub use reason::{Cause, Reason};
+pub use target::target_facts;
+pub use usage::{disk_stats, since};

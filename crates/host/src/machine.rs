@@ -1,0 +1,392 @@
+use std::collections::{BTreeSet, VecDeque};
+use std::fs;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::Path;
+
+use crate::block::{Node, device_path, scan};
+use crate::mounts::{Mount, parse_mounts, parse_swaps};
+use crate::roots::Roots;
+
+/// A look at the block devices, mounts and swaps, all taken at one time.
+#[derive(Debug)]
+pub(crate) struct Machine {
+    roots: Roots,
+    /// Partitions after their disks.
+    pub(crate) nodes: Vec<Node>,
+    /// In the order of mounting.
+    pub(crate) mounts: Vec<Mount>,
+    /// What each mount lies on, by kernel name.
+    mounted: Vec<BTreeSet<String>>,
+    /// Devices in use as swap.
+    swap_devices: BTreeSet<String>,
+    /// Files in use as swap.
+    swap_files: BTreeSet<FileId>,
+    /// Devices of file systems that spread over several and are in use, with a name for them.
+    pools: Vec<(String, BTreeSet<String>)>,
+}
+
+/// Device and inode number: the same for every path of a file.
+pub(crate) type FileId = (u64, u64);
+
+impl Machine {
+    /// As this machine is now.
+    pub(crate) fn look() -> Self {
+        Self::look_at(Roots::real())
+    }
+
+    pub(crate) fn look_at(roots: Roots) -> Self {
+        let mounts = parse_mounts(&roots.whole("/proc/self/mountinfo").unwrap_or_default());
+        let mut machine = Self {
+            nodes: scan(&roots),
+            mounts,
+            mounted: Vec::new(),
+            swap_devices: BTreeSet::new(),
+            swap_files: BTreeSet::new(),
+            pools: btrfs_pools(&roots),
+            roots,
+        };
+        let devices = machine
+            .mounts
+            .iter()
+            .map(|mount| machine.below_mount(mount));
+        machine.mounted = devices.collect();
+        machine.look_for_swaps();
+        machine
+    }
+
+    fn look_for_swaps(&mut self) {
+        let swaps = self.roots.whole("/proc/swaps").unwrap_or_default();
+        for path in parse_swaps(&swaps) {
+            if let Some(name) = self.device_at(&path) {
+                self.swap_devices.insert(name);
+            } else if let Some(id) = file_id(&self.roots.path(&path)) {
+                self.swap_files.insert(id);
+            }
+        }
+    }
+
+    /// The device of the kernel name `name`.
+    pub(crate) fn node(&self, name: &str) -> Option<&Node> {
+        self.nodes.iter().find(|node| node.facts.name == name)
+    }
+
+    /// The device with this major and minor number, as `254:0`.
+    pub(crate) fn by_number(&self, number: &str) -> Option<&Node> {
+        self.nodes.iter().find(|node| node.facts.number == number)
+    }
+
+    /// The kernel name of the block device that `path` leads to: by its number, and in a tree
+    /// without real device nodes by its name.
+    pub(crate) fn device_at(&self, path: &Path) -> Option<String> {
+        let by_number = block_number(&self.roots.path(path)).and_then(|n| self.by_number(&n));
+        let by_name = || self.nodes.iter().find(|node| node.path() == path);
+        let node = by_number.or_else(by_name)?;
+        Some(node.facts.name.clone())
+    }
+
+    /// Where to open the device, in this tree.
+    pub(crate) fn open_path(&self, name: &str) -> std::path::PathBuf {
+        self.roots.path(device_path(name))
+    }
+
+    /// Mounts that lie on the device itself, wholly or in part.
+    pub(crate) fn mounts_on(&self, name: &str) -> Vec<&Mount> {
+        let pairs = self.mounts.iter().zip(&self.mounted);
+        pairs
+            .filter(|(_, devices)| devices.contains(name))
+            .map(|(mount, _)| mount)
+            .collect()
+    }
+
+    pub(crate) fn is_swap(&self, name: &str) -> bool {
+        self.swap_devices.contains(name)
+    }
+
+    pub(crate) fn is_swap_file(&self, id: FileId) -> bool {
+        self.swap_files.contains(&id)
+    }
+
+    /// A file system of several devices that has this one and is mounted somewhere, perhaps
+    /// where this process does not see it.
+    pub(crate) fn pool_of(&self, name: &str) -> Option<&str> {
+        let pool = self
+            .pools
+            .iter()
+            .find(|(_, devices)| devices.contains(name));
+        pool.map(|(label, _)| label.as_str())
+    }
+
+    /// Loop devices whose backing is the device `name`.
+    pub(crate) fn loops_on_device(&self, name: &str) -> Vec<&Node> {
+        let on = |node: &&Node| {
+            let backing = node.backing_file.as_deref();
+            backing.and_then(|path| self.device_at(path)).as_deref() == Some(name)
+        };
+        self.nodes.iter().filter(on).collect()
+    }
+
+    /// Loop devices whose backing is the file `id`.
+    pub(crate) fn loops_on_file(&self, id: FileId) -> Vec<&Node> {
+        let on = |node: &&Node| {
+            let backing = node.backing_file.as_deref();
+            backing.and_then(|path| file_id(&self.roots.path(path))) == Some(id)
+        };
+        self.nodes.iter().filter(on).collect()
+    }
+
+    /// Everything that lies on the device: partitions, holders, loops, and what lies on them.
+    /// The nearest first, the device itself not among them.
+    pub(crate) fn above(&self, name: &str) -> Vec<&Node> {
+        self.closure(name, |node| {
+            let loops = self.loops_on_device(&node.facts.name);
+            let loops = loops.into_iter().map(|node| node.facts.name.clone());
+            let kept = node.partitions.iter().chain(&node.holders).cloned();
+            kept.chain(loops).collect()
+        })
+    }
+
+    /// Everything that the device lies on: its disk, its slaves, the devices below a loop's
+    /// file. The nearest first, the device itself not among them.
+    pub(crate) fn below(&self, name: &str) -> Vec<&Node> {
+        self.closure(name, |node| {
+            let mut names: Vec<String> = node.parent.iter().chain(&node.slaves).cloned().collect();
+            if let Some(path) = &node.backing_file {
+                names.extend(self.devices_of(path));
+            }
+            names
+        })
+    }
+
+    fn closure(&self, name: &str, next: impl Fn(&Node) -> Vec<String>) -> Vec<&Node> {
+        let mut seen = BTreeSet::from([name.to_owned()]);
+        let mut found = Vec::new();
+        let mut queue: VecDeque<&Node> = self.node(name).into_iter().collect();
+        while let Some(node) = queue.pop_front() {
+            for name in next(node) {
+                let Some(node) = self.node(&name).filter(|_| seen.insert(name.clone())) else {
+                    continue;
+                };
+                found.push(node);
+                queue.push_back(node);
+            }
+        }
+        found
+    }
+
+    /// The devices directly below a path: the device that it is, or those of its mount.
+    pub(crate) fn devices_of(&self, path: &Path) -> Vec<String> {
+        if let Some(name) = self.device_at(path) {
+            return vec![name];
+        }
+        let Some(index) = self.mount_index(path) else {
+            return Vec::new();
+        };
+        self.mounted[index].iter().cloned().collect()
+    }
+
+    /// The mount that `path` lies on.
+    pub(crate) fn mount_of(&self, path: &Path) -> Option<&Mount> {
+        self.mount_index(path).map(|index| &self.mounts[index])
+    }
+
+    /// By the kernel's own number of the mount; before Linux 5.8 by the longest mount point on
+    /// the way, of several at the same point the last.
+    fn mount_index(&self, path: &Path) -> Option<usize> {
+        let told = crate::syscall::extra(&self.roots.path(path)).ok();
+        let id = told.and_then(|extra| extra.mount_id);
+        if let Some(index) = self.mounts.iter().position(|mount| Some(mount.id) == id) {
+            return Some(index);
+        }
+        let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let on_the_way = |(_, mount): &(usize, &Mount)| path.starts_with(&mount.point);
+        let candidates = self.mounts.iter().enumerate().filter(on_the_way);
+        let best = candidates.max_by_key(|(_, mount)| mount.point.components().count());
+        best.map(|(index, _)| index)
+    }
+
+    /// The device by number, those that the line names, and for btrfs all that share its pool.
+    fn below_mount(&self, mount: &Mount) -> BTreeSet<String> {
+        let by_number = self.by_number(&mount.number);
+        let by_number = by_number.map(|node| node.facts.name.clone());
+        let named = mount.device_paths().map(Path::new);
+        let named = named.filter_map(|path| self.device_at(path));
+        let mut devices: BTreeSet<String> = by_number.into_iter().chain(named).collect();
+        for (_, pool) in &self.pools {
+            if !pool.is_disjoint(&devices) {
+                devices.extend(pool.iter().cloned());
+            }
+        }
+        devices
+    }
+}
+
+/// Mounted btrfs file systems list their devices here, also those mounted by other namespaces.
+fn btrfs_pools(roots: &Roots) -> Vec<(String, BTreeSet<String>)> {
+    let uuids = roots.names("/sys/fs/btrfs").into_iter();
+    let pools = uuids.map(|uuid| {
+        let devices = roots.names(format!("/sys/fs/btrfs/{uuid}/devices"));
+        (
+            format!("btrfs file system {uuid}"),
+            BTreeSet::from_iter(devices),
+        )
+    });
+    pools.filter(|(_, devices)| !devices.is_empty()).collect()
+}
+
+/// `254:0` of a block device's node, whatever its path.
+pub(crate) fn block_number(path: &Path) -> Option<String> {
+    let metadata = fs::metadata(path).ok()?;
+    metadata
+        .file_type()
+        .is_block_device()
+        .then(|| number_text(metadata.rdev()))
+}
+
+/// A device number as sysfs writes it.
+pub(crate) fn number_text(rdev: u64) -> String {
+    format!("{}:{}", libc::major(rdev), libc::minor(rdev))
+}
+
+/// The identity of what `path` leads to.
+pub(crate) fn file_id(path: &Path) -> Option<FileId> {
+    let metadata = fs::metadata(path).ok()?;
+    Some((metadata.dev(), metadata.ino()))
+}
+
+#[cfg(test)]
+pub(crate) mod tree {
+    use std::fs;
+    use std::os::unix::fs::FileExt;
+
+    use super::Machine;
+    use crate::roots::Roots;
+
+    /// A machine on paper: a folder with the kernel's files, device nodes being plain files.
+    pub(crate) struct Tree {
+        folder: tempfile::TempDir,
+    }
+
+    impl Tree {
+        pub(crate) fn new() -> Self {
+            let folder = tempfile::tempdir().unwrap();
+            Self { folder }
+        }
+
+        pub(crate) fn roots(&self) -> Roots {
+            Roots::at(self.folder.path())
+        }
+
+        pub(crate) fn machine(&self) -> Machine {
+            Machine::look_at(self.roots())
+        }
+
+        pub(crate) fn put(&self, path: &str, content: &str) {
+            let path = self.roots().path(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, content).unwrap();
+        }
+
+        fn device(&self, folder: &str, name: &str, number: &str, size: u64) {
+            self.put(&format!("{folder}/dev"), &format!("{number}\n"));
+            self.put(&format!("{folder}/size"), &format!("{}\n", size / 512));
+            self.put(&format!("/dev/{name}"), "");
+            let node = fs::File::options()
+                .write(true)
+                .open(self.roots().path(format!("/dev/{name}")));
+            node.unwrap().set_len(size).unwrap();
+        }
+
+        pub(crate) fn disk(&self, name: &str, number: &str, size: u64) {
+            self.device(&format!("/sys/block/{name}"), name, number, size);
+        }
+
+        pub(crate) fn partition(
+            &self,
+            disk: &str,
+            name: &str,
+            number: &str,
+            start: u64,
+            size: u64,
+        ) {
+            let folder = format!("/sys/block/{disk}/{name}");
+            self.device(&folder, name, number, size);
+            self.put(&format!("{folder}/partition"), "1\n");
+            self.put(&format!("{folder}/start"), &format!("{}\n", start / 512));
+        }
+
+        /// `upper` is made of `lower`.
+        pub(crate) fn hold(&self, lower: &str, upper: &str) {
+            self.put(&format!("/sys/block/{lower}/holders/{upper}"), "");
+            self.put(&format!("/sys/block/{upper}/slaves/{lower}"), "");
+        }
+
+        pub(crate) fn write(&self, name: &str, offset: u64, bytes: &[u8]) {
+            let path = self.roots().path(format!("/dev/{name}"));
+            let node = fs::File::options().write(true).open(path).unwrap();
+            node.write_all_at(bytes, offset).unwrap();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::tree::Tree;
+    use super::*;
+
+    fn names(nodes: &[&Node]) -> Vec<String> {
+        nodes.iter().map(|node| node.facts.name.clone()).collect()
+    }
+
+    #[test]
+    fn a_volume_on_a_partition_is_above_the_disk_and_the_disk_below_it() {
+        let tree = Tree::new();
+        tree.disk("sda", "8:0", 1 << 20);
+        tree.partition("sda", "sda1", "8:1", 4096, 1 << 19);
+        tree.disk("dm-0", "252:0", 1 << 19);
+        tree.put("/sys/block/sda/sda1/holders/dm-0", "");
+        tree.put("/sys/block/dm-0/slaves/sda1", "");
+        let machine = tree.machine();
+        assert_eq!(names(&machine.above("sda")), ["sda1", "dm-0"]);
+        assert_eq!(names(&machine.below("dm-0")), ["sda1", "sda"]);
+    }
+
+    #[test]
+    fn every_device_of_a_btrfs_is_mounted() {
+        let tree = Tree::new();
+        for (name, number) in [("sdb", "8:16"), ("sdc", "8:32"), ("sdd", "8:48")] {
+            tree.disk(name, number, 1 << 20);
+        }
+        tree.put("/sys/fs/btrfs/0f-12/devices/sdb", "");
+        tree.put("/sys/fs/btrfs/0f-12/devices/sdc", "");
+        tree.put(
+            "/proc/self/mountinfo",
+            "50 1 0:44 /@home /home rw - btrfs /dev/sdb rw,subvol=/@home\n",
+        );
+        let machine = tree.machine();
+        assert_eq!(machine.mounts_on("sdb").len(), 1);
+        assert_eq!(machine.mounts_on("sdc").len(), 1);
+        assert_eq!(machine.mounts_on("sdd").len(), 0);
+        assert_eq!(machine.pool_of("sdc"), Some("btrfs file system 0f-12"));
+    }
+
+    #[test]
+    fn rings_of_devices_end() {
+        let tree = Tree::new();
+        tree.disk("md0", "9:0", 1 << 20);
+        tree.disk("md1", "9:1", 1 << 20);
+        tree.hold("md0", "md1");
+        tree.hold("md1", "md0");
+        assert_eq!(names(&tree.machine().above("md0")), ["md1"]);
+    }
+
+    #[test]
+    fn swap_on_a_device_is_found_by_its_path() {
+        let tree = Tree::new();
+        tree.disk("sdb", "8:16", 1 << 20);
+        tree.put(
+            "/proc/swaps",
+            "Filename Type Size Used Priority\n/dev/sdb partition 1 0 -2\n",
+        );
+        assert!(tree.machine().is_swap("sdb"));
+    }
+}

@@ -1,0 +1,207 @@
+use std::fs::{self, File};
+use std::io::{self, Seek, SeekFrom};
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::path::Path;
+
+use blocklab_record::{BlockDevice, FileSystem, TargetFacts, TargetKind};
+use blocklab_units::Bytes;
+
+use crate::machine::Machine;
+use crate::mounts::Mount;
+use crate::syscall;
+
+/// What a target is and what lies below it: its file system, the block devices from the nearest
+/// to the farthest, its size, the alignment that O_DIRECT needs.
+///
+/// A directory is told as [`TargetKind::Scratch`] with size 0 and without alignment: those belong
+/// to the file that is going to be made there.
+///
+/// # Errors
+/// Where nothing is at `path` or it cannot be looked at; the text begins with the path.
+pub fn target_facts(path: &Path) -> io::Result<TargetFacts> {
+    let named =
+        |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
+    // A file without a name (`/proc/self/fd/3`) can be looked at, but its link leads nowhere.
+    let found = fs::canonicalize(path)
+        .or_else(|error| {
+            fs::metadata(path)
+                .map(|_| path.to_owned())
+                .map_err(|_| error)
+        })
+        .map_err(named)?;
+    let facts = facts(&found).map_err(named)?;
+    Ok(TargetFacts {
+        path: path.display().to_string(),
+        ..facts
+    })
+}
+
+/// Of an absolute path without links.
+fn facts(path: &Path) -> io::Result<TargetFacts> {
+    let metadata = fs::metadata(path)?;
+    let kind = kind(&metadata)?;
+    let machine = Machine::look();
+    let devices = devices_below(&machine, path);
+    let is_device = matches!(kind, TargetKind::BlockDevice | TargetKind::CharDevice);
+    let mount = machine.mount_of(path).filter(|_| !is_device);
+    let direct = direct_align(path, kind, devices.first())?;
+    let size = match kind {
+        TargetKind::File => Bytes(metadata.len()),
+        TargetKind::BlockDevice => device_size(path)
+            .or(devices.first().map(|d| d.size_bytes))
+            .unwrap_or_default(),
+        _ => Bytes::ZERO,
+    };
+    Ok(TargetFacts {
+        path: path.display().to_string(),
+        kind,
+        size_bytes: size,
+        file_system: mount.map(|mount| file_system(path, mount)).transpose()?,
+        devices,
+        direct_memory_align: direct.map(|(memory, _)| memory),
+        direct_offset_align: direct.map(|(_, offset)| offset),
+        ..TargetFacts::default()
+    })
+}
+
+fn kind(metadata: &fs::Metadata) -> io::Result<TargetKind> {
+    let kind = metadata.file_type();
+    match () {
+        () if kind.is_dir() => Ok(TargetKind::Scratch),
+        () if kind.is_file() => Ok(TargetKind::File),
+        () if kind.is_block_device() => Ok(TargetKind::BlockDevice),
+        () if kind.is_char_device() => Ok(TargetKind::CharDevice),
+        () => Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "a pipe or socket stores nothing; a target is a directory, a file or a device",
+        )),
+    }
+}
+
+/// The devices of the mount, or the device itself, and everything below.
+fn devices_below(machine: &Machine, path: &Path) -> Vec<BlockDevice> {
+    let mut found: Vec<BlockDevice> = Vec::new();
+    let nearest = machine.devices_of(path);
+    let below = nearest.iter().flat_map(|name| machine.below(name));
+    let nodes = nearest.iter().filter_map(|name| machine.node(name));
+    for node in nodes.chain(below) {
+        if !found.iter().any(|device| device.name == node.facts.name) {
+            found.push(node.facts.clone());
+        }
+    }
+    found
+}
+
+fn file_system(path: &Path, mount: &Mount) -> io::Result<FileSystem> {
+    let (size_bytes, free_bytes) = syscall::space(path)?;
+    Ok(FileSystem {
+        kind: mount.kind.clone(),
+        mount_point: mount.point.display().to_string(),
+        options: mount.options.clone(),
+        size_bytes,
+        free_bytes,
+    })
+}
+
+/// The end of the device, as an opened one tells it; nothing without the right to open it.
+fn device_size(path: &Path) -> Option<Bytes> {
+    let mut file = File::options()
+        .read(true)
+        .custom_flags(libc::O_NONBLOCK)
+        .open(path)
+        .ok()?;
+    file.seek(SeekFrom::End(0)).ok().map(Bytes)
+}
+
+/// What the kernel tells. Where it does not (before Linux 6.1, and some file systems): the
+/// logical block of the device below, which every O_DIRECT needs at most for memory and at least
+/// for offsets, or 4 KiB without a device, if O_DIRECT is offered at all.
+fn direct_align(
+    path: &Path,
+    kind: TargetKind,
+    nearest: Option<&BlockDevice>,
+) -> io::Result<Option<(u32, u32)>> {
+    const WITHOUT_DEVICE: u32 = 4096;
+    if !matches!(kind, TargetKind::File | TargetKind::BlockDevice) {
+        return Ok(None);
+    }
+    if let Some((memory, offset)) = syscall::extra(path)?.direct {
+        return Ok((offset > 0).then_some((memory, offset)));
+    }
+    let block = nearest.and_then(|device| u32::try_from(device.logical_block_bytes.0).ok());
+    let block = block.unwrap_or(WITHOUT_DEVICE);
+    let offered = kind == TargetKind::BlockDevice || opens_direct(path);
+    Ok(offered.then_some((block, block)))
+}
+
+fn opens_direct(path: &Path) -> bool {
+    let mut options = File::options();
+    options.read(true).custom_flags(libc::O_DIRECT);
+    options.open(path).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_tells_its_size_and_its_file_system() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("data");
+        fs::write(&path, vec![1; 10_000]).unwrap();
+        let facts = target_facts(&path).unwrap();
+        assert_eq!(facts.kind, TargetKind::File);
+        assert_eq!(facts.size_bytes, Bytes(10_000));
+        let file_system = facts.file_system.unwrap();
+        assert!(file_system.size_bytes >= file_system.free_bytes);
+        assert!(
+            path.canonicalize()
+                .unwrap()
+                .starts_with(file_system.mount_point)
+        );
+        if let Some(offset) = facts.direct_offset_align {
+            assert!(offset.is_power_of_two());
+        }
+    }
+
+    #[test]
+    fn a_directory_is_a_place_for_scratch_files() {
+        let folder = tempfile::tempdir().unwrap();
+        let facts = target_facts(folder.path()).unwrap();
+        assert_eq!(facts.kind, TargetKind::Scratch);
+        assert_eq!(facts.size_bytes, Bytes::ZERO);
+        assert!(facts.file_system.is_some());
+    }
+
+    /// Relative paths were once looked up from the root, and told of the wrong file system.
+    #[test]
+    fn a_relative_path_begins_where_we_stand() {
+        let here = std::env::current_dir().unwrap();
+        let up = "../".repeat(here.components().count() - 1);
+        for absolute in ["/dev/shm", "/proc", "/sys"] {
+            let relative = format!("{up}{}", &absolute[1..]);
+            let Ok(expected) = target_facts(Path::new(absolute)) else {
+                eprintln!("skipped: no {absolute} here");
+                continue;
+            };
+            let found = target_facts(Path::new(&relative)).unwrap();
+            let kind = |facts: TargetFacts| facts.file_system.map(|f| (f.kind, f.mount_point));
+            assert_eq!(kind(found), kind(expected), "{relative}");
+        }
+    }
+
+    #[test]
+    fn a_character_device_has_neither_file_system_nor_devices() {
+        let facts = target_facts(Path::new("/dev/zero")).unwrap();
+        assert_eq!(facts.kind, TargetKind::CharDevice);
+        assert_eq!(facts.file_system, None);
+        assert_eq!(facts.devices, []);
+    }
+
+    #[test]
+    fn what_is_not_there_is_told_with_its_path() {
+        let error = target_facts(Path::new("/no/such/thing")).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::NotFound);
+        assert!(error.to_string().starts_with("/no/such/thing: "));
+    }
+}

@@ -1,0 +1,402 @@
+//! The guard and the facts on real block devices: loop devices that each test attaches and
+//! detaches. Without root or loop devices the tests tell so and pass over.
+
+use std::fs::{self, File};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use blocklab_host::guard::{Permission, Refusal, may_write};
+use blocklab_host::{Device, devices, target_facts};
+use blocklab_record::TargetKind;
+use blocklab_units::Bytes;
+use tempfile::TempDir;
+
+const MIB: u64 = 1 << 20;
+
+/// A loop device over a sparse file; detached at the end, what is mounted on it unmounted before.
+struct Loop {
+    device: PathBuf,
+    file: PathBuf,
+    mounts: Vec<PathBuf>,
+    swap: bool,
+    folder: TempDir,
+}
+
+fn run(command: &str, args: &[&str]) -> Option<Output> {
+    let output = Command::new(command)
+        .args(args)
+        .env("PATH", "/usr/sbin:/sbin:/usr/bin:/bin")
+        .output();
+    match output {
+        Ok(output) if output.status.success() => Some(output),
+        Ok(output) => {
+            let error = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+            eprintln!("skipped: {command} {args:?} does not work here: {error}");
+            None
+        }
+        Err(error) => {
+            eprintln!("skipped: {command} is not to be had: {error}");
+            None
+        }
+    }
+}
+
+impl Loop {
+    /// A device of `size` bytes, or nothing where this machine gives none.
+    fn attach(size: u64, options: &[&str]) -> Option<Self> {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("disk.img");
+        File::create(&file).unwrap().set_len(size).unwrap();
+        Self::attach_over(&file.clone(), folder, file, options)
+    }
+
+    fn attach_over(
+        backing: &Path,
+        folder: TempDir,
+        file: PathBuf,
+        options: &[&str],
+    ) -> Option<Self> {
+        let mut args = vec!["--find", "--show"];
+        args.extend(options);
+        args.push(backing.to_str().unwrap());
+        let output = run("losetup", &args)?;
+        let device = String::from_utf8(output.stdout).unwrap();
+        Some(Self {
+            device: PathBuf::from(device.trim()),
+            file,
+            mounts: Vec::new(),
+            swap: false,
+            folder,
+        })
+    }
+
+    fn path(&self) -> &str {
+        self.device.to_str().unwrap()
+    }
+
+    fn name(&self) -> &str {
+        self.device.file_name().unwrap().to_str().unwrap()
+    }
+
+    fn mount(&mut self) -> Option<PathBuf> {
+        let point = self.folder.path().join("mounted");
+        fs::create_dir_all(&point).unwrap();
+        run("mount", &[self.path(), point.to_str().unwrap()])?;
+        self.mounts.push(point.clone());
+        Some(point)
+    }
+
+    fn facts(&self) -> Device {
+        let mut all = devices().into_iter();
+        all.find(|device| device.path == self.device)
+            .expect("an attached loop device is listed")
+    }
+}
+
+impl Drop for Loop {
+    fn drop(&mut self) {
+        for point in &self.mounts {
+            let _ = Command::new("umount").arg(point).status();
+        }
+        if self.swap {
+            let _ = Command::new("/usr/sbin/swapoff").arg(&self.device).status();
+        }
+        let _ = Command::new("/usr/sbin/losetup")
+            .arg("-d")
+            .arg(&self.device)
+            .status();
+    }
+}
+
+fn ask(path: &Path, destroy: &[&str]) -> Result<Permission, Refusal> {
+    let destroy: Vec<String> = destroy.iter().map(|entry| (*entry).to_owned()).collect();
+    may_write(path, &destroy)
+}
+
+/// The reasons of a refusal, with `DEVICE` for the device's path.
+fn reasons(device: &Loop, path: &Path) -> Vec<String> {
+    let refusal = ask(path, &[]).expect_err("is refused");
+    let texts = refusal.reasons.iter().map(ToString::to_string);
+    texts
+        .map(|text| text.replace(device.path(), "DEVICE"))
+        .collect()
+}
+
+#[test]
+fn a_blank_device_may_be_written_and_its_file_may_not() {
+    let Some(device) = Loop::attach(16 * MIB, &[]) else {
+        return;
+    };
+    assert_eq!(ask(&device.device, &[]).unwrap().path(), device.device);
+    let facts = device.facts();
+    assert!(facts.verdict.writes, "{:?}", facts.verdict);
+    assert_eq!(facts.backing_file.as_deref(), Some(device.file.as_path()));
+    assert_eq!(
+        reasons(&device, &device.file),
+        [format!(
+            "{} is the backing of the loop device DEVICE",
+            device.file.display()
+        )]
+    );
+}
+
+#[test]
+fn a_file_system_is_given_up_by_the_name_of_its_device_only() {
+    let Some(device) = Loop::attach(32 * MIB, &[]) else {
+        return;
+    };
+    if run("mkfs.ext4", &["-q", device.path()]).is_none() {
+        return;
+    }
+    let expected = ["DEVICE holds an ext4 file system (mark at byte 1024)"];
+    assert_eq!(reasons(&device, &device.device), expected);
+    assert!(ask(&device.device, &["vda", "loop", "disk.img", "/dev"]).is_err());
+    for name in [device.name(), device.path()] {
+        let permission = ask(&device.device, &[name]).unwrap();
+        assert_eq!(permission.reasons_lifted().len(), 1);
+    }
+    assert!(!device.facts().verdict.writes);
+}
+
+#[test]
+fn a_mounted_device_is_refused_by_every_path() {
+    let Some(mut device) = Loop::attach(32 * MIB, &[]) else {
+        return;
+    };
+    if run("mkfs.ext4", &["-q", device.path()]).is_none() {
+        return;
+    }
+    let Some(point) = device.mount() else { return };
+    let text = format!("holds a mounted ext4 file system (on {})", point.display());
+    assert_eq!(reasons(&device, &device.device), [format!("DEVICE {text}")]);
+    let refusal = ask(&device.device, &[]).unwrap_err().to_string();
+    assert_eq!(
+        refusal,
+        format!(
+            "{0} {text}; blocklab does not write to it. To measure reads only: --read-only. \
+             To destroy what is on it: --destroy-data={1}",
+            device.path(),
+            device.name()
+        )
+    );
+    let link = device.folder.path().join("link");
+    std::os::unix::fs::symlink(&device.device, &link).unwrap();
+    assert_eq!(ask(&link, &[]).unwrap_err().reasons.len(), 1);
+    // A second node of the same number is the same device.
+    let copy = device.folder.path().join("copy");
+    let number = fs::metadata(&device.device).unwrap().rdev();
+    let (major, minor) = (
+        libc::major(number).to_string(),
+        libc::minor(number).to_string(),
+    );
+    if run("mknod", &[copy.to_str().unwrap(), "b", &major, &minor]).is_some() {
+        let refusal = ask(&copy, &[]).unwrap_err();
+        assert_eq!(refusal.names, [device.name()]);
+        assert!(ask(&copy, &[device.name()]).is_ok());
+    }
+}
+
+#[test]
+fn a_device_that_another_program_has_for_itself() {
+    let Some(device) = Loop::attach(16 * MIB, &[]) else {
+        return;
+    };
+    let mut options = File::options();
+    let owner = options
+        .read(true)
+        .custom_flags(libc::O_EXCL)
+        .open(&device.device)
+        .unwrap();
+    let expected = ["DEVICE is in exclusive use by the kernel or by another program"];
+    assert_eq!(reasons(&device, &device.device), expected);
+    drop(owner);
+    assert!(ask(&device.device, &[]).is_ok());
+}
+
+#[test]
+fn swap_in_use_is_told() {
+    let Some(mut device) = Loop::attach(16 * MIB, &[]) else {
+        return;
+    };
+    let made = run("mkswap", &[device.path()]);
+    if made.and_then(|_| run("swapon", &[device.path()])).is_none() {
+        return;
+    }
+    device.swap = true;
+    let expected = [
+        "DEVICE is in use as swap",
+        "DEVICE holds a swap area (mark at byte 4086)",
+    ];
+    assert_eq!(reasons(&device, &device.device), expected);
+    assert!(device.facts().swap);
+}
+
+#[test]
+fn a_disk_answers_for_its_partitions_and_they_for_themselves() {
+    for (sector, table) in [("512", 512), ("4096", 4096)] {
+        let Some(device) = Loop::attach(64 * MIB, &["--partscan", "--sector-size", sector]) else {
+            return;
+        };
+        let script = format!(
+            "printf ',16M\\n,16M\\n' | sfdisk -q --label gpt {}",
+            device.path()
+        );
+        if run("sh", &["-c", &script]).is_none() {
+            return;
+        }
+        let part = PathBuf::from(format!("{}p1", device.path()));
+        // A kernel that reads no tables takes partitions from a program.
+        let shown = part.exists() || run("partx", &["--add", device.path()]).is_some();
+        if !shown || !part.exists() {
+            eprintln!("skipped: the kernel shows no partitions of loop devices");
+            return;
+        }
+        let name = device.name();
+        let expected = [
+            format!("DEVICE has partitions ({name}p1, {name}p2)"),
+            format!("DEVICE holds a GPT partition table (mark at byte {table})"),
+        ];
+        assert_eq!(reasons(&device, &device.device), expected);
+        // The second partition does not suffer from what is on the first.
+        assert!(ask(&part, &[]).is_ok());
+        if run("mkfs.ext4", &["-q", part.to_str().unwrap()]).is_some() {
+            assert_eq!(ask(&part, &[]).unwrap_err().names, [format!("{name}p1")]);
+            let sibling = PathBuf::from(format!("{}p2", device.path()));
+            assert!(ask(&sibling, &[]).is_ok());
+            assert_eq!(reasons(&device, &device.device).len(), 3);
+            // Giving up a partition does not give up the disk; the other way round it does not
+            // either, for the partition was not named.
+            assert!(ask(&device.device, &[&format!("{name}p1")]).is_err());
+            assert!(ask(&part, &[name]).is_err());
+            assert!(ask(&device.device, &[name]).is_ok());
+        }
+        let facts = target_facts(&part).unwrap();
+        assert_eq!(facts.devices[0].name, format!("{name}p1"));
+        assert_eq!(facts.devices[1].name, name);
+        assert_eq!(facts.size_bytes, Bytes(16 * MIB));
+    }
+}
+
+#[test]
+fn a_loop_over_a_loop() {
+    let Some(lower) = Loop::attach(16 * MIB, &[]) else {
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let Some(upper) = Loop::attach_over(&lower.device, folder, PathBuf::new(), &[]) else {
+        return;
+    };
+    let expected = [format!(
+        "DEVICE is the backing of the loop device {}",
+        upper.path()
+    )];
+    assert_eq!(reasons(&lower, &lower.device), expected);
+    let below = target_facts(&upper.device).unwrap().devices;
+    let names: Vec<_> = below.iter().map(|device| device.name.as_str()).collect();
+    assert_eq!(&names[..2], [upper.name(), lower.name()]);
+}
+
+#[test]
+fn every_device_of_a_mounted_btrfs_is_refused() {
+    let Some(mut first) = Loop::attach(256 * MIB, &[]) else {
+        return;
+    };
+    let Some(second) = Loop::attach(256 * MIB, &[]) else {
+        return;
+    };
+    if run("mkfs.btrfs", &["-q", first.path(), second.path()]).is_none() {
+        return;
+    }
+    let scan = run("btrfs", &["device", "scan", first.path(), second.path()]);
+    let Some(point) = scan.and_then(|_| first.mount()) else {
+        return;
+    };
+    for device in [&first, &second] {
+        let expected = format!(
+            "DEVICE holds a mounted btrfs file system (on {})",
+            point.display()
+        );
+        assert_eq!(reasons(device, &device.device), [expected]);
+    }
+    let facts = target_facts(&point).unwrap();
+    assert_eq!(facts.file_system.unwrap().kind, "btrfs");
+    let names: Vec<_> = facts
+        .devices
+        .iter()
+        .map(|device| device.name.as_str())
+        .collect();
+    assert!(
+        names.contains(&first.name()) && names.contains(&second.name()),
+        "{names:?}"
+    );
+}
+
+#[test]
+fn a_physical_volume_that_no_group_uses() {
+    let Some(device) = Loop::attach(32 * MIB, &[]) else {
+        return;
+    };
+    let config = "devices{use_devicesfile=0} global{use_lvmlockd=0}";
+    if run("pvcreate", &["-q", "-y", "--config", config, device.path()]).is_none() {
+        return;
+    }
+    let expected = ["DEVICE holds an LVM2 physical volume (mark at byte 512)"];
+    assert_eq!(reasons(&device, &device.device), expected);
+}
+
+#[test]
+fn a_read_only_device_is_refused_whatever_is_named() {
+    let Some(device) = Loop::attach(16 * MIB, &["--read-only"]) else {
+        return;
+    };
+    let refusal = ask(&device.device, &[device.name()]).unwrap_err();
+    let expected = format!(
+        "{} is read-only; blocklab does not write to it. To measure reads only: --read-only.",
+        device.path()
+    );
+    assert_eq!(refusal.to_string(), expected);
+}
+
+#[test]
+fn the_facts_of_a_device_with_large_blocks() {
+    let Some(device) = Loop::attach(16 * MIB, &["--sector-size", "4096"]) else {
+        return;
+    };
+    let facts = target_facts(&device.device).unwrap();
+    assert_eq!(facts.kind, TargetKind::BlockDevice);
+    assert_eq!(facts.size_bytes, Bytes(16 * MIB));
+    assert_eq!(facts.file_system, None);
+    assert_eq!(facts.direct_offset_align, Some(4096));
+    assert_eq!(facts.devices[0].transport, "loop");
+    assert_eq!(facts.devices[0].logical_block_bytes, Bytes(4096));
+}
+
+/// Without rights nobody can say what is on a device, so it is not written to.
+#[test]
+fn a_device_that_may_not_be_looked_at() {
+    let Some(device) = Loop::attach(16 * MIB, &[]) else {
+        return;
+    };
+    let path = device.device.clone();
+    let asked = std::thread::spawn(move || {
+        // SAFETY: the bare call changes the rights of this thread alone, which ends right after.
+        let status = unsafe { libc::syscall(libc::SYS_setresuid, 65534, 65534, 65534) };
+        (status == 0).then(|| ask(&path, &[]))
+    });
+    let Some(asked) = asked.join().unwrap() else {
+        eprintln!("skipped: rights cannot be dropped here");
+        return;
+    };
+    let text = asked
+        .unwrap_err()
+        .to_string()
+        .replace(device.path(), "DEVICE");
+    let expected = format!(
+        "DEVICE cannot be read by this user, so what is on it is unknown; blocklab does not write \
+         to it. To let blocklab look at it: run it as root. To measure reads only: --read-only. \
+         To destroy what is on it: --destroy-data={}",
+        device.name()
+    );
+    assert_eq!(text, expected);
+}

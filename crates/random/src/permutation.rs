@@ -1,0 +1,128 @@
+use crate::Stream;
+
+/// A random order of `0..len` that costs no memory: every number exactly once.
+///
+/// ```text
+///   counter ──▶ xor, multiply by an odd number, xorshift  (three rounds, each a bijection
+///               of k bits) ──▶ number below 2^k ──▶ skip it if it is not below len
+/// ```
+///
+/// 2^k is less than twice `len`, so fewer than one value in two is skipped on average. A bitmap
+/// would give true uniformity over all orders, but costs a bit a block and ever longer searches
+/// towards the end of a pass.
+#[derive(Debug, Clone)]
+pub struct Permutation {
+    len: u64,
+    mask: u64,
+    shift: u32,
+    keys: [u64; 3],
+    counter: u64,
+}
+
+const ODD: [u64; 3] = [
+    0x9e37_79b9_7f4a_7c15,
+    0xbf58_476d_1ce4_e5b9,
+    0x94d0_49bb_1331_11eb,
+];
+
+impl Permutation {
+    /// A new order of `0..len`, drawn from the stream.
+    #[must_use]
+    pub fn new(len: u64, chance: &mut Stream) -> Self {
+        let bits = 64 - len.saturating_sub(1).leading_zeros();
+        let bits = bits.clamp(2, 63);
+        Self {
+            len,
+            mask: (1 << bits) - 1,
+            shift: bits.div_ceil(2),
+            keys: [chance.next_u64(), chance.next_u64(), chance.next_u64()],
+            counter: 0,
+        }
+    }
+
+    /// Where the fixed order puts `index` (below the length), by walking the cycle until it
+    /// comes back into range. Independent of the iterator's position.
+    #[must_use]
+    pub const fn position(&self, index: u64) -> u64 {
+        let mut value = self.scramble(index);
+        while value >= self.len {
+            value = self.scramble(value);
+        }
+        value
+    }
+
+    #[inline]
+    const fn scramble(&self, counter: u64) -> u64 {
+        let mut value = counter;
+        let mut round = 0;
+        while round < 3 {
+            value = (value ^ self.keys[round]) & self.mask;
+            value = value.wrapping_mul(ODD[round]) & self.mask;
+            value ^= value >> self.shift;
+            round += 1;
+        }
+        value
+    }
+}
+
+impl Iterator for Permutation {
+    type Item = u64;
+
+    #[inline]
+    fn next(&mut self) -> Option<u64> {
+        while self.counter <= self.mask {
+            let value = self.scramble(self.counter);
+            self.counter += 1;
+            if value < self.len {
+                return Some(value);
+            }
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_number_once_for_every_length() {
+        for len in (0..70).chain([127, 128, 129, 1000, 4096, 65_537]) {
+            let mut order: Vec<u64> =
+                Permutation::new(len, &mut Stream::new(len, "p", 0)).collect();
+            order.sort_unstable();
+            assert!(order.iter().copied().eq(0..len), "length {len}");
+        }
+    }
+
+    #[test]
+    fn positions_are_a_bijection_too() {
+        let order = Permutation::new(1000, &mut Stream::new(3, "p", 0));
+        let mut seen: Vec<u64> = (0..1000).map(|index| order.position(index)).collect();
+        seen.sort_unstable();
+        assert!(seen.into_iter().eq(0..1000));
+    }
+
+    #[test]
+    fn the_order_is_no_run_of_neighbours() {
+        let order: Vec<u64> = Permutation::new(10_000, &mut Stream::new(1, "p", 0)).collect();
+        let neighbours = order
+            .windows(2)
+            .filter(|w| w[0].abs_diff(w[1]) == 1)
+            .count();
+        // Two in 10,000 would be expected of pure chance.
+        assert!(neighbours < 50, "{neighbours} neighbours follow each other");
+        // Serial correlation of a random order is about 1/sqrt(n) = 0.01.
+        let mean = 4999.5;
+        let covariance: f64 = order
+            .windows(2)
+            .map(|w| (w[0] as f64 - mean) * (w[1] as f64 - mean))
+            .sum();
+        let variance: f64 = order.iter().map(|v| (*v as f64 - mean).powi(2)).sum();
+        assert!(
+            (covariance / variance).abs() < 0.05,
+            "{}",
+            covariance / variance
+        );
+    }
+}

@@ -1,0 +1,139 @@
+use blocklab_units::Bytes;
+use serde::{Deserialize, Serialize};
+
+/// The processors of the machine.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Processor {
+    /// As the kernel names it.
+    pub model: String,
+    /// Processors that this process may use.
+    pub count: u32,
+    /// cpufreq governor of the first processor, where there is one.
+    pub governor: Option<String>,
+    /// Hypervisor vendor, where the kernel sees one.
+    pub hypervisor: Option<String>,
+}
+
+/// The machine as it was when the run began.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Environment {
+    /// Kernel release: `6.1.0-18-amd64`.
+    pub kernel: String,
+    /// Name and version of the distribution.
+    pub os: String,
+    /// Processors.
+    pub processor: Processor,
+    /// Memory of the machine.
+    pub memory_bytes: Bytes,
+    /// Instance type, where the firmware or the environment tells it: `m5.large`.
+    pub instance: Option<String>,
+    /// Clock source of the kernel: `tsc`.
+    pub clocksource: String,
+}
+
+/// A block device as the kernel describes it.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct BlockDevice {
+    /// Kernel name without `/dev/`: `nvme0n1`.
+    pub name: String,
+    /// Major and minor number: `259:0`.
+    pub number: String,
+    /// Model text, where the device has one.
+    pub model: Option<String>,
+    /// Serial number or WWID, where the device has one.
+    pub serial: Option<String>,
+    /// Capacity.
+    pub size_bytes: Bytes,
+    /// Smallest unit that can be addressed.
+    pub logical_block_bytes: Bytes,
+    /// Unit that the medium writes without read-modify-write.
+    pub physical_block_bytes: Bytes,
+    /// Spinning medium, as the kernel believes.
+    pub rotational: bool,
+    /// Scheduler in force: `none`, `mq-deadline`.
+    pub scheduler: Option<String>,
+    /// Requests that the block layer queues.
+    pub queue_requests: Option<u32>,
+    /// Largest read-ahead.
+    pub read_ahead_bytes: Bytes,
+    /// `write back` or `write through`.
+    pub write_cache: Option<String>,
+    /// Largest discard; 0: the device takes none.
+    pub discard_max_bytes: Bytes,
+    /// `ebs`, `instance-store`, or nothing.
+    pub cloud: Option<String>,
+    /// Transport, as far as the name tells: `nvme`, `virtio`, `scsi`, `loop`, `zram`.
+    pub transport: String,
+}
+
+/// A mounted file system.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct FileSystem {
+    /// `ext4`, `xfs`, `tmpfs`.
+    pub kind: String,
+    /// Where it is mounted.
+    pub mount_point: String,
+    /// Mount options, comma-separated.
+    pub options: String,
+    /// Capacity.
+    pub size_bytes: Bytes,
+    /// Free for this user.
+    pub free_bytes: Bytes,
+}
+
+/// What kind of thing a target is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TargetKind {
+    /// A regular file, ours or the user's.
+    #[default]
+    File,
+    /// A file that we made and remove.
+    Scratch,
+    /// A block device.
+    BlockDevice,
+    /// A character device.
+    CharDevice,
+    /// No device at all.
+    Null,
+    /// The device model.
+    Model,
+}
+
+/// What the load goes to.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct TargetFacts {
+    /// As the user named it, or the scratch file's path.
+    pub path: String,
+    /// What it is.
+    pub kind: TargetKind,
+    /// Its size.
+    pub size_bytes: Bytes,
+    /// The file system it lies on.
+    pub file_system: Option<FileSystem>,
+    /// The block devices below it, the nearest first.
+    pub devices: Vec<BlockDevice>,
+    /// Alignment of memory that O_DIRECT needs, where it is offered.
+    pub direct_memory_align: Option<u32>,
+    /// Alignment of offsets and sizes that O_DIRECT needs, where it is offered.
+    pub direct_offset_align: Option<u32>,
+    /// Of a modelled device: every limit that was in force, then the bounds of what may be bought.
+    pub limits: Vec<LimitFact>,
+    /// Of a modelled device: what its figures assume, one sentence each.
+    pub assumptions: Vec<String>,
+}
+
+/// A limit of a modelled device, as it was in force.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LimitFact {
+    /// `gp3: volume throughput`.
+    pub name: String,
+    /// In `unit`.
+    pub value: f64,
+    /// `IOPS`, `MiB/s`, `µs`.
+    pub unit: String,
+    /// Where it comes from: `documented: …, 2024-08-02`, `assumed: …`.
+    pub origin: String,
+    /// A bound of what may be bought (`gp3: max IOPS`): it held nothing back in this run.
+    pub bound: bool,
+}

@@ -1,0 +1,69 @@
+use blocklab_stats::Histogram;
+use serde::{Deserialize, Serialize};
+
+/// The distribution of one latency.
+///
+/// The exact moments stand beside the histogram; quantiles come from the histogram and are exact
+/// to [`Histogram::ERROR_BOUND`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Latency {
+    /// Operations.
+    pub count: u64,
+    /// Exact.
+    pub min_ns: u64,
+    /// Exact.
+    pub max_ns: u64,
+    /// Exact.
+    pub mean_ns: f64,
+    /// Of the operations, exact.
+    pub stddev_ns: f64,
+    /// From the histogram.
+    pub p50_ns: u64,
+    /// From the histogram.
+    pub p90_ns: u64,
+    /// From the histogram.
+    pub p99_ns: u64,
+    /// From the histogram.
+    pub p999_ns: u64,
+    /// From the histogram.
+    pub p9999_ns: u64,
+    /// HdrHistogram V2, compressed, base64: what `HistogramLogReader` reads.
+    pub histogram_hdr: String,
+}
+
+/// A histogram text that cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[error("the stored histogram cannot be read: {0}")]
+pub struct BadHistogram(pub String);
+
+impl Latency {
+    /// From a histogram and exact sums. `sum_squares` is in ns^2.
+    #[must_use]
+    pub fn new(histogram: &Histogram, min: u64, max: u64, sum: f64, sum_squares: f64) -> Self {
+        let count = histogram.count();
+        let divisor = count.max(1) as f64;
+        let mean = sum / divisor;
+        let quantile = |q| histogram.quantile(q).clamp(min, max);
+        Self {
+            count,
+            min_ns: min,
+            max_ns: max,
+            mean_ns: mean,
+            stddev_ns: (sum_squares / divisor - mean * mean).max(0.0).sqrt(),
+            p50_ns: quantile(0.5),
+            p90_ns: quantile(0.9),
+            p99_ns: quantile(0.99),
+            p999_ns: quantile(0.999),
+            p9999_ns: quantile(0.9999),
+            histogram_hdr: histogram.to_hdr_base64(),
+        }
+    }
+
+    /// The histogram again.
+    ///
+    /// # Errors
+    /// [`BadHistogram`] when the text was damaged.
+    pub fn histogram(&self) -> Result<Histogram, BadHistogram> {
+        Histogram::from_hdr_base64(&self.histogram_hdr).map_err(|e| BadHistogram(e.to_string()))
+    }
+}

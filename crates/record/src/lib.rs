@@ -1,0 +1,188 @@
+//! In: what the engine measured and what the host told.
+//! Out: one versioned, self-contained value that says it all, and its JSON.
+//! Never: a judgement, or a text for people.
+
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
+
+mod environment;
+mod latency;
+mod measurement;
+
+use serde::{Deserialize, Serialize};
+
+pub use environment::{
+    BlockDevice, Environment, FileSystem, LimitFact, Processor, TargetFacts, TargetKind,
+};
+pub use latency::{BadHistogram, Latency};
+pub use measurement::{
+    Accounting, Cpu, DirectionResult, DiskUse, ErrorCount, Interval, IntervalDirection, JobResult,
+    Measurement, Stopped,
+};
+
+/// The format that this build writes. A change of meaning or shape needs a new number and a
+/// golden file of the old one under `golden/`.
+pub const FORMAT: u32 = 1;
+
+/// Where the figures come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Origin {
+    /// A real target, in real time.
+    Measured,
+    /// The device model in virtual time.
+    Simulated,
+    /// The device model in real time.
+    Emulated,
+}
+
+/// How the run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// Everything that was planned was measured.
+    Complete,
+    /// Stopped by a signal: what was measured until then is here.
+    Interrupted,
+    /// The device or the set-up failed: what was measured until then is here.
+    Failed,
+}
+
+/// Something that was understood differently from what was written.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Note {
+    /// How well it was honoured.
+    pub level: NoteLevel,
+    /// What it is about: an option, a target, a case.
+    pub subject: String,
+    /// What was done instead, and why.
+    pub text: String,
+}
+
+/// How well something asked for was honoured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NoteLevel {
+    /// Nearly: the text says in what it differs.
+    Approximated,
+    /// Not at all, and harmless.
+    Ignored,
+    /// An assumption on which figures rest.
+    Assumed,
+}
+
+/// The clock that took the time stamps.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ClockFacts {
+    /// `tsc` or `clock_gettime`.
+    pub source: String,
+    /// Cost of one reading, measured at the start.
+    pub read_ns: f64,
+    /// Largest difference from CLOCK_MONOTONIC seen over the run, in parts per million.
+    pub error_ppm: f64,
+}
+
+/// What the tool itself costs, measured with the null target before the run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Overhead {
+    /// Processor time of one operation at depth 1, in nanoseconds.
+    pub depth1_ns: f64,
+    /// Processor time of one operation at depth 32, in nanoseconds.
+    pub depth32_ns: f64,
+    /// The clock of the run.
+    pub clock: ClockFacts,
+}
+
+/// What was asked for, as text: it can be run again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Asked {
+    /// Name of the study or file: `quick`.
+    pub name: String,
+    /// What it is about, for people.
+    pub description: String,
+    /// The whole plan in the native format, defaults spelled out.
+    pub native: String,
+    /// Root seed; a string, since JSON readers lose the low bits of large numbers.
+    pub seed: String,
+    /// `mean`, `median` or `best`.
+    pub aggregate: String,
+    /// Planned passes of each case.
+    pub passes: u32,
+}
+
+/// One execution and everything that it left.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    /// [`FORMAT`] of the build that wrote it.
+    pub format: u32,
+    /// Short, unique in its store.
+    pub id: String,
+    /// `blocklab` and its version.
+    pub tool: String,
+    /// RFC 3339, UTC.
+    pub started_at: String,
+    /// RFC 3339, UTC.
+    pub finished_at: String,
+    /// Measured, simulated or emulated.
+    pub origin: Origin,
+    /// How it ended.
+    pub status: Status,
+    /// Why, where it did not end as planned.
+    pub failure: Option<String>,
+    /// What was asked for.
+    pub asked: Asked,
+    /// The machine.
+    pub environment: Environment,
+    /// What the load went to, as it was when the run began.
+    pub targets: Vec<TargetFacts>,
+    /// Our own cost.
+    pub overhead: Option<Overhead>,
+    /// What was understood differently.
+    pub notes: Vec<Note>,
+    /// In the order in which they were taken.
+    pub measurements: Vec<Measurement>,
+}
+
+/// A text that is no Record of a known format.
+#[derive(Debug, thiserror::Error)]
+pub enum BadRecord {
+    /// Not JSON, or not of this shape.
+    #[error("not a record: {0}")]
+    Shape(#[from] serde_json::Error),
+    /// Written by a newer version.
+    #[error(
+        "format {found} is newer than this version reads (up to {FORMAT}); a newer blocklab can"
+    )]
+    Newer {
+        /// Its format number.
+        found: u32,
+    },
+}
+
+impl Record {
+    /// The record as JSON, indented, with a newline at the end.
+    ///
+    /// # Panics
+    /// Never: every field is representable in JSON.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        let mut text = serde_json::to_string_pretty(self).expect("records hold no exotic keys");
+        text.push('\n');
+        text
+    }
+
+    /// Reads what [`Record::to_json`] wrote, of this or an older format.
+    ///
+    /// # Errors
+    /// [`BadRecord`] when the text is something else or newer.
+    pub fn from_json(text: &str) -> Result<Self, BadRecord> {
+        #[derive(Deserialize)]
+        struct Head {
+            format: u32,
+        }
+        let head: Head = serde_json::from_str(text)?;
+        if head.format > FORMAT {
+            return Err(BadRecord::Newer { found: head.format });
+        }
+        Ok(serde_json::from_str(text)?)
+    }
+}

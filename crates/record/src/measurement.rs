@@ -1,0 +1,262 @@
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::Latency;
+
+/// Why a job ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stopped {
+    /// Its time was over.
+    Runtime,
+    /// Its bytes were moved.
+    Bytes,
+    /// Its passes over the region were made.
+    Loops,
+    /// The steady state was reached.
+    Steady,
+    /// The target failed.
+    Error,
+    /// A signal.
+    Interrupted,
+    /// In-flight operations did not come back in time and were given up.
+    Stalled,
+}
+
+/// The census of operations: issued = completed + failed + in flight.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Accounting {
+    /// Handed to the target, ramp included, all directions.
+    pub issued: u64,
+    /// Came back with all their bytes, ramp included.
+    pub completed: u64,
+    /// Of the completed, those that ended during the ramp: in no histogram.
+    pub completed_in_ramp: u64,
+    /// Came back with an error or short.
+    pub failed: u64,
+    /// Did not come back before the end.
+    pub in_flight: u64,
+    /// Open loop only: were due before the end and never issued, for want of a free slot.
+    pub overdue: u64,
+}
+
+impl Accounting {
+    /// The law of conservation.
+    #[must_use]
+    pub const fn balances(&self) -> bool {
+        self.issued == self.completed + self.failed + self.in_flight
+    }
+}
+
+/// Failures of one kind.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ErrorCount {
+    /// `EIO`, `ENOSPC`, …, or `short` for a transfer of fewer bytes than asked for.
+    pub kind: String,
+    /// The kernel's words for it.
+    pub message: String,
+    /// `read`, `write`, `trim`, `sync`.
+    pub direction: String,
+    /// How many.
+    pub count: u64,
+    /// When the first came, since the measurement's start.
+    pub first_at_ns: u64,
+    /// Where the first was.
+    pub first_offset: u64,
+}
+
+/// What one direction of a job did in the measured time.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DirectionResult {
+    /// Completed operations.
+    pub ios: u64,
+    /// Bytes of them.
+    pub bytes: u64,
+    /// Submission to completion.
+    pub service: Latency,
+    /// Intended start to completion; only under an open-loop pace.
+    pub response: Option<Latency>,
+    /// Our submitting call; only where it was measured by itself.
+    pub submit: Option<Latency>,
+}
+
+/// What a job left, all threads together.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct JobResult {
+    /// Name of the job.
+    pub name: String,
+    /// Engine: `io_uring`.
+    pub engine: String,
+    /// Where operations go: `random`, `sequential`, `zipf 1.2`.
+    pub pattern: String,
+    /// How big they are: `4 KiB`, or with weights `4 KiB 60 %, 64 KiB 40 %`.
+    pub block_size: String,
+    /// Shares of the directions: `read`, `write`, `70 % read, 30 % write`.
+    pub mix: String,
+    /// The page cache, as asked for: `direct`, `direct_if_possible`, `buffered`.
+    pub access: String,
+    /// What a completed write promises, as asked for: `none`, `dsync`, `sync`.
+    pub durability: String,
+    /// When operations begin: `closed`, `capped`, `open_fixed`, `open_poisson`.
+    pub pace: String,
+    /// Whether threads pause between operations: the depth is then not always full.
+    pub think: bool,
+    /// Threads.
+    pub threads: u32,
+    /// Depth asked for, per thread.
+    pub depth: u32,
+    /// Depth that this engine can have, per thread.
+    pub effective_depth: u32,
+    /// Whether O_DIRECT was in force.
+    pub direct: bool,
+    /// Asked-for operations per second, under a pace by operations.
+    pub asked_iops: Option<f64>,
+    /// Asked-for bytes per second, under a pace by bytes.
+    pub asked_bytes_per_s: Option<f64>,
+    /// Measured time: from the end of the ramp to the last completion.
+    pub elapsed_ns: u64,
+    /// Why it ended (of several threads, the gravest reason).
+    pub stopped: Stopped,
+    /// By direction: `read`, `write`, `trim`, `sync`; only those that occurred.
+    pub directions: BTreeMap<String, DirectionResult>,
+    /// Failures by kind.
+    pub errors: Vec<ErrorCount>,
+    /// The census.
+    pub accounting: Accounting,
+}
+
+impl JobResult {
+    /// Operations per second of reads, writes and trims together.
+    #[must_use]
+    pub fn iops(&self) -> f64 {
+        self.per_second(|d| d.ios)
+    }
+
+    /// Bytes per second of reads, writes and trims together.
+    #[must_use]
+    pub fn bytes_per_s(&self) -> f64 {
+        self.per_second(|d| d.bytes)
+    }
+
+    fn per_second(&self, what: impl Fn(&DirectionResult) -> u64) -> f64 {
+        let moved = self.directions.iter().filter(|(name, _)| *name != "sync");
+        let sum: u64 = moved.map(|(_, direction)| what(direction)).sum();
+        sum as f64 * 1e9 / self.elapsed_ns.max(1) as f64
+    }
+}
+
+/// One direction in one interval.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct IntervalDirection {
+    /// Completed.
+    pub ios: u64,
+    /// Bytes of them.
+    pub bytes: u64,
+    /// Mean service latency; 0 without operations, as the quantiles.
+    pub mean_ns: u64,
+    /// Median service latency.
+    pub p50_ns: u64,
+    /// 99th percentile.
+    pub p99_ns: u64,
+    /// Upper edge of the highest bucket hit.
+    pub max_ns: u64,
+}
+
+/// A slice of a measurement, all jobs together. One second, or more in a run of over an hour; the
+/// last one of the ramp and of the run are shorter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Interval {
+    /// End of the slice, since the measurement's start (the ramp included).
+    pub end_ns: u64,
+    /// Length of the slice.
+    pub length_ns: u64,
+    /// In the ramp: in no total.
+    pub ramp: bool,
+    /// Reads.
+    pub read: IntervalDirection,
+    /// Writes.
+    pub write: IntervalDirection,
+    /// Trims.
+    pub trim: IntervalDirection,
+    /// Processor time of this whole process, kernel and its I/O workers included.
+    pub cpu_ns: u64,
+    /// Threads that io_uring had to hand operations to, at the end of the slice.
+    pub uring_workers: u32,
+}
+
+/// Processor use of the whole process over a measurement, its kernel workers included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Cpu {
+    /// In user mode.
+    pub user_ns: u64,
+    /// In the kernel.
+    pub system_ns: u64,
+    /// Waits given up of its own accord.
+    pub voluntary_switches: u64,
+    /// Preemptions.
+    pub involuntary_switches: u64,
+    /// Page faults without I/O.
+    pub minor_faults: u64,
+    /// Page faults with I/O.
+    pub major_faults: u64,
+    /// Of all processors of the machine, the share that was not idle, in per cent.
+    pub machine_busy_percent: u32,
+    /// The busiest of our own threads, in per cent of one processor.
+    pub busiest_thread_percent: u32,
+}
+
+/// What the block layer did for a device during a measurement.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct DiskUse {
+    /// Kernel name.
+    pub name: String,
+    /// Requests completed.
+    pub read_ios: u64,
+    /// Requests merged into others.
+    pub read_merges: u64,
+    /// Bytes.
+    pub read_bytes: u64,
+    /// Milliseconds that requests spent, summed.
+    pub read_ticks_ms: u64,
+    /// Requests completed.
+    pub write_ios: u64,
+    /// Requests merged into others.
+    pub write_merges: u64,
+    /// Bytes.
+    pub write_bytes: u64,
+    /// Milliseconds that requests spent, summed.
+    pub write_ticks_ms: u64,
+    /// Milliseconds in which at least one request was in flight.
+    pub busy_ms: u64,
+    /// Milliseconds of all requests, summed.
+    pub queue_ms: u64,
+}
+
+/// One pass of one case.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Measurement {
+    /// Name of the case.
+    pub case: String,
+    /// What the sweep set for it.
+    pub settings: Vec<(String, String)>,
+    /// From 1; 0 of a pass that was run before the others and enters no figure.
+    pub pass: u32,
+    /// Since the run's start.
+    pub started_ns: u64,
+    /// From the first thread's start to the last one's end, ramp included.
+    pub elapsed_ns: u64,
+    /// Until the first operation was issued, since the measurement was asked for.
+    pub setup_ns: u64,
+    /// In the order of the workload.
+    pub jobs: Vec<JobResult>,
+    /// One-second slices.
+    pub series: Vec<Interval>,
+    /// Our processor use.
+    pub cpu: Cpu,
+    /// The devices below the targets.
+    pub disks: Vec<DiskUse>,
+    /// Most io_uring worker threads seen at once: above 0, the kernel could not do the work
+    /// without blocking and handed it to threads.
+    pub uring_workers_max: u32,
+}

@@ -1,0 +1,167 @@
+// Charts of lines: percentiles, and series over time.
+//   lines()  the visible lines: {name, color, dash, thin, x: [places], y: [values or null], weak}, and
+//            beyond the place `weak` they stand on too little and are drawn so
+//   side     axis and title at the left; `zero`: the axis begins at 0
+//   stairs   true: a value holds from the point before it to its own (series), drawn so
+
+function lineChart(host, options) {
+  const content = {
+    ...options,
+    fitsHeight: true,
+    box: (width) => {
+      const height = options.height(width);
+      return { left: 64, right: width - 12, top: 34, bottom: height - 44, height };
+    },
+    paint: (chart) => paintLines(chart, options),
+    probe: (chart, px, py) => probeLines(chart, options, px, py),
+    stops: (chart) => lineStops(chart, options),
+  };
+  const chart = new Chart(host, content);
+  chart.render();
+  return chart;
+}
+
+/** First index whose place is not before `place`. */
+function firstFrom(places, place) {
+  let [low, high] = [0, places.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (places[middle] < place) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** Lowest and highest place that the lines reach within the view, with some air. */
+function sideRange(chart, { side, lines }) {
+  if (chart.yView) return chart.yView;
+  const [from, to] = chart.range();
+  let [low, high] = [Infinity, -Infinity];
+  for (const { x, y } of lines()) {
+    const end = Math.min(x.length, firstFrom(x, to) + 1);
+    for (let k = Math.max(0, firstFrom(x, from) - 1); k < end; k += 1) {
+      if (y[k] === null) continue;
+      const place = side.axis.forward(y[k]);
+      if (place < low) low = place;
+      if (place > high) high = place;
+    }
+  }
+  if (low > high) [low, high] = [0, 1];
+  if (side.zero) return [0, high > 0 ? high * 1.08 : 1];
+  const air = Math.max((high - low) * 0.06, 0.04);
+  return [low - air, high + air];
+}
+
+function paintLines(chart, options) {
+  const [low, high] = sideRange(chart, options);
+  const y = chart.paintSide(options.side.axis, low, high, options.side.title);
+  const { top, bottom } = chart.box;
+  chart.sidePx = (value) => y(options.side.axis.forward(value));
+  chart.sidePlace = (py) => low + ((bottom - py) / (bottom - top)) * (high - low);
+  if (options.shade) paintShade(chart, options.shade());
+  for (const line of options.lines()) {
+    const [firm, weak] = parted(line);
+    const draw = (part, ...classes) => chart.plot.append(svg("path", {
+      d: options.stairs ? stairPath(chart, part) : linePath(chart, part),
+      class: [...classes, options.stairs && "stairs", line.thin && "thin"].filter(Boolean).join(" "),
+      "stroke-dasharray": line.dash, style: { stroke: line.color },
+    }));
+    draw(firm, "line");
+    if (weak) draw(weak, "pale");
+  }
+}
+
+/** What stands on enough operations, and the rest; both have the point between them. */
+function parted({ x, y, weak }) {
+  const at = weak === undefined ? x.length : firstFrom(x, weak + 1e-9);
+  if (at >= x.length) return [{ x, y }, null];
+  const from = Math.max(0, at - 1);
+  return [{ x: x.slice(0, from + 1), y: y.slice(0, from + 1) }, { x: x.slice(from), y: y.slice(from) }];
+}
+
+function paintShade(chart, end) {
+  if (!(end > 0)) return;
+  const { top, bottom } = chart.box;
+  const [from, to] = [chart.px(0), chart.px(end)];
+  chart.plot.append(svg("rect", {
+    x: from, y: top, width: Math.max(0, to - from), height: bottom - top, class: "shade",
+  }));
+  if (to - from > 32) chart.plot.append(svg("text", { x: to - 5, y: top + 14, class: "shade-text" }, "ramp"));
+}
+
+function linePath(chart, { x, y }) {
+  let path = "";
+  for (let k = 0; k < x.length; k += 1) {
+    path += `${k ? "L" : "M"}${chart.px(x[k]).toFixed(1)} ${chart.sidePx(y[k]).toFixed(1)}`;
+  }
+  // A single point is a short stroke, so that it is seen.
+  return x.length === 1 ? `${path}h4` : path;
+}
+
+/** Where nothing was measured, the line is broken. */
+function stairPath(chart, { x, y }) {
+  let path = "";
+  for (let k = 0; k < x.length; k += 1) {
+    if (y[k] === null) continue;
+    const height = chart.sidePx(y[k]).toFixed(1);
+    const goesOn = k > 0 && y[k - 1] !== null;
+    path += `${goesOn ? "V" : `M${chart.px(k ? x[k - 1] : 0).toFixed(1)} `}${height}H${chart.px(x[k]).toFixed(1)}`;
+  }
+  return path;
+}
+
+/** A place belongs to the first point at or after it: so quantiles are defined, and slices end. */
+function probeLines(chart, options, px, py) {
+  const place = options.stairs ? chart.place(px) : snapped(chart, px);
+  const entries = [];
+  for (const line of options.lines()) {
+    const index = firstFrom(line.x, place);
+    if (index >= line.x.length || line.y[index] === null) continue;
+    const value = line.y[index];
+    const from = index ? line.x[index - 1] : 0;
+    const doubt = place > line.weak + 1e-9 ? "~" : "";
+    entries.push({ ...line, value: doubt + options.say(value), order: value, py: chart.sidePx(value), from, to: line.x[index] });
+  }
+  if (!entries.length) return null;
+  const near = markNearest(entries, py);
+  entries.sort((a, b) => b.order - a.order);
+  const { axis, say } = options.x;
+  const title = options.stairs ? `${say(near.from)} – ${say(near.to)}` : say(axis.backward(place));
+  return { px: chart.px(place), title, entries: trimmed(entries), note: options.note };
+}
+
+/** A labelled percentile catches the pointer, so that p99 can be read exactly. */
+function snapped(chart, px) {
+  const [low, high] = chart.range();
+  const ticks = chart.content.x.axis.ticks(low, high, 10);
+  const near = ticks.find(({ at }) => Math.abs(chart.px(at) - px) < 5);
+  return near ? near.at : chart.place(px);
+}
+
+function markNearest(entries, py) {
+  let best = entries[0];
+  for (const entry of entries) {
+    if (Math.abs(entry.py - py) < Math.abs(best.py - py)) best = entry;
+  }
+  best.near = true;
+  return best;
+}
+
+/** Of many lines, those around the nearest one. */
+function trimmed(entries) {
+  if (entries.length <= MOST_ENTRIES) return entries;
+  const nearest = entries.findIndex(({ near }) => near);
+  const start = Math.min(Math.max(0, nearest - MOST_ENTRIES / 2), entries.length - MOST_ENTRIES);
+  return [...entries.slice(start, start + MOST_ENTRIES), ...entries.slice(0, start), ...entries.slice(start + MOST_ENTRIES)];
+}
+
+/** Labelled percentiles, or the middles of the slices. */
+function lineStops(chart, options) {
+  if (!options.stairs) {
+    const [low, high] = chart.range();
+    return options.x.axis.ticks(low, high, 10).map(({ at }) => chart.px(at));
+  }
+  const middles = options.lines().flatMap(({ x }) => x.map((end, k) => (end + (k ? x[k - 1] : 0)) / 2));
+  const rounded = new Set(middles.map((place) => Math.round(chart.px(place))));
+  return [...rounded].sort((a, b) => a - b);
+}

@@ -1,0 +1,360 @@
+// The page: which charts there are, their legends and switches, and the table.
+
+const data = JSON.parse(document.getElementById("data").textContent);
+const several = data.records.length > 1;
+const families = [...new Set(data.records.flatMap(({ rows }) => rows.map(({ family }) => family)))];
+const directions = [...new Set(data.records.flatMap(({ rows }) => rows.map(({ direction }) => direction)))];
+const DASHES = [null, "7 4", "2 4", "1 3"];
+
+function seriesColor(index) {
+  return `var(--s${(index % 8) + 1})`;
+}
+
+/** Passes share the colour of their case: the first is darkest, the last palest. */
+function shade(color, step, steps) {
+  const tone = steps > 1 ? step / (steps - 1) : 0.5;
+  const [other, share] = tone < 0.5 ? ["var(--ink)", 0.5 - tone] : ["var(--surface)", tone - 0.5];
+  return `color-mix(in oklab, ${color} ${Math.round(100 - 100 * share)}%, ${other})`;
+}
+
+function rowColor(record, row) {
+  return seriesColor(several ? record : families.indexOf(row.family));
+}
+
+function dashOf(direction) {
+  return DASHES[Math.max(0, directions.indexOf(direction)) % DASHES.length];
+}
+
+/** All rows of all records with what tells them apart. */
+const rows = data.records.flatMap(({ label, rows: own }, record) =>
+  own.map((row) => ({ record, run: label, row, color: rowColor(record, row), dash: dashOf(row.direction) })));
+
+// ---- legends and switches
+
+/** Buttons that hide and show; a double click shows one alone. `entries`: {key, name, color, dash, thin}. */
+function legend(host, entries, hidden, changed) {
+  if (entries.length < 2) return;
+  const buttons = entries.map((entry) => el("button", { type: "button", class: "entry", "aria-pressed": String(!hidden.has(entry.key)) },
+    swatch(entry.color, entry.dash, entry.thin), entry.name));
+  const show = () => {
+    entries.forEach(({ key }, k) => buttons[k].setAttribute("aria-pressed", String(!hidden.has(key))));
+    changed();
+  };
+  entries.forEach(({ key }, k) => {
+    buttons[k].addEventListener("click", () => {
+      if (hidden.has(key)) hidden.delete(key);
+      else hidden.add(key);
+      show();
+    });
+    buttons[k].addEventListener("dblclick", () => {
+      const alone = !hidden.has(key) && entries.every((other) => other.key === key || hidden.has(other.key));
+      for (const other of entries) {
+        if (alone || other.key === key) hidden.delete(other.key);
+        else hidden.add(other.key);
+      }
+      show();
+    });
+  });
+  host.append(el("div", { class: "legend", role: "group", "aria-label": "Series shown" }, ...buttons));
+}
+
+/** A choice of one among a few. */
+function choice(label, options, changed) {
+  const buttons = options.map((name) => el("button", { type: "button", "aria-pressed": "false" }, name));
+  const pick = (index, quiet) => {
+    buttons.forEach((button, k) => button.setAttribute("aria-pressed", String(k === index)));
+    if (!quiet) changed(index);
+  };
+  buttons.forEach((button, k) => button.addEventListener("click", () => pick(k)));
+  pick(0, true);
+  return el("div", { class: "choice", role: "group", "aria-label": label }, ...buttons);
+}
+
+function picker(label, options, changed) {
+  const select = el("select", { "aria-label": label }, ...options.map((name) => el("option", {}, name)));
+  select.addEventListener("change", () => changed(select.selectedIndex));
+  return el("label", { class: "picker" }, el("span", {}, label), select);
+}
+
+function head(card, title, ...controls) {
+  card.append(el("div", { class: "card-head" }, el("h3", {}, title), ...controls));
+}
+
+const runEntries = () => data.records.map(({ label }, record) => ({ key: record, name: label, color: seriesColor(record) }));
+
+/** Rows of one case and direction from all records stand together. */
+function grouped(visible) {
+  const groups = new Map();
+  for (const item of visible) {
+    const { label } = item.row;
+    if (!groups.has(label)) groups.set(label, { label, items: [] });
+    groups.get(label).items.push({ ...item, name: several ? item.run : null, hatched: !several && item.dash });
+  }
+  return [...groups.values()];
+}
+
+// ---- the suite
+
+function suite(card) {
+  const hidden = new Set();
+  const kinds = [{ unit: "MB/s", of: (row) => row.mbps }, { unit: "IOPS", of: (row) => row.iops }];
+  let kind = kinds[0];
+  const visible = () => rows.filter(({ record, row }) => !hidden.has(several ? record : row.direction) && (kind.unit === "IOPS" || row.mbps.value > 0));
+  const most = () => Math.max(1e-9, ...visible().map(({ row }) => Math.max(kind.of(row).value, kind.of(row).high || 0, ...kind.of(row).each)));
+  const title = el("span", {}, "Throughput");
+  head(card, title, choice("Quantity", ["MB/s", "IOPS"], (index) => {
+    kind = kinds[index];
+    title.textContent = index ? "Operations per second" : "Throughput";
+    chart.whole();
+  }));
+  const redraw = () => chart.render();
+  legend(card, several ? runEntries() : directions.map((direction) => ({ key: direction, name: direction, color: "var(--muted)", dash: dashOf(direction) })), hidden, redraw);
+  const chart = barChart(card, {
+    name: "suite", label: "Bars: throughput of every case. Up and down choose a case.",
+    x: { axis: linearAxis(shortText), get title() { return kind.unit; }, full: () => [0, most() * 1.02] },
+    rows: () => grouped(visible()), figure: (row) => kind.of(row), unit: () => kind.unit,
+  });
+}
+
+// ---- latency
+
+/** The last point of a curve is the slowest operation of all: one in `ios`. */
+function curveOf({ curve, ios }) {
+  const [x, y] = [[], []];
+  for (let k = 0; k < curve.length; k += 2) {
+    x.push(tailAxis.forward(Math.max(curve[k], 1 / Math.max(1, ios))));
+    y.push(curve[k + 1]);
+  }
+  if (x[0] > 0) {
+    x.unshift(0);
+    y.unshift(curve[1]);
+  }
+  return { x, y };
+}
+
+/** The place from which on fewer than ten operations lie beyond. */
+function weakFrom({ ios }) {
+  return Math.log10(Math.max(1, ios / 10));
+}
+
+/** A row's curve, and the thinner one of its response latency where there is one. */
+function curvesOf(item) {
+  const { row } = item;
+  const name = several ? item.run : row.label;
+  const service = { ...item, ...curveOf(row), key: several ? item.record : row.label, name, weak: weakFrom(row) };
+  if (!row.response) return [service];
+  const response = { ...service, ...curveOf(row.response), name: `${name}, response`, weak: weakFrom(row.response), dash: "3 3", thin: true };
+  return [service, several ? response : { ...response, key: response.name }];
+}
+
+/** With more curves than this, the first eight are shown at the start. */
+const MOST_LINES = 12;
+
+function percentiles(card) {
+  const hidden = new Set();
+  const labels = [...new Set(rows.map(({ row }) => row.label))];
+  const curves = rows.flatMap(curvesOf);
+  let only = several ? labels[0] : null;
+  if (!several && curves.length > MOST_LINES) curves.slice(8).forEach(({ key }) => hidden.add(key));
+  const visible = () => curves.filter(({ key, row }) => !hidden.has(key) && (only === null || row.label === only));
+  const deepest = Math.max(...curves.map(({ x }) => x[x.length - 1]));
+  const full = [0, Math.max(4, Math.min(5, deepest))];
+  const pick = picker("Case", labels, (index) => {
+    only = labels[index];
+    chart.whole();
+  });
+  head(card, "Percentiles", ...(several ? [pick] : []));
+  legend(card, several ? runEntries() : curves, hidden, () => chart.render());
+  const chart = lineChart(card, {
+    name: "percentiles", label: "Lines: latency by percentile for every case.",
+    x: { axis: tailAxis, title: "percentile", full: () => full, say: percentileText },
+    side: { axis: logAxis(shortLatency), title: "latency" }, say: latencyText,
+    lines: visible, height: (width) => (width < 620 ? 320 : 420),
+    note: `values within ${percentText(data.quantile_error_percent)}; ~ fewer than ten operations beyond`,
+  });
+}
+
+function histogram(card) {
+  const hidden = new Set();
+  const visible = () => rows.filter(({ record }) => !hidden.has(record) || !several);
+  const drawn = rows.flatMap(({ row }) => (row.response ? [row, row.response] : [row]));
+  const edges = drawn.flatMap(({ bins }) => [bins[0], bins[bins.length - 2]]).filter((ns) => ns > 0);
+  const full = [Math.log10(Math.min(...edges)) - 0.03, Math.log10(Math.max(...edges)) + 0.03];
+  head(card, "Histogram", el("span", { class: "key" }, "every row in its own scale",
+    el("span", { class: "key-line" }), "median", el("span", { class: "key-line dotted" }), "p99"));
+  if (several) legend(card, runEntries(), hidden, () => chart.render());
+  const chart = ridgeChart(card, {
+    name: "histogram", label: "Histograms of the latency, one row a case. Up and down choose a case.",
+    x: { axis: logAxis(shortLatency), title: "latency", full: () => full },
+    rows: () => grouped(visible()),
+  });
+}
+
+// ---- over time
+
+/** The four quantities: title, unit on hover, lines of a pass. */
+const QUANTITIES = [
+  { name: "iops", title: "IOPS", axis: linearAxis(shortText), zero: true, say: (v) => `${countText(v)} IOPS`, of: ["iops"] },
+  { name: "mbps", title: "MB/s", axis: linearAxis(shortText), zero: true, say: (v) => `${rateText(v)} MB/s`, of: ["mbps"] },
+  { name: "latency", title: "latency: p50 thick, p99 thin", axis: logAxis(shortLatency), say: latencyText, of: ["p50", "p99"] },
+  { name: "cpu", title: "own CPU, % of one processor", axis: linearAxis(shortText), zero: true, say: percentText, of: ["cpu"] },
+];
+
+function passLines(quantity, { record, run, pass, color, dash, direction, series, end, mixed }) {
+  return quantity.of.map((statistic) => ({
+    name: [several ? run : null, `pass ${pass}`, mixed ? direction : null, quantity.of.length > 1 ? statistic : null].filter(Boolean).join(", "),
+    color, dash: mixed ? dash : null, thin: statistic === "p99",
+    x: end, y: series[statistic], record, pass, direction,
+  }));
+}
+
+/** Every pass of a case with its series; the own CPU belongs to all directions together. */
+function passesOf(name, quantity) {
+  return data.records.flatMap(({ label, passes, rows: own }, record) => {
+    const mine = passes.filter((pass) => pass.case === name);
+    const row = own.find((one) => one.case === name);
+    const base = several || !row ? seriesColor(record) : rowColor(record, row);
+    return mine.flatMap((pass, k) => {
+      const all = quantity.name === "cpu" ? [["all", { cpu: pass.cpu }]] : Object.entries(pass.directions);
+      return all.flatMap(([direction, series]) => passLines(quantity, {
+        record, run: label, pass: pass.pass, color: shade(base, k, mine.length), dash: dashOf(direction),
+        direction, series, end: pass.end, mixed: all.length > 1,
+      }));
+    });
+  });
+}
+
+function overTime(card) {
+  const all = data.records.flatMap(({ passes }) => passes);
+  const names = [...new Set(all.filter(({ end }) => end.length).map((pass) => pass.case))];
+  if (!names.length) {
+    document.getElementById("time").hidden = true;
+    return;
+  }
+  const merged = Math.max(...all.map((pass) => pass.merged));
+  document.getElementById("time-lead").textContent = merged > 1
+    ? `Points show ${merged} intervals of one second: rates over all of them, the worst of their percentiles.`
+    : "Intervals of one second. A flat line is a steady device; passes that part are drift.";
+  let name = names[0];
+  const hiddenPasses = new Set();
+  const hiddenRuns = new Set();
+  const keys = el("div", {});
+  const grid = el("div", { class: "grid-2" });
+  const state = { charts: [] };
+  const redraw = () => state.charts.forEach((chart) => chart.render());
+  const fillKeys = () => {
+    keys.replaceChildren();
+    const passes = [...new Map(passesOf(name, QUANTITIES[0]).map((line) => [line.pass, line])).values()];
+    legend(keys, passes.map(({ pass, color }) => ({ key: pass, name: `pass ${pass}`, color: several ? "var(--muted)" : color })), hiddenPasses, redraw);
+    if (several) legend(keys, runEntries(), hiddenRuns, redraw);
+  };
+  const choose = (index) => {
+    name = names[index];
+    hiddenPasses.clear();
+    fillKeys();
+    state.charts[0].whole();
+  };
+  head(card, "One case over time", picker("Case", names, choose));
+  card.append(keys, grid);
+  fillKeys();
+  // A simulated run costs no processor that would say anything of its device.
+  const paid = all.some(({ cpu }) => cpu.some((percent) => percent > 0));
+  const quantities = QUANTITIES.filter(({ name: quantity }) => paid || quantity !== "cpu");
+  state.charts = quantities.map((quantity) => timeChart(grid, quantity, () => name, hiddenPasses, hiddenRuns));
+  for (const chart of state.charts) chart.peers = state.charts;
+}
+
+function timeChart(grid, quantity, name, hiddenPasses, hiddenRuns) {
+  const passes = () => data.records.flatMap((record) => record.passes).filter((pass) => pass.case === name());
+  return lineChart(appended(grid), {
+    name: `time-${quantity.name}`, label: `Lines: ${quantity.title} over time.`,
+    x: { axis: linearAxis(secondsText), title: "time", full: () => [0, Math.max(0.001, ...passes().flatMap(({ end }) => end.slice(-1)))], say: secondsText },
+    side: { axis: quantity.axis, title: quantity.title, zero: quantity.zero }, say: quantity.say,
+    stairs: true, lines: () => passesOf(name(), quantity).filter(({ record, pass }) => !hiddenPasses.has(pass) && !hiddenRuns.has(record)),
+    shade: () => Math.max(0, ...passes().map(({ ramp }) => ramp)), height: () => 250,
+  });
+}
+
+function appended(host) {
+  const node = el("div", {});
+  host.append(node);
+  return node;
+}
+
+// ---- the table, the workload, the colours
+
+function sortable(table) {
+  const heads = [...table.querySelectorAll("thead th")];
+  const body = table.querySelector("tbody");
+  heads.forEach((cell, column) => cell.querySelector("button").addEventListener("click", () => {
+    const down = cell.getAttribute("aria-sort") !== "descending";
+    heads.forEach((other) => other.removeAttribute("aria-sort"));
+    cell.setAttribute("aria-sort", down ? "descending" : "ascending");
+    const sorted = [...body.rows].sort((a, b) => compareCells(a.cells[column], b.cells[column]));
+    body.append(...(down ? sorted.reverse() : sorted));
+  }));
+}
+
+function compareCells(a, b) {
+  if (a.dataset.value === undefined) return a.textContent.localeCompare(b.textContent);
+  return Number(a.dataset.value) - Number(b.dataset.value);
+}
+
+function copying(button) {
+  const text = button.parentElement.querySelector("pre").textContent;
+  button.addEventListener("click", async () => {
+    const done = await copied(text, button.parentElement.querySelector("code"));
+    button.textContent = done ? "Copied" : "Selected: press Ctrl+C";
+    setTimeout(() => { button.textContent = "Copy"; }, 2000);
+  });
+}
+
+/** Where the browser does not let a page write the clipboard, the text is left selected. */
+async function copied(text, node) {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch (refused) {
+    getSelection().selectAllChildren(node);
+    return false;
+  }
+}
+
+function theme(button) {
+  const root = document.documentElement;
+  const dark = matchMedia("(prefers-color-scheme: dark)");
+  const isDark = () => (root.dataset.theme ? root.dataset.theme === "dark" : dark.matches);
+  const show = () => button.setAttribute("aria-pressed", String(isDark()));
+  button.addEventListener("click", () => {
+    root.dataset.theme = isDark() ? "light" : "dark";
+    show();
+  });
+  dark.addEventListener("change", show);
+  show();
+}
+
+document.documentElement.classList.add("scripted");
+theme(document.getElementById("theme"));
+if (rows.length) {
+  suite(document.getElementById("suite-card"));
+  percentiles(document.getElementById("percentiles-card"));
+  histogram(document.getElementById("histogram-card"));
+  overTime(document.getElementById("time-card"));
+}
+/** Paper cannot be clicked: the observations open for it, and close again. */
+function unfolding() {
+  let opened = [];
+  addEventListener("beforeprint", () => {
+    opened = [...document.querySelectorAll("details.infos:not([open])")];
+    opened.forEach((details) => { details.open = true; });
+  });
+  addEventListener("afterprint", () => opened.forEach((details) => { details.open = false; }));
+}
+
+unfolding();
+document.querySelectorAll("table.sortable").forEach(sortable);
+document.querySelectorAll("button.copy").forEach(copying);
+document.addEventListener("pointerdown", (event) => {
+  if (event.target.closest(".picture")) return;
+  document.querySelectorAll(".tooltip").forEach((tip) => { tip.hidden = true; });
+});

@@ -1,0 +1,90 @@
+//! The words for delivered against documented: one wording for text and HTML.
+
+use blocklab_analysis::expect::{CaseCheck, Compared, LimitCheck, State, Why};
+use blocklab_units::{count, stated};
+
+/// Titles of [`limit_cells`].
+pub const LIMIT_TITLES: [&str; 4] = ["documented", "delivered", "share", "verdict"];
+/// Titles of [`case_cells`].
+pub const CASE_TITLES: [&str; 4] = ["delivered IOPS", "expected IOPS", "share", "it is"];
+
+/// `met`, `exceeded`, `missed`, `not tested`.
+pub const fn state(state: State) -> &'static str {
+    match state {
+        State::Met => "met",
+        State::Exceeded => "exceeded",
+        State::Missed => "missed",
+        State::NotTested => "not tested",
+    }
+}
+
+/// A cell for each of [`LIMIT_TITLES`].
+pub fn limit_cells(of: &LimitCheck) -> [String; 4] {
+    let share = of.delivered.map(|delivered| delivered / of.value * 100.0);
+    [
+        format!("{} {}", stated(of.value), of.unit),
+        of.delivered
+            .map_or_else(dash, |it| format!("{} {}", stated(it), of.unit)),
+        share.map_or_else(dash, |it| format!("{} %", count(it))),
+        state(of.state).to_owned(),
+    ]
+}
+
+/// Which case it was, or which load would tell; and who says so.
+pub fn limit_words(of: &LimitCheck) -> String {
+    let how = match (&of.how_to_test, &of.case) {
+        (Some(how), _) if how.starts_with("no ") => how.clone(),
+        (Some(how), _) => format!("to test it: {how}"),
+        (None, Some(case)) => format!("by {case}"),
+        (None, None) => String::new(),
+    };
+    match how.is_empty() {
+        true => of.origin.clone(),
+        false => format!("{how}; {}", of.origin),
+    }
+}
+
+/// A cell for each of [`CASE_TITLES`].
+pub fn case_cells(of: &CaseCheck) -> [String; 4] {
+    let share = of.expected_iops.map(|expected| of.iops / expected * 100.0);
+    [
+        count(of.iops),
+        of.expected_iops.map_or_else(dash, count),
+        share.map_or_else(dash, |it| format!("{} %", count(it))),
+        why(of),
+    ]
+}
+
+fn why(of: &CaseCheck) -> String {
+    let binding = of.binding.as_deref().unwrap_or_default();
+    match &of.why {
+        Why::AsExpected => format!("as expected, bound by {binding}"),
+        Why::DefaultSettings => "as by default: settings not in effect".to_owned(),
+        Why::AnotherDay(day) => format!("as the limits of {day}"),
+        Why::UnitSlip(units) => format!("as expected but for {units}"),
+        Why::Above => format!("above {binding}"),
+        Why::Below => format!("below {binding}"),
+        Why::Latency => "bound by latency, which nobody promises".to_owned(),
+        Why::NotComparable => "not comparable with documents".to_owned(),
+    }
+}
+
+/// `7 limits of gp3:…: 2 met, 5 not tested.`
+pub fn outcome(compared: &Compared) -> String {
+    let all = [State::Exceeded, State::Missed, State::Met, State::NotTested];
+    let number = |wanted| {
+        let of = compared.limits.iter().filter(|it| it.state == wanted);
+        (of.count(), state(wanted))
+    };
+    let told = all.map(number).into_iter().filter(|(n, _)| *n > 0);
+    let told: Vec<String> = told.map(|(n, word)| format!("{n} {word}")).collect();
+    match compared.limits.len() {
+        0 => format!("{}: no limit is documented.", compared.address),
+        1 => format!("1 limit of {}: {}.", compared.address, told.join(", ")),
+        n => format!("{n} limits of {}: {}.", compared.address, told.join(", ")),
+    }
+}
+
+fn dash() -> String {
+    "–".to_owned()
+}

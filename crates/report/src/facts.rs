@@ -1,0 +1,369 @@
+//! The words for what a Record states: one wording for every format.
+
+use blocklab_analysis::{Confidence, Estimate, Finding, Row, RowDirection, Severity};
+use blocklab_record::{
+    Accounting, BlockDevice, ErrorCount, FileSystem, Interval, IntervalDirection, NoteLevel,
+    Origin, Record, Status, TargetFacts, TargetKind,
+};
+use blocklab_units::{count, latency, rate};
+
+/// Between two facts on a line.
+const DOT: &str = " · ";
+
+/// `measured`, `simulated`, `emulated`.
+pub fn origin(origin: Origin) -> &'static str {
+    match origin {
+        Origin::Measured => "measured",
+        Origin::Simulated => "simulated",
+        Origin::Emulated => "emulated",
+    }
+}
+
+/// `complete`, `interrupted`, `failed`.
+pub fn status(status: Status) -> &'static str {
+    match status {
+        Status::Complete => "complete",
+        Status::Interrupted => "interrupted",
+        Status::Failed => "failed",
+    }
+}
+
+/// What a reader must know of a run that did not end as planned.
+pub fn ending(record: &Record) -> Option<String> {
+    let opening = match record.status {
+        Status::Complete => return None,
+        Status::Interrupted => "The run was interrupted",
+        Status::Failed => "The run failed",
+    };
+    let reason = record.failure.as_deref().unwrap_or_default();
+    let reason = reason.trim_end_matches('.');
+    let colon = if reason.is_empty() { "" } else { ": " };
+    Some(format!(
+        "{opening}{colon}{reason}. What was measured until then is shown."
+    ))
+}
+
+/// `critical`, `warning`, `info`, `good`.
+pub fn severity(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Critical => "critical",
+        Severity::Warning => "warning",
+        Severity::Info => "info",
+        Severity::Good => "good",
+    }
+}
+
+/// `High`, `Medium`, `Low`.
+pub fn confidence(confidence: Confidence) -> &'static str {
+    match confidence {
+        Confidence::High => "High",
+        Confidence::Medium => "Medium",
+        Confidence::Low => "Low",
+    }
+}
+
+/// `approximated`, `ignored`, `assumed`.
+pub fn note_level(level: NoteLevel) -> &'static str {
+    match level {
+        NoteLevel::Approximated => "approximated",
+        NoteLevel::Ignored => "ignored",
+        NoteLevel::Assumed => "assumed",
+    }
+}
+
+/// `2025-11-20 14:03:22 UTC` of an RFC 3339 moment in UTC; any other text as it is.
+pub fn moment(rfc3339: &str) -> String {
+    let Some((date, time)) = rfc3339.split_once('T') else {
+        return rfc3339.to_owned();
+    };
+    match time.strip_suffix('Z') {
+        Some(time) => format!("{date} {} UTC", time.split('.').next().unwrap_or(time)),
+        None => rfc3339.to_owned(),
+    }
+}
+
+/// `scratch file`, `block device`.
+pub fn target_kind(kind: TargetKind) -> &'static str {
+    match kind {
+        TargetKind::File => "file",
+        TargetKind::Scratch => "scratch file",
+        TargetKind::BlockDevice => "block device",
+        TargetKind::CharDevice => "character device",
+        TargetKind::Null => "no device",
+        TargetKind::Model => "device model",
+    }
+}
+
+/// `/data/x · scratch file · 1 GiB`.
+pub fn target(target: &TargetFacts) -> String {
+    let mut parts = vec![target.path.clone(), target_kind(target.kind).to_owned()];
+    if target.size_bytes.0 > 0 {
+        parts.push(target.size_bytes.to_string());
+    }
+    parts.join(DOT)
+}
+
+/// `ext4 on /data · rw,relatime`.
+pub fn file_system(fs: &FileSystem) -> String {
+    let place = format!("{} on {}", fs.kind, fs.mount_point);
+    if fs.options.is_empty() {
+        return place;
+    }
+    [place, fs.options.clone()].join(DOT)
+}
+
+/// `nvme0n1 · Some Model · 442.4 GiB · instance store · scheduler none`.
+pub fn device(device: &BlockDevice) -> String {
+    let scheduler = device.scheduler.as_ref();
+    let parts = [
+        Some(device.name.clone()),
+        device.model.clone(),
+        Some(device.size_bytes.to_string()),
+        device.cloud.as_deref().map(cloud),
+        scheduler.map(|name| format!("scheduler {name}")),
+        rotates(device)
+            .filter(|it| *it)
+            .map(|_| "rotational".to_owned()),
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(DOT)
+}
+
+/// Whether the medium spins; `None` for transports that end in a host or in memory: there the
+/// kernel's flag is a default and no evidence.
+pub fn rotates(device: &BlockDevice) -> Option<bool> {
+    let real = ["nvme", "scsi", "ata", "usb", "mmc", "floppy"];
+    real.contains(&device.transport.as_str())
+        .then_some(device.rotational)
+}
+
+/// The vendor's word for a kind of cloud volume.
+pub fn cloud(kind: &str) -> String {
+    match kind {
+        "ebs" => "EBS volume".to_owned(),
+        "instance-store" => "instance store".to_owned(),
+        other => other.to_owned(),
+    }
+}
+
+/// The engines that ran, in order of appearance: `io_uring, O_DIRECT`.
+pub fn engines(record: &Record) -> String {
+    let mut seen: Vec<String> = Vec::new();
+    for job in record.measurements.iter().flat_map(|m| &m.jobs) {
+        let access = if job.direct { "O_DIRECT" } else { "buffered" };
+        let text = format!("{}, {access}", job.engine);
+        if !seen.contains(&text) {
+            seen.push(text);
+        }
+    }
+    seen.join("; ")
+}
+
+/// Name of a row: the case, and the direction where the name does not already say it.
+pub fn label(row: &Row, direction: &RowDirection) -> String {
+    let said = row.directions.len() == 1
+        && row
+            .case
+            .split(|c: char| !c.is_alphanumeric())
+            .any(|part| part == direction.direction);
+    if said {
+        return row.case.clone();
+    }
+    format!("{} {}", row.case, direction.direction)
+}
+
+/// Half of the confidence interval, in per cent of the figure.
+pub fn half_width_percent(estimate: &Estimate) -> Option<f64> {
+    let width = estimate.high? - estimate.low?;
+    (estimate.value > 0.0).then(|| width / 2.0 / estimate.value * 100.0)
+}
+
+/// `1.2 %` of the figure, or `–` where there is no interval.
+pub fn plus_minus(estimate: &Estimate) -> String {
+    half_width_percent(estimate).map_or_else(|| "–".to_owned(), half)
+}
+
+/// An interval needs no second decimal: `0.4 %`, `12 %`.
+fn half(percent: f64) -> String {
+    match percent {
+        p if p < 0.05 => "<0.1 %".to_owned(),
+        p if p < 9.95 => format!("{p:.1} %"),
+        p => format!("{} %", count(p)),
+    }
+}
+
+/// Two figures at least: `0.42 %`, `3.1 %`, `12 %`.
+pub fn percent(value: f64) -> String {
+    match value.abs() {
+        v if v < 0.995 => format!("{value:.2} %"),
+        v if v < 9.95 => format!("{value:.1} %"),
+        _ => format!("{} %", count(value)),
+    }
+}
+
+/// A number of a Finding with its unit.
+pub fn quantity(value: f64, unit: &str) -> String {
+    match unit {
+        "ns" => latency(value),
+        "%" => percent(value),
+        "s" => latency(value * 1e9),
+        "p" if value <= 0.0 => "none".to_owned(),
+        "p" => format!("p{value}"),
+        "" => plain(value),
+        unit => format!("{} {unit}", rate_or_count(value)),
+    }
+}
+
+fn plain(value: f64) -> String {
+    if value.fract() == 0.0 || value.abs() >= 1000.0 {
+        return count(value);
+    }
+    format!("{value:.2}")
+}
+
+fn rate_or_count(value: f64) -> String {
+    if value.fract() == 0.0 {
+        return count(value);
+    }
+    rate(value)
+}
+
+/// `12.3 µs` of a quantile (0 to 1); `~12.3 µs` where too few operations lie beyond it.
+pub fn quantile(direction: &RowDirection, quantile: f64, ns: u64) -> String {
+    let sign = match direction.supports(quantile) {
+        true => "",
+        false => "~",
+    };
+    format!("{sign}{}", latency(ns as f64))
+}
+
+/// The cases of a Finding that its statement does not name; none for the whole run.
+pub fn unnamed(finding: &Finding) -> &[String] {
+    let named = |case: &String| finding.statement.contains(case.as_str());
+    if finding.subject.iter().all(named) {
+        return &[];
+    }
+    &finding.subject
+}
+
+/// What is known for certain, where no finding doubts a figure.
+pub fn good(findings: &[Finding]) -> Option<&Finding> {
+    findings.iter().find(|it| it.severity == Severity::Good)
+}
+
+/// Whether a Finding says that this case means less than it seems to.
+pub fn is_doubted(case: &str, findings: &[Finding]) -> bool {
+    findings.iter().any(|finding| {
+        finding.severity > Severity::Info && finding.subject.iter().any(|name| name == case)
+    })
+}
+
+/// The directions of which an interval tells.
+pub const DIRECTIONS: [&str; 3] = ["read", "write", "trim"];
+
+/// An interval's figures in the order of [`DIRECTIONS`].
+pub const fn directions(interval: &Interval) -> [IntervalDirection; 3] {
+    [interval.read, interval.write, interval.trim]
+}
+
+/// Failures of one kind and direction in a case.
+pub struct Failure<'a> {
+    /// Name of the case.
+    pub case: &'a str,
+    /// The first of its kind, with the count of all of them.
+    pub error: ErrorCount,
+}
+
+/// Failures by case, kind and direction, in the order in which they first came.
+pub fn failures(record: &Record) -> Vec<Failure<'_>> {
+    let mut all: Vec<Failure<'_>> = Vec::new();
+    for measurement in &record.measurements {
+        for error in measurement.jobs.iter().flat_map(|job| &job.errors) {
+            let same = |f: &&mut Failure<'_>| {
+                f.case == measurement.case
+                    && f.error.kind == error.kind
+                    && f.error.direction == error.direction
+            };
+            match all.iter_mut().find(same) {
+                Some(known) => known.error.count += error.count,
+                None => all.push(Failure {
+                    case: &measurement.case,
+                    error: error.clone(),
+                }),
+            }
+        }
+    }
+    all
+}
+
+/// The census of the whole run: every job of every measurement.
+pub fn accounting(record: &Record) -> Accounting {
+    let jobs = record.measurements.iter().flat_map(|m| &m.jobs);
+    let mut sum = Accounting::default();
+    for one in jobs.map(|job| job.accounting) {
+        sum.issued += one.issued;
+        sum.completed += one.completed;
+        sum.completed_in_ramp += one.completed_in_ramp;
+        sum.failed += one.failed;
+        sum.in_flight += one.in_flight;
+        sum.overdue += one.overdue;
+    }
+    sum
+}
+
+/// How the passes became one figure: `mean of 3 passes`.
+pub fn aggregate(record: &Record, rows: &[Row]) -> String {
+    let passes = passes(rows);
+    match (passes.as_slice(), record.asked.aggregate.as_str()) {
+        ([1], _) => "one pass".to_owned(),
+        ([n], name) => format!("{name} of {n} passes"),
+        ([], name) => format!("{name} of the passes"),
+        ([fewest, .., most], name) => format!("{name} of {fewest} to {most} passes"),
+    }
+}
+
+/// The different numbers of passes among the rows, ascending.
+pub fn passes(rows: &[Row]) -> Vec<u32> {
+    let all = rows.iter().flat_map(|row| &row.directions);
+    let mut numbers: Vec<u32> = all.map(|direction| direction.iops.passes).collect();
+    numbers.sort_unstable();
+    numbers.dedup();
+    numbers
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(value: f64, unit: &str, expected: &str) {
+        assert_eq!(quantity(value, unit), expected);
+    }
+
+    #[test]
+    fn evidence_carries_its_unit() {
+        check(97.4, "%", "97 %");
+        check(3.12, "%", "3.1 %");
+        check(0.4, "%", "0.40 %");
+        check(12_345.0, "ns", "12.3 µs");
+        check(3000.0, "IOPS", "3,000 IOPS");
+        check(87.44, "MB/s", "87.4 MB/s");
+        check(32.0, "", "32");
+        check(1.25, "", "1.25");
+        check(6.0, "s", "6.00 s");
+        check(99.9, "p", "p99.9");
+        check(0.0, "p", "none");
+    }
+
+    #[test]
+    fn moments_are_for_people() {
+        assert_eq!(
+            moment("2025-11-20T14:03:22.123Z"),
+            "2025-11-20 14:03:22 UTC"
+        );
+        assert_eq!(
+            moment("2025-11-20T14:03:22+01:00"),
+            "2025-11-20T14:03:22+01:00"
+        );
+        assert_eq!(moment("yesterday"), "yesterday");
+    }
+}

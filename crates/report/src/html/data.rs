@@ -1,0 +1,375 @@
+//! What the charts are drawn from: compact, in columns, at the resolution of a screen.
+
+use std::collections::BTreeMap;
+
+use blocklab_analysis::{Assessment, Estimate, Row, RowDirection};
+use blocklab_record::{Interval, IntervalDirection, Measurement, Record};
+use serde::Serialize;
+
+use super::frame::Side;
+use crate::facts;
+
+/// Points of all curves and histograms of a page together, and of all series. Both keep the page
+/// below 2 MB: a point costs about 20 bytes, a slice of a series about 45.
+const CURVE_POINTS: usize = 40_000;
+const SERIES_SLICES: usize = 15_000;
+
+#[derive(Serialize)]
+struct Page {
+    records: Vec<RecordData>,
+    quantile_error_percent: f64,
+}
+
+#[derive(Serialize)]
+struct RecordData {
+    label: String,
+    /// `mean of 3 passes`
+    aggregate: String,
+    rows: Vec<RowData>,
+    passes: Vec<PassData>,
+}
+
+#[derive(Serialize)]
+struct RowData {
+    case: String,
+    /// Rows of a family share a colour: the case without its direction.
+    family: String,
+    label: String,
+    direction: String,
+    what: String,
+    iops: EstimateData,
+    mbps: EstimateData,
+    p50: u64,
+    p99: u64,
+    max: u64,
+    ios: u64,
+    /// `[share above, ns, share above, ns, …]`
+    curve: Vec<f64>,
+    /// `[lowest ns, highest ns, count, …]`
+    bins: Vec<u64>,
+    /// Of the response latency, where there is one.
+    response: Option<DistributionData>,
+}
+
+/// As in [`RowData`].
+#[derive(Serialize)]
+struct DistributionData {
+    ios: u64,
+    curve: Vec<f64>,
+    bins: Vec<u64>,
+}
+
+#[derive(Serialize)]
+struct EstimateData {
+    value: f64,
+    low: Option<f64>,
+    high: Option<f64>,
+    cv: f64,
+    passes: u32,
+    /// Each pass that ran, in order.
+    each: Vec<f64>,
+}
+
+#[derive(Serialize)]
+struct PassData {
+    case: String,
+    pass: u32,
+    /// Ends of the slices in seconds.
+    end: Vec<f64>,
+    /// Seconds of ramp at the beginning.
+    ramp: f64,
+    /// Intervals in a slice.
+    merged: usize,
+    /// In per cent of one processor.
+    cpu: Vec<f64>,
+    directions: BTreeMap<&'static str, SeriesData>,
+}
+
+#[derive(Default, Serialize)]
+struct SeriesData {
+    iops: Vec<f64>,
+    mbps: Vec<f64>,
+    /// Nothing in a slice without operations.
+    p50: Vec<Option<u64>>,
+    /// As above.
+    p99: Vec<Option<u64>>,
+}
+
+/// JSON for a `<script>` element: no `<` in it can end the element.
+pub fn json(sides: &[Side<'_>]) -> String {
+    let page = Page {
+        records: sides.iter().map(|side| record(side, sides)).collect(),
+        quantile_error_percent: sides
+            .iter()
+            .map(|side| side.assessment.quantile_error_percent)
+            .fold(0.0, f64::max),
+    };
+    let text = serde_json::to_string(&page).expect("the page's data holds no exotic keys");
+    text.replace('<', "\\u003c")
+}
+
+fn record(side: &Side<'_>, sides: &[Side<'_>]) -> RecordData {
+    let all = sides.iter().flat_map(|side| directions(side.assessment));
+    let drawn = |(_, direction): (_, &RowDirection)| match direction.response_bins.is_empty() {
+        true => 1,
+        false => 2,
+    };
+    let distributions: usize = all.map(drawn).sum();
+    let room = CURVE_POINTS / (2 * distributions.max(1));
+    let slices: usize = sides.iter().map(|side| slices(side.record)).sum();
+    let merged = slices.div_ceil(SERIES_SLICES).max(1);
+    RecordData {
+        label: side.label.clone(),
+        aggregate: facts::aggregate(side.record, &side.assessment.rows),
+        rows: directions_of(side, room.max(40)),
+        passes: side
+            .record
+            .measurements
+            .iter()
+            .map(|m| pass(m, merged))
+            .collect(),
+    }
+}
+
+fn slices(record: &Record) -> usize {
+    record.measurements.iter().map(|m| m.series.len()).sum()
+}
+
+fn directions(assessment: &Assessment) -> impl Iterator<Item = (&Row, &RowDirection)> {
+    let rows = assessment.rows.iter();
+    rows.flat_map(|row| row.directions.iter().map(move |direction| (row, direction)))
+}
+
+fn directions_of(side: &Side<'_>, room: usize) -> Vec<RowData> {
+    directions(side.assessment)
+        .map(|(row, direction)| RowData {
+            case: row.case.clone(),
+            family: family(&row.case, &direction.direction),
+            label: facts::label(row, direction),
+            direction: direction.direction.clone(),
+            what: row.what.clone(),
+            iops: estimate(
+                &direction.iops,
+                1.0,
+                each(side.record, row, direction, |d| d.ios),
+            ),
+            mbps: estimate(
+                &direction.bytes_per_s,
+                1e-6,
+                each(side.record, row, direction, |d| d.bytes),
+            ),
+            p50: direction.p50_ns,
+            p99: direction.p99_ns,
+            max: direction.max_ns,
+            ios: direction.ios,
+            curve: curve(&direction.curve, room),
+            bins: bins(&direction.bins, room),
+            response: response(direction, room),
+        })
+        .collect()
+}
+
+fn response(direction: &RowDirection, room: usize) -> Option<DistributionData> {
+    let of = &direction.response_bins;
+    (!of.is_empty()).then(|| DistributionData {
+        ios: of.iter().map(|(_, _, count)| count).sum(),
+        curve: curve(&direction.response_curve, room),
+        bins: bins(of, room),
+    })
+}
+
+/// The case without the word for the direction: `seq1m-q8` of `seq1m-q8-read`.
+fn family(case: &str, direction: &str) -> String {
+    let parts: Vec<_> = case.split('-').filter(|part| *part != direction).collect();
+    parts.join("-")
+}
+
+fn each(
+    record: &Record,
+    row: &Row,
+    direction: &RowDirection,
+    what: fn(&blocklab_record::DirectionResult) -> u64,
+) -> Vec<f64> {
+    let passes = record.measurements.iter();
+    let passes = passes.filter(|m| m.pass > 0 && m.case == row.case);
+    passes
+        .map(|measurement| {
+            let jobs = measurement.jobs.iter();
+            let rates = jobs.filter_map(|job| {
+                let result = job.directions.get(&direction.direction)?;
+                Some(what(result) as f64 * 1e9 / job.elapsed_ns.max(1) as f64)
+            });
+            rates.sum()
+        })
+        .collect()
+}
+
+fn estimate(of: &Estimate, scale: f64, each: Vec<f64>) -> EstimateData {
+    EstimateData {
+        value: figures(of.value * scale),
+        low: of.low.map(|low| figures(low * scale)),
+        high: of.high.map(|high| figures(high * scale)),
+        cv: figures(of.cv_percent),
+        passes: of.passes,
+        each: each
+            .into_iter()
+            .map(|value| figures(value * scale))
+            .collect(),
+    }
+}
+
+/// Six significant figures: exact for every reader, short in the file.
+fn figures(value: f64) -> f64 {
+    if value == 0.0 || !value.is_finite() {
+        return 0.0;
+    }
+    let scale = 10f64.powi(5 - value.abs().log10().floor() as i32);
+    (value * scale).round() / scale
+}
+
+/// At most `room` points, evenly thinned; the first and the last stay.
+fn curve(points: &[(f64, u64)], room: usize) -> Vec<f64> {
+    let step = points.len().div_ceil(room).max(1);
+    let last = points.len().saturating_sub(1);
+    let kept = points.iter().enumerate();
+    let kept = kept.filter(|(index, _)| index % step == 0 || *index == last);
+    kept.flat_map(|(_, (share, ns))| [figures((1.0 - share).max(0.0)), *ns as f64])
+        .collect()
+}
+
+/// At most `room` bins: neighbours are joined, so counts stay exact.
+fn bins(bins: &[(u64, u64, u64)], room: usize) -> Vec<u64> {
+    let step = bins.len().div_ceil(room).max(1);
+    bins.chunks(step)
+        .flat_map(|joined| {
+            let count = joined.iter().map(|(_, _, count)| count).sum();
+            [joined[0].0, joined[joined.len() - 1].1, count]
+        })
+        .collect()
+}
+
+fn pass(measurement: &Measurement, merged: usize) -> PassData {
+    let series = without_remainder(&measurement.series);
+    let slices: Vec<&[Interval]> = series.chunks(merged).collect();
+    let ramp = series.iter().filter(|i| i.ramp).map(|i| i.end_ns);
+    let mut data = PassData {
+        case: measurement.case.clone(),
+        pass: measurement.pass,
+        end: slices
+            .iter()
+            .map(|s| figures(s[s.len() - 1].end_ns as f64 / 1e9))
+            .collect(),
+        ramp: figures(ramp.max().unwrap_or(0) as f64 / 1e9),
+        merged,
+        cpu: slices
+            .iter()
+            .map(|s| rate(s, |i| i.cpu_ns) / 1e9 * 100.0)
+            .map(figures)
+            .collect(),
+        directions: BTreeMap::new(),
+    };
+    for (index, name) in facts::DIRECTIONS.into_iter().enumerate() {
+        let of = |interval: &Interval| facts::directions(interval)[index];
+        if series.iter().any(|interval| of(interval).ios > 0) {
+            data.directions.insert(name, series_of(&slices, of));
+        }
+    }
+    data
+}
+
+/// The series without the moment between the last operation and the end, in which nothing could
+/// happen: drawn, it would be a fall to zero.
+fn without_remainder(series: &[Interval]) -> &[Interval] {
+    let longest = series.iter().map(|interval| interval.length_ns).max();
+    match series.split_last() {
+        Some((last, rest))
+            if facts::directions(last).iter().all(|moved| moved.ios == 0)
+                && last.length_ns < longest.unwrap_or(0) / 20 =>
+        {
+            rest
+        }
+        _ => series,
+    }
+}
+
+/// Rates are those of the whole slice; of the percentiles, a slice shows its worst interval.
+fn series_of(slices: &[&[Interval]], of: impl Fn(&Interval) -> IntervalDirection) -> SeriesData {
+    let mut data = SeriesData::default();
+    for slice in slices {
+        let worst = |what: fn(IntervalDirection) -> u64| {
+            let busy = slice.iter().map(&of).filter(|moved| moved.ios > 0);
+            busy.map(what).max()
+        };
+        data.iops.push(figures(rate(slice, |i| of(i).ios)));
+        data.mbps.push(figures(rate(slice, |i| of(i).bytes) / 1e6));
+        data.p50.push(worst(|d| d.p50_ns));
+        data.p99.push(worst(|d| d.p99_ns));
+    }
+    data
+}
+
+/// Per second.
+fn rate(slice: &[Interval], what: impl Fn(&Interval) -> u64) -> f64 {
+    let sum: u64 = slice.iter().map(what).sum();
+    let length: u64 = slice.iter().map(|interval| interval.length_ns).sum();
+    sum as f64 * 1e9 / length.max(1) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn six_figures_stay() {
+        for (value, expected) in [
+            (0.0, 0.0),
+            (1_234_567.8, 1_234_570.0),
+            (0.000_123_456_78, 0.000_123_457),
+            (3.0, 3.0),
+            (f64::NAN, 0.0),
+        ] {
+            assert_eq!(figures(value), expected, "{value}");
+        }
+    }
+
+    #[test]
+    fn joined_bins_lose_no_operation() {
+        let all = [(1, 1, 5), (2, 2, 7), (4, 5, 9)];
+        assert_eq!(bins(&all, 10), [1, 1, 5, 2, 2, 7, 4, 5, 9]);
+        assert_eq!(bins(&all, 2), [1, 2, 12, 4, 5, 9]);
+    }
+
+    #[test]
+    fn a_thinned_curve_keeps_its_end() {
+        let points = [(0.25, 10), (0.5, 20), (0.75, 30), (1.0, 40)];
+        assert_eq!(curve(&points, 2), [0.75, 10.0, 0.25, 30.0, 0.0, 40.0]);
+    }
+
+    #[test]
+    fn an_empty_moment_at_the_end_is_no_fall_to_zero() {
+        let slice = |length_ns, ios| {
+            let mut interval = Interval {
+                length_ns,
+                ..Interval::default()
+            };
+            interval.read.ios = ios;
+            interval
+        };
+        let second = 1_000_000_000;
+        let left = |series: &[Interval]| without_remainder(series).len();
+        assert_eq!(left(&[slice(second, 9), slice(50_000, 0)]), 1);
+        assert_eq!(left(&[slice(second, 9), slice(50_000, 1)]), 2);
+        assert_eq!(
+            left(&[slice(second, 9), slice(second, 0)]),
+            2,
+            "a real stall"
+        );
+        assert_eq!(left(&[]), 0);
+    }
+
+    #[test]
+    fn a_family_is_a_case_without_its_direction() {
+        assert_eq!(family("seq1m-q8-read", "read"), "seq1m-q8");
+        assert_eq!(family("oltp", "write"), "oltp");
+    }
+}

@@ -1,0 +1,141 @@
+//! The findings: one statement each, the figures behind it folded away.
+
+use blocklab_analysis::{Finding, Severity};
+use maud::{Markup, html};
+
+use super::frame::Side;
+use super::headline::prose;
+use crate::evidence::Grid;
+use crate::facts;
+
+/// Up to so many names of cases stand beside a statement; the table has them all.
+const CHIPS: usize = 4;
+
+/// What doubts a figure as a list, what explains one folded below it. What is good stands in the
+/// verdict already.
+pub fn findings(sides: &[Side<'_>]) -> Markup {
+    let alone = sides.len() == 1;
+    let of = |wanted: fn(Severity) -> bool| -> Vec<(&Side<'_>, &Finding)> {
+        let all = sides.iter().flat_map(|side| {
+            let findings = side.assessment.findings.iter();
+            findings.map(move |finding| (side, finding))
+        });
+        all.filter(|(_, it)| wanted(it.severity)).collect()
+    };
+    let grave = of(|severity| severity > Severity::Info);
+    let infos = of(|severity| severity == Severity::Info);
+    html! {
+        @if !grave.is_empty() || !infos.is_empty() {
+            section id="findings" {
+                h2 { "Findings" }
+                @if !grave.is_empty() {
+                    ul class="findings" { @for (side, it) in &grave { (item(it, side, alone)) } }
+                }
+                @if !infos.is_empty() {
+                    details class="infos" {
+                        summary { (observations(infos.len(), grave.len())) }
+                        ul class="findings" { @for (side, it) in &infos { (item(it, side, alone)) } }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Whether the section of the findings has anything in it.
+pub fn any(sides: &[Side<'_>]) -> bool {
+    let mut all = sides.iter().flat_map(|side| &side.assessment.findings);
+    all.any(|finding| finding.severity > Severity::Good)
+}
+
+/// `3 more observations`
+fn observations(infos: usize, grave: usize) -> String {
+    let more = if grave > 0 { " more" } else { "" };
+    match infos {
+        1 => format!("1{more} observation"),
+        n => format!("{n}{more} observations"),
+    }
+}
+
+fn item(finding: &Finding, side: &Side<'_>, alone: bool) -> Markup {
+    let severity = facts::severity(finding.severity);
+    html! {
+        li class={ "finding " (severity) } {
+            p class="statement" {
+                (side.swatch(alone))
+                span class="severity" { (severity) }
+                (prose(&finding.statement))
+                (chips(finding, side))
+            }
+            @if let Some(advice) = &finding.advice { p class="advice" { (prose(advice)) } }
+            details class="evidence" {
+                summary { "Evidence" }
+                @if let Some(grid) = Grid::of(finding) { (table(&grid)) }
+                p class="confidence" {
+                    (facts::confidence(finding.confidence)) " confidence · rule "
+                    code { (finding.rule) }
+                }
+            }
+        }
+    }
+}
+
+/// The cases, where the statement neither names them nor speaks of all of them.
+fn chips(finding: &Finding, side: &Side<'_>) -> Markup {
+    let unnamed = facts::unnamed(finding);
+    let all = unnamed.len() == side.assessment.rows.len();
+    // One more takes no more room than the words "and 1 more".
+    let shown = if unnamed.len() == CHIPS + 1 {
+        CHIPS + 1
+    } else {
+        CHIPS
+    };
+    let more = unnamed.len().saturating_sub(shown);
+    html! {
+        @if !all {
+            @for case in unnamed.iter().take(shown) { " " span class="case" { (case) } }
+            @if more > 0 { " " span class="more" { "and " (more) " more" } }
+        }
+    }
+}
+
+fn table(grid: &Grid<'_>) -> Markup {
+    let cases = grid.names_cases();
+    html! {
+        div class="scroll" tabindex="0" role="region" aria-label="Evidence" {
+            table class="numbers" {
+                thead { tr {
+                    @if cases { th scope="col" { "case" } }
+                    @for title in &grid.titles { th scope="col" class="number" { (title) } }
+                } }
+                tbody {
+                    @for (case, cells) in &grid.rows {
+                        tr {
+                            @if cases { th scope="row" { (case.unwrap_or("all")) } }
+                            @for cell in cells {
+                                td class="number" { (cell.as_deref().unwrap_or("–")) }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn observations_are_counted() {
+        for (infos, grave, expected) in [
+            (1, 0, "1 observation"),
+            (3, 0, "3 observations"),
+            (1, 2, "1 more observation"),
+            (2, 1, "2 more observations"),
+        ] {
+            assert_eq!(observations(infos, grave), expected);
+        }
+    }
+}

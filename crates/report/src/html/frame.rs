@@ -1,0 +1,239 @@
+//! The order of the page, its head, and what surrounds the charts.
+
+use blocklab_analysis::Assessment;
+use blocklab_record::{Origin, Record};
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+
+use super::{data, findings, headline, model, numbers, origin};
+
+/// No network at all: only what stands in the file may be used.
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; \
+                      script-src 'unsafe-inline'; img-src data:";
+
+/// Dark where the reader's system says so or the button was pressed; never on paper.
+const STYLE: &str = concat!(
+    include_str!("../../assets/report.css"),
+    include_str!("../../assets/charts.css"),
+    include_str!("../../assets/model.css"),
+    "@media screen and (prefers-color-scheme: dark) { :root:not([data-theme=\"light\"]) {\n",
+    include_str!("../../assets/dark.css"),
+    "} }\n@media screen { :root[data-theme=\"dark\"] {\n",
+    include_str!("../../assets/dark.css"),
+    "} }\n",
+);
+
+/// One script in one closure, in reading order.
+const SCRIPT: [&str; 5] = [
+    include_str!("../../assets/js/draw.js"),
+    include_str!("../../assets/js/chart.js"),
+    include_str!("../../assets/js/lines.js"),
+    include_str!("../../assets/js/rows.js"),
+    include_str!("../../assets/js/page.js"),
+];
+
+/// A Record on the page.
+pub struct Side<'a> {
+    /// What was measured.
+    pub record: &'a Record,
+    /// What is said of it.
+    pub assessment: &'a Assessment,
+    /// Tells it from its neighbours: `quick 7f3a2c`.
+    pub label: String,
+    /// Its place, from 0.
+    pub index: usize,
+}
+
+impl Side<'_> {
+    /// A swatch in the colour of this Record; nothing when it is alone.
+    pub fn swatch(&self, alone: bool) -> Markup {
+        html! {
+            @if !alone {
+                span class="swatch" style=(format!("--dye:var(--s{})", self.index % 8 + 1)) {}
+            }
+        }
+    }
+}
+
+/// A section that stands before what the Records say by themselves.
+pub struct Opening {
+    /// Where links lead.
+    pub id: &'static str,
+    /// Its name in the navigation.
+    pub name: &'static str,
+    /// All of it.
+    pub section: Markup,
+}
+
+/// The whole page.
+pub fn page(records: &[(&Record, &Assessment)], opening: Option<&Opening>) -> Markup {
+    let sides: Vec<Side<'_>> = records
+        .iter()
+        .enumerate()
+        .map(|(index, (record, assessment))| Side {
+            record,
+            assessment,
+            label: label(record),
+            index,
+        })
+        .collect();
+    let script = format!(
+        "(function () {{\n\"use strict\";\n{}}})();\n",
+        SCRIPT.concat()
+    );
+    html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta http-equiv="Content-Security-Policy" content=(POLICY);
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                title { (title(&sides)) }
+                link rel="icon" href=(ICON);
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                (top(&sides, opening))
+                main id="main" { (sections(&sides, opening)) }
+                (foot(&sides))
+                script type="application/json" id="data" { (PreEscaped(data::json(&sides))) }
+                script { (PreEscaped(script)) }
+            }
+        }
+    }
+}
+
+/// `quick 7f3a2c`, and how it came about where it was not measured.
+fn label(record: &Record) -> String {
+    let name = format!("{} {}", record.asked.name, record.id);
+    match record.origin {
+        Origin::Measured => name,
+        origin => format!("{name} ({})", crate::facts::origin(origin)),
+    }
+}
+
+/// Three bars, as a picture in the address itself.
+const ICON: &str = "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' \
+                    viewBox='0 0 16 16' fill='%231f6feb'%3E%3Cpath d='M1 9h3v6H1zM6.5 \
+                    5h3v10h-3zM12 1h3v14h-3z'/%3E%3C/svg%3E";
+
+fn title(sides: &[Side<'_>]) -> String {
+    let labels: Vec<&str> = sides.iter().map(|side| side.label.as_str()).collect();
+    format!("{} – blocklab", labels.join(" | "))
+}
+
+fn top(sides: &[Side<'_>], opening: Option<&Opening>) -> Markup {
+    html! {
+        a class="skip" href="#main" { "Skip to the report" }
+        header class="top" {
+            div class="inner" {
+                a class="brand" href="#summary" { (mark()) "blocklab" }
+                nav aria-label="Sections" {
+                    @if let Some(opening) = opening {
+                        a href={ "#" (opening.id) } { (opening.name) }
+                    }
+                    @if findings::any(sides) { a href="#findings" { "Findings" } }
+                    a href="#suite" { "Suite" }
+                    a href="#latency" { "Latency" }
+                    a href="#time" { "Over time" }
+                    a href="#numbers" { "Table" }
+                    @if model::any(sides) { a href="#model" { "Model" } }
+                    @if origin::has_machine(sides) { a href="#machine" { "Machine" } }
+                    a href="#workload" { "Repeat it" }
+                }
+                button type="button" class="theme needs-script" id="theme" aria-label="Dark colours"
+                    aria-pressed="false" { span class="theme-disc" {} }
+            }
+        }
+    }
+}
+
+fn mark() -> Markup {
+    html! {
+        svg class="mark" viewBox="0 0 16 16" aria-hidden="true" {
+            path d="M1 9h3v6H1zM6.5 5h3v10h-3zM12 1h3v14h-3z" {}
+        }
+    }
+}
+
+fn sections(sides: &[Side<'_>], opening: Option<&Opening>) -> Markup {
+    html! {
+        (headline::summary(sides))
+        @if let Some(opening) = opening { (opening.section) }
+        (findings::findings(sides))
+        @if sides.iter().any(|side| !side.assessment.rows.is_empty()) {
+            (charts(sides))
+            (numbers::table(sides))
+        }
+        (model::section(sides))
+        (origin::machine(sides))
+        (origin::course(sides))
+        (origin::workload(sides))
+    }
+}
+
+fn has_response(side: &Side<'_>) -> bool {
+    let mut directions = side.assessment.rows.iter().flat_map(|row| &row.directions);
+    directions.any(|direction| !direction.response_curve.is_empty())
+}
+
+/// Where the script draws. Without it, the table below holds the numbers.
+fn charts(sides: &[Side<'_>]) -> Markup {
+    html! {
+        noscript {
+            p class="card hint" {
+                "The charts need JavaScript. Every number is in the tables below."
+            }
+        }
+        section id="suite" class="needs-script" {
+            h2 { "The suite" }
+            p class="lead" {
+                "Bars are the figure of all passes, whiskers its 95 % confidence interval, dots "
+                "the single passes."
+            }
+            div class="card" id="suite-card" {}
+        }
+        section id="latency" class="needs-script" {
+            h2 { "Latency" }
+            p class="lead" {
+                "Service time, from submission to completion"
+                @if sides.iter().any(has_response) {
+                    "; broken thin lines are response time, from the moment an operation was due"
+                }
+                ". The percentile axis is stretched to the right, where the slow operations are; "
+                "a pale line stands on fewer than ten operations."
+            }
+            div class="card" id="percentiles-card" {}
+            div class="card" id="histogram-card" {}
+        }
+        section id="time" class="needs-script" {
+            h2 { "Over time" }
+            p class="lead" id="time-lead" {}
+            div class="card" id="time-card" {}
+        }
+        p class="hint keys needs-script no-print" {
+            "Drag across a chart to zoom, double-click to return. Ctrl and the wheel, or two "
+            "fingers, zoom as well. With the keyboard: Tab to a chart, arrows read values, "
+            kbd { "+" } " " kbd { "−" } " zoom, " kbd { "Esc" } " returns. "
+            "Click a name in a legend to hide it, double-click to see it alone."
+        }
+    }
+}
+
+fn foot(sides: &[Side<'_>]) -> Markup {
+    html! {
+        footer {
+            div class="inner" {
+                @for side in sides {
+                    p {
+                        (side.record.tool) " · run " code { (side.record.id) }
+                        " · record format " (side.record.format)
+                        " · percentiles within "
+                        (crate::facts::percent(side.assessment.quantile_error_percent))
+                        " · MB = 10" sup { "6" } " bytes"
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! What a reader wants to know first: the big numbers, and whether to believe them.
+
+use blocklab_analysis::{Estimate, Row, RowDirection};
+use blocklab_record::{Origin, Status};
+use blocklab_units::{count, latency, rate};
+use maud::{Markup, html};
+
+use super::frame::Side;
+use super::verdict;
+use crate::facts;
+
+/// Title, verdict and the big numbers.
+pub fn summary(sides: &[Side<'_>]) -> Markup {
+    let alone = sides.len() == 1;
+    html! {
+        section id="summary" class=(if alone { "one" } else { "many" }) {
+            div class="openings" {
+              @for side in sides {
+                div class="opening" {
+                    p class="eyebrow" {
+                        span class={ "badge " (facts::origin(side.record.origin)) } {
+                            (facts::origin(side.record.origin))
+                        }
+                        @if side.record.status != Status::Complete {
+                            span class="badge bad" { (facts::status(side.record.status)) }
+                        }
+                        time datetime=(side.record.started_at) {
+                            (facts::moment(&side.record.started_at))
+                        }
+                        span { "run " code { (side.record.id) } }
+                    }
+                    h1 { (side.swatch(alone)) (subject(side)) }
+                    p class="lead" {
+                        b { (side.record.asked.name) }
+                        @if !side.record.asked.description.is_empty() {
+                            ": " (side.record.asked.description)
+                        }
+                    }
+                    @if let Some(text) = unmeasured(side.record.origin) {
+                        p class="unmeasured" { (text) " " a href="#model" { "What the model rests on" } }
+                    }
+                    (verdict::verdict(side))
+                }
+              }
+            }
+            (tiles(sides))
+        }
+    }
+}
+
+/// What must be known of figures that no device gave.
+const fn unmeasured(origin: Origin) -> Option<&'static str> {
+    match origin {
+        Origin::Measured => None,
+        Origin::Simulated => Some("Predicted by the device model, not measured."),
+        Origin::Emulated => {
+            Some("Paced by the device model in real time, not measured on a device.")
+        }
+    }
+}
+
+/// The device by its model where there is one, else the target's path.
+fn subject(side: &Side<'_>) -> String {
+    let device = side.record.targets.iter().flat_map(|t| &t.devices).next();
+    if let Some(device) = device {
+        let model = device.model.as_deref().map(str::trim).unwrap_or_default();
+        let model = if model.is_empty() {
+            device.transport.as_str()
+        } else {
+            model
+        };
+        return format!("{} · {model}", device.name);
+    }
+    let target = side.record.targets.first();
+    target.map_or_else(
+        || side.record.asked.name.clone(),
+        |target| target.path.clone(),
+    )
+}
+
+/// A big number: its title, which row it is, and how it is shown.
+struct Tile {
+    title: String,
+    best: fn(&RowDirection) -> f64,
+    show: fn(&RowDirection) -> (String, &'static str),
+    beside: fn(&RowDirection) -> Option<String>,
+    direction: &'static str,
+}
+
+fn all_tiles() -> Vec<Tile> {
+    let mut tiles = Vec::new();
+    for (direction, name) in [("read", "Read"), ("write", "Write"), ("trim", "Trim")] {
+        tiles.push(Tile {
+            title: format!("{name} throughput"),
+            best: |d| d.bytes_per_s.value,
+            show: |d| (rate(d.bytes_per_s.value / 1e6), "MB/s"),
+            beside: |d| spread(&d.bytes_per_s),
+            direction,
+        });
+        tiles.push(Tile {
+            title: format!("{name} rate"),
+            best: |d| d.iops.value,
+            show: |d| (count(d.iops.value), "IOPS"),
+            beside: |d| spread(&d.iops),
+            direction,
+        });
+        tiles.push(Tile {
+            title: format!("{name} latency, median"),
+            best: |d| -(d.p50_ns as f64),
+            show: |d| split_latency(d.p50_ns),
+            beside: |d| Some(format!("p99 {}", facts::quantile(d, 0.99, d.p99_ns))),
+            direction,
+        });
+    }
+    tiles
+}
+
+/// Number and unit apart, so that the unit can be set smaller.
+fn split_latency(ns: u64) -> (String, &'static str) {
+    let text = latency(ns as f64);
+    let (number, unit) = text.split_once(' ').unwrap_or((&text, ""));
+    let unit = ["ns", "µs", "ms", "s"]
+        .into_iter()
+        .find(|known| *known == unit);
+    (number.to_owned(), unit.unwrap_or_default())
+}
+
+fn spread(estimate: &Estimate) -> Option<String> {
+    facts::half_width_percent(estimate)?;
+    Some(format!("± {}", facts::plus_minus(estimate)))
+}
+
+/// The best row of each kind; of several records, each shows its own.
+fn tiles(sides: &[Side<'_>]) -> Markup {
+    let alone = sides.len() == 1;
+    html! {
+        div class="tiles" {
+            @for tile in all_tiles() {
+                @let found: Vec<_> = sides
+                    .iter()
+                    .filter_map(|side| Some((side, best(side, &tile)?)))
+                    .collect();
+                @if !found.is_empty() {
+                    div class="tile" {
+                        h3 { (tile.title) }
+                        @for (side, (row, direction)) in found {
+                            @let (number, unit) = (tile.show)(direction);
+                            p class="figure" {
+                                (side.swatch(alone))
+                                span class="number" { (number) } " " span class="unit" { (unit) }
+                            }
+                            p class="source" { (source(side, row, direction, &tile)) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn best<'a>(side: &'a Side<'_>, tile: &Tile) -> Option<(&'a Row, &'a RowDirection)> {
+    let rows = side.assessment.rows.iter();
+    let all = rows.flat_map(|row| row.directions.iter().map(move |d| (row, d)));
+    all.filter(|(_, d)| d.direction == tile.direction && d.ios > 0)
+        .max_by(|(_, a), (_, b)| (tile.best)(a).total_cmp(&(tile.best)(b)))
+}
+
+/// Which row it is, how sure, and whether a finding doubts it.
+fn source(side: &Side<'_>, row: &Row, direction: &RowDirection, tile: &Tile) -> Markup {
+    html! {
+        span class="row" {
+            (facts::label(row, direction))
+            @if facts::is_doubted(&row.case, &side.assessment.findings) { (doubt()) }
+        }
+        @if let Some(text) = (tile.beside)(direction) { " " span class="beside" { (text) } }
+    }
+}
+
+/// Leads from a figure to the finding that doubts it.
+pub fn doubt() -> Markup {
+    html! {
+        a class="doubted" href="#findings" title="a finding doubts this figure" { "!" }
+    }
+}
+
+/// Text in which what stands between backticks is code.
+pub fn prose(text: &str) -> Markup {
+    html! {
+        @for (index, part) in text.split('`').enumerate() {
+            @if index % 2 == 1 { code { (part) } } @else { (part) }
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! Records as one self-contained HTML file: no network, no third party, the same bytes for the
+//! same Records.
+
+mod comparison;
+mod data;
+mod diagnosis;
+mod findings;
+mod frame;
+mod headline;
+mod model;
+mod numbers;
+mod origin;
+mod verdict;
+
+use blocklab_analysis::Assessment;
+use blocklab_analysis::compare::Comparison;
+use blocklab_analysis::expect::Diagnosis;
+use blocklab_record::Record;
+
+/// The whole page for one Record, or for several side by side in the order given.
+///
+/// The page carries its style, its script and its data; a reader without JavaScript still has
+/// every number in tables.
+#[must_use]
+pub fn page(records: &[(&Record, &Assessment)]) -> String {
+    frame::page(records, None).into_string()
+}
+
+/// The same page, opened by a comparison of these Records.
+#[must_use]
+pub fn comparison(records: &[(&Record, &Assessment)], comparison: &Comparison) -> String {
+    let opening = frame::Opening {
+        id: "comparison",
+        name: "Comparison",
+        section: comparison::section(comparison),
+    };
+    frame::page(records, Some(&opening)).into_string()
+}
+
+/// The page of a Record with everything that was found, opened by delivered against documented
+/// where something was expected.
+#[must_use]
+pub fn diagnosis(record: &Record, diagnosis: &Diagnosis) -> String {
+    let opening = diagnosis.expected.as_ref().map(|compared| frame::Opening {
+        id: "documented",
+        name: "Documented",
+        section: diagnosis::section(compared),
+    });
+    frame::page(&[(record, &diagnosis.assessment)], opening.as_ref()).into_string()
+}

@@ -1,0 +1,392 @@
+//! Where the numbers come from: the machine, the targets, the course of the run, the workload.
+
+use blocklab_record::{BlockDevice, Origin, Overhead, Record, TargetFacts, TargetKind};
+use blocklab_units::{Bytes, Nanos, count};
+use maud::{Markup, html};
+
+use super::frame::Side;
+use super::{headline, model};
+use crate::facts;
+
+type Facts = Vec<(&'static str, String)>;
+
+/// A simulated run gives the same figures on every machine.
+fn has_one(side: &Side<'_>) -> bool {
+    side.record.origin != Origin::Simulated
+}
+
+/// Whether the figures of any Record depend on a machine.
+pub fn has_machine(sides: &[Side<'_>]) -> bool {
+    sides.iter().any(has_one)
+}
+
+/// Environment and targets; the modelled ones have a section of their own.
+pub fn machine(sides: &[Side<'_>]) -> Markup {
+    let alone = sides.len() == 1;
+    let real = |side: &Side<'_>| -> Vec<TargetFacts> {
+        let all = side.record.targets.iter();
+        all.filter(|it| it.kind != TargetKind::Model)
+            .cloned()
+            .collect()
+    };
+    let modelled = sides.iter().all(|side| real(side).is_empty());
+    let title = match modelled && model::any(sides) {
+        true => "The machine",
+        false => "Machine and target",
+    };
+    html! {
+        @if has_machine(sides) {
+            section id="machine" {
+                h2 { (title) }
+                @for side in sides.iter().filter(|side| has_one(side)) {
+                    @if !alone { h3 class="run-title" { (side.swatch(false)) (side.label) } }
+                    div class="columns" {
+                        (list("Machine", environment(side.record)))
+                        @for target in &real(side) {
+                            (list("Target", target_facts(target)))
+                            @for device in &target.devices {
+                                (list(&format!("Device {}", device.name), device_facts(device)))
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn list(title: &str, facts: Facts) -> Markup {
+    html! {
+        div class="card facts" {
+            h3 { (title) }
+            dl {
+                @for (name, value) in facts {
+                    div { dt { (name) } dd { (value) } }
+                }
+            }
+        }
+    }
+}
+
+/// Only the facts that are known.
+fn known(facts: Vec<(&'static str, Option<String>)>) -> Facts {
+    let told = |(name, value): (&'static str, Option<String>)| {
+        Some((name, value.filter(|text| !text.is_empty())?))
+    };
+    facts.into_iter().filter_map(told).collect()
+}
+
+fn size(bytes: Bytes) -> Option<String> {
+    (bytes.0 > 0).then(|| bytes.to_string())
+}
+
+fn environment(record: &Record) -> Facts {
+    let environment = &record.environment;
+    let processor = &environment.processor;
+    known(vec![
+        ("Instance", environment.instance.clone()),
+        ("Processor", Some(processor.model.clone())),
+        ("Processors", Some(processor.count.to_string())),
+        ("Governor", processor.governor.clone()),
+        ("Hypervisor", processor.hypervisor.clone()),
+        ("Memory", size(environment.memory_bytes)),
+        ("System", Some(environment.os.clone())),
+        ("Kernel", Some(environment.kernel.clone())),
+        ("Clock source", Some(environment.clocksource.clone())),
+    ])
+}
+
+fn target_facts(target: &TargetFacts) -> Facts {
+    let fs = target.file_system.as_ref();
+    let align = |value: Option<u32>| value.map(|bytes| Bytes(u64::from(bytes)).to_string());
+    known(vec![
+        ("Path", Some(target.path.clone())),
+        ("Kind", Some(facts::target_kind(target.kind).to_owned())),
+        ("Size", size(target.size_bytes)),
+        ("File system", fs.map(|fs| fs.kind.clone())),
+        ("Mounted on", fs.map(|fs| fs.mount_point.clone())),
+        ("Options", fs.map(|fs| fs.options.replace(',', ", "))),
+        ("Capacity", fs.and_then(|fs| size(fs.size_bytes))),
+        ("Free", fs.and_then(|fs| size(fs.free_bytes))),
+        ("O_DIRECT offsets", align(target.direct_offset_align)),
+        ("O_DIRECT memory", align(target.direct_memory_align)),
+    ])
+}
+
+fn device_facts(device: &BlockDevice) -> Facts {
+    let kind = match facts::rotates(device) {
+        Some(true) => ", rotational",
+        Some(false) => ", not rotational",
+        None => "",
+    };
+    known(vec![
+        ("Model", device.model.clone()),
+        ("Serial", device.serial.clone()),
+        ("Cloud", device.cloud.as_deref().map(facts::cloud)),
+        ("Capacity", size(device.size_bytes)),
+        ("Transport", Some(format!("{}{kind}", device.transport))),
+        ("Scheduler", device.scheduler.clone()),
+        (
+            "Queue",
+            device.queue_requests.map(|n| format!("{n} requests")),
+        ),
+        (
+            "Blocks",
+            Some(format!(
+                "{} logical, {} physical",
+                device.logical_block_bytes, device.physical_block_bytes
+            )),
+        ),
+        ("Read-ahead", size(device.read_ahead_bytes)),
+        ("Write cache", device.write_cache.clone()),
+        (
+            "Discard",
+            size(device.discard_max_bytes).map(|text| format!("up to {text}")),
+        ),
+    ])
+}
+
+/// Notes, errors, census, and our own cost.
+pub fn course(sides: &[Side<'_>]) -> Markup {
+    let alone = sides.len() == 1;
+    html! {
+        section id="course" {
+            h2 { "How the run went" }
+            @for side in sides {
+                @if !alone { h3 class="run-title" { (side.swatch(false)) (side.label) } }
+                (errors(side.record))
+                div class="columns" {
+                    (list("Operations", census(side.record)))
+                    @if let Some(overhead) = &side.record.overhead {
+                        (list("Our own cost", own_cost(overhead)))
+                    }
+                    (notes(side.record))
+                }
+            }
+        }
+    }
+}
+
+fn census(record: &Record) -> Facts {
+    let all = facts::accounting(record);
+    let number = |n: u64| Some(count(n as f64));
+    let some = |n: u64| if n > 0 { number(n) } else { None };
+    known(vec![
+        ("Issued", number(all.issued)),
+        ("Completed", number(all.completed)),
+        ("In the ramp", some(all.completed_in_ramp)),
+        ("Failed", number(all.failed)),
+        ("In flight", number(all.in_flight)),
+        ("Due, never issued", some(all.overdue)),
+        ("Finished", Some(facts::moment(&record.finished_at))),
+    ])
+}
+
+fn own_cost(overhead: &Overhead) -> Facts {
+    let clock = &overhead.clock;
+    known(vec![
+        (
+            "CPU at depth 1",
+            Some(format!("{:.0} ns per operation", overhead.depth1_ns)),
+        ),
+        (
+            "CPU at depth 32",
+            Some(format!("{:.0} ns per operation", overhead.depth32_ns)),
+        ),
+        ("Clock", Some(clock.source.clone())),
+        ("One reading", Some(format!("{:.1} ns", clock.read_ns))),
+        ("Clock error", Some(ppm(clock.error_ppm))),
+    ])
+}
+
+/// A clock that agreed to the last digit is not called exact.
+fn ppm(error: f64) -> String {
+    match error {
+        e if e < 0.05 => "below 0.1 ppm".to_owned(),
+        e => format!("{e:.1} ppm"),
+    }
+}
+
+fn notes(record: &Record) -> Markup {
+    html! {
+        @if !record.notes.is_empty() {
+            div class="card facts notes" {
+                h3 { "Notes" }
+                ul {
+                    @for note in &record.notes {
+                        li {
+                            b { (note.subject) } " " span class="level" { (facts::note_level(note.level)) }
+                            br;
+                            (headline::prose(&note.text))
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn errors(record: &Record) -> Markup {
+    let failures = facts::failures(record);
+    html! {
+        @if !failures.is_empty() {
+            div class="card flush bad" {
+                div class="scroll" tabindex="0" role="region" aria-label="Errors" {
+                    table class="numbers" {
+                        thead { tr {
+                            th scope="col" class="text" { "case" }
+                            th scope="col" class="text" { "error" }
+                            th scope="col" class="text" { "direction" }
+                            th scope="col" class="number" { "count" }
+                            th scope="col" class="number" { "first after" }
+                            th scope="col" class="number" { "first at offset" }
+                        } }
+                        tbody {
+                            @for failure in failures {
+                                tr {
+                                    th scope="row" { (failure.case) }
+                                    td { b { (failure.error.kind) } " " (failure.error.message) }
+                                    td { (failure.error.direction) }
+                                    td class="number" { (count(failure.error.count as f64)) }
+                                    td class="number" { (Nanos(failure.error.first_at_ns)) }
+                                    td class="number" { (count(failure.error.first_offset as f64)) }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The exact workload, to run it again.
+pub fn workload(sides: &[Side<'_>]) -> Markup {
+    let alone = sides.len() == 1;
+    html! {
+        section id="workload" {
+            h2 { "Repeat it" }
+            @for side in sides {
+                @let file = format!("{}.toml", file_stem(&side.record.asked.name));
+                @if !alone { h3 class="run-title" { (side.swatch(false)) (side.label) } }
+                p class="lead" {
+                    "This is the plan that ran: sizes, times and seed as they were in force, "
+                    "every default spelled out. Saved as " code { (file) } ", it is all that the "
+                    "command needs to repeat the run exactly."
+                }
+                div class="card flush" {
+                    (copyable(&command(side.record, &file), "command"))
+                    (copyable(&side.record.asked.native, "workload"))
+                }
+                @if let Some(text) = permission(side.record) { p class="hint" { (text) } }
+            }
+        }
+    }
+}
+
+fn copyable(text: &str, what: &str) -> Markup {
+    html! {
+        div class={ "copyable " (what) } {
+            pre tabindex="0" { code { (text) } }
+            button type="button" class="copy needs-script no-print" aria-label=(format!("Copy the {what}")) {
+                "Copy"
+            }
+        }
+    }
+}
+
+fn command(record: &Record, file: &str) -> String {
+    let targets = record.targets.iter().map(address);
+    let targets: String = targets
+        .map(|text| format!(" --target {}", quoted(&text)))
+        .collect();
+    format!("blocklab run {file}{targets}")
+}
+
+/// What the command does not ask for by itself, and should not.
+fn permission(record: &Record) -> Option<&'static str> {
+    let jobs = record.measurements.iter().flat_map(|m| &m.jobs);
+    let mut directions = jobs.flat_map(|job| job.directions.keys());
+    let wrote = directions.any(|name| ["write", "trim"].contains(&name.as_str()));
+    let kept = [TargetKind::BlockDevice, TargetKind::File];
+    let kept = record.targets.iter().any(|it| kept.contains(&it.kind));
+    (wrote && kept).then_some(
+        "The run wrote to its target. Where that holds data, the command is refused until \
+         --destroy-data names it.",
+    )
+}
+
+/// What a user would give to have this target again: of a scratch file, its folder.
+fn address(target: &TargetFacts) -> String {
+    match (target.kind, target.path.rsplit_once('/')) {
+        (TargetKind::Scratch, Some((folder, _))) if !folder.is_empty() => folder.to_owned(),
+        (TargetKind::Scratch, _) => ".".to_owned(),
+        _ => target.path.clone(),
+    }
+}
+
+/// As a POSIX shell reads it back.
+fn quoted(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-:=,@+%".contains(c);
+    if !text.is_empty() && text.chars().all(plain) {
+        return text.to_owned();
+    }
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
+/// A name that is safe as a file name everywhere.
+fn file_stem(name: &str) -> String {
+    let safe = |c: char| {
+        if c.is_alphanumeric() || c == '-' || c == '_' {
+            c
+        } else {
+            '-'
+        }
+    };
+    let stem: String = name
+        .rsplit('/')
+        .next()
+        .unwrap_or(name)
+        .chars()
+        .map(safe)
+        .collect();
+    let stem = stem.trim_end_matches("-toml").trim_matches('-').to_owned();
+    if stem.is_empty() {
+        "workload".to_owned()
+    } else {
+        stem
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shells_read_back_what_was_quoted() {
+        for (text, expected) in [
+            ("/data", "/data"),
+            (
+                "sim:gp3:1TiB,iops=6000@r5d.xlarge",
+                "sim:gp3:1TiB,iops=6000@r5d.xlarge",
+            ),
+            ("/my disk", "'/my disk'"),
+            ("it's", r"'it'\''s'"),
+            ("", "''"),
+        ] {
+            assert_eq!(quoted(text), expected);
+        }
+    }
+
+    #[test]
+    fn names_become_file_names() {
+        for (name, expected) in [
+            ("quick", "quick"),
+            ("my/study.toml", "study"),
+            ("a b", "a-b"),
+            ("...", "workload"),
+        ] {
+            assert_eq!(file_stem(name), expected);
+        }
+    }
+}

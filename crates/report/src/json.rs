@@ -1,0 +1,198 @@
+//! A run in one JSON object, for other programs. Units stand in the field names.
+
+mod comparison;
+mod diagnosis;
+mod price;
+
+use blocklab_analysis::{Assessment, Estimate, Finding, Row, RowDirection};
+use blocklab_record::{Accounting, Environment, ErrorCount, Note, Overhead, Record, TargetFacts};
+use serde::Serialize;
+
+pub use comparison::comparison;
+pub use diagnosis::diagnosis;
+pub use price::prices;
+
+use crate::facts;
+
+/// Shape of what [`summary`] writes. A change of meaning needs a new number.
+const FORMAT: u32 = 1;
+
+#[derive(Serialize)]
+struct Summary<'a> {
+    summary_format: u32,
+    record_format: u32,
+    tool: &'a str,
+    id: &'a str,
+    name: &'a str,
+    description: &'a str,
+    origin: &'static str,
+    status: &'static str,
+    failure: Option<&'a str>,
+    started_at: &'a str,
+    finished_at: &'a str,
+    seed: &'a str,
+    aggregate: &'a str,
+    planned_passes: u32,
+    quantile_error_percent: f64,
+    rows: Vec<RowView<'a>>,
+    findings: &'a [Finding],
+    notes: &'a [Note],
+    errors: Vec<CaseError<'a>>,
+    accounting: Accounting,
+    overhead: &'a Option<Overhead>,
+    targets: &'a [TargetFacts],
+    environment: &'a Environment,
+    workload: &'a str,
+}
+
+/// One direction of a case.
+#[derive(Serialize)]
+struct RowView<'a> {
+    case: &'a str,
+    direction: &'a str,
+    what: &'a str,
+    settings: &'a [(String, String)],
+    iops: EstimateView,
+    bytes_per_s: EstimateView,
+    service_mean_ns: EstimateView,
+    service_min_ns: u64,
+    service_p50_ns: u64,
+    service_p90_ns: u64,
+    service_p95_ns: u64,
+    service_p99_ns: u64,
+    service_p999_ns: u64,
+    service_p9999_ns: u64,
+    service_max_ns: u64,
+    response: Option<ResponseView>,
+    ios: u64,
+    /// The highest quantile beyond which lie ten operations or more.
+    quantile_supported_max: Option<f64>,
+    /// Of all directions of the case.
+    case_errors: u64,
+    /// Of all directions of the case.
+    case_cpu_ns_per_io: f64,
+}
+
+#[derive(Serialize)]
+struct EstimateView {
+    value: f64,
+    ci95_low: Option<f64>,
+    ci95_high: Option<f64>,
+    min: f64,
+    max: f64,
+    cv_percent: f64,
+    passes: u32,
+}
+
+#[derive(Serialize)]
+struct ResponseView {
+    response_p50_ns: u64,
+    response_p99_ns: u64,
+    response_p999_ns: u64,
+    response_max_ns: u64,
+}
+
+#[derive(Serialize)]
+struct CaseError<'a> {
+    case: &'a str,
+    #[serde(flatten)]
+    error: ErrorCount,
+}
+
+/// One JSON object, indented, with a newline at the end. Figures that are not numbers (a ratio of
+/// nothing) become `null`, so the text is valid JSON always.
+///
+/// # Panics
+/// Never: every field is representable in JSON.
+#[must_use]
+pub fn summary(record: &Record, assessment: &Assessment) -> String {
+    let view = Summary {
+        summary_format: FORMAT,
+        record_format: record.format,
+        tool: &record.tool,
+        id: &record.id,
+        name: &record.asked.name,
+        description: &record.asked.description,
+        origin: facts::origin(record.origin),
+        status: facts::status(record.status),
+        failure: record.failure.as_deref(),
+        started_at: &record.started_at,
+        finished_at: &record.finished_at,
+        seed: &record.asked.seed,
+        aggregate: &record.asked.aggregate,
+        planned_passes: record.asked.passes,
+        quantile_error_percent: assessment.quantile_error_percent,
+        rows: assessment.rows.iter().flat_map(rows).collect(),
+        findings: &assessment.findings,
+        notes: &record.notes,
+        errors: errors(record),
+        accounting: facts::accounting(record),
+        overhead: &record.overhead,
+        targets: &record.targets,
+        environment: &record.environment,
+        workload: &record.asked.native,
+    };
+    let mut text = serde_json::to_string_pretty(&view).expect("views hold no exotic keys");
+    text.push('\n');
+    text
+}
+
+fn rows(row: &Row) -> impl Iterator<Item = RowView<'_>> {
+    row.directions.iter().map(|direction| view(row, direction))
+}
+
+fn view<'a>(row: &'a Row, direction: &'a RowDirection) -> RowView<'a> {
+    RowView {
+        case: &row.case,
+        direction: &direction.direction,
+        what: &row.what,
+        settings: &row.settings,
+        iops: estimate(&direction.iops),
+        bytes_per_s: estimate(&direction.bytes_per_s),
+        service_mean_ns: estimate(&direction.mean_ns),
+        service_min_ns: direction.min_ns,
+        service_p50_ns: direction.p50_ns,
+        service_p90_ns: direction.p90_ns,
+        service_p95_ns: direction.p95_ns,
+        service_p99_ns: direction.p99_ns,
+        service_p999_ns: direction.p999_ns,
+        service_p9999_ns: direction.p9999_ns,
+        service_max_ns: direction.max_ns,
+        response: direction.response_ns.map(response),
+        ios: direction.ios,
+        quantile_supported_max: direction.highest_quantile(),
+        case_errors: row.errors,
+        case_cpu_ns_per_io: row.cpu_ns_per_io,
+    }
+}
+
+fn estimate(of: &Estimate) -> EstimateView {
+    EstimateView {
+        value: of.value,
+        ci95_low: of.low,
+        ci95_high: of.high,
+        min: of.min,
+        max: of.max,
+        cv_percent: of.cv_percent,
+        passes: of.passes,
+    }
+}
+
+fn response([p50, p99, p999, max]: [u64; 4]) -> ResponseView {
+    ResponseView {
+        response_p50_ns: p50,
+        response_p99_ns: p99,
+        response_p999_ns: p999,
+        response_max_ns: max,
+    }
+}
+
+fn errors(record: &Record) -> Vec<CaseError<'_>> {
+    let failures = facts::failures(record).into_iter();
+    failures
+        .map(|failure| CaseError {
+            case: failure.case,
+            error: failure.error,
+        })
+        .collect()
+}

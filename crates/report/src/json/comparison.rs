@@ -1,0 +1,54 @@
+use blocklab_analysis::compare::Comparison;
+use blocklab_record::Record;
+use serde::Serialize;
+
+use crate::{facts, versus};
+
+/// Shape of what [`comparison`] writes. A change of meaning needs a new number.
+const FORMAT: u32 = 1;
+
+#[derive(Serialize)]
+struct View<'a> {
+    comparison_format: u32,
+    /// In the order given: `run` and `baseline` are places in this list.
+    runs: Vec<RunView<'a>>,
+    #[serde(flatten)]
+    comparison: &'a Comparison,
+}
+
+#[derive(Serialize)]
+struct RunView<'a> {
+    id: &'a str,
+    name: &'a str,
+    origin: &'static str,
+    status: &'static str,
+    subject: String,
+    started_at: &'a str,
+}
+
+/// One JSON object, indented, with a newline at the end.
+///
+/// # Panics
+/// Never: every field is representable in JSON.
+#[must_use]
+pub fn comparison(records: &[&Record], comparison: &Comparison) -> String {
+    let view = View {
+        comparison_format: FORMAT,
+        runs: records.iter().map(|record| run(record)).collect(),
+        comparison,
+    };
+    let mut text = serde_json::to_string_pretty(&view).expect("views hold no exotic keys");
+    text.push('\n');
+    text
+}
+
+fn run(record: &Record) -> RunView<'_> {
+    RunView {
+        id: &record.id,
+        name: &record.asked.name,
+        origin: facts::origin(record.origin),
+        status: facts::status(record.status),
+        subject: versus::subject(record),
+        started_at: &record.started_at,
+    }
+}

@@ -1,0 +1,322 @@
+//! The live screen: a tap on the intervals of a run, drawn on stderr.
+
+use std::io::{self, Write};
+
+use blocklab_record::{Interval, IntervalDirection};
+use blocklab_units::{Bytes, Nanos, count, latency, rate};
+use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::facts::{DIRECTIONS, directions};
+
+/// What is shown while a run lasts.
+///
+/// On a terminal: a block of three lines, redrawn. Elsewhere: one line a finished measurement.
+/// Never starts a thread; time comes from the caller.
+pub struct Screen {
+    view: View,
+    total: Nanos,
+    current: Option<Current>,
+}
+
+enum View {
+    Silent,
+    Lines(Box<dyn Write + Send>),
+    Block(Block),
+}
+
+/// The lines on a terminal, from the top.
+struct Block {
+    _group: MultiProgress,
+    overall: ProgressBar,
+    what: ProgressBar,
+    figures: ProgressBar,
+}
+
+/// The measurement under way.
+struct Current {
+    name: String,
+    pass: u32,
+    passes: u32,
+    sum: Sum,
+}
+
+/// Plain sums over the intervals after the ramp.
+#[derive(Default)]
+struct Sum {
+    ios: u64,
+    bytes: u64,
+    latency_ns: f64,
+    length_ns: u64,
+}
+
+/// Steps of the overall bar.
+const STEPS: u64 = 1000;
+
+impl Screen {
+    /// `enabled`: nothing is shown otherwise. `is_terminal`: whether stderr is one. `total`: the
+    /// planned time of the whole run; zero where it is unknown.
+    #[must_use]
+    pub fn new(enabled: bool, is_terminal: bool, total: Nanos) -> Self {
+        let view = match (enabled, is_terminal) {
+            (false, _) => View::Silent,
+            (true, false) => View::Lines(Box::new(io::stderr())),
+            (true, true) => View::Block(Block::new(ProgressDrawTarget::stderr())),
+        };
+        Self::with(view, total)
+    }
+
+    fn with(view: View, total: Nanos) -> Self {
+        Self {
+            view,
+            total,
+            current: None,
+        }
+    }
+
+    /// A step of the preparation begins: `laying out 1 GiB`.
+    pub fn phase(&mut self, label: &str) {
+        self.close();
+        if let View::Block(block) = &self.view {
+            block.what.set_message(label.to_owned());
+            block.figures.set_message(String::new());
+        }
+    }
+
+    /// How far the step is, in bytes.
+    pub fn progress(&mut self, done: u64, total: u64) {
+        if let View::Block(block) = &self.view {
+            let share = 100 * u128::from(done) / u128::from(total.max(1));
+            let text = format!("{} of {} ({share} %)", Bytes(done), Bytes(total));
+            block.figures.set_message(text);
+        }
+    }
+
+    /// A measurement begins; `case_index` and `pass` count from 1.
+    pub fn case(&mut self, name: &str, pass: u32, passes: u32, case_index: usize, cases: usize) {
+        self.close();
+        if let View::Block(block) = &self.view {
+            let text = format!("{name}   case {case_index} of {cases}, pass {pass} of {passes}");
+            block.what.set_message(text);
+            block.figures.set_message("starting".to_owned());
+        }
+        self.current = Some(Current {
+            name: name.to_owned(),
+            pass,
+            passes,
+            sum: Sum::default(),
+        });
+    }
+
+    /// A slice of the measurement has ended; `elapsed` is the time of the whole run so far.
+    pub fn interval(&mut self, interval: &Interval, elapsed: Nanos) {
+        if let Some(current) = &mut self.current {
+            current.sum.add(interval);
+        }
+        let total = self.total;
+        if let View::Block(block) = &self.view {
+            block.advance(elapsed, total);
+            block.figures.set_message(figures(interval));
+        }
+    }
+
+    /// The run is over: the block disappears, the last line is written.
+    pub fn finished(&mut self) {
+        self.close();
+        if let View::Block(block) = &self.view {
+            block.clear();
+        }
+    }
+
+    /// Writes the line of the measurement that was under way, where lines are written.
+    fn close(&mut self) {
+        let Some(current) = self.current.take() else {
+            return;
+        };
+        if let View::Lines(out) = &mut self.view {
+            // A closed pipe is no reason to lose the run.
+            let _ = writeln!(out, "{}", current.line());
+            let _ = out.flush();
+        }
+    }
+}
+
+impl Block {
+    fn new(target: ProgressDrawTarget) -> Self {
+        let group = MultiProgress::with_draw_target(target);
+        let line = |template: &str, length| {
+            let style = ProgressStyle::with_template(template).expect("the template is ours");
+            let style = style.progress_chars("━╸ ");
+            group.add(ProgressBar::new(length).with_style(style))
+        };
+        Self {
+            overall: line("{bar:32.blue} {percent:>3} %  {wide_msg}", STEPS),
+            what: line("{wide_msg:.bold}", 0),
+            figures: line("{wide_msg}", 0),
+            _group: group,
+        }
+    }
+
+    /// Each line by itself: a line that is merely dropped would be drawn once more.
+    fn clear(&self) {
+        for line in [&self.overall, &self.what, &self.figures] {
+            line.finish_and_clear();
+        }
+    }
+
+    fn advance(&self, elapsed: Nanos, total: Nanos) {
+        if total == Nanos::ZERO {
+            self.overall.set_message(format!("{elapsed} so far"));
+            return;
+        }
+        let done = u128::from(STEPS) * u128::from(elapsed.0) / u128::from(total.0);
+        self.overall.set_position((done as u64).min(STEPS));
+        self.overall.set_message(left(total.since(elapsed)));
+    }
+}
+
+/// `about 1 min 20 s left`, in whole seconds.
+fn left(time: Nanos) -> String {
+    let seconds = time.0.div_ceil(1_000_000_000);
+    match (seconds / 60, seconds % 60) {
+        (0, 0) => "nearly done".to_owned(),
+        (0, s) => format!("about {s} s left"),
+        (m, s) if m < 60 => format!("about {m} min {s:02} s left"),
+        (m, _) => format!("about {} h {:02} min left", m / 60, m % 60),
+    }
+}
+
+/// Current rates and latencies; directions side by side.
+fn figures(interval: &Interval) -> String {
+    let named = DIRECTIONS.into_iter().zip(directions(interval));
+    let shown: Vec<String> = named
+        .filter(|(_, direction)| direction.ios > 0)
+        .map(|(name, direction)| figure(name, direction, interval.length_ns))
+        .collect();
+    let ramp = if interval.ramp { "ramp  " } else { "" };
+    if shown.is_empty() {
+        return format!("{ramp}no operation completed");
+    }
+    format!("{ramp}{}", shown.join("   "))
+}
+
+fn figure(name: &str, direction: IntervalDirection, length_ns: u64) -> String {
+    let per_second = |n: u64| n as f64 * 1e9 / length_ns.max(1) as f64;
+    format!(
+        "{name} {} IOPS  {} MB/s  p50 {}  p99 {}",
+        count(per_second(direction.ios)),
+        rate(per_second(direction.bytes) / 1e6),
+        latency(direction.p50_ns as f64),
+        latency(direction.p99_ns as f64),
+    )
+}
+
+impl Sum {
+    fn add(&mut self, interval: &Interval) {
+        if interval.ramp {
+            return;
+        }
+        self.length_ns += interval.length_ns;
+        for direction in directions(interval) {
+            self.ios += direction.ios;
+            self.bytes += direction.bytes;
+            self.latency_ns += direction.mean_ns as f64 * direction.ios as f64;
+        }
+    }
+}
+
+impl Current {
+    fn line(&self) -> String {
+        let name = format!("{} pass {}/{}", self.name, self.pass, self.passes);
+        if self.sum.ios == 0 {
+            return format!("{name}: no operation completed");
+        }
+        let seconds = self.sum.length_ns.max(1) as f64 / 1e9;
+        format!(
+            "{name}: {} MB/s, {} IOPS, mean {}",
+            rate(self.sum.bytes as f64 / 1e6 / seconds),
+            rate(self.sum.ios as f64 / seconds),
+            latency(self.sum.latency_ns / self.sum.ios as f64),
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use super::*;
+
+    /// A writer that can be looked into.
+    #[derive(Clone, Default)]
+    struct Shared(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Shared {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().write(bytes)
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn second(ios: u64, ramp: bool) -> Interval {
+        Interval {
+            length_ns: 1_000_000_000,
+            ramp,
+            read: IntervalDirection {
+                ios,
+                bytes: ios * 4096,
+                mean_ns: 100_000,
+                p50_ns: 90_000,
+                p99_ns: 250_000,
+                max_ns: 300_000,
+            },
+            ..Interval::default()
+        }
+    }
+
+    #[test]
+    fn without_a_terminal_one_line_a_measurement() {
+        let seen = Shared::default();
+        let mut screen = Screen::with(View::Lines(Box::new(seen.clone())), Nanos::from_secs(9));
+        screen.phase("laying out 1 GiB");
+        screen.progress(1 << 29, 1 << 30);
+        screen.case("rnd4k-q1-read", 1, 3, 1, 8);
+        screen.interval(&second(1, true), Nanos::from_secs(1));
+        screen.interval(&second(10_000, false), Nanos::from_secs(2));
+        screen.interval(&second(12_000, false), Nanos::from_secs(3));
+        screen.case("rnd4k-q1-read", 2, 3, 1, 8);
+        screen.finished();
+        screen.finished();
+        assert_eq!(
+            String::from_utf8(seen.0.lock().unwrap().clone()).unwrap(),
+            "rnd4k-q1-read pass 1/3: 45.1 MB/s, 11,000 IOPS, mean 100 µs\n\
+             rnd4k-q1-read pass 2/3: no operation completed\n"
+        );
+    }
+
+    #[test]
+    fn the_current_figures_fit_on_a_line() {
+        assert_eq!(
+            figures(&second(12_345, false)),
+            "read 12,345 IOPS  50.6 MB/s  p50 90.0 µs  p99 250 µs"
+        );
+        assert_eq!(
+            figures(&Interval::default()),
+            "no operation completed".to_owned()
+        );
+    }
+
+    #[test]
+    fn time_left_is_said_in_words() {
+        for (nanos, expected) in [
+            (0, "nearly done"),
+            (1, "about 1 s left"),
+            (59_000_000_000, "about 59 s left"),
+            (80_000_000_000, "about 1 min 20 s left"),
+            (7_260_000_000_000, "about 2 h 01 min left"),
+        ] {
+            assert_eq!(left(Nanos(nanos)), expected);
+        }
+    }
+}

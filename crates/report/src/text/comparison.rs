@@ -1,0 +1,149 @@
+use blocklab_analysis::compare::{Against, Comparison, Contrast, Pair, Verdict};
+use blocklab_record::Record;
+
+use super::grid::{padded, spaced};
+use super::paper::{Ink, Style, width};
+use crate::facts;
+use crate::versus::{self, TITLES};
+
+/// Runs beside each other: who they are, what differs around them, every load that both have,
+/// and what only one has. Ends with a newline.
+///
+/// # Panics
+/// When the comparison is not of these records.
+#[must_use]
+pub fn comparison(records: &[&Record], comparison: &Comparison, style: Style) -> String {
+    let mut parts = vec![
+        runs(records, comparison, style),
+        differences(comparison, style),
+    ];
+    for against in &comparison.against {
+        parts.push(table(comparison, against, style));
+        parts.push(unmatched(against, style));
+    }
+    parts.push(legend(comparison, style));
+    parts.retain(|part| !part.is_empty());
+    parts.join("\n")
+}
+
+fn runs(records: &[&Record], comparison: &Comparison, style: Style) -> String {
+    let lines = records.iter().enumerate().map(|(place, record)| {
+        let role = if place == comparison.baseline {
+            " · the baseline"
+        } else {
+            ""
+        };
+        let text = format!(
+            "{} · {} · {} · {}{role}",
+            record.id,
+            record.asked.name,
+            facts::origin(record.origin),
+            versus::subject(record)
+        );
+        style.hang(Ink::Bold, &versus::letter(place), 4, &text)
+    });
+    lines.collect()
+}
+
+fn differences(comparison: &Comparison, style: Style) -> String {
+    let lines = comparison.differences.iter().map(|it| {
+        let text = versus::difference(it);
+        match it.warning {
+            Some(_) => style.hang(Ink::Yellow, "!", 4, &text),
+            None => style.hang(Ink::Dim, "-", 4, &text),
+        }
+    });
+    lines.collect()
+}
+
+/// One block a load: a line a figure, and in what the sides differ.
+fn table(comparison: &Comparison, against: &Against, style: Style) -> String {
+    let head = versus::outcome(comparison, against);
+    let mut out = style.paint(Ink::Bold, &head);
+    out.push('\n');
+    let cells: Vec<Vec<[String; 5]>> = against
+        .pairs
+        .iter()
+        .map(|pair| pair.contrasts.iter().map(versus::cells).collect())
+        .collect();
+    let titles = TITLES.map(|title| {
+        let base = versus::letter(comparison.baseline);
+        title
+            .replace('A', &base)
+            .replace('B', &versus::letter(against.run))
+    });
+    let widths: Vec<usize> = (0..TITLES.len())
+        .map(|column| {
+            let all = cells.iter().flatten().chain([&titles]);
+            all.map(|row| width(&row[column])).max().unwrap_or(0)
+        })
+        .collect();
+    let name = against.pairs.iter().flat_map(|pair| &pair.contrasts);
+    let name = name.map(|it| width(it.quantity.label())).max();
+    let name = name.unwrap_or(0) + 4;
+    if against.pairs.is_empty() {
+        return out;
+    }
+    let line = |label: &str, row: &[String]| {
+        let text = format!(
+            "{}{}",
+            padded(label, name),
+            spaced(row, widths.iter().copied(), 2)
+        );
+        format!("{}\n", text.trim_end())
+    };
+    out.push_str(&style.paint(Ink::Dim, line("", &titles).trim_end()));
+    out.push('\n');
+    for (pair, rows) in against.pairs.iter().zip(&cells) {
+        out.push_str(&opening(pair, style));
+        for (contrast, row) in pair.contrasts.iter().zip(rows) {
+            let label = format!("    {}", contrast.quantity.label());
+            out.push_str(&painted(contrast, &line(&label, row), style));
+        }
+    }
+    out
+}
+
+fn opening(pair: &Pair, style: Style) -> String {
+    let mut out = format!("  {}\n", versus::name(pair));
+    if !pair.differs.is_empty() {
+        let text = format!("although {}", pair.differs.join("; "));
+        out.push_str(&style.hang(Ink::Yellow, "    !", 6, &text));
+    }
+    out
+}
+
+fn painted(contrast: &Contrast, line: &str, style: Style) -> String {
+    let word = versus::verdict(contrast.verdict);
+    let ink = match contrast.verdict {
+        Verdict::Faster => Ink::Green,
+        Verdict::Slower => Ink::Red,
+        Verdict::NoDifference | Verdict::Unknown => Ink::Dim,
+    };
+    let Some(start) = line.trim_end().strip_suffix(word) else {
+        return line.to_owned();
+    };
+    format!("{start}{}\n", style.paint(ink, word))
+}
+
+fn unmatched(against: &Against, style: Style) -> String {
+    if against.unmatched.is_empty() {
+        return String::new();
+    }
+    let lines = against.unmatched.iter().map(|it| {
+        let text = format!(
+            "{} {}, of {}: {}",
+            it.case,
+            it.direction,
+            versus::letter(it.run),
+            it.why
+        );
+        style.hang(Ink::Dim, "  -", 4, &text)
+    });
+    let title = style.paint(Ink::Bold, "Not compared");
+    format!("{title}\n{}", lines.collect::<String>())
+}
+
+fn legend(comparison: &Comparison, style: Style) -> String {
+    style.aside(2, &versus::legend(comparison))
+}

@@ -1,0 +1,163 @@
+use blocklab_analysis::{Assessment, Finding, Severity};
+use blocklab_record::Record;
+use blocklab_units::{Bytes, Nanos, count};
+
+use super::grid::{self, Cells};
+use super::paper::{Ink, Style};
+use crate::evidence::Grid;
+use crate::facts;
+
+/// Column in which statements begin.
+const INDENT: usize = 12;
+/// Narrowest room for the title of a quantity; a longer one goes over several lines.
+const TITLE: usize = 14;
+
+/// The findings as they are read in passing: what doubts a figure with its advice, what explains
+/// one on a line. Empty when there are none.
+pub fn brief(record: &Record, assessment: &Assessment, style: Style) -> String {
+    let blocks = assessment.findings.iter().map(|finding| {
+        let mut out = match finding.severity {
+            Severity::Info => line(finding, style),
+            _ => statement(finding, style),
+        };
+        if finding.severity > Severity::Info {
+            out.push_str(&advice(finding, style));
+        }
+        out
+    });
+    let told = section("Findings", blocks, style);
+    let folded = |finding: &Finding| finding.severity != Severity::Good;
+    if !assessment.findings.iter().any(folded) {
+        return told;
+    }
+    let more = format!(
+        "`blocklab show {} --findings` shows the evidence.",
+        record.id
+    );
+    told + &style.aside(INDENT, &more)
+}
+
+/// The findings with all evidence, gravest first; empty when there are none.
+#[must_use]
+pub fn findings(assessment: &Assessment, style: Style) -> String {
+    let blocks = assessment.findings.iter().enumerate();
+    let blocks = blocks.map(|(index, finding)| {
+        let gap = if index > 0 { "\n" } else { "" };
+        [gap, &statement(finding, style), &advice(finding, style)].concat()
+            + &evidence(finding, style)
+    });
+    section("Findings", blocks, style)
+}
+
+fn head(finding: &Finding) -> String {
+    format!("  {}", facts::severity(finding.severity))
+}
+
+fn statement(finding: &Finding, style: Style) -> String {
+    style.hang(
+        ink(finding.severity),
+        &head(finding),
+        INDENT,
+        &finding.statement,
+    )
+}
+
+/// As much of the statement as one line holds.
+fn line(finding: &Finding, style: Style) -> String {
+    let lines = style.wrap(&finding.statement, INDENT);
+    let shown = match lines.as_slice() {
+        [] => String::new(),
+        [all] => all.clone(),
+        [_, ..] => style.cut(&finding.statement, INDENT),
+    };
+    style.hang(ink(finding.severity), &head(finding), INDENT, &shown)
+}
+
+fn advice(finding: &Finding, style: Style) -> String {
+    let head = format!("{}→", " ".repeat(INDENT));
+    let advice = finding.advice.iter();
+    let lines = advice.map(|text| style.hang(Ink::Blue, &head, INDENT + 2, text));
+    lines.collect()
+}
+
+/// A table where there are cases to tell apart, else one line; then how sure, and by which rule.
+fn evidence(finding: &Finding, style: Style) -> String {
+    let mut out = String::new();
+    if let Some(grid) = Grid::of(finding) {
+        match grid.rows.as_slice() {
+            [(_, cells)] => {
+                let figures = grid.titles.iter().zip(cells);
+                let figures: Vec<_> = figures
+                    .filter_map(|(title, cell)| Some(format!("{title} {}", cell.as_ref()?)))
+                    .collect();
+                out.push_str(&style.aside(INDENT, &figures.join(" · ")));
+            }
+            _ => out.push_str(&table(&grid, style)),
+        }
+    }
+    let sure = facts::confidence(finding.confidence);
+    out + &style.aside(INDENT, &format!("{sure} confidence, rule {}", finding.rule))
+}
+
+fn table(of: &Grid<'_>, style: Style) -> String {
+    let rows = of.rows.iter();
+    let rows = rows.map(|(case, cells)| {
+        let cells = cells.iter().map(|cell| cell.clone().unwrap_or_default());
+        (case.unwrap_or("all").to_owned(), cells.collect())
+    });
+    let cells = Cells {
+        titles: of.titles.iter().map(|title| (*title).to_owned()).collect(),
+        rows: rows.collect(),
+    };
+    grid::blocks(&cells, INDENT, TITLE, style)
+}
+
+const fn ink(severity: Severity) -> Ink {
+    match severity {
+        Severity::Critical => Ink::Red,
+        Severity::Warning => Ink::Yellow,
+        Severity::Info => Ink::Blue,
+        Severity::Good => Ink::Green,
+    }
+}
+
+/// What was understood differently from what was written.
+pub fn notes(record: &Record, style: Style) -> String {
+    let blocks = record.notes.iter().map(|note| {
+        let text = format!(
+            "{} {}: {}",
+            facts::note_level(note.level),
+            note.subject,
+            note.text
+        );
+        style.hang(Ink::Dim, "  -", 4, &text)
+    });
+    section("Notes", blocks, style)
+}
+
+/// Failed operations by kind.
+pub fn errors(record: &Record, style: Style) -> String {
+    let blocks = facts::failures(record).into_iter().map(|failure| {
+        let error = failure.error;
+        let text = format!(
+            "{}: {} × {} on {} ({}), first after {} at offset {}",
+            failure.case,
+            count(error.count as f64),
+            error.kind,
+            error.direction,
+            error.message,
+            Nanos(error.first_at_ns),
+            Bytes(error.first_offset),
+        );
+        style.hang(Ink::Red, "  -", 4, &text)
+    });
+    section("Errors", blocks, style)
+}
+
+fn section(title: &str, blocks: impl Iterator<Item = String>, style: Style) -> String {
+    let body: String = blocks.collect();
+    if body.is_empty() {
+        return body;
+    }
+    format!("{}\n{body}", style.paint(Ink::Bold, title))
+}

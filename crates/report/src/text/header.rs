@@ -1,0 +1,66 @@
+use blocklab_record::{Origin, Record};
+
+use super::paper::{Ink, Style};
+use crate::facts;
+
+/// Width of the names at the left.
+const INDENT: usize = 10;
+
+/// What was measured, on what.
+pub fn header(record: &Record, style: Style) -> String {
+    let title = if record.asked.description.is_empty() {
+        String::new()
+    } else {
+        format!(": {}", record.asked.description)
+    };
+    let mut out = String::new();
+    for (index, line) in style
+        .wrap(&format!("{}{title}", record.asked.name), 0)
+        .iter()
+        .enumerate()
+    {
+        let ink = if index == 0 { Ink::Bold } else { Ink::Dim };
+        out.push_str(&style.paint(ink, line));
+        out.push('\n');
+    }
+    out.push('\n');
+    for (name, text) in lines(record) {
+        out.push_str(&style.hang(Ink::Dim, name, INDENT, &text));
+    }
+    if let Some(ending) = facts::ending(record) {
+        out.push('\n');
+        out.push_str(&style.hang(Ink::Red, "!", 2, &ending));
+    }
+    out
+}
+
+fn lines(record: &Record) -> Vec<(&'static str, String)> {
+    let mut lines = vec![("run", run(record))];
+    for target in &record.targets {
+        lines.push(("target", facts::target(target)));
+        if let Some(fs) = &target.file_system {
+            lines.push(("on", facts::file_system(fs)));
+        }
+        lines.extend(target.devices.iter().map(|d| ("device", facts::device(d))));
+    }
+    // A model is asked by no engine; what one would allow stands in the cases.
+    let engines = facts::engines(record);
+    if record.origin == Origin::Measured && !engines.is_empty() {
+        lines.push(("engine", engines));
+    }
+    lines
+}
+
+fn run(record: &Record) -> String {
+    let mut text = format!(
+        "{} · {} · {}",
+        record.id,
+        facts::status(record.status),
+        facts::moment(&record.started_at)
+    );
+    if record.origin != Origin::Measured {
+        text.push_str(" · ");
+        text.push_str(facts::origin(record.origin));
+    }
+    text
+}

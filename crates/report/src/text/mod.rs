@@ -1,0 +1,41 @@
+//! A Record and its Assessment as text for a terminal.
+
+mod calibration;
+mod comparison;
+mod diagnosis;
+mod findings;
+mod grid;
+mod header;
+mod model;
+mod paper;
+mod price;
+mod table;
+
+use blocklab_analysis::Assessment;
+use blocklab_record::Record;
+
+pub use calibration::calibration;
+pub use comparison::comparison;
+pub use diagnosis::diagnosis;
+pub use findings::findings;
+pub use model::model;
+pub use paper::Style;
+pub use price::prices;
+pub use table::table;
+
+/// What a person wants to see at the end of a run: what was measured, the table, the findings in
+/// brief, the notes, the errors; of a modelled device its limits and what is assumed. Ends with a
+/// newline. [`findings`] and [`model`](fn@model) tell the rest.
+#[must_use]
+pub fn summary(record: &Record, assessment: &Assessment, style: Style) -> String {
+    let parts = [
+        header::header(record, style),
+        table(record, assessment, style),
+        model::brief(record, style),
+        findings::brief(record, assessment, style),
+        findings::notes(record, style),
+        findings::errors(record, style),
+    ];
+    let said: Vec<_> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    said.join("\n")
+}

@@ -1,0 +1,179 @@
+use blocklab_analysis::{Assessment, Finding, Row, RowDirection};
+use blocklab_record::Record;
+use blocklab_units::{latency, rate};
+
+use super::grid::{padded, spaced};
+use super::paper::{Ink, Style, width};
+use crate::facts;
+
+/// A column: its title and what it shows of a row.
+type Column = (&'static str, fn(&RowDirection) -> String);
+
+const COLUMNS: [Column; 7] = [
+    ("MB/s", |d| rate(d.bytes_per_s.value / 1e6)),
+    ("IOPS", |d| rate(d.iops.value)),
+    ("mean", |d| latency(d.mean_ns.value)),
+    ("p50", |d| facts::quantile(d, 0.5, d.p50_ns)),
+    ("p99", |d| facts::quantile(d, 0.99, d.p99_ns)),
+    ("p99.9", |d| facts::quantile(d, 0.999, d.p999_ns)),
+    ("±", |d| facts::plus_minus(&d.iops)),
+];
+
+/// The same four of the response latency, where there is one.
+const RESPONSE: [Column; 4] = [
+    ("p50", |d| response(d, 0, 0.5)),
+    ("p99", |d| response(d, 1, 0.99)),
+    ("p99.9", |d| response(d, 2, 0.999)),
+    ("max", |d| {
+        d.response_ns.map_or_else(dash, |ns| latency(ns[3] as f64))
+    }),
+];
+
+fn dash() -> String {
+    "–".to_owned()
+}
+
+fn response(direction: &RowDirection, index: usize, quantile: f64) -> String {
+    let shown = |ns: [u64; 4]| facts::quantile(direction, quantile, ns[index]);
+    direction.response_ns.map_or_else(dash, shown)
+}
+
+/// One line a case and direction, with a legend. Empty when nothing was measured.
+#[must_use]
+pub fn table(record: &Record, assessment: &Assessment, style: Style) -> String {
+    let findings = &assessment.findings;
+    let all = lines(&assessment.rows, findings, |_| true);
+    if all.is_empty() {
+        return "nothing was measured\n".to_owned();
+    }
+    let mut out = grid("", &COLUMNS, &all, style);
+    let paced = lines(&assessment.rows, findings, |d| d.response_ns.is_some());
+    if !paced.is_empty() {
+        out.push('\n');
+        out.push_str(&grid("response latency", &RESPONSE, &paced, style));
+    }
+    out.push('\n');
+    for line in style.wrap(&legend(record, assessment, &all), 2) {
+        out.push_str(&style.paint(Ink::Dim, &format!("  {line}")));
+        out.push('\n');
+    }
+    out
+}
+
+/// A row of the table, before its cells are known.
+struct Line<'a> {
+    label: String,
+    doubted: bool,
+    direction: &'a RowDirection,
+}
+
+fn lines<'a>(
+    rows: &'a [Row],
+    findings: &[Finding],
+    wanted: fn(&RowDirection) -> bool,
+) -> Vec<Line<'a>> {
+    let pairs = rows
+        .iter()
+        .flat_map(|row| row.directions.iter().map(move |direction| (row, direction)));
+    pairs
+        .filter(|(_, direction)| wanted(direction))
+        .map(|(row, direction)| Line {
+            label: facts::label(row, direction),
+            doubted: facts::is_doubted(&row.case, findings),
+            direction,
+        })
+        .collect()
+}
+
+/// Aligned columns. Where they do not fit, the gaps shrink; where that does not help, the name
+/// goes on a line of its own: no figure is left out.
+fn grid(title: &str, columns: &[Column], lines: &[Line<'_>], style: Style) -> String {
+    let cells: Vec<Vec<String>> = lines
+        .iter()
+        .map(|line| {
+            columns
+                .iter()
+                .map(|(_, cell)| cell(line.direction))
+                .collect()
+        })
+        .collect();
+    let titles: Vec<String> = columns.iter().map(|(name, _)| (*name).to_owned()).collect();
+    let widths: Vec<usize> = (0..columns.len())
+        .map(|k| {
+            cells
+                .iter()
+                .chain([&titles])
+                .map(|row| width(&row[k]))
+                .max()
+        })
+        .map(Option::unwrap_or_default)
+        .collect();
+    let name = lines.iter().map(|line| width(&line.label)).max();
+    let name = name.unwrap_or_default().max(width(title));
+    let numbers: usize = widths.iter().sum();
+    let fits = |name: usize, gap: usize| 2 + name + numbers + gap * widths.len() <= style.columns();
+    let stacked = !fits(name, 1);
+    let gap = if fits(if stacked { 0 } else { name }, 2) {
+        2
+    } else {
+        1
+    };
+    let name = if stacked { 0 } else { name };
+    let right = |row: &[String]| spaced(row, widths.iter().copied(), gap);
+
+    let head = format!(
+        "  {}{}",
+        padded(if stacked { "" } else { title }, name),
+        right(&titles)
+    );
+    let mut out = style.paint(Ink::Bold, head.trim_end());
+    out.push('\n');
+    for (line, row) in lines.iter().zip(&cells) {
+        let mark = if line.doubted {
+            style.paint(Ink::Yellow, "! ")
+        } else {
+            "  ".to_owned()
+        };
+        if stacked {
+            out.push_str(&format!("{mark}{}\n  {}\n", line.label, right(row)));
+        } else {
+            out.push_str(&format!(
+                "{mark}{}{}\n",
+                padded(&line.label, name),
+                right(row)
+            ));
+        }
+    }
+    out
+}
+
+fn legend(record: &Record, assessment: &Assessment, lines: &[Line<'_>]) -> String {
+    let figures = facts::aggregate(record, &assessment.rows);
+    let mut parts = vec![format!("Figures: {figures}.")];
+    if lines.iter().any(|line| line.direction.iops.low.is_some()) {
+        parts.push("± is half the 95 % confidence interval of the IOPS.".to_owned());
+    }
+    parts.push(format!(
+        "Latency is service time; its percentiles are of all passes and within {} of the truth.",
+        facts::percent(assessment.quantile_error_percent)
+    ));
+    if lines
+        .iter()
+        .any(|line| line.direction.response_ns.is_some())
+    {
+        parts.push("Response latency counts from the moment an operation was due.".to_owned());
+    }
+    let weak = |line: &Line<'_>| {
+        [0.5, 0.99, 0.999]
+            .iter()
+            .any(|q| !line.direction.supports(*q))
+    };
+    if lines.iter().any(weak) {
+        parts.push("A percentile with ~ has fewer than ten operations beyond it.".to_owned());
+    }
+    parts.push("MB is 10^6 bytes.".to_owned());
+    if lines.iter().any(|line| line.doubted) {
+        parts.push("! marks a row that a finding doubts.".to_owned());
+    }
+    parts.join(" ")
+}

@@ -1,0 +1,191 @@
+//! The words for a comparison: one wording for text and HTML.
+
+use blocklab_analysis::compare::{
+    Against, Comparison, Contrast, Difference, LEVEL_PERCENT, Pair, Verdict,
+};
+use blocklab_record::Record;
+use blocklab_units::{latency, rate};
+
+/// Titles of [`cells`]; A is the baseline and B the other run.
+pub const TITLES: [&str; 5] = ["A", "B", "B / A", "95 % interval", "B is"];
+
+/// `A`, `B`, …, `Z`, `A1`, …: the runs in the order given.
+pub fn letter(place: usize) -> String {
+    let letter = char::from(b'A' + (place % 26) as u8);
+    match place / 26 {
+        0 => letter.to_string(),
+        round => format!("{letter}{round}"),
+    }
+}
+
+/// What was measured: the device by name and model, else the target's path.
+pub fn subject(record: &Record) -> String {
+    let Some(target) = record.targets.first() else {
+        return "no target".to_owned();
+    };
+    let more = match record.targets.len() {
+        1 => String::new(),
+        n => format!(" and {} more", n - 1),
+    };
+    match target.devices.first() {
+        Some(device) => {
+            let model = device.model.as_deref().map_or("", str::trim);
+            format!("{} {model}", device.name).trim_end().to_owned() + &more
+        }
+        None => format!("{}{more}", target.path),
+    }
+}
+
+/// `origin: measured | simulated: predictions stand beside measurements …`
+pub fn difference(of: &Difference) -> String {
+    let shown = |value: &String| match value.is_empty() {
+        true => "not known".to_owned(),
+        false => value.clone(),
+    };
+    let values: Vec<String> = of.values.iter().map(shown).collect();
+    let told = format!("{} differs: {}", of.what, values.join(" | "));
+    match of.warning {
+        Some(warning) => format!("{told}: {warning}"),
+        None => told,
+    }
+}
+
+/// The load by its names.
+pub fn name(pair: &Pair) -> String {
+    let mut text = pair.case.clone();
+    if let Some(other) = &pair.other_case {
+        text.push_str(&format!(" = {other}"));
+    }
+    format!("{text}, {}: {}", pair.direction, pair.what)
+}
+
+/// A cell for each of [`TITLES`].
+pub fn cells(of: &Contrast) -> [String; 5] {
+    let figure = |value: f64| match of.quantity.is_latency() {
+        true => latency(value),
+        false => rate(value),
+    };
+    let ratio = of.ratio.map_or_else(|| "–".to_owned(), times);
+    let interval = match (of.ci95_low, of.ci95_high) {
+        (Some(low), Some(high)) => format!("{} to {}", times(low), times(high)),
+        _ => passes(of).to_owned(),
+    };
+    [
+        figure(of.baseline),
+        figure(of.other),
+        ratio,
+        interval,
+        verdict(of.verdict).to_owned(),
+    ]
+}
+
+const fn passes(of: &Contrast) -> &'static str {
+    match of.passes {
+        [1, 1] => "one pass each",
+        [0, _] | [_, 0] => "nothing moved",
+        _ => "one pass",
+    }
+}
+
+/// `0.997`, `2.006`, `14.3`.
+fn times(ratio: f64) -> String {
+    match ratio {
+        r if r < 9.9995 => format!("{r:.3}"),
+        r => rate(r),
+    }
+}
+
+/// As it stands in a column.
+pub const fn verdict(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Faster => "faster",
+        Verdict::Slower => "slower",
+        Verdict::NoDifference => "no difference shown",
+        Verdict::Unknown => "not certain",
+    }
+}
+
+/// `B against A, 8 loads: faster in 5, slower in 1, no difference shown in 2.`
+pub fn outcome(comparison: &Comparison, against: &Against) -> String {
+    let opening = format!(
+        "{} against {}",
+        letter(against.run),
+        letter(comparison.baseline)
+    );
+    let number = against.pairs.len();
+    if number == 0 {
+        return format!("{opening}: no load is the same, so nothing can be compared.");
+    }
+    let loads = match number {
+        1 => "1 load".to_owned(),
+        n => format!("{n} loads"),
+    };
+    if against.count(Verdict::Unknown) == number {
+        return format!("{opening}, {loads}: {}", uncertain(against));
+    }
+    let all = [
+        Verdict::Faster,
+        Verdict::Slower,
+        Verdict::NoDifference,
+        Verdict::Unknown,
+    ];
+    let counts = all.iter().map(|it| (against.count(*it), verdict(*it)));
+    let told = counts.filter(|(count, _)| *count > 0);
+    let told: Vec<String> = told.map(|(n, word)| format!("{word} in {n}")).collect();
+    format!("{opening}, {loads}: {}.", told.join(", "))
+}
+
+fn uncertain(against: &Against) -> &'static str {
+    let firsts = against
+        .pairs
+        .iter()
+        .filter_map(|pair| pair.contrasts.first());
+    let single = |it: &Contrast| it.passes == [1, 1];
+    match firsts.clone().all(single) {
+        true => "one pass each: no certainty can be stated.",
+        false => "one pass on a side: no certainty can be stated.",
+    }
+}
+
+/// How to read the figures.
+pub fn legend(comparison: &Comparison) -> String {
+    let pairs = || comparison.against.iter().flat_map(|it| &it.pairs);
+    let judged = pairs().filter(|it| it.verdict != Verdict::Unknown).count();
+    let mut parts = vec![
+        "Figures are geometric means of the passes.".to_owned(),
+        format!(
+            "The interval holds the true ratio with {LEVEL_PERCENT} % probability; faster or \
+             slower is said where it does not hold 1, of latencies too, where less is faster."
+        ),
+    ];
+    if judged > 0 {
+        let chance = judged as f64 * (1.0 - LEVEL_PERCENT / 100.0);
+        parts.push(format!(
+            "Were both sides the same, about {chance:.1} of {judged} loads would be called different \
+             by chance."
+        ));
+    }
+    if pairs().any(|pair| pair.verdict == Verdict::Unknown) {
+        parts.push("A single pass cannot tell its scatter: nothing is called better on it.".into());
+    }
+    parts.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ratios_have_the_figures_that_they_deserve() {
+        for (ratio, expected) in [(0.99721, "0.997"), (2.0061, "2.006"), (14.31, "14.3")] {
+            assert_eq!(times(ratio), expected);
+        }
+    }
+
+    #[test]
+    fn runs_have_letters() {
+        for (place, expected) in [(0, "A"), (25, "Z"), (26, "A1"), (53, "B2")] {
+            assert_eq!(letter(place), expected);
+        }
+    }
+}

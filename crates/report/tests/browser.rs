@@ -1,0 +1,340 @@
+//! The page in a real browser: hover, zoom, legends, keys, colours, a narrow screen; and silence
+//! on the console and on the network.
+
+mod sample;
+mod webdriver;
+
+use std::fs;
+
+use blocklab_analysis::Assessment;
+use blocklab_record::{Origin, Record};
+use blocklab_report::html;
+use blocklab_units::{latency, rate};
+use serde_json::{Value, json};
+use webdriver::Browser;
+
+const PERCENTILES: &str = "[data-chart=percentiles]";
+const ARROW_RIGHT: char = '\u{e014}';
+const ARROW_DOWN: char = '\u{e015}';
+
+#[test]
+fn a_reader_explores_the_report() {
+    if !webdriver::is_installed() {
+        println!("skipped: chromium is not installed (apt-get install chromium chromium-driver)");
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let (record, assessment) = sample::run("7f3a2c", 1.0);
+    let one = address(&folder, "one.html", &[(&record, &assessment)]);
+    let (other, better) = sample::run("91be04c", 1.31);
+    let two = address(
+        &folder,
+        "two.html",
+        &[(&record, &assessment), (&other, &better)],
+    );
+
+    let browser = Browser::start();
+    browser.open(&one);
+    hovering_a_percentile_shows_its_exact_value(&browser, &assessment);
+    hovering_a_bar_shows_the_passes(&browser, &assessment);
+    dragging_zooms_and_a_double_click_returns(&browser);
+    a_legend_entry_hides_its_series(&browser);
+    a_double_click_in_the_legend_shows_one_alone(&browser);
+    the_suite_switches_to_iops(&browser, &assessment);
+    passes_of_another_case_can_be_chosen(&browser);
+    the_keyboard_reads_values(&browser);
+    the_table_sorts(&browser);
+    the_button_changes_the_colours(&browser);
+    a_narrow_screen_scrolls_in_one_direction_only(&browser);
+    let (record, mut assessment) = sample::run("7f3a2c", 1.0);
+    sample::pace(&mut assessment);
+    let paced = address(&folder, "paced.html", &[(&record, &assessment)]);
+    browser.open(&paced);
+    the_response_accompanies_the_service(&browser);
+    observations_unfold(&browser);
+    let (mut record, assessment) = sample::run("7f3a2c", 1.0);
+    sample::model(&mut record, Origin::Simulated);
+    let modelled = address(&folder, "modelled.html", &[(&record, &assessment)]);
+    browser.open(&modelled);
+    a_model_shows_its_limits_and_no_processor(&browser);
+    a_narrow_screen_scrolls_in_one_direction_only(&browser);
+    browser.open(&two);
+    two_records_stand_side_by_side(&browser);
+    a_narrow_screen_scrolls_in_one_direction_only(&browser);
+    nothing_was_said_or_fetched(&browser, &[&one, &paced, &modelled, &two]);
+}
+
+fn address(folder: &tempfile::TempDir, name: &str, records: &[(&Record, &Assessment)]) -> String {
+    let file = folder.path().join(name);
+    fs::write(&file, html::page(records)).expect("the report is written");
+    format!("file://{}", file.display())
+}
+
+/// The first tick with this text on the axis along the bottom.
+fn tick(chart: &str, label: &str) -> String {
+    format!(
+        "return [...document.querySelectorAll('{chart} .tick-x')].find((t) => t.textContent === '{label}')"
+    )
+}
+
+fn ticks(browser: &Browser, chart: &str) -> String {
+    let script = "return [...document.querySelectorAll(arguments[0] + ' .tick-x')]
+                  .map((t) => t.textContent).join(' ')";
+    let text = browser.run(script, json!([chart]));
+    text.as_str().expect("a text").to_owned()
+}
+
+fn hovering_a_percentile_shows_its_exact_value(browser: &Browser, assessment: &Assessment) {
+    for (label, title, of) in [
+        (
+            "99",
+            "p99",
+            (|d| d.p99_ns) as fn(&blocklab_analysis::RowDirection) -> u64,
+        ),
+        ("99.9", "p99.9", |d| d.p999_ns),
+        ("50", "p50", |d| d.p50_ns),
+    ] {
+        let (x, y) = browser.middle(&tick(PERCENTILES, label));
+        browser.hover((x, y - 150.0));
+        let tip = browser.text(&format!("{PERCENTILES} .tooltip"));
+        assert_eq!(tip.lines().next(), Some(title), "{tip}");
+        for row in &assessment.rows {
+            let value = latency(of(&row.directions[0]) as f64);
+            let found = tip
+                .lines()
+                .any(|line| line.contains(&row.case) && line.contains(&value));
+            assert!(found, "{} {value} in\n{tip}", row.case);
+        }
+    }
+    assert_eq!(browser.count(&format!("{PERCENTILES} .cross")), 1);
+}
+
+fn hovering_a_bar_shows_the_passes(browser: &Browser, assessment: &Assessment) {
+    let bar = "return document.querySelectorAll('[data-chart=suite] .bar')[2]";
+    browser.hover(browser.middle(bar));
+    let tip = browser.text("[data-chart=suite] .tooltip");
+    let row = &assessment.rows[2];
+    let estimate = &row.directions[0].bytes_per_s;
+    for text in [
+        row.case.clone(),
+        row.what.clone(),
+        format!("{} MB/s", rate(estimate.value / 1e6)),
+        rate(estimate.min / 1e6),
+        rate(estimate.low.expect("three passes") / 1e6),
+    ] {
+        assert!(tip.contains(&text), "{text} in\n{tip}");
+    }
+}
+
+fn dragging_zooms_and_a_double_click_returns(browser: &Browser) {
+    let before = ticks(browser, PERCENTILES);
+    let (x, y) = browser.middle(&tick(PERCENTILES, "99"));
+    browser.drag((x, y - 100.0), (x + 180.0, y - 100.0));
+    let range = "const s = document.querySelector(arguments[0] + ' svg').dataset;
+                 return [Number(s.low), Number(s.high)]";
+    let zoomed = browser.run(range, json!([PERCENTILES]));
+    let low = zoomed[0].as_f64().expect("a number");
+    assert!(
+        (low - 2.0).abs() < 0.02,
+        "from p99, which is 2 nines: {zoomed}"
+    );
+    assert!(zoomed[1].as_f64().expect("a number") < 3.2, "{zoomed}");
+    assert_ne!(ticks(browser, PERCENTILES), before);
+    browser.click((x + 100.0, y - 100.0), 2);
+    assert_eq!(ticks(browser, PERCENTILES), before);
+}
+
+fn a_legend_entry_hides_its_series(browser: &Browser) {
+    let lines = || browser.count(&format!("{PERCENTILES} .line"));
+    let entry = "return document.querySelector('#percentiles-card .entry')";
+    assert_eq!(lines(), 8);
+    browser.click(browser.middle(entry), 1);
+    assert_eq!(lines(), 7);
+    let hidden = "#percentiles-card .entry[aria-pressed=false]";
+    assert_eq!(browser.text(hidden), "seq1m-q8-read");
+    browser.run(
+        "document.querySelector(arguments[0]).click()",
+        json!([hidden]),
+    );
+    assert_eq!(lines(), 8);
+}
+
+fn a_double_click_in_the_legend_shows_one_alone(browser: &Browser) {
+    let entry = "return document.querySelectorAll('#percentiles-card .entry')[3]";
+    let lines = || browser.count(&format!("{PERCENTILES} .line"));
+    browser.click(browser.middle(entry), 2);
+    assert_eq!(lines(), 1);
+    browser.click(browser.middle(entry), 2);
+    assert_eq!(lines(), 8);
+}
+
+fn the_suite_switches_to_iops(browser: &Browser, assessment: &Assessment) {
+    browser.click(
+        browser.middle("return document.querySelectorAll('#suite .choice button')[1]"),
+        1,
+    );
+    let values = "return [...document.querySelectorAll('[data-chart=suite] .value')]
+                  .map((t) => t.textContent)";
+    let values = browser.run(values, json!([]));
+    for (index, row) in assessment.rows.iter().enumerate() {
+        let expected = format!("{}IOPS", rate(row.directions[0].iops.value));
+        assert_eq!(values[index], expected.as_str());
+    }
+}
+
+fn passes_of_another_case_can_be_chosen(browser: &Browser) {
+    let chart = "[data-chart=time-latency]";
+    let paths = || {
+        let script = "return [...document.querySelectorAll(arguments[0] + ' .line')]
+                      .map((path) => path.getAttribute('d')).join()";
+        browser.run(script, json!([chart]))
+    };
+    assert_eq!(
+        browser.count(&format!("{chart} .line")),
+        6,
+        "p50 and p99 of three passes"
+    );
+    let first = paths();
+    browser.run(
+        "const s = document.querySelector('#time-card select');
+         s.selectedIndex = 3; s.dispatchEvent(new Event('change'))",
+        json!([]),
+    );
+    assert_ne!(paths(), first);
+    browser.click(
+        browser.middle("return document.querySelectorAll('#time-card .entry')[1]"),
+        1,
+    );
+    assert_eq!(browser.count(&format!("{chart} .line")), 4);
+}
+
+fn the_keyboard_reads_values(browser: &Browser) {
+    let said = || browser.text("[data-chart=suite] .unseen");
+    browser.run(
+        "document.querySelector('[data-chart=suite] svg').focus()",
+        json!([]),
+    );
+    browser.key(ARROW_DOWN);
+    let first = said();
+    assert!(first.contains("IOPS"), "{first}");
+    browser.key(ARROW_DOWN);
+    assert_ne!(said(), first);
+    browser.run(
+        "document.querySelector('[data-chart=time-iops] svg').focus()",
+        json!([]),
+    );
+    browser.key(ARROW_RIGHT);
+    let moment = browser.text("[data-chart=time-iops] .unseen");
+    assert!(moment.starts_with("0 s – 1 s: pass"), "{moment}");
+}
+
+fn the_table_sorts(browser: &Browser) {
+    let script = "const head = [...document.querySelectorAll('.sortable thead button')]
+                  .find((b) => b.textContent === 'IOPS'); head.click();
+                  return document.querySelector('.sortable tbody th').innerText";
+    let first = || {
+        browser
+            .run(script, json!([]))
+            .as_str()
+            .expect("a text")
+            .to_owned()
+    };
+    assert!(first().starts_with("rnd4k-q32-read"), "largest first");
+    assert_eq!(first(), "seq1m-q8-write", "then smallest first");
+}
+
+fn the_button_changes_the_colours(browser: &Browser) {
+    let color = || {
+        browser.run(
+            "return getComputedStyle(document.body).backgroundColor",
+            json!([]),
+        )
+    };
+    let before = color();
+    let press = "document.getElementById('theme').click()";
+    browser.run(press, json!([]));
+    assert_ne!(color(), before);
+    browser.run(press, json!([]));
+    assert_eq!(color(), before);
+}
+
+fn a_narrow_screen_scrolls_in_one_direction_only(browser: &Browser) {
+    for width in [360, 1280] {
+        browser.set_width(width);
+        let seen = browser.run("return document.documentElement.scrollWidth", json!([]));
+        assert_eq!(seen, width);
+    }
+}
+
+fn the_response_accompanies_the_service(browser: &Browser) {
+    assert_eq!(browser.count(&format!("{PERCENTILES} .line")), 9);
+    assert_eq!(browser.count("[data-chart=histogram] .outline"), 1);
+    let entry = "return document.querySelectorAll('#percentiles-card .entry')[1]";
+    browser.click(browser.middle(entry), 1);
+    let hidden = "#percentiles-card .entry[aria-pressed=false]";
+    assert_eq!(browser.text(hidden), "seq1m-q8-read, response");
+    assert_eq!(browser.count(&format!("{PERCENTILES} .line")), 8);
+}
+
+/// By a click, and by themselves on paper.
+fn observations_unfold(browser: &Browser) {
+    let open = |event: &str| {
+        let script = "dispatchEvent(new Event(arguments[0]));
+                      return document.querySelector('details.infos').open";
+        browser.run(script, json!([event]))
+    };
+    assert_eq!(open("beforeprint"), true);
+    assert_eq!(open("afterprint"), false);
+    browser.click(
+        browser.middle("return document.querySelector('details.infos > summary')"),
+        1,
+    );
+    assert_eq!(open("none"), true);
+}
+
+fn a_model_shows_its_limits_and_no_processor(browser: &Browser) {
+    assert_eq!(browser.count("[data-chart=time-iops]"), 1);
+    assert_eq!(browser.count("[data-chart=time-cpu]"), 0);
+    assert_eq!(browser.count("#machine"), 0);
+    assert_eq!(browser.text("#summary .badge"), "simulated");
+    let bounds = "#model .bounds .limits";
+    let shown = || {
+        let script = "return document.querySelector(arguments[0]).checkVisibility()";
+        browser.run(script, json!([bounds]))
+    };
+    assert_eq!(shown(), false);
+    browser.click(
+        browser.middle("return document.querySelector('#model .bounds > summary')"),
+        1,
+    );
+    assert_eq!(shown(), true);
+}
+
+fn two_records_stand_side_by_side(browser: &Browser) {
+    assert_eq!(browser.count("[data-chart=suite] .bar"), 16);
+    assert_eq!(browser.count(&format!("{PERCENTILES} .line")), 2);
+    browser.click(
+        browser.middle("return document.querySelector('#suite .entry')"),
+        1,
+    );
+    assert_eq!(browser.count("[data-chart=suite] .bar"), 8);
+}
+
+fn nothing_was_said_or_fetched(browser: &Browser, own: &[&str]) {
+    assert_eq!(browser.log("browser"), Vec::<Value>::new());
+    let mut asked = Vec::new();
+    for entry in browser.log("performance") {
+        let text = entry["message"].as_str().expect("a text");
+        let event: Value = serde_json::from_str(text).expect("JSON");
+        let told = &event["message"]["params"];
+        // The browser's own start page asks for things as well; only our pages count.
+        let ours = told["documentURL"]
+            .as_str()
+            .is_some_and(|page| page.starts_with("file:"));
+        if event["message"]["method"] == "Network.requestWillBeSent" && ours {
+            asked.push(told["request"]["url"].as_str().expect("a text").to_owned());
+        }
+    }
+    asked.retain(|address| !address.starts_with("data:"));
+    assert_eq!(asked, own);
+}

@@ -1,0 +1,232 @@
+//! The page as text: whole, closed to the network, the same every time, with or without a script.
+
+mod sample;
+
+use blocklab_record::Origin;
+use blocklab_report::html;
+
+#[test]
+fn the_same_records_give_the_same_bytes() {
+    let (record, assessment) = sample::run("7f3a2c", 1.0);
+    let (other, better) = sample::run("91be04c", 1.31);
+    let records = [(&record, &assessment), (&other, &better)];
+    assert_eq!(html::page(&records), html::page(&records));
+}
+
+#[test]
+fn nothing_is_fetched_and_the_file_stays_small() {
+    let (record, assessment) = sample::run("7f3a2c", 1.0);
+    let page = html::page(&[(&record, &assessment)]);
+    assert!(page.contains("default-src 'none'; style-src 'unsafe-inline'"));
+    // The only addresses are the names of namespaces, which no browser fetches.
+    let addresses = page.match_indices("http").map(|(at, _)| &page[at..]);
+    for address in addresses.filter(|text| text.starts_with("http:") || text.starts_with("https:"))
+    {
+        assert!(
+            address.starts_with("http://www.w3.org/2000/svg"),
+            "{}",
+            &address[..60]
+        );
+    }
+    assert!(page.len() < 200_000, "{} bytes", page.len());
+}
+
+#[test]
+fn a_long_run_of_many_cases_stays_below_two_megabytes() {
+    let (mut record, mut assessment) = sample::run("7f3a2c", 1.0);
+    let rows = assessment.rows.clone();
+    let measurements = record.measurements.clone();
+    for copy in 0..30 {
+        for row in &rows {
+            let mut row = row.clone();
+            row.case = format!("{}-{copy}", row.case);
+            assessment.rows.push(row);
+        }
+    }
+    let hour = measurements[0].series.iter().cycle().take(3600).copied();
+    for (index, measurement) in measurements.iter().enumerate() {
+        let mut measurement = measurement.clone();
+        measurement.case = format!("{}-{index}", measurement.case);
+        measurement.series = hour.clone().collect();
+        record.measurements.push(measurement);
+    }
+    let page = html::page(&[(&record, &assessment)]);
+    assert!(page.len() < 2_000_000, "{} bytes", page.len());
+}
+
+#[test]
+fn every_number_stands_in_the_page_without_a_script() {
+    let (record, assessment) = sample::run("7f3a2c", 1.0);
+    let page = html::page(&[(&record, &assessment)]);
+    let body = page.split("<script").next().expect("a body");
+    for row in &assessment.rows {
+        let direction = &row.directions[0];
+        for text in [
+            row.case.clone(),
+            blocklab_units::rate(direction.iops.value),
+            blocklab_units::latency(direction.p99_ns as f64),
+        ] {
+            assert!(body.contains(&format!(">{text}<")), "{text}");
+        }
+    }
+    for text in [
+        "mq-deadline",
+        "nvme1n1",
+        "rw, relatime",
+        "61 ns per operation",
+        "0.4 ppm",
+    ] {
+        let text = text.replace("mq-deadline", "none");
+        assert!(body.contains(&text), "{text}");
+    }
+    assert!(body.contains("blocklab run quick.toml --target /data"));
+}
+
+#[test]
+fn the_findings_come_before_the_charts_and_name_a_case_once() {
+    let (record, assessment) = sample::run("7f3a2c", 1.0);
+    let page = html::page(&[(&record, &assessment)]);
+    let at = |text: &str| {
+        page.find(text)
+            .unwrap_or_else(|| panic!("{text} is missing"))
+    };
+    assert!(at("id=\"findings\"") < at("id=\"suite\""));
+    assert!(at("2 more observations") < at("id=\"suite\""));
+    // Named in its sentence, so not beside it; counted in its sentence, so listed beside it.
+    let chip = |case: &str| format!("<span class=\"case\">{case}</span>");
+    assert!(!page.contains(&chip("rnd4k-q32-read")));
+    assert!(page.contains(&chip("rnd4k-q32-write")));
+}
+
+#[test]
+fn nothing_wrong_stands_in_the_verdict_and_nowhere_else() {
+    let (record, mut assessment) = sample::run("7f3a2c", 1.0);
+    assessment.findings = vec![sample::good()];
+    let page = html::page(&[(&record, &assessment)]);
+    assert_eq!(
+        page.matches("the 3 passes of each agree within 4 %")
+            .count(),
+        1
+    );
+    assert!(page.contains("verdict good"));
+    assert!(!page.contains("id=\"findings\""));
+}
+
+#[test]
+fn figures_that_the_data_does_not_support_look_like_it() {
+    let (record, mut assessment) = sample::run("7f3a2c", 1.0);
+    let weak = |page: &str| page.matches("class=\"number weak\"").count();
+    let before = weak(&html::page(&[(&record, &assessment)]));
+    let direction = &mut assessment.rows[4].directions[0];
+    direction.ios = 500;
+    let p99 = format!(">~{}<", blocklab_units::latency(direction.p99_ns as f64));
+    let page = html::page(&[(&record, &assessment)]);
+    assert!(page.contains(&p99));
+    assert_eq!(weak(&page), before + 3, "p99, p99.9 and p99.99");
+}
+
+#[test]
+fn virtual_disks_are_not_said_to_rotate() {
+    let (mut record, assessment) = sample::run("7f3a2c", 1.0);
+    let device = &mut record.targets[0].devices[0];
+    device.rotational = true;
+    let says_so = |record: &_| html::page(&[(record, &assessment)]).contains("rotational");
+    assert!(says_so(&record));
+    record.targets[0].devices[0].transport = "virtio".to_owned();
+    assert!(!says_so(&record));
+}
+
+#[test]
+fn hostile_texts_stay_text() {
+    let (mut record, mut assessment) = sample::run("7f3a2c", 1.0);
+    let hostile = "</script><script>alert(1)</script><img src=x onerror=alert(1)>";
+    record.asked.name = hostile.to_owned();
+    record.asked.native = hostile.to_owned();
+    record.targets[0].path = hostile.to_owned();
+    record.measurements[0].case = hostile.to_owned();
+    assessment.rows[0].case = hostile.to_owned();
+    assessment.findings[0].statement = hostile.to_owned();
+    let page = html::page(&[(&record, &assessment)]);
+    assert!(!page.contains("<script>alert"));
+    assert!(!page.contains("<img"));
+    assert_eq!(
+        page.matches("</script>").count(),
+        2,
+        "data and script, no other"
+    );
+}
+
+#[test]
+fn a_failed_run_says_so_and_lists_its_errors() {
+    let (mut record, assessment) = sample::run("7f3a2c", 1.0);
+    sample::fail(&mut record);
+    let page = html::page(&[(&record, &assessment)]);
+    assert!(page.contains("The run failed: the device no longer answers."));
+    assert!(page.contains("EIO"));
+}
+
+#[test]
+fn an_empty_record_is_a_page_without_charts() {
+    let (record, mut assessment) = sample::run("7f3a2c", 1.0);
+    let record = blocklab_record::Record {
+        measurements: Vec::new(),
+        ..record
+    };
+    assessment.rows.clear();
+    assessment.findings.clear();
+    let page = html::page(&[(&record, &assessment)]);
+    assert!(page.contains("Machine and target"));
+    assert!(!page.contains("id=\"suite\""));
+}
+
+#[test]
+fn a_simulated_run_is_not_shown_as_if_measured() {
+    let (mut record, assessment) = sample::run("7f3a2c", 1.0);
+    let measured = html::page(&[(&record, &assessment)]);
+    assert!(!measured.contains("id=\"model\"") && measured.contains("CPU per op"));
+    sample::model(&mut record, Origin::Simulated);
+    let page = html::page(&[(&record, &assessment)]);
+    for text in [
+        "<span class=\"badge simulated\">simulated</span>",
+        "Predicted by the device model, not measured.",
+        "id=\"model\"",
+        "5,400,000 operations",
+        "a guide, chapter 3",
+        "<td class=\"date\">2024-08-02</td>",
+        "<span class=\"badge assumed\">assumed</span> gp2: read latency 1000 µs: nobody",
+        "--target sim:gp2:100GiB@m5.large",
+    ] {
+        assert!(page.contains(text), "{text}");
+    }
+    // Nothing of the machine that happened to compute it.
+    for text in ["id=\"machine\"", "CPU per op", "Our own cost", "O_DIRECT"] {
+        assert!(!page.contains(text), "{text}");
+    }
+}
+
+#[test]
+fn an_emulated_run_tells_of_the_model_and_of_the_machine() {
+    let (mut record, assessment) = sample::run("7f3a2c", 1.0);
+    sample::model(&mut record, Origin::Emulated);
+    let page = html::page(&[(&record, &assessment)]);
+    for text in [
+        "Paced by the device model in real time",
+        "id=\"model\"",
+        "The machine",
+        "CPU per op",
+        "Our own cost",
+    ] {
+        assert!(page.contains(text), "{text}");
+    }
+    assert!(!page.contains("Machine and target"));
+}
+
+#[test]
+fn a_simulated_run_beside_a_measured_one_is_told_apart() {
+    let (mut record, assessment) = sample::run("7f3a2c", 1.0);
+    sample::model(&mut record, Origin::Simulated);
+    let (other, better) = sample::run("91be04c", 1.31);
+    let page = html::page(&[(&record, &assessment), (&other, &better)]);
+    assert!(page.contains("quick 7f3a2c (simulated)"));
+    assert!(page.contains("id=\"machine\"") && page.contains("id=\"model\""));
+}

@@ -1,0 +1,450 @@
+//! A Record and its Assessment as a run of `quick` on a small NVMe disk could leave them. Every
+//! number follows from a seed in this file; nothing here is a measurement.
+
+// Each test binary uses its own part.
+#![allow(dead_code)]
+
+mod findings;
+mod modelled;
+
+use std::collections::BTreeMap;
+
+use blocklab_analysis::{Assessment, Estimate, Row, RowDirection};
+use blocklab_record::{
+    Accounting, Asked, BlockDevice, ClockFacts, Cpu, DirectionResult, DiskUse, Environment,
+    ErrorCount, FileSystem, Interval, IntervalDirection, JobResult, Latency, Measurement, Note,
+    NoteLevel, Origin, Overhead, Processor, Record, Status, Stopped, TargetFacts, TargetKind,
+};
+use blocklab_stats::Histogram;
+use blocklab_units::Bytes;
+pub use findings::*;
+pub use modelled::*;
+
+/// A case of the sample.
+struct Shape {
+    name: &'static str,
+    direction: &'static str,
+    block: u64,
+    depth: u32,
+    iops: f64,
+    tail: f64,
+}
+
+const QUICK: [Shape; 8] = [
+    shape("seq1m-q8-read", "read", 1 << 20, 8, 3_065.0, 1.0),
+    shape("seq1m-q8-write", "write", 1 << 20, 8, 1_912.0, 2.5),
+    shape("seq128k-q32-read", "read", 1 << 17, 32, 24_710.0, 1.0),
+    shape("seq128k-q32-write", "write", 1 << 17, 32, 15_240.0, 3.0),
+    shape("rnd4k-q32-read", "read", 4096, 32, 281_400.0, 1.5),
+    shape("rnd4k-q32-write", "write", 4096, 32, 198_300.0, 4.0),
+    shape("rnd4k-q1-read", "read", 4096, 1, 11_830.0, 1.2),
+    shape("rnd4k-q1-write", "write", 4096, 1, 42_120.0, 2.0),
+];
+
+const fn shape(
+    name: &'static str,
+    direction: &'static str,
+    block: u64,
+    depth: u32,
+    iops: f64,
+    tail: f64,
+) -> Shape {
+    Shape {
+        name,
+        direction,
+        block,
+        depth,
+        iops,
+        tail,
+    }
+}
+
+/// Passes of each case.
+pub const PASSES: u32 = 3;
+/// Seconds of each pass.
+pub const SECONDS: u64 = 12;
+
+/// A small generator, so that the sample is the same everywhere.
+struct Dice(u64);
+
+impl Dice {
+    fn unit(&mut self) -> f64 {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        (self.0 >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    /// Roughly normal, mean 0 and deviation 1.
+    fn normal(&mut self) -> f64 {
+        (0..12).map(|_| self.unit()).sum::<f64>() - 6.0
+    }
+}
+
+/// The run and what is said of it. `factor` scales the speed, `id` names the run.
+pub fn run(id: &str, factor: f64) -> (Record, Assessment) {
+    let mut dice = Dice(u64::from(id.len() as u32) + (factor * 1000.0) as u64);
+    let mut measurements = Vec::new();
+    let mut rows = Vec::new();
+    for shape in &QUICK {
+        let passes: Vec<_> = (1..=PASSES)
+            .map(|pass| measure(shape, pass, factor, &mut dice))
+            .collect();
+        rows.push(row(shape, &passes));
+        measurements.extend(passes.into_iter().map(|(measurement, _)| measurement));
+    }
+    let record = Record {
+        measurements,
+        ..empty(id)
+    };
+    let assessment = Assessment {
+        rows,
+        findings: findings(),
+        quantile_error_percent: Histogram::ERROR_BOUND * 100.0,
+    };
+    (record, assessment)
+}
+
+/// Base latency of an operation by Little's law, spread, with a rare slow mode.
+fn histogram(shape: &Shape, iops: f64, count: u64, dice: &mut Dice) -> (Histogram, [f64; 4]) {
+    let base = f64::from(shape.depth) / iops * 1e9 * 0.93;
+    let mut counts = vec![0u64; Histogram::BUCKETS];
+    let (mut min, mut max, mut sum, mut squares) = (f64::MAX, 0.0f64, 0.0, 0.0);
+    // A draw stands for several operations, so that large counts stay cheap.
+    let draws = count.min(4000);
+    for _ in 0..draws {
+        let slow = if dice.unit() < 0.004 {
+            3.0 + 9.0 * dice.unit() * shape.tail
+        } else {
+            1.0
+        };
+        let value = base * slow * (0.16 * shape.tail.sqrt() * dice.normal()).exp();
+        counts[Histogram::index(value as u64)] += count / draws;
+        min = min.min(value);
+        max = max.max(value);
+        sum += value;
+        squares += value * value;
+    }
+    counts[Histogram::index(base as u64)] += count % draws;
+    let each = count as f64 / draws as f64;
+    let moments = [min, max, sum * each, squares * each];
+    (Histogram::from_counts(counts), moments)
+}
+
+fn measure(shape: &Shape, pass: u32, factor: f64, dice: &mut Dice) -> (Measurement, Histogram) {
+    let iops = shape.iops * factor * (1.0 + 0.011 * dice.normal());
+    let ios = (iops * SECONDS as f64) as u64;
+    let (histogram, [min, max, sum, squares]) = histogram(shape, iops, ios, dice);
+    let service = Latency::new(&histogram, min as u64, max as u64, sum, squares);
+    let series = series(shape, iops, &service, dice);
+    let direction = DirectionResult {
+        ios,
+        bytes: ios * shape.block,
+        service,
+        response: None,
+        submit: None,
+    };
+    let measurement = Measurement {
+        case: shape.name.to_owned(),
+        settings: Vec::new(),
+        pass,
+        started_ns: u64::from(pass) * 60_000_000_000,
+        elapsed_ns: (SECONDS + 1) * 1_000_000_000,
+        setup_ns: 1_200_000,
+        jobs: vec![job(shape, direction)],
+        series,
+        cpu: Cpu {
+            user_ns: ios * 400,
+            system_ns: ios * 2_100,
+            voluntary_switches: ios / 20,
+            machine_busy_percent: 22,
+            busiest_thread_percent: 71,
+            ..Cpu::default()
+        },
+        disks: vec![DiskUse {
+            name: "nvme0n1".to_owned(),
+            ..DiskUse::default()
+        }],
+        uring_workers_max: 0,
+    };
+    (measurement, histogram)
+}
+
+fn job(shape: &Shape, direction: DirectionResult) -> JobResult {
+    let ios = direction.ios;
+    JobResult {
+        name: shape.name.to_owned(),
+        engine: "io_uring".to_owned(),
+        pattern: if shape.name.starts_with("rnd") {
+            "random"
+        } else {
+            "sequential"
+        }
+        .to_owned(),
+        block_size: Bytes(shape.block).to_string(),
+        mix: shape.direction.to_owned(),
+        access: "direct".to_owned(),
+        durability: "none".to_owned(),
+        pace: "closed".to_owned(),
+        think: false,
+        threads: 1,
+        depth: shape.depth,
+        effective_depth: shape.depth,
+        direct: true,
+        asked_iops: None,
+        asked_bytes_per_s: None,
+        elapsed_ns: SECONDS * 1_000_000_000,
+        stopped: Stopped::Runtime,
+        directions: BTreeMap::from([(shape.direction.to_owned(), direction)]),
+        errors: Vec::new(),
+        accounting: Accounting {
+            issued: ios + 2_000,
+            completed: ios + 2_000,
+            completed_in_ramp: 2_000,
+            ..Accounting::default()
+        },
+    }
+}
+
+fn series(shape: &Shape, iops: f64, latency: &Latency, dice: &mut Dice) -> Vec<Interval> {
+    (0..=SECONDS)
+        .map(|second| interval(shape, second, iops, latency, dice))
+        .collect()
+}
+
+fn interval(shape: &Shape, second: u64, iops: f64, latency: &Latency, dice: &mut Dice) -> Interval {
+    let dip = if second == 7 && shape.direction == "write" {
+        0.72
+    } else {
+        1.0
+    };
+    let speed = dip * (1.0 + 0.02 * dice.normal());
+    let ios = (iops * speed) as u64;
+    let direction = IntervalDirection {
+        ios,
+        bytes: ios * shape.block,
+        mean_ns: (latency.mean_ns / speed) as u64,
+        p50_ns: (latency.p50_ns as f64 / speed) as u64,
+        p99_ns: (latency.p99_ns as f64 / speed / speed) as u64,
+        max_ns: latency.max_ns,
+    };
+    let mut interval = Interval {
+        end_ns: (second + 1) * 1_000_000_000,
+        length_ns: 1_000_000_000,
+        ramp: second == 0,
+        cpu_ns: ios * 2_500,
+        ..Interval::default()
+    };
+    match shape.direction {
+        "read" => interval.read = direction,
+        _ => interval.write = direction,
+    }
+    interval
+}
+
+/// An estimate from the passes, with Student's t for three of them.
+pub fn estimate(values: &[f64]) -> Estimate {
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    let variance = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (n - 1.0).max(1.0);
+    let half = 4.303 * (variance / n).sqrt();
+    let several = values.len() > 1;
+    Estimate {
+        value: mean,
+        low: several.then_some(mean - half),
+        high: several.then_some(mean + half),
+        min: values.iter().copied().fold(f64::MAX, f64::min),
+        max: values.iter().copied().fold(0.0, f64::max),
+        cv_percent: variance.sqrt() / mean * 100.0,
+        passes: values.len() as u32,
+    }
+}
+
+fn row(shape: &Shape, passes: &[(Measurement, Histogram)]) -> Row {
+    let jobs: Vec<&JobResult> = passes.iter().map(|(m, _)| &m.jobs[0]).collect();
+    let of = |figure: &dyn Fn(&JobResult) -> f64| {
+        estimate(&jobs.iter().map(|job| figure(job)).collect::<Vec<_>>())
+    };
+    let mut merged = Histogram::new();
+    passes
+        .iter()
+        .for_each(|(_, histogram)| merged.merge(histogram));
+    let mut direction = direction(shape.direction, &merged);
+    direction.iops = of(&JobResult::iops);
+    direction.bytes_per_s = of(&JobResult::bytes_per_s);
+    direction.mean_ns = of(&|job: &JobResult| job.directions[shape.direction].service.mean_ns);
+    let random = if shape.name.starts_with("rnd") {
+        "random"
+    } else {
+        "sequential"
+    };
+    Row {
+        case: shape.name.to_owned(),
+        settings: Vec::new(),
+        what: format!(
+            "io_uring, {} {random} {}, depth {}, 1 thread",
+            Bytes(shape.block),
+            shape.direction,
+            shape.depth
+        ),
+        directions: vec![direction],
+        errors: 0,
+        cpu_ns_per_io: 2_500.0,
+    }
+}
+
+/// A direction of a row whose percentiles come from this histogram; the estimates are zero.
+pub fn direction(name: &str, histogram: &Histogram) -> RowDirection {
+    let q = |q| histogram.quantile(q);
+    RowDirection {
+        direction: name.to_owned(),
+        iops: estimate(&[0.0]),
+        bytes_per_s: estimate(&[0.0]),
+        mean_ns: estimate(&[0.0]),
+        p50_ns: q(0.5),
+        p90_ns: q(0.9),
+        p95_ns: q(0.95),
+        p99_ns: q(0.99),
+        p999_ns: q(0.999),
+        p9999_ns: q(0.9999),
+        min_ns: q(0.0),
+        max_ns: q(1.0),
+        response_ns: None,
+        response_curve: Vec::new(),
+        response_bins: Vec::new(),
+        ios: histogram.count(),
+        curve: histogram.curve().collect(),
+        bins: histogram.edges().collect(),
+    }
+}
+
+/// Gives the first case a response latency, as under an open-loop pace: twice the service latency.
+pub fn pace(assessment: &mut Assessment) {
+    let direction = &mut assessment.rows[0].directions[0];
+    let twice = direction.bins.iter();
+    direction.response_bins = twice
+        .map(|(low, high, n)| (low * 2, high * 2, *n))
+        .collect();
+    let twice = direction.curve.iter();
+    direction.response_curve = twice.map(|(share, ns)| (*share, ns * 2)).collect();
+    let of = [
+        direction.p50_ns,
+        direction.p99_ns,
+        direction.p999_ns,
+        direction.max_ns,
+    ];
+    direction.response_ns = Some(of.map(|ns| ns * 2));
+}
+
+/// A record of this run before anything was measured.
+pub fn empty(id: &str) -> Record {
+    Record {
+        format: blocklab_record::FORMAT,
+        id: id.to_owned(),
+        tool: "blocklab 0.1.0".to_owned(),
+        started_at: "2025-11-20T14:03:22Z".to_owned(),
+        finished_at: "2025-11-20T14:08:41Z".to_owned(),
+        origin: Origin::Measured,
+        status: Status::Complete,
+        failure: None,
+        asked: Asked {
+            name: "quick".to_owned(),
+            description: "the eight numbers that people compare, in about a minute".to_owned(),
+            native: NATIVE.to_owned(),
+            seed: "11400714819323198485".to_owned(),
+            aggregate: "mean".to_owned(),
+            passes: PASSES,
+        },
+        environment: environment(),
+        targets: vec![target()],
+        overhead: Some(Overhead {
+            depth1_ns: 61.0,
+            depth32_ns: 38.0,
+            clock: ClockFacts {
+                source: "tsc".to_owned(),
+                read_ns: 11.2,
+                error_ppm: 0.4,
+            },
+        }),
+        notes: vec![Note {
+            level: NoteLevel::Assumed,
+            subject: "size".to_owned(),
+            text: "the scratch file is 1 GiB, since none was asked for".to_owned(),
+        }],
+        measurements: Vec::new(),
+    }
+}
+
+const NATIVE: &str = "# quick: the eight numbers that people compare\nname = \"quick\"\n\
+passes = 3\naggregate = \"mean\"\nseed = \"11400714819323198485\"\n\n[[case]]\n\
+name = \"seq1m-q8-read\"\nengine = \"io_uring\"\npattern = \"sequential\"\nread = \"100%\"\n\
+block = \"1MiB\"\ndepth = 8\nruntime = \"12s\"\nramp = \"1s\"\n";
+
+fn environment() -> Environment {
+    Environment {
+        kernel: "6.1.0-18-amd64".to_owned(),
+        os: "Debian GNU/Linux 12".to_owned(),
+        processor: Processor {
+            model: "Intel(R) Xeon(R) Platinum 8259CL CPU @ 2.50GHz".to_owned(),
+            count: 8,
+            governor: None,
+            hypervisor: Some("KVM".to_owned()),
+        },
+        memory_bytes: Bytes(32 << 30),
+        instance: Some("m5d.2xlarge".to_owned()),
+        clocksource: "tsc".to_owned(),
+    }
+}
+
+fn target() -> TargetFacts {
+    TargetFacts {
+        path: "/data/blocklab.scratch".to_owned(),
+        kind: TargetKind::Scratch,
+        size_bytes: Bytes(1 << 30),
+        file_system: Some(FileSystem {
+            kind: "ext4".to_owned(),
+            mount_point: "/data".to_owned(),
+            options: "rw,relatime".to_owned(),
+            size_bytes: Bytes(270 << 30),
+            free_bytes: Bytes(201 << 30),
+        }),
+        devices: vec![BlockDevice {
+            name: "nvme1n1".to_owned(),
+            number: "259:1".to_owned(),
+            model: Some("Amazon EC2 NVMe Instance Storage".to_owned()),
+            serial: Some("AWS22AAE6D1BC5A1B2C3".to_owned()),
+            size_bytes: Bytes(300_000_000_000),
+            logical_block_bytes: Bytes(512),
+            physical_block_bytes: Bytes(512),
+            rotational: false,
+            scheduler: Some("none".to_owned()),
+            queue_requests: Some(1023),
+            read_ahead_bytes: Bytes(128 << 10),
+            write_cache: Some("write through".to_owned()),
+            discard_max_bytes: Bytes(0),
+            cloud: Some("instance-store".to_owned()),
+            transport: "nvme".to_owned(),
+        }],
+        direct_memory_align: Some(4),
+        direct_offset_align: Some(512),
+        ..TargetFacts::default()
+    }
+}
+
+/// Adds a failed operation to the first measurement, and stops the run there.
+pub fn fail(record: &mut Record) {
+    record.status = Status::Failed;
+    record.failure = Some("the device no longer answers".to_owned());
+    let job = &mut record.measurements[0].jobs[0];
+    job.accounting.issued += 3;
+    job.accounting.failed += 3;
+    job.errors.push(ErrorCount {
+        kind: "EIO".to_owned(),
+        message: "Input/output error".to_owned(),
+        direction: "read".to_owned(),
+        count: 3,
+        first_at_ns: 2_500_000_000,
+        first_offset: 1 << 21,
+    });
+}

@@ -1,0 +1,408 @@
+//! What a person sees at the end of a run, letter by letter.
+
+mod sample;
+
+use blocklab_analysis::{Assessment, Estimate, Row, RowDirection};
+use blocklab_record::{Origin, Record, Status};
+use blocklab_report::text::{self, Style};
+use blocklab_stats::Histogram;
+
+/// A figure with half of its interval, from three passes.
+fn figure(value: f64, half: f64) -> Estimate {
+    Estimate {
+        value,
+        low: Some(value - half),
+        high: Some(value + half),
+        passes: 3,
+        ..sample::estimate(&[value])
+    }
+}
+
+/// IOPS, half of their interval, bytes an operation; mean, p50, p99, p99.9 in ns.
+fn direction(name: &str, rate: [f64; 3], latency: [u64; 4]) -> RowDirection {
+    let [iops, half, block] = rate;
+    let [mean, p50, p99, p999] = latency;
+    RowDirection {
+        iops: figure(iops, half),
+        bytes_per_s: figure(iops * block, half * block),
+        mean_ns: figure(mean as f64, 0.0),
+        p50_ns: p50,
+        p99_ns: p99,
+        p999_ns: p999,
+        ios: 1_000_000,
+        ..sample::direction(name, &Histogram::new())
+    }
+}
+
+fn row(case: &str, directions: Vec<RowDirection>) -> Row {
+    Row {
+        case: case.to_owned(),
+        settings: Vec::new(),
+        what: String::new(),
+        directions,
+        errors: 0,
+        cpu_ns_per_io: 0.0,
+    }
+}
+
+/// The study `quick` with round numbers.
+fn quick() -> (Record, Assessment) {
+    let mib = 1_048_576.0;
+    let one = |case, name, rate, latency| row(case, vec![direction(name, rate, latency)]);
+    #[rustfmt::skip]
+    let rows = vec![
+        one("seq1m-q8-read", "read", [3_065.2, 12.3, mib], [2_610_000, 2_590_000, 3_070_000, 4_020_000]),
+        one("seq1m-q8-write", "write", [1_912.0, 133.8, mib], [4_180_000, 4_050_000, 7_400_000, 81_300_000]),
+        one("seq128k-q32-read", "read", [24_710.0, 98.8, mib / 8.0], [1_295_000, 1_280_000, 1_610_000, 2_020_000]),
+        one("seq128k-q32-write", "write", [15_240.0, 30.5, mib / 8.0], [2_099_000, 1_990_000, 3_700_000, 35_100_000]),
+        one("rnd4k-q32-read", "read", [1_281_400.0, 25_628.0, 4096.0], [113_400, 110_000, 171_000, 254_000]),
+        one("rnd4k-q32-write", "write", [198_300.0, 6_940.0, 4096.0], [161_000, 149_000, 330_000, 4_880_000]),
+        one("rnd4k-q1-read", "read", [11_830.0, 59.2, 4096.0], [84_200, 82_900, 121_000, 189_000]),
+        one("rnd4k-q1-write", "write", [87.4, 10.5, 4096.0], [11_400_000, 9_810_000, 38_100_000, 350_000_000]),
+    ];
+    let assessment = Assessment {
+        rows,
+        findings: sample::findings(),
+        quantile_error_percent: 0.78,
+    };
+    (sample::empty("7f3a2c"), assessment)
+}
+
+#[track_caller]
+fn check(shown: &str, expected: &str) {
+    assert_eq!(shown, expected, "\n--- shown:\n{shown}");
+}
+
+#[test]
+fn the_table_of_the_built_in_study_fits_eighty_columns() {
+    let (record, assessment) = quick();
+    let shown = text::table(&record, &assessment, Style::default());
+    check(
+        &shown,
+        "                      MB/s       IOPS     mean      p50      p99    p99.9      ±
+  seq1m-q8-read      3,214      3,065  2.61 ms  2.59 ms  3.07 ms  4.02 ms  0.4 %
+  seq1m-q8-write     2,005      1,912  4.18 ms  4.05 ms  7.40 ms  81.3 ms  7.0 %
+  seq128k-q32-read   3,239     24,710  1.29 ms  1.28 ms  1.61 ms  2.02 ms  0.4 %
+  seq128k-q32-write  1,998     15,240  2.10 ms  1.99 ms  3.70 ms  35.1 ms  0.2 %
+! rnd4k-q32-read     5,249  1,281,400   113 µs   110 µs   171 µs   254 µs  2.0 %
+  rnd4k-q32-write      812    198,300   161 µs   149 µs   330 µs  4.88 ms  3.5 %
+  rnd4k-q1-read       48.5     11,830  84.2 µs  82.9 µs   121 µs   189 µs  0.5 %
+  rnd4k-q1-write       0.4       87.4  11.4 ms  9.81 ms  38.1 ms   350 ms   12 %
+
+  Figures: mean of 3 passes. ± is half the 95 % confidence interval of the IOPS.
+  Latency is service time; its percentiles are of all passes and within 0.78 %
+  of the truth. MB is 10^6 bytes. ! marks a row that a finding doubts.
+",
+    );
+    for line in shown.lines() {
+        assert!(line.chars().count() <= 80, "{line}");
+    }
+}
+
+#[test]
+fn a_narrow_terminal_gets_every_figure_below_its_name() {
+    let (record, mut assessment) = quick();
+    assessment.rows.truncate(2);
+    let style = Style {
+        color: false,
+        width: Some(60),
+    };
+    check(
+        &text::table(&record, &assessment, style),
+        "     MB/s   IOPS     mean      p50      p99    p99.9      ±
+  seq1m-q8-read
+    3,214  3,065  2.61 ms  2.59 ms  3.07 ms  4.02 ms  0.4 %
+  seq1m-q8-write
+    2,005  1,912  4.18 ms  4.05 ms  7.40 ms  81.3 ms  7.0 %
+
+  Figures: mean of 3 passes. ± is half the 95 % confidence
+  interval of the IOPS. Latency is service time; its
+  percentiles are of all passes and within 0.78 % of the
+  truth. MB is 10^6 bytes.
+",
+    );
+}
+
+#[test]
+fn one_pass_has_no_interval_and_a_mixed_case_a_row_a_direction() {
+    let (record, mut assessment) = quick();
+    let single = |mut direction: RowDirection| {
+        direction.iops = sample::estimate(&[direction.iops.value]);
+        direction
+    };
+    assessment.findings.clear();
+    assessment.rows = vec![row(
+        "oltp",
+        vec![
+            single(direction("read", [700.0, 0.0, 8192.0], [900_000; 4])),
+            single(direction("write", [300.0, 0.0, 8192.0], [1_900_000; 4])),
+        ],
+    )];
+    check(
+        &text::table(&record, &assessment, Style::default()),
+        "              MB/s  IOPS     mean      p50      p99    p99.9  ±
+  oltp read    5.7   700   900 µs   900 µs   900 µs   900 µs  –
+  oltp write   2.5   300  1.90 ms  1.90 ms  1.90 ms  1.90 ms  –
+
+  Figures: one pass. Latency is service time; its percentiles are of all passes
+  and within 0.78 % of the truth. MB is 10^6 bytes.
+",
+    );
+}
+
+#[test]
+fn an_open_loop_shows_the_response_as_well() {
+    let (record, mut assessment) = quick();
+    assessment.findings.clear();
+    assessment.rows.truncate(1);
+    assessment.rows[0].directions[0].response_ns =
+        Some([2_600_000, 9_100_000, 80_000_000, 91_000_000]);
+    check(
+        &text::table(&record, &assessment, Style::default()),
+        "                  MB/s   IOPS     mean      p50      p99    p99.9      ±
+  seq1m-q8-read  3,214  3,065  2.61 ms  2.59 ms  3.07 ms  4.02 ms  0.4 %
+
+  response latency      p50      p99    p99.9      max
+  seq1m-q8-read     2.60 ms  9.10 ms  80.0 ms  91.0 ms
+
+  Figures: mean of 3 passes. ± is half the 95 % confidence interval of the IOPS.
+  Latency is service time; its percentiles are of all passes and within 0.78 %
+  of the truth. Response latency counts from the moment an operation was due. MB
+  is 10^6 bytes.
+",
+    );
+}
+
+#[test]
+fn nothing_measured_is_said() {
+    let (record, mut assessment) = quick();
+    assessment.rows.clear();
+    check(
+        &text::table(&record, &assessment, Style::default()),
+        "nothing was measured\n",
+    );
+}
+
+#[test]
+fn in_passing_only_what_doubts_a_figure_is_told_in_full() {
+    let (record, assessment) = quick();
+    let shown = text::summary(&record, &assessment, Style::default());
+    let from = shown.find("Findings").expect("findings");
+    let to = shown.find("\nNotes").expect("notes");
+    check(
+        &shown[from..to],
+        "\
+Findings
+  warning   rnd4k-q32-read: the processor was the limit, not the target: the
+            busiest thread used 97 % of a processor, 2.50 µs an operation.
+            → Repeat the case with two threads: `threads = 2`.
+  info      In 3 of 8 cases, only 6.0 to 6.1 s were measured …
+  info      rnd4k-q1-read and rnd4k-q1-write: latency is the limit …
+            `blocklab show 7f3a2c --findings` shows the evidence.
+",
+    );
+}
+
+#[test]
+fn nothing_wrong_is_said_in_one_sentence() {
+    let (record, mut assessment) = quick();
+    assessment.findings = vec![sample::good()];
+    let shown = text::summary(&record, &assessment, Style::default());
+    assert!(
+        shown.contains(
+            "
+  good      All 8 cases were measured without a failure; the 3 passes of each
+            agree within 4 %, and percentiles up to p99.9 are supported in every
+            case.
+"
+        ),
+        "{shown}"
+    );
+}
+
+#[test]
+fn all_findings_come_with_evidence_and_advice() {
+    let (_, assessment) = quick();
+    check(
+        &text::findings(&assessment, Style::default()),
+        "\
+Findings
+  warning   rnd4k-q32-read: the processor was the limit, not the target: the
+            busiest thread used 97 % of a processor, 2.50 µs an operation.
+            → Repeat the case with two threads: `threads = 2`.
+            busiest thread 97 % · processor time per operation 2.50 µs
+            Medium confidence, rule cpu-limit
+
+  info      In 3 of 8 cases, only 6.0 to 6.1 s were measured, so a burst or a
+            cache may carry the figures.
+            → Use a longer --runtime: at least ten seconds a case.
+                             measured time  passes
+            rnd4k-q32-write         6.00 s       3
+            rnd4k-q1-read           6.10 s       3
+            rnd4k-q1-write          6.00 s       3
+            High confidence, rule too-short
+
+  info      rnd4k-q1-read and rnd4k-q1-write: latency is the limit: one in
+            flight.
+                            operations in
+                                   flight
+            rnd4k-q1-read            0.98
+            rnd4k-q1-write           0.97
+            High confidence, rule latency-bound
+",
+    );
+}
+
+#[test]
+fn figures_that_the_data_does_not_support_look_like_it() {
+    let (record, mut assessment) = quick();
+    assessment.findings.clear();
+    assessment.rows.truncate(2);
+    assessment.rows[1].directions[0].ios = 2_000;
+    assessment.rows[1].directions[0].response_ns =
+        Some([5_000_000, 6_000_000, 7_000_000, 8_000_000]);
+    check(
+        &text::table(&record, &assessment, Style::default()),
+        "                   MB/s   IOPS     mean      p50      p99     p99.9      ±
+  seq1m-q8-read   3,214  3,065  2.61 ms  2.59 ms  3.07 ms   4.02 ms  0.4 %
+  seq1m-q8-write  2,005  1,912  4.18 ms  4.05 ms  7.40 ms  ~81.3 ms  7.0 %
+
+  response latency      p50      p99     p99.9      max
+  seq1m-q8-write    5.00 ms  6.00 ms  ~7.00 ms  8.00 ms
+
+  Figures: mean of 3 passes. ± is half the 95 % confidence interval of the IOPS.
+  Latency is service time; its percentiles are of all passes and within 0.78 %
+  of the truth. Response latency counts from the moment an operation was due. A
+  percentile with ~ has fewer than ten operations beyond it. MB is 10^6 bytes.
+",
+    );
+}
+
+#[test]
+fn without_findings_there_is_no_heading() {
+    let (_, mut assessment) = quick();
+    assessment.findings.clear();
+    check(&text::findings(&assessment, Style::default()), "");
+}
+
+#[test]
+fn the_summary_of_a_failed_run_says_so_first_and_counts_the_errors() {
+    let (mut record, mut assessment) = sample::run("7f3a2c", 1.0);
+    sample::fail(&mut record);
+    assessment.rows.clear();
+    assessment.findings.clear();
+    check(
+        &text::summary(&record, &assessment, Style::default()),
+        "\
+quick: the eight numbers that people compare, in about a minute
+
+run       7f3a2c · failed · 2025-11-20 14:03:22 UTC
+target    /data/blocklab.scratch · scratch file · 1 GiB
+on        ext4 on /data · rw,relatime
+device    nvme1n1 · Amazon EC2 NVMe Instance Storage · 279.4 GiB · instance
+          store · scheduler none
+engine    io_uring, O_DIRECT
+
+! The run failed: the device no longer answers. What was measured until then is
+  shown.
+
+nothing was measured
+
+Notes
+  - assumed size: the scratch file is 1 GiB, since none was asked for
+
+Errors
+  - seq1m-q8-read: 3 × EIO on read (Input/output error), first after 2.50 s at
+    offset 2 MiB
+",
+    );
+}
+
+#[test]
+fn what_was_not_measured_is_not_called_measured() {
+    let (mut record, assessment) = quick();
+    record.origin = Origin::Simulated;
+    record.status = Status::Interrupted;
+    let shown = text::summary(&record, &assessment, Style::default());
+    assert!(shown.contains("run       7f3a2c · interrupted · 2025-11-20 14:03:22 UTC · simulated"));
+    assert!(shown.contains("! The run was interrupted. What was measured until then is shown."));
+}
+
+#[test]
+fn colours_come_only_when_asked_for() {
+    let (record, assessment) = quick();
+    let plain = text::summary(&record, &assessment, Style::default());
+    assert!(!plain.contains('\x1b'));
+    let style = Style {
+        color: true,
+        width: None,
+    };
+    let colored = text::summary(&record, &assessment, style);
+    assert!(colored.contains("\x1b[33m! \x1b[0m"), "{colored}");
+    let mut bare = colored;
+    for code in ["0", "1", "2", "31", "32", "33", "34"] {
+        bare = bare.replace(&format!("\x1b[{code}m"), "");
+    }
+    check(&bare, &plain);
+}
+
+#[test]
+fn a_simulated_run_tells_its_limits_and_assumptions_and_names_no_engine() {
+    let (mut record, mut assessment) = sample::run("7f3a2c", 1.0);
+    sample::model(&mut record, Origin::Simulated);
+    assessment.rows.clear();
+    assessment.findings.clear();
+    check(
+        &text::summary(&record, &assessment, Style::default()),
+        "\
+quick: the eight numbers that people compare, in about a minute
+
+run       7f3a2c · complete · 2025-11-20 14:03:22 UTC · simulated
+target    sim:gp2:100GiB@m5.large · device model · 100 GiB
+
+nothing was measured
+
+The model
+  gp2: volume throughput    128 MiB/s
+  gp2: burst credits        300 IOPS, in a burst 3,000 IOPS
+  m5.large: EBS throughput  81.25 MB/s, in a burst 593.75 MB/s
+  assumed: gp2: read latency 1000 µs: nobody measured it
+  assumed: gp2: scatter of latencies, sigma 0.3: as that of another type …
+",
+    );
+}
+
+#[test]
+fn all_of_a_model_is_told_by_source() {
+    let (mut record, _) = sample::run("7f3a2c", 1.0);
+    check(&text::model(&record, Style::default()), "");
+    sample::model(&mut record, Origin::Simulated);
+    check(
+        &text::model(&record, Style::default()),
+        "\
+The model
+  No device took part: the model answered in virtual time, where nothing else
+  disturbs. The figures are predictions.
+
+  documented: a guide, chapter 3, 2024-08-02
+    gp2: volume throughput               128 MiB/s
+    gp2: burst credits (baseline)        300 IOPS
+    gp2: burst credits (burst)           3,000 IOPS
+    gp2: burst credits (bucket)          5,400,000 operations
+    m5.large: EBS throughput (baseline)  81.25 MB/s
+    m5.large: EBS throughput (burst)     593.75 MB/s
+
+  assumed: nobody measured it
+    gp2: read latency  1,000 µs
+
+  Bounds of what may be bought, which held nothing back here:
+
+  documented: a guide, chapter 3, 2024-08-02
+    gp2: max IOPS  16,000 IOPS
+
+  assumed   gp2: read latency 1000 µs: nobody measured it
+  assumed   gp2: scatter of latencies, sigma 0.3: as that of another type, which
+            is the only one that was ever measured
+",
+    );
+}

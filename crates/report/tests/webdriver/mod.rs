@@ -1,0 +1,242 @@
+//! A browser for a test: the WebDriver protocol, spoken to chromedriver over HTTP/1.1.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, Command, Stdio};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+const ARGUMENTS: [&str; 9] = [
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--window-size=1280,1000",
+];
+
+/// Whether the two programs are there.
+pub fn is_installed() -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    ["chromium", "chromedriver"]
+        .iter()
+        .all(|name| std::env::split_paths(&path).any(|folder| folder.join(name).is_file()))
+}
+
+/// A headless Chromium with a profile of its own; ends with this value.
+pub struct Browser {
+    driver: Child,
+    port: u16,
+    session: String,
+    _profile: TempDir,
+}
+
+/// A place in the window, in CSS pixels.
+pub type Place = (f64, f64);
+
+impl Browser {
+    /// Starts chromedriver on a free port, and the browser behind it.
+    pub fn start() -> Self {
+        let profile = tempfile::tempdir().expect("a folder for the profile");
+        let mut driver = Command::new("chromedriver")
+            .arg("--port=0")
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("chromedriver starts");
+        let port = announced_port(&mut driver);
+        let mut browser = Self {
+            driver,
+            port,
+            session: String::new(),
+            _profile: profile,
+        };
+        let folder = browser._profile.path().display().to_string();
+        let mut arguments: Vec<String> = ARGUMENTS.map(str::to_owned).to_vec();
+        arguments.push(format!("--user-data-dir={folder}"));
+        let wanted = json!({"capabilities": {"alwaysMatch": {
+            "browserName": "chrome",
+            "goog:chromeOptions": {"args": arguments},
+            "goog:loggingPrefs": {"browser": "ALL", "performance": "ALL"},
+        }}});
+        let answer = browser.call("POST", "/session", &wanted);
+        browser.session = format!("/session/{}", answer["sessionId"].as_str().expect("an id"));
+        browser
+    }
+
+    /// Loads an address and waits for its end.
+    pub fn open(&self, address: &str) {
+        self.post("/url", &json!({ "url": address }));
+    }
+
+    /// Runs a function body in the page.
+    pub fn run(&self, script: &str, arguments: Value) -> Value {
+        self.post(
+            "/execute/sync",
+            &json!({"script": script, "args": arguments}),
+        )
+    }
+
+    /// The text of the first element that a selector finds.
+    pub fn text(&self, selector: &str) -> String {
+        let script = "return document.querySelector(arguments[0]).innerText";
+        let text = self.run(script, json!([selector]));
+        text.as_str().expect("a text").to_owned()
+    }
+
+    /// How many elements a selector finds.
+    pub fn count(&self, selector: &str) -> u64 {
+        let script = "return document.querySelectorAll(arguments[0]).length";
+        self.run(script, json!([selector]))
+            .as_u64()
+            .expect("a count")
+    }
+
+    /// Middle of the element that a script returns, after scrolling it into the view.
+    pub fn middle(&self, script: &str) -> Place {
+        let script = format!(
+            "document.documentElement.style.scrollBehavior = 'auto';
+             const node = (() => {{ {script} }})();
+             node.scrollIntoView({{block: 'center'}});
+             const box = node.getBoundingClientRect();
+             return [box.left + box.width / 2, box.top + box.height / 2];"
+        );
+        let place = self.run(&script, json!([]));
+        let number = |index: usize| place[index].as_f64().expect("a number");
+        (number(0), number(1))
+    }
+
+    /// Moves the mouse there.
+    pub fn hover(&self, place: Place) {
+        self.mouse(&[step(place)]);
+    }
+
+    /// Clicks there so many times.
+    pub fn click(&self, place: Place, times: usize) {
+        let mut steps = vec![step(place)];
+        for _ in 0..times {
+            steps.push(json!({"type": "pointerDown", "button": 0}));
+            steps.push(json!({"type": "pointerUp", "button": 0}));
+        }
+        self.mouse(&steps);
+    }
+
+    /// Presses at one place and lets go at the other.
+    pub fn drag(&self, from: Place, to: Place) {
+        let half = ((from.0 + to.0) / 2.0, (from.1 + to.1) / 2.0);
+        self.mouse(&[
+            step(from),
+            json!({"type": "pointerDown", "button": 0}),
+            step(half),
+            step(to),
+            json!({"type": "pointerUp", "button": 0}),
+        ]);
+    }
+
+    /// Presses and releases a key; WebDriver has code points for those without a letter.
+    pub fn key(&self, key: char) {
+        let value = key.to_string();
+        self.post(
+            "/actions",
+            &json!({"actions": [{"type": "key", "id": "keys", "actions": [
+                {"type": "keyDown", "value": value},
+                {"type": "keyUp", "value": value},
+            ]}]}),
+        );
+    }
+
+    fn mouse(&self, steps: &[Value]) {
+        self.post(
+            "/actions",
+            &json!({"actions": [{
+                "type": "pointer", "id": "mouse",
+                "parameters": {"pointerType": "mouse"}, "actions": steps,
+            }]}),
+        );
+    }
+
+    /// Pretends a screen of this width.
+    pub fn set_width(&self, width: u32) {
+        self.post(
+            "/goog/cdp/execute",
+            &json!({"cmd": "Emulation.setDeviceMetricsOverride", "params": {
+                "width": width, "height": 800, "deviceScaleFactor": 1, "mobile": true,
+            }}),
+        );
+    }
+
+    /// What the console and the network said since the last call: `browser` or `performance`.
+    pub fn log(&self, kind: &str) -> Vec<Value> {
+        let entries = self.post("/se/log", &json!({ "type": kind }));
+        entries.as_array().expect("a list").clone()
+    }
+
+    fn post(&self, path: &str, body: &Value) -> Value {
+        self.call("POST", &format!("{}{path}", self.session), body)
+    }
+
+    fn call(&self, method: &str, path: &str, body: &Value) -> Value {
+        let answer =
+            exchange(self.port, method, path, &body.to_string()).expect("chromedriver answers");
+        let mut answer: Value = serde_json::from_str(&answer).expect("JSON from chromedriver");
+        let value = answer["value"].take();
+        assert!(value["error"].is_null(), "{method} {path}: {value}");
+        value
+    }
+}
+
+impl Drop for Browser {
+    fn drop(&mut self) {
+        // Ends the browser; then the driver, both of which are ours.
+        let _ = exchange(self.port, "DELETE", &self.session, "");
+        let _ = self.driver.kill();
+        let _ = self.driver.wait();
+    }
+}
+
+fn step((x, y): Place) -> Value {
+    json!({"type": "pointerMove", "duration": 0, "x": x.round(), "y": y.round()})
+}
+
+/// The port that chromedriver tells when it is ready.
+fn announced_port(driver: &mut Child) -> u16 {
+    let output = driver.stdout.take().expect("a pipe");
+    for line in BufReader::new(output).lines() {
+        let line = line.expect("text");
+        if let Some((_, port)) = line.split_once("successfully on port ") {
+            return port.trim_end_matches('.').parse().expect("a port");
+        }
+    }
+    panic!("chromedriver ended without a port");
+}
+
+/// One request on a connection of its own; the body of the answer.
+fn exchange(port: u16, method: &str, path: &str, body: &str) -> std::io::Result<String> {
+    let mut stream = TcpStream::connect(("127.0.0.1", port))?;
+    write!(
+        stream,
+        "{method} {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n\
+         Content-Length: {}\r\nConnection: close\r\n\r\n{body}",
+        body.len()
+    )?;
+    let mut reader = BufReader::new(stream);
+    let mut length = 0;
+    loop {
+        let mut line = String::new();
+        reader.read_line(&mut line)?;
+        let line = line.trim_end().to_ascii_lowercase();
+        if line.is_empty() {
+            break;
+        }
+        if let Some(value) = line.strip_prefix("content-length:") {
+            length = value.trim().parse().expect("a length");
+        }
+    }
+    let mut bytes = vec![0; length];
+    reader.read_exact(&mut bytes)?;
+    Ok(String::from_utf8(bytes).expect("UTF-8 from chromedriver"))
+}

@@ -1,0 +1,305 @@
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer};
+
+/// A log-linear histogram of nanoseconds: 64 buckets for every power of two.
+///
+/// ```text
+///  value    0 … 63 | 64 … 127 | 128 … 255 | 256 … 511 | …  2^40
+///  width         1 |        1 |         2 |         4 | …  2^34
+///  buckets      64 |       64 |        64 |        64 | …
+/// ```
+///
+/// The layout is the one that fio prints in its `json+` output, so bins map one to one. A bucket
+/// is at most 1/64 of its value wide and quantiles give its middle, so they are within
+/// [`Histogram::ERROR_BOUND`] of the true value. Values of 2^40 ns (18 minutes) and more are
+/// counted in the last bucket.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Histogram {
+    counts: Vec<u64>,
+}
+
+const SUB_BITS: u32 = 6;
+const MAX_BITS: u32 = 40;
+
+impl Histogram {
+    /// Number of buckets.
+    pub const BUCKETS: usize = ((MAX_BITS - SUB_BITS + 1) as usize) << SUB_BITS;
+    /// Largest relative error of a quantile: half a bucket.
+    pub const ERROR_BOUND: f64 = 1.0 / 128.0;
+
+    /// No value yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            counts: vec![0; Self::BUCKETS],
+        }
+    }
+
+    /// From the counts of all buckets; missing ones are zero.
+    #[must_use]
+    pub fn from_counts(counts: impl IntoIterator<Item = u64>) -> Self {
+        let mut histogram = Self::new();
+        for (slot, count) in histogram.counts.iter_mut().zip(counts) {
+            *slot = count;
+        }
+        histogram
+    }
+
+    /// The bucket of a value; always below [`Histogram::BUCKETS`].
+    #[inline]
+    #[must_use]
+    pub const fn index(value: u64) -> usize {
+        // Values below 128 are their own bucket; each further power of two shifts by one more.
+        let shift = 57 - (value | 64).leading_zeros();
+        let index = ((shift as usize) << SUB_BITS) + (value >> shift) as usize;
+        if index < Self::BUCKETS {
+            index
+        } else {
+            Self::BUCKETS - 1
+        }
+    }
+
+    /// Smallest value of a bucket.
+    #[must_use]
+    pub const fn lowest(index: usize) -> u64 {
+        let shift = (index >> SUB_BITS).saturating_sub(1);
+        ((index - (shift << SUB_BITS)) as u64) << shift
+    }
+
+    /// Largest value of a bucket.
+    #[must_use]
+    pub const fn highest(index: usize) -> u64 {
+        Self::lowest(index + 1) - 1
+    }
+
+    /// Middle of a bucket.
+    #[must_use]
+    pub const fn middle(index: usize) -> u64 {
+        Self::lowest(index) + (Self::highest(index) - Self::lowest(index)) / 2
+    }
+
+    /// Counts one value.
+    pub fn record(&mut self, value: u64) {
+        self.counts[Self::index(value)] += 1;
+    }
+
+    /// Adds all values of another.
+    pub fn merge(&mut self, other: &Self) {
+        for (mine, theirs) in self.counts.iter_mut().zip(&other.counts) {
+            *mine = mine.saturating_add(*theirs);
+        }
+    }
+
+    /// The values that came since `earlier`, an older state of the same histogram.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        let pairs = self.counts.iter().zip(&earlier.counts);
+        Self {
+            counts: pairs.map(|(now, then)| now.saturating_sub(*then)).collect(),
+        }
+    }
+
+    /// Number of values.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        // A damaged text may hold counts that no run could reach.
+        let add = |sum: u64, count: &u64| sum.saturating_add(*count);
+        self.counts.iter().fold(0, add)
+    }
+
+    /// The value below which the share `q` (0 to 1) of the values lies: the middle of the bucket
+    /// that holds the value of rank ceil(q · count). 0 without values.
+    #[must_use]
+    pub fn quantile(&self, q: f64) -> u64 {
+        self.quantiles(&[q])[0]
+    }
+
+    /// Several quantiles in one pass; `qs` must ascend.
+    #[must_use]
+    pub fn quantiles(&self, qs: &[f64]) -> Vec<u64> {
+        let total = self.count();
+        let mut answers = Vec::with_capacity(qs.len());
+        let mut buckets = self.counts.iter().enumerate();
+        let (mut seen, mut value) = (0u64, 0);
+        for q in qs {
+            let rank = ((q * total as f64).ceil() as u64).clamp(1.min(total), total);
+            while seen < rank {
+                let Some((index, count)) = buckets.next() else {
+                    break;
+                };
+                seen = count.saturating_add(seen);
+                value = Self::middle(index);
+            }
+            answers.push(value);
+        }
+        answers
+    }
+
+    /// The buckets that hold values: (middle in ns, count), ascending.
+    pub fn bins(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        let hit = self
+            .counts
+            .iter()
+            .enumerate()
+            .filter(|(_, count)| **count > 0);
+        hit.map(|(index, count)| (Self::middle(index), *count))
+    }
+
+    /// The buckets that hold values with their edges: (lowest ns, highest ns, count), ascending.
+    pub fn edges(&self) -> impl Iterator<Item = (u64, u64, u64)> + '_ {
+        let hit = self.counts.iter().enumerate().filter(|(_, n)| **n > 0);
+        hit.map(|(index, count)| (Self::lowest(index), Self::highest(index), *count))
+    }
+
+    /// The distribution as a curve: for each bucket that holds values, the share of all values
+    /// that lie in it or below (above 0, the last one 1) and the bucket's middle in ns.
+    pub fn curve(&self) -> impl Iterator<Item = (f64, u64)> + '_ {
+        let (total, mut seen) = (self.count(), 0u64);
+        self.bins().map(move |(middle, count)| {
+            seen = seen.saturating_add(count);
+            (seen as f64 / total as f64, middle)
+        })
+    }
+
+    /// Share of the values (0 to 1) in the buckets whose middles lie from `low` to `high`.
+    /// 0 without values.
+    #[must_use]
+    pub fn share_between(&self, low: u64, high: u64) -> f64 {
+        let inside = self.bins().filter(|(ns, _)| (low..=high).contains(ns));
+        inside.map(|(_, count)| count as f64).sum::<f64>() / self.count().max(1) as f64
+    }
+
+    /// Counts of all buckets.
+    #[must_use]
+    pub fn counts(&self) -> &[u64] {
+        &self.counts
+    }
+
+    /// HdrHistogram V2, compressed, in base64: one line of a `.hlog`, as its log readers take it.
+    ///
+    /// Two significant figures there mean 128 buckets a power of two, which nest in our 64, so
+    /// the way back is lossless. Values below 64 ns keep their exact bucket.
+    ///
+    /// # Panics
+    /// Never: the bounds hold every bucket.
+    #[must_use]
+    pub fn to_hdr_base64(&self) -> String {
+        let mut hdr = empty_hdr();
+        for (middle, count) in self.bins() {
+            hdr.record_n(middle, count)
+                .expect("buckets end at the bound");
+        }
+        let mut bytes = Vec::new();
+        V2DeflateSerializer::new()
+            .serialize(&hdr, &mut bytes)
+            .expect("memory takes every byte");
+        BASE64.encode(&bytes)
+    }
+
+    /// Reads what [`Histogram::to_hdr_base64`] or another HdrHistogram wrote.
+    ///
+    /// # Errors
+    /// [`BadEncoding`] when the text is no such histogram.
+    pub fn from_hdr_base64(text: &str) -> Result<Self, BadEncoding> {
+        let bytes = BASE64
+            .decode(text)
+            .map_err(|error| BadEncoding(error.to_string()))?;
+        let hdr: hdrhistogram::Histogram<u64> = Deserializer::new()
+            .deserialize(&mut bytes.as_slice())
+            .map_err(|error| BadEncoding(format!("{error:?}")))?;
+        let mut histogram = Self::new();
+        for bucket in hdr.iter_recorded() {
+            let value = hdr.lowest_equivalent(bucket.value_iterated_to());
+            let count = &mut histogram.counts[Self::index(value)];
+            *count = count.saturating_add(bucket.count_at_value());
+        }
+        Ok(histogram)
+    }
+}
+
+impl Default for Histogram {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// A text that is no encoded histogram.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("not an HdrHistogram V2 text: {0}")]
+pub struct BadEncoding(String);
+
+fn empty_hdr() -> hdrhistogram::Histogram<u64> {
+    hdrhistogram::Histogram::new_with_bounds(1, 1 << MAX_BITS, 2).expect("the bounds are sound")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buckets_follow_the_drawing() {
+        for (value, index) in [
+            (0, 0),
+            (63, 63),
+            (64, 64),
+            (127, 127),
+            (128, 128),
+            (129, 128),
+            (255, 191),
+            (256, 192),
+        ] {
+            assert_eq!(Histogram::index(value), index, "{value}");
+        }
+        assert_eq!(Histogram::index(u64::MAX), Histogram::BUCKETS - 1);
+        assert_eq!(Histogram::index((1 << 40) - 1), Histogram::BUCKETS - 1);
+    }
+
+    #[test]
+    fn edges_and_index_agree_everywhere() {
+        for index in 0..Histogram::BUCKETS {
+            assert_eq!(Histogram::index(Histogram::lowest(index)), index);
+            assert_eq!(Histogram::index(Histogram::highest(index)), index);
+        }
+    }
+
+    #[test]
+    fn quantiles_are_by_rank() {
+        let mut histogram = Histogram::new();
+        (1..=100).for_each(|value| histogram.record(value));
+        assert_eq!(
+            histogram.quantiles(&[0.0, 0.01, 0.5, 0.99, 1.0]),
+            [1, 1, 50, 99, 100]
+        );
+        assert_eq!(Histogram::new().quantile(0.5), 0);
+    }
+
+    #[test]
+    fn the_curve_ends_at_one_and_shares_add_up() {
+        let mut histogram = Histogram::new();
+        for value in [10, 10, 20, 1000] {
+            histogram.record(value);
+        }
+        let curve: Vec<_> = histogram.curve().collect();
+        assert_eq!(curve, [(0.5, 10), (0.75, 20), (1.0, 1003)]);
+        let edges: Vec<_> = histogram.edges().collect();
+        assert_eq!(edges, [(10, 10, 2), (20, 20, 1), (1000, 1007, 1)]);
+        assert_eq!(histogram.share_between(10, 20), 0.75);
+        assert_eq!(Histogram::new().share_between(0, 9), 0.0);
+    }
+
+    #[test]
+    fn the_hdr_text_comes_back_the_same() {
+        let mut histogram = Histogram::new();
+        for value in [0, 1, 77, 12_345, 999_999_999, (1 << 39) + 12_345] {
+            histogram.record(value);
+        }
+        let text = histogram.to_hdr_base64();
+        assert!(
+            text.starts_with("HISTFAAA"),
+            "the V2 cookie in base64: {text}"
+        );
+        assert_eq!(Histogram::from_hdr_base64(&text), Ok(histogram));
+        assert!(Histogram::from_hdr_base64("HISTFAAA!").is_err());
+    }
+}

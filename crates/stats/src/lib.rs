@@ -1,0 +1,23 @@
+//! In: numbers.
+//! Out: histograms, quantiles with an error bound, confidence intervals, steady state.
+//! Never: storage, files, clocks.
+
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
+
+mod histogram;
+mod littles;
+mod outlier;
+mod ratio;
+mod steady;
+mod student;
+mod summary;
+mod trend;
+
+pub use histogram::{BadEncoding, Histogram};
+pub use littles::{in_flight, rate_for};
+pub use outlier::{Outlier, outliers};
+pub use ratio::{Ratio, ratio};
+pub use steady::{SNIA_ROUNDS, Verdict, slope, snia};
+pub use student::{critical, within};
+pub use summary::{Interval, Summary, confidence, median_confidence};
+pub use trend::{Drift, Line, Step, drift, fit, largest_step};

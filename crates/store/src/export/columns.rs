@@ -1,0 +1,273 @@
+use blocklab_record::{
+    DirectionResult, Interval, IntervalDirection, JobResult, Latency, Measurement, Record,
+};
+use serde::Serialize;
+
+use super::Rows;
+use super::table::{Cell, Named, Table};
+
+/// The table of a Record.
+///
+/// The head comes from one more row, made of nothing, so that a Record without measurements has
+/// the same columns as any other.
+pub(super) fn table(record: &Record, rows: Rows) -> Table {
+    let axes = axes(record);
+    let line = |measurement: Option<&Measurement>, own: Named| {
+        let mut line = head(record, measurement);
+        line.extend(own);
+        line.extend(settings(&axes, measurement));
+        line
+    };
+    let all: Vec<Named> = record
+        .measurements
+        .iter()
+        .flat_map(|measurement| {
+            let own = match rows {
+                Rows::Figures => figures(measurement),
+                Rows::Series => series(measurement),
+            };
+            own.into_iter().map(move |own| (measurement, own))
+        })
+        .map(|(measurement, own)| line(Some(measurement), own))
+        .collect();
+    let nothing = match rows {
+        Rows::Figures => figure(None, None, None),
+        Rows::Series => slice(None),
+    };
+    Table::new(&line(None, nothing), all)
+}
+
+/// The names that any measurement's sweep has set, in the order in which they occur.
+fn axes(record: &Record) -> Vec<String> {
+    let mut axes = Vec::new();
+    for (name, _) in record.measurements.iter().flat_map(|m| &m.settings) {
+        if !axes.contains(name) {
+            axes.push(name.clone());
+        }
+    }
+    axes
+}
+
+fn settings(axes: &[String], measurement: Option<&Measurement>) -> Named {
+    let value = |axis: &String| {
+        let mut settings = measurement?.settings.iter();
+        settings.find(|(name, _)| name == axis).map(|(_, v)| v)
+    };
+    let cell = |axis| text(&format!("setting_{axis}"), value(axis));
+    axes.iter().map(cell).collect()
+}
+
+/// What both tables begin with.
+fn head(record: &Record, measurement: Option<&Measurement>) -> Named {
+    let targets: Vec<&str> = record.targets.iter().map(|t| t.path.as_str()).collect();
+    vec![
+        text("run", Some(&record.id)),
+        (
+            "run_started_at".into(),
+            Cell::Moment(record.started_at.parse().ok()),
+        ),
+        text("study", Some(&record.asked.name)),
+        text("target", Some(&targets.join(" "))),
+        text("origin", word(&record.origin).as_ref()),
+        text("run_status", word(&record.status).as_ref()),
+        text("case", measurement.map(|m| &m.case)),
+        count("pass", measurement.map(|m| m.pass.into())),
+    ]
+}
+
+fn figures(measurement: &Measurement) -> Vec<Named> {
+    let mut rows = Vec::new();
+    for job in &measurement.jobs {
+        for (name, direction) in &job.directions {
+            rows.push(figure(
+                Some(measurement),
+                Some(job),
+                Some((name, direction)),
+            ));
+        }
+        if job.directions.is_empty() {
+            rows.push(figure(Some(measurement), Some(job), None));
+        }
+    }
+    rows
+}
+
+fn figure(
+    measurement: Option<&Measurement>,
+    job: Option<&JobResult>,
+    direction: Option<(&String, &DirectionResult)>,
+) -> Named {
+    let mut row = asked(job);
+    row.push(text("direction", direction.map(|(name, _)| name)));
+    let result = direction.map(|(_, result)| result);
+    row.extend(totals(job, result));
+    row.extend(latency("service", result.map(|r| &r.service)));
+    row.extend(latency(
+        "response",
+        result.and_then(|r| r.response.as_ref()),
+    ));
+    row.extend(latency("submit", result.and_then(|r| r.submit.as_ref())));
+    row.extend(census(job));
+    row.extend(process(measurement));
+    row
+}
+
+fn asked(job: Option<&JobResult>) -> Named {
+    vec![
+        text("job", job.map(|j| &j.name)),
+        text("engine", job.map(|j| &j.engine)),
+        text("pattern", job.map(|j| &j.pattern)),
+        text("block_size", job.map(|j| &j.block_size)),
+        text("mix", job.map(|j| &j.mix)),
+        text("access", job.map(|j| &j.access)),
+        text("durability", job.map(|j| &j.durability)),
+        text("pace", job.map(|j| &j.pace)),
+        count("threads", job.map(|j| j.threads.into())),
+        count("depth", job.map(|j| j.depth.into())),
+        count("effective_depth", job.map(|j| j.effective_depth.into())),
+        ("direct".into(), Cell::Flag(job.map(|j| j.direct))),
+        real("asked_iops", job.and_then(|j| j.asked_iops)),
+        real("asked_bytes_per_s", job.and_then(|j| j.asked_bytes_per_s)),
+        text("stopped", job.and_then(|j| word(&j.stopped)).as_ref()),
+    ]
+}
+
+fn totals(job: Option<&JobResult>, direction: Option<&DirectionResult>) -> Named {
+    let per_second = |what: fn(&DirectionResult) -> u64| {
+        let seconds = job?.elapsed_ns.max(1) as f64 / 1e9;
+        Some(what(direction?) as f64 / seconds)
+    };
+    vec![
+        count("measured_ns", job.map(|j| j.elapsed_ns)),
+        count("ios", direction.map(|d| d.ios)),
+        count("bytes", direction.map(|d| d.bytes)),
+        real("iops", per_second(|d| d.ios)),
+        real("bytes_per_s", per_second(|d| d.bytes)),
+    ]
+}
+
+fn latency(which: &str, latency: Option<&Latency>) -> Named {
+    let ns = |statistic: &str| format!("{which}_ns_{statistic}");
+    let whole =
+        |statistic: &str, value: fn(&Latency) -> u64| count(&ns(statistic), latency.map(value));
+    vec![
+        whole("min", |l| l.min_ns),
+        real(&ns("mean"), latency.map(|l| l.mean_ns)),
+        real(&ns("stddev"), latency.map(|l| l.stddev_ns)),
+        whole("p50", |l| l.p50_ns),
+        whole("p90", |l| l.p90_ns),
+        whole("p99", |l| l.p99_ns),
+        whole("p999", |l| l.p999_ns),
+        whole("p9999", |l| l.p9999_ns),
+        whole("max", |l| l.max_ns),
+        text(
+            &format!("{which}_histogram_hdr"),
+            latency.map(|l| &l.histogram_hdr),
+        ),
+    ]
+}
+
+fn census(job: Option<&JobResult>) -> Named {
+    let census = job.map(|j| j.accounting);
+    vec![
+        count("job_issued", census.map(|a| a.issued)),
+        count("job_completed", census.map(|a| a.completed)),
+        count("job_completed_in_ramp", census.map(|a| a.completed_in_ramp)),
+        count("job_failed", census.map(|a| a.failed)),
+        count("job_in_flight", census.map(|a| a.in_flight)),
+        count("job_overdue", census.map(|a| a.overdue)),
+        text("job_errors", job.map(errors).as_ref()),
+    ]
+}
+
+/// `EIO write 3; short read 1`.
+fn errors(job: &JobResult) -> String {
+    let error = |e: &blocklab_record::ErrorCount| format!("{} {} {}", e.kind, e.direction, e.count);
+    job.errors.iter().map(error).collect::<Vec<_>>().join("; ")
+}
+
+fn process(measurement: Option<&Measurement>) -> Named {
+    let cpu = measurement.map(|m| m.cpu);
+    vec![
+        count("measurement_started_ns", measurement.map(|m| m.started_ns)),
+        count("measurement_elapsed_ns", measurement.map(|m| m.elapsed_ns)),
+        count("measurement_setup_ns", measurement.map(|m| m.setup_ns)),
+        count("process_cpu_user_ns", cpu.map(|c| c.user_ns)),
+        count("process_cpu_system_ns", cpu.map(|c| c.system_ns)),
+        count("voluntary_switches", cpu.map(|c| c.voluntary_switches)),
+        count("involuntary_switches", cpu.map(|c| c.involuntary_switches)),
+        count(
+            "machine_busy_percent",
+            cpu.map(|c| c.machine_busy_percent.into()),
+        ),
+        count(
+            "busiest_thread_percent",
+            cpu.map(|c| c.busiest_thread_percent.into()),
+        ),
+        count(
+            "uring_workers_max",
+            measurement.map(|m| m.uring_workers_max.into()),
+        ),
+    ]
+}
+
+fn series(measurement: &Measurement) -> Vec<Named> {
+    let slices = measurement.series.iter();
+    slices.map(|interval| slice(Some(interval))).collect()
+}
+
+fn slice(interval: Option<&Interval>) -> Named {
+    let mut row = vec![
+        count("end_ns", interval.map(|i| i.end_ns)),
+        count("length_ns", interval.map(|i| i.length_ns)),
+        ("ramp".into(), Cell::Flag(interval.map(|i| i.ramp))),
+    ];
+    let length = interval.map(|i| i.length_ns);
+    row.extend(slice_direction("read", length, interval.map(|i| i.read)));
+    row.extend(slice_direction("write", length, interval.map(|i| i.write)));
+    row.extend(slice_direction("trim", length, interval.map(|i| i.trim)));
+    row.push(count("process_cpu_ns", interval.map(|i| i.cpu_ns)));
+    row.push(count(
+        "uring_workers",
+        interval.map(|i| i.uring_workers.into()),
+    ));
+    row
+}
+
+fn slice_direction(name: &str, length: Option<u64>, did: Option<IntervalDirection>) -> Named {
+    let per_second = |amount: Option<u64>| {
+        let seconds = length?.max(1) as f64 / 1e9;
+        Some(amount? as f64 / seconds)
+    };
+    // Without operations there is no latency: the Record's zeros would read as a fast disk.
+    let served = did.filter(|d| d.ios > 0);
+    let column = |what: &str| format!("{name}_{what}");
+    vec![
+        count(&column("ios"), did.map(|d| d.ios)),
+        count(&column("bytes"), did.map(|d| d.bytes)),
+        real(&column("iops"), per_second(did.map(|d| d.ios))),
+        real(&column("bytes_per_s"), per_second(did.map(|d| d.bytes))),
+        count(&column("service_ns_mean"), served.map(|d| d.mean_ns)),
+        count(&column("service_ns_p50"), served.map(|d| d.p50_ns)),
+        count(&column("service_ns_p99"), served.map(|d| d.p99_ns)),
+        count(&column("service_ns_max"), served.map(|d| d.max_ns)),
+    ]
+}
+
+fn text(name: &str, value: Option<&String>) -> (String, Cell) {
+    (name.into(), Cell::Text(value.cloned()))
+}
+
+fn count(name: &str, value: Option<u64>) -> (String, Cell) {
+    (name.into(), Cell::Count(value))
+}
+
+fn real(name: &str, value: Option<f64>) -> (String, Cell) {
+    (name.into(), Cell::Figure(value))
+}
+
+/// The word by which the Record's JSON calls a choice, so that both exports speak alike.
+fn word(choice: &impl Serialize) -> Option<String> {
+    let value = serde_json::to_value(choice).ok()?;
+    value.as_str().map(str::to_owned)
+}

@@ -1,0 +1,167 @@
+use std::path::{Path, PathBuf};
+
+use crate::listing::Folder;
+use crate::store::PARTIAL;
+
+/// Why a text names no single run.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum FindError {
+    /// Nothing fits.
+    #[error(
+        "no run `{spec}` in {}: give an id from `blocklab list`, a unique beginning of one, \
+         its last part, the path of a run, or `latest`",
+        root.display()
+    )]
+    Unknown {
+        /// What was asked for.
+        spec: String,
+        /// Where.
+        root: PathBuf,
+    },
+    /// The store holds nothing yet.
+    #[error("there are no runs in {} yet: `blocklab run` makes one", root.display())]
+    Empty {
+        /// Where.
+        root: PathBuf,
+    },
+    /// More than one fits.
+    #[error("`{spec}` fits {} runs: {}", ids.len(), some(ids))]
+    Ambiguous {
+        /// What was asked for.
+        spec: String,
+        /// All that fit, sorted.
+        ids: Vec<String>,
+    },
+}
+
+fn some(ids: &[String]) -> String {
+    const SHOWN: usize = 8;
+    match ids.len() {
+        0..=SHOWN => ids.join(", "),
+        more => format!("{} and {} more", ids[..SHOWN].join(", "), more - SHOWN),
+    }
+}
+
+/// A run that was asked for.
+pub(crate) struct Found {
+    /// Its folder, or the record itself when that was named by its path.
+    pub(crate) folder: PathBuf,
+    /// It has no finished record.
+    pub(crate) partial: bool,
+}
+
+/// `folders` must be sorted by id. A finished run hides its own checkpoint.
+pub(crate) fn find(root: &Path, folders: Vec<Folder>, spec: &str) -> Result<Found, FindError> {
+    let run = |folder: &Folder| Found {
+        folder: root.join(folder.name()),
+        partial: folder.partial,
+    };
+    if spec == "latest" {
+        return folders.last().map(run).ok_or_else(|| FindError::Empty {
+            root: root.to_path_buf(),
+        });
+    }
+    if let Some(exact) = folders.iter().find(|folder| folder.id == spec) {
+        return Ok(run(exact));
+    }
+    let fits: Vec<&Folder> = folders.iter().filter(|f| fits(&f.id, spec)).collect();
+    match fits[..] {
+        [one] => Ok(run(one)),
+        [] => by_path(spec).ok_or_else(|| FindError::Unknown {
+            spec: spec.to_owned(),
+            root: root.to_path_buf(),
+        }),
+        _ => Err(FindError::Ambiguous {
+            spec: spec.to_owned(),
+            ids: fits.iter().map(|folder| folder.id.clone()).collect(),
+        }),
+    }
+}
+
+/// A beginning, or the part after the last hyphen, which is what differs between neighbours.
+fn fits(id: &str, spec: &str) -> bool {
+    let last = id.rsplit('-').next();
+    !spec.is_empty() && (id.starts_with(spec) || last == Some(spec))
+}
+
+fn by_path(spec: &str) -> Option<Found> {
+    let folder = PathBuf::from(spec);
+    let run = match folder.is_dir() {
+        true => folder.as_path(),
+        false => folder.is_file().then(|| folder.parent())??,
+    };
+    let name = run.file_name().unwrap_or_default().to_string_lossy();
+    Some(Found {
+        partial: name.ends_with(PARTIAL),
+        folder,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const IDS: [&str; 4] = [
+        "20261119-080000-a00",
+        "20261120-190142-k3f",
+        "20261120-190142-k4f",
+        "20261121-000000-k3f",
+    ];
+
+    fn folders() -> Vec<Folder> {
+        let folder = |id: &&str| Folder {
+            id: (*id).to_owned(),
+            partial: false,
+        };
+        IDS.iter().map(folder).collect()
+    }
+
+    #[track_caller]
+    fn check(spec: &str, expected: Result<&str, FindError>) {
+        let root = Path::new("/store");
+        let found = find(root, folders(), spec).map(|found| found.folder);
+        assert_eq!(found, expected.map(|id| root.join(id)), "{spec}");
+    }
+
+    fn ambiguous(spec: &str, ids: &[&str]) -> FindError {
+        FindError::Ambiguous {
+            spec: spec.to_owned(),
+            ids: ids.iter().map(|id| (*id).to_owned()).collect(),
+        }
+    }
+
+    fn unknown(spec: &str) -> FindError {
+        FindError::Unknown {
+            spec: spec.to_owned(),
+            root: PathBuf::from("/store"),
+        }
+    }
+
+    #[test]
+    fn runs_by_id_beginning_and_last_part() {
+        check("latest", Ok(IDS[3]));
+        check(IDS[1], Ok(IDS[1]));
+        check("20261119", Ok(IDS[0]));
+        check("20261120-190142-k4", Ok(IDS[2]));
+        check("a00", Ok(IDS[0]));
+        check("20261120", Err(ambiguous("20261120", &IDS[1..3])));
+        check("k3f", Err(ambiguous("k3f", &[IDS[1], IDS[3]])));
+        check("zzz", Err(unknown("zzz")));
+        check("", Err(unknown("")));
+        check("/nowhere/at/all", Err(unknown("/nowhere/at/all")));
+    }
+
+    #[test]
+    fn an_ambiguous_text_lists_a_few_and_counts_the_rest() {
+        let ids: Vec<String> = (0..10).map(|n| format!("r{n}")).collect();
+        let text = FindError::Ambiguous {
+            spec: "r".into(),
+            ids,
+        }
+        .to_string();
+        assert_eq!(
+            text,
+            "`r` fits 10 runs: r0, r1, r2, r3, r4, r5, r6, r7 and 2 more"
+        );
+    }
+}

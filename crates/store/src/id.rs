@@ -1,0 +1,65 @@
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+
+/// Digits and letters in their ASCII order, without those that look like others (i, l, o, u).
+const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
+
+/// The id of a run that starts at `now`.
+///
+/// ```text
+///  20261120-190142-k3f
+///  date     time   |└┴─ ten bits of `salt`
+///  UTC             └─── the 32nd part of that second
+/// ```
+///
+/// Ids sort by their start, to 1/32 s. Two runs in the same moment differ by chance only, so the
+/// store looks whether the id is taken.
+pub(crate) fn compose(now: Timestamp, salt: u64) -> String {
+    let time = now.to_zoned(TimeZone::UTC);
+    let part = i64::from(time.subsec_nanosecond()) * 32 / 1_000_000_000;
+    let mut id = time.strftime("%Y%m%d-%H%M%S-").to_string();
+    for digit in [part as u64, salt >> 5, salt] {
+        id.push(char::from(ALPHABET[(digit & 31) as usize]));
+    }
+    id
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(now: &str, salt: u64, id: &str) {
+        assert_eq!(compose(now.parse().expect("a time"), salt), id);
+    }
+
+    #[test]
+    fn the_parts_of_an_id() {
+        check("2026-11-20T19:01:42Z", 0, "20261120-190142-000");
+        check("2026-11-20T19:01:42Z", 33, "20261120-190142-011");
+        check("2026-11-20T20:01:42.5+01:00", 1023, "20261120-190142-gzz");
+        check(
+            "2026-01-02T03:04:05.999999999Z",
+            u64::MAX,
+            "20260102-030405-zzz",
+        );
+    }
+
+    #[test]
+    fn ids_sort_by_time_whatever_the_salt() {
+        let times = [
+            "2025-12-31T23:59:59.9Z",
+            "2026-01-01T00:00:00Z",
+            "2026-01-01T00:00:00.04Z",
+            "2026-01-01T00:00:01Z",
+            "2026-10-01T00:00:00Z",
+        ];
+        let salts = [900, 3, 700, 1, 0];
+        let ids: Vec<String> = times
+            .iter()
+            .zip(salts)
+            .map(|(time, salt)| compose(time.parse().expect("a time"), salt))
+            .collect();
+        assert!(ids.is_sorted(), "{ids:?}");
+    }
+}

@@ -1,0 +1,14 @@
+//! In: Records.
+//! Out: one folder a run, the same Records again, and tables for other programs.
+//! Never: rewrites a finished run, judges one, or trusts an index more than the folders.
+
+pub mod export;
+mod find;
+mod folder;
+mod id;
+mod listing;
+mod store;
+
+pub use find::FindError;
+pub use listing::{Damaged, Listed, Listing};
+pub use store::{Store, StoreError, Stored};

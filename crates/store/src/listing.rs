@@ -1,0 +1,180 @@
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use blocklab_record::{BadRecord, FORMAT, Status};
+use serde::de::IgnoredAny;
+use serde::{Deserialize, Serialize};
+
+use crate::folder::RECORD;
+use crate::store::PARTIAL;
+
+/// A run as one line of a list.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Listed {
+    /// Its id.
+    pub id: String,
+    /// RFC 3339, UTC.
+    pub started_at: String,
+    /// Name of the study.
+    pub name: String,
+    /// Paths of its targets.
+    pub targets: Vec<String>,
+    /// How it ended; a run without an end counts as interrupted.
+    pub status: Status,
+    /// It has no end: it was killed, or is still running.
+    pub partial: bool,
+    /// Measurements that it left.
+    pub measurements: usize,
+}
+
+/// A folder in the store that is no readable run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Damaged {
+    /// The folder.
+    pub path: PathBuf,
+    /// What is wrong with it.
+    pub why: String,
+}
+
+/// What a store holds.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Listing {
+    /// The oldest first.
+    pub runs: Vec<Listed>,
+    /// What was left out of `runs`.
+    pub damaged: Vec<Damaged>,
+}
+
+/// A folder of the store that has the name of a run.
+#[derive(Debug)]
+pub(crate) struct Folder {
+    pub(crate) id: String,
+    pub(crate) partial: bool,
+}
+
+impl Folder {
+    pub(crate) fn name(&self) -> String {
+        let suffix = if self.partial { PARTIAL } else { "" };
+        format!("{}{suffix}", self.id)
+    }
+}
+
+/// The folders of the store, sorted by id; a finished run hides its own checkpoint. None when
+/// there is no store yet.
+pub(crate) fn folders(root: &Path) -> io::Result<Vec<Folder>> {
+    let entries = match fs::read_dir(root) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries?,
+    };
+    // Id to "only a checkpoint".
+    let mut found = BTreeMap::new();
+    for entry in entries {
+        let entry = entry?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        // A hidden name is a folder that is being made or removed.
+        if name.starts_with('.') || !entry.path().is_dir() {
+            continue;
+        }
+        match name.strip_suffix(PARTIAL) {
+            Some(id) => {
+                found.entry(id.to_owned()).or_insert(true);
+            }
+            None => {
+                found.insert(name, false);
+            }
+        }
+    }
+    let folder = |(id, partial)| Folder { id, partial };
+    Ok(found.into_iter().map(folder).collect())
+}
+
+pub(crate) fn list(root: &Path) -> Listing {
+    let mut listing = Listing::default();
+    let damaged = |path: &Path, why: &dyn ToString| Damaged {
+        path: path.to_path_buf(),
+        why: why.to_string(),
+    };
+    let folders = folders(root).unwrap_or_else(|error| {
+        listing.damaged.push(damaged(root, &error));
+        Vec::new()
+    });
+    for folder in folders {
+        let path = root.join(folder.name());
+        match glance(&path, &folder) {
+            Ok(run) => listing.runs.push(run),
+            Err(why) => listing.damaged.push(damaged(&path, &why)),
+        }
+    }
+    listing
+        .runs
+        .sort_by(|a, b| (&a.started_at, &a.id).cmp(&(&b.started_at, &b.id)));
+    listing
+}
+
+#[derive(Debug, thiserror::Error)]
+enum Unreadable {
+    #[error("{RECORD}: {0}")]
+    File(#[from] io::Error),
+    #[error("{RECORD}: {0}")]
+    Record(#[from] BadRecord),
+}
+
+/// The few fields that a list shows; the rest of the text is skipped unread, so that a store with
+/// hundreds of long runs lists quickly.
+#[derive(Deserialize)]
+struct Head {
+    format: u32,
+    started_at: String,
+    status: Status,
+    asked: Asked,
+    targets: Vec<Target>,
+    measurements: Vec<IgnoredAny>,
+}
+
+#[derive(Deserialize)]
+struct Asked {
+    name: String,
+}
+
+#[derive(Deserialize)]
+struct Target {
+    path: String,
+}
+
+#[derive(Deserialize)]
+struct Version {
+    format: u32,
+}
+
+/// Reads the text once. Only one that does not fit is asked again for its number: it may be newer.
+fn head(text: &str) -> Result<Head, BadRecord> {
+    let read = serde_json::from_str::<Head>(text);
+    let found = match &read {
+        Ok(head) => head.format,
+        Err(_) => serde_json::from_str::<Version>(text)?.format,
+    };
+    match found > FORMAT {
+        true => Err(BadRecord::Newer { found }),
+        false => Ok(read?),
+    }
+}
+
+fn glance(path: &Path, folder: &Folder) -> Result<Listed, Unreadable> {
+    let text = fs::read_to_string(path.join(RECORD))?;
+    let head = head(&text)?;
+    let status = match folder.partial {
+        true => Status::Interrupted,
+        false => head.status,
+    };
+    Ok(Listed {
+        // The folder's name, by which it can be asked for, even when somebody renamed it.
+        id: folder.id.clone(),
+        started_at: head.started_at,
+        name: head.asked.name,
+        targets: head.targets.into_iter().map(|target| target.path).collect(),
+        status,
+        partial: folder.partial,
+        measurements: head.measurements.len(),
+    })
+}

@@ -1,0 +1,257 @@
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use blocklab_record::{BadRecord, Record, Status};
+use jiff::Timestamp;
+
+use crate::find::{self, FindError, Found};
+use crate::folder::{self, RECORD};
+use crate::{Listing, id, listing};
+
+/// What follows the id in the folder name of a run that is not finished.
+pub(crate) const PARTIAL: &str = ".partial";
+
+/// The runs in one folder of the file system.
+///
+/// ```text
+///  ROOT/20261120-190142-k3f/record.json           finished: never written again
+///  ROOT/20261120-191530-c07.partial/record.json   running, or killed while it ran
+/// ```
+///
+/// There is no index: the folders are the truth, and they can be copied, mailed or deleted.
+#[derive(Debug, Clone)]
+pub struct Store {
+    root: PathBuf,
+}
+
+/// A Record and where it came from.
+#[derive(Debug)]
+pub struct Stored {
+    /// What the run left. Without an end it is interrupted, whatever its checkpoint says.
+    pub record: Record,
+    /// The file it was read from.
+    pub file: PathBuf,
+    /// The run was killed, or is still running: this is what it had measured until then.
+    pub partial: bool,
+}
+
+/// Why the store could not do what it was asked for.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The text names no run, or several.
+    #[error(transparent)]
+    Find(#[from] FindError),
+    /// The file is there and cannot be understood.
+    #[error("{}: {why}", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: BadRecord,
+    },
+    /// A finished run has this id already, and finished runs are never rewritten.
+    #[error("run {id} is already in {}, and a finished run is never rewritten", root.display())]
+    Exists {
+        /// The id.
+        id: String,
+        /// The store.
+        root: PathBuf,
+    },
+    /// An id that is no plain folder name.
+    #[error("`{id}` cannot be the id of a run: letters, digits, `-` and `_` only")]
+    BadId {
+        /// The text.
+        id: String,
+    },
+    /// Only what lies in the store is removed by it.
+    #[error(
+        "{} is not a run of the store {}; only runs of the store are removed",
+        path.display(), root.display()
+    )]
+    Outside {
+        /// What was named.
+        path: PathBuf,
+        /// The store.
+        root: PathBuf,
+    },
+    /// The file system said no.
+    #[error("cannot {doing} {}: {why}", path.display())]
+    Io {
+        /// `read`, `write`, `remove`.
+        doing: &'static str,
+        /// What with.
+        path: PathBuf,
+        /// What the kernel says.
+        why: io::Error,
+    },
+}
+
+impl Store {
+    /// The store in `root`. Nothing is touched until something is saved, so the folder need not
+    /// exist.
+    #[must_use]
+    pub fn open(root: impl Into<PathBuf>) -> Self {
+        Self { root: root.into() }
+    }
+
+    /// The folder that holds the runs.
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// An id for a run that starts at `now`: short, sorted by time, not taken in this store.
+    /// `salt` is any number that another process would not draw too.
+    #[must_use]
+    pub fn new_id(&self, now: Timestamp, salt: u64) -> String {
+        let candidates = (0..1024).map(|step| id::compose(now, salt.wrapping_add(step)));
+        let mut last = String::new();
+        for candidate in candidates {
+            if !self.finished(&candidate).exists() && !self.partial(&candidate).exists() {
+                return candidate;
+            }
+            last = candidate;
+        }
+        // 1,024 runs began in the same 1/32 s: `save` will say so.
+        last
+    }
+
+    /// Keeps a finished run, and forgets its checkpoint. Whole or not at all, even when the power
+    /// goes.
+    ///
+    /// # Errors
+    /// [`StoreError::Exists`] when the run is there, [`StoreError::BadId`],
+    /// [`StoreError::Io`].
+    pub fn save(&self, record: &Record) -> Result<PathBuf, StoreError> {
+        let folder = self.finished(checked(&record.id)?);
+        let taken = || StoreError::Exists {
+            id: record.id.clone(),
+            root: self.root.clone(),
+        };
+        if folder.exists() {
+            return Err(taken());
+        }
+        folder::create(&folder, &record.to_json()).map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists | io::ErrorKind::DirectoryNotEmpty => taken(),
+            _ => io_error("write", &folder)(error),
+        })?;
+        let partial = self.partial(&record.id);
+        if partial.exists() {
+            folder::remove(&partial).map_err(io_error("remove", &partial))?;
+        }
+        Ok(folder)
+    }
+
+    /// Keeps what a running run has measured so far, so that a killed one leaves it. Flushes the
+    /// disk: call it between measurements.
+    ///
+    /// # Errors
+    /// [`StoreError::BadId`], [`StoreError::Io`].
+    pub fn checkpoint(&self, record: &Record) -> Result<(), StoreError> {
+        let folder = self.partial(checked(&record.id)?);
+        folder::replace(&folder, &record.to_json()).map_err(io_error("write", &folder))
+    }
+
+    /// The run that `spec` names: an id, the beginning of one, the last part of one, the path of
+    /// a run's folder or record, or `latest`.
+    ///
+    /// # Errors
+    /// [`StoreError::Find`] when it names none or several, [`StoreError::Damaged`] when its
+    /// record is no record or newer than this version, [`StoreError::Io`].
+    pub fn load(&self, spec: &str) -> Result<Stored, StoreError> {
+        let Found { folder, partial } = self.resolve(spec)?;
+        let file = match folder.is_dir() {
+            true => folder.join(RECORD),
+            false => folder,
+        };
+        let text = fs::read_to_string(&file).map_err(io_error("read", &file))?;
+        let mut record = Record::from_json(&text).map_err(|why| StoreError::Damaged {
+            path: file.clone(),
+            why,
+        })?;
+        if partial {
+            admit_the_end_is_missing(&mut record);
+        }
+        Ok(Stored {
+            record,
+            file,
+            partial,
+        })
+    }
+
+    /// All runs, the oldest first. Never fails: what cannot be read is told beside the runs.
+    #[must_use]
+    pub fn list(&self) -> Listing {
+        listing::list(&self.root)
+    }
+
+    /// Removes the run that `spec` names and gives back the folders that are gone.
+    ///
+    /// # Errors
+    /// As [`Store::load`]; [`StoreError::Outside`] when it is not in this store. A damaged run can
+    /// be removed by its id.
+    pub fn remove(&self, spec: &str) -> Result<Vec<PathBuf>, StoreError> {
+        let found = self.resolve(spec)?.folder;
+        let found = found.canonicalize().map_err(io_error("read", &found))?;
+        let run = match found.is_dir() {
+            true => found.as_path(),
+            false => found.parent().unwrap_or(&found),
+        };
+        let id = self.own(run).ok_or_else(|| StoreError::Outside {
+            path: run.to_path_buf(),
+            root: self.root.clone(),
+        })?;
+        let mut gone = Vec::new();
+        for folder in [self.finished(&id), self.partial(&id)] {
+            if folder.exists() {
+                folder::remove(&folder).map_err(io_error("remove", &folder))?;
+                gone.push(folder);
+            }
+        }
+        Ok(gone)
+    }
+
+    /// The id, where `run` is a folder directly in this store.
+    fn own(&self, run: &Path) -> Option<String> {
+        let root = self.root.canonicalize().ok()?;
+        let name = run.file_name()?.to_str()?;
+        let id = name.strip_suffix(PARTIAL).unwrap_or(name);
+        (run.parent() == Some(&root) && checked(id).is_ok()).then(|| id.to_owned())
+    }
+
+    fn resolve(&self, spec: &str) -> Result<Found, StoreError> {
+        let ids = listing::folders(&self.root).map_err(io_error("read", &self.root))?;
+        Ok(find::find(&self.root, ids, spec)?)
+    }
+
+    fn finished(&self, id: &str) -> PathBuf {
+        self.root.join(id)
+    }
+
+    fn partial(&self, id: &str) -> PathBuf {
+        self.root.join(format!("{id}{PARTIAL}"))
+    }
+}
+
+/// A checkpoint cannot know that it is the last one, so whoever reads it says so.
+fn admit_the_end_is_missing(record: &mut Record) {
+    record.status = Status::Interrupted;
+    let why = || "the run was killed, or is still running".to_owned();
+    record.failure.get_or_insert_with(why);
+}
+
+fn checked(id: &str) -> Result<&str, StoreError> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    match !id.is_empty() && id.chars().all(plain) {
+        true => Ok(id),
+        false => Err(StoreError::BadId { id: id.to_owned() }),
+    }
+}
+
+fn io_error<'a>(doing: &'static str, path: &'a Path) -> impl Fn(io::Error) -> StoreError + 'a {
+    move |why| StoreError::Io {
+        doing,
+        path: path.to_path_buf(),
+        why,
+    }
+}

@@ -1,0 +1,331 @@
+//! Conducts a plan: case by case, pass by pass, into one Record.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use blocklab_catalog::Catalog;
+use blocklab_dialect::native;
+use blocklab_engine::{
+    Clock, Control, Run, Tap, io_uring_is_available, measure_overhead, simulate,
+};
+use blocklab_host::{disk_stats, environment, since};
+use blocklab_record::{
+    Asked, DiskUse, FORMAT, Measurement, Note, NoteLevel, Origin, Record, Status, Stopped,
+};
+use blocklab_units::{Bytes, Nanos};
+use blocklab_workload::{Aggregate, Case, Engine, PauseBefore, Plan};
+use jiff::Timestamp;
+
+use crate::Error;
+use crate::place::Terms;
+use crate::site::{Site, is_null};
+
+/// What is to be done.
+#[derive(Debug)]
+pub struct Assignment<'a> {
+    /// Id of the run, unique in its store.
+    pub id: String,
+    /// `blocklab` and its version.
+    pub tool: String,
+    /// What is run.
+    pub plan: Plan,
+    /// What was understood differently from what was written.
+    pub notes: Vec<Note>,
+    /// Targets of the jobs that name none: paths, devices, `null`.
+    pub targets: &'a [String],
+    /// Names of devices and files that may be overwritten.
+    pub destroy: &'a [String],
+    /// Where the kernel has no io_uring for us, libaio may stand in, with a Note. For plans whose
+    /// author did not choose the engine: the built-in ones.
+    pub may_replace_engine: bool,
+    /// What `sim:` and `emu:` addresses are looked up in.
+    pub catalog: &'a Catalog,
+    /// Set by a signal handler.
+    pub interrupted: &'a AtomicBool,
+}
+
+/// Is told what goes on. It cannot change it.
+pub trait Observer {
+    /// A scratch file is being written.
+    fn laying_out(&mut self, path: &Path, done: Bytes, total: Bytes);
+    /// A measurement begins: `step` of `steps`, from 0.
+    fn begins(&mut self, case: &Case, pass: u32, step: usize, steps: usize);
+    /// About twice a second. `elapsed` counts from the measurement's start.
+    fn interval(&mut self, interval: &blocklab_record::Interval, elapsed: Nanos);
+    /// A measurement has ended; the record is whole so far.
+    fn ended(&mut self, record: &Record);
+}
+
+/// Runs the whole plan. Whatever happens after the first operation is in the Record, its status
+/// included.
+///
+/// # Errors
+/// When nothing can be measured at all: see [`Error`].
+pub fn conduct(assignment: Assignment<'_>, observer: &mut dyn Observer) -> Result<Record, Error> {
+    let Assignment {
+        id,
+        tool,
+        mut plan,
+        mut notes,
+        targets,
+        destroy,
+        interrupted,
+        catalog,
+        ..
+    } = assignment;
+    if plan.cases.is_empty() {
+        return Err(Error::NothingLeft { plan: plan.name });
+    }
+    notes.extend(fit_engines(
+        &mut plan,
+        targets,
+        assignment.may_replace_engine,
+    ));
+    let seed = plan.cases[0].workload.seed;
+    let terms = Terms {
+        targets,
+        destroy,
+        id: &id,
+        seed,
+        catalog,
+        interrupted,
+    };
+    let mut progress = |path: &Path, done, total| observer.laying_out(path, done, total);
+    let site = Site::prepare(&plan, &terms, &mut progress)?.ok_or(Error::Interrupted)?;
+    let clock = Clock::start();
+    let now = now_text();
+    let record = Record {
+        format: FORMAT,
+        id: id.clone(),
+        tool,
+        started_at: now.clone(),
+        finished_at: now,
+        origin: site.origin(),
+        status: Status::Complete,
+        failure: None,
+        asked: asked(&plan, seed),
+        environment: environment(),
+        targets: site.facts(),
+        overhead: match site.origin() {
+            // In virtual time we cost nothing.
+            Origin::Simulated => None,
+            _ => Some(measure_overhead(clock)?),
+        },
+        notes,
+        measurements: Vec::new(),
+    };
+    let mut session = Session {
+        plan: &plan,
+        targets,
+        site: &site,
+        clock,
+        virtual_now: Nanos::ZERO,
+        interrupted,
+        record,
+    };
+    session.all_steps(observer)?;
+    Ok(session.close())
+}
+
+struct Session<'a> {
+    plan: &'a Plan,
+    targets: &'a [String],
+    site: &'a Site,
+    clock: Clock,
+    /// Of a simulated run: where its devices stand in time.
+    virtual_now: Nanos,
+    interrupted: &'a AtomicBool,
+    record: Record,
+}
+
+impl Session<'_> {
+    fn all_steps(&mut self, observer: &mut dyn Observer) -> Result<(), Error> {
+        let steps: Vec<(usize, u32)> = self.plan.steps().collect();
+        for (step, (case, pass)) in steps.iter().copied().enumerate() {
+            let changes = step > 0 && steps[step - 1].0 != case;
+            if changes || (step > 0 && self.plan.pause_before == PauseBefore::Measurement) {
+                self.rest();
+            }
+            if self.interrupted.load(Ordering::Relaxed) {
+                break;
+            }
+            let case = &self.plan.cases[case];
+            observer.begins(case, pass, step, steps.len());
+            let go_on = match self.measure(case, pass, observer) {
+                Ok(go_on) => go_on,
+                // Before the first figure it is the request that cannot be met; later, the
+                // target has changed under us, and what was measured is kept.
+                Err(error) if step == 0 => return Err(error.into()),
+                Err(error) => {
+                    self.record.failure = Some(error.to_string());
+                    false
+                }
+            };
+            self.record.finished_at = now_text();
+            observer.ended(&self.record);
+            if !go_on {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Sleeps in short pieces, so that a signal ends it.
+    fn rest(&mut self) {
+        if self.record.origin == Origin::Simulated {
+            self.virtual_now = self.virtual_now + self.plan.pause;
+            return;
+        }
+        let mut left = self.plan.pause;
+        while left > Nanos::ZERO && !self.interrupted.load(Ordering::Relaxed) {
+            let piece = left.min(Nanos::from_millis(50));
+            std::thread::sleep(Duration::from(piece));
+            left = left - piece;
+        }
+    }
+
+    /// One measurement. Returns whether the next one makes sense.
+    fn measure(
+        &mut self,
+        case: &Case,
+        pass: u32,
+        observer: &mut dyn Observer,
+    ) -> Result<bool, blocklab_engine::Error> {
+        let jobs = &case.workload.jobs;
+        let targets: Vec<_> = jobs
+            .iter()
+            .map(|job| self.site.files(job, self.targets))
+            .collect();
+        let disks_before = self.disks();
+        let run = Run {
+            workload: &case.workload,
+            targets: &targets,
+            clock: self.clock,
+        };
+        let control = Control::new(self.interrupted);
+        let outcome = match self.record.origin {
+            Origin::Simulated => {
+                let start = self.virtual_now;
+                let outcome = simulate(run, start, control, &mut Relay(observer))?;
+                self.virtual_now = start + Nanos(outcome.measurement.elapsed_ns);
+                outcome
+            }
+            _ => blocklab_engine::run(run, control, &mut Relay(observer))?,
+        };
+        let disks = self.disks();
+        let pairs = disks.iter().zip(&disks_before);
+        self.record.measurements.push(Measurement {
+            case: case.name.clone(),
+            settings: case.settings.clone(),
+            pass,
+            disks: pairs
+                .map(|(later, earlier)| since(later, earlier))
+                .collect(),
+            ..outcome.measurement
+        });
+        for note in outcome.notes {
+            if !self.record.notes.contains(&note) {
+                self.record.notes.push(note);
+            }
+        }
+        if outcome.abandoned && !self.interrupted.load(Ordering::Relaxed) {
+            self.record.failure = Some(format!(
+                "operations of case {} did not come back; the target hangs",
+                case.name
+            ));
+        }
+        Ok(!outcome.abandoned)
+    }
+
+    fn disks(&self) -> Vec<DiskUse> {
+        let devices = self.site.devices();
+        devices.iter().filter_map(|name| disk_stats(name)).collect()
+    }
+
+    fn close(mut self) -> Record {
+        let record = &mut self.record;
+        let mut jobs = record
+            .measurements
+            .iter()
+            .flat_map(|measurement| &measurement.jobs);
+        let failed = jobs.find(|job| matches!(job.stopped, Stopped::Error | Stopped::Stalled));
+        if let (Some(job), None) = (failed, &record.failure) {
+            let error = job.errors.first();
+            let what = error.map_or("operations did not come back".to_owned(), |error| {
+                format!("{} ({}) on {}", error.message, error.kind, error.direction)
+            });
+            record.failure = Some(format!("job {} ended early: {what}", job.name));
+        }
+        record.status = if self.interrupted.load(Ordering::Relaxed) {
+            Status::Interrupted
+        } else if record.failure.is_some() {
+            Status::Failed
+        } else {
+            Status::Complete
+        };
+        if let Some(overhead) = &mut record.overhead {
+            overhead.clock.error_ppm = self.clock.error_ppm();
+        }
+        self.record
+    }
+}
+
+struct Relay<'a>(&'a mut dyn Observer);
+
+impl Tap for Relay<'_> {
+    fn interval(&mut self, interval: &blocklab_record::Interval, elapsed: Nanos) {
+        self.0.interval(interval, elapsed);
+    }
+}
+
+/// Gives every job an engine that can be had: the null engine on the null target, and libaio
+/// where there is no io_uring and nobody insisted.
+fn fit_engines(plan: &mut Plan, targets: &[String], may_replace: bool) -> Vec<Note> {
+    let mut notes = Vec::new();
+    let refusal = io_uring_is_available().err().filter(|_| may_replace);
+    for job in plan
+        .cases
+        .iter_mut()
+        .flat_map(|case| &mut case.workload.jobs)
+    {
+        if is_null(job, targets) {
+            job.engine = Engine::Null;
+        }
+        if let (Engine::IoUring(_), Some(error)) = (job.engine, &refusal) {
+            job.engine = Engine::Libaio;
+            let note = Note {
+                level: NoteLevel::Approximated,
+                subject: "engine".to_owned(),
+                text: format!("io_uring is not available here ({error}); libaio was used instead"),
+            };
+            if !notes.contains(&note) {
+                notes.push(note);
+            }
+        }
+    }
+    notes
+}
+
+fn asked(plan: &Plan, seed: u64) -> Asked {
+    let aggregate = match plan.aggregate {
+        Aggregate::Mean => "mean",
+        Aggregate::Median => "median",
+        Aggregate::Best => "best",
+    };
+    Asked {
+        name: plan.name.clone(),
+        description: plan.description.clone(),
+        native: native::render(plan),
+        seed: seed.to_string(),
+        aggregate: aggregate.to_owned(),
+        passes: plan.passes,
+    }
+}
+
+fn now_text() -> String {
+    Timestamp::now()
+        .round(jiff::Unit::Second)
+        .unwrap_or_default()
+        .to_string()
+}

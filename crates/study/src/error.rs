@@ -1,0 +1,77 @@
+use std::io;
+use std::path::PathBuf;
+
+use blocklab_host::guard::Refusal;
+use blocklab_units::Bytes;
+
+/// Why a plan cannot be run on the targets that were named. Nothing was measured or changed.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// Nobody gave up what is stored there.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// The engine cannot begin.
+    #[error(transparent)]
+    Engine(#[from] blocklab_engine::Error),
+    /// Nothing is there, or it cannot be looked at.
+    #[error("cannot use the target {path}: {cause}")]
+    Unusable {
+        /// As it was named.
+        path: String,
+        /// The kernel's answer.
+        cause: io::Error,
+    },
+    /// The directory in which a file would be made does not exist.
+    #[error(
+        "cannot use the target {}: there is no such file, and no directory {} to make it in",
+        path.display(),
+        parent.display()
+    )]
+    NoPlace {
+        /// As it was named.
+        path: PathBuf,
+        /// The missing directory.
+        parent: PathBuf,
+    },
+    /// The scratch file does not fit.
+    #[error(
+        "the scratch file of {wanted} does not fit on {}: {free} are free; a smaller one would: \
+         --size {fits}", path.display()
+    )]
+    NoSpace {
+        /// Where it would be made.
+        path: PathBuf,
+        /// Its size.
+        wanted: Bytes,
+        /// What there is.
+        free: Bytes,
+        /// What would work.
+        fits: String,
+    },
+    /// A file without content cannot be read, and blocklab did not make it.
+    #[error(
+        "{} is empty: there is nothing to read; name its directory to have a scratch file made \
+         there", path.display()
+    )]
+    Empty {
+        /// The file.
+        path: PathBuf,
+    },
+    /// An address of the device model names nothing.
+    #[error("cannot use the target {text}:\n{message}")]
+    Address {
+        /// As it was named.
+        text: String,
+        /// What is wrong with it, and what would be possible.
+        message: String,
+    },
+    /// Nothing is left to run.
+    #[error("nothing is left to run: every case of `{plan}` writes, and the run is read-only")]
+    NothingLeft {
+        /// Name of the plan.
+        plan: String,
+    },
+    /// A signal came before the first measurement.
+    #[error("interrupted before anything was measured")]
+    Interrupted,
+}

@@ -1,0 +1,13 @@
+//! In: a Plan, and the targets that it is run on.
+//! Out: one Record of all its cases and passes, whole at every moment.
+//! Never: a judgement; a write to what it did not make or was not allowed to touch.
+
+mod conduct;
+mod error;
+mod modelled;
+mod place;
+mod scratch;
+mod site;
+
+pub use conduct::{Assignment, Observer, conduct};
+pub use error::Error;

@@ -1,0 +1,80 @@
+//! A target that is a model: its address, its device, and what its figures rest on.
+
+use blocklab_catalog::{Address, Resolved, resolve};
+use blocklab_device::{Device, Limit};
+use blocklab_engine::{Backing, Model, TargetFile};
+use blocklab_record::{LimitFact, TargetFacts, TargetKind};
+
+use crate::Error;
+use crate::place::{Place, Terms};
+
+/// A device that nobody rented.
+pub(crate) struct Modelled {
+    text: String,
+    device: Device,
+    resolved: Resolved,
+    in_real_time: bool,
+}
+
+impl Modelled {
+    /// The device behind `sim:ADDRESS` or `emu:ADDRESS`; `None` for any other text.
+    pub(crate) fn of(text: &str, terms: &Terms<'_>) -> Result<Option<Self>, Error> {
+        let (address, in_real_time) = match (text.strip_prefix("sim:"), text.strip_prefix("emu:")) {
+            (Some(address), _) => (address, false),
+            (_, Some(address)) => (address, true),
+            _ => return Ok(None),
+        };
+        let wrong = |message: String| Error::Address {
+            text: text.to_owned(),
+            message,
+        };
+        let parsed = Address::parse(address).map_err(|error| wrong(error.to_string()))?;
+        let resolved = resolve(&parsed, terms.catalog).map_err(|error| wrong(error.to_string()))?;
+        let device =
+            Device::new(&resolved.spec, terms.seed).map_err(|error| wrong(error.to_string()))?;
+        Ok(Some(Self {
+            text: text.to_owned(),
+            device,
+            resolved,
+            in_real_time,
+        }))
+    }
+
+    /// The device at work, rested.
+    pub(crate) fn place(self) -> Place {
+        let capacity = self.device.capacity();
+        let facts = TargetFacts {
+            path: self.text.clone(),
+            kind: TargetKind::Model,
+            size_bytes: capacity,
+            limits: self.limits(),
+            assumptions: self.resolved.assumptions,
+            ..TargetFacts::default()
+        };
+        let model = Model::new(self.device);
+        let backing = match self.in_real_time {
+            true => Backing::Emulated(model),
+            false => Backing::Simulated(model),
+        };
+        let file = TargetFile {
+            path: self.text.into(),
+            size: capacity.0,
+            may_write: true,
+            backing,
+        };
+        Place::of(file, facts)
+    }
+
+    fn limits(&self) -> Vec<LimitFact> {
+        let in_force = self.resolved.spec.limits().len();
+        let limits = self.resolved.limits.iter().enumerate();
+        let fact = |(index, limit): (usize, &Limit)| LimitFact {
+            name: limit.name.clone(),
+            value: limit.value,
+            unit: limit.unit.to_owned(),
+            origin: limit.origin.to_string(),
+            bound: index >= in_force,
+        };
+        limits.map(fact).collect()
+    }
+}

@@ -1,0 +1,43 @@
+//! A target that can be worked on, and the terms on which it is made.
+
+use std::sync::atomic::AtomicBool;
+
+use blocklab_catalog::Catalog;
+use blocklab_engine::TargetFile;
+use blocklab_record::TargetFacts;
+
+use crate::scratch::Scratch;
+
+/// One target, ready to be opened by workers.
+#[derive(Debug)]
+pub(crate) struct Place {
+    pub(crate) file: TargetFile,
+    pub(crate) facts: TargetFacts,
+    /// Held, so that the file lives as long as the place.
+    #[expect(dead_code, reason = "it is kept for its Drop")]
+    pub(crate) scratch: Option<Scratch>,
+}
+
+impl Place {
+    /// What is there already.
+    pub(crate) const fn of(file: TargetFile, facts: TargetFacts) -> Self {
+        Self {
+            file,
+            facts,
+            scratch: None,
+        }
+    }
+}
+
+/// How a site is made.
+pub(crate) struct Terms<'a> {
+    /// Targets of the jobs that name none.
+    pub(crate) targets: &'a [String],
+    /// Names that were given up.
+    pub(crate) destroy: &'a [String],
+    /// Makes scratch names unique.
+    pub(crate) id: &'a str,
+    pub(crate) seed: u64,
+    pub(crate) catalog: &'a Catalog,
+    pub(crate) interrupted: &'a AtomicBool,
+}

@@ -1,0 +1,315 @@
+//! Where a plan is run: every target text of its jobs, looked at, permitted, made if need be.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::os::unix::fs::FileTypeExt;
+use std::path::{Path, PathBuf};
+
+use blocklab_engine::{Backing, TargetFile};
+use blocklab_host::{guard, target_facts};
+use blocklab_record::{Origin, TargetFacts, TargetKind};
+use blocklab_units::Bytes;
+use blocklab_workload::{Engine, Job, Plan, Spread};
+
+use crate::Error;
+use crate::modelled::Modelled;
+use crate::place::{Place, Terms};
+use crate::scratch::Scratch;
+
+/// What a plan wants of one target, over all its jobs.
+#[derive(Debug, Clone, Copy, Default)]
+struct Wish {
+    writes: bool,
+    /// Bytes that a file made for it must have.
+    size: Bytes,
+}
+
+/// All targets of a plan, by the text that names them.
+#[derive(Debug, Default)]
+pub(crate) struct Site {
+    places: BTreeMap<String, Place>,
+    order: Vec<String>,
+}
+
+/// Size of a scratch file where neither the user nor a job names one: as CrystalDiskMark's.
+pub(crate) const DEFAULT_SIZE: Bytes = Bytes::GIB;
+
+/// The text that stands for no device.
+const NULL: &str = "null";
+
+impl Site {
+    /// Looks at everything first, and makes files only when all else is well. `None` when it was
+    /// interrupted.
+    pub(crate) fn prepare(
+        plan: &Plan,
+        terms: &Terms<'_>,
+        progress: &mut dyn FnMut(&Path, Bytes, Bytes),
+    ) -> Result<Option<Self>, Error> {
+        let wishes = wishes(plan, terms.targets);
+        let mut kinds = Vec::new();
+        for (text, wish) in &wishes {
+            kinds.push((text, wish, Kind::of(text, *wish, terms)?));
+        }
+        let mut site = Self::default();
+        for (number, (text, wish, kind)) in kinds.into_iter().enumerate() {
+            let Some(place) = kind.open(*wish, number, terms, progress)? else {
+                return Ok(None);
+            };
+            site.order.push(text.clone());
+            site.places.insert(text.clone(), place);
+        }
+        Ok(Some(site))
+    }
+
+    /// The files of a job.
+    pub(crate) fn files(&self, job: &Job, default: &[String]) -> Vec<TargetFile> {
+        let texts = texts(job, default);
+        let files = texts.iter().filter_map(|text| self.places.get(text));
+        files.map(|place| place.file.clone()).collect()
+    }
+
+    /// Facts of all targets, in the order in which the plan names them.
+    pub(crate) fn facts(&self) -> Vec<TargetFacts> {
+        let places = self.order.iter().filter_map(|text| self.places.get(text));
+        places.map(|place| place.facts.clone()).collect()
+    }
+
+    /// Whether the figures are measured, emulated or simulated. Simulated targets live in virtual
+    /// time, so one of them makes the whole run simulated.
+    pub(crate) fn origin(&self) -> Origin {
+        let any =
+            |of: fn(&Backing) -> bool| self.places.values().any(|place| of(&place.file.backing));
+        if any(|backing| matches!(backing, Backing::Simulated(_))) {
+            Origin::Simulated
+        } else if any(|backing| matches!(backing, Backing::Emulated(_))) {
+            Origin::Emulated
+        } else {
+            Origin::Measured
+        }
+    }
+
+    /// Names of all block devices below the targets.
+    pub(crate) fn devices(&self) -> Vec<String> {
+        let below = self.places.values().flat_map(|place| &place.facts.devices);
+        let mut names: Vec<String> = below.map(|device| device.name.clone()).collect();
+        names.sort();
+        names.dedup();
+        names
+    }
+}
+
+/// Whether the job runs on no device.
+pub(crate) fn is_null(job: &Job, default: &[String]) -> bool {
+    texts(job, default).iter().any(|text| text == NULL)
+}
+
+fn texts<'a>(job: &'a Job, default: &'a [String]) -> &'a [String] {
+    if job.targets.is_empty() {
+        default
+    } else {
+        &job.targets
+    }
+}
+
+fn wishes(plan: &Plan, default: &[String]) -> Vec<(String, Wish)> {
+    let mut wishes: Vec<(String, Wish)> = Vec::new();
+    for job in plan.cases.iter().flat_map(|case| &case.workload.jobs) {
+        for text in texts(job, default) {
+            let wish = match wishes.iter_mut().find(|(known, _)| known == text) {
+                Some((_, wish)) => wish,
+                None => {
+                    wishes.push((text.clone(), Wish::default()));
+                    &mut wishes.last_mut().expect("just pushed").1
+                }
+            };
+            wish.writes |= job.writes() && job.engine != Engine::Null;
+            wish.size = wish.size.max(extent(job));
+        }
+    }
+    wishes
+}
+
+/// How far into its target a job reaches.
+fn extent(job: &Job) -> Bytes {
+    let region = job.region;
+    let len = region.size.unwrap_or(DEFAULT_SIZE);
+    let further = match region.spread {
+        Spread::Increment(step) => step * u64::from(job.threads - 1),
+        _ => Bytes::ZERO,
+    };
+    let end = region.offset + len + further;
+    // O_DIRECT wants whole sectors.
+    Bytes(end.0.next_multiple_of(4096))
+}
+
+/// What a text names.
+enum Kind {
+    Null,
+    Model(Box<Modelled>),
+    Existing {
+        path: PathBuf,
+        facts: Box<TargetFacts>,
+    },
+    ToMake {
+        path: PathBuf,
+    },
+    InDirectory {
+        directory: PathBuf,
+    },
+}
+
+impl Kind {
+    fn of(text: &str, wish: Wish, terms: &Terms<'_>) -> Result<Self, Error> {
+        if text == NULL {
+            return Ok(Self::Null);
+        }
+        if let Some(modelled) = Modelled::of(text, terms)? {
+            return Ok(Self::Model(Box::new(modelled)));
+        }
+        let path = PathBuf::from(text);
+        let unusable = |cause| Error::Unusable {
+            path: text.to_owned(),
+            cause,
+        };
+        let kind = match fs::metadata(&path) {
+            Ok(metadata) if metadata.is_dir() => return Ok(Self::InDirectory { directory: path }),
+            Ok(metadata) => metadata.file_type(),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return to_make(path, terms),
+            Err(error) => return Err(unusable(error)),
+        };
+        if kind.is_fifo() || kind.is_socket() {
+            let what = if kind.is_fifo() { "a pipe" } else { "a socket" };
+            let message = format!("it is {what}; a directory, a file or a device would work");
+            return Err(unusable(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                message,
+            )));
+        }
+        if wish.writes {
+            guard::may_write(&path, terms.destroy)?;
+        }
+        let facts = target_facts(&path).map_err(unusable)?;
+        if facts.kind == TargetKind::File && facts.size_bytes == Bytes::ZERO {
+            return Err(Error::Empty { path });
+        }
+        let facts = Box::new(facts);
+        Ok(Self::Existing { path, facts })
+    }
+
+    fn open(
+        self,
+        wish: Wish,
+        number: usize,
+        terms: &Terms<'_>,
+        progress: &mut dyn FnMut(&Path, Bytes, Bytes),
+    ) -> Result<Option<Place>, Error> {
+        match self {
+            Self::Null => Ok(Some(null_place(wish))),
+            Self::Model(modelled) => Ok(Some(modelled.place())),
+            Self::Existing { path, facts } => Ok(Some(existing_place(path, *facts, wish))),
+            Self::ToMake { path } => make(&path, wish, terms, progress),
+            Self::InDirectory { directory } => {
+                let name = format!(".blocklab-{}-{number}.scratch", terms.id);
+                make(&directory.join(name), wish, terms, progress)
+            }
+        }
+    }
+}
+
+fn to_make(path: PathBuf, terms: &Terms<'_>) -> Result<Kind, Error> {
+    let parent = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
+        _ => PathBuf::from("."),
+    };
+    if !parent.is_dir() {
+        return Err(Error::NoPlace { path, parent });
+    }
+    if parent.starts_with("/dev") && !parent.starts_with("/dev/shm") {
+        // A mistyped device name must not become a file in memory.
+        guard::may_write(&path, terms.destroy)?;
+    }
+    Ok(Kind::ToMake { path })
+}
+
+fn null_place(wish: Wish) -> Place {
+    let facts = TargetFacts {
+        path: NULL.to_owned(),
+        kind: TargetKind::Null,
+        size_bytes: wish.size,
+        ..TargetFacts::default()
+    };
+    let file = TargetFile::file(NULL.into(), wish.size.0, true);
+    Place {
+        file,
+        facts,
+        scratch: None,
+    }
+}
+
+fn existing_place(path: PathBuf, facts: TargetFacts, wish: Wish) -> Place {
+    let size = match facts.kind {
+        // It has no end of its own.
+        TargetKind::CharDevice => wish.size,
+        _ => facts.size_bytes,
+    };
+    let file = TargetFile::file(path, size.0, wish.writes);
+    Place {
+        file,
+        facts,
+        scratch: None,
+    }
+}
+
+fn make(
+    path: &Path,
+    wish: Wish,
+    terms: &Terms<'_>,
+    progress: &mut dyn FnMut(&Path, Bytes, Bytes),
+) -> Result<Option<Place>, Error> {
+    let directory = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    let unusable = |cause| Error::Unusable {
+        path: directory.display().to_string(),
+        cause,
+    };
+    let mut facts = target_facts(directory).map_err(unusable)?;
+    check_space(path, wish.size, &facts)?;
+    let mut report = |done| progress(path, done, wish.size);
+    report(Bytes::ZERO);
+    let made = Scratch::make(path, wish.size, terms.seed, terms.interrupted, report)?;
+    let Some(scratch) = made else { return Ok(None) };
+    let own = target_facts(scratch.open_as()).map_err(unusable)?;
+    facts.path = path.display().to_string();
+    facts.kind = TargetKind::Scratch;
+    facts.size_bytes = wish.size;
+    facts.direct_memory_align = own.direct_memory_align;
+    facts.direct_offset_align = own.direct_offset_align;
+    let file = TargetFile::file(scratch.open_as().to_owned(), wish.size.0, true);
+    Ok(Some(Place {
+        file,
+        facts,
+        scratch: Some(scratch),
+    }))
+}
+
+fn check_space(path: &Path, wanted: Bytes, facts: &TargetFacts) -> Result<(), Error> {
+    let Some(file_system) = &facts.file_system else {
+        return Ok(());
+    };
+    let free = file_system.free_bytes;
+    if wanted <= free {
+        return Ok(());
+    }
+    // Half of what is left, in whole MiB: a full file system is no fair target either.
+    let fits = Bytes((free.0 / 2) >> 20 << 20).max(Bytes::MIB);
+    let fits = format!("{}MiB", fits.0 >> 20);
+    Err(Error::NoSpace {
+        path: path.to_owned(),
+        wanted,
+        free,
+        fits,
+    })
+}

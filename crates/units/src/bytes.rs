@@ -1,0 +1,158 @@
+use std::fmt;
+use std::ops::{Add, Mul, Sub};
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{NotAQuantity, split};
+
+/// A number of bytes.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
+#[serde(transparent)]
+pub struct Bytes(pub u64);
+
+impl Bytes {
+    /// Nothing.
+    pub const ZERO: Self = Self(0);
+    /// 2^10 bytes.
+    pub const KIB: Self = Self(1 << 10);
+    /// 2^20 bytes.
+    pub const MIB: Self = Self(1 << 20);
+    /// 2^30 bytes.
+    pub const GIB: Self = Self(1 << 30);
+
+    /// How many bytes as a float, for rates and shares.
+    #[must_use]
+    pub fn as_f64(self) -> f64 {
+        self.0 as f64
+    }
+}
+
+/// Binary suffixes are exact powers of 1024. A bare letter (`4k`, `1M`) is binary too, as
+/// everywhere in this field; `KB`, `MB`, `GB`, `TB` are the decimal ones.
+const SUFFIXES: [(&str, u64); 15] = [
+    ("", 1),
+    ("b", 1),
+    ("k", 1 << 10),
+    ("kib", 1 << 10),
+    ("m", 1 << 20),
+    ("mib", 1 << 20),
+    ("g", 1 << 30),
+    ("gib", 1 << 30),
+    ("t", 1 << 40),
+    ("tib", 1 << 40),
+    ("kb", 1_000),
+    ("mb", 1_000_000),
+    ("gb", 1_000_000_000),
+    ("tb", 1_000_000_000_000),
+    ("pib", 1 << 50),
+];
+
+impl FromStr for Bytes {
+    type Err = NotAQuantity;
+
+    fn from_str(text: &str) -> Result<Self, NotAQuantity> {
+        let wrong = || NotAQuantity {
+            text: text.to_owned(),
+            wanted: "a size such as 4096, 64KiB, 1.5GiB or 10GB (k, M, G are binary)",
+        };
+        let (number, suffix) = split(text).ok_or_else(wrong)?;
+        let suffix = suffix.to_ascii_lowercase();
+        let (_, factor) = SUFFIXES
+            .iter()
+            .find(|(name, _)| *name == suffix)
+            .ok_or_else(wrong)?;
+        let bytes = number * *factor as f64;
+        if bytes.fract() != 0.0 || bytes > 2f64.powi(63) {
+            return Err(wrong());
+        }
+        Ok(Self(bytes as u64))
+    }
+}
+
+/// The shortest exact binary form: `64 KiB`, `1 MiB`, `1.5 GiB`, else plain bytes.
+impl fmt::Display for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let units = [
+            (50, "PiB"),
+            (40, "TiB"),
+            (30, "GiB"),
+            (20, "MiB"),
+            (10, "KiB"),
+        ];
+        for (shift, name) in units {
+            let unit = 1u64 << shift;
+            if self.0 < unit {
+                continue;
+            }
+            if self.0.is_multiple_of(unit) {
+                return write!(f, "{} {name}", self.0 >> shift);
+            }
+            let value = self.0 as f64 / unit as f64;
+            let short = format!("{value:.1}");
+            return write!(f, "{short} {name}");
+        }
+        write!(f, "{} B", self.0)
+    }
+}
+
+impl Add for Bytes {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        Self(self.0 + other.0)
+    }
+}
+
+impl Sub for Bytes {
+    type Output = Self;
+    fn sub(self, other: Self) -> Self {
+        Self(self.0 - other.0)
+    }
+}
+
+impl Mul<u64> for Bytes {
+    type Output = Self;
+    fn mul(self, factor: u64) -> Self {
+        Self(self.0 * factor)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, bytes: u64) {
+        assert_eq!(text.parse::<Bytes>(), Ok(Bytes(bytes)));
+    }
+
+    #[test]
+    fn sizes_as_people_write_them() {
+        check("4096", 4096);
+        check("4k", 4096);
+        check("4 KiB", 4096);
+        check("1.5GiB", 3 << 29);
+        check("10GB", 10_000_000_000);
+    }
+
+    #[test]
+    fn what_is_no_size_is_said() {
+        for text in ["", "k", "4q", "-1", "1e400", "nan", "0.3", "99999999999TiB"] {
+            let error = text.parse::<Bytes>().unwrap_err();
+            assert!(
+                error.to_string().contains("is not a size such as"),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn display_is_short() {
+        assert_eq!(Bytes(65536).to_string(), "64 KiB");
+        assert_eq!(Bytes(1 << 30).to_string(), "1 GiB");
+        assert_eq!(Bytes(1536 << 20).to_string(), "1.5 GiB");
+        assert_eq!(Bytes(512).to_string(), "512 B");
+    }
+}

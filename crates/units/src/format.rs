@@ -1,0 +1,97 @@
+/// A whole number with thousands set apart: `1,234,567`.
+#[must_use]
+pub fn count(value: f64) -> String {
+    let digits = format!("{:.0}", value.abs());
+    let mut grouped = String::with_capacity(digits.len() + digits.len() / 3 + 1);
+    if value <= -0.5 {
+        grouped.push('-');
+    }
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
+/// A figure as somebody stated it, to two decimals where it has any: `143.75`, `6,000`, `0.5`.
+#[must_use]
+pub fn stated(value: f64) -> String {
+    let text = format!("{value:.2}");
+    let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
+    let fraction = fraction.trim_end_matches('0');
+    let dot = if fraction.is_empty() { "" } else { "." };
+    let sign = if whole == "-0" { "-" } else { "" };
+    format!(
+        "{sign}{}{dot}{fraction}",
+        count(whole.parse().unwrap_or(value))
+    )
+}
+
+/// A rate for a column: one decimal below 100, whole and grouped above: `87.4`, `1,234`.
+#[must_use]
+pub fn rate(value: f64) -> String {
+    if value.abs() < 99.95 {
+        format!("{value:.1}")
+    } else {
+        count(value)
+    }
+}
+
+/// A rate for a narrow place: `950`, `12.3k`, `4.56M`.
+#[must_use]
+pub fn si_rate(value: f64) -> String {
+    let (scaled, suffix) = match value.abs() {
+        v if v >= 999_500_000.0 => (value / 1e9, "G"),
+        v if v >= 999_500.0 => (value / 1e6, "M"),
+        v if v >= 999.5 => (value / 1e3, "k"),
+        _ => (value, ""),
+    };
+    if suffix.is_empty() {
+        return format!("{scaled:.0}");
+    }
+    format!("{}{suffix}", three_figures(scaled))
+}
+
+/// A latency in nanoseconds, for people: `850 ns`, `12.3 µs`, `4.56 ms`, `2.00 s`.
+#[must_use]
+pub fn latency(nanos: f64) -> String {
+    match nanos {
+        n if n < 999.5 => format!("{n:.0} ns"),
+        n if n < 999_500.0 => format!("{} µs", three_figures(n / 1e3)),
+        n if n < 999_500_000.0 => format!("{} ms", three_figures(n / 1e6)),
+        n => format!("{} s", three_figures(n / 1e9)),
+    }
+}
+
+fn three_figures(value: f64) -> String {
+    match value.abs() {
+        v if v < 9.995 => format!("{value:.2}"),
+        v if v < 99.95 => format!("{value:.1}"),
+        _ => format!("{value:.0}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_for_people() {
+        assert_eq!(count(1_234_567.0), "1,234,567");
+        assert_eq!(count(-1234.0), "-1,234");
+        assert_eq!(count(999.0), "999");
+        assert_eq!(stated(143.75), "143.75");
+        assert_eq!(stated(1187.5), "1,187.5");
+        assert_eq!(stated(6000.0), "6,000");
+        assert_eq!(stated(339.393_939), "339.39");
+        assert_eq!(stated(-0.25), "-0.25");
+        assert_eq!(rate(87.44), "87.4");
+        assert_eq!(rate(1234.4), "1,234");
+        assert_eq!(si_rate(950.0), "950");
+        assert_eq!(si_rate(12_345.0), "12.3k");
+        assert_eq!(si_rate(4_560_000.0), "4.56M");
+        assert_eq!(latency(12_345.0), "12.3 µs");
+    }
+}

@@ -1,0 +1,35 @@
+//! In: text such as `64KiB`, `1.5s`, `3000/s`, or numbers.
+//! Out: typed quantities, the texts that people read, and the word that was probably meant.
+//! Never: I/O, a clock.
+
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
+
+mod bytes;
+mod format;
+mod nanos;
+mod nearest;
+
+pub use bytes::Bytes;
+pub use format::{count, latency, rate, si_rate, stated};
+pub use nanos::Nanos;
+pub use nearest::nearest;
+
+/// A text that is no quantity of the wanted kind, and what would be one.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{text}` is not {wanted}")]
+pub struct NotAQuantity {
+    /// The text as it was given.
+    pub text: String,
+    /// What was expected, as the end of a sentence: "a size such as 64KiB".
+    pub wanted: &'static str,
+}
+
+/// Splits `12.5MiB` into the number and the suffix, with surrounding blanks gone.
+fn split(text: &str) -> Option<(f64, &str)> {
+    let text = text.trim();
+    let end = text
+        .find(|c: char| !(c.is_ascii_digit() || c == '.'))
+        .unwrap_or(text.len());
+    let number: f64 = text[..end].parse().ok()?;
+    number.is_finite().then(|| (number, text[end..].trim()))
+}

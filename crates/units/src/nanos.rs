@@ -1,0 +1,165 @@
+use std::fmt;
+use std::ops::{Add, Sub};
+use std::str::FromStr;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{NotAQuantity, split};
+
+/// Nanoseconds: a duration, or a moment counted from the start of a run.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
+#[serde(transparent)]
+pub struct Nanos(pub u64);
+
+impl Nanos {
+    /// The start, or no time at all.
+    pub const ZERO: Self = Self(0);
+    /// Later than every moment: 584 years.
+    pub const MAX: Self = Self(u64::MAX);
+
+    /// Whole seconds.
+    #[must_use]
+    pub const fn from_secs(seconds: u64) -> Self {
+        Self(seconds * 1_000_000_000)
+    }
+
+    /// Whole milliseconds.
+    #[must_use]
+    pub const fn from_millis(millis: u64) -> Self {
+        Self(millis * 1_000_000)
+    }
+
+    /// Seconds with a fraction; negative and non-finite values become zero.
+    #[must_use]
+    pub fn from_secs_f64(seconds: f64) -> Self {
+        Self((seconds * 1e9) as u64)
+    }
+
+    /// Seconds as a float, for rates.
+    #[must_use]
+    pub fn as_secs_f64(self) -> f64 {
+        self.0 as f64 / 1e9
+    }
+
+    /// The time from `earlier` to this, zero if that lies later.
+    #[must_use]
+    pub const fn since(self, earlier: Self) -> Self {
+        Self(self.0.saturating_sub(earlier.0))
+    }
+
+    /// The sum, at most [`Nanos::MAX`].
+    #[must_use]
+    pub const fn saturating_add(self, other: Self) -> Self {
+        Self(self.0.saturating_add(other.0))
+    }
+}
+
+impl From<Nanos> for Duration {
+    fn from(nanos: Nanos) -> Self {
+        Self::from_nanos(nanos.0)
+    }
+}
+
+impl Add for Nanos {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        Self(self.0 + other.0)
+    }
+}
+
+impl Sub for Nanos {
+    type Output = Self;
+    fn sub(self, other: Self) -> Self {
+        Self(self.0 - other.0)
+    }
+}
+
+const SUFFIXES: [(&str, f64); 11] = [
+    ("ns", 1.0),
+    ("us", 1e3),
+    ("µs", 1e3),
+    ("ms", 1e6),
+    ("", 1e9),
+    ("s", 1e9),
+    ("sec", 1e9),
+    ("m", 60e9),
+    ("min", 60e9),
+    ("h", 3600e9),
+    ("d", 86_400e9),
+];
+
+impl FromStr for Nanos {
+    type Err = NotAQuantity;
+
+    fn from_str(text: &str) -> Result<Self, NotAQuantity> {
+        let wrong = || NotAQuantity {
+            text: text.to_owned(),
+            wanted: "a time such as 250ms, 30s, 10min or 24h (a bare number is seconds)",
+        };
+        let (number, suffix) = split(text).ok_or_else(wrong)?;
+        let (_, factor) = SUFFIXES
+            .iter()
+            .find(|(name, _)| *name == suffix)
+            .ok_or_else(wrong)?;
+        let nanos = number * factor;
+        if nanos > 9e18 {
+            return Err(wrong());
+        }
+        Ok(Self(nanos.round() as u64))
+    }
+}
+
+/// `850 ns`, `12.3 µs`, `4.56 ms`, `2.00 s`, `3 min 20 s`: three figures, unit included.
+impl fmt::Display for Nanos {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0 >= 120_000_000_000 {
+            let seconds = (self.as_secs_f64()).round() as u64;
+            let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+            return match (hours, seconds) {
+                (0, 0) => write!(f, "{minutes} min"),
+                (0, _) => write!(f, "{minutes} min {seconds} s"),
+                _ => write!(f, "{hours} h {minutes} min"),
+            };
+        }
+        f.write_str(&crate::latency(self.0 as f64))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_as_people_write_them() {
+        for (text, nanos) in [
+            ("30", 30_000_000_000),
+            ("30s", 30_000_000_000),
+            ("250ms", 250_000_000),
+            ("1.5 us", 1_500),
+            ("10min", 600_000_000_000),
+            ("24h", 86_400_000_000_000),
+        ] {
+            assert_eq!(text.parse::<Nanos>(), Ok(Nanos(nanos)));
+        }
+        assert!("ten".parse::<Nanos>().is_err());
+        assert!("5 parsecs".parse::<Nanos>().is_err());
+    }
+
+    #[test]
+    fn shown_with_three_figures() {
+        for (nanos, text) in [
+            (0, "0 ns"),
+            (850, "850 ns"),
+            (12_340, "12.3 µs"),
+            (4_560_000, "4.56 ms"),
+            (2_000_000_000, "2.00 s"),
+            (200_000_000_000, "3 min 20 s"),
+            (3_600_000_000_000, "1 h 0 min"),
+        ] {
+            assert_eq!(Nanos(nanos).to_string(), text);
+        }
+    }
+}

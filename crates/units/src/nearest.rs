@@ -1,0 +1,60 @@
+//! "Did you mean": the known word that is the fewest slips of the finger away.
+
+/// The candidate nearest to `word`, where one is near enough to be what was meant: at most one
+/// slip in three letters.
+pub fn nearest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
+    let word = word.to_lowercase().replace('-', "_");
+    let allowed = (word.chars().count() / 3).max(1);
+    candidates
+        .into_iter()
+        .map(|candidate| (slips(&word, &candidate.replace('-', "_")), candidate))
+        .filter(|(slips, _)| *slips <= allowed)
+        .min_by_key(|(slips, _)| *slips)
+        .map(|(_, candidate)| candidate)
+}
+
+/// Letters left out, added, replaced, or swapped with their neighbour (optimal string alignment).
+fn slips(a: &str, b: &str) -> usize {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let mut before_last: Vec<usize> = Vec::new();
+    let mut last: Vec<usize> = (0..=b.len()).collect();
+    for i in 1..=a.len() {
+        let mut row = vec![i];
+        for j in 1..=b.len() {
+            let replaced = last[j - 1] + usize::from(a[i - 1] != b[j - 1]);
+            let mut best = replaced.min(last[j] + 1).min(row[j - 1] + 1);
+            let swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+            if swapped {
+                best = best.min(before_last[j - 2] + 1);
+            }
+            row.push(best);
+        }
+        before_last = std::mem::replace(&mut last, row);
+    }
+    last[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(word: &str, expected: Option<&str>) {
+        let known = ["depth", "block_size", "random", "random-once", "zipf"];
+        assert_eq!(nearest(word, known), expected, "{word}");
+    }
+
+    #[test]
+    fn slips_are_forgiven_and_strangers_are_not() {
+        check("dept", Some("depth"));
+        check("detph", Some("depth"));
+        check("Depth", Some("depth"));
+        check("blocksize", Some("block_size"));
+        check("block-size", Some("block_size"));
+        check("radnom", Some("random"));
+        check("random_once", Some("random-once"));
+        check("zip", Some("zipf"));
+        check("threads", None);
+        check("", None);
+    }
+}

@@ -1,0 +1,143 @@
+use blocklab_units::Nanos;
+
+use crate::Job;
+
+/// Jobs that run at the same time, all from one seed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Workload {
+    /// The root of all chance in the run.
+    pub seed: u64,
+    /// At least one.
+    pub jobs: Vec<Job>,
+}
+
+/// A workload with a name and the settings that tell it from its siblings in a sweep.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Case {
+    /// Unique in its plan: `seq1m-q8-read`.
+    pub name: String,
+    /// What the matrix set for this case, in the order of its axes: `("depth", "32")`.
+    pub settings: Vec<(String, String)>,
+    /// What is run.
+    pub workload: Workload,
+}
+
+/// How the passes of one case become one figure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Aggregate {
+    /// Arithmetic mean, with a confidence interval from Student's t.
+    Mean,
+    /// Median, with an interval from order statistics where there are enough passes.
+    Median,
+    /// The highest throughput of any pass, as CrystalDiskMark does.
+    Best,
+}
+
+/// In which order cases and passes are run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Order {
+    /// Every case once, then every case again: drift hits all cases alike.
+    Interleaved,
+    /// All passes of a case, then the next case.
+    Grouped,
+}
+
+/// Before which measurements the pause stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum PauseBefore {
+    /// Before each one.
+    #[default]
+    Measurement,
+    /// Only before those of another case than the one before.
+    Case,
+}
+
+/// What a study asks for, as meant: every inheritance and sweep resolved.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Plan {
+    /// Short name: `quick`.
+    pub name: String,
+    /// One or two sentences for people.
+    pub description: String,
+    /// In the order in which they are shown.
+    pub cases: Vec<Case>,
+    /// How often each case is run, at least once.
+    pub passes: u32,
+    /// Passes before the first one that counts: they are run and recorded as pass 0, and enter no
+    /// figure.
+    pub discard: u32,
+    /// How the passes become one figure.
+    pub aggregate: Aggregate,
+    /// Order of cases and passes.
+    pub order: Order,
+    /// Rest between two measurements.
+    pub pause: Nanos,
+    /// Between which ones.
+    pub pause_before: PauseBefore,
+}
+
+impl Plan {
+    /// The pairs (index of the case, pass from 1; 0: discarded) in the order in which they are
+    /// run.
+    pub fn steps(&self) -> impl Iterator<Item = (usize, u32)> + '_ {
+        let (cases, rounds) = (self.cases.len(), self.rounds() as usize);
+        let pass = |round: usize| (round as u32 + 1).saturating_sub(self.discard);
+        (0..cases * rounds).map(move |step| match self.order {
+            Order::Interleaved => (step % cases, pass(step / cases)),
+            Order::Grouped => (step / rounds, pass(step % rounds)),
+        })
+    }
+
+    /// How often each case is run, discarded passes included.
+    #[must_use]
+    pub const fn rounds(&self) -> u32 {
+        self.passes.saturating_add(self.discard)
+    }
+
+    /// Whether any job would change what is stored on its target.
+    #[must_use]
+    pub fn writes(&self) -> bool {
+        self.cases
+            .iter()
+            .flat_map(|case| &case.workload.jobs)
+            .any(Job::writes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(order: Order, passes: u32, discard: u32, expected: &[(usize, u32)]) {
+        let case = |name: &str| Case {
+            name: name.to_owned(),
+            settings: Vec::new(),
+            workload: Workload {
+                seed: 0,
+                jobs: Vec::new(),
+            },
+        };
+        let plan = Plan {
+            name: String::new(),
+            description: String::new(),
+            cases: vec![case("a"), case("b")],
+            passes,
+            discard,
+            aggregate: Aggregate::Mean,
+            order,
+            pause: Nanos::ZERO,
+            pause_before: PauseBefore::Measurement,
+        };
+        assert_eq!(plan.steps().collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn discarded_passes_come_first_and_are_called_zero() {
+        let grouped = [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2)];
+        check(Order::Grouped, 2, 1, &grouped);
+        let interleaved = [(0, 0), (1, 0), (0, 0), (1, 0), (0, 1), (1, 1)];
+        check(Order::Interleaved, 1, 2, &interleaved);
+        check(Order::Grouped, 1, 0, &[(0, 1), (1, 1)]);
+    }
+}

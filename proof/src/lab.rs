@@ -1,0 +1,118 @@
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::OnceLock;
+
+use blocklab_record::Record;
+use blocklab_store::Store;
+use tempfile::TempDir;
+
+/// The root of the source tree.
+#[must_use]
+pub fn root() -> &'static Path {
+    let proof = Path::new(env!("CARGO_MANIFEST_DIR"));
+    proof.parent().expect("this package has a parent")
+}
+
+/// An empty place with a store of its own, in which the program is run.
+pub struct Lab {
+    folder: TempDir,
+}
+
+/// What the program said.
+#[derive(Debug)]
+pub struct Said {
+    /// Its exit code; `None`: killed by a signal.
+    pub code: Option<i32>,
+    /// Standard output.
+    pub out: String,
+    /// Standard error.
+    pub err: String,
+}
+
+impl Lab {
+    /// A fresh one; it is removed with the value.
+    ///
+    /// # Panics
+    /// When no temporary folder can be made.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            folder: tempfile::tempdir().expect("a temporary folder"),
+        }
+    }
+
+    /// The folder in which the program runs.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Its store.
+    #[must_use]
+    pub fn store(&self) -> Store {
+        Store::open(self.path().join("runs"))
+    }
+
+    /// Keeps a run in the store.
+    ///
+    /// # Panics
+    /// When the store refuses it.
+    pub fn keep(&self, record: &Record) {
+        self.store().save(record).expect("a new run is kept");
+    }
+
+    /// The program, ready to run here: no colours, no terminal, nothing of the user's settings.
+    #[must_use]
+    pub fn command(&self) -> Command {
+        let mut command = Command::new(program());
+        command
+            .current_dir(self.path())
+            .env("BLOCKLAB_STORE", self.path().join("runs"))
+            .env_remove("XDG_DATA_HOME")
+            .stdin(Stdio::null());
+        command
+    }
+
+    /// Runs `blocklab ARGS` here to its end.
+    ///
+    /// # Panics
+    /// When the program cannot be started or does not speak UTF-8.
+    #[must_use]
+    pub fn blocklab<'a>(&self, args: impl IntoIterator<Item = &'a str>) -> Said {
+        said(self.command().args(args).output().expect("it starts"))
+    }
+}
+
+impl Default for Lab {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+fn said(output: Output) -> Said {
+    Said {
+        code: output.status.code(),
+        out: String::from_utf8(output.stdout).expect("UTF-8"),
+        err: String::from_utf8(output.stderr).expect("UTF-8"),
+    }
+}
+
+/// The program, built once for each test binary: Cargo tells the path only to tests of the
+/// program's own package, and an old one must not be tested by mistake.
+fn program() -> &'static Path {
+    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+    PROGRAM.get_or_init(|| {
+        let mut build = Command::new(env!("CARGO"));
+        build.current_dir(root()).args(["build", "--quiet"]);
+        build.args(["--package", "blocklab"]);
+        if !cfg!(debug_assertions) {
+            build.arg("--release");
+        }
+        let output = build.output().expect("cargo starts");
+        let words = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "blocklab does not build:\n{words}");
+        let test = std::env::current_exe().expect("this test has a path");
+        let deps = test.parent().expect("a test lies in a folder");
+        deps.with_file_name("blocklab")
+    })
+}

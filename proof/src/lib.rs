@@ -1,0 +1,11 @@
+//! In: the finished program, and the tree it was made from.
+//! Out: what tests of the whole house need: a place to run it, a run made by hand, and how near the
+//! device model comes to what was published.
+//! Never: a part of the product.
+
+pub mod accuracy;
+mod lab;
+#[path = "../../crates/store/tests/sample/mod.rs"]
+pub mod sample;
+
+pub use lab::{Lab, Said, root};

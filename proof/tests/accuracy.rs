@@ -1,0 +1,114 @@
+//! How near the model comes to what was published, and to closed forms, on the whole road: a study as
+//! text, an address, a Record.
+
+use std::{env, fs};
+
+use blocklab_dialect::native;
+use blocklab_proof::accuracy::{STUDIES, page, repeat_all, simulate};
+use blocklab_proof::root;
+use blocklab_record::{JobResult, Measurement};
+
+/// `docs/accuracy.md` is derived: `BLESS=1 cargo test -p blocklab-proof --test accuracy` rewrites it.
+#[test]
+fn as_near_as_asked_and_the_page_tells_it() {
+    let outcomes = repeat_all(&STUDIES);
+    for outcome in &outcomes {
+        let (errors, (median, p90)) = (outcome.errors(), outcome.study.bars);
+        let name = outcome.study.name;
+        let seen = (errors.median(), errors.p90());
+        assert!(seen.0 <= median && seen.1 <= p90, "{name}: {seen:?} %");
+    }
+    let path = root().join("docs/accuracy.md");
+    let fresh = page(&outcomes);
+    if env::var_os("BLESS").is_some() {
+        fs::write(&path, &fresh).expect("written");
+    }
+    assert!(
+        fs::read_to_string(&path).is_ok_and(|kept| kept == fresh),
+        "docs/accuracy.md is stale: BLESS=1 cargo test -p blocklab-proof --test accuracy rewrites it"
+    );
+}
+
+/// One case, with these keys, on this device.
+fn measure(address: &str, keys: &str) -> Measurement {
+    let text = format!("seed = 1\n[[case]]\nname = \"case\"\n{keys}");
+    let parsed = native::parse(&text, "a case").expect("a study");
+    simulate(parsed.plan, address).measurements.remove(0)
+}
+
+fn near(seen: f64, wanted: f64, percent: f64, what: &str) {
+    let error = (seen / wanted - 1.0) * 100.0;
+    assert!(error.abs() < percent, "{what}: {seen:.1}, not {wanted:.1}");
+}
+
+fn mean_latency_ns(job: &JobResult, direction: &str) -> f64 {
+    job.directions[direction].service.mean_ns
+}
+
+/// At a limiter more load only waits: X = cap, latency = n / cap (Little).
+#[test]
+fn at_a_limiter_latency_is_depth_over_rate() {
+    for depth in [8, 64, 512] {
+        let keys = format!("depth = {depth}\nramp = \"5s\"\nruntime = \"30s\"");
+        let measured = measure("gp3:1TiB,iops=6000,throughput=250@m5.2xlarge", &keys);
+        let job = &measured.jobs[0];
+        near(job.iops(), 6000.0, 0.1, "IOPS");
+        let latency = f64::from(depth) / 6000.0 * 1e9;
+        near(mean_latency_ns(job, "read"), latency, 0.5, "ns");
+    }
+}
+
+/// A gp2 volume of 100 GiB holds 5.4 million credits, earns 300 a second and spends 3,000: it bursts
+/// for 5.4 M / (3,000 - 300) = 2,000 s (rule 9).
+#[test]
+fn gp2_bursts_to_the_second() {
+    let address = "gp2:100GiB,as-of=2023-05-11@m5.2xlarge";
+    let measured = measure(address, "depth = 32\nruntime = \"40min\"");
+    let second = |end: u64| {
+        let mut all = measured.series.iter();
+        let slice = all.find(|it| it.end_ns == end * 1_000_000_000);
+        slice.expect("one a second").read.ios as f64
+    };
+    for burst in [10, 1000, 1998] {
+        near(second(burst), 3000.0, 0.2, "in the burst");
+    }
+    for later in [2003, 2200, 2400] {
+        near(second(later), 300.0, 0.5, "the baseline");
+    }
+    let job = &measured.jobs[0];
+    near(
+        job.iops() * 2400.0,
+        2000.0 * 3000.0 + 400.0 * 300.0,
+        0.1,
+        "in all",
+    );
+}
+
+/// A random operation on st1 costs 1 MiB of credit, however small it is: 500 MiB/s are 500 IOPS from
+/// 4 KiB to 1 MiB (rule 8), and sequential ones are merged.
+#[test]
+fn a_random_operation_on_st1_costs_a_mebibyte() {
+    let on_st1 = |pattern: &str, kib: u32| {
+        let keys = format!(
+            "pattern = \"{pattern}\"\nblock_size = \"{kib}KiB\"\ndepth = 64\nramp = \"5s\"\nruntime = \"60s\""
+        );
+        let measured = measure("st1:4TiB,as-of=2023-05-11@m5.4xlarge", &keys);
+        measured.jobs[0].iops()
+    };
+    for kib in [4, 64, 256, 1024] {
+        near(on_st1("random", kib), 500.0, 0.5, "random IOPS");
+    }
+    near(on_st1("sequential", 64), 500.0 * 16.0, 0.5, "merged IOPS");
+}
+
+/// A run of N operations against the rate r with a bucket of B sees r · N / (N - B) (rule 10).
+#[test]
+fn a_short_run_sees_more_than_the_rate() {
+    for count in [12_000_u32, 30_000, 300_000] {
+        let keys = format!("depth = 64\nstop_bytes = \"{}KiB\"", 4 * count);
+        let measured = measure("gp3:1TiB@m5.2xlarge", &keys);
+        let count = f64::from(count);
+        let wanted = 3000.0 * count / (count - 3000.0);
+        near(measured.jobs[0].iops(), wanted, 1.0, "IOPS");
+    }
+}

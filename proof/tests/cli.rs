@@ -1,0 +1,299 @@
+//! The command line as its users meet it: what is kept, what is said, which code comes back.
+
+use std::collections::BTreeSet;
+use std::io::Read;
+use std::process::Stdio;
+
+use blocklab_proof::sample::record;
+use blocklab_proof::{Lab, Said};
+use serde_json::Value;
+
+const FIRST: &str = "20261120-190142-k3f";
+const SECOND: &str = "20261121-080000-012";
+
+/// A lab with two runs.
+fn lab() -> Lab {
+    let lab = Lab::new();
+    lab.keep(&record(FIRST, "2026-11-20T19:01:42Z"));
+    lab.keep(&record(SECOND, "2026-11-21T08:00:00Z"));
+    lab
+}
+
+#[track_caller]
+fn good(said: Said) -> String {
+    assert_eq!(
+        (said.code, said.err.as_str()),
+        (Some(0), ""),
+        "{}",
+        said.out
+    );
+    said.out
+}
+
+/// A user's mistake: code 2, nothing on standard output, and words that help.
+#[track_caller]
+fn refused(lab: &Lab, args: &[&str], words: &[&str]) {
+    let said = lab.blocklab(args.iter().copied());
+    assert_eq!((said.code, said.out.as_str()), (Some(2), ""), "{args:?}");
+    assert!(said.err.starts_with("error: "), "{args:?}: {}", said.err);
+    assert!(!said.err.contains("panicked"), "{args:?}: {}", said.err);
+    for word in words {
+        assert!(
+            said.err.contains(word),
+            "{args:?}: no {word} in {}",
+            said.err
+        );
+    }
+}
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).expect("JSON")
+}
+
+#[test]
+fn mistakes_say_what_would_work() {
+    let lab = lab();
+    refused(
+        &lab,
+        &["show", "zzz"],
+        &["`zzz`", "blocklab list", "latest"],
+    );
+    refused(&lab, &["show", "2026112"], &["fits 2 runs", FIRST, SECOND]);
+    refused(&lab, &["report", "latest", "zzz"], &["`zzz`"]);
+    refused(&lab, &["export", "latest"], &["--format"]);
+    refused(
+        &lab,
+        &["export", "latest", "--format", "xml"],
+        &["json, csv, parquet"],
+    );
+    refused(
+        &lab,
+        &["export", "latest", "--format", "json", "--series"],
+        &["csv or parquet"],
+    );
+    refused(&lab, &["rm"], &["RUN"]);
+    refused(&lab, &["run", "--size", "lots"], &["a size such as"]);
+    refused(&lab, &["lst"], &["'list'"]);
+    refused(
+        &lab,
+        &["report", "latest", "--html", "/nowhere/at/all.html"],
+        &["/nowhere/at/all.html", "No such file"],
+    );
+}
+
+#[test]
+fn an_empty_store_is_no_mistake_until_a_run_is_asked_for() {
+    let lab = Lab::new();
+    assert!(good(lab.blocklab(["list"])).contains("`blocklab run` makes one"));
+    assert_eq!(good(lab.blocklab(["list", "--json"])), "[]\n");
+    refused(&lab, &["show"], &["no runs", "blocklab run"]);
+    assert!(!lab.store().root().exists(), "reading makes no folders");
+}
+
+#[test]
+fn runs_are_listed_for_people_and_for_programs() {
+    let lab = lab();
+    let text = good(lab.blocklab(["list"]));
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines.len(), 3);
+    assert!(lines[0].starts_with("RUN "), "{text}");
+    assert!(
+        lines[1].starts_with(FIRST) && lines[2].starts_with(SECOND),
+        "{text}"
+    );
+    let column = lines[0].find("STUDY").expect("a column");
+    assert!(
+        lines[1..]
+            .iter()
+            .all(|line| line[column..].starts_with("quick")),
+        "{text}"
+    );
+
+    let runs = json(&good(lab.blocklab(["list", "--json"])));
+    assert_eq!(runs[1]["id"], SECOND);
+    assert_eq!(runs[1]["status"], "complete");
+    assert_eq!(runs[1]["measurements"], 2);
+}
+
+#[test]
+fn a_damaged_run_is_a_warning_and_hides_no_other() {
+    let lab = lab();
+    let broken = lab.store().root().join("broken");
+    std::fs::create_dir(&broken).expect("a folder");
+    let said = lab.blocklab(["list"]);
+    assert_eq!((said.code, said.out.lines().count()), (Some(0), 3));
+    assert!(
+        said.err.starts_with("warning: ") && said.err.contains("broken"),
+        "{}",
+        said.err
+    );
+    assert!(good(lab.blocklab(["rm", "broken"])).contains("broken"));
+    assert_eq!(lab.blocklab(["list"]).err, "");
+}
+
+#[test]
+fn a_killed_run_is_listed_as_unfinished() {
+    let lab = Lab::new();
+    let run = record(FIRST, "2026-11-20T19:01:42Z");
+    lab.store().checkpoint(&run).expect("kept");
+    assert!(good(lab.blocklab(["list"])).contains("unfinished"));
+    assert!(good(lab.blocklab(["show"])).contains("mixed"));
+}
+
+#[test]
+fn a_run_is_shown_the_same_every_time() {
+    let lab = lab();
+    let first = good(lab.blocklab(["show", "k3f"]));
+    assert!(first.contains("mixed") && first.contains("IOPS"), "{first}");
+    assert!(!first.contains('\x1b'), "no colours where no terminal is");
+    assert_eq!(good(lab.blocklab(["show", FIRST])), first);
+    let folder = lab.store().root().join(FIRST);
+    let folder = folder.to_str().expect("text");
+    assert_eq!(good(lab.blocklab(["show", folder])), first);
+
+    let shown = json(&good(lab.blocklab(["show", "k3f", "--json"])));
+    assert_eq!(shown["id"], FIRST);
+    assert_eq!(
+        good(lab.blocklab(["show"])),
+        good(lab.blocklab(["show", "latest"]))
+    );
+}
+
+#[test]
+fn a_report_can_be_made_again_and_is_the_same() {
+    let lab = lab();
+    let said = good(lab.blocklab(["report", "latest"]));
+    let name = format!("blocklab-report-{SECOND}.html");
+    assert_eq!(said.trim_end(), name);
+    let page = std::fs::read_to_string(lab.path().join(&name)).expect("the page");
+    assert!(page.contains("<html") && page.contains(SECOND));
+    assert_eq!(good(lab.blocklab(["report", "012", "--html", "-"])), page);
+
+    good(lab.blocklab(["report", "k3f", "012", "--html", "both.html"]));
+    let both = std::fs::read_to_string(lab.path().join("both.html")).expect("the page");
+    assert!(both.contains(FIRST) && both.contains(SECOND));
+}
+
+#[test]
+fn figures_leave_in_three_formats() {
+    let lab = lab();
+    let record = json(&good(lab.blocklab(["export", "k3f", "--format", "json"])));
+    assert_eq!(record["id"], FIRST);
+    let csv = good(lab.blocklab(["export", "k3f", "-f", "csv"]));
+    assert_eq!(csv.lines().count(), 1 + 6);
+    let series = good(lab.blocklab(["export", "k3f", "-f", "csv", "--series", "-o", "s.csv"]));
+    assert_eq!(series, "");
+    let series = std::fs::read_to_string(lab.path().join("s.csv")).expect("the file");
+    assert_eq!(series.lines().count(), 1 + 4);
+    good(lab.blocklab(["export", "k3f", "-f", "parquet", "-o", "t.parquet"]));
+    let parquet = std::fs::read(lab.path().join("t.parquet")).expect("the file");
+    assert!(parquet.starts_with(b"PAR1"));
+}
+
+#[test]
+fn removing_says_what_is_gone_and_spares_the_rest() {
+    let lab = lab();
+    let other = self::lab();
+    let theirs = other.store().root().join(FIRST);
+    refused(
+        &lab,
+        &["rm", theirs.to_str().expect("text")],
+        &["only runs of the store"],
+    );
+    assert!(theirs.exists());
+    let said = good(lab.blocklab(["rm", "k3f"]));
+    assert!(
+        said.starts_with("removed ") && said.contains(FIRST),
+        "{said}"
+    );
+    assert_eq!(good(lab.blocklab(["list"])).lines().count(), 2);
+    refused(&lab, &["show", "k3f"], &["no run"]);
+}
+
+#[test]
+fn the_store_is_where_the_user_says() {
+    let lab = lab();
+    let other = Lab::new();
+    let root = lab.store().root().to_path_buf();
+    let root = root.to_str().expect("text");
+    assert!(good(other.blocklab(["list", "--store", root])).contains(FIRST));
+    let mut homeless = other.command();
+    homeless.env_remove("BLOCKLAB_STORE").env_remove("HOME");
+    let output = homeless.arg("list").output().expect("it starts");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("--store DIR"));
+}
+
+/// The story: `blocklab list | head -1` once ended with a panic in many a program, when the reader
+/// had seen enough.
+#[test]
+fn a_reader_that_leaves_is_no_error() {
+    let lab = lab();
+    for args in [
+        &["list"][..],
+        &["show", "k3f"],
+        &["export", "k3f", "--format", "json"],
+        &["report", "k3f", "--html", "-"],
+        &["man"],
+        &["completions", "bash"],
+        &["help"],
+    ] {
+        let mut command = lab.command();
+        command
+            .args(args)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut child = command.spawn().expect("it starts");
+        drop(child.stdout.take());
+        let status = child.wait().expect("it ends");
+        let mut err = String::new();
+        let mut pipe = child.stderr.take().expect("piped");
+        pipe.read_to_string(&mut err).expect("text");
+        assert_eq!((status.code(), err.as_str()), (Some(0), ""), "{args:?}");
+    }
+}
+
+#[test]
+fn help_tells_examples_for_every_verb() {
+    let lab = Lab::new();
+    let top = good(lab.blocklab(["--help"]));
+    let verbs = [
+        "run", "list", "show", "report", "export", "rm", "devices", "man",
+    ];
+    for verb in verbs {
+        assert!(
+            top.contains(&format!("\n  {verb} ")),
+            "{verb} is not in {top}"
+        );
+        let help = good(lab.blocklab([verb, "--help"]));
+        assert!(
+            help.contains(&format!("  blocklab {verb}")),
+            "{verb}: {help}"
+        );
+    }
+    assert!(good(lab.blocklab(["--version"])).starts_with("blocklab "));
+}
+
+#[test]
+fn every_shell_gets_its_completions() {
+    let lab = Lab::new();
+    for shell in ["bash", "zsh", "fish"] {
+        let script = good(lab.blocklab(["completions", shell]));
+        assert!(script.contains("destroy-data"), "{shell}");
+    }
+    refused(&lab, &["completions", "dos"], &["bash", "zsh", "fish"]);
+}
+
+/// What the README shows must exist.
+#[test]
+fn the_commands_of_the_readme_are_commands() {
+    let readme = std::fs::read_to_string(blocklab_proof::root().join("README.md")).expect("text");
+    let lab = Lab::new();
+    let typed = readme.split('`').skip(1).step_by(2);
+    let lines = typed.filter_map(|code| code.strip_prefix("blocklab "));
+    let verbs: BTreeSet<&str> = lines.filter_map(|line| line.split(' ').next()).collect();
+    assert!(verbs.len() > 5, "{verbs:?}");
+    for verb in verbs {
+        good(lab.blocklab([verb, "--help"]));
+    }
+}

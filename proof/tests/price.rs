@@ -1,0 +1,107 @@
+//! `blocklab price`: figures that can be computed again by hand.
+
+use blocklab_proof::sample::record;
+use blocklab_proof::{Lab, Said};
+use serde_json::Value;
+
+#[track_caller]
+fn good(said: Said) -> String {
+    assert_eq!(
+        (said.code, said.err.as_str()),
+        (Some(0), ""),
+        "{}",
+        said.out
+    );
+    said.out
+}
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).expect("JSON")
+}
+
+/// US dollars for one of these.
+fn per(priced: &Value, unit: &str) -> f64 {
+    let units = priced["units"].as_array().expect("units");
+    let found = units.iter().find(|it| it["unit"] == unit);
+    found.expect(unit)["usd"].as_f64().expect("a price")
+}
+
+/// The study of 2017: an i3.xlarge in Tokyo at .366 USD an hour, 206,250 reads a second.
+#[test]
+fn a_million_iops_for_an_hour_to_the_cent() {
+    let lab = Lab::new();
+    let address = "local,as-of=2017-02-27@i3.xlarge";
+    let said = good(lab.blocklab(["price", address, "--region", "ap-northeast-1", "--json"]));
+    let found = &json(&said)["priced"][0];
+    let usd = per(found, "million_iops_hour");
+    assert!((usd - 0.366 / 0.206_25).abs() < 1e-9, "{usd}");
+    assert_eq!(found["regions"][0], "ap-northeast-1");
+    assert_eq!(found["dates"][0].as_str().map(str::len), Some(10));
+}
+
+#[test]
+fn the_unit_that_is_asked_for_decides_the_order() {
+    let lab = Lab::new();
+    // Cheap to keep data on, and dear by the operation; and the other way round.
+    let (large, fast) = ("sc1:16TiB@m5.large", "gp3:100GiB@m5.large");
+    let first = |by: &str| {
+        let said = good(lab.blocklab(["price", large, fast, "--by", by, "--json"]));
+        json(&said)["priced"][0]["name"]
+            .as_str()
+            .expect("a name")
+            .to_owned()
+    };
+    assert_eq!(first("capacity"), large);
+    assert_eq!(first("iops"), fast);
+}
+
+#[test]
+fn money_comes_with_region_day_source_and_inputs() {
+    let lab = Lab::new();
+    let address = "gp3:1TiB,iops=6000@r5d.xlarge";
+    let text = good(lab.blocklab(["price", address, "--currency", "EUR=0.5"]));
+    for words in [
+        "1 USD = 0.5 EUR, as you gave it",
+        "prices of us-east-1, lists of ",
+        "gp3 provisioned IOPS: 3,000 x 0.005 USD per IOPS-month = 7.50 EUR",
+        "EUR a month / 6,000 IOPS",
+        "no region is given: prices of us-east-1 are assumed",
+        "[1] us-east-1, 20",
+    ] {
+        assert!(text.contains(words), "{words}:\n{text}");
+    }
+}
+
+#[test]
+fn a_measured_run_must_be_told_what_it_was_bought_as() {
+    let lab = Lab::new();
+    let id = "20261120-190142-k3f";
+    lab.keep(&record(id, "2026-11-20T19:01:42Z"));
+    let said = lab.blocklab(["price", id]);
+    assert_eq!((said.code, said.out.as_str()), (Some(2), ""));
+    assert!(said.err.contains("--as "), "{}", said.err);
+    let text = good(lab.blocklab(["price", id, "--as", "gp3:1TiB@r5d.xlarge"]));
+    assert!(text.contains("bought as gp3:1TiB@r5d.xlarge") && text.contains("measured: mixed"));
+}
+
+#[test]
+fn what_is_unknown_is_no_price() {
+    let lab = Lab::new();
+    let text = good(lab.blocklab(["price", "standard:100GiB"]));
+    assert!(
+        text.contains("no price of standard storage in us-east-1 is known"),
+        "{text}"
+    );
+    for (args, words) in [
+        (&["price", "gp4:1TiB"][..], "did you mean"),
+        (
+            &["price", "zzz"],
+            "no address that the catalog knows, and no run",
+        ),
+        (&["price", "gp3", "--currency", "EUR"], "such as EUR=0.92"),
+    ] {
+        let said = lab.blocklab(args.iter().copied());
+        assert_eq!(said.code, Some(2), "{args:?}");
+        assert!(said.err.contains(words), "{args:?}: {}", said.err);
+    }
+}

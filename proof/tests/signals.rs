@@ -1,0 +1,200 @@
+//! Runs that are ended from outside keep what they measured and leave nothing behind.
+
+mod stand;
+
+use std::fs;
+use std::time::Duration;
+
+use blocklab_record::{Record, Status, Stopped};
+use serde_json::Value;
+use stand::kernel::{Loop, Mount};
+use stand::running::{Ended, Running};
+use stand::{MIB, Stand, assert_sound, jobs, text, tool};
+
+/// Short passes without end: a signal comes at any moment of one.
+const ENDLESS: &str = r#"
+    name = "endless"
+    passes = 100000
+    [defaults]
+    engine = "psync"
+    size = "4MiB"
+    runtime = "20ms"
+    [[case]]
+    name = "mixed"
+    mix = { read = 50, write = 50 }
+    threads = 4
+"#;
+
+/// One short case, then one whose threads wait: `rest` makes them.
+fn then(rest: &str) -> String {
+    format!(
+        r#"
+        name = "two"
+        order = "grouped"
+        [[case]]
+        name = "short"
+        engine = "null"
+        targets = ["null"]
+        stop_bytes = "64KiB"
+        [[case]]
+        name = "long"
+        runtime = "24h"
+        size = "1MiB"
+        {rest}
+        "#
+    )
+}
+
+fn start(stand: &Stand, study: &str, target: &str) -> Running {
+    let mut command = stand.lab.command();
+    command.args(["run", stand.study(study), "--target", target]);
+    Running::start(command)
+}
+
+/// The design promises two seconds; a loaded machine may take longer, a hang takes for ever.
+#[track_caller]
+fn assert_prompt(ended: &Ended, how: &str) {
+    println!("{how}: ended after {:?}", ended.took);
+    assert!(ended.took < Duration::from_secs(10), "{how}");
+}
+
+/// The run is kept, whole, as interrupted.
+#[track_caller]
+fn assert_kept(stand: &Stand) -> Record {
+    let kept = stand.lab.store().load("latest").expect("a kept run");
+    assert_eq!(kept.record.status, Status::Interrupted);
+    assert!(!kept.partial, "it ended before it could be kept");
+    assert_sound(&kept.record);
+    kept.record
+}
+
+/// It ended in an orderly way, and soon: the run is kept, and nothing is left on the disk.
+#[track_caller]
+fn assert_interrupted(stand: &Stand, ended: Ended, how: &str) -> Record {
+    assert_prompt(&ended, how);
+    assert_eq!(ended.status.code(), Some(130), "{how}");
+    let words = ended.last_words();
+    assert!(!words.contains("panicked"), "{how}: {words}");
+    assert!(stand.left().is_empty(), "{how}: {:?}", stand.left());
+    assert_kept(stand)
+}
+
+#[test]
+fn a_signal_keeps_what_was_measured() {
+    for signal in ["INT", "TERM", "HUP"] {
+        let how = format!("SIG{signal}");
+        let stand = Stand::new();
+        let mut running = start(&stand, ENDLESS, stand.disk_text());
+        running.await_measurement();
+        running.await_measurement();
+        let ended = running.end_by(signal, false);
+        let record = assert_interrupted(&stand, ended, &how);
+        assert!(record.measurements.len() >= 2, "{how}");
+        assert!(record.asked.passes > record.measurements.len() as u32);
+        let said = stand.lab.blocklab(["show", "latest"]);
+        assert!(said.out.contains("interrupted"), "{how}: {}", said.out);
+    }
+}
+
+/// Threads that sleep until the next arrival, an hour ahead.
+#[test]
+fn threads_that_wait_for_their_next_operation_are_woken() {
+    let study = then("engine = \"psync\"\nthreads = 128\nrate_iops = 0.03\narrivals = \"fixed\"");
+    end_second_case(&study, None, 128);
+}
+
+/// 4096 operations in flight on a volume that does a few hundred a second: the last one would come
+/// back many seconds later.
+#[test]
+fn a_slow_target_is_not_waited_for() {
+    let study = then("threads = 128\ndepth = 32\nmix = \"read\"\npattern = \"random\"");
+    end_second_case(&study, Some("emu:sc1:500GiB"), 128);
+}
+
+/// A dead disk: its writers sleep in the kernel, and nothing ends them until it answers.
+#[test]
+fn a_target_that_hangs_is_left_behind() {
+    let Some(device) = Loop::attach(64 * MIB, &[]) else {
+        return;
+    };
+    let made = tool("mkfs.ext4", &["-q", device.path()]);
+    let Some(mount) = made.and_then(|_| Mount::of(device.path())) else {
+        return;
+    };
+    let stand = Stand::new();
+    let study = then("engine = \"psync\"\nmix = \"write\"\nthreads = 128");
+    let mut running = start(&stand, &study, text(mount.path()));
+    running.await_measurement();
+    running.await_workers(128);
+    running.await_writes(MIB);
+    let Some(frozen) = mount.freeze() else {
+        return;
+    };
+    let ended = running.end_by("INT", false);
+    assert_prompt(&ended, "128 threads on a dead disk");
+    assert_eq!(ended.status.code(), Some(130));
+    let left = fs::read_dir(mount.path()).expect("a folder").count();
+    assert_eq!(left, 1, "only lost+found");
+    drop(frozen);
+    // A process that was left behind has now gone, too.
+    let words = ended.last_words();
+    assert!(!words.contains("panicked"), "{words}");
+    let record = assert_kept(&stand);
+    let long = jobs(&record).nth(1).expect("the case that was ended");
+    println!("{:?} {words}", long.accounting);
+    assert!(long.accounting.in_flight > 0, "{:?}", long.accounting);
+}
+
+/// Ends `study` in its second case, when that has all its threads.
+fn end_second_case(study: &str, target: Option<&str>, threads: usize) {
+    let stand = Stand::new();
+    let mut running = start(&stand, study, target.unwrap_or(stand.disk_text()));
+    assert!(running.await_measurement().starts_with("short "), "{study}");
+    running.await_workers(threads);
+    let ended = running.end_by("INT", false);
+    let record = assert_interrupted(&stand, ended, &format!("{threads} threads"));
+    assert_eq!(record.measurements[0].case, "short", "{study}");
+    // A case that was ended before its first operation is not measured.
+    let Some(long) = jobs(&record).nth(1) else {
+        return;
+    };
+    println!("{:?}", long.accounting);
+    let ends = [Stopped::Interrupted, Stopped::Stalled];
+    assert!(ends.contains(&long.stopped), "{:?}: {study}", long.stopped);
+}
+
+/// Nobody can clean up after SIGKILL, so there must be nothing to clean up.
+#[test]
+fn a_killed_run_leaves_its_measurements_and_nothing_else() {
+    let stand = Stand::new();
+    let mut running = start(&stand, ENDLESS, stand.disk_text());
+    running.await_measurement();
+    let ended = running.end_by("KILL", true);
+    assert_prompt(&ended, "SIGKILL");
+    assert_eq!(ended.status.code(), None);
+    ended.last_words();
+    assert!(stand.left().is_empty(), "{:?}", stand.left());
+    let listed = stand.lab.blocklab(["list", "--json"]);
+    let runs: Value = serde_json::from_str(&listed.out).expect("JSON");
+    assert_eq!(runs[0]["partial"], true, "{}", listed.out);
+    let measured = runs[0]["measurements"].as_u64().expect("a number");
+    assert!(measured >= 1, "{}", listed.out);
+    let list = stand.lab.blocklab(["list"]);
+    assert!(list.out.contains("unfinished"), "{}", list.out);
+    let show = stand.lab.blocklab(["show", "latest"]);
+    assert_eq!(show.code, Some(0), "{}", show.err);
+    assert!(show.out.contains("mixed"), "{}", show.out);
+}
+
+/// The process that measures does not outlive the one that the user sees.
+#[test]
+fn a_killed_parent_takes_its_child_along() {
+    let stand = Stand::new();
+    let mut running = start(&stand, ENDLESS, stand.disk_text());
+    running.await_measurement();
+    let ended = running.end_by("KILL", false);
+    assert_prompt(&ended, "SIGKILL of the parent");
+    assert!(!ended.last_words().contains("panicked"));
+    assert!(stand.left().is_empty(), "{:?}", stand.left());
+    assert_kept(&stand);
+}
