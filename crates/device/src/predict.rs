@@ -368,10 +368,11 @@ impl Side {
         if self.lanes == 0.0 {
             return self.mean;
         }
-        let used = others * rate * self.share * self.held / self.lanes;
-        if used >= 1.0 {
+        let busy = rate * self.share * self.held / self.lanes;
+        if busy >= 1.0 {
             return f64::INFINITY;
         }
+        let used = others * busy;
         let stay = self.held * (1.0 - used / 2.0) / (1.0 - used);
         stay + self.mean - self.held
     }
