@@ -131,6 +131,7 @@ impl Sketch {
             service,
             response: None,
             submit: None,
+            detail: None,
         };
         JobResult {
             name: "load".to_owned(),
@@ -156,6 +157,8 @@ impl Sketch {
                 completed: result.ios,
                 ..Accounting::default()
             },
+            threads_use: None,
+            depths: None,
             directions: [(self.direction.to_owned(), result)].into(),
         }
     }

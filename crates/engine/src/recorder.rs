@@ -5,10 +5,10 @@
 //! one-second series take nothing from the hot path, and a worker that hangs in the kernel leaves
 //! its figures behind.
 
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, OnceLock};
 
-use blocklab_record::Latency;
+use blocklab_record::{Depths, Latency, ThreadUse};
 use blocklab_stats::Histogram;
 use blocklab_units::Nanos;
 use blocklab_workload::Direction;
@@ -91,6 +91,7 @@ pub(crate) struct Tally {
     pub(crate) service: Spectrum,
     pub(crate) response: Option<Spectrum>,
     pub(crate) submit: Option<Spectrum>,
+    pub(crate) completion: Option<Spectrum>,
 }
 
 /// Which distributions a job needs: unused ones cost no memory.
@@ -99,6 +100,46 @@ pub(crate) struct Wanted {
     pub(crate) directions: [bool; 4],
     pub(crate) response: bool,
     pub(crate) submit: bool,
+    pub(crate) depths: bool,
+}
+
+/// Operations and calls by how many they were: see [`Depths`].
+#[derive(Debug, Default)]
+pub(crate) struct DepthCounters {
+    pub(crate) in_flight: [Counter; 7],
+    pub(crate) submitted: [Counter; 7],
+    pub(crate) completed: [Counter; 7],
+}
+
+impl DepthCounters {
+    /// So many were in flight when one more was issued, itself included.
+    #[inline]
+    pub(crate) fn issued(&self, in_flight: usize) {
+        let class = (in_flight.max(1).ilog2() as usize).min(6);
+        self.in_flight[class].add(1);
+    }
+
+    /// A call handed over or brought so many.
+    #[inline]
+    pub(crate) fn moved(counters: &[Counter; 7], operations: usize) {
+        let class = match operations {
+            0 => 0,
+            1..=4 => 1,
+            more => (more - 1).ilog2() as usize,
+        };
+        counters[class.min(6)].add(1);
+    }
+
+    pub(crate) fn add_to(&self, sum: &mut Depths) {
+        let add = |sum: &mut [u64; 7], counters: &[Counter; 7]| {
+            for (sum, counter) in sum.iter_mut().zip(counters) {
+                *sum += counter.get();
+            }
+        };
+        add(&mut sum.in_flight, &self.in_flight);
+        add(&mut sum.submitted, &self.submitted);
+        add(&mut sum.completed, &self.completed);
+    }
 }
 
 /// A failure as the worker saw it.
@@ -125,8 +166,9 @@ pub(crate) struct Recorder {
     /// First submission and last completion, as moments of the run's clock.
     pub(crate) first_issue: Counter,
     pub(crate) last_completion: Counter,
-    /// Processor time of the thread, set when it ends.
-    pub(crate) thread_cpu_ns: Counter,
+    pub(crate) depths: Option<DepthCounters>,
+    /// What the thread used, set when it ends.
+    thread_use: OnceLock<ThreadUse>,
     failures: Mutex<Vec<Failure>>,
 }
 
@@ -139,6 +181,7 @@ impl Recorder {
                 service: Spectrum::new(),
                 response: wanted.response.then(Spectrum::new),
                 submit: wanted.submit.then(Spectrum::new),
+                completion: wanted.submit.then(Spectrum::new),
             })
         };
         let first_issue = Counter::default();
@@ -152,7 +195,8 @@ impl Recorder {
             unreturned: Counter::default(),
             first_issue,
             last_completion: Counter::default(),
-            thread_cpu_ns: Counter::default(),
+            depths: wanted.depths.then(DepthCounters::default),
+            thread_use: OnceLock::new(),
             failures: Mutex::new(Vec::new()),
         }
     }
@@ -160,6 +204,16 @@ impl Recorder {
     #[inline]
     pub(crate) fn tally(&self, direction: Direction) -> Option<&Tally> {
         self.tallies[direction as usize].as_ref()
+    }
+
+    /// Once, by the thread itself.
+    pub(crate) fn has_used(&self, used: ThreadUse) {
+        let _ = self.thread_use.set(used);
+    }
+
+    /// Nothing while the thread works, and of a simulated one.
+    pub(crate) fn thread_use(&self) -> Option<&ThreadUse> {
+        self.thread_use.get()
     }
 
     pub(crate) fn fail(&self, failure: Failure) {

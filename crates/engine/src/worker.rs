@@ -21,7 +21,7 @@ use blocklab_workload::{Direction, ErrorPolicy, Extent, Invalid, Job, Requests, 
 use crate::buffers::Slot;
 use crate::flush::Flusher;
 use crate::pace::{Due, Pacer};
-use crate::recorder::{Failure, Recorder};
+use crate::recorder::{DepthCounters, Failure, Recorder, Tally};
 
 /// One operation on its way to a target, with the right to its buffer.
 #[derive(Debug)]
@@ -155,6 +155,7 @@ pub(crate) struct Worker {
     ending: Option<Stopped>,
     is_open: bool,
     typical_len: u32,
+    ledger: Option<Box<Ledger>>,
     recorder: Arc<Recorder>,
     stopper: Arc<Stopper>,
 }
@@ -193,6 +194,7 @@ impl Worker {
             len: 0,
             direction: Direction::Read,
         };
+        let depth = slots.len();
         Ok(Self {
             requests: Requests::new(job, seed, thread, sizes)?,
             is_open: pacer.is_open(),
@@ -207,6 +209,7 @@ impl Worker {
             failures_in_a_row: 0,
             ending: None,
             typical_len: job.sizes.smallest().0 as u32,
+            ledger: Ledger::wanted(&recorder, depth),
             recorder,
             stopper,
         })
@@ -271,6 +274,7 @@ impl Worker {
             len: request.len,
             direction: request.direction,
         };
+        self.mark(&slot);
         Action::Issue(Io {
             slot,
             direction: request.direction,
@@ -279,6 +283,14 @@ impl Worker {
             len: request.len,
             offset: request.offset,
         })
+    }
+
+    #[inline]
+    fn mark(&mut self, slot: &Slot) {
+        let in_flight = self.depth_in_use();
+        if let Some(ledger) = &mut self.ledger {
+            ledger.issued(slot.index(), in_flight, &self.recorder);
+        }
     }
 
     fn issue_flush(&mut self, now: Nanos) -> Action {
@@ -294,6 +306,7 @@ impl Worker {
             len: 0,
             direction: Direction::Sync,
         };
+        self.mark(&slot);
         Action::Issue(Io {
             slot,
             direction: Direction::Sync,
@@ -308,7 +321,8 @@ impl Worker {
     #[inline]
     pub(crate) fn complete(&mut self, completion: Completion, now: Nanos) {
         let Completion { slot, result } = completion;
-        let io = self.in_flight[slot.index()];
+        let index = slot.index();
+        let io = self.in_flight[index];
         self.free.push(slot);
         self.recorder.last_completion.set(now.0);
         if result != io.len as i32 {
@@ -326,6 +340,9 @@ impl Worker {
         tally.ios.add(1);
         tally.bytes.add(u64::from(io.len));
         tally.service.record(now.since(io.submitted).0);
+        if let Some(ledger) = &self.ledger {
+            ledger.completed(tally, index, now);
+        }
         if self.is_open
             && let Some(response) = &tally.response
         {
@@ -333,14 +350,27 @@ impl Worker {
         }
     }
 
-    /// A submitting call for operations of this direction took so long.
-    pub(crate) fn submitted(&self, direction: Direction, operations: u32, took: Nanos) {
-        let submit = self
-            .recorder
-            .tally(direction)
-            .and_then(|tally| tally.submit.as_ref());
-        if let Some(submit) = submit {
-            (0..operations).for_each(|_| submit.record(took.0));
+    /// A submitting call handed over what was issued since the last one, and returned at this
+    /// moment.
+    #[inline]
+    pub(crate) fn handed_over(&mut self, now: Nanos) {
+        if let Some(ledger) = &mut self.ledger {
+            ledger.handed_over(
+                &self.in_flight,
+                &self.recorder,
+                now,
+                self.window.measure_from,
+            );
+        }
+    }
+
+    /// A wait brought so many completions.
+    #[inline]
+    pub(crate) fn reaped(&self, completions: usize) {
+        if self.ledger.is_some()
+            && let Some(depths) = &self.recorder.depths
+        {
+            DepthCounters::moved(&depths.completed, completions);
         }
     }
 
@@ -428,6 +458,56 @@ fn budget(job: &Job, thread: u32, sizes: &[u64]) -> Result<(u64, Stopped), Inval
     match job.stop.bytes {
         Some(bytes) if bytes.0 < budget.0 => Ok((bytes.0, Stopped::Bytes)),
         _ => Ok(budget),
+    }
+}
+
+/// What a worker keeps of its operations only where more than the service latency is wanted.
+#[derive(Debug)]
+struct Ledger {
+    /// Issued since the last submitting call.
+    staged: Vec<u32>,
+    /// By slot: when the call that handed it over returned.
+    handed: Vec<Nanos>,
+}
+
+impl Ledger {
+    fn wanted(recorder: &Recorder, depth: usize) -> Option<Box<Self>> {
+        let directions = Direction::ALL.iter();
+        let mut tallies = directions.filter_map(|direction| recorder.tally(*direction));
+        let wanted = recorder.depths.is_some() || tallies.any(|tally| tally.submit.is_some());
+        wanted.then(|| {
+            Box::new(Self {
+                staged: Vec::with_capacity(depth),
+                handed: vec![Nanos::ZERO; depth],
+            })
+        })
+    }
+
+    fn issued(&mut self, slot: usize, in_flight: usize, recorder: &Recorder) {
+        self.staged.push(slot as u32);
+        if let Some(depths) = &recorder.depths {
+            depths.issued(in_flight);
+        }
+    }
+
+    fn handed_over(&mut self, ios: &[InFlight], recorder: &Recorder, now: Nanos, from: Nanos) {
+        if let Some(depths) = &recorder.depths {
+            DepthCounters::moved(&depths.submitted, self.staged.len());
+        }
+        for slot in self.staged.drain(..) {
+            let io = &ios[slot as usize];
+            self.handed[slot as usize] = now;
+            let tally = recorder.tally(io.direction).filter(|_| now >= from);
+            if let Some(submit) = tally.and_then(|tally| tally.submit.as_ref()) {
+                submit.record(now.since(io.submitted).0);
+            }
+        }
+    }
+
+    fn completed(&self, tally: &Tally, slot: usize, now: Nanos) {
+        if let Some(completion) = &tally.completion {
+            completion.record(now.since(self.handed[slot]).0);
+        }
     }
 }
 

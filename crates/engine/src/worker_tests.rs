@@ -2,6 +2,7 @@
 
 use std::collections::BinaryHeap;
 
+use blocklab_record::Depths;
 use blocklab_units::Bytes;
 use blocklab_workload::{Flush, Mix, Pace, Rate, Stop};
 
@@ -62,11 +63,14 @@ fn play(worker: &mut Worker, model: &mut Model) -> Vec<Nanos> {
             }
             Action::Done => return issues,
             Action::Wait(until) => {
+                worker.handed_over(model.now);
                 let first = model.pending.peek().map(|entry| entry.0.0);
                 let Some(moment) = [until, first].into_iter().flatten().min() else {
                     panic!("the worker waits for nothing");
                 };
                 model.now = model.now.max(moment);
+                let due = model.pending.iter().filter(|entry| entry.0.0 <= model.now);
+                worker.reaped(due.count());
                 while model
                     .pending
                     .peek()
@@ -85,7 +89,8 @@ fn employ(job: &Job) -> (Worker, Arc<Recorder>, Arc<Stopper>) {
     let wanted = Wanted {
         directions: [true; 4],
         response: true,
-        submit: false,
+        submit: true,
+        depths: true,
     };
     let (recorder, stopper) = (
         Arc::new(Recorder::new(wanted)),
@@ -101,6 +106,37 @@ fn employ(job: &Job) -> (Worker, Arc<Recorder>, Arc<Stopper>) {
         stopper: Arc::clone(&stopper),
     };
     (Worker::new(job, parts).unwrap(), recorder, stopper)
+}
+
+#[test]
+fn depths_are_counted_in_powers_of_two() {
+    let (mut worker, recorder, _) = employ(&Job { depth: 9, ..job() });
+    play(&mut worker, &mut Model::new(ms(1)));
+    let mut depths = Depths::default();
+    recorder.depths.as_ref().unwrap().add_to(&mut depths);
+    // Nine at a time: in company of 1, of 2 or 3, of 4 to 7, and of 8 and 9.
+    assert_eq!(depths.in_flight[..4], [100, 200, 400, 200]);
+    assert_eq!(depths.completed[3], 100, "nine a wait is 9 to 16");
+    assert_eq!(depths.submitted[3], 100);
+}
+
+#[test]
+fn submission_and_completion_add_up_to_the_service() {
+    let (mut worker, recorder, _) = employ(&job());
+    worker.begin(Nanos::ZERO);
+    let Action::Issue(io) = worker.next(Nanos(1_000)) else {
+        panic!("a closed loop begins at once");
+    };
+    worker.handed_over(Nanos(1_300));
+    let (slot, result) = (io.slot, io.len as i32);
+    worker.complete(Completion { slot, result }, Nanos(51_000));
+    let tally = recorder.tally(Direction::Read).unwrap();
+    let sum = |spectrum: &Option<_>| SpectrumSum::of(spectrum.iter()).sum;
+    assert_eq!(
+        (sum(&tally.submit), sum(&tally.completion)),
+        (300.0, 49_700.0)
+    );
+    assert_eq!(tally.service.sum(), 50_000.0);
 }
 
 fn reads(recorder: &Recorder) -> u64 {

@@ -4,12 +4,14 @@
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
+mod detail;
 mod environment;
 mod latency;
 mod measurement;
 
 use serde::{Deserialize, Serialize};
 
+pub use detail::{Depths, DirectionDetail, Samples, ThreadUse};
 pub use environment::{
     BlockDevice, Environment, FileSystem, LimitFact, Processor, TargetFacts, TargetKind,
 };

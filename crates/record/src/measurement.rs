@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::Latency;
+use crate::{Depths, DirectionDetail, Latency, ThreadUse};
 
 /// Why a job ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -79,6 +79,9 @@ pub struct DirectionResult {
     pub response: Option<Latency>,
     /// Our submitting call; only where it was measured by itself.
     pub submit: Option<Latency>,
+    /// More, where it was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detail: Option<Box<DirectionDetail>>,
 }
 
 /// What a job left, all threads together.
@@ -124,6 +127,12 @@ pub struct JobResult {
     pub errors: Vec<ErrorCount>,
     /// The census.
     pub accounting: Accounting,
+    /// Processor use of its threads; `None` of a simulated job and in older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub threads_use: Option<ThreadUse>,
+    /// Depths and batches, where they were asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub depths: Option<Depths>,
 }
 
 impl JobResult {

@@ -13,7 +13,7 @@ mod stream;
 pub use content::ContentMaker;
 pub use job::{
     Access, Batch, BlockSizes, Content, Direction, Durability, Engine, ErrorPolicy, Flush, Invalid,
-    Job, Mix, Pace, Pattern, Rate, Region, SizeMix, Spread, Steady, SteadyVariable, Stop,
+    Job, Measure, Mix, Pace, Pattern, Rate, Region, SizeMix, Spread, Steady, SteadyVariable, Stop,
     TargetOrder, Think, UringOptions, Zone,
 };
 pub use place::{Extent, Places};

@@ -190,6 +190,7 @@ fn direction(ios: u64, block: u64, mean_ns: f64) -> DirectionResult {
         },
         response: None,
         submit: None,
+        detail: None,
     }
 }
 
@@ -227,6 +228,8 @@ pub(crate) fn measurement(case: &Case, pass: u32, ios: u64, mean_ns: f64) -> Mea
         directions: directions.collect::<BTreeMap<_, _>>(),
         errors: Vec::new(),
         accounting: Accounting::default(),
+        threads_use: None,
+        depths: None,
     };
     Measurement {
         case: case.name.clone(),

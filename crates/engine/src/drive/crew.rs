@@ -235,5 +235,6 @@ pub(super) fn wanted(job: &Job) -> Wanted {
         ],
         response: is_open,
         submit: job.submit_latency && job.engine.is_asynchronous(),
+        depths: job.measure.depths,
     }
 }

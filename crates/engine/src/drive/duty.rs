@@ -12,9 +12,10 @@ use super::TargetFile;
 use super::entry::{Entry, emulated};
 use super::gate::{Gate, Order};
 use super::real::{Grouping, drive};
+use super::usage::ThreadUsage;
 use crate::Error;
 use crate::buffers::Buffers;
-use crate::clock::{Clock, thread_cpu_ns};
+use crate::clock::Clock;
 use crate::recorder::{Failure, Recorder};
 use crate::target::{
     Call, Inline, LibaioTarget, MmapCall, ModelTarget, NullCall, OpenFile, SyncCall, UringTarget,
@@ -74,14 +75,15 @@ impl Duty {
             return;
         };
         gear.worker.begin(start);
-        self.recorder.first_issue.set(self.clock.now().0);
-        let cpu_before = thread_cpu_ns();
+        let begun = self.clock.now();
+        self.recorder.first_issue.set(begun.0);
+        let before = ThreadUsage::now();
         if let Err(error) = gear.drive(self.grouping()) {
             self.interface_failed(&error, start);
         }
-        self.recorder
-            .thread_cpu_ns
-            .set(thread_cpu_ns() - cpu_before);
+        let running = self.clock.now().since(begun);
+        let used = ThreadUsage::now().since(&before, running.0);
+        self.recorder.has_used(used);
         self.recorder
             .unreturned
             .set(gear.worker.depth_in_use() as u64);

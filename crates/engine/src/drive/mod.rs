@@ -15,6 +15,7 @@ mod gate;
 mod real;
 mod results;
 mod roster;
+mod samples;
 mod series;
 mod sim;
 mod steady;

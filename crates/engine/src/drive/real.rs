@@ -33,30 +33,36 @@ pub(crate) fn drive<T: Target>(
     grouping: Grouping,
 ) -> io::Result<()> {
     let mut done: Vec<Completion> = Vec::with_capacity(worker.idle_slots().len());
-    let mut staged = Staged::default();
+    let mut staged = 0;
     let mut now = target.now();
     loop {
         let until = loop {
             match worker.next(now) {
                 Action::Issue(io) => {
                     prepare(&io, buffers, content);
-                    staged.count(&io);
+                    staged += 1;
                     target.submit(io);
-                    if staged.total >= grouping.submit {
-                        now = hand_over(target, worker, &mut staged, grouping)?;
+                    if staged >= grouping.submit {
+                        now = hand_over(target, worker)?;
+                        staged = 0;
                     }
                 }
                 Action::Wait(until) => break until,
                 Action::Done => return Ok(()),
             }
         };
-        if grouping.measure_submit && staged.total > 0 {
-            hand_over(target, worker, &mut staged, grouping)?;
+        if staged > 0 {
+            if grouping.measure_submit {
+                hand_over(target, worker)?;
+            } else {
+                worker.handed_over(now);
+            }
+            staged = 0;
         }
-        staged = Staged::default();
         let at_least = worker.depth_in_use().min(grouping.complete as usize);
         target.wait(at_least, until, &mut done)?;
         now = target.now();
+        worker.reaped(done.len());
         for completion in done.drain(..) {
             worker.complete(completion, now);
         }
@@ -70,38 +76,10 @@ fn prepare(io: &Io, buffers: &mut Buffers, content: &mut ContentMaker) {
     }
 }
 
-/// Submissions since the last hand-over, by direction.
-#[derive(Debug, Clone, Copy, Default)]
-struct Staged {
-    total: u32,
-    by_direction: [u32; 4],
-}
-
-impl Staged {
-    #[inline]
-    fn count(&mut self, io: &Io) {
-        self.total += 1;
-        self.by_direction[io.direction as usize] += 1;
-    }
-}
-
-fn hand_over<T: Target>(
-    target: &mut T,
-    worker: &Worker,
-    staged: &mut Staged,
-    grouping: Grouping,
-) -> io::Result<Nanos> {
-    let counted = std::mem::take(staged);
-    if !grouping.measure_submit {
-        target.flush()?;
-        return Ok(target.now());
-    }
-    let before = target.now();
+#[inline]
+fn hand_over<T: Target>(target: &mut T, worker: &mut Worker) -> io::Result<Nanos> {
     target.flush()?;
-    let after = target.now();
-    for direction in Direction::ALL {
-        let operations = counted.by_direction[direction as usize];
-        worker.submitted(direction, operations, after.since(before));
-    }
-    Ok(after)
+    let now = target.now();
+    worker.handed_over(now);
+    Ok(now)
 }

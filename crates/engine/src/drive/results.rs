@@ -2,11 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use blocklab_record::{Accounting, DirectionResult, ErrorCount, JobResult, Measurement, Stopped};
+use blocklab_record::{
+    Accounting, Depths, DirectionDetail, DirectionResult, ErrorCount, JobResult, Latency,
+    Measurement, Stopped, ThreadUse,
+};
 use blocklab_units::Nanos;
 use blocklab_workload::{Direction, Job, Pace, Rate};
 
 use super::roster::{Member, Roster};
+use super::samples::Sampler;
 use super::usage::Usage;
 use super::watch::Watched;
 use super::{Outcome, Run, describe};
@@ -41,7 +45,7 @@ pub(crate) fn outcome(run: Run<'_>, roster: &Roster, frame: &Frame, watched: Wat
             .unwrap_or(frame.start.0)
             .saturating_sub(frame.called.0),
         jobs: jobs
-            .map(|(index, job)| job_result(job, index, roster, frame, watched.end))
+            .map(|(index, job)| job_result(job, index, roster, frame, &watched))
             .collect(),
         series: watched.series,
         cpu,
@@ -59,12 +63,19 @@ fn busiest_thread(roster: &Roster, elapsed: Nanos) -> u32 {
     let busiest = roster
         .members
         .iter()
-        .map(|member| member.recorder.thread_cpu_ns.get())
+        .filter_map(|member| member.recorder.thread_use())
+        .map(|used| used.user_ns + used.system_ns)
         .max();
     (busiest.unwrap_or(0) * 100 / elapsed.0.max(1)) as u32
 }
 
-fn job_result(job: &Job, index: usize, roster: &Roster, frame: &Frame, end: Nanos) -> JobResult {
+fn job_result(
+    job: &Job,
+    index: usize,
+    roster: &Roster,
+    frame: &Frame,
+    watched: &Watched,
+) -> JobResult {
     let members: Vec<&Member> = roster
         .members
         .iter()
@@ -88,11 +99,16 @@ fn job_result(job: &Job, index: usize, roster: &Roster, frame: &Frame, end: Nano
         direct: roster.direct[index],
         asked_iops,
         asked_bytes_per_s,
-        elapsed_ns: measured_time(job, &members, frame.start, end, stopped).0,
+        elapsed_ns: measured_time(job, &members, frame.start, watched.end, stopped).0,
         stopped,
-        directions: directions(&members),
+        directions: directions(
+            &members,
+            watched.samples.iter().find(|samples| samples.is_of(index)),
+        ),
         errors: errors(&members),
         accounting: accounting(&members),
+        threads_use: threads_use(&members),
+        depths: depths(&members),
     }
 }
 
@@ -151,7 +167,33 @@ fn measured_time(
     until.since(window.measure_from)
 }
 
-fn directions(members: &[&Member]) -> BTreeMap<String, DirectionResult> {
+fn threads_use(members: &[&Member]) -> Option<ThreadUse> {
+    let used = members
+        .iter()
+        .filter_map(|member| member.recorder.thread_use());
+    used.copied().reduce(|sum, more| ThreadUse {
+        running_ns: sum.running_ns + more.running_ns,
+        user_ns: sum.user_ns + more.user_ns,
+        system_ns: sum.system_ns + more.system_ns,
+        voluntary_switches: sum.voluntary_switches + more.voluntary_switches,
+        involuntary_switches: sum.involuntary_switches + more.involuntary_switches,
+        minor_faults: sum.minor_faults + more.minor_faults,
+        major_faults: sum.major_faults + more.major_faults,
+    })
+}
+
+fn depths(members: &[&Member]) -> Option<Depths> {
+    let counters = members
+        .iter()
+        .filter_map(|member| member.recorder.depths.as_ref());
+    counters.fold(None, |sum, counters| {
+        let mut sum: Depths = sum.unwrap_or_default();
+        counters.add_to(&mut sum);
+        Some(sum)
+    })
+}
+
+fn directions(members: &[&Member], samples: Option<&Sampler>) -> BTreeMap<String, DirectionResult> {
     let mut results = BTreeMap::new();
     for direction in Direction::ALL {
         let tallies = || {
@@ -164,6 +206,9 @@ fn directions(members: &[&Member]) -> BTreeMap<String, DirectionResult> {
             continue;
         }
         let optional = |sum: SpectrumSum| (sum.max > 0).then(|| sum.into_latency());
+        let completion = optional(SpectrumSum::of(
+            tallies().filter_map(|t| t.completion.as_ref()),
+        ));
         let result = DirectionResult {
             ios,
             bytes: tallies().map(|tally| tally.bytes.get()).sum(),
@@ -172,10 +217,28 @@ fn directions(members: &[&Member]) -> BTreeMap<String, DirectionResult> {
                 tallies().filter_map(|t| t.response.as_ref()),
             )),
             submit: optional(SpectrumSum::of(tallies().filter_map(|t| t.submit.as_ref()))),
+            detail: detail(completion, direction, samples),
         };
         results.insert(direction.name().to_owned(), result);
     }
     results
+}
+
+fn detail(
+    completion: Option<Latency>,
+    direction: Direction,
+    samples: Option<&Sampler>,
+) -> Option<Box<DirectionDetail>> {
+    if completion.is_none() && samples.is_none() {
+        return None;
+    }
+    let sampled = samples.map(|samples| samples.of_direction(direction));
+    let (bytes_per_s, iops) = sampled.unwrap_or_default();
+    Some(Box::new(DirectionDetail {
+        completion,
+        bytes_per_s,
+        iops,
+    }))
 }
 
 /// The census. For threads that have ended, nothing may be missing: that is our promise, not the

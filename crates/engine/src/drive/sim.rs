@@ -22,6 +22,7 @@ use blocklab_workload::Job;
 use super::crew::wanted;
 use super::results::{self, Frame};
 use super::roster::{Member, Roster};
+use super::samples::Sampler;
 use super::series::{Slices, interval};
 use super::steady::Rounds;
 use super::usage::Usage;
@@ -193,7 +194,7 @@ impl Simulation {
             windows: jobs.iter().map(|job| Window::of(job, start)).collect(),
             now: start,
             start,
-            seen: Watched::from(start),
+            seen: Watched::from(start, jobs),
         })
     }
 
@@ -274,6 +275,9 @@ impl Simulation {
     fn turn(&mut self, index: usize, devices: &mut [&mut Device]) {
         let now = self.now;
         let seat = &mut self.seats[index];
+        if !seat.gathered.is_empty() {
+            seat.worker.reaped(seat.gathered.len());
+        }
         for completion in seat.gathered.drain(..) {
             seat.worker.complete(completion, now);
         }
@@ -293,12 +297,16 @@ impl Simulation {
                         },
                     );
                 }
-                Action::Wait(None) => return,
+                Action::Wait(None) => {
+                    seat.worker.handed_over(now);
+                    return;
+                }
                 Action::Wait(Some(until)) => {
                     // A wake that is past or later than this one is of no use any more.
                     if until <= now {
                         continue;
                     }
+                    seat.worker.handed_over(now);
                     if seat.wake_at <= now || until < seat.wake_at {
                         seat.wake_at = until;
                         self.queue.push(
@@ -333,6 +341,9 @@ impl Simulation {
             let interval = self.tapped.slice(&self.roster.members, now, 0, 0);
             tap.interval(&interval, now.since(self.start));
         }
+        for sampler in &mut self.seen.samples {
+            sampler.look(&self.roster.members, now);
+        }
         for (job, rounds) in self.steady.iter_mut().enumerate() {
             let Some(rounds) = rounds else { continue };
             let members = || {
@@ -353,9 +364,13 @@ impl Simulation {
                 .for_each(|m| m.stopper.request(Stopped::Interrupted));
         }
         // Steady states and signals are looked for ten times a simulated second.
-        self.series
-            .boundary(self.interval)
-            .min(now.saturating_add(Nanos::from_millis(100)))
+        let samples = self.seen.samples.iter().filter_map(Sampler::next);
+        let looks = [
+            self.series.boundary(self.interval),
+            now.saturating_add(Nanos::from_millis(100)),
+        ];
+        let next = samples.filter(|sample| *sample > now).chain(looks).min();
+        next.unwrap_or(now)
     }
 
     fn close(&mut self, now: Nanos) {

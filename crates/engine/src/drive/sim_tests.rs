@@ -6,7 +6,7 @@ use blocklab_device::class::Class;
 use blocklab_device::{Cap, Covers, DeviceSpec, Layout, Origin, Rate as Sold, VolumeSpec};
 use blocklab_record::JobResult;
 use blocklab_units::Bytes;
-use blocklab_workload::{Engine, Mix, Pace, Rate, Stop, UringOptions, Workload};
+use blocklab_workload::{Engine, Measure, Mix, Pace, Rate, Stop, UringOptions, Workload};
 
 use super::*;
 use crate::Clock;
@@ -161,6 +161,22 @@ fn slices_are_whole_seconds_and_add_up() {
     );
     let ios: u64 = after.iter().map(|slice| slice.read.ios).sum();
     assert_eq!(ios, measurement.jobs[0].directions["read"].ios);
+}
+
+#[test]
+fn samples_are_taken_twice_a_second() {
+    let sampled = Job {
+        measure: Measure::ALL,
+        ..job(32, 10)
+    };
+    let result = result(sampled, &volume(3000.0));
+    let detail = result.directions["read"].detail.as_ref().unwrap();
+    assert_eq!((detail.iops.count, detail.bytes_per_s.count), (20, 20));
+    assert!((detail.iops.mean - 3000.0).abs() < 5.0, "{:?}", detail.iops);
+    assert!((detail.bytes_per_s.max - 3000.0 * 4096.0).abs() < 50_000.0);
+    let depths = result.depths.unwrap();
+    assert!(depths.in_flight[5] > 29_000, "{depths:?}");
+    assert_eq!(result.threads_use, None, "nobody's processor was used");
 }
 
 #[test]

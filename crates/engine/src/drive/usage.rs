@@ -2,7 +2,9 @@
 
 use std::fs;
 
-use blocklab_record::Cpu;
+use blocklab_record::{Cpu, ThreadUse};
+
+use crate::clock::thread_cpu_ns;
 
 /// Counters at one moment.
 #[derive(Debug, Clone, Copy, Default)]
@@ -16,7 +18,7 @@ impl Usage {
     pub(crate) fn now() -> Self {
         let (machine_busy, machine_total) = machine();
         Self {
-            cpu: process(),
+            cpu: used(libc::RUSAGE_SELF),
             machine_busy,
             machine_total,
         }
@@ -42,15 +44,52 @@ impl Usage {
 
 /// Processor time of this process so far, kernel workers included.
 pub(crate) fn process_cpu_ns() -> u64 {
-    let cpu = process();
+    let cpu = used(libc::RUSAGE_SELF);
     cpu.user_ns + cpu.system_ns
 }
 
-fn process() -> Cpu {
+/// What the calling thread has used so far, and at which moment of its own processor clock.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ThreadUsage {
+    cpu: Cpu,
+    precise_ns: u64,
+}
+
+impl ThreadUsage {
+    pub(crate) fn now() -> Self {
+        Self {
+            cpu: used(libc::RUSAGE_THREAD),
+            precise_ns: thread_cpu_ns(),
+        }
+    }
+
+    /// What was used since `earlier`, over a running time of `running_ns`.
+    ///
+    /// The kernel splits a thread's time into user and system by sampling at its ticks, so both
+    /// are scaled to the sum, which it knows to the nanosecond.
+    pub(crate) fn since(&self, earlier: &Self, running_ns: u64) -> ThreadUse {
+        let (now, then) = (&self.cpu, &earlier.cpu);
+        let total = self.precise_ns - earlier.precise_ns;
+        let (user, system) = (now.user_ns - then.user_ns, now.system_ns - then.system_ns);
+        let share = user as f64 / (user + system).max(1) as f64;
+        let user_ns = (total as f64 * share) as u64;
+        ThreadUse {
+            running_ns,
+            user_ns,
+            system_ns: total - user_ns,
+            voluntary_switches: now.voluntary_switches - then.voluntary_switches,
+            involuntary_switches: now.involuntary_switches - then.involuntary_switches,
+            minor_faults: now.minor_faults - then.minor_faults,
+            major_faults: now.major_faults - then.major_faults,
+        }
+    }
+}
+
+fn used(by: libc::c_int) -> Cpu {
     // SAFETY: all-zero is a valid rusage.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
     // SAFETY: the kernel fills the structure.
-    unsafe { libc::getrusage(libc::RUSAGE_SELF, &raw mut usage) };
+    unsafe { libc::getrusage(by, &raw mut usage) };
     let nanos =
         |time: libc::timeval| time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1000;
     Cpu {

@@ -8,6 +8,7 @@ use blocklab_workload::Job;
 
 use super::crew::Crew;
 use super::roster::Member;
+use super::samples::Sampler;
 use super::series::{Slices, interval};
 use super::steady::Rounds;
 use super::{Control, Run, Tap, usage};
@@ -19,16 +20,18 @@ pub(crate) struct Watched {
     pub(crate) end: Nanos,
     pub(crate) uring_workers_max: u32,
     pub(crate) abandoned: bool,
+    pub(crate) samples: Vec<Sampler>,
 }
 
 impl Watched {
     /// Nothing yet.
-    pub(crate) const fn from(start: Nanos) -> Self {
+    pub(crate) fn from(start: Nanos, jobs: &[Job]) -> Self {
         Self {
             series: Vec::new(),
             end: start,
             uring_workers_max: 0,
             abandoned: false,
+            samples: Sampler::all(jobs, start),
         }
     }
 }
@@ -75,7 +78,7 @@ impl<'a> Watch<'a> {
             interval: interval(jobs),
             series: Slices::new(start, ramp_end, cpu),
             tapped: Slices::new(start, ramp_end, cpu),
-            seen: Watched::from(start),
+            seen: Watched::from(start, jobs),
             run,
             control,
             start,
@@ -110,8 +113,10 @@ impl<'a> Watch<'a> {
         }
         let next_interval = self.series.boundary(self.interval);
         let deadlines = self.windows.iter().map(|window| window.deadline);
+        let samples = self.seen.samples.iter().filter_map(Sampler::next);
         let soonest = deadlines
-            .filter(|deadline| *deadline > now)
+            .chain(samples)
+            .filter(|moment| *moment > now)
             .chain([next_interval])
             .min();
         let left = Duration::from(soonest.unwrap_or(next_interval).since(now));
@@ -133,6 +138,9 @@ impl<'a> Watch<'a> {
         }
         if now >= self.series.boundary(self.interval) {
             self.close_interval(crew, now);
+        }
+        for sampler in &mut self.seen.samples {
+            sampler.look(crew.members(), now);
         }
         self.judge_steadiness(crew, now);
         if self.interrupted_at.is_none()

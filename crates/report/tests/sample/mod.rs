@@ -144,6 +144,7 @@ fn measure(shape: &Shape, pass: u32, factor: f64, dice: &mut Dice) -> (Measureme
         service,
         response: None,
         submit: None,
+        detail: None,
     };
     let measurement = Measurement {
         case: shape.name.to_owned(),
@@ -204,6 +205,8 @@ fn job(shape: &Shape, direction: DirectionResult) -> JobResult {
             completed_in_ramp: 2_000,
             ..Accounting::default()
         },
+        threads_use: None,
+        depths: None,
     }
 }
 

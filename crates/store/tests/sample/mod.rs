@@ -118,6 +118,8 @@ fn job(name: &str, stopped: Stopped) -> JobResult {
         directions: BTreeMap::new(),
         errors: Vec::new(),
         accounting: Accounting::default(),
+        threads_use: None,
+        depths: None,
     }
 }
 
@@ -134,6 +136,7 @@ fn direction(ios: u64) -> DirectionResult {
         service: Latency::new(&histogram, 1_000, ios * 1_000, sum, squares),
         response: None,
         submit: None,
+        detail: None,
     }
 }
 

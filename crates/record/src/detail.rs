@@ -1,0 +1,89 @@
+//! Figures of a job that are kept only where they were asked for.
+
+use serde::{Deserialize, Serialize};
+
+use crate::Latency;
+
+/// What the threads of a job used of the processors, added up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct ThreadUse {
+    /// Running time of all threads together, each from its first operation to its last.
+    pub running_ns: u64,
+    /// In user mode.
+    pub user_ns: u64,
+    /// In the kernel, on behalf of the threads themselves; kernel workers are not in it.
+    pub system_ns: u64,
+    /// Waits given up of their own accord.
+    pub voluntary_switches: u64,
+    /// Preemptions.
+    pub involuntary_switches: u64,
+    /// Page faults without I/O.
+    pub minor_faults: u64,
+    /// Page faults with I/O.
+    pub major_faults: u64,
+}
+
+/// Samples of a quantity over equal spans of time.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct Samples {
+    /// How many.
+    pub count: u64,
+    /// Smallest; 0 without samples, as the others.
+    pub min: f64,
+    /// Largest.
+    pub max: f64,
+    /// Mean.
+    pub mean: f64,
+    /// Of the samples as a part of all (divided by count - 1).
+    pub stddev: f64,
+}
+
+impl Samples {
+    /// Of these values.
+    #[must_use]
+    pub fn of(values: &[f64]) -> Self {
+        let count = values.len();
+        if count == 0 {
+            return Self::default();
+        }
+        let mean = values.iter().sum::<f64>() / count as f64;
+        let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+        Self {
+            count: count as u64,
+            min: values.iter().copied().fold(f64::INFINITY, f64::min),
+            max: values.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+            mean,
+            stddev: (squares / (count.max(2) - 1) as f64).sqrt(),
+        }
+    }
+}
+
+/// One direction of a job, beyond what is always kept.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct DirectionDetail {
+    /// From the return of the submitting call to the completion. `None` of synchronous engines,
+    /// whose submitting call is the operation.
+    pub completion: Option<Latency>,
+    /// Bytes per second, sampled.
+    pub bytes_per_s: Samples,
+    /// Operations per second, sampled.
+    pub iops: Samples,
+}
+
+/// What a job did, beyond what is always kept.
+///
+/// ```text
+///   in flight   1    2-3   4-7   8-15   16-31   32-63   64 and more
+///   a call      0    1-4   5-8   9-16   17-32   33-64   65 and more
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Depths {
+    /// Operations by how many were in flight with them when they were issued, in the classes of
+    /// the first line.
+    pub in_flight: [u64; 7],
+    /// Submitting calls by how many operations they handed over, in the classes of the second
+    /// line.
+    pub submitted: [u64; 7],
+    /// Waits by how many completions they brought, in the same classes.
+    pub completed: [u64; 7],
+}

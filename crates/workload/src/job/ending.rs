@@ -1,0 +1,69 @@
+use blocklab_units::{Bytes, Nanos};
+
+/// What a steady state is looked for in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SteadyVariable {
+    /// Operations per second, all directions.
+    Iops,
+    /// Bytes per second, all directions.
+    Bandwidth,
+    /// Mean service latency.
+    Latency,
+}
+
+/// When a run counts as settled. Judged once a round over the last `rounds` rounds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Steady {
+    /// SNIA PTS: over five rounds, max - min <= 20 % of the mean and the least-squares slope
+    /// over the window <= 10 % of the mean.
+    Snia {
+        /// Watched quantity.
+        variable: SteadyVariable,
+        /// Length of a round.
+        round: Nanos,
+    },
+    /// The least-squares slope over the window, per round, is at most this share of the mean.
+    Slope {
+        /// Watched quantity.
+        variable: SteadyVariable,
+        /// Length of a round.
+        round: Nanos,
+        /// Rounds in the window, at least 3.
+        rounds: u32,
+        /// Largest slope per round, in per cent of the mean.
+        limit_percent: f64,
+    },
+}
+
+/// When a job ends: whichever comes first. At least one must be given.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Stop {
+    /// Measured time, after the ramp.
+    pub runtime: Option<Nanos>,
+    /// Bytes moved by each thread.
+    pub bytes: Option<Bytes>,
+    /// Passes over the region by each thread.
+    pub loops: Option<u32>,
+    /// As soon as the steady state is reached (then `runtime` is the longest wait for it).
+    pub steady: Option<Steady>,
+}
+
+/// Flushes among the writes of a thread; 0 is never.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Flush {
+    /// An fsync after so many writes.
+    pub fsync_every: u32,
+    /// An fdatasync after so many writes.
+    pub fdatasync_every: u32,
+    /// An fsync when the thread ends, inside the measured time.
+    pub at_end: bool,
+}
+
+/// What a failed operation means for its job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ErrorPolicy {
+    /// The job ends at its first failure.
+    Stop,
+    /// Failures are counted and the job goes on; 1,000 in a row still end it.
+    Continue,
+}

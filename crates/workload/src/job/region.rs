@@ -1,0 +1,101 @@
+use blocklab_units::Bytes;
+
+/// How threads of a job share the region.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Spread {
+    /// Each thread works over the whole region; sequential threads begin evenly apart.
+    Staggered,
+    /// Each thread works over the whole region and begins at its start.
+    Same,
+    /// Each thread has its own slice: the region divided by the number of threads.
+    Sliced,
+    /// Thread k works over a region of the same size that begins k increments later.
+    Increment(Bytes),
+}
+
+/// Which part of a target is worked on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Region {
+    /// Where it begins.
+    pub offset: Bytes,
+    /// How long it is; `None`: to the end of the target, and for a file that must be made,
+    /// the size that the run asks for.
+    pub size: Option<Bytes>,
+    /// How the threads of a job share it.
+    pub spread: Spread,
+}
+
+impl Default for Region {
+    fn default() -> Self {
+        Self {
+            offset: Bytes::ZERO,
+            size: None,
+            spread: Spread::Staggered,
+        }
+    }
+}
+
+/// One zone of a hot-spot distribution.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Zone {
+    /// Share of the operations, in per cent.
+    pub access_percent: f64,
+    /// Share of the region, in per cent, laid after the zones before it.
+    pub space_percent: f64,
+}
+
+/// Where operations go.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Pattern {
+    /// Each operation begins where the one before it ended; wraps at the end.
+    Sequential,
+    /// Each operation begins `stride` bytes after the beginning of the one before it.
+    Strided {
+        /// Distance between two beginnings; at least the block size for no overlap.
+        stride: Bytes,
+    },
+    /// Uniformly random block-aligned offsets.
+    Random {
+        /// Every block exactly once a pass (a permutation) instead of independent draws.
+        every_block_once: bool,
+    },
+    /// With this probability (per cent) a random offset, else the next sequential one.
+    PercentRandom(u8),
+    /// Zipf's law: the block of rank k is hit in proportion to k^-theta; ranks are scattered.
+    Zipf {
+        /// 0 < theta, theta != 1.
+        theta: f64,
+    },
+    /// Self-similar (Pareto's rule): a share 1-h of the accesses goes to a share h of the blocks,
+    /// which are scattered.
+    Pareto {
+        /// Between 0 and 1: 0.2 is the 80/20 rule, 0.5 is uniform.
+        h: f64,
+    },
+    /// Around the middle of the region.
+    Normal {
+        /// Standard deviation in per cent of the region.
+        deviation_percent: f64,
+    },
+    /// Hot-spot zones: shares of accesses over shares of space.
+    Zones(Vec<Zone>),
+}
+
+impl Pattern {
+    /// Whether each operation continues the one before it.
+    #[must_use]
+    pub const fn is_sequential(&self) -> bool {
+        matches!(self, Self::Sequential | Self::Strided { .. })
+    }
+}
+
+/// In which order a job goes over its targets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TargetOrder {
+    /// One operation on each in turn.
+    RoundRobin,
+    /// One drawn at random for each operation.
+    Random,
+    /// Thread k works on target k modulo their number, and on no other.
+    PerThread,
+}

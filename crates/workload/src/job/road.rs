@@ -1,0 +1,111 @@
+/// Options that only io_uring has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct UringOptions {
+    /// A kernel thread polls for submissions (IORING_SETUP_SQPOLL): costs a core.
+    pub sqpoll: bool,
+    /// Completions are polled for (IORING_SETUP_IOPOLL): needs O_DIRECT and poll queues.
+    pub iopoll: bool,
+    /// Register the buffers with the ring, so that pages are pinned once.
+    pub fixed_buffers: bool,
+    /// Register the files with the ring.
+    pub fixed_files: bool,
+}
+
+impl Default for UringOptions {
+    fn default() -> Self {
+        Self {
+            sqpoll: false,
+            iopoll: false,
+            fixed_buffers: true,
+            fixed_files: true,
+        }
+    }
+}
+
+/// How requests reach the kernel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Engine {
+    /// lseek, then read or write.
+    Sync,
+    /// pread and pwrite.
+    Psync,
+    /// preadv2 and pwritev2; `hipri` adds RWF_HIPRI, `nowait` RWF_NOWAIT.
+    Pvsync2 {
+        /// Poll for completion (RWF_HIPRI).
+        hipri: bool,
+        /// Fail with EAGAIN where the call would block (RWF_NOWAIT).
+        nowait: bool,
+    },
+    /// Kernel native asynchronous I/O: io_submit and io_getevents.
+    Libaio,
+    /// io_uring.
+    IoUring(UringOptions),
+    /// Copies from and to a memory mapping.
+    Mmap,
+    /// No I/O at all: every request completes at once. Measures our own cost.
+    Null,
+}
+
+impl Engine {
+    /// `sync`, `psync`, `pvsync2`, `libaio`, `io_uring`, `mmap`, `null`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Sync => "sync",
+            Self::Psync => "psync",
+            Self::Pvsync2 { .. } => "pvsync2",
+            Self::Libaio => "libaio",
+            Self::IoUring(_) => "io_uring",
+            Self::Mmap => "mmap",
+            Self::Null => "null",
+        }
+    }
+
+    /// Whether one thread can have more than one operation in flight.
+    #[must_use]
+    pub const fn is_asynchronous(self) -> bool {
+        matches!(self, Self::Libaio | Self::IoUring(_) | Self::Null)
+    }
+}
+
+/// Whether the page cache may take part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// Through the page cache.
+    Buffered,
+    /// O_DIRECT, or the run fails.
+    Direct,
+    /// O_DIRECT where the file system has it, else buffered with a Note.
+    DirectIfPossible,
+}
+
+/// What a completed write promises.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Durability {
+    /// Nothing beyond the call.
+    None,
+    /// O_DSYNC: the data survives a power cut.
+    Dsync,
+    /// O_SYNC: data and metadata do.
+    Sync,
+}
+
+/// How requests are grouped on their way to and from an asynchronous engine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Batch {
+    /// At most so many are handed over in one call. 0 chooses a quarter of the depth, 1 to 16:
+    /// while one group is prepared, the target works on the others. Handing over a whole queue
+    /// at once makes target and host take turns.
+    pub submit: u32,
+    /// A wait returns with at least so many completions; at least 1.
+    pub complete: u32,
+}
+
+impl Default for Batch {
+    fn default() -> Self {
+        Self {
+            submit: 0,
+            complete: 1,
+        }
+    }
+}
