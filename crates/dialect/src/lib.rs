@@ -10,3 +10,4 @@ pub mod cdm;
 pub mod diskspd;
 pub mod native;
 pub mod studies;
+pub mod vdbench;

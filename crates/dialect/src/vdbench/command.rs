@@ -1,0 +1,260 @@
+//! The command line of Vdbench.
+
+use super::defs::Repeat;
+use super::mistake::{Mistake, Place};
+use super::read_general::repeat;
+
+/// Data validation, as asked for with -v and -j.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Validation {
+    /// -v: what was written is checked when it is next read or written.
+    pub validate: bool,
+    /// -vr: it is read again at once.
+    pub read_after_write: bool,
+    /// -vw: it is not read before it is written again.
+    pub no_preread: bool,
+    /// -vt: the times of good writes are kept.
+    pub times: bool,
+    /// -j: every write is noted in a journal.
+    pub journal: bool,
+    /// -jr: first the journal of an earlier run is read and all of it checked.
+    pub recover: bool,
+    /// -jro: and nothing else is done.
+    pub recover_only: bool,
+    /// -jri: writes that were in flight are not checked.
+    pub ignore_pending: bool,
+    /// -jm: only the map is kept.
+    pub map_only: bool,
+    /// -jn: the journal is not flushed at every write.
+    pub no_flush: bool,
+}
+
+impl Validation {
+    /// What follows a -v.
+    pub fn of_v(&mut self, letters: &str) {
+        self.validate = true;
+        self.read_after_write |= letters.contains(['r', '2']);
+        self.no_preread |= letters.contains('w');
+        self.times |= letters.contains('t');
+    }
+
+    /// What follows a -j.
+    pub fn of_j(&mut self, letters: &str) {
+        self.validate = true;
+        self.journal = true;
+        self.recover |= letters.contains('r');
+        self.recover_only |= letters.contains('o');
+        self.ignore_pending |= letters.contains('i');
+        self.map_only |= letters.contains('m');
+        self.no_flush |= letters.contains('n');
+        self.times |= letters.contains('t');
+        self.read_after_write |= letters.contains('2');
+    }
+
+    /// The words of `validate=`.
+    pub fn of_words(&mut self, words: &str) {
+        for word in words.split(',') {
+            match word {
+                "yes" | "y" => self.validate = true,
+                "no" | "n" => *self = Self::default(),
+                "read_after_write" | "read" => self.of_v("r"),
+                "no_preread" => self.of_v("w"),
+                "time" => self.of_v("t"),
+                _ => self.validate = true,
+            }
+        }
+    }
+}
+
+/// What the command line asks for.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Command {
+    /// Parameter files, in order.
+    pub files: Vec<String>,
+    /// `name=value`, for `$name` in the files.
+    pub variables: Vec<(String, String)>,
+    /// Where reports go.
+    pub output: Option<String>,
+    /// Only say what would be run.
+    pub simulate: bool,
+    /// Seconds instead of every elapsed=; 0: as written.
+    pub elapsed: u64,
+    /// Seconds instead of every interval=; 0: as written.
+    pub interval: u64,
+    /// Seconds instead of every warmup=; 0: as written.
+    pub warmup: u64,
+    /// Data validation.
+    pub validation: Validation,
+    /// All runs again.
+    pub repeat: Option<Repeat>,
+    /// The built-in test of five seconds.
+    pub quick_test: bool,
+    /// Begin with this run.
+    pub restart: Option<String>,
+    /// Put behind every run definition.
+    pub extra: Option<String>,
+    /// As scanned, for the log.
+    pub scanned: Vec<String>,
+    /// Options that have no meaning here.
+    pub ignored: Vec<String>,
+    /// Show the usage.
+    pub help: bool,
+}
+
+/// Understands the arguments.
+///
+/// # Errors
+/// [`Mistake`] for what the original refuses.
+pub fn command(arguments: &[String]) -> Result<Command, Mistake> {
+    let mut command = Command::default();
+    let own: Vec<String> = match arguments.iter().position(|word| word.starts_with('+')) {
+        Some(at) => {
+            command.extra = Some(extra(&arguments[at..])?);
+            arguments[..at].to_vec()
+        }
+        None => arguments.to_vec(),
+    };
+    if let Some(first) = own.first() {
+        tool(first)?;
+    }
+    command.scanned = joined(&own);
+    let mut files_go_on = false;
+    for word in command.scanned.clone() {
+        if let Some((name, value)) = word.split_once('=').filter(|_| !word.starts_with('-')) {
+            command.variables.push((name.to_owned(), value.to_owned()));
+            files_go_on = true;
+        } else if files_go_on && !word.starts_with('-') {
+            command.files.push(word);
+        } else {
+            files_go_on = option(&mut command, &word)?;
+        }
+    }
+    if command.files.is_empty() && !command.quick_test && !command.help {
+        return Err(about(
+            "-f",
+            "no parameter file is named; -f FILE would, and -t runs a test",
+        ));
+    }
+    Ok(command)
+}
+
+fn about(about: &str, message: &str) -> Mistake {
+    Mistake::new(&Place::default(), about, message)
+}
+
+/// The original's other programs.
+fn tool(word: &str) -> Result<(), Mistake> {
+    let instead = match word {
+        "compare" => "`blocklab compare RUN RUN` compares two runs",
+        "parse" | "parseflat" => "`blocklab export RUN` gives figures to other programs",
+        "sds" => "`blocklab devices` lists what there is",
+        "print" | "printjournal" | "showlba" | "edit" | "jstack" | "jmap" | "rsh" | "csim"
+        | "dsim" | "dvpost" => "it is not made here",
+        _ => return Ok(()),
+    };
+    Err(about(word, instead))
+}
+
+/// Everything after a plus goes behind run definitions.
+fn extra(words: &[String]) -> Result<String, Mistake> {
+    let mut words = words.to_vec();
+    words[0].remove(0);
+    let text = words.join(" ").trim().to_owned();
+    match text.contains(' ') || text.is_empty() {
+        false => Ok(text),
+        true => Err(about(
+            "+",
+            "keywords without blanks must follow, as in + iorate=max,elapsed=5",
+        )),
+    }
+}
+
+/// `-o dir` is `-odir`; only the first word behind an option belongs to it.
+fn joined(words: &[String]) -> Vec<String> {
+    let mut out: Vec<String> = Vec::new();
+    let mut took = false;
+    for word in words {
+        let wants = out.last().is_some_and(|last| {
+            last.starts_with('-')
+                && !(last.len() > 2 && (last.starts_with("-f") || last.starts_with("-o")))
+        });
+        if word.starts_with('-') || took || !wants || word.contains('=') {
+            out.push(word.clone());
+            took = false;
+        } else if let Some(last) = out.last_mut() {
+            last.push_str(word);
+            took = true;
+        }
+    }
+    out
+}
+
+/// Sets one option. Whether files may follow it.
+fn option(command: &mut Command, word: &str) -> Result<bool, Mistake> {
+    if matches!(word, "-h" | "-help" | "--help" | "-?") {
+        command.help = true;
+        return Ok(false);
+    }
+    let letters: Vec<char> = word.chars().take(2).collect();
+    let ['-', letter] = letters[..] else {
+        return Err(about(
+            word,
+            "an option is expected; -f FILE, -o DIR, -s, -e SECONDS would work",
+        ));
+    };
+    let rest = &word[1 + letter.len_utf8()..];
+    match letter {
+        'f' if rest.is_empty() => return Err(about("-f", "a file name must follow")),
+        'f' => {
+            command.files.push(rest.to_owned());
+            return Ok(true);
+        }
+        'o' if rest.is_empty() => return Err(about("-o", "a directory must follow")),
+        'o' => command.output = Some(rest.to_owned()),
+        's' if rest.is_empty() => command.simulate = true,
+        'e' => command.elapsed = seconds("-e", rest)?,
+        'i' | 'I' => command.interval = seconds("-i", rest)?,
+        'w' => command.warmup = seconds("-w", rest)?,
+        'v' => command.validation.of_v(rest),
+        'j' => command.validation.of_j(rest),
+        't' if rest.starts_with('f') => {
+            return Err(about(
+                "-tf",
+                "file system workloads are not run; -t tests raw I/O",
+            ));
+        }
+        't' => command.quick_test = true,
+        'l' => command.repeat = Some(loops(rest)?),
+        'r' if !rest.is_empty() => command.restart = Some(rest.to_owned()),
+        'm' | 'd' | 'p' | 'k' | 'c' => command.ignored.push(word.to_owned()),
+        _ => {
+            return Err(about(
+                word,
+                "there is no such option; -f -o -s -e -i -w -v -j -t -l -r are known",
+            ));
+        }
+    }
+    Ok(false)
+}
+
+fn seconds(option: &str, text: &str) -> Result<u64, Mistake> {
+    match text.parse() {
+        Ok(seconds @ 1..=100_000_000) => Ok(seconds),
+        _ => Err(about(option, &format!("`{text}` is no number of seconds"))),
+    }
+}
+
+fn loops(text: &str) -> Result<Repeat, Mistake> {
+    if text.is_empty() {
+        return Ok(Repeat::Endless);
+    }
+    // Behind -l a bare number is seconds.
+    match repeat(text) {
+        Some(Repeat::Times(seconds)) => Ok(Repeat::Seconds(seconds)),
+        Some(repeat) => Ok(repeat),
+        None => Err(about(
+            "-l",
+            &format!("`{text}` is no duration; 60s, 5m or 1h would work"),
+        )),
+    }
+}

@@ -1,0 +1,76 @@
+//! Vdbench: parameter files to runs, runs to workloads.
+//!
+//! ```text
+//!  -f files ─▶ lines ─▶ scan ─▶ read ─▶ expand ─▶ Script ─▶ plan ─▶ one case a run
+//!              include  a=b,c   sd wd rd  loops, curves        pools of jobs
+//! ```
+//!
+//! The grammar is that of Vdbench 5.04.07 for raw I/O. Where its program and its guide differ,
+//! the program is followed.
+
+mod command;
+mod defs;
+mod expand;
+mod keywords;
+mod lines;
+mod mistake;
+mod read;
+mod read_general;
+mod read_run;
+mod read_storage;
+mod read_workload;
+mod reference;
+mod run;
+mod scan;
+mod shuffle;
+mod value;
+
+#[cfg(test)]
+mod tests;
+
+use blocklab_record::Note;
+
+pub use command::{Command, Validation, command};
+pub use defs::{
+    Arrivals, Commands, General, LoopKind, MaxData, OpenFlags, Range, Repeat, Sd, Seek, Wd,
+    Xfersize,
+};
+pub use lines::Reader;
+pub use mistake::{Mistake, Place};
+pub use reference::{reference, usage};
+pub use run::{Bursts, Loops, Rate, Run, Use, share, size};
+
+/// Parameter files, as meant.
+#[derive(Debug, Clone)]
+pub struct Script {
+    /// General parameters.
+    pub general: General,
+    /// All storage, in order.
+    pub sds: Vec<Sd>,
+    /// All runs, in order.
+    pub runs: Vec<Run>,
+    /// What was understood differently from what was written.
+    pub notes: Vec<Note>,
+}
+
+/// Reads what a command line names.
+///
+/// # Errors
+/// [`Mistake`] says where and what, and what would work.
+pub fn parse(command: &Command, read: Reader<'_>) -> Result<Script, Mistake> {
+    let lines = lines::Lines::of(&command.files, &command.variables, read)?;
+    let parameters = scan::scan(&lines, command.extra.as_deref())?;
+    let all = read::definitions(&parameters)?;
+    let over = expand::Override {
+        elapsed: command.elapsed,
+        interval: command.interval,
+        warmup: command.warmup,
+    };
+    let runs = expand::runs(&all, over)?;
+    Ok(Script {
+        general: all.general,
+        sds: all.sds,
+        runs,
+        notes: all.notes,
+    })
+}

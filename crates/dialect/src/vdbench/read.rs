@@ -1,0 +1,389 @@
+//! Parameters to definitions, section by section.
+
+use blocklab_record::{Note, NoteLevel};
+
+use super::defs::{Commands, General, OpenFlags, Rd, Sd, Wd};
+use super::keywords::{Found, Keyword, Section, Support, find};
+use super::mistake::Mistake;
+use super::scan::Parameter;
+use super::value::Values;
+use super::{read_general, read_run, read_storage, read_workload};
+
+/// All definitions of a script, as written.
+#[derive(Debug, Default)]
+pub(super) struct Definitions {
+    pub(super) general: General,
+    pub(super) sds: Vec<Sd>,
+    pub(super) wds: Vec<Wd>,
+    /// The last `wd=default`: of runs that name storage and no workload.
+    pub(super) wd_default: Wd,
+    pub(super) rds: Vec<Rd>,
+    pub(super) notes: Vec<Note>,
+}
+
+/// A parameter whose keyword is known.
+pub(super) struct Known<'a> {
+    pub(super) parameter: &'a Parameter,
+    pub(super) name: &'static str,
+    pub(super) values: Values,
+}
+
+impl Known<'_> {
+    pub(super) fn wrong(&self, message: impl Into<String>) -> Mistake {
+        let mut mistake = self.parameter.wrong(message);
+        mistake.about = format!("{}=", self.name);
+        mistake
+    }
+
+    pub(super) fn numbers(&self) -> Result<&[f64], Mistake> {
+        match &self.values {
+            Values::Numbers(numbers) => Ok(numbers),
+            Values::Words(words) => {
+                let word = words.first().map_or("", String::as_str);
+                Err(self.wrong(format!("`{word}` is no number")))
+            }
+        }
+    }
+
+    pub(super) fn number(&self) -> Result<f64, Mistake> {
+        self.numbers()?;
+        self.values
+            .number()
+            .ok_or_else(|| self.wrong("a number must follow"))
+    }
+
+    /// A number of bytes, seconds or things: whole, not negative.
+    pub(super) fn whole(&self) -> Result<u64, Mistake> {
+        let number = self.number()?;
+        self.as_whole(number)
+    }
+
+    pub(super) fn as_whole(&self, number: f64) -> Result<u64, Mistake> {
+        if number < 0.0 {
+            return Err(self.wrong(format!("{number} is below 0")));
+        }
+        if number >= 9e18 {
+            return Err(self.wrong(format!("{number} is too large")));
+        }
+        Ok(number as u64)
+    }
+
+    pub(super) fn threads(&self) -> Result<u32, Mistake> {
+        let whole = self.whole()?;
+        match u32::try_from(whole) {
+            Ok(threads @ 1..=32_768) => Ok(threads),
+            _ => Err(self.wrong(format!("{whole} threads; 1 to 32768 would work"))),
+        }
+    }
+
+    pub(super) fn words(&self) -> Vec<String> {
+        match &self.values {
+            Values::Words(words) => words.clone(),
+            Values::Numbers(numbers) => numbers.iter().map(ToString::to_string).collect(),
+        }
+    }
+
+    pub(super) fn word(&self) -> String {
+        match self.values.word() {
+            Some(word) => word.to_owned(),
+            None => self.parameter.text(),
+        }
+    }
+
+    pub(super) fn yes(&self) -> Result<bool, Mistake> {
+        match self.word().to_lowercase() {
+            word if word.starts_with('y') => Ok(true),
+            word if word.starts_with('n') => Ok(false),
+            word => Err(self.wrong(format!("`{word}` is neither yes nor no"))),
+        }
+    }
+
+    pub(super) fn commands(&self) -> Commands {
+        Commands(self.words())
+    }
+
+    pub(super) fn openflags(&self) -> Result<OpenFlags, Mistake> {
+        let mut flags = OpenFlags::default();
+        for word in self.words() {
+            match &*word.to_lowercase() {
+                "o_direct" | "directio" => flags.direct = true,
+                "o_sync" | "o_rsync" => flags.sync = true,
+                "o_dsync" => flags.dsync = true,
+                "fsync" => flags.fsync = true,
+                "none" => {}
+                other => {
+                    return Err(self.wrong(format!(
+                        "`{other}` is no flag on Linux; o_direct, directio, o_sync, o_dsync, \
+                         o_rsync and fsync are"
+                    )));
+                }
+            }
+        }
+        Ok(flags)
+    }
+
+    pub(super) fn range(&self) -> Result<super::defs::Range, Mistake> {
+        match self.numbers()? {
+            [low, high] if (0.0..=1e18).contains(low) && (0.0..=1e18).contains(high) => {
+                if low >= high {
+                    return Err(self.wrong(format!(
+                        "the range ends at {high}, not after its beginning at {low}"
+                    )));
+                }
+                Ok(super::defs::Range {
+                    low: *low,
+                    high: *high,
+                })
+            }
+            _ => Err(self.wrong("a beginning and an end are expected, as in range=(10,20)")),
+        }
+    }
+}
+
+/// Where the reading stands.
+enum Standing {
+    General,
+    Host,
+    Storage(Storing),
+    Workload(Option<usize>),
+    Run(Option<usize>),
+}
+
+/// A storage definition, or their default.
+enum Storing {
+    Default,
+    One(usize),
+}
+
+/// Reads everything.
+pub(super) fn definitions(parameters: &[Parameter]) -> Result<Definitions, Mistake> {
+    let mut all = Definitions::default();
+    let (mut sd_default, mut wd_default, mut rd_default) =
+        (Sd::default(), Wd::default(), Rd::default());
+    let mut standing = Standing::General;
+    for parameter in parameters {
+        if let Some(next) = begins(
+            &standing,
+            parameter,
+            &mut all,
+            (&sd_default, &wd_default, &rd_default),
+        )? {
+            standing = next;
+            continue;
+        }
+        let section = section(&standing);
+        let Some(known) = known(section, parameter, &mut all.notes)? else {
+            continue;
+        };
+        match &standing {
+            Standing::General => read_general::set(&mut all.general, &known)?,
+            Standing::Host => host(&known)?,
+            Standing::Storage(Storing::Default) => read_storage::set(&mut sd_default, &known)?,
+            Standing::Storage(Storing::One(at)) => read_storage::set(&mut all.sds[*at], &known)?,
+            Standing::Workload(None) => read_workload::set(&mut wd_default, &known)?,
+            Standing::Workload(Some(at)) => read_workload::set(&mut all.wds[*at], &known)?,
+            Standing::Run(None) => read_run::set(&mut rd_default, &known)?,
+            Standing::Run(Some(at)) => read_run::set(&mut all.rds[*at], &known)?,
+        }
+    }
+    all.wd_default = wd_default;
+    read_storage::finish(&mut all.sds)?;
+    Ok(all)
+}
+
+const fn section(standing: &Standing) -> Section {
+    match standing {
+        Standing::General => Section::General,
+        Standing::Host => Section::Host,
+        Standing::Storage(_) => Section::Storage,
+        Standing::Workload(_) => Section::Workload,
+        Standing::Run(_) => Section::Run,
+    }
+}
+
+/// Whether a parameter begins a definition, and which one.
+fn begins(
+    standing: &Standing,
+    parameter: &Parameter,
+    all: &mut Definitions,
+    (sd, wd, rd): (&Sd, &Wd, &Rd),
+) -> Result<Option<Standing>, Mistake> {
+    let now = section(standing);
+    let keyword = &*parameter.keyword;
+    let wanted = match keyword {
+        "fsd" | "fwd" => {
+            return Err(
+                parameter.wrong("file system workloads (fsd, fwd) are not run; sd, wd and rd are")
+            );
+        }
+        "rg" => return Err(parameter.wrong("replay of traces is not run")),
+        "host" if now <= Section::Host => Section::Host,
+        "hd" if now <= Section::Host => Section::Host,
+        "sd" if now < Section::Workload => Section::Storage,
+        "wd" if now < Section::Run => Section::Workload,
+        "rd" => Section::Run,
+        "hd" if now > Section::Workload => return Err(out_of_order(parameter, now)),
+        _ => return Ok(None),
+    };
+    if wanted < now {
+        return Err(out_of_order(parameter, now));
+    }
+    let name = parameter.values(wanted_keyword(wanted))?;
+    let name = name.word().unwrap_or_default().to_owned();
+    let is_default = name == "default";
+    let place = parameter.place.clone();
+    Ok(Some(match wanted {
+        Section::General => return Ok(None),
+        Section::Host => {
+            host_name(parameter, &name)?;
+            Standing::Host
+        }
+        Section::Storage if is_default => Standing::Storage(Storing::Default),
+        Section::Storage => {
+            if name == "concat" {
+                return Err(parameter.wrong("the name `concat` is taken; another one would work"));
+            }
+            all.sds.push(Sd {
+                place,
+                name,
+                ..sd.clone()
+            });
+            Standing::Storage(Storing::One(all.sds.len() - 1))
+        }
+        Section::Workload if is_default => Standing::Workload(None),
+        Section::Workload => {
+            unique(parameter, &name, all.wds.iter().map(|wd| &*wd.name))?;
+            all.wds.push(Wd {
+                place,
+                name,
+                ..wd.clone()
+            });
+            Standing::Workload(Some(all.wds.len() - 1))
+        }
+        Section::Run if is_default => Standing::Run(None),
+        Section::Run => {
+            unique(parameter, &name, all.rds.iter().map(|rd| &*rd.name))?;
+            all.rds.push(Rd {
+                place,
+                name,
+                ..rd.clone()
+            });
+            Standing::Run(Some(all.rds.len() - 1))
+        }
+    }))
+}
+
+const fn wanted_keyword(section: Section) -> &'static str {
+    match section {
+        Section::Host | Section::General => "hd",
+        Section::Storage => "sd",
+        Section::Workload => "wd",
+        Section::Run => "rd",
+    }
+}
+
+fn out_of_order(parameter: &Parameter, now: Section) -> Mistake {
+    parameter.wrong(format!(
+        "it comes too late, among the {} definitions; the order is general, hd, sd, wd, rd",
+        now.name()
+    ))
+}
+
+fn unique<'a>(
+    parameter: &Parameter,
+    name: &str,
+    mut known: impl Iterator<Item = &'a str>,
+) -> Result<(), Mistake> {
+    match known.any(|known| known == name) {
+        false => Ok(()),
+        true => Err(parameter.wrong(format!("there are two definitions of the name {name}"))),
+    }
+}
+
+/// The keyword and its values; nothing where it is ignored, with a Note.
+fn known<'a>(
+    section: Section,
+    parameter: &'a Parameter,
+    notes: &mut Vec<Note>,
+) -> Result<Option<Known<'a>>, Mistake> {
+    let row = match find(section, &parameter.keyword) {
+        Found::One(row) => row,
+        Found::Several(names) => {
+            return Err(parameter.wrong(format!(
+                "it may stand for {}; more letters would tell",
+                names.join(" or ")
+            )));
+        }
+        Found::Nothing { near, elsewhere } => {
+            return Err(parameter.wrong(unknown(section, near, elsewhere)));
+        }
+    };
+    match row.support {
+        Support::Ignored => {
+            let note = ignored(row, parameter);
+            if !notes.contains(&note) {
+                notes.push(note);
+            }
+            Ok(None)
+        }
+        Support::Refused if row.name != "concatenatesds" => {
+            Err(parameter.wrong(format!("{} is not run here ({})", row.name, row.meaning)))
+        }
+        _ => Ok(Some(Known {
+            parameter,
+            name: row.name,
+            values: parameter.values(row.name)?,
+        })),
+    }
+}
+
+fn ignored(row: Keyword, parameter: &Parameter) -> Note {
+    Note {
+        level: NoteLevel::Ignored,
+        subject: format!("{}={}", row.name, parameter.text()),
+        text: format!("has no effect here: {}", row.meaning),
+    }
+}
+
+fn unknown(section: Section, near: Option<&str>, elsewhere: Option<Section>) -> String {
+    let mut words = format!("there is no such keyword in the {} section", section.name());
+    if let Some(elsewhere) = elsewhere {
+        words.push_str(&format!("; it belongs to the {} section", elsewhere.name()));
+    } else if let Some(near) = near {
+        words.push_str(&format!("; perhaps {near}="));
+    }
+    words
+}
+
+fn host_name(parameter: &Parameter, name: &str) -> Result<(), Mistake> {
+    match name {
+        "default" | "localhost" => Ok(()),
+        _ => Err(elsewhere(parameter, name)),
+    }
+}
+
+fn elsewhere(parameter: &Parameter, name: &str) -> Mistake {
+    parameter.wrong(format!(
+        "only this host runs, and {name} is another; without hd=, or with hd=localhost, it would \
+         run here. Several hosts at once are not run"
+    ))
+}
+
+fn host(known: &Known<'_>) -> Result<(), Mistake> {
+    match &*known.word() {
+        "localhost" | "127.0.0.1" | "::1" => Ok(()),
+        name => Err(elsewhere(known.parameter, name)),
+    }
+}
+
+/// `host=` of a storage or workload definition.
+pub(super) fn only_here(known: &Known<'_>) -> Result<(), Mistake> {
+    let words = known.words();
+    match words
+        .iter()
+        .find(|word| !["localhost", "*", "default"].contains(&word.as_str()))
+    {
+        None => Ok(()),
+        Some(name) => Err(elsewhere(known.parameter, name)),
+    }
+}

@@ -1,0 +1,269 @@
+//! A run with nothing left to write out, and its words.
+
+use super::defs::{Arrivals, Commands, LoopKind, MaxData, OpenFlags, Wd};
+use super::mistake::Place;
+use super::value::MAX_RATE;
+
+/// What the original writes for the maximum of a curve.
+const CURVE_RATE: f64 = 9_999_977.0;
+/// What simulation takes for the maximum of a curve, and for the rate of the run before.
+const PRETENDED: f64 = 10_000.0;
+
+/// What rate a run asks for.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Rate {
+    /// As fast as it goes.
+    Max,
+    /// As fast as it goes, to know the maximum of a curve.
+    CurveMax,
+    /// So many operations a second.
+    Fixed(f64),
+    /// So many per cent of what the run before reached.
+    PercentOfLast(f64),
+    /// So many per cent of the curve's maximum.
+    CurvePoint(f64),
+}
+
+impl Rate {
+    /// A number as parameter files carry it: `max` is one, per cent are below 0.
+    #[must_use]
+    pub fn of(number: f64) -> Self {
+        if number == MAX_RATE {
+            Self::Max
+        } else if number < 0.0 {
+            Self::PercentOfLast(-number)
+        } else {
+            Self::Fixed(number)
+        }
+    }
+
+    /// Whether it goes as fast as it can.
+    #[must_use]
+    pub const fn is_max(self) -> bool {
+        matches!(self, Self::Max | Self::CurveMax)
+    }
+
+    /// The number that banners and flat files show, when the runs before reached `curve_max` and
+    /// `last` operations a second.
+    #[must_use]
+    pub fn number(self, curve_max: f64, last: f64) -> f64 {
+        match self {
+            Self::Max => MAX_RATE,
+            Self::CurveMax => CURVE_RATE,
+            Self::Fixed(rate) => rate,
+            Self::PercentOfLast(percent) => share(last, percent),
+            Self::CurvePoint(percent) => share(curve_max, percent),
+        }
+    }
+}
+
+/// So many per cent of a rate, rounded as the original does: up to the next 100 above 1000, up
+/// to the next 10 below.
+#[must_use]
+pub fn share(rate: f64, percent: f64) -> f64 {
+    let share = (rate as i64).saturating_mul(percent as i64) / 100;
+    let step = if share > 1000 { 100 } else { 10 };
+    ((share + step - 1) / step * step) as f64
+}
+
+/// What loops have set.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Loops(pub Vec<(LoopKind, f64)>);
+
+impl Loops {
+    /// What a loop has set.
+    #[must_use]
+    pub fn value(&self, kind: LoopKind) -> Option<f64> {
+        let found = self.0.iter().find(|(known, _)| *known == kind);
+        found.map(|(_, value)| *value)
+    }
+
+    /// Names and values as banners show them.
+    pub fn settings(&self) -> impl Iterator<Item = (&'static str, String)> + '_ {
+        self.0
+            .iter()
+            .map(|(kind, value)| (kind.name(), shown(*kind, *value)))
+    }
+
+    /// `For loops: threads=4 xfersize=4k`, or `For loops: None`.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let settings: Vec<String> = self
+            .settings()
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect();
+        match settings.is_empty() {
+            true => "For loops: None".to_owned(),
+            false => format!("For loops: {}", settings.join(" ")),
+        }
+    }
+}
+
+fn shown(kind: LoopKind, value: f64) -> String {
+    match kind {
+        _ if value < 0.0 => format!("{}%", -value as i64),
+        LoopKind::Iorate if value == MAX_RATE => "max".to_owned(),
+        LoopKind::Iorate => (value as i64).to_string(),
+        _ => size(value),
+    }
+}
+
+/// A size with its unit and at most three decimals: `4k`, `1.500k`.
+#[must_use]
+pub fn size(value: f64) -> String {
+    if value < 1024.0 {
+        return (value as i64).to_string();
+    }
+    let (mut value, mut unit) = (value / 1024.0, 0);
+    while value >= 1024.0 && unit < 4 {
+        value /= 1024.0;
+        unit += 1;
+    }
+    let unit = ["k", "m", "g", "t", "p"][unit];
+    let text = format!("{value:.3}");
+    format!("{}{unit}", text.strip_suffix(".000").unwrap_or(&text))
+}
+
+/// Rates that take turns within a run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Bursts {
+    /// Rate, seconds, rate, seconds…
+    pub rates: Vec<f64>,
+    /// Whether each rate's operations come at once, at the beginning of its second.
+    pub spike: bool,
+}
+
+/// A workload in a run, its loops applied.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Use {
+    /// What is done.
+    pub wd: Wd,
+    /// On what: indices of the script's storage.
+    pub sds: Vec<usize>,
+    /// Bytes that hits go to, where a loop sets them.
+    pub hitarea: Option<u64>,
+}
+
+/// One run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Run {
+    /// Its definition.
+    pub place: Place,
+    /// `rd1`, `rd1_(10%)`.
+    pub name: String,
+    /// Workloads.
+    pub uses: Vec<Use>,
+    /// What loops have set.
+    pub loops: Loops,
+    /// Operations in flight for each storage definition, where a loop sets them.
+    pub threads: Option<u32>,
+    /// Compression, where a loop sets it.
+    pub compratio: Option<f64>,
+    /// What rate.
+    pub rate: Rate,
+    /// The first rate of a list: simulation shows it for all.
+    pub first_rate: Rate,
+    /// Whether shares of workloads are kept.
+    pub controlled: bool,
+    /// Rates that take turns.
+    pub bursts: Option<Bursts>,
+    /// Counted seconds; nothing: until all is done.
+    pub elapsed: Option<u64>,
+    /// Seconds of a line.
+    pub interval: u64,
+    /// Seconds before the counted ones.
+    pub warmup: u64,
+    /// Seconds after it.
+    pub pause: u64,
+    /// Bytes after which it ends.
+    pub maxdata: MaxData,
+    /// When operations begin.
+    pub arrivals: Arrivals,
+    /// Milliseconds above which a curve ends.
+    pub stopcurve: Option<f64>,
+    /// How storage is opened instead.
+    pub openflags: Option<OpenFlags>,
+    /// Commands before it.
+    pub startcmd: Commands,
+    /// Commands after it.
+    pub endcmd: Commands,
+}
+
+impl Run {
+    /// `Starting RD=rd1_(10%); I/O rate: 2700; elapsed=3 warmup=1; For loops: threads=4`.
+    #[must_use]
+    pub fn banner(&self, rate: f64) -> String {
+        self.words("Starting", self.rate, rate)
+    }
+
+    /// The same of a simulation, which pretends maxima of 10,000 and, as the original, shows of
+    /// a list always the first rate.
+    #[must_use]
+    pub fn simulated(&self) -> String {
+        let rate = self.first_rate.number(PRETENDED, PRETENDED);
+        self.words("Simulating", self.first_rate, rate)
+    }
+
+    fn words(&self, verb: &str, rate: Rate, number: f64) -> String {
+        let control = if self.controlled {
+            "Controlled"
+        } else {
+            "Uncontrolled"
+        };
+        let rate = match rate {
+            _ if self.bursts.is_some() => "Variable".to_owned(),
+            Rate::Max => format!("{control} MAX"),
+            Rate::CurveMax => format!("{control} curve"),
+            _ => format!("{}", number as i64),
+        };
+        let elapsed = match (self.elapsed, self.warmup) {
+            (None, _) => "(none)".to_owned(),
+            (Some(elapsed), 0) => elapsed.to_string(),
+            (Some(elapsed), warmup) => format!("{elapsed} warmup={warmup}"),
+        };
+        format!(
+            "{verb} RD={}; I/O rate: {rate}; elapsed={elapsed}; {}",
+            self.name,
+            self.loops.text()
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{share, size};
+
+    #[test]
+    fn rates_are_rounded_up_as_in_the_original() {
+        for (percent, expected) in [
+            (10.0, 2700.0),
+            (50.0, 13_400.0),
+            (100.0, 26_700.0),
+            (110.0, 29_400.0),
+            (120.0, 32_100.0),
+        ] {
+            assert_eq!(share(26_698.7, percent), expected, "{percent}");
+        }
+        assert_eq!(
+            share(10_000.0, 10.0),
+            1000.0,
+            "1000 itself is rounded to tens"
+        );
+        assert_eq!(share(10_010.0, 10.0), 1100.0);
+        assert_eq!(share(905.0, 10.0), 90.0);
+        assert_eq!(share(915.9, 10.0), 100.0);
+    }
+
+    #[test]
+    fn sizes_are_shown_with_units() {
+        for (value, expected) in [
+            (512.0, "512"),
+            (1536.0, "1.500k"),
+            (4096.0, "4k"),
+            (131_072.0, "128k"),
+            (1_048_576.0, "1m"),
+        ] {
+            assert_eq!(size(value), expected);
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! Lines to parameters: `keyword=value[,keyword=value…]`.
+
+use super::lines::Line;
+use super::mistake::{Mistake, Place};
+use super::value::Values;
+
+/// One `keyword=value`, the value as written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Parameter {
+    pub(super) place: Place,
+    /// In lower case, as written: it may be abbreviated.
+    pub(super) keyword: String,
+    /// Behind the first `=`, quotes taken off.
+    pub(super) raw: Vec<Piece>,
+}
+
+/// A character of a value, and whether quotes protect it.
+pub(super) type Piece = (char, bool);
+
+impl Parameter {
+    /// The value as text.
+    pub(super) fn text(&self) -> String {
+        text(&self.raw)
+    }
+
+    /// The value or values in parentheses.
+    pub(super) fn values(&self, full_keyword: &str) -> Result<Values, Mistake> {
+        Values::of(self, full_keyword)
+    }
+
+    /// A mistake at this parameter.
+    pub(super) fn wrong(&self, message: impl Into<String>) -> Mistake {
+        Mistake::new(&self.place, format!("{}=", self.keyword), message)
+    }
+}
+
+/// All parameters of all lines. `extra` is put behind each run definition that stands on one line.
+pub(super) fn scan(lines: &[Line], extra: Option<&str>) -> Result<Vec<Parameter>, Mistake> {
+    let mut parameters = Vec::new();
+    let mut lines = lines.iter();
+    while let Some(line) = lines.next() {
+        let mut joined = Joined::default();
+        joined.add(&line.text, &line.place);
+        if let Some(extra) = extra
+            && line.text.starts_with("rd")
+            && !joined.goes_on()
+        {
+            joined.pieces.push((',', false));
+            joined.add(extra, &line.place);
+        }
+        while joined.goes_on() {
+            let Some(next) = lines.next() else { break };
+            joined.add(&next.text, &next.place);
+        }
+        joined.split(&mut parameters)?;
+    }
+    Ok(parameters)
+}
+
+/// A line and those that go on with it.
+#[derive(Default)]
+struct Joined {
+    pieces: Vec<Piece>,
+    /// From which piece on a line holds.
+    places: Vec<(usize, Place)>,
+}
+
+impl Joined {
+    fn add(&mut self, text: &str, place: &Place) {
+        self.places.push((self.pieces.len(), place.clone()));
+        self.pieces.extend(unquote(text));
+    }
+
+    /// Whether it ends in a comma.
+    fn goes_on(&self) -> bool {
+        matches!(self.pieces.last(), Some((',', false)))
+    }
+
+    fn place(&self, index: usize) -> &Place {
+        let after = self.places.partition_point(|(begin, _)| *begin <= index);
+        &self.places[after.saturating_sub(1)].1
+    }
+
+    /// Cuts at the commas that stand in no parentheses.
+    fn split(&self, into: &mut Vec<Parameter>) -> Result<(), Mistake> {
+        let mut depth = 0_usize;
+        let mut begin = 0;
+        for (index, piece) in self.pieces.iter().enumerate() {
+            match piece {
+                ('(', false) => depth += 1,
+                (')', false) if depth == 0 => {
+                    return Err(Mistake::new(
+                        self.place(index),
+                        text(&self.pieces[begin..=index]),
+                        "a closing parenthesis without an opening one",
+                    ));
+                }
+                (')', false) => depth -= 1,
+                (',', false) if depth == 0 => {
+                    self.push(begin, index, into)?;
+                    begin = index + 1;
+                }
+                _ => {}
+            }
+        }
+        if depth > 0 {
+            return Err(Mistake::new(
+                self.place(begin),
+                text(&self.pieces[begin..]),
+                "the parenthesis is not closed; a list that goes on in the next line ends in a \
+                 comma",
+            ));
+        }
+        self.push(begin, self.pieces.len(), into)
+    }
+
+    fn push(&self, begin: usize, end: usize, into: &mut Vec<Parameter>) -> Result<(), Mistake> {
+        let pieces = &self.pieces[begin..end];
+        if pieces.is_empty() {
+            return Ok(());
+        }
+        let wrong = |about, message| Err(Mistake::new(self.place(begin), about, message));
+        let Some(equals) = pieces.iter().position(|piece| *piece == ('=', false)) else {
+            return wrong(
+                text(pieces),
+                "keyword=value is expected, as in sd=sd1,lun=/dev/sdb",
+            );
+        };
+        let keyword = text(&pieces[..equals]);
+        if keyword.chars().count() < 2 {
+            return wrong(format!("{keyword}="), "a keyword has at least two letters");
+        }
+        let raw = pieces[equals + 1..].to_vec();
+        if raw.is_empty() {
+            return wrong(format!("{keyword}="), "a value must follow");
+        }
+        into.push(Parameter {
+            place: self.place(begin).clone(),
+            keyword: keyword.to_lowercase(),
+            raw,
+        });
+        Ok(())
+    }
+}
+
+fn text(pieces: &[Piece]) -> String {
+    pieces.iter().map(|(letter, _)| letter).collect()
+}
+
+/// The characters up to the first blank that no quotes protect.
+fn unquote(text: &str) -> Vec<Piece> {
+    let mut pieces = Vec::with_capacity(text.len());
+    let mut quoted = false;
+    for letter in text.chars() {
+        match letter {
+            '"' => quoted = !quoted,
+            ' ' | '\t' if !quoted => break,
+            _ => pieces.push((letter, quoted)),
+        }
+    }
+    pieces
+}
