@@ -159,6 +159,7 @@ impl Sketch {
             },
             threads_use: None,
             depths: None,
+            found_depth: None,
             directions: [(self.direction.to_owned(), result)].into(),
         }
     }

@@ -90,6 +90,7 @@ fn which_road_it_takes() {
             job.batch = Batch {
                 submit: 8,
                 complete: 2,
+                ..Batch::default()
             };
         },
     );
@@ -258,6 +259,7 @@ fn flushes_and_failures() {
                 fsync_every: 4,
                 fdatasync_every: 2,
                 at_end: true,
+                ..Flush::default()
             };
             job.on_error = ErrorPolicy::Continue;
         },

@@ -170,6 +170,7 @@ fn stop() -> impl Strategy<Value = Stop> {
                 bytes,
                 loops,
                 steady,
+                ..Stop::default()
             }
         },
     )
@@ -200,7 +201,7 @@ prop_compose! {
             durability: [Durability::None, Durability::Dsync, Durability::Sync][durability],
             threads,
             depth,
-            batch: Batch { submit, complete: depth.div_ceil(3) },
+            batch: Batch { submit, complete: depth.div_ceil(3), ..Batch::default() },
             pin,
             region: Region { offset, size, spread },
             ..Job::new(&name)
@@ -232,7 +233,7 @@ prop_compose! {
             think: think.map(|(pause, every)| Think { pause, every }),
             stop,
             ramp,
-            flush: Flush { fsync_every: flush.0, fdatasync_every: flush.1, at_end: flush.2 },
+            flush: Flush { fsync_every: flush.0, fdatasync_every: flush.1, at_end: flush.2, ..Flush::default() },
             on_error: if go_on { ErrorPolicy::Continue } else { ErrorPolicy::Stop },
             submit_latency,
             ..placed

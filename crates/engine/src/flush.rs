@@ -2,6 +2,8 @@
 
 use blocklab_workload::Flush;
 
+use crate::worker::SyncKind;
+
 /// Decides when a flush follows the writes.
 #[derive(Debug)]
 pub(crate) struct Flusher {
@@ -9,6 +11,7 @@ pub(crate) struct Flusher {
     files: u32,
     since_fsync: u32,
     since_fdatasync: u32,
+    since_range: u32,
     last_file: u32,
     /// Files that the final flush has still to visit.
     remaining: u32,
@@ -23,6 +26,7 @@ impl Flusher {
             files,
             since_fsync: 0,
             since_fdatasync: 0,
+            since_range: 0,
             last_file: 0,
             remaining: 0,
             has_written: false,
@@ -41,9 +45,11 @@ impl Flusher {
         self.last_file = file;
         self.since_fsync += 1;
         self.since_fdatasync += 1;
+        self.since_range += 1;
         let reached = |every: u32, since: u32| every > 0 && since >= every;
         self.due = reached(self.rule.fsync_every, self.since_fsync)
-            || reached(self.rule.fdatasync_every, self.since_fdatasync);
+            || reached(self.rule.fdatasync_every, self.since_fdatasync)
+            || reached(self.rule.range_every, self.since_range);
     }
 
     /// No write will follow. The final flush covers one that is due already.
@@ -54,18 +60,29 @@ impl Flusher {
     }
 
     /// File and kind of the flush that is due.
-    pub(crate) fn take(&mut self) -> (u32, bool) {
+    pub(crate) fn take(&mut self) -> (u32, SyncKind) {
         if self.remaining > 0 {
             self.remaining -= 1;
             self.due = self.remaining > 0;
-            return (self.remaining, false);
+            return (self.remaining, SyncKind::Whole);
         }
         self.due = false;
         let whole = self.rule.fsync_every > 0 && self.since_fsync >= self.rule.fsync_every;
         if whole {
             self.since_fsync = 0;
         }
+        let data =
+            self.rule.fdatasync_every > 0 && self.since_fdatasync >= self.rule.fdatasync_every;
+        self.since_range = 0;
+        if !whole && !data {
+            return (self.last_file, SyncKind::Range(self.rule.range_flags));
+        }
         self.since_fdatasync = 0;
-        (self.last_file, !whole)
+        let kind = if whole {
+            SyncKind::Whole
+        } else {
+            SyncKind::DataOnly
+        };
+        (self.last_file, kind)
     }
 }

@@ -2,16 +2,21 @@
 //! Out: a Measurement, and intervals while it runs.
 //! Never: prints, parses a script, judges a figure.
 
+mod bounds;
 mod buffers;
 mod clock;
 mod drive;
 mod error;
 mod flush;
+mod lanes;
 mod layout;
+mod ledger;
 mod model;
 mod overhead;
 mod pace;
 mod recorder;
+mod restraint;
+mod seek;
 mod target;
 mod worker;
 

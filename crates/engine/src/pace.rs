@@ -2,7 +2,7 @@
 
 use blocklab_random::Stream;
 use blocklab_units::Nanos;
-use blocklab_workload::{Job, Pace, Rate, Think};
+use blocklab_workload::{Job, Pace, Rate, Think, ThinkStyle};
 
 /// What the pacer says of the next operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,6 +11,8 @@ pub(crate) enum Due {
     Now(Nanos),
     /// Not before this moment.
     At(Nanos),
+    /// Not before this moment, with the processor busy until then.
+    Spin(Nanos),
     /// Not before everything in flight has ended.
     AfterDrain,
 }
@@ -39,9 +41,13 @@ pub(crate) struct Pacer {
     next: f64,
     chance: Stream,
     think: Option<Think>,
+    style: ThinkStyle,
     since_think: u32,
     resting: bool,
     resume_at: Nanos,
+    spin_until: Nanos,
+    /// A pause is due at this moment, however few operations there were.
+    tired_at: Nanos,
 }
 
 /// A capped pace makes up for at most so much lost time: enough to hide the timer's lateness, too
@@ -52,7 +58,8 @@ impl Pacer {
     /// For thread `thread` of the job; its threads share the rate evenly and interleave.
     pub(crate) fn new(job: &Job, seed: u64, thread: u32) -> Self {
         let (law, rate) = match job.pace {
-            Pace::Closed => (Law::Closed, None),
+            // Each direction has a pacer of its own.
+            Pace::Closed | Pace::ByDirection { .. } => (Law::Closed, None),
             Pace::Capped(rate) => (Law::Capped, Some(rate)),
             Pace::OpenFixed(rate) => (Law::Fixed, Some(rate)),
             Pace::OpenPoisson(rate) => (Law::Poisson, Some(rate)),
@@ -78,15 +85,19 @@ impl Pacer {
             next: offset,
             chance,
             think: job.think,
+            style: job.think_style,
             since_think: 0,
             resting: false,
             resume_at: Nanos::ZERO,
+            spin_until: Nanos::ZERO,
+            tired_at: job.think_style.work.unwrap_or(Nanos::MAX),
         }
     }
 
     /// The schedule, made as if for moment zero, begins at this moment.
     pub(crate) fn begin(&mut self, start: Nanos) {
         self.next += start.0 as f64;
+        self.tired_at = self.tired_at.saturating_add(start);
     }
 
     /// Whether operations arrive whatever the target does.
@@ -98,8 +109,11 @@ impl Pacer {
     #[inline]
     pub(crate) fn due(&self, now: Nanos) -> Due {
         if self.think.is_some() {
-            if self.resting {
+            if self.resting || now >= self.tired_at {
                 return Due::AfterDrain;
+            }
+            if now < self.spin_until {
+                return Due::Spin(self.spin_until);
             }
             if now < self.resume_at {
                 return Due::At(self.resume_at);
@@ -119,12 +133,26 @@ impl Pacer {
     /// An operation of `len` bytes has begun.
     #[inline]
     pub(crate) fn begun(&mut self, now: Nanos, len: u32) {
-        if let Some(think) = self.think {
-            self.since_think += 1;
-            self.resting = self.since_think >= think.every;
+        if self.think.is_some() && !self.style.on_completion {
+            self.count();
         }
         if !matches!(self.law, Law::Closed) {
             self.step(now, len);
+        }
+    }
+
+    /// An operation has ended.
+    #[inline]
+    pub(crate) fn completed(&mut self) {
+        if self.style.on_completion {
+            self.count();
+        }
+    }
+
+    fn count(&mut self) {
+        if let Some(think) = self.think {
+            self.since_think += 1;
+            self.resting = self.since_think >= think.every;
         }
     }
 
@@ -142,10 +170,15 @@ impl Pacer {
 
     /// Everything in flight has ended.
     pub(crate) fn drained(&mut self, now: Nanos) {
-        if let Some(think) = self.think.filter(|_| self.resting) {
+        let due = self.resting || now >= self.tired_at;
+        if let Some(think) = self.think.filter(|_| due) {
             self.resting = false;
             self.since_think = 0;
             self.resume_at = now.saturating_add(think.pause);
+            self.spin_until = now.saturating_add(self.style.spin.min(think.pause));
+            if let Some(work) = self.style.work {
+                self.tired_at = self.resume_at.saturating_add(work);
+            }
         }
     }
 

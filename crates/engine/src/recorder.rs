@@ -161,6 +161,8 @@ pub(crate) struct Recorder {
     pub(crate) completed_in_ramp: Counter,
     pub(crate) failed: Counter,
     pub(crate) overdue: Counter,
+    /// One more than the depth that a search found; 0 before.
+    pub(crate) found_depth: Counter,
     /// Operations that the worker still missed when it ended.
     pub(crate) unreturned: Counter,
     /// First submission and last completion, as moments of the run's clock.
@@ -192,6 +194,7 @@ impl Recorder {
             completed_in_ramp: Counter::default(),
             failed: Counter::default(),
             overdue: Counter::default(),
+            found_depth: Counter::default(),
             unreturned: Counter::default(),
             first_issue,
             last_completion: Counter::default(),

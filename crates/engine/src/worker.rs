@@ -11,17 +11,23 @@
 //! It knows no clock and no kernel, so the same worker drives a ring in real time and a device
 //! model in virtual time. Depth, pattern, pace, stop rule and warm-up are values in it.
 
+use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
 use blocklab_record::Stopped;
 use blocklab_units::Nanos;
-use blocklab_workload::{Direction, ErrorPolicy, Extent, Invalid, Job, Requests, TargetOrder};
+use blocklab_workload::{
+    Direction, ErrorPolicy, Extent, Invalid, Job, Pace, Positions, Request, Requests, Spread,
+    TargetOrder,
+};
 
+use crate::bounds::{Stopper, Window};
 use crate::buffers::Slot;
 use crate::flush::Flusher;
+use crate::ledger::Ledger;
 use crate::pace::{Due, Pacer};
-use crate::recorder::{DepthCounters, Failure, Recorder, Tally};
+use crate::recorder::{DepthCounters, Failure, Recorder};
+use crate::restraint::{Flows, Leave, Restraint};
 
 /// One operation on its way to a target, with the right to its buffer.
 #[derive(Debug)]
@@ -30,14 +36,25 @@ pub struct Io {
     pub slot: Slot,
     /// What to do.
     pub direction: Direction,
-    /// Of a sync: fdatasync instead of fsync.
-    pub data_only: bool,
+    /// Of a sync: which one.
+    pub sync: SyncKind,
     /// Index of the file in the target.
     pub file: u32,
     /// Bytes; 0 of a sync.
     pub len: u32,
     /// First byte.
     pub offset: u64,
+}
+
+/// The kinds of flush.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SyncKind {
+    /// fsync.
+    Whole,
+    /// fdatasync.
+    DataOnly,
+    /// sync_file_range over the whole file, with these flags.
+    Range(u32),
 }
 
 /// An operation that came back, with its buffer.
@@ -56,86 +73,21 @@ pub enum Action {
     Issue(Io),
     /// Nothing to do before a completion or this moment, whichever comes first.
     Wait(Option<Nanos>),
+    /// Nothing to do before this moment, and the processor is to be busy until then.
+    Spin(Nanos),
     /// Nothing is in flight and nothing will follow.
     Done,
 }
 
-/// Asks all workers of a job to end. The first reason stays.
-#[derive(Debug, Default)]
-pub(crate) struct Stopper(AtomicU8);
-
-const REASONS: [Stopped; 7] = [
-    Stopped::Runtime,
-    Stopped::Bytes,
-    Stopped::Loops,
-    Stopped::Steady,
-    Stopped::Error,
-    Stopped::Interrupted,
-    Stopped::Stalled,
-];
-
-impl Stopper {
-    pub(crate) fn request(&self, reason: Stopped) {
-        let position = REASONS
-            .iter()
-            .position(|known| *known == reason)
-            .unwrap_or(0);
-        let _ = self
-            .0
-            .compare_exchange(0, position as u8 + 1, Relaxed, Relaxed);
-    }
-
-    #[inline]
-    fn is_requested(&self) -> bool {
-        self.0.load(Relaxed) != 0
-    }
-
-    pub(crate) fn reason(&self) -> Option<Stopped> {
-        let code = usize::from(self.0.load(Relaxed));
-        code.checked_sub(1).map(|position| REASONS[position])
-    }
-}
-
-/// The moments that bound a job, on the run's clock.
+/// An operation that was issued and has not come back.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Window {
-    pub(crate) start: Nanos,
-    /// End of the ramp.
-    pub(crate) measure_from: Nanos,
-    /// No operation begins after it.
-    pub(crate) deadline: Nanos,
-}
-
-impl Window {
-    pub(crate) fn of(job: &Job, start: Nanos) -> Self {
-        let measure_from = start.saturating_add(job.ramp);
-        let deadline = match job.stop.runtime {
-            Some(runtime) => measure_from.saturating_add(runtime),
-            None => Nanos::MAX,
-        };
-        Self {
-            start,
-            measure_from,
-            deadline,
-        }
-    }
-
-    const fn shifted(self, by: Nanos) -> Self {
-        Self {
-            start: self.start.saturating_add(by),
-            measure_from: self.measure_from.saturating_add(by),
-            deadline: self.deadline.saturating_add(by),
-        }
-    }
-}
-
-#[derive(Debug, Clone, Copy)]
-struct InFlight {
-    submitted: Nanos,
-    intended: Nanos,
-    offset: u64,
-    len: u32,
-    direction: Direction,
+pub(crate) struct InFlight {
+    pub(crate) submitted: Nanos,
+    pub(crate) intended: Nanos,
+    pub(crate) offset: u64,
+    pub(crate) len: u32,
+    pub(crate) file: u32,
+    pub(crate) direction: Direction,
 }
 
 /// One thread's load.
@@ -151,11 +103,13 @@ pub(crate) struct Worker {
     budget_reason: Stopped,
     flush: Flusher,
     on_error: ErrorPolicy,
+    ignored_errors: Vec<(Direction, i32)>,
     failures_in_a_row: u32,
     ending: Option<Stopped>,
     is_open: bool,
     typical_len: u32,
     ledger: Option<Box<Ledger>>,
+    restraint: Option<Box<Restraint>>,
     recorder: Arc<Recorder>,
     stopper: Arc<Stopper>,
 }
@@ -172,6 +126,29 @@ pub(crate) struct Parts<'a> {
     pub(crate) slots: Vec<Slot>,
     pub(crate) recorder: Arc<Recorder>,
     pub(crate) stopper: Arc<Stopper>,
+    pub(crate) shared: &'a Shared,
+}
+
+/// What the workers of a run share.
+#[derive(Debug, Default)]
+pub(crate) struct Shared {
+    pub(crate) flows: Flows,
+    /// By job: the positions that its threads advance together.
+    pub(crate) positions: HashMap<String, Positions>,
+}
+
+impl Shared {
+    /// `targets` counts the files of each job.
+    pub(crate) fn of(jobs: &[Job], targets: impl Iterator<Item = usize>) -> Self {
+        let shared = jobs.iter().zip(targets);
+        let shared = shared.filter(|(job, _)| job.region.spread == Spread::Shared);
+        Self {
+            flows: Flows::of(jobs),
+            positions: shared
+                .map(|(job, targets)| (job.name.clone(), Positions::new(targets)))
+                .collect(),
+        }
+    }
 }
 
 impl Worker {
@@ -183,6 +160,7 @@ impl Worker {
             slots,
             recorder,
             stopper,
+            shared,
         } = parts;
         let start = Nanos::ZERO;
         let pacer = Pacer::new(job, seed, thread);
@@ -192,12 +170,17 @@ impl Worker {
             intended: start,
             offset: 0,
             len: 0,
+            file: 0,
             direction: Direction::Read,
         };
         let depth = slots.len();
+        let mut requests = Requests::new(job, seed, thread, sizes)?;
+        if let Some(positions) = shared.positions.get(&job.name) {
+            requests.share(positions);
+        }
         Ok(Self {
-            requests: Requests::new(job, seed, thread, sizes)?,
-            is_open: pacer.is_open(),
+            requests,
+            is_open: is_open(job),
             pacer,
             window: Window::of(job, start),
             in_flight: vec![idle; slots.len()],
@@ -206,10 +189,12 @@ impl Worker {
             budget_reason,
             flush: Flusher::new(job.flush, sizes.len() as u32),
             on_error: job.on_error,
+            ignored_errors: job.ignored_errors.clone(),
             failures_in_a_row: 0,
             ending: None,
             typical_len: job.sizes.smallest().0 as u32,
             ledger: Ledger::wanted(&recorder, depth),
+            restraint: Restraint::of(job, seed, thread, &shared.flows),
             recorder,
             stopper,
         })
@@ -218,7 +203,10 @@ impl Worker {
     /// The moment at which the load begins; before it everything counts from zero.
     pub(crate) fn begin(&mut self, start: Nanos) {
         self.window = self.window.shifted(start);
-        self.pacer.begin(start);
+        self.pacer.begin(self.window.start);
+        if let Some(restraint) = &mut self.restraint {
+            restraint.begin(self.window.start, self.window.measure_from);
+        }
     }
 
     /// What to do at this moment.
@@ -242,9 +230,15 @@ impl Worker {
         if self.flush.is_due() {
             return self.issue_flush(now);
         }
-        match self.pacer.due(now) {
+        if self.restraint.is_some()
+            && let Some(wait) = self.hold(now)
+        {
+            return wait;
+        }
+        match self.due(now) {
             Due::Now(intended) => self.issue(now, intended),
             Due::At(moment) => Action::Wait(Some(moment.min(self.window.deadline))),
+            Due::Spin(moment) => Action::Spin(moment.min(self.window.deadline)),
             Due::AfterDrain if self.is_idle() => {
                 self.pacer.drained(now);
                 Action::Wait(Some(now))
@@ -254,11 +248,34 @@ impl Worker {
     }
 
     #[inline]
+    fn due(&mut self, now: Nanos) -> Due {
+        match (self.pacer.due(now), &mut self.restraint) {
+            (Due::Now(_), Some(restraint)) if restraint.lanes.is_some() => {
+                restraint.due(now, &mut self.requests)
+            }
+            (due, _) => due,
+        }
+    }
+
+    /// What to do instead of issuing, where something holds the worker back.
+    #[inline(never)]
+    fn hold(&mut self, now: Nanos) -> Option<Action> {
+        let in_flight = self.depth_in_use();
+        match self.restraint.as_mut()?.leave(now, in_flight) {
+            Leave::Go => None,
+            Leave::Stay => Some(Action::Wait(None)),
+            Leave::Until(moment) => Some(Action::Wait(Some(moment.min(self.window.deadline)))),
+        }
+    }
+
+    #[inline]
     fn issue(&mut self, now: Nanos, intended: Nanos) -> Action {
+        let Some(request) = self.draw() else {
+            return Action::Wait(None);
+        };
         let Some(slot) = self.free.pop() else {
             return Action::Wait(None);
         };
-        let request = self.requests.next_request();
         self.pacer.begun(now, request.len);
         if now >= self.window.measure_from {
             self.budget = self.budget.saturating_sub(u64::from(request.len));
@@ -272,17 +289,40 @@ impl Worker {
             intended,
             offset: request.offset,
             len: request.len,
+            file: request.target,
             direction: request.direction,
         };
         self.mark(&slot);
+        if self.restraint.is_some() {
+            self.restrain(&request, now);
+        }
         Action::Issue(Io {
             slot,
             direction: request.direction,
-            data_only: false,
+            sync: SyncKind::Whole,
             file: request.target,
             len: request.len,
             offset: request.offset,
         })
+    }
+
+    #[inline]
+    fn draw(&mut self) -> Option<Request> {
+        let Some(restraint) = &mut self.restraint else {
+            return Some(self.requests.next_request());
+        };
+        let in_flight = self.in_flight.iter().filter(|io| io.len > 0);
+        restraint.draw(&mut self.requests, in_flight)
+    }
+
+    #[inline(never)]
+    fn restrain(&mut self, request: &Request, now: Nanos) {
+        let is_full = self.free.is_empty();
+        let restraint = self.restraint.as_mut();
+        if restraint.is_some_and(|restraint| restraint.issued(request, now, is_full)) {
+            self.budget = 0;
+            self.budget_reason = Stopped::Bytes;
+        }
     }
 
     #[inline]
@@ -297,20 +337,21 @@ impl Worker {
         let Some(slot) = self.free.pop() else {
             return Action::Wait(None);
         };
-        let (file, data_only) = self.flush.take();
+        let (file, sync) = self.flush.take();
         self.recorder.issued.add(1);
         self.in_flight[slot.index()] = InFlight {
             submitted: now,
             intended: now,
             offset: 0,
             len: 0,
+            file,
             direction: Direction::Sync,
         };
         self.mark(&slot);
         Action::Issue(Io {
             slot,
             direction: Direction::Sync,
-            data_only,
+            sync,
             file,
             len: 0,
             offset: 0,
@@ -325,11 +366,15 @@ impl Worker {
         let io = self.in_flight[index];
         self.free.push(slot);
         self.recorder.last_completion.set(now.0);
-        if result != io.len as i32 {
+        if self.restraint.is_some() {
+            self.back(index, now.since(io.submitted), now);
+        }
+        if result != io.len as i32 && !self.is_ignored(io.direction, result) {
             self.failed(io, result, now);
             return;
         }
         self.failures_in_a_row = 0;
+        self.pacer.completed();
         if now < self.window.measure_from {
             self.recorder.completed_in_ramp.add(1);
             return;
@@ -348,6 +393,27 @@ impl Worker {
         {
             response.record(now.since(io.intended).0);
         }
+    }
+
+    /// Tells what holds the worker back that an operation came back.
+    #[inline(never)]
+    fn back(&mut self, index: usize, service: Nanos, now: Nanos) {
+        // No longer in the way of another one.
+        self.in_flight[index].len = 0;
+        let Some(restraint) = &mut self.restraint else {
+            return;
+        };
+        if let Some(sought) = restraint.completed(service, now) {
+            self.recorder.found_depth.set(u64::from(sought.depth) + 1);
+            if !sought.go_on {
+                self.stopper.request(Stopped::Steady);
+            }
+        }
+    }
+
+    #[cold]
+    fn is_ignored(&self, direction: Direction, result: i32) -> bool {
+        self.ignored_errors.contains(&(direction, -result))
     }
 
     /// A submitting call handed over what was issued since the last one, and returned at this
@@ -384,7 +450,15 @@ impl Worker {
             first_offset: io.offset,
         });
         self.failures_in_a_row += 1;
-        if self.on_error == ErrorPolicy::Stop || self.failures_in_a_row >= FAILURES_IN_A_ROW {
+        let goes_on = match self.on_error {
+            ErrorPolicy::Stop => false,
+            ErrorPolicy::Continue => true,
+            ErrorPolicy::ContinueOn { read, write, .. } => match io.direction {
+                Direction::Read => read,
+                _ => write,
+            },
+        };
+        if !goes_on || self.failures_in_a_row >= FAILURES_IN_A_ROW {
             self.stopper.request(Stopped::Error);
         }
     }
@@ -399,9 +473,12 @@ impl Worker {
         };
         self.ending = Some(asked.unwrap_or(own));
         let end = now.min(self.window.deadline);
-        self.recorder
-            .overdue
-            .set(self.pacer.overdue(end, self.typical_len));
+        let mut overdue = self.pacer.overdue(end, self.typical_len);
+        if let Some(restraint) = &mut self.restraint {
+            overdue += restraint.overdue(end, self.typical_len);
+            restraint.end();
+        }
+        self.recorder.overdue.set(overdue);
         self.flush.ending();
     }
 
@@ -440,6 +517,14 @@ impl Worker {
     }
 }
 
+/// Whether operations arrive whatever the target does.
+pub(crate) const fn is_open(job: &Job) -> bool {
+    matches!(
+        job.pace,
+        Pace::OpenFixed(_) | Pace::OpenPoisson(_) | Pace::ByDirection { .. }
+    )
+}
+
 fn budget(job: &Job, thread: u32, sizes: &[u64]) -> Result<(u64, Stopped), Invalid> {
     let mut budget = (u64::MAX, Stopped::Runtime);
     if let Some(loops) = job.stop.loops {
@@ -458,56 +543,6 @@ fn budget(job: &Job, thread: u32, sizes: &[u64]) -> Result<(u64, Stopped), Inval
     match job.stop.bytes {
         Some(bytes) if bytes.0 < budget.0 => Ok((bytes.0, Stopped::Bytes)),
         _ => Ok(budget),
-    }
-}
-
-/// What a worker keeps of its operations only where more than the service latency is wanted.
-#[derive(Debug)]
-struct Ledger {
-    /// Issued since the last submitting call.
-    staged: Vec<u32>,
-    /// By slot: when the call that handed it over returned.
-    handed: Vec<Nanos>,
-}
-
-impl Ledger {
-    fn wanted(recorder: &Recorder, depth: usize) -> Option<Box<Self>> {
-        let directions = Direction::ALL.iter();
-        let mut tallies = directions.filter_map(|direction| recorder.tally(*direction));
-        let wanted = recorder.depths.is_some() || tallies.any(|tally| tally.submit.is_some());
-        wanted.then(|| {
-            Box::new(Self {
-                staged: Vec::with_capacity(depth),
-                handed: vec![Nanos::ZERO; depth],
-            })
-        })
-    }
-
-    fn issued(&mut self, slot: usize, in_flight: usize, recorder: &Recorder) {
-        self.staged.push(slot as u32);
-        if let Some(depths) = &recorder.depths {
-            depths.issued(in_flight);
-        }
-    }
-
-    fn handed_over(&mut self, ios: &[InFlight], recorder: &Recorder, now: Nanos, from: Nanos) {
-        if let Some(depths) = &recorder.depths {
-            DepthCounters::moved(&depths.submitted, self.staged.len());
-        }
-        for slot in self.staged.drain(..) {
-            let io = &ios[slot as usize];
-            self.handed[slot as usize] = now;
-            let tally = recorder.tally(io.direction).filter(|_| now >= from);
-            if let Some(submit) = tally.and_then(|tally| tally.submit.as_ref()) {
-                submit.record(now.since(io.submitted).0);
-            }
-        }
-    }
-
-    fn completed(&self, tally: &Tally, slot: usize, now: Nanos) {
-        if let Some(completion) = &tally.completion {
-            completion.record(now.since(self.handed[slot]).0);
-        }
     }
 }
 

@@ -284,6 +284,7 @@ fn flushes_are_counted_apart() {
                 fsync_every,
                 fdatasync_every: 0,
                 at_end,
+                ..Flush::default()
             };
             let result = result(flushing, target(file.path(), MIB));
             assert_eq!(

@@ -52,7 +52,8 @@ impl Accounting {
 /// Failures of one kind.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ErrorCount {
-    /// `EIO`, `ENOSPC`, …, or `short` for a transfer of fewer bytes than asked for.
+    /// `EIO`, `ENOSPC`, …; `short` for a transfer of fewer bytes than asked for; `rate` where a
+    /// rate that had to be reached was not, which is no operation and enters no census.
     pub kind: String,
     /// The kernel's words for it.
     pub message: String,
@@ -133,6 +134,9 @@ pub struct JobResult {
     /// Depths and batches, where they were asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub depths: Option<Depths>,
+    /// Depth that the search for a latency found, all threads together; 0: no depth allows it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub found_depth: Option<u32>,
 }
 
 impl JobResult {

@@ -1,6 +1,8 @@
+use std::sync::Arc;
+
 use blocklab_random::Stream;
 
-use crate::Content;
+use crate::{Content, Job};
 
 /// Makes what is written, reproducibly.
 #[derive(Debug, Clone)]
@@ -9,6 +11,10 @@ pub struct ContentMaker {
     chance: Stream,
     seed: u64,
     written: u64,
+    /// Granularity of compression and repetition.
+    unit: usize,
+    /// Bytes that every write repeats, in place of the content.
+    fill: Option<Arc<[u8]>>,
 }
 
 /// Granularity in which devices compress and deduplicate.
@@ -24,12 +30,25 @@ impl ContentMaker {
             chance,
             seed,
             written: u64::from(thread) << 40,
+            unit: SECTOR,
+            fill: None,
+        }
+    }
+
+    /// As a job asks for it.
+    #[must_use]
+    pub fn of(job: &Job, seed: u64, thread: u32) -> Self {
+        Self {
+            unit: job.content_unit.0 as usize,
+            fill: job.fill.clone(),
+            ..Self::new(job.content, seed, &job.name, thread)
         }
     }
 
     /// Fills a buffer before its first use.
     pub fn prepare(&mut self, buffer: &mut [u8]) {
         match self.content {
+            _ if self.fill.is_some() => self.repeat(buffer),
             Content::Zero => buffer.fill(0),
             _ => self.chance.fill(buffer),
         }
@@ -39,6 +58,7 @@ impl ContentMaker {
     #[inline]
     pub fn refresh(&mut self, buffer: &mut [u8]) {
         match self.content {
+            _ if self.fill.is_some() => self.repeat(buffer),
             Content::Zero => {}
             Content::Random => self.stamp(buffer),
             Content::Fresh => self.chance.fill(buffer),
@@ -48,6 +68,13 @@ impl ContentMaker {
             } => {
                 self.shape(buffer, compress_percent, dedupe_percent);
             }
+        }
+    }
+
+    fn repeat(&self, buffer: &mut [u8]) {
+        let Some(fill) = &self.fill else { return };
+        for piece in buffer.chunks_mut(fill.len()) {
+            piece.copy_from_slice(&fill[..piece.len()]);
         }
     }
 
@@ -61,10 +88,10 @@ impl ContentMaker {
         }
     }
 
-    /// Sector by sector: a repeated one comes from a small set of seeds that all threads share;
+    /// Unit by unit: a repeated one comes from a small set of seeds that all threads share;
     /// the compressible share of each is zeros at its end.
     fn shape(&mut self, buffer: &mut [u8], compress_percent: u8, dedupe_percent: u8) {
-        for sector in buffer.chunks_mut(SECTOR) {
+        for sector in buffer.chunks_mut(self.unit) {
             let repeat = self.chance.below(100) < u64::from(dedupe_percent);
             let entropy = sector.len() * usize::from(100 - compress_percent.min(100)) / 100;
             let (noise, zeros) = sector.split_at_mut(entropy);
@@ -108,6 +135,16 @@ mod tests {
         assert!(written(Content::Zero).iter().all(|byte| *byte == 0));
         assert_eq!(different_sectors(&written(Content::Random)), 512);
         assert_eq!(different_sectors(&written(Content::Fresh)), 512);
+    }
+
+    #[test]
+    fn given_bytes_are_repeated() {
+        let mut job = Job::new("fill");
+        job.fill = Some(Arc::from([1, 2, 3].as_slice()));
+        let mut maker = ContentMaker::of(&job, 1, 0);
+        let mut buffer = [0; 8];
+        maker.refresh(&mut buffer);
+        assert_eq!(buffer, [1, 2, 3, 1, 2, 3, 1, 2]);
     }
 
     #[test]

@@ -8,14 +8,17 @@ mod content;
 mod job;
 mod place;
 mod plan;
+mod route;
 mod stream;
+mod targets;
 
 pub use content::ContentMaker;
 pub use job::{
-    Access, Batch, BlockSizes, Content, Direction, Durability, Engine, ErrorPolicy, Flush, Invalid,
-    Job, Measure, Mix, Pace, Pattern, Rate, Region, SizeMix, Spread, Steady, SteadyVariable, Stop,
-    TargetOrder, Think, UringOptions, Zone,
+    Access, Batch, BlockSizes, Content, Direction, Durability, Engine, ErrorPolicy, Flow, Flush,
+    Invalid, IoPriority, Job, LatencyTarget, Least, Measure, Mix, MovingWindow, Pace, Pattern,
+    Priority, Rate, Region, Runs, SizeDraw, SizeMix, Spread, Steady, SteadyVariable, Stop,
+    TargetOrder, Think, ThinkStyle, UringOptions, Zone,
 };
 pub use place::{Extent, Places};
 pub use plan::{Aggregate, Case, Order, PauseBefore, Plan, Workload};
-pub use stream::{Request, Requests};
+pub use stream::{Positions, Request, Requests};

@@ -1,6 +1,11 @@
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
 use blocklab_random::Stream;
 
-use crate::{Direction, Extent, Invalid, Job, Places, SizeMix, Spread, TargetOrder};
+use crate::route::Route;
+use crate::targets::Targets;
+use crate::{Direction, Extent, Invalid, Job, Places, SizeDraw, SizeMix, Spread};
 
 /// One operation that a job asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,14 +27,35 @@ pub struct Request {
 #[derive(Debug, Clone)]
 pub struct Requests {
     places: Vec<Places>,
-    order: TargetOrder,
-    turn: usize,
+    targets: Targets,
     mix: Directions,
     sizes: [Sizes; 3],
     where_to: Stream,
     which_way: Stream,
     how_big: Stream,
-    which_target: Stream,
+    refined: Option<Box<Refined>>,
+}
+
+/// What only few jobs ask for.
+#[derive(Debug, Clone)]
+struct Refined {
+    /// By target, in place of its places; empty where nothing refines them.
+    routes: Vec<Route>,
+    trim_first: bool,
+    /// The write whose range is being trimmed.
+    pending: Option<Request>,
+}
+
+/// The sequential positions that all threads of a job advance, one for each target.
+#[derive(Debug, Clone)]
+pub struct Positions(Vec<Arc<AtomicU64>>);
+
+impl Positions {
+    /// At the beginning of so many targets.
+    #[must_use]
+    pub fn new(targets: usize) -> Self {
+        Self((0..targets).map(|_| Arc::default()).collect())
+    }
 }
 
 impl Requests {
@@ -47,48 +73,79 @@ impl Requests {
             Spread::Staggered => f64::from(thread) / f64::from(job.threads),
             _ => 0.0,
         };
-        let share = (thread, job.threads);
-        let places = targets
+        let smallest = job.sizes.smallest().0;
+        let grain = grain(job, smallest);
+        let extents = targets
             .iter()
-            .map(|size| {
-                let extent = Extent::of(job.region, *size, share, block)?;
-                let grains = (job.sizes.smallest().0, block);
-                Ok(Places::new(
-                    &job.pattern,
-                    extent,
-                    grains,
-                    start,
-                    &mut where_to,
-                ))
-            })
+            .map(|size| Extent::of(job.region, *size, (thread, job.threads), block))
             .collect::<Result<Vec<_>, Invalid>>()?;
-        let first = match job.target_order {
-            TargetOrder::PerThread => thread as usize % targets.len().max(1),
-            _ => 0,
-        };
+        let (mut places, mut routes) = (Vec::new(), Vec::new());
+        for extent in &extents {
+            let inner = Route::inner(job, *extent)?;
+            let grains = (grain, smallest, block);
+            let made = Places::new(&job.pattern, inner, grains, start, &mut where_to);
+            if Route::is_asked_for(job) {
+                routes.push(Route::new(job, made.clone(), *extent));
+            }
+            places.push(made);
+        }
+        let refined = !routes.is_empty() || job.trim_first;
+        let lengths = extents.iter().map(|extent| extent.len).collect();
         Ok(Self {
             places,
-            order: job.target_order,
-            turn: first,
+            targets: Targets::new(job, thread, lengths, chance("targets")),
             mix: Directions::new(job.mix),
-            sizes: [&job.sizes.read, &job.sizes.write, &job.sizes.trim].map(Sizes::new),
+            sizes: [&job.sizes.read, &job.sizes.write, &job.sizes.trim]
+                .map(|mix| Sizes::new(mix, job.size_draw)),
             where_to,
             which_way: chance("directions"),
             how_big: chance("sizes"),
-            which_target: chance("targets"),
+            refined: refined.then(|| {
+                Box::new(Refined {
+                    routes,
+                    trim_first: job.trim_first,
+                    pending: None,
+                })
+            }),
         })
+    }
+
+    /// Advances these positions instead of its own; other threads that do the same advance them
+    /// too. Only sequential patterns have one.
+    pub fn share(&mut self, positions: &Positions) {
+        let sequential = self
+            .places
+            .iter_mut()
+            .filter(|places| places.is_sequential());
+        for (places, position) in sequential.zip(&positions.0) {
+            places.share(Arc::clone(position));
+        }
+    }
+
+    /// The direction of the next request.
+    #[inline]
+    pub fn direction(&mut self) -> Direction {
+        match self.refined.as_ref().and_then(|refined| refined.pending) {
+            Some(pending) => pending.direction,
+            None => self.mix.draw(&mut self.which_way),
+        }
     }
 
     /// The next request.
     #[inline]
     pub fn next_request(&mut self) -> Request {
-        let target = if self.places.len() == 1 {
-            0
-        } else {
-            self.next_target()
-        };
-        let direction = self.mix.draw(&mut self.which_way);
+        let direction = self.direction();
+        self.request(direction)
+    }
+
+    /// The next request, in this direction.
+    #[inline]
+    pub fn request(&mut self, direction: Direction) -> Request {
+        if self.refined.is_some() {
+            return self.refined_request(direction);
+        }
         let len = self.sizes[direction as usize].draw(&mut self.how_big);
+        let target = self.targets.next(len);
         let offset = self.places[target].next(u64::from(len), &mut self.where_to);
         Request {
             target: target as u32,
@@ -98,17 +155,46 @@ impl Requests {
         }
     }
 
-    fn next_target(&mut self) -> usize {
-        match self.order {
-            TargetOrder::PerThread => self.turn,
-            TargetOrder::Random => self.which_target.below(self.places.len() as u64) as usize,
-            TargetOrder::RoundRobin => {
-                let target = self.turn;
-                self.turn = (target + 1) % self.places.len();
-                target
-            }
+    #[inline(never)]
+    fn refined_request(&mut self, direction: Direction) -> Request {
+        let Some(refined) = &mut self.refined else {
+            unreachable!("asked for only where something is refined");
+        };
+        if let Some(pending) = refined.pending.take() {
+            return pending;
+        }
+        let len = self.sizes[direction as usize].draw(&mut self.how_big);
+        let target = self.targets.next(len);
+        let bytes = u64::from(len);
+        let offset = match refined.routes.get_mut(target) {
+            Some(route) => route.next(direction, bytes, &mut self.where_to),
+            None => self.places[target].next(bytes, &mut self.where_to),
+        };
+        let request = Request {
+            target: target as u32,
+            direction,
+            len,
+            offset,
+        };
+        if !(refined.trim_first && direction == Direction::Write) {
+            return request;
+        }
+        refined.pending = Some(request);
+        Request {
+            direction: Direction::Trim,
+            ..request
         }
     }
+}
+
+/// Distance between two possible random beginnings.
+fn grain(job: &Job, smallest: u64) -> u64 {
+    let Some(align) = job.align else {
+        return smallest;
+    };
+    let shares = [job.mix.read, job.mix.write, job.mix.trim];
+    let used = align.iter().zip(shares).filter(|(_, share)| *share > 0);
+    used.map(|(align, _)| align.0).min().unwrap_or(smallest)
 }
 
 /// A single direction costs no draw.
@@ -157,12 +243,27 @@ enum Sizes {
     Fixed(u32),
     /// (accumulated weight, size), and the total weight.
     Weighted(Vec<(u64, u32)>, u64),
+    /// Smallest, step, and how many steps there are.
+    Between(u32, u32, u64),
 }
 
 impl Sizes {
-    fn new(mix: &SizeMix) -> Self {
+    fn new(mix: &SizeMix, draw: SizeDraw) -> Self {
         if let [(size, _)] = mix.0[..] {
             return Self::Fixed(size.0 as u32);
+        }
+        let (smallest, largest) = (mix.smallest().0, mix.largest().0);
+        let between = |step| {
+            Self::Between(
+                smallest as u32,
+                step as u32,
+                (largest - smallest) / step + 1,
+            )
+        };
+        match draw {
+            SizeDraw::Listed => {}
+            SizeDraw::Multiples => return between(smallest),
+            SizeDraw::AnyByte => return between(1),
         }
         let mut total = 0;
         let steps = mix.0.iter().map(|(size, weight)| {
@@ -182,6 +283,7 @@ impl Sizes {
                 let step = steps.iter().find(|(end, _)| pick < *end);
                 step.map_or(0, |(_, size)| *size)
             }
+            Self::Between(smallest, step, count) => smallest + step * chance.below(*count) as u32,
         }
     }
 }
@@ -254,5 +356,27 @@ mod tests {
             ..Region::default()
         };
         assert_eq!(begin(&job, 3), 0);
+    }
+
+    #[test]
+    fn threads_that_share_a_position_cover_the_target_once() {
+        let mut job = Job {
+            threads: 3,
+            pattern: Pattern::Sequential,
+            ..Job::new("together")
+        };
+        job.region.spread = Spread::Shared;
+        let positions = Positions::new(1);
+        let mut threads: Vec<Requests> = (0..3)
+            .map(|thread| {
+                let mut requests = Requests::new(&job, 1, thread, &[96 << 10]).unwrap();
+                requests.share(&positions);
+                requests
+            })
+            .collect();
+        let offsets: Vec<u64> = (0..24)
+            .map(|turn| threads[turn * 7 % 3].next_request().offset)
+            .collect();
+        assert!(offsets.into_iter().eq((0..24).map(|block| block * 4096)));
     }
 }

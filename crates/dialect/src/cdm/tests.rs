@@ -230,6 +230,7 @@ pub(crate) fn measurement(case: &Case, pass: u32, ios: u64, mean_ns: f64) -> Mea
         accounting: Accounting::default(),
         threads_use: None,
         depths: None,
+        found_depth: None,
     };
     Measurement {
         case: case.name.clone(),

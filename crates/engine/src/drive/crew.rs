@@ -17,10 +17,11 @@ use super::entry::Entry;
 use super::gate::{Gate, Order};
 use super::roster::{Member, Roster};
 use crate::Error;
+use crate::bounds::Stopper;
 use crate::clock::Clock;
 use crate::recorder::{Recorder, Wanted};
 use crate::target::WATCH;
-use crate::worker::Stopper;
+use crate::worker::{Shared, is_open};
 
 /// All threads of a run.
 pub(crate) struct Crew {
@@ -46,6 +47,8 @@ impl Crew {
         };
         let total: u32 = run.workload.jobs.iter().map(|job| job.threads).sum();
         let watch = watch(total);
+        let shared = Shared::of(&run.workload.jobs, run.targets.iter().map(Vec::len));
+        let shared = Arc::new(shared);
         let mut trouble = None;
         'jobs: for (index, job) in run.workload.jobs.iter().enumerate() {
             let access = match Entry::decide(job, &run.targets[index]) {
@@ -72,6 +75,7 @@ impl Crew {
                     clock: run.clock,
                     recorder: Arc::new(Recorder::new(wanted(job))),
                     stopper: Arc::clone(&stopper),
+                    shared: Arc::clone(&shared),
                 };
                 match crew.enlist(index, member, &ready_sender, &end_sender) {
                     Ok(()) => {}
@@ -221,19 +225,17 @@ fn watch(threads: u32) -> Nanos {
 }
 
 pub(super) fn wanted(job: &Job) -> Wanted {
-    let flushes = job.flush.fsync_every > 0 || job.flush.fdatasync_every > 0 || job.flush.at_end;
-    let is_open = matches!(
-        job.pace,
-        blocklab_workload::Pace::OpenFixed(_) | blocklab_workload::Pace::OpenPoisson(_)
-    );
+    let flush = job.flush;
+    let every = [flush.fsync_every, flush.fdatasync_every, flush.range_every];
+    let flushes = flush.at_end || every.iter().any(|every| *every > 0);
     Wanted {
         directions: [
             job.mix.read > 0,
             job.mix.write > 0,
-            job.mix.trim > 0,
+            job.mix.trim > 0 || job.trim_first,
             flushes,
         ],
-        response: is_open,
+        response: is_open(job),
         submit: job.submit_latency && job.engine.is_asynchronous(),
         depths: job.measure.depths,
     }

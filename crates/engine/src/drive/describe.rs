@@ -88,6 +88,8 @@ pub(super) const fn pace(pace: Pace) -> &'static str {
         Pace::Capped(_) => "capped",
         Pace::OpenFixed(_) => "open_fixed",
         Pace::OpenPoisson(_) => "open_poisson",
+        Pace::ByDirection { poisson: false, .. } => "open_fixed",
+        Pace::ByDirection { poisson: true, .. } => "open_poisson",
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::mpsc::Sender;
 
 use blocklab_record::{Note, NoteLevel, Stopped};
 use blocklab_units::Nanos;
-use blocklab_workload::{ContentMaker, Direction, Engine, Job};
+use blocklab_workload::{ContentMaker, Direction, Engine, Job, Priority};
 
 use super::TargetFile;
 use super::entry::{Entry, emulated};
@@ -14,6 +14,7 @@ use super::gate::{Gate, Order};
 use super::real::{Grouping, drive};
 use super::usage::ThreadUsage;
 use crate::Error;
+use crate::bounds::Stopper;
 use crate::buffers::Buffers;
 use crate::clock::Clock;
 use crate::recorder::{Failure, Recorder};
@@ -21,7 +22,7 @@ use crate::target::{
     Call, Inline, LibaioTarget, MmapCall, ModelTarget, NullCall, OpenFile, SyncCall, UringTarget,
     open,
 };
-use crate::worker::{Parts, Stopper, Worker};
+use crate::worker::{Parts, Shared, Worker};
 
 /// What a thread tells before the gate: whether something was done differently, or why it cannot.
 pub(super) type Ready = Result<Option<Note>, Error>;
@@ -39,6 +40,7 @@ pub(super) struct Duty {
     pub(super) clock: Clock,
     pub(super) recorder: Arc<Recorder>,
     pub(super) stopper: Arc<Stopper>,
+    pub(super) shared: Arc<Shared>,
 }
 
 /// Everything a thread needs, readied before the gate.
@@ -62,6 +64,7 @@ enum AnyTarget {
 impl Duty {
     pub(super) fn serve(self, gate: &Gate, ready: &Sender<Ready>, ends: &Sender<(usize, Stopped)>) {
         pin(&self.job, self.thread);
+        let unmoved = prefer(&self.job);
         sharpen_timers();
         let mut gear = match self.gear_up() {
             Ok(gear) => gear,
@@ -70,7 +73,7 @@ impl Duty {
                 return;
             }
         };
-        let _ = ready.send(Ok(gear.note.take()));
+        let _ = ready.send(Ok(gear.note.take().or(unmoved)));
         let Order::Begin(start) = gate.wait() else {
             return;
         };
@@ -121,7 +124,7 @@ impl Duty {
         let depth = job.effective_depth();
         let (mut buffers, slots) = Buffers::new(depth, job.sizes.largest().0 as usize)
             .map_err(|source| self.engine_error(source, "; a smaller depth or block would work"))?;
-        let mut content = ContentMaker::new(job.content, self.seed, &job.name, self.thread);
+        let mut content = ContentMaker::of(job, self.seed, self.thread);
         if job.mix.write > 0 {
             for slot in &slots {
                 content.prepare(buffers.bytes_mut(slot, job.sizes.write.largest().0 as usize));
@@ -135,6 +138,7 @@ impl Duty {
             slots,
             recorder: Arc::clone(&self.recorder),
             stopper: Arc::clone(&self.stopper),
+            shared: &self.shared,
         };
         let worker = Worker::new(job, parts).map_err(|invalid| Error::Job {
             job: job.name.clone(),
@@ -276,6 +280,29 @@ fn pin(job: &Job, thread: u32) {
             libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const set);
         }
     }
+}
+
+/// Gives the calling thread its priorities; tells what the kernel refused.
+fn prefer(job: &Job) -> Option<Note> {
+    const WHO_PROCESS: libc::c_int = 1;
+    let Priority { nice, io } = job.priority;
+    // SAFETY: only numbers are passed; 0 names the calling thread.
+    let failed = unsafe {
+        let nice = nice != 0 && libc::setpriority(libc::PRIO_PROCESS, 0, nice) != 0;
+        let io = io.is_some_and(|io| {
+            let value = libc::c_int::from(io.class) << 13 | libc::c_int::from(io.level);
+            libc::syscall(libc::SYS_ioprio_set, WHO_PROCESS, 0, value) != 0
+        });
+        nice || io
+    };
+    failed.then(|| Note {
+        level: NoteLevel::Ignored,
+        subject: format!("priority of job {}", job.name),
+        text: format!(
+            "the kernel refused it ({}); its threads ran as others do",
+            io::Error::last_os_error()
+        ),
+    })
 }
 
 /// The kernel may round this thread's timers by 50 microseconds unless told otherwise.

@@ -12,6 +12,7 @@ mod describe;
 mod duty;
 mod entry;
 mod gate;
+mod least;
 mod real;
 mod results;
 mod roster;

@@ -48,6 +48,7 @@ pub(crate) fn drive<T: Target>(
                     }
                 }
                 Action::Wait(until) => break until,
+                Action::Spin(until) => now = spin(target, until),
                 Action::Done => return Ok(()),
             }
         };
@@ -66,6 +67,17 @@ pub(crate) fn drive<T: Target>(
         for completion in done.drain(..) {
             worker.complete(completion, now);
         }
+    }
+}
+
+/// Burns the processor. Nothing is in flight: a worker spins in its pauses only.
+fn spin<T: Target>(target: &T, until: Nanos) -> Nanos {
+    loop {
+        let now = target.now();
+        if now >= until {
+            return now;
+        }
+        std::hint::spin_loop();
     }
 }
 

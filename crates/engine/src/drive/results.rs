@@ -14,8 +14,8 @@ use super::samples::Sampler;
 use super::usage::Usage;
 use super::watch::Watched;
 use super::{Outcome, Run, describe};
+use crate::bounds::Window;
 use crate::recorder::{Failure, SpectrumSum};
-use crate::worker::Window;
 
 /// Moments and counters around the run.
 pub(crate) struct Frame {
@@ -105,16 +105,22 @@ fn job_result(
             &members,
             watched.samples.iter().find(|samples| samples.is_of(index)),
         ),
-        errors: errors(&members),
+        errors: {
+            let mut errors = errors(&members);
+            let slow = watched.least.iter().filter(|least| least.job == index);
+            errors.extend(slow.filter_map(|least| least.missed.clone()));
+            errors
+        },
         accounting: accounting(&members),
         threads_use: threads_use(&members),
         depths: depths(&members),
+        found_depth: found_depth(&members),
     }
 }
 
 const fn asked(pace: Pace) -> (Option<f64>, Option<f64>) {
     match pace {
-        Pace::Closed => (None, None),
+        Pace::Closed | Pace::ByDirection { .. } => (None, None),
         Pace::Capped(rate) | Pace::OpenFixed(rate) | Pace::OpenPoisson(rate) => match rate {
             Rate::Iops(iops) => (Some(iops), None),
             Rate::Bytes(bytes) => (None, Some(bytes)),
@@ -191,6 +197,14 @@ fn depths(members: &[&Member]) -> Option<Depths> {
         counters.add_to(&mut sum);
         Some(sum)
     })
+}
+
+/// Of several threads, the sum of what each found.
+fn found_depth(members: &[&Member]) -> Option<u32> {
+    let found = members
+        .iter()
+        .filter_map(|member| member.recorder.found_depth.get().checked_sub(1));
+    found.reduce(|sum, depth| sum + depth).map(|sum| sum as u32)
 }
 
 fn directions(members: &[&Member], samples: Option<&Sampler>) -> BTreeMap<String, DirectionResult> {

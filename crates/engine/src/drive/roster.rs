@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use blocklab_record::{Note, Stopped};
 
+use crate::bounds::Stopper;
 use crate::recorder::Recorder;
-use crate::worker::Stopper;
 
 /// One worker, seen from outside.
 pub(crate) struct Member {

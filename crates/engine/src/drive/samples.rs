@@ -5,7 +5,7 @@ use blocklab_units::Nanos;
 use blocklab_workload::{Direction, Job, Measure};
 
 use super::roster::Member;
-use crate::worker::Window;
+use crate::bounds::Window;
 
 /// The directions that move data, in the order of their numbers.
 const MOVING: [Direction; 3] = [Direction::Read, Direction::Write, Direction::Trim];

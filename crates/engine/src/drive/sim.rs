@@ -29,10 +29,11 @@ use super::usage::Usage;
 use super::watch::Watched;
 use super::{Backing, Control, Outcome, Run, Tap, TargetFile};
 use crate::Error;
+use crate::bounds::{Stopper, Window};
 use crate::buffers::Slot;
 use crate::model::{Model, question, result};
 use crate::recorder::Recorder;
-use crate::worker::{Action, Completion, Parts, Stopper, Window, Worker};
+use crate::worker::{Action, Completion, Parts, Shared, Worker};
 
 /// Runs a workload whose targets are all simulated, from moment `start` of their devices.
 ///
@@ -153,6 +154,7 @@ impl Simulation {
         let jobs = &run.workload.jobs;
         let mut roster = Roster::default();
         let mut seats = Vec::new();
+        let shared = Shared::of(jobs, run.targets.iter().map(Vec::len));
         for (index, job) in jobs.iter().enumerate() {
             roster.direct.push(true);
             let stopper = Arc::new(Stopper::default());
@@ -165,7 +167,7 @@ impl Simulation {
                     thread,
                     files,
                     models,
-                    (&recorder, &stopper),
+                    (&recorder, &stopper, &shared),
                 )?;
                 seat.worker.begin(start);
                 seats.push(seat);
@@ -301,7 +303,7 @@ impl Simulation {
                     seat.worker.handed_over(now);
                     return;
                 }
-                Action::Wait(Some(until)) => {
+                Action::Wait(Some(until)) | Action::Spin(until) => {
                     // A wake that is past or later than this one is of no use any more.
                     if until <= now {
                         continue;
@@ -341,9 +343,7 @@ impl Simulation {
             let interval = self.tapped.slice(&self.roster.members, now, 0, 0);
             tap.interval(&interval, now.since(self.start));
         }
-        for sampler in &mut self.seen.samples {
-            sampler.look(&self.roster.members, now);
-        }
+        self.seen.look(&self.roster.members, now);
         for (job, rounds) in self.steady.iter_mut().enumerate() {
             let Some(rounds) = rounds else { continue };
             let members = || {
@@ -405,7 +405,7 @@ impl Seat {
         thread: u32,
         files: &[TargetFile],
         models: &[Model],
-        (recorder, stopper): (&Arc<Recorder>, &Arc<Stopper>),
+        (recorder, stopper, shared): (&Arc<Recorder>, &Arc<Stopper>, &Shared),
     ) -> Result<Self, Error> {
         let sizes: Vec<u64> = files.iter().map(|file| file.size).collect();
         let depth = job.effective_depth();
@@ -416,6 +416,7 @@ impl Seat {
             slots: (0..depth).rev().map(Slot::returned).collect(),
             recorder: Arc::clone(recorder),
             stopper: Arc::clone(stopper),
+            shared,
         };
         let worker = Worker::new(job, parts).map_err(|invalid| Error::Job {
             job: job.name.clone(),

@@ -6,7 +6,10 @@ use blocklab_device::class::Class;
 use blocklab_device::{Cap, Covers, DeviceSpec, Layout, Origin, Rate as Sold, VolumeSpec};
 use blocklab_record::JobResult;
 use blocklab_units::Bytes;
-use blocklab_workload::{Engine, Measure, Mix, Pace, Rate, Stop, UringOptions, Workload};
+use blocklab_workload::{
+    Engine, Flow, LatencyTarget, Least, Measure, Mix, Pace, Pattern, Rate, Spread, Stop,
+    UringOptions, Workload,
+};
 
 use super::*;
 use crate::Clock;
@@ -177,6 +180,93 @@ fn samples_are_taken_twice_a_second() {
     let depths = result.depths.unwrap();
     assert!(depths.in_flight[5] > 29_000, "{depths:?}");
     assert_eq!(result.threads_use, None, "nobody's processor was used");
+}
+
+#[test]
+fn flows_share_by_weight() {
+    let flow = |weight| {
+        let pause = Nanos(100_000);
+        Some(Flow {
+            group: 1,
+            weight,
+            pause,
+        })
+    };
+    let jobs = vec![
+        Job {
+            flow: flow(3),
+            name: "three".to_owned(),
+            ..job(4, 10)
+        },
+        Job {
+            flow: flow(1),
+            name: "one".to_owned(),
+            ..job(4, 10)
+        },
+    ];
+    let measurement = outcome(jobs, &volume(3000.0)).measurement;
+    let ios = |index: usize| measurement.jobs[index].directions["read"].ios as f64;
+    let ratio = ios(0) / ios(1);
+    assert!((ratio - 3.0).abs() < 0.05, "{ratio}");
+}
+
+#[test]
+fn the_depth_for_a_latency_is_found() {
+    let mut seeking = job(64, 60);
+    seeking.ramp = Nanos::ZERO;
+    seeking.latency_target = Some(LatencyTarget {
+        limit: Nanos::from_millis(4),
+        window: Nanos::from_millis(500),
+        percentile: 90.0,
+        go_on: false,
+    });
+    let result = result(seeking, &volume(3000.0));
+    assert_eq!(result.stopped, Stopped::Steady);
+    // Little: 3000/s for 4 ms is a depth of 12.
+    let found = result.found_depth.unwrap();
+    assert!((10..=13).contains(&found), "{found}");
+}
+
+#[test]
+fn threads_share_one_position() {
+    let mut sharing = job(1, 10);
+    sharing.threads = 4;
+    sharing.ramp = Nanos::ZERO;
+    sharing.pattern = Pattern::Sequential;
+    sharing.region.spread = Spread::Shared;
+    sharing.stop = Stop {
+        ios: Some(25),
+        ..Stop::default()
+    };
+    assert_eq!(result(sharing, &volume(3000.0)).directions["read"].ios, 100);
+}
+
+#[test]
+fn a_job_that_is_too_slow_ends_as_failed() {
+    let mut slow = job(4, 60);
+    let least = |iops| {
+        Some(Least {
+            rates: [Some(Rate::Iops(iops)), None, None],
+            cycle: Nanos::from_secs(1),
+        })
+    };
+    slow.least = least(2900.0);
+    let in_time = result(
+        Job {
+            depth: 32,
+            ..slow.clone()
+        },
+        &volume(3000.0),
+    );
+    assert_eq!(in_time.stopped, Stopped::Runtime);
+    slow.least = least(3100.0);
+    let late = result(slow, &volume(3000.0));
+    assert_eq!(late.stopped, Stopped::Error);
+    assert_eq!(
+        (late.errors.len(), late.errors[0].kind.as_str()),
+        (1, "rate")
+    );
+    assert!(late.accounting.balances() && late.accounting.failed == 0);
 }
 
 #[test]

@@ -7,12 +7,13 @@ use blocklab_units::Nanos;
 use blocklab_workload::Job;
 
 use super::crew::Crew;
+use super::least::LeastRates;
 use super::roster::Member;
 use super::samples::Sampler;
 use super::series::{Slices, interval};
 use super::steady::Rounds;
 use super::{Control, Run, Tap, usage};
-use crate::worker::Window;
+use crate::bounds::Window;
 
 /// What the watch has seen.
 pub(crate) struct Watched {
@@ -21,6 +22,7 @@ pub(crate) struct Watched {
     pub(crate) uring_workers_max: u32,
     pub(crate) abandoned: bool,
     pub(crate) samples: Vec<Sampler>,
+    pub(crate) least: Vec<LeastRates>,
 }
 
 impl Watched {
@@ -32,6 +34,22 @@ impl Watched {
             uring_workers_max: 0,
             abandoned: false,
             samples: Sampler::all(jobs, start),
+            least: LeastRates::all(jobs, start),
+        }
+    }
+}
+
+impl Watched {
+    /// Takes samples, and ends the jobs that are too slow.
+    pub(crate) fn look(&mut self, members: &[Member], now: Nanos) {
+        for sampler in &mut self.samples {
+            sampler.look(members, now);
+        }
+        for least in &mut self.least {
+            if least.look(members, now) {
+                let slow = members.iter().filter(|member| member.job == least.job);
+                slow.for_each(|member| member.stopper.request(Stopped::Error));
+            }
         }
     }
 }
@@ -139,9 +157,7 @@ impl<'a> Watch<'a> {
         if now >= self.series.boundary(self.interval) {
             self.close_interval(crew, now);
         }
-        for sampler in &mut self.seen.samples {
-            sampler.look(crew.members(), now);
-        }
+        self.seen.look(crew.members(), now);
         self.judge_steadiness(crew, now);
         if self.interrupted_at.is_none()
             && self

@@ -9,7 +9,7 @@ use blocklab_workload::Direction;
 use super::{OpenFile, Target, sleep, trim};
 use crate::buffers::Slot;
 use crate::clock::Clock;
-use crate::worker::{Completion, Io};
+use crate::worker::{Completion, Io, SyncKind};
 
 /// Kernel native asynchronous I/O by its five system calls.
 ///
@@ -204,10 +204,10 @@ impl LibaioTarget {
 
     fn stage(&mut self, io: &Io) {
         let index = io.slot.index();
-        let opcode = match (io.direction, io.data_only) {
+        let opcode = match (io.direction, io.sync) {
             (Direction::Read, _) => OP_READ,
-            (Direction::Sync, true) => OP_FDATASYNC,
-            (Direction::Sync, false) => OP_FSYNC,
+            (Direction::Sync, SyncKind::DataOnly) => OP_FDATASYNC,
+            (Direction::Sync, _) => OP_FSYNC,
             _ => OP_WRITE,
         };
         // SAFETY: the slot's buffer lies inside the mapping.
@@ -241,8 +241,7 @@ impl LibaioTarget {
 impl Target for LibaioTarget {
     #[inline]
     fn submit(&mut self, io: Io) {
-        if io.direction == Direction::Trim {
-            let result = trim::trim(&self.files[io.file as usize], io.offset, io.len);
+        if let Some(result) = trim::at_once(&io, &self.files) {
             self.inline.push(Completion {
                 slot: io.slot,
                 result,

@@ -5,7 +5,7 @@ use blocklab_workload::Direction;
 
 use super::inline::CarryOut;
 use super::{OpenFile, trim};
-use crate::worker::Io;
+use crate::worker::{Io, SyncKind};
 
 /// Which call moves the data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,7 +54,7 @@ impl CarryOut for SyncCall {
                 transfer(self.call, fd, io, buffer)
             }
             Direction::Trim => trim::trim(file, io.offset, io.len),
-            Direction::Sync => flush_file(fd, io.data_only),
+            Direction::Sync => flush_file(fd, io.sync),
         }
     }
 }
@@ -105,14 +105,14 @@ fn attempt(call: Call, fd: i32, io: &Io, buffer: *mut u8) -> i32 {
     if moved < 0 { -errno() } else { moved as i32 }
 }
 
-/// fsync or fdatasync: 0 or a negated errno.
-pub(super) fn flush_file(fd: i32, data_only: bool) -> i32 {
+/// 0 or a negated errno.
+pub(super) fn flush_file(fd: i32, kind: SyncKind) -> i32 {
     // SAFETY: no memory is passed.
     let result = unsafe {
-        if data_only {
-            libc::fdatasync(fd)
-        } else {
-            libc::fsync(fd)
+        match kind {
+            SyncKind::Whole => libc::fsync(fd),
+            SyncKind::DataOnly => libc::fdatasync(fd),
+            SyncKind::Range(flags) => libc::sync_file_range(fd, 0, 0, flags),
         }
     };
     if result == 0 { 0 } else { -errno() }

@@ -1,6 +1,21 @@
 use std::os::fd::AsRawFd;
 
+use blocklab_workload::Direction;
+
 use super::OpenFile;
+use super::sync::flush_file;
+use crate::worker::{Io, SyncKind};
+
+/// The result of an operation that asynchronous engines have no form of; `None` of the others.
+#[inline]
+pub(super) fn at_once(io: &Io, files: &[OpenFile]) -> Option<i32> {
+    let file = &files[io.file as usize];
+    match (io.direction, io.sync) {
+        (Direction::Trim, _) => Some(trim(file, io.offset, io.len)),
+        (Direction::Sync, SyncKind::Range(_)) => Some(flush_file(file.file.as_raw_fd(), io.sync)),
+        _ => None,
+    }
+}
 
 /// Gives a range back to the device or the file system. Returns `len` or a negated errno.
 ///

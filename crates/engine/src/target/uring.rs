@@ -10,7 +10,7 @@ use io_uring::{CompletionQueue, IoUring, SubmissionQueue, Submitter, opcode, squ
 use super::{OpenFile, Target, sleep, trim};
 use crate::buffers::{Buffers, Slot};
 use crate::clock::Clock;
-use crate::worker::{Completion, Io};
+use crate::worker::{Completion, Io, SyncKind};
 
 /// io_uring: one ring a thread, submission and wait in one system call.
 pub(crate) struct UringTarget {
@@ -150,10 +150,9 @@ impl UringTarget {
                 .offset(io.offset)
                 .build(),
             Direction::Sync => {
-                let flags = if io.data_only {
-                    FsyncFlags::DATASYNC
-                } else {
-                    FsyncFlags::empty()
+                let flags = match io.sync {
+                    SyncKind::DataOnly => FsyncFlags::DATASYNC,
+                    _ => FsyncFlags::empty(),
                 };
                 opcode::Fsync::new(fd).flags(flags).build()
             }
@@ -214,8 +213,7 @@ impl UringTarget {
 impl Target for UringTarget {
     #[inline]
     fn submit(&mut self, io: Io) {
-        if io.direction == Direction::Trim {
-            let result = trim::trim(&self.files[io.file as usize], io.offset, io.len);
+        if let Some(result) = trim::at_once(&io, &self.files) {
             self.inline.push(Completion {
                 slot: io.slot,
                 result,

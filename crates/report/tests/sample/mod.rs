@@ -207,6 +207,7 @@ fn job(shape: &Shape, direction: DirectionResult) -> JobResult {
         },
         threads_use: None,
         depths: None,
+        found_depth: None,
     }
 }
 

@@ -120,6 +120,7 @@ fn job(name: &str, stopped: Stopped) -> JobResult {
         accounting: Accounting::default(),
         threads_use: None,
         depths: None,
+        found_depth: None,
     }
 }
 

@@ -42,6 +42,8 @@ pub struct Stop {
     pub runtime: Option<Nanos>,
     /// Bytes moved by each thread.
     pub bytes: Option<Bytes>,
+    /// Operations issued by each thread, flushes aside.
+    pub ios: Option<u64>,
     /// Passes over the region by each thread.
     pub loops: Option<u32>,
     /// As soon as the steady state is reached (then `runtime` is the longest wait for it).
@@ -57,6 +59,11 @@ pub struct Flush {
     pub fdatasync_every: u32,
     /// An fsync when the thread ends, inside the measured time.
     pub at_end: bool,
+    /// A sync_file_range after so many writes, over all of them.
+    pub range_every: u32,
+    /// Its SYNC_FILE_RANGE_* flags: 1 waits for what is on its way, 2 begins writing, 4 waits for
+    /// that.
+    pub range_flags: u32,
 }
 
 /// What a failed operation means for its job.
@@ -66,4 +73,14 @@ pub enum ErrorPolicy {
     Stop,
     /// Failures are counted and the job goes on; 1,000 in a row still end it.
     Continue,
+    /// Failures of these kinds are counted and the job goes on, as under `Continue`; any other
+    /// ends it.
+    ContinueOn {
+        /// Reads that fail.
+        read: bool,
+        /// Writes, trims and flushes that fail.
+        write: bool,
+        /// Data that is not what was written.
+        verify: bool,
+    },
 }

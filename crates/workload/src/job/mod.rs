@@ -8,14 +8,16 @@ mod region;
 mod road;
 mod rules;
 
+use std::sync::Arc;
+
 use blocklab_units::{Bytes, Nanos};
 
 pub use ending::{ErrorPolicy, Flush, Steady, SteadyVariable, Stop};
 pub use measure::Measure;
-pub use operation::{BlockSizes, Content, Direction, Mix, SizeMix};
-pub use pace::{Pace, Rate, Think};
-pub use region::{Pattern, Region, Spread, TargetOrder, Zone};
-pub use road::{Access, Batch, Durability, Engine, UringOptions};
+pub use operation::{BlockSizes, Content, Direction, Mix, SizeDraw, SizeMix};
+pub use pace::{Flow, LatencyTarget, Least, Pace, Rate, Think, ThinkStyle};
+pub use region::{MovingWindow, Pattern, Region, Runs, Spread, TargetOrder, Zone};
+pub use road::{Access, Batch, Durability, Engine, IoPriority, Priority, UringOptions};
 
 /// One kind of load: what each of its threads does.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,6 +28,8 @@ pub struct Job {
     pub targets: Vec<String>,
     /// Order over several targets.
     pub target_order: TargetOrder,
+    /// Operations on a target before the order names the next one, at least 1.
+    pub target_turn: u32,
     /// Road to the kernel.
     pub engine: Engine,
     /// Page cache or not.
@@ -40,6 +44,8 @@ pub struct Job {
     pub batch: Batch,
     /// Processors: thread k runs on entry k modulo their number. Empty: anywhere.
     pub pin: Vec<u32>,
+    /// How the kernel favours its threads.
+    pub priority: Priority,
     /// Part of the target.
     pub region: Region,
     /// Where operations go.
@@ -48,12 +54,41 @@ pub struct Job {
     pub mix: Mix,
     /// How big operations are.
     pub sizes: BlockSizes,
+    /// How sizes are drawn.
+    pub size_draw: SizeDraw,
+    /// Random offsets of reads, writes and trims (in this order) are multiples of these. `None`:
+    /// of the smallest block. A smaller one lets blocks overlap.
+    pub align: Option<[Bytes; 3]>,
+    /// Several operations for each offset.
+    pub runs: Option<Runs>,
+    /// A part of the region that moves on.
+    pub window: Option<MovingWindow>,
+    /// Reads, writes and trims each have a sequential position of their own.
+    pub positions_apart: bool,
+    /// Each write comes after a trim of the same range.
+    pub trim_first: bool,
+    /// No operation is issued that overlaps one in flight of the same thread: it waits.
+    pub no_overlap: bool,
     /// What is written.
     pub content: Content,
+    /// These bytes, repeated, are written instead of `content`.
+    pub fill: Option<Arc<[u8]>>,
+    /// The unit in which `content` compresses and repeats.
+    pub content_unit: Bytes,
     /// When operations begin.
     pub pace: Pace,
+    /// Rates that must be reached.
+    pub least: Option<Least>,
+    /// Shares among several jobs.
+    pub flow: Option<Flow>,
+    /// A search for a depth.
+    pub latency_target: Option<LatencyTarget>,
     /// Pauses.
     pub think: Option<Think>,
+    /// How they are spent.
+    pub think_style: ThinkStyle,
+    /// The job begins so much later than the run.
+    pub start_delay: Nanos,
     /// When it ends.
     pub stop: Stop,
     /// Load before the measured time begins.
@@ -62,6 +97,8 @@ pub struct Job {
     pub flush: Flush,
     /// What a failure means.
     pub on_error: ErrorPolicy,
+    /// Failures that count as success, by direction and errno.
+    pub ignored_errors: Vec<(Direction, i32)>,
     /// Measure submission and completion apart (asynchronous engines): one more system call a
     /// batch. Submission ends when the submitting call returns, and the two add up to the service
     /// latency.
@@ -88,6 +125,7 @@ impl Job {
             name: name.to_owned(),
             targets: Vec::new(),
             target_order: TargetOrder::RoundRobin,
+            target_turn: 1,
             engine: Engine::IoUring(UringOptions::default()),
             access: Access::DirectIfPossible,
             durability: Durability::None,
@@ -95,15 +133,30 @@ impl Job {
             depth: 1,
             batch: Batch::default(),
             pin: Vec::new(),
+            priority: Priority::default(),
             region: Region::default(),
             pattern: Pattern::Random {
                 every_block_once: false,
             },
             mix: Mix::READ,
             sizes: BlockSizes::fixed(Bytes(4096)),
+            size_draw: SizeDraw::Listed,
+            align: None,
+            runs: None,
+            window: None,
+            positions_apart: false,
+            trim_first: false,
+            no_overlap: false,
             content: Content::Random,
+            fill: None,
+            content_unit: Bytes(4096),
             pace: Pace::Closed,
+            least: None,
+            flow: None,
+            latency_target: None,
             think: None,
+            think_style: ThinkStyle::default(),
+            start_delay: Nanos::ZERO,
             stop: Stop {
                 runtime: Some(Nanos::from_secs(10)),
                 ..Stop::default()
@@ -111,6 +164,7 @@ impl Job {
             ramp: Nanos::ZERO,
             flush: Flush::default(),
             on_error: ErrorPolicy::Stop,
+            ignored_errors: Vec::new(),
             submit_latency: false,
             measure: Measure::default(),
         }
@@ -119,7 +173,7 @@ impl Job {
     /// Whether it changes what is stored.
     #[must_use]
     pub const fn writes(&self) -> bool {
-        self.mix.write > 0 || self.mix.trim > 0
+        self.mix.write > 0 || self.mix.trim > 0 || self.trim_first
     }
 
     /// Operations that one thread can really have in flight.

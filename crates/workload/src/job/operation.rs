@@ -88,6 +88,19 @@ impl SizeMix {
     }
 }
 
+/// How a size is drawn from a [`SizeMix`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum SizeDraw {
+    /// One of the list, by weight.
+    #[default]
+    Listed,
+    /// Uniformly from the smallest to the largest of the list, in multiples of the smallest.
+    /// Weights do not matter.
+    Multiples,
+    /// Uniformly from the smallest to the largest of the list, any number of bytes.
+    AnyByte,
+}
+
 /// Block sizes by direction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BlockSizes {

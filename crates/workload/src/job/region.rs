@@ -11,6 +11,9 @@ pub enum Spread {
     Sliced,
     /// Thread k works over a region of the same size that begins k increments later.
     Increment(Bytes),
+    /// Each thread works over the whole region, and all of them advance one position: together
+    /// they read or write it once a pass. Only sequential patterns have such a position.
+    Shared,
 }
 
 /// Which part of a target is worked on.
@@ -89,8 +92,35 @@ impl Pattern {
     }
 }
 
-/// In which order a job goes over its targets.
+/// Several operations for each offset that a pattern gives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Runs {
+    /// Operations a run, at least 1, the one at the offset itself included.
+    pub length: u32,
+    /// All of them at the same offset, instead of one after the other.
+    pub same: bool,
+}
+
+/// A window that moves over the region: all operations fall into it until enough bytes were
+/// moved, then it moves on. At the end of the region it begins again.
+///
+/// ```text
+///   |== range ==|-- skip --|== range ==|-- skip --|== …
+///    `bytes` of operations   then here
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MovingWindow {
+    /// Bytes moved before it moves on; fewer than `range` leaves a part of it untouched, more
+    /// works over it several times.
+    pub bytes: Bytes,
+    /// How long it is.
+    pub range: Bytes,
+    /// Distance from its end to its next beginning.
+    pub skip: Bytes,
+}
+
+/// In which order a job goes over its targets.
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum TargetOrder {
     /// One operation on each in turn.
     RoundRobin,
@@ -98,4 +128,21 @@ pub enum TargetOrder {
     Random,
     /// Thread k works on target k modulo their number, and on no other.
     PerThread,
+    /// One after the other: each for as many bytes as its region is long.
+    OneByOne,
+    /// Drawn by Zipf's law; the first target is the most frequent.
+    Zipf {
+        /// As of [`Pattern::Zipf`].
+        theta: f64,
+    },
+    /// Drawn by Pareto's rule; the first targets are the most frequent.
+    Pareto {
+        /// As of [`Pattern::Pareto`].
+        h: f64,
+    },
+    /// Drawn around the middle of the list.
+    Normal {
+        /// Standard deviation in per cent of the number of targets.
+        deviation_percent: f64,
+    },
 }

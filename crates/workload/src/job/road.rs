@@ -99,6 +99,27 @@ pub struct Batch {
     pub submit: u32,
     /// A wait returns with at least so many completions; at least 1.
     pub complete: u32,
+    /// Once the depth was full, nothing is issued before so few are in flight. 0: the depth is
+    /// filled up at every occasion.
+    pub low: u32,
+}
+
+/// How the kernel favours a thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Priority {
+    /// Of the processor scheduler, -20 (first) to 19 (last); 0 changes nothing.
+    pub nice: i32,
+    /// Of the block layer's scheduler.
+    pub io: Option<IoPriority>,
+}
+
+/// Class and level of the block layer's scheduler; most devices ignore it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct IoPriority {
+    /// 1 real time, 2 best effort, 3 idle.
+    pub class: u8,
+    /// 0 (first) to 7 (last) within the class.
+    pub level: u8,
 }
 
 impl Default for Batch {
@@ -106,6 +127,7 @@ impl Default for Batch {
         Self {
             submit: 0,
             complete: 1,
+            low: 0,
         }
     }
 }

@@ -2,19 +2,22 @@
 
 use blocklab_units::{Bytes, Nanos};
 
-use super::{Invalid, Job, Pace, Pattern, Rate, SizeMix, Zone};
+use super::{Invalid, Job, Pace, Pattern, Rate, SizeMix, Spread, TargetOrder, ThinkStyle, Zone};
 
 /// Sampling is done by the thread that looks on, which sleeps in between.
 const SHORTEST_SAMPLE: Nanos = Nanos::from_millis(1);
 
-pub(super) fn rules(job: &Job) -> Result<(), Invalid> {
-    let rule = |holds: bool, field, message: &str| match holds {
+fn rule(holds: bool, field: &'static str, message: &str) -> Result<(), Invalid> {
+    match holds {
         true => Ok(()),
         false => Err(Invalid {
             field,
             message: message.to_owned(),
         }),
-    };
+    }
+}
+
+pub(super) fn rules(job: &Job) -> Result<(), Invalid> {
     rule(
         job.threads >= 1 && job.threads <= 4096,
         "threads",
@@ -52,7 +55,10 @@ pub(super) fn rules(job: &Job) -> Result<(), Invalid> {
     )?;
     let stop = &job.stop;
     rule(
-        stop.runtime.is_some() || stop.bytes.is_some() || stop.loops.is_some(),
+        stop.runtime.is_some()
+            || stop.bytes.is_some()
+            || stop.loops.is_some()
+            || stop.ios.is_some(),
         "runtime",
         "one of runtime, stop_bytes or loops must be given, else the job never ends",
     )?;
@@ -67,6 +73,7 @@ pub(super) fn rules(job: &Job) -> Result<(), Invalid> {
         "stop_bytes must be above 0",
     )?;
     rule(stop.loops != Some(0), "loops", "loops must be above 0")?;
+    rule(stop.ios != Some(0), "stop_ios", "stop_ios must be above 0")?;
     if let Some(think) = job.think {
         rule(
             think.every >= 1,
@@ -83,8 +90,114 @@ pub(super) fn rules(job: &Job) -> Result<(), Invalid> {
         "sample_every",
         "samples must be at least 1 ms apart",
     )?;
+    refinement_rules(job)?;
+    restraint_rules(job)?;
     pattern_rules(&job.pattern)?;
     pace_rules(job.pace)
+}
+
+/// What refines offsets, targets and content.
+fn refinement_rules(job: &Job) -> Result<(), Invalid> {
+    let aligned = |align: [Bytes; 3]| align.iter().all(|bytes| bytes.0 > 0);
+    rule(
+        job.align.is_none_or(aligned),
+        "align",
+        "alignments must be above 0",
+    )?;
+    rule(
+        job.runs.is_none_or(|runs| runs.length > 0),
+        "run_length",
+        "a run must have at least 1 operation",
+    )?;
+    if let Some(window) = job.window {
+        rule(
+            window.bytes.0 > 0 && window.range >= job.sizes.largest(),
+            "window_range",
+            "a window must hold the largest block, and some bytes must be moved in it",
+        )?;
+    }
+    rule(
+        job.target_turn >= 1,
+        "target_turn",
+        "target_turn must be at least 1",
+    )?;
+    target_order_rules(job.target_order)?;
+    rule(
+        !job.trim_first || job.mix.trim == 0,
+        "trim_first",
+        "trim_first makes the trims itself: the mix may have none",
+    )?;
+    let sequential = job.pattern == Pattern::Sequential && !job.positions_apart;
+    rule(
+        job.region.spread != Spread::Shared || sequential,
+        "spread",
+        "threads can share one position only where the pattern is sequential",
+    )?;
+    rule(
+        job.content_unit.0 >= 512,
+        "content_unit",
+        "content_unit must be at least 512 bytes",
+    )?;
+    rule(
+        job.fill.as_ref().is_none_or(|fill| !fill.is_empty()),
+        "fill",
+        "the bytes to fill with must be at least one",
+    )
+}
+
+fn target_order_rules(order: TargetOrder) -> Result<(), Invalid> {
+    match order {
+        TargetOrder::Zipf { theta } => pattern_rules(&Pattern::Zipf { theta }),
+        TargetOrder::Pareto { h } => pattern_rules(&Pattern::Pareto { h }),
+        TargetOrder::Normal { deviation_percent } => {
+            pattern_rules(&Pattern::Normal { deviation_percent })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What holds a job back.
+fn restraint_rules(job: &Job) -> Result<(), Invalid> {
+    rule(
+        job.batch.low < job.depth,
+        "batch_low",
+        "batch_low must be below the depth: the depth would never be full",
+    )?;
+    rule(
+        job.think_style == ThinkStyle::default() || job.think.is_some(),
+        "think",
+        "how pauses are spent means nothing without think",
+    )?;
+    if let Some(flow) = job.flow {
+        rule(
+            flow.weight >= 1,
+            "flow",
+            "the weight of a flow must be at least 1",
+        )?;
+    }
+    if let Some(least) = job.least {
+        rule(
+            least.cycle >= SHORTEST_SAMPLE,
+            "least_cycle",
+            "rates can be judged over spans of at least 1 ms",
+        )?;
+        least.rates.into_iter().flatten().try_for_each(rate_rule)?;
+    }
+    if let Some(target) = job.latency_target {
+        let share = target.percentile > 0.0 && target.percentile <= 100.0;
+        rule(
+            share && target.limit > Nanos::ZERO && target.window > Nanos::ZERO,
+            "latency_target",
+            "a latency target needs a limit, a window and a percentile above 0, at most 100",
+        )?;
+    }
+    let nice = (-20..=19).contains(&job.priority.nice);
+    let io = job.priority.io;
+    rule(
+        nice && io.is_none_or(|io| (1..=3).contains(&io.class) && io.level <= 7),
+        "priority",
+        "nice must be -20 to 19, an I/O class 1 to 3 and its level 0 to 7",
+    )
 }
 
 fn pattern_rules(pattern: &Pattern) -> Result<(), Invalid> {
@@ -130,15 +243,18 @@ fn zones_add_up(zones: &[Zone]) -> bool {
 }
 
 fn pace_rules(pace: Pace) -> Result<(), Invalid> {
-    let (Pace::Capped(rate) | Pace::OpenFixed(rate) | Pace::OpenPoisson(rate)) = pace else {
-        return Ok(());
-    };
-    let (Rate::Iops(value) | Rate::Bytes(value)) = rate;
-    if value.is_finite() && value > 0.0 && value < 1e12 {
-        return Ok(());
+    match pace {
+        Pace::Closed => Ok(()),
+        Pace::Capped(rate) | Pace::OpenFixed(rate) | Pace::OpenPoisson(rate) => rate_rule(rate),
+        Pace::ByDirection { rates, .. } => rates.into_iter().flatten().try_for_each(rate_rule),
     }
-    Err(Invalid {
-        field: "rate",
-        message: "a rate must be above 0 and below 1e12".to_owned(),
-    })
+}
+
+fn rate_rule(rate: Rate) -> Result<(), Invalid> {
+    let (Rate::Iops(value) | Rate::Bytes(value)) = rate;
+    rule(
+        value.is_finite() && value > 0.0 && value < 1e12,
+        "rate",
+        "a rate must be above 0 and below 1e12",
+    )
 }

@@ -264,8 +264,12 @@ pub const PACE: Section<Job> = Section {
             show: |job| {
                 let arrivals = match job.pace {
                     Pace::Closed | Pace::Capped(_) => Arrivals::Closed,
-                    Pace::OpenFixed(_) => Arrivals::Fixed,
-                    Pace::OpenPoisson(_) => Arrivals::Poisson,
+                    Pace::OpenFixed(_) | Pace::ByDirection { poisson: false, .. } => {
+                        Arrivals::Fixed
+                    }
+                    Pace::OpenPoisson(_) | Pace::ByDirection { poisson: true, .. } => {
+                        Arrivals::Poisson
+                    }
                 };
                 spoken(&ARRIVALS, &arrivals)
             },
@@ -329,7 +333,7 @@ const fn arriving(how: Arrivals, rate: Option<Rate>) -> Pace {
 
 const fn rate(pace: Pace) -> Option<Rate> {
     match pace {
-        Pace::Closed => None,
+        Pace::Closed | Pace::ByDirection { .. } => None,
         Pace::Capped(rate) | Pace::OpenFixed(rate) | Pace::OpenPoisson(rate) => Some(rate),
     }
 }

@@ -1,0 +1,77 @@
+//! When a job ends: its moments, and what asks for it.
+
+use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
+
+use blocklab_record::Stopped;
+use blocklab_units::Nanos;
+use blocklab_workload::Job;
+
+/// Asks all workers of a job to end. The first reason stays.
+#[derive(Debug, Default)]
+pub(crate) struct Stopper(AtomicU8);
+
+const REASONS: [Stopped; 7] = [
+    Stopped::Runtime,
+    Stopped::Bytes,
+    Stopped::Loops,
+    Stopped::Steady,
+    Stopped::Error,
+    Stopped::Interrupted,
+    Stopped::Stalled,
+];
+
+impl Stopper {
+    pub(crate) fn request(&self, reason: Stopped) {
+        let position = REASONS
+            .iter()
+            .position(|known| *known == reason)
+            .unwrap_or(0);
+        let _ = self
+            .0
+            .compare_exchange(0, position as u8 + 1, Relaxed, Relaxed);
+    }
+
+    #[inline]
+    pub(crate) fn is_requested(&self) -> bool {
+        self.0.load(Relaxed) != 0
+    }
+
+    pub(crate) fn reason(&self) -> Option<Stopped> {
+        let code = usize::from(self.0.load(Relaxed));
+        code.checked_sub(1).map(|position| REASONS[position])
+    }
+}
+
+/// The moments that bound a job, on the run's clock.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Window {
+    pub(crate) start: Nanos,
+    /// End of the ramp.
+    pub(crate) measure_from: Nanos,
+    /// No operation begins after it.
+    pub(crate) deadline: Nanos,
+}
+
+impl Window {
+    pub(crate) fn of(job: &Job, start: Nanos) -> Self {
+        let start = start.saturating_add(job.start_delay);
+        let measure_from = start.saturating_add(job.ramp);
+        let deadline = match job.stop.runtime {
+            Some(runtime) => measure_from.saturating_add(runtime),
+            None => Nanos::MAX,
+        };
+        Self {
+            start,
+            measure_from,
+            deadline,
+        }
+    }
+
+    pub(crate) const fn shifted(self, by: Nanos) -> Self {
+        Self {
+            start: self.start.saturating_add(by),
+            measure_from: self.measure_from.saturating_add(by),
+            deadline: self.deadline.saturating_add(by),
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! Schedules of reads, writes and trims apart.
+
+use blocklab_units::Nanos;
+use blocklab_workload::{Direction, Job, Pace, Requests};
+
+use crate::pace::{Due, Pacer};
+
+/// One schedule a direction.
+#[derive(Debug)]
+pub(crate) struct Lanes {
+    /// By direction; nothing where the job does not go that way.
+    pacers: [Option<Pacer>; 3],
+    /// What the mix has drawn and was not due yet.
+    drawn: Option<Direction>,
+    /// What goes next.
+    chosen: Direction,
+}
+
+const MOVING: [Direction; 3] = [Direction::Read, Direction::Write, Direction::Trim];
+
+impl Lanes {
+    pub(crate) fn of(job: &Job, seed: u64, thread: u32) -> Option<Self> {
+        let Pace::ByDirection { rates, poisson } = job.pace else {
+            return None;
+        };
+        let shares = [job.mix.read, job.mix.write, job.mix.trim];
+        let pacers = MOVING.map(|direction| {
+            let pace = match rates[direction as usize] {
+                None => Pace::Closed,
+                Some(rate) if poisson => Pace::OpenPoisson(rate),
+                Some(rate) => Pace::OpenFixed(rate),
+            };
+            let lane = Job {
+                pace,
+                think: None,
+                name: format!("{}/{}", job.name, direction.name()),
+                ..job.clone()
+            };
+            (shares[direction as usize] > 0).then(|| Pacer::new(&lane, seed, thread))
+        });
+        Some(Self {
+            pacers,
+            drawn: None,
+            chosen: Direction::Read,
+        })
+    }
+
+    pub(crate) fn begin(&mut self, start: Nanos) {
+        for pacer in self.pacers.iter_mut().flatten() {
+            pacer.begin(start);
+        }
+    }
+
+    /// Whether an operation may begin, in the direction that the mix draws or in another one that
+    /// is due.
+    pub(crate) fn due(&mut self, now: Nanos, requests: &mut Requests) -> Due {
+        let drawn = *self.drawn.get_or_insert_with(|| requests.direction());
+        let due = |direction: Direction| {
+            let pacer = self.pacers[direction as usize].as_ref();
+            pacer.map(|pacer| pacer.due(now))
+        };
+        let mut soonest = None::<Nanos>;
+        for direction in [drawn].into_iter().chain(MOVING) {
+            match due(direction) {
+                Some(Due::At(moment)) => {
+                    soonest = Some(soonest.map_or(moment, |other| other.min(moment)));
+                }
+                Some(go) => {
+                    self.chosen = direction;
+                    return go;
+                }
+                None => {}
+            }
+        }
+        soonest.map_or(Due::Now(now), Due::At)
+    }
+
+    /// The direction of the operation that was due.
+    pub(crate) fn take(&mut self) -> Direction {
+        if self.drawn == Some(self.chosen) {
+            self.drawn = None;
+        }
+        self.chosen
+    }
+
+    pub(crate) fn begun(&mut self, direction: Direction, now: Nanos, len: u32) {
+        if let Some(pacer) = &mut self.pacers[direction as usize] {
+            pacer.begun(now, len);
+        }
+    }
+
+    pub(crate) fn overdue(&mut self, end: Nanos, len: u32) -> u64 {
+        let pacers = self.pacers.iter_mut().flatten();
+        pacers.map(|pacer| pacer.overdue(end, len)).sum()
+    }
+}

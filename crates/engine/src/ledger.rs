@@ -1,0 +1,63 @@
+//! What a worker keeps of its operations only where more than the service latency is wanted.
+
+use blocklab_units::Nanos;
+use blocklab_workload::Direction;
+
+use crate::recorder::{DepthCounters, Recorder, Tally};
+use crate::worker::InFlight;
+
+/// Submissions and depths of one worker.
+#[derive(Debug)]
+pub(crate) struct Ledger {
+    /// Issued since the last submitting call.
+    staged: Vec<u32>,
+    /// By slot: when the call that handed it over returned.
+    handed: Vec<Nanos>,
+}
+
+impl Ledger {
+    pub(crate) fn wanted(recorder: &Recorder, depth: usize) -> Option<Box<Self>> {
+        let directions = Direction::ALL.iter();
+        let mut tallies = directions.filter_map(|direction| recorder.tally(*direction));
+        let wanted = recorder.depths.is_some() || tallies.any(|tally| tally.submit.is_some());
+        wanted.then(|| {
+            Box::new(Self {
+                staged: Vec::with_capacity(depth),
+                handed: vec![Nanos::ZERO; depth],
+            })
+        })
+    }
+
+    pub(crate) fn issued(&mut self, slot: usize, in_flight: usize, recorder: &Recorder) {
+        self.staged.push(slot as u32);
+        if let Some(depths) = &recorder.depths {
+            depths.issued(in_flight);
+        }
+    }
+
+    pub(crate) fn handed_over(
+        &mut self,
+        ios: &[InFlight],
+        recorder: &Recorder,
+        now: Nanos,
+        from: Nanos,
+    ) {
+        if let Some(depths) = &recorder.depths {
+            DepthCounters::moved(&depths.submitted, self.staged.len());
+        }
+        for slot in self.staged.drain(..) {
+            let io = &ios[slot as usize];
+            self.handed[slot as usize] = now;
+            let tally = recorder.tally(io.direction).filter(|_| now >= from);
+            if let Some(submit) = tally.and_then(|tally| tally.submit.as_ref()) {
+                submit.record(now.since(io.submitted).0);
+            }
+        }
+    }
+
+    pub(crate) fn completed(&self, tally: &Tally, slot: usize, now: Nanos) {
+        if let Some(completion) = &tally.completion {
+            completion.record(now.since(self.handed[slot]).0);
+        }
+    }
+}

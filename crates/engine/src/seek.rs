@@ -1,0 +1,133 @@
+//! The search for the largest depth at which enough operations are quick.
+//!
+//! ```text
+//!   1, 2, 4, 8 … while it holds;  then halves the gap between the best and the worst known
+//! ```
+
+use blocklab_units::Nanos;
+use blocklab_workload::LatencyTarget;
+
+/// A search in progress.
+#[derive(Debug)]
+pub(crate) struct Seek {
+    target: LatencyTarget,
+    most: u32,
+    depth: u32,
+    /// Largest depth known to hold, and smallest known not to.
+    holds: u32,
+    fails: u32,
+    settled: bool,
+    window_end: Nanos,
+    quick: u64,
+    all: u64,
+}
+
+/// How a search ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Sought {
+    /// The depth; 0 where not even one operation at a time is quick enough.
+    pub(crate) depth: u32,
+    pub(crate) go_on: bool,
+}
+
+impl Seek {
+    pub(crate) const fn new(target: LatencyTarget, most: u32) -> Self {
+        Self {
+            target,
+            most,
+            depth: 1,
+            holds: 0,
+            fails: most + 1,
+            settled: false,
+            window_end: Nanos::ZERO,
+            quick: 0,
+            all: 0,
+        }
+    }
+
+    /// The search begins with the measured time.
+    pub(crate) const fn begin(&mut self, measure_from: Nanos) {
+        self.window_end = measure_from.saturating_add(self.target.window);
+    }
+
+    /// Operations that may be in flight.
+    pub(crate) const fn depth(&self) -> usize {
+        self.depth as usize
+    }
+
+    pub(crate) fn completed(&mut self, service: Nanos, now: Nanos) -> Option<Sought> {
+        if self.settled {
+            return None;
+        }
+        self.all += 1;
+        self.quick += u64::from(service <= self.target.limit);
+        if now < self.window_end {
+            return None;
+        }
+        let held = self.quick as f64 * 100.0 >= self.target.percentile * self.all as f64;
+        (self.quick, self.all) = (0, 0);
+        self.window_end = now.saturating_add(self.target.window);
+        self.judge(held)
+    }
+
+    fn judge(&mut self, held: bool) -> Option<Sought> {
+        if held {
+            self.holds = self.depth;
+        } else {
+            self.fails = self.depth;
+        }
+        if self.fails <= self.holds + 1 {
+            self.settled = true;
+            self.depth = self.holds.max(1);
+            return Some(Sought {
+                depth: self.holds,
+                go_on: self.target.go_on,
+            });
+        }
+        let doubled = (self.depth * 2).min(self.most);
+        self.depth = match self.fails > self.most {
+            true => doubled,
+            false => self.holds.midpoint(self.fails),
+        };
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A device whose latency grows by 100 µs with each operation in flight.
+    fn search(limit_us: u64, most: u32) -> Sought {
+        let target = LatencyTarget {
+            limit: Nanos(limit_us * 1000),
+            window: Nanos::from_millis(10),
+            percentile: 99.0,
+            go_on: false,
+        };
+        let mut seek = Seek::new(target, most);
+        seek.begin(Nanos::ZERO);
+        let mut now = Nanos::ZERO;
+        for _ in 0..100_000 {
+            let service = Nanos(seek.depth() as u64 * 100_000);
+            now = now.saturating_add(service);
+            if let Some(sought) = seek.completed(service, now) {
+                return sought;
+            }
+        }
+        panic!("no end");
+    }
+
+    #[test]
+    fn the_largest_depth_that_holds_is_found() {
+        for limit in [1, 2, 3, 5, 8, 21, 22, 63] {
+            assert_eq!(search(limit * 100, 64).depth, limit as u32);
+        }
+        assert_eq!(
+            search(100_000, 64).depth,
+            64,
+            "the job's own depth is the end"
+        );
+        assert_eq!(search(50, 64).depth, 0, "not even one at a time");
+    }
+}

@@ -1,0 +1,264 @@
+//! Offsets with the refinements that few jobs ask for: runs, a moving window, alignments and
+//! positions by direction.
+
+use blocklab_random::Stream;
+
+use crate::{Direction, Extent, Invalid, Job, MovingWindow, Places, Runs};
+
+/// Where the operations of one thread on one target go, refined.
+#[derive(Debug, Clone)]
+pub(crate) struct Route {
+    places: Places,
+    extent: Extent,
+    align: Option<[u64; 3]>,
+    runs: Option<Runs>,
+    /// Operations of the run that are still to come, and the end of the last one.
+    left: u32,
+    last: (u64, u64),
+    window: Option<Walk>,
+    /// Sequential position by direction, where each has its own.
+    positions: Option<[u64; 3]>,
+}
+
+/// Where a moving window stands.
+#[derive(Debug, Clone, Copy)]
+struct Walk {
+    rule: MovingWindow,
+    /// From the beginning of the region.
+    base: u64,
+    /// Bytes to be moved before it moves on.
+    left: u64,
+}
+
+impl Route {
+    /// Whether a job needs it.
+    pub(crate) const fn is_asked_for(job: &Job) -> bool {
+        job.align.is_some() || job.runs.is_some() || job.window.is_some() || job.positions_apart
+    }
+
+    /// `places` are made for the extent that [`Route::inner`] gives.
+    pub(crate) fn new(job: &Job, places: Places, extent: Extent) -> Self {
+        Self {
+            positions: job.positions_apart.then(|| [places.position(); 3]),
+            places,
+            extent,
+            align: job.align.map(|align| align.map(|bytes| bytes.0)),
+            runs: job.runs,
+            left: 0,
+            last: (0, 0),
+            window: job.window.map(|rule| Walk {
+                rule,
+                base: 0,
+                left: rule.bytes.0,
+            }),
+        }
+    }
+
+    /// The part of an extent in which the law draws its offsets: all of it, or a window.
+    ///
+    /// # Errors
+    /// [`Invalid`] when the window is longer than the region.
+    pub(crate) fn inner(job: &Job, extent: Extent) -> Result<Extent, Invalid> {
+        let Some(window) = job.window else {
+            return Ok(extent);
+        };
+        if window.range.0 > extent.len {
+            return Err(Invalid {
+                field: "window_range",
+                message: format!(
+                    "a window of {} bytes is longer than the region of {} bytes",
+                    window.range.0, extent.len
+                ),
+            });
+        }
+        let len = window.range.0;
+        Ok(Extent { len, ..extent })
+    }
+
+    /// The next offset for an operation of `len` bytes.
+    pub(crate) fn next(&mut self, direction: Direction, len: u64, chance: &mut Stream) -> u64 {
+        self.move_window(len, chance);
+        let base = self.window.map_or(0, |walk| walk.base);
+        let offset = match self.follow_on(len, base) {
+            Some(offset) => offset,
+            None => {
+                self.left = self.runs.map_or(0, |runs| runs.length - 1);
+                base + self.draw(direction, len, chance)
+            }
+        };
+        self.last = (offset, offset + len);
+        offset
+    }
+
+    fn draw(&mut self, direction: Direction, len: u64, chance: &mut Stream) -> u64 {
+        let which = direction as usize;
+        if let Some(positions) = &self.positions {
+            self.places.go_to(positions[which]);
+        }
+        let offset = self.places.next(len, chance);
+        if let Some(positions) = &mut self.positions {
+            positions[which] = self.places.position();
+        }
+        match self.align {
+            Some(align) if !self.places.is_sequential() => {
+                let begin = self.extent.offset;
+                begin + (offset - begin) / align[which] * align[which]
+            }
+            _ => offset,
+        }
+    }
+
+    /// The offset of the next operation of a run, while it lasts and there is room.
+    fn follow_on(&mut self, len: u64, base: u64) -> Option<u64> {
+        let runs = self.runs.filter(|_| self.left > 0)?;
+        let range = self
+            .window
+            .map_or(self.extent.len, |walk| walk.rule.range.0);
+        let end = self.extent.offset + base + range;
+        let offset = if runs.same { self.last.0 } else { self.last.1 };
+        self.left -= 1;
+        (offset + len <= end).then_some(offset)
+    }
+
+    fn move_window(&mut self, len: u64, chance: &mut Stream) {
+        let Some(walk) = &mut self.window else { return };
+        if walk.left == 0 {
+            walk.base += walk.rule.range.0 + walk.rule.skip.0;
+            if walk.base + walk.rule.range.0 > self.extent.len {
+                walk.base = 0;
+            }
+            walk.left = walk.rule.bytes.0;
+            self.left = 0;
+            self.places.begin_again(chance);
+            self.positions = self.positions.map(|_| [0; 3]);
+        }
+        walk.left = walk.left.saturating_sub(len);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{BlockSizes, Mix, Pattern, Requests, SizeDraw, SizeMix};
+    use blocklab_units::Bytes;
+    use std::collections::HashSet;
+
+    fn offsets(job: &Job, size: u64, n: usize) -> Vec<u64> {
+        let mut requests = Requests::new(job, 7, 0, &[size]).unwrap();
+        (0..n).map(|_| requests.next_request().offset).collect()
+    }
+
+    fn random() -> Job {
+        Job::new("route")
+    }
+
+    fn sequential() -> Job {
+        Job {
+            pattern: Pattern::Sequential,
+            ..random()
+        }
+    }
+
+    #[test]
+    fn a_run_follows_each_random_offset() {
+        let mut job = random();
+        let run = |same| Runs { length: 4, same };
+        job.runs = Some(run(false));
+        for run in offsets(&job, 1 << 30, 400).chunks(4) {
+            let steps = run.windows(2).all(|pair| pair[1] == pair[0] + 4096);
+            assert!(steps, "{run:?}");
+        }
+        job.runs = Some(run(true));
+        let offsets = offsets(&job, 1 << 30, 400);
+        assert!(
+            offsets
+                .chunks(4)
+                .all(|run| run.iter().all(|offset| *offset == run[0]))
+        );
+        assert!(offsets.iter().collect::<HashSet<_>>().len() > 90);
+    }
+
+    #[test]
+    fn a_window_moves_on_over_the_skipped_part_and_begins_again() {
+        let mut job = sequential();
+        let kib = |kib: u64| Bytes(kib << 10);
+        job.window = Some(MovingWindow {
+            bytes: kib(8),
+            range: kib(16),
+            skip: kib(16),
+        });
+        // Two blocks a window, a window every 32 KiB, and room for three of them.
+        let blocks: Vec<u64> = offsets(&job, 96 << 10, 8).iter().map(|o| o >> 12).collect();
+        assert_eq!(blocks, [0, 1, 8, 9, 16, 17, 0, 1]);
+        job.pattern = Pattern::Random {
+            every_block_once: false,
+        };
+        let inside = offsets(&job, 96 << 10, 600);
+        assert!(inside.iter().all(|offset| offset % (32 << 10) < (16 << 10)));
+    }
+
+    #[test]
+    fn alignments_hold_by_direction() {
+        let mut job = random();
+        job.mix = Mix {
+            read: 50,
+            write: 50,
+            trim: 0,
+        };
+        job.align = Some([Bytes(512), Bytes(65536), Bytes(512)]);
+        let mut requests = Requests::new(&job, 7, 0, &[64 << 20]).unwrap();
+        let mut below_a_block = 0;
+        for _ in 0..2000 {
+            let request = requests.next_request();
+            assert!(request.offset + 4096 <= 64 << 20);
+            match request.direction {
+                Direction::Write => assert!(request.offset.is_multiple_of(65536)),
+                _ => {
+                    assert!(request.offset.is_multiple_of(512));
+                    below_a_block += u32::from(!request.offset.is_multiple_of(4096));
+                }
+            }
+        }
+        assert!(below_a_block > 700, "reads overlap: {below_a_block}");
+    }
+
+    #[test]
+    fn directions_advance_apart() {
+        let mut job = sequential();
+        job.positions_apart = true;
+        job.mix = Mix {
+            read: 50,
+            write: 50,
+            trim: 0,
+        };
+        let mut requests = Requests::new(&job, 7, 0, &[1 << 20]).unwrap();
+        let mut next = [0, 0];
+        for _ in 0..100 {
+            let request = requests.next_request();
+            let which = request.direction as usize;
+            assert_eq!(request.offset, next[which]);
+            next[which] += 4096;
+        }
+    }
+
+    #[test]
+    fn sizes_between_two_ends() {
+        let mut job = random();
+        job.sizes = BlockSizes {
+            read: SizeMix(vec![(Bytes(512), 1), (Bytes(2048), 1)]),
+            ..BlockSizes::fixed(Bytes(512))
+        };
+        let mut seen = |draw| {
+            job.size_draw = draw;
+            let mut requests = Requests::new(&job, 7, 0, &[1 << 20]).unwrap();
+            let lens: HashSet<u32> = (0..20_000).map(|_| requests.next_request().len).collect();
+            assert_eq!(
+                (lens.iter().min(), lens.iter().max()),
+                (Some(&512), Some(&2048))
+            );
+            lens.len()
+        };
+        assert_eq!(seen(SizeDraw::Multiples), 4);
+        assert_eq!(seen(SizeDraw::AnyByte), 2048 - 512 + 1);
+    }
+}

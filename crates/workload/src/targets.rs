@@ -1,0 +1,156 @@
+//! Which target comes next.
+
+use blocklab_random::{Stream, Zipf};
+
+use crate::{Job, TargetOrder};
+
+/// The order over the targets of one thread.
+#[derive(Debug, Clone)]
+pub(crate) struct Targets {
+    law: Law,
+    count: usize,
+    current: usize,
+    /// Operations on a target before the law is asked again, and how many of them are left.
+    turn: u32,
+    left: u32,
+    chance: Stream,
+}
+
+#[derive(Debug, Clone)]
+enum Law {
+    /// Always the same.
+    Fixed,
+    InTurn,
+    Uniform,
+    /// Bytes of each target before the next one, and of the current one still to come.
+    OneByOne(Vec<u64>, u64),
+    Zipf(Zipf),
+    Pareto(f64),
+    Normal(f64),
+}
+
+impl Targets {
+    /// `lengths` are the bytes of each target's region.
+    pub(crate) fn new(job: &Job, thread: u32, lengths: Vec<u64>, chance: Stream) -> Self {
+        let count = lengths.len();
+        let law = match job.target_order {
+            _ if count <= 1 => Law::Fixed,
+            TargetOrder::PerThread => Law::Fixed,
+            TargetOrder::RoundRobin => Law::InTurn,
+            TargetOrder::Random => Law::Uniform,
+            TargetOrder::OneByOne => {
+                let first = lengths.first().copied().unwrap_or(0);
+                Law::OneByOne(lengths, first)
+            }
+            TargetOrder::Zipf { theta } => Law::Zipf(Zipf::new(count as u64, theta)),
+            TargetOrder::Pareto { h } => Law::Pareto(libm::log(h) / libm::log(1.0 - h)),
+            TargetOrder::Normal { deviation_percent } => Law::Normal(deviation_percent / 100.0),
+        };
+        let current = match job.target_order {
+            TargetOrder::PerThread => thread as usize % count.max(1),
+            // The first call moves on to the first target.
+            TargetOrder::RoundRobin => count - 1,
+            _ => 0,
+        };
+        Self {
+            law,
+            count,
+            current,
+            turn: job.target_turn,
+            left: 0,
+            chance,
+        }
+    }
+
+    /// The target of the next operation, which is of about `len` bytes.
+    #[inline]
+    pub(crate) fn next(&mut self, len: u32) -> usize {
+        match self.law {
+            Law::Fixed => self.current,
+            _ => self.choose(len),
+        }
+    }
+
+    fn choose(&mut self, len: u32) -> usize {
+        if self.left > 0 {
+            self.left -= 1;
+            return self.current;
+        }
+        self.left = self.turn - 1;
+        let count = self.count as u64;
+        let at = |share: f64| ((share * count as f64) as usize).min(count as usize - 1);
+        self.current = match &mut self.law {
+            Law::Fixed => self.current,
+            Law::InTurn => (self.current + 1) % self.count,
+            Law::Uniform => self.chance.below(count) as usize,
+            Law::Zipf(zipf) => zipf.draw(&mut self.chance) as usize,
+            Law::Pareto(power) => at(libm::pow(self.chance.unit(), *power)),
+            Law::Normal(deviation) => loop {
+                let share = 0.5 + *deviation * self.chance.normal();
+                if (0.0..1.0).contains(&share) {
+                    break at(share);
+                }
+            },
+            Law::OneByOne(lengths, left) => {
+                // A turn has no meaning here.
+                self.left = 0;
+                let mut current = self.current;
+                if *left < u64::from(len) {
+                    current = (current + 1) % self.count;
+                    *left = lengths[current];
+                }
+                *left = left.saturating_sub(u64::from(len));
+                current
+            }
+        };
+        self.current
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn order(target_order: TargetOrder, target_turn: u32, n: usize) -> Vec<usize> {
+        let job = Job {
+            target_order,
+            target_turn,
+            ..Job::new("order")
+        };
+        let mut targets = Targets::new(&job, 0, vec![8192; 4], Stream::new(1, "targets", 0));
+        (0..n).map(|_| targets.next(4096)).collect()
+    }
+
+    #[test]
+    fn turns_may_be_longer_than_one() {
+        assert_eq!(order(TargetOrder::RoundRobin, 1, 5), [0, 1, 2, 3, 0]);
+        assert_eq!(order(TargetOrder::RoundRobin, 2, 5), [0, 0, 1, 1, 2]);
+        let random = order(TargetOrder::Random, 3, 300);
+        assert!(
+            random
+                .chunks(3)
+                .all(|turn| turn.iter().all(|t| *t == turn[0]))
+        );
+    }
+
+    #[test]
+    fn one_by_one_finishes_each() {
+        assert_eq!(order(TargetOrder::OneByOne, 1, 6), [0, 0, 1, 1, 2, 2]);
+    }
+
+    #[test]
+    fn laws_prefer_some_targets() {
+        let hits = |order_by| {
+            let chosen = order(order_by, 1, 4000);
+            [0, 1, 2, 3].map(|target| chosen.iter().filter(|t| **t == target).count())
+        };
+        let zipf = hits(TargetOrder::Zipf { theta: 1.2 });
+        assert!(zipf.is_sorted_by(|a, b| a > b), "{zipf:?}");
+        let pareto = hits(TargetOrder::Pareto { h: 0.2 });
+        assert!(pareto[0] > 2 * pareto[1], "{pareto:?}");
+        let normal = hits(TargetOrder::Normal {
+            deviation_percent: 10.0,
+        });
+        assert!(normal[1] + normal[2] > 3800, "{normal:?}");
+    }
+}
