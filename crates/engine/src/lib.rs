@@ -11,17 +11,22 @@ mod flush;
 mod lanes;
 mod layout;
 mod ledger;
+mod load;
 mod model;
 mod overhead;
 mod pace;
+mod pool;
 mod recorder;
 mod restraint;
 mod seek;
+mod shares;
 mod target;
 mod worker;
 
 pub use clock::Clock;
-pub use drive::{Backing, Control, Outcome, Run, Tap, TargetFile, run, simulate};
+pub use drive::{
+    Backing, Control, DirectionSlice, Outcome, Run, Slice, Tap, TargetFile, run, simulate,
+};
 pub use error::Error;
 pub use layout::{Layout, lay_out};
 pub use model::{Arrival, Model};

@@ -48,7 +48,12 @@ pub(crate) struct Pacer {
     spin_until: Nanos,
     /// A pause is due at this moment, however few operations there were.
     tired_at: Nanos,
+    /// Even distances are drawn from nothing to twice the mean instead.
+    uniform: bool,
 }
+
+/// No two Poisson arrivals of a pool are further apart.
+const LONGEST_GAP: f64 = 180e9;
 
 /// A capped pace makes up for at most so much lost time: enough to hide the timer's lateness, too
 /// little to make a burst after a stall.
@@ -91,7 +96,32 @@ impl Pacer {
             resume_at: Nanos::ZERO,
             spin_until: Nanos::ZERO,
             tired_at: job.think_style.work.unwrap_or(Nanos::MAX),
+            uniform: job.pool.as_ref().is_some_and(|pooled| pooled.uniform),
         }
+    }
+
+    /// From this moment on, so many operations a second.
+    pub(crate) fn set_rate(&mut self, iops: f64, from: Nanos) {
+        self.gap = Gap::Operation(1e9 / iops.max(1e-9));
+        self.next = self
+            .next
+            .clamp(from.0 as f64, from.0 as f64 + 1e9 / iops.max(1e-9));
+    }
+
+    /// Forgets arrivals beyond the last `most` that are due and have not begun: the queue that
+    /// they would wait in is full. Returns how many.
+    #[inline]
+    pub(crate) fn keep_backlog(&mut self, now: Nanos, most: u32) -> u64 {
+        let Gap::Operation(gap) = self.gap else {
+            return 0;
+        };
+        let oldest = now.0 as f64 - gap * f64::from(most);
+        if self.next >= oldest {
+            return 0;
+        }
+        let forgotten = (oldest - self.next) / gap;
+        self.next = oldest;
+        forgotten as u64
     }
 
     /// The schedule, made as if for moment zero, begins at this moment.
@@ -162,7 +192,10 @@ impl Pacer {
             Gap::Byte(gap) => gap * f64::from(len),
         };
         match self.law {
-            Law::Poisson => self.next += gap * self.chance.exponential(),
+            Law::Poisson => {
+                self.next += (gap * self.chance.exponential()).min(LONGEST_GAP.max(gap))
+            }
+            Law::Fixed if self.uniform => self.next += 2.0 * gap * self.chance.unit(),
             Law::Capped => self.next = (self.next + gap).max(now.0 as f64 - CATCH_UP),
             _ => self.next += gap,
         }

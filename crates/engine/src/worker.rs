@@ -525,7 +525,7 @@ pub(crate) const fn is_open(job: &Job) -> bool {
     )
 }
 
-fn budget(job: &Job, thread: u32, sizes: &[u64]) -> Result<(u64, Stopped), Invalid> {
+pub(crate) fn budget(job: &Job, thread: u32, sizes: &[u64]) -> Result<(u64, Stopped), Invalid> {
     let mut budget = (u64::MAX, Stopped::Runtime);
     if let Some(loops) = job.stop.loops {
         let block = job.sizes.largest().0;

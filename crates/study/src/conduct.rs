@@ -7,7 +7,7 @@ use std::time::Duration;
 use blocklab_catalog::Catalog;
 use blocklab_dialect::native;
 use blocklab_engine::{
-    Clock, Control, Run, Tap, io_uring_is_available, measure_overhead, simulate,
+    Clock, Control, Run, Slice, Tap, io_uring_is_available, measure_overhead, simulate,
 };
 use blocklab_host::{disk_stats, environment, since};
 use blocklab_record::{
@@ -53,6 +53,17 @@ pub trait Observer {
     fn begins(&mut self, case: &Case, pass: u32, step: usize, steps: usize);
     /// About twice a second. `elapsed` counts from the measurement's start.
     fn interval(&mut self, interval: &blocklab_record::Interval, elapsed: Nanos);
+    /// How long the slices are that it wants to be told of; nothing: none.
+    fn rhythm(&self) -> Option<Nanos> {
+        None
+    }
+    /// A slice of the measurement has ended.
+    fn slice(&mut self, _: &Slice) {}
+    /// The last chance to change a case by what was measured before it: a rate that is a share of
+    /// an earlier maximum. Returns whether it is run at all.
+    fn adapt(&mut self, _: &mut Case, _: &Record) -> bool {
+        true
+    }
     /// A measurement has ended; the record is whole so far.
     fn ended(&mut self, record: &Record);
 }
@@ -150,7 +161,11 @@ impl Session<'_> {
             if self.interrupted.load(Ordering::Relaxed) {
                 break;
             }
-            let case = &self.plan.cases[case];
+            let mut case = self.plan.cases[case].clone();
+            if !observer.adapt(&mut case, &self.record) {
+                continue;
+            }
+            let case = &case;
             observer.begins(case, pass, step, steps.len());
             let go_on = match self.measure(case, pass, observer) {
                 Ok(go_on) => go_on,
@@ -276,6 +291,14 @@ struct Relay<'a>(&'a mut dyn Observer);
 impl Tap for Relay<'_> {
     fn interval(&mut self, interval: &blocklab_record::Interval, elapsed: Nanos) {
         self.0.interval(interval, elapsed);
+    }
+
+    fn rhythm(&self) -> Option<Nanos> {
+        self.0.rhythm()
+    }
+
+    fn slice(&mut self, slice: &Slice) {
+        self.0.slice(slice);
     }
 }
 

@@ -8,6 +8,7 @@ mod content;
 mod job;
 mod place;
 mod plan;
+mod pool;
 mod route;
 mod stream;
 mod targets;
@@ -21,4 +22,5 @@ pub use job::{
 };
 pub use place::{Extent, Places};
 pub use plan::{Aggregate, Case, Order, PauseBefore, Plan, Workload};
+pub use pool::{Hits, Pooled, Share, Validation};
 pub use stream::{Positions, Request, Requests};

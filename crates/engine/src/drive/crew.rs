@@ -12,6 +12,7 @@ use blocklab_units::Nanos;
 use blocklab_workload::Job;
 
 use super::Run;
+use super::berths::{Groups, berths};
 use super::duty::{Duty, Ready};
 use super::entry::Entry;
 use super::gate::{Gate, Order};
@@ -50,7 +51,10 @@ impl Crew {
         let shared = Shared::of(&run.workload.jobs, run.targets.iter().map(Vec::len));
         let shared = Arc::new(shared);
         let mut trouble = None;
-        'jobs: for (index, job) in run.workload.jobs.iter().enumerate() {
+        crew.roster.direct = vec![false; run.workload.jobs.len()];
+        let mut groups = Groups::of(&run.workload.jobs);
+        'jobs: for berth in berths(&run.workload.jobs) {
+            let (index, job) = (berth.index, &berth.job);
             let access = match Entry::decide(job, &run.targets[index]) {
                 Ok((entry, note)) => {
                     crew.roster.notes.extend(note);
@@ -61,10 +65,13 @@ impl Crew {
                     break;
                 }
             };
-            crew.roster.direct.push(access.direct);
+            for index in berth.lanes.iter().chain([&index]) {
+                crew.roster.direct[*index] = access.direct;
+            }
             let stopper = Arc::new(Stopper::default());
             for thread in 0..job.threads {
-                let member = Duty {
+                let (lanes, members) = groups.lanes(&berth, &run.workload.jobs, &stopper);
+                let duty = Duty {
                     number: crew.roster.members.len(),
                     thread,
                     job: job.clone(),
@@ -73,11 +80,15 @@ impl Crew {
                     entry: access,
                     watch,
                     clock: run.clock,
-                    recorder: Arc::new(Recorder::new(wanted(job))),
+                    recorder: match members.first() {
+                        Some(first) => Arc::clone(&first.recorder),
+                        None => Arc::new(Recorder::new(wanted(job))),
+                    },
                     stopper: Arc::clone(&stopper),
                     shared: Arc::clone(&shared),
+                    lanes,
                 };
-                match crew.enlist(index, member, &ready_sender, &end_sender) {
+                match crew.enlist(index, duty, members, &ready_sender, &end_sender) {
                     Ok(()) => {}
                     Err(source) => {
                         let number = crew.roster.members.len() as u32 + 1;
@@ -94,10 +105,12 @@ impl Crew {
         crew.gather(&ready, trouble)
     }
 
+    /// `lanes` are the members that a pool's thread stands for; empty of a job by itself.
     fn enlist(
         &mut self,
         job: usize,
         duty: Duty,
+        lanes: Vec<Member>,
         ready: &Sender<Ready>,
         ends: &Sender<(usize, Stopped)>,
     ) -> io::Result<()> {
@@ -108,13 +121,20 @@ impl Crew {
             .name(name.chars().take(15).collect())
             .stack_size(STACK)
             .spawn(move || duty.serve(&gate, &ready, &ends))?;
-        self.roster.members.push(Member {
-            job,
-            recorder,
-            stopper,
-            ended: None,
-        });
         self.handles.push(Some(handle));
+        if lanes.is_empty() {
+            self.roster.members.push(Member {
+                job,
+                recorder,
+                warm: None,
+                stopper,
+                ended: None,
+            });
+        } else {
+            // The first one holds the thread.
+            self.handles.extend(lanes.iter().skip(1).map(|_| None));
+            self.roster.members.extend(lanes);
+        }
         Ok(())
     }
 
@@ -124,7 +144,7 @@ impl Crew {
         ready: &Receiver<Ready>,
         mut trouble: Option<Error>,
     ) -> Result<Self, Error> {
-        for _ in 0..self.handles.len() {
+        for _ in 0..self.handles.iter().flatten().count() {
             match ready.recv() {
                 Ok(Ok(note)) => {
                     if let Some(note) = note.filter(|note| !self.roster.notes.contains(note)) {

@@ -17,12 +17,14 @@ use crate::Error;
 use crate::bounds::Stopper;
 use crate::buffers::Buffers;
 use crate::clock::Clock;
+use crate::load::Load;
+use crate::pool::LaneParts;
 use crate::recorder::{Failure, Recorder};
 use crate::target::{
     Call, Inline, LibaioTarget, MmapCall, ModelTarget, NullCall, OpenFile, SyncCall, UringTarget,
     open,
 };
-use crate::worker::{Parts, Shared, Worker};
+use crate::worker::{Parts, Shared};
 
 /// What a thread tells before the gate: whether something was done differently, or why it cannot.
 pub(super) type Ready = Result<Option<Note>, Error>;
@@ -41,11 +43,13 @@ pub(super) struct Duty {
     pub(super) recorder: Arc<Recorder>,
     pub(super) stopper: Arc<Stopper>,
     pub(super) shared: Arc<Shared>,
+    /// The jobs of a pool; none of a job by itself.
+    pub(super) lanes: Vec<LaneParts>,
 }
 
 /// Everything a thread needs, readied before the gate.
 struct Gear {
-    worker: Worker,
+    worker: Load,
     target: AnyTarget,
     buffers: Buffers,
     content: ContentMaker,
@@ -62,7 +66,12 @@ enum AnyTarget {
 }
 
 impl Duty {
-    pub(super) fn serve(self, gate: &Gate, ready: &Sender<Ready>, ends: &Sender<(usize, Stopped)>) {
+    pub(super) fn serve(
+        mut self,
+        gate: &Gate,
+        ready: &Sender<Ready>,
+        ends: &Sender<(usize, Stopped)>,
+    ) {
         pin(&self.job, self.thread);
         let unmoved = prefer(&self.job);
         sharpen_timers();
@@ -87,12 +96,13 @@ impl Duty {
         let running = self.clock.now().since(begun);
         let used = ThreadUsage::now().since(&before, running.0);
         self.recorder.has_used(used);
-        self.recorder
-            .unreturned
-            .set(gear.worker.depth_in_use() as u64);
+        gear.worker.leave(&self.recorder);
         let stopped = gear.worker.stopped();
+        let members = gear.worker.members();
         drop(gear);
-        let _ = ends.send((self.number, stopped));
+        for member in 0..members {
+            let _ = ends.send((self.number + member, stopped));
+        }
     }
 
     fn grouping(&self) -> Grouping {
@@ -119,7 +129,8 @@ impl Duty {
         self.stopper.request(Stopped::Error);
     }
 
-    fn gear_up(&self) -> Result<Gear, Error> {
+    fn gear_up(&mut self) -> Result<Gear, Error> {
+        let lanes = std::mem::take(&mut self.lanes);
         let job = &self.job;
         let depth = job.effective_depth();
         let (mut buffers, slots) = Buffers::new(depth, job.sizes.largest().0 as usize)
@@ -140,7 +151,7 @@ impl Duty {
             stopper: Arc::clone(&self.stopper),
             shared: &self.shared,
         };
-        let worker = Worker::new(job, parts).map_err(|invalid| Error::Job {
+        let worker = Load::new(job, lanes, parts).map_err(|invalid| Error::Job {
             job: job.name.clone(),
             invalid,
         })?;

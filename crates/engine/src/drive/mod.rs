@@ -7,6 +7,7 @@
 //!        ──▶ results: what the recorders hold, added up by job
 //! ```
 
+mod berths;
 mod crew;
 mod describe;
 mod duty;
@@ -15,6 +16,7 @@ mod gate;
 mod least;
 mod real;
 mod results;
+mod rhythm;
 mod roster;
 mod samples;
 mod series;
@@ -30,6 +32,7 @@ use blocklab_record::{Interval, Measurement, Note};
 use blocklab_units::Nanos;
 use blocklab_workload::Workload;
 
+pub use rhythm::{DirectionSlice, Slice};
 pub use sim::simulate;
 
 use crate::model::Model;
@@ -100,6 +103,14 @@ pub trait Tap {
     /// What happened since the last call, about twice a second; `elapsed` counts from the start,
     /// the ramp included.
     fn interval(&mut self, interval: &Interval, elapsed: Nanos);
+
+    /// How long the slices are that it wants; nothing: none.
+    fn rhythm(&self) -> Option<Nanos> {
+        None
+    }
+
+    /// A slice has ended.
+    fn slice(&mut self, _: &Slice) {}
 }
 
 /// A tap that looks away.

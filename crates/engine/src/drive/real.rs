@@ -6,8 +6,9 @@ use blocklab_units::Nanos;
 use blocklab_workload::{ContentMaker, Direction};
 
 use crate::buffers::Buffers;
+use crate::load::Load;
 use crate::target::Target;
-use crate::worker::{Action, Completion, Io, Worker};
+use crate::worker::{Action, Completion, Io};
 
 /// How a drive groups its calls.
 #[derive(Debug, Clone, Copy)]
@@ -26,7 +27,7 @@ pub(crate) struct Grouping {
 /// the hand-over before it in the same round. The latency thus includes our own few nanoseconds
 /// of preparation, and never less than what the caller of the kernel saw.
 pub(crate) fn drive<T: Target>(
-    worker: &mut Worker,
+    worker: &mut Load,
     target: &mut T,
     buffers: &mut Buffers,
     content: &mut ContentMaker,
@@ -89,7 +90,7 @@ fn prepare(io: &Io, buffers: &mut Buffers, content: &mut ContentMaker) {
 }
 
 #[inline]
-fn hand_over<T: Target>(target: &mut T, worker: &mut Worker) -> io::Result<Nanos> {
+fn hand_over<T: Target>(target: &mut T, worker: &mut Load) -> io::Result<Nanos> {
     target.flush()?;
     let now = target.now();
     worker.handed_over(now);

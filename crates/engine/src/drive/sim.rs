@@ -19,8 +19,10 @@ use blocklab_record::{Measurement, Stopped};
 use blocklab_units::Nanos;
 use blocklab_workload::Job;
 
+use super::berths::{Groups, berths};
 use super::crew::wanted;
 use super::results::{self, Frame};
+use super::rhythm::Rhythm;
 use super::roster::{Member, Roster};
 use super::samples::Sampler;
 use super::series::{Slices, interval};
@@ -31,9 +33,11 @@ use super::{Backing, Control, Outcome, Run, Tap, TargetFile};
 use crate::Error;
 use crate::bounds::{Stopper, Window};
 use crate::buffers::Slot;
+use crate::load::Load;
 use crate::model::{Model, question, result};
+use crate::pool::LaneParts;
 use crate::recorder::Recorder;
-use crate::worker::{Action, Completion, Parts, Shared, Worker};
+use crate::worker::{Action, Completion, Parts, Shared};
 
 /// Runs a workload whose targets are all simulated, from moment `start` of their devices.
 ///
@@ -119,7 +123,9 @@ impl Queue {
 
 /// A worker and what the driver keeps of it.
 struct Seat {
-    worker: Worker,
+    worker: Load,
+    /// The first of the members that it stands for.
+    member: usize,
     /// By target of the job: the index of its device.
     devices: Vec<usize>,
     /// Completions that wait until there are enough of them.
@@ -137,6 +143,7 @@ struct Simulation {
     interval: Nanos,
     series: Slices,
     tapped: Slices,
+    rhythm: Option<Rhythm>,
     steady: Vec<Option<Rounds>>,
     windows: Vec<Window>,
     working: usize,
@@ -155,29 +162,35 @@ impl Simulation {
         let mut roster = Roster::default();
         let mut seats = Vec::new();
         let shared = Shared::of(jobs, run.targets.iter().map(Vec::len));
-        for (index, job) in jobs.iter().enumerate() {
-            roster.direct.push(true);
+        roster.direct = vec![true; jobs.len()];
+        let mut groups = Groups::of(jobs);
+        for berth in berths(jobs) {
+            let job = &berth.job;
             let stopper = Arc::new(Stopper::default());
             for thread in 0..job.threads {
-                let recorder = Arc::new(Recorder::new(wanted(job)));
-                let files = &run.targets[index];
+                let (lanes, mut members) = groups.lanes(&berth, jobs, &stopper);
+                if members.is_empty() {
+                    members.push(Member {
+                        job: berth.index,
+                        recorder: Arc::new(Recorder::new(wanted(job))),
+                        warm: None,
+                        stopper: Arc::clone(&stopper),
+                        ended: None,
+                    });
+                }
+                let files = &run.targets[berth.index];
                 let mut seat = Seat::new(
                     job,
+                    (lanes, roster.members.len()),
                     run.workload.seed,
                     thread,
                     files,
                     models,
-                    (&recorder, &stopper, &shared),
+                    (&members[0].recorder, &stopper, &shared),
                 )?;
                 seat.worker.begin(start);
                 seats.push(seat);
-                let stopper = Arc::clone(&stopper);
-                roster.members.push(Member {
-                    job: index,
-                    recorder,
-                    stopper,
-                    ended: None,
-                });
+                roster.members.extend(members);
             }
         }
         let ramp = jobs.iter().map(|job| job.ramp).max().unwrap_or_default();
@@ -189,6 +202,7 @@ impl Simulation {
             interval: interval(jobs),
             series: Slices::new(start, ramp, 0),
             tapped: Slices::new(start, ramp, 0),
+            rhythm: None,
             steady: jobs
                 .iter()
                 .map(|job| job.stop.steady.map(Rounds::new))
@@ -202,7 +216,8 @@ impl Simulation {
 
     fn play(&mut self, devices: &mut [&mut Device], control: Control<'_>, tap: &mut dyn Tap) {
         for index in 0..self.seats.len() {
-            let deadline = self.windows[self.roster.members[index].job].deadline;
+            let member = self.seats[index].member;
+            let deadline = self.windows[self.roster.members[member].job].deadline;
             if deadline < Nanos::MAX {
                 self.queue.push(
                     deadline,
@@ -211,13 +226,14 @@ impl Simulation {
                     },
                 );
             }
-            self.roster.members[index]
+            self.roster.members[member]
                 .recorder
                 .first_issue
                 .set(self.start.0);
             self.turn(index, devices);
         }
         let mut next_look = self.start;
+        self.rhythm = Rhythm::of(tap, self.start, self.windows.len());
         while self.working > 0 {
             let Some((at, event)) = self.queue.pop() else {
                 break;
@@ -230,6 +246,15 @@ impl Simulation {
                 next_look = self.look(at, control, tap);
             }
             self.happen(event, devices);
+        }
+        let last = self.windows.iter().map(|window| window.deadline).max();
+        if let Some(rhythm) = &mut self.rhythm {
+            rhythm.finish(
+                &self.roster.members,
+                self.now,
+                last.unwrap_or(self.now),
+                tap,
+            );
         }
         self.close(self.now);
         // Most cases end before it is told of again.
@@ -324,8 +349,12 @@ impl Simulation {
                     if !seat.done {
                         seat.done = true;
                         self.working -= 1;
-                        let member = &mut self.roster.members[index];
-                        member.ended = Some(seat.worker.stopped());
+                        seat.worker
+                            .leave(&self.roster.members[seat.member].recorder);
+                        let mine = seat.member..seat.member + seat.worker.members();
+                        for member in &mut self.roster.members[mine] {
+                            member.ended = Some(seat.worker.stopped());
+                        }
                     }
                     return;
                 }
@@ -338,6 +367,9 @@ impl Simulation {
         while now >= self.series.boundary(self.interval) {
             let boundary = self.series.boundary(self.interval);
             self.close(boundary);
+        }
+        if let Some(rhythm) = &mut self.rhythm {
+            rhythm.look(&self.roster.members, now, tap);
         }
         if now >= self.tapped.boundary(TAP) {
             let interval = self.tapped.slice(&self.roster.members, now, 0, 0);
@@ -401,6 +433,7 @@ impl Simulation {
 impl Seat {
     fn new(
         job: &Job,
+        (lanes, member): (Vec<LaneParts>, usize),
         seed: u64,
         thread: u32,
         files: &[TargetFile],
@@ -418,7 +451,7 @@ impl Seat {
             stopper: Arc::clone(stopper),
             shared,
         };
-        let worker = Worker::new(job, parts).map_err(|invalid| Error::Job {
+        let worker = Load::new(job, lanes, parts).map_err(|invalid| Error::Job {
             job: job.name.clone(),
             invalid,
         })?;
@@ -429,6 +462,7 @@ impl Seat {
         let devices: Option<Vec<usize>> = files.iter().map(device).collect();
         Ok(Self {
             worker,
+            member,
             devices: devices.ok_or_else(|| Error::MixedClocks {
                 job: job.name.clone(),
             })?,

@@ -8,6 +8,7 @@ use blocklab_workload::Job;
 
 use super::crew::Crew;
 use super::least::LeastRates;
+use super::rhythm::Rhythm;
 use super::roster::Member;
 use super::samples::Sampler;
 use super::series::{Slices, interval};
@@ -74,6 +75,7 @@ pub(crate) struct Watch<'a> {
     interval: Nanos,
     series: Slices,
     tapped: Slices,
+    rhythm: Option<Rhythm>,
     seen: Watched,
 }
 
@@ -96,6 +98,7 @@ impl<'a> Watch<'a> {
             interval: interval(jobs),
             series: Slices::new(start, ramp_end, cpu),
             tapped: Slices::new(start, ramp_end, cpu),
+            rhythm: None,
             seen: Watched::from(start, jobs),
             run,
             control,
@@ -105,6 +108,7 @@ impl<'a> Watch<'a> {
 
     /// Returns when every thread has ended or has been given up.
     pub(crate) fn until_the_end(mut self, crew: &mut Crew, tap: &mut dyn Tap) -> Watched {
+        self.rhythm = Rhythm::of(tap, self.start, self.run.workload.jobs.len());
         while !crew.is_complete() {
             let now = self.run.clock.now();
             crew.await_end(self.patience(crew, now));
@@ -117,6 +121,10 @@ impl<'a> Watch<'a> {
             }
         }
         let end = self.run.clock.now();
+        let last = self.windows.iter().map(|window| window.deadline).max();
+        if let Some(rhythm) = &mut self.rhythm {
+            rhythm.finish(crew.members(), end, last.unwrap_or(end), tap);
+        }
         self.close_interval(crew, end);
         self.seen.end = end;
         self.seen
@@ -134,6 +142,7 @@ impl<'a> Watch<'a> {
         let samples = self.seen.samples.iter().filter_map(Sampler::next);
         let soonest = deadlines
             .chain(samples)
+            .chain(self.rhythm.as_ref().map(Rhythm::boundary))
             .filter(|moment| *moment > now)
             .chain([next_interval])
             .min();
@@ -156,6 +165,9 @@ impl<'a> Watch<'a> {
         }
         if now >= self.series.boundary(self.interval) {
             self.close_interval(crew, now);
+        }
+        if let Some(rhythm) = &mut self.rhythm {
+            rhythm.look(crew.members(), now, tap);
         }
         self.seen.look(crew.members(), now);
         self.judge_steadiness(crew, now);

@@ -12,6 +12,8 @@ use std::sync::Arc;
 
 use blocklab_units::{Bytes, Nanos};
 
+use crate::Pooled;
+
 pub use ending::{ErrorPolicy, Flush, Steady, SteadyVariable, Stop};
 pub use measure::Measure;
 pub use operation::{BlockSizes, Content, Direction, Mix, SizeDraw, SizeMix};
@@ -95,6 +97,9 @@ pub struct Job {
     pub ramp: Nanos,
     /// Flushes.
     pub flush: Flush,
+    /// Operations in flight that are shared with other jobs, instead of threads and a depth of
+    /// its own.
+    pub pool: Option<Pooled>,
     /// What a failure means.
     pub on_error: ErrorPolicy,
     /// Failures that count as success, by direction and errno.
@@ -163,6 +168,7 @@ impl Job {
             },
             ramp: Nanos::ZERO,
             flush: Flush::default(),
+            pool: None,
             on_error: ErrorPolicy::Stop,
             ignored_errors: Vec::new(),
             submit_latency: false,

@@ -1,0 +1,164 @@
+//! Slices at a rhythm that the tap asks for, job by job, the ramp included.
+
+use blocklab_stats::Histogram;
+use blocklab_units::Nanos;
+use blocklab_workload::Direction;
+
+use super::Tap;
+use super::roster::Member;
+use crate::recorder::SpectrumSum;
+
+/// What one direction of a job did in a slice.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct DirectionSlice {
+    /// Completed operations.
+    pub ios: u64,
+    /// Bytes of them.
+    pub bytes: u64,
+    /// Service latencies added up, in nanoseconds.
+    pub sum_ns: f64,
+    /// Their squares added up.
+    pub sum_squares: f64,
+    /// The longest, to the upper edge of its histogram bucket (at most 1/64 more).
+    pub max_ns: u64,
+}
+
+/// A stretch of a run, job by job.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Slice {
+    /// From 1.
+    pub number: u32,
+    /// When it ended, since the start of the run.
+    pub end: Nanos,
+    /// How long it was.
+    pub length: Nanos,
+    /// Reads and writes of each job, in the order of the workload.
+    pub jobs: Vec<[DirectionSlice; 2]>,
+}
+
+/// What all recorders of one direction of a job held at one moment.
+#[derive(Debug, Clone)]
+struct Held {
+    ios: u64,
+    bytes: u64,
+    sum: f64,
+    sum_squares: f64,
+    histogram: Histogram,
+}
+
+impl Held {
+    fn nothing() -> Self {
+        Self {
+            ios: 0,
+            bytes: 0,
+            sum: 0.0,
+            sum_squares: 0.0,
+            histogram: Histogram::new(),
+        }
+    }
+
+    fn of(members: &[Member], job: usize, direction: Direction) -> Self {
+        let tallies = || {
+            let mine = members.iter().filter(move |member| member.job == job);
+            let recorders = mine.flat_map(|member| [Some(&member.recorder), member.warm.as_ref()]);
+            recorders
+                .flatten()
+                .filter_map(move |recorder| recorder.tally(direction))
+        };
+        if tallies().next().is_none() {
+            return Self::nothing();
+        }
+        let spectrum = SpectrumSum::of(tallies().map(|tally| &tally.service));
+        Self {
+            ios: tallies().map(|tally| tally.ios.get()).sum(),
+            bytes: tallies().map(|tally| tally.bytes.get()).sum(),
+            sum: spectrum.sum,
+            sum_squares: spectrum.sum_squares,
+            histogram: spectrum.histogram,
+        }
+    }
+
+    fn since(&self, earlier: &Self) -> DirectionSlice {
+        let fresh = self.histogram.since(&earlier.histogram);
+        let highest = fresh.counts().iter().rposition(|count| *count > 0);
+        DirectionSlice {
+            ios: self.ios.saturating_sub(earlier.ios),
+            bytes: self.bytes.saturating_sub(earlier.bytes),
+            sum_ns: (self.sum - earlier.sum).max(0.0),
+            sum_squares: (self.sum_squares - earlier.sum_squares).max(0.0),
+            max_ns: highest.map_or(0, Histogram::highest),
+        }
+    }
+}
+
+/// Cuts slices for a tap that asked for them.
+pub(crate) struct Rhythm {
+    every: Nanos,
+    start: Nanos,
+    begun: Nanos,
+    number: u32,
+    before: Vec<[Held; 2]>,
+}
+
+/// A shorter rest at the end is no slice.
+const SHORTEST: Nanos = Nanos::from_millis(10);
+
+impl Rhythm {
+    /// Nothing where the tap asks for no slices.
+    pub(crate) fn of(tap: &dyn Tap, start: Nanos, jobs: usize) -> Option<Self> {
+        let every = tap.rhythm().filter(|every| *every > Nanos::ZERO)?;
+        Some(Self {
+            every,
+            start,
+            begun: start,
+            number: 0,
+            before: vec![[Held::nothing(), Held::nothing()]; jobs],
+        })
+    }
+
+    /// When the next slice ends.
+    pub(crate) fn boundary(&self) -> Nanos {
+        self.start + Nanos(self.every.0 * u64::from(self.number + 1))
+    }
+
+    /// Tells of every slice that has ended.
+    pub(crate) fn look(&mut self, members: &[Member], now: Nanos, tap: &mut dyn Tap) {
+        while now >= self.boundary() {
+            self.cut(members, self.boundary(), tap);
+        }
+    }
+
+    /// Tells of the rest.
+    pub(crate) fn finish(
+        &mut self,
+        members: &[Member],
+        now: Nanos,
+        last: Nanos,
+        tap: &mut dyn Tap,
+    ) {
+        let end = now.min(last);
+        self.look(members, end, tap);
+        if end.since(self.begun) >= SHORTEST && end > self.begun {
+            self.cut(members, end, tap);
+        }
+    }
+
+    fn cut(&mut self, members: &[Member], end: Nanos, tap: &mut dyn Tap) {
+        let directions = [Direction::Read, Direction::Write];
+        let held: Vec<[Held; 2]> = (0..self.before.len())
+            .map(|job| directions.map(|direction| Held::of(members, job, direction)))
+            .collect();
+        let jobs = held.iter().zip(&self.before);
+        let jobs = jobs.map(|(now, before)| [0, 1].map(|way| now[way].since(&before[way])));
+        self.number += 1;
+        let slice = Slice {
+            number: self.number,
+            end: end.since(self.start),
+            length: end.since(self.begun),
+            jobs: jobs.collect(),
+        };
+        self.before = held;
+        self.begun = end;
+        tap.slice(&slice);
+    }
+}

@@ -1,0 +1,390 @@
+//! Several jobs that share one queue and the operations in flight: see [`blocklab_workload::Pooled`].
+//!
+//! The state machine has the joint of the single worker; a lane is what is left of a worker when
+//! slots, window and stopping belong to all.
+
+use std::sync::Arc;
+
+use blocklab_random::Stream;
+use blocklab_record::Stopped;
+use blocklab_units::Nanos;
+use blocklab_workload::{Direction, ErrorPolicy, Hits, Invalid, Job, Pooled, Request, Requests};
+
+use crate::bounds::{Stopper, Window};
+use crate::buffers::Slot;
+use crate::pace::{Due, Pacer};
+use crate::recorder::{Failure, Recorder};
+use crate::shares::Allowance;
+use crate::worker::{Action, Completion, Io, Parts, SyncKind, budget};
+
+/// What a lane is made of.
+pub(crate) struct LaneParts {
+    pub(crate) job: Job,
+    pub(crate) recorder: Arc<Recorder>,
+    /// Counts what ends during the ramp, for those who look at intervals.
+    pub(crate) warm: Arc<Recorder>,
+    pub(crate) allowance: Option<Allowance>,
+}
+
+struct Lane {
+    requests: Requests,
+    pacer: Pacer,
+    recorder: Arc<Recorder>,
+    warm: Arc<Recorder>,
+    allowance: Option<Allowance>,
+    hits: Option<(Hits, Stream)>,
+    rank: u32,
+    queue: u32,
+    /// Rates that take turns, the current one, and when the next one begins.
+    bursts: Vec<(f64, f64)>,
+    burst: usize,
+    next_burst: Nanos,
+    budget: u64,
+    budget_reason: Stopped,
+    /// Slots of this lane in flight.
+    in_flight: u32,
+    /// Arrivals that found the queue full.
+    turned_away: u64,
+    typical_len: u32,
+    is_open: bool,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct InFlight {
+    lane: u32,
+    submitted: Nanos,
+    intended: Nanos,
+    offset: u64,
+    len: u32,
+    direction: Direction,
+}
+
+/// The load of one pool.
+pub(crate) struct Pool {
+    lanes: Vec<Lane>,
+    /// The lane that is asked first.
+    turn: usize,
+    window: Window,
+    free: Vec<Slot>,
+    in_flight: Vec<InFlight>,
+    on_error: ErrorPolicy,
+    failures_in_a_row: u32,
+    ending: Option<Stopped>,
+    stopper: Arc<Stopper>,
+}
+
+/// As of the single worker: a device that is gone fails at once, for ever.
+const FAILURES_IN_A_ROW: u32 = 1000;
+/// How long a lane that is ahead of its share waits before it looks again.
+const AHEAD: Nanos = Nanos(100_000);
+
+impl Pool {
+    /// `lanes` must not be empty; they all have the window of the first.
+    pub(crate) fn new(lanes: Vec<LaneParts>, parts: Parts<'_>) -> Result<Self, Invalid> {
+        let window = Window::of(&lanes[0].job, Nanos::ZERO);
+        let on_error = lanes[0].job.on_error;
+        let lanes: Vec<Lane> = lanes
+            .into_iter()
+            .map(|lane| Lane::new(lane, parts.seed, parts.sizes))
+            .collect::<Result<_, Invalid>>()?;
+        let idle = InFlight {
+            lane: 0,
+            submitted: Nanos::ZERO,
+            intended: Nanos::ZERO,
+            offset: 0,
+            len: 0,
+            direction: Direction::Read,
+        };
+        Ok(Self {
+            lanes,
+            turn: 0,
+            window,
+            in_flight: vec![idle; parts.slots.len()],
+            free: parts.slots,
+            on_error,
+            failures_in_a_row: 0,
+            ending: None,
+            stopper: parts.stopper,
+        })
+    }
+
+    pub(crate) fn begin(&mut self, start: Nanos) {
+        self.window = self.window.shifted(start);
+        for lane in &mut self.lanes {
+            lane.pacer.begin(start);
+            lane.next_burst = start;
+        }
+    }
+
+    /// What to do at this moment.
+    #[inline]
+    pub(crate) fn next(&mut self, now: Nanos) -> Action {
+        if self.ending.is_none() {
+            let spent = self.lanes.iter().all(|lane| lane.budget == 0);
+            if now >= self.window.deadline || spent || self.stopper.is_requested() {
+                self.end(now, spent);
+            } else {
+                return self.go_on(now);
+            }
+        }
+        match self.depth_in_use() {
+            0 => Action::Done,
+            _ => Action::Wait(None),
+        }
+    }
+
+    #[inline]
+    fn go_on(&mut self, now: Nanos) -> Action {
+        if self.free.is_empty() {
+            return Action::Wait(None);
+        }
+        match self.choose(now) {
+            Ok((lane, intended)) => self.issue(lane, now, intended),
+            Err(until) => Action::Wait(until.map(|until| until.min(self.window.deadline))),
+        }
+    }
+
+    /// The lane whose operation has waited longest, of the best rank; else when to ask again.
+    #[inline]
+    fn choose(&mut self, now: Nanos) -> Result<(usize, Nanos), Option<Nanos>> {
+        let count = self.lanes.len();
+        let mut best: Option<(u32, Nanos, usize)> = None;
+        let mut until: Option<Nanos> = None;
+        for step in 0..count {
+            let index = (self.turn + step) % count;
+            let lane = &mut self.lanes[index];
+            match lane.due(now) {
+                Due::Now(intended) => {
+                    let better = best
+                        .is_none_or(|(rank, earliest, _)| (lane.rank, intended) < (rank, earliest));
+                    if better {
+                        best = Some((lane.rank, intended, index));
+                    }
+                }
+                Due::At(moment) | Due::Spin(moment) => {
+                    until = Some(until.map_or(moment, |until| until.min(moment)));
+                }
+                Due::AfterDrain => {}
+            }
+        }
+        best.map(|(_, intended, index)| (index, intended))
+            .ok_or(until)
+    }
+
+    #[inline]
+    fn issue(&mut self, index: usize, now: Nanos, intended: Nanos) -> Action {
+        let Some(slot) = self.free.pop() else {
+            return Action::Wait(None);
+        };
+        self.turn = (index + 1) % self.lanes.len();
+        let measured = now >= self.window.measure_from;
+        let lane = &mut self.lanes[index];
+        let request = lane.take(now, measured);
+        self.in_flight[slot.index()] = InFlight {
+            lane: index as u32,
+            submitted: now,
+            intended,
+            offset: request.offset,
+            len: request.len,
+            direction: request.direction,
+        };
+        Action::Issue(Io {
+            slot,
+            direction: request.direction,
+            sync: SyncKind::Whole,
+            file: request.target,
+            len: request.len,
+            offset: request.offset,
+        })
+    }
+
+    /// Accounts for an operation that came back at this moment.
+    #[inline]
+    pub(crate) fn complete(&mut self, completion: Completion, now: Nanos) {
+        let Completion { slot, result } = completion;
+        let io = self.in_flight[slot.index()];
+        self.free.push(slot);
+        let lane = &mut self.lanes[io.lane as usize];
+        lane.in_flight -= 1;
+        lane.recorder.last_completion.set(now.0);
+        if result != io.len as i32 {
+            self.failed(io, result, now);
+            return;
+        }
+        self.failures_in_a_row = 0;
+        let recorder = match now < self.window.measure_from {
+            true => {
+                lane.recorder.completed_in_ramp.add(1);
+                &lane.warm
+            }
+            false => &lane.recorder,
+        };
+        let Some(tally) = recorder.tally(io.direction) else {
+            return;
+        };
+        tally.ios.add(1);
+        tally.bytes.add(u64::from(io.len));
+        tally.service.record(now.since(io.submitted).0);
+        if lane.is_open
+            && let Some(response) = &tally.response
+        {
+            response.record(now.since(io.intended).0);
+        }
+    }
+
+    #[cold]
+    fn failed(&mut self, io: InFlight, result: i32, now: Nanos) {
+        self.lanes[io.lane as usize].recorder.fail(Failure {
+            errno: if result < 0 { -result } else { 0 },
+            direction: io.direction,
+            count: 1,
+            first_at: now.since(self.window.start),
+            first_offset: io.offset,
+        });
+        self.failures_in_a_row += 1;
+        if self.on_error == ErrorPolicy::Stop || self.failures_in_a_row >= FAILURES_IN_A_ROW {
+            self.stopper.request(Stopped::Error);
+        }
+    }
+
+    #[cold]
+    fn end(&mut self, now: Nanos, spent: bool) {
+        let own = match spent {
+            true => self.lanes[0].budget_reason,
+            false => Stopped::Runtime,
+        };
+        self.ending = Some(self.stopper.reason().unwrap_or(own));
+        let end = now.min(self.window.deadline);
+        for lane in &mut self.lanes {
+            let overdue = lane.pacer.overdue(end, lane.typical_len);
+            lane.recorder.overdue.set(overdue + lane.turned_away);
+            if let Some(allowance) = &lane.allowance {
+                allowance.leave();
+            }
+        }
+    }
+
+    /// Operations in flight.
+    #[inline]
+    pub(crate) fn depth_in_use(&self) -> usize {
+        self.in_flight.len() - self.free.len()
+    }
+
+    /// Why it ended, once it has.
+    pub(crate) fn stopped(&self) -> Stopped {
+        self.ending.unwrap_or(Stopped::Error)
+    }
+
+    /// The buffers that are not in flight, for filling them before the start.
+    pub(crate) fn idle_slots(&self) -> &[Slot] {
+        &self.free
+    }
+
+    pub(crate) const fn lanes(&self) -> usize {
+        self.lanes.len()
+    }
+
+    /// Says of each lane what it still misses, when its thread ends.
+    pub(crate) fn leave(&self) {
+        for lane in &self.lanes {
+            lane.recorder.unreturned.set(u64::from(lane.in_flight));
+        }
+    }
+}
+
+impl Lane {
+    fn new(parts: LaneParts, seed: u64, sizes: &[u64]) -> Result<Self, Invalid> {
+        let LaneParts {
+            job,
+            recorder,
+            warm,
+            allowance,
+        } = parts;
+        let pooled = job.pool.clone().unwrap_or_else(|| Pooled::new("", 1));
+        let pacer = Pacer::new(&job, seed, 0);
+        let (budget, budget_reason) = budget(&job, 0, sizes)?;
+        let chance = Stream::new(seed, &format!("{}/hits", job.name), 0);
+        Ok(Self {
+            requests: Requests::new(&job, seed, 0, sizes)?,
+            is_open: pacer.is_open(),
+            pacer,
+            recorder,
+            warm,
+            allowance,
+            hits: pooled.hits.map(|hits| (hits, chance)),
+            rank: pooled.rank,
+            queue: pooled.queue.max(1),
+            bursts: pooled.bursts,
+            burst: 0,
+            next_burst: Nanos::ZERO,
+            budget,
+            budget_reason,
+            in_flight: 0,
+            turned_away: 0,
+            typical_len: job.sizes.smallest().0 as u32,
+        })
+    }
+
+    #[inline]
+    fn due(&mut self, now: Nanos) -> Due {
+        if self.budget == 0 {
+            return Due::AfterDrain;
+        }
+        if !self.bursts.is_empty() && now >= self.next_burst {
+            self.change_rate(now);
+        }
+        if let Some(allowance) = &mut self.allowance
+            && !allowance.permits()
+        {
+            return Due::At(now.saturating_add(AHEAD));
+        }
+        if self.is_open {
+            self.turned_away += self.pacer.keep_backlog(now, self.queue);
+        }
+        self.pacer.due(now)
+    }
+
+    #[cold]
+    fn change_rate(&mut self, now: Nanos) {
+        while now >= self.next_burst {
+            let (rate, seconds) = self.bursts[self.burst];
+            self.pacer.set_rate(rate, self.next_burst);
+            self.next_burst = self.next_burst + Nanos((seconds.max(0.001) * 1e9) as u64);
+            self.burst = (self.burst + 1) % self.bursts.len();
+        }
+    }
+
+    #[inline]
+    fn take(&mut self, now: Nanos, measured: bool) -> Request {
+        let mut request = self.requests.next_request();
+        if let Some((hits, chance)) = &mut self.hits {
+            redirect(&mut request, *hits, chance);
+        }
+        self.pacer.begun(now, request.len);
+        if let Some(allowance) = &mut self.allowance {
+            allowance.used();
+        }
+        if measured || self.budget < u64::MAX {
+            self.budget = self.budget.saturating_sub(u64::from(request.len));
+        }
+        self.recorder.issued.add(1);
+        self.in_flight += 1;
+        request
+    }
+}
+
+/// Sends the share of hits to their part.
+fn redirect(request: &mut Request, hits: Hits, chance: &mut Stream) {
+    let percent = match request.direction {
+        Direction::Read => hits.read_percent,
+        _ => hits.write_percent,
+    };
+    let len = u64::from(request.len);
+    if chance.unit() * 100.0 < percent && hits.len >= len {
+        request.offset = hits.offset + chance.below(hits.len / len) * len;
+    }
+}
+
+#[cfg(test)]
+#[path = "pool_tests.rs"]
+mod tests;

@@ -1,0 +1,95 @@
+//! Jobs that share operations in flight.
+
+/// A job that shares the operations in flight of a pool with others: all jobs of one pool are
+/// driven by one thread, on the same targets, and their operations wait in one queue.
+///
+/// ```text
+///   job a ──arrivals──┐
+///   job b ──arrivals──┼──▶ queue, earliest first ──▶ `depth` operations in flight
+///   job c ──closed────┘
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Pooled {
+    /// Which jobs belong together.
+    pub pool: String,
+    /// Operations in flight of the whole pool, at least 1.
+    pub depth: u32,
+    /// Who is served first where several could be: the lowest.
+    pub rank: u32,
+    /// Share of what all jobs of a group do, in any pool.
+    pub share: Option<Share>,
+    /// Arrivals of an open loop that wait at most, of this job; later ones are never made.
+    pub queue: u32,
+    /// Distances between arrivals are uniform, from nothing to twice the mean, where the pace
+    /// asks for even ones.
+    pub uniform: bool,
+    /// Operations that go to a small part again and again.
+    pub hits: Option<Hits>,
+    /// Rates that take turns: operations a second, and for how many seconds.
+    pub bursts: Vec<(f64, f64)>,
+    /// All that is read is compared with what was written.
+    pub validation: Option<Validation>,
+}
+
+impl Pooled {
+    /// A job alone in its pool.
+    #[must_use]
+    pub fn new(pool: &str, depth: u32) -> Self {
+        Self {
+            pool: pool.to_owned(),
+            depth,
+            rank: 0,
+            share: None,
+            queue: 2000,
+            uniform: false,
+            hits: None,
+            bursts: Vec::new(),
+            validation: None,
+        }
+    }
+}
+
+/// A share of the operations of a group of jobs without a rate.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Share {
+    /// Which jobs belong together.
+    pub group: u32,
+    /// Share, in any unit.
+    pub weight: f64,
+}
+
+/// A part of the target that is hit again and again.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Hits {
+    /// Share of the reads that go there, in per cent.
+    pub read_percent: f64,
+    /// Share of the writes that go there, in per cent.
+    pub write_percent: f64,
+    /// First byte of it.
+    pub offset: u64,
+    /// Bytes of it.
+    pub len: u64,
+}
+
+/// How what is read is compared with what was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Validation {
+    /// Name of the storage, which stands in every block; its first eight bytes count.
+    pub name: String,
+    /// Bytes that share one key: the smallest block of all jobs.
+    pub block: u64,
+    /// A block is read, and checked, before it is written again.
+    pub read_before_write: bool,
+    /// A block is read, and checked, as soon as it is written.
+    pub read_after_write: bool,
+    /// Where every write is noted, where one is kept.
+    pub journal: Option<String>,
+    /// Each note of the journal is stored before the write begins.
+    pub flush: bool,
+    /// What the journal of an earlier run says is there already: nothing is read of it otherwise.
+    pub recover: bool,
+    /// Writes that were in flight when the earlier run ended are not checked.
+    pub ignore_pending: bool,
+    /// Wrong blocks after which the run ends.
+    pub most_errors: u64,
+}
