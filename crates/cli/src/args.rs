@@ -11,6 +11,7 @@ mod calibrate;
 mod catalog;
 mod cdm;
 mod diskspd;
+mod fio;
 mod judge;
 
 pub use calibrate::CalibrateArgs;
@@ -19,6 +20,7 @@ pub use catalog::{
 };
 pub use cdm::{CdmArgs, CdmProfile};
 pub use diskspd::DiskspdArgs;
+pub use fio::FioArgs;
 pub use judge::{CompareArgs, DiagnoseArgs, PriceArgs, PriceBy};
 
 const ABOUT: &str = "A lab bench for block storage: measures what a disk delivers";
@@ -70,6 +72,8 @@ pub enum Command {
     Cdm(Box<CdmArgs>),
     /// Run a command line of DiskSpd, and print its result
     Diskspd(DiskspdArgs),
+    /// Run a command line or job file of fio, and print its result
+    Fio(FioArgs),
     /// List the runs that are kept
     List(ListArgs),
     /// Show the result of a run

@@ -13,6 +13,7 @@ mod devices;
 mod diagnose;
 mod diskspd;
 mod export;
+mod fio;
 mod keeper;
 mod list;
 mod man;
@@ -44,7 +45,7 @@ fn main() -> ExitCode {
 }
 
 /// Programs whose languages are spoken: a link of such a name behaves as that command.
-const TONGUES: [&str; 1] = ["diskspd"];
+const TONGUES: [&str; 2] = ["diskspd", "fio"];
 
 /// The arguments, with the command that the program's own name stands for.
 fn by_name(arguments: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
@@ -66,6 +67,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         Command::Run(args) => return run::run(args, &store()?),
         Command::Cdm(args) => return cdm::run(args, &store()?),
         Command::Diskspd(args) => return diskspd::run(args, &store()?),
+        Command::Fio(args) => return fio::run(args, &store()?),
         Command::List(args) => list::list(args, &store()?)?,
         Command::Show(args) => show::show(args, &store()?)?,
         Command::Report(args) => report::report(args, &store()?)?,

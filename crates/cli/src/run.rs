@@ -38,6 +38,15 @@ pub fn run(args: &RunArgs, store: &Store) -> Result<ExitCode> {
 }
 
 fn measure(args: &RunArgs, store: &Store) -> Result<u8> {
+    if Path::new(&args.study)
+        .extension()
+        .is_some_and(|end| end == "fio")
+    {
+        return match crate::fio::study(args, store)? {
+            Some(record) => present(args, store, &record),
+            None => Ok(INTERRUPTED),
+        };
+    }
     let (plan, notes, built_in) = plan(args)?;
     let interrupted = listen()?;
     let here = [".".to_owned()];

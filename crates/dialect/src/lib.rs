@@ -8,6 +8,7 @@ mod nearest;
 
 pub mod cdm;
 pub mod diskspd;
+pub mod fio;
 pub mod native;
 pub mod studies;
 pub mod vdbench;

@@ -1,0 +1,235 @@
+//! `blocklab fio`: a command line or job file of fio, run here.
+
+mod ground;
+mod help;
+mod outside;
+mod present;
+mod watch;
+
+use std::process::ExitCode;
+use std::sync::atomic::AtomicBool;
+
+use anyhow::{Result, anyhow};
+use blocklab_dialect::fio::{
+    self as dialect, Command, General, Input, Mistake, Place, Prepared, Resolved, Section,
+};
+use blocklab_record::{Note, NoteLevel, Record};
+use blocklab_store::Store;
+
+use self::outside::Outside;
+use self::watch::Watcher;
+use crate::args::{FioArgs, RunArgs};
+use crate::run::listen;
+use crate::sitting::{Sitting, hold, keep};
+use crate::{keeper, status, terminal};
+
+/// As fio: terminated by a signal.
+const INTERRUPTED: u8 = 128;
+
+/// Options of our own among those of fio.
+#[derive(Debug, Default)]
+struct House {
+    destroy: Vec<String>,
+    no_save: bool,
+    rest: Vec<String>,
+}
+
+impl House {
+    fn split(arguments: &[String]) -> Result<Self> {
+        let mut house = Self::default();
+        let mut arguments = arguments.iter();
+        while let Some(argument) = arguments.next() {
+            match argument.as_str() {
+                "--no-save" => house.no_save = true,
+                "--destroy-data" => {
+                    let name = arguments.next();
+                    let name = name.ok_or_else(|| anyhow!("--destroy-data: a name must follow"))?;
+                    house.destroy.push(name.clone());
+                }
+                other => match other.strip_prefix("--destroy-data=") {
+                    Some(name) => house.destroy.push(name.to_owned()),
+                    None => house.rest.push(other.to_owned()),
+                },
+            }
+        }
+        Ok(house)
+    }
+}
+
+/// Runs what the arguments ask for.
+pub fn run(args: &FioArgs, store: &Store) -> Result<ExitCode> {
+    keeper::keep(|| {
+        attempt(&args.args, store).unwrap_or_else(|error| {
+            terminal::complain(&error);
+            status::FAILED
+        })
+    })
+}
+
+fn attempt(arguments: &[String], store: &Store) -> Result<u8> {
+    let house = House::split(arguments)?;
+    let command = dialect::parse_command(&house.rest)?;
+    let general = &command.general;
+    if let Some(text) = help::asked(general)? {
+        terminal::print(text)?;
+        return Ok(status::DONE);
+    }
+    let sections = sections(&command.inputs)?;
+    let resolved = dialect::resolve(&sections, &general.sections)?;
+    if resolved.specs.is_empty() && !general.parse_only {
+        terminal::print(help::usage())?;
+        return Err(anyhow!("No job(s) defined"));
+    }
+    if general.show_command {
+        terminal::print(help::command_line(&sections))?;
+        return Ok(status::DONE);
+    }
+    let mut prepared = outside::prepare(&resolved, &name(&command.inputs))?;
+    if general.read_only && prepared.plan.writes() {
+        let words = "trim and write operations are not allowed with the --readonly parameter";
+        return Err(anyhow!(words));
+    }
+    if general.parse_only {
+        return Ok(status::DONE);
+    }
+    prepared.notes.extend(ignored(general));
+    measure(&prepared, general, &house, store)
+}
+
+fn ignored(general: &General) -> impl Iterator<Item = Note> + '_ {
+    general.ignored.iter().map(|(subject, text)| Note {
+        level: NoteLevel::Ignored,
+        subject: subject.clone(),
+        text: (*text).to_owned(),
+    })
+}
+
+/// What the run is called in the store.
+fn name(inputs: &[Input]) -> String {
+    let first = inputs.iter().find_map(|input| match input {
+        Input::File(path) => {
+            let name = path.rsplit('/').next().unwrap_or(path);
+            Some(name.trim_end_matches(".fio").to_owned())
+        }
+        Input::Job(section) => (!section.is_global()).then(|| section.name.clone()),
+    });
+    first
+        .filter(|name| name != "-")
+        .unwrap_or_else(|| "fio".to_owned())
+}
+
+/// The sections of all inputs, in order.
+fn sections(inputs: &[Input]) -> Result<Vec<Section>> {
+    let mut all = Vec::new();
+    for input in inputs {
+        match input {
+            Input::Job(section) => all.push(section.clone()),
+            Input::File(path) => {
+                let text = outside::text(path)?;
+                all.extend(dialect::parse_jobs(path, &text, &mut Outside)?);
+            }
+        }
+    }
+    Ok(all)
+}
+
+fn measure(prepared: &Prepared, general: &General, house: &House, store: &Store) -> Result<u8> {
+    let interrupted = listen()?;
+    let mut out = present::Out::open(general)?;
+    out.begin(prepared)?;
+    let mut destroy = house.destroy.clone();
+    if !ground::make(prepared, &interrupted, &mut destroy)? {
+        return Ok(INTERRUPTED);
+    }
+    if prepared.clones.iter().all(|clone| clone.create_only) {
+        return Ok(status::DONE);
+    }
+    let kept = (!house.no_save).then_some(store);
+    let mut watcher = Watcher::new(prepared, general, kept);
+    let record = conduct(prepared, &destroy, &interrupted, store, &mut watcher)?;
+    ground::remove(prepared);
+    let Some(record) = record else {
+        return Ok(INTERRUPTED);
+    };
+    if !house.no_save {
+        keep(&record, store)?;
+    }
+    out.end(&record, prepared, watcher.elapsed())?;
+    Ok(exit_code(&record))
+}
+
+fn conduct(
+    prepared: &Prepared,
+    destroy: &[String],
+    interrupted: &AtomicBool,
+    store: &Store,
+    watcher: &mut Watcher<'_>,
+) -> Result<Option<Record>> {
+    let sitting = Sitting {
+        plan: prepared.plan.clone(),
+        notes: prepared.notes.clone(),
+        targets: &[],
+        destroy,
+    };
+    let held = hold(sitting, interrupted, store, watcher);
+    watcher.finished();
+    held
+}
+
+/// As fio: 1 when a job failed, 128 after a signal.
+fn exit_code(record: &Record) -> u8 {
+    if let Some(failure) = &record.failure {
+        terminal::tell(&format!("fio: {failure}"));
+    }
+    match record.status {
+        blocklab_record::Status::Complete => status::DONE,
+        blocklab_record::Status::Interrupted => INTERRUPTED,
+        blocklab_record::Status::Failed => status::FAILED,
+    }
+}
+
+/// `blocklab run JOB.fio`: the record of a job file, for the house's own report.
+pub fn study(args: &RunArgs, store: &Store) -> Result<Option<Record>> {
+    if !args.target.is_empty() || args.size.is_some() || args.runtime.is_some() {
+        let words = "a job file of fio says itself where, how big and how long: \
+                     filename=, size= and runtime= in its [global] section would change it";
+        return Err(Mistake::new(&Place::COMMAND_LINE, words).into());
+    }
+    let sections = sections(&[Input::File(args.study.clone())])?;
+    let resolved: Resolved = dialect::resolve(&sections, &[])?;
+    let prepared = outside::prepare(&resolved, &name(&[Input::File(args.study.clone())]))?;
+    if prepared.plan.cases.is_empty() {
+        return Err(anyhow!("{}: No job(s) defined", args.study));
+    }
+    if args.read_only && prepared.plan.writes() {
+        return Err(anyhow!(
+            "{}: a job writes, and --read-only forbids it",
+            args.study
+        ));
+    }
+    let interrupted = listen()?;
+    let mut destroy = args.destroy_data.clone();
+    if !ground::make(&prepared, &interrupted, &mut destroy)? {
+        return Ok(None);
+    }
+    let general = Command::default().general;
+    let kept = (!args.no_save).then_some(store);
+    let mut watcher = Watcher::shown(&prepared, &general, kept, !args.quiet);
+    let record = conduct(&prepared, &destroy, &interrupted, store, &mut watcher)?;
+    ground::remove(&prepared);
+    Ok(record)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ours_are_taken_out_wherever_they_stand() {
+        let words = ["--name=a", "--no-save", "--destroy-data=sdb", "--size=1m"];
+        let house = House::split(&words.map(str::to_owned)).expect("a sound line");
+        assert_eq!(house.rest, ["--name=a", "--size=1m"]);
+        assert_eq!(house.destroy, ["sdb"]);
+        assert!(house.no_save);
+    }
+}

@@ -1,0 +1,185 @@
+//! The files of the jobs: made before the run, as fio makes them, and left behind as it leaves
+//! them.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Command;
+use std::sync::atomic::AtomicBool;
+
+use anyhow::{Context, Result, bail};
+use blocklab_dialect::fio::{CloneFacts, Layout, Planned, Prepared};
+use blocklab_engine::lay_out;
+use blocklab_units::Bytes;
+use blocklab_workload::{Content, Job};
+
+/// Makes what is missing. Whether that was not interrupted. What jobs name, they may overwrite
+/// where it is a regular file: `destroy` gets it.
+pub fn make(
+    prepared: &Prepared,
+    interrupted: &AtomicBool,
+    destroy: &mut Vec<String>,
+) -> Result<bool> {
+    for directory in &prepared.directories {
+        if !Path::new(directory).is_dir() {
+            bail!("{directory} is not a directory; `mkdir -p {directory}` would make it");
+        }
+    }
+    let may_create = prepared.clones.iter().all(|clone| clone.may_create);
+    for file in &prepared.files {
+        let path = Path::new(&file.path);
+        match fs::metadata(path) {
+            Ok(metadata) if metadata.is_file() => lengthen(path, file, metadata.len())?,
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                if !may_create {
+                    bail!(
+                        "{} is not there, and allow_file_create=0 forbids to make it",
+                        file.path
+                    );
+                }
+                if !create(path, file, interrupted)? {
+                    return Ok(false);
+                }
+            }
+            Err(error) => return Err(error).with_context(|| format!("cannot use {}", file.path)),
+        }
+    }
+    let jobs = prepared
+        .plan
+        .cases
+        .iter()
+        .flat_map(|case| &case.workload.jobs);
+    let named = jobs.filter(|job| job.writes()).flat_map(|job| &job.targets);
+    destroy.extend(named.filter(|path| Path::new(path).is_file()).cloned());
+    Ok(true)
+}
+
+fn create(path: &Path, file: &Planned, interrupted: &AtomicBool) -> Result<bool> {
+    if let Some(parent) = path
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty())
+    {
+        fs::create_dir_all(parent).with_context(|| format!("cannot make {}", parent.display()))?;
+    }
+    if file.layout == Layout::Written {
+        let layout = blocklab_engine::Layout {
+            path,
+            size: file.length,
+            content: Content::Random,
+            seed: 0,
+        };
+        let made = lay_out(layout, interrupted, |_| {});
+        if !matches!(made, Ok(true)) {
+            // What is half made helps nobody; a second failure would say nothing new.
+            let _ = fs::remove_file(path);
+        }
+        let made = made?;
+        open_to_readers(path);
+        return Ok(made);
+    }
+    let made = File::create_new(path).and_then(|open| reserve(&open, file));
+    made.with_context(|| format!("cannot make {}", file.path))?;
+    Ok(true)
+}
+
+/// Files that stay are for other jobs and users, too, as fio's are.
+fn open_to_readers(path: &Path) {
+    // Where that cannot be had, its owner can still use it.
+    let _ = fs::set_permissions(path, fs::Permissions::from_mode(0o644));
+}
+
+fn lengthen(path: &Path, file: &Planned, length: u64) -> Result<()> {
+    if length >= file.length.0 {
+        return Ok(());
+    }
+    let open = || File::options().write(true).open(path);
+    let done = open().and_then(|mut open| match file.layout {
+        Layout::Written => append(&mut open, length, file.length),
+        _ => reserve(&open, file),
+    });
+    done.with_context(|| format!("cannot make {} longer", file.path))
+}
+
+/// Gives the file its length, and the space for it where that can be had.
+fn reserve(open: &File, file: &Planned) -> io::Result<()> {
+    let length = i64::try_from(file.length.0).map_err(io::Error::other)?;
+    if file.layout == Layout::Space {
+        // SAFETY: no memory is passed.
+        let set_aside = unsafe { libc::fallocate(open.as_raw_fd(), 0, 0, length) };
+        if set_aside == 0 {
+            return Ok(());
+        }
+    }
+    open.set_len(file.length.0)
+}
+
+/// Random bytes from the kernel, so that no two blocks are the same.
+fn append(open: &mut File, from: u64, to: Bytes) -> io::Result<()> {
+    open.seek(SeekFrom::Start(from))?;
+    let mut left = File::open("/dev/urandom")?.take(to.0 - from);
+    io::copy(&mut left, open)?;
+    open.sync_data()
+}
+
+/// Before the jobs of a case: commands, then cached pages read or dropped.
+pub fn before<'a>(clones: impl Iterator<Item = &'a CloneFacts>, jobs: &[Job]) {
+    let mut commanded = None;
+    for clone in clones {
+        if commanded != Some(clone.spec) {
+            commanded = Some(clone.spec);
+            command(clone, 0, "prerun");
+        }
+        let job = jobs.iter().find(|job| job.name == clone.job);
+        for path in job.into_iter().flat_map(|job| &job.targets) {
+            let Ok(file) = File::open(path) else { continue };
+            if clone.pre_read {
+                // What cannot be read fails in the run, as data.
+                let _ = io::copy(&mut &file, &mut io::sink());
+            } else if clone.invalidate {
+                // SAFETY: no memory is passed. It is advice, so failure does not matter.
+                unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED) };
+            }
+        }
+    }
+}
+
+/// After them.
+pub fn after<'a>(clones: impl Iterator<Item = &'a CloneFacts>) {
+    let mut commanded = None;
+    for clone in clones.filter(|clone| clone.commands[1].is_some()) {
+        if commanded != Some(clone.spec) {
+            commanded = Some(clone.spec);
+            command(clone, 1, "postrun");
+        }
+    }
+}
+
+/// What the command says goes where fio puts it: into `JOB.prerun.txt`.
+fn command(clone: &CloneFacts, which: usize, suffix: &str) {
+    let Some(text) = &clone.commands[which] else {
+        return;
+    };
+    let path = format!("{}.{suffix}.txt", clone.name.replace('/', "_"));
+    let ran = File::create(path).and_then(|mut out| {
+        let output = Command::new("sh").arg("-c").arg(text).output()?;
+        out.write_all(&output.stdout)?;
+        out.write_all(&output.stderr)?;
+        Ok(output.status)
+    });
+    match ran {
+        Ok(status) if status.success() => {}
+        Ok(status) => crate::terminal::warn(&format!("exec_{suffix}={text}: {status}")),
+        Err(error) => crate::terminal::warn(&format!("exec_{suffix}={text}: {error}")),
+    }
+}
+
+/// After the run: what is not wanted any longer.
+pub fn remove(prepared: &Prepared) {
+    for file in prepared.files.iter().filter(|file| file.unlink) {
+        // It may be gone already; nobody misses it then.
+        let _ = fs::remove_file(&file.path);
+    }
+}

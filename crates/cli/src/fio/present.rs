@@ -1,0 +1,81 @@
+//! The results, in every form that was asked for.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::process;
+
+use anyhow::{Context, Result};
+use blocklab_dialect::fio::{self as dialect, Format, General, Moment, Prepared};
+use blocklab_record::Record;
+use blocklab_units::Nanos;
+use jiff::Zoned;
+
+/// Where the results go: standard output or a file.
+pub struct Out<'a> {
+    general: &'a General,
+    to: Box<dyn Write>,
+}
+
+impl<'a> Out<'a> {
+    /// Opens it: a file that cannot be written is told before anything runs.
+    pub fn open(general: &'a General) -> Result<Self> {
+        let to: Box<dyn Write> = match &general.output {
+            None => Box::new(io::stdout()),
+            Some(path) => {
+                let file = File::create(path);
+                Box::new(file.with_context(|| format!("cannot write the output {path}"))?)
+            }
+        };
+        Ok(Self { general, to })
+    }
+
+    /// What stands before the results, where people read them.
+    pub fn begin(&mut self, prepared: &Prepared) -> Result<()> {
+        if self.general.formats.contains(&Format::Normal) {
+            self.put(&dialect::header(prepared))?;
+        }
+        Ok(())
+    }
+
+    /// The results.
+    pub fn end(&mut self, record: &Record, prepared: &Prepared, elapsed: Nanos) -> Result<()> {
+        let moment = moment(elapsed);
+        let mut done = Vec::new();
+        for format in &self.general.formats {
+            if done.contains(format) {
+                continue;
+            }
+            done.push(*format);
+            let text = match format {
+                Format::Normal => dialect::normal(record, prepared, &moment),
+                Format::Terse => dialect::terse(record, prepared, self.general.terse_version),
+                Format::Json => dialect::json(record, prepared, &moment, false),
+                Format::JsonPlus => dialect::json(record, prepared, &moment, true),
+            };
+            self.put(&text)?;
+        }
+        Ok(())
+    }
+
+    fn put(&mut self, text: &str) -> Result<()> {
+        let written = self
+            .to
+            .write_all(text.as_bytes())
+            .and_then(|()| self.to.flush());
+        match written {
+            // A reader that has gone away has what it wanted.
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+            other => other.context("cannot write the results"),
+        }
+    }
+}
+
+fn moment(elapsed: Nanos) -> Moment {
+    let now = Zoned::now();
+    Moment {
+        unix_ms: u64::try_from(now.timestamp().as_millisecond()).unwrap_or(0),
+        text: now.strftime("%a %b %e %H:%M:%S %Y").to_string(),
+        pid: process::id(),
+        elapsed_s: elapsed.0 / 1_000_000_000 + 1,
+    }
+}

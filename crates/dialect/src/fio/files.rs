@@ -1,0 +1,248 @@
+//! Which files a clone works on, how long they are, and how much it moves.
+
+use blocklab_units::Bytes;
+
+use super::jobs::Spec;
+use super::mistake::Mistake;
+use super::pattern::Way;
+use super::plan::Terms;
+use super::value::Share;
+
+/// How a file gets the length that its jobs need.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Layout {
+    /// Length only: what is not written holds no space.
+    Length,
+    /// Space is set aside, nothing is written.
+    Space,
+    /// Written with random bytes.
+    Written,
+}
+
+/// A file that must be there, and as long as this, before the run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Planned {
+    /// Where.
+    pub path: String,
+    /// At least so long.
+    pub length: Bytes,
+    /// How it is made, or made longer.
+    pub layout: Layout,
+    /// Whether it is removed after the run.
+    pub unlink: bool,
+}
+
+/// What a clone works on.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Ground {
+    /// Targets, as the engine names them.
+    pub targets: Vec<String>,
+    pub offset: u64,
+    /// Of each target; nothing: to its end.
+    pub size: Option<u64>,
+    /// In all files.
+    pub space: u64,
+    /// Files that must be made.
+    pub planned: Vec<Planned>,
+}
+
+/// Addresses of models hold colons of their own.
+const MODELS: [&str; 2] = ["sim:", "emu:"];
+
+/// The files of clone `number`.
+pub(super) fn ground(
+    spec: &Spec,
+    way: Way,
+    number: u32,
+    terms: &Terms<'_>,
+) -> Result<Ground, Mistake> {
+    let paths = paths(spec, number, terms)?;
+    let count = paths.len() as u64;
+    let sizes: Vec<Option<u64>> = paths.iter().map(|path| (terms.size_of)(path)).collect();
+    let there: u64 = sizes.iter().flatten().sum();
+    let offset = offset(spec, number, there / count);
+    let size = each(spec, &paths, there, offset)?;
+    let Some(size) = size.filter(|size| *size > 0) else {
+        if there == 0 && !paths.iter().all(|path| is_model(path)) {
+            return Err(Mistake::new(
+                &spec.at,
+                format!("{}: you need to specify size=", spec.name),
+            ));
+        }
+        return Ok(Ground {
+            space: there.saturating_sub(offset * count),
+            targets: paths,
+            offset,
+            size: None,
+            planned: Vec::new(),
+        });
+    };
+    let planned = planned(spec, way, &paths, &sizes, offset + size);
+    Ok(Ground {
+        space: size * count,
+        targets: paths,
+        offset,
+        size: Some(size),
+        planned,
+    })
+}
+
+/// Bytes worked on in each file, where the job says it.
+fn each(spec: &Spec, paths: &[String], there: u64, offset: u64) -> Result<Option<u64>, Mistake> {
+    let count = paths.len() as u64;
+    if let Some(ranges) = spec.values.ranges("filesize") {
+        let (low, high) = ranges[0];
+        return Ok(Some(u64::midpoint(low, high)));
+    }
+    Ok(match spec.values.share("size") {
+        Some(Share::Bytes(bytes)) => Some(bytes / count),
+        Some(Share::Percent(percent)) => {
+            if percent > 100.0 {
+                return Err(spec.mistake("size", format!("{percent}% is more than there is")));
+            }
+            let whole = (there / count).saturating_sub(offset);
+            Some((whole as f64 * percent / 100.0) as u64 / 512 * 512)
+        }
+        None => None,
+    })
+}
+
+fn offset(spec: &Spec, number: u32, size: u64) -> u64 {
+    let bytes = |name| match spec.values.share(name) {
+        Some(Share::Bytes(bytes)) => bytes,
+        Some(Share::Percent(percent)) => (size as f64 * percent / 100.0) as u64,
+        None => 0,
+    };
+    let align = spec.values.number("offset_align").unwrap_or(0).max(0) as u64;
+    let is_share = matches!(spec.values.share("offset"), Some(Share::Percent(_)));
+    let first = match align {
+        align if align > 0 && is_share => bytes("offset").next_multiple_of(align),
+        // A share of a device need not be a whole number of its sectors.
+        _ if is_share => bytes("offset") / 4096 * 4096,
+        _ => bytes("offset"),
+    };
+    first.saturating_add(bytes("offset_increment").saturating_mul(number.into()))
+}
+
+fn planned(
+    spec: &Spec,
+    way: Way,
+    paths: &[String],
+    sizes: &[Option<u64>],
+    length: u64,
+) -> Vec<Planned> {
+    let is_made = |path: &str| {
+        let in_memory = path.starts_with("/dev/shm/");
+        !is_model(path) && (in_memory || !path.starts_with("/dev/"))
+    };
+    let layout = if way.reads || spec.values.flag("overwrite") {
+        Layout::Written
+    } else if spec.values.text("fallocate") == Some("none") {
+        Layout::Length
+    } else {
+        Layout::Space
+    };
+    let files = paths.iter().zip(sizes).filter(|(path, _)| is_made(path));
+    let planned = files.map(|(path, _)| Planned {
+        path: path.clone(),
+        length: Bytes(length),
+        layout,
+        unlink: spec.values.flag("unlink") || spec.values.flag("unlink_each_loop"),
+    });
+    planned.collect()
+}
+
+/// Whether it names a model and no file.
+pub(super) fn is_model(path: &str) -> bool {
+    MODELS.iter().any(|model| path.starts_with(model))
+}
+
+fn paths(spec: &Spec, number: u32, terms: &Terms<'_>) -> Result<Vec<String>, Mistake> {
+    if let Some(directory) = spec.values.text("opendir") {
+        let found = (terms.files_below)(directory);
+        return match found.is_empty() {
+            true => Err(spec.mistake("opendir", format!("there are no files below {directory}"))),
+            false => Ok(found),
+        };
+    }
+    let directory = directory(spec, number);
+    let within = |name: String| match (&directory, is_model(&name)) {
+        (_, true) => name,
+        (Some(directory), _) if !name.starts_with('/') => format!("{directory}/{name}"),
+        // The house calls no device at all `null`; here it is the name of a file.
+        _ if name == "null" => "./null".to_owned(),
+        _ => name,
+    };
+    let names = match spec.values.text("filename") {
+        Some(text) => split(text),
+        None => generated(spec, number),
+    };
+    Ok(names.into_iter().map(within).collect())
+}
+
+/// What `directory` names.
+pub(super) fn directories(spec: &Spec) -> Vec<String> {
+    spec.values.text("directory").map(split).unwrap_or_default()
+}
+
+fn directory(spec: &Spec, number: u32) -> Option<String> {
+    let list = directories(spec);
+    let turn = number as usize % list.len().max(1);
+    let directory = list.into_iter().nth(turn)?;
+    Some(directory.trim_end_matches('/').to_owned()).filter(|directory| !directory.is_empty())
+}
+
+fn generated(spec: &Spec, number: u32) -> Vec<String> {
+    let format = spec
+        .values
+        .text("filename_format")
+        .unwrap_or("$jobname.$jobnum.$filenum");
+    let count = spec.values.number("nrfiles").unwrap_or(1).max(1);
+    let name = |file: i64| {
+        format
+            // A job's name may hold what is no part of a file's.
+            .replace("$jobname", &spec.name.replace('/', "_"))
+            .replace("$jobnum", &number.to_string())
+            .replace("$filenum", &file.to_string())
+            .replace("$clientuid", "localhost")
+    };
+    (0..count).map(name).collect()
+}
+
+/// At `:`, where it is not escaped. A model's address is one name to its end.
+fn split(text: &str) -> Vec<String> {
+    if is_model(text) {
+        return vec![text.replace("\\:", ":")];
+    }
+    let mut names = vec![String::new()];
+    let mut letters = text.chars().peekable();
+    while let Some(letter) = letters.next() {
+        let Some(name) = names.last_mut() else { break };
+        match letter {
+            '\\' if letters.peek() == Some(&':') => name.extend(letters.next()),
+            ':' => names.push(String::new()),
+            other => name.push(other),
+        }
+    }
+    names.retain(|name| !name.is_empty());
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, expected: &[&str]) {
+        assert_eq!(split(text), expected, "{text}");
+    }
+
+    #[test]
+    fn names_are_split_at_colons() {
+        check("a:b", &["a", "b"]);
+        check(r"a\:b:c", &["a:b", "c"]);
+        check("sim:gp3:1TiB@r5d.xlarge", &["sim:gp3:1TiB@r5d.xlarge"]);
+        check(r"sim\:gp3\:1TiB:b", &["sim:gp3:1TiB", "b"]);
+        check(":a::", &["a"]);
+    }
+}

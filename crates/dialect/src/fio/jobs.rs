@@ -1,0 +1,139 @@
+//! From sections to jobs: inheritance, names, the kind of every value.
+
+use super::mistake::{Mistake, Place};
+use super::number::Scale;
+use super::options::{find, hint};
+use super::source::{Section, Setting};
+use super::value::{Value, Values};
+
+/// A job as meant, before its clones.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Spec {
+    /// Its name.
+    pub name: String,
+    /// Where it begins.
+    pub at: Place,
+    /// Its own options as they were given, for the report.
+    pub own: Vec<(String, String)>,
+    pub(super) values: Values,
+    /// Where each option that is not exact was given.
+    pub(super) given: Vec<(&'static str, Place)>,
+}
+
+impl Spec {
+    pub(super) fn mistake(&self, option: &str, message: impl std::fmt::Display) -> Mistake {
+        let at = self.given.iter().rev().find(|(name, _)| *name == option);
+        let at = at.map_or(&self.at, |(_, at)| at);
+        Mistake::new(at, format!("job {}: {option}: {message}", self.name))
+    }
+}
+
+/// All jobs of a command line, and what was given for all of them.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Resolved {
+    /// In order.
+    pub specs: Vec<Spec>,
+    /// The options of the global sections, for the report.
+    pub globals: Vec<(String, String)>,
+}
+
+/// The jobs of these sections. `only`: names of the sections that are run; empty: all.
+///
+/// # Errors
+/// Unknown options, values of another kind, sections that there are not.
+pub fn resolve(sections: &[Section], only: &[String]) -> Result<Resolved, Mistake> {
+    let mut resolved = Resolved::default();
+    let mut common = Spec {
+        name: "global".to_owned(),
+        at: Place::COMMAND_LINE,
+        own: Vec::new(),
+        values: Values::default(),
+        given: Vec::new(),
+    };
+    for section in sections {
+        if section.is_global() {
+            apply(&mut common, &section.settings)?;
+            resolved.globals.append(&mut common.own);
+            continue;
+        }
+        let is_wanted = only.is_empty() || only.contains(&section.name);
+        if !is_wanted {
+            continue;
+        }
+        let mut spec = Spec {
+            name: section.name.clone(),
+            at: section.at.clone(),
+            ..common.clone()
+        };
+        apply(&mut spec, &section.settings)?;
+        if let Some(name) = spec.values.text("name") {
+            spec.name = name.to_owned();
+        }
+        resolved.specs.push(spec);
+    }
+    if let Some(missing) = only
+        .iter()
+        .find(|name| !sections.iter().any(|s| s.name == **name))
+    {
+        let known: Vec<&str> = sections
+            .iter()
+            .filter(|section| !section.is_global())
+            .map(|section| &*section.name)
+            .collect();
+        let message = format!(
+            "there is no section `{missing}`; there are {}",
+            known.join(", ")
+        );
+        return Err(Mistake::new(&Place::COMMAND_LINE, message));
+    }
+    Ok(resolved)
+}
+
+fn apply(spec: &mut Spec, settings: &[Setting]) -> Result<(), Mistake> {
+    // What `k` means must be known before the first `k`.
+    let base = settings
+        .iter()
+        .rev()
+        .find(|setting| setting.key == "kb_base");
+    if let Some(base) = base {
+        one(spec, base, Scale::default())?;
+    }
+    let scale = match spec.values.text("kb_base") {
+        Some("1000") => Scale { kilo: 1000 },
+        _ => Scale::default(),
+    };
+    for setting in settings {
+        one(spec, setting, scale)?;
+        let value = setting.value.clone().unwrap_or_default();
+        spec.own.push((setting.key.clone(), value));
+    }
+    Ok(())
+}
+
+fn one(spec: &mut Spec, setting: &Setting, scale: Scale) -> Result<(), Mistake> {
+    let Setting { key, value, at } = setting;
+    let Some(option) = find(key) else {
+        let written = match value {
+            Some(value) => format!("{key}={value}"),
+            None => key.clone(),
+        };
+        return Err(Mistake::new(
+            at,
+            format!("Bad option <{written}>{}", hint(key)),
+        ));
+    };
+    let read = Value::read(option, value.as_deref(), scale);
+    let read = read.map_err(|why| {
+        let written = value.as_deref().unwrap_or_default();
+        Mistake::new(at, format!("failed parsing {key}={written}: {why}"))
+    })?;
+    if option.name == "direct" {
+        spec.values.unset("buffered");
+    }
+    if option.name == "buffered" {
+        spec.values.unset("direct");
+    }
+    spec.values.set(option, read);
+    spec.given.push((option.name, at.clone()));
+    Ok(())
+}

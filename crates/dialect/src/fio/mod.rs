@@ -1,0 +1,36 @@
+//! fio 3.33: command lines and job files as plans, records as its JSON, terse and normal output.
+//!
+//! ```text
+//!   arguments ──▶ command ──┐
+//!                           ├──▶ Sections ──▶ jobs ──▶ Specs ──▶ plan ──▶ Plan, Notes, Clones
+//!   job files ──▶ source ───┘      (as written)         (as meant)
+//!   Record + Clones ──▶ output ──▶ JSON, terse, normal
+//! ```
+
+mod command;
+mod files;
+mod jobs;
+mod mistake;
+mod number;
+mod options;
+mod output;
+mod pattern;
+mod plan;
+mod reference;
+mod source;
+#[cfg(test)]
+mod tests;
+mod value;
+
+pub use command::{Command, Format, General, Input, parse as parse_command};
+pub use files::{Layout, Planned};
+pub use jobs::{Resolved, Spec, resolve};
+pub use mistake::{Mistake, Place};
+pub use options::{Kind, Opt, Support, find as find_option, options};
+pub use output::{Moment, Style, header, json, normal, terse};
+pub use plan::{CloneFacts, Prepared, Terms, prepare};
+pub use reference::reference;
+pub use source::{Reader, Section, Setting, parse as parse_jobs};
+
+/// What `--version` answers: the version whose language this is.
+pub const VERSION: &str = "fio-3.33";

@@ -1,0 +1,362 @@
+//! The figures of one reported job: of one clone, or of all clones of a group.
+
+use blocklab_record::{DirectionResult, JobResult, Latency, Measurement, Samples, ThreadUse};
+use blocklab_stats::Histogram;
+
+use super::super::plan::CloneFacts;
+use super::style::Unified;
+
+/// What one latency was.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Spread {
+    pub count: u64,
+    pub min: u64,
+    pub max: u64,
+    pub mean: f64,
+    pub stddev: f64,
+    pub histogram: Histogram,
+}
+
+impl Default for Spread {
+    fn default() -> Self {
+        Self {
+            count: 0,
+            min: 0,
+            max: 0,
+            mean: 0.0,
+            stddev: 0.0,
+            histogram: Histogram::new(),
+        }
+    }
+}
+
+impl Spread {
+    fn of(latency: &Latency) -> Self {
+        Self {
+            count: latency.count,
+            min: latency.min_ns,
+            max: latency.max_ns,
+            mean: latency.mean_ns,
+            stddev: latency.stddev_ns,
+            // The record is our own: a histogram that cannot be read has no buckets to show.
+            histogram: latency.histogram().unwrap_or_default(),
+        }
+    }
+
+    /// Both together. The variances are pooled about the common mean.
+    fn merge(&mut self, other: &Self) {
+        if other.count == 0 {
+            return;
+        }
+        if self.count == 0 {
+            *self = other.clone();
+            return;
+        }
+        let (n, m) = (self.count as f64, other.count as f64);
+        let mean = (self.mean * n + other.mean * m) / (n + m);
+        let squares = |part: &Self, n: f64| n * (part.stddev.powi(2) + (part.mean - mean).powi(2));
+        self.stddev = ((squares(self, n) + squares(other, m)) / (n + m)).sqrt();
+        self.mean = mean;
+        self.count += other.count;
+        self.min = self.min.min(other.min);
+        self.max = self.max.max(other.max);
+        self.histogram.merge(&other.histogram);
+    }
+}
+
+/// One direction.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(super) struct Flow {
+    pub bytes: u64,
+    pub ios: u64,
+    pub short: u64,
+    pub dropped: u64,
+    pub runtime_ms: u64,
+    pub slat: Spread,
+    pub clat: Spread,
+    pub lat: Spread,
+    /// Bytes a second.
+    pub bw: Samples,
+    pub iops: Samples,
+}
+
+impl Flow {
+    fn of(result: &DirectionResult, runtime_ms: u64) -> Self {
+        let detail = result.detail.as_deref();
+        let total = Spread::of(&result.service);
+        let completion = detail.and_then(|detail| detail.completion.as_ref());
+        Self {
+            bytes: result.bytes,
+            ios: result.ios,
+            runtime_ms,
+            slat: result.submit.as_ref().map(Spread::of).unwrap_or_default(),
+            // Of an engine that waits for each operation, the call is the operation.
+            clat: completion.map_or_else(|| total.clone(), Spread::of),
+            lat: total,
+            bw: detail.map(|detail| detail.bytes_per_s).unwrap_or_default(),
+            iops: detail.map(|detail| detail.iops).unwrap_or_default(),
+            ..Self::default()
+        }
+    }
+
+    /// Clones run at the same time: the longest runtime is that of all.
+    fn merge(&mut self, other: &Self) {
+        self.bytes += other.bytes;
+        self.ios += other.ios;
+        self.short += other.short;
+        self.dropped += other.dropped;
+        self.runtime_ms = self.runtime_ms.max(other.runtime_ms);
+        self.slat.merge(&other.slat);
+        self.clat.merge(&other.clat);
+        self.lat.merge(&other.lat);
+        add(&mut self.bw, &other.bw);
+        add(&mut self.iops, &other.iops);
+    }
+
+    pub(super) fn iops(&self) -> f64 {
+        per_second(self.ios, self.runtime_ms)
+    }
+
+    pub(super) fn bytes_per_second(&self) -> u64 {
+        per_second(self.bytes, self.runtime_ms) as u64
+    }
+}
+
+/// Rates of clones that run at the same time add up.
+fn add(sum: &mut Samples, more: &Samples) {
+    sum.count += more.count;
+    sum.min += more.min;
+    sum.max += more.max;
+    sum.mean += more.mean;
+    sum.stddev += more.stddev;
+}
+
+fn per_second(amount: u64, ms: u64) -> f64 {
+    if ms == 0 {
+        0.0
+    } else {
+        amount as f64 * 1000.0 / ms as f64
+    }
+}
+
+/// One entry of the report.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Figures<'a> {
+    /// The first of its clones.
+    pub clone: &'a CloneFacts,
+    /// How many they are.
+    pub members: u32,
+    pub error: i32,
+    /// Reads, writes, trims.
+    pub flows: [Flow; 3],
+    pub syncs: Spread,
+    pub runtime_ms: u64,
+    pub used: ThreadUse,
+    /// Operations at depths 1, 2, 4, 8, 16, 32 and above.
+    pub depths: [u64; 7],
+    /// Submitting calls of 0, up to 4, 8, 16, 32, 64 and more operations.
+    pub submits: [u64; 7],
+    /// Waits that brought so many.
+    pub completes: [u64; 7],
+}
+
+/// All entries of a report. Clones of a group with `group_reporting` are one.
+pub(super) fn all<'a>(clones: &'a [CloneFacts], measurements: &[Measurement]) -> Vec<Figures<'a>> {
+    let mut entries: Vec<Figures<'a>> = Vec::new();
+    for clone in clones.iter().filter(|clone| clone.style.shown) {
+        let of_case = measurements.get(clone.case);
+        let result = of_case.and_then(|m| m.jobs.iter().find(|job| job.name == clone.job));
+        let figures = of(clone, result);
+        let last = entries.last_mut().filter(|last| {
+            let together = last.clone.grouped && clone.grouped;
+            together && last.clone.group == clone.group
+        });
+        match last {
+            Some(last) => last.merge(&figures),
+            None => entries.push(figures),
+        }
+    }
+    for entry in &mut entries {
+        entry.unify();
+    }
+    entries
+}
+
+fn of<'a>(clone: &'a CloneFacts, result: Option<&JobResult>) -> Figures<'a> {
+    let mut figures = Figures {
+        clone,
+        members: 1,
+        error: 0,
+        flows: Default::default(),
+        syncs: Spread::default(),
+        runtime_ms: 0,
+        used: ThreadUse::default(),
+        depths: [0; 7],
+        submits: [0; 7],
+        completes: [0; 7],
+    };
+    let Some(result) = result else { return figures };
+    // A job that ended within its first millisecond still took time.
+    let runtime_ms = (result.elapsed_ns / 1_000_000).max(1);
+    figures.runtime_ms = runtime_ms;
+    figures.error = error_number(result);
+    for (name, flow) in ["read", "write", "trim"].iter().zip(&mut figures.flows) {
+        if let Some(direction) = result.directions.get(*name) {
+            *flow = Flow::of(direction, runtime_ms);
+        }
+        let short = result
+            .errors
+            .iter()
+            .filter(|e| e.kind == "short" && e.direction == *name);
+        flow.short = short.map(|error| error.count).sum();
+    }
+    if let Some(sync) = result.directions.get("sync") {
+        figures.syncs = Spread::of(&sync.service);
+    }
+    figures.used = result.threads_use.unwrap_or_default();
+    let depths = result.depths.unwrap_or_default();
+    figures.depths = depths.in_flight;
+    figures.submits = depths.submitted;
+    figures.completes = depths.completed;
+    figures
+}
+
+/// Shares of the whole, in per cent.
+pub(super) fn shares<const N: usize>(counts: &[u64; N]) -> [f64; N] {
+    let total = counts.iter().sum::<u64>().max(1) as f64;
+    counts.map(|count| count as f64 * 100.0 / total)
+}
+
+fn error_number(result: &JobResult) -> i32 {
+    use blocklab_record::Stopped;
+    if !matches!(result.stopped, Stopped::Error | Stopped::Stalled) {
+        return 0;
+    }
+    result
+        .errors
+        .first()
+        .map_or(EIO, |error| number_of(&error.kind))
+}
+
+const EIO: i32 = 5;
+
+/// The number of an error by its name; EIO where it has none.
+fn number_of(kind: &str) -> i32 {
+    const NUMBERS: [(&str, i32); 22] = [
+        ("EPERM", 1),
+        ("EIO", EIO),
+        ("ENXIO", 6),
+        ("EBADF", 9),
+        ("EAGAIN", 11),
+        ("ENOMEM", 12),
+        ("EACCES", 13),
+        ("EFAULT", 14),
+        ("EBUSY", 16),
+        ("ENODEV", 19),
+        ("EINVAL", 22),
+        ("ENOTTY", 25),
+        ("EFBIG", 27),
+        ("ENOSPC", 28),
+        ("EROFS", 30),
+        ("EOPNOTSUPP", 95),
+        ("EILSEQ", 84),
+        ("ETIMEDOUT", 110),
+        ("ENODATA", 61),
+        ("EREMOTEIO", 121),
+        ("EDQUOT", 122),
+        ("ESTALE", 116),
+    ];
+    let known = NUMBERS
+        .iter()
+        .find(|(name, _)| *name == kind)
+        .map(|(_, number)| *number);
+    let written = || {
+        kind.strip_prefix("errno ")
+            .and_then(|number| number.parse().ok())
+    };
+    known.or_else(written).unwrap_or(EIO)
+}
+
+impl Figures<'_> {
+    fn merge(&mut self, other: &Self) {
+        for (flow, more) in self.flows.iter_mut().zip(&other.flows) {
+            flow.merge(more);
+        }
+        self.syncs.merge(&other.syncs);
+        self.error = if self.error == 0 {
+            other.error
+        } else {
+            self.error
+        };
+        self.runtime_ms += other.runtime_ms;
+        let (used, more) = (&mut self.used, &other.used);
+        used.running_ns += more.running_ns;
+        used.user_ns += more.user_ns;
+        used.system_ns += more.system_ns;
+        used.voluntary_switches += more.voluntary_switches;
+        used.involuntary_switches += more.involuntary_switches;
+        used.minor_faults += more.minor_faults;
+        used.major_faults += more.major_faults;
+        for index in 0..7 {
+            self.depths[index] += other.depths[index];
+            self.submits[index] += other.submits[index];
+            self.completes[index] += other.completes[index];
+        }
+        self.members += other.members;
+    }
+
+    /// Makes the directions one where that is all that is asked for.
+    fn unify(&mut self) {
+        if self.clone.style.unified == Unified::Mixed {
+            self.flows = [self.mixed(), Flow::default(), Flow::default()];
+        }
+    }
+
+    /// Shares of the running time in user mode and in the kernel, in per cent.
+    pub(super) fn processor(&self) -> [f64; 2] {
+        let used = &self.used;
+        let share = |ns: u64| ns as f64 * 100.0 / used.running_ns.max(1) as f64;
+        [share(used.user_ns), share(used.system_ns)]
+    }
+
+    pub(super) const fn switches(&self) -> u64 {
+        self.used.voluntary_switches + self.used.involuntary_switches
+    }
+
+    /// All directions together.
+    pub(super) fn mixed(&self) -> Flow {
+        let mut mixed = Flow::default();
+        for flow in &self.flows {
+            mixed.merge(flow);
+        }
+        mixed
+    }
+
+    /// Per cent of the operations by total latency: below 2, 4, 10, 20, 50, 100, 250, 500, 750 and
+    /// 1000 ns, the same in us, then 2 to 1000 and 2000 ms, and above. Edges that cut a bucket are
+    /// within 1/64 of their value.
+    pub(super) fn latencies(&self) -> [f64; 32] {
+        let mut counts = [0u64; 32];
+        for flow in &self.flows {
+            let spread = if flow.lat.count > 0 {
+                &flow.lat
+            } else {
+                &flow.clat
+            };
+            for (low, high, count) in spread.histogram.edges() {
+                counts[slot(u64::midpoint(low, high))] += count;
+            }
+        }
+        shares(&counts)
+    }
+}
+
+fn slot(ns: u64) -> usize {
+    const EDGES: [u64; 10] = [2, 4, 10, 20, 50, 100, 250, 500, 750, 1000];
+    for (decade, unit) in [1, 1_000, 1_000_000].into_iter().enumerate() {
+        if let Some(index) = EDGES.iter().position(|edge| ns < edge * unit) {
+            return decade * 10 + index;
+        }
+    }
+    if ns < 2_000_000_000 { 30 } else { 31 }
+}

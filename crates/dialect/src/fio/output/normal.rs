@@ -1,0 +1,375 @@
+//! The output for people.
+
+use blocklab_record::Record;
+
+use super::super::VERSION;
+use super::super::plan::{CloneFacts, Prepared};
+use super::Moment;
+use super::amount::{Base, short};
+use super::figures::{Figures, Flow, Spread, all, shares};
+use super::percentiles::percentiles;
+use super::style::{Style, Unified};
+
+/// What is printed before the run: a line a job, dots for its clones.
+#[must_use]
+pub fn header(prepared: &Prepared) -> String {
+    let mut text = String::new();
+    let mut last = None;
+    let mut dotted = None;
+    for clone in &prepared.clones {
+        if last == Some(clone.spec) {
+            if dotted != last {
+                text.push_str("...\n");
+                dotted = last;
+            }
+            continue;
+        }
+        last = Some(clone.spec);
+        text.push_str(&introduction(clone));
+    }
+    let count = prepared.clones.len();
+    let noun = if count == 1 { "thread" } else { "threads" };
+    text.push_str(&format!("{VERSION}\nStarting {count} {noun}\n"));
+    text
+}
+
+fn introduction(clone: &CloneFacts) -> String {
+    let bytes = |value: u64| match short(value as f64, 4, Base::Binary) {
+        text if value < 10_000 => format!("{text}B"),
+        text => format!("{text}B"),
+    };
+    let range = |(low, high)| format!("{}-{}", bytes(low), bytes(high));
+    let [read, write, trim] = clone.blocks.map(range);
+    format!(
+        "{}: (g={}): rw={}, bs=(R) {read}, (W) {write}, (T) {trim}, ioengine={}, iodepth={}\n",
+        clone.name, clone.group, clone.rw, clone.engine, clone.depth
+    )
+}
+
+/// The report.
+#[must_use]
+pub fn normal(record: &Record, prepared: &Prepared, moment: &Moment) -> String {
+    let entries = all(&prepared.clones, &record.measurements);
+    let mut text = String::from("\n");
+    for entry in &entries {
+        text.push_str(&job(entry, moment));
+    }
+    let groups = entries.iter().map(|entry| entry.clone.group).max();
+    for group in 0..=groups.unwrap_or(0) {
+        let members: Vec<_> = entries.iter().filter(|e| e.clone.group == group).collect();
+        if !members.is_empty() {
+            text.push_str(&summary(group, &members));
+        }
+    }
+    if prepared.clones.iter().any(|clone| clone.style.disks) {
+        text.push_str(&disks(record));
+    }
+    text
+}
+
+fn job(figures: &Figures<'_>, moment: &Moment) -> String {
+    let clone = figures.clone;
+    let style = &clone.style;
+    let mut text = format!(
+        "{}: (groupid={}, jobs={}): err={:2}: pid={}: {}\n",
+        clone.name, clone.group, figures.members, figures.error, moment.pid, moment.text
+    );
+    if let Some(description) = &style.description {
+        text.push_str(&format!("  Description  : [{description}]\n"));
+    }
+    let mut flows: Vec<(&str, Flow)> = match style.unified {
+        Unified::Mixed => vec![("mixed", figures.flows[0].clone())],
+        _ => {
+            let names = ["  read", " write", "  trim"];
+            names
+                .into_iter()
+                .zip(figures.flows.iter().cloned())
+                .collect()
+        }
+    };
+    if style.unified == Unified::Both {
+        flows.push(("mixed", figures.mixed()));
+    }
+    for (name, flow) in flows.iter().filter(|(_, flow)| flow.ios > 0) {
+        text.push_str(&direction(name.trim(), flow, style));
+    }
+    text.push_str(&latencies(&figures.latencies()));
+    if figures.syncs.count > 0 {
+        text.push_str("  fsync/fdatasync/sync_file_range:\n");
+        text.push_str(&spread("sync", &figures.syncs, "    "));
+        text.push_str(&table("sync", &figures.syncs, style));
+    }
+    text.push_str(&closing(figures));
+    text
+}
+
+fn direction(name: &str, flow: &Flow, style: &Style) -> String {
+    let digits = style.figures;
+    let trailer = if name == "write" {
+        "; 0 zone resets"
+    } else {
+        ""
+    };
+    let mut text = format!(
+        "  {name}: IOPS={}, BW={} ({})({}/{}msec){trailer}\n",
+        short(flow.iops(), digits, Base::Decimal),
+        rate(flow.bytes_per_second(), style, Base::Binary),
+        rate(flow.bytes_per_second(), style, Base::Decimal),
+        format_args!("{}B", short(flow.bytes as f64, digits, Base::Binary)),
+        flow.runtime_ms,
+    );
+    let rows = [
+        ("slat", &flow.slat),
+        ("clat", &flow.clat),
+        (" lat", &flow.lat),
+    ];
+    for ((label, figures), shown) in rows.iter().zip(style.latencies) {
+        if shown && figures.count > 0 {
+            text.push_str(&spread(label, figures, "    "));
+        }
+    }
+    for (((label, figures), shown), wanted) in
+        rows.iter().zip(style.latencies).zip(style.percentiles_of)
+    {
+        if shown && wanted && figures.count > 0 {
+            text.push_str(&table(label.trim(), figures, style));
+        }
+    }
+    if style.samples && flow.bw.count > 0 {
+        text.push_str(&samples(flow, style));
+    }
+    text
+}
+
+/// `53.8MiB/s`, or in bits.
+fn rate(bytes: u64, style: &Style, base: Base) -> String {
+    let (factor, unit) = if style.bits { (8.0, "bit") } else { (1.0, "B") };
+    format!(
+        "{}{unit}/s",
+        short(bytes as f64 * factor, style.figures, base)
+    )
+}
+
+/// Nanoseconds as they are, or in larger units where nothing is lost.
+fn unit(figures: &Spread) -> (&'static str, f64) {
+    let fits = |factor: f64| {
+        figures.min as f64 > 2000.0 * factor
+            && figures.max as f64 > 99_999.0 * factor
+            && figures.stddev > 1000.0 * factor
+    };
+    if fits(1000.0) {
+        ("msec", 1e6)
+    } else if fits(1.0) {
+        ("usec", 1e3)
+    } else {
+        ("nsec", 1.0)
+    }
+}
+
+fn spread(label: &str, figures: &Spread, indent: &str) -> String {
+    let (unit, factor) = unit(figures);
+    let whole = |ns: u64| short((ns as f64 / factor).floor(), 6, Base::Decimal);
+    format!(
+        "{indent}{label} ({unit}): min={}, max={}, avg={:5.2}, stdev={:5.2}\n",
+        whole(figures.min),
+        whole(figures.max),
+        figures.mean / factor,
+        figures.stddev / factor
+    )
+}
+
+fn table(label: &str, figures: &Spread, style: &Style) -> String {
+    let found = percentiles(&figures.histogram, &style.percentiles);
+    let (low, high) = match (found.first(), found.last()) {
+        (Some(first), Some(last)) => (first.1, last.1),
+        _ => return String::new(),
+    };
+    let (unit, factor) = if low > 2_000_000 && high > 99_999_999 {
+        ("msec", 1_000_000)
+    } else if low > 2_000 && high > 99_999 {
+        ("usec", 1_000)
+    } else {
+        ("nsec", 1)
+    };
+    let scaled = |ns: u64| (ns + factor / 2) / factor;
+    let width = scaled(high).to_string().len().max(5);
+    let precision = precision(&style.percentiles);
+    let a_line = (73 / (precision + 10 + width)).max(1);
+    let mut text = format!("    {label} percentiles ({unit}):\n");
+    for (index, (percent, ns)) in found.iter().enumerate() {
+        let is_first = index % a_line == 0;
+        let is_last = index + 1 == found.len();
+        text.push_str(if is_first { "     | " } else { "" });
+        let label = precision + 3;
+        text.push_str(&format!(
+            "{percent:label$.precision$}th=[{:width$}]",
+            scaled(*ns)
+        ));
+        text.push_str(match (is_last, (index + 1) % a_line == 0) {
+            (true, _) => "\n",
+            (_, true) => ",\n",
+            _ => ", ",
+        });
+    }
+    text
+}
+
+/// Places after the point that the list needs.
+fn precision(list: &[f64]) -> usize {
+    let places = |value: &f64| {
+        let text = value.to_string();
+        text.split_once('.').map_or(0, |(_, places)| places.len())
+    };
+    list.iter().map(places).max().unwrap_or(0)
+}
+
+fn samples(flow: &Flow, style: &Style) -> String {
+    let share = match flow.bytes_per_second() {
+        0 => 0.0,
+        all => (flow.bw.mean * 100.0 / all as f64).min(100.0),
+    };
+    let (bits, kilo) = if style.bits {
+        (8.0 / 1024.0, "Kibit")
+    } else {
+        (1.0 / 1024.0, "KiB")
+    };
+    let mega = kilo.replace('K', "M");
+    let (factor, unit) = match flow.bw.mean * bits > 99_999.0 {
+        true => (bits / 1024.0, mega.as_str()),
+        false => (bits, kilo),
+    };
+    let (bw, iops) = (flow.bw, flow.iops);
+    format!(
+        "   bw ({unit:>5}/s): min={:5.0}, max={:5.0}, per={share:3.2}%, avg={:5.2}, stdev={:5.2}, samples={}\n\
+         \x20  iops        : min={:5.0}, max={:5.0}, avg={:5.2}, stdev={:5.2}, samples={}\n",
+        bw.min * factor,
+        bw.max * factor,
+        bw.mean * factor,
+        bw.stddev * factor,
+        bw.count,
+        iops.min,
+        iops.max,
+        iops.mean,
+        iops.stddev,
+        iops.count,
+    )
+}
+
+/// Three units, a few entries a line, only what occurred.
+fn latencies(shares: &[f64; 32]) -> String {
+    const EDGES: [&str; 12] = [
+        "2", "4", "10", "20", "50", "100", "250", "500", "750", "1000", "2000", ">=2000",
+    ];
+    let mut text = String::new();
+    for (unit, from, to) in [("nsec", 0, 10), ("usec", 10, 20), ("msec", 20, 32)] {
+        let hit: Vec<String> = shares[from..to]
+            .iter()
+            .zip(EDGES)
+            .filter(|(share, _)| **share > 0.0)
+            // What is there is never printed as nothing.
+            .map(|(share, edge)| format!("{edge}={:3.2}%", share.max(0.01)))
+            .collect();
+        for line in hit.chunks(5) {
+            text.push_str(&format!("  lat ({unit})   : {}\n", line.join(", ")));
+        }
+    }
+    text
+}
+
+fn closing(figures: &Figures<'_>) -> String {
+    let [user, system] = figures.processor();
+    let named = |names: &[&str], counts: &[u64; 7]| {
+        let values = shares(counts);
+        let pairs = names.iter().zip(values);
+        let texts = pairs.map(|(name, value)| format!("{name}={value:3.1}%"));
+        texts.collect::<Vec<_>>().join(", ")
+    };
+    const BATCHES: [&str; 7] = ["0", "4", "8", "16", "32", "64", ">=64"];
+    let counts = |of: fn(&Flow) -> u64, syncs: u64| {
+        let [read, write, trim] = [0, 1, 2].map(|index| of(&figures.flows[index]));
+        format!("{read},{write},{trim},{syncs}")
+    };
+    format!(
+        "  cpu          : usr={:3.2}%, sys={:3.2}%, ctx={}, majf={}, minf={}\n\
+         \x20 IO depths    : {}\n\
+         \x20    submit    : {}\n\
+         \x20    complete  : {}\n\
+         \x20    issued rwts: total={} short={} dropped={}\n\
+         \x20    latency   : target=0, window=0, percentile=100.00%, depth={}\n",
+        user,
+        system,
+        figures.switches(),
+        figures.used.major_faults,
+        figures.used.minor_faults,
+        named(&["1", "2", "4", "8", "16", "32", ">=64"], &figures.depths),
+        named(&BATCHES, &figures.submits),
+        named(&BATCHES, &figures.completes),
+        counts(|flow| flow.ios, figures.syncs.count),
+        counts(|flow| flow.short, 0),
+        counts(|flow| flow.dropped, 0),
+        figures.clone.depth,
+    )
+}
+
+fn summary(group: u32, members: &[&Figures<'_>]) -> String {
+    let mut text = format!("\nRun status group {group} (all jobs):\n");
+    for (index, name) in ["   READ", "  WRITE", "   TRIM"].into_iter().enumerate() {
+        let unified = members
+            .iter()
+            .any(|m| m.clone.style.unified == Unified::Mixed);
+        let name = if unified && index == 0 {
+            "  MIXED"
+        } else {
+            name
+        };
+        let flows = members.iter().map(|member| &member.flows[index]);
+        let flows: Vec<&Flow> = flows.filter(|flow| flow.ios > 0).collect();
+        if flows.is_empty() {
+            continue;
+        }
+        text.push_str(&total(name, &flows, &members[0].clone.style));
+    }
+    text
+}
+
+fn total(name: &str, flows: &[&Flow], style: &Style) -> String {
+    let rates = || flows.iter().map(|flow| flow.bytes_per_second());
+    let times = || flows.iter().map(|flow| flow.runtime_ms);
+    let bytes: u64 = flows.iter().map(|flow| flow.bytes).sum();
+    let (shortest, longest) = (times().min().unwrap_or(0), times().max().unwrap_or(0));
+    let all = bytes as f64 * 1000.0 / longest.max(1) as f64;
+    let both = |value: u64| {
+        [
+            rate(value, style, Base::Binary),
+            rate(value, style, Base::Decimal),
+        ]
+    };
+    let [all, all_si] = both(all as u64);
+    let [low, low_si] = both(rates().min().unwrap_or(0));
+    let [high, high_si] = both(rates().max().unwrap_or(0));
+    format!(
+        "{name}: bw={all} ({all_si}), {low}-{high} ({low_si}-{high_si}), io={}B ({}B), \
+         run={shortest}-{longest}msec\n",
+        short(bytes as f64, style.figures, Base::Binary),
+        short(bytes as f64, style.figures, Base::Decimal),
+    )
+}
+
+fn disks(record: &Record) -> String {
+    let mut text = String::from("\nDisk stats (read/write):\n");
+    for (disk, elapsed_ms) in super::figures_of_disks(record) {
+        let util = (disk.busy_ms as f64 * 100.0 / elapsed_ms.max(1) as f64).min(100.0);
+        text.push_str(&format!(
+            "  {}: ios={}/{}, merge={}/{}, ticks={}/{}, in_queue={}, util={util:3.2}%\n",
+            disk.name,
+            disk.read_ios,
+            disk.write_ios,
+            disk.read_merges,
+            disk.write_merges,
+            disk.read_ticks_ms,
+            disk.write_ticks_ms,
+            disk.queue_ms,
+        ));
+    }
+    text
+}

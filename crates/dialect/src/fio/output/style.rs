@@ -1,0 +1,86 @@
+use super::super::jobs::Spec;
+
+/// How the figures of a job are printed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Style {
+    /// What `description` says.
+    pub description: Option<String>,
+    /// Per cent, ascending.
+    pub percentiles: Vec<f64>,
+    /// Percentiles of submission, completion and total latency.
+    pub percentiles_of: [bool; 3],
+    /// Which of them are printed at all.
+    pub latencies: [bool; 3],
+    /// Whether samples of the throughput are printed.
+    pub samples: bool,
+    /// Whether the directions are one, and whether they are there besides.
+    pub unified: Unified,
+    /// Digits in the normal output.
+    pub figures: usize,
+    /// Whether throughput is in bits.
+    pub bits: bool,
+    /// Whether the job is printed at all.
+    pub shown: bool,
+    /// Whether disks are.
+    pub disks: bool,
+}
+
+/// Whether the directions are reported as one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unified {
+    /// Each by itself.
+    Not,
+    /// Only together.
+    Mixed,
+    /// Each, and together.
+    Both,
+}
+
+const PERCENTILES: [f64; 17] = [
+    1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95,
+    99.99,
+];
+
+/// As many as fio takes.
+const MOST_PERCENTILES: usize = 20;
+
+impl Style {
+    pub(in super::super) fn of(spec: &Spec) -> Self {
+        let values = &spec.values;
+        let is = |name| values.flag(name);
+        let reduced = is("gtod_reduce");
+        let mut percentiles = values
+            .floats("percentile_list")
+            .unwrap_or(&PERCENTILES)
+            .to_vec();
+        percentiles.sort_by(f64::total_cmp);
+        percentiles.truncate(MOST_PERCENTILES);
+        Self {
+            description: values.text("description").map(str::to_owned),
+            percentiles,
+            percentiles_of: [
+                is("slat_percentiles"),
+                values.number("clat_percentiles") != Some(0),
+                is("lat_percentiles"),
+            ],
+            latencies: [
+                !(is("disable_slat") || reduced),
+                !(is("disable_clat") || reduced),
+                !(is("disable_lat") || reduced),
+            ],
+            samples: !(is("disable_bw_measurement") || reduced),
+            unified: match values.text("unified_rw_reporting") {
+                Some("mixed" | "1") => Unified::Mixed,
+                Some("both" | "2") => Unified::Both,
+                _ => Unified::Not,
+            },
+            figures: values
+                .number("significant_figures")
+                .unwrap_or(4)
+                .clamp(1, 10) as usize,
+            bits: values.text("unit_base") == Some("1"),
+            shown: values.number("stats") != Some(0),
+            disks: values.number("disk_util") != Some(0),
+        }
+    }
+}

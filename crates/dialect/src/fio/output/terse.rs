@@ -1,0 +1,151 @@
+//! One line a job, versions 2 to 5.
+
+use blocklab_record::Record;
+
+use super::super::VERSION;
+use super::super::plan::Prepared;
+use super::figures::{Figures, Flow, Spread, all, shares};
+use super::percentiles::percentiles;
+use super::style::Style;
+
+/// Places for percentiles, used or not.
+const PERCENTILES: usize = 20;
+
+/// The report.
+#[must_use]
+pub fn terse(record: &Record, prepared: &Prepared, version: u8) -> String {
+    let mut text = String::new();
+    for entry in all(&prepared.clones, &record.measurements) {
+        let mut fields = line(&entry, version);
+        if version > 2 && entry.clone.style.disks {
+            fields.extend(disks(record));
+        }
+        fields.extend(entry.clone.style.description.clone());
+        text.push_str(&fields.join(";"));
+        text.push('\n');
+    }
+    text
+}
+
+fn line(figures: &Figures<'_>, version: u8) -> Vec<String> {
+    let style = &figures.clone.style;
+    let mut fields = vec![version.to_string()];
+    if version > 2 {
+        fields.push(VERSION.to_owned());
+    }
+    fields.extend([
+        figures.clone.name.clone(),
+        figures.clone.group.to_string(),
+        figures.error.to_string(),
+    ]);
+    let directions = if version == 3 { 2 } else { 3 };
+    for direction in &figures.flows[..directions] {
+        flow(direction, style, version, &mut fields);
+    }
+    let [user, system] = figures.processor();
+    fields.extend([
+        format!("{user:.6}%"),
+        format!("{system:.6}%"),
+        figures.switches().to_string(),
+        figures.used.major_faults.to_string(),
+        figures.used.minor_faults.to_string(),
+    ]);
+    fields.extend(
+        shares(&figures.depths)
+            .iter()
+            .map(|share| format!("{share:.1}%")),
+    );
+    let latencies = figures.latencies();
+    // What took less than 2 us is one.
+    let below: f64 = latencies[..11].iter().sum();
+    fields.push(format!("{below:.2}%"));
+    fields.extend(latencies[11..].iter().map(|share| format!("{share:.2}%")));
+    fields
+}
+
+fn flow(flow: &Flow, style: &Style, version: u8, fields: &mut Vec<String>) {
+    let kib = flow.bytes_per_second() >> 10;
+    fields.extend([
+        (flow.bytes >> 10).to_string(),
+        kib.to_string(),
+        (flow.iops() as u64).to_string(),
+        flow.runtime_ms.to_string(),
+    ]);
+    let [with_slat, with_clat, with_lat] = style.latencies;
+    spread(&flow.slat, with_slat, fields);
+    spread(&flow.clat, with_clat, fields);
+    let with_percentiles = style.percentiles_of[1] || style.percentiles_of[2];
+    let of = if style.percentiles_of[2] {
+        &flow.lat
+    } else {
+        &flow.clat
+    };
+    let wanted: &[f64] = if with_percentiles {
+        &style.percentiles
+    } else {
+        &[]
+    };
+    let found = percentiles(&of.histogram, wanted);
+    for index in 0..PERCENTILES {
+        fields.push(match found.get(index) {
+            Some((percent, ns)) => format!("{percent:.6}%={}", ns / 1000),
+            None => "0%=0".to_owned(),
+        });
+    }
+    spread(&flow.lat, with_lat, fields);
+    let (bw, iops) = (flow.bw, flow.iops);
+    let share = if kib == 0 {
+        0.0
+    } else {
+        (bw.mean / 10.24 / kib as f64).min(100.0)
+    };
+    fields.extend([
+        format!("{:.0}", bw.min / 1024.0),
+        format!("{:.0}", bw.max / 1024.0),
+        format!("{share:.6}%"),
+        format!("{:.6}", bw.mean / 1024.0),
+        format!("{:.6}", bw.stddev / 1024.0),
+    ]);
+    if version == 5 {
+        fields.extend([
+            bw.count.to_string(),
+            format!("{:.0}", iops.min),
+            format!("{:.0}", iops.max),
+            format!("{:.6}", iops.mean),
+            format!("{:.6}", iops.stddev),
+            iops.count.to_string(),
+        ]);
+    }
+}
+
+/// In microseconds.
+fn spread(figures: &Spread, shown: bool, fields: &mut Vec<String>) {
+    let none = Spread::default();
+    let figures = if shown { figures } else { &none };
+    fields.extend([
+        (figures.min / 1000).to_string(),
+        (figures.max / 1000).to_string(),
+        format!("{:.6}", figures.mean / 1000.0),
+        format!("{:.6}", figures.stddev / 1000.0),
+    ]);
+}
+
+fn disks(record: &Record) -> Vec<String> {
+    let mut fields = Vec::new();
+    for (disk, elapsed_ms) in super::figures_of_disks(record) {
+        let util = (disk.busy_ms as f64 * 100.0 / elapsed_ms.max(1) as f64).min(100.0);
+        fields.push(disk.name.clone());
+        let counts = [
+            disk.read_ios,
+            disk.write_ios,
+            disk.read_merges,
+            disk.write_merges,
+            disk.read_ticks_ms,
+            disk.write_ticks_ms,
+            disk.queue_ms,
+        ];
+        fields.extend(counts.iter().map(u64::to_string));
+        fields.push(format!("{util:.2}%"));
+    }
+    fields
+}

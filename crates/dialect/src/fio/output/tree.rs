@@ -1,0 +1,79 @@
+//! JSON in the order and layout in which fio prints it.
+
+use std::fmt::Write;
+
+/// A value.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Tree {
+    Object(Vec<(String, Tree)>),
+    Array(Vec<Tree>),
+    Int(i64),
+    Float(f64),
+    Text(String),
+}
+
+impl Tree {
+    pub(super) fn object<'k>(members: impl IntoIterator<Item = (&'k str, Self)>) -> Self {
+        let members = members.into_iter();
+        Self::Object(
+            members
+                .map(|(key, value)| (key.to_owned(), value))
+                .collect(),
+        )
+    }
+
+    pub(super) fn text(text: impl Into<String>) -> Self {
+        Self::Text(text.into())
+    }
+
+    /// With two blanks a level, and blanks around the colons.
+    pub(super) fn print(&self) -> String {
+        let mut text = String::new();
+        self.write(&mut text, 0);
+        text.push('\n');
+        text
+    }
+
+    fn write(&self, text: &mut String, depth: usize) {
+        match self {
+            Self::Int(number) => text.push_str(&number.to_string()),
+            // Writing to a text does not fail.
+            Self::Float(number) => write!(text, "{number:.6}").unwrap_or(()),
+            Self::Text(words) => text.push_str(&quoted(words)),
+            Self::Object(members) => {
+                let open = |text: &mut String, (key, value): &(String, Self)| {
+                    text.push_str(&quoted(key));
+                    text.push_str(" : ");
+                    value.write(text, depth + 1);
+                };
+                list(text, depth, ('{', '}'), members, open);
+            }
+            Self::Array(items) => {
+                let open = |text: &mut String, item: &Self| item.write(text, depth + 1);
+                list(text, depth, ('[', ']'), items, open);
+            }
+        }
+    }
+}
+
+fn list<T>(
+    text: &mut String,
+    depth: usize,
+    (open, close): (char, char),
+    items: &[T],
+    write: impl Fn(&mut String, &T),
+) {
+    text.push(open);
+    for (index, item) in items.iter().enumerate() {
+        text.push_str(if index == 0 { "\n" } else { ",\n" });
+        text.push_str(&"  ".repeat(depth + 1));
+        write(text, item);
+    }
+    text.push('\n');
+    text.push_str(&"  ".repeat(depth));
+    text.push(close);
+}
+
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}

@@ -1,0 +1,322 @@
+//! Where, how big, which way: the texts of `rw`, `bssplit`, `random_distribution` and their kin.
+
+use blocklab_units::Bytes;
+use blocklab_workload::{BlockSizes, Mix, Pattern, SizeMix, Zone};
+
+use super::jobs::Spec;
+use super::mistake::Mistake;
+use super::number::{Scale, amount};
+
+/// The kinds of operation that `rw` asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Way {
+    pub word: &'static str,
+    pub random: bool,
+    pub reads: bool,
+    pub writes: bool,
+    pub trims: bool,
+    /// Behind the `:`, of sequential operations: bytes that are left out, or gone back, between
+    /// two of them.
+    pub gap: i64,
+}
+
+const WAYS: [(&str, bool, [bool; 3]); 11] = [
+    ("read", false, [true, false, false]),
+    ("write", false, [false, true, false]),
+    ("trim", false, [false, false, true]),
+    ("randread", true, [true, false, false]),
+    ("randwrite", true, [false, true, false]),
+    ("randtrim", true, [false, false, true]),
+    ("rw", false, [true, true, false]),
+    ("readwrite", false, [true, true, false]),
+    ("randrw", true, [true, true, false]),
+    ("trimwrite", false, [false, true, true]),
+    ("randtrimwrite", true, [false, true, true]),
+];
+
+/// Reads `rw`.
+pub(super) fn way(spec: &Spec) -> Result<Way, Mistake> {
+    let text = spec.values.text("rw").unwrap_or("read");
+    let (word, behind) = text
+        .split_once(':')
+        .map_or((text, None), |(w, b)| (w, Some(b)));
+    let Some((word, random, [reads, writes, trims])) = WAYS.iter().find(|way| way.0 == word) else {
+        let known = WAYS.map(|way| way.0).join(", ");
+        return Err(spec.mistake("rw", format!("`{word}` is none of {known}")));
+    };
+    let behind = behind.map(|text| amount(text, Scale::default()));
+    let number = behind.transpose().map_err(|why| spec.mistake("rw", why))?;
+    if *random && number.is_some_and(|number| number > 1) {
+        let wrong = "runs between random offsets are not made; `percentage_random` mixes both";
+        return Err(spec.mistake("rw", wrong));
+    }
+    Ok(Way {
+        word,
+        random: *random,
+        reads: *reads,
+        writes: *writes,
+        trims: *trims,
+        gap: if *random { 0 } else { number.unwrap_or(0) },
+    })
+}
+
+/// Shares of the directions.
+pub(super) fn mix(spec: &Spec, way: Way) -> Mix {
+    let read = match (
+        spec.values.number("rwmixread"),
+        spec.values.number("rwmixwrite"),
+    ) {
+        (_, Some(write)) => 100 - write,
+        (Some(read), None) => read,
+        (None, None) => 50,
+    };
+    let read = read.clamp(0, 100) as u8;
+    match (way.reads, way.writes, way.trims) {
+        (true, true, _) => Mix {
+            read,
+            write: 100 - read,
+            trim: 0,
+        },
+        // Each block is trimmed, then written.
+        (_, true, true) => Mix {
+            read: 0,
+            write: 50,
+            trim: 50,
+        },
+        (true, ..) => Mix::READ,
+        (_, true, _) => Mix::WRITE,
+        _ => Mix::TRIM,
+    }
+}
+
+/// Block sizes of reads, writes and trims.
+pub(super) fn block_sizes(spec: &Spec) -> Result<BlockSizes, Mistake> {
+    let fixed = spec.values.sizes("bs").unwrap_or([0; 3]);
+    let fixed = fixed.map(|size| if size == 0 { 4096 } else { size });
+    if spec
+        .values
+        .sizes("bs")
+        .is_some_and(|sizes| sizes.iter().all(|size| *size == 0))
+    {
+        return Err(spec.mistake("bs", "a block has at least 1 byte"));
+    }
+    let mut mixes = fixed.map(|size| SizeMix::fixed(Bytes(size)));
+    if let Some(ranges) = spec.values.ranges("bsrange") {
+        for (mix, (low, high)) in mixes
+            .iter_mut()
+            .zip(ranges)
+            .filter(|(_, range)| range.0 > 0)
+        {
+            *mix = SizeMix(steps(low, high));
+        }
+    }
+    if let Some(text) = spec.values.text("bssplit") {
+        let parts: Vec<&str> = text.split(',').collect();
+        for (index, mix) in mixes.iter_mut().enumerate() {
+            let part = parts
+                .get(index)
+                .or(parts.last())
+                .copied()
+                .unwrap_or_default();
+            if !part.is_empty() {
+                *mix = split(part).map_err(|why| spec.mistake("bssplit", why))?;
+            }
+        }
+    }
+    let [read, write, trim] = mixes;
+    Ok(BlockSizes { read, write, trim })
+}
+
+/// Multiples of the smallest size, each as likely; a very long range is thinned out.
+fn steps(low: u64, high: u64) -> Vec<(Bytes, u32)> {
+    const MOST: u64 = 256;
+    let count = high / low;
+    let stride = count.div_ceil(MOST).max(1);
+    let multiples = (1..=count).step_by(stride as usize);
+    multiples.map(|factor| (Bytes(low * factor), 1)).collect()
+}
+
+/// `4k/60:8k/40`; sizes without a share have what is left, evenly.
+fn split(text: &str) -> Result<SizeMix, String> {
+    let mut sizes: Vec<(u64, Option<u32>)> = Vec::new();
+    for part in text.split(':').filter(|part| !part.trim().is_empty()) {
+        let (size, share) = part.split_once('/').unwrap_or((part, ""));
+        let size = amount(size, Scale::default())?;
+        if size <= 0 {
+            return Err(format!("`{part}`: a block has at least 1 byte"));
+        }
+        let share = match share.trim() {
+            "" => None,
+            share => match share.parse::<u32>() {
+                Ok(share) if share <= 100 => Some(share),
+                _ => return Err(format!("`{share}` is no share from 0 to 100")),
+            },
+        };
+        sizes.push((size as u64, share));
+    }
+    let given: u32 = sizes.iter().filter_map(|(_, share)| *share).sum();
+    let open = sizes.iter().filter(|(_, share)| share.is_none()).count() as u32;
+    if given > 100 || sizes.is_empty() {
+        return Err(format!(
+            "the shares of `{text}` add up to {given}, not to 100"
+        ));
+    }
+    if open == 0 && given != 100 {
+        return Err(format!(
+            "the shares of `{text}` add up to {given}, not to 100"
+        ));
+    }
+    let rest = (100 - given).checked_div(open).unwrap_or(0);
+    let weighted = sizes
+        .into_iter()
+        .map(|(size, share)| (Bytes(size), share.unwrap_or(rest)));
+    let mix: Vec<(Bytes, u32)> = weighted.filter(|(_, weight)| *weight > 0).collect();
+    match mix.is_empty() {
+        true => Err(format!("`{text}` leaves no size a share")),
+        false => Ok(SizeMix(mix)),
+    }
+}
+
+/// Where operations go. `space`: bytes of the part that is worked on.
+pub(super) fn pattern(spec: &Spec, way: Way, block: u64, space: u64) -> Result<Pattern, Mistake> {
+    if !way.random {
+        return sequential(spec, way, block);
+    }
+    if let Some(text) = spec.values.text("percentage_random") {
+        let percent = percent_random(text).map_err(|why| spec.mistake("percentage_random", why))?;
+        if percent < 100 {
+            return Ok(match percent {
+                0 => Pattern::Sequential,
+                percent => Pattern::PercentRandom(percent),
+            });
+        }
+    }
+    let text = spec.values.text("random_distribution").unwrap_or("random");
+    let every_block_once = !spec.values.flag("norandommap");
+    distribution(text, every_block_once, space)
+        .map_err(|why| spec.mistake("random_distribution", why))
+}
+
+fn sequential(spec: &Spec, way: Way, block: u64) -> Result<Pattern, Mistake> {
+    match way.gap {
+        0 => Ok(Pattern::Sequential),
+        gap if gap > 0 => Ok(Pattern::Strided {
+            stride: Bytes(block.saturating_add(gap as u64)),
+        }),
+        _ => Err(spec.mistake(
+            "rw",
+            "going backwards is not done; a gap above 0 strides forward",
+        )),
+    }
+}
+
+fn percent_random(text: &str) -> Result<u8, String> {
+    let first = text
+        .split(',')
+        .find(|part| !part.is_empty())
+        .unwrap_or(text);
+    match amount(first, Scale::default())? {
+        percent @ 0..=100 => Ok(percent as u8),
+        other => Err(format!("{other} is out of range: 0 to 100")),
+    }
+}
+
+fn distribution(text: &str, every_block_once: bool, space: u64) -> Result<Pattern, String> {
+    let (word, rest) = text.split_once(':').unwrap_or((text, ""));
+    // Behind a second `:` stands the centre, which scattered ranks have not.
+    let first = rest.split(':').next().unwrap_or_default();
+    let number = |default: f64| match first {
+        "" => Ok(default),
+        text => text
+            .parse::<f64>()
+            .map_err(|_| format!("`{text}` is no number")),
+    };
+    match word {
+        "random" => Ok(Pattern::Random { every_block_once }),
+        "zipf" => match number(1.1)? {
+            1.0 => Err("zipf theta must be different from 1.0".to_owned()),
+            theta if theta > 0.0 && theta < 100.0 => Ok(Pattern::Zipf { theta }),
+            theta => Err(format!("zipf theta {theta} is out of range: above 0")),
+        },
+        "pareto" => match number(0.2)? {
+            h if h > 0.0 && h < 1.0 => Ok(Pattern::Pareto { h }),
+            h => Err(format!("pareto input {h} is out of range: between 0 and 1")),
+        },
+        "normal" | "gauss" => match number(0.0)? {
+            deviation_percent if (0.0..=100.0).contains(&deviation_percent) => {
+                Ok(Pattern::Normal {
+                    // 0 would hit one block only.
+                    deviation_percent: deviation_percent.max(0.01),
+                })
+            }
+            deviation => Err(format!(
+                "normal deviation {deviation} is out of range: 0 to 100"
+            )),
+        },
+        "zoned" => zones(rest, None),
+        "zoned_abs" => zones(rest, Some(space)),
+        other => Err(format!(
+            "`{other}` is none of random, zipf, pareto, normal, zoned, zoned_abs"
+        )),
+    }
+}
+
+/// `60/10:30/20:8/30:2/40`: shares of the operations over shares of the space. `space`: the second
+/// ones are bytes, of so many.
+fn zones(text: &str, space: Option<u64>) -> Result<Pattern, String> {
+    let first = text.split(',').next().unwrap_or_default();
+    let mut zones = Vec::new();
+    for part in first.split(':') {
+        let (access, size) = part.split_once('/').unwrap_or((part, ""));
+        let number = |text: &str| {
+            let parsed = text.trim().parse::<f64>();
+            parsed.map_err(|_| format!("zone `{part}` is not ACCESS/SIZE"))
+        };
+        let space_percent = match (size, space) {
+            ("", _) => f64::NAN,
+            (size, None) => number(size)?,
+            (size, Some(space)) => {
+                amount(size, Scale::default())? as f64 * 100.0 / space.max(1) as f64
+            }
+        };
+        zones.push(Zone {
+            access_percent: number(access)?,
+            space_percent,
+        });
+    }
+    fill_open(&mut zones);
+    let accesses: f64 = zones.iter().map(|zone| zone.access_percent).sum();
+    if (accesses - 100.0).abs() > 0.01 {
+        return Err(format!(
+            "access percentages add up to {accesses}, not to 100"
+        ));
+    }
+    let spaces: f64 = zones.iter().map(|zone| zone.space_percent).sum();
+    if space.is_none() && (spaces - 100.0).abs() > 0.01 {
+        return Err(format!("sizes add up to {spaces} per cent, not to 100"));
+    }
+    if spaces < 99.99 {
+        // What no zone covers is never hit.
+        zones.push(Zone {
+            access_percent: 0.0,
+            space_percent: 100.0 - spaces,
+        });
+    }
+    Ok(Pattern::Zones(zones))
+}
+
+/// Zones without a size share what is left.
+fn fill_open(zones: &mut [Zone]) {
+    let open = zones
+        .iter()
+        .filter(|zone| zone.space_percent.is_nan())
+        .count();
+    let sizes = zones
+        .iter()
+        .map(|zone| zone.space_percent)
+        .filter(|size| !size.is_nan());
+    let rest = (100.0 - sizes.sum::<f64>()).max(0.0) / open.max(1) as f64;
+    for zone in zones.iter_mut().filter(|zone| zone.space_percent.is_nan()) {
+        zone.space_percent = rest;
+    }
+}

@@ -1,0 +1,156 @@
+//! A job file as written: sections of settings, each with its place.
+
+use std::sync::Arc;
+
+use super::mistake::{Mistake, Place};
+
+/// One option as it was given.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Setting {
+    /// The option's name or alias.
+    pub key: String,
+    /// What stands behind `=`, variables and all; nothing: there is none.
+    pub value: Option<String>,
+    /// Where.
+    pub at: Place,
+}
+
+/// `[name]` and what follows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Section {
+    /// Without brackets. `global`: not a job, but what the jobs after it begin with.
+    pub name: String,
+    /// In the order in which they were given.
+    pub settings: Vec<Setting>,
+    /// Where it begins.
+    pub at: Place,
+}
+
+impl Section {
+    /// Whether it holds for the jobs after it.
+    #[must_use]
+    pub fn is_global(&self) -> bool {
+        self.name == "global"
+    }
+}
+
+/// What a job file may ask the outside for.
+pub trait Reader {
+    /// The text of an included file.
+    ///
+    /// # Errors
+    /// The reason why there is none, for people.
+    fn include(&mut self, path: &str) -> Result<String, String>;
+    /// A variable of the environment, or what one of fio's keywords stands for: `$pagesize` in
+    /// bytes, `$mb_memory` in MiB, `$ncpus`.
+    fn variable(&self, name: &str) -> Option<String>;
+}
+
+/// Files that include each other may be nested as deep as this.
+const DEEPEST: usize = 16;
+
+/// The sections of a job file, includes and variables resolved.
+///
+/// # Errors
+/// [`Mistake`] with the line.
+pub fn parse(name: &str, text: &str, reader: &mut dyn Reader) -> Result<Vec<Section>, Mistake> {
+    let mut sections = Vec::new();
+    read(name, text, reader, &mut sections, 0)?;
+    Ok(sections)
+}
+
+fn read(
+    name: &str,
+    text: &str,
+    reader: &mut dyn Reader,
+    sections: &mut Vec<Section>,
+    depth: usize,
+) -> Result<(), Mistake> {
+    let file: Arc<str> = name.into();
+    for (number, line) in text.lines().enumerate() {
+        let at = Place {
+            file: Some(Arc::clone(&file)),
+            line: number + 1,
+        };
+        let line = without_comment(line).trim();
+        if line.is_empty() {
+            continue;
+        }
+        if let Some(rest) = line.strip_prefix('[') {
+            let Some((section, _)) = rest.split_once(']') else {
+                return Err(Mistake::new(&at, "the section's name lacks its `]`"));
+            };
+            sections.push(Section {
+                name: section.trim().to_owned(),
+                settings: Vec::new(),
+                at,
+            });
+            continue;
+        }
+        if let Some(path) = line.strip_prefix("include ").map(str::trim) {
+            if depth == DEEPEST {
+                let message =
+                    format!("`include {path}` is nested too deep: does it include itself?");
+                return Err(Mistake::new(&at, message));
+            }
+            let included = reader.include(path);
+            let text = included
+                .map_err(|why| Mistake::new(&at, format!("cannot include {path}: {why}")))?;
+            read(path, &text, reader, sections, depth + 1)?;
+            continue;
+        }
+        let setting = setting(line, at, &*reader)?;
+        let Some(section) = sections.last_mut() else {
+            let message = format!("option <{line}> outside of [] job section");
+            return Err(Mistake::new(&setting.at, message));
+        };
+        section.settings.push(setting);
+    }
+    Ok(())
+}
+
+/// `;` and `#` begin a comment wherever they stand.
+fn without_comment(line: &str) -> &str {
+    line.split([';', '#']).next().unwrap_or_default()
+}
+
+fn setting(line: &str, at: Place, reader: &dyn Reader) -> Result<Setting, Mistake> {
+    let (key, value) = match line.split_once('=') {
+        Some((key, value)) => (key, Some(value)),
+        None => (line, None),
+    };
+    let value = value
+        .map(|value| expand(value.trim(), reader))
+        .transpose()
+        .map_err(|message| Mistake::new(&at, message))?;
+    Ok(Setting {
+        key: key.trim().to_owned(),
+        value,
+        at,
+    })
+}
+
+/// Puts in the variables of the environment: `${NAME}`.
+fn expand(value: &str, reader: &dyn Reader) -> Result<String, String> {
+    let mut text = String::new();
+    let mut rest = value;
+    while let Some((before, after)) = rest.split_once("${") {
+        let Some((name, behind)) = after.split_once('}') else {
+            return Err(format!("`${{{after}` lacks its `}}`"));
+        };
+        let found = reader.variable(name).ok_or_else(|| {
+            format!("${{{name}}} is not set in the environment; `{name}=VALUE` before the command would set it")
+        })?;
+        text.push_str(before);
+        text.push_str(&found);
+        rest = behind;
+    }
+    text.push_str(rest);
+    for keyword in ["$pagesize", "$mb_memory", "$ncpus"] {
+        if text.contains(keyword) {
+            let value = reader.variable(keyword).unwrap_or_default();
+            text = text.replace(keyword, &value);
+        }
+    }
+    Ok(text)
+}
