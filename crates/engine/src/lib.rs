@@ -21,11 +21,13 @@ mod restraint;
 mod seek;
 mod shares;
 mod target;
+mod verifier;
 mod worker;
 
 pub use clock::Clock;
 pub use drive::{
-    Backing, Control, DirectionSlice, Outcome, Run, Slice, Tap, TargetFile, run, simulate,
+    Backing, Control, DirectionSlice, FlawedBlock, Outcome, Run, Slice, Tap, TargetFile, run,
+    simulate,
 };
 pub use error::Error;
 pub use layout::{Layout, lay_out};

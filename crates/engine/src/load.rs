@@ -81,6 +81,15 @@ impl Load {
         }
     }
 
+    /// The worker of a job by itself: pools do not verify.
+    #[inline]
+    pub(crate) fn worker(&self) -> Option<&Worker> {
+        match self {
+            Self::One(worker) => Some(worker),
+            Self::Pool(_) => None,
+        }
+    }
+
     #[inline]
     pub(crate) fn depth_in_use(&self) -> usize {
         match self {

@@ -11,7 +11,7 @@ use std::sync::{Mutex, OnceLock};
 use blocklab_record::{Depths, Latency, ThreadUse};
 use blocklab_stats::Histogram;
 use blocklab_units::Nanos;
-use blocklab_workload::Direction;
+use blocklab_workload::{Direction, Flaw, Mark};
 
 /// A counter with one writer.
 #[derive(Debug, Default)]
@@ -171,8 +171,25 @@ pub(crate) struct Recorder {
     pub(crate) depths: Option<DepthCounters>,
     /// What the thread used, set when it ends.
     thread_use: OnceLock<ThreadUse>,
+    /// When reading back began, as a moment of the run's clock; 0: it has not.
+    pub(crate) verify_began: Counter,
+    /// Blocks compared.
+    pub(crate) verified: Counter,
     failures: Mutex<Vec<Failure>>,
+    flaws: Mutex<Flaws>,
 }
+
+/// The flawed blocks of a worker.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Flaws {
+    pub(crate) count: u64,
+    pub(crate) first_at: Nanos,
+    /// The first ones: flaw, target, offset of the block, and its bytes as far as they are kept.
+    pub(crate) kept: Vec<(Flaw, u32, u64, Vec<u8>)>,
+}
+
+/// Flaws that are told one by one; the others are counted.
+const TOLD: usize = 100;
 
 impl Recorder {
     pub(crate) fn new(wanted: Wanted) -> Self {
@@ -200,7 +217,10 @@ impl Recorder {
             last_completion: Counter::default(),
             depths: wanted.depths.then(DepthCounters::default),
             thread_use: OnceLock::new(),
+            verify_began: Counter::default(),
+            verified: Counter::default(),
             failures: Mutex::new(Vec::new()),
+            flaws: Mutex::default(),
         }
     }
 
@@ -229,6 +249,26 @@ impl Recorder {
             Some(known) => known.count += 1,
             None => failures.push(failure),
         }
+    }
+
+    /// `bytes` are those of the whole block where they are to be kept.
+    pub(crate) fn flawed(&self, flaw: Flaw, mark: Mark, at: Nanos, bytes: &[u8], keep: u32) {
+        let mut flaws = self.flaws.lock().expect("no panic under this lock");
+        if flaws.count == 0 {
+            flaws.first_at = at;
+        }
+        flaws.count += 1;
+        if flaws.kept.len() < TOLD {
+            let kept = match flaws.kept.len() < keep as usize {
+                true => bytes.to_vec(),
+                false => Vec::new(),
+            };
+            flaws.kept.push((flaw, mark.target, mark.offset, kept));
+        }
+    }
+
+    pub(crate) fn flaws(&self) -> Flaws {
+        self.flaws.lock().expect("no panic under this lock").clone()
     }
 
     pub(crate) fn failures(&self) -> Vec<Failure> {

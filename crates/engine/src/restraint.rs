@@ -9,6 +9,7 @@ use blocklab_workload::{Direction, Flow, Job, Request, Requests};
 use crate::lanes::Lanes;
 use crate::pace::Due;
 use crate::seek::{Seek, Sought};
+use crate::verifier::Verifier;
 use crate::worker::InFlight;
 
 /// The restraints of one worker; most jobs have none.
@@ -46,6 +47,7 @@ impl Restraint {
             || job.latency_target.is_some()
             || job.flow.is_some()
             || job.no_overlap
+            || Verifier::needs_order(job)
             || job.batch.low > 0
             || job.stop.ios.is_some()
             || job.start_delay > Nanos::ZERO;
@@ -58,7 +60,7 @@ impl Restraint {
                 lanes,
                 seek: job.latency_target.map(|target| Seek::new(target, depth)),
                 flow: flows.share(job),
-                no_overlap: job.no_overlap,
+                no_overlap: job.no_overlap || Verifier::needs_order(job),
                 held: None,
             })
         })

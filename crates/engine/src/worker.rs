@@ -17,8 +17,8 @@ use std::sync::Arc;
 use blocklab_record::Stopped;
 use blocklab_units::Nanos;
 use blocklab_workload::{
-    Direction, ErrorPolicy, Extent, Invalid, Job, Pace, Positions, Request, Requests, Spread,
-    TargetOrder,
+    Direction, ErrorPolicy, Extent, Flaw, Invalid, Job, Mark, Pace, Positions, Request, Requests,
+    Spread, TargetOrder,
 };
 
 use crate::bounds::{Stopper, Window};
@@ -28,6 +28,7 @@ use crate::ledger::Ledger;
 use crate::pace::{Due, Pacer};
 use crate::recorder::{DepthCounters, Failure, Recorder};
 use crate::restraint::{Flows, Leave, Restraint};
+use crate::verifier::{Verifier, Written};
 
 /// One operation on its way to a target, with the right to its buffer.
 #[derive(Debug)]
@@ -110,6 +111,10 @@ pub(crate) struct Worker {
     typical_len: u32,
     ledger: Option<Box<Ledger>>,
     restraint: Option<Box<Restraint>>,
+    verifier: Option<Box<Verifier>>,
+    /// Of the verification: the first flaw ends the job, and bytes are kept of so many.
+    fatal: bool,
+    keep: u32,
     recorder: Arc<Recorder>,
     stopper: Arc<Stopper>,
 }
@@ -194,6 +199,9 @@ impl Worker {
             ending: None,
             typical_len: job.sizes.smallest().0 as u32,
             ledger: Ledger::wanted(&recorder, depth),
+            verifier: Verifier::of(job, depth),
+            fatal: job.verify.as_ref().is_some_and(|verify| verify.fatal),
+            keep: job.verify.as_ref().map_or(0, |verify| verify.keep),
             restraint: Restraint::of(job, seed, thread, &shared.flows),
             recorder,
             stopper,
@@ -229,6 +237,11 @@ impl Worker {
         }
         if self.flush.is_due() {
             return self.issue_flush(now);
+        }
+        if self.verifier.is_some()
+            && let Some(check) = self.check_backlog(now)
+        {
+            return check;
         }
         if self.restraint.is_some()
             && let Some(wait) = self.hold(now)
@@ -295,6 +308,9 @@ impl Worker {
         self.mark(&slot);
         if self.restraint.is_some() {
             self.restrain(&request, now);
+        }
+        if let Some(verifier) = &mut self.verifier {
+            verifier.issued(slot.index(), &request);
         }
         Action::Issue(Io {
             slot,
@@ -375,6 +391,9 @@ impl Worker {
         }
         self.failures_in_a_row = 0;
         self.pacer.completed();
+        if let Some(verifier) = &mut self.verifier {
+            verifier.completed(index, &io);
+        }
         if now < self.window.measure_from {
             self.recorder.completed_in_ramp.add(1);
             return;
@@ -484,6 +503,11 @@ impl Worker {
 
     #[cold]
     fn finish(&mut self, now: Nanos) -> Action {
+        if self.verifier.is_some()
+            && let Some(check) = self.read_back(now)
+        {
+            return check;
+        }
         if !self.is_idle() {
             return Action::Wait(None);
         }
@@ -492,6 +516,103 @@ impl Worker {
             self.issue_flush(now)
         } else {
             Action::Done
+        }
+    }
+
+    /// The next read of a batch of the backlog, or, of a job that only reads back, what it would
+    /// have written.
+    #[inline(never)]
+    fn check_backlog(&mut self, now: Nanos) -> Option<Action> {
+        let verifier = self.verifier.as_mut()?;
+        if verifier.only_reads_back() {
+            while self.budget > 0 {
+                let request = self.requests.next_request();
+                verifier.assumed(&request);
+                self.budget = self.budget.saturating_sub(u64::from(request.len));
+                let last = self.restraint.as_mut();
+                if last.is_some_and(|restraint| restraint.issued(&request, now, false)) {
+                    self.budget = 0;
+                }
+            }
+            return Some(Action::Wait(Some(now)));
+        }
+        let written = verifier.next_of_batch()?;
+        self.issue_check(now, &written)
+    }
+
+    /// The next read of the last pass, or the wait for it; nothing when all was read back.
+    #[cold]
+    fn read_back(&mut self, now: Nanos) -> Option<Action> {
+        use Stopped::{Error, Interrupted, Stalled};
+        if matches!(self.stopper.reason(), Some(Error | Interrupted | Stalled)) {
+            return None;
+        }
+        let (is_idle, is_full) = (self.is_idle(), self.free.is_empty());
+        let verifier = self.verifier.as_mut()?;
+        if !verifier.has_begun() {
+            if !is_idle {
+                return Some(Action::Wait(None));
+            }
+            // It may take as long as the writing.
+            let span = self.window.deadline.since(self.window.measure_from);
+            verifier.begin_pass(now.saturating_add(span));
+            self.recorder.verify_began.set(now.0);
+        }
+        if is_full {
+            return Some(Action::Wait(None));
+        }
+        let written = verifier.next_of_pass(now)?;
+        self.issue_check(now, &written)
+    }
+
+    fn issue_check(&mut self, now: Nanos, written: &Written) -> Option<Action> {
+        let slot = self.free.pop()?;
+        self.recorder.issued.add(1);
+        self.in_flight[slot.index()] = InFlight {
+            submitted: now,
+            intended: now,
+            offset: written.offset,
+            len: written.len,
+            file: written.target,
+            direction: Direction::Read,
+        };
+        self.verifier.as_mut()?.checks(slot.index(), written);
+        self.mark(&slot);
+        Some(Action::Issue(Io {
+            slot,
+            direction: Direction::Read,
+            sync: SyncKind::Whole,
+            file: written.target,
+            len: written.len,
+            offset: written.offset,
+        }))
+    }
+
+    /// Which write of this thread a write in flight is.
+    pub(crate) fn generation(&self, slot: &Slot) -> u64 {
+        let verifier = self.verifier.as_ref();
+        verifier.map_or(0, |verifier| verifier.generation(slot.index()))
+    }
+
+    /// What a read that came back well should hold, where somebody knows.
+    pub(crate) fn expected(&self, completion: &Completion) -> Option<(Mark, usize)> {
+        let index = completion.slot.index();
+        let len = self.in_flight[index].len;
+        if completion.result != len as i32 {
+            return None;
+        }
+        let mark = self.verifier.as_ref()?.expected(index)?;
+        Some((mark, len as usize))
+    }
+
+    /// A block was compared.
+    pub(crate) fn compared(&self, mark: Mark, verdict: Result<(), Flaw>, bytes: &[u8], now: Nanos) {
+        self.recorder.verified.add(1);
+        let Err(flaw) = verdict else { return };
+        let at = now.since(self.window.start);
+        self.recorder.flawed(flaw, mark, at, bytes, self.keep);
+        if self.fatal {
+            self.stopper.request(Stopped::Error);
         }
     }
 

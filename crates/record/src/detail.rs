@@ -87,3 +87,15 @@ pub struct Depths {
     /// Waits by how many completions they brought, in the same classes.
     pub completed: [u64; 7],
 }
+
+/// Blocks that were read and compared with what was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Verified {
+    /// When the first thread had written all and began to read back, since the beginning of the
+    /// measured time; `None` of a job that only reads.
+    pub began_ns: Option<u64>,
+    /// Blocks compared.
+    pub blocks: u64,
+    /// Those that differ.
+    pub flawed: u64,
+}

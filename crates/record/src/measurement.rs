@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Depths, DirectionDetail, Latency, ThreadUse};
+use crate::{Depths, DirectionDetail, Latency, ThreadUse, Verified};
 
 /// Why a job ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -53,7 +53,8 @@ impl Accounting {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ErrorCount {
     /// `EIO`, `ENOSPC`, …; `short` for a transfer of fewer bytes than asked for; `rate` where a
-    /// rate that had to be reached was not, which is no operation and enters no census.
+    /// rate that had to be reached was not, and `verify` where data came back otherwise than it
+    /// was written: neither is a failed operation, so they enter no census.
     pub kind: String,
     /// The kernel's words for it.
     pub message: String,
@@ -137,6 +138,9 @@ pub struct JobResult {
     /// Depth that the search for a latency found, all threads together; 0: no depth allows it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub found_depth: Option<u32>,
+    /// Whether what was written came back, where it was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verified: Option<Verified>,
 }
 
 impl JobResult {

@@ -12,6 +12,7 @@ mod pool;
 mod route;
 mod stream;
 mod targets;
+mod verify;
 
 pub use content::ContentMaker;
 pub use job::{
@@ -24,3 +25,6 @@ pub use place::{Extent, Places};
 pub use plan::{Aggregate, Case, Order, PauseBefore, Plan, Workload};
 pub use pool::{Hits, Pooled, Share, Validation};
 pub use stream::{Positions, Request, Requests};
+pub use verify::{
+    Checksum, Flaw, FlawKind, Generation, HEADER_LEN, Mark, PatternPart, Seal, Verify, When,
+};

@@ -250,7 +250,7 @@ pub(super) fn wanted(job: &Job) -> Wanted {
     let flushes = flush.at_end || every.iter().any(|every| *every > 0);
     Wanted {
         directions: [
-            job.mix.read > 0,
+            job.mix.read > 0 || job.reads_back(),
             job.mix.write > 0,
             job.mix.trim > 0 || job.trim_first,
             flushes,

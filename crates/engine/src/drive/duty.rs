@@ -6,12 +6,12 @@ use std::sync::mpsc::Sender;
 
 use blocklab_record::{Note, NoteLevel, Stopped};
 use blocklab_units::Nanos;
-use blocklab_workload::{ContentMaker, Direction, Engine, Job, Priority};
+use blocklab_workload::{ContentMaker, Direction, Engine, Job, Priority, Seal};
 
 use super::TargetFile;
 use super::entry::{Entry, emulated};
 use super::gate::{Gate, Order};
-use super::real::{Grouping, drive};
+use super::real::{Grouping, Hands, drive};
 use super::usage::ThreadUsage;
 use crate::Error;
 use crate::bounds::Stopper;
@@ -51,8 +51,7 @@ pub(super) struct Duty {
 struct Gear {
     worker: Load,
     target: AnyTarget,
-    buffers: Buffers,
-    content: ContentMaker,
+    hands: Hands,
     note: Option<Note>,
 }
 
@@ -156,11 +155,18 @@ impl Duty {
             invalid,
         })?;
         let (target, note) = self.target(&buffers)?;
+        // The model and the null engine keep no data: there is nothing to compare.
+        let keeps = !matches!(target, AnyTarget::Null(_) | AnyTarget::Model(_));
+        let verify = job.verify.as_ref().filter(|_| keeps);
+        let seal = verify.map(|verify| Box::new(Seal::new(verify, self.seed)));
         Ok(Gear {
             worker,
             target,
-            buffers,
-            content,
+            hands: Hands {
+                buffers,
+                content,
+                seal,
+            },
             note,
         })
     }
@@ -240,17 +246,16 @@ impl Gear {
         let Self {
             worker,
             target,
-            buffers,
-            content,
+            hands,
             ..
         } = self;
         match target {
-            AnyTarget::Null(target) => drive(worker, target, buffers, content, grouping),
-            AnyTarget::Model(target) => drive(worker, target, buffers, content, grouping),
-            AnyTarget::Sync(target) => drive(worker, target, buffers, content, grouping),
-            AnyTarget::Libaio(target) => drive(worker, target, buffers, content, grouping),
-            AnyTarget::Uring(target) => drive(worker, &mut **target, buffers, content, grouping),
-            AnyTarget::Mmap(target) => drive(worker, target, buffers, content, grouping),
+            AnyTarget::Null(target) => drive(worker, target, hands, grouping),
+            AnyTarget::Model(target) => drive(worker, target, hands, grouping),
+            AnyTarget::Sync(target) => drive(worker, target, hands, grouping),
+            AnyTarget::Libaio(target) => drive(worker, target, hands, grouping),
+            AnyTarget::Uring(target) => drive(worker, &mut **target, hands, grouping),
+            AnyTarget::Mmap(target) => drive(worker, target, hands, grouping),
         }
     }
 }

@@ -30,7 +30,7 @@ use std::sync::atomic::AtomicBool;
 
 use blocklab_record::{Interval, Measurement, Note};
 use blocklab_units::Nanos;
-use blocklab_workload::Workload;
+use blocklab_workload::{Flaw, Workload};
 
 pub use rhythm::{DirectionSlice, Slice};
 pub use sim::simulate;
@@ -139,6 +139,23 @@ pub struct Outcome {
     pub notes: Vec<Note>,
     /// Whether threads were left hanging in the kernel: nothing more should be run.
     pub abandoned: bool,
+    /// The first hundred blocks of each thread that came back otherwise than they were written.
+    pub flawed: Vec<FlawedBlock>,
+}
+
+/// A block that came back otherwise than it was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FlawedBlock {
+    /// Name of the job that read it.
+    pub job: String,
+    /// What is wrong with it, and where.
+    pub flaw: Flaw,
+    /// Index of the target in the job's list.
+    pub target: u32,
+    /// First byte of the block.
+    pub offset: u64,
+    /// What was read, of as many blocks as the job keeps; empty of the others.
+    pub bytes: Vec<u8>,
 }
 
 /// Runs a workload to its end and returns what it left.

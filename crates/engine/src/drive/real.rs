@@ -3,7 +3,7 @@
 use std::io;
 
 use blocklab_units::Nanos;
-use blocklab_workload::{ContentMaker, Direction};
+use blocklab_workload::{ContentMaker, Direction, Seal};
 
 use crate::buffers::Buffers;
 use crate::load::Load;
@@ -29,8 +29,7 @@ pub(crate) struct Grouping {
 pub(crate) fn drive<T: Target>(
     worker: &mut Load,
     target: &mut T,
-    buffers: &mut Buffers,
-    content: &mut ContentMaker,
+    hands: &mut Hands,
     grouping: Grouping,
 ) -> io::Result<()> {
     let mut done: Vec<Completion> = Vec::with_capacity(worker.idle_slots().len());
@@ -40,7 +39,7 @@ pub(crate) fn drive<T: Target>(
         let until = loop {
             match worker.next(now) {
                 Action::Issue(io) => {
-                    prepare(&io, buffers, content);
+                    hands.prepare(&io, worker);
                     staged += 1;
                     target.submit(io);
                     if staged >= grouping.submit {
@@ -65,6 +64,9 @@ pub(crate) fn drive<T: Target>(
         target.wait(at_least, until, &mut done)?;
         now = target.now();
         worker.reaped(done.len());
+        if hands.seal.is_some() {
+            hands.compare(&done, worker, now);
+        }
         for completion in done.drain(..) {
             worker.complete(completion, now);
         }
@@ -82,10 +84,39 @@ fn spin<T: Target>(target: &T, until: Nanos) -> Nanos {
     }
 }
 
-#[inline]
-fn prepare(io: &Io, buffers: &mut Buffers, content: &mut ContentMaker) {
-    if io.direction == Direction::Write {
-        content.refresh(buffers.bytes_mut(&io.slot, io.len as usize));
+/// What fills the buffers of writes and looks into those of reads.
+pub(crate) struct Hands {
+    pub(crate) buffers: Buffers,
+    pub(crate) content: ContentMaker,
+    /// Where written data is to be recognised.
+    pub(crate) seal: Option<Box<Seal>>,
+}
+
+impl Hands {
+    #[inline]
+    fn prepare(&mut self, io: &Io, load: &Load) {
+        if io.direction != Direction::Write {
+            return;
+        }
+        let buffer = self.buffers.bytes_mut(&io.slot, io.len as usize);
+        self.content.refresh(buffer);
+        if let (Some(seal), Some(worker)) = (&mut self.seal, load.worker()) {
+            seal.seal(buffer, io.file, io.offset, worker.generation(&io.slot));
+        }
+    }
+
+    #[inline(never)]
+    fn compare(&mut self, done: &[Completion], load: &Load, now: Nanos) {
+        let (Some(seal), Some(worker)) = (&mut self.seal, load.worker()) else {
+            return;
+        };
+        for completion in done {
+            if let Some((mark, len)) = worker.expected(completion) {
+                let bytes = self.buffers.bytes_mut(&completion.slot, len);
+                let verdict = seal.check(bytes, mark);
+                worker.compared(mark, verdict, bytes, now);
+            }
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use blocklab_record::{
     Accounting, Depths, DirectionDetail, DirectionResult, ErrorCount, JobResult, Latency,
-    Measurement, Stopped, ThreadUse,
+    Measurement, Stopped, ThreadUse, Verified,
 };
 use blocklab_units::Nanos;
 use blocklab_workload::{Direction, Job, Pace, Rate};
@@ -13,7 +13,7 @@ use super::roster::{Member, Roster};
 use super::samples::Sampler;
 use super::usage::Usage;
 use super::watch::Watched;
-use super::{Outcome, Run, describe};
+use super::{FlawedBlock, Outcome, Run, describe};
 use crate::bounds::Window;
 use crate::recorder::{Failure, SpectrumSum};
 
@@ -56,6 +56,7 @@ pub(crate) fn outcome(run: Run<'_>, roster: &Roster, frame: &Frame, watched: Wat
         measurement,
         notes: roster.notes.clone(),
         abandoned: watched.abandoned,
+        flawed: flawed_blocks(run, roster),
     }
 }
 
@@ -109,12 +110,14 @@ fn job_result(
             let mut errors = errors(&members);
             let slow = watched.least.iter().filter(|least| least.job == index);
             errors.extend(slow.filter_map(|least| least.missed.clone()));
+            errors.extend(flaws(&members));
             errors
         },
         accounting: accounting(&members),
         threads_use: threads_use(&members),
         depths: depths(&members),
         found_depth: found_depth(&members),
+        verified: verified(job, &members, frame.start),
     }
 }
 
@@ -197,6 +200,53 @@ fn depths(members: &[&Member]) -> Option<Depths> {
         counters.add_to(&mut sum);
         Some(sum)
     })
+}
+
+/// Blocks that came back otherwise than they were written, as one kind of failure.
+fn flaws(members: &[&Member]) -> Option<ErrorCount> {
+    let all = members.iter().map(|member| member.recorder.flaws());
+    let flawed: Vec<_> = all.filter(|flaws| flaws.count > 0).collect();
+    let first = flawed.iter().min_by_key(|flaws| flaws.first_at)?;
+    let (flaw, ..) = first.kept.first()?;
+    Some(ErrorCount {
+        kind: "verify".to_owned(),
+        message: format!("{} at offset {}", flaw.kind, flaw.offset),
+        direction: "read".to_owned(),
+        count: flawed.iter().map(|flaws| flaws.count).sum(),
+        first_at_ns: first.first_at.0,
+        first_offset: flaw.offset,
+    })
+}
+
+fn verified(job: &Job, members: &[&Member], start: Nanos) -> Option<Verified> {
+    job.verify.as_ref()?;
+    let recorders = || members.iter().map(|member| &member.recorder);
+    let began = recorders()
+        .map(|recorder| recorder.verify_began.get())
+        .filter(|moment| *moment > 0)
+        .min();
+    let from = Window::of(job, start).measure_from;
+    Some(Verified {
+        began_ns: began.map(|moment| Nanos(moment).since(from).0),
+        blocks: recorders().map(|recorder| recorder.verified.get()).sum(),
+        flawed: recorders().map(|recorder| recorder.flaws().count).sum(),
+    })
+}
+
+/// The flaws that are told one by one, of all jobs.
+fn flawed_blocks(run: Run<'_>, roster: &Roster) -> Vec<FlawedBlock> {
+    let of = |member: &Member| {
+        let job = run.workload.jobs[member.job].name.clone();
+        let blocks = member.recorder.flaws().kept.into_iter();
+        blocks.map(move |(flaw, target, offset, bytes)| FlawedBlock {
+            job: job.clone(),
+            flaw,
+            target,
+            offset,
+            bytes,
+        })
+    };
+    roster.members.iter().flat_map(of).collect()
 }
 
 /// Of several threads, the sum of what each found.

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use blocklab_units::{Bytes, Nanos};
 
-use crate::Pooled;
+use crate::{Pooled, Verify, When};
 
 pub use ending::{ErrorPolicy, Flush, Steady, SteadyVariable, Stop};
 pub use measure::Measure;
@@ -100,6 +100,8 @@ pub struct Job {
     /// Operations in flight that are shared with other jobs, instead of threads and a depth of
     /// its own.
     pub pool: Option<Pooled>,
+    /// Whether what was written comes back.
+    pub verify: Option<Verify>,
     /// What a failure means.
     pub on_error: ErrorPolicy,
     /// Failures that count as success, by direction and errno.
@@ -169,6 +171,7 @@ impl Job {
             ramp: Nanos::ZERO,
             flush: Flush::default(),
             pool: None,
+            verify: None,
             on_error: ErrorPolicy::Stop,
             ignored_errors: Vec::new(),
             submit_latency: false,
@@ -180,6 +183,13 @@ impl Job {
     #[must_use]
     pub const fn writes(&self) -> bool {
         self.mix.write > 0 || self.mix.trim > 0 || self.trim_first
+    }
+
+    /// Whether it reads what it wrote.
+    #[must_use]
+    pub fn reads_back(&self) -> bool {
+        let verify = self.verify.as_ref().filter(|_| self.writes());
+        verify.is_some_and(|verify| verify.when != When::Never)
     }
 
     /// Operations that one thread can really have in flight.

@@ -85,6 +85,17 @@ pub enum Pattern {
 }
 
 impl Pattern {
+    /// Whether a pass hits every block exactly once.
+    #[must_use]
+    pub const fn every_block_once(&self) -> bool {
+        matches!(
+            self,
+            Self::Random {
+                every_block_once: true
+            }
+        )
+    }
+
     /// Whether each operation continues the one before it.
     #[must_use]
     pub const fn is_sequential(&self) -> bool {

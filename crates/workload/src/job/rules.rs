@@ -2,6 +2,8 @@
 
 use blocklab_units::{Bytes, Nanos};
 
+use crate::{Checksum, HEADER_LEN, PatternPart, Verify, When};
+
 use super::{Invalid, Job, Pace, Pattern, Rate, SizeMix, Spread, TargetOrder, ThinkStyle, Zone};
 
 /// Sampling is done by the thread that looks on, which sleeps in between.
@@ -92,6 +94,9 @@ pub(super) fn rules(job: &Job) -> Result<(), Invalid> {
     )?;
     refinement_rules(job)?;
     restraint_rules(job)?;
+    job.verify
+        .as_ref()
+        .map_or(Ok(()), |verify| verify_rules(job, verify))?;
     pattern_rules(&job.pattern)?;
     pace_rules(job.pace)
 }
@@ -154,6 +159,53 @@ fn target_order_rules(order: TargetOrder) -> Result<(), Invalid> {
         }
         _ => Ok(()),
     }
+}
+
+fn verify_rules(job: &Job, verify: &Verify) -> Result<(), Invalid> {
+    let smallest = job.sizes.smallest().0;
+    let interval = verify.interval.map_or(smallest, |bytes| bytes.0);
+    let header = match verify.checksum.has_header() {
+        true => (HEADER_LEN + verify.checksum.len()) as u64,
+        false => 0,
+    };
+    rule(
+        interval > 0 && verify.offset.0 + header <= interval,
+        "verify_interval",
+        "an interval must hold the header and its checksum: at most 108 bytes",
+    )?;
+    let empty = |part: &PatternPart| matches!(part, PatternPart::Bytes(bytes) if bytes.is_empty());
+    let filled = |parts: &[PatternPart]| !parts.is_empty() && !parts.iter().any(empty);
+    rule(
+        verify.pattern.as_ref().is_none_or(|parts| filled(parts)),
+        "verify_pattern",
+        "a pattern must hold at least one byte",
+    )?;
+    let compares = [Checksum::Pattern, Checksum::PatternHeader].contains(&verify.checksum);
+    rule(
+        !compares || verify.pattern.is_some(),
+        "verify_pattern",
+        "to compare a pattern, there must be one",
+    )?;
+    let counts = match verify.when {
+        When::Backlog { every, batch } => every > 0 && batch > 0,
+        _ => true,
+    };
+    rule(
+        job.pool.is_none(),
+        "verify",
+        "jobs that share their operations in flight cannot verify what they write",
+    )?;
+    let ends = job.stop.bytes.is_some() || job.stop.loops.is_some() || job.stop.ios.is_some();
+    rule(
+        verify.when != When::Only || ends,
+        "verify",
+        "to read back only, a number of bytes, operations or loops must say what was written",
+    )?;
+    rule(
+        counts,
+        "verify_backlog",
+        "a backlog and its batch must be at least 1",
+    )
 }
 
 /// What holds a job back.

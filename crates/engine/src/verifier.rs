@@ -1,0 +1,284 @@
+//! What a worker remembers of its writes, to read them back.
+
+use std::collections::BTreeMap;
+
+use blocklab_units::Nanos;
+use blocklab_workload::{Direction, Generation, Job, Mark, Request, When};
+
+use crate::worker::InFlight;
+
+/// A write, or a trim, that came back well.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Written {
+    pub(crate) target: u32,
+    pub(crate) len: u32,
+    pub(crate) offset: u64,
+    generation: u64,
+    trimmed: bool,
+}
+
+impl Written {
+    const fn end(&self) -> u64 {
+        self.offset + self.len as u64
+    }
+}
+
+/// What an operation in flight means for the verification.
+#[derive(Debug, Clone, Copy)]
+enum Tag {
+    Nothing,
+    Writes(u64),
+    Checks(Mark),
+}
+
+/// The memory of one worker.
+#[derive(Debug)]
+pub(crate) struct Verifier {
+    when: When,
+    first: Option<u64>,
+    trimmed_zero: bool,
+    /// Reads of a job that does not write are checked as they come.
+    checks_reads: bool,
+    generation: u64,
+    tags: Vec<Tag>,
+    /// In the order in which they came back; sorted by place for the last pass.
+    written: Vec<Written>,
+    /// Writes already read back, writes since the last batch, and reads left of the present one.
+    next: usize,
+    since_batch: u64,
+    batch_left: u64,
+    pass_ends: Option<Nanos>,
+}
+
+impl Verifier {
+    pub(crate) fn of(job: &Job, depth: usize) -> Option<Box<Self>> {
+        let verify = job.verify.as_ref()?;
+        Some(Box::new(Self {
+            when: verify.when,
+            first: verify.first,
+            trimmed_zero: verify.trimmed_zero,
+            checks_reads: !job.writes(),
+            generation: 0,
+            tags: vec![Tag::Nothing; depth],
+            written: Vec::new(),
+            next: 0,
+            since_batch: 0,
+            batch_left: 0,
+            pass_ends: None,
+        }))
+    }
+
+    /// Whether operations in flight must not overlap, so that it is clear which one came last.
+    pub(crate) fn needs_order(job: &Job) -> bool {
+        let returns = !job.pattern.is_sequential() && !job.pattern.every_block_once();
+        job.verify.is_some() && job.writes() && returns && job.effective_depth() > 1
+    }
+
+    /// Whether a job's writes are drawn and remembered, but not carried out.
+    pub(crate) fn only_reads_back(&self) -> bool {
+        self.when == When::Only && !self.checks_reads
+    }
+
+    pub(crate) fn issued(&mut self, slot: usize, request: &Request) {
+        self.tags[slot] = match request.direction {
+            Direction::Write | Direction::Trim => {
+                self.generation += 1;
+                Tag::Writes(self.generation)
+            }
+            Direction::Read if self.checks_reads => Tag::Checks(Mark {
+                target: request.target,
+                offset: request.offset,
+                generation: Generation::Any,
+            }),
+            _ => Tag::Nothing,
+        };
+    }
+
+    /// Remembers a write that will not be carried out.
+    pub(crate) fn assumed(&mut self, request: &Request) {
+        if request.direction != Direction::Read {
+            self.generation += 1;
+            self.remember(Written {
+                target: request.target,
+                len: request.len,
+                offset: request.offset,
+                generation: self.generation,
+                trimmed: request.direction == Direction::Trim,
+            });
+        }
+    }
+
+    /// Which write of its thread a write in flight is.
+    pub(crate) fn generation(&self, slot: usize) -> u64 {
+        match self.tags[slot] {
+            Tag::Writes(generation) => generation,
+            _ => 0,
+        }
+    }
+
+    /// What a read that came back should hold.
+    pub(crate) fn expected(&self, slot: usize) -> Option<Mark> {
+        match self.tags[slot] {
+            Tag::Checks(mark) => Some(mark),
+            _ => None,
+        }
+    }
+
+    /// An operation came back well.
+    pub(crate) fn completed(&mut self, slot: usize, io: &InFlight) {
+        if let Tag::Writes(generation) = self.tags[slot] {
+            self.remember(Written {
+                target: io.file,
+                len: io.len,
+                offset: io.offset,
+                generation,
+                trimmed: io.direction == Direction::Trim,
+            });
+        }
+    }
+
+    fn remember(&mut self, written: Written) {
+        if self.when == When::Never || self.first.is_some_and(|first| written.generation > first) {
+            return;
+        }
+        self.written.push(written);
+        if let When::Backlog { every, batch } = self.when {
+            self.since_batch += 1;
+            if self.since_batch >= every {
+                self.since_batch = 0;
+                self.batch_left += batch;
+            }
+        }
+    }
+
+    /// The next write of a batch to read back, while the job goes on.
+    pub(crate) fn next_of_batch(&mut self) -> Option<Written> {
+        if self.batch_left == 0 {
+            return None;
+        }
+        self.batch_left -= 1;
+        self.next_written()
+    }
+
+    /// Whether the last pass has begun.
+    pub(crate) const fn has_begun(&self) -> bool {
+        self.pass_ends.is_some()
+    }
+
+    /// All writes are done: what is left of them is read back until `ends`.
+    pub(crate) fn begin_pass(&mut self, ends: Nanos) {
+        self.pass_ends = Some(ends);
+        self.written.drain(..self.next);
+        self.next = 0;
+        forget_overwritten(&mut self.written);
+    }
+
+    /// The next write to read back in the last pass.
+    pub(crate) fn next_of_pass(&mut self, now: Nanos) -> Option<Written> {
+        match self.pass_ends {
+            Some(ends) if now < ends => self.next_written(),
+            _ => None,
+        }
+    }
+
+    fn next_written(&mut self) -> Option<Written> {
+        loop {
+            let written = *self.written.get(self.next)?;
+            self.next += 1;
+            if !written.trimmed || self.trimmed_zero {
+                return Some(written);
+            }
+        }
+    }
+
+    /// A write is being read back.
+    pub(crate) fn checks(&mut self, slot: usize, written: &Written) {
+        let generation = match (written.trimmed, self.pass_ends) {
+            (true, _) => Generation::Zeros,
+            (false, Some(_)) => Generation::Exactly(written.generation),
+            // It may have been overwritten since.
+            (false, None) => Generation::AtLeast(written.generation),
+        };
+        self.tags[slot] = Tag::Checks(Mark {
+            target: written.target,
+            offset: written.offset,
+            generation,
+        });
+    }
+}
+
+/// Sorts by place and drops what a later write touched, even in part.
+fn forget_overwritten(written: &mut Vec<Written>) {
+    let place = |w: &Written| (w.target, w.offset);
+    written.sort_unstable_by_key(|w| (w.target, w.offset, w.generation));
+    let apart = written
+        .windows(2)
+        .all(|pair| pair[0].target != pair[1].target || pair[0].end() <= pair[1].offset);
+    if apart {
+        return;
+    }
+    written.sort_unstable_by_key(|w| std::cmp::Reverse(w.generation));
+    // Disjoint ranges that newer writes cover: (target, begin) to end.
+    let mut covered: BTreeMap<(u32, u64), u64> = BTreeMap::new();
+    written.retain(|w| {
+        let below = (w.target, 0)..(w.target, w.end());
+        let touched: Vec<_> = covered
+            .range(below)
+            .rev()
+            .take_while(|(_, end)| **end > w.offset)
+            .map(|(range, end)| (*range, *end))
+            .collect();
+        let (mut begin, mut end) = (w.offset, w.end());
+        for ((target, from), to) in &touched {
+            covered.remove(&(*target, *from));
+            (begin, end) = (begin.min(*from), end.max(*to));
+        }
+        covered.insert((w.target, begin), end);
+        touched.is_empty()
+    });
+    written.sort_unstable_by_key(place);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(offset: u64, len: u32, generation: u64) -> Written {
+        Written {
+            target: 0,
+            len,
+            offset,
+            generation,
+            trimmed: false,
+        }
+    }
+
+    #[track_caller]
+    fn check(mut writes: Vec<Written>, generations: &[u64]) {
+        forget_overwritten(&mut writes);
+        let left: Vec<u64> = writes.iter().map(|w| w.generation).collect();
+        assert_eq!(left, generations);
+    }
+
+    #[test]
+    fn only_what_nothing_later_touched_is_read_back() {
+        check(vec![written(8, 4, 1), written(0, 4, 2)], &[2, 1]);
+        check(vec![written(0, 8, 1), written(4, 8, 2)], &[2]);
+        check(vec![written(0, 4, 2), written(0, 4, 1)], &[2]);
+        // The second is gone although the third touches it only in part, and it still hides the
+        // first.
+        check(
+            vec![written(0, 16, 1), written(0, 8, 2), written(4, 2, 3)],
+            &[3],
+        );
+        check(
+            vec![
+                written(0, 4, 1),
+                written(8, 4, 2),
+                written(2, 8, 3),
+                written(12, 4, 4),
+            ],
+            &[3, 4],
+        );
+    }
+}

@@ -1,0 +1,83 @@
+//! Data that can be recognised when it is read back.
+
+mod checksum;
+mod seal;
+
+use std::sync::Arc;
+
+use blocklab_units::Bytes;
+
+pub use checksum::Checksum;
+pub use seal::{Flaw, FlawKind, Generation, HEADER_LEN, Mark, Seal};
+
+/// How a job makes sure that what it wrote is what comes back.
+///
+/// Writes are sealed, with a header in each interval that tells which write it was. Reads of a job
+/// that does not write are checked as they come; a job that writes reads everything back when its
+/// writes are done, as it asks for in `when`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Verify {
+    /// How data is recognised.
+    pub checksum: Checksum,
+    /// Bytes that a header covers; `None`: a block. Blocks are whole multiples of it.
+    pub interval: Option<Bytes>,
+    /// Where in its interval the header stands.
+    pub offset: Bytes,
+    /// What fills an interval; `None`: the content of the job.
+    pub pattern: Option<Arc<[PatternPart]>>,
+    /// When it is read back.
+    pub when: When,
+    /// The first flaw ends the job. Otherwise all of them are counted.
+    pub fatal: bool,
+    /// Keep the bytes of so many flawed blocks.
+    pub keep: u32,
+    /// Check only what the first so many writes of each thread left.
+    pub first: Option<u64>,
+    /// Ranges that were trimmed must read as zeros.
+    pub trimmed_zero: bool,
+}
+
+impl Verify {
+    /// With the usual settings: read back when all is written.
+    #[must_use]
+    pub const fn new(checksum: Checksum) -> Self {
+        Self {
+            checksum,
+            interval: None,
+            offset: Bytes::ZERO,
+            pattern: None,
+            when: When::AfterWrites,
+            fatal: false,
+            keep: 0,
+            first: None,
+            trimmed_zero: false,
+        }
+    }
+}
+
+/// When a job that writes reads back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum When {
+    /// Not at all: another job or another run does.
+    Never,
+    /// When all is written.
+    AfterWrites,
+    /// After every `every` writes the oldest `batch` of them, and the rest at the end.
+    Backlog {
+        /// At least 1.
+        every: u64,
+        /// At least 1.
+        batch: u64,
+    },
+    /// Nothing is written: what an earlier run of the same job with the same seed wrote is read.
+    Only,
+}
+
+/// A piece of a pattern.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PatternPart {
+    /// These bytes.
+    Bytes(Vec<u8>),
+    /// The offset of the interval in its target: eight bytes, little endian.
+    Offset,
+}
