@@ -24,6 +24,10 @@ fn engines() -> Vec<Engine> {
     let mut engines = vec![
         Engine::Sync,
         Engine::Psync,
+        Engine::Vsync,
+        Engine::Pvsync,
+        Engine::PosixAio,
+        Engine::Splice,
         pvsync2,
         Engine::Mmap,
         Engine::Libaio,
@@ -427,4 +431,52 @@ fn shaped_content_reaches_the_file() {
     let bytes = fs::read(file.path()).unwrap();
     let zeros = bytes.iter().filter(|byte| **byte == 0).count() as f64 / bytes.len() as f64;
     assert!((0.74..0.77).contains(&zeros), "{zeros}");
+}
+
+#[test]
+fn space_is_given_and_cut_off() {
+    let file = file_of(7, MIB);
+    let mut grows = job(Engine::Falloc, Mix::WRITE);
+    grows.region.offset = Bytes(MIB);
+    grows.pattern = Pattern::Sequential;
+    let grown = result(grows, target(file.path(), 2 * MIB));
+    assert_eq!(grown.directions["write"].ios, 256);
+    assert_eq!(fs::metadata(file.path()).unwrap().len(), 2 * MIB);
+    let mut cuts = job(Engine::Ftruncate, Mix::WRITE);
+    cuts.pattern = Pattern::Sequential;
+    result(cuts, target(file.path(), MIB));
+    let last = MIB - 4096;
+    assert_eq!(
+        fs::metadata(file.path()).unwrap().len(),
+        last,
+        "where the last block began"
+    );
+}
+
+#[test]
+fn names_are_made_asked_for_and_deleted() {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let files: Vec<TargetFile> = (0..20)
+        .map(|number| target(&folder.path().join(number.to_string()), 4096))
+        .collect();
+    let play = |engine| {
+        let mut job = job(engine, Mix::WRITE);
+        job.stop.bytes = Some(Bytes(20 * 4096));
+        let workload = Workload {
+            seed: 7,
+            jobs: vec![job],
+        };
+        let never = AtomicBool::new(false);
+        let run_on = Run {
+            workload: &workload,
+            targets: std::slice::from_ref(&files),
+            clock: Clock::start(),
+        };
+        let outcome = run(run_on, Control::new(&never), &mut ()).unwrap();
+        outcome.measurement.jobs[0].directions["write"].ios
+    };
+    let there = || fs::read_dir(folder.path()).unwrap().count();
+    assert_eq!((play(Engine::FileCreate), there()), (20, 20));
+    assert_eq!((play(Engine::FileStat), there()), (20, 20));
+    assert_eq!((play(Engine::FileDelete), there()), (20, 0));
 }

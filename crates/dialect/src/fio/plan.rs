@@ -376,6 +376,15 @@ fn engine(spec: &Spec) -> Result<Engine, Mistake> {
     Ok(match name {
         "sync" => Engine::Sync,
         "psync" => Engine::Psync,
+        "vsync" => Engine::Vsync,
+        "pvsync" => Engine::Pvsync,
+        "posixaio" => Engine::PosixAio,
+        "splice" => Engine::Splice,
+        "falloc" => Engine::Falloc,
+        "ftruncate" => Engine::Ftruncate,
+        "filecreate" => Engine::FileCreate,
+        "filestat" => Engine::FileStat,
+        "filedelete" => Engine::FileDelete,
         "pvsync2" => Engine::Pvsync2 {
             hipri: spec.values.flag("hipri"),
             nowait: spec.values.flag("nowait"),
@@ -391,8 +400,8 @@ fn engine(spec: &Spec) -> Result<Engine, Mistake> {
         "null" => Engine::Null,
         other => {
             let instead = match other {
-                "vsync" | "pvsync" | "splice" | "netsplice" => "psync",
-                "posixaio" | "solarisaio" | "windowsaio" | "io_uring_cmd" => "io_uring",
+                "netsplice" => "splice",
+                "solarisaio" | "windowsaio" | "io_uring_cmd" => "io_uring",
                 "nbd" => "io_uring on the device of `nbd-client`",
                 "rbd" | "rados" | "gfapi" | "gfapi_async" | "libiscsi" | "sg" => {
                     "io_uring on the block device that the kernel makes of it"

@@ -21,8 +21,8 @@ use crate::load::Load;
 use crate::pool::LaneParts;
 use crate::recorder::{Failure, Recorder};
 use crate::target::{
-    Call, Inline, LibaioTarget, MmapCall, ModelTarget, NullCall, OpenFile, SyncCall, UringTarget,
-    open,
+    Call, Inline, LibaioTarget, MmapCall, ModelTarget, NameCall, NamesCall, NullCall, OpenFile,
+    PosixTarget, SpaceCall, SpliceCall, SyncCall, UringTarget, open,
 };
 use crate::worker::{Parts, Shared};
 
@@ -62,6 +62,10 @@ enum AnyTarget {
     Libaio(LibaioTarget),
     Uring(Box<UringTarget>),
     Mmap(Inline<MmapCall>),
+    Posix(PosixTarget),
+    Splice(Inline<SpliceCall>),
+    Space(Inline<SpaceCall>),
+    Names(Inline<NamesCall>),
 }
 
 impl Duty {
@@ -156,7 +160,10 @@ impl Duty {
         })?;
         let (target, note) = self.target(&buffers)?;
         // The model and the null engine keep no data: there is nothing to compare.
-        let keeps = !matches!(target, AnyTarget::Null(_) | AnyTarget::Model(_));
+        let keeps = !matches!(
+            target,
+            AnyTarget::Null(_) | AnyTarget::Model(_) | AnyTarget::Space(_) | AnyTarget::Names(_)
+        );
         let verify = job.verify.as_ref().filter(|_| keeps);
         let seal = verify.map(|verify| Box::new(Seal::new(verify, self.seed)));
         Ok(Gear {
@@ -188,6 +195,8 @@ impl Duty {
             Engine::Null => AnyTarget::Null(Inline::new(self.clock, NullCall, depth)),
             Engine::Sync => sync(Call::Seek)?,
             Engine::Psync => sync(Call::Positioned)?,
+            Engine::Vsync => sync(Call::SeekVectored)?,
+            Engine::Pvsync => sync(Call::PlainVectored)?,
             Engine::Pvsync2 { hipri, nowait } => {
                 let hipri = if hipri { libc::RWF_HIPRI } else { 0 };
                 let nowait = if nowait { libc::RWF_NOWAIT } else { 0 };
@@ -203,6 +212,22 @@ impl Duty {
                 let call = MmapCall::new(self.open_files()?, writes, base, stride);
                 AnyTarget::Mmap(Inline::new(self.clock, call.map_err(fail)?, depth))
             }
+            Engine::PosixAio => {
+                let files = self.open_files()?;
+                AnyTarget::Posix(PosixTarget::new(self.clock, depth, files, base, stride))
+            }
+            Engine::Splice => {
+                let call = SpliceCall::new(self.open_files()?, base, stride);
+                AnyTarget::Splice(Inline::new(self.clock, call.map_err(fail)?, depth))
+            }
+            Engine::Falloc | Engine::Ftruncate => {
+                let truncates = self.job.engine == Engine::Ftruncate;
+                let call = SpaceCall::new(self.open_files()?, truncates);
+                AnyTarget::Space(Inline::new(self.clock, call, depth))
+            }
+            Engine::FileCreate => self.names(NameCall::Create, depth)?,
+            Engine::FileStat => self.names(NameCall::Stat, depth)?,
+            Engine::FileDelete => self.names(NameCall::Delete, depth)?,
             Engine::IoUring(options) => {
                 let files = self.open_files()?;
                 let target = UringTarget::new(self.clock, depth, options, files, buffers);
@@ -213,6 +238,12 @@ impl Duty {
             }
         };
         Ok((target, None))
+    }
+
+    fn names(&self, call: NameCall, depth: u32) -> Result<AnyTarget, Error> {
+        let paths = self.files.iter().map(|file| file.path.as_path());
+        let call = NamesCall::new(call, paths).map_err(|error| self.engine_error(error, ""))?;
+        Ok(AnyTarget::Names(Inline::new(self.clock, call, depth)))
     }
 
     fn open_files(&self) -> Result<Vec<OpenFile>, Error> {
@@ -256,6 +287,10 @@ impl Gear {
             AnyTarget::Libaio(target) => drive(worker, target, hands, grouping),
             AnyTarget::Uring(target) => drive(worker, &mut **target, hands, grouping),
             AnyTarget::Mmap(target) => drive(worker, target, hands, grouping),
+            AnyTarget::Posix(target) => drive(worker, target, hands, grouping),
+            AnyTarget::Splice(target) => drive(worker, target, hands, grouping),
+            AnyTarget::Space(target) => drive(worker, target, hands, grouping),
+            AnyTarget::Names(target) => drive(worker, target, hands, grouping),
         }
     }
 }

@@ -19,7 +19,8 @@ pub(super) struct Entry {
 
 impl Entry {
     pub(super) fn decide(job: &Job, files: &[TargetFile]) -> Result<(Self, Option<Note>), Error> {
-        let write = job.writes() || job.flush.at_end;
+        // Even a read of the fallocate engine allocates.
+        let write = job.writes() || job.flush.at_end || job.engine == Engine::Falloc;
         if emulated(job, files)?.is_some() {
             return Ok((
                 Self {
@@ -38,11 +39,25 @@ impl Entry {
                 None,
             ));
         }
-        if let Some(file) = files.iter().find(|file| job.writes() && !file.may_write) {
+        let changes = matches!(
+            job.engine,
+            Engine::Falloc | Engine::FileCreate | Engine::FileDelete
+        );
+        let changes = changes || job.writes();
+        if let Some(file) = files.iter().find(|file| changes && !file.may_write) {
             return Err(Error::NotPermitted {
                 job: job.name.clone(),
                 path: file.path.clone(),
             });
+        }
+        if job.engine.is_of_names() {
+            return Ok((
+                Self {
+                    direct: false,
+                    write: false,
+                },
+                None,
+            ));
         }
         // A mapping goes through the page cache whatever the flags say.
         let direct = job.access != Access::Buffered && job.engine != Engine::Mmap;

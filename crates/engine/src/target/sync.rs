@@ -16,6 +16,10 @@ pub(crate) enum Call {
     Positioned,
     /// preadv2, pwritev2 with these RWF flags.
     Vectored(i32),
+    /// preadv, pwritev.
+    PlainVectored,
+    /// lseek, then readv or writev.
+    SeekVectored,
 }
 
 /// The synchronous family: an operation is carried out in the submitting call.
@@ -74,17 +78,28 @@ fn attempt(call: Call, fd: i32, io: &Io, buffer: *mut u8) -> i32 {
     let (len, offset) = (io.len as usize, io.offset as libc::off_t);
     let reads = io.direction == Direction::Read;
     let data = buffer.cast::<libc::c_void>();
+    let piece = libc::iovec {
+        iov_base: data,
+        iov_len: len,
+    };
+    let piece = &raw const piece;
     // SAFETY: `data` points to at least `len` bytes that only this thread uses during the call.
     let moved = unsafe {
         match call {
             Call::Positioned if reads => libc::pread(fd, data, len, offset),
             Call::Positioned => libc::pwrite(fd, data, len, offset),
+            Call::PlainVectored if reads => libc::preadv(fd, piece, 1, offset),
+            Call::PlainVectored => libc::pwritev(fd, piece, 1, offset),
+            Call::SeekVectored => {
+                if libc::lseek(fd, offset, libc::SEEK_SET) < 0 {
+                    -1
+                } else if reads {
+                    libc::readv(fd, piece, 1)
+                } else {
+                    libc::writev(fd, piece, 1)
+                }
+            }
             Call::Vectored(flags) => {
-                let piece = libc::iovec {
-                    iov_base: data,
-                    iov_len: len,
-                };
-                let piece = &raw const piece;
                 if reads {
                     libc::preadv2(fd, piece, 1, offset, flags)
                 } else {

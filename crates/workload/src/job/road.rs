@@ -29,6 +29,10 @@ pub enum Engine {
     Sync,
     /// pread and pwrite.
     Psync,
+    /// lseek, then readv or writev.
+    Vsync,
+    /// preadv and pwritev.
+    Pvsync,
     /// preadv2 and pwritev2; `hipri` adds RWF_HIPRI, `nowait` RWF_NOWAIT.
     Pvsync2 {
         /// Poll for completion (RWF_HIPRI).
@@ -40,6 +44,21 @@ pub enum Engine {
     Libaio,
     /// io_uring.
     IoUring(UringOptions),
+    /// POSIX asynchronous I/O (aio_read, aio_write): threads of the C library.
+    PosixAio,
+    /// Through a pipe: splice, vmsplice.
+    Splice,
+    /// fallocate instead of data: a write grows the file, a read keeps its size, a trim punches a
+    /// hole.
+    Falloc,
+    /// ftruncate to the offset of each write.
+    Ftruncate,
+    /// Each operation makes the file whose turn it is; nothing is opened before.
+    FileCreate,
+    /// Each operation asks for the facts of a file.
+    FileStat,
+    /// Each operation deletes a file.
+    FileDelete,
     /// Copies from and to a memory mapping.
     Mmap,
     /// No I/O at all: every request completes at once. Measures our own cost.
@@ -47,15 +66,24 @@ pub enum Engine {
 }
 
 impl Engine {
-    /// `sync`, `psync`, `pvsync2`, `libaio`, `io_uring`, `mmap`, `null`.
+    /// `sync`, `psync`, `libaio`, `io_uring` and so on: the name that fio gives it.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Sync => "sync",
             Self::Psync => "psync",
+            Self::Vsync => "vsync",
+            Self::Pvsync => "pvsync",
             Self::Pvsync2 { .. } => "pvsync2",
             Self::Libaio => "libaio",
             Self::IoUring(_) => "io_uring",
+            Self::PosixAio => "posixaio",
+            Self::Splice => "splice",
+            Self::Falloc => "falloc",
+            Self::Ftruncate => "ftruncate",
+            Self::FileCreate => "filecreate",
+            Self::FileStat => "filestat",
+            Self::FileDelete => "filedelete",
             Self::Mmap => "mmap",
             Self::Null => "null",
         }
@@ -64,7 +92,16 @@ impl Engine {
     /// Whether one thread can have more than one operation in flight.
     #[must_use]
     pub const fn is_asynchronous(self) -> bool {
-        matches!(self, Self::Libaio | Self::IoUring(_) | Self::Null)
+        matches!(
+            self,
+            Self::Libaio | Self::IoUring(_) | Self::PosixAio | Self::Null
+        )
+    }
+
+    /// Whether it works on the names of files and opens none.
+    #[must_use]
+    pub const fn is_of_names(&self) -> bool {
+        matches!(self, Self::FileCreate | Self::FileStat | Self::FileDelete)
     }
 }
 

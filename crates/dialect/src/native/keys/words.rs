@@ -61,9 +61,11 @@ pub const URING: UringOptions = UringOptions {
     fixed_files: true,
 };
 
-pub const ENGINES: [Word<Engine>; 7] = [
+pub const ENGINES: [Word<Engine>; 16] = [
     ("sync", Engine::Sync),
     ("psync", Engine::Psync),
+    ("vsync", Engine::Vsync),
+    ("pvsync", Engine::Pvsync),
     (
         "pvsync2",
         Engine::Pvsync2 {
@@ -73,7 +75,14 @@ pub const ENGINES: [Word<Engine>; 7] = [
     ),
     ("libaio", Engine::Libaio),
     ("io_uring", Engine::IoUring(URING)),
+    ("posixaio", Engine::PosixAio),
     ("mmap", Engine::Mmap),
+    ("splice", Engine::Splice),
+    ("falloc", Engine::Falloc),
+    ("ftruncate", Engine::Ftruncate),
+    ("filecreate", Engine::FileCreate),
+    ("filestat", Engine::FileStat),
+    ("filedelete", Engine::FileDelete),
     ("null", Engine::Null),
 ];
 
