@@ -3,6 +3,7 @@
 use blocklab_units::Nanos;
 use blocklab_workload::Direction;
 
+use crate::log::LogEntry;
 use crate::recorder::{DepthCounters, Recorder, Tally};
 use crate::worker::InFlight;
 
@@ -19,7 +20,9 @@ impl Ledger {
     pub(crate) fn wanted(recorder: &Recorder, depth: usize) -> Option<Box<Self>> {
         let directions = Direction::ALL.iter();
         let mut tallies = directions.filter_map(|direction| recorder.tally(*direction));
-        let wanted = recorder.depths.is_some() || tallies.any(|tally| tally.submit.is_some());
+        let wanted = recorder.depths.is_some()
+            || recorder.log.is_some()
+            || tallies.any(|tally| tally.submit.is_some());
         wanted.then(|| {
             Box::new(Self {
                 staged: Vec::with_capacity(depth),
@@ -53,6 +56,29 @@ impl Ledger {
                 submit.record(now.since(io.submitted).0);
             }
         }
+    }
+
+    /// Writes an operation that came back into the log, where there is one.
+    pub(crate) fn log(
+        &self,
+        io: &InFlight,
+        slot: usize,
+        now: Nanos,
+        from: Nanos,
+        recorder: &Recorder,
+    ) {
+        let Some(log) = &recorder.log else { return };
+        let entry = LogEntry {
+            begin: io.submitted.since(from),
+            end: now.since(from),
+            service: now.since(io.submitted),
+            submit: self.handed[slot].since(io.submitted),
+            direction: io.direction,
+            target: io.file,
+            len: io.len,
+            offset: io.offset,
+        };
+        log.lock().expect("no panic under this lock").write(entry);
     }
 
     pub(crate) fn completed(&self, tally: &Tally, slot: usize, now: Nanos) {

@@ -21,6 +21,7 @@ fn recorder() -> Arc<Recorder> {
         response: true,
         submit: false,
         depths: false,
+        log: None,
     }))
 }
 

@@ -11,7 +11,9 @@ use std::sync::{Mutex, OnceLock};
 use blocklab_record::{Depths, Latency, ThreadUse};
 use blocklab_stats::Histogram;
 use blocklab_units::Nanos;
-use blocklab_workload::{Direction, Flaw, Mark};
+use blocklab_workload::{Direction, Flaw, Log, Mark};
+
+use crate::log::LogBook;
 
 /// A counter with one writer.
 #[derive(Debug, Default)]
@@ -101,6 +103,7 @@ pub(crate) struct Wanted {
     pub(crate) response: bool,
     pub(crate) submit: bool,
     pub(crate) depths: bool,
+    pub(crate) log: Option<Log>,
 }
 
 /// Operations and calls by how many they were: see [`Depths`].
@@ -177,6 +180,7 @@ pub(crate) struct Recorder {
     pub(crate) verified: Counter,
     failures: Mutex<Vec<Failure>>,
     flaws: Mutex<Flaws>,
+    pub(crate) log: Option<Mutex<LogBook>>,
 }
 
 /// The flawed blocks of a worker.
@@ -221,6 +225,7 @@ impl Recorder {
             verified: Counter::default(),
             failures: Mutex::new(Vec::new()),
             flaws: Mutex::default(),
+            log: wanted.log.map(|rule| Mutex::new(LogBook::new(rule))),
         }
     }
 

@@ -4,10 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use blocklab_units::Nanos;
-use blocklab_workload::{Direction, Flow, Job, Request, Requests};
+use blocklab_workload::{Direction, Flow, Invalid, Job, Request, Requests};
 
 use crate::lanes::Lanes;
 use crate::pace::Due;
+use crate::script::Script;
 use crate::seek::{Seek, Sought};
 use crate::verifier::Verifier;
 use crate::worker::InFlight;
@@ -22,6 +23,7 @@ pub(crate) struct Restraint {
     draining: bool,
     ios_left: u64,
     pub(crate) lanes: Option<Lanes>,
+    pub(crate) script: Option<Script>,
     pub(crate) seek: Option<Seek>,
     flow: Option<Share>,
     no_overlap: bool,
@@ -40,10 +42,19 @@ pub(crate) enum Leave {
 }
 
 impl Restraint {
-    pub(crate) fn of(job: &Job, seed: u64, thread: u32, flows: &Flows) -> Option<Box<Self>> {
+    /// # Errors
+    /// [`Invalid`] when a replay does not fit the targets of these sizes.
+    pub(crate) fn of(
+        job: &Job,
+        (seed, thread): (u64, u32),
+        sizes: &[u64],
+        flows: &Flows,
+    ) -> Result<Option<Box<Self>>, Invalid> {
+        let script = Script::of(job, sizes)?;
         let lanes = Lanes::of(job, seed, thread);
         let depth = job.effective_depth();
         let asked = lanes.is_some()
+            || script.is_some()
             || job.latency_target.is_some()
             || job.flow.is_some()
             || job.no_overlap
@@ -51,25 +62,29 @@ impl Restraint {
             || job.batch.low > 0
             || job.stop.ios.is_some()
             || job.start_delay > Nanos::ZERO;
-        asked.then(|| {
+        Ok(asked.then(|| {
             Box::new(Self {
                 begin: Nanos::ZERO,
                 low: (job.batch.low as usize).min(depth as usize - 1),
                 draining: false,
                 ios_left: job.stop.ios.unwrap_or(u64::MAX),
                 lanes,
+                script,
                 seek: job.latency_target.map(|target| Seek::new(target, depth)),
                 flow: flows.share(job),
                 no_overlap: job.no_overlap || Verifier::needs_order(job),
                 held: None,
             })
-        })
+        }))
     }
 
     pub(crate) fn begin(&mut self, start: Nanos, measure_from: Nanos) {
         self.begin = start;
         if let Some(lanes) = &mut self.lanes {
             lanes.begin(start);
+        }
+        if let Some(script) = &mut self.script {
+            script.begin(start);
         }
         if let Some(seek) = &mut self.seek {
             seek.begin(measure_from);
@@ -93,9 +108,11 @@ impl Restraint {
 
     /// When the next operation is due, where directions have schedules of their own.
     pub(crate) fn due(&mut self, now: Nanos, requests: &mut Requests) -> Due {
-        match &mut self.lanes {
-            Some(lanes) if self.held.is_none() => lanes.due(now, requests),
-            _ => Due::Now(now),
+        match (&mut self.lanes, &self.script) {
+            _ if self.held.is_some() => Due::Now(now),
+            (_, Some(script)) => script.due(now),
+            (Some(lanes), None) => lanes.due(now, requests),
+            (None, None) => Due::Now(now),
         }
     }
 
@@ -105,10 +122,12 @@ impl Restraint {
         requests: &mut Requests,
         in_flight: impl Iterator<Item = &'a InFlight>,
     ) -> Option<Request> {
-        let drawn = self.held.take().unwrap_or_else(|| match &mut self.lanes {
-            Some(lanes) => requests.request(lanes.take()),
-            None => requests.next_request(),
-        });
+        let drawn = match (self.held.take(), &mut self.script, &mut self.lanes) {
+            (Some(held), ..) => held,
+            (None, Some(script), _) => script.draw()?,
+            (None, None, Some(lanes)) => requests.request(lanes.take()),
+            (None, None, None) => requests.next_request(),
+        };
         if self.no_overlap && overlaps(&drawn, in_flight) {
             self.held = Some(drawn);
             return None;
@@ -126,7 +145,13 @@ impl Restraint {
         if let Some(share) = &self.flow {
             share.moved();
         }
-        self.ios_left == 0
+        let played = self.script.as_ref().is_some_and(Script::is_over);
+        self.ios_left == 0 || played && self.held.is_none()
+    }
+
+    /// Whether the pace is not that of the job alone.
+    pub(crate) const fn has_schedule(&self) -> bool {
+        self.lanes.is_some() || self.script.is_some()
     }
 
     /// An operation came back. Returns whether the search for a depth is over.

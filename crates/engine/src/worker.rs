@@ -202,7 +202,7 @@ impl Worker {
             verifier: Verifier::of(job, depth),
             fatal: job.verify.as_ref().is_some_and(|verify| verify.fatal),
             keep: job.verify.as_ref().map_or(0, |verify| verify.keep),
-            restraint: Restraint::of(job, seed, thread, &shared.flows),
+            restraint: Restraint::of(job, (seed, thread), sizes, &shared.flows)?,
             recorder,
             stopper,
         })
@@ -263,7 +263,7 @@ impl Worker {
     #[inline]
     fn due(&mut self, now: Nanos) -> Due {
         match (self.pacer.due(now), &mut self.restraint) {
-            (Due::Now(_), Some(restraint)) if restraint.lanes.is_some() => {
+            (Due::Now(_), Some(restraint)) if restraint.has_schedule() => {
                 restraint.due(now, &mut self.requests)
             }
             (due, _) => due,
@@ -406,6 +406,7 @@ impl Worker {
         tally.service.record(now.since(io.submitted).0);
         if let Some(ledger) = &self.ledger {
             ledger.completed(tally, index, now);
+            ledger.log(&io, index, now, self.window.measure_from, &self.recorder);
         }
         if self.is_open
             && let Some(response) = &tally.response

@@ -92,6 +92,7 @@ fn employ(job: &Job) -> (Worker, Arc<Recorder>, Arc<Stopper>) {
         response: true,
         submit: true,
         depths: true,
+        log: None,
     };
     let (recorder, stopper) = (
         Arc::new(Recorder::new(wanted)),
@@ -519,4 +520,48 @@ fn a_trim_goes_before_each_write() {
     play(&mut worker, &mut Model::new(ms(1)));
     let trims = recorder.tally(Direction::Trim).unwrap().ios.get();
     assert_eq!((trims, writes(&recorder)), (50, 50));
+}
+
+#[test]
+fn a_replay_keeps_its_moments_or_goes_at_once() {
+    let operation = |at, direction, offset| blocklab_workload::Replayed {
+        at: ms(at),
+        target: 0,
+        direction,
+        len: 4096,
+        offset,
+    };
+    let mut replaying = job();
+    replaying.stop = Stop::default();
+    replaying.replay = Some(Arc::new(blocklab_workload::Replay {
+        operations: vec![
+            operation(5, Direction::Read, 4096),
+            operation(7, Direction::Write, 0),
+            operation(7, Direction::Sync, 0),
+            operation(40, Direction::Read, 8192),
+        ],
+        keeps_time: true,
+    }));
+    replaying.check().unwrap();
+    let (mut worker, recorder, _) = employ(&replaying);
+    let issues = play(&mut worker, &mut Model::new(ms(1)));
+    assert_eq!(issues, [ms(5), ms(7), ms(8), ms(40)], "one at a time");
+    let ios = |direction| recorder.tally(direction).unwrap().ios.get();
+    assert_eq!(
+        [
+            ios(Direction::Read),
+            ios(Direction::Write),
+            ios(Direction::Sync)
+        ],
+        [2, 1, 1]
+    );
+
+    let replay = replaying.replay.as_ref().unwrap();
+    replaying.replay = Some(Arc::new(blocklab_workload::Replay {
+        keeps_time: false,
+        ..(**replay).clone()
+    }));
+    let (mut worker, ..) = employ(&replaying);
+    let issues = play(&mut worker, &mut Model::new(ms(1)));
+    assert_eq!(issues, [ms(0), ms(1), ms(2), ms(3)]);
 }

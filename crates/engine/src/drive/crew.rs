@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use blocklab_record::Stopped;
 use blocklab_units::Nanos;
-use blocklab_workload::Job;
+use blocklab_workload::{Direction, Job};
 
 use super::Run;
 use super::berths::{Groups, berths};
@@ -248,15 +248,20 @@ pub(super) fn wanted(job: &Job) -> Wanted {
     let flush = job.flush;
     let every = [flush.fsync_every, flush.fdatasync_every, flush.range_every];
     let flushes = flush.at_end || every.iter().any(|every| *every > 0);
+    let goes = |direction, share: u8| match &job.replay {
+        Some(replay) => replay.goes(direction),
+        None => share > 0,
+    };
     Wanted {
         directions: [
-            job.mix.read > 0 || job.reads_back(),
-            job.mix.write > 0,
-            job.mix.trim > 0 || job.trim_first,
-            flushes,
+            goes(Direction::Read, job.mix.read) || job.reads_back(),
+            goes(Direction::Write, job.mix.write),
+            goes(Direction::Trim, job.mix.trim) || job.trim_first,
+            goes(Direction::Sync, 0) || flushes,
         ],
         response: is_open(job),
         submit: job.submit_latency && job.engine.is_asynchronous(),
         depths: job.measure.depths,
+        log: job.log,
     }
 }

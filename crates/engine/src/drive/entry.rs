@@ -98,7 +98,10 @@ impl Entry {
     pub(super) fn opening(self, job: &Job) -> Opening {
         Opening {
             write: self.write,
-            read_too: job.mix.read > 0 || job.reads_back() || job.engine == Engine::Mmap,
+            read_too: job.mix.read > 0
+                || job.replay.is_some()
+                || job.reads_back()
+                || job.engine == Engine::Mmap,
             direct: self.direct,
             durability: job.durability,
         }

@@ -36,7 +36,7 @@ pub use rhythm::{DirectionSlice, Slice};
 pub use sim::simulate;
 
 use crate::model::Model;
-use crate::{Clock, Error};
+use crate::{Clock, Error, JobLog};
 
 /// What stands behind a target.
 #[derive(Debug, Clone)]
@@ -141,6 +141,8 @@ pub struct Outcome {
     pub abandoned: bool,
     /// The first hundred blocks of each thread that came back otherwise than they were written.
     pub flawed: Vec<FlawedBlock>,
+    /// Of each thread that keeps a log: the name of its job, and the log.
+    pub logs: Vec<(String, JobLog)>,
 }
 
 /// A block that came back otherwise than it was written.

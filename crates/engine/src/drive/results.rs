@@ -14,6 +14,7 @@ use super::samples::Sampler;
 use super::usage::Usage;
 use super::watch::Watched;
 use super::{FlawedBlock, Outcome, Run, describe};
+use crate::JobLog;
 use crate::bounds::Window;
 use crate::recorder::{Failure, SpectrumSum};
 
@@ -57,6 +58,7 @@ pub(crate) fn outcome(run: Run<'_>, roster: &Roster, frame: &Frame, watched: Wat
         notes: roster.notes.clone(),
         abandoned: watched.abandoned,
         flawed: flawed_blocks(run, roster),
+        logs: logs(run, roster, frame.start),
     }
 }
 
@@ -247,6 +249,18 @@ fn flawed_blocks(run: Run<'_>, roster: &Roster) -> Vec<FlawedBlock> {
         })
     };
     roster.members.iter().flat_map(of).collect()
+}
+
+fn logs(run: Run<'_>, roster: &Roster, start: Nanos) -> Vec<(String, JobLog)> {
+    let kept = roster.members.iter().filter_map(|member| {
+        let job = &run.workload.jobs[member.job];
+        let from = Window::of(job, start).measure_from;
+        let end = Nanos(member.recorder.last_completion.get()).since(from);
+        let log = member.recorder.log.as_ref()?;
+        let mut log = log.lock().expect("no panic under this lock");
+        Some((job.name.clone(), log.finish(end)))
+    });
+    kept.collect()
 }
 
 /// Of several threads, the sum of what each found.

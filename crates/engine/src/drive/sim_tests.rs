@@ -7,7 +7,7 @@ use blocklab_device::{Cap, Covers, DeviceSpec, Layout, Origin, Rate as Sold, Vol
 use blocklab_record::JobResult;
 use blocklab_units::Bytes;
 use blocklab_workload::{
-    Engine, Flow, LatencyTarget, Least, Measure, Mix, Pace, Pattern, Rate, Spread, Stop,
+    Engine, Flow, LatencyTarget, Least, Log, Measure, Mix, Pace, Pattern, Rate, Spread, Stop,
     UringOptions, Workload,
 };
 
@@ -267,6 +267,25 @@ fn a_job_that_is_too_slow_ends_as_failed() {
         (1, "rate")
     );
     assert!(late.accounting.balances() && late.accounting.failed == 0);
+}
+
+#[test]
+fn a_log_holds_every_operation_and_its_sums() {
+    let mut logged = job(4, 2);
+    logged.log = Some(Log {
+        entries: true,
+        average: Some(Nanos::from_millis(500)),
+        histogram: Some(Nanos::from_secs(1)),
+    });
+    let outcome = outcome(vec![logged], &volume(3000.0));
+    let read = &outcome.measurement.jobs[0].directions["read"];
+    let (name, log) = &outcome.logs[0];
+    assert_eq!((name.as_str(), log.entries.len() as u64), ("job", read.ios));
+    let spans: u64 = log.spans.iter().map(|span| span.operations).sum();
+    let counted: u64 = log.histograms.iter().map(|(.., h)| h.count()).sum();
+    assert_eq!((spans, counted), (read.ios, read.ios));
+    let sum: u64 = log.entries.iter().map(|entry| entry.service.0).sum();
+    assert!((sum as f64 / read.ios as f64 - read.service.mean_ns).abs() < 1.0);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! One kind of load as plain data.
 
 mod ending;
+mod log;
 mod measure;
 mod operation;
 mod pace;
@@ -15,6 +16,7 @@ use blocklab_units::{Bytes, Nanos};
 use crate::{Pooled, Verify, When};
 
 pub use ending::{ErrorPolicy, Flush, Steady, SteadyVariable, Stop};
+pub use log::{Log, Replay, Replayed};
 pub use measure::Measure;
 pub use operation::{BlockSizes, Content, Direction, Mix, SizeDraw, SizeMix};
 pub use pace::{Flow, LatencyTarget, Least, Pace, Rate, Think, ThinkStyle};
@@ -52,6 +54,9 @@ pub struct Job {
     pub region: Region,
     /// Where operations go.
     pub pattern: Pattern,
+    /// Operations given one by one, in place of pattern, mix, sizes and pace. The largest block
+    /// must hold the largest of them. The job ends with the last one, or as its `stop` says.
+    pub replay: Option<Arc<Replay>>,
     /// Shares of the directions.
     pub mix: Mix,
     /// How big operations are.
@@ -112,6 +117,8 @@ pub struct Job {
     pub submit_latency: bool,
     /// More figures.
     pub measure: Measure,
+    /// Operations one by one.
+    pub log: Option<Log>,
 }
 
 /// A job that cannot be run, and why; `field` is its name in the native format.
@@ -145,6 +152,7 @@ impl Job {
             pattern: Pattern::Random {
                 every_block_once: false,
             },
+            replay: None,
             mix: Mix::READ,
             sizes: BlockSizes::fixed(Bytes(4096)),
             size_draw: SizeDraw::Listed,
@@ -176,13 +184,17 @@ impl Job {
             ignored_errors: Vec::new(),
             submit_latency: false,
             measure: Measure::default(),
+            log: None,
         }
     }
 
     /// Whether it changes what is stored.
     #[must_use]
-    pub const fn writes(&self) -> bool {
-        self.mix.write > 0 || self.mix.trim > 0 || self.trim_first
+    pub fn writes(&self) -> bool {
+        match &self.replay {
+            Some(replay) => replay.goes(Direction::Write) || replay.goes(Direction::Trim),
+            None => self.mix.write > 0 || self.mix.trim > 0 || self.trim_first,
+        }
     }
 
     /// Whether it reads what it wrote.

@@ -60,7 +60,8 @@ pub(super) fn rules(job: &Job) -> Result<(), Invalid> {
         stop.runtime.is_some()
             || stop.bytes.is_some()
             || stop.loops.is_some()
-            || stop.ios.is_some(),
+            || stop.ios.is_some()
+            || job.replay.is_some(),
         "runtime",
         "one of runtime, stop_bytes or loops must be given, else the job never ends",
     )?;
@@ -121,6 +122,21 @@ fn refinement_rules(job: &Job) -> Result<(), Invalid> {
             "a window must hold the largest block, and some bytes must be moved in it",
         )?;
     }
+    rule(
+        job.replay
+            .as_ref()
+            .is_none_or(|replay| !replay.operations.is_empty()),
+        "replay",
+        "a replay must hold at least one operation",
+    )?;
+    let spans = job
+        .log
+        .map_or([None; 2], |log| [log.average, log.histogram]);
+    rule(
+        spans.iter().flatten().all(|span| *span > Nanos::ZERO),
+        "log",
+        "the spans of a log must be above 0",
+    )?;
     rule(
         job.target_turn >= 1,
         "target_turn",
