@@ -14,6 +14,7 @@ mod known;
 pub mod price;
 mod rows;
 mod rules;
+pub mod study;
 mod view;
 mod what;
 

@@ -111,9 +111,15 @@ Examples:
   blocklab run --example > my-study.toml          a commented study to start from
   blocklab run my-study.toml --target /data       ... and to run
   blocklab run --runtime 60s --repeat 5           longer, and more passes
+  blocklab run i3-vs-i2                           a published study, all systems simulated
+  blocklab run i3-vs-i2 --target emu              ... emulated in real time
+  blocklab run i3-vs-i2 --system i3.xlarge --target /data
+                                                  ... this disk in the part of i3.xlarge
 
-A target is a directory (a scratch file is made there and removed), a file, a device, or `null`. \
-What holds data is refused for writing; `blocklab devices` says why.";
+A target is a directory (a scratch file is made there and removed), a file, a device, `null`, or \
+a model: sim:ADDRESS in virtual time, emu:ADDRESS in real time. What holds data is refused for \
+writing; `blocklab devices` says why. A study of several systems that is interrupted goes on where \
+it stopped when the same command is given again.";
 
 /// `blocklab run`.
 #[derive(Debug, Args)]
@@ -125,6 +131,15 @@ pub struct RunArgs {
     /// What to measure: a directory, file or device, or `null` (default: the current directory)
     #[arg(short, long, value_name = "TARGET", value_hint = ValueHint::AnyPath)]
     pub target: Vec<String>,
+    /// Of a study of several systems: the one that the target plays; the others are simulated
+    #[arg(long, value_name = "NAME")]
+    pub system: Vec<String>,
+    /// Of a study of several systems: this run plays its system again (`NAME=RUN` says which)
+    #[arg(long = "with", value_name = "RUN")]
+    pub with_run: Vec<String>,
+    /// Begin an interrupted study anew instead of going on with it
+    #[arg(long)]
+    pub fresh: bool,
     /// Size of the scratch file or of the region, such as 1GiB
     #[arg(long)]
     pub size: Option<Bytes>,

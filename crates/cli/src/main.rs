@@ -26,6 +26,7 @@ mod run;
 mod show;
 mod sitting;
 mod status;
+mod study;
 mod terminal;
 
 use std::env;

@@ -14,14 +14,15 @@ use blocklab_record::{Interval, Note, Record, Status};
 use blocklab_report::live::Screen;
 use blocklab_report::{html, json, text};
 use blocklab_store::Store;
-use blocklab_study::{Assignment, Observer, conduct};
+use blocklab_study::{Assignment, Observer, Part, conduct_all};
 use blocklab_units::{Bytes, Nanos};
+use blocklab_workload::publication::Publication;
 use blocklab_workload::{Case, Plan};
 use jiff::Timestamp;
 
 use crate::args::RunArgs;
 use crate::status::{DONE, FAILED, INTERRUPTED, MISTAKE};
-use crate::{keeper, terminal};
+use crate::{keeper, study, terminal};
 
 /// Runs a study, keeps it, and shows it.
 pub fn run(args: &RunArgs, store: &Store) -> Result<ExitCode> {
@@ -47,7 +48,20 @@ fn measure(args: &RunArgs, store: &Store) -> Result<u8> {
             None => Ok(INTERRUPTED),
         };
     }
-    let (plan, notes, built_in) = plan(args)?;
+    let study = study(args)?;
+    if study::takes_part(args, &study)? {
+        return study::hold(args, study, store);
+    }
+    let Study {
+        mut plan,
+        notes,
+        publication,
+        built_in,
+        ..
+    } = study;
+    if let Some(name) = &args.name {
+        plan.name.clone_from(name);
+    }
     let interrupted = listen()?;
     let here = [".".to_owned()];
     let targets = if args.target.is_empty() {
@@ -68,20 +82,37 @@ fn measure(args: &RunArgs, store: &Store) -> Result<u8> {
         plan,
     };
     let mut watcher = Watcher::new(args, &assignment.plan, store);
-    let conducted = conduct(assignment, &mut watcher);
+    let part = Part {
+        shares: &publication.shares,
+        ..Part::from(assignment)
+    };
+    let conducted = conduct_all(vec![part], &mut watcher);
     watcher.screen.finished();
     let record = match conducted {
         Err(blocklab_study::Error::Interrupted) => {
             terminal::warn("interrupted before anything was measured; nothing is kept");
             return Ok(INTERRUPTED);
         }
-        other => other?,
+        other => other?.pop().context("the run left no record")?,
     };
     present(args, store, &record)
 }
 
-/// The plan, what was made of its text, and whether it is a built-in one.
-fn plan(args: &RunArgs) -> Result<(Plan, Vec<Note>, bool)> {
+/// A study as it is to be run.
+pub struct Study {
+    /// Its text, as it was written.
+    pub source: String,
+    /// The load, with what the command line says over it.
+    pub plan: Plan,
+    /// What was made of the text.
+    pub notes: Vec<Note>,
+    /// What it shows besides.
+    pub publication: Publication,
+    /// Whether it comes with the program.
+    pub built_in: bool,
+}
+
+fn study(args: &RunArgs) -> Result<Study> {
     let (source, name, built_in) = source(&args.study)?;
     let parsed = native::parse(&source, &name).map_err(|error| anyhow!("{error}"))?;
     let mut plan = parsed.plan;
@@ -98,14 +129,17 @@ fn plan(args: &RunArgs) -> Result<(Plan, Vec<Note>, bool)> {
     };
     let mut notes = parsed.notes;
     notes.extend(native::apply(&mut plan, &overrides));
-    if let Some(name) = &args.name {
-        plan.name.clone_from(name);
-    }
     for job in plan.cases.iter().flat_map(|case| &case.workload.jobs) {
         job.check()
             .map_err(|invalid| anyhow!("{name}: job `{}`: {invalid}", job.name))?;
     }
-    Ok((plan, notes, built_in))
+    Ok(Study {
+        source,
+        plan,
+        notes,
+        publication: parsed.publication,
+        built_in,
+    })
 }
 
 /// The text of a study. A file comes before a built-in study of the same name only when it is
@@ -228,7 +262,7 @@ impl<'a> Watcher<'a> {
 }
 
 /// Planned time of one pass: that of its longest job.
-fn planned(case: &Case) -> Nanos {
+pub fn planned(case: &Case) -> Nanos {
     let jobs = case.workload.jobs.iter();
     let times = jobs.map(|job| job.ramp + job.stop.runtime.unwrap_or_default());
     times.max().unwrap_or_default()

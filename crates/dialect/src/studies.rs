@@ -1,9 +1,10 @@
 //! The studies that come with the program, as text that a user can copy and change.
 
 /// Names and texts, in the order in which they are listed.
-const STUDIES: [(&str, &str); 2] = [
+const STUDIES: [(&str, &str); 3] = [
     ("quick", include_str!("../../../studies/quick.toml")),
     ("calibrate", include_str!("../../../studies/calibrate.toml")),
+    ("i3-vs-i2", include_str!("../../../studies/i3-vs-i2.toml")),
 ];
 
 /// The text of a built-in study.

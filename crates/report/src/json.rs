@@ -3,6 +3,7 @@
 mod comparison;
 mod diagnosis;
 mod price;
+mod study;
 
 use blocklab_analysis::{Assessment, Estimate, Finding, Row, RowDirection};
 use blocklab_record::{Accounting, Environment, ErrorCount, Note, Overhead, Record, TargetFacts};
@@ -11,6 +12,7 @@ use serde::Serialize;
 pub use comparison::comparison;
 pub use diagnosis::diagnosis;
 pub use price::prices;
+pub use study::study;
 
 use crate::facts;
 

@@ -12,4 +12,5 @@ mod delivered;
 mod evidence;
 mod facts;
 mod model;
+mod shown;
 mod versus;

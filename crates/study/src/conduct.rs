@@ -11,10 +11,12 @@ use blocklab_engine::{
 };
 use blocklab_host::{disk_stats, environment, since};
 use blocklab_record::{
-    Asked, DiskUse, FORMAT, Measurement, Note, NoteLevel, Origin, Record, Status, Stopped,
+    Asked, DiskUse, FORMAT, JobResult, Measurement, Note, NoteLevel, Origin, Record, Status,
+    Stopped,
 };
 use blocklab_units::{Bytes, Nanos};
-use blocklab_workload::{Aggregate, Case, Engine, PauseBefore, Plan};
+use blocklab_workload::publication::Share;
+use blocklab_workload::{Aggregate, Case, Engine, Pace, PauseBefore, Plan, Rate};
 use jiff::Timestamp;
 
 use crate::Error;
@@ -47,6 +49,10 @@ pub struct Assignment<'a> {
 
 /// Is told what goes on. It cannot change it.
 pub trait Observer {
+    /// What follows is of this part, from 0.
+    fn turns_to(&mut self, part: usize) {
+        let _ = part;
+    }
     /// A scratch file is being written.
     fn laying_out(&mut self, path: &Path, done: Bytes, total: Bytes);
     /// A measurement begins: `step` of `steps`, from 0.
@@ -74,75 +80,64 @@ pub trait Observer {
 /// # Errors
 /// When nothing can be measured at all: see [`Error`].
 pub fn conduct(assignment: Assignment<'_>, observer: &mut dyn Observer) -> Result<Record, Error> {
-    let Assignment {
-        id,
-        tool,
-        mut plan,
-        mut notes,
-        targets,
-        destroy,
-        interrupted,
-        catalog,
-        ..
-    } = assignment;
-    if plan.cases.is_empty() {
-        return Err(Error::NothingLeft { plan: plan.name });
+    let mut records = conduct_all(vec![Part::from(assignment)], observer)?;
+    Ok(records.pop().expect("a record for every part"))
+}
+
+/// One of several systems that a study is run on.
+#[derive(Debug)]
+pub struct Part<'a> {
+    /// The study on this system.
+    pub assignment: Assignment<'a>,
+    /// Cases whose rate is a share of what another case has just reached here.
+    pub shares: &'a [Share],
+    /// What was measured of it before it was interrupted.
+    pub before: Option<Record>,
+}
+
+impl<'a> From<Assignment<'a>> for Part<'a> {
+    fn from(assignment: Assignment<'a>) -> Self {
+        Self {
+            assignment,
+            shares: &[],
+            before: None,
+        }
     }
-    notes.extend(fit_engines(
-        &mut plan,
-        targets,
-        assignment.may_replace_engine,
-    ));
-    let seed = plan.cases[0].workload.seed;
-    let terms = Terms {
-        targets,
-        destroy,
-        id: &id,
-        seed,
-        catalog,
-        interrupted,
-    };
-    let mut progress = |path: &Path, done, total| observer.laying_out(path, done, total);
-    let site = Site::prepare(&plan, &terms, &mut progress)?.ok_or(Error::Interrupted)?;
-    let clock = Clock::start();
-    let now = now_text();
-    let record = Record {
-        format: FORMAT,
-        id: id.clone(),
-        tool,
-        started_at: now.clone(),
-        finished_at: now,
-        origin: site.origin(),
-        status: Status::Complete,
-        failure: None,
-        asked: asked(&plan, seed),
-        environment: environment(),
-        targets: site.facts(),
-        overhead: match site.origin() {
-            // In virtual time we cost nothing.
-            Origin::Simulated => None,
-            _ => Some(measure_overhead(clock)?),
-        },
-        notes,
-        measurements: Vec::new(),
-    };
-    let mut session = Session {
-        plan: &plan,
-        targets,
-        site: &site,
-        clock,
-        virtual_now: Nanos::ZERO,
-        interrupted,
-        record,
-    };
-    session.all_steps(observer)?;
-    Ok(session.close())
+}
+
+/// Runs a study on several systems, one Record each. They take turns, measurement by measurement,
+/// so that what changes with time favours none of them.
+///
+/// # Errors
+/// When nothing can be measured at all on one of them: see [`Error`].
+pub fn conduct_all(
+    parts: Vec<Part<'_>>,
+    observer: &mut dyn Observer,
+) -> Result<Vec<Record>, Error> {
+    let open = |part| Session::open(part, observer);
+    let mut sessions: Vec<_> = parts.into_iter().map(open).collect::<Result<_, _>>()?;
+    let longest = sessions.iter().map(|it| it.steps.len()).max();
+    for step in 0..longest.unwrap_or(0) {
+        for (number, session) in sessions.iter_mut().enumerate() {
+            if step < session.steps.len() && session.goes_on {
+                observer.turns_to(number);
+                session.step(step, observer)?;
+            }
+        }
+    }
+    Ok(sessions.into_iter().map(Session::close).collect())
 }
 
 struct Session<'a> {
-    plan: &'a Plan,
+    plan: Plan,
+    /// Case and pass of every measurement, in order.
+    steps: Vec<(usize, u32)>,
+    /// How many of them were measured before an interruption.
+    done: usize,
+    goes_on: bool,
+    shares: &'a [Share],
     targets: &'a [String],
-    site: &'a Site,
+    site: Site,
     clock: Clock,
     /// Of a simulated run: where its devices stand in time.
     virtual_now: Nanos,
@@ -150,40 +145,126 @@ struct Session<'a> {
     record: Record,
 }
 
-impl Session<'_> {
-    fn all_steps(&mut self, observer: &mut dyn Observer) -> Result<(), Error> {
-        let steps: Vec<(usize, u32)> = self.plan.steps().collect();
-        for (step, (case, pass)) in steps.iter().copied().enumerate() {
-            let changes = step > 0 && steps[step - 1].0 != case;
-            if changes || (step > 0 && self.plan.pause_before == PauseBefore::Measurement) {
-                self.rest();
-            }
-            if self.interrupted.load(Ordering::Relaxed) {
-                break;
-            }
-            let mut case = self.plan.cases[case].clone();
-            if !observer.adapt(&mut case, &self.record) {
-                continue;
-            }
-            let case = &case;
-            observer.begins(case, pass, step, steps.len());
-            let go_on = match self.measure(case, pass, observer) {
-                Ok(go_on) => go_on,
-                // Before the first figure it is the request that cannot be met; later, the
-                // target has changed under us, and what was measured is kept.
-                Err(error) if step == 0 => return Err(error.into()),
-                Err(error) => {
-                    self.record.failure = Some(error.to_string());
-                    false
-                }
-            };
-            self.record.finished_at = now_text();
-            observer.ended(&self.record);
-            if !go_on {
-                break;
-            }
+impl<'a> Session<'a> {
+    fn open(part: Part<'a>, observer: &mut dyn Observer) -> Result<Self, Error> {
+        let Assignment {
+            id,
+            tool,
+            mut plan,
+            mut notes,
+            targets,
+            destroy,
+            interrupted,
+            catalog,
+            may_replace_engine,
+        } = part.assignment;
+        if plan.cases.is_empty() {
+            return Err(Error::NothingLeft { plan: plan.name });
         }
+        notes.extend(fit_engines(&mut plan, targets, may_replace_engine));
+        let seed = plan.cases[0].workload.seed;
+        let terms = Terms {
+            targets,
+            destroy,
+            id: &id,
+            seed,
+            catalog,
+            interrupted,
+        };
+        let mut progress = |path: &Path, done, total| observer.laying_out(path, done, total);
+        let site = Site::prepare(&plan, &terms, &mut progress)?.ok_or(Error::Interrupted)?;
+        let clock = Clock::start();
+        let now = now_text();
+        let mut record = Record {
+            format: FORMAT,
+            id,
+            tool,
+            started_at: now.clone(),
+            finished_at: now,
+            origin: site.origin(),
+            status: Status::Complete,
+            failure: None,
+            asked: asked(&plan, seed),
+            environment: environment(),
+            targets: site.facts(),
+            overhead: match site.origin() {
+                // In virtual time we cost nothing.
+                Origin::Simulated => None,
+                _ => Some(measure_overhead(clock)?),
+            },
+            notes,
+            measurements: Vec::new(),
+        };
+        let steps: Vec<_> = plan.steps().collect();
+        if let Some(before) = part.before {
+            go_on_from(&mut record, before, &steps);
+        }
+        Ok(Self {
+            done: record.measurements.len(),
+            goes_on: true,
+            shares: part.shares,
+            steps,
+            plan,
+            targets,
+            site,
+            clock,
+            virtual_now: Nanos::ZERO,
+            interrupted,
+            record,
+        })
+    }
+
+    /// One measurement, unless it was made before an interruption.
+    fn step(&mut self, step: usize, observer: &mut dyn Observer) -> Result<(), Error> {
+        if step < self.done {
+            return Ok(());
+        }
+        let (case, pass) = self.steps[step];
+        let changes = step > 0 && self.steps[step - 1].0 != case;
+        if changes || (step > 0 && self.plan.pause_before == PauseBefore::Measurement) {
+            self.rest();
+        }
+        if self.interrupted.load(Ordering::Relaxed) {
+            self.goes_on = false;
+            return Ok(());
+        }
+        self.settle_rate(case, pass);
+        let mut case = self.plan.cases[case].clone();
+        if !observer.adapt(&mut case, &self.record) {
+            return Ok(());
+        }
+        observer.begins(&case, pass, step, self.steps.len());
+        self.goes_on = match self.measure(&case, pass, observer) {
+            Ok(go_on) => go_on,
+            // Before the first figure it is the request that cannot be met; later, the
+            // target has changed under us, and what was measured is kept.
+            Err(error) if step == 0 => return Err(error.into()),
+            Err(error) => {
+                self.record.failure = Some(error.to_string());
+                false
+            }
+        };
+        self.record.finished_at = now_text();
+        observer.ended(&self.record);
         Ok(())
+    }
+
+    /// Gives a case its share of the rate that another one has reached in the same pass.
+    fn settle_rate(&mut self, case: usize, pass: u32) {
+        let name = &self.plan.cases[case].name;
+        let Some(share) = self.shares.iter().find(|share| share.case == *name) else {
+            return;
+        };
+        let mut measured = self.record.measurements.iter().rev();
+        let reached = measured.find(|it| it.case == share.of && it.pass == pass);
+        let Some(reached) = reached else { return };
+        let rates = reached.jobs.iter().map(JobResult::iops);
+        let jobs = self.plan.cases[case].workload.jobs.iter_mut();
+        for (job, rate) in jobs.zip(rates) {
+            // Nothing moved: the slowest rate that is one.
+            let rate = (rate * share.percent / 100.0).max(1e-3);
+            job.pace = Pace::OpenPoisson(Rate::Iops(rate));
+        }
     }
 
     /// Sleeps in short pieces, so that a signal ends it.
@@ -259,6 +340,10 @@ impl Session<'_> {
     }
 
     fn close(mut self) -> Record {
+        if !self.shares.is_empty() {
+            // The rates are known now.
+            self.record.asked.native = native::render(&self.plan);
+        }
         let record = &mut self.record;
         let mut jobs = record
             .measurements
@@ -284,6 +369,34 @@ impl Session<'_> {
         }
         self.record
     }
+}
+
+/// Keeps what an interrupted run had measured whole, and its identity.
+fn go_on_from(record: &mut Record, before: Record, steps: &[(usize, u32)]) {
+    let cut_short = |measurement: &Measurement| {
+        let jobs = measurement.jobs.iter();
+        let mut stops = jobs.map(|job| job.stopped);
+        stops.any(|stop| stop == Stopped::Interrupted)
+    };
+    let whole = before.measurements.into_iter();
+    record.measurements = whole.take_while(|it| !cut_short(it)).collect();
+    record.measurements.truncate(steps.len());
+    record.started_at = before.started_at;
+    for note in before.notes {
+        if !record.notes.contains(&note) {
+            record.notes.push(note);
+        }
+    }
+    let done = record.measurements.len();
+    record.notes.push(Note {
+        level: NoteLevel::Approximated,
+        subject: "resumed".to_owned(),
+        text: format!(
+            "the run was interrupted after {done} of {} measurements and went on later; a scratch \
+             file was made anew",
+            steps.len()
+        ),
+    });
 }
 
 struct Relay<'a>(&'a mut dyn Observer);

@@ -4,10 +4,12 @@
 
 mod conduct;
 mod error;
+mod ledger;
 mod modelled;
 mod place;
 mod scratch;
 mod site;
 
-pub use conduct::{Assignment, Observer, conduct};
+pub use conduct::{Assignment, Observer, Part, conduct, conduct_all};
 pub use error::Error;
+pub use ledger::Ledger;

@@ -10,6 +10,7 @@ mod place;
 mod plan;
 mod pool;
 mod route;
+pub mod publication;
 mod stream;
 mod targets;
 mod verify;

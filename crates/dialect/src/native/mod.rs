@@ -7,6 +7,7 @@ mod assemble;
 mod error;
 mod keys;
 mod overrides;
+mod publication;
 mod raw;
 mod reference;
 mod render;
@@ -15,6 +16,7 @@ mod value;
 
 use blocklab_record::Note;
 use blocklab_workload::Plan;
+use blocklab_workload::publication::Publication;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -38,6 +40,8 @@ pub struct Parsed {
     /// Whether the text gives the seed of every case; where it does not, it is 0 in the plan, and
     /// [`Overrides::seed`] should set one.
     pub seed_given: bool,
+    /// What it shows besides: systems, tables, published figures, conclusions.
+    pub publication: Publication,
 }
 
 /// Reads a study. `file_name` is used in the diagnostics, and for a study without a name.
@@ -55,8 +59,10 @@ fn understand(text: &str, file_name: &str) -> Result<Parsed, Complaint> {
     let document = Spanned::new(span, DeValue::Table(document.into_inner()));
     let raw = raw::read(&document)?;
     let meant = resolve::resolve(&raw, text, name_from(file_name))?;
+    let publication = publication::read(&document, &meant.families, meant.shares)?;
     Ok(Parsed {
         plan: meant.plan,
+        publication,
         notes: meant.notes,
         seed_given: meant.seed_given,
     })

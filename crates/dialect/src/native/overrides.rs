@@ -2,7 +2,7 @@
 
 use blocklab_record::{Note, NoteLevel};
 use blocklab_units::{Bytes, Nanos};
-use blocklab_workload::{Case, Job, Plan};
+use blocklab_workload::{Case, Job, Plan, Region, Spread};
 
 /// What is said over a plan; `None` leaves it as it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -28,13 +28,24 @@ pub fn apply(plan: &mut Plan, overrides: &Overrides) -> Vec<Note> {
         workload.seed = overrides.seed.unwrap_or(workload.seed);
         for job in &mut workload.jobs {
             job.stop.runtime = overrides.runtime.or(job.stop.runtime);
-            job.region.size = overrides.size.or(job.region.size);
+            resize(&mut job.region, overrides.size);
         }
     }
     match overrides.read_only {
         true => drop_writers(plan),
         false => Vec::new(),
     }
+}
+
+/// Regions that lay one behind the other still do.
+fn resize(region: &mut Region, size: Option<Bytes>) {
+    let Some(size) = size else { return };
+    if let (Spread::Increment(step), Some(old)) = (region.spread, region.size)
+        && step == old
+    {
+        region.spread = Spread::Increment(size);
+    }
+    region.size = Some(size);
 }
 
 fn drop_writers(plan: &mut Plan) -> Vec<Note> {

@@ -6,6 +6,7 @@ use blocklab_workload::Job;
 
 use super::error::Complaint;
 use super::keys::{self, CASE, Case, Key, STUDY, Study};
+use super::publication::KEYS as PUBLICATION;
 use super::value::{Node, Value};
 use crate::nearest::nearest;
 
@@ -76,6 +77,7 @@ pub(super) fn read<'a>(document: &'a Node<'a>) -> Result<Raw<'a>, Complaint> {
                 let cases = tables(name, &place, value)?.into_iter().map(case);
                 raw.cases = cases.collect::<Result<_, _>>()?;
             }
+            _ if PUBLICATION.contains(&name) => (),
             _ => match STUDY.iter().find(|key| key.name == name) {
                 Some(key) => key.read(&mut raw.study, value)?,
                 None => return Err(stranger_above(name, place)),
@@ -267,7 +269,8 @@ fn stranger_above(name: &str, place: Range<usize>) -> Complaint {
         ));
     }
     let own = STUDY.iter().map(|key| key.name);
-    stranger(wrong, name, own.chain(["defaults", "matrix", "case"]))
+    let sections = ["defaults", "matrix", "case"].into_iter();
+    stranger(wrong, name, own.chain(sections).chain(PUBLICATION))
 }
 
 /// The nearest known key, or what another tool's name is called here, or all that may stand here.

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use blocklab_record::{Note, NoteLevel};
-use blocklab_workload::{Case, Job, Plan, Workload};
+use blocklab_workload::publication::{Family, Share};
+use blocklab_workload::{Case, Job, Pace, Plan, Rate, Workload};
 
 use super::assemble::{Fate, Fates, assemble};
 use super::error::{Complaint, line_of};
@@ -19,6 +20,8 @@ pub(super) struct Meant {
     pub plan: Plan,
     pub notes: Vec<Note>,
     pub seed_given: bool,
+    pub families: Vec<Family>,
+    pub shares: Vec<Share>,
 }
 
 /// Resolves a study. `text` is its source, for the names of swept values; `fallback_name` is used
@@ -32,9 +35,19 @@ pub(super) fn resolve(raw: &Raw<'_>, text: &str, fallback_name: &str) -> Result<
     };
     refuse_too_many(raw)?;
     let seed_given = seeds(raw)?;
-    let mut cases = Vec::new();
+    let mut cases: Vec<Case> = Vec::new();
+    let (mut families, mut shares) = (Vec::new(), Vec::new());
     for case in &raw.cases {
+        let first = cases.len();
         resolver.sweep(case, &mut cases)?;
+        resolver.at_shares(case, first, &mut cases, &mut shares)?;
+        let made = cases[first..].iter();
+        families.push(Family {
+            name: case.head.name.clone(),
+            cases: made
+                .map(|it| (it.settings.clone(), it.name.clone()))
+                .collect(),
+        });
     }
     let notes = resolver.notes()?;
     let study = &raw.study;
@@ -56,6 +69,8 @@ pub(super) fn resolve(raw: &Raw<'_>, text: &str, fallback_name: &str) -> Result<
         plan,
         notes,
         seed_given,
+        families,
+        shares,
     })
 }
 
@@ -140,6 +155,41 @@ impl<'r> Resolver<'r> {
                 .collect();
             chosen.reverse();
             cases.push(self.case(case, &chosen)?);
+        }
+        Ok(())
+    }
+
+    /// Behind each case, the same at shares of the rate that it will reach. Their rate is a place
+    /// holder until then.
+    fn at_shares(
+        &mut self,
+        raw: &'r RawCase<'r>,
+        first: usize,
+        cases: &mut Vec<Case>,
+        shares: &mut Vec<Share>,
+    ) -> Result<(), Complaint> {
+        let full = cases.split_off(first);
+        for case in full {
+            let paced = case
+                .workload
+                .jobs
+                .iter()
+                .any(|job| job.pace != Pace::Closed);
+            if paced && !raw.head.rate_percent.is_empty() {
+                let wrong = "`rate_percent` is a share of the full rate, and the case has a rate";
+                return Err(Complaint::new(raw.place.clone(), wrong));
+            }
+            cases.push(case.clone());
+            for percent in &raw.head.rate_percent {
+                let paced = at_share(&case, *percent);
+                self.claim(&paced.name, raw, &[])?;
+                shares.push(Share {
+                    case: paced.name.clone(),
+                    of: case.name.clone(),
+                    percent: *percent,
+                });
+                cases.push(paced);
+            }
         }
         Ok(())
     }
@@ -304,6 +354,20 @@ impl<'r> Resolver<'r> {
         let written = self.text.get(span).unwrap_or_default();
         written.split_whitespace().collect::<Vec<_>>().join(" ")
     }
+}
+
+fn at_share(case: &Case, percent: f64) -> Case {
+    let mut paced = case.clone();
+    let setting = ("rate_percent".to_owned(), percent.to_string());
+    paced.name = swept_name(&case.name, std::slice::from_ref(&setting));
+    paced.settings.push(setting);
+    for job in &mut paced.workload.jobs {
+        job.pace = Pace::OpenPoisson(Rate::Iops(1.0));
+        if job.name == case.name {
+            job.name.clone_from(&paced.name);
+        }
+    }
+    paced
 }
 
 /// `rand4k` and depth 4: `rand4k-depth4`. Values that begin with a letter are set off:

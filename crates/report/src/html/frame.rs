@@ -15,6 +15,7 @@ const STYLE: &str = concat!(
     include_str!("../../assets/report.css"),
     include_str!("../../assets/charts.css"),
     include_str!("../../assets/model.css"),
+    include_str!("../../assets/study.css"),
     "@media screen and (prefers-color-scheme: dark) { :root:not([data-theme=\"light\"]) {\n",
     include_str!("../../assets/dark.css"),
     "} }\n@media screen { :root[data-theme=\"dark\"] {\n",

@@ -10,11 +10,13 @@ mod headline;
 mod model;
 mod numbers;
 mod origin;
+mod study;
 mod verdict;
 
 use blocklab_analysis::Assessment;
 use blocklab_analysis::compare::Comparison;
 use blocklab_analysis::expect::Diagnosis;
+use blocklab_analysis::study::Outcome;
 use blocklab_record::Record;
 
 /// The whole page for one Record, or for several side by side in the order given.
@@ -47,4 +49,15 @@ pub fn diagnosis(record: &Record, diagnosis: &Diagnosis) -> String {
         section: diagnosis::section(compared),
     });
     frame::page(&[(record, &diagnosis.assessment)], opening.as_ref()).into_string()
+}
+
+/// The page of all runs of a study, opened by what the study shows.
+#[must_use]
+pub fn study(records: &[(&Record, &Assessment)], description: &str, outcome: &Outcome) -> String {
+    let opening = frame::Opening {
+        id: "study",
+        name: "Study",
+        section: study::section(description, outcome),
+    };
+    frame::page(records, Some(&opening)).into_string()
 }

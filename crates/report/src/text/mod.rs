@@ -9,6 +9,7 @@ mod header;
 mod model;
 mod paper;
 mod price;
+mod study;
 mod table;
 
 use blocklab_analysis::Assessment;
@@ -21,6 +22,7 @@ pub use findings::findings;
 pub use model::model;
 pub use paper::Style;
 pub use price::prices;
+pub use study::study;
 pub use table::table;
 
 /// What a person wants to see at the end of a run: what was measured, the table, the findings in

@@ -43,6 +43,8 @@ pub struct Case {
     pub name: String,
     pub settings: Vec<(String, String)>,
     pub seed: Option<u64>,
+    /// Shares of the full rate, in per cent, at which the case runs again.
+    pub rate_percent: Vec<f64>,
 }
 
 /// Larger numbers than TOML's own are written as texts.
@@ -158,7 +160,7 @@ pub static STUDY: [Key<Study>; 9] = [
     },
 ];
 
-pub static CASE: [Key<Case>; 3] = [
+pub static CASE: [Key<Case>; 4] = [
     Key {
         name: "name",
         kind: "text",
@@ -192,7 +194,29 @@ pub static CASE: [Key<Case>; 3] = [
         show: |case| shown_settings(&case.settings),
         ..Key::ROW
     },
+    Key {
+        name: "rate_percent",
+        kind: "list of numbers",
+        meaning: "After the case has run as fast as it can, it runs again at these shares of the \
+                  rate that it reached, in per cent; operations arrive at random distances, \
+                  whatever the target does, and those above 100 drive it too hard.",
+        allowed: Allowed::Said("above 0, at most 1000"),
+        default: Some("none"),
+        example: "[10, 50, 90, 100, 120]",
+        elsewhere: &["curve"],
+        set: |case, value| put(&mut case.rate_percent, shares(value)),
+        show: |_| None,
+        ..Key::ROW
+    },
 ];
+
+fn shares(value: Value<'_>) -> Result<Vec<f64>, Complaint> {
+    let share = |value: Value<'_>| match value.number()? {
+        share if share > 0.0 && share <= 1000.0 => Ok(share),
+        share => Err(value.complaint(format!("`{share}` is not above 0 and at most 1000"))),
+    };
+    value.list()?.into_iter().map(share).collect()
+}
 
 /// A number outside its limits.
 pub fn at_most(value: Value<'_>, number: u64, least: u64, most: u64) -> Result<(), Complaint> {

@@ -1,0 +1,173 @@
+//! What becomes of a conclusion: confirmed, corrected, or not testable.
+
+use blocklab_units::stated;
+use blocklab_workload::publication::{Cell, Check, Conclusion};
+use serde::Serialize;
+
+use super::figures::Sources;
+
+/// What our figures say of a conclusion.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// Every figure lies where the conclusion puts it.
+    Confirmed,
+    /// At least one does not.
+    Corrected,
+    /// There is no figure to test it by.
+    NotTestable,
+}
+
+/// A conclusion and what becomes of it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Judged {
+    /// The conclusion.
+    pub text: String,
+    /// By our figures.
+    pub verdict: Verdict,
+    /// The same test on the published figures; `None` where they do not allow it.
+    pub by_published: Option<bool>,
+    /// What was looked at, with the numbers: one sentence a check.
+    pub reasons: Vec<String>,
+    /// What explains it.
+    pub because: String,
+}
+
+pub(super) fn judge(of: &Conclusion, sources: &Sources<'_>) -> Judged {
+    let tested: Vec<Tested> = of.checks.iter().map(|it| Tested::of(it, sources)).collect();
+    let verdict = match &tested[..] {
+        [] => Verdict::NotTestable,
+        all if all.iter().any(|it| it.ours == Some(false)) => Verdict::Corrected,
+        all if all.iter().all(|it| it.ours == Some(true)) => Verdict::Confirmed,
+        _ => Verdict::NotTestable,
+    };
+    let published: Option<Vec<bool>> = tested.iter().map(|it| it.published).collect();
+    Judged {
+        text: of.text.clone(),
+        verdict,
+        by_published: published
+            .filter(|all| !all.is_empty())
+            .map(|all| all.into_iter().all(|it| it)),
+        reasons: tested.into_iter().map(|it| it.reason).collect(),
+        because: of.because.clone(),
+    }
+}
+
+/// A check and what the figures say.
+struct Tested {
+    ours: Option<bool>,
+    published: Option<bool>,
+    reason: String,
+}
+
+impl Tested {
+    fn of(check: &Check, sources: &Sources<'_>) -> Self {
+        let ours: Vec<Option<f64>> = check
+            .cells
+            .iter()
+            .map(|it| Some(sources.ours(it)?.value))
+            .collect();
+        let theirs: Vec<Option<f64>> = check.cells.iter().map(|it| sources.published(it)).collect();
+        let holds = |values: &[Option<f64>]| -> Option<bool> {
+            let known: Vec<bool> = values
+                .iter()
+                .flatten()
+                .map(|it| within(check, *it))
+                .collect();
+            match known.len() == values.len() || known.contains(&false) {
+                true => Some(known.into_iter().all(|it| it)),
+                false => None,
+            }
+        };
+        Self {
+            ours: holds(&ours),
+            published: holds(&theirs),
+            reason: reason(check, &ours, &theirs),
+        }
+    }
+}
+
+fn within(check: &Check, value: f64) -> bool {
+    check.min.is_none_or(|min| value >= min) && check.max.is_none_or(|max| value <= max)
+}
+
+/// `IOPS of i3.xlarge over i2.xlarge: 191 % to 468 %, at least 150 % is said; published 192 % to 472 %`.
+fn reason(check: &Check, ours: &[Option<f64>], theirs: &[Option<f64>]) -> String {
+    let name = match check.name.as_str() {
+        "" => check.cells.first().map(described).unwrap_or_default(),
+        name => name.to_owned(),
+    };
+    let is_ratio = check.cells.iter().any(|it| it.over.is_some());
+    let unit = if is_ratio { " %" } else { "" };
+    let said = match (check.min, check.max) {
+        (Some(min), Some(max)) => format!("{}{unit} to {}{unit}", stated(min), stated(max)),
+        (Some(min), None) => format!("at least {}{unit}", stated(min)),
+        (None, Some(max)) => format!("at most {}{unit}", stated(max)),
+        (None, None) => String::new(),
+    };
+    let found = range(ours, unit).unwrap_or_else(|| "no figure".to_owned());
+    let mut text = format!("{name}: {found}, tested against {said}");
+    if let Some(theirs) = range(theirs, unit) {
+        text.push_str(&format!("; published {theirs}"));
+    }
+    let outside = check.cells.iter().zip(ours);
+    let outside = outside.filter(|(_, value)| value.is_some_and(|it| !within(check, it)));
+    let outside: Vec<String> = outside.map(|(cell, _)| place(cell)).collect();
+    if ours.len() > 1 && !outside.is_empty() {
+        let shown = outside
+            .iter()
+            .take(4)
+            .cloned()
+            .collect::<Vec<_>>()
+            .join(", ");
+        let more = outside.len().saturating_sub(4);
+        let more = if more > 0 {
+            format!(" and {more} more")
+        } else {
+            String::new()
+        };
+        text.push_str(&format!(
+            "; outside in {} of {}: {shown}{more}",
+            outside.len(),
+            ours.len()
+        ));
+    }
+    text
+}
+
+fn described(cell: &Cell) -> String {
+    let over = cell
+        .over
+        .as_ref()
+        .map(|it| format!(" over {it}"))
+        .unwrap_or_default();
+    format!("{} of {}{over}", cell.figure.title(), cell.system)
+}
+
+fn place(cell: &Cell) -> String {
+    match &cell.case {
+        Some(case) => format!("{} {case}", cell.system),
+        None => cell.system.clone(),
+    }
+}
+
+/// `12` or `12 to 40`.
+fn range(values: &[Option<f64>], unit: &str) -> Option<String> {
+    let known: Vec<f64> = values.iter().flatten().copied().collect();
+    let least = known.iter().copied().min_by(f64::total_cmp)?;
+    let most = known.iter().copied().max_by(f64::total_cmp)?;
+    let (least, most) = (shown(least), shown(most));
+    Some(match least == most {
+        true => format!("{least}{unit}"),
+        false => format!("{least}{unit} to {most}{unit}"),
+    })
+}
+
+/// Whole above 100, else three figures.
+fn shown(value: f64) -> String {
+    match value.abs() {
+        it if it >= 99.95 => blocklab_units::count(value),
+        it if it >= 9.995 => format!("{value:.1}"),
+        _ => stated(value),
+    }
+}

@@ -1,0 +1,82 @@
+//! What documents and price lists say of a system.
+
+use blocklab_catalog::{HOURS_PER_MONTH, Per, Resolved};
+use blocklab_device::Limit;
+use blocklab_workload::publication::Figure;
+
+use super::Value;
+
+/// Seconds of a month of [`HOURS_PER_MONTH`].
+const MONTH: f64 = HOURS_PER_MONTH * 3600.0;
+
+/// A figure of the system itself; `None`: nobody says.
+pub(super) fn figure(bought: &Resolved, figure: Figure) -> Option<Value> {
+    let million = |documented| Some(hour(bought)? / self::figure(bought, documented)?.value * 1e6);
+    let value = match figure {
+        Figure::DocumentedReadIops => limit(bought, "reads of 4 KiB, all disks", "IOPS")
+            .or_else(|| limit(bought, "volume IOPS", "IOPS")),
+        Figure::DocumentedWriteIops => limit(bought, "writes of 4 KiB, all disks", "IOPS")
+            .or_else(|| limit(bought, "volume IOPS", "IOPS")),
+        Figure::DocumentedReadMbPerS => limit(bought, "read throughput, all disks", "MB/s"),
+        Figure::BurstMibPerS => limit(bought, "(burst)", "MiB/s")
+            .or_else(|| limit(bought, "volume throughput", "MiB/s")),
+        Figure::BaseMibPerS => limit(bought, "(baseline)", "MiB/s")
+            .or_else(|| limit(bought, "volume throughput", "MiB/s")),
+        Figure::UsdPerHour => hour(bought),
+        Figure::UsdPerMonth => month(bought),
+        Figure::UsdHourPerMillionReadIops => million(Figure::DocumentedReadIops),
+        Figure::UsdHourPerMillionWriteIops => million(Figure::DocumentedWriteIops),
+        _ => None,
+    };
+    value.map(Value::exact)
+}
+
+/// Of the volume or of the local disks: what the instance grants to volumes is left out.
+fn limit(bought: &Resolved, ends: &str, unit: &str) -> Option<f64> {
+    let instance = bought.spec.instance.as_ref().map(|it| &*it.name);
+    let granted = |limit: &Limit| instance.is_some_and(|name| limit.name.starts_with(name));
+    let mut all = bought.limits.iter();
+    let found = all.find(|it| it.name.ends_with(ends) && it.unit == unit && !granted(it));
+    found.map(|it| it.value)
+}
+
+/// US dollars an hour for everything, without what is paid by use.
+pub(super) fn hour(bought: &Resolved) -> Option<f64> {
+    let month: f64 = bought.costs.iter().filter_map(|it| it.usd_per_month).sum();
+    (month > 0.0).then(|| month / HOURS_PER_MONTH)
+}
+
+/// US dollars a month of the volumes; of local disks, of the instance that they come with.
+fn month(bought: &Resolved) -> Option<f64> {
+    let volumes = bought.costs.iter().filter(|it| it.per != Per::Hour);
+    let volumes: Vec<f64> = volumes.filter_map(|it| it.usd_per_month).collect();
+    match volumes.is_empty() {
+        true => Some(hour(bought)? * HOURS_PER_MONTH),
+        false => Some(volumes.iter().sum()),
+    }
+}
+
+/// What so many operations a second cost by themselves in a month.
+pub(super) fn usd_for_use(bought: &Resolved, iops: f64) -> f64 {
+    let prices = bought.prices.iter().filter(|it| it.per == Per::MillionIo);
+    let millions = iops * MONTH / 1e6;
+    prices.map(|it| it.usd * millions).sum()
+}
+
+/// `ap-northeast-1, 2017-02-27`.
+pub(super) fn price_list(bought: &Resolved) -> Option<String> {
+    let used = |what: &str| bought.costs.iter().any(|it| it.what == what);
+    let mut lists: Vec<String> = Vec::new();
+    for price in bought.prices.iter().filter(|it| used(&it.what)) {
+        let list = format!("{}, {}", price.region, price.date);
+        if !lists.contains(&list) {
+            lists.push(list);
+        }
+    }
+    (!lists.is_empty()).then(|| lists.join("; "))
+}
+
+pub(super) fn price_is_assumed(bought: &Resolved) -> bool {
+    let used = |what: &str| bought.costs.iter().any(|it| it.what == what);
+    bought.prices.iter().any(|it| it.assumed && used(&it.what))
+}

@@ -1,0 +1,176 @@
+//! Where a figure comes from: a run, the published ones, documents and prices.
+
+use std::collections::HashMap;
+
+use blocklab_catalog::Resolved;
+use blocklab_workload::publication::{Cell, Figure, Publication, Scope};
+use serde::Serialize;
+
+use super::latencies::Latencies;
+use super::{Seat, documents, sweep};
+use crate::{Estimate, Row};
+
+/// A figure, and how certain it is.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Value {
+    /// The figure.
+    pub value: f64,
+    /// Lower end of its 95 % interval; `None`: one pass, or no statistic.
+    pub low: Option<f64>,
+    /// Upper end of it.
+    pub high: Option<f64>,
+    /// Passes behind it.
+    pub passes: u32,
+}
+
+impl Value {
+    /// One that is exact.
+    pub(super) const fn exact(value: f64) -> Self {
+        Self {
+            value,
+            low: None,
+            high: None,
+            passes: 1,
+        }
+    }
+
+    fn times(self, factor: f64) -> Self {
+        Self {
+            value: self.value * factor,
+            low: self.low.map(|it| it * factor),
+            high: self.high.map(|it| it * factor),
+            ..self
+        }
+    }
+}
+
+/// All figures of a study.
+pub(super) struct Sources<'a> {
+    pub publication: &'a Publication,
+    rows: HashMap<(&'a str, &'a str), &'a Row>,
+    bought: HashMap<&'a str, &'a Resolved>,
+}
+
+impl<'a> Sources<'a> {
+    pub fn of(publication: &'a Publication, seats: &'a [Seat<'a>]) -> Self {
+        let mut rows = HashMap::new();
+        for seat in seats {
+            for row in seat.run.iter().flat_map(|(_, assessment)| &assessment.rows) {
+                rows.insert((&*seat.system.name, &*row.case), row);
+            }
+        }
+        let bought = seats
+            .iter()
+            .filter_map(|it| Some((&*it.system.name, it.bought?)));
+        Self {
+            publication,
+            rows,
+            bought: bought.collect(),
+        }
+    }
+
+    /// Ours.
+    pub fn ours(&self, cell: &Cell) -> Option<Value> {
+        let of = |system: &str| match (cell.figure.scope(), cell.case.as_deref()) {
+            (Scope::System, _) => documents::figure(self.bought.get(system)?, cell.figure),
+            (Scope::Sweep, Some(family)) => {
+                let point = |case: &str, figure| Some(self.case(system, case, figure)?.value);
+                sweep::figure(self.publication.family(family)?, cell.figure, &point)
+            }
+            (Scope::Case, Some(case)) => self.case(system, case, cell.figure),
+            (_, None) => None,
+        };
+        over(cell, of)
+    }
+
+    /// The author's: as published, or computed from what is.
+    pub fn published(&self, cell: &Cell) -> Option<f64> {
+        let plain = |system: &str, case: Option<&str>, figure| {
+            self.publication.published(system, case, figure)
+        };
+        let of = |system: &str| {
+            let case = cell.case.as_deref();
+            let said = plain(system, case, cell.figure).map(Value::exact);
+            said.or_else(|| match (cell.figure.scope(), case) {
+                (Scope::Sweep, Some(family)) => {
+                    let point = |case: &str, figure| plain(system, Some(case), figure);
+                    sweep::figure(self.publication.family(family)?, cell.figure, &point)
+                }
+                _ => None,
+            })
+        };
+        Some(over(cell, of)?.value)
+    }
+
+    /// Of one case on one system.
+    pub fn case(&self, system: &str, case: &str, figure: Figure) -> Option<Value> {
+        let row = *self.rows.get(&(system, case))?;
+        let latencies = || Latencies::of(row);
+        let exact = |value: f64| Some(Value::exact(value));
+        match figure {
+            Figure::Iops => total(row, |it| it.iops),
+            Figure::MbPerS => Some(total(row, |it| it.bytes_per_s)?.times(1e-6)),
+            Figure::MibPerS => Some(total(row, |it| it.bytes_per_s)?.times(1.0 / 1_048_576.0)),
+            Figure::Operations => {
+                let passes = total(row, |it| it.iops)?.passes.max(1);
+                let ios: u64 = row.directions.iter().map(|it| it.ios).sum();
+                exact(ios as f64 / f64::from(passes))
+            }
+            Figure::MeanUs => latencies().mean_us(row),
+            Figure::StdevUs => exact(latencies().stdev_us()?),
+            Figure::MinUs => exact(row.directions.iter().map(|it| it.min_ns).min()? as f64 / 1e3),
+            Figure::MaxUs => exact(row.directions.iter().map(|it| it.max_ns).max()? as f64 / 1e3),
+            Figure::QuantileUs(thousandths) => {
+                exact(latencies().quantile_us(f64::from(thousandths) / 1e5)?)
+            }
+            Figure::MbPerSPerUsd => {
+                let speed = total(row, |it| it.bytes_per_s)?.times(1e-6);
+                Some(speed.times(1.0 / self.month(system, row)?))
+            }
+            Figure::IopsPerUsd => {
+                let speed = total(row, |it| it.iops)?;
+                Some(speed.times(1.0 / self.month(system, row)?))
+            }
+            _ => None,
+        }
+    }
+
+    /// A month's bill, what the operations themselves cost included.
+    fn month(&self, system: &str, row: &Row) -> Option<f64> {
+        let bought = self.bought.get(system)?;
+        let iops = total(row, |it| it.iops)?.value;
+        let month = documents::figure(bought, Figure::UsdPerMonth)?.value;
+        Some(month + documents::usd_for_use(bought, iops))
+    }
+}
+
+/// The ratio in per cent, where the cell is one.
+fn over(cell: &Cell, of: impl Fn(&str) -> Option<Value>) -> Option<Value> {
+    let above = of(&cell.system)?;
+    let Some(below) = &cell.over else {
+        return Some(above);
+    };
+    let below = of(below)?;
+    let percent = 100.0 / below.value;
+    let bound = |a: Option<f64>, b: Option<f64>| Some(a? / b? * 100.0);
+    Some(Value {
+        value: above.value * percent,
+        low: bound(above.low, below.high),
+        high: bound(above.high, below.low),
+        passes: above.passes.min(below.passes),
+    })
+    .filter(|it| it.value.is_finite())
+}
+
+/// All directions together. The ends of the intervals are added too: no narrower than the truth.
+fn total(row: &Row, what: impl Fn(&crate::RowDirection) -> Estimate) -> Option<Value> {
+    let moved = row.directions.iter().filter(|it| it.direction != "sync");
+    let each: Vec<Estimate> = moved.map(what).collect();
+    let sum = |of: &dyn Fn(&Estimate) -> Option<f64>| each.iter().map(of).sum::<Option<f64>>();
+    Some(Value {
+        value: sum(&|it| Some(it.value))?,
+        low: sum(&|it| it.low),
+        high: sum(&|it| it.high),
+        passes: each.iter().map(|it| it.passes).max()?,
+    })
+}

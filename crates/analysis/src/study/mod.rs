@@ -1,0 +1,149 @@
+//! A study that was repeated: the author's tables with our figures in them, the published ones
+//! beside, and what becomes of the conclusions.
+
+mod conclusions;
+mod documents;
+mod figures;
+mod latencies;
+mod sweep;
+mod tables;
+
+use blocklab_catalog::Resolved;
+use blocklab_record::{Origin, Record};
+use blocklab_workload::publication::{Publication, Scope, System};
+use serde::Serialize;
+
+pub use conclusions::{Judged, Verdict};
+pub use figures::Value;
+pub use sweep::{Crossing, REACHED, Saturation};
+pub use tables::{Drawing, Entry, Line, Plot, Point, Table};
+
+use figures::Sources;
+
+use crate::Assessment;
+
+/// A system of a study, and what is known of it.
+#[derive(Debug)]
+pub struct Seat<'a> {
+    /// The system.
+    pub system: &'a System,
+    /// What was measured on it, and what is said of that.
+    pub run: Option<(&'a Record, &'a Assessment)>,
+    /// Its documents and prices.
+    pub bought: Option<&'a Resolved>,
+}
+
+/// What a repeated study shows.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Outcome {
+    /// Who published the figures.
+    pub source: String,
+    /// What the author did before measuring.
+    pub preparation: Vec<String>,
+    /// What must be known of the repetition.
+    pub remarks: Vec<String>,
+    /// Every system.
+    pub systems: Vec<Party>,
+    /// The author's tables.
+    pub tables: Vec<Table>,
+    /// One figure over another.
+    pub plots: Vec<Plot>,
+    /// The conclusions.
+    pub conclusions: Vec<Judged>,
+    /// How far ours lie from the published figures; `None` where there are none.
+    pub nearness: Option<Nearness>,
+}
+
+/// A system as it stands in the report.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Party {
+    /// As the tables call it.
+    pub name: String,
+    /// What it is to the catalog.
+    pub address: String,
+    /// Why that is not what the author wrote.
+    pub because: String,
+    /// The run; `None`: it only stands in tables of documents and prices.
+    pub run: Option<String>,
+    /// What played its part.
+    pub target: Option<String>,
+    /// How its figures came about.
+    pub origin: Option<Origin>,
+    /// US dollars an hour for all of it.
+    pub usd_per_hour: Option<f64>,
+    /// Whose list, of which day.
+    pub price_list: Option<String>,
+    /// The list is younger than the day that was asked for.
+    pub price_assumed: bool,
+}
+
+/// Differences from published figures of cases, in per cent of the published one.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Nearness {
+    /// Figures that stand on both sides.
+    pub figures: usize,
+    /// Middle of the absolute differences.
+    pub median_percent: f64,
+    /// Nine tenths are not larger.
+    pub p90_percent: f64,
+    /// The largest.
+    pub worst_percent: f64,
+}
+
+/// Puts the figures of all systems into the tables of the study and tests its conclusions.
+///
+/// Takes as long as there are cells: milliseconds.
+#[must_use]
+pub fn outcome(publication: &Publication, seats: &[Seat<'_>]) -> Outcome {
+    let sources = Sources::of(publication, seats);
+    let tables = publication.tables.iter();
+    let tables: Vec<Table> = tables.map(|it| tables::table(it, &sources)).collect();
+    let curves = publication.curves.iter();
+    let judged = publication.conclusions.iter();
+    Outcome {
+        source: publication.source.clone(),
+        preparation: publication.preparation.clone(),
+        remarks: publication.remarks.clone(),
+        systems: seats.iter().map(party).collect(),
+        plots: curves.map(|it| tables::plot(it, &sources)).collect(),
+        conclusions: judged.map(|it| conclusions::judge(it, &sources)).collect(),
+        nearness: nearness(publication, &sources),
+        tables,
+    }
+}
+
+fn party(seat: &Seat<'_>) -> Party {
+    let hour = seat.bought.and_then(documents::hour);
+    let record = seat.run.map(|(record, _)| record);
+    let target = record.and_then(|record| record.targets.first());
+    Party {
+        name: seat.system.name.clone(),
+        address: seat.system.address.clone(),
+        because: seat.system.because.clone(),
+        run: record.map(|record| record.id.clone()),
+        target: target.map(|target| target.path.clone()),
+        origin: record.map(|record| record.origin),
+        usd_per_hour: hour,
+        price_list: seat.bought.and_then(documents::price_list),
+        price_assumed: seat.bought.is_some_and(documents::price_is_assumed),
+    }
+}
+
+fn nearness(publication: &Publication, sources: &Sources<'_>) -> Option<Nearness> {
+    let of_cases = publication.figures.iter();
+    let of_cases = of_cases.filter(|it| it.figure.scope() == Scope::Case && it.value != 0.0);
+    let differences = of_cases.filter_map(|it| {
+        let ours = sources.case(&it.system, it.case.as_deref()?, it.figure)?;
+        Some((ours.value / it.value - 1.0).abs() * 100.0)
+    });
+    let mut sorted: Vec<f64> = differences.filter(|it| it.is_finite()).collect();
+    sorted.sort_by(f64::total_cmp);
+    let count = sorted.len();
+    let last = sorted.last().copied()?;
+    Some(Nearness {
+        figures: count,
+        median_percent: f64::midpoint(sorted[(count - 1) / 2], sorted[count / 2]),
+        p90_percent: sorted[(count * 9).div_ceil(10) - 1],
+        worst_percent: last,
+    })
+}

@@ -1,0 +1,208 @@
+//! What a sweep shows as a whole.
+//!
+//! **Saturation.** The smallest setting from which on [`REACHED`] of the largest rate of the sweep
+//! are reached, interpolated in the logarithm of the setting between the two points around it. It
+//! lies between those two points: nothing nearer was measured.
+//!
+//! **Knee.** The point of a curve where rate over latency is largest (Kleinrock's power): before
+//! it, more load brings more work; after it, more waiting.
+//!
+//! **Crossing.** Where the mean latency passes a bound, interpolated in the rate between the two
+//! points around it.
+
+use blocklab_units::Bytes;
+use blocklab_workload::publication::{Family, Figure};
+use serde::Serialize;
+
+use super::Value;
+
+/// Share of the largest rate that counts as reached.
+pub const REACHED: f64 = 0.95;
+
+/// Where a sweep saturates.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Saturation {
+    /// Interpolated.
+    pub at: f64,
+    /// The point before; `None`: the first point is there already.
+    pub after: Option<f64>,
+    /// The first point at which it is reached.
+    pub by: f64,
+    /// The largest rate.
+    pub peak: f64,
+}
+
+/// Where a curve passes a bound.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Crossing {
+    /// Interpolated.
+    pub at: f64,
+    /// The last point below the bound.
+    pub after: f64,
+    /// The first one above it.
+    pub before: f64,
+}
+
+/// The value of a figure of a case, where it is known.
+type Point<'a> = dyn Fn(&str, Figure) -> Option<f64> + 'a;
+
+/// A figure of a whole sweep; `None` where points are missing.
+pub(super) fn figure(family: &Family, figure: Figure, point: &Point<'_>) -> Option<Value> {
+    let all = |figure| -> Option<Vec<f64>> {
+        let cases = family.cases.iter();
+        cases.map(|(_, case)| point(case, figure)).collect()
+    };
+    let exact = |value: Option<f64>| value.map(Value::exact);
+    match figure {
+        Figure::Saturation => exact(Some(saturation(&swept(family, point)?)?.at)),
+        Figure::FallPercent => {
+            let points = swept(family, point)?;
+            let found = saturation(&points)?;
+            let later = points.iter().filter(|(x, _)| *x >= found.by);
+            let least = later.map(|(_, y)| *y).fold(f64::INFINITY, f64::min);
+            exact(Some((1.0 - least / found.peak) * 100.0))
+        }
+        Figure::PeakIops => exact(largest(&all(Figure::Iops)?)),
+        Figure::PeakMbPerS => exact(largest(&all(Figure::MbPerS)?)),
+        Figure::LatencyAtPeakUs => {
+            let rates = all(Figure::Iops)?;
+            let place = rates
+                .iter()
+                .enumerate()
+                .max_by(|a, b| a.1.total_cmp(b.1))?
+                .0;
+            exact(all(Figure::MeanUs)?.get(place).copied())
+        }
+        Figure::IopsAt1Ms => {
+            let curve = curve(&all(Figure::Iops)?, &all(Figure::MeanUs)?);
+            exact(crossing(&curve, 1000.0).map(|it| it.at))
+        }
+        Figure::IopsAtKnee => {
+            let curve = curve(&all(Figure::Iops)?, &all(Figure::MeanUs)?);
+            exact(knee(&curve).map(|(x, _)| x))
+        }
+        _ => None,
+    }
+}
+
+fn largest(values: &[f64]) -> Option<f64> {
+    values.iter().copied().max_by(f64::total_cmp)
+}
+
+/// The setting as a number, and the rate, by setting.
+fn swept(family: &Family, point: &Point<'_>) -> Option<Vec<(f64, f64)>> {
+    let cases = family.cases.iter();
+    let pair = |(settings, case): &(Vec<(String, String)>, String)| {
+        let (_, value) = settings.last()?;
+        Some((number(value)?, point(case, Figure::Iops)?))
+    };
+    cases.map(pair).collect()
+}
+
+/// `32` or `64KiB` as a number to draw with.
+pub(super) fn number(text: &str) -> Option<f64> {
+    let plain = text.parse().ok().filter(|it: &f64| it.is_finite());
+    plain.or_else(|| text.parse::<Bytes>().ok().map(Bytes::as_f64))
+}
+
+/// Points in any order.
+pub(super) fn saturation(points: &[(f64, f64)]) -> Option<Saturation> {
+    let mut points = points.to_vec();
+    points.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let peak = points.iter().map(|(_, y)| *y).max_by(f64::total_cmp)?;
+    let wanted = peak * REACHED;
+    let first = points.iter().position(|(_, y)| *y >= wanted)?;
+    let (by, reached) = points[first];
+    let Some((after, below)) = first.checked_sub(1).map(|before| points[before]) else {
+        return Some(Saturation {
+            at: by,
+            after: None,
+            by,
+            peak,
+        });
+    };
+    let share = (wanted - below) / (reached - below);
+    let at = match after > 0.0 {
+        true => after * (by / after).powf(share),
+        false => after + (by - after) * share,
+    };
+    Some(Saturation {
+        at,
+        after: Some(after),
+        by,
+        peak,
+    })
+}
+
+/// By rate, and among equal rates by latency.
+pub(super) fn curve(rates: &[f64], latencies: &[f64]) -> Vec<(f64, f64)> {
+    let mut points: Vec<_> = rates
+        .iter()
+        .copied()
+        .zip(latencies.iter().copied())
+        .collect();
+    points.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
+    points
+}
+
+/// Of a curve by rate.
+pub(super) fn knee(points: &[(f64, f64)]) -> Option<(f64, f64)> {
+    let sound = points.iter().filter(|(x, y)| *x > 0.0 && *y > 0.0);
+    let power = |(x, y): &(f64, f64)| x / y;
+    sound.copied().max_by(|a, b| power(a).total_cmp(&power(b)))
+}
+
+/// Of a curve by rate.
+pub(super) fn crossing(points: &[(f64, f64)], bound: f64) -> Option<Crossing> {
+    let pairs = points.windows(2).map(|pair| (pair[0], pair[1]));
+    let mut passing = pairs.filter(|(a, b)| a.1 <= bound && b.1 > bound);
+    let ((x0, y0), (x1, y1)) = passing.next()?;
+    Some(Crossing {
+        at: x0 + (x1 - x0) * (bound - y0) / (y1 - y0),
+        after: x0,
+        before: x1,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Random reads of i3.xlarge as published in 2017: "at about 32 jobs".
+    #[test]
+    fn saturation_lies_between_two_points() {
+        let jobs = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0];
+        let reads = [
+            10_428.4, 20_425.0, 39_708.4, 74_461.2, 130_996.4, 207_918.8, 214_318.2, 209_299.4,
+        ];
+        let points: Vec<_> = jobs.into_iter().zip(reads).collect();
+        let found = saturation(&points).expect("a point");
+        assert_eq!((found.after, found.by), (Some(16.0), 32.0));
+        assert!(found.at > 30.0 && found.at < 32.0, "{}", found.at);
+        let writes = [23_167.2, 24_027.4, 22_089.0, 20_180.4];
+        let points: Vec<_> = jobs.into_iter().zip(writes).collect();
+        let found = saturation(&points).expect("a point");
+        assert_eq!((found.at, found.after), (1.0, None));
+        assert_eq!(saturation(&[]), None);
+    }
+
+    #[test]
+    fn the_knee_and_the_bound_of_a_curve() {
+        let rates = [100.0, 50.0, 90.0, 101.0];
+        let latencies = [2000.0, 400.0, 500.0, 9000.0];
+        let points = curve(&rates, &latencies);
+        assert_eq!(knee(&points), Some((90.0, 500.0)));
+        let found = crossing(&points, 1000.0).expect("it is passed");
+        assert_eq!((found.after, found.before), (90.0, 100.0));
+        assert!((found.at - 93.333).abs() < 1e-3);
+        assert_eq!(crossing(&points, 1e6), None);
+        assert_eq!(knee(&[]), None);
+    }
+
+    #[test]
+    fn settings_are_numbers_or_sizes() {
+        assert_eq!(number("32"), Some(32.0));
+        assert_eq!(number("64KiB"), Some(65_536.0));
+        assert_eq!(number("psync"), None);
+    }
+}

@@ -1,0 +1,198 @@
+//! Who plays which system: a target, a model, or a run that was made earlier.
+
+use anyhow::{Result, bail};
+use blocklab_record::Record;
+use blocklab_store::Store;
+use blocklab_units::nearest;
+use blocklab_workload::publication::System;
+
+use crate::args::RunArgs;
+use crate::run::Study;
+
+/// Targets that stand for the model of every system.
+const MODELS: [&str; 2] = ["sim", "emu"];
+
+/// The systems of a study and who plays them.
+pub struct Cast<'a> {
+    /// In the order of the study.
+    pub roles: Vec<Role<'a>>,
+}
+
+/// One system.
+pub enum Role<'a> {
+    /// It is measured now.
+    Target {
+        /// The system.
+        system: &'a System,
+        /// What plays it.
+        targets: Vec<String>,
+    },
+    /// An earlier run plays it.
+    Run {
+        /// The system.
+        system: &'a System,
+        /// The run.
+        record: Box<Record>,
+    },
+}
+
+/// Whether a study is to be run as one of several systems, and not as a load on a target.
+pub fn takes_part(args: &RunArgs, study: &Study) -> Result<bool> {
+    let systems: Vec<&System> = measured(study).collect();
+    let asked = !args.system.is_empty() || !args.with_run.is_empty();
+    if systems.is_empty() {
+        if asked || models(&args.target) {
+            bail!(
+                "the study {} names no systems; --system, --with and the targets sim and emu are \
+                 for studies that do, such as i3-vs-i2",
+                study.plan.name
+            );
+        }
+        return Ok(false);
+    }
+    let names: Vec<&str> = systems.iter().map(|it| &*it.name).collect();
+    if asked || args.target.is_empty() || models(&args.target) || names.len() == 1 {
+        return Ok(true);
+    }
+    bail!(
+        "the study {} is of {} systems; which one does {} play? Say --system and one of: {}",
+        study.plan.name,
+        names.len(),
+        args.target.join(", "),
+        names.join(", ")
+    )
+}
+
+fn measured(study: &Study) -> impl Iterator<Item = &System> {
+    study.publication.systems.iter().filter(|it| it.measured)
+}
+
+fn models(targets: &[String]) -> bool {
+    matches!(targets, [only] if MODELS.contains(&only.as_str()))
+}
+
+impl<'a> Cast<'a> {
+    /// As the command line says; who is not named is simulated.
+    pub fn of(args: &RunArgs, study: &'a Study, store: &Store) -> Result<Self> {
+        for name in &args.system {
+            find(study, name)?;
+        }
+        let mut played = Vec::new();
+        for run in &args.with_run {
+            let (system, record) = earlier(study, store, run)?;
+            if played.iter().any(|(name, _)| *name == system) {
+                bail!("two runs are to play {system}; name one");
+            }
+            played.push((system, record));
+        }
+        let mut roles = Vec::new();
+        for system in measured(study) {
+            let run = played.iter().position(|(name, _)| *name == system.name);
+            roles.push(match run {
+                Some(place) => Role::Run {
+                    system,
+                    record: Box::new(played.swap_remove(place).1),
+                },
+                None => Role::Target {
+                    system,
+                    targets: targets(args, study, system)?,
+                },
+            });
+        }
+        Ok(Self { roles })
+    }
+
+    /// Whether anything is measured in real time, so that an interruption costs something.
+    pub fn is_lasting(&self) -> bool {
+        let real = |role: &Role<'_>| match role {
+            Role::Target { targets, .. } => targets.iter().any(|it| !it.starts_with("sim:")),
+            Role::Run { .. } => false,
+        };
+        self.roles.iter().any(real)
+    }
+
+    /// The runs that play, by system.
+    pub fn played(&self) -> Vec<(String, Record)> {
+        let run = |role: &Role<'_>| match role {
+            Role::Run { system, record } => Some((system.name.clone(), (**record).clone())),
+            Role::Target { .. } => None,
+        };
+        self.roles.iter().filter_map(run).collect()
+    }
+
+    /// Who plays which, as a text that is the same for the same cast.
+    pub fn described(&self) -> String {
+        let one = |role: &Role<'_>| match role {
+            Role::Target { system, targets } => format!("{} on {targets:?}", system.name),
+            Role::Run { system, record } => format!("{} by {}", system.name, record.id),
+        };
+        self.roles.iter().map(one).collect::<Vec<_>>().join("; ")
+    }
+}
+
+/// What plays a system.
+fn targets(args: &RunArgs, study: &Study, system: &System) -> Result<Vec<String>> {
+    let model = |clock: &str| vec![format!("{clock}:{}", system.address)];
+    let own = |text: &String| match MODELS.contains(&text.as_str()) {
+        true => format!("{text}:{}", system.address),
+        false => text.clone(),
+    };
+    let only = measured(study).count() == 1;
+    let place = args.system.iter().position(|it| *it == system.name);
+    Ok(match (place, &*args.system) {
+        (None, []) if only && !args.target.is_empty() => args.target.iter().map(own).collect(),
+        (None, []) if models(&args.target) => model(&args.target[0]),
+        (None, _) => model("sim"),
+        (Some(_), _) if args.target.is_empty() => vec![".".to_owned()],
+        (Some(_), [_]) => args.target.iter().map(own).collect(),
+        (Some(place), systems) if systems.len() == args.target.len() => {
+            vec![own(&args.target[place])]
+        }
+        (Some(_), systems) => bail!(
+            "{} systems are named and {} targets; each --system needs its --target, in the same \
+             order",
+            systems.len(),
+            args.target.len()
+        ),
+    })
+}
+
+fn find<'s>(study: &'s Study, name: &str) -> Result<&'s System> {
+    if let Some(found) = measured(study).find(|it| it.name == name) {
+        return Ok(found);
+    }
+    let names: Vec<&str> = measured(study).map(|it| &*it.name).collect();
+    let hint = match nearest(name, names.iter().copied()) {
+        Some(guess) => format!("did you mean {guess}?"),
+        None => format!("its systems are: {}", names.join(", ")),
+    };
+    bail!(
+        "the study {} measures no system {name}; {hint}",
+        study.plan.name
+    )
+}
+
+/// The system that a run plays: the one named before `=`, else the one of its own name.
+fn earlier(study: &Study, store: &Store, text: &str) -> Result<(String, Record)> {
+    let named = text.split_once('=');
+    let named = named.filter(|(name, _)| measured(study).any(|it| it.name == *name));
+    if let Some((name, run)) = named {
+        return Ok((name.to_owned(), store.load(run)?.record));
+    }
+    let record = store.load(text)?.record;
+    let own = record
+        .asked
+        .name
+        .rsplit_once(": ")
+        .map(|(_, system)| system);
+    match own.filter(|name| measured(study).any(|it| it.name == *name)) {
+        Some(name) => Ok((name.to_owned(), record)),
+        None => bail!(
+            "which system of {} does the run {} play? Its name, {}, does not tell; say --with \
+             NAME={text}",
+            study.plan.name,
+            record.id,
+            record.asked.name
+        ),
+    }
+}

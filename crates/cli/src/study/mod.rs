@@ -1,0 +1,257 @@
+//! `blocklab run` of a study of several systems: who plays which, the runs, and their report.
+
+mod cast;
+mod watch;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, anyhow};
+use blocklab_analysis::study::{Seat, outcome};
+use blocklab_analysis::{Assessment, assess};
+use blocklab_catalog::{Address, Catalog, Resolved, resolve};
+use blocklab_record::{Origin, Record, Status};
+use blocklab_report::{html, json, text};
+use blocklab_store::Store;
+use blocklab_study::{Assignment, Error, Ledger, Part, conduct_all};
+use blocklab_workload::Plan;
+use blocklab_workload::publication::System;
+use jiff::Timestamp;
+
+pub use cast::takes_part;
+use cast::{Cast, Role};
+use watch::Watch;
+
+use crate::args::RunArgs;
+use crate::run::{Study, chance, listen};
+use crate::status::{DONE, FAILED, INTERRUPTED};
+use crate::terminal;
+
+/// Runs a study on all its systems, keeps the runs, and shows what becomes of it.
+pub fn hold(args: &RunArgs, study: Study, store: &Store) -> Result<u8> {
+    let catalog = crate::catalog::load()?;
+    let bought = bought(&study.publication.systems, &catalog)?;
+    let cast = Cast::of(args, &study, store)?;
+    let mut ledger = ledger(args, &study, store, &cast)?;
+    let seed: u64 = ledger
+        .seed
+        .parse()
+        .context("the ledger of the study is damaged; --fresh begins it anew")?;
+    let interrupted = listen()?;
+    let mut fresh: Vec<(&str, Part<'_>)> = Vec::new();
+    for role in &cast.roles {
+        if let Role::Target { system, targets } = role {
+            let plan = plan_of(&study.plan, system, seed);
+            let before = before(&ledger, store, system, targets);
+            let id = match &before {
+                Some(record) => record.id.clone(),
+                None => store.new_id(Timestamp::now(), chance()?),
+            };
+            ledger.runs.insert(system.name.clone(), id.clone());
+            let assignment = Assignment {
+                id,
+                tool: concat!("blocklab ", env!("CARGO_PKG_VERSION")).to_owned(),
+                plan,
+                notes: study.notes.clone(),
+                targets,
+                destroy: &args.destroy_data,
+                may_replace_engine: study.built_in,
+                catalog: &catalog,
+                interrupted: &interrupted,
+            };
+            fresh.push((
+                &system.name,
+                Part {
+                    assignment,
+                    shares: &study.publication.shares,
+                    before,
+                },
+            ));
+        }
+    }
+    let lasting = cast.is_lasting() && !args.no_save;
+    if lasting {
+        let kept = ledger.write(store.root());
+        kept.context("cannot keep what the study needs to go on after an interruption")?;
+    }
+    let names: Vec<String> = fresh.iter().map(|(name, _)| (*name).to_owned()).collect();
+    let mut watch = Watch::new(args, &fresh, store);
+    let parts = fresh.into_iter().map(|(_, part)| part).collect();
+    let conducted = conduct_all(parts, &mut watch);
+    watch.finished();
+    let measured = match conducted {
+        Err(Error::Interrupted) => return Ok(stopped(lasting, 0)),
+        other => other?,
+    };
+    if measured.iter().any(|it| it.status == Status::Interrupted) {
+        let done = measured.iter().map(|it| it.measurements.len()).sum();
+        return Ok(stopped(lasting, done));
+    }
+    if !args.no_save {
+        for record in &measured {
+            store
+                .save(record)
+                .context("the study was measured, but cannot be kept")?;
+        }
+        ledger
+            .remove(store.root())
+            .context("the study is finished, but its ledger stays")?;
+    }
+    let mut runs = cast.played();
+    runs.extend(names.into_iter().zip(measured));
+    present(args, &study, store, &bought, &runs)
+}
+
+/// What a signal leaves.
+fn stopped(lasting: bool, done: usize) -> u8 {
+    terminal::warn(&match (lasting, done) {
+        (true, 1..) => format!(
+            "interrupted after {done} measurements; the same command goes on from there, and \
+             --fresh begins anew"
+        ),
+        _ => "interrupted; nothing is kept".to_owned(),
+    });
+    INTERRUPTED
+}
+
+/// Every address, looked up before anything is measured.
+fn bought(systems: &[System], catalog: &Catalog) -> Result<BTreeMap<String, Resolved>> {
+    let one = |system: &System| {
+        let wrong = |error: String| anyhow!("the system {} cannot be had:\n{error}", system.name);
+        let address = Address::parse(&system.address).map_err(|it| wrong(it.to_string()))?;
+        let resolved = resolve(&address, catalog).map_err(|it| wrong(it.to_string()))?;
+        Ok((system.name.clone(), resolved))
+    };
+    systems.iter().map(one).collect()
+}
+
+/// The load of one system: the name tells which.
+fn plan_of(plan: &Plan, system: &System, seed: u64) -> Plan {
+    let mut cases = plan.cases.clone();
+    for case in &mut cases {
+        case.workload.seed = seed;
+    }
+    Plan {
+        cases,
+        name: format!("{}: {}", plan.name, system.name),
+        passes: system.passes.unwrap_or(plan.passes),
+        ..plan.clone()
+    }
+}
+
+/// The ledger of the same study that was interrupted, or a new one.
+fn ledger(args: &RunArgs, study: &Study, store: &Store, cast: &Cast) -> Result<Ledger> {
+    let asked = format!(
+        "{}\n{}\n{}",
+        study.source,
+        said_over(args),
+        cast.described()
+    );
+    if let Some(ledger) = Ledger::find(store.root(), &asked).filter(|_| !args.no_save) {
+        if !args.fresh {
+            return Ok(ledger);
+        }
+        ledger
+            .remove(store.root())
+            .context("cannot begin the study anew")?;
+    }
+    let seed = study
+        .plan
+        .cases
+        .first()
+        .map_or(0, |case| case.workload.seed);
+    Ok(Ledger {
+        asked,
+        seed: seed.to_string(),
+        runs: BTreeMap::new(),
+    })
+}
+
+/// What the command line says over a study.
+fn said_over(args: &RunArgs) -> String {
+    format!(
+        "{:?} {:?} {:?} {:?} {}",
+        args.size, args.runtime, args.repeat, args.seed, args.read_only
+    )
+}
+
+/// What was measured of a system before an interruption. Virtual time is cheap: what was simulated
+/// is simulated again, so that its device begins where the record does.
+fn before(ledger: &Ledger, store: &Store, system: &System, targets: &[String]) -> Option<Record> {
+    if targets.iter().any(|it| it.starts_with("sim:")) {
+        return None;
+    }
+    let stored = store.load(ledger.runs.get(&system.name)?).ok()?;
+    let record = stored.record;
+    (stored.partial && !record.measurements.is_empty()).then_some(record)
+}
+
+fn present(
+    args: &RunArgs,
+    study: &Study,
+    store: &Store,
+    bought: &BTreeMap<String, Resolved>,
+    runs: &[(String, Record)],
+) -> Result<u8> {
+    let judged: Vec<(&String, &Record, Assessment)> = runs
+        .iter()
+        .map(|(name, record)| (name, record, assess(record)))
+        .collect();
+    let seats = study.publication.systems.iter().map(|system| {
+        let run = judged.iter().find(|(played, ..)| **played == system.name);
+        Seat {
+            system,
+            run: run.map(|(_, record, assessment)| (*record, assessment)),
+            bought: bought.get(&system.name),
+        }
+    });
+    let seats: Vec<Seat<'_>> = seats.collect();
+    let found = outcome(&study.publication, &seats);
+    let in_order: Vec<(&Record, &Assessment)> = seats.iter().filter_map(|seat| seat.run).collect();
+    let (name, words) = (&study.plan.name, &study.plan.description);
+    let page = page_path(args, store, &in_order);
+    if let Some(path) = &page {
+        terminal::write(path, html::study(&in_order, words, &found))?;
+    }
+    if args.json {
+        terminal::print(json::study(name, words, &found))?;
+    } else if args.html.as_deref() != Some(Path::new("-")) {
+        let mut shown = text::study(name, words, &found, &in_order, terminal::style());
+        shown.push_str(&closing(args, &in_order, page.as_deref()));
+        terminal::print(shown)?;
+    }
+    let failed = in_order
+        .iter()
+        .any(|(record, _)| record.status == Status::Failed);
+    Ok(if failed { FAILED } else { DONE })
+}
+
+/// Where the page goes: where the user said, else beside the first run that was measured.
+fn page_path(args: &RunArgs, store: &Store, runs: &[(&Record, &Assessment)]) -> Option<PathBuf> {
+    let kept = || {
+        let real = runs.iter().find(|(it, _)| it.origin != Origin::Simulated);
+        let (record, _) = real.or(runs.first())?;
+        let folder = store.root().join(&record.id);
+        folder.is_dir().then(|| folder.join("study.html"))
+    };
+    args.html.clone().or_else(kept)
+}
+
+fn closing(args: &RunArgs, runs: &[(&Record, &Assessment)], page: Option<&Path>) -> String {
+    let mut words = String::from("\n");
+    if let Some(page) = page {
+        words.push_str(&format!("Report  {}\n", page.display()));
+    }
+    if !args.no_save {
+        let with: Vec<String> = runs
+            .iter()
+            .map(|(it, _)| format!("--with {}", it.id))
+            .collect();
+        words.push_str(&format!(
+            "Again   blocklab run {} {}\n",
+            args.study,
+            with.join(" ")
+        ));
+    }
+    words
+}

@@ -1,0 +1,267 @@
+//! The words for a repeated study: one wording for text and HTML.
+
+use blocklab_analysis::study::{
+    Crossing, Entry, Judged, Line, Nearness, Outcome, Party, Plot, REACHED, Saturation, Table,
+    Verdict,
+};
+use blocklab_units::{count, stated};
+
+use crate::facts;
+
+/// A figure with so many decimals, thousands set apart: `206,250`, `28.60`.
+pub fn fixed(value: f64, decimals: usize) -> String {
+    let text = format!("{:.decimals$}", value.abs());
+    let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
+    let sign = if value < 0.0 && text.contains(|c: char| ('1'..='9').contains(&c)) {
+        "-"
+    } else {
+        ""
+    };
+    let whole = count(whole.parse().unwrap_or_default());
+    match fraction {
+        "" => format!("{sign}{whole}"),
+        fraction => format!("{sign}{whole}.{fraction}"),
+    }
+}
+
+/// A column as it is printed: ours, and beside it what was published and the difference.
+pub struct Column {
+    /// Place in the table.
+    pub index: usize,
+    /// Whether anything was published for it.
+    pub is_published: bool,
+    /// Whether any of it differs.
+    pub differs: bool,
+}
+
+/// The columns of a table.
+pub fn columns(table: &Table) -> Vec<Column> {
+    let entries = |index: usize| {
+        table
+            .cells
+            .iter()
+            .filter_map(move |row| row[index].as_ref())
+    };
+    let column = |index| Column {
+        index,
+        is_published: entries(index).any(|it| it.published.is_some()),
+        differs: entries(index).any(|it| it.difference_percent.is_some_and(|it| it.abs() >= 0.05)),
+    };
+    (0..table.columns.len()).map(column).collect()
+}
+
+/// Ours; a dash where there is none.
+pub fn ours(entry: Option<&Entry>) -> String {
+    let value = entry.and_then(|it| Some(fixed(it.ours?.value, it.decimals)));
+    value.unwrap_or_else(|| "–".to_owned())
+}
+
+/// What was published.
+pub fn published(entry: Option<&Entry>) -> String {
+    let value = entry.and_then(|it| Some(fixed(it.published?, it.decimals)));
+    value.unwrap_or_default()
+}
+
+/// `+3.2 %`.
+pub fn difference(entry: Option<&Entry>) -> String {
+    let value = entry.and_then(|it| it.difference_percent);
+    value.map_or_else(String::new, |it| match it.abs() < 0.05 {
+        true => "0.0 %".to_owned(),
+        false => format!("{it:+.1} %"),
+    })
+}
+
+/// `4,860 to 5,120, 5 passes`; empty for a single pass.
+pub fn certainty(entry: &Entry) -> String {
+    let Some(value) = entry.ours else {
+        return String::new();
+    };
+    match (value.low, value.high) {
+        (Some(low), Some(high)) => format!(
+            "95 % interval {} to {}, {} passes",
+            fixed(low, entry.decimals),
+            fixed(high, entry.decimals),
+            value.passes
+        ),
+        _ => String::new(),
+    }
+}
+
+/// As it marks a conclusion.
+pub const fn verdict(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Confirmed => "confirmed",
+        Verdict::Corrected => "corrected",
+        Verdict::NotTestable => "not testable",
+    }
+}
+
+/// What the published figures say of a conclusion; empty where they say nothing.
+pub fn by_published(of: &Judged) -> &'static str {
+    match (of.verdict, of.by_published) {
+        (_, None) => "",
+        (Verdict::Confirmed, Some(true)) => "The published figures agree.",
+        (Verdict::Corrected, Some(false)) => "The published figures do not support it either.",
+        (_, Some(true)) => "The published figures support it.",
+        (_, Some(false)) => "The published figures do not support it.",
+    }
+}
+
+/// `simulated, sim:local@i3.xlarge`.
+pub fn played(party: &Party) -> String {
+    match (party.origin, &party.target) {
+        (Some(origin), Some(target)) => format!("{}, {target}", facts::origin(origin)),
+        _ => format!("documents and prices of {}", party.address),
+    }
+}
+
+/// `0.366 USD an hour (ap-northeast-1, 2017-02-27)`; empty where no price is known.
+pub fn hour(party: &Party) -> String {
+    let Some(usd) = party.usd_per_hour else {
+        return String::new();
+    };
+    let list = party.price_list.as_deref().unwrap_or("no list");
+    let assumed = match party.price_assumed {
+        true => "; no older list is known",
+        false => "",
+    };
+    format!("{} USD an hour ({list}{assumed})", fixed(usd, 3))
+}
+
+/// `i3.xlarge: 95 % of 212,257 IOPS are reached at 53 (between 32 and 64); published: at 31 …`.
+pub fn saturation(table: &Table, column: usize) -> Option<String> {
+    let [ours, published] = table.saturations[column];
+    let ours = ours?;
+    let mut text = format!(
+        "{}: {:.0} % of {} IOPS are reached at {} {}",
+        table.columns[column],
+        REACHED * 100.0,
+        count(ours.peak),
+        place(&ours),
+        table.corner
+    );
+    if let Some(published) = published {
+        text.push_str(&format!("; published: at {}", place(&published)));
+    }
+    Some(text + ".")
+}
+
+fn place(of: &Saturation) -> String {
+    match of.after {
+        Some(after) => format!(
+            "{} (between {} and {})",
+            rounded(of.at),
+            stated(after),
+            stated(of.by)
+        ),
+        None => format!("{} or less", stated(of.by)),
+    }
+}
+
+fn rounded(value: f64) -> String {
+    match value < 10.0 {
+        true => format!("{value:.1}"),
+        false => count(value),
+    }
+}
+
+/// `local: peak 3,300,000 at 310; knee at …; 1,000 is passed at … (between … and …)`.
+pub fn line(plot: &Plot, line: &Line) -> String {
+    let several = plot.lines.iter().any(|it| it.family != line.family);
+    let name = match several {
+        true => format!("{}, {}", line.system, line.family),
+        false => line.system.clone(),
+    };
+    let mut parts = Vec::new();
+    if let Some(peak) = line.peak {
+        parts.push(format!("peak {} at {}", count(peak.x), figure(peak.y)));
+    }
+    if let Some(knee) = line.knee {
+        parts.push(format!("knee at {} ({})", count(knee.x), figure(knee.y)));
+    }
+    match (plot.bound, line.crossing) {
+        (Some(bound), Some(at)) => {
+            parts.push(format!("{} is passed at {}", figure(bound), crossing(&at)))
+        }
+        (Some(bound), None) if line.points.iter().all(|it| it.y > bound) => {
+            parts.push(format!("{} is exceeded at every point", figure(bound)));
+        }
+        (Some(bound), None) => parts.push(format!("{} is never passed", figure(bound))),
+        _ => {}
+    }
+    format!("{name}: {}.", parts.join("; "))
+}
+
+fn figure(value: f64) -> String {
+    match value < 100.0 {
+        true => format!("{value:.1}"),
+        false => count(value),
+    }
+}
+
+fn crossing(of: &Crossing) -> String {
+    format!(
+        "{} (between {} and {})",
+        count(of.at),
+        count(of.after),
+        count(of.before)
+    )
+}
+
+/// How far ours lie from the published figures.
+pub fn nearness(of: &Nearness) -> String {
+    format!(
+        "Of {} published figures, half lie within {} of ours, nine tenths within {}; the farthest \
+         is {} off.",
+        of.figures,
+        facts::percent(of.median_percent),
+        facts::percent(of.p90_percent),
+        facts::percent(of.worst_percent)
+    )
+}
+
+/// `5 confirmed, 1 corrected, 1 not testable`.
+pub fn tally(outcome: &Outcome) -> String {
+    let all = [Verdict::Confirmed, Verdict::Corrected, Verdict::NotTestable];
+    let counts = all.into_iter().filter_map(|it| {
+        let number = outcome
+            .conclusions
+            .iter()
+            .filter(|judged| judged.verdict == it)
+            .count();
+        (number > 0).then(|| format!("{number} {}", verdict(it)))
+    });
+    counts.collect::<Vec<_>>().join(", ")
+}
+
+/// Whether any figure is a model's.
+pub fn is_modelled(outcome: &Outcome) -> bool {
+    let origins = outcome.systems.iter().filter_map(|it| it.origin);
+    origins
+        .into_iter()
+        .any(|it| it != blocklab_record::Origin::Measured)
+}
+
+/// What to make of figures that a model gave.
+pub const MODELLED: &str = "Where a system was simulated, \"confirmed\" and \"corrected\" are what \
+                            the model says: documented limits and the published latencies are in \
+                            it. A run on the real thing decides.";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_to_the_cent() {
+        for (value, decimals, expected) in [
+            (28.6, 2, "28.60"),
+            (1.7745, 2, "1.77"),
+            (206_250.4, 0, "206,250"),
+            (-1234.56, 1, "-1,234.6"),
+            (-0.04, 1, "0.0"),
+            (0.05, 1, "0.1"),
+        ] {
+            assert_eq!(fixed(value, decimals), expected);
+        }
+    }
+}

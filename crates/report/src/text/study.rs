@@ -1,0 +1,185 @@
+//! A repeated study on a terminal: the author's tables, what was concluded, what was found.
+
+use blocklab_analysis::study::{Judged, Outcome, Plot, Table, Verdict};
+use blocklab_analysis::{Assessment, Severity};
+use blocklab_record::Record;
+
+use super::findings;
+use super::grid::{self, Cells};
+use super::paper::{Ink, Style};
+use crate::shown::{self, columns};
+
+const MARGIN: usize = 2;
+/// Narrowest title of a column.
+const TITLE: usize = 9;
+/// Systems whose findings are told one by one; of more, only what doubts a figure.
+const FEW: usize = 3;
+
+/// Everything that a study shows, ending with a newline.
+#[must_use]
+pub fn study(
+    name: &str,
+    description: &str,
+    outcome: &Outcome,
+    runs: &[(&Record, &Assessment)],
+    style: Style,
+) -> String {
+    let mut parts = vec![head(name, description, outcome, style)];
+    parts.extend(outcome.tables.iter().map(|it| table(it, style)));
+    parts.extend(outcome.plots.iter().map(|it| plot(it, style)));
+    parts.push(conclusions(outcome, style));
+    parts.push(found(runs, style));
+    parts.retain(|part| !part.is_empty());
+    parts.join("\n")
+}
+
+fn head(name: &str, description: &str, outcome: &Outcome, style: Style) -> String {
+    let mut out = format!("{}\n", style.paint(Ink::Bold, name));
+    out.push_str(&style.aside(0, description));
+    if !outcome.source.is_empty() {
+        out.push_str(&style.aside(0, &format!("Published figures: {}", outcome.source)));
+    }
+    out.push('\n');
+    let measured = outcome.systems.iter().filter(|it| it.run.is_some());
+    for party in measured {
+        out.push_str(&format!("{}\n", style.paint(Ink::Bold, &party.name)));
+        let mut told = shown::played(party);
+        let hour = shown::hour(party);
+        if !hour.is_empty() {
+            told.push_str(&format!(" · {hour}"));
+        }
+        out.push_str(&margin(&told, style));
+        if !party.because.is_empty() {
+            out.push_str(&style.aside(MARGIN, &party.because));
+        }
+    }
+    for remark in &outcome.remarks {
+        out.push_str(&style.hang(Ink::Dim, "note", 6, remark));
+    }
+    if let Some(near) = &outcome.nearness {
+        out.push_str(&format!(
+            "\n{}\n",
+            style.wrap(&shown::nearness(near), 0).join("\n")
+        ));
+    }
+    out
+}
+
+fn margin(text: &str, style: Style) -> String {
+    let lines = style.wrap(text, MARGIN);
+    lines.iter().map(|line| format!("  {line}\n")).collect()
+}
+
+fn table(table: &Table, style: Style) -> String {
+    let columns = columns(table);
+    let mut titles = Vec::new();
+    for column in &columns {
+        let title = &table.columns[column.index];
+        titles.push(title.clone());
+        if column.is_published {
+            titles.push("published".to_owned());
+        }
+        if column.differs {
+            titles.push("difference".to_owned());
+        }
+    }
+    let row = |index: usize| {
+        let mut cells = Vec::new();
+        for column in &columns {
+            let entry = table.cells[index][column.index].as_ref();
+            cells.push(shown::ours(entry));
+            if column.is_published {
+                cells.push(shown::published(entry));
+            }
+            if column.differs {
+                cells.push(shown::difference(entry));
+            }
+        }
+        (table.rows[index].clone(), cells)
+    };
+    let cells = Cells {
+        titles,
+        rows: (0..table.rows.len()).map(row).collect(),
+    };
+    let mut out = format!("{}\n", style.paint(Ink::Bold, &table.title));
+    out.push_str(&grid::blocks(&cells, MARGIN, TITLE, style));
+    let saturated = (0..table.columns.len()).filter_map(|it| shown::saturation(table, it));
+    for text in saturated.chain(note(&table.note)) {
+        out.push_str(&style.aside(MARGIN, &text));
+    }
+    out
+}
+
+fn note(text: &str) -> Option<String> {
+    (!text.is_empty()).then(|| text.to_owned())
+}
+
+fn plot(plot: &Plot, style: Style) -> String {
+    let mut out = format!("{}\n", style.paint(Ink::Bold, &plot.title));
+    out.push_str(&style.aside(MARGIN, &format!("{} upwards, over {}", plot.y, plot.x)));
+    for line in &plot.lines {
+        out.push_str(&margin(&shown::line(plot, line), style));
+    }
+    if let Some(note) = note(&plot.note) {
+        out.push_str(&style.aside(MARGIN, &note));
+    }
+    out
+}
+
+fn conclusions(outcome: &Outcome, style: Style) -> String {
+    if outcome.conclusions.is_empty() {
+        return String::new();
+    }
+    let title = format!("What was concluded: {}", shown::tally(outcome));
+    let mut out = format!("{}\n", style.paint(Ink::Bold, &title));
+    for judged in &outcome.conclusions {
+        out.push_str(&conclusion(judged, style));
+    }
+    if shown::is_modelled(outcome) {
+        out.push_str(&style.aside(MARGIN, shown::MODELLED));
+    }
+    out
+}
+
+fn conclusion(judged: &Judged, style: Style) -> String {
+    const INDENT: usize = 16;
+    let ink = match judged.verdict {
+        Verdict::Confirmed => Ink::Green,
+        Verdict::Corrected => Ink::Yellow,
+        Verdict::NotTestable => Ink::Dim,
+    };
+    let head = format!("  {}", shown::verdict(judged.verdict));
+    let mut out = style.hang(ink, &head, INDENT, &judged.text);
+    for reason in &judged.reasons {
+        out.push_str(&style.aside(INDENT, reason));
+    }
+    for text in [shown::by_published(judged), &judged.because] {
+        if !text.is_empty() {
+            out.push_str(&style.aside(INDENT, text));
+        }
+    }
+    out
+}
+
+fn found(runs: &[(&Record, &Assessment)], style: Style) -> String {
+    if runs.len() <= FEW {
+        let told = runs.iter().map(|(record, assessment)| {
+            let title = style.paint(Ink::Bold, &record.asked.name);
+            format!("{title}\n{}", findings::brief(record, assessment, style))
+        });
+        return told.collect::<Vec<_>>().join("\n");
+    }
+    let mut out = String::new();
+    for (record, assessment) in runs {
+        let grave = assessment.findings.iter();
+        for finding in grave.filter(|it| it.severity > Severity::Info) {
+            let text = format!("{}: {}", record.asked.name, finding.statement);
+            out.push_str(&style.hang(Ink::Yellow, "  warning", 12, &text));
+        }
+    }
+    let quiet = "No finding doubts a figure. What explains them is on the page.";
+    match out.is_empty() {
+        true => style.aside(0, quiet),
+        false => format!("{}\n{out}", style.paint(Ink::Bold, "Findings")),
+    }
+}

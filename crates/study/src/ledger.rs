@@ -1,0 +1,92 @@
+//! What an interrupted study needs to go on: which runs belong to it, and under which seed.
+//!
+//! ```text
+//!  STORE/.studies/9c1d….json    one an unfinished study, named after all that was asked for
+//! ```
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use serde::{Deserialize, Serialize};
+
+/// A study that is not finished.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ledger {
+    /// Everything that makes it this study: its text, and what was said over it.
+    pub asked: String,
+    /// Root of all chance, as a text: JSON readers lose the low bits of large numbers.
+    pub seed: String,
+    /// The run of each system.
+    pub runs: BTreeMap<String, String>,
+}
+
+/// Where ledgers lie in a store: a hidden folder, which no list of runs shows.
+const FOLDER: &str = ".studies";
+
+impl Ledger {
+    /// The unfinished study of which the same was asked; `None` where there is none that can be
+    /// read.
+    #[must_use]
+    pub fn find(store: &Path, asked: &str) -> Option<Self> {
+        let text = fs::read_to_string(file(store, asked)).ok()?;
+        let ledger: Self = serde_json::from_str(&text).ok()?;
+        (ledger.asked == asked).then_some(ledger)
+    }
+
+    /// Keeps it, whole or not at all.
+    ///
+    /// # Errors
+    /// When the store cannot be written to.
+    pub fn write(&self, store: &Path) -> io::Result<()> {
+        let file = file(store, &self.asked);
+        fs::create_dir_all(store.join(FOLDER))?;
+        let text = serde_json::to_string_pretty(self).map_err(io::Error::other)?;
+        let fresh = file.with_extension("new");
+        fs::write(&fresh, text)?;
+        fs::rename(fresh, file)
+    }
+
+    /// The study is finished, or is begun anew.
+    ///
+    /// # Errors
+    /// When it is there and cannot be removed.
+    pub fn remove(&self, store: &Path) -> io::Result<()> {
+        match fs::remove_file(file(store, &self.asked)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn file(store: &Path, asked: &str) -> PathBuf {
+    // FNV-1a: tells a handful of studies apart; the text inside decides.
+    let mix = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    let hash = asked.bytes().fold(0xcbf2_9ce4_8422_2325, mix);
+    store.join(FOLDER).join(format!("{hash:016x}.json"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_begun_is_found_again() {
+        let store = tempfile::tempdir().expect("a folder");
+        let ledger = Ledger {
+            asked: "two systems".to_owned(),
+            seed: u64::MAX.to_string(),
+            runs: BTreeMap::from([("a".to_owned(), "20261120-190142-k3f".to_owned())]),
+        };
+        assert_eq!(Ledger::find(store.path(), &ledger.asked), None);
+        ledger.write(store.path()).expect("written");
+        assert_eq!(
+            Ledger::find(store.path(), &ledger.asked),
+            Some(ledger.clone())
+        );
+        assert_eq!(Ledger::find(store.path(), "another"), None);
+        ledger.remove(store.path()).expect("removed");
+        ledger.remove(store.path()).expect("gone already");
+        assert_eq!(Ledger::find(store.path(), &ledger.asked), None);
+    }
+}
