@@ -4,6 +4,7 @@
 //! Never: a part of the product.
 
 pub mod accuracy;
+pub mod corpus;
 mod lab;
 #[path = "../../crates/store/tests/sample/mod.rs"]
 pub mod sample;

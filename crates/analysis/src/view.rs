@@ -31,6 +31,12 @@ impl Cases<'_> {
         self.record.origin == Origin::Simulated
     }
 
+    /// Whether the device model answered in real time: what its pacing costs is no fault of a
+    /// target, and its limits tell what it holds back.
+    pub(crate) fn is_emulated(&self) -> bool {
+        self.record.origin == Origin::Emulated
+    }
+
     /// The words that fit: of a real run, or of a simulated one.
     pub(crate) fn words<'w>(&self, real: &'w str, simulated: &'w str) -> &'w str {
         match self.is_simulated() {

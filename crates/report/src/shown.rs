@@ -1,8 +1,7 @@
 //! The words for a repeated study: one wording for text and HTML.
 
 use blocklab_analysis::study::{
-    Crossing, Entry, Judged, Line, Nearness, Outcome, Party, Plot, REACHED, Saturation, Table,
-    Verdict,
+    Entry, Judged, Line, Nearness, Outcome, Party, Plot, REACHED, Saturation, Table, Verdict,
 };
 use blocklab_units::{count, stated};
 
@@ -165,47 +164,43 @@ fn rounded(value: f64) -> String {
     }
 }
 
-/// `local: peak 3,300,000 at 310; knee at …; 1,000 is passed at … (between … and …)`.
+/// `NVMe: peak 3,300,000 IOPS at 310 µs; knee at …; 1,000 µs is passed at … (between … and …)`.
 pub fn line(plot: &Plot, line: &Line) -> String {
     let several = plot.lines.iter().any(|it| it.family != line.family);
     let name = match several {
         true => format!("{}, {}", line.system, line.family),
         false => line.system.clone(),
     };
+    let across = |value: f64| format!("{} {}", count(value), unit(&plot.x));
+    let up = |value: f64| format!("{} {}", rounded(value), unit(&plot.y));
     let mut parts = Vec::new();
     if let Some(peak) = line.peak {
-        parts.push(format!("peak {} at {}", count(peak.x), figure(peak.y)));
+        parts.push(format!("peak {} at {}", across(peak.x), up(peak.y)));
     }
     if let Some(knee) = line.knee {
-        parts.push(format!("knee at {} ({})", count(knee.x), figure(knee.y)));
+        parts.push(format!("knee at {}, {}", across(knee.x), up(knee.y)));
     }
     match (plot.bound, line.crossing) {
         (Some(bound), Some(at)) => {
-            parts.push(format!("{} is passed at {}", figure(bound), crossing(&at)))
+            let (after, before) = (count(at.after), count(at.before));
+            parts.push(format!(
+                "{} are passed at {} (between {after} and {before})",
+                up(bound),
+                across(at.at)
+            ));
         }
         (Some(bound), None) if line.points.iter().all(|it| it.y > bound) => {
-            parts.push(format!("{} is exceeded at every point", figure(bound)));
+            parts.push(format!("{} are exceeded at every point", up(bound)));
         }
-        (Some(bound), None) => parts.push(format!("{} is never passed", figure(bound))),
+        (Some(bound), None) => parts.push(format!("{} are never passed", up(bound))),
         _ => {}
     }
     format!("{name}: {}.", parts.join("; "))
 }
 
-fn figure(value: f64) -> String {
-    match value < 100.0 {
-        true => format!("{value:.1}"),
-        false => count(value),
-    }
-}
-
-fn crossing(of: &Crossing) -> String {
-    format!(
-        "{} (between {} and {})",
-        count(of.at),
-        count(of.after),
-        count(of.before)
-    )
+/// `µs` of `mean, µs`.
+fn unit(title: &str) -> &str {
+    title.rsplit(", ").next().unwrap_or(title)
 }
 
 /// How far ours lie from the published figures.

@@ -65,6 +65,8 @@ pub struct System {
     pub measured: bool,
     /// Passes, where the author made another number than on the others.
     pub passes: Option<u32>,
+    /// Of one target that stands for so many devices, each of which has the threads of a job.
+    pub devices: u32,
 }
 
 /// The cases that one entry of the text made.
@@ -208,6 +210,8 @@ pub enum Figure {
     MaxUs,
     /// A quantile, in thousandths of a per cent: 99,950 is p99.95.
     QuantileUs(u32),
+    /// Share of the operations that took at most so many microseconds, in per cent.
+    WithinUs(u32),
     /// Of a sweep: from where on 95 % of its largest rate are reached.
     Saturation,
     /// Of a sweep: how far its smallest rate lies below its largest, in per cent.
@@ -228,6 +232,8 @@ pub enum Figure {
     DocumentedWriteIops,
     /// Of the address: documented sequential reads of local disks in 10^6 bytes a second.
     DocumentedReadMbPerS,
+    /// Of the address: size of all volumes or local disks in 10^9 bytes.
+    CapacityGb,
     /// Of the address: what a volume may move for as long as its credit lasts, in MiB a second.
     BurstMibPerS,
     /// Of the address: what it may move always.
@@ -247,7 +253,7 @@ pub enum Figure {
 }
 
 /// Name, title for people, decimals.
-const FIGURES: [(Figure, &str, &str, usize); 26] = {
+const FIGURES: [(Figure, &str, &str, usize); 27] = {
     use Figure::*;
     [
         (Iops, "iops", "IOPS", 0),
@@ -288,6 +294,7 @@ const FIGURES: [(Figure, &str, &str, usize); 26] = {
             "reads, MB/s",
             0,
         ),
+        (CapacityGb, "capacity_gb", "size, GB", 0),
         (BurstMibPerS, "burst_mib_per_s", "burst, MiB/s", 1),
         (BaseMibPerS, "base_mib_per_s", "baseline, MiB/s", 1),
         (UsdPerHour, "usd_per_hour", "USD an hour", 3),
@@ -330,6 +337,7 @@ impl Figure {
     pub fn name(self) -> String {
         match (self, self.row()) {
             (Self::QuantileUs(thousandths), _) => format!("p{}_us", percent(thousandths)),
+            (Self::WithinUs(us), _) => format!("within_{us}_us"),
             (_, row) => row.map_or("", |row| row.1).to_owned(),
         }
     }
@@ -339,6 +347,7 @@ impl Figure {
     pub fn title(self) -> String {
         match (self, self.row()) {
             (Self::QuantileUs(thousandths), _) => format!("p{}, µs", percent(thousandths)),
+            (Self::WithinUs(us), _) => format!("within {us} µs, %"),
             (_, row) => row.map_or("", |row| row.2).to_owned(),
         }
     }
@@ -346,7 +355,8 @@ impl Figure {
     /// Decimals that it deserves.
     #[must_use]
     pub fn decimals(self) -> usize {
-        self.row().map_or(0, |row| row.3)
+        let other = if let Self::WithinUs(_) = self { 2 } else { 0 };
+        self.row().map_or(other, |row| row.3)
     }
 
     /// What it is a figure of.
@@ -363,6 +373,7 @@ impl Figure {
             Self::DocumentedReadIops
             | Self::DocumentedWriteIops
             | Self::DocumentedReadMbPerS
+            | Self::CapacityGb
             | Self::BurstMibPerS
             | Self::BaseMibPerS
             | Self::UsdPerHour
@@ -373,10 +384,10 @@ impl Figure {
         }
     }
 
-    /// Every name that can be written; of quantiles one stands for all.
+    /// Every name that can be written; of quantiles and shares one stands for all.
     pub fn names() -> impl Iterator<Item = &'static str> {
-        let quantile = std::iter::once("p99_us");
-        FIGURES.iter().map(|(_, name, ..)| *name).chain(quantile)
+        let patterns = ["p99_us", "within_500_us"];
+        FIGURES.iter().map(|(_, name, ..)| *name).chain(patterns)
     }
 }
 
@@ -403,6 +414,12 @@ impl FromStr for Figure {
         if let Some((figure, ..)) = known {
             return Ok(*figure);
         }
+        let within = text
+            .strip_prefix("within_")
+            .and_then(|it| it.strip_suffix("_us"));
+        if let Some(within) = within {
+            return within.parse().map(Self::WithinUs).map_err(|_| NoFigure);
+        }
         let quantile = text.strip_prefix('p').and_then(|it| it.strip_suffix("_us"));
         let quantile = quantile.and_then(|it| it.parse::<f64>().ok());
         let inside = quantile.filter(|it| (0.001..100.0).contains(it));
@@ -418,7 +435,7 @@ mod tests {
 
     #[test]
     fn figures_have_one_name_each() {
-        for name in Figure::names().chain(["p99.95_us", "p1_us"]) {
+        for name in Figure::names().chain(["p99.95_us", "p1_us", "within_250_us"]) {
             let figure: Figure = name.parse().expect(name);
             assert_eq!(figure.name(), name);
             assert!(!figure.title().is_empty());

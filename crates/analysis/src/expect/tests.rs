@@ -293,3 +293,73 @@ fn nothing_is_compared_that_cannot_be() {
     );
     assert!(diagnose(&record(&[]), None).expected.is_none());
 }
+
+/// Rule 13: r5d.xlarge did 58,016 of 4 KiB, half of them writes: 29,000 writes are documented.
+#[test]
+fn reads_and_writes_have_budgets_of_their_own() {
+    let local = "local,as-of=2021-01-01@r5d.xlarge";
+    let half = |iops: f64| half_writes(iops, 16);
+    let found = against(&half(58_000.0), local);
+    let finding = rule(&found, "separate-budgets").expect("the rule speaks");
+    let words = "budgets of their own";
+    assert!(finding.statement.contains(words), "{}", finding.statement);
+    assert!(finding.statement.contains("50 %"), "{}", finding.statement);
+    let below = against(&half(20_000.0), local);
+    assert_eq!(rule(&below, "separate-budgets"), None, "below the budget");
+    let one = against(&record(&[case(4, 59_000.0)]), local);
+    assert_eq!(rule(&one, "separate-budgets"), None, "reads alone");
+}
+
+/// A record whose operations of 4 KiB are reads and writes in equal parts.
+fn half_writes(iops: f64, depth: u32) -> Record {
+    let mut record = record(&[Sketch {
+        depth,
+        ..case(4, iops / 2.0)
+    }]);
+    for job in record.measurements.iter_mut().flat_map(|it| &mut it.jobs) {
+        let reads = job.directions["read"].clone();
+        job.accounting.issued *= 2;
+        job.accounting.completed *= 2;
+        job.directions.insert("write".to_owned(), reads);
+        "50 % read, 50 % write".clone_into(&mut job.mix);
+    }
+    record
+}
+
+/// Rule 25: a month of the address over what was delivered, with region, day and both inputs.
+#[test]
+fn the_price_of_what_was_delivered_is_recomputed() {
+    let catalog = Catalog::embedded();
+    let text = "gp3:1TiB,iops=6000,region=ap-northeast-1@r5d.xlarge";
+    let record = record(&[case(4, 5000.0)]);
+    let rows = crate::assess(&record).rows;
+    let output = crate::price::Output::of_run(&rows, "measured");
+    let bought = crate::price::Bought::find(text, None, &catalog).expect("sold");
+    let priced = crate::price::price("run", &[bought], Some(&output));
+    let address: Address = text.parse().expect("an address");
+    let resolved = resolve(&address, &catalog).expect("sold");
+    let audit = |priced| {
+        let expectation = Expectation {
+            resolved: &resolved,
+            catalog: &catalog,
+            priced,
+        };
+        diagnose(&record, Some(expectation))
+    };
+    let found = audit(Some(&priced));
+    let finding = rule(&found, "price-audit").expect("the rule speaks");
+    // 1,024 GiB x .096 + 3,000 IOPS x .006 + 730 h x .348, by hand.
+    let month = 98.304 + 18.0 + 254.04;
+    let evidence = |name: &str| {
+        let mut all = finding.evidence.iter();
+        all.find(|it| it.name == name).expect(name).value
+    };
+    assert!((evidence("USD a month") - month).abs() < 1e-9);
+    assert!((evidence("USD per IOPS") - month / 5000.0).abs() < 1e-9);
+    assert!(
+        finding.statement.contains("ap-northeast-1"),
+        "{}",
+        finding.statement
+    );
+    assert_eq!(rule(&audit(None), "price-audit"), None, "no price is known");
+}

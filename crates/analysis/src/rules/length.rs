@@ -13,15 +13,15 @@ const ENOUGH_NS: u64 = 10_000_000_000;
 /// Below this it mostly is.
 const LITTLE_NS: u64 = 5_000_000_000;
 
-/// Too little time for what the target holds back. Of a simulated target that is no guess: the
+/// Too little time for what the target holds back. Of a modelled target that is no guess: the
 /// rules on its limits tell what it held back.
 pub(super) fn too_short(cases: &Cases<'_>) -> Vec<Finding> {
     let advice = "Use a longer --runtime: at least ten seconds a case, and minutes on anything \
                   with burst credits or a write cache.";
     per_case(cases, "too-short", Some(advice), |case| {
         let (measured, passes) = (case.measured_ns(), case.passes.len());
-        let short =
-            measured < ENOUGH_NS && case.ios() > 0 && !case.is_null() && !cases.is_simulated();
+        let modelled = cases.is_simulated() || cases.is_emulated();
+        let short = measured < ENOUGH_NS && case.ios() > 0 && !case.is_null() && !modelled;
         let severity = match measured < LITTLE_NS {
             true => Severity::Warning,
             false => Severity::Info,
@@ -98,6 +98,8 @@ mod tests {
         silent(&record(&[lasting(4, 1e6)]), "too-short");
         let mut simulated = record(&[lasting(1, 1e6)]);
         simulated.origin = blocklab_record::Origin::Simulated;
+        silent(&simulated, "too-short");
+        simulated.origin = blocklab_record::Origin::Emulated;
         silent(&simulated, "too-short");
     }
 

@@ -37,7 +37,9 @@ pub(super) fn cpu_limit(cases: &Cases<'_>) -> Vec<Finding> {
     let advice = "Use more threads, larger blocks, direct access, or io_uring with a deeper queue \
                   to spend less processor time on each operation.";
     per_case(cases, "cpu-limit", Some(advice), |case| {
-        if case.is_null() || !is_limited(cases, case) {
+        // The model paces inside this process: it polls for the moment at which an operation is
+        // due, and a thread that polls is always busy.
+        if case.is_null() || cases.is_emulated() || !is_limited(cases, case) {
             return None;
         }
         let (busiest, cost) = (case.busiest_thread_percent(), case.row.cpu_ns_per_io);
@@ -212,6 +214,15 @@ mod tests {
         assert!(finding.statement.contains("used 99 % of a processor"));
         assert_eq!(finding.severity, Severity::Warning);
         silent(&with(|m| m.cpu.busiest_thread_percent = 90), "cpu-limit");
+    }
+
+    /// The story: a run on `emu:gp3` said that the processor was the limit, because the thread
+    /// that paces polls for the moment at which the next operation is due.
+    #[test]
+    fn a_thread_that_paces_a_model_is_no_limit() {
+        let mut emulated = with(|m| m.cpu.busiest_thread_percent = 100);
+        emulated.origin = blocklab_record::Origin::Emulated;
+        silent(&emulated, "cpu-limit");
     }
 
     #[test]

@@ -18,6 +18,10 @@ pub(super) fn figure(bought: &Resolved, figure: Figure) -> Option<Value> {
         Figure::DocumentedWriteIops => limit(bought, "writes of 4 KiB, all disks", "IOPS")
             .or_else(|| limit(bought, "volume IOPS", "IOPS")),
         Figure::DocumentedReadMbPerS => limit(bought, "read throughput, all disks", "MB/s"),
+        Figure::CapacityGb => {
+            let volumes = bought.spec.volumes.iter();
+            Some(volumes.map(|it| it.capacity.as_f64()).sum::<f64>() / 1e9)
+        }
         Figure::BurstMibPerS => limit(bought, "(burst)", "MiB/s")
             .or_else(|| limit(bought, "volume throughput", "MiB/s")),
         Figure::BaseMibPerS => limit(bought, "(baseline)", "MiB/s")

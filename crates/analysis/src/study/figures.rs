@@ -123,6 +123,7 @@ impl<'a> Sources<'a> {
             Figure::QuantileUs(thousandths) => {
                 exact(latencies().quantile_us(f64::from(thousandths) / 1e5)?)
             }
+            Figure::WithinUs(us) => exact(latencies().within_percent(u64::from(us) * 1000)?),
             Figure::MbPerSPerUsd => {
                 let speed = total(row, |it| it.bytes_per_s)?.times(1e-6);
                 Some(speed.times(1.0 / self.month(system, row)?))

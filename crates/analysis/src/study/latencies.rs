@@ -56,6 +56,14 @@ impl Latencies {
         (count > 1.0).then(|| (sum / (count - 1.0)).sqrt())
     }
 
+    /// Share of the operations in bins that begin at or below it.
+    pub fn within_percent(&self, ns: u64) -> Option<f64> {
+        let within = self.0.iter().filter(|(low, ..)| *low <= ns);
+        let within: u64 = within.map(|(_, _, count)| count).sum();
+        let all = self.count();
+        (all > 0).then(|| within as f64 / all as f64 * 100.0)
+    }
+
     /// The middle of the bin that holds it.
     pub fn quantile_us(&self, quantile: f64) -> Option<f64> {
         let rank = (self.count() as f64 * quantile).ceil().max(1.0) as u64;

@@ -130,6 +130,9 @@ fn plan_of(plan: &Plan, system: &System, seed: u64) -> Plan {
     let mut cases = plan.cases.clone();
     for case in &mut cases {
         case.workload.seed = seed;
+        for job in &mut case.workload.jobs {
+            job.threads = job.threads.saturating_mul(system.devices);
+        }
     }
     Plan {
         cases,

@@ -14,6 +14,8 @@ const MARGIN: usize = 2;
 const TITLE: usize = 9;
 /// Systems whose findings are told one by one; of more, only what doubts a figure.
 const FEW: usize = 3;
+/// Systems of which more are not told one by one.
+const MANY: usize = 6;
 
 /// Everything that a study shows, ending with a newline.
 #[must_use]
@@ -40,8 +42,29 @@ fn head(name: &str, description: &str, outcome: &Outcome, style: Style) -> Strin
         out.push_str(&style.aside(0, &format!("Published figures: {}", outcome.source)));
     }
     out.push('\n');
-    let measured = outcome.systems.iter().filter(|it| it.run.is_some());
-    for party in measured {
+    out.push_str(&systems(outcome, style));
+    for remark in &outcome.remarks {
+        out.push_str(&style.hang(Ink::Dim, "note", 6, remark));
+    }
+    if let Some(near) = &outcome.nearness {
+        out.push_str(&format!(
+            "\n{}\n",
+            style.wrap(&shown::nearness(near), 0).join("\n")
+        ));
+    }
+    out
+}
+
+/// Each with what played it; of many only how many there are, since the page tells the rest.
+fn systems(outcome: &Outcome, style: Style) -> String {
+    let measured = || outcome.systems.iter().filter(|it| it.run.is_some());
+    let number = measured().count();
+    if number > MANY {
+        let text = format!("{number} systems; the page tells what played each, and its price.");
+        return style.aside(0, &text);
+    }
+    let mut out = String::new();
+    for party in measured() {
         out.push_str(&format!("{}\n", style.paint(Ink::Bold, &party.name)));
         let mut told = shown::played(party);
         let hour = shown::hour(party);
@@ -52,15 +75,6 @@ fn head(name: &str, description: &str, outcome: &Outcome, style: Style) -> Strin
         if !party.because.is_empty() {
             out.push_str(&style.aside(MARGIN, &party.because));
         }
-    }
-    for remark in &outcome.remarks {
-        out.push_str(&style.hang(Ink::Dim, "note", 6, remark));
-    }
-    if let Some(near) = &outcome.nearness {
-        out.push_str(&format!(
-            "\n{}\n",
-            style.wrap(&shown::nearness(near), 0).join("\n")
-        ));
     }
     out
 }

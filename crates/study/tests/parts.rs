@@ -1,0 +1,138 @@
+//! Several systems of a study: they take turns, and what was interrupted goes on.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use blocklab_catalog::Catalog;
+use blocklab_dialect::native;
+use blocklab_record::{Interval, Record, Status};
+use blocklab_study::{Assignment, Observer, Part, conduct_all};
+use blocklab_units::{Bytes, Nanos};
+use blocklab_workload::Case;
+use blocklab_workload::publication::Publication;
+
+const STUDY: &str = r#"
+name = "turns"
+seed = 3
+passes = 2
+[defaults]
+engine = "null"
+stop_bytes = "64KiB"
+[[case]]
+name = "a"
+[[case]]
+name = "b"
+rate_percent = [50]
+"#;
+
+/// Notes what is measured, and pulls the plug after so many measurements.
+struct Plug<'a> {
+    turns: Vec<(usize, String, u32)>,
+    current: usize,
+    left: usize,
+    interrupted: &'a AtomicBool,
+}
+
+impl Observer for Plug<'_> {
+    fn turns_to(&mut self, part: usize) {
+        self.current = part;
+    }
+    fn laying_out(&mut self, _: &Path, _: Bytes, _: Bytes) {}
+    fn begins(&mut self, case: &Case, pass: u32, _: usize, _: usize) {
+        self.turns.push((self.current, case.name.clone(), pass));
+    }
+    fn interval(&mut self, _: &Interval, _: Nanos) {}
+    fn ended(&mut self, _: &Record) {
+        self.left -= 1;
+        if self.left == 0 {
+            self.interrupted.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+/// Conducts the study on two systems; `before` is what an interruption left of them.
+fn conducted(left: usize, before: [Option<Record>; 2]) -> (Vec<Record>, Vec<(usize, String, u32)>) {
+    let parsed = native::parse(STUDY, "turns.toml").expect("a study");
+    let Publication { shares, .. } = parsed.publication;
+    let catalog = Catalog::embedded();
+    let interrupted = AtomicBool::new(false);
+    let targets = ["null".to_owned()];
+    let parts = before.into_iter().enumerate().map(|(number, before)| Part {
+        assignment: Assignment {
+            id: format!("run{number}"),
+            tool: "blocklab".to_owned(),
+            plan: parsed.plan.clone(),
+            notes: Vec::new(),
+            targets: &targets,
+            destroy: &[],
+            may_replace_engine: false,
+            catalog: &catalog,
+            interrupted: &interrupted,
+        },
+        shares: &shares,
+        before,
+    });
+    let parts = parts.collect();
+    let mut plug = Plug {
+        turns: Vec::new(),
+        current: 0,
+        left,
+        interrupted: &interrupted,
+    };
+    let records = conduct_all(parts, &mut plug).expect("conducted");
+    (records, plug.turns)
+}
+
+#[test]
+fn systems_take_turns() {
+    let (records, turns) = conducted(usize::MAX, [None, None]);
+    let first: Vec<_> = turns
+        .iter()
+        .take(4)
+        .map(|(part, case, _)| (*part, &**case))
+        .collect();
+    assert_eq!(first, [(0, "a"), (1, "a"), (0, "b"), (1, "b")]);
+    assert_eq!(turns.len(), 12);
+    assert!(
+        records
+            .iter()
+            .all(|it| it.status == Status::Complete && it.measurements.len() == 6)
+    );
+}
+
+#[test]
+fn a_share_is_of_what_was_reached_just_before() {
+    let (records, _) = conducted(usize::MAX, [None, None]);
+    let of = |case: &str| {
+        let mut all = records[0].measurements.iter();
+        all.find(|it| it.case == case && it.pass == 1).expect(case)
+    };
+    let full = of("b").jobs[0].iops();
+    let asked = of("b-rate_percent50").jobs[0].asked_iops.expect("a rate");
+    assert!((asked / full - 0.5).abs() < 1e-9, "{asked} {full}");
+    assert!(
+        !records[0].asked.native.contains("rate_iops = 1\n"),
+        "{}",
+        records[0].asked.native
+    );
+}
+
+#[test]
+fn what_was_interrupted_goes_on_where_it_stopped() {
+    let (stopped, turns) = conducted(5, [None, None]);
+    assert_eq!(turns.len(), 5);
+    assert!(stopped.iter().all(|it| it.status == Status::Interrupted));
+    let kept = stopped[0].measurements.clone();
+    assert_eq!((kept.len(), stopped[1].measurements.len()), (3, 2));
+    let mut stopped = stopped.into_iter().map(Some);
+    let before = [stopped.next().flatten(), stopped.next().flatten()];
+    let (whole, turns) = conducted(usize::MAX, before);
+    assert_eq!(turns.len(), 7, "only what was missing");
+    assert_eq!(whole[0].measurements[..3], kept[..]);
+    assert!(
+        whole
+            .iter()
+            .all(|it| it.status == Status::Complete && it.measurements.len() == 6)
+    );
+    assert!(whole[0].notes.iter().any(|note| note.subject == "resumed"));
+}

@@ -1,0 +1,235 @@
+//! Runs of modelled devices whose binding limit or fault is known because it was built in, and what
+//! the diagnosis says of them.
+//!
+//! A label says which rules must speak; every other rule that is judged here must be silent.
+
+mod scenarios;
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::thread;
+
+use blocklab_analysis::Severity;
+use blocklab_analysis::expect::{Expectation, diagnose};
+use blocklab_catalog::{Address, Catalog, resolve};
+use blocklab_dialect::native;
+
+use crate::accuracy::simulate;
+
+pub use scenarios::scenarios;
+
+/// The rules that are judged, and what each label rests on.
+pub const RULES: [(&str, &str); 12] = [
+    ("at-limit", "enough is in flight for twice the limit"),
+    (
+        "latency-bound",
+        "one or two in flight, far below every limit",
+    ),
+    ("useless-depth", "a depth asked of an engine that has none"),
+    (
+        "setting-not-in-effect",
+        "a volume of the type's default, sold as more",
+    ),
+    ("documented-burst", "a bucket that the run does not empty"),
+    (
+        "hdd-random-credit",
+        "random operations below 1 MiB on st1 or sc1",
+    ),
+    (
+        "instance-binds-the-sum",
+        "volumes that together exceed their instance",
+    ),
+    ("under-delivery", "a volume of 94 to 96 % of what was sold"),
+    (
+        "below-documented-limit",
+        "a volume of 60 to 85 % of what was sold",
+    ),
+    ("above-every-limit", "a volume of more than was sold"),
+    (
+        "limit-of-another-date",
+        "the limits of 2017, held against those of today",
+    ),
+    ("separate-budgets", "half writes, at the limit of writes"),
+];
+
+/// What is run, what it is held against, and what must be said of it.
+#[derive(Debug, Clone)]
+pub struct Scenario {
+    /// The device that is simulated.
+    pub device: String,
+    /// Keys of the job, in the native format.
+    pub job: String,
+    /// What somebody believes to have bought.
+    pub expected: Option<String>,
+    /// Rules that must speak.
+    pub labels: Vec<&'static str>,
+    /// Nothing is wrong: no finding above the gravity of information.
+    pub healthy: bool,
+}
+
+/// What was said of a scenario.
+#[derive(Debug)]
+pub struct Verdict {
+    /// Which one.
+    pub scenario: Scenario,
+    /// Judged rules that spoke.
+    pub found: Vec<&'static str>,
+    /// Rules that warned.
+    pub warned: Vec<&'static str>,
+}
+
+impl Verdict {
+    /// Whether a healthy device got a scary finding.
+    #[must_use]
+    pub fn is_false_alarm(&self) -> bool {
+        self.scenario.healthy && !self.warned.is_empty()
+    }
+}
+
+/// Simulates and judges everything, on all processors.
+#[must_use]
+pub fn judge(scenarios: &[Scenario]) -> Vec<Verdict> {
+    let workers = thread::available_parallelism().map_or(1, usize::from);
+    let share = scenarios.len().div_ceil(workers).max(1);
+    thread::scope(|scope| {
+        let chunks = scenarios.chunks(share);
+        let started: Vec<_> = chunks
+            .map(|part| scope.spawn(|| part.iter().map(verdict).collect::<Vec<_>>()))
+            .collect();
+        let ended = started.into_iter();
+        ended.flat_map(|it| it.join().expect("judged")).collect()
+    })
+}
+
+fn verdict(scenario: &Scenario) -> Verdict {
+    let text = format!(
+        "name = \"corpus\"\nseed = 7\n[[case]]\nname = \"case\"\n{}",
+        scenario.job
+    );
+    let parsed = native::parse(&text, "corpus").unwrap_or_else(|error| panic!("{error}"));
+    let record = simulate(parsed.plan, &scenario.device);
+    let catalog = Catalog::embedded();
+    let resolved = scenario.expected.as_ref().map(|text| {
+        let address: Address = text.parse().expect("an address");
+        resolve(&address, &catalog).expect("something sold")
+    });
+    let expectation = resolved.as_ref().map(|resolved| Expectation {
+        resolved,
+        catalog: &catalog,
+        priced: None,
+    });
+    let findings = diagnose(&record, expectation).assessment.findings;
+    let spoke = |rule: &&str| findings.iter().any(|it| it.rule == *rule);
+    let warned = findings.iter().filter(|it| it.severity > Severity::Info);
+    Verdict {
+        scenario: scenario.clone(),
+        found: RULES.iter().map(|(rule, _)| *rule).filter(spoke).collect(),
+        warned: warned.map(|it| it.rule).collect(),
+    }
+}
+
+/// How often a rule was right.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Score {
+    /// It spoke, and should.
+    pub right: u32,
+    /// It spoke, and should not.
+    pub wrong: u32,
+    /// It was silent, and should speak.
+    pub missed: u32,
+}
+
+impl Score {
+    /// Share of what it said that is right; 1 where it said nothing.
+    #[must_use]
+    pub fn precision(self) -> f64 {
+        share(self.right, self.wrong)
+    }
+
+    /// Share of what it should say that it said; 1 where there was nothing to say.
+    #[must_use]
+    pub fn recall(self) -> f64 {
+        share(self.right, self.missed)
+    }
+}
+
+fn share(right: u32, other: u32) -> f64 {
+    match right + other {
+        0 => 1.0,
+        all => f64::from(right) / f64::from(all),
+    }
+}
+
+/// Of every rule.
+#[must_use]
+pub fn scores(verdicts: &[Verdict]) -> BTreeMap<&'static str, Score> {
+    let mut scores: BTreeMap<&str, Score> = BTreeMap::new();
+    for verdict in verdicts {
+        for (rule, _) in RULES {
+            let score = scores.entry(rule).or_default();
+            match (
+                verdict.found.contains(&rule),
+                verdict.scenario.labels.contains(&rule),
+            ) {
+                (true, true) => score.right += 1,
+                (true, false) => score.wrong += 1,
+                (false, true) => score.missed += 1,
+                (false, false) => {}
+            }
+        }
+    }
+    scores
+}
+
+/// The page `docs/diagnosis.md`.
+#[must_use]
+pub fn page(verdicts: &[Verdict]) -> String {
+    let mut page = String::from(include_str!("../../data/corpus-head.md"));
+    let healthy = verdicts.iter().filter(|it| it.scenario.healthy).count();
+    let alarms = verdicts.iter().filter(|it| it.is_false_alarm()).count();
+    let _ = writeln!(
+        page,
+        "{} runs, {healthy} of them of healthy devices; {alarms} of these got a warning.\n",
+        verdicts.len()
+    );
+    page.push_str(
+        "| rule | label rests on | runs with it | precision | recall |\n|---|---|--:|--:|--:|\n",
+    );
+    let scores = scores(verdicts);
+    for (rule, why) in RULES {
+        let score = scores[rule];
+        let _ = writeln!(
+            page,
+            "| `{rule}` | {why} | {} | {:.3} | {:.3} |",
+            score.right + score.missed,
+            score.precision(),
+            score.recall()
+        );
+    }
+    let wrong: Vec<_> = verdicts
+        .iter()
+        .filter(|it| it.found != in_order(&it.scenario.labels))
+        .collect();
+    page.push_str("\n## Where a label and a finding part\n\n");
+    if wrong.is_empty() {
+        page.push_str("Nowhere.\n");
+    }
+    for verdict in wrong {
+        let scenario = &verdict.scenario;
+        let _ = writeln!(
+            page,
+            "- `{}` held against `{}`, `{}`: labelled {:?}, found {:?}",
+            scenario.device,
+            scenario.expected.as_deref().unwrap_or("nothing"),
+            scenario.job.replace('\n', "; "),
+            scenario.labels,
+            verdict.found
+        );
+    }
+    page
+}
+
+fn in_order(labels: &[&'static str]) -> Vec<&'static str> {
+    let all = RULES.iter().map(|(rule, _)| *rule);
+    all.filter(|rule| labels.contains(rule)).collect()
+}

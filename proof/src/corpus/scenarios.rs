@@ -1,0 +1,229 @@
+//! The scenarios, family by family. A limit and a latency are what documents and published
+//! measurements say: 0.60 ms + 2.2 us/KiB for gp3.
+
+use super::Scenario;
+
+/// Large enough to bind nothing.
+const HOST: &str = "m5.24xlarge";
+
+fn job(kib: u32, depth: u32) -> String {
+    let times = "engine = \"io_uring\"\nramp = \"3s\"\nruntime = \"12s\"";
+    format!("{times}\nblock_size = \"{kib}KiB\"\ndepth = {depth}\n")
+}
+
+fn plain(device: String, job: String, labels: &[&'static str]) -> Scenario {
+    Scenario {
+        device,
+        job,
+        expected: None,
+        labels: labels.to_vec(),
+        healthy: true,
+    }
+}
+
+fn against(device: String, expected: String, job: String, labels: &[&'static str]) -> Scenario {
+    Scenario {
+        expected: Some(expected),
+        healthy: false,
+        ..plain(device, job, labels)
+    }
+}
+
+fn gp3(iops: u32) -> String {
+    format!("gp3:1TiB,iops={iops},throughput=1000@{HOST}")
+}
+
+/// All of them, in the same order every time.
+#[must_use]
+pub fn scenarios() -> Vec<Scenario> {
+    let families = [
+        healthy_at_limits(),
+        healthy_latency(),
+        healthy_as_bought(),
+        depth_without_effect(),
+        settings(),
+        deliveries(),
+        bursts(),
+        hard_disks(),
+        sums(),
+        dates(),
+        budgets(),
+    ];
+    families.concat()
+}
+
+fn healthy_at_limits() -> Vec<Scenario> {
+    let mut all = Vec::new();
+    for iops in [3000, 4000, 6000, 8000, 10_000, 12_000, 16_000] {
+        for kib in [4, 16] {
+            all.push(plain(gp3(iops), job(kib, 256), &["at-limit"]));
+        }
+    }
+    for mibps in [125, 250, 500, 1000] {
+        let device = format!("gp3:1TiB,iops=16000,throughput={mibps}@{HOST}");
+        for kib in [256, 1024] {
+            all.push(plain(device.clone(), job(kib, 128), &["at-limit"]));
+        }
+    }
+    for gib in [1000, 2000, 3000, 5000] {
+        let device = format!("gp2:{gib}GiB@{HOST}");
+        all.push(plain(device, job(4, 128), &["at-limit"]));
+    }
+    for iops in [2000, 8000, 20_000] {
+        let device = format!("io2:1TiB,iops={iops}@{HOST}");
+        all.push(plain(device, job(4, 256), &["at-limit"]));
+    }
+    all
+}
+
+/// A few in flight, far below what was bought.
+fn healthy_latency() -> Vec<Scenario> {
+    let mut all = Vec::new();
+    for iops in [6000, 8000, 10_000, 12_000, 16_000] {
+        for kib in [4, 8, 16] {
+            all.push(plain(gp3(iops), job(kib, 1), &["latency-bound"]));
+        }
+    }
+    for iops in [10_000, 12_000, 16_000] {
+        all.push(plain(gp3(iops), job(4, 2), &["latency-bound"]));
+    }
+    all
+}
+
+/// What was bought is delivered.
+fn healthy_as_bought() -> Vec<Scenario> {
+    let own = |iops: u32| {
+        let same = against(gp3(iops), gp3(iops), job(4, 256), &["at-limit"]);
+        Scenario {
+            healthy: true,
+            ..same
+        }
+    };
+    let sizes = [3000, 4000, 5000, 6000, 8000, 10_000, 12_000, 14_000, 16_000];
+    sizes.into_iter().map(own).collect()
+}
+
+fn depth_without_effect() -> Vec<Scenario> {
+    let mut all = Vec::new();
+    for engine in ["sync", "psync", "pvsync2"] {
+        for depth in [4, 16, 64] {
+            let text = job(4, depth).replace("io_uring", engine);
+            let labels = ["useless-depth", "latency-bound"];
+            all.push(Scenario {
+                healthy: false,
+                ..plain(gp3(16_000), text, &labels)
+            });
+        }
+    }
+    all
+}
+
+/// Paid for, and never switched on.
+fn settings() -> Vec<Scenario> {
+    let device = || format!("gp3:1TiB@{HOST}");
+    let sold = |iops: u32| format!("gp3:1TiB,iops={iops}@{HOST}");
+    let mut all = Vec::new();
+    for iops in [4000, 5000, 6000, 8000, 10_000, 12_000, 16_000] {
+        for kib in [4, 8] {
+            let labels = ["at-limit", "setting-not-in-effect"];
+            all.push(against(device(), sold(iops), job(kib, 64), &labels));
+        }
+    }
+    all
+}
+
+/// A volume that delivers another share of what was sold.
+fn deliveries() -> Vec<Scenario> {
+    let sold = [5000_u32, 6000, 8000, 12_000];
+    let mut all = Vec::new();
+    for iops in sold {
+        for (percent, rule) in [
+            (94, "under-delivery"),
+            (96, "under-delivery"),
+            (65, "below-documented-limit"),
+            (75, "below-documented-limit"),
+            (85, "below-documented-limit"),
+            (130, "above-every-limit"),
+        ] {
+            let device = gp3(iops * percent / 100);
+            all.push(against(device, gp3(iops), job(4, 256), &["at-limit", rule]));
+        }
+    }
+    all
+}
+
+fn bursts() -> Vec<Scenario> {
+    let small = [50_u32, 100, 150, 200, 300, 400, 500];
+    let burst = |gib: u32| {
+        let device = format!("gp2:{gib}GiB@{HOST}");
+        let labels = ["at-limit", "documented-burst"];
+        let same = against(device.clone(), device, job(4, 64), &labels);
+        Scenario {
+            healthy: true,
+            ..same
+        }
+    };
+    small.into_iter().map(burst).collect()
+}
+
+fn hard_disks() -> Vec<Scenario> {
+    let mut all = Vec::new();
+    for kind in ["st1", "sc1"] {
+        for gib in [500, 1000, 2000] {
+            for kib in [4, 16, 64] {
+                let device = format!("{kind}:{gib}GiB@{HOST}");
+                let labels = ["hdd-random-credit", "documented-burst"];
+                let same = against(device.clone(), device, job(kib, 32), &labels);
+                all.push(Scenario {
+                    healthy: true,
+                    ..same
+                });
+            }
+        }
+    }
+    all
+}
+
+/// The instance has no burst here, so that one limit binds for ever.
+fn sums() -> Vec<Scenario> {
+    let sum = |count: u32| {
+        let device = format!("{count}xgp3:1TiB,iops=16000@m5.8xlarge");
+        let labels = ["at-limit", "instance-binds-the-sum"];
+        let same = against(device.clone(), device, job(4, 256), &labels);
+        Scenario {
+            healthy: true,
+            ..same
+        }
+    };
+    [3, 4, 6, 8, 10].into_iter().map(sum).collect()
+}
+
+fn dates() -> Vec<Scenario> {
+    let old = |size: &str| {
+        let device = format!("local,as-of=2017-02-27@i3.{size}");
+        let text = job(4, 32) + "mix = \"write\"\n";
+        let labels = ["at-limit", "limit-of-another-date"];
+        against(device, format!("local@i3.{size}"), text, &labels)
+    };
+    ["large", "xlarge", "2xlarge"]
+        .into_iter()
+        .map(old)
+        .collect()
+}
+
+fn budgets() -> Vec<Scenario> {
+    let half = |size: &str| {
+        let device = format!("local,as-of=2021-01-01@r5d.{size}");
+        let text = job(4, 64) + "read_percent = 50\n";
+        let labels = ["at-limit", "separate-budgets"];
+        let same = against(device.clone(), device, text, &labels);
+        Scenario {
+            healthy: true,
+            ..same
+        }
+    };
+    ["large", "xlarge", "2xlarge"]
+        .into_iter()
+        .map(half)
+        .collect()
+}

@@ -1,0 +1,181 @@
+//! Published studies, repeated from one command.
+
+use std::fs;
+
+use blocklab_proof::{Lab, Said};
+use serde_json::Value;
+
+#[track_caller]
+fn good(said: Said) -> String {
+    assert_eq!(
+        (said.code, said.err.as_str()),
+        (Some(0), ""),
+        "{}",
+        said.out
+    );
+    said.out
+}
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).expect("JSON")
+}
+
+fn table<'a>(study: &'a Value, title: &str) -> &'a Value {
+    let mut tables = study["tables"].as_array().expect("tables").iter();
+    tables
+        .find(|it| it["title"].as_str().is_some_and(|it| it.starts_with(title)))
+        .expect(title)
+}
+
+fn verdicts(study: &Value) -> Vec<&str> {
+    let all = study["conclusions"].as_array().expect("conclusions").iter();
+    all.map(|it| it["verdict"].as_str().expect("a verdict"))
+        .collect()
+}
+
+#[test]
+fn im4gn_comes_out_as_its_author_showed_it() {
+    let lab = Lab::new();
+    let study = json(&good(lab.blocklab(["run", "im4gn", "-q", "--json"])));
+    let printed = table(&study, "What fio printed");
+    let cell = |name: &str| {
+        let rows = printed["rows"].as_array().expect("rows").iter();
+        let row = rows
+            .map(|it| it.as_str())
+            .position(|it| it == Some(name))
+            .expect(name);
+        &printed["cells"][row][0]
+    };
+    assert_eq!(cell("IOPS")["published"], 1946.0);
+    let off = cell("IOPS")["difference_percent"]
+        .as_f64()
+        .expect("a difference");
+    assert!(off.abs() < 1.0, "{off}");
+    assert_eq!(cell("p99.9, µs")["published"], 548.0);
+    let expected = [
+        "corrected",
+        "confirmed",
+        "not_testable",
+        "not_testable",
+        "not_testable",
+    ];
+    assert_eq!(verdicts(&study), expected);
+}
+
+/// The prices of 1,000,000 IOPS for an hour, Tokyo, 2017.
+#[test]
+fn i3_vs_i2_is_priced_to_the_cent() {
+    let lab = Lab::new();
+    let short = [
+        "run", "i3-vs-i2", "-q", "--json", "--repeat", "1", "--size", "64KiB",
+    ];
+    let study = json(&good(lab.blocklab(short)));
+    let prices = table(&study, "What 1,000,000 IOPS cost");
+    let mut seen = 0;
+    for cell in prices["cells"]
+        .as_array()
+        .expect("rows")
+        .iter()
+        .flat_map(|it| it.as_array().expect("cells"))
+    {
+        let cents = |value: &Value| (value.as_f64().expect("a price") * 100.0).round();
+        assert_eq!(
+            cents(&cell["ours"]["value"]),
+            cents(&cell["published"]),
+            "{cell}"
+        );
+        seen += 1;
+    }
+    assert_eq!(seen, 20);
+    let reads = table(&study, "rw=randread");
+    assert_eq!(reads["columns"].as_array().expect("columns").len(), 3);
+    assert_eq!(reads["cells"][7][1]["published"], 209_299.4);
+}
+
+/// Two systems, one of them played by this machine; then both by their runs.
+#[test]
+fn this_machine_plays_one_system() {
+    let lab = Lab::new();
+    let own = r#"
+name = "pair"
+seed = 1
+passes = 2
+[[system]]
+name = "here"
+address = "gp3:1TiB@r5d.xlarge"
+[[system]]
+name = "there"
+address = "gp3:1TiB,iops=16000@r5d.xlarge"
+[defaults]
+engine = "psync"
+size = "1MiB"
+stop_bytes = "1MiB"
+[[case]]
+name = "reads"
+[[table]]
+title = "IOPS"
+case = "reads"
+figure = "iops"
+rows = "case"
+columns = "system"
+ratio = ["here", "there"]
+draw = "bars"
+[[conclusion]]
+text = "They are the same."
+checks = [{ systems = "here", over = "there", cases = "reads", figure = "iops", min = 99, max = 101 }]
+"#;
+    fs::write(lab.path().join("pair.toml"), own).expect("written");
+    fs::create_dir(lab.path().join("disk")).expect("made");
+    let line = [
+        "run",
+        "pair.toml",
+        "-q",
+        "--system",
+        "here",
+        "--target",
+        "disk",
+        "--html",
+        "p.html",
+    ];
+    let text = good(lab.blocklab(line));
+    assert!(
+        text.contains("measured, ") && text.contains("simulated, sim:gp3"),
+        "{text}"
+    );
+    let page = fs::read_to_string(lab.path().join("p.html")).expect("a page");
+    assert!(page.contains("id=\"study\"") && page.contains("study-chart"));
+    let again = text
+        .lines()
+        .find_map(|it| it.strip_prefix("Again   blocklab "))
+        .expect("again");
+    let words: Vec<&str> = again.split(' ').chain(["--json"]).collect();
+    let study = json(&good(lab.blocklab(words)));
+    assert_eq!(study["systems"][0]["origin"], "measured");
+    assert_eq!(study["systems"][1]["origin"], "simulated");
+    assert_eq!(
+        fs::read_dir(lab.path().join("disk"))
+            .expect("there")
+            .count(),
+        0
+    );
+}
+
+#[test]
+fn mistakes_are_told_with_what_would_work() {
+    let lab = Lab::new();
+    let check = |line: &[&str], words: &[&str]| {
+        let said = lab.blocklab(line.iter().copied());
+        assert_eq!(said.code, Some(2), "{}", said.out);
+        assert!(words.iter().all(|it| said.err.contains(it)), "{}", said.err);
+    };
+    check(
+        &["run", "i3-vs-i2", "--target", "."],
+        &["--system", "i2.xlarge, i3.xlarge"],
+    );
+    check(
+        &["run", "i3-vs-i2", "--system", "i3.xlarg"],
+        &["did you mean i3.xlarge?"],
+    );
+    check(&["run", "quick", "--target", "sim"], &["names no systems"]);
+    check(&["run", "i3-vs-i2", "--with", "nobody"], &["nobody"]);
+}
