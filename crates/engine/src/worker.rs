@@ -11,15 +11,14 @@
 //! It knows no clock and no kernel, so the same worker drives a ring in real time and a device
 //! model in virtual time. Depth, pattern, pace, stop rule and warm-up are values in it.
 
-use std::collections::HashMap;
+mod parts;
+mod read_back;
+
 use std::sync::Arc;
 
 use blocklab_record::Stopped;
 use blocklab_units::Nanos;
-use blocklab_workload::{
-    Direction, ErrorPolicy, Extent, Flaw, Invalid, Job, Mark, Pace, Positions, Request, Requests,
-    Spread, TargetOrder,
-};
+use blocklab_workload::{Direction, ErrorPolicy, Invalid, Job, Request, Requests};
 
 use crate::bounds::{Stopper, Window};
 use crate::buffers::Slot;
@@ -27,8 +26,10 @@ use crate::flush::Flusher;
 use crate::ledger::Ledger;
 use crate::pace::{Due, Pacer};
 use crate::recorder::{DepthCounters, Failure, Recorder};
-use crate::restraint::{Flows, Leave, Restraint};
-use crate::verifier::{Verifier, Written};
+use crate::restraint::{Leave, Restraint};
+use crate::verifier::Verifier;
+
+pub(crate) use parts::{Parts, Shared, budget, is_open};
 
 /// One operation on its way to a target, with the right to its buffer.
 #[derive(Debug)]
@@ -121,40 +122,6 @@ pub(crate) struct Worker {
 
 /// With [`ErrorPolicy::Continue`]: a device that is gone fails at once, for ever.
 const FAILURES_IN_A_ROW: u32 = 1000;
-
-/// What a worker is made of besides its job.
-pub(crate) struct Parts<'a> {
-    pub(crate) thread: u32,
-    pub(crate) seed: u64,
-    /// Bytes of each target file.
-    pub(crate) sizes: &'a [u64],
-    pub(crate) slots: Vec<Slot>,
-    pub(crate) recorder: Arc<Recorder>,
-    pub(crate) stopper: Arc<Stopper>,
-    pub(crate) shared: &'a Shared,
-}
-
-/// What the workers of a run share.
-#[derive(Debug, Default)]
-pub(crate) struct Shared {
-    pub(crate) flows: Flows,
-    /// By job: the positions that its threads advance together.
-    pub(crate) positions: HashMap<String, Positions>,
-}
-
-impl Shared {
-    /// `targets` counts the files of each job.
-    pub(crate) fn of(jobs: &[Job], targets: impl Iterator<Item = usize>) -> Self {
-        let shared = jobs.iter().zip(targets);
-        let shared = shared.filter(|(job, _)| job.region.spread == Spread::Shared);
-        Self {
-            flows: Flows::of(jobs),
-            positions: shared
-                .map(|(job, targets)| (job.name.clone(), Positions::new(targets)))
-                .collect(),
-        }
-    }
-}
 
 impl Worker {
     pub(crate) fn new(job: &Job, parts: Parts<'_>) -> Result<Self, Invalid> {
@@ -520,103 +487,6 @@ impl Worker {
         }
     }
 
-    /// The next read of a batch of the backlog, or, of a job that only reads back, what it would
-    /// have written.
-    #[inline(never)]
-    fn check_backlog(&mut self, now: Nanos) -> Option<Action> {
-        let verifier = self.verifier.as_mut()?;
-        if verifier.only_reads_back() {
-            while self.budget > 0 {
-                let request = self.requests.next_request();
-                verifier.assumed(&request);
-                self.budget = self.budget.saturating_sub(u64::from(request.len));
-                let last = self.restraint.as_mut();
-                if last.is_some_and(|restraint| restraint.issued(&request, now, false)) {
-                    self.budget = 0;
-                }
-            }
-            return Some(Action::Wait(Some(now)));
-        }
-        let written = verifier.next_of_batch()?;
-        self.issue_check(now, &written)
-    }
-
-    /// The next read of the last pass, or the wait for it; nothing when all was read back.
-    #[cold]
-    fn read_back(&mut self, now: Nanos) -> Option<Action> {
-        use Stopped::{Error, Interrupted, Stalled};
-        if matches!(self.stopper.reason(), Some(Error | Interrupted | Stalled)) {
-            return None;
-        }
-        let (is_idle, is_full) = (self.is_idle(), self.free.is_empty());
-        let verifier = self.verifier.as_mut()?;
-        if !verifier.has_begun() {
-            if !is_idle {
-                return Some(Action::Wait(None));
-            }
-            // It may take as long as the writing.
-            let span = self.window.deadline.since(self.window.measure_from);
-            verifier.begin_pass(now.saturating_add(span));
-            self.recorder.verify_began.set(now.0);
-        }
-        if is_full {
-            return Some(Action::Wait(None));
-        }
-        let written = verifier.next_of_pass(now)?;
-        self.issue_check(now, &written)
-    }
-
-    fn issue_check(&mut self, now: Nanos, written: &Written) -> Option<Action> {
-        let slot = self.free.pop()?;
-        self.recorder.issued.add(1);
-        self.in_flight[slot.index()] = InFlight {
-            submitted: now,
-            intended: now,
-            offset: written.offset,
-            len: written.len,
-            file: written.target,
-            direction: Direction::Read,
-        };
-        self.verifier.as_mut()?.checks(slot.index(), written);
-        self.mark(&slot);
-        Some(Action::Issue(Io {
-            slot,
-            direction: Direction::Read,
-            sync: SyncKind::Whole,
-            file: written.target,
-            len: written.len,
-            offset: written.offset,
-        }))
-    }
-
-    /// Which write of this thread a write in flight is.
-    pub(crate) fn generation(&self, slot: &Slot) -> u64 {
-        let verifier = self.verifier.as_ref();
-        verifier.map_or(0, |verifier| verifier.generation(slot.index()))
-    }
-
-    /// What a read that came back well should hold, where somebody knows.
-    pub(crate) fn expected(&self, completion: &Completion) -> Option<(Mark, usize)> {
-        let index = completion.slot.index();
-        let len = self.in_flight[index].len;
-        if completion.result != len as i32 {
-            return None;
-        }
-        let mark = self.verifier.as_ref()?.expected(index)?;
-        Some((mark, len as usize))
-    }
-
-    /// A block was compared.
-    pub(crate) fn compared(&self, mark: Mark, verdict: Result<(), Flaw>, bytes: &[u8], now: Nanos) {
-        self.recorder.verified.add(1);
-        let Err(flaw) = verdict else { return };
-        let at = now.since(self.window.start);
-        self.recorder.flawed(flaw, mark, at, bytes, self.keep);
-        if self.fatal {
-            self.stopper.request(Stopped::Error);
-        }
-    }
-
     /// Operations in flight.
     #[inline]
     pub(crate) fn depth_in_use(&self) -> usize {
@@ -636,35 +506,6 @@ impl Worker {
     /// The buffers that are not in flight, for filling them before the start.
     pub(crate) fn idle_slots(&self) -> &[Slot] {
         &self.free
-    }
-}
-
-/// Whether operations arrive whatever the target does.
-pub(crate) const fn is_open(job: &Job) -> bool {
-    matches!(
-        job.pace,
-        Pace::OpenFixed(_) | Pace::OpenPoisson(_) | Pace::ByDirection { .. }
-    )
-}
-
-pub(crate) fn budget(job: &Job, thread: u32, sizes: &[u64]) -> Result<(u64, Stopped), Invalid> {
-    let mut budget = (u64::MAX, Stopped::Runtime);
-    if let Some(loops) = job.stop.loops {
-        let block = job.sizes.largest().0;
-        let mine = |index: &usize| match job.target_order {
-            TargetOrder::PerThread => thread as usize % sizes.len() == *index,
-            _ => true,
-        };
-        let mut pass = 0;
-        for index in (0..sizes.len()).filter(mine) {
-            let extent = Extent::of(job.region, sizes[index], (thread, job.threads), block)?;
-            pass += extent.len / block * block;
-        }
-        budget = (pass * u64::from(loops), Stopped::Loops);
-    }
-    match job.stop.bytes {
-        Some(bytes) if bytes.0 < budget.0 => Ok((bytes.0, Stopped::Bytes)),
-        _ => Ok(budget),
     }
 }
 

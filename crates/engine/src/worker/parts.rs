@@ -1,0 +1,75 @@
+//! What a worker is made of, and how much it may do.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use blocklab_record::Stopped;
+use blocklab_workload::{Extent, Invalid, Job, Pace, Positions, Spread, TargetOrder};
+
+use crate::bounds::Stopper;
+use crate::buffers::Slot;
+use crate::recorder::Recorder;
+use crate::restraint::Flows;
+
+/// What a worker is made of besides its job.
+pub(crate) struct Parts<'a> {
+    pub(crate) thread: u32,
+    pub(crate) seed: u64,
+    /// Bytes of each target file.
+    pub(crate) sizes: &'a [u64],
+    pub(crate) slots: Vec<Slot>,
+    pub(crate) recorder: Arc<Recorder>,
+    pub(crate) stopper: Arc<Stopper>,
+    pub(crate) shared: &'a Shared,
+}
+
+/// What the workers of a run share.
+#[derive(Debug, Default)]
+pub(crate) struct Shared {
+    pub(crate) flows: Flows,
+    /// By job: the positions that its threads advance together.
+    pub(crate) positions: HashMap<String, Positions>,
+}
+
+impl Shared {
+    /// `targets` counts the files of each job.
+    pub(crate) fn of(jobs: &[Job], targets: impl Iterator<Item = usize>) -> Self {
+        let shared = jobs.iter().zip(targets);
+        let shared = shared.filter(|(job, _)| job.region.spread == Spread::Shared);
+        Self {
+            flows: Flows::of(jobs),
+            positions: shared
+                .map(|(job, targets)| (job.name.clone(), Positions::new(targets)))
+                .collect(),
+        }
+    }
+}
+
+/// Whether operations arrive whatever the target does.
+pub(crate) const fn is_open(job: &Job) -> bool {
+    matches!(
+        job.pace,
+        Pace::OpenFixed(_) | Pace::OpenPoisson(_) | Pace::ByDirection { .. }
+    )
+}
+
+pub(crate) fn budget(job: &Job, thread: u32, sizes: &[u64]) -> Result<(u64, Stopped), Invalid> {
+    let mut budget = (u64::MAX, Stopped::Runtime);
+    if let Some(loops) = job.stop.loops {
+        let block = job.sizes.largest().0;
+        let mine = |index: &usize| match job.target_order {
+            TargetOrder::PerThread => thread as usize % sizes.len() == *index,
+            _ => true,
+        };
+        let mut pass = 0;
+        for index in (0..sizes.len()).filter(mine) {
+            let extent = Extent::of(job.region, sizes[index], (thread, job.threads), block)?;
+            pass += extent.len / block * block;
+        }
+        budget = (pass * u64::from(loops), Stopped::Loops);
+    }
+    match job.stop.bytes {
+        Some(bytes) if bytes.0 < budget.0 => Ok((bytes.0, Stopped::Bytes)),
+        _ => Ok(budget),
+    }
+}

@@ -1,0 +1,108 @@
+//! Reading back what was written: the part of the worker that only a verifying job needs.
+
+use blocklab_record::Stopped;
+use blocklab_units::Nanos;
+use blocklab_workload::{Direction, Flaw, Mark};
+
+use super::{Action, Completion, InFlight, Io, SyncKind, Worker};
+use crate::buffers::Slot;
+use crate::verifier::Written;
+
+impl Worker {
+    /// The next read of a batch of the backlog, or, of a job that only reads back, what it would
+    /// have written.
+    #[inline(never)]
+    pub(super) fn check_backlog(&mut self, now: Nanos) -> Option<Action> {
+        let verifier = self.verifier.as_mut()?;
+        if verifier.only_reads_back() {
+            while self.budget > 0 {
+                let request = self.requests.next_request();
+                verifier.assumed(&request);
+                self.budget = self.budget.saturating_sub(u64::from(request.len));
+                let last = self.restraint.as_mut();
+                if last.is_some_and(|restraint| restraint.issued(&request, now, false)) {
+                    self.budget = 0;
+                }
+            }
+            return Some(Action::Wait(Some(now)));
+        }
+        let written = verifier.next_of_batch()?;
+        self.issue_check(now, &written)
+    }
+
+    /// The next read of the last pass, or the wait for it; nothing when all was read back.
+    #[cold]
+    pub(super) fn read_back(&mut self, now: Nanos) -> Option<Action> {
+        use Stopped::{Error, Interrupted, Stalled};
+        if matches!(self.stopper.reason(), Some(Error | Interrupted | Stalled)) {
+            return None;
+        }
+        let (is_idle, is_full) = (self.is_idle(), self.free.is_empty());
+        let verifier = self.verifier.as_mut()?;
+        if !verifier.has_begun() {
+            if !is_idle {
+                return Some(Action::Wait(None));
+            }
+            // It may take as long as the writing.
+            let span = self.window.deadline.since(self.window.measure_from);
+            verifier.begin_pass(now.saturating_add(span));
+            self.recorder.verify_began.set(now.0);
+        }
+        if is_full {
+            return Some(Action::Wait(None));
+        }
+        let written = verifier.next_of_pass(now)?;
+        self.issue_check(now, &written)
+    }
+
+    fn issue_check(&mut self, now: Nanos, written: &Written) -> Option<Action> {
+        let slot = self.free.pop()?;
+        self.recorder.issued.add(1);
+        self.in_flight[slot.index()] = InFlight {
+            submitted: now,
+            intended: now,
+            offset: written.offset,
+            len: written.len,
+            file: written.target,
+            direction: Direction::Read,
+        };
+        self.verifier.as_mut()?.checks(slot.index(), written);
+        self.mark(&slot);
+        Some(Action::Issue(Io {
+            slot,
+            direction: Direction::Read,
+            sync: SyncKind::Whole,
+            file: written.target,
+            len: written.len,
+            offset: written.offset,
+        }))
+    }
+
+    /// Which write of this thread a write in flight is.
+    pub(crate) fn generation(&self, slot: &Slot) -> u64 {
+        let verifier = self.verifier.as_ref();
+        verifier.map_or(0, |verifier| verifier.generation(slot.index()))
+    }
+
+    /// What a read that came back well should hold, where somebody knows.
+    pub(crate) fn expected(&self, completion: &Completion) -> Option<(Mark, usize)> {
+        let index = completion.slot.index();
+        let len = self.in_flight[index].len;
+        if completion.result != len as i32 {
+            return None;
+        }
+        let mark = self.verifier.as_ref()?.expected(index)?;
+        Some((mark, len as usize))
+    }
+
+    /// A block was compared.
+    pub(crate) fn compared(&self, mark: Mark, verdict: Result<(), Flaw>, bytes: &[u8], now: Nanos) {
+        self.recorder.verified.add(1);
+        let Err(flaw) = verdict else { return };
+        let at = now.since(self.window.start);
+        self.recorder.flawed(flaw, mark, at, bytes, self.keep);
+        if self.fatal {
+            self.stopper.request(Stopped::Error);
+        }
+    }
+}
