@@ -122,6 +122,7 @@ impl Drop for Frozen<'_> {
 
 impl Drop for Mount {
     fn drop(&mut self) {
-        tool("umount", &[text(self.point.path())]);
+        // Lazily: a run that was told to end may still hold a file here for a moment.
+        tool("umount", &["--lazy", text(self.point.path())]);
     }
 }
