@@ -12,6 +12,7 @@ mod catalog;
 mod cdm;
 mod diskspd;
 mod fio;
+mod import;
 mod judge;
 
 pub use calibrate::CalibrateArgs;
@@ -21,6 +22,7 @@ pub use catalog::{
 pub use cdm::{CdmArgs, CdmProfile};
 pub use diskspd::DiskspdArgs;
 pub use fio::FioArgs;
+pub use import::{ImportArgs, ImportTool};
 pub use judge::{CompareArgs, DiagnoseArgs, PriceArgs, PriceBy};
 
 const ABOUT: &str = "A lab bench for block storage: measures what a disk delivers";
@@ -90,6 +92,8 @@ pub enum Command {
     Export(ExportArgs),
     /// Remove runs from the store
     Rm(RmArgs),
+    /// Make runs of what fio, DiskSpd, CrystalDiskMark or Vdbench measured elsewhere
+    Import(ImportArgs),
     /// Make a model of a disk from its runs, to simulate it
     Calibrate(CalibrateArgs),
     /// Tell what can be bought: limits and prices of volumes and instances, by day and region

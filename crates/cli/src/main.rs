@@ -14,6 +14,7 @@ mod diagnose;
 mod diskspd;
 mod export;
 mod fio;
+mod import;
 mod keeper;
 mod list;
 mod man;
@@ -76,6 +77,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         Command::Diagnose(args) => diagnose::diagnose(args, &store()?)?,
         Command::Price(args) => price::price(args, &store()?)?,
         Command::Export(args) => export::export(args, &store()?)?,
+        Command::Import(args) => import::import(args, &store()?)?,
         Command::Rm(args) => rm::rm(args, &store()?)?,
         Command::Calibrate(args) => return calibrate::calibrate(args, &store()?),
         Command::Catalog(args) => return catalog::run(args),

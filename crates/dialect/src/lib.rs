@@ -9,6 +9,7 @@ mod nearest;
 pub mod cdm;
 pub mod diskspd;
 pub mod fio;
+pub mod import;
 pub mod native;
 pub mod studies;
 pub mod vdbench;

@@ -73,23 +73,32 @@ impl<'a> Load<'a> {
     /// What makes a load the same, each with its name.
     fn kind(&self) -> Vec<(&'static str, String)> {
         let rate = |rate: Option<f64>| rate.map_or_else(|| "none".to_owned(), |it| it.to_string());
-        let mut kind = vec![
-            ("direction", self.direction.to_owned()),
-            ("number of jobs", self.jobs.len().to_string()),
-        ];
+        let mut kinds: Vec<(Kind, u32)> = Vec::new();
         for job in self.jobs {
-            kind.extend([
+            let own = vec![
                 ("block size", job.block_size.clone()),
                 ("pattern", job.pattern.clone()),
                 ("mix", job.mix.clone()),
                 ("depth", job.depth.to_string()),
-                ("threads", job.threads.to_string()),
                 ("durability", job.durability.clone()),
                 ("pace", job.pace.clone()),
                 ("asked IOPS", rate(job.asked_iops)),
                 ("asked bytes per second", rate(job.asked_bytes_per_s)),
                 ("pauses", job.think.to_string()),
-            ]);
+            ];
+            // Four jobs of one thread ask for what one job of four threads does.
+            match kinds.iter_mut().find(|(kind, _)| *kind == own) {
+                Some((_, threads)) => *threads += job.threads,
+                None => kinds.push((own, job.threads)),
+            }
+        }
+        let mut kind = vec![
+            ("direction", self.direction.to_owned()),
+            ("number of different jobs", kinds.len().to_string()),
+        ];
+        for (own, threads) in kinds {
+            kind.extend(own);
+            kind.push(("threads", threads.to_string()));
         }
         kind
     }

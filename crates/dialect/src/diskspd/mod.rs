@@ -25,6 +25,7 @@ mod tests;
 mod text;
 mod validate;
 mod xml;
+pub(crate) mod xml_tree;
 
 pub use command::{Asked, Overrides, Parsed, parse};
 pub use paths::Mapping;

@@ -1,0 +1,98 @@
+//! Results of other programs, kept as runs.
+
+use std::io::Read;
+use std::path::Path;
+use std::{fs, io};
+
+use anyhow::{Context, Result, bail};
+use blocklab_dialect::import::{self, Source, Tool, VDBENCH_FILES};
+use blocklab_record::Record;
+use blocklab_store::Store;
+use jiff::Timestamp;
+
+use crate::args::{ImportArgs, ImportTool};
+use crate::run::chance;
+use crate::{sitting, terminal};
+
+/// More is no report.
+const LARGEST: u64 = 1 << 30;
+
+/// Reads all, then keeps all: one wrong file and nothing is kept.
+pub fn import(args: &ImportArgs, store: &Store) -> Result<()> {
+    let tool = match args.tool {
+        ImportTool::Diskspd => Tool::DiskSpd,
+        ImportTool::Cdm => Tool::Cdm,
+        ImportTool::Fio => Tool::Fio,
+        ImportTool::Vdbench => Tool::Vdbench,
+    };
+    let mut records = Vec::new();
+    for path in &args.files {
+        let mut record = import::import(tool, &sources(tool, path)?)?;
+        if let Some(name) = &args.name {
+            record.asked.name.clone_from(name);
+        }
+        records.push(record);
+    }
+    for record in &mut records {
+        record.id = store.new_id(Timestamp::now(), chance()?);
+        sitting::keep(record, store)?;
+    }
+    terminal::print(told(&records, args.json)?)
+}
+
+fn told(records: &[Record], json: bool) -> Result<String> {
+    let ids: Vec<&str> = records.iter().map(|record| &*record.id).collect();
+    if json {
+        return Ok(serde_json::to_string_pretty(&ids)? + "\n");
+    }
+    let style = terminal::style();
+    let shown = records.iter().map(|record| {
+        let assessment = blocklab_analysis::assess(record);
+        blocklab_report::text::summary(record, &assessment, style)
+    });
+    Ok(shown.collect::<Vec<_>>().join("\n"))
+}
+
+fn sources(tool: Tool, path: &Path) -> Result<Vec<Source>> {
+    if tool != Tool::Vdbench {
+        return Ok(vec![source(path)?]);
+    }
+    if !path.is_dir() {
+        // The flat file alone tells the runs.
+        return Ok(vec![source(path)?]);
+    }
+    let there = VDBENCH_FILES.iter().map(|name| path.join(name));
+    let there: Vec<_> = there.filter(|path| path.is_file()).collect();
+    if there
+        .first()
+        .is_none_or(|path| !path.ends_with(VDBENCH_FILES[0]))
+    {
+        bail!(
+            "{}: no {} in it: it is no output directory of Vdbench",
+            path.display(),
+            VDBENCH_FILES[0]
+        );
+    }
+    there.iter().map(|path| source(path)).collect()
+}
+
+fn source(path: &Path) -> Result<Source> {
+    let name = path.display().to_string();
+    let bytes = match path == Path::new("-") {
+        true => {
+            let mut bytes = Vec::new();
+            let read = io::stdin().lock().take(LARGEST).read_to_end(&mut bytes);
+            read.context("standard input cannot be read")?;
+            bytes
+        }
+        false => {
+            let size = fs::metadata(path).map(|it| it.len());
+            let size = size.with_context(|| format!("{name} cannot be read"))?;
+            if size > LARGEST {
+                bail!("{name} is larger than 1 GiB: no report is");
+            }
+            fs::read(path).with_context(|| format!("{name} cannot be read"))?
+        }
+    };
+    Ok(import::decode(&name, &bytes)?)
+}

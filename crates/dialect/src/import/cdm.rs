@@ -1,0 +1,204 @@
+//! CrystalDiskMark's report, of versions 5 to 9.
+//!
+//! A row is the best of several passes, rates and latency each for itself; the rows of versions
+//! before 7 hold no latency.
+
+use super::Wrong;
+use super::figures::Figures;
+use super::record::{Case, Found, Job};
+use super::scan::{after, moment, number, size};
+
+const SECONDS: f64 = 5.0;
+
+/// A line such as `  SEQ    1MiB (Q=  8, T= 1):   551.369 MB/s [    525.8 IOPS] < 15196.93 us>`.
+struct Row {
+    random: bool,
+    block: u64,
+    queues: u32,
+    threads: u32,
+    /// Share of reads; `None`: the section tells.
+    reads: Option<u8>,
+    mb_per_s: f64,
+    iops: Option<f64>,
+    latency_us: Option<f64>,
+}
+
+pub(super) fn read(text: &str) -> Result<Found, Wrong> {
+    let mut found = Found::default();
+    let mut version = 0;
+    let mut section = None;
+    let mut rows: Vec<(Row, u8)> = Vec::new();
+    let mut seconds = None;
+    for (index, line) in text.lines().enumerate() {
+        let line = line.trim();
+        if let Some(rest) = after(line, "CrystalDiskMark ").filter(|_| version == 0) {
+            let release = rest.split(' ').next().unwrap_or_default();
+            version = release
+                .split('.')
+                .next()
+                .and_then(|n| n.parse().ok())
+                .unwrap_or(0);
+            found.tool = format!("CrystalDiskMark {release}");
+        } else if line.starts_with('[') && !line.contains(':') {
+            section = section_of(line);
+        } else if line.contains(" MB/s") && line.contains("(") && !line.starts_with('*') {
+            let row = row(line).map_err(|message| Wrong::at(index + 1, message))?;
+            let reads = row.reads.or(section);
+            let reads = reads.ok_or_else(|| {
+                Wrong::at(index + 1, "a row outside of [Read], [Write] and [Mix]")
+            })?;
+            rows.push((row, reads));
+        } else {
+            foot(line, &mut found, &mut seconds);
+        }
+    }
+    if version == 0 {
+        return Err(Wrong::whole(
+            "no line `CrystalDiskMark VERSION …` in it: copy the report with its head",
+        ));
+    }
+    if rows.is_empty() {
+        return Err(Wrong::whole("no row of figures in it: it is cut off"));
+    }
+    found.notes.push(
+        "each row is the best of its passes, and latency the best for itself: no spread is known"
+            .to_owned(),
+    );
+    if seconds.is_none() {
+        found.notes.push(format!(
+            "the measuring time of a test is not told: {SECONDS} s, the program's default, is \
+             taken, which no rate depends on"
+        ));
+    }
+    let seconds = seconds.unwrap_or(SECONDS);
+    found.cases = rows
+        .iter()
+        .map(|(row, reads)| row.case(*reads, seconds))
+        .collect();
+    Ok(found)
+}
+
+/// `[Read]`, `[Write]`, `[Mix] Read 70%/Write 30%`: the share of reads.
+fn section_of(line: &str) -> Option<u8> {
+    if line.starts_with("[Read]") {
+        Some(100)
+    } else if line.starts_with("[Write]") {
+        Some(0)
+    } else {
+        let rest = line.strip_prefix("[Mix] Read ")?;
+        rest.split('%').next()?.parse().ok()
+    }
+}
+
+fn foot(line: &str, found: &mut Found, seconds: &mut Option<f64>) {
+    if let Some(rest) = after(line, "Date") {
+        found.started_at = moment(rest);
+        found
+            .notes
+            .push("the time of the run is that machine's local time".to_owned());
+    } else if let Some(rest) = after(line, "OS") {
+        found.os = rest.trim_start_matches([' ', ':']).to_owned();
+    } else if let Some(rest) = after(line, "Time: Measure ") {
+        *seconds = rest
+            .split(' ')
+            .next()
+            .and_then(number)
+            .filter(|it| *it > 0.0);
+    } else if let Some(rest) = after(line, "Test") {
+        let rest = rest.trim_start_matches([' ', ':']);
+        found.command = rest.to_owned();
+        let bytes = rest.split(['(', '[']).next().and_then(size);
+        found.targets = vec![("the measured drive".to_owned(), bytes.unwrap_or(0))];
+    }
+}
+
+fn row(line: &str) -> Result<Row, String> {
+    let wrong = || format!("no row of a report: `{line}`");
+    let (label, figures) = line
+        .rsplit_once("):")
+        .or_else(|| line.rsplit_once(") :"))
+        .ok_or_else(wrong)?;
+    let (what, queue) = label.rsplit_once('(').ok_or_else(wrong)?;
+    let lower = what.to_ascii_lowercase();
+    let random = lower.starts_with("rnd") || lower.starts_with("random");
+    if !random && !lower.starts_with("seq") {
+        return Err(wrong());
+    }
+    let setting = |key: &str| {
+        let all = queue.split(',').map(str::trim);
+        let found = all.filter_map(|it| it.strip_prefix(key)).next();
+        found
+            .map(|value| value.trim().parse().map_err(|_| wrong()))
+            .transpose()
+    };
+    let (queues, threads): (Option<u32>, Option<u32>) = (setting("Q=")?, setting("T=")?);
+    let reads = match () {
+        () if lower.contains("read") => Some(100),
+        () if lower.contains("write") => Some(0),
+        () => None,
+    };
+    let told = what.split_whitespace().find(|word| word.ends_with("iB"));
+    let glued = what.split_whitespace().collect::<String>();
+    let digits = glued.find(|c: char| c.is_ascii_digit());
+    let block = told.and_then(size).or_else(|| size(&glued[digits?..]));
+    // Before version 7, sequential rows say no size: 128 KiB with a queue, 1 MiB without one.
+    let block = block.unwrap_or(if queues.is_some() { 128 << 10 } else { 1 << 20 });
+    let before = |unit: &str, open: char| {
+        let (value, _) = figures.split_once(unit)?;
+        number(value.rsplit(open).next()?)
+    };
+    Ok(Row {
+        random,
+        block,
+        queues: queues.unwrap_or(1).clamp(1, 1 << 16),
+        threads: threads.unwrap_or(1).clamp(1, 1 << 16),
+        reads,
+        mb_per_s: before("MB/s", ' ')
+            .or_else(|| number(figures.split("MB/s").next()?))
+            .ok_or_else(wrong)?,
+        iops: before("IOPS]", '['),
+        latency_us: before("us>", '<'),
+    })
+}
+
+impl Row {
+    fn case(&self, reads: u8, seconds: f64) -> Case {
+        let word = if self.random { "random" } else { "sequential" };
+        let way = match reads {
+            100 => "read",
+            0 => "write",
+            _ => "mixed",
+        };
+        let size = blocklab_units::Bytes(self.block)
+            .to_string()
+            .replace(' ', "");
+        let name = format!("{word}-{size}-q{}t{}-{way}", self.queues, self.threads);
+        let per_second = self.mb_per_s * 1e6;
+        let iops = self.iops.unwrap_or(per_second / self.block as f64);
+        let figures = |share: f64| Figures {
+            ios: (iops * share * seconds).round() as u64,
+            bytes: (per_second * share * seconds).round() as u64,
+            mean: self.latency_us.filter(|us| *us > 0.0).map(|us| us * 1e3),
+            ..Figures::default()
+        };
+        let share = f64::from(reads) / 100.0;
+        let job = Job {
+            name: name.clone(),
+            engine: "diskspd".to_owned(),
+            pattern: word.to_owned(),
+            block: self.block,
+            read_percent: Some(reads),
+            threads: self.threads,
+            depth: self.queues,
+            seconds,
+            read: figures(share),
+            write: figures(1.0 - share),
+            ..Job::default()
+        };
+        Case {
+            name,
+            jobs: vec![job],
+            ..Case::default()
+        }
+    }
+}

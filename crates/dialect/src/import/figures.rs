@@ -1,0 +1,141 @@
+//! Latency as other programs tell it: moments, and a few percentiles or buckets.
+
+use blocklab_record::{DirectionResult, Latency};
+use blocklab_stats::Histogram;
+
+/// What is known of one direction. Times in nanoseconds.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(super) struct Figures {
+    pub ios: u64,
+    pub bytes: u64,
+    pub mean: Option<f64>,
+    pub stddev: Option<f64>,
+    pub min: Option<f64>,
+    pub max: Option<f64>,
+    pub shape: Shape,
+}
+
+/// How the distribution is told.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(super) enum Shape {
+    /// Not at all.
+    #[default]
+    Unknown,
+    /// Shares from 0 to 1 and the time that they do not exceed.
+    Percentiles(Vec<(f64, f64)>),
+    /// Times and how many operations took them.
+    Counts(Vec<(f64, u64)>),
+}
+
+impl Shape {
+    pub fn is_known(&self) -> bool {
+        match self {
+            Self::Unknown => false,
+            Self::Percentiles(list) => !list.is_empty(),
+            Self::Counts(list) => !list.is_empty(),
+        }
+    }
+}
+
+impl Figures {
+    pub fn result(&self) -> DirectionResult {
+        DirectionResult {
+            ios: self.ios,
+            bytes: self.bytes,
+            service: self.latency(),
+            response: None,
+            submit: None,
+        }
+    }
+
+    /// Percentiles of the text come out of the histogram again: between two of them, every
+    /// operation counts as slow as the slower one.
+    fn histogram(&self) -> Histogram {
+        let mut counts = vec![0u64; Histogram::BUCKETS];
+        let mut add = |ns: f64, count: u64| {
+            let slot = &mut counts[Histogram::index(ns.max(0.0).round() as u64)];
+            *slot = slot.saturating_add(count);
+        };
+        match &self.shape {
+            Shape::Unknown => {}
+            Shape::Counts(list) => list.iter().for_each(|(ns, count)| add(*ns, *count)),
+            Shape::Percentiles(list) => {
+                let mut done = 0;
+                for (share, ns) in list {
+                    let rank = (share * self.ios as f64).ceil() as u64;
+                    add(*ns, rank.clamp(done, self.ios) - done);
+                    done = done.max(rank.min(self.ios));
+                }
+                let last = list.last().map(|(_, ns)| *ns);
+                if let Some(ns) = self.max.or(last) {
+                    add(ns, self.ios - done);
+                }
+            }
+        }
+        Histogram::from_counts(counts)
+    }
+
+    fn latency(&self) -> Latency {
+        let histogram = self.histogram();
+        let edge = |given: Option<f64>, q: f64| match given {
+            Some(ns) => ns.max(0.0).round() as u64,
+            None => histogram.quantile(q),
+        };
+        let (min, max) = (edge(self.min, 0.0), edge(self.max, 1.0));
+        let max = max.max(min);
+        let at = histogram.quantiles(&[0.5, 0.9, 0.99, 0.999, 0.9999]);
+        let at = |index: usize| at[index].clamp(min, max);
+        Latency {
+            // The moments are of all operations, whatever the histogram holds.
+            count: self.ios,
+            min_ns: min,
+            max_ns: max,
+            mean_ns: self.mean.unwrap_or(0.0),
+            stddev_ns: self.stddev.unwrap_or(0.0),
+            p50_ns: at(0),
+            p90_ns: at(1),
+            p99_ns: at(2),
+            p999_ns: at(3),
+            p9999_ns: at(4),
+            histogram_hdr: histogram.to_hdr_base64(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn printed_percentiles_come_out_again() {
+        let figures = Figures {
+            ios: 10_000,
+            mean: Some(120_000.0),
+            min: Some(50_000.0),
+            max: Some(900_000.0),
+            shape: Shape::Percentiles(vec![(0.5, 100_000.0), (0.9, 200_000.0), (0.99, 400_000.0)]),
+            ..Figures::default()
+        };
+        let latency = figures.latency();
+        let near = |found: u64, wanted: f64| (found as f64 / wanted - 1.0).abs() < 1.0 / 128.0;
+        assert!(near(latency.p50_ns, 100_000.0), "{latency:?}");
+        assert!(near(latency.p90_ns, 200_000.0), "{latency:?}");
+        assert!(near(latency.p99_ns, 400_000.0), "{latency:?}");
+        assert_eq!((latency.min_ns, latency.max_ns), (50_000, 900_000));
+        assert_eq!(latency.count, 10_000);
+        assert!((latency.mean_ns - 120_000.0).abs() < 1e-6);
+    }
+
+    #[test]
+    fn a_mean_alone_has_no_distribution() {
+        let figures = Figures {
+            ios: 10,
+            mean: Some(5_000.0),
+            ..Figures::default()
+        };
+        let latency = figures.latency();
+        assert_eq!(latency.histogram().expect("readable").count(), 0);
+        assert!((latency.mean_ns - 5_000.0).abs() < 1e-9);
+        assert_eq!(latency.count, 10);
+    }
+}

@@ -1,0 +1,277 @@
+//! What a parser found, as a Record.
+
+use std::collections::BTreeMap;
+
+use blocklab_record::{
+    Accounting, Asked, Cpu, Environment, FORMAT, Interval, JobResult, Measurement, Note, NoteLevel,
+    Origin, Processor, Record, Status, Stopped, TargetFacts,
+};
+
+use super::Wrong;
+use super::figures::Figures;
+
+/// A result as the text tells it.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    /// `DiskSpd 2.2`.
+    pub tool: String,
+    /// What was asked for, as it was typed or nearly so; empty: not told.
+    pub command: String,
+    /// RFC 3339; empty: not told.
+    pub started_at: String,
+    pub os: String,
+    pub processors: u32,
+    pub cases: Vec<Case>,
+    /// Of the targets: path and bytes (0: not told).
+    pub targets: Vec<(String, u64)>,
+    /// What the figures rest on and what the text does not tell.
+    pub notes: Vec<String>,
+}
+
+/// Jobs that ran at the same time.
+#[derive(Debug, Default)]
+pub(super) struct Case {
+    pub name: String,
+    pub jobs: Vec<Job>,
+    pub series: Vec<Interval>,
+    /// Of all processors, in per cent.
+    pub busy_percent: Option<f64>,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct Job {
+    pub name: String,
+    pub engine: String,
+    pub pattern: String,
+    /// In bytes; 0: not told.
+    pub block: u64,
+    /// Share of reads; `None`: not told.
+    pub read_percent: Option<u8>,
+    pub threads: u32,
+    /// Of a thread.
+    pub depth: u32,
+    pub direct: bool,
+    pub write_through: bool,
+    pub asked_iops: Option<f64>,
+    pub asked_bytes_per_s: Option<f64>,
+    pub think: bool,
+    pub seconds: f64,
+    pub errors: u64,
+    pub read: Figures,
+    pub write: Figures,
+    pub trim: Figures,
+}
+
+impl Default for Job {
+    fn default() -> Self {
+        Self {
+            name: String::new(),
+            engine: String::new(),
+            pattern: "not told".to_owned(),
+            block: 0,
+            read_percent: None,
+            threads: 1,
+            depth: 1,
+            direct: true,
+            write_through: false,
+            asked_iops: None,
+            asked_bytes_per_s: None,
+            think: false,
+            seconds: 0.0,
+            errors: 0,
+            read: Figures::default(),
+            write: Figures::default(),
+            trim: Figures::default(),
+        }
+    }
+}
+
+/// More would be no measurement but a damaged text.
+const LONGEST_SECONDS: f64 = 1e9;
+const MOST_OPERATIONS: u64 = 1 << 53;
+
+impl Found {
+    /// Whether the figures can be those of a measurement.
+    pub fn checked(self) -> Result<Self, Wrong> {
+        if self.cases.iter().all(|case| case.jobs.is_empty()) {
+            return Err(Wrong::whole("it holds no result of a run"));
+        }
+        for case in &self.cases {
+            for job in &case.jobs {
+                sane(job).map_err(|message| {
+                    Wrong::whole(format!("{}, {}: {message}", case.name, job.name))
+                })?;
+            }
+        }
+        Ok(self)
+    }
+
+    pub fn record(self, source: &str) -> Record {
+        let text = format!("read from {source}: only what that text tells is known");
+        let first = [(NoteLevel::Assumed, "import", text)];
+        let more = self.notes.into_iter();
+        let more = more.map(|text| (NoteLevel::Approximated, "import", text));
+        let notes = first.into_iter().chain(more);
+        let started_at = match self.started_at.is_empty() {
+            true => "1970-01-01T00:00:00Z".to_owned(),
+            false => self.started_at,
+        };
+        let measurements: Vec<Measurement> =
+            self.cases.into_iter().map(Case::measurement).collect();
+        let name = self.tool.split(' ').next().unwrap_or("import");
+        Record {
+            format: FORMAT,
+            id: String::new(),
+            tool: self.tool.clone(),
+            finished_at: started_at.clone(),
+            started_at,
+            origin: Origin::Measured,
+            status: Status::Complete,
+            failure: None,
+            asked: Asked {
+                name: name.to_lowercase(),
+                description: match self.command.is_empty() {
+                    true => format!("A result of {}.", self.tool),
+                    false => self.command,
+                },
+                native: String::new(),
+                seed: "0".to_owned(),
+                aggregate: "mean".to_owned(),
+                passes: 1,
+            },
+            environment: Environment {
+                os: self.os,
+                processor: Processor {
+                    count: self.processors,
+                    ..Processor::default()
+                },
+                ..Environment::default()
+            },
+            targets: self.targets.into_iter().map(target).collect(),
+            overhead: None,
+            notes: notes
+                .map(|(level, subject, text)| Note {
+                    level,
+                    subject: subject.to_owned(),
+                    text,
+                })
+                .collect(),
+            measurements,
+        }
+    }
+}
+
+fn target((path, bytes): (String, u64)) -> TargetFacts {
+    TargetFacts {
+        path,
+        size_bytes: blocklab_units::Bytes(bytes),
+        ..TargetFacts::default()
+    }
+}
+
+fn sane(job: &Job) -> Result<(), String> {
+    if !(job.seconds > 0.0 && job.seconds <= LONGEST_SECONDS) {
+        return Err(format!("a measured time of {} s cannot be", job.seconds));
+    }
+    for figures in [&job.read, &job.write, &job.trim] {
+        if figures.ios.max(figures.bytes >> 20) > MOST_OPERATIONS {
+            return Err(format!("{} operations cannot be", figures.ios));
+        }
+        let times = [figures.mean, figures.stddev, figures.min, figures.max];
+        let wrong = |ns: &f64| !(ns.is_finite() && (0.0..=1e18).contains(ns));
+        if let Some(ns) = times.into_iter().flatten().find(wrong) {
+            return Err(format!("a latency of {ns} ns cannot be"));
+        }
+    }
+    Ok(())
+}
+
+impl Case {
+    fn measurement(self) -> Measurement {
+        let longest = self.jobs.iter().map(|job| job.seconds).fold(0.0, f64::max);
+        Measurement {
+            case: self.name,
+            settings: Vec::new(),
+            pass: 1,
+            started_ns: 0,
+            elapsed_ns: nanos(longest),
+            setup_ns: 0,
+            jobs: self.jobs.into_iter().map(Job::result).collect(),
+            series: self.series,
+            cpu: Cpu {
+                machine_busy_percent: self.busy_percent.unwrap_or(0.0).clamp(0.0, 100.0) as u32,
+                ..Cpu::default()
+            },
+            disks: Vec::new(),
+            uring_workers_max: 0,
+        }
+    }
+}
+
+pub(super) fn nanos(seconds: f64) -> u64 {
+    (seconds * 1e9).round() as u64
+}
+
+impl Job {
+    fn result(self) -> JobResult {
+        let ways = [
+            ("read", &self.read),
+            ("write", &self.write),
+            ("trim", &self.trim),
+        ];
+        let moved = ways.iter().filter(|(_, figures)| figures.ios > 0);
+        let directions: BTreeMap<_, _> = moved
+            .map(|(name, figures)| ((*name).to_owned(), figures.result()))
+            .collect();
+        let completed = ways.iter().map(|(_, figures)| figures.ios).sum();
+        let pace = match self.asked_iops.is_some() || self.asked_bytes_per_s.is_some() {
+            true => "capped",
+            false => "closed",
+        };
+        JobResult {
+            mix: self.mix(),
+            block_size: match self.block {
+                0 => "not told".to_owned(),
+                bytes => blocklab_units::Bytes(bytes).to_string(),
+            },
+            access: if self.direct { "direct" } else { "buffered" }.to_owned(),
+            durability: if self.write_through { "dsync" } else { "none" }.to_owned(),
+            pace: pace.to_owned(),
+            think: self.think,
+            threads: self.threads.max(1),
+            depth: self.depth.max(1),
+            effective_depth: self.depth.max(1),
+            direct: self.direct,
+            asked_iops: self.asked_iops,
+            asked_bytes_per_s: self.asked_bytes_per_s,
+            elapsed_ns: nanos(self.seconds),
+            stopped: Stopped::Runtime,
+            directions,
+            errors: Vec::new(),
+            accounting: Accounting {
+                issued: completed + self.errors,
+                completed,
+                failed: self.errors,
+                ..Accounting::default()
+            },
+            name: self.name,
+            engine: self.engine,
+            pattern: self.pattern,
+        }
+    }
+
+    /// As the Records of our own runs say it.
+    fn mix(&self) -> String {
+        let told = self.read_percent.or(match (self.read.ios, self.write.ios) {
+            (_, 0) if self.trim.ios == 0 => Some(100),
+            (0, _) if self.trim.ios == 0 => Some(0),
+            _ => None,
+        });
+        match told {
+            Some(100) => "read".to_owned(),
+            Some(0) => "write".to_owned(),
+            Some(reads) => format!("{reads} % read, {} % write", 100 - reads.min(100)),
+            None => "mixed".to_owned(),
+        }
+    }
+}

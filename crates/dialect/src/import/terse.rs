@@ -1,0 +1,146 @@
+//! fio's terse output, versions 2 to 5: a line for each job, fields between semicolons.
+//!
+//! ```text
+//! v2    2;name;group;error; read 41; write 41; trim 41; …
+//! v3    3;fio-3.33;name;group;error; read 41; write 41; …
+//! v4    4;fio-…;name;group;error; read 41; write 41; trim 41; …
+//! v5    5;fio-…;name;group;error; read 47; write 47; trim 47; …
+//! ```
+//!
+//! Sizes in KiB, latencies in microseconds.
+
+use super::Wrong;
+use super::figures::{Figures, Shape};
+use super::fio::names;
+use super::record::{Case, Found, Job};
+use super::scan::number;
+
+/// Where things stand in the fields of a direction.
+const KIB: usize = 0;
+const IOPS: usize = 2;
+const RUNTIME_MS: usize = 3;
+/// Least, most, mean, deviation from submission to completion.
+const COMPLETION: usize = 8;
+const PERCENTILES: std::ops::Range<usize> = 12..32;
+
+pub(super) fn is_terse(text: &str) -> bool {
+    text.lines().any(|line| version(line).is_some())
+}
+
+/// The version, and how many fields stand before the first direction and in each.
+fn version(line: &str) -> Option<(u32, usize, usize)> {
+    let layout = match line.split(';').next()?.trim() {
+        "2" => (2, 4, 41),
+        "3" => (3, 5, 41),
+        "4" => (4, 5, 41),
+        "5" => (5, 5, 47),
+        _ => return None,
+    };
+    line.contains(';').then_some(layout)
+}
+
+pub(super) fn read(text: &str) -> Result<Found, Wrong> {
+    let mut found = Found {
+        tool: "fio".to_owned(),
+        ..Found::default()
+    };
+    for (index, line) in text.lines().enumerate() {
+        let Some((version, head, width)) = version(line) else {
+            continue;
+        };
+        let fields: Vec<&str> = line.split(';').map(str::trim).collect();
+        let ways = if version == 3 { 2 } else { 3 };
+        if fields.len() < head + ways * width {
+            let message = format!(
+                "{} fields, and terse version {version} has {} before the processor's: cut off",
+                fields.len(),
+                head + ways * width
+            );
+            return Err(Wrong::at(index + 1, message));
+        }
+        if version > 2 {
+            found.tool = fields[1].replacen("fio-", "fio ", 1);
+        }
+        let job =
+            job(&fields, head, width, ways).map_err(|message| Wrong::at(index + 1, message))?;
+        let group = format!("group-{}", fields[head - 2]);
+        match found.cases.iter_mut().find(|case| case.name == group) {
+            Some(case) => case.jobs.push(job),
+            None => found.cases.push(Case {
+                name: group,
+                jobs: vec![job],
+                ..Case::default()
+            }),
+        }
+    }
+    names(&mut found.cases);
+    found.notes.push(
+        "terse output tells neither pattern, depth, threads nor engine; block sizes are bytes by \
+         operations"
+            .to_owned(),
+    );
+    Ok(found)
+}
+
+fn job(fields: &[&str], head: usize, width: usize, ways: usize) -> Result<Job, String> {
+    let side = |way: usize| &fields[head + way * width..head + (way + 1) * width];
+    let seconds = |way: usize| number(side(way)[RUNTIME_MS]).unwrap_or(0.0) / 1e3;
+    let longest = (0..ways).map(seconds).fold(0.0, f64::max);
+    let read = figures(side(0))?;
+    let write = figures(side(1))?;
+    let trim = if ways == 3 {
+        figures(side(2))?
+    } else {
+        Figures::default()
+    };
+    let (ios, bytes) = (
+        read.ios + write.ios + trim.ios,
+        read.bytes + write.bytes + trim.bytes,
+    );
+    Ok(Job {
+        name: fields[head - 3].to_owned(),
+        engine: "fio".to_owned(),
+        // The text rounds to KiB and operations a second.
+        block: bytes
+            .checked_div(ios)
+            .map_or(0, |each| each.next_multiple_of(512)),
+        seconds: longest.max(1e-3),
+        errors: u64::from(number(fields[head - 1]).unwrap_or(0.0) != 0.0),
+        read,
+        write,
+        trim,
+        ..Job::default()
+    })
+}
+
+fn figures(fields: &[&str]) -> Result<Figures, String> {
+    let value = |at: usize| {
+        let text = fields[at];
+        number(text)
+            .filter(|it| *it >= 0.0)
+            .ok_or_else(|| format!("`{text}` is no figure"))
+    };
+    let seconds = value(RUNTIME_MS)? / 1e3;
+    let ios = (value(IOPS)? * seconds).round() as u64;
+    let us = |at: usize| value(COMPLETION + at).map(|us| (ios > 0).then_some(us * 1e3));
+    let mut list = Vec::new();
+    for field in &fields[PERCENTILES] {
+        let Some((percent, us)) = field.split_once('=') else {
+            return Err(format!("`{field}` is no percentile"));
+        };
+        let pair = number(percent).zip(number(us));
+        let (percent, us) = pair.ok_or_else(|| format!("`{field}` is no percentile"))?;
+        if percent > 0.0 && percent <= 100.0 {
+            list.push((percent / 100.0, us * 1e3));
+        }
+    }
+    Ok(Figures {
+        ios,
+        bytes: (value(KIB)? * 1024.0) as u64,
+        min: us(0)?,
+        max: us(1)?,
+        mean: us(2)?,
+        stddev: us(3)?,
+        shape: Shape::Percentiles(list),
+    })
+}

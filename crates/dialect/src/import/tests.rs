@@ -1,0 +1,292 @@
+//! Texts of the programs, shortened, and what comes out of them.
+
+use blocklab_record::Record;
+use proptest::prelude::*;
+
+use super::*;
+
+fn source(name: &str, text: &str) -> Source {
+    Source {
+        name: name.to_owned(),
+        text: text.to_owned(),
+    }
+}
+
+fn read(tool: Tool, text: &str) -> Record {
+    let sources = [source("it", text)];
+    import(tool, &sources).unwrap_or_else(|error| panic!("{error}"))
+}
+
+#[track_caller]
+fn near(found: f64, wanted: f64) {
+    assert!(
+        (found - wanted).abs() <= wanted.abs() / 100.0,
+        "{found} for {wanted}"
+    );
+}
+
+const DISKSPD_TEXT: &str = include_str!("../diskspd/golden/text-2.2.txt");
+const DISKSPD_OLD: &str = include_str!("../diskspd/golden/text-2.0.21a.txt");
+const DISKSPD_XML: &str = include_str!("../diskspd/golden/result.xml");
+
+/// Two threads on a drive, as 2.0.21a prints it on Windows, line ends included.
+const WINDOWS: &str = "\r
+Input parameters:\r
+\r
+\ttimespan:   1\r
+\t-------------\r
+\tduration: 30s\r
+\twarm up time: 5s\r
+\tmeasuring latency\r
+\tpath: 'E:\\my (old) data.dat'\r
+\t\tthink time: 0ms\r
+\t\tburst size: 0\r
+\t\tsoftware cache disabled\r
+\t\thardware write cache disabled, writethrough on\r
+\t\tperforming mix test (read/write ratio: 70/30)\r
+\t\tblock size: 8192\r
+\t\tusing random I/O (alignment: 8192)\r
+\t\tnumber of outstanding I/O operations: 4\r
+\t\tthreads per file: 2\r
+System information:\r
+\tcomputer name: BENCH\r
+\tstart time: 2019/11/05 10:20:30 UTC\r
+\r
+Results for timespan 1:\r
+*******************************************************************************\r
+actual test time:\t30.00s\r
+thread count:\t\t2\r
+proc count:\t\t4\r
+\r
+CPU |  Usage |  User  |  Kernel |  Idle\r
+-------------------------------------------\r
+   0|  12.00%|   2.00%|   10.00%|  88.00%\r
+avg.|  12.00%|   2.00%|   10.00%|  88.00%\r
+\r
+Read IO\r
+thread |       bytes     |     I/Os     |    MiB/s   |  I/O per s |  AvgLat  | LatStdDev |  file\r
+-----------------------------------------------------------------------------\r
+     0 |         8192000 |         1000 |       0.26 |      33.33 |    1.000 |     0.100 | E:\\my (old) data.dat (20GiB)\r
+     1 |        24576000 |         3000 |       0.78 |     100.00 |    2.000 |     0.100 | E:\\my (old) data.dat (20GiB)\r
+-----------------------------------------------------------------------------\r
+total:          32768000 |         4000 |       1.04 |     133.33 |    1.750 |     0.444\r
+\r
+Write IO\r
+thread |       bytes     |     I/Os     |    MiB/s   |  I/O per s |  AvgLat  | LatStdDev |  file\r
+-----------------------------------------------------------------------------\r
+     0 |         8192000 |         1000 |       0.26 |      33.33 |    4.000 |     0.000 | E:\\my (old) data.dat (20GiB)\r
+     1 |               0 |            0 |       0.00 |       0.00 |    0.000 |       N/A | E:\\my (old) data.dat (20GiB)\r
+\r
+total:\r
+  %-ile |  Read (ms) | Write (ms) | Total (ms)\r
+----------------------------------------------\r
+    min |      0.500 |      3.900 |      0.500\r
+   25th |      1.000 |      4.000 |      1.000\r
+   50th |      2.000 |      4.000 |      2.000\r
+   99th |      2.100 |      4.100 |      4.000\r
+3-nines |      2.500 |      4.200 |      4.100\r
+    max |      3.000 |      4.300 |      4.300\r
+";
+
+#[test]
+fn diskspd_on_windows() {
+    let record = read(Tool::DiskSpd, WINDOWS);
+    assert_eq!(record.tool, "DiskSpd 2.0");
+    assert_eq!(record.started_at, "2019-11-05T10:20:30Z");
+    assert_eq!(record.targets[0].path, "E:\\my (old) data.dat");
+    assert_eq!(record.targets[0].size_bytes.0, 20 << 30);
+    let [measurement] = &record.measurements[..] else {
+        panic!("one time span");
+    };
+    assert_eq!(measurement.cpu.machine_busy_percent, 12);
+    let [job] = &measurement.jobs[..] else {
+        panic!("one target");
+    };
+    assert_eq!(job.mix, "70 % read, 30 % write");
+    assert_eq!((&*job.block_size, &*job.pattern), ("8 KiB", "random"));
+    assert_eq!((job.threads, job.depth), (2, 4));
+    assert!(job.direct);
+    let (read, write) = (&job.directions["read"], &job.directions["write"]);
+    assert_eq!((read.ios, read.bytes, write.ios), (4000, 32_768_000, 1000));
+    near(read.service.mean_ns, 1_750_000.0);
+    near(read.service.stddev_ns, 444_410.0);
+    near(read.service.p50_ns as f64, 2e6);
+    near(read.service.p99_ns as f64, 2.1e6);
+    assert_eq!(read.service.max_ns, 3_000_000);
+    near(job.iops(), 5000.0 / 30.0);
+}
+
+#[test]
+fn what_we_print_as_diskspd_is_read_again() {
+    for text in [DISKSPD_TEXT, DISKSPD_OLD, DISKSPD_XML] {
+        let record = read(Tool::DiskSpd, text);
+        let job = &record.measurements[0].jobs[0];
+        assert_eq!(job.directions["read"].ios, 1000, "{text}");
+        assert_eq!(job.directions["write"].ios, 1000);
+        near(job.directions["read"].service.mean_ns, 250_000.0);
+    }
+}
+
+#[test]
+fn cdm_of_all_versions() {
+    let newest = read(Tool::Cdm, include_str!("../cdm/golden/v9.txt"));
+    assert!(
+        newest.tool.starts_with("CrystalDiskMark 9"),
+        "{}",
+        newest.tool
+    );
+    for text in [
+        include_str!("../cdm/golden/v5.txt"),
+        include_str!("../cdm/golden/v6.txt"),
+        include_str!("../cdm/golden/v8.txt"),
+        include_str!("../cdm/golden/v9.txt"),
+    ] {
+        let record = read(Tool::Cdm, text);
+        assert!(record.measurements.len() >= 8, "{text}");
+        let names: std::collections::BTreeSet<_> =
+            record.measurements.iter().map(|it| &it.case).collect();
+        assert_eq!(names.len(), record.measurements.len(), "{names:?}");
+    }
+    let lines = "CrystalDiskMark 5.1.2 x64 (C) 2007-2016 hiyohiyo\n\
+        \x20  Sequential Read (Q= 32,T= 1) :   129.554 MB/s\n\
+        \x20Random Write 4KiB (Q= 32,T= 1) :    12.590 MB/s [  3073.7 IOPS]\n\
+        \x20        Sequential Read (T= 1) :   100.000 MB/s\n\
+        \x20 Test : 16384 MiB [D: 0.0% (0.1/1000.0 GiB)] (x3)  [Interval=5 sec]\n\
+        \x20 Date : 2016/04/21 8:03:09\n";
+    let record = read(Tool::Cdm, lines);
+    let jobs: Vec<_> = record.measurements.iter().map(|it| &it.jobs[0]).collect();
+    assert_eq!((&*jobs[0].block_size, jobs[0].depth), ("128 KiB", 32));
+    near(jobs[0].bytes_per_s(), 129_554_000.0);
+    assert_eq!((&*jobs[1].mix, &*jobs[1].pattern), ("write", "random"));
+    near(jobs[1].iops(), 3073.7);
+    assert_eq!((&*jobs[2].block_size, jobs[2].depth), ("1 MiB", 1));
+    assert_eq!(record.started_at, "2016-04-21T08:03:09Z");
+    assert_eq!(record.targets[0].size_bytes.0, 16 << 30);
+}
+
+const VDBENCH: &str = "<title>Vdbench out/flatfile.html</title><pre>\n\
+* tod: time of day\n\
+           tod timestamp Run Interval reqrate rate MB/sec bytes/io read% resp read_resp write_resp resp_max resp_std xfersize threads rdpct rhpct whpct seekpct lunsize version\n\
+  16:09:10.032 11/20/2026-16:09:10-UTC rd1_(10%) 1 2700 2600 10.1 4096 50 0.2 0.1 0.3 4 0.3 4096 8 50 0 0 100 1 50407\n\
+  16:09:12.030 11/20/2026-16:09:12-UTC rd1_(10%) 2 2700 2700 10.5 4096 50 0.2 0.1 0.3 4 0.3 4096 8 50 0 0 100 1 50407\n\
+  16:09:12.040 11/20/2026-16:09:12-UTC rd1_(10%) avg_2-2 2700 2700 10.5 4096 50 0.2 0.1 0.3 4 0.3 4096 8 50 0 0 100 1 50407\n";
+
+const VDBENCH_HISTOGRAM: &str = "<a name=\"_1\"></a><i><b>16:09:08.000 Starting RD=rd1_(10%); I/O rate: 2700; elapsed=4</b></i>\n\
+Reads:\n      min(ms) <    max(ms)        count   %%    cum%%\n\
+\x20       0.000 <      0.200         2000  74.1    74.1\n\
+\x20       0.200 <      0.400          700  25.9   100.0\n\
+Writes:\n\
+\x20       0.200 <      0.400         2700 100.0   100.0\n";
+
+#[test]
+fn vdbench_with_and_without_its_histogram() {
+    let flat = source("out/flatfile.html", VDBENCH);
+    let record = import(Tool::Vdbench, std::slice::from_ref(&flat)).expect("sound");
+    let job = &record.measurements[0].jobs[0];
+    assert_eq!(record.measurements[0].case, "rd1_(10%)");
+    assert_eq!(record.tool, "Vdbench 50407");
+    assert_eq!(record.started_at, "2026-11-20T16:09:12Z");
+    assert_eq!(job.asked_iops, Some(2700.0));
+    // One interval of two seconds.
+    assert_eq!(job.elapsed_ns, 2_000_000_000);
+    near(job.iops(), 2700.0);
+    near(job.directions["write"].service.mean_ns, 300_000.0);
+    assert_eq!(record.measurements[0].series.len(), 2);
+    assert!(record.measurements[0].series[0].ramp);
+    let histogram = source("out/histogram.html", VDBENCH_HISTOGRAM);
+    let record = import(Tool::Vdbench, &[flat, histogram]).expect("sound");
+    let read = &record.measurements[0].jobs[0].directions["read"].service;
+    near(read.p50_ns as f64, 200_000.0);
+    near(read.p90_ns as f64, 400_000.0);
+}
+
+#[test]
+fn other_texts_are_refused_with_what_would_work() {
+    let end = DISKSPD_XML.find("<CpuUtilization>").expect("it is there");
+    let cut = &DISKSPD_XML[..end];
+    let bomb = "<!DOCTYPE a [<!ENTITY b \"bb\">]><Results>&b;</Results>";
+    for (tool, text, words) in [
+        (Tool::DiskSpd, "hello", "not DiskSpd's text"),
+        (Tool::DiskSpd, "Results for timespan 1:\n", "cut off"),
+        (Tool::DiskSpd, cut, "ends before"),
+        (Tool::DiskSpd, bomb, "document type"),
+        (Tool::DiskSpd, "<Profile></Profile>", "<Results>"),
+        (Tool::Cdm, "hello", "with its head"),
+        (Tool::Cdm, "CrystalDiskMark 8.0.4 x64\n", "cut off"),
+        (Tool::Fio, "hello", "neither JSON nor terse"),
+        (Tool::Fio, "{\n \"jobs\" : [", "whole?"),
+        (Tool::Fio, "{}", "fio version"),
+        (
+            Tool::Fio,
+            "{\"fio version\":\"fio-3.33\",\"jobs\":[]}",
+            "no result",
+        ),
+        (Tool::Fio, "3;fio-3.33;a;0;0;1;2", "cut off"),
+        (Tool::Vdbench, "hello", "tod"),
+        (Tool::Vdbench, "tod Run Interval\n1 2 3\n", "no `avg_` row"),
+    ] {
+        let error = import(tool, &[source("it.txt", text)])
+            .expect_err(text)
+            .to_string();
+        assert!(error.starts_with("it.txt"), "{error}");
+        assert!(error.contains(words), "{text}: {error}");
+    }
+    assert!(decode("it", &[0xff, 0xfe, b'a', 0]).is_ok_and(|it| it.text == "a"));
+    assert!(decode("it", &[0x80, 0x81]).is_err());
+}
+
+#[test]
+fn old_fio_counts_in_microseconds_and_kib() {
+    let text = r#"fio: some warning
+{
+  "fio version" : "fio-2.1.5",
+  "jobs" : [ {
+    "jobname" : "a", "groupid" : 0, "error" : 0,
+    "read" : { "io_bytes" : 4000, "bw" : 400, "iops" : 100.0, "runtime" : 10000,
+      "total_ios" : 1000,
+      "clat" : { "min" : 10, "max" : 900, "mean" : 100.0, "stddev" : 5.0,
+        "percentile" : { "50.000000" : 99, "99.000000" : 200, "0.00" : 0 } } },
+    "write" : { "io_bytes" : 0, "runtime" : 0, "total_ios" : 0 }
+  } ]
+}
+"#;
+    let record = read(Tool::Fio, text);
+    let job = &record.measurements[0].jobs[0];
+    assert_eq!(record.measurements[0].case, "a");
+    near(job.iops(), 100.0);
+    near(job.bytes_per_s(), 409_600.0);
+    let service = &job.directions["read"].service;
+    near(service.mean_ns, 100_000.0);
+    near(service.p50_ns as f64, 99_000.0);
+    near(service.p99_ns as f64, 200_000.0);
+}
+
+proptest! {
+    /// A sound text with a few bytes changed, cut and doubled: a Record that can be kept, or a
+    /// refusal.
+    #[test]
+    fn damaged_texts_are_read_or_refused(
+        which in 0usize..5,
+        cut in 0.0f64..1.0,
+        changes in prop::collection::vec((0.0f64..1.0, any::<char>()), 0..8),
+    ) {
+        let (tool, text) = [
+            (Tool::DiskSpd, WINDOWS),
+            (Tool::DiskSpd, DISKSPD_XML),
+            (Tool::Cdm, include_str!("../cdm/golden/v8.txt")),
+            (Tool::Vdbench, VDBENCH),
+            (Tool::Vdbench, VDBENCH_HISTOGRAM),
+        ][which];
+        let mut letters: Vec<char> = text.chars().collect();
+        for (at, letter) in changes {
+            let at = (at * letters.len() as f64) as usize;
+            letters[at] = letter;
+        }
+        letters.truncate(((1.0 - cut * cut * cut) * letters.len() as f64) as usize);
+        let text: String = letters.into_iter().collect();
+        let second = source("histogram.html", &text);
+        if let Ok(record) = import(tool, &[source("it", &text), second]) {
+            prop_assert!(Record::from_json(&record.to_json()).is_ok());
+        }
+    }
+}
