@@ -24,13 +24,15 @@ pub(crate) fn without_engine(jobs: &[JobResult]) -> String {
 }
 
 fn load(job: &JobResult, depth: u32) -> String {
-    format!(
-        "{} {} {}, depth {depth}, {}",
-        job.block_size,
-        job.pattern,
-        job.mix,
-        plural(job.threads)
-    )
+    let (size, pattern, mix) = (&job.block_size, &job.pattern, &job.mix);
+    match depth {
+        // Another program did not tell.
+        0 => format!("{size} {pattern} {mix}"),
+        depth => format!(
+            "{size} {pattern} {mix}, depth {depth}, {}",
+            plural(job.threads)
+        ),
+    }
 }
 
 fn one(job: &JobResult) -> String {

@@ -5,7 +5,7 @@ use blocklab_analysis::assess;
 use blocklab_analysis::expect::{Diagnosis, Expectation, diagnose as judge};
 use blocklab_analysis::price::{Bought, Output, Priced, price as priced};
 use blocklab_catalog::{Address, Catalog, Resolved, resolve};
-use blocklab_record::{Origin, Record};
+use blocklab_record::Record;
 use blocklab_report::{html, json, text};
 use blocklab_store::Store;
 
@@ -52,11 +52,7 @@ fn find(text: &str, record: &Record, catalog: &Catalog) -> Result<(Resolved, Pri
     let wrong = |error| anyhow!("this address cannot be used:\n{error}");
     let address: Address = text.parse().map_err(|error| anyhow!("{error}"))?;
     let resolved = resolve(&address, catalog).map_err(wrong)?;
-    let origin = match record.origin {
-        Origin::Measured => "measured",
-        Origin::Simulated => "simulated",
-        Origin::Emulated => "emulated",
-    };
+    let origin = record.origin.name();
     let output = Output::of_run(&assess(record).rows, origin);
     let bought = Bought::find(text, None, catalog).map_err(wrong)?;
     let priced = priced(text, &[bought], Some(&output));

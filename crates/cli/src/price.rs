@@ -2,7 +2,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use blocklab_analysis::assess;
 use blocklab_analysis::price::{Bought, By, Output, Priced, price as priced, sort};
 use blocklab_catalog::{Address, Catalog};
-use blocklab_record::{Origin, Record};
+use blocklab_record::Record;
 use blocklab_report::{json, text};
 use blocklab_store::Store;
 
@@ -64,11 +64,7 @@ fn of_run(args: &PriceArgs, store: &Store, run: &str, catalog: &Catalog) -> Resu
         .record;
     let bought = addresses(&record, args.bought_as.as_deref())?;
     let bought: Result<Vec<Bought>> = bought.iter().map(|it| find(it, args, catalog)).collect();
-    let origin = match record.origin {
-        Origin::Measured => "measured",
-        Origin::Simulated => "simulated",
-        Origin::Emulated => "emulated",
-    };
+    let origin = record.origin.name();
     let output = Output::of_run(&assess(&record).rows, origin);
     Ok(priced(
         &format!("run {}", record.id),

@@ -35,6 +35,21 @@ pub enum Origin {
     Simulated,
     /// The device model in real time.
     Emulated,
+    /// Another program, on whatever machine: read from what it printed.
+    Imported,
+}
+
+impl Origin {
+    /// `measured`, `simulated`, `emulated`, `imported`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Measured => "measured",
+            Self::Simulated => "simulated",
+            Self::Emulated => "emulated",
+            Self::Imported => "imported",
+        }
+    }
 }
 
 /// How the run ended.

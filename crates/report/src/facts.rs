@@ -3,21 +3,12 @@
 use blocklab_analysis::{Confidence, Estimate, Finding, Row, RowDirection, Severity};
 use blocklab_record::{
     Accounting, BlockDevice, ErrorCount, FileSystem, Interval, IntervalDirection, NoteLevel,
-    Origin, Record, Status, TargetFacts, TargetKind,
+    Record, Status, TargetFacts, TargetKind,
 };
 use blocklab_units::{count, latency, rate};
 
 /// Between two facts on a line.
 const DOT: &str = " · ";
-
-/// `measured`, `simulated`, `emulated`.
-pub fn origin(origin: Origin) -> &'static str {
-    match origin {
-        Origin::Measured => "measured",
-        Origin::Simulated => "simulated",
-        Origin::Emulated => "emulated",
-    }
-}
 
 /// `complete`, `interrupted`, `failed`.
 pub fn status(status: Status) -> &'static str {
@@ -227,13 +218,25 @@ fn rate_or_count(value: f64) -> String {
     rate(value)
 }
 
-/// `12.3 µs` of a quantile (0 to 1); `~12.3 µs` where too few operations lie beyond it.
+/// `12.3 µs` of a quantile (0 to 1); `~12.3 µs` where too few operations lie beyond it; a dash where
+/// no distribution is known, as of some runs of other programs.
 pub fn quantile(direction: &RowDirection, quantile: f64, ns: u64) -> String {
+    if direction.curve.is_empty() {
+        return "–".to_owned();
+    }
     let sign = match direction.supports(quantile) {
         true => "",
         false => "~",
     };
     format!("{sign}{}", latency(ns as f64))
+}
+
+/// The mean latency; a dash where it is not known.
+pub fn mean(direction: &RowDirection) -> String {
+    match direction.mean_ns.value {
+        0.0 => "–".to_owned(),
+        ns => latency(ns),
+    }
 }
 
 /// The cases of a Finding that its statement does not name; none for the whole run.

@@ -115,7 +115,7 @@ pub fn summary(record: &Record, assessment: &Assessment) -> String {
         id: &record.id,
         name: &record.asked.name,
         description: &record.asked.description,
-        origin: facts::origin(record.origin),
+        origin: record.origin.name(),
         status: facts::status(record.status),
         failure: record.failure.as_deref(),
         started_at: &record.started_at,

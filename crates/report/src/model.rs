@@ -43,7 +43,7 @@ pub const fn meaning(origin: Origin) -> &'static str {
             "No device took part: the model paced every operation in real time, inside this \
              program. Latencies include what this machine added."
         }
-        Origin::Measured => "What is known of the target's limits.",
+        Origin::Measured | Origin::Imported => "What is known of the target's limits.",
     }
 }
 

@@ -152,7 +152,7 @@ pub(super) fn cells_text(number: usize) -> String {
 fn sound(record: &Record, allow_modelled: bool) -> Result<(), CannotCalibrate> {
     let run = || record.id.clone();
     let how = match record.origin {
-        Origin::Measured => None,
+        Origin::Measured | Origin::Imported => None,
         Origin::Simulated => Some("simulated"),
         Origin::Emulated => Some("emulated"),
     };

@@ -1,4 +1,4 @@
-use blocklab_record::{Origin, Record, Status, TargetKind};
+use blocklab_record::{Record, Status, TargetKind};
 use serde::Serialize;
 
 /// Something around the loads that is not the same in all runs.
@@ -37,11 +37,7 @@ const ASPECTS: [Aspect; 10] = [
             "predictions stand beside measurements: a difference may be the model's error.",
         ),
         of: |record| {
-            let origin = match record.origin {
-                Origin::Measured => "measured",
-                Origin::Simulated => "simulated",
-                Origin::Emulated => "emulated",
-            };
+            let origin = record.origin.name();
             origin.to_owned()
         },
     },
@@ -147,7 +143,7 @@ mod tests {
     fn what_warns_comes_first() {
         let one = record(&[Sketch::default()]);
         let mut other = one.clone();
-        other.origin = Origin::Simulated;
+        other.origin = blocklab_record::Origin::Simulated;
         other.environment.kernel = "7.0".to_owned();
         let found = all(&[&one, &other]);
         let told: Vec<_> = found.iter().map(|it| it.what).collect();

@@ -84,6 +84,8 @@ pub(super) fn littles_law(cases: &Cases<'_>) -> Vec<Finding> {
 fn must_hold(case: &CaseView<'_>) -> bool {
     case.is_saturating()
         && !case.is_null()
+        // Of some runs of other programs no latency is known.
+        && case.latency_ns() > 0.0
         && case.jobs().all(|job| job.stopped == Stopped::Runtime)
         && case.ios() >= 100 * case.slots() * case.passes.len() as u64
         && case.slots() > 0

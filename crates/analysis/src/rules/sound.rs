@@ -1,6 +1,6 @@
 //! What was established, when nothing speaks against it.
 
-use blocklab_record::{Origin, Status};
+use blocklab_record::Status;
 use blocklab_stats::Summary;
 
 use super::hit::{figure, of_run};
@@ -14,11 +14,7 @@ pub(super) fn established(cases: &Cases<'_>) -> Option<Finding> {
     if cases.record.status != Status::Complete || !measured {
         return None;
     }
-    let done = match cases.record.origin {
-        Origin::Measured => "measured",
-        Origin::Simulated => "simulated",
-        Origin::Emulated => "emulated",
-    };
+    let done = cases.record.origin.name();
     let subject = match cases.list.len() {
         1 => format!("The case was {done}"),
         n => format!("All {n} cases were {done}"),
@@ -119,7 +115,7 @@ mod tests {
     #[test]
     fn a_simulated_run_was_not_measured_and_needs_no_second_pass() {
         let mut record = record(&[passes("a", &[10_000.0])]);
-        record.origin = Origin::Simulated;
+        record.origin = blocklab_record::Origin::Simulated;
         assert_eq!(
             the(&record, "sound").statement,
             "The case was simulated without a failure; percentiles up to p99.99 are supported."

@@ -45,6 +45,7 @@ impl Figures {
             service: self.latency(),
             response: None,
             submit: None,
+            detail: None,
         }
     }
 

@@ -43,10 +43,10 @@ pub(super) fn read(text: &str) -> Result<Found, Wrong> {
     for object in jobs {
         let options = options(object, &global);
         let job = job(object, &options);
-        if let Some(path) = options.get("filename").or(options.get("directory")) {
-            if !found.targets.iter().any(|(known, _)| known == path) {
-                found.targets.push((path.clone(), 0));
-            }
+        if let Some(path) = options.get("filename").or(options.get("directory"))
+            && !found.targets.iter().any(|(known, _)| known == path)
+        {
+            found.targets.push((path.clone(), 0));
         }
         let group = object.get("groupid").and_then(Value::as_u64).unwrap_or(0);
         let name = format!("group-{group}");

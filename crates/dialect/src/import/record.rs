@@ -48,7 +48,7 @@ pub(super) struct Job {
     /// Share of reads; `None`: not told.
     pub read_percent: Option<u8>,
     pub threads: u32,
-    /// Of a thread.
+    /// Of a thread; 0: not told.
     pub depth: u32,
     pub direct: bool,
     pub write_through: bool,
@@ -125,7 +125,7 @@ impl Found {
             tool: self.tool.clone(),
             finished_at: started_at.clone(),
             started_at,
-            origin: Origin::Measured,
+            origin: Origin::Imported,
             status: Status::Complete,
             failure: None,
             asked: Asked {
@@ -239,8 +239,8 @@ impl Job {
             pace: pace.to_owned(),
             think: self.think,
             threads: self.threads.max(1),
-            depth: self.depth.max(1),
-            effective_depth: self.depth.max(1),
+            depth: self.depth,
+            effective_depth: self.depth,
             direct: self.direct,
             asked_iops: self.asked_iops,
             asked_bytes_per_s: self.asked_bytes_per_s,
@@ -248,6 +248,8 @@ impl Job {
             stopped: Stopped::Runtime,
             directions,
             errors: Vec::new(),
+            threads_use: None,
+            depths: None,
             accounting: Accounting {
                 issued: completed + self.errors,
                 completed,

@@ -100,6 +100,7 @@ fn job(fields: &[&str], head: usize, width: usize, ways: usize) -> Result<Job, S
     Ok(Job {
         name: fields[head - 3].to_owned(),
         engine: "fio".to_owned(),
+        depth: 0,
         // The text rounds to KiB and operations a second.
         block: bytes
             .checked_div(ios)

@@ -109,7 +109,7 @@ fn label(record: &Record) -> String {
     let name = format!("{} {}", record.asked.name, record.id);
     match record.origin {
         Origin::Measured => name,
-        origin => format!("{name} ({})", crate::facts::origin(origin)),
+        origin => format!("{name} ({})", origin.name()),
     }
 }
 

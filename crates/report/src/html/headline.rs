@@ -18,8 +18,8 @@ pub fn summary(sides: &[Side<'_>]) -> Markup {
               @for side in sides {
                 div class="opening" {
                     p class="eyebrow" {
-                        span class={ "badge " (facts::origin(side.record.origin)) } {
-                            (facts::origin(side.record.origin))
+                        span class={ "badge " (side.record.origin.name()) } {
+                            (side.record.origin.name())
                         }
                         @if side.record.status != Status::Complete {
                             span class="badge bad" { (facts::status(side.record.status)) }
@@ -52,6 +52,7 @@ pub fn summary(sides: &[Side<'_>]) -> Markup {
 const fn unmeasured(origin: Origin) -> Option<&'static str> {
     match origin {
         Origin::Measured => None,
+        Origin::Imported => Some("Measured by another program: only what it printed is known."),
         Origin::Simulated => Some("Predicted by the device model, not measured."),
         Origin::Emulated => {
             Some("Paced by the device model in real time, not measured on a device.")

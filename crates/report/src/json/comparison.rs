@@ -46,7 +46,7 @@ fn run(record: &Record) -> RunView<'_> {
     RunView {
         id: &record.id,
         name: &record.asked.name,
-        origin: facts::origin(record.origin),
+        origin: record.origin.name(),
         status: facts::status(record.status),
         subject: versus::subject(record),
         started_at: &record.started_at,

@@ -31,7 +31,7 @@ pub fn diagnosis(record: &Record, diagnosis: &Diagnosis) -> String {
         diagnosis_format: FORMAT,
         id: &record.id,
         name: &record.asked.name,
-        origin: facts::origin(record.origin),
+        origin: record.origin.name(),
         status: facts::status(record.status),
         expected: diagnosis.expected.as_ref(),
         findings: &diagnosis.assessment.findings,

@@ -3,7 +3,6 @@ use blocklab_record::Record;
 
 use super::grid::{padded, spaced};
 use super::paper::{Ink, Style, width};
-use crate::facts;
 use crate::versus::{self, TITLES};
 
 /// Runs beside each other: who they are, what differs around them, every load that both have,
@@ -37,7 +36,7 @@ fn runs(records: &[&Record], comparison: &Comparison, style: Style) -> String {
             "{} · {} · {} · {}{role}",
             record.id,
             record.asked.name,
-            facts::origin(record.origin),
+            record.origin.name(),
             versus::subject(record)
         );
         style.hang(Ink::Bold, &versus::letter(place), 4, &text)

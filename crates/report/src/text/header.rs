@@ -45,7 +45,7 @@ fn lines(record: &Record) -> Vec<(&'static str, String)> {
     }
     // A model is asked by no engine; what one would allow stands in the cases.
     let engines = facts::engines(record);
-    if record.origin == Origin::Measured && !engines.is_empty() {
+    if matches!(record.origin, Origin::Measured | Origin::Imported) && !engines.is_empty() {
         lines.push(("engine", engines));
     }
     lines
@@ -60,7 +60,7 @@ fn run(record: &Record) -> String {
     );
     if record.origin != Origin::Measured {
         text.push_str(" · ");
-        text.push_str(facts::origin(record.origin));
+        text.push_str(record.origin.name());
     }
     text
 }

@@ -12,7 +12,7 @@ type Column = (&'static str, fn(&RowDirection) -> String);
 const COLUMNS: [Column; 7] = [
     ("MB/s", |d| rate(d.bytes_per_s.value / 1e6)),
     ("IOPS", |d| rate(d.iops.value)),
-    ("mean", |d| latency(d.mean_ns.value)),
+    ("mean", facts::mean),
     ("p50", |d| facts::quantile(d, 0.5, d.p50_ns)),
     ("p99", |d| facts::quantile(d, 0.99, d.p99_ns)),
     ("p99.9", |d| facts::quantile(d, 0.999, d.p999_ns)),
