@@ -250,6 +250,8 @@ impl Job {
             errors: Vec::new(),
             threads_use: None,
             depths: None,
+            found_depth: None,
+            verified: None,
             accounting: Accounting {
                 issued: completed + self.errors,
                 completed,
