@@ -14,6 +14,7 @@ mod diskspd;
 mod fio;
 mod import;
 mod judge;
+mod vdbench;
 
 pub use calibrate::CalibrateArgs;
 pub use catalog::{
@@ -24,6 +25,7 @@ pub use diskspd::DiskspdArgs;
 pub use fio::FioArgs;
 pub use import::{ImportArgs, ImportTool};
 pub use judge::{CompareArgs, DiagnoseArgs, PriceArgs, PriceBy};
+pub use vdbench::VdbenchArgs;
 
 const ABOUT: &str = "A lab bench for block storage: measures what a disk delivers";
 
@@ -76,6 +78,8 @@ pub enum Command {
     Diskspd(DiskspdArgs),
     /// Run a command line or job file of fio, and print its result
     Fio(FioArgs),
+    /// Run parameter files of Vdbench, and write its reports
+    Vdbench(VdbenchArgs),
     /// List the runs that are kept
     List(ListArgs),
     /// Show the result of a run

@@ -29,6 +29,7 @@ mod sitting;
 mod status;
 mod study;
 mod terminal;
+mod vdbench;
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -47,7 +48,7 @@ fn main() -> ExitCode {
 }
 
 /// Programs whose languages are spoken: a link of such a name behaves as that command.
-const TONGUES: [&str; 2] = ["diskspd", "fio"];
+const TONGUES: [&str; 3] = ["diskspd", "fio", "vdbench"];
 
 /// The arguments, with the command that the program's own name stands for.
 fn by_name(arguments: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
@@ -70,6 +71,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         Command::Cdm(args) => return cdm::run(args, &store()?),
         Command::Diskspd(args) => return diskspd::run(args, &store()?),
         Command::Fio(args) => return fio::run(args, &store()?),
+        Command::Vdbench(args) => return vdbench::run(args, &store()?),
         Command::List(args) => list::list(args, &store()?)?,
         Command::Show(args) => show::show(args, &store()?)?,
         Command::Report(args) => report::report(args, &store()?)?,

@@ -9,20 +9,27 @@
 //! the program is followed.
 
 mod command;
+mod curve;
 mod defs;
 mod expand;
+mod figures;
 mod keywords;
 mod lines;
 mod mistake;
+mod place;
+mod plan;
+mod rates;
 mod read;
 mod read_general;
 mod read_run;
 mod read_storage;
 mod read_workload;
 mod reference;
+mod report;
 mod run;
 mod scan;
 mod shuffle;
+mod sizes;
 mod value;
 
 #[cfg(test)]
@@ -31,13 +38,21 @@ mod tests;
 use blocklab_record::Note;
 
 pub use command::{Command, Validation, command};
+pub use curve::{CurvePoint, curve_text};
 pub use defs::{
     Arrivals, Commands, General, LoopKind, MaxData, OpenFlags, Range, Repeat, Sd, Seek, Wd,
     Xfersize,
 };
+pub use figures::{Cpu, Figures, Sum};
 pub use lines::Reader;
 pub use mistake::{Mistake, Place};
+pub use plan::{FORMAT, Planned, Prepared, Terms, about_storage, prepare, quick_test, validate};
+pub use rates::{Lane, observed, set_rate};
 pub use reference::{reference, usage};
+pub use report::{
+    FLAT_COLUMNS, FlatRow, SkewRow, flat_header, flat_row, heading, histogram, interval_row,
+    skew_table,
+};
 pub use run::{Bursts, Loops, Rate, Run, Use, share, size};
 
 /// Parameter files, as meant.

@@ -1,0 +1,245 @@
+//! `blocklab vdbench`: parameter files of Vdbench, run here.
+
+mod commands;
+mod cpu;
+mod folder;
+mod house;
+mod luns;
+mod reporter;
+mod times;
+
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::Instant;
+use std::{fs, io};
+
+use anyhow::{Context, Result};
+use blocklab_dialect::vdbench::{
+    self as dialect, Command, Mistake, Repeat, Script, Terms, prepare, quick_test, validate,
+};
+use blocklab_record::{Note, NoteLevel, Record};
+use blocklab_store::Store;
+
+use self::folder::Folder;
+use self::house::House;
+use self::reporter::Reporter;
+use crate::args::VdbenchArgs;
+use crate::run::listen;
+use crate::sitting::{Sitting, exit_code, hold, keep, seed};
+use crate::{keeper, status, terminal};
+
+/// Runs what the arguments ask for.
+pub fn run(args: &VdbenchArgs, store: &Store) -> Result<ExitCode> {
+    keeper::keep(|| {
+        attempt(&args.args, store).unwrap_or_else(|error| {
+            terminal::complain(&error);
+            status::MISTAKE
+        })
+    })
+}
+
+fn attempt(arguments: &[String], store: &Store) -> Result<u8> {
+    let house = House::split(arguments)?;
+    let mut command = dialect::command(&house.rest)?;
+    if command.help || house.help {
+        terminal::print(dialect::usage())?;
+        return Ok(status::DONE);
+    }
+    let quick = std::env::temp_dir().join("quick_vdbench_test");
+    if command.quick_test {
+        command.files = vec![QUICK.to_owned()];
+    }
+    let read = |path: &Path| -> io::Result<String> {
+        if command.quick_test && path == Path::new(QUICK) {
+            return Ok(quick_test(&quick.to_string_lossy()));
+        }
+        fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+    };
+    let mut script = dialect::parse(&command, &read)?;
+    restart(&mut script, &command)?;
+    script.notes.extend(ignored(&command));
+    let folder = Folder::make(command.output.as_deref().unwrap_or("output"))?;
+    terminal::print(greeting(&command))?;
+    folder.copy_parameters(&command.files, &read)?;
+    if command.simulate {
+        return simulate(&script, &folder);
+    }
+    measure(&command, script, &house, &folder, store)
+}
+
+/// The name under which the built-in test is read.
+const QUICK: &str = "quick_test";
+
+fn greeting(command: &Command) -> String {
+    let mut text = format!(
+        "\n\nblocklab {}: parameter files of Vdbench\nVdbench distribution: vdbench50407 \
+         (layout of its reports)\n\n",
+        env!("CARGO_PKG_VERSION")
+    );
+    for word in &command.scanned {
+        text.push_str(&format!(
+            "{} input argument scanned: '{word}'\n",
+            times::now().clock
+        ));
+    }
+    text
+}
+
+fn simulate(script: &Script, folder: &Folder) -> Result<u8> {
+    let mut text = String::new();
+    for run in &script.runs {
+        text.push_str(&format!("{} {}\n", times::now().clock, run.simulated()));
+    }
+    for note in &script.notes {
+        terminal::tell(&format!("note: {}: {}", note.subject, note.text));
+    }
+    let end = format!(
+        "{} Vdbench simulation completed successfully. Output directory: {} \n\n",
+        times::now().clock,
+        folder.path().display()
+    );
+    folder.create("logfile", &text)?;
+    terminal::print(text + &end)?;
+    Ok(status::DONE)
+}
+
+/// `-r RD`: what comes before it is left out.
+fn restart(script: &mut Script, command: &Command) -> Result<()> {
+    let Some(name) = &command.restart else {
+        return Ok(());
+    };
+    match script.runs.iter().position(|run| run.name == *name) {
+        Some(at) => {
+            script.runs.drain(..at);
+            Ok(())
+        }
+        None => Err(dialect::Mistake {
+            place: dialect::Place::default(),
+            about: "-r".to_owned(),
+            message: format!("there is no run {name}"),
+        }
+        .into()),
+    }
+}
+
+fn ignored(command: &Command) -> Vec<Note> {
+    let note = |word: &String| Note {
+        level: NoteLevel::Ignored,
+        subject: word.clone(),
+        text: "has no effect here".to_owned(),
+    };
+    command.ignored.iter().map(note).collect()
+}
+
+fn measure(
+    command: &Command,
+    script: Script,
+    house: &House,
+    folder: &Folder,
+    store: &Store,
+) -> Result<u8> {
+    let mut validation = command.validation;
+    if let Some(words) = &script.general.validate {
+        validation.of_words(words);
+    }
+    if let Some(words) = &script.general.journal {
+        validation.of_j(words);
+    }
+    if validation.validate {
+        anyhow::bail!(
+            "data validation (-v, -j, validate=, journal=) is not run here yet; without it the \
+             same files run"
+        );
+    }
+    let interrupted = listen()?;
+    let mut destroy = house.destroy.clone();
+    let luns = luns::look(&script, &mut destroy, validation.recover)?;
+    let mut terms = Terms {
+        sizes: luns.sizes,
+        format: luns.format,
+        seed: seed(None)?,
+        validation,
+    };
+    let begun = Instant::now();
+    let repeat = command.repeat.or(script.general.repeat);
+    let mut rounds = 0;
+    commands::run(&script.general.startcmd, folder)?;
+    let code = loop {
+        let mut prepared = prepare(&script, &terms)?;
+        if validation.validate {
+            let journals = luns::journals(&script, folder, validation.journal);
+            validate(&mut prepared, &script, &terms, &journals)?;
+        }
+        let sitting = Sitting {
+            plan: prepared.plan.clone(),
+            notes: prepared.notes.clone(),
+            targets: &[],
+            destroy: &destroy,
+        };
+        let mut reporter = Reporter::new(&script, &prepared, &terms, folder, store, house)?;
+        let held = hold(sitting, &interrupted, store, &mut reporter);
+        if let Some(error) = reporter.trouble.take() {
+            return Err(error);
+        }
+        let Some(record) = held? else {
+            return Ok(status::INTERRUPTED);
+        };
+        finish(&record, &reporter, house, store)?;
+        rounds += 1;
+        let code = exit_code(&record);
+        let again = code == status::DONE
+            && match repeat {
+                None => false,
+                Some(Repeat::Times(times)) => rounds < times,
+                Some(Repeat::Seconds(seconds)) => begun.elapsed().as_secs() < seconds,
+                Some(Repeat::Endless) => true,
+            };
+        if !again {
+            break code;
+        }
+        terms.format.clear();
+    };
+    commands::run(&script.general.endcmd, folder)?;
+    folder.status("Vdbench complete", None)?;
+    if code == status::DONE {
+        terminal::print(format!(
+            "{} Vdbench execution completed successfully. Output directory: {} \n\n",
+            times::now().clock,
+            folder.path().display()
+        ))?;
+    }
+    Ok(code)
+}
+
+fn finish(record: &Record, reporter: &Reporter<'_>, house: &House, store: &Store) -> Result<()> {
+    if !house.no_save {
+        keep(record, store)?;
+    }
+    for text in reporter.curves() {
+        terminal::print(format!("\n{text}"))?;
+    }
+    if let Some(failure) = &record.failure {
+        terminal::warn(failure);
+    }
+    if house.quiet {
+        return Ok(());
+    }
+    for note in &record.notes {
+        terminal::tell(&format!("note: {}: {}", note.subject, note.text));
+    }
+    if !house.no_save {
+        terminal::tell(&format!("More    blocklab show {}", record.id));
+    }
+    Ok(())
+}
+
+/// A mistake that only the machine could show.
+fn about(sd: &dialect::Sd, message: impl Into<String>) -> anyhow::Error {
+    let mistake: Mistake = dialect::about_storage(sd, message.into());
+    mistake.into()
+}
+
+/// Reads what a path holds, with the path in the error.
+fn context<T>(result: io::Result<T>, what: &str, path: &Path) -> Result<T> {
+    result.with_context(|| format!("cannot {what} {}", path.display()))
+}

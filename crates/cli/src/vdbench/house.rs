@@ -1,0 +1,42 @@
+//! Options of our own among those of Vdbench: all begin with two hyphens.
+
+use anyhow::{Result, bail};
+
+/// Our own options, and what is left for the dialect.
+#[derive(Debug, Default)]
+pub struct House {
+    pub destroy: Vec<String>,
+    pub no_save: bool,
+    pub quiet: bool,
+    pub help: bool,
+    pub rest: Vec<String>,
+}
+
+impl House {
+    /// Takes out what is ours: `--name=value` or `--name value`.
+    pub fn split(arguments: &[String]) -> Result<Self> {
+        let mut house = Self::default();
+        let mut arguments = arguments.iter();
+        while let Some(argument) = arguments.next() {
+            let Some(option) = argument.strip_prefix("--") else {
+                house.rest.push(argument.clone());
+                continue;
+            };
+            match option.split_once('=').unwrap_or((option, "")) {
+                ("no-save", _) => house.no_save = true,
+                ("quiet", _) => house.quiet = true,
+                ("help", _) => house.help = true,
+                ("destroy-data", "") => match arguments.next() {
+                    Some(name) => house.destroy.push(name.clone()),
+                    None => bail!("--destroy-data: the name of a device or file must follow"),
+                },
+                ("destroy-data", name) => house.destroy.push(name.to_owned()),
+                (name, _) => bail!(
+                    "--{name}: there is no such option; ours are --destroy-data, --no-save, \
+                     --quiet and --help"
+                ),
+            }
+        }
+        Ok(house)
+    }
+}

@@ -1,0 +1,35 @@
+//! Moments in the forms of Vdbench's reports.
+
+use blocklab_units::Nanos;
+use jiff::Zoned;
+
+/// One moment, written in all forms.
+#[derive(Debug, Clone)]
+pub struct Moment {
+    /// `16:09:10.032`.
+    pub clock: String,
+    /// `11/20/2026-16:09:10-UTC`.
+    pub stamp: String,
+    /// `Nov 20, 2026`.
+    pub date: String,
+}
+
+/// This one.
+pub fn now() -> Moment {
+    of(&Zoned::now())
+}
+
+/// A moment so long after another: of simulated time.
+pub fn after(start: &Zoned, elapsed: Nanos) -> Moment {
+    let later = start.saturating_add(jiff::SignedDuration::from_nanos(elapsed.0 as i64));
+    of(&later)
+}
+
+fn of(moment: &Zoned) -> Moment {
+    let text = |form: &str| moment.strftime(form).to_string();
+    Moment {
+        clock: text("%H:%M:%S%.3f"),
+        stamp: text("%m/%d/%Y-%H:%M:%S-%Z"),
+        date: text("%b %d, %Y"),
+    }
+}

@@ -1,0 +1,154 @@
+//! Figures of a stretch of a run, as reports show them.
+
+/// Operations of one direction.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Sum {
+    /// Completed.
+    pub ios: u64,
+    /// Bytes of them.
+    pub bytes: u64,
+    /// Service latencies added up, in nanoseconds.
+    pub sum_ns: f64,
+    /// Their squares added up.
+    pub sum_squares: f64,
+    /// The longest.
+    pub max_ns: u64,
+}
+
+impl Sum {
+    /// Both together.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        Self {
+            ios: self.ios + other.ios,
+            bytes: self.bytes + other.bytes,
+            sum_ns: self.sum_ns + other.sum_ns,
+            sum_squares: self.sum_squares + other.sum_squares,
+            max_ns: self.max_ns.max(other.max_ns),
+        }
+    }
+
+    /// Mean latency in milliseconds.
+    #[must_use]
+    pub fn resp(&self) -> f64 {
+        self.sum_ns / self.ios.max(1) as f64 / 1e6
+    }
+
+    /// Its standard deviation in milliseconds.
+    #[must_use]
+    pub fn std(&self) -> f64 {
+        let count = self.ios.max(1) as f64;
+        let mean = self.sum_ns / count;
+        (self.sum_squares / count - mean * mean).max(0.0).sqrt() / 1e6
+    }
+
+    /// The longest in milliseconds.
+    #[must_use]
+    pub const fn max(&self) -> f64 {
+        self.max_ns as f64 / 1e6
+    }
+}
+
+/// Shares of all processors of the machine, in per cent.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Cpu {
+    /// In user mode.
+    pub user: f64,
+    /// In the kernel.
+    pub kernel: f64,
+    /// Idle while I/O was waited for.
+    pub wait: f64,
+    /// Idle.
+    pub idle: f64,
+}
+
+impl Cpu {
+    /// User and kernel.
+    #[must_use]
+    pub fn used(&self) -> f64 {
+        self.user + self.kernel
+    }
+}
+
+/// A stretch of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Figures {
+    /// How long it was.
+    pub seconds: f64,
+    /// Reads.
+    pub read: Sum,
+    /// Writes.
+    pub write: Sum,
+    /// The machine; nothing where no processor did the work.
+    pub cpu: Option<Cpu>,
+}
+
+impl Figures {
+    /// Both directions.
+    #[must_use]
+    pub fn both(&self) -> Sum {
+        self.read.plus(self.write)
+    }
+
+    /// Operations a second.
+    #[must_use]
+    pub fn rate(&self) -> f64 {
+        self.both().ios as f64 / self.length()
+    }
+
+    /// MiB a second.
+    #[must_use]
+    pub fn mib(&self) -> f64 {
+        self.both().bytes as f64 / self.length() / 1_048_576.0
+    }
+
+    /// Bytes of an operation.
+    #[must_use]
+    pub fn bytes_per_io(&self) -> f64 {
+        let both = self.both();
+        both.bytes as f64 / both.ios.max(1) as f64
+    }
+
+    /// Reads in per cent.
+    #[must_use]
+    pub fn read_percent(&self) -> f64 {
+        self.read.ios as f64 * 100.0 / self.both().ios.max(1) as f64
+    }
+
+    /// Operations in flight: by Little's law, latencies over time.
+    #[must_use]
+    pub fn depth(&self) -> f64 {
+        self.both().sum_ns / 1e9 / self.length()
+    }
+
+    /// Two stretches as one.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        Self {
+            seconds: self.seconds + other.seconds,
+            read: self.read.plus(other.read),
+            write: self.write.plus(other.write),
+            cpu: match (self.cpu, other.cpu) {
+                (Some(mine), Some(theirs)) => Some(mine.mean(self.seconds, theirs, other.seconds)),
+                (mine, theirs) => mine.or(theirs),
+            },
+        }
+    }
+
+    fn length(&self) -> f64 {
+        self.seconds.max(1e-9)
+    }
+}
+
+impl Cpu {
+    fn mean(self, mine: f64, other: Self, theirs: f64) -> Self {
+        let all = (mine + theirs).max(1e-9);
+        let mean = |a: f64, b: f64| (a * mine + b * theirs) / all;
+        Self {
+            user: mean(self.user, other.user),
+            kernel: mean(self.kernel, other.kernel),
+            wait: mean(self.wait, other.wait),
+            idle: mean(self.idle, other.idle),
+        }
+    }
+}

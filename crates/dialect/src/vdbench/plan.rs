@@ -1,0 +1,469 @@
+//! Runs to cases: each workload on each storage definition is a job, and the jobs of one storage
+//! definition share its queue and its threads.
+
+use blocklab_record::{Note, NoteLevel};
+use blocklab_units::{Bytes, Nanos};
+use blocklab_workload::{
+    Access, Aggregate, Case, Content, Durability, ErrorPolicy, Flush, Job, Mix, Order, PauseBefore,
+    Plan, Pooled, Stop, Validation as Check, Workload,
+};
+
+use super::command::Validation;
+use super::defs::{OpenFlags, Sd};
+use super::mistake::{Mistake, Place};
+use super::place::{Spot, spots};
+use super::rates::{Lane, nominal, set_rate};
+use super::run::{Loops, Rate, Run, Use};
+use super::sizes::sizes;
+use super::{General, Script};
+
+/// The run that writes files which are missing or too short.
+pub const FORMAT: &str = "SD_format";
+
+/// What the caller found out.
+#[derive(Debug, Clone, Default)]
+pub struct Terms {
+    /// Bytes of each storage definition, in their order.
+    pub sizes: Vec<u64>,
+    /// Which of them are written first.
+    pub format: Vec<usize>,
+    /// The root of all chance.
+    pub seed: u64,
+    /// Data validation.
+    pub validation: Validation,
+}
+
+/// A run and its case.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Planned {
+    /// The run; of the formatting one, made up.
+    pub run: Run,
+    /// Name of its case.
+    pub case: String,
+    /// What each job is, in their order.
+    pub lanes: Vec<Lane>,
+}
+
+/// A script as a plan.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Prepared {
+    /// A case for each run.
+    pub plan: Plan,
+    /// In the order of the cases.
+    pub runs: Vec<Planned>,
+    /// What is done differently.
+    pub notes: Vec<Note>,
+}
+
+/// What is run for a script.
+///
+/// # Errors
+/// Storage that holds no block, devices without o_direct, streams that do not divide the threads.
+pub fn prepare(script: &Script, terms: &Terms) -> Result<Prepared, Mistake> {
+    let mut maker = Maker {
+        script,
+        terms,
+        notes: script.notes.clone(),
+    };
+    let mut runs: Vec<Planned> = Vec::new();
+    let mut cases: Vec<Case> = Vec::new();
+    if !terms.format.is_empty() {
+        let (planned, case) = maker.format();
+        runs.push(planned);
+        cases.push(case);
+    }
+    for run in &script.runs {
+        let (planned, case) = maker.case(run, &cases)?;
+        runs.push(planned);
+        cases.push(case);
+    }
+    Ok(Prepared {
+        plan: Plan {
+            name: "vdbench".to_owned(),
+            description: "Parameter files of Vdbench.".to_owned(),
+            cases,
+            passes: 1,
+            discard: 0,
+            aggregate: Aggregate::Mean,
+            order: Order::Grouped,
+            pause: Nanos::ZERO,
+            pause_before: PauseBefore::Measurement,
+        },
+        runs,
+        notes: maker.notes,
+    })
+}
+
+struct Maker<'a> {
+    script: &'a Script,
+    terms: &'a Terms,
+    notes: Vec<Note>,
+}
+
+/// Writes in flight while formatting.
+const FORMAT_THREADS: u32 = 2;
+/// Where formatting begins.
+const FIRST: u64 = 4096;
+/// Bytes of one of them, where nothing else is asked for.
+const FORMAT_BLOCK: u64 = 128 << 10;
+
+impl Maker<'_> {
+    fn note(&mut self, subject: String, text: &str) {
+        let note = Note {
+            level: NoteLevel::Approximated,
+            subject,
+            text: text.to_owned(),
+        };
+        if !self.notes.contains(&note) {
+            self.notes.push(note);
+        }
+    }
+
+    /// The run that writes files before all others.
+    fn format(&mut self) -> (Planned, Case) {
+        let block = self.script.general.formatxfersize.unwrap_or(FORMAT_BLOCK);
+        let mut jobs = Vec::new();
+        let mut lanes = Vec::new();
+        for index in &self.terms.format {
+            let sd = &self.script.sds[*index];
+            let size = self.terms.sizes[*index];
+            // Not even this run touches block 0.
+            let begin = FIRST.min(size / 2) / 512 * 512;
+            let block = block.min(size - begin);
+            let mut job = self.job(&format!("format/{}", sd.name), sd, sd.openflags);
+            job.mix = Mix::WRITE;
+            job.pattern = blocklab_workload::Pattern::Sequential;
+            job.sizes = blocklab_workload::BlockSizes::fixed(Bytes(block));
+            job.region.offset = Bytes(begin);
+            job.region.size = Some(Bytes((size - begin) / block * block));
+            job.stop = Stop {
+                loops: Some(1),
+                ..Stop::default()
+            };
+            job.pool = Some(Pooled::new(&sd.name, FORMAT_THREADS));
+            job.depth = FORMAT_THREADS;
+            jobs.push(job);
+            lanes.push(Lane {
+                wd: "format".to_owned(),
+                sd: *index,
+                skew: 100.0 / self.terms.format.len() as f64,
+                fixed: None,
+            });
+        }
+        let run = Run {
+            name: FORMAT.to_owned(),
+            loops: Loops(vec![
+                (super::LoopKind::Threads, f64::from(FORMAT_THREADS)),
+                (super::LoopKind::Iorate, Rate::Max.number(0.0, 0.0)),
+            ]),
+            controlled: false,
+            rate: Rate::Max,
+            first_rate: Rate::Max,
+            elapsed: None,
+            warmup: 0,
+            interval: 1,
+            ..self.script.runs[0].clone()
+        };
+        let planned = Planned {
+            run,
+            case: FORMAT.to_owned(),
+            lanes,
+        };
+        let case = Case {
+            name: FORMAT.to_owned(),
+            settings: Vec::new(),
+            workload: Workload {
+                seed: self.terms.seed,
+                jobs,
+            },
+        };
+        (planned, case)
+    }
+
+    fn case(&mut self, run: &Run, before: &[Case]) -> Result<(Planned, Case), Mistake> {
+        let mut jobs = Vec::new();
+        let mut lanes = Vec::new();
+        let skews = skews(run);
+        for (one, skew) in run.uses.iter().zip(skews) {
+            let lanes_before = jobs.len();
+            for sd in &one.sds {
+                for job in self.jobs(run, one, *sd)? {
+                    jobs.push(job);
+                    lanes.push(Lane {
+                        wd: one.wd.name.clone(),
+                        sd: *sd,
+                        skew,
+                        fixed: (one.wd.iorate > 0.0).then_some(one.wd.iorate),
+                    });
+                }
+            }
+            let parts = (jobs.len() - lanes_before).max(1) as f64;
+            for lane in &mut lanes[lanes_before..] {
+                lane.skew /= parts;
+                lane.fixed = lane.fixed.map(|rate| rate / parts);
+            }
+        }
+        let mut settings: Vec<(String, String)> = Vec::new();
+        settings.extend(
+            run.loops
+                .settings()
+                .map(|(name, value)| (name.to_owned(), value)),
+        );
+        if let Rate::CurvePoint(percent) = run.rate {
+            settings.push(("curve".to_owned(), format!("{percent}%")));
+        }
+        let mut case = Case {
+            name: name(run, before),
+            settings,
+            workload: Workload {
+                seed: self.terms.seed,
+                jobs,
+            },
+        };
+        limit(&mut case, run, &self.terms.sizes);
+        set_rate(&mut case, run, &lanes, nominal(run));
+        let planned = Planned {
+            run: run.clone(),
+            case: case.name.clone(),
+            lanes,
+        };
+        Ok((planned, case))
+    }
+
+    /// A workload on one storage definition: one job, or one for each stream.
+    fn jobs(&mut self, run: &Run, one: &Use, sd: usize) -> Result<Vec<Job>, Mistake> {
+        let (wd, size) = (&one.wd, self.terms.sizes[sd]);
+        let definition = &self.script.sds[sd];
+        let flags = run
+            .openflags
+            .or(wd.openflags)
+            .unwrap_or(definition.openflags);
+        if definition.lun.starts_with("/dev/") && !flags.direct {
+            return Err(Mistake::new(
+                &definition.place,
+                format!("sd={}", definition.name),
+                "a lun in /dev needs openflags=o_direct",
+            ));
+        }
+        let threads = run.threads.unwrap_or(definition.threads);
+        let (sizes, draw, note) = sizes(&wd.xfersize);
+        if let Some(note) = note {
+            self.note(format!("xfersize of wd={}", wd.name), note);
+        }
+        let (spots, notes) = spots(one, definition, size, threads)?;
+        for (subject, text) in notes {
+            self.note(format!("{subject} of wd={}", wd.name), text);
+        }
+        let read = wd.rdpct.round().clamp(0.0, 100.0) as u8;
+        let jobs = spots.into_iter().map(|spot| {
+            let Spot {
+                suffix,
+                region,
+                pattern,
+                hits,
+                depth,
+                once,
+                align,
+            } = spot;
+            let pool = format!("{}{suffix}", definition.name);
+            let mut job = self.job(&format!("{}/{pool}", wd.name), definition, flags);
+            job.mix = Mix {
+                read,
+                write: 100 - read,
+                trim: 0,
+            };
+            job.sizes = sizes.clone();
+            job.size_draw = draw;
+            job.region = region;
+            job.pattern = pattern;
+            job.align = align.map(|align| [Bytes(align); 3]);
+            job.content = content(&self.script.general, definition, run);
+            job.stop.loops = once.then_some(1);
+            job.depth = depth;
+            (job.ramp, job.stop.runtime) = times(run);
+            job.pool = Some(Pooled {
+                rank: wd.priority.unwrap_or(0),
+                hits,
+                ..Pooled::new(&pool, depth)
+            });
+            job
+        });
+        Ok(jobs.collect())
+    }
+
+    fn job(&self, name: &str, sd: &Sd, flags: OpenFlags) -> Job {
+        Job {
+            targets: vec![sd.lun.clone()],
+            access: match flags.direct {
+                true => Access::Direct,
+                false => Access::Buffered,
+            },
+            durability: match (flags.sync, flags.dsync) {
+                (true, _) => Durability::Sync,
+                (_, true) => Durability::Dsync,
+                _ => Durability::None,
+            },
+            flush: Flush::default(),
+            on_error: match self.script.general.data_errors {
+                Some(0 | 1) => ErrorPolicy::Stop,
+                _ => ErrorPolicy::Continue,
+            },
+            ..Job::new(name)
+        }
+    }
+}
+
+/// Without a warm-up the first interval is one: it enters no average.
+fn times(run: &Run) -> (Nanos, Option<Nanos>) {
+    let seconds = Nanos::from_secs;
+    match (run.elapsed, run.warmup) {
+        (None, warmup) => (seconds(warmup), None),
+        (Some(elapsed), 0) => (seconds(run.interval), Some(seconds(elapsed - run.interval))),
+        (Some(elapsed), warmup) => (seconds(warmup), Some(seconds(elapsed))),
+    }
+}
+
+/// Shares of the workloads in per cent; those without one share what is left.
+fn skews(run: &Run) -> Vec<f64> {
+    let sharing = || run.uses.iter().filter(|one| one.wd.iorate == 0.0);
+    let asked: f64 = sharing().map(|one| one.wd.skew).sum();
+    let open = sharing().filter(|one| one.wd.skew == 0.0).count().max(1);
+    let rest = (100.0 - asked).max(0.0) / open as f64;
+    let skew = |one: &Use| match one.wd.skew {
+        _ if one.wd.iorate > 0.0 => 0.0,
+        0.0 => rest,
+        skew => skew,
+    };
+    run.uses.iter().map(skew).collect()
+}
+
+/// Unique among the cases: the run, then its loops.
+fn name(run: &Run, before: &[Case]) -> String {
+    let loops: Vec<String> = run
+        .loops
+        .settings()
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect();
+    let name = match loops.is_empty() {
+        true => run.name.clone(),
+        false => format!("{} {}", run.name, loops.join(" ")),
+    };
+    let twin = |name: &str| before.iter().any(|case| case.name == name);
+    if !twin(&name) {
+        return name;
+    }
+    let mut numbers = (2..).map(|number| format!("{name} #{number}"));
+    numbers.find(|name| !twin(name)).unwrap_or(name)
+}
+
+fn content(general: &General, sd: &Sd, run: &Run) -> Content {
+    let compress = run.compratio.or(general.compratio).unwrap_or(1.0);
+    let dedupe = sd.dedupratio.or(general.dedupratio).unwrap_or(1.0);
+    let percent = |ratio: f64| ((1.0 - 1.0 / ratio) * 100.0).round() as u8;
+    match (percent(compress), percent(dedupe)) {
+        (0, 0) => Content::Random,
+        (compress_percent, dedupe_percent) => Content::Shaped {
+            compress_percent,
+            dedupe_percent,
+        },
+    }
+}
+
+/// `maxdata`: each job has an even part of it.
+fn limit(case: &mut Case, run: &Run, sizes: &[u64]) {
+    let asked = [run.maxdata.all, run.maxdata.read, run.maxdata.written];
+    let Some(asked) = asked.into_iter().flatten().reduce(f64::min) else {
+        return;
+    };
+    let mut used: Vec<usize> = run.uses.iter().flat_map(|one| one.sds.clone()).collect();
+    used.sort_unstable();
+    used.dedup();
+    let all: u64 = used.iter().map(|index| sizes[*index]).sum();
+    let bytes = if asked < 100.0 {
+        asked * all as f64
+    } else {
+        asked
+    };
+    let jobs = &mut case.workload.jobs;
+    let each = (bytes / jobs.len().max(1) as f64) as u64;
+    for job in jobs {
+        job.stop.bytes = Some(Bytes(each.max(1)));
+    }
+}
+
+/// Adds data validation to every job of a plan. Blocks of one storage definition share one key
+/// size: the smallest operation of all runs.
+///
+/// # Errors
+/// Sizes that are no multiples of the smallest one.
+pub fn validate(
+    prepared: &mut Prepared,
+    script: &Script,
+    terms: &Terms,
+    journals: &[Option<String>],
+) -> Result<(), Mistake> {
+    let asked = terms.validation;
+    for (index, sd) in script.sds.iter().enumerate() {
+        let cases = prepared.plan.cases.iter().zip(&prepared.runs);
+        let mine = cases.flat_map(|(case, planned)| {
+            let jobs = case.workload.jobs.iter().zip(&planned.lanes);
+            jobs.filter(|(_, lane)| lane.sd == index)
+                .map(|(job, _)| job)
+        });
+        let sizes: Vec<u64> = mine
+            .flat_map(|job| job.sizes.read.0.iter().chain(&job.sizes.write.0))
+            .map(|(size, _)| size.0)
+            .collect();
+        let Some(block) = sizes.iter().copied().min() else {
+            continue;
+        };
+        if let Some(odd) = sizes.iter().find(|size| **size % block != 0) {
+            return Err(Mistake::new(
+                &sd.place,
+                format!("sd={}", sd.name),
+                format!(
+                    "data validation needs sizes that are multiples of the smallest one, and \
+                     {odd} is none of {block} (formatting may have added 128k)"
+                ),
+            ));
+        }
+        let check = Check {
+            name: sd.name.clone(),
+            block,
+            read_before_write: !asked.no_preread,
+            read_after_write: asked.read_after_write,
+            journal: journals.get(index).cloned().flatten(),
+            flush: !asked.no_flush,
+            recover: asked.recover,
+            ignore_pending: asked.ignore_pending,
+            most_errors: script.general.data_errors.unwrap_or(50).max(1),
+        };
+        let cases = prepared.plan.cases.iter_mut().zip(&prepared.runs);
+        for (case, planned) in cases {
+            let jobs = case.workload.jobs.iter_mut().zip(&planned.lanes);
+            for (job, _) in jobs.filter(|(_, lane)| lane.sd == index) {
+                if let Some(pooled) = &mut job.pool {
+                    pooled.validation = Some(check.clone());
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The built-in test of five seconds, on a file of this name.
+#[must_use]
+pub fn quick_test(file: &str) -> String {
+    format!(
+        "* A file of 40 MiB is made; then 1 KiB, half of it reads, for five seconds.\n\
+         sd=sd1,lun={file},size=40m\nwd=wd1,sd=sd1,xfersize=1k,rdpct=50\n\
+         rd=rd1,wd=wd1,iorate=100,elapsed=5,interval=1\n"
+    )
+}
+
+/// A mistake about a storage definition that only the machine could show.
+#[must_use]
+pub fn about_storage(sd: &Sd, message: String) -> Mistake {
+    let place: &Place = &sd.place;
+    Mistake::new(place, format!("sd={}", sd.name), message)
+}

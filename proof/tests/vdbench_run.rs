@@ -1,0 +1,169 @@
+//! Parameter files of Vdbench, run on files and on models, and the reports that they leave.
+
+use blocklab_proof::{Lab, Said};
+
+/// Runs a parameter file called `parm`; reports go to `out`.
+fn vdbench(lab: &Lab, file: &str, more: &[&str]) -> Said {
+    std::fs::write(lab.path().join("parm"), file).expect("a file can be written");
+    let args = ["vdbench", "-f", "parm", "-o", "out"];
+    lab.blocklab(args.iter().chain(more).copied())
+}
+
+fn text(said: &Said) -> String {
+    format!("{}{}", said.out, said.err)
+}
+
+/// The figures of a row: all words behind the label.
+fn row(text: &str, label: &str, n: usize) -> Vec<f64> {
+    let rows = text
+        .lines()
+        .filter(|line| line.split_whitespace().nth(1) == Some(label));
+    let mut rows = rows.skip(n);
+    let row = rows
+        .next()
+        .unwrap_or_else(|| panic!("no row {label} #{n} in\n{text}"));
+    row.split_whitespace()
+        .skip(2)
+        .map(|word| word.parse().expect(word))
+        .collect()
+}
+
+/// In virtual time: a maximum, then points that hold their rate, and the observed skew is kept.
+#[test]
+fn a_curve_on_a_model_holds_its_rates() {
+    let lab = Lab::new();
+    let file = "sd=sd1,lun=sim:local@i3.xlarge\n\
+                wd=wd1,sd=sd1,rdpct=100,skew=75\nwd=wd2,sd=sd1,rdpct=0,skew=25,xfersize=8k\n\
+                rd=rd1,wd=wd*,iorate=curve,curve=(20,50),elapsed=10,warmup=2,interval=2,threads=16\n";
+    let output = vdbench(&lab, file, &[]);
+    let words = text(&output);
+    assert!(output.code == Some(0), "{words}");
+    assert!(
+        words.contains("RD=rd1; I/O rate: Controlled curve; elapsed=10 warmup=2;"),
+        "{words}"
+    );
+    let maximum = row(&words, "avg_2-6", 0)[0];
+    for (n, percent) in [(1, 20.0), (2, 50.0)] {
+        let figures = row(&words, "avg_2-6", n);
+        let asked = (maximum.trunc() * percent / 100.0 / 100.0).ceil() * 100.0;
+        assert!(
+            (figures[0] / asked - 1.0).abs() < 0.01,
+            "{asked} asked: {figures:?}"
+        );
+        assert!((figures[3] - 75.0).abs() < 1.0, "reads: {figures:?}");
+    }
+    assert!(
+        words.contains("Vdbench execution completed successfully. Output directory:"),
+        "{words}"
+    );
+    assert!(
+        words.contains("Curve rd1") && words.contains("1 ms"),
+        "{words}"
+    );
+    let out = lab.path().join("out");
+    for name in [
+        "summary",
+        "totals",
+        "flatfile",
+        "histogram",
+        "skew",
+        "status",
+        "logfile",
+        "parmfile",
+        "parmscan",
+        "errorlog",
+        "localhost",
+        "localhost-0",
+        "sd1",
+        "sd1.histogram",
+        "wd1",
+        "wd1.histogram",
+    ] {
+        let path = out.join(format!("{name}.html"));
+        let text = std::fs::read_to_string(&path).unwrap_or_else(|_| panic!("{name} is missing"));
+        assert!(text.starts_with("<title>Vdbench "), "{name}: {text}");
+    }
+    let flat = std::fs::read_to_string(out.join("flatfile.html")).expect("it is there");
+    let averages = flat
+        .lines()
+        .filter(|line| line.contains(" avg_2-6 "))
+        .count();
+    assert_eq!(averages, 3, "{flat}");
+    assert!(
+        flat.contains(" rd1_(20%) ") && flat.contains(" 9999977 "),
+        "{flat}"
+    );
+}
+
+/// On a file that is made first: 34 columns, block 0 untouched, and both runs counted.
+#[test]
+fn a_missing_file_is_formatted_and_block_0_is_left_alone() {
+    let lab = Lab::new();
+    let lun = lab.path().join("lun");
+    let file = format!(
+        "sd=sd1,lun={},size=8m\nwd=wd1,sd=sd1,rdpct=0\n\
+         rd=rd1,wd=wd1,iorate=200,elapsed=2,interval=1,threads=2\n",
+        lun.display()
+    );
+    let output = vdbench(&lab, &file, &[]);
+    let words = text(&output);
+    assert!(output.code == Some(0), "{words}");
+    assert!(
+        words.contains("RD=SD_format; I/O rate: Uncontrolled MAX; elapsed=(none); For loops: threads=2 iorate=max"),
+        "{words}"
+    );
+    let bytes = std::fs::read(&lun).expect("the file stays");
+    assert_eq!(bytes.len(), 8 << 20);
+    assert!(
+        bytes[..4096].iter().all(|byte| *byte == 0),
+        "block 0 was written"
+    );
+    assert!(
+        bytes[128 << 10..]
+            .chunks(4096)
+            .all(|block| block.iter().any(|byte| *byte != 0))
+    );
+}
+
+#[test]
+fn mistakes_end_with_status_2() {
+    let lab = Lab::new();
+    for (file, words) in [
+        (
+            "sd=sd1,lun=a,size=1g\nwd=wd1,sd=sd1,xfersise=4k\n",
+            "parm:2: xfersise=",
+        ),
+        (
+            "sd=sd1,lun=/nowhere/x\nwd=wd1,sd=sd1\nrd=rd1,wd=wd1,iorate=max\n",
+            "/nowhere/x",
+        ),
+        (
+            "sd=sd1,lun=sim:gp9:1TiB@r5d.xlarge\nwd=wd1,sd=sd1\nrd=rd1,wd=wd1,iorate=max\n",
+            "gp9",
+        ),
+    ] {
+        let output = vdbench(&lab, file, &[]);
+        let words = text(&output);
+        assert_eq!(output.code, Some(2), "{words}");
+        assert!(words.contains(words), "{words}");
+    }
+}
+
+#[test]
+fn the_study_of_i3_metal_is_understood() {
+    let lab = Lab::new();
+    let study = concat!(env!("CARGO_MANIFEST_DIR"), "/../studies/i3-metal.vdb");
+    let text = std::fs::read_to_string(study).expect("the study is there");
+    let output = vdbench(&lab, &text, &["-s", "lun=sim:30xgp2:1TB@i3.metal"]);
+    let words = text(&output);
+    assert!(output.code == Some(0), "{words}");
+    let runs = words
+        .lines()
+        .filter(|line| line.contains("Simulating RD="))
+        .count();
+    assert_eq!(runs, 11 * 13, "{words}");
+    assert!(
+        words.contains("RD=rand_read_4k_(120%); I/O rate: 12000;"),
+        "{words}"
+    );
+}
