@@ -245,6 +245,12 @@ impl Maker<'_> {
                 "a lun in /dev needs openflags=o_direct",
             ));
         }
+        if flags.fsync {
+            self.note(
+                format!("openflags=fsync of sd={}", definition.name),
+                "nothing is flushed when a run ends; o_sync or o_dsync stores every write",
+            );
+        }
         let threads = run.threads.unwrap_or(definition.threads);
         let (sizes, draw, note) = sizes(&wd.xfersize);
         if let Some(note) = note {

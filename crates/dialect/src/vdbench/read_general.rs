@@ -9,7 +9,7 @@ pub(super) fn set(general: &mut General, known: &Known<'_>) -> Result<(), Mistak
         "compratio" => general.compratio = Some(ratio(known, known.number()?)?),
         "compression" => general.compratio = Some(ratio(known, 100.0 / known.number()?)?),
         "dedupratio" => general.dedupratio = Some(ratio(known, known.number()?)?),
-        "data_errors" => general.data_errors = known.values.number().map(|number| number as u64),
+        "data_errors" => general.data_errors = Some(known.whole()?),
         "startcmd" | "start_cmd" => general.startcmd = known.commands(),
         "endcmd" | "end_cmd" => general.endcmd = known.commands(),
         "formatsds" => general.formatsds = Some(known.yes()?),
