@@ -59,7 +59,7 @@ pub(super) fn spots(
     let once = matches!(wd.seek, Seek::Eof);
     let align = (sd.align > 0).then_some(sd.align);
     let streams = u64::from(wd.streams.max(1));
-    if wd.streams > 0 && threads % wd.streams != 0 {
+    if wd.streams > 0 && !threads.is_multiple_of(wd.streams) {
         return Err(Mistake::new(
             &wd.place,
             format!("wd={}", wd.name),

@@ -60,7 +60,7 @@ fn xfersize(known: &Known<'_>) -> Result<Xfersize, Mistake> {
                     "(min,max,align): the largest size {max} is not above the smallest {min}"
                 )));
             }
-            if align == 0 || align % 512 != 0 {
+            if align == 0 || !align.is_multiple_of(512) {
                 return Err(known.wrong(format!("(min,max,align): {align} is no multiple of 512")));
             }
             Ok(Xfersize::Between(min.max(align), max, align))
