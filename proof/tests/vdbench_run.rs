@@ -119,7 +119,7 @@ fn a_missing_file_is_formatted_and_block_0_is_left_alone() {
         "block 0 was written"
     );
     assert!(
-        bytes[128 << 10..]
+        bytes[128 << 10..7 << 20]
             .chunks(4096)
             .all(|block| block.iter().any(|byte| *byte != 0))
     );
@@ -143,9 +143,9 @@ fn mistakes_end_with_status_2() {
         ),
     ] {
         let output = vdbench(&lab, file, &[]);
-        let words = text(&output);
-        assert_eq!(output.code, Some(2), "{words}");
-        assert!(words.contains(words), "{words}");
+        let said = text(&output);
+        assert_eq!(output.code, Some(2), "{said}");
+        assert!(said.contains(words), "{said}");
     }
 }
 
@@ -153,8 +153,8 @@ fn mistakes_end_with_status_2() {
 fn the_study_of_i3_metal_is_understood() {
     let lab = Lab::new();
     let study = concat!(env!("CARGO_MANIFEST_DIR"), "/../studies/i3-metal.vdb");
-    let text = std::fs::read_to_string(study).expect("the study is there");
-    let output = vdbench(&lab, &text, &["-s", "lun=sim:30xgp2:1TB@i3.metal"]);
+    let file = std::fs::read_to_string(study).expect("the study is there");
+    let output = vdbench(&lab, &file, &["-s", "lun=sim:30xgp2:1TB@i3.metal"]);
     let words = text(&output);
     assert!(output.code == Some(0), "{words}");
     let runs = words
