@@ -109,7 +109,7 @@ pub fn by_published(of: &Judged) -> &'static str {
 /// `simulated, sim:local@i3.xlarge`.
 pub fn played(party: &Party) -> String {
     match (party.origin, &party.target) {
-        (Some(origin), Some(target)) => format!("{}, {target}", facts::origin(origin)),
+        (Some(origin), Some(target)) => format!("{}, {target}", origin.name()),
         _ => format!("documents and prices of {}", party.address),
     }
 }
