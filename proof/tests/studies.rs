@@ -148,7 +148,7 @@ checks = [{ systems = "here", over = "there", cases = "reads", figure = "iops", 
         .lines()
         .find_map(|it| it.strip_prefix("Again   blocklab "))
         .expect("again");
-    let words: Vec<&str> = again.split(' ').chain(["--json"]).collect();
+    let words: Vec<&str> = again.split(' ').chain(["-q", "--json"]).collect();
     let study = json(&good(lab.blocklab(words)));
     assert_eq!(study["systems"][0]["origin"], "measured");
     assert_eq!(study["systems"][1]["origin"], "simulated");
