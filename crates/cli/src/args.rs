@@ -10,6 +10,7 @@ use clap_complete::Shell;
 mod calibrate;
 mod catalog;
 mod cdm;
+mod convert;
 mod diskspd;
 mod fio;
 mod import;
@@ -21,6 +22,7 @@ pub use catalog::{
     CatalogArgs, CatalogCommand, CatalogImportArgs, CatalogListArgs, CatalogShowArgs,
 };
 pub use cdm::{CdmArgs, CdmProfile};
+pub use convert::{ConvertArgs, Language};
 pub use diskspd::DiskspdArgs;
 pub use fio::FioArgs;
 pub use import::{ImportArgs, ImportTool};
@@ -92,6 +94,8 @@ pub enum Command {
     Diagnose(DiagnoseArgs),
     /// Tell what a delivered unit costs: by IOPS, throughput, capacity and million I/Os
     Price(PriceArgs),
+    /// Translate a job file of fio into the native format or a command line of DiskSpd
+    Convert(ConvertArgs),
     /// Give the figures of a run to another program
     Export(ExportArgs),
     /// Remove runs from the store

@@ -15,6 +15,7 @@ use blocklab_dialect::fio::{
 };
 use blocklab_record::{Note, NoteLevel, Record};
 use blocklab_store::Store;
+use blocklab_units::Nanos;
 
 use self::outside::Outside;
 use self::watch::Watcher;
@@ -142,6 +143,7 @@ fn measure(prepared: &Prepared, general: &General, house: &House, store: &Store)
         return Ok(INTERRUPTED);
     }
     if prepared.clones.iter().all(|clone| clone.create_only) {
+        out.end(&[], prepared, Nanos::ZERO)?;
         return Ok(status::DONE);
     }
     let kept = (!house.no_save).then_some(store);
@@ -154,7 +156,7 @@ fn measure(prepared: &Prepared, general: &General, house: &House, store: &Store)
     if !house.no_save {
         keep(&record, store)?;
     }
-    out.end(&record, prepared, watcher.elapsed())?;
+    out.end(&record.measurements, prepared, watcher.elapsed())?;
     Ok(exit_code(&record))
 }
 
@@ -188,6 +190,13 @@ fn exit_code(record: &Record) -> u8 {
     }
 }
 
+/// The plan of a job file.
+pub fn prepared(path: &str) -> Result<Prepared> {
+    let inputs = [Input::File(path.to_owned())];
+    let resolved: Resolved = dialect::resolve(&sections(&inputs)?, &[])?;
+    outside::prepare(&resolved, &name(&inputs))
+}
+
 /// `blocklab run JOB.fio`: the record of a job file, for the house's own report.
 pub fn study(args: &RunArgs, store: &Store) -> Result<Option<Record>> {
     if !args.target.is_empty() || args.size.is_some() || args.runtime.is_some() {
@@ -195,9 +204,7 @@ pub fn study(args: &RunArgs, store: &Store) -> Result<Option<Record>> {
                      filename=, size= and runtime= in its [global] section would change it";
         return Err(Mistake::new(&Place::COMMAND_LINE, words).into());
     }
-    let sections = sections(&[Input::File(args.study.clone())])?;
-    let resolved: Resolved = dialect::resolve(&sections, &[])?;
-    let prepared = outside::prepare(&resolved, &name(&[Input::File(args.study.clone())]))?;
+    let prepared = prepared(&args.study)?;
     if prepared.plan.cases.is_empty() {
         return Err(anyhow!("{}: No job(s) defined", args.study));
     }

@@ -9,6 +9,7 @@ mod cdm;
 mod columns;
 mod compare;
 mod completions;
+mod convert;
 mod devices;
 mod diagnose;
 mod diskspd;
@@ -78,6 +79,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         Command::Compare(args) => compare::compare(args, &store()?)?,
         Command::Diagnose(args) => diagnose::diagnose(args, &store()?)?,
         Command::Price(args) => price::price(args, &store()?)?,
+        Command::Convert(args) => convert::convert(args)?,
         Command::Export(args) => export::export(args, &store()?)?,
         Command::Import(args) => import::import(args, &store()?)?,
         Command::Rm(args) => rm::rm(args, &store()?)?,

@@ -115,7 +115,7 @@ fn kind(kind: Kind) -> (&'static str, Option<String>) {
             ("string with possible k/m/g postfix (opt=4k)", None)
         }
         Kind::Ranges => ("one to three ranges (opt=1k-4k[,4k-8k[,1k-8k]])", None),
-        Kind::Floats => (
+        Kind::Floats | Kind::Percents => (
             "list of floating point values separated by ':' (opt=5.9:7.8)",
             None,
         ),
@@ -124,7 +124,7 @@ fn kind(kind: Kind) -> (&'static str, Option<String>) {
 }
 
 /// The engines, and their own options.
-const ENGINES: [(&str, &[&str]); 7] = [
+const ENGINES: [(&str, &[&str]); 16] = [
     ("sync", &[]),
     ("psync", &[]),
     ("pvsync2", &["hipri", "nowait"]),
@@ -141,6 +141,15 @@ const ENGINES: [(&str, &[&str]); 7] = [
     ),
     ("mmap", &["thp"]),
     ("null", &[]),
+    ("vsync", &[]),
+    ("pvsync", &[]),
+    ("posixaio", &[]),
+    ("splice", &[]),
+    ("falloc", &[]),
+    ("ftruncate", &[]),
+    ("filecreate", &[]),
+    ("filestat", &[]),
+    ("filedelete", &[]),
 ];
 
 fn engine_help(name: &str) -> Result<String> {

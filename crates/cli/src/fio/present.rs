@@ -6,7 +6,7 @@ use std::process;
 
 use anyhow::{Context, Result};
 use blocklab_dialect::fio::{self as dialect, Format, General, Moment, Prepared};
-use blocklab_record::Record;
+use blocklab_record::Measurement;
 use blocklab_units::Nanos;
 use jiff::Zoned;
 
@@ -38,7 +38,12 @@ impl<'a> Out<'a> {
     }
 
     /// The results.
-    pub fn end(&mut self, record: &Record, prepared: &Prepared, elapsed: Nanos) -> Result<()> {
+    pub fn end(
+        &mut self,
+        measurements: &[Measurement],
+        prepared: &Prepared,
+        elapsed: Nanos,
+    ) -> Result<()> {
         let moment = moment(elapsed);
         let mut done = Vec::new();
         for format in &self.general.formats {
@@ -47,10 +52,10 @@ impl<'a> Out<'a> {
             }
             done.push(*format);
             let text = match format {
-                Format::Normal => dialect::normal(record, prepared, &moment),
-                Format::Terse => dialect::terse(record, prepared, self.general.terse_version),
-                Format::Json => dialect::json(record, prepared, &moment, false),
-                Format::JsonPlus => dialect::json(record, prepared, &moment, true),
+                Format::Normal => dialect::normal(measurements, prepared, &moment),
+                Format::Terse => dialect::terse(measurements, prepared, self.general.terse_version),
+                Format::Json => dialect::json(measurements, prepared, &moment, false),
+                Format::JsonPlus => dialect::json(measurements, prepared, &moment, true),
             };
             self.put(&text)?;
         }

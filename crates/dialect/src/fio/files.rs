@@ -131,9 +131,10 @@ fn planned(
     sizes: &[Option<u64>],
     length: u64,
 ) -> Vec<Planned> {
+    let is_null = spec.values.text("ioengine") == Some("null");
     let is_made = |path: &str| {
         let in_memory = path.starts_with("/dev/shm/");
-        !is_model(path) && (in_memory || !path.starts_with("/dev/"))
+        !is_null && !is_model(path) && (in_memory || !path.starts_with("/dev/"))
     };
     let layout = if way.reads || spec.values.flag("overwrite") {
         Layout::Written

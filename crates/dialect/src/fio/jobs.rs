@@ -90,6 +90,7 @@ pub fn resolve(sections: &[Section], only: &[String]) -> Result<Resolved, Mistak
 }
 
 fn apply(spec: &mut Spec, settings: &[Setting]) -> Result<(), Mistake> {
+    let settings = in_order(settings);
     // What `k` means must be known before the first `k`.
     let base = settings
         .iter()
@@ -102,12 +103,22 @@ fn apply(spec: &mut Spec, settings: &[Setting]) -> Result<(), Mistake> {
         Some("1000") => Scale { kilo: 1000 },
         _ => Scale::default(),
     };
-    for setting in settings {
+    for setting in settings.iter().copied() {
         one(spec, setting, scale)?;
         let value = setting.value.clone().unwrap_or_default();
-        spec.own.push((setting.key.clone(), value));
+        let name = find(&setting.key).map_or(&*setting.key, |option| option.name);
+        spec.own.push((name.to_owned(), value));
     }
     Ok(())
+}
+
+/// Names of files stand last in a job file's jobs, as fio reads them.
+fn in_order(settings: &[Setting]) -> Vec<&Setting> {
+    let is_late = |setting: &&Setting| {
+        setting.at.file.is_some() && ["filename", "filename_format"].contains(&&*setting.key)
+    };
+    let (late, early): (Vec<_>, Vec<_>) = settings.iter().partition(is_late);
+    early.into_iter().chain(late).collect()
 }
 
 fn one(spec: &mut Spec, setting: &Setting, scale: Scale) -> Result<(), Mistake> {

@@ -7,9 +7,12 @@
 //!   Record + Clones ──▶ output ──▶ JSON, terse, normal
 //! ```
 
+mod bytes;
 mod command;
+mod ending;
 mod files;
 mod jobs;
+mod load;
 mod mistake;
 mod number;
 mod options;
@@ -20,7 +23,9 @@ mod reference;
 mod source;
 #[cfg(test)]
 mod tests;
+mod to_diskspd;
 mod value;
+mod verify;
 
 pub use command::{Command, Format, General, Input, parse as parse_command};
 pub use files::{Layout, Planned};
@@ -31,6 +36,8 @@ pub use output::{Moment, Style, header, json, normal, terse};
 pub use plan::{CloneFacts, Prepared, Terms, prepare};
 pub use reference::reference;
 pub use source::{Reader, Section, Setting, parse as parse_jobs};
+
+pub use to_diskspd::to_diskspd;
 
 /// What `--version` answers: the version whose language this is.
 pub const VERSION: &str = "fio-3.33";

@@ -52,8 +52,9 @@ impl Scale {
             Some(letter) => "kmgtpe".find(letter)? + 1,
         };
         let base = match &suffix[1..] {
-            "" | "b" => self.kilo,
-            "i" | "ib" => 2024 - self.kilo,
+            // `ki` is `k`; only `kib` is the other one.
+            "" | "b" | "i" => self.kilo,
+            "ib" => 2024 - self.kilo,
             _ => return None,
         };
         Some((base as f64).powi(power as i32))
@@ -238,7 +239,8 @@ mod tests {
             check(text, expected);
         }
         assert_eq!(amount("4k", Scale { kilo: 1000 }), Ok(4000));
-        assert_eq!(amount("4ki", Scale { kilo: 1000 }), Ok(4096));
+        assert_eq!(amount("4kib", Scale { kilo: 1000 }), Ok(4096));
+        assert_eq!(amount("4ki", Scale::default()), Ok(4096));
     }
 
     #[test]

@@ -37,6 +37,8 @@ pub enum Kind {
     Ranges,
     /// Numbers with `:` between them.
     Floats,
+    /// Numbers from 0 to 100 with `:` between them.
+    Percents,
     /// A time; bare numbers are seconds.
     Seconds,
     /// A time; bare numbers are microseconds.
@@ -145,6 +147,7 @@ fn kind(text: &'static str) -> Option<Kind> {
         "sizes" => Kind::Sizes,
         "ranges" => Kind::Ranges,
         "floats" => Kind::Floats,
+        "percents" => Kind::Percents,
         "seconds" => Kind::Seconds,
         "micros" => Kind::Micros,
         "word" => Kind::Word(rest),

@@ -18,6 +18,8 @@ pub(super) struct Way {
     /// Behind the `:`, of sequential operations: bytes that are left out, or gone back, between
     /// two of them.
     pub gap: i64,
+    /// Behind the `:`, of random operations: how many follow each random offset.
+    pub run: Option<u32>,
 }
 
 const WAYS: [(&str, bool, [bool; 3]); 11] = [
@@ -46,10 +48,6 @@ pub(super) fn way(spec: &Spec) -> Result<Way, Mistake> {
     };
     let behind = behind.map(|text| amount(text, Scale::default()));
     let number = behind.transpose().map_err(|why| spec.mistake("rw", why))?;
-    if *random && number.is_some_and(|number| number > 1) {
-        let wrong = "runs between random offsets are not made; `percentage_random` mixes both";
-        return Err(spec.mistake("rw", wrong));
-    }
     Ok(Way {
         word,
         random: *random,
@@ -57,6 +55,9 @@ pub(super) fn way(spec: &Spec) -> Result<Way, Mistake> {
         writes: *writes,
         trims: *trims,
         gap: if *random { 0 } else { number.unwrap_or(0) },
+        run: number
+            .filter(|number| *random && *number > 1)
+            .map(|number| number.min(i64::from(u32::MAX)) as u32),
     })
 }
 
@@ -76,12 +77,6 @@ pub(super) fn mix(spec: &Spec, way: Way) -> Mix {
             read,
             write: 100 - read,
             trim: 0,
-        },
-        // Each block is trimmed, then written.
-        (_, true, true) => Mix {
-            read: 0,
-            write: 50,
-            trim: 50,
         },
         (true, ..) => Mix::READ,
         (_, true, _) => Mix::WRITE,
@@ -107,7 +102,11 @@ pub(super) fn block_sizes(spec: &Spec) -> Result<BlockSizes, Mistake> {
             .zip(ranges)
             .filter(|(_, range)| range.0 > 0)
         {
-            *mix = SizeMix(steps(low, high));
+            *mix = SizeMix(if low == high {
+                vec![(Bytes(low), 1)]
+            } else {
+                vec![(Bytes(low), 1), (Bytes(high), 1)]
+            });
         }
     }
     if let Some(text) = spec.values.text("bssplit") {
@@ -125,15 +124,6 @@ pub(super) fn block_sizes(spec: &Spec) -> Result<BlockSizes, Mistake> {
     }
     let [read, write, trim] = mixes;
     Ok(BlockSizes { read, write, trim })
-}
-
-/// Multiples of the smallest size, each as likely; a very long range is thinned out.
-fn steps(low: u64, high: u64) -> Vec<(Bytes, u32)> {
-    const MOST: u64 = 256;
-    let count = high / low;
-    let stride = count.div_ceil(MOST).max(1);
-    let multiples = (1..=count).step_by(stride as usize);
-    multiples.map(|factor| (Bytes(low * factor), 1)).collect()
 }
 
 /// `4k/60:8k/40`; sizes without a share have what is left, evenly.

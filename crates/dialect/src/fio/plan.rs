@@ -2,15 +2,12 @@
 //! case.
 
 use blocklab_record::{Note, NoteLevel};
-use blocklab_units::{Bytes, Nanos};
-use blocklab_workload::{
-    Access, Aggregate, Batch, Case, Content, Durability, Engine, ErrorPolicy, Flush, Job, Measure,
-    Order, Pace, PauseBefore, Plan, Rate, Region, Spread, Steady, SteadyVariable, Stop,
-    TargetOrder, Think, UringOptions, Workload,
-};
+use blocklab_units::Nanos;
+use blocklab_workload::{Aggregate, Case, Job, Order, PauseBefore, Plan, Workload};
 
-use super::files::{self, Ground, Planned};
+use super::files::{self, Planned};
 use super::jobs::{Resolved, Spec};
+use super::load::load;
 use super::mistake::Mistake;
 use super::number::{Scale, amount};
 use super::options::{Support, find};
@@ -79,6 +76,9 @@ pub struct CloneFacts {
     pub invalidate: bool,
     /// Whether the files are read before the run.
     pub pre_read: bool,
+    /// Whether flushes are counted in the report (only those of `fsync` are), and whether their
+    /// latencies are told.
+    pub flushes: [bool; 2],
     /// Whether missing files may be made.
     pub may_create: bool,
     /// Whether nothing but the files is wanted.
@@ -141,7 +141,7 @@ impl<'a> Maker<'a> {
     fn add(&mut self, spec: &Spec, index: usize) -> Result<(), Mistake> {
         self.judge(spec)?;
         let way = pattern::way(spec)?;
-        self.begin(spec);
+        self.begin(spec)?;
         self.directories.extend(files::directories(spec));
         let count = spec.values.number("numjobs").unwrap_or(1).max(1);
         if count > 4096 {
@@ -167,11 +167,17 @@ impl<'a> Maker<'a> {
     }
 
     /// A new group or a new case, where the job asks for it.
-    fn begin(&mut self, spec: &Spec) {
+    fn begin(&mut self, spec: &Spec) -> Result<(), Mistake> {
         let is_first = self.clones.is_empty();
-        let walled = spec.values.flag("stonewall") || spec.values.is_given("wait_for");
+        let mut walled = spec.values.flag("stonewall");
         if !is_first && (walled || spec.values.flag("new_group")) {
             self.group += 1;
+        }
+        if let Some(name) = spec.values.text("wait_for") {
+            if !self.clones.iter().any(|clone| clone.name == name) {
+                return Err(spec.mistake("wait_for", format!("waitee job {name} unknown")));
+            }
+            walled = true;
         }
         let seed = seed(spec, self.terms.seed);
         if is_first || walled {
@@ -192,6 +198,7 @@ impl<'a> Maker<'a> {
             let text = "jobs that run together draw from one seed: that of the first";
             self.note(NoteLevel::Approximated, "randseed", text);
         }
+        Ok(())
     }
 
     /// Notes what is not exact; refuses what cannot be done.
@@ -244,6 +251,10 @@ impl<'a> Maker<'a> {
             commands: [text("exec_prerun"), text("exec_postrun")],
             invalidate: spec.values.number("invalidate") != Some(0),
             pre_read: spec.values.flag("pre_read"),
+            flushes: [
+                spec.values.flag("fsync"),
+                spec.values.flag("fsync") || spec.values.flag("fdatasync"),
+            ],
             may_create: spec.values.number("allow_file_create") != Some(0),
             create_only: spec.values.flag("create_only"),
         }
@@ -286,351 +297,4 @@ fn seed(spec: &Spec, chance: u64) -> u64 {
         _ => spec.values.number("randrepeat") != Some(0),
     };
     if repeats { 0x89 } else { chance }
-}
-
-fn load(
-    spec: &Spec,
-    way: Way,
-    ground: &Ground,
-    name: &str,
-    number: u32,
-    terms: &Terms<'_>,
-) -> Result<Job, Mistake> {
-    let sizes = pattern::block_sizes(spec)?;
-    let block = sizes.largest().0;
-    let engine = engine(spec)?;
-    let depth = spec.values.number("iodepth").unwrap_or(1).clamp(1, 32768) as u32;
-    let job = Job {
-        targets: match engine {
-            // No device is opened.
-            Engine::Null => vec!["null".to_owned()],
-            _ => ground.targets.clone(),
-        },
-        target_order: order(spec)?,
-        engine,
-        access: access(spec),
-        durability: match spec.values.text("sync") {
-            Some("1" | "sync") => Durability::Sync,
-            Some("dsync") => Durability::Dsync,
-            _ => Durability::None,
-        },
-        depth,
-        batch: batch(spec, depth),
-        pin: processors(spec, number, terms)?,
-        region: Region {
-            offset: Bytes(ground.offset),
-            size: ground.size.map(Bytes),
-            spread: Spread::Same,
-        },
-        pattern: pattern::pattern(spec, way, block, ground.space)?,
-        mix: pattern::mix(spec, way),
-        content: content(spec),
-        pace: pace(spec, way, block)?,
-        think: think(spec),
-        stop: stop(spec, way, ground, block)?,
-        ramp: Nanos(
-            spec.values
-                .time("ramp_time")
-                .unwrap_or(0)
-                .saturating_add(spec.values.time("steadystate_ramp_time").unwrap_or(0)),
-        ),
-        flush: Flush {
-            fsync_every: count(spec, "fsync"),
-            fdatasync_every: count(spec, "fdatasync"),
-            at_end: spec.values.flag("end_fsync") || spec.values.flag("fsync_on_close"),
-            ..Flush::default()
-        },
-        on_error: match spec.values.text("continue_on_error") {
-            None | Some("none" | "0") => ErrorPolicy::Stop,
-            Some(_) => ErrorPolicy::Continue,
-        },
-        measure: Measure {
-            depths: true,
-            bandwidth_every: sample(spec, "bwavgtime"),
-            iops_every: sample(spec, "iopsavgtime"),
-        },
-        submit_latency: engine.is_asynchronous()
-            && !spec.values.flag("disable_slat")
-            && !spec.values.flag("gtod_reduce"),
-        sizes,
-        ..Job::new(name)
-    };
-    Ok(job)
-}
-
-/// Milliseconds between samples.
-fn sample(spec: &Spec, name: &str) -> Option<Nanos> {
-    let ms = spec.values.number(name).unwrap_or(500).max(0) as u64;
-    (ms > 0).then(|| Nanos::from_millis(ms))
-}
-
-fn count(spec: &Spec, name: &str) -> u32 {
-    spec.values
-        .number(name)
-        .unwrap_or(0)
-        .clamp(0, u32::MAX.into()) as u32
-}
-
-fn engine(spec: &Spec) -> Result<Engine, Mistake> {
-    let name = spec.values.text("ioengine").unwrap_or("psync");
-    Ok(match name {
-        "sync" => Engine::Sync,
-        "psync" => Engine::Psync,
-        "vsync" => Engine::Vsync,
-        "pvsync" => Engine::Pvsync,
-        "posixaio" => Engine::PosixAio,
-        "splice" => Engine::Splice,
-        "falloc" => Engine::Falloc,
-        "ftruncate" => Engine::Ftruncate,
-        "filecreate" => Engine::FileCreate,
-        "filestat" => Engine::FileStat,
-        "filedelete" => Engine::FileDelete,
-        "pvsync2" => Engine::Pvsync2 {
-            hipri: spec.values.flag("hipri"),
-            nowait: spec.values.flag("nowait"),
-        },
-        "libaio" => Engine::Libaio,
-        "io_uring" => Engine::IoUring(UringOptions {
-            sqpoll: spec.values.flag("sqthread_poll"),
-            iopoll: spec.values.flag("hipri"),
-            fixed_buffers: spec.values.flag("fixedbufs"),
-            fixed_files: spec.values.flag("registerfiles"),
-        }),
-        "mmap" => Engine::Mmap,
-        "null" => Engine::Null,
-        other => {
-            let instead = match other {
-                "netsplice" => "splice",
-                "solarisaio" | "windowsaio" | "io_uring_cmd" => "io_uring",
-                "nbd" => "io_uring on the device of `nbd-client`",
-                "rbd" | "rados" | "gfapi" | "gfapi_async" | "libiscsi" | "sg" => {
-                    "io_uring on the block device that the kernel makes of it"
-                }
-                _ => "sync, psync, pvsync2, libaio, io_uring, mmap or null",
-            };
-            return Err(spec.mistake(
-                "ioengine",
-                format!("engine {other} is not there; use {instead}"),
-            ));
-        }
-    })
-}
-
-fn access(spec: &Spec) -> Access {
-    let direct = spec.values.flag("direct") || spec.values.number("buffered") == Some(0);
-    if direct {
-        Access::Direct
-    } else {
-        Access::Buffered
-    }
-}
-
-fn order(spec: &Spec) -> Result<TargetOrder, Mistake> {
-    let text = spec
-        .values
-        .text("file_service_type")
-        .unwrap_or("roundrobin");
-    match text.split(':').next().unwrap_or_default() {
-        "roundrobin" | "sequential" => Ok(TargetOrder::RoundRobin),
-        "random" | "zipf" | "pareto" | "normal" | "gauss" => Ok(TargetOrder::Random),
-        other => {
-            let wrong = format!(
-                "`{other}` is none of random, zipf, pareto, normal, roundrobin, sequential"
-            );
-            Err(spec.mistake("file_service_type", wrong))
-        }
-    }
-}
-
-fn batch(spec: &Spec, depth: u32) -> Batch {
-    let submit = spec
-        .values
-        .number("iodepth_batch")
-        .map(|batch| match batch {
-            0 => depth,
-            batch => batch.clamp(1, depth.into()) as u32,
-        });
-    let complete = spec
-        .values
-        .number("iodepth_batch_complete_min")
-        .unwrap_or(1);
-    Batch {
-        submit: submit.unwrap_or(0),
-        complete: complete.clamp(1, depth.into()) as u32,
-        low: count(spec, "iodepth_low").min(depth),
-    }
-}
-
-fn processors(spec: &Spec, number: u32, terms: &Terms<'_>) -> Result<Vec<u32>, Mistake> {
-    let mut allowed = Vec::new();
-    if let Some(mask) = spec.values.number("cpumask") {
-        allowed.extend((0..63u32).filter(|bit| mask >> bit & 1 == 1));
-    }
-    if let Some(list) = spec.values.text("cpus_allowed") {
-        allowed = list_of(list).map_err(|why| spec.mistake("cpus_allowed", why))?;
-    }
-    if let Some(list) = spec
-        .values
-        .text("numa_cpu_nodes")
-        .filter(|list| *list != "all")
-    {
-        let nodes = list_of(list).map_err(|why| spec.mistake("numa_cpu_nodes", why))?;
-        allowed = nodes.into_iter().flat_map(terms.node_processors).collect();
-    }
-    let turn = number as usize % allowed.len().max(1);
-    Ok(allowed.get(turn).copied().into_iter().collect())
-}
-
-/// `0,2-4`.
-fn list_of(text: &str) -> Result<Vec<u32>, String> {
-    let mut list = Vec::new();
-    for part in text.split([',', ':']).filter(|part| !part.is_empty()) {
-        let (low, high) = part.split_once('-').unwrap_or((part, part));
-        let number = |text: &str| {
-            let parsed = text
-                .trim()
-                .parse::<u32>()
-                .ok()
-                .filter(|number| *number < 4096);
-            parsed.ok_or_else(|| format!("`{text}` is no processor's or node's number"))
-        };
-        list.extend(number(low)?..=number(high)?);
-    }
-    Ok(list)
-}
-
-fn content(spec: &Spec) -> Content {
-    let percent = |name| spec.values.number(name).unwrap_or(0).clamp(0, 100) as u8;
-    let (compress_percent, dedupe_percent) = (
-        percent("buffer_compress_percentage"),
-        percent("dedupe_percentage"),
-    );
-    if spec.values.flag("zero_buffers") {
-        Content::Zero
-    } else if compress_percent > 0 || dedupe_percent > 0 {
-        Content::Shaped {
-            compress_percent,
-            dedupe_percent,
-        }
-    } else if spec.values.flag("refill_buffers") {
-        Content::Fresh
-    } else {
-        Content::Random
-    }
-}
-
-/// The rates of the directions that occur, added up.
-fn pace(spec: &Spec, way: Way, block: u64) -> Result<Pace, Mistake> {
-    let occurs = [way.reads, way.writes, way.trims];
-    let sum = |name: &str| -> Option<f64> {
-        let rates = spec.values.sizes(name)?;
-        let rates = rates.iter().zip(occurs).filter(|(_, occurs)| *occurs);
-        Some(rates.map(|(rate, _)| *rate as f64).sum::<f64>()).filter(|sum| *sum > 0.0)
-    };
-    let rate = match (sum("rate_iops"), sum("rate")) {
-        (Some(iops), _) => Rate::Iops(iops),
-        (None, Some(bytes)) => Rate::Bytes(bytes),
-        (None, None) => return Ok(Pace::Closed),
-    };
-    if let Rate::Bytes(bytes) = rate
-        && bytes < block as f64 / 3600.0
-    {
-        return Err(spec.mistake(
-            "rate",
-            "not one block in an hour: the unit may be missing, as in rate=10m",
-        ));
-    }
-    Ok(match spec.values.text("rate_process") {
-        Some("poisson") => Pace::OpenPoisson(rate),
-        _ => Pace::Capped(rate),
-    })
-}
-
-fn think(spec: &Spec) -> Option<Think> {
-    let pause = Nanos(spec.values.time("thinktime").filter(|pause| *pause > 0)?);
-    let every = count(spec, "thinktime_blocks").max(1);
-    Some(Think { pause, every })
-}
-
-fn stop(spec: &Spec, way: Way, ground: &Ground, block: u64) -> Result<Stop, Mistake> {
-    let runtime = spec
-        .values
-        .time("runtime")
-        .filter(|time| *time > 0)
-        .map(Nanos);
-    let steady = steady(spec)?;
-    let in_time = spec.values.flag("time_based") && runtime.is_some();
-    let loops = spec.values.number("loops").unwrap_or(1).max(1) as u64;
-    let once = match spec.values.share("io_size") {
-        Some(super::value::Share::Bytes(bytes)) if bytes > 0 => bytes,
-        Some(super::value::Share::Percent(percent)) => {
-            (ground.space as f64 * percent / 100.0) as u64
-        }
-        _ => pass(spec, way, ground, block),
-    };
-    let bytes = (!in_time && once > 0).then(|| Bytes(once.saturating_mul(loops)));
-    if runtime.is_none() && bytes.is_none() {
-        let wrong = format!(
-            "job {}: it would never end; runtime=30 or size=1g would end it",
-            spec.name
-        );
-        return Err(Mistake::new(&spec.at, wrong));
-    }
-    Ok(Stop {
-        runtime,
-        bytes,
-        ios: Some(u64::from(count(spec, "number_ios"))).filter(|ios| *ios > 0),
-        loops: None,
-        steady,
-    })
-}
-
-/// Bytes of one pass: what of a file is no whole block is left out, where blocks are of one size.
-fn pass(spec: &Spec, way: Way, ground: &Ground, block: u64) -> u64 {
-    let Some(size) = ground.size else {
-        return ground.space / block * block;
-    };
-    if spec.values.is_given("bssplit") || spec.values.is_given("bsrange") {
-        return ground.space;
-    }
-    let files = ground.targets.len() as u64;
-    let draws_freely = way.random && spec.values.flag("norandommap");
-    let blocks = if draws_freely {
-        size.div_ceil(block)
-    } else {
-        size / block
-    };
-    blocks.max(1) * block * files
-}
-
-/// `iops:10%`, `iops_slope:0.3%`, `bw:…`.
-fn steady(spec: &Spec) -> Result<Option<Steady>, Mistake> {
-    let over = spec.values.time("steadystate_duration").unwrap_or(0);
-    let Some(text) = spec.values.text("steadystate") else {
-        return Ok(None);
-    };
-    let (word, limit) = text.split_once(':').unwrap_or((text, "0.01%"));
-    let variable = match word {
-        "iops" | "iops_slope" => SteadyVariable::Iops,
-        "bw" | "bw_slope" => SteadyVariable::Bandwidth,
-        "lat" | "lat_slope" => SteadyVariable::Latency,
-        _ => {
-            let wrong = format!("`{word}` is none of iops, iops_slope, bw, bw_slope");
-            return Err(spec.mistake("steadystate", wrong));
-        }
-    };
-    let limit = limit.trim_end_matches('%').parse::<f64>();
-    let limit_percent = limit.map_err(|_| spec.mistake("steadystate", "the limit is no number"))?;
-    if over == 0 {
-        return Err(spec.mistake(
-            "steadystate",
-            "steadystate_duration= must say over what time",
-        ));
-    }
-    Ok(Some(Steady::Slope {
-        variable,
-        round: Nanos::from_secs(1),
-        rounds: (over / 1_000_000_000).clamp(3, 86_400) as u32,
-        limit_percent,
-    }))
 }

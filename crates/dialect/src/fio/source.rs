@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::mistake::{Mistake, Place};
+use super::number::{Scale, amount};
 
 /// One option as it was given.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -150,6 +151,10 @@ fn expand(value: &str, reader: &dyn Reader) -> Result<String, String> {
         if text.contains(keyword) {
             let value = reader.variable(keyword).unwrap_or_default();
             text = text.replace(keyword, &value);
+            // What is reckoned is told as a number.
+            if let Ok(number) = amount(&text, Scale::default()) {
+                text = number.to_string();
+            }
         }
     }
     Ok(text)

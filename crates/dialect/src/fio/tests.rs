@@ -164,7 +164,15 @@ fn sizes_patterns_and_paces() {
         }
     );
     let capped = job("size=1m rw=rw rate=1m");
-    assert_eq!(capped.pace, Pace::Capped(Rate::Bytes(2_097_152.0)));
+    let rate = Some(Rate::Bytes(1_048_576.0));
+    let rates = [rate, rate, None];
+    assert_eq!(
+        capped.pace,
+        Pace::ByDirection {
+            rates,
+            poisson: false
+        }
+    );
     assert_eq!(job("size=1m rw=write zero_buffers").content, Content::Zero);
     assert_eq!(
         job("size=1m thinktime=10ms").think.map(|t| t.pause),
@@ -203,10 +211,10 @@ fn mistakes_say_where_and_what_would_work() {
 
 #[test]
 fn what_is_not_exact_is_noted_once() {
-    let text = "[global]\nsize=1m\nthread\nnice=5\n[a]\n[b]\n";
+    let text = "[global]\nsize=1m\nthread\nclocksource=cpu\n[a]\n[b]\n";
     let prepared = planned(text).expect("a sound file");
     let subjects: Vec<&str> = prepared.notes.iter().map(|note| &*note.subject).collect();
-    assert_eq!(subjects, ["nice", "thread"]);
+    assert_eq!(subjects, ["clocksource", "thread"]);
     let harmless = planned("[a]\nsize=1m\nthread=0\nnice=0\nfallocate=native\n");
     assert_eq!(harmless.expect("a sound file").notes, []);
 }

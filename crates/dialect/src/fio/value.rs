@@ -55,6 +55,12 @@ impl Value {
             Kind::Sizes => sizes(text, scale).map(Self::Sizes),
             Kind::Ranges => ranges(text, scale).map(Self::Ranges),
             Kind::Floats => floats(text).map(Self::Floats),
+            Kind::Percents => match floats(text)? {
+                list if list.iter().all(|share| (0.0..=100.0).contains(share)) => {
+                    Ok(Self::Floats(list))
+                }
+                _ => Err(format!("`{text}` is out of range: 0 to 100")),
+            },
             Kind::Seconds => time(text, Clock::Seconds).map(Self::Time),
             Kind::Micros => time(text, Clock::Micros).map(Self::Time),
             Kind::Word(choices) => word(text, choices),

@@ -144,6 +144,8 @@ fn per_second(amount: u64, ms: u64) -> f64 {
 pub(super) struct Figures<'a> {
     /// The first of its clones.
     pub clone: &'a CloneFacts,
+    /// The last one, whose options are told.
+    pub last: &'a CloneFacts,
     /// How many they are.
     pub members: u32,
     pub error: i32,
@@ -185,6 +187,7 @@ pub(super) fn all<'a>(clones: &'a [CloneFacts], measurements: &[Measurement]) ->
 fn of<'a>(clone: &'a CloneFacts, result: Option<&JobResult>) -> Figures<'a> {
     let mut figures = Figures {
         clone,
+        last: clone,
         members: 1,
         error: 0,
         flows: Default::default(),
@@ -199,7 +202,7 @@ fn of<'a>(clone: &'a CloneFacts, result: Option<&JobResult>) -> Figures<'a> {
     // A job that ended within its first millisecond still took time.
     let runtime_ms = (result.elapsed_ns / 1_000_000).max(1);
     figures.runtime_ms = runtime_ms;
-    figures.error = error_number(result);
+    figures.error = failure(result);
     for (name, flow) in ["read", "write", "trim"].iter().zip(&mut figures.flows) {
         if let Some(direction) = result.directions.get(*name) {
             *flow = Flow::of(direction, runtime_ms);
@@ -210,7 +213,8 @@ fn of<'a>(clone: &'a CloneFacts, result: Option<&JobResult>) -> Figures<'a> {
             .filter(|e| e.kind == "short" && e.direction == *name);
         flow.short = short.map(|error| error.count).sum();
     }
-    if let Some(sync) = result.directions.get("sync") {
+    let syncs = result.directions.get("sync");
+    if let Some(sync) = syncs.filter(|_| clone.flushes[1]) {
         figures.syncs = Spread::of(&sync.service);
     }
     figures.used = result.threads_use.unwrap_or_default();
@@ -227,21 +231,21 @@ pub(super) fn shares<const N: usize>(counts: &[u64; N]) -> [f64; N] {
     counts.map(|count| count as f64 * 100.0 / total)
 }
 
-fn error_number(result: &JobResult) -> i32 {
+fn failure(result: &JobResult) -> i32 {
     use blocklab_record::Stopped;
     if !matches!(result.stopped, Stopped::Error | Stopped::Stalled) {
         return 0;
     }
-    result
-        .errors
-        .first()
-        .map_or(EIO, |error| number_of(&error.kind))
+    let first = result.errors.first();
+    first
+        .and_then(|error| error_number(&error.kind))
+        .unwrap_or(EIO)
 }
 
 const EIO: i32 = 5;
 
-/// The number of an error by its name; EIO where it has none.
-fn number_of(kind: &str) -> i32 {
+/// The number of an error by its name.
+pub(in super::super) fn error_number(kind: &str) -> Option<i32> {
     const NUMBERS: [(&str, i32); 22] = [
         ("EPERM", 1),
         ("EIO", EIO),
@@ -274,10 +278,10 @@ fn number_of(kind: &str) -> i32 {
         kind.strip_prefix("errno ")
             .and_then(|number| number.parse().ok())
     };
-    known.or_else(written).unwrap_or(EIO)
+    known.or_else(written)
 }
 
-impl Figures<'_> {
+impl<'a> Figures<'a> {
     fn merge(&mut self, other: &Self) {
         for (flow, more) in self.flows.iter_mut().zip(&other.flows) {
             flow.merge(more);
@@ -303,6 +307,7 @@ impl Figures<'_> {
             self.completes[index] += other.completes[index];
         }
         self.members += other.members;
+        self.last = other.last;
     }
 
     /// Makes the directions one where that is all that is asked for.

@@ -1,6 +1,6 @@
 //! JSON of fio 3.33.
 
-use blocklab_record::{DiskUse, Record, Samples};
+use blocklab_record::{DiskUse, Measurement, Samples};
 
 use super::super::VERSION;
 use super::super::plan::{CloneFacts, Prepared};
@@ -12,7 +12,12 @@ use super::tree::Tree;
 
 /// The report. `bins`: with all buckets (`json+`).
 #[must_use]
-pub fn json(record: &Record, prepared: &Prepared, moment: &Moment, bins: bool) -> String {
+pub fn json(
+    measurements: &[Measurement],
+    prepared: &Prepared,
+    moment: &Moment,
+    bins: bool,
+) -> String {
     let mut members = vec![
         ("fio version", Tree::text(VERSION)),
         ("timestamp", Tree::Int((moment.unix_ms / 1000) as i64)),
@@ -22,12 +27,14 @@ pub fn json(record: &Record, prepared: &Prepared, moment: &Moment, bins: bool) -
     if !prepared.globals.is_empty() {
         members.push(("global options", options(&prepared.globals)));
     }
-    let entries = all(&prepared.clones, &record.measurements);
+    let entries = all(&prepared.clones, measurements);
     let jobs = entries.iter().map(|entry| job(entry, moment, bins));
     members.push(("jobs", Tree::Array(jobs.collect())));
     if prepared.clones.iter().any(|clone| clone.style.disks) {
-        let disks = super::figures_of_disks(record);
-        members.push(("disk_util", Tree::Array(disks.iter().map(disk).collect())));
+        let disks = super::figures_of_disks(measurements);
+        if !disks.is_empty() {
+            members.push(("disk_util", Tree::Array(disks.iter().map(disk).collect())));
+        }
     }
     Tree::object(members).print()
 }
@@ -55,8 +62,12 @@ fn job(figures: &Figures<'_>, moment: &Moment, bins: bool) -> Tree {
         ("error", Tree::Int(figures.error.into())),
         ("eta", Tree::Int(0)),
         ("elapsed", int(moment.elapsed_s)),
-        ("job options", options(&figures.clone.options)),
     ];
+    if let options @ Tree::Object(_) = options(&figures.last.options)
+        && options != Tree::Object(Vec::new())
+    {
+        members.push(("job options", options));
+    }
     let [read, write, trim] = &figures.flows;
     if style.unified == Unified::Mixed {
         members.push(("mixed", flow(read, style, bins)));
@@ -64,7 +75,10 @@ fn job(figures: &Figures<'_>, moment: &Moment, bins: bool) -> Tree {
         members.push(("read", flow(read, style, bins)));
         members.push(("write", flow(write, style, bins)));
         members.push(("trim", flow(trim, style, bins)));
-        members.push(("sync", syncs(&figures.syncs, style, bins)));
+        members.push((
+            "sync",
+            syncs(&figures.syncs, figures.clone.flushes[0], style, bins),
+        ));
     }
     if style.unified == Unified::Both {
         members.push(("mixed", flow(&figures.mixed(), style, bins)));
@@ -188,9 +202,10 @@ fn samples(samples: &Samples, style: &Style) -> Samples {
     }
 }
 
-fn syncs(figures: &Spread, style: &Style, bins: bool) -> Tree {
+fn syncs(figures: &Spread, counted: bool, style: &Style, bins: bool) -> Tree {
+    let counted = if counted { figures.count } else { 0 };
     Tree::object([
-        ("total_ios", Tree::Int(figures.count as i64)),
+        ("total_ios", Tree::Int(counted as i64)),
         ("lat_ns", spread(figures, style, true, bins)),
     ])
 }

@@ -9,6 +9,7 @@ mod style;
 mod terse;
 mod tree;
 
+pub(super) use figures::error_number;
 pub use json::json;
 pub use normal::{header, normal};
 pub use style::Style;
@@ -28,14 +29,12 @@ pub struct Moment {
 }
 
 /// The devices below the targets, over all measurements, each with the time of those in ms.
-fn figures_of_disks(record: &blocklab_record::Record) -> Vec<(blocklab_record::DiskUse, u64)> {
-    let elapsed_ms = record
-        .measurements
-        .iter()
-        .map(|m| m.elapsed_ns / 1_000_000)
-        .sum();
+fn figures_of_disks(
+    measurements: &[blocklab_record::Measurement],
+) -> Vec<(blocklab_record::DiskUse, u64)> {
+    let elapsed_ms = measurements.iter().map(|m| m.elapsed_ns / 1_000_000).sum();
     let mut disks: Vec<(blocklab_record::DiskUse, u64)> = Vec::new();
-    for used in record.measurements.iter().flat_map(|m| &m.disks) {
+    for used in measurements.iter().flat_map(|m| &m.disks) {
         match disks.iter_mut().find(|(known, _)| known.name == used.name) {
             Some((known, _)) => add(known, used),
             None => disks.push((used.clone(), elapsed_ms)),

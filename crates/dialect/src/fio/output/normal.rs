@@ -1,6 +1,6 @@
 //! The output for people.
 
-use blocklab_record::Record;
+use blocklab_record::Measurement;
 
 use super::super::VERSION;
 use super::super::plan::{CloneFacts, Prepared};
@@ -48,8 +48,8 @@ fn introduction(clone: &CloneFacts) -> String {
 
 /// The report.
 #[must_use]
-pub fn normal(record: &Record, prepared: &Prepared, moment: &Moment) -> String {
-    let entries = all(&prepared.clones, &record.measurements);
+pub fn normal(measurements: &[Measurement], prepared: &Prepared, moment: &Moment) -> String {
+    let entries = all(&prepared.clones, measurements);
     let mut text = String::from("\n");
     for entry in &entries {
         text.push_str(&job(entry, moment));
@@ -62,7 +62,7 @@ pub fn normal(record: &Record, prepared: &Prepared, moment: &Moment) -> String {
         }
     }
     if prepared.clones.iter().any(|clone| clone.style.disks) {
-        text.push_str(&disks(record));
+        text.push_str(&disks(measurements));
     }
     text
 }
@@ -355,9 +355,9 @@ fn total(name: &str, flows: &[&Flow], style: &Style) -> String {
     )
 }
 
-fn disks(record: &Record) -> String {
+fn disks(measurements: &[Measurement]) -> String {
     let mut text = String::from("\nDisk stats (read/write):\n");
-    for (disk, elapsed_ms) in super::figures_of_disks(record) {
+    for (disk, elapsed_ms) in super::figures_of_disks(measurements) {
         let util = (disk.busy_ms as f64 * 100.0 / elapsed_ms.max(1) as f64).min(100.0);
         text.push_str(&format!(
             "  {}: ios={}/{}, merge={}/{}, ticks={}/{}, in_queue={}, util={util:3.2}%\n",

@@ -1,6 +1,6 @@
 //! One line a job, versions 2 to 5.
 
-use blocklab_record::Record;
+use blocklab_record::Measurement;
 
 use super::super::VERSION;
 use super::super::plan::Prepared;
@@ -13,12 +13,12 @@ const PERCENTILES: usize = 20;
 
 /// The report.
 #[must_use]
-pub fn terse(record: &Record, prepared: &Prepared, version: u8) -> String {
+pub fn terse(measurements: &[Measurement], prepared: &Prepared, version: u8) -> String {
     let mut text = String::new();
-    for entry in all(&prepared.clones, &record.measurements) {
+    for entry in all(&prepared.clones, measurements) {
         let mut fields = line(&entry, version);
         if version > 2 && entry.clone.style.disks {
-            fields.extend(disks(record));
+            fields.extend(disks(measurements));
         }
         fields.extend(entry.clone.style.description.clone());
         text.push_str(&fields.join(";"));
@@ -130,9 +130,9 @@ fn spread(figures: &Spread, shown: bool, fields: &mut Vec<String>) {
     ]);
 }
 
-fn disks(record: &Record) -> Vec<String> {
+fn disks(measurements: &[Measurement]) -> Vec<String> {
     let mut fields = Vec::new();
-    for (disk, elapsed_ms) in super::figures_of_disks(record) {
+    for (disk, elapsed_ms) in super::figures_of_disks(measurements) {
         let util = (disk.busy_ms as f64 * 100.0 / elapsed_ms.max(1) as f64).min(100.0);
         fields.push(disk.name.clone());
         let counts = [

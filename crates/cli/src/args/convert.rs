@@ -1,0 +1,31 @@
+//! Arguments of `blocklab convert`.
+
+use clap::{Args, ValueEnum, ValueHint};
+
+const CONVERT_EXAMPLES: &str = "\
+Examples:
+  blocklab convert job.fio --to native > study.toml
+  blocklab convert job.fio --to diskspd
+
+What cannot be said there is told, and nothing is printed.";
+
+/// `blocklab convert`.
+#[derive(Debug, Args)]
+#[command(after_help = CONVERT_EXAMPLES)]
+pub struct ConvertArgs {
+    /// The job file
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub file: String,
+    /// Into which language
+    #[arg(long, value_enum)]
+    pub to: Language,
+}
+
+/// What can be written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Language {
+    /// The native format: a study of blocklab
+    Native,
+    /// A command line of DiskSpd for each stretch of the job file
+    Diskspd,
+}

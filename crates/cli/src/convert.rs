@@ -1,0 +1,31 @@
+//! `blocklab convert`: a job file of one tool in the language of another.
+
+use std::path::Path;
+
+use anyhow::{Result, bail};
+use blocklab_dialect::{fio, native};
+
+use crate::args::{ConvertArgs, Language};
+use crate::terminal;
+
+/// Prints it, and says on standard error what was understood differently.
+pub fn convert(args: &ConvertArgs) -> Result<()> {
+    if Path::new(&args.file)
+        .extension()
+        .is_none_or(|end| end != "fio")
+    {
+        bail!(
+            "{}: only job files of fio, called NAME.fio, are converted",
+            args.file
+        );
+    }
+    let prepared = crate::fio::prepared(&args.file)?;
+    let text = match args.to {
+        Language::Native => native::render(&prepared.plan),
+        Language::Diskspd => fio::to_diskspd(&prepared)?,
+    };
+    for note in &prepared.notes {
+        terminal::tell(&format!("note: {}: {}", note.subject, note.text));
+    }
+    terminal::print(text)
+}

@@ -1,0 +1,183 @@
+//! When operations begin and when a job ends.
+
+use blocklab_units::{Bytes, Nanos};
+use blocklab_workload::{
+    Flow, LatencyTarget, Least, Pace, Rate, Steady, SteadyVariable, Stop, Think, ThinkStyle,
+};
+
+use super::files::Ground;
+use super::jobs::Spec;
+use super::load::count;
+use super::mistake::Mistake;
+use super::pattern::Way;
+use super::value::Share;
+
+/// Rates of the directions that occur.
+fn rates(spec: &Spec, way: Way, bytes: &str, iops: &str) -> [Option<Rate>; 3] {
+    let of = |name| spec.values.sizes(name).unwrap_or([0; 3]);
+    let (bytes, iops) = (of(bytes), of(iops));
+    let occurs = [way.reads, way.writes, way.trims];
+    std::array::from_fn(|index| match (occurs[index], iops[index], bytes[index]) {
+        (false, ..) | (_, 0, 0) => None,
+        (_, 0, bytes) => Some(Rate::Bytes(bytes as f64)),
+        (_, iops, _) => Some(Rate::Iops(iops as f64)),
+    })
+}
+
+/// `rate`, `rate_iops`: each direction keeps a schedule of its own.
+pub(super) fn pace(spec: &Spec, way: Way, block: u64) -> Result<Pace, Mistake> {
+    let rates = rates(spec, way, "rate", "rate_iops");
+    if rates == [None; 3] {
+        return Ok(Pace::Closed);
+    }
+    for rate in rates.iter().flatten() {
+        if matches!(rate, Rate::Bytes(bytes) if *bytes < block as f64 / 3600.0) {
+            let wrong = "not one block in an hour: the unit may be missing, as in rate=10m";
+            return Err(spec.mistake("rate", wrong));
+        }
+    }
+    Ok(Pace::ByDirection {
+        rates,
+        poisson: spec.values.text("rate_process") == Some("poisson"),
+    })
+}
+
+pub(super) fn least(spec: &Spec, way: Way) -> Option<Least> {
+    let rates = rates(spec, way, "rate_min", "rate_iops_min");
+    let cycle = count(spec, "rate_cycle");
+    let cycle = if cycle == 0 { 1000 } else { cycle };
+    (rates != [None; 3]).then(|| Least {
+        rates,
+        cycle: Nanos::from_millis(cycle.into()),
+    })
+}
+
+pub(super) fn flow(spec: &Spec) -> Option<Flow> {
+    let weight = count(spec, "flow");
+    (weight > 0).then(|| Flow {
+        group: count(spec, "flow_id"),
+        weight,
+        pause: Nanos(u64::from(count(spec, "flow_sleep")) * 1000),
+    })
+}
+
+pub(super) fn latency_target(spec: &Spec) -> Option<LatencyTarget> {
+    let limit = Nanos(
+        spec.values
+            .time("latency_target")
+            .filter(|limit| *limit > 0)?,
+    );
+    let window = spec
+        .values
+        .time("latency_window")
+        .filter(|window| *window > 0);
+    let percentile = spec
+        .values
+        .floats("latency_percentile")
+        .and_then(|list| list.first());
+    Some(LatencyTarget {
+        limit,
+        window: window.map_or(Nanos::from_secs(1), Nanos),
+        percentile: percentile.copied().unwrap_or(100.0).clamp(0.001, 100.0),
+        go_on: spec.values.flag("latency_run"),
+    })
+}
+
+pub(super) fn think(spec: &Spec) -> Option<Think> {
+    let pause = Nanos(spec.values.time("thinktime").filter(|pause| *pause > 0)?);
+    let every = count(spec, "thinktime_blocks").max(1);
+    Some(Think { pause, every })
+}
+
+pub(super) fn think_style(spec: &Spec) -> ThinkStyle {
+    ThinkStyle {
+        spin: Nanos(spec.values.time("thinktime_spin").unwrap_or(0)),
+        on_completion: spec.values.text("thinktime_blocks_type") != Some("issue"),
+        work: spec
+            .values
+            .time("thinktime_iotime")
+            .filter(|time| *time > 0)
+            .map(Nanos),
+    }
+}
+
+pub(super) fn stop(spec: &Spec, way: Way, ground: &Ground, block: u64) -> Result<Stop, Mistake> {
+    let runtime = spec
+        .values
+        .time("runtime")
+        .filter(|time| *time > 0)
+        .map(Nanos);
+    let steady = steady(spec)?;
+    let in_time = spec.values.flag("time_based") && runtime.is_some();
+    let loops = spec.values.number("loops").unwrap_or(1).max(1) as u64;
+    let once = match spec.values.share("io_size") {
+        Some(Share::Bytes(bytes)) if bytes > 0 => bytes,
+        Some(Share::Percent(percent)) => (ground.space as f64 * percent / 100.0) as u64,
+        _ => pass(spec, way, ground, block),
+    };
+    let bytes = (!in_time && once > 0).then(|| Bytes(once.saturating_mul(loops)));
+    if runtime.is_none() && bytes.is_none() {
+        let wrong = format!(
+            "job {}: it would never end; runtime=30 or size=1g would end it",
+            spec.name
+        );
+        return Err(Mistake::new(&spec.at, wrong));
+    }
+    Ok(Stop {
+        runtime,
+        bytes,
+        ios: Some(u64::from(count(spec, "number_ios"))).filter(|ios| *ios > 0),
+        loops: None,
+        steady,
+    })
+}
+
+/// Bytes of one pass: what of a file is no whole block is left out, where blocks are of one size.
+fn pass(spec: &Spec, way: Way, ground: &Ground, block: u64) -> u64 {
+    let Some(size) = ground.size else {
+        return ground.space / block * block;
+    };
+    if spec.values.is_given("bssplit") || spec.values.is_given("bsrange") {
+        return ground.space;
+    }
+    let files = ground.targets.len() as u64;
+    let draws_freely = way.random && spec.values.flag("norandommap");
+    let blocks = if draws_freely {
+        size.div_ceil(block)
+    } else {
+        size / block
+    };
+    blocks.max(1) * block * files
+}
+
+/// `iops:10%`, `iops_slope:0.3%`, `bw:…`.
+fn steady(spec: &Spec) -> Result<Option<Steady>, Mistake> {
+    let over = spec.values.time("steadystate_duration").unwrap_or(0);
+    let Some(text) = spec.values.text("steadystate") else {
+        return Ok(None);
+    };
+    let (word, limit) = text.split_once(':').unwrap_or((text, "0.01%"));
+    let variable = match word {
+        "iops" | "iops_slope" => SteadyVariable::Iops,
+        "bw" | "bw_slope" => SteadyVariable::Bandwidth,
+        "lat" | "lat_slope" => SteadyVariable::Latency,
+        _ => {
+            let wrong = format!("`{word}` is none of iops, iops_slope, bw, bw_slope");
+            return Err(spec.mistake("steadystate", wrong));
+        }
+    };
+    let limit = limit.trim_end_matches('%').parse::<f64>();
+    let limit_percent = limit.map_err(|_| spec.mistake("steadystate", "the limit is no number"))?;
+    if over == 0 {
+        return Err(spec.mistake(
+            "steadystate",
+            "steadystate_duration= must say over what time",
+        ));
+    }
+    Ok(Some(Steady::Slope {
+        variable,
+        round: Nanos::from_secs(1),
+        rounds: (over / 1_000_000_000).clamp(3, 86_400) as u32,
+        limit_percent,
+    }))
+}

@@ -1,0 +1,96 @@
+//! What `verify` and its kin ask for.
+
+use blocklab_units::Bytes;
+use blocklab_workload::{Checksum, PatternPart, Verify, When};
+
+use super::jobs::Spec;
+use super::mistake::Mistake;
+use super::pattern::Way;
+
+const CHECKSUMS: [(&str, Checksum); 19] = [
+    ("md5", Checksum::Md5),
+    ("crc64", Checksum::Crc64),
+    ("crc32", Checksum::Crc32),
+    ("crc32c-intel", Checksum::Crc32c),
+    ("crc32c", Checksum::Crc32c),
+    ("crc16", Checksum::Crc16),
+    ("crc7", Checksum::Crc7),
+    ("sha1", Checksum::Sha1),
+    ("sha256", Checksum::Sha256),
+    ("sha512", Checksum::Sha512),
+    ("sha3-224", Checksum::Sha3_224),
+    ("sha3-256", Checksum::Sha3_256),
+    ("sha3-384", Checksum::Sha3_384),
+    ("sha3-512", Checksum::Sha3_512),
+    ("xxhash", Checksum::Xxhash),
+    ("meta", Checksum::Header),
+    ("pattern", Checksum::Pattern),
+    ("pattern_hdr", Checksum::PatternHeader),
+    ("null", Checksum::Null),
+];
+
+/// Nothing where nothing is verified.
+pub(super) fn verify(spec: &Spec, way: Way) -> Result<Option<Verify>, Mistake> {
+    let text = spec.values.text("verify_pattern");
+    let word = match spec.values.text("verify") {
+        None | Some("0") if text.is_none() => return Ok(None),
+        // A pattern by itself is verified as one.
+        None | Some("0") => "pattern",
+        Some(word) => word,
+    };
+    let known = CHECKSUMS.iter().find(|(name, _)| *name == word);
+    let Some((_, checksum)) = known else {
+        let names = CHECKSUMS.map(|(name, _)| name);
+        let wrong = format!("`{word}` is none of 0, {}", names.join(", "));
+        return Err(spec.mistake("verify", wrong));
+    };
+    let pattern = text.map(parts).transpose();
+    let pattern = pattern.map_err(|why| spec.mistake("verify_pattern", why))?;
+    let bytes = |name| spec.values.number(name).filter(|bytes| *bytes > 0);
+    Ok(Some(Verify {
+        interval: bytes("verify_interval").map(|bytes| Bytes(bytes as u64)),
+        offset: Bytes(bytes("verify_offset").unwrap_or(0) as u64),
+        pattern: pattern.map(Into::into),
+        when: when(spec),
+        fatal: spec.values.flag("verify_fatal"),
+        trimmed_zero: way.trims && spec.values.number("trim_verify_zero") != Some(0),
+        ..Verify::new(*checksum)
+    }))
+}
+
+fn when(spec: &Spec) -> When {
+    let backlog = spec
+        .values
+        .number("verify_backlog")
+        .filter(|every| *every > 0);
+    if spec.values.flag("verify_only") {
+        When::Only
+    } else if spec.values.number("do_verify") == Some(0) {
+        When::Never
+    } else if let Some(every) = backlog {
+        let batch = spec
+            .values
+            .number("verify_backlog_batch")
+            .filter(|batch| *batch > 0);
+        When::Backlog {
+            every: every as u64,
+            batch: batch.unwrap_or(every) as u64,
+        }
+    } else {
+        When::AfterWrites
+    }
+}
+
+/// Bytes, and `%o` for the offset.
+fn parts(text: &str) -> Result<Vec<PatternPart>, String> {
+    let mut parts = Vec::new();
+    for (index, piece) in text.split("%o").enumerate() {
+        if index > 0 {
+            parts.push(PatternPart::Offset);
+        }
+        if !piece.trim().is_empty() {
+            parts.push(PatternPart::Bytes(super::bytes::pattern(piece)?));
+        }
+    }
+    Ok(parts)
+}
