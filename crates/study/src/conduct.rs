@@ -339,11 +339,27 @@ impl<'a> Session<'a> {
         devices.iter().filter_map(|name| disk_stats(name)).collect()
     }
 
+    /// Other languages have settings that the native one has no key for yet.
+    fn admit_what_the_text_leaves_out(&mut self) {
+        let text = &self.record.asked.native;
+        let whole = native::parse(text, "").is_ok_and(|read| read.plan == self.plan);
+        if !whole {
+            self.record.notes.push(Note {
+                level: NoteLevel::Approximated,
+                subject: "again".to_owned(),
+                text: "the study kept with this run leaves out settings that the native format \
+                       has no key for: run the original script to repeat it"
+                    .to_owned(),
+            });
+        }
+    }
+
     fn close(mut self) -> Record {
         if !self.shares.is_empty() {
             // The rates are known now.
             self.record.asked.native = native::render(&self.plan);
         }
+        self.admit_what_the_text_leaves_out();
         let record = &mut self.record;
         let mut jobs = record
             .measurements
