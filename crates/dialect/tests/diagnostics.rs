@@ -106,7 +106,7 @@ engine = "iouring"
 3 | engine = "iouring"
   |          ^^^^^^^^^
   = did you mean `io_uring`?
-  = allowed: sync, psync, pvsync2, libaio, io_uring, mmap, null
+  = allowed: sync, psync, vsync, pvsync, pvsync2, libaio, io_uring, posixaio, mmap, splice, falloc, ftruncate, filecreate, filestat, filedelete, null
   = example: engine = "io_uring"
 "#,
     );
