@@ -40,10 +40,13 @@ pub fn run(args: &VdbenchArgs, store: &Store) -> Result<ExitCode> {
 
 fn attempt(arguments: &[String], store: &Store) -> Result<u8> {
     let house = House::split(arguments)?;
+    let help = || terminal::print(dialect::usage()).map(|()| status::DONE);
+    if house.help {
+        return help();
+    }
     let mut command = dialect::command(&house.rest)?;
-    if command.help || house.help {
-        terminal::print(dialect::usage())?;
-        return Ok(status::DONE);
+    if command.help {
+        return help();
     }
     let quick = std::env::temp_dir().join("quick_vdbench_test");
     if command.quick_test {
