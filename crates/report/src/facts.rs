@@ -221,7 +221,7 @@ fn rate_or_count(value: f64) -> String {
 /// `12.3 µs` of a quantile (0 to 1); `~12.3 µs` where too few operations lie beyond it; a dash where
 /// no distribution is known, as of some runs of other programs.
 pub fn quantile(direction: &RowDirection, quantile: f64, ns: u64) -> String {
-    if direction.curve.is_empty() {
+    if ns == 0 && direction.curve.is_empty() {
         return "–".to_owned();
     }
     let sign = match direction.supports(quantile) {
