@@ -3,9 +3,11 @@
 use blocklab_dialect::native::{parse, render};
 use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::{
-    Access, Aggregate, Batch, BlockSizes, Case, Content, Durability, Engine, ErrorPolicy, Flush,
-    Job, Mix, Order, Pace, Pattern, PauseBefore, Plan, Rate, Region, SizeMix, Spread, Steady,
-    SteadyVariable, Stop, TargetOrder, Think, UringOptions, Workload, Zone,
+    Access, Aggregate, Batch, BlockSizes, Case, Checksum, Content, Direction, Durability, Engine,
+    ErrorPolicy, Flow, Flush, Hits, IoPriority, Job, LatencyTarget, Least, Log, Measure, Mix,
+    MovingWindow, Order, Pace, Pattern, PatternPart, PauseBefore, Plan, Pooled, Priority, Rate,
+    Region, Runs, Share, SizeDraw, SizeMix, Spread, Steady, SteadyVariable, Stop, TargetOrder,
+    Think, ThinkStyle, UringOptions, Verify, When, Workload, Zone,
 };
 use proptest::collection::vec;
 use proptest::option::of;
@@ -138,7 +140,218 @@ fn pace() -> impl Strategy<Value = Pace> {
         rate.clone().prop_map(Pace::Capped),
         rate.clone().prop_map(Pace::OpenFixed),
         rate.prop_map(Pace::OpenPoisson),
+        (rates(), any::<bool>()).prop_map(|(rates, poisson)| Pace::ByDirection { rates, poisson }),
     ]
+}
+
+/// Of one kind, and one at least.
+fn rates() -> impl Strategy<Value = [Option<Rate>; 3]> {
+    let numbers = [
+        of(0.001..9e11_f64),
+        of(0.001..9e11_f64),
+        of(0.001..9e11_f64),
+    ];
+    (numbers, any::<bool>()).prop_map(|([read, write, trim], iops)| {
+        let read = read.or((write.is_none() && trim.is_none()).then_some(1.0));
+        let kind = if iops { Rate::Iops } else { Rate::Bytes };
+        [read, write, trim].map(|rate| rate.map(kind))
+    })
+}
+
+fn target_order() -> impl Strategy<Value = TargetOrder> {
+    prop_oneof![
+        Just(TargetOrder::RoundRobin),
+        Just(TargetOrder::Random),
+        Just(TargetOrder::PerThread),
+        Just(TargetOrder::OneByOne),
+        (1.001..99.0_f64).prop_map(|theta| TargetOrder::Zipf { theta }),
+        (0.001..0.999_f64).prop_map(|h| TargetOrder::Pareto { h }),
+        (0.001..=100.0_f64).prop_map(|deviation_percent| TargetOrder::Normal { deviation_percent }),
+    ]
+}
+
+fn on_error() -> impl Strategy<Value = ErrorPolicy> {
+    prop_oneof![
+        Just(ErrorPolicy::Stop),
+        Just(ErrorPolicy::Continue),
+        any::<[bool; 3]>().prop_map(|[read, write, verify]| ErrorPolicy::ContinueOn {
+            read,
+            write,
+            verify,
+        }),
+    ]
+}
+
+prop_compose! {
+    fn verify()(
+        checksum in prop_oneof![
+            Just(Checksum::Crc32c), Just(Checksum::Sha3_512), Just(Checksum::PatternHeader),
+            Just(Checksum::Null), Just(Checksum::Header), Just(Checksum::Xxhash),
+        ],
+        interval in of(512..1_u64 << 30),
+        offset in 0..400_u64,
+        pattern in vec(prop_oneof![
+            vec(any::<u8>(), 1..9).prop_map(PatternPart::Bytes),
+            Just(PatternPart::Offset),
+        ], 1..4),
+        when in prop_oneof![
+            Just(When::AfterWrites), Just(When::Never), Just(When::Only),
+            (1..1_u64 << 60, 1..1_u64 << 60).prop_map(|(every, batch)| When::Backlog { every, batch }),
+        ],
+        flags in any::<[bool; 2]>(),
+        keep in any::<u32>(),
+        first in of(0..1_u64 << 60),
+        plain in any::<bool>(),
+    ) -> Verify {
+        if plain && checksum != Checksum::PatternHeader {
+            return Verify::new(checksum);
+        }
+        Verify {
+            checksum,
+            interval: Some(Bytes(interval.unwrap_or(4096))),
+            offset: Bytes(offset),
+            pattern: Some(pattern.into()),
+            when,
+            fatal: flags[0],
+            keep,
+            first,
+            trimmed_zero: flags[1],
+        }
+    }
+}
+
+prop_compose! {
+    fn pool()(
+        name in name(),
+        counts in any::<[u32; 3]>(),
+        share in of((any::<u32>(), 0.0..1e9_f64)),
+        uniform in any::<bool>(),
+        hits in of((0.0..100.0_f64, 0.0..100.0_f64, bytes(), bytes())),
+        bursts in vec((0.0..1e9_f64, 0.0..1e9_f64), 0..3),
+    ) -> Pooled {
+        let [depth, rank, queue] = counts;
+        Pooled {
+            rank,
+            queue,
+            share: share.map(|(group, weight)| Share { group, weight }),
+            uniform,
+            hits: hits.map(|(read_percent, write_percent, offset, len)| Hits {
+                read_percent,
+                write_percent,
+                offset: offset.0,
+                len: len.0,
+            }),
+            bursts,
+            ..Pooled::new(&name, depth)
+        }
+    }
+}
+
+prop_compose! {
+    /// Whatever the everyday settings leave alone.
+    fn finer()(
+        job in job(),
+        order in (target_order(), 1..=u32::MAX),
+        draw in 0..3_usize,
+        align in of([block(), block(), block()]),
+        runs in of((1..=u32::MAX, any::<bool>())),
+        window in of((block(), bytes(), bytes())),
+        flags in any::<[bool; 5]>(),
+        fill in of(vec(any::<u8>(), 1..20)),
+        unit in 512..1_u64 << 30,
+        least in of((rates(), time())),
+        flow in of((any::<u32>(), 1..=u32::MAX, time())),
+    ) -> Job {
+        let [apart, trim_first, no_overlap, shared, low] = flags;
+        let largest = job.sizes.largest();
+        let (pattern, spread) = match shared && !apart {
+            true => (Pattern::Sequential, Spread::Shared),
+            false => (job.pattern.clone(), job.region.spread),
+        };
+        Job {
+            target_order: order.0,
+            target_turn: order.1,
+            size_draw: [SizeDraw::Listed, SizeDraw::Multiples, SizeDraw::AnyByte][draw],
+            align,
+            runs: runs.map(|(length, same)| Runs { length, same }),
+            window: window.map(|(bytes, range, skip)| MovingWindow {
+                bytes,
+                range: Bytes(range.0.max(largest.0)),
+                skip,
+            }),
+            positions_apart: apart,
+            trim_first: trim_first && job.mix.trim == 0,
+            no_overlap,
+            fill: fill.map(Into::into),
+            content_unit: Bytes(unit),
+            least: least.map(|(rates, cycle)| Least {
+                rates,
+                cycle: Nanos(cycle.0.max(1_000_000)),
+            }),
+            flow: flow.map(|(group, weight, pause)| Flow { group, weight, pause }),
+            batch: Batch { low: if low { job.depth - 1 } else { 0 }, ..job.batch },
+            pattern,
+            region: Region { spread, ..job.region },
+            ..job
+        }
+    }
+}
+
+prop_compose! {
+    fn any_job()(
+        job in finer(),
+        target in of((time(), time(), 0.001..=100.0_f64, any::<bool>())),
+        style in (time(), any::<bool>(), of(time())),
+        delay in time(),
+        ios in of(1..1_u64 << 60),
+        range in (any::<u32>(), 0..8_u32),
+        on_error in on_error(),
+        ignored in vec((0..4_usize, any::<i32>()), 0..3),
+        priority in (-20..=19_i32, of((1..=3_u8, 0..=7_u8))),
+        measure in (any::<bool>(), of(time()), of(time())),
+        log in of((any::<bool>(), of(time()), of(time()))),
+        seal in (of(verify()), of(pool())),
+        plain in any::<bool>(),
+    ) -> Job {
+        if plain {
+            return job;
+        }
+        let long = |span: Nanos| Nanos(span.0.max(1_000_000));
+        let (seal, pool) = seal;
+        Job {
+            latency_target: target.map(|(limit, window, percentile, go_on)| LatencyTarget {
+                limit, window, percentile, go_on,
+            }),
+            think_style: match job.think {
+                Some(_) => ThinkStyle { spin: style.0, on_completion: style.1, work: style.2 },
+                None => ThinkStyle::default(),
+            },
+            start_delay: delay,
+            stop: Stop { ios: Some(ios.unwrap_or(1)), ..job.stop },
+            flush: Flush {
+                range_every: range.0,
+                range_flags: if range.0 > 0 { range.1 } else { 0 },
+                ..job.flush
+            },
+            on_error,
+            ignored_errors:
+                ignored.into_iter().map(|(way, errno)| (Direction::ALL[way], errno)).collect(),
+            priority: Priority {
+                nice: priority.0,
+                io: priority.1.map(|(class, level)| IoPriority { class, level }),
+            },
+            measure: Measure {
+                depths: measure.0,
+                bandwidth_every: measure.1.map(long),
+                iops_every: measure.2.map(long),
+            },
+            log: log.map(|(entries, average, histogram)| Log { entries, average, histogram }),
+            pool: pool.filter(|_| seal.is_none()),
+            // Small blocks may not hold a header.
+            verify: seal.filter(|seal| seal.interval.is_some() || job.sizes.smallest().0 > 512),
+            ..job
+        }
+    }
 }
 
 fn steady() -> impl Strategy<Value = Steady> {
@@ -180,7 +393,6 @@ prop_compose! {
     fn placed()(
         name in name(),
         targets in vec(name(), 0..3),
-        order in 0..3_usize,
         engine in engine(),
         access in 0..3_usize,
         durability in 0..3_usize,
@@ -194,8 +406,6 @@ prop_compose! {
     ) -> Job {
         Job {
             targets,
-            target_order:
-                [TargetOrder::RoundRobin, TargetOrder::Random, TargetOrder::PerThread][order],
             engine,
             access: [Access::Buffered, Access::Direct, Access::DirectIfPossible][access],
             durability: [Durability::None, Durability::Dsync, Durability::Sync][durability],
@@ -253,7 +463,7 @@ prop_compose! {
         name in name(),
         settings in vec((any::<String>(), any::<String>()), 0..3),
         seed in prop_oneof![Just(7_u64), any::<u64>()],
-        mut jobs in vec(job(), 1..3),
+        mut jobs in vec(any_job(), 1..3),
         bears_name in any::<bool>(),
     ) -> Case {
         number_names(jobs.iter_mut().map(|job| &mut job.name));

@@ -4,7 +4,6 @@ use blocklab_record::Stopped;
 use blocklab_units::Nanos;
 use blocklab_workload::{Invalid, Job};
 
-use crate::buffers::Slot;
 use crate::pool::{LaneParts, Pool};
 use crate::recorder::Recorder;
 use crate::worker::{Action, Completion, Parts, Worker};
@@ -49,66 +48,147 @@ impl Load {
         }
     }
 
+    pub(crate) fn stopped(&self) -> Stopped {
+        match self {
+            Self::One(worker) => worker.stopped(),
+            Self::Pool(pool) => pool.stopped(),
+        }
+    }
+}
+
+/// What the loop of a drive asks of a state machine. One loop is made for each of the two, so that
+/// no operation pays for the choice.
+pub(crate) trait Driven {
+    /// What to do at this moment.
+    fn next(&mut self, now: Nanos) -> Action;
+    /// Accounts for an operation that came back at this moment.
+    fn complete(&mut self, completion: Completion, now: Nanos);
+    /// What was issued is with the target since this moment.
+    fn handed_over(&mut self, now: Nanos);
+    /// A wait brought so many completions.
+    fn reaped(&self, completions: usize);
+    /// The worker of a job by itself: pools do not verify.
+    fn worker(&self) -> Option<&Worker>;
+    /// Operations in flight.
+    fn depth_in_use(&self) -> usize;
+    /// Operations that may be in flight.
+    fn depth(&self) -> usize;
+}
+
+impl Driven for Worker {
+    #[inline(always)]
+    fn next(&mut self, now: Nanos) -> Action {
+        Self::next(self, now)
+    }
+
+    #[inline(always)]
+    fn complete(&mut self, completion: Completion, now: Nanos) {
+        Self::complete(self, completion, now);
+    }
+
+    #[inline(always)]
+    fn handed_over(&mut self, now: Nanos) {
+        Self::handed_over(self, now);
+    }
+
+    #[inline(always)]
+    fn reaped(&self, completions: usize) {
+        Self::reaped(self, completions);
+    }
+
+    #[inline(always)]
+    fn worker(&self) -> Option<&Worker> {
+        Some(self)
+    }
+
+    #[inline(always)]
+    fn depth_in_use(&self) -> usize {
+        Self::depth_in_use(self)
+    }
+
+    fn depth(&self) -> usize {
+        self.idle_slots().len() + Self::depth_in_use(self)
+    }
+}
+
+impl Driven for Pool {
     #[inline]
-    pub(crate) fn next(&mut self, now: Nanos) -> Action {
+    fn next(&mut self, now: Nanos) -> Action {
+        Self::next(self, now)
+    }
+
+    #[inline]
+    fn complete(&mut self, completion: Completion, now: Nanos) {
+        Self::complete(self, completion, now);
+    }
+
+    #[inline]
+    fn handed_over(&mut self, _now: Nanos) {}
+
+    #[inline]
+    fn reaped(&self, _completions: usize) {}
+
+    #[inline]
+    fn worker(&self) -> Option<&Worker> {
+        None
+    }
+
+    #[inline]
+    fn depth_in_use(&self) -> usize {
+        Self::depth_in_use(self)
+    }
+
+    fn depth(&self) -> usize {
+        self.idle_slots().len() + Self::depth_in_use(self)
+    }
+}
+
+/// In virtual time the choice costs nothing beside the model.
+impl Driven for Load {
+    fn next(&mut self, now: Nanos) -> Action {
         match self {
             Self::One(worker) => worker.next(now),
             Self::Pool(pool) => pool.next(now),
         }
     }
 
-    #[inline]
-    pub(crate) fn complete(&mut self, completion: Completion, now: Nanos) {
+    fn complete(&mut self, completion: Completion, now: Nanos) {
         match self {
             Self::One(worker) => worker.complete(completion, now),
             Self::Pool(pool) => pool.complete(completion, now),
         }
     }
 
-    /// What was issued is with the target since this moment.
-    #[inline]
-    pub(crate) fn handed_over(&mut self, now: Nanos) {
+    fn handed_over(&mut self, now: Nanos) {
         if let Self::One(worker) = self {
             worker.handed_over(now);
         }
     }
 
-    /// A wait brought so many completions.
-    #[inline]
-    pub(crate) fn reaped(&self, completions: usize) {
+    fn reaped(&self, completions: usize) {
         if let Self::One(worker) = self {
             worker.reaped(completions);
         }
     }
 
-    /// The worker of a job by itself: pools do not verify.
-    #[inline]
-    pub(crate) fn worker(&self) -> Option<&Worker> {
+    fn worker(&self) -> Option<&Worker> {
         match self {
             Self::One(worker) => Some(worker),
             Self::Pool(_) => None,
         }
     }
 
-    #[inline]
-    pub(crate) fn depth_in_use(&self) -> usize {
+    fn depth_in_use(&self) -> usize {
         match self {
             Self::One(worker) => worker.depth_in_use(),
             Self::Pool(pool) => pool.depth_in_use(),
         }
     }
 
-    pub(crate) fn idle_slots(&self) -> &[Slot] {
+    fn depth(&self) -> usize {
         match self {
-            Self::One(worker) => worker.idle_slots(),
-            Self::Pool(pool) => pool.idle_slots(),
-        }
-    }
-
-    pub(crate) fn stopped(&self) -> Stopped {
-        match self {
-            Self::One(worker) => worker.stopped(),
-            Self::Pool(pool) => pool.stopped(),
+            Self::One(worker) => worker.depth(),
+            Self::Pool(pool) => pool.depth(),
         }
     }
 }

@@ -139,7 +139,7 @@ impl Requests {
     }
 
     /// The next request, in this direction.
-    #[inline]
+    #[inline(always)]
     pub fn request(&mut self, direction: Direction) -> Request {
         if self.refined.is_some() {
             return self.refined_request(direction);

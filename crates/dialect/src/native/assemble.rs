@@ -120,10 +120,17 @@ fn settle_end(job: &mut Job, used: &[Entry<'_>]) -> Result<(), Complaint> {
         return Err(Complaint::new(entry.value().span(), wrong)
             .hint("add rate_iops = 3000 or rate_bytes = \"100MB\""));
     }
+    if let (Pace::ByDirection { .. }, Some(entry)) = (job.pace, find(used, "arrivals"))
+        && !open(&entry)
+    {
+        let wrong = "rates by direction are schedules: operations arrive at them";
+        return Err(Complaint::new(entry.value().span(), wrong)
+            .hint("arrivals = \"fixed\" or \"poisson\" would work, or one rate for all"));
+    }
     if find(used, "runtime").is_some() {
         return Ok(());
     }
-    let bounded = job.stop.bytes.is_some() || job.stop.loops.is_some();
+    let bounded = job.stop.bytes.is_some() || job.stop.loops.is_some() || job.stop.ios.is_some();
     if bounded {
         job.stop.runtime = None;
     } else if let Some(entry) = find(used, "steady").filter(|_| job.stop.steady.is_some()) {

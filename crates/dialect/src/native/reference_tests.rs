@@ -74,7 +74,7 @@ fn study_with(key: &Key<blocklab_workload::Job>) -> String {
     // A value that needs another key, and keys that limit each other.
     let more = match key.name {
         "pattern" | "arrivals" => "rate_iops = 10\n",
-        "batch_complete" => "depth = 64\n",
+        "batch_complete" | "batch_low" => "depth = 64\n",
         _ => "",
     };
     let runtime = match key.name {

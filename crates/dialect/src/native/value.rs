@@ -72,6 +72,15 @@ impl<'v> Value<'v> {
             .map_err(|_| self.complaint(format!("`{whole}` is too large: at most {}", u32::MAX)))
     }
 
+    /// A whole number, below 0 as well.
+    pub fn signed(self) -> Read<i32> {
+        let DeValue::Integer(number) = self.0.get_ref() else {
+            return self.unlike("a whole number");
+        };
+        i32::from_str_radix(number.as_str(), number.radix())
+            .map_err(|_| self.complaint(format!("`{number}` is too large")))
+    }
+
     /// A whole number, or its digits as a text: TOML's own numbers end at 2^63.
     pub fn seed(self) -> Read<u64> {
         match self.0.get_ref() {

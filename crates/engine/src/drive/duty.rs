@@ -17,7 +17,7 @@ use crate::Error;
 use crate::bounds::Stopper;
 use crate::buffers::Buffers;
 use crate::clock::Clock;
-use crate::load::Load;
+use crate::load::{Driven, Load};
 use crate::pool::LaneParts;
 use crate::recorder::{Failure, Recorder};
 use crate::target::{
@@ -274,23 +274,32 @@ impl Duty {
 
 impl Gear {
     fn drive(&mut self, grouping: Grouping) -> io::Result<()> {
-        let Self {
-            worker,
-            target,
-            hands,
-            ..
-        } = self;
-        match target {
-            AnyTarget::Null(target) => drive(worker, target, hands, grouping),
-            AnyTarget::Model(target) => drive(worker, target, hands, grouping),
-            AnyTarget::Sync(target) => drive(worker, target, hands, grouping),
-            AnyTarget::Libaio(target) => drive(worker, target, hands, grouping),
-            AnyTarget::Uring(target) => drive(worker, &mut **target, hands, grouping),
-            AnyTarget::Mmap(target) => drive(worker, target, hands, grouping),
-            AnyTarget::Posix(target) => drive(worker, target, hands, grouping),
-            AnyTarget::Splice(target) => drive(worker, target, hands, grouping),
-            AnyTarget::Space(target) => drive(worker, target, hands, grouping),
-            AnyTarget::Names(target) => drive(worker, target, hands, grouping),
+        let (target, hands) = (&mut self.target, &mut self.hands);
+        match &mut self.worker {
+            Load::One(worker) => target.drive(&mut **worker, hands, grouping),
+            Load::Pool(pool) => target.drive(&mut **pool, hands, grouping),
+        }
+    }
+}
+
+impl AnyTarget {
+    fn drive<L: Driven>(
+        &mut self,
+        load: &mut L,
+        hands: &mut Hands,
+        grouping: Grouping,
+    ) -> io::Result<()> {
+        match self {
+            Self::Null(target) => drive(load, target, hands, grouping),
+            Self::Model(target) => drive(load, target, hands, grouping),
+            Self::Sync(target) => drive(load, target, hands, grouping),
+            Self::Libaio(target) => drive(load, target, hands, grouping),
+            Self::Uring(target) => drive(load, &mut **target, hands, grouping),
+            Self::Mmap(target) => drive(load, target, hands, grouping),
+            Self::Posix(target) => drive(load, target, hands, grouping),
+            Self::Splice(target) => drive(load, target, hands, grouping),
+            Self::Space(target) => drive(load, target, hands, grouping),
+            Self::Names(target) => drive(load, target, hands, grouping),
         }
     }
 }

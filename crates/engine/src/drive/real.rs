@@ -6,7 +6,7 @@ use blocklab_units::Nanos;
 use blocklab_workload::{ContentMaker, Direction, Seal};
 
 use crate::buffers::Buffers;
-use crate::load::Load;
+use crate::load::Driven;
 use crate::target::Target;
 use crate::worker::{Action, Completion, Io};
 
@@ -26,13 +26,13 @@ pub(crate) struct Grouping {
 /// An operation's submission time is the last moment read before it: of the reap before, or of
 /// the hand-over before it in the same round. The latency thus includes our own few nanoseconds
 /// of preparation, and never less than what the caller of the kernel saw.
-pub(crate) fn drive<T: Target>(
-    worker: &mut Load,
+pub(crate) fn drive<L: Driven, T: Target>(
+    worker: &mut L,
     target: &mut T,
     hands: &mut Hands,
     grouping: Grouping,
 ) -> io::Result<()> {
-    let mut done: Vec<Completion> = Vec::with_capacity(worker.idle_slots().len());
+    let mut done: Vec<Completion> = Vec::with_capacity(worker.depth());
     let mut staged = 0;
     let mut now = target.now();
     loop {
@@ -93,8 +93,8 @@ pub(crate) struct Hands {
 }
 
 impl Hands {
-    #[inline]
-    fn prepare(&mut self, io: &Io, load: &Load) {
+    #[inline(always)]
+    fn prepare<L: Driven>(&mut self, io: &Io, load: &L) {
         if io.direction != Direction::Write {
             return;
         }
@@ -106,7 +106,7 @@ impl Hands {
     }
 
     #[inline(never)]
-    fn compare(&mut self, done: &[Completion], load: &Load, now: Nanos) {
+    fn compare<L: Driven>(&mut self, done: &[Completion], load: &L, now: Nanos) {
         let (Some(seal), Some(worker)) = (&mut self.seal, load.worker()) else {
             return;
         };
@@ -121,7 +121,7 @@ impl Hands {
 }
 
 #[inline]
-fn hand_over<T: Target>(target: &mut T, worker: &mut Load) -> io::Result<Nanos> {
+fn hand_over<L: Driven, T: Target>(target: &mut T, worker: &mut L) -> io::Result<Nanos> {
     target.flush()?;
     let now = target.now();
     worker.handed_over(now);

@@ -33,7 +33,7 @@ use super::{Backing, Control, Outcome, Run, Tap, TargetFile};
 use crate::Error;
 use crate::bounds::{Stopper, Window};
 use crate::buffers::Slot;
-use crate::load::Load;
+use crate::load::{Driven, Load};
 use crate::model::{Model, question, result};
 use crate::pool::LaneParts;
 use crate::recorder::Recorder;

@@ -1,8 +1,10 @@
 //! Keys of a job: when it begins and ends, and what a failure means.
 
 use blocklab_units::Nanos;
-use blocklab_workload::{Job, Steady, SteadyVariable};
+use blocklab_workload::{Direction, ErrorPolicy, Job, Steady, SteadyVariable};
 
+use super::super::error::Complaint;
+use super::super::value::{Value, Word};
 use super::study::at_most;
 use super::words::{POLICIES, RULES, Rule, VARIABLES, names, number, size, spoken, time};
 use super::{Allowed, Key, Need, Section, put, quoted};
@@ -84,6 +86,18 @@ pub const END: Section<Job> = Section {
             elsewhere: &["io_size", "io_limit"],
             set: |job, value| put(&mut job.stop.bytes, value.unless_none(|size| size.size())),
             show: |job| job.stop.bytes.map(size),
+            ..Key::ROW
+        },
+        Key {
+            name: "stop_ios",
+            kind: "whole number",
+            meaning: "Ends a thread when it has issued so many operations, flushes aside.",
+            allowed: Allowed::Said("a number above 0, or \"none\""),
+            default: Some("none"),
+            example: "100000",
+            elsewhere: &["number_ios"],
+            set: |job, value| put(&mut job.stop.ios, value.unless_none(|count| count.whole())),
+            show: |job| job.stop.ios.map(|ios| ios.to_string()),
             ..Key::ROW
         },
         Key {
@@ -223,6 +237,38 @@ pub const CARE: Section<Job> = Section {
             ..Key::ROW
         },
         Key {
+            name: "sync_range_every",
+            kind: "whole number",
+            meaning: "A sync_file_range after so many writes of a thread, over all of them; 0 is \
+                      never.",
+            default: Some("0"),
+            example: "32",
+            elsewhere: &["sync_file_range"],
+            set: |job, value| put(&mut job.flush.range_every, value.count()),
+            show: |job| (job.flush.range_every > 0).then(|| job.flush.range_every.to_string()),
+            ..Key::ROW
+        },
+        Key {
+            name: "sync_range_flags",
+            kind: "whole number",
+            meaning: "Its flags: 1 waits for what is on its way, 2 begins writing, 4 waits for \
+                      that.",
+            allowed: Allowed::Said("0 to 7"),
+            default: Some("0"),
+            example: "2",
+            need: Need::Given("sync_range_every"),
+            set: |job, value| {
+                let flags = value.count()?;
+                job.flush.range_flags = flags;
+                at_most(value, u64::from(flags), 0, 7)
+            },
+            show: |job| {
+                let flags = job.flush.range_flags;
+                (job.flush.range_every > 0 && flags > 0).then(|| flags.to_string())
+            },
+            ..Key::ROW
+        },
+        Key {
             name: "fsync_at_end",
             kind: "true or false",
             meaning: "An fsync when a thread ends, inside the measured time.",
@@ -236,13 +282,88 @@ pub const CARE: Section<Job> = Section {
             name: "on_error",
             kind: "word",
             meaning: "What a failed operation means: the job ends, or the failure is counted and \
-                      the job goes on until 1,000 fail in a row.",
-            allowed: Allowed::Words(&names(&POLICIES)),
+                      the job goes on until 1,000 fail in a row; or it goes on after failures of \
+                      these kinds alone: reads, writes (trims and flushes too), data that is not \
+                      what was written.",
+            allowed: Allowed::WordsOr(
+                &names(&POLICIES),
+                "a list of \"read\", \"write\", \"verify\"",
+            ),
             example: "\"continue\"",
             elsewhere: &["continue_on_error", "data_errors"],
-            set: |job, value| put(&mut job.on_error, value.word(&POLICIES)),
-            show: |job| spoken(&POLICIES, &job.on_error),
+            set: |job, value| {
+                let policy = match value.is_list() {
+                    true => policy(value),
+                    false => value.word(&POLICIES),
+                };
+                put(&mut job.on_error, policy)
+            },
+            show: |job| spoken(&POLICIES, &job.on_error).or_else(|| shown_policy(job.on_error)),
+            ..Key::ROW
+        },
+        Key {
+            name: "ignored_errors",
+            kind: "list of pairs",
+            meaning: "Failures that count as success: a direction and the number of the error.",
+            allowed: Allowed::Said("pairs such as [\"read\", 5]"),
+            default: Some("none"),
+            example: "[[\"read\", 5], [\"write\", 28]]",
+            elsewhere: &["ignore_error"],
+            set: |job, value| {
+                let pair = |pair: Value<'_>| {
+                    let [direction, errno] = pair.pair()?;
+                    Ok((direction.word(&DIRECTIONS)?, errno.signed()?))
+                };
+                put(
+                    &mut job.ignored_errors,
+                    value.list()?.into_iter().map(pair).collect(),
+                )
+            },
+            show: |job| {
+                let pair = |(direction, errno): &(Direction, i32)| {
+                    format!("[\"{}\", {errno}]", direction.name())
+                };
+                let pairs: Vec<String> = job.ignored_errors.iter().map(pair).collect();
+                (!pairs.is_empty()).then(|| format!("[{}]", pairs.join(", ")))
+            },
             ..Key::ROW
         },
     ],
 };
+
+const DIRECTIONS: [Word<Direction>; 4] = [
+    ("read", Direction::Read),
+    ("write", Direction::Write),
+    ("trim", Direction::Trim),
+    ("sync", Direction::Sync),
+];
+
+const KINDS: [Word<usize>; 3] = [("read", 0), ("write", 1), ("verify", 2)];
+
+fn policy(value: Value<'_>) -> Result<ErrorPolicy, Complaint> {
+    let mut goes_on = [false; 3];
+    for kind in value.list()? {
+        goes_on[kind.word(&KINDS)?] = true;
+    }
+    let [read, write, verify] = goes_on;
+    Ok(ErrorPolicy::ContinueOn {
+        read,
+        write,
+        verify,
+    })
+}
+
+fn shown_policy(policy: ErrorPolicy) -> Option<String> {
+    let ErrorPolicy::ContinueOn {
+        read,
+        write,
+        verify,
+    } = policy
+    else {
+        return None;
+    };
+    let goes_on = [read, write, verify];
+    let kinds = KINDS.iter().filter(|(_, kind)| goes_on[*kind]);
+    let kinds: Vec<String> = kinds.map(|(word, _)| quoted(word)).collect();
+    Some(format!("[{}]", kinds.join(", ")))
+}

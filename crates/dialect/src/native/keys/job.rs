@@ -3,6 +3,7 @@
 use blocklab_workload::{Engine, Job, Spread, UringOptions};
 
 use super::super::value::Value;
+use super::finer::{shown_skew, skewed_order};
 use super::words::{
     ACCESSES, DURABILITIES, ENGINES, SPREADS, TARGET_ORDERS, URING, names, size, spoken,
 };
@@ -32,12 +33,36 @@ pub const TARGET: Section<Job> = Section {
             name: "target_order",
             kind: "word",
             meaning: "How a job goes over several targets: one operation on each in turn, one \
-                      drawn for each operation, or each thread on its own.",
-            allowed: Allowed::Words(&names(&TARGET_ORDERS)),
+                      drawn for each operation, each thread on its own, one target after the \
+                      other; or drawn with a skew, the first targets most often.",
+            allowed: Allowed::WordsOr(
+                &names(&TARGET_ORDERS),
+                "{ zipf = theta }, { pareto = h }, { normal = deviation }",
+            ),
             example: "\"round-robin\"",
             elsewhere: &["file_service_type"],
-            set: |job, value| put(&mut job.target_order, value.word(&TARGET_ORDERS)),
-            show: |job| spoken(&TARGET_ORDERS, &job.target_order),
+            set: |job, value| {
+                let order = match value.is_table() {
+                    true => skewed_order(value),
+                    false => value.word(&TARGET_ORDERS),
+                };
+                put(&mut job.target_order, order)
+            },
+            show: |job| {
+                let word = spoken(&TARGET_ORDERS, &job.target_order);
+                word.or_else(|| shown_skew(job.target_order))
+            },
+            ..Key::ROW
+        },
+        Key {
+            name: "target_turn",
+            kind: "whole number",
+            meaning: "Operations on a target before the order names the next one.",
+            allowed: Allowed::Said("from 1"),
+            default: Some("1"),
+            example: "8",
+            set: |job, value| put(&mut job.target_turn, value.count()),
+            show: |job| (job.target_turn != 1).then(|| job.target_turn.to_string()),
             ..Key::ROW
         },
         Key {
@@ -66,7 +91,8 @@ pub const TARGET: Section<Job> = Section {
             name: "spread",
             kind: "word",
             meaning: "How the threads share the region: all of it, beginning evenly apart; all of \
-                      it, beginning together; a slice for each.",
+                      it, beginning together; a slice for each; or one position that all advance \
+                      (`shared`, sequential only).",
             allowed: Allowed::Words(&names(&SPREADS)),
             example: "\"sliced\"",
             group: Some("spread"),
@@ -271,6 +297,18 @@ pub const ROAD: Section<Job> = Section {
             elsewhere: &["iodepth_batch_complete", "iodepth_batch_complete_min"],
             set: |job, value| put(&mut job.batch.complete, value.count()),
             show: |job| Some(job.batch.complete.to_string()),
+            ..Key::ROW
+        },
+        Key {
+            name: "batch_low",
+            kind: "whole number",
+            meaning: "Once the depth was full, nothing is issued before so few are in flight.",
+            allowed: Allowed::Said("below the depth; 0: never waits"),
+            default: Some("0"),
+            example: "8",
+            elsewhere: &["iodepth_low"],
+            set: |job, value| put(&mut job.batch.low, value.count()),
+            show: |job| (job.batch.low > 0).then(|| job.batch.low.to_string()),
             ..Key::ROW
         },
         Key {

@@ -2,8 +2,11 @@
 //! the tail of the example are all derived from it.
 
 mod end;
+mod finer;
 mod job;
 mod operations;
+mod proof;
+mod restraint;
 mod study;
 mod words;
 
@@ -158,13 +161,16 @@ pub(super) struct Section<T: 'static> {
 
 /// Every key of a job, by section. A key stands behind the one that governs it: values are set in
 /// this order.
-pub(super) static JOB: [Section<Job>; 6] = [
+pub(super) static JOB: [Section<Job>; 9] = [
     job::TARGET,
     job::ROAD,
     operations::OPERATIONS,
     operations::PACE,
     end::END,
     end::CARE,
+    proof::PROOF,
+    finer::FINER,
+    restraint::RESTRAINT,
 ];
 
 /// Every key of a job, in order.

@@ -5,6 +5,7 @@ use blocklab_workload::{BlockSizes, Content, Job, Mix, Pace, Pattern, Rate, Size
 
 use super::super::error::Complaint;
 use super::super::value::Value;
+use super::restraint::{as_bytes, as_iops, by_direction, bytes, iops, scheduled, shown_rates};
 use super::words::{
     ARRIVALS, Arrivals, CONTENTS, PATTERNS, names, number, pattern_name, size, size_mix, spoken,
     time,
@@ -210,40 +211,30 @@ pub const PACE: Section<Job> = Section {
     keys: &[
         Key {
             name: "rate_iops",
-            kind: "number",
-            meaning: "Operations per second of the whole job: its threads share them evenly.",
-            allowed: Allowed::Said("above 0, or \"none\""),
+            kind: "number or table",
+            meaning: "Operations per second of the whole job: its threads share them evenly. A \
+                      table gives each direction a schedule of its own.",
+            allowed: Allowed::Said("above 0, { read, write, trim }, or \"none\""),
             default: Some("none"),
             example: "3000",
             elsewhere: &["iorate", "iops", "fwdrate"],
             group: Some("rate"),
-            set: |job, value| {
-                let rate = value.unless_none(|number| number.number().map(Rate::Iops));
-                put(&mut job.pace, rate.map(capped))
-            },
-            show: |job| match rate(job.pace) {
-                Some(Rate::Iops(rate)) => Some(number(rate)),
-                _ => None,
-            },
+            set: |job, value| put(&mut job.pace, pace(value, iops)),
+            show: |job| shown_rate(job.pace, as_iops),
             ..Key::ROW
         },
         Key {
             name: "rate_bytes",
-            kind: "size a second",
-            meaning: "Bytes per second of the whole job: its threads share them evenly.",
-            allowed: Allowed::Said("above 0, or \"none\""),
+            kind: "size a second or table",
+            meaning: "Bytes per second of the whole job: its threads share them evenly. A table \
+                      gives each direction a schedule of its own.",
+            allowed: Allowed::Said("above 0, { read, write, trim }, or \"none\""),
             default: Some("none"),
             example: "\"100MB\"",
             elsewhere: &["rate", "throughput"],
             group: Some("rate"),
-            set: |job, value| {
-                let rate = value.unless_none(|rate| rate.bytes_per_second().map(Rate::Bytes));
-                put(&mut job.pace, rate.map(capped))
-            },
-            show: |job| match rate(job.pace) {
-                Some(Rate::Bytes(rate)) => Some(number(rate)),
-                _ => None,
-            },
+            set: |job, value| put(&mut job.pace, pace(value, bytes)),
+            show: |job| shown_rate(job.pace, as_bytes),
             ..Key::ROW
         },
         Key {
@@ -257,9 +248,9 @@ pub const PACE: Section<Job> = Section {
             example: "\"poisson\"",
             elsewhere: &["rate_process", "distribution"],
             set: |job, value| {
-                let rate = rate(job.pace);
-                let arrivals = value.word(&ARRIVALS);
-                put(&mut job.pace, arrivals.map(|how| arriving(how, rate)))
+                let how = value.word(&ARRIVALS)?;
+                job.pace = arriving(how, job.pace);
+                Ok(())
             },
             show: |job| {
                 let arrivals = match job.pace {
@@ -317,24 +308,41 @@ const MIXES: [(&str, Mix); 3] = [
     ("trim", Mix::TRIM),
 ];
 
-fn capped(rate: Option<Rate>) -> Pace {
-    rate.map_or(Pace::Closed, Pace::Capped)
+fn pace(
+    value: Value<'_>,
+    read: fn(Value<'_>) -> Result<Rate, Complaint>,
+) -> Result<Pace, Complaint> {
+    if value.is_table() {
+        return by_direction(value, read).map(scheduled);
+    }
+    let rate = value.unless_none(read)?;
+    Ok(rate.map_or(Pace::Closed, Pace::Capped))
 }
 
-/// Without a rate, there is nothing to arrive at: the loop stays closed.
-const fn arriving(how: Arrivals, rate: Option<Rate>) -> Pace {
-    match (rate, how) {
-        (None, _) => Pace::Closed,
-        (Some(rate), Arrivals::Closed) => Pace::Capped(rate),
-        (Some(rate), Arrivals::Fixed) => Pace::OpenFixed(rate),
-        (Some(rate), Arrivals::Poisson) => Pace::OpenPoisson(rate),
+fn shown_rate(pace: Pace, kind: fn(Rate) -> Option<f64>) -> Option<String> {
+    match pace {
+        Pace::ByDirection { rates, .. } => shown_rates(rates, kind),
+        Pace::Closed => None,
+        Pace::Capped(rate) | Pace::OpenFixed(rate) | Pace::OpenPoisson(rate) => {
+            kind(rate).map(number)
+        }
     }
 }
 
-const fn rate(pace: Pace) -> Option<Rate> {
-    match pace {
-        Pace::Closed | Pace::ByDirection { .. } => None,
-        Pace::Capped(rate) | Pace::OpenFixed(rate) | Pace::OpenPoisson(rate) => Some(rate),
+/// Without a rate, there is nothing to arrive at: the loop stays closed.
+const fn arriving(how: Arrivals, pace: Pace) -> Pace {
+    let rate = match pace {
+        Pace::Closed => return pace,
+        Pace::ByDirection { rates, .. } => {
+            let poisson = matches!(how, Arrivals::Poisson);
+            return Pace::ByDirection { rates, poisson };
+        }
+        Pace::Capped(rate) | Pace::OpenFixed(rate) | Pace::OpenPoisson(rate) => rate,
+    };
+    match how {
+        Arrivals::Closed => Pace::Capped(rate),
+        Arrivals::Fixed => Pace::OpenFixed(rate),
+        Arrivals::Poisson => Pace::OpenPoisson(rate),
     }
 }
 

@@ -41,16 +41,18 @@ pub const PAUSES: [Word<PauseBefore>; 2] = [
     ("case", PauseBefore::Case),
 ];
 
-pub const TARGET_ORDERS: [Word<TargetOrder>; 3] = [
+pub const TARGET_ORDERS: [Word<TargetOrder>; 4] = [
     ("round-robin", TargetOrder::RoundRobin),
     ("random", TargetOrder::Random),
     ("per-thread", TargetOrder::PerThread),
+    ("one-by-one", TargetOrder::OneByOne),
 ];
 
-pub const SPREADS: [Word<Spread>; 3] = [
+pub const SPREADS: [Word<Spread>; 4] = [
     ("staggered", Spread::Staggered),
     ("same", Spread::Same),
     ("sliced", Spread::Sliced),
+    ("shared", Spread::Shared),
 ];
 
 /// As `UringOptions::default`, which cannot be called here.
@@ -216,4 +218,13 @@ pub fn size_mix(mix: &SizeMix) -> String {
         .map(|(bytes, weight)| format!("[{}, {weight}]", size(*bytes)))
         .collect();
     format!("[{}]", pairs.join(", "))
+}
+
+/// `{ one = 1, two = "x" }` of the fields that are given.
+pub fn shown_table(fields: &[(&str, Option<String>)]) -> String {
+    let given: Vec<String> = fields
+        .iter()
+        .filter_map(|(name, value)| Some(format!("{name} = {}", value.as_ref()?)))
+        .collect();
+    format!("{{ {} }}", given.join(", "))
 }
