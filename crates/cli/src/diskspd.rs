@@ -130,7 +130,7 @@ fn measure(profile: &Profile, mut notes: Vec<Note>, house: &House, store: &Store
         targets: &[],
         destroy: &destroy,
     };
-    let mut watcher = Watcher::new(house, &prepared.plan, store);
+    let mut watcher = Watcher::new(house, profile, &prepared.plan, store);
     let held = hold(sitting, &interrupted, store, &mut watcher);
     watcher.screen.finished();
     let Some(record) = held? else {
@@ -143,6 +143,7 @@ fn measure(profile: &Profile, mut notes: Vec<Note>, house: &House, store: &Store
         computer: computer(),
         command_line: command_line(&house.rest),
         processors: watcher.processors,
+        buckets: watcher.buckets,
     };
     terminal::print(match profile.format {
         Format::Text => dialect::text(&record, profile, &prepared, &system, house.layout),

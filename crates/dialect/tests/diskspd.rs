@@ -6,7 +6,7 @@ use blocklab_dialect::diskspd::{
     read_xml,
 };
 use blocklab_dialect::native;
-use blocklab_workload::{Access, Content, Durability, Job, Pace, Pattern, Rate};
+use blocklab_workload::{Access, Content, Durability, Job, Pace, Pattern, Rate, Spread};
 use proptest::prelude::*;
 
 fn words(line: &str) -> Vec<String> {
@@ -75,6 +75,21 @@ fn described(job: &Job) -> String {
         Content::Shaped { .. } => " shaped",
     };
     text.push_str(content);
+    if job.fill.is_some() {
+        text.push_str(" filled");
+    }
+    if let Some([align, ..]) = job.align {
+        text.push_str(&format!(" aligned {}", align.0));
+    }
+    if job.region.spread == Spread::Shared {
+        text.push_str(" shared");
+    }
+    if job.cool_down.0 > 0 {
+        text.push_str(&format!(" cooling {}s", job.cool_down.0 / 1_000_000_000));
+    }
+    if let Some(io) = job.priority.io {
+        text.push_str(&format!(" class {} level {}", io.class, io.level));
+    }
     if job.durability == Durability::Dsync {
         text.push_str(" dsync");
     }

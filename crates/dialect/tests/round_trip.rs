@@ -317,8 +317,11 @@ prop_compose! {
             return job;
         }
         let long = |span: Nanos| Nanos(span.0.max(1_000_000));
+
         let (seal, pool) = seal;
+        let pool = pool.filter(|_| job.stop.runtime.is_none());
         Job {
+            cool_down: if job.stop.runtime.is_some() { delay } else { Nanos::ZERO },
             latency_target: target.map(|(limit, window, percentile, go_on)| LatencyTarget {
                 limit, window, percentile, go_on,
             }),

@@ -48,8 +48,10 @@ pub(crate) struct Window {
     pub(crate) start: Nanos,
     /// End of the ramp.
     pub(crate) measure_from: Nanos,
-    /// No operation begins after it.
+    /// End of the measured time.
     pub(crate) deadline: Nanos,
+    /// No operation begins after it: the deadline, or the end of the load that follows.
+    pub(crate) over: Nanos,
 }
 
 impl Window {
@@ -64,7 +66,15 @@ impl Window {
             start,
             measure_from,
             deadline,
+            over: deadline.saturating_add(job.cool_down),
         }
+    }
+
+    /// When the last of these jobs is no longer measured, where one goes on after that.
+    pub(crate) fn cool_from(windows: &[Self]) -> Nanos {
+        let cools = windows.iter().any(|window| window.over > window.deadline);
+        let last = windows.iter().map(|window| window.deadline).max();
+        last.filter(|_| cools).unwrap_or(Nanos::MAX)
     }
 
     pub(crate) const fn shifted(self, by: Nanos) -> Self {
@@ -72,6 +82,7 @@ impl Window {
             start: self.start.saturating_add(by),
             measure_from: self.measure_from.saturating_add(by),
             deadline: self.deadline.saturating_add(by),
+            over: self.over.saturating_add(by),
         }
     }
 }

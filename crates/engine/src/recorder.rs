@@ -229,6 +229,17 @@ impl Recorder {
         }
     }
 
+    /// Counts nothing: for load that is in no result.
+    pub(crate) fn deaf() -> Self {
+        Self::new(Wanted {
+            directions: [false; 4],
+            response: false,
+            submit: false,
+            depths: false,
+            log: None,
+        })
+    }
+
     #[inline]
     pub(crate) fn tally(&self, direction: Direction) -> Option<&Tally> {
         self.tallies[direction as usize].as_ref()

@@ -188,7 +188,8 @@ impl Worker {
     #[inline]
     pub(crate) fn next(&mut self, now: Nanos) -> Action {
         if self.ending.is_none() {
-            if now >= self.window.deadline || self.budget == 0 || self.stopper.is_requested() {
+            let spent = self.budget == 0 || self.stopper.is_requested();
+            if (now >= self.window.deadline && !self.cools_down(spent)) || spent {
                 self.end(now);
             } else {
                 return self.go_on(now);
@@ -448,6 +449,26 @@ impl Worker {
         if !goes_on || self.failures_in_a_row >= FAILURES_IN_A_ROW {
             self.stopper.request(Stopped::Error);
         }
+    }
+
+    /// At the end of the measured time: whether the load goes on, in no result.
+    #[cold]
+    fn cools_down(&mut self, spent: bool) -> bool {
+        let ended = self.window.deadline;
+        if spent || self.window.over <= ended {
+            return false;
+        }
+        self.recorder
+            .overdue
+            .set(self.pacer.overdue(ended, self.typical_len));
+        // They come back when nothing counts any more.
+        self.recorder
+            .completed_in_ramp
+            .add(self.depth_in_use() as u64);
+        self.recorder = Arc::new(Recorder::deaf());
+        self.ledger = None;
+        self.window.deadline = self.window.over;
+        true
     }
 
     #[cold]

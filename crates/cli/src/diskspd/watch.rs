@@ -3,7 +3,8 @@
 use std::io::{self, IsTerminal};
 use std::path::Path;
 
-use blocklab_dialect::diskspd::Processor;
+use blocklab_dialect::diskspd::{Bucket, Processor, Profile, TimeSpan};
+use blocklab_engine::{DirectionSlice, Slice};
 use blocklab_record::{Interval, Origin, Record};
 use blocklab_report::live::Screen;
 use blocklab_store::Store;
@@ -20,16 +21,43 @@ pub struct Watcher<'a> {
     pub screen: Screen,
     /// By time span, what each processor did in its measured time.
     pub processors: Vec<Vec<Processor>>,
+    /// By time span, what was done in the intervals of `-D`.
+    pub buckets: Vec<Vec<Bucket>>,
     store: Option<&'a Store>,
+    spans: Vec<Intervals>,
+    current: Intervals,
     /// At the end of the warm-up.
     before: Ticks,
+    /// When it was last looked at: in a cool-down nothing is.
+    latest: Ticks,
+}
+
+/// The intervals of a time span.
+#[derive(Clone, Copy, Default)]
+struct Intervals {
+    every: Option<Nanos>,
+    warmup: Nanos,
+    /// Load goes on after the measured time.
+    cools: bool,
+}
+
+impl Intervals {
+    fn of(span: &TimeSpan) -> Self {
+        let every = Nanos::from_millis(span.bucket_ms.into());
+        Self {
+            every: span.iops_std_dev.then_some(every),
+            warmup: Nanos::from_secs(span.warmup.into()),
+            cools: span.cooldown > 0,
+        }
+    }
 }
 
 impl<'a> Watcher<'a> {
-    pub fn new(house: &House, plan: &Plan, store: &'a Store) -> Self {
+    pub fn new(house: &House, profile: &Profile, plan: &Plan, store: &'a Store) -> Self {
         let planned = |case: &Case| {
             let jobs = case.workload.jobs.iter();
-            let times = jobs.map(|job| job.ramp + job.stop.runtime.unwrap_or_default());
+            let times =
+                jobs.map(|job| job.ramp + job.stop.runtime.unwrap_or_default() + job.cool_down);
             times.max().unwrap_or_default()
         };
         let total = plan.cases.iter().map(planned);
@@ -37,8 +65,12 @@ impl<'a> Watcher<'a> {
         Self {
             screen: Screen::new(!house.quiet, io::stderr().is_terminal(), total),
             processors: Vec::new(),
+            buckets: Vec::new(),
+            spans: profile.timespans.iter().map(Intervals::of).collect(),
+            current: Intervals::default(),
             store: (!house.no_save).then_some(store),
             before: Ticks::default(),
+            latest: Ticks::default(),
         }
     }
 }
@@ -55,19 +87,44 @@ impl Observer for Watcher<'_> {
     fn begins(&mut self, case: &Case, _: u32, step: usize, steps: usize) {
         self.screen.case(&case.name, 1, 1, step + 1, steps);
         self.before = Ticks::now();
+        self.latest = Ticks::default();
+        self.current = self.spans.get(step).copied().unwrap_or_default();
+        self.buckets.push(Vec::new());
     }
 
     fn interval(&mut self, interval: &Interval, elapsed: Nanos) {
+        self.latest = Ticks::now();
         if interval.ramp {
-            self.before = Ticks::now();
+            self.before = self.latest.clone();
         }
         self.screen.interval(interval, elapsed);
+    }
+
+    fn rhythm(&self) -> Option<Nanos> {
+        self.current.every
+    }
+
+    fn slice(&mut self, slice: &Slice) {
+        let measured = slice.end.since(self.current.warmup);
+        if slice.end <= self.current.warmup {
+            return;
+        }
+        let ios = |job: &[DirectionSlice; 2]| [job[0].ios, job[1].ios];
+        let bucket = Bucket {
+            end_ns: measured.0,
+            length_ns: slice.length.min(measured).0,
+            jobs: slice.jobs.iter().map(ios).collect(),
+        };
+        if let Some(buckets) = self.buckets.last_mut() {
+            buckets.push(bucket);
+        }
     }
 
     fn ended(&mut self, record: &Record) {
         self.processors.push(match record.origin {
             // In virtual time no processor of ours did the work.
             Origin::Simulated => Vec::new(),
+            _ if self.current.cools => self.latest.since(&self.before),
             _ => Ticks::now().since(&self.before),
         });
         if let Some(Err(error)) = self.store.map(|store| store.checkpoint(record)) {

@@ -33,7 +33,7 @@ pub use plan::{Pair, Prepared, Span, Terms, prepare};
 pub use profile_text::input_parameters;
 pub use read_xml::read_xml;
 pub use reference::{reference, usage};
-pub use results::{Processor, System, Usage};
+pub use results::{Bucket, Processor, System, Usage};
 pub use spec::{
     Buffers, Cache, Distribution, Format, MapFlush, Mistake, Profile, Target, Throughput, TimeSpan,
 };

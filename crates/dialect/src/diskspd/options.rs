@@ -126,13 +126,12 @@ pub(super) static OPTIONS: [Opt; 54] = [
         name: "-C",
         form: "-C<seconds>",
         default: "0",
-        meaning: "Load after the measured time.",
-        level: IGNORED,
-        here: "the load ends with the measured time",
+        meaning: "Load after the measured time; in no result.",
         set: |draft, rest| {
             draft.span.cooldown = number("-C", rest, 0, ANY)?;
             Ok(())
         },
+        ..ROW
     },
     Opt {
         name: "-d",
@@ -151,8 +150,6 @@ pub(super) static OPTIONS: [Opt; 54] = [
         form: "-D[<milliseconds>]",
         default: "1000",
         meaning: "Standard deviation of the rate over intervals; the series too in XML.",
-        level: NEARLY,
-        here: "the intervals are those of the record, a second each, all threads together",
         set: |draft, rest| {
             draft.span.iops_std_dev = true;
             if !rest.is_empty() {
@@ -160,6 +157,7 @@ pub(super) static OPTIONS: [Opt; 54] = [
             }
             Ok(())
         },
+        ..ROW
     },
     Opt {
         name: "-e",
@@ -238,8 +236,9 @@ pub(super) static OPTIONS: [Opt; 54] = [
         form: "-I<1|2|3>",
         default: "3",
         meaning: "I/O priority: very low, low, normal.",
-        level: IGNORED,
-        here: "all I/O has the priority of the process (ionice)",
+        level: NEARLY,
+        here: "very low is the idle class of the block layer, low the last of its best effort; \
+               most devices ignore both",
         set: |draft, rest| {
             draft.target.priority = number("-I", rest, 1, 3)?;
             Ok(())
@@ -352,8 +351,6 @@ pub(super) static OPTIONS: [Opt; 54] = [
         form: "-r[<align>[KMGTb]]",
         default: "sequential; aligned to the block size",
         meaning: "Random offsets; it wins over -s.",
-        level: NEARLY,
-        here: "offsets are multiples of the block size, whatever the alignment",
         set: |draft, rest| {
             draft.random = true;
             if !rest.is_empty() {
@@ -361,6 +358,7 @@ pub(super) static OPTIONS: [Opt; 54] = [
             }
             Ok(())
         },
+        ..ROW
     },
     Opt {
         name: "-rd",
@@ -411,8 +409,8 @@ pub(super) static OPTIONS: [Opt; 54] = [
         form: "-si[<stride>[KMGTb]]",
         meaning: "The threads share one sequence.",
         level: NEARLY,
-        here: "thread k of n takes every n-th step, so that together they touch the same offsets; \
-               they may drift apart",
+        here: "exact where the stride is the block; with another one, thread k of n takes every \
+               n-th step, and they may drift apart",
         set: |draft, rest| {
             draft.target.interlocked = true;
             if !rest.is_empty() {
@@ -595,7 +593,8 @@ pub(super) static OPTIONS: [Opt; 54] = [
         meaning: "What writes carry: zeros, or bytes of a buffer of this size, random or out of a \
                   file.",
         level: NEARLY,
-        here: "zeros are zeros; else random bytes of which no two blocks are equal",
+        here: "zeros and the pattern 0 … 255 are exact; for a buffer, random bytes of which no two \
+               blocks are equal",
         set: buffers,
     },
     Opt {

@@ -1,11 +1,13 @@
 //! From a profile to a plan: each pair of thread and target is a job of one thread.
 
-use blocklab_record::{Note, NoteLevel};
+mod notes;
+
+use blocklab_record::Note;
 use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::{
-    Access, Aggregate, BlockSizes, Case, Content, Durability, Engine, Flush, Job, Mix, Order, Pace,
-    Pattern, PauseBefore, Plan, Rate, Region, Spread, Stop, TargetOrder, Think, UringOptions,
-    Workload, Zone,
+    Access, Aggregate, BlockSizes, Case, Content, Durability, Engine, Flush, IoPriority, Job, Mix,
+    Order, Pace, Pattern, PauseBefore, Plan, Priority, Rate, Region, Spread, Stop, TargetOrder,
+    Think, UringOptions, Workload, Zone,
 };
 
 use super::distribution;
@@ -272,6 +274,7 @@ impl Maker<'_> {
 
     fn region(&self, target: &Target, number: u32) -> Region {
         let step = match target.interlocked {
+            _ if shares_position(target) => 0,
             true => target.step(),
             false => target.thread_stride,
         };
@@ -282,7 +285,10 @@ impl Maker<'_> {
         Region {
             offset: Bytes(offset),
             size: end.map(|end| Bytes(end.saturating_sub(offset))),
-            spread: Spread::Same,
+            spread: match shares_position(target) {
+                true => Spread::Shared,
+                false => Spread::Same,
+            },
         }
     }
 
@@ -317,6 +323,7 @@ impl Maker<'_> {
             return Ok(Pattern::Zones(zones.into_iter().map(zone).collect()));
         }
         let stride = match target.interlocked {
+            true if shares_position(target) => target.block,
             true => target.step().saturating_mul(threads.into()),
             false => target.step(),
         };
@@ -331,151 +338,29 @@ impl Maker<'_> {
             percent => Pattern::PercentRandom(percent as u8),
         })
     }
+}
 
-    fn note(&mut self, level: NoteLevel, subject: &str, text: String) {
-        let note = Note {
-            level,
-            subject: subject.to_owned(),
-            text,
-        };
-        if !self.notes.contains(&note) {
-            self.notes.push(note);
-        }
-    }
+/// Whether its threads take the next block of one sequence.
+fn shares_position(target: &Target) -> bool {
+    target.interlocked && target.random_ratio == 0 && target.step() == target.block
+}
 
-    /// What is done differently from what this target asks for.
-    fn tell(&mut self, span: &TimeSpan, target: &Target) {
-        use NoteLevel::{Approximated, Ignored};
-        let threads = span.thread_count.max(target.threads);
-        let random = target.random_ratio > 0;
-        let told: [(bool, NoteLevel, &str, &str); 16] = [
-            (
-                !span.disable_affinity && span.affinity.is_empty(),
-                Ignored,
-                "-ag",
-                "threads are not bound to processors by default; -a0,1 would bind them",
-            ),
-            (
-                span.cooldown > 0,
-                Ignored,
-                "-C",
-                "the load ends with the measured time",
-            ),
-            (
-                span.thread_count > 0 && span.request_count == 0 && span.targets.len() > 1,
-                Approximated,
-                "-F",
-                "each pair of thread and target is a thread of its own",
-            ),
-            (
-                span.request_count > 0 && span.targets.len() > 1,
-                Approximated,
-                "-O",
-                "the figures of a thread are those of all its targets together",
-            ),
-            (
-                span.iops_std_dev,
-                Approximated,
-                "-D",
-                "the intervals are those of the record, about a second each, all threads together",
-            ),
-            (
-                target.interlocked && threads > 1,
-                Approximated,
-                "-si",
-                "each thread takes every n-th step of the common sequence; they may drift apart",
-            ),
-            (
-                target.parallel && target.requests > 1,
-                Approximated,
-                "-p",
-                "each operation in flight is a thread of its own, all from the same offset",
-            ),
-            (
-                target.cache == Cache::NotLocal,
-                Approximated,
-                "-Sr",
-                "O_DIRECT: the local cache is bypassed",
-            ),
-            (
-                target.map_flush.is_some(),
-                Approximated,
-                "-N",
-                "msync after each write",
-            ),
-            (
-                target.mapped && target.write_through,
-                Approximated,
-                "-Smw",
-                "mapped memory has no write-through here: msync after each write",
-            ),
-            (
-                target.think_ms > 0,
-                Approximated,
-                "-j",
-                "the pause begins when the burst has come back",
-            ),
-            (
-                target.hints != [false; 3],
-                Approximated,
-                "-f",
-                "the hints are replaced by the advice that fits the pattern",
-            ),
-            (
-                random && target.align.is_some_and(|align| align != target.block),
-                Approximated,
-                "-r",
-                "random offsets are multiples of the block size, not of the given alignment",
-            ),
-            (
-                span.completion_routines,
-                Ignored,
-                "-x",
-                "completion routines and completion ports are both io_uring here",
-            ),
-            (
-                target.priority < 3,
-                Ignored,
-                "-I",
-                "all I/O has the priority of the process (ionice)",
-            ),
-            (
-                target.large_pages,
-                Ignored,
-                "-l",
-                "the kernel decides (transparent huge pages)",
-            ),
-        ];
-        for (applies, level, subject, text) in told {
-            if applies {
-                self.note(level, subject, text.to_owned());
-            }
-        }
-        if let (Some(size), true) = (self.terms.size, target.file_size > 0) {
-            let text = format!(
-                "files are made with {size}, as --size says, in place of {}",
-                Bytes(target.file_size)
-            );
-            self.note(Approximated, "-c", text);
-        }
-        if target.write_ratio > 0 && !span.random_write_data {
-            self.tell_content(target);
-        }
-    }
+/// Random offsets that are multiples of something else than the block.
+fn alignment(target: &Target) -> Option<[Bytes; 3]> {
+    let align = target.align.filter(|align| *align != target.block)?;
+    (target.random_ratio > 0).then_some([Bytes(align); 3])
+}
 
-    fn tell_content(&mut self, target: &Target) {
-        let text = match &target.buffers {
-            Buffers::Zero => return,
-            Buffers::Pattern => {
-                "the pattern 0, 1, … 255 is replaced by random bytes: no device can compress or \
-                 deduplicate them"
-            }
-            Buffers::Source { file: None, .. } => {
-                "random bytes of which no two blocks are equal stand in for the buffer"
-            }
-            Buffers::Source { .. } => "random bytes stand in for those of the file",
-        };
-        self.note(NoteLevel::Approximated, "-Z", text.to_owned());
+/// Very low and low give way to everybody else; normal changes nothing.
+const fn priority(target: &Target) -> Priority {
+    let (class, level) = match target.priority {
+        1 => (3, 7),
+        2 => (2, 7),
+        _ => return Priority { nice: 0, io: None },
+    };
+    Priority {
+        nice: 0,
+        io: Some(IoPriority { class, level }),
     }
 }
 
@@ -536,6 +421,13 @@ fn load(span: &TimeSpan, target: &Target, name: &str) -> Job {
             ..Stop::default()
         },
         ramp: Nanos::from_secs(span.warmup.into()),
+        cool_down: Nanos::from_secs(span.cooldown.into()),
+        align: alignment(target),
+        priority: priority(target),
+        fill: match (&target.buffers, span.random_write_data) {
+            (Buffers::Pattern, false) if write > 0 => Some((0..=255).collect()),
+            _ => None,
+        },
         flush: Flush {
             fsync_every: u32::from(flushes),
             ..Flush::default()

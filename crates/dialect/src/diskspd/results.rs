@@ -1,6 +1,6 @@
 //! The figures of a record, as DiskSpd counts them: by thread and target, read and written.
 
-use blocklab_record::{Interval, JobResult, Latency, Measurement, Record};
+use blocklab_record::{JobResult, Latency, Measurement, Record};
 use blocklab_stats::Histogram;
 
 use super::plan::{Pair, Span};
@@ -39,6 +39,26 @@ pub struct Processor {
     pub usage: Usage,
 }
 
+/// What was done in an interval of `-D`.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Bucket {
+    /// When it ended, in nanoseconds since the measured time began.
+    pub end_ns: u64,
+    /// How long it was, in nanoseconds.
+    pub length_ns: u64,
+    /// Reads and writes that completed, by job in the order of the case.
+    pub jobs: Vec<[u64; 2]>,
+}
+
+/// Operations a second in an interval.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(super) struct Rate {
+    /// Nanoseconds since the measured time began.
+    pub end_ns: u64,
+    pub read: f64,
+    pub write: f64,
+}
+
 /// The machine, as far as no record tells.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct System {
@@ -48,6 +68,8 @@ pub struct System {
     pub command_line: String,
     /// By time span: its processors; none in virtual time.
     pub processors: Vec<Vec<Processor>>,
+    /// By time span: its intervals, where they were asked for.
+    pub buckets: Vec<Vec<Bucket>>,
 }
 
 /// Operations of one direction, or of both.
@@ -138,6 +160,8 @@ pub(super) struct Row<'a> {
     pub pair: &'a Pair,
     pub both: Both,
     pub file_size: u64,
+    /// Of this thread on this target.
+    pub rates: Vec<Rate>,
 }
 
 /// A time span's results.
@@ -146,32 +170,54 @@ pub(super) struct Outcome<'a> {
     pub threads: u32,
     pub rows: Vec<Row<'a>>,
     pub sum: Both,
-    pub series: Vec<Interval>,
+    pub rates: Vec<Rate>,
 }
 
-/// The last slice of a run may be a remainder of a few milliseconds: no interval.
-const LEAST_SLICE: u64 = 500_000_000;
-
 /// Nothing of a time span that was not reached.
-pub(super) fn outcome<'a>(record: &Record, span: &'a Span) -> Option<Outcome<'a>> {
+pub(super) fn outcome<'a>(
+    record: &Record,
+    span: &'a Span,
+    buckets: &[Bucket],
+) -> Option<Outcome<'a>> {
     let measurement = record.measurements.iter().find(|m| m.case == span.case)?;
-    let is_slice = |slice: &&Interval| !slice.ramp && slice.length_ns >= LEAST_SLICE;
     let rows: Vec<Row<'_>> = span
         .pairs
         .iter()
-        .map(|pair| row(record, measurement, pair))
+        .map(|pair| Row {
+            rates: rates(measurement, buckets, |job| pair.jobs.contains(&job.name)),
+            ..row(record, measurement, pair)
+        })
         .collect();
     let mut sum = Both::default();
     rows.iter().for_each(|row| sum.merge(&row.both));
     let elapsed = measurement.jobs.iter().map(|job| job.elapsed_ns).max();
-    let series = measurement.series.iter().filter(is_slice);
     Some(Outcome {
         seconds: elapsed.unwrap_or(0) as f64 / 1e9,
         threads: span.threads,
         rows,
         sum,
-        series: series.copied().collect(),
+        rates: rates(measurement, buckets, |_| true),
     })
+}
+
+/// What some jobs did in each interval.
+fn rates(
+    measurement: &Measurement,
+    buckets: &[Bucket],
+    of: impl Fn(&JobResult) -> bool,
+) -> Vec<Rate> {
+    let rate = |bucket: &Bucket| {
+        let jobs = measurement.jobs.iter().zip(&bucket.jobs);
+        let own = jobs.filter(|(job, _)| of(job));
+        let done = own.fold([0; 2], |sum, (_, ios)| [sum[0] + ios[0], sum[1] + ios[1]]);
+        let [read, write] = done.map(|ios| ios as f64 * 1e9 / bucket.length_ns.max(1) as f64);
+        Rate {
+            end_ns: bucket.end_ns,
+            read,
+            write,
+        }
+    };
+    buckets.iter().map(rate).collect()
 }
 
 fn row<'a>(record: &Record, measurement: &Measurement, pair: &'a Pair) -> Row<'a> {
@@ -199,15 +245,14 @@ fn row<'a>(record: &Record, measurement: &Measurement, pair: &'a Pair) -> Row<'a
         pair,
         both,
         file_size,
+        rates: Vec::new(),
     }
 }
 
-/// Standard deviation of operations a second over the slices; nothing with fewer than two.
-pub(super) fn rate_deviation(series: &[Interval], ios: fn(&Interval) -> u64) -> Option<f64> {
-    let rate = |slice: &Interval| ios(slice) as f64 * 1e9 / slice.length_ns.max(1) as f64;
-    let rates: Vec<f64> = series.iter().map(rate).collect();
+/// Standard deviation of operations a second over the intervals; nothing with fewer than two.
+pub(super) fn deviation(rates: &[Rate], ios: fn(&Rate) -> f64) -> Option<f64> {
     let number = rates.len() as f64;
-    let mean = rates.iter().sum::<f64>() / number;
-    let squares: f64 = rates.iter().map(|rate| (rate - mean).powi(2)).sum();
+    let mean = rates.iter().map(ios).sum::<f64>() / number;
+    let squares: f64 = rates.iter().map(|rate| (ios(rate) - mean).powi(2)).sum();
     (rates.len() > 1).then(|| (squares / number).sqrt())
 }

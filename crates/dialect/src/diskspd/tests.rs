@@ -1,20 +1,13 @@
 //! The printed results, to the letter. `BLESS=1` rewrites them; read the difference.
 
-use blocklab_record::{Interval, IntervalDirection};
-
 use super::*;
 use crate::cdm::tests::{measurement, record_of};
 
-fn slice(ios: u64) -> Interval {
-    let direction = IntervalDirection {
-        ios,
-        ..IntervalDirection::default()
-    };
-    Interval {
+fn bucket(second: u64, ios: u64) -> Bucket {
+    Bucket {
+        end_ns: second * 1_000_000_000,
         length_ns: 1_000_000_000,
-        read: direction,
-        write: direction,
-        ..Interval::default()
+        jobs: vec![[ios; 2]],
     }
 }
 
@@ -42,12 +35,12 @@ fn printed(line: &str, layout: Layout) -> (String, String) {
         panic!("{line} is sound");
     };
     let prepared = prepare(&profile, &Terms::default()).expect(line);
-    let mut measurement = measurement(&prepared.plan.cases[0], 1, 2000, 250_000.0);
-    measurement.series = vec![slice(900), slice(1100)];
+    let measurement = measurement(&prepared.plan.cases[0], 1, 2000, 250_000.0);
     let system = System {
         computer: "bench".to_owned(),
         command_line: format!("diskspd {line}"),
         processors: vec![vec![processor(0, 30.0), processor(1, 5.0)]],
+        buckets: vec![vec![bucket(1, 900), bucket(2, 1100)]],
     };
     let record = record_of(vec![measurement]);
     (

@@ -1,11 +1,11 @@
 //! The text of a result, in the layout of 2.2 or of 2.0.21a.
 
-use blocklab_record::{Interval, Record};
+use blocklab_record::Record;
 
 use super::number::kmgt;
 use super::plan::Prepared;
 use super::profile_text::input_parameters;
-use super::results::{Both, Outcome, Processor, System, Tally, Usage, outcome, rate_deviation};
+use super::results::{Both, Outcome, Processor, Rate, System, Tally, Usage, deviation, outcome};
 use super::spec::{Profile, TimeSpan};
 
 /// Which text.
@@ -34,7 +34,8 @@ pub fn text(
     for (index, (span, asked)) in prepared.spans.iter().zip(&profile.timespans).enumerate() {
         let head = format!("\nResults for timespan {}:\n", index + 1);
         text.push_str(&format!("{head}{}\n\n", "*".repeat(79)));
-        let Some(outcome) = outcome(record, span) else {
+        let buckets = system.buckets.get(index).map_or(&[][..], Vec::as_slice);
+        let Some(outcome) = outcome(record, span, buckets) else {
             text.push_str("The test was interrupted before the measurements began. No results are displayed.\n");
             continue;
         };
@@ -89,8 +90,8 @@ fn machine(record: &Record, system: &System, layout: Layout) -> String {
     text
 }
 
-/// A table: its title, what of the figures it shows, and the same of a slice.
-type Table = (&'static str, fn(&Both) -> Tally, fn(&Interval) -> u64);
+/// A table: its title, what of the figures it shows, and the same of an interval.
+type Table = (&'static str, fn(&Both) -> Tally, fn(&Rate) -> f64);
 
 /// A column before the usage: whether it is shown, its name, its value.
 type Column = (bool, &'static str, fn(&Processor) -> u32);
@@ -111,16 +112,12 @@ fn time_span(
     text.push('\n');
     text.push_str(&usage_table(processors, layout));
     let tables: [Table; 3] = [
-        ("Total IO", Both::total, |s| s.read.ios + s.write.ios),
-        ("Read IO", |both| both.read.clone(), |s| s.read.ios),
-        ("Write IO", |both| both.write.clone(), |s| s.write.ios),
+        ("Total IO", Both::total, |rate| rate.read + rate.write),
+        ("Read IO", |both| both.read.clone(), |rate| rate.read),
+        ("Write IO", |both| both.write.clone(), |rate| rate.write),
     ];
     for (title, pick, ios) in tables {
-        let deviation = rate_deviation(&outcome.series, ios);
-        text.push_str(&format!(
-            "\n{title}\n{}",
-            table(outcome, asked, pick, deviation)
-        ));
+        text.push_str(&format!("\n{title}\n{}", table(outcome, asked, pick, ios)));
     }
     if asked.measure_latency {
         text.push_str(&latency_tables(outcome, asked, layout));
@@ -197,7 +194,7 @@ fn table(
     outcome: &Outcome<'_>,
     asked: &TimeSpan,
     pick: fn(&Both) -> Tally,
-    deviation: Option<f64>,
+    ios: fn(&Rate) -> f64,
 ) -> String {
     let mut head =
         String::from("thread |       bytes     |     I/Os     |    MiB/s   |  I/O per s |");
@@ -214,8 +211,7 @@ fn table(
     let dashes = "-".repeat(head.len() + 5);
     let mut text = format!("{head}\n{dashes}\n");
     for row in &outcome.rows {
-        // One row is the whole, so what is known of the whole is known of it.
-        let own = deviation.filter(|_| outcome.rows.len() == 1);
+        let own = deviation(&row.rates, ios);
         let figures = figures(&pick(&row.both), outcome.seconds, asked, own);
         let path = asked
             .targets
@@ -227,7 +223,8 @@ fn table(
             kmgt(row.file_size)
         ));
     }
-    let sum = figures(&pick(&outcome.sum), outcome.seconds, asked, deviation);
+    let all = deviation(&outcome.rates, ios);
+    let sum = figures(&pick(&outcome.sum), outcome.seconds, asked, all);
     text.push_str(&format!("{dashes}\ntotal:   {sum}\n"));
     text
 }

@@ -1,9 +1,9 @@
 //! The result and the profile as XML, two blanks a level.
 
-use blocklab_record::{Interval, IntervalDirection, Record};
+use blocklab_record::Record;
 
 use super::plan::Prepared;
-use super::results::{Both, Outcome, Processor, System, Usage, outcome, rate_deviation};
+use super::results::{Both, Outcome, Processor, Rate, Row, System, Usage, deviation, outcome};
 use super::spec::{
     Buffers, Cache, Distribution, Format, MapFlush, Profile, Target, Throughput, TimeSpan,
 };
@@ -81,7 +81,8 @@ pub fn xml(record: &Record, profile: &Profile, prepared: &Prepared, system: &Sys
         profile_of(sheet, profile);
         for (index, (span, asked)) in prepared.spans.iter().zip(&profile.timespans).enumerate() {
             let processors = system.processors.get(index).map_or(&[][..], Vec::as_slice);
-            if let Some(outcome) = outcome(record, span) {
+            let buckets = system.buckets.get(index).map_or(&[][..], Vec::as_slice);
+            if let Some(outcome) = outcome(record, span, buckets) {
                 time_span(sheet, &outcome, asked, processors);
             }
         }
@@ -325,7 +326,7 @@ fn time_span(sheet: &mut Sheet, outcome: &Outcome<'_>, asked: &TimeSpan, process
             sheet.nest("Latency", |sheet| latency(sheet, &outcome.sum));
         }
         if asked.iops_std_dev {
-            sheet.nest("Iops", |sheet| series(sheet, &outcome.series));
+            sheet.nest("Iops", |sheet| series(sheet, &outcome.rates));
         }
         threads(sheet, outcome, asked);
     });
@@ -403,34 +404,27 @@ fn latency(sheet: &mut Sheet, both: &Both) {
     }
 }
 
-fn series(sheet: &mut Sheet, slices: &[Interval]) {
-    let has = |ios: fn(&Interval) -> u64| slices.iter().any(|slice| ios(slice) > 0);
-    if has(|slice| slice.read.ios) {
-        sheet.figure(
-            "ReadIopsStdDev",
-            rate_deviation(slices, |slice| slice.read.ios),
-        );
+/// Deviations of the rate, of what there is.
+fn deviations(sheet: &mut Sheet, rates: &[Rate]) {
+    if rates.iter().any(|rate| rate.read > 0.0) {
+        sheet.figure("ReadIopsStdDev", deviation(rates, |rate| rate.read));
     }
-    if has(|slice| slice.write.ios) {
-        sheet.figure(
-            "WriteIopsStdDev",
-            rate_deviation(slices, |slice| slice.write.ios),
-        );
+    if rates.iter().any(|rate| rate.write > 0.0) {
+        sheet.figure("WriteIopsStdDev", deviation(rates, |rate| rate.write));
     }
     sheet.figure(
         "IopsStdDev",
-        rate_deviation(slices, |slice| slice.read.ios + slice.write.ios),
+        deviation(rates, |rate| rate.read + rate.write),
     );
-    let mut at = 0;
-    for slice in slices {
-        at += slice.length_ns;
-        let per_s = |direction: &IntervalDirection| {
-            (direction.ios as f64 * 1e9 / slice.length_ns.max(1) as f64).round() as u64
-        };
-        let (read, write) = (per_s(&slice.read), per_s(&slice.write));
+}
+
+fn series(sheet: &mut Sheet, rates: &[Rate]) {
+    deviations(sheet, rates);
+    for rate in rates {
+        let (read, write) = (rate.read.round() as u64, rate.write.round() as u64);
         sheet.line(&format!(
             "<Bucket SampleMillisecond=\"{}\" Read=\"{read}\" Write=\"{write}\" Total=\"{}\"/>",
-            at / 1_000_000,
+            rate.end_ns / 1_000_000,
             read + write
         ));
     }
@@ -450,7 +444,7 @@ fn threads(sheet: &mut Sheet, outcome: &Outcome<'_>, asked: &TimeSpan) {
                 sheet.nest("Target", |sheet| {
                     let path = asked.targets.get(row.pair.target).map_or("", |t| &t.path);
                     sheet.leaf("Path", path);
-                    thread_target(sheet, &row.both, row.file_size, asked.measure_latency);
+                    thread_target(sheet, row, asked);
                 });
             }
         });
@@ -458,15 +452,19 @@ fn threads(sheet: &mut Sheet, outcome: &Outcome<'_>, asked: &TimeSpan) {
     }
 }
 
-fn thread_target(sheet: &mut Sheet, both: &Both, file_size: u64, with_latency: bool) {
+fn thread_target(sheet: &mut Sheet, row: &Row<'_>, asked: &TimeSpan) {
+    let both = &row.both;
     sheet.leaf("BytesCount", both.read.bytes + both.write.bytes);
-    sheet.leaf("FileSize", file_size);
+    sheet.leaf("FileSize", row.file_size);
     sheet.leaf("IOCount", both.read.ios + both.write.ios);
     sheet.leaf("ReadBytes", both.read.bytes);
     sheet.leaf("ReadCount", both.read.ios);
     sheet.leaf("WriteBytes", both.write.bytes);
     sheet.leaf("WriteCount", both.write.ios);
-    if with_latency {
+    if asked.iops_std_dev {
+        deviations(sheet, &row.rates);
+    }
+    if asked.measure_latency {
         let names = [
             "AverageReadLatencyMilliseconds",
             "ReadLatencyStdev",

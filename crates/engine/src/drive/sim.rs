@@ -217,14 +217,16 @@ impl Simulation {
     fn play(&mut self, devices: &mut [&mut Device], control: Control<'_>, tap: &mut dyn Tap) {
         for index in 0..self.seats.len() {
             let member = self.seats[index].member;
-            let deadline = self.windows[self.roster.members[member].job].deadline;
-            if deadline < Nanos::MAX {
-                self.queue.push(
-                    deadline,
-                    Event::Wake {
-                        worker: index as u32,
-                    },
-                );
+            let window = self.windows[self.roster.members[member].job];
+            for end in [window.deadline, window.over] {
+                if end < Nanos::MAX {
+                    self.queue.push(
+                        end,
+                        Event::Wake {
+                            worker: index as u32,
+                        },
+                    );
+                }
             }
             self.roster.members[member]
                 .recorder
@@ -268,8 +270,8 @@ impl Simulation {
 
     /// After it, what is in flight is given up: the device does not answer.
     fn last_moment(&self, control: Control<'_>) -> Nanos {
-        let deadlines = self.windows.iter().map(|window| window.deadline);
-        let last = deadlines.max().unwrap_or(Nanos::MAX);
+        let ends = self.windows.iter().map(|window| window.over);
+        let last = ends.max().unwrap_or(Nanos::MAX);
         last.max(self.now).saturating_add(control.drain_limit)
     }
 
@@ -364,7 +366,8 @@ impl Simulation {
 
     /// Closes slices, judges, listens; returns when to look again.
     fn look(&mut self, now: Nanos, control: Control<'_>, tap: &mut dyn Tap) -> Nanos {
-        while now >= self.series.boundary(self.interval) {
+        let measured = now.min(Window::cool_from(&self.windows));
+        while measured >= self.series.boundary(self.interval) {
             let boundary = self.series.boundary(self.interval);
             self.close(boundary);
         }
@@ -406,6 +409,7 @@ impl Simulation {
     }
 
     fn close(&mut self, now: Nanos) {
+        let now = now.min(Window::cool_from(&self.windows));
         let interval = self.series.slice(&self.roster.members, now, 0, 0);
         if interval.length_ns > 0 {
             self.seen.series.push(interval);

@@ -242,6 +242,54 @@ fn threads_share_one_position() {
 }
 
 #[test]
+fn jobs_on_the_same_part_share_one_position() {
+    let spec = volume(3000.0);
+    let part = |name: &str| {
+        let mut job = job(1, 10);
+        job.name = name.to_owned();
+        job.ramp = Nanos::ZERO;
+        job.pattern = Pattern::Sequential;
+        job.region.spread = Spread::Shared;
+        job.region.size = Some(Bytes(4096 * 50));
+        job.stop.ios = Some(25);
+        job.log = Some(Log {
+            entries: true,
+            ..Log::default()
+        });
+        job
+    };
+    let logs = outcome(vec![part("a"), part("b")], &spec).logs;
+    let mut offsets: Vec<u64> = logs
+        .iter()
+        .flat_map(|(_, log)| log.entries.iter().map(|entry| entry.offset / 4096))
+        .collect();
+    offsets.sort_unstable();
+    let all: Vec<u64> = (0..50).collect();
+    assert_eq!(offsets, all, "each block once, by one of the two");
+}
+
+#[test]
+fn what_is_done_after_the_measured_time_counts_nowhere() {
+    let plain = outcome(vec![job(32, 10)], &volume(3000.0));
+    let cooled = Job {
+        cool_down: Nanos::from_secs(5),
+        ..job(32, 10)
+    };
+    let cooled = outcome(vec![cooled], &volume(3000.0));
+    let of = |outcome: &Outcome| {
+        let job = &outcome.measurement.jobs[0];
+        let seconds: u64 = outcome.measurement.series.iter().map(|s| s.length_ns).sum();
+        (job.elapsed_ns / 1_000_000_000, seconds / 1_000_000_000)
+    };
+    assert_eq!((of(&plain), of(&cooled)), ((10, 11), (10, 11)));
+    let ios = |outcome: &Outcome| outcome.measurement.jobs[0].directions["read"].ios;
+    let difference = ios(&plain).abs_diff(ios(&cooled));
+    assert!(difference <= 32, "but for what was in flight: {difference}");
+    let accounting = &cooled.measurement.jobs[0].accounting;
+    assert_eq!(accounting.issued, accounting.completed, "nothing is lost");
+}
+
+#[test]
 fn a_job_that_is_too_slow_ends_as_failed() {
     let mut slow = job(4, 60);
     let least = |iops| {

@@ -67,6 +67,8 @@ pub(crate) struct Watch<'a> {
     control: Control<'a>,
     start: Nanos,
     windows: Vec<Window>,
+    /// Nothing is looked at from here on.
+    cool_from: Nanos,
     uses_uring: bool,
     expected_threads: u32,
     uring_workers: u32,
@@ -85,8 +87,10 @@ impl<'a> Watch<'a> {
         let cpu = usage::process_cpu_ns();
         let ramp_end = jobs.iter().map(|job| job.ramp).max().unwrap_or_default();
         let is_uring = |job: &Job| matches!(job.engine, blocklab_workload::Engine::IoUring(_));
+        let windows: Vec<Window> = jobs.iter().map(|job| Window::of(job, start)).collect();
         Self {
-            windows: jobs.iter().map(|job| Window::of(job, start)).collect(),
+            cool_from: Window::cool_from(&windows),
+            windows,
             uses_uring: jobs.iter().any(is_uring),
             expected_threads: usage::threads(),
             uring_workers: 0,
@@ -138,7 +142,8 @@ impl<'a> Watch<'a> {
             return NUDGE;
         }
         let next_interval = self.series.boundary(self.interval);
-        let deadlines = self.windows.iter().map(|window| window.deadline);
+        let ends = |window: &Window| [window.deadline, window.over];
+        let deadlines = self.windows.iter().flat_map(ends);
         let samples = self.seen.samples.iter().filter_map(Sampler::next);
         let soonest = deadlines
             .chain(samples)
@@ -154,7 +159,8 @@ impl<'a> Watch<'a> {
         if self.uses_uring {
             self.count_uring_workers();
         }
-        if now >= self.tapped.boundary(TAP) {
+        if now >= self.tapped.boundary(TAP) && self.tapped.begun < self.cool_from {
+            let now = now.min(self.cool_from);
             let interval = self.tapped.slice(
                 crew.members(),
                 now,
@@ -194,6 +200,7 @@ impl<'a> Watch<'a> {
     }
 
     fn close_interval(&mut self, crew: &Crew, now: Nanos) {
+        let now = now.min(self.cool_from);
         let interval = self.series.slice(
             crew.members(),
             now,
@@ -217,7 +224,7 @@ impl<'a> Watch<'a> {
     }
 
     fn should_have_ended(&self, member: &Member, now: Nanos) -> bool {
-        member.stopper.reason().is_some() || now >= self.windows[member.job].deadline
+        member.stopper.reason().is_some() || now >= self.windows[member.job].over
     }
 
     /// Wakes those who should have ended from the wait that they may be in.
@@ -235,7 +242,7 @@ impl<'a> Watch<'a> {
             .iter()
             .filter(|member| member.ended.is_none());
         waiting.any(|member| {
-            let deadline = self.windows[member.job].deadline;
+            let deadline = self.windows[member.job].over;
             let last = Nanos(member.recorder.last_completion.get());
             // A slow drain is no hang: operations that come back renew the patience.
             let since = deadline.max(last);

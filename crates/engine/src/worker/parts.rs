@@ -27,7 +27,8 @@ pub(crate) struct Parts<'a> {
 #[derive(Debug, Default)]
 pub(crate) struct Shared {
     pub(crate) flows: Flows,
-    /// By job: the positions that its threads advance together.
+    /// The positions that threads advance together, by job; jobs on the same part of the same
+    /// targets have the same ones.
     pub(crate) positions: HashMap<String, Positions>,
 }
 
@@ -36,10 +37,22 @@ impl Shared {
     pub(crate) fn of(jobs: &[Job], targets: impl Iterator<Item = usize>) -> Self {
         let shared = jobs.iter().zip(targets);
         let shared = shared.filter(|(job, _)| job.region.spread == Spread::Shared);
+        let mut known: Vec<(&Job, Positions)> = Vec::new();
+        for (job, targets) in shared {
+            let alike = |(other, _): &&(&Job, Positions)| {
+                other.targets == job.targets && other.region == job.region
+            };
+            let positions = match known.iter().find(alike) {
+                Some((_, positions)) => positions.clone(),
+                None => Positions::new(targets),
+            };
+            known.push((job, positions));
+        }
+        let positions = known.into_iter();
         Self {
             flows: Flows::of(jobs),
-            positions: shared
-                .map(|(job, targets)| (job.name.clone(), Positions::new(targets)))
+            positions: positions
+                .map(|(job, positions)| (job.name.clone(), positions))
                 .collect(),
         }
     }

@@ -100,6 +100,8 @@ pub struct Job {
     pub stop: Stop,
     /// Load before the measured time begins.
     pub ramp: Nanos,
+    /// Load after the measured time of a job with a runtime; in no result.
+    pub cool_down: Nanos,
     /// Flushes.
     pub flush: Flush,
     /// Operations in flight that are shared with other jobs, instead of threads and a depth of
@@ -177,6 +179,7 @@ impl Job {
                 ..Stop::default()
             },
             ramp: Nanos::ZERO,
+            cool_down: Nanos::ZERO,
             flush: Flush::default(),
             pool: None,
             verify: None,

@@ -12,7 +12,8 @@ pub enum Spread {
     /// Thread k works over a region of the same size that begins k increments later.
     Increment(Bytes),
     /// Each thread works over the whole region, and all of them advance one position: together
-    /// they read or write it once a pass. Only sequential patterns have such a position.
+    /// they read or write it once a pass. Jobs with the same targets and the same region advance
+    /// it together. Only sequential patterns have such a position.
     Shared,
 }
 

@@ -95,6 +95,11 @@ pub(super) fn rules(job: &Job) -> Result<(), Invalid> {
     )?;
     refinement_rules(job)?;
     restraint_rules(job)?;
+    rule(
+        job.cool_down == Nanos::ZERO || (stop.runtime.is_some() && job.pool.is_none()),
+        "cool_down",
+        "load goes on after the measured time only where a runtime ends it, and not in a pool",
+    )?;
     job.verify
         .as_ref()
         .map_or(Ok(()), |verify| verify_rules(job, verify))?;

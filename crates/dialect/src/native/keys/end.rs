@@ -77,6 +77,16 @@ pub const END: Section<Job> = Section {
             ..Key::ROW
         },
         Key {
+            name: "cool_down",
+            kind: "time",
+            meaning: "Load after the measured time; in no result. It needs a runtime.",
+            default: Some("none"),
+            example: "\"1s\"",
+            set: |job, value| put(&mut job.cool_down, value.time()),
+            show: |job| (job.cool_down > Nanos::ZERO).then(|| time(job.cool_down)),
+            ..Key::ROW
+        },
+        Key {
             name: "stop_bytes",
             kind: "size",
             meaning: "Ends a thread when it has moved so many bytes.",

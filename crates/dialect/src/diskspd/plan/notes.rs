@@ -1,0 +1,133 @@
+//! What is done differently from what a profile asks for.
+
+use blocklab_record::{Note, NoteLevel};
+use blocklab_units::Bytes;
+
+use super::super::spec::{Buffers, Cache, Target, TimeSpan};
+use super::{Maker, shares_position};
+
+impl Maker<'_> {
+    pub(super) fn note(&mut self, level: NoteLevel, subject: &str, text: String) {
+        let note = Note {
+            level,
+            subject: subject.to_owned(),
+            text,
+        };
+        if !self.notes.contains(&note) {
+            self.notes.push(note);
+        }
+    }
+
+    /// What is done differently from what this target asks for.
+    pub(super) fn tell(&mut self, span: &TimeSpan, target: &Target) {
+        use NoteLevel::{Approximated, Ignored};
+        let threads = span.thread_count.max(target.threads);
+        let told: [(bool, NoteLevel, &str, &str); 13] = [
+            (
+                !span.disable_affinity && span.affinity.is_empty(),
+                Ignored,
+                "-ag",
+                "threads are not bound to processors by default; -a0,1 would bind them",
+            ),
+            (
+                span.thread_count > 0 && span.request_count == 0 && span.targets.len() > 1,
+                Approximated,
+                "-F",
+                "each pair of thread and target is a thread of its own",
+            ),
+            (
+                span.request_count > 0 && span.targets.len() > 1,
+                Approximated,
+                "-O",
+                "the figures of a thread are those of all its targets together",
+            ),
+            (
+                target.interlocked && threads > 1 && !shares_position(target),
+                Approximated,
+                "-si",
+                "each thread takes every n-th step of the common sequence; they may drift apart",
+            ),
+            (
+                target.parallel && target.requests > 1,
+                Approximated,
+                "-p",
+                "each operation in flight is a thread of its own, all from the same offset",
+            ),
+            (
+                target.cache == Cache::NotLocal,
+                Approximated,
+                "-Sr",
+                "O_DIRECT: the local cache is bypassed",
+            ),
+            (
+                target.map_flush.is_some(),
+                Approximated,
+                "-N",
+                "msync after each write",
+            ),
+            (
+                target.mapped && target.write_through,
+                Approximated,
+                "-Smw",
+                "mapped memory has no write-through here: msync after each write",
+            ),
+            (
+                target.think_ms > 0,
+                Approximated,
+                "-j",
+                "the pause begins when the burst has come back",
+            ),
+            (
+                target.hints != [false; 3],
+                Approximated,
+                "-f",
+                "the hints are replaced by the advice that fits the pattern",
+            ),
+            (
+                span.completion_routines,
+                Ignored,
+                "-x",
+                "completion routines and completion ports are both io_uring here",
+            ),
+            (
+                target.priority < 3,
+                Approximated,
+                "-I",
+                "very low is the idle class of the block layer, low the last of its best effort; \
+                 most devices ignore both",
+            ),
+            (
+                target.large_pages,
+                Ignored,
+                "-l",
+                "the kernel decides (transparent huge pages)",
+            ),
+        ];
+        for (applies, level, subject, text) in told {
+            if applies {
+                self.note(level, subject, text.to_owned());
+            }
+        }
+        if let (Some(size), true) = (self.terms.size, target.file_size > 0) {
+            let text = format!(
+                "files are made with {size}, as --size says, in place of {}",
+                Bytes(target.file_size)
+            );
+            self.note(Approximated, "-c", text);
+        }
+        if target.write_ratio > 0 && !span.random_write_data {
+            self.tell_content(target);
+        }
+    }
+
+    fn tell_content(&mut self, target: &Target) {
+        let text = match &target.buffers {
+            Buffers::Zero | Buffers::Pattern => return,
+            Buffers::Source { file: None, .. } => {
+                "random bytes of which no two blocks are equal stand in for the buffer"
+            }
+            Buffers::Source { .. } => "random bytes stand in for those of the file",
+        };
+        self.note(NoteLevel::Approximated, "-Z", text.to_owned());
+    }
+}
