@@ -7,6 +7,7 @@ mod house;
 mod luns;
 mod reporter;
 mod times;
+mod watch;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -141,19 +142,7 @@ fn measure(
     folder: &Folder,
     store: &Store,
 ) -> Result<u8> {
-    let mut validation = command.validation;
-    if let Some(words) = &script.general.validate {
-        validation.of_words(words);
-    }
-    if let Some(words) = &script.general.journal {
-        validation.of_j(words);
-    }
-    if validation.validate {
-        anyhow::bail!(
-            "data validation (-v, -j, validate=, journal=) is not run here yet; without it the \
-             same files run"
-        );
-    }
+    let validation = watch::asked(command.validation, &script);
     let interrupted = listen()?;
     let mut destroy = house.destroy.clone();
     let luns = luns::look(&script, &mut destroy, validation.recover)?;
@@ -167,11 +156,11 @@ fn measure(
     let repeat = command.repeat.or(script.general.repeat);
     let mut rounds = 0;
     commands::run(&script.general.startcmd, folder)?;
+    let mut prepared = prepare(&script, &terms)?;
+    let watched = watch::watch(&script, &prepared, &terms)?;
     let code = loop {
-        let mut prepared = prepare(&script, &terms)?;
         if validation.validate {
-            let journals = luns::journals(&script, folder, validation.journal);
-            validate(&mut prepared, &script, &terms, &journals)?;
+            validate(&mut prepared, &script, &terms, &watched);
         }
         let sitting = Sitting {
             plan: prepared.plan.clone(),
@@ -179,14 +168,16 @@ fn measure(
             targets: &[],
             destroy: &destroy,
         };
-        let mut reporter = Reporter::new(&script, &prepared, &terms, folder, store, house)?;
+        let mut reporter =
+            Reporter::new(&script, &prepared, &terms, folder, store, house, &watched)?;
         let held = hold(sitting, &interrupted, store, &mut reporter);
         if let Some(error) = reporter.trouble.take() {
             return Err(error);
         }
-        let Some(record) = held? else {
+        let Some(mut record) = held? else {
             return Ok(status::INTERRUPTED);
         };
+        watch::judge(&mut record, &watched);
         finish(&record, &reporter, house, store)?;
         rounds += 1;
         let code = exit_code(&record);
@@ -201,6 +192,7 @@ fn measure(
             break code;
         }
         terms.format.clear();
+        prepared = prepare(&script, &terms)?;
     };
     commands::run(&script.general.endcmd, folder)?;
     folder.status("Vdbench complete", None)?;

@@ -23,6 +23,7 @@ mod script;
 mod seek;
 mod shares;
 mod target;
+mod validator;
 mod verifier;
 mod worker;
 

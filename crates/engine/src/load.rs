@@ -67,8 +67,10 @@ pub(crate) trait Driven {
     fn handed_over(&mut self, now: Nanos);
     /// A wait brought so many completions.
     fn reaped(&self, completions: usize);
-    /// The worker of a job by itself: pools do not verify.
+    /// The worker of a job by itself, which verifies.
     fn worker(&self) -> Option<&Worker>;
+    /// The pool, which validates.
+    fn pool(&mut self) -> Option<&mut Pool>;
     /// Operations in flight.
     fn depth_in_use(&self) -> usize;
     /// Operations that may be in flight.
@@ -102,6 +104,11 @@ impl Driven for Worker {
     }
 
     #[inline(always)]
+    fn pool(&mut self) -> Option<&mut Pool> {
+        None
+    }
+
+    #[inline(always)]
     fn depth_in_use(&self) -> usize {
         Self::depth_in_use(self)
     }
@@ -131,6 +138,11 @@ impl Driven for Pool {
     #[inline]
     fn worker(&self) -> Option<&Worker> {
         None
+    }
+
+    #[inline]
+    fn pool(&mut self) -> Option<&mut Pool> {
+        Some(self)
     }
 
     #[inline]
@@ -175,6 +187,13 @@ impl Driven for Load {
         match self {
             Self::One(worker) => Some(worker),
             Self::Pool(_) => None,
+        }
+    }
+
+    fn pool(&mut self) -> Option<&mut Pool> {
+        match self {
+            Self::One(_) => None,
+            Self::Pool(pool) => Some(pool),
         }
     }
 

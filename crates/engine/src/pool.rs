@@ -15,7 +15,10 @@ use crate::buffers::Slot;
 use crate::pace::{Due, Pacer};
 use crate::recorder::{Failure, Recorder};
 use crate::shares::Allowance;
+use crate::validator::Validator;
 use crate::worker::{Action, Completion, Io, Parts, SyncKind, budget};
+
+mod validated;
 
 /// What a lane is made of.
 pub(crate) struct LaneParts {
@@ -71,6 +74,7 @@ pub(crate) struct Pool {
     failures_in_a_row: u32,
     ending: Option<Stopped>,
     stopper: Arc<Stopper>,
+    validator: Option<Box<Validator>>,
 }
 
 /// As of the single worker: a device that is gone fails at once, for ever.
@@ -83,6 +87,7 @@ impl Pool {
     pub(crate) fn new(lanes: Vec<LaneParts>, parts: Parts<'_>) -> Result<Self, Invalid> {
         let window = Window::of(&lanes[0].job, Nanos::ZERO);
         let on_error = lanes[0].job.on_error;
+        let validator = Validator::of(&lanes[0].job, parts.slots.len(), parts.epoch_micros);
         let lanes: Vec<Lane> = lanes
             .into_iter()
             .map(|lane| Lane::new(lane, parts.seed, parts.sizes))
@@ -105,6 +110,7 @@ impl Pool {
             failures_in_a_row: 0,
             ending: None,
             stopper: parts.stopper,
+            validator,
         })
     }
 
@@ -135,10 +141,18 @@ impl Pool {
 
     #[inline]
     fn go_on(&mut self, now: Nanos) -> Action {
+        if self.validator.is_some()
+            && let Some(step) = self.next_step(now)
+        {
+            return step;
+        }
         if self.free.is_empty() {
             return Action::Wait(None);
         }
         match self.choose(now) {
+            Ok((lane, intended)) if self.validator.is_some() => {
+                self.issue_validated(lane, now, intended)
+            }
             Ok((lane, intended)) => self.issue(lane, now, intended),
             Err(until) => Action::Wait(until.map(|until| until.min(self.window.deadline))),
         }
@@ -179,7 +193,8 @@ impl Pool {
         self.turn = (index + 1) % self.lanes.len();
         let measured = now >= self.window.measure_from;
         let lane = &mut self.lanes[index];
-        let request = lane.take(now, measured);
+        let request = lane.draw();
+        lane.begun(now, request.len, measured);
         self.in_flight[slot.index()] = InFlight {
             lane: index as u32,
             submitted: now,
@@ -203,9 +218,13 @@ impl Pool {
     pub(crate) fn complete(&mut self, completion: Completion, now: Nanos) {
         let Completion { slot, result } = completion;
         let io = self.in_flight[slot.index()];
-        self.free.push(slot);
-        let lane = &mut self.lanes[io.lane as usize];
-        lane.in_flight -= 1;
+        if self.validator.is_some() {
+            self.after_step(slot, result, now);
+        } else {
+            self.free.push(slot);
+            self.lanes[io.lane as usize].in_flight -= 1;
+        }
+        let lane = &self.lanes[io.lane as usize];
         lane.recorder.last_completion.set(now.0);
         if result != io.len as i32 {
             self.failed(io, result, now);
@@ -254,6 +273,7 @@ impl Pool {
             false => Stopped::Runtime,
         };
         self.ending = Some(self.stopper.reason().unwrap_or(own));
+        self.abandon_steps();
         let end = now.min(self.window.deadline);
         for lane in &mut self.lanes {
             let overdue = lane.pacer.overdue(end, lane.typical_len);
@@ -355,21 +375,31 @@ impl Lane {
     }
 
     #[inline]
-    fn take(&mut self, now: Nanos, measured: bool) -> Request {
+    fn draw(&mut self) -> Request {
         let mut request = self.requests.next_request();
         if let Some((hits, chance)) = &mut self.hits {
             redirect(&mut request, *hits, chance);
         }
-        self.pacer.begun(now, request.len);
+        request
+    }
+
+    #[inline]
+    fn begun(&mut self, now: Nanos, len: u32, measured: bool) {
+        self.pacer.begun(now, len);
         if let Some(allowance) = &mut self.allowance {
             allowance.used();
         }
         if measured || self.budget < u64::MAX {
-            self.budget = self.budget.saturating_sub(u64::from(request.len));
+            self.leave_out(len);
         }
         self.recorder.issued.add(1);
         self.in_flight += 1;
-        request
+    }
+
+    /// So many bytes less to do.
+    #[inline]
+    fn leave_out(&mut self, len: u32) {
+        self.budget = self.budget.saturating_sub(u64::from(len));
     }
 }
 

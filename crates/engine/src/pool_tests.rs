@@ -53,6 +53,7 @@ fn pool(jobs: Vec<Job>, depth: u32) -> (Pool, Vec<Arc<Recorder>>) {
         recorder: recorder(),
         stopper: Arc::default(),
         shared: &shared,
+        epoch_micros: 0,
     };
     let mut pool = Pool::new(lanes, parts).unwrap();
     pool.begin(Nanos::ZERO);
@@ -228,4 +229,118 @@ fn rates_take_turns() {
     drive(&mut pool, QUICK);
     let issued = recorders[0].issued.get();
     assert!((540..=560).contains(&issued), "{issued}");
+}
+
+fn validating(
+    read_percent: u8,
+    before: bool,
+    after: bool,
+) -> (Job, Arc<blocklab_workload::KeyMap>) {
+    let plan = blocklab_workload::KeyPlan {
+        name: "sd1".to_owned(),
+        block: 4096,
+        compress_percent: 0,
+        times: false,
+    };
+    let keys = blocklab_workload::KeyMap::new(&plan, 16 << 12, Arc::default());
+    let keys = Arc::new(keys);
+    let validation = blocklab_workload::Validation {
+        keys: Arc::clone(&keys),
+        read_before_write: before,
+        read_after_write: after,
+        journal: None,
+        most_wrong: 1,
+    };
+    let mut job = job(
+        "a",
+        Pooled {
+            validation: Some(validation),
+            ..Pooled::new("sd1", 4)
+        },
+    );
+    job.mix = Mix {
+        read: read_percent,
+        write: 100 - read_percent,
+        trim: 0,
+    };
+    job.region.size = Some(Bytes(16 << 12));
+    (job, keys)
+}
+
+/// Of one block: its operations in their order.
+fn of_block(issued: &[Io], offset: u64) -> Vec<Direction> {
+    let mine = issued.iter().filter(|io| io.offset == offset);
+    mine.map(|io| io.direction).collect()
+}
+
+#[test]
+fn a_known_block_is_read_before_it_is_written_again() {
+    use Direction::{Read, Write};
+    let (job, keys) = validating(0, true, false);
+    let (mut pool, recorders) = pool(vec![job], 4);
+    let issued = drive(&mut pool, Nanos::from_millis(10));
+    let first = of_block(&issued, issued[0].offset);
+    assert_eq!(first[..5], [Write, Read, Write, Read, Write]);
+    let recorder = &recorders[0];
+    let done = |direction| recorder.tally(direction).map_or(0, |tally| tally.ios.get());
+    assert_eq!(recorder.issued.get(), done(Read) + done(Write));
+    assert_eq!(keys.known_blocks(), 16);
+    assert!(keys.claim(0, 16 << 12).is_ok(), "nothing is left claimed");
+}
+
+#[test]
+fn a_block_is_read_again_at_once() {
+    use Direction::{Read, Write};
+    let (job, _) = validating(0, false, true);
+    let (mut pool, _) = pool(vec![job], 4);
+    let issued = drive(&mut pool, Nanos::from_millis(10));
+    let first = of_block(&issued, issued[0].offset);
+    assert_eq!(first[..4], [Write, Read, Write, Read]);
+}
+
+/// Sixteen blocks and four operations in flight: never two on one block.
+#[test]
+fn nobody_works_on_a_block_in_use() {
+    let (job, _) = validating(50, true, true);
+    let (mut pool, _) = pool(vec![job], 4);
+    let mut in_flight: Vec<Io> = Vec::new();
+    let mut now = Nanos::ZERO;
+    loop {
+        match pool.next(now) {
+            Action::Issue(io) => {
+                assert!(in_flight.iter().all(|other| other.offset != io.offset));
+                in_flight.push(io);
+            }
+            Action::Done => break,
+            _ => {
+                now = now + Nanos::from_millis(1);
+                let io = in_flight.remove(0);
+                let result = io.len as i32;
+                let slot = io.slot;
+                pool.complete(Completion { slot, result }, now);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_first_wrong_block_ends_it_where_one_is_enough() {
+    let (job, keys) = validating(100, true, false);
+    let (mut pool, recorders) = pool(vec![job], 1);
+    keys.claim(0, 16 << 12).expect("it is free");
+    keys.written(0, 16 << 12, 1);
+    keys.release(0, 16 << 12);
+    let Action::Issue(io) = pool.next(Nanos::ZERO) else {
+        panic!("a read is due");
+    };
+    let result = io.len as i32;
+    let slot = io.slot;
+    let completion = Completion { slot, result };
+    let (offset, len) = pool.expected(&completion).expect("it is compared");
+    let wrong = keys.compare(&vec![0; len], offset, 1);
+    pool.compared(&completion.slot, wrong, Nanos(1));
+    pool.complete(completion, Nanos(1));
+    assert!(matches!(pool.next(Nanos(2)), Action::Done));
+    assert_eq!(pool.stopped(), Stopped::Error);
+    assert_eq!(recorders[0].wrong().len(), 1);
 }

@@ -180,6 +180,8 @@ pub(crate) struct Recorder {
     pub(crate) verified: Counter,
     failures: Mutex<Vec<Failure>>,
     flaws: Mutex<Flaws>,
+    /// Blocks of a validating pool that came back wrong.
+    wrong: Mutex<Vec<WrongData>>,
     pub(crate) log: Option<Mutex<LogBook>>,
 }
 
@@ -190,6 +192,16 @@ pub(crate) struct Flaws {
     pub(crate) first_at: Nanos,
     /// The first ones: flaw, target, offset of the block, and its bytes as far as they are kept.
     pub(crate) kept: Vec<(Flaw, u32, u64, Vec<u8>)>,
+}
+
+/// A block of a validating pool that came back wrong.
+#[derive(Debug, Clone)]
+pub(crate) struct WrongData {
+    pub(crate) at: Nanos,
+    pub(crate) offset: u64,
+    pub(crate) words: String,
+    /// Itself and those that are not told one by one.
+    pub(crate) count: u64,
 }
 
 /// Flaws that are told one by one; the others are counted.
@@ -225,6 +237,7 @@ impl Recorder {
             verified: Counter::default(),
             failures: Mutex::new(Vec::new()),
             flaws: Mutex::default(),
+            wrong: Mutex::default(),
             log: wanted.log.map(|rule| Mutex::new(LogBook::new(rule))),
         }
     }
@@ -281,6 +294,27 @@ impl Recorder {
             };
             flaws.kept.push((flaw, mark.target, mark.offset, kept));
         }
+    }
+
+    /// A block came back wrong; the words say how.
+    pub(crate) fn came_wrong(&self, at: Nanos, offset: u64, words: String) {
+        let mut wrong = self.wrong.lock().expect("no panic under this lock");
+        if wrong.len() >= TOLD
+            && let Some(last) = wrong.last_mut()
+        {
+            last.count += 1;
+            return;
+        }
+        wrong.push(WrongData {
+            at,
+            offset,
+            words,
+            count: 1,
+        });
+    }
+
+    pub(crate) fn wrong(&self) -> Vec<WrongData> {
+        self.wrong.lock().expect("no panic under this lock").clone()
     }
 
     pub(crate) fn flaws(&self) -> Flaws {

@@ -133,6 +133,7 @@ impl Worker {
             recorder,
             stopper,
             shared,
+            epoch_micros: _,
         } = parts;
         let start = Nanos::ZERO;
         let pacer = Pacer::new(job, seed, thread);

@@ -24,8 +24,10 @@ pub use job::{
 };
 pub use place::{Extent, Places};
 pub use plan::{Aggregate, Case, Order, PauseBefore, Plan, Workload};
-pub use pool::{Hits, Pooled, Share, Validation};
+pub use pool::{Hits, Journal, Pooled, Share, Validation};
 pub use stream::{Positions, Request, Requests};
 pub use verify::{
-    Checksum, Flaw, FlawKind, Generation, HEADER_LEN, Mark, PatternPart, Seal, Verify, When,
+    Checksum, Flaw, FlawKind, Generation, Good, HEADER_LEN, KeyMap, KeyPlan, LAST_KEY, Mark,
+    PatternPart, Pending, SECTOR, Seal, Sectors, Settled, Taken, Verify, When, WrongBlock,
+    WrongKind, WrongSector, Wrongs,
 };

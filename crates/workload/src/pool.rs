@@ -1,5 +1,9 @@
 //! Jobs that share operations in flight.
 
+use std::sync::Arc;
+
+use crate::KeyMap;
+
 /// A job that shares the operations in flight of a pool with others: all jobs of one pool are
 /// driven by one thread, on the same targets, and their operations wait in one queue.
 ///
@@ -72,24 +76,27 @@ pub struct Hits {
 }
 
 /// How what is read is compared with what was written.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Validation {
-    /// Name of the storage, which stands in every block; its first eight bytes count.
-    pub name: String,
-    /// Bytes that share one key: the smallest block of all jobs.
-    pub block: u64,
+    /// What is where, shared by all jobs of a storage and all runs of a sitting.
+    pub keys: Arc<KeyMap>,
     /// A block is read, and checked, before it is written again.
     pub read_before_write: bool,
     /// A block is read, and checked, as soon as it is written.
     pub read_after_write: bool,
-    /// Where every write is noted, where one is kept.
-    pub journal: Option<String>,
-    /// Each note of the journal is stored before the write begins.
-    pub flush: bool,
-    /// What the journal of an earlier run says is there already: nothing is read of it otherwise.
-    pub recover: bool,
-    /// Writes that were in flight when the earlier run ended are not checked.
-    pub ignore_pending: bool,
-    /// Wrong blocks after which the run ends.
-    pub most_errors: u64,
+    /// Where writes are noted, so that a later run knows of them.
+    pub journal: Option<Journal>,
+    /// Wrong blocks, of all storage of a sitting, after which a run ends; at least 1.
+    pub most_wrong: u64,
+}
+
+/// Where and how writes are noted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Journal {
+    /// Path of its files, without their endings.
+    pub path: String,
+    /// Only what is known at the beginning and at the end is kept, not each write.
+    pub map_only: bool,
+    /// Each note is on stable storage before its write begins.
+    pub sync: bool,
 }

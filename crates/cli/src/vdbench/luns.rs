@@ -11,7 +11,6 @@ use blocklab_device::Device;
 use blocklab_dialect::vdbench::{Script, Sd};
 use blocklab_host::target_facts;
 
-use super::folder::Folder;
 use super::{about, context};
 
 /// Sizes of all storage definitions, and which of them are written first.
@@ -125,20 +124,4 @@ fn make(sd: &Sd, size: u64, there: u64, destroy: &mut Vec<String>) -> Result<()>
     context(made, "make the file", path)?;
     destroy.push(sd.lun.clone());
     Ok(())
-}
-
-/// By storage definition: where its journal is, if one is kept.
-pub fn journals(script: &Script, folder: &Folder, wanted: bool) -> Vec<Option<String>> {
-    let journal = |sd: &Sd| {
-        let directory = match &sd.journal {
-            Some(directory) => directory.clone(),
-            None => folder.path().display().to_string(),
-        };
-        format!("{directory}/{}", sd.name.replace('/', "_"))
-    };
-    script
-        .sds
-        .iter()
-        .map(|sd| wanted.then(|| journal(sd)))
-        .collect()
 }

@@ -1,18 +1,19 @@
 //! Writes Vdbench's reports while its runs go on, and sets the rates that depend on earlier ones.
 
+mod ending;
+mod opening;
+mod wrongs;
+
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::{fs, thread};
 
 use anyhow::Result;
 use blocklab_dialect::vdbench::{
-    CurvePoint, Figures, FlatRow, LoopKind, Planned, Prepared, Rate, Script, SkewRow, Sum, Terms,
-    curve_text, flat_header, flat_row, heading, histogram, interval_row, observed, set_rate,
-    skew_table,
+    CurvePoint, Figures, FlatRow, LoopKind, Planned, Prepared, Rate, Script, Sum, Terms, Watched,
+    curve_text, flat_row, heading, interval_row, observed, set_rate,
 };
 use blocklab_engine::{DirectionSlice, Slice};
-use blocklab_record::{DirectionResult, Interval, JobResult, Measurement, Record};
-use blocklab_stats::Histogram;
+use blocklab_record::{Interval, JobResult, Measurement, Record};
 use blocklab_store::Store;
 use blocklab_study::Observer;
 use blocklab_units::{Bytes, Nanos};
@@ -42,6 +43,8 @@ pub struct Reporter<'a> {
     /// The rate that the current run asks for.
     reqrate: f64,
     counted: Counted,
+    /// Those that enter no average, unless the run has no others.
+    warming: Counted,
     machine: Machine,
     curve_max: f64,
     last_rate: f64,
@@ -50,11 +53,15 @@ pub struct Reporter<'a> {
     /// A point was slower than stopcurve allows.
     stopped: bool,
     curves: Vec<(String, Vec<CurvePoint>)>,
+    /// By storage definition: its keys, where data is validated, and how many wrong blocks of it
+    /// were told.
+    watched: &'a [Option<Watched>],
+    told: Vec<usize>,
     /// What could not be written.
     pub trouble: Option<anyhow::Error>,
 }
 
-/// The counted intervals of the current run.
+/// Intervals of the current run, added up.
 #[derive(Default)]
 struct Counted {
     all: Figures,
@@ -62,6 +69,30 @@ struct Counted {
     by_wd: BTreeMap<String, Figures>,
     first: u32,
     last: u32,
+}
+
+impl Counted {
+    fn add(
+        &mut self,
+        number: u32,
+        all: Figures,
+        by_sd: &BTreeMap<usize, Figures>,
+        by_wd: &BTreeMap<String, Figures>,
+    ) {
+        if self.first == 0 {
+            self.first = number;
+        }
+        self.last = number;
+        self.all = self.all.plus(all);
+        for (sd, figures) in by_sd {
+            let sum = self.by_sd.entry(*sd).or_default();
+            *sum = sum.plus(*figures);
+        }
+        for (wd, figures) in by_wd {
+            let sum = self.by_wd.entry(wd.clone()).or_default();
+            *sum = sum.plus(*figures);
+        }
+    }
 }
 
 impl<'a> Reporter<'a> {
@@ -72,7 +103,12 @@ impl<'a> Reporter<'a> {
         folder: &'a Folder,
         store: &'a Store,
         house: &House,
+        watched: &'a [Option<Watched>],
     ) -> Result<Self> {
+        let told = |watched: &Option<Watched>| {
+            let keys = watched.as_ref().map(|watched| &watched.keys);
+            keys.map_or(0, |keys| keys.wrong_blocks(0).len())
+        };
         let reporter = Self {
             script,
             prepared,
@@ -85,93 +121,19 @@ impl<'a> Reporter<'a> {
             current: 0,
             reqrate: 0.0,
             counted: Counted::default(),
+            warming: Counted::default(),
             machine: Machine::default(),
             curve_max: 0.0,
             last_rate: 0.0,
             shares: None,
             stopped: false,
             curves: Vec::new(),
+            told: watched.iter().map(told).collect(),
+            watched,
             trouble: None,
         };
         reporter.create_files()?;
         Ok(reporter)
-    }
-
-    fn create_files(&self) -> Result<()> {
-        let mut links = String::new();
-        for (title, name) in [
-            ("Link to logfile:", "logfile"),
-            ("Run totals:", "totals"),
-            ("Copy of input parameter files:", "parmfile"),
-            ("Copy of parameter scan detail:", "parmscan"),
-            ("Link to errorlog:", "errorlog"),
-            ("Link to flatfile:", "flatfile"),
-            ("Link to HOST reports:", "localhost"),
-            ("Link to response time histogram:", "histogram"),
-            ("Link to workload skew report:", "skew"),
-        ] {
-            links.push_str(&format!("{title:<40} <A HREF=\"{name}.html\">{name}</A>\n"));
-        }
-        for name in self.storage_names().iter().chain(&self.workload_names()) {
-            links.push_str(&format!(
-                "{:<40} <A HREF=\"{name}.html\">{name}</A>\n",
-                "Link to report:"
-            ));
-        }
-        links.push('\n');
-        links.push_str(&self.run_links());
-        self.folder.create("summary", &links)?;
-        let runs = self.run_links();
-        for name in ["totals", "localhost", "localhost-0", "histogram", "skew"] {
-            self.folder.create(name, &runs)?;
-        }
-        for name in self.storage_names().iter().chain(&self.workload_names()) {
-            self.folder.create(name, &runs)?;
-            self.folder.create(&format!("{name}.histogram"), &runs)?;
-        }
-        self.folder.create("flatfile", &flat_header())?;
-        for name in ["swat_mon.txt", "swat_mon_total.txt"] {
-            fs::write(self.folder.path().join(name), "")?;
-        }
-        self.folder.status("Starting slaves", None)?;
-        self.folder.status("Slave localhost-0 connected", None)?;
-        self.folder.status("Slaves connected", None)?;
-        self.folder
-            .status("Query host configuration started", None)?;
-        self.folder
-            .status("Query host configuration completed", None)
-    }
-
-    fn run_links(&self) -> String {
-        let runs = self.prepared.runs.iter().enumerate();
-        let links = runs.map(|(index, planned)| {
-            let (name, loops) = (&planned.run.name, planned.run.loops.text());
-            format!("<A HREF=\"#_{index}\">{name} {loops}</A>\n")
-        });
-        links.collect::<String>() + "\n"
-    }
-
-    fn storage_names(&self) -> Vec<String> {
-        let mut used: Vec<usize> = Vec::new();
-        for lane in self.prepared.runs.iter().flat_map(|planned| &planned.lanes) {
-            if !used.contains(&lane.sd) {
-                used.push(lane.sd);
-            }
-        }
-        used.sort_unstable();
-        used.iter()
-            .map(|sd| self.script.sds[*sd].name.clone())
-            .collect()
-    }
-
-    fn workload_names(&self) -> Vec<String> {
-        let mut names: Vec<String> = Vec::new();
-        for lane in self.prepared.runs.iter().flat_map(|planned| &planned.lanes) {
-            if !names.contains(&lane.wd) && lane.wd != "format" {
-                names.push(lane.wd.clone());
-            }
-        }
-        names
     }
 
     fn planned(&self) -> &'a Planned {
@@ -222,6 +184,9 @@ impl<'a> Reporter<'a> {
         terminal::print(format!("{} {banner}\n\n{head}", moment.clock))?;
         self.folder
             .status("Starting", Some((&run.name, &run.loops.text())))?;
+        for watched in self.watched.iter().flatten() {
+            watched.keys.begin_run(&run.name);
+        }
         commands::run(&run.startcmd, self.folder)
     }
 
@@ -230,7 +195,7 @@ impl<'a> Reporter<'a> {
         let mut names = Vec::new();
         for lane in lanes {
             for name in [&self.script.sds[lane.sd].name, &lane.wd] {
-                if !names.contains(name) && name != "format" {
+                if !names.contains(name) && !name.is_empty() {
                     names.push(name.clone());
                 }
             }
@@ -281,11 +246,15 @@ impl<'a> Reporter<'a> {
             self.folder
                 .append(name, &interval_row(&moment.clock, &label, figures))?;
         }
-        for (wd, figures) in by_wd.iter().filter(|(name, _)| *name != "format") {
+        for (wd, figures) in by_wd.iter().filter(|(name, _)| !name.is_empty()) {
             self.folder
                 .append(wd, &interval_row(&moment.clock, &label, figures))?;
         }
-        self.count(slice.number, all, by_sd, by_wd);
+        match slice.number > self.warm() {
+            true => &mut self.counted,
+            false => &mut self.warming,
+        }
+        .add(slice.number, all, &by_sd, &by_wd);
         if slice.number == self.warm() {
             let run = &planned.run;
             self.folder
@@ -301,32 +270,6 @@ impl<'a> Reporter<'a> {
             (None, _) => 0,
             (_, 0) => 1,
             (_, warmup) => (warmup / run.interval.max(1)) as u32,
-        }
-    }
-
-    fn count(
-        &mut self,
-        number: u32,
-        all: Figures,
-        by_sd: BTreeMap<usize, Figures>,
-        by_wd: BTreeMap<String, Figures>,
-    ) {
-        if number <= self.warm() {
-            return;
-        }
-        let counted = &mut self.counted;
-        if counted.first == 0 {
-            counted.first = number;
-        }
-        counted.last = number;
-        counted.all = counted.all.plus(all);
-        for (sd, figures) in by_sd {
-            let sum = counted.by_sd.entry(sd).or_default();
-            *sum = sum.plus(figures);
-        }
-        for (wd, figures) in by_wd {
-            let sum = counted.by_wd.entry(wd).or_default();
-            *sum = sum.plus(figures);
         }
     }
 
@@ -361,171 +304,6 @@ impl<'a> Reporter<'a> {
             compratio: run.compratio.or(general.compratio).unwrap_or(1.0),
             dedupratio: general.dedupratio.unwrap_or(1.0),
         }
-    }
-
-    fn end(&mut self, measurement: &Measurement) -> Result<()> {
-        let planned = self.planned();
-        let run = &planned.run;
-        let moment = self.moment(Nanos(measurement.elapsed_ns));
-        let label = format!("avg_{}-{}", self.counted.first, self.counted.last);
-        let mut average = self.counted.all;
-        self.exact_maxima(measurement, &mut average);
-        let row = interval_row(&moment.clock, &label, &average);
-        for name in ["summary", "totals", "localhost", "localhost-0"] {
-            self.folder.append(name, &row)?;
-        }
-        terminal::print(format!("{row}\n"))?;
-        let flat = self.flat(&moment, label.clone());
-        self.folder.append("flatfile", &flat_row(&flat, &average))?;
-        for (sd, figures) in &self.counted.by_sd {
-            let name = &self.script.sds[*sd].name;
-            self.folder
-                .append(name, &interval_row(&moment.clock, &label, figures))?;
-        }
-        for (wd, figures) in self
-            .counted
-            .by_wd
-            .iter()
-            .filter(|(name, _)| *name != "format")
-        {
-            self.folder
-                .append(wd, &interval_row(&moment.clock, &label, figures))?;
-        }
-        self.histograms(measurement, &moment)?;
-        self.skew(&moment)?;
-        self.errors(measurement, &moment)?;
-        self.busy_machine()?;
-        self.remember(measurement, &average);
-        let loops = run.loops.text();
-        self.folder
-            .status("Workload done", Some((&run.name, &loops)))?;
-        self.folder
-            .status("Slaves done", Some((&run.name, &loops)))?;
-        commands::run(&run.endcmd, self.folder)?;
-        if run.pause > 0 && self.in_real_time {
-            thread::sleep(std::time::Duration::from_secs(run.pause));
-        }
-        Ok(())
-    }
-
-    /// The slices know maxima to a bucket; the record knows them exactly.
-    fn exact_maxima(&self, measurement: &Measurement, average: &mut Figures) {
-        for (name, sum) in [("read", &mut average.read), ("write", &mut average.write)] {
-            let of = |job: &JobResult| job.directions.get(name).map(|d| d.service.max_ns);
-            if let Some(max) = measurement.jobs.iter().filter_map(of).max() {
-                sum.max_ns = max;
-            }
-        }
-    }
-
-    fn histograms(&self, measurement: &Measurement, moment: &Moment) -> Result<()> {
-        let banner = format!(
-            "\n<a name=\"_{}\"></a><i><b>{} {}</b></i>\n\n",
-            self.current,
-            moment.clock,
-            self.planned().run.banner(self.reqrate)
-        );
-        let all: Vec<&JobResult> = measurement.jobs.iter().collect();
-        self.folder
-            .append("histogram", &(banner.clone() + &self.sections(&all)))?;
-        let lanes = &self.planned().lanes;
-        for name in self.current_names() {
-            let pairs = measurement.jobs.iter().zip(lanes);
-            let mine =
-                pairs.filter(|(_, lane)| lane.wd == name || self.script.sds[lane.sd].name == name);
-            let jobs: Vec<&JobResult> = mine.map(|(job, _)| job).collect();
-            let text = banner.clone() + &self.sections(&jobs);
-            self.folder.append(&format!("{name}.histogram"), &text)?;
-        }
-        Ok(())
-    }
-
-    fn sections(&self, jobs: &[&JobResult]) -> String {
-        let of = |names: &[&str]| {
-            let mut sum = Histogram::new();
-            for name in names {
-                let results = jobs.iter().filter_map(|job| job.directions.get(*name));
-                for histogram in
-                    results.filter_map(|r: &DirectionResult| r.service.histogram().ok())
-                {
-                    sum.merge(&histogram);
-                }
-            }
-            sum
-        };
-        let words = self.script.general.histogram.as_deref();
-        histogram("Reads and writes:", &of(&["read", "write"]), words)
-            + &histogram("Reads:", &of(&["read"]), words)
-            + &histogram("Writes:", &of(&["write"]), words)
-    }
-
-    fn skew(&self, moment: &Moment) -> Result<()> {
-        let planned = self.planned();
-        let asked = |is_mine: &dyn Fn(&blocklab_dialect::vdbench::Lane) -> bool| {
-            let sum: f64 = planned
-                .lanes
-                .iter()
-                .filter(|lane| is_mine(lane))
-                .map(|lane| lane.skew)
-                .sum();
-            planned.run.controlled.then_some(sum)
-        };
-        let wds = self.counted.by_wd.iter().map(|(name, figures)| SkewRow {
-            name: name.clone(),
-            figures: *figures,
-            asked: asked(&|lane| lane.wd == *name),
-        });
-        let sds = self.counted.by_sd.iter().map(|(sd, figures)| SkewRow {
-            name: self.script.sds[*sd].name.clone(),
-            figures: *figures,
-            asked: asked(&|lane| lane.sd == *sd),
-        });
-        let text = format!(
-            "\n<a name=\"_{}\"></a><i><b>{} {}</b></i>\n\n{}{}",
-            self.current,
-            moment.clock,
-            planned.run.banner(self.reqrate),
-            skew_table("wd", &wds.collect::<Vec<_>>()),
-            skew_table("sd", &sds.collect::<Vec<_>>()),
-        );
-        self.folder.append("skew", &text)
-    }
-
-    fn errors(&self, measurement: &Measurement, moment: &Moment) -> Result<()> {
-        let mut text = String::new();
-        for (job, lane) in measurement.jobs.iter().zip(&self.planned().lanes) {
-            let sd = &self.script.sds[lane.sd];
-            for error in &job.errors {
-                text.push_str(&format!(
-                    "{} sd={},lun={}: {} of {} ({}), first at byte {:#x}, {} in all\n",
-                    moment.clock,
-                    sd.name,
-                    sd.lun,
-                    error.kind,
-                    error.direction,
-                    error.message,
-                    error.first_offset,
-                    error.count
-                ));
-            }
-        }
-        if !text.is_empty() {
-            terminal::print(&text)?;
-        }
-        self.folder.append("errorlog", &text)
-    }
-
-    fn busy_machine(&self) -> Result<()> {
-        let used = self.counted.all.cpu.map_or(0.0, |cpu| cpu.used());
-        if used <= 80.0 {
-            return Ok(());
-        }
-        let text = format!(
-            "*\n* Average processor use was {used:.1} %: above 80 the processors may hold the \
-             storage back.\n*\n"
-        );
-        terminal::print(&text)?;
-        self.folder.append("summary", &text)
     }
 
     /// What later runs and the curve need of this one.
@@ -596,7 +374,10 @@ impl Observer for Reporter<'_> {
         self.current = found.unwrap_or(self.current);
         let planned = self.planned();
         let run = &planned.run;
-        if self.trouble.is_some() || (self.stopped && matches!(run.rate, Rate::CurvePoint(_))) {
+        if self.trouble.is_some()
+            || self.has_wrong_blocks()
+            || (self.stopped && matches!(run.rate, Rate::CurvePoint(_)))
+        {
             return false;
         }
         self.reqrate = run.rate.number(self.curve_max, self.last_rate);
@@ -612,6 +393,7 @@ impl Observer for Reporter<'_> {
 
     fn begins(&mut self, _: &Case, _: u32, _: usize, _: usize) {
         self.counted = Counted::default();
+        self.warming = Counted::default();
         self.guarded(Self::begin);
         self.machine.since_last();
     }
@@ -623,14 +405,21 @@ impl Observer for Reporter<'_> {
     }
 
     fn slice(&mut self, slice: &Slice) {
-        self.guarded(|reporter| reporter.interval_ended(slice));
+        self.guarded(|reporter| {
+            reporter.interval_ended(slice)?;
+            reporter.tell_wrong_blocks()
+        });
     }
 
     fn ended(&mut self, record: &Record) {
         let Some(measurement) = record.measurements.last() else {
             return;
         };
-        self.guarded(|reporter| reporter.end(measurement));
+        self.guarded(|reporter| {
+            reporter.tell_wrong_blocks()?;
+            reporter.end(measurement)?;
+            reporter.tell_settled()
+        });
         self.passed = self.passed + Nanos(measurement.elapsed_ns);
         if let Some(Err(error)) = self.store.map(|store| store.checkpoint(record)) {
             terminal::warn(&format!("cannot keep what is measured so far: {error}"));

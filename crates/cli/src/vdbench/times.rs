@@ -25,6 +25,13 @@ pub fn after(start: &Zoned, elapsed: Nanos) -> Moment {
     of(&later)
 }
 
+/// Microseconds since 1970, as a day and a time of it.
+pub fn at_micros(micros: u64) -> String {
+    let moment = jiff::Timestamp::from_microsecond(micros as i64).unwrap_or_default();
+    let zoned = moment.to_zoned(jiff::tz::TimeZone::system());
+    zoned.strftime("%m/%d/%Y-%H:%M:%S%.3f").to_string()
+}
+
 fn of(moment: &Zoned) -> Moment {
     let text = |form: &str| moment.strftime(form).to_string();
     Moment {

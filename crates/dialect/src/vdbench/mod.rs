@@ -30,7 +30,9 @@ mod run;
 mod scan;
 mod shuffle;
 mod sizes;
+mod validate;
 mod value;
+mod wrong;
 
 #[cfg(test)]
 mod tests;
@@ -46,7 +48,7 @@ pub use defs::{
 pub use figures::{Cpu, Figures, Sum};
 pub use lines::Reader;
 pub use mistake::{Mistake, Place};
-pub use plan::{FORMAT, Planned, Prepared, Terms, about_storage, prepare, quick_test, validate};
+pub use plan::{FORMAT, Planned, Prepared, Terms, about_storage, prepare, quick_test};
 pub use rates::{Lane, observed, set_rate};
 pub use reference::{reference, usage};
 pub use report::{
@@ -54,6 +56,8 @@ pub use report::{
     skew_table,
 };
 pub use run::{Bursts, Loops, Rate, Run, Use, share, size};
+pub use validate::{RECOVERY, Watched, key_plans, validate};
+pub use wrong::{settled_text, wrong_text};
 
 /// Parameter files, as meant.
 #[derive(Debug, Clone)]

@@ -5,7 +5,7 @@ use blocklab_record::{Note, NoteLevel};
 use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::{
     Access, Aggregate, Case, Content, Durability, ErrorPolicy, Flush, Job, Mix, Order, PauseBefore,
-    Plan, Pooled, Stop, Validation as Check, Workload,
+    Plan, Pooled, Stop, Workload,
 };
 
 use super::command::Validation;
@@ -144,25 +144,18 @@ impl Maker<'_> {
             job.depth = FORMAT_THREADS;
             jobs.push(job);
             lanes.push(Lane {
-                wd: "format".to_owned(),
+                wd: String::new(),
                 sd: *index,
                 skew: 100.0 / self.terms.format.len() as f64,
                 fixed: None,
             });
         }
         let run = Run {
-            name: FORMAT.to_owned(),
             loops: Loops(vec![
                 (super::LoopKind::Threads, f64::from(FORMAT_THREADS)),
                 (super::LoopKind::Iorate, Rate::Max.number(0.0, 0.0)),
             ]),
-            controlled: false,
-            rate: Rate::Max,
-            first_rate: Rate::Max,
-            elapsed: None,
-            warmup: 0,
-            interval: 1,
-            ..self.script.runs[0].clone()
+            ..own_run(FORMAT, &self.script.runs[0])
         };
         let planned = Planned {
             run,
@@ -298,24 +291,43 @@ impl Maker<'_> {
     }
 
     fn job(&self, name: &str, sd: &Sd, flags: OpenFlags) -> Job {
-        Job {
-            targets: vec![sd.lun.clone()],
-            access: match flags.direct {
-                true => Access::Direct,
-                false => Access::Buffered,
-            },
-            durability: match (flags.sync, flags.dsync) {
-                (true, _) => Durability::Sync,
-                (_, true) => Durability::Dsync,
-                _ => Durability::None,
-            },
-            flush: Flush::default(),
-            on_error: match self.script.general.data_errors {
-                Some(0 | 1) => ErrorPolicy::Stop,
-                _ => ErrorPolicy::Continue,
-            },
-            ..Job::new(name)
-        }
+        storage_job(name, sd, flags, self.script.general.data_errors)
+    }
+}
+
+/// A job on a storage definition.
+pub(super) fn storage_job(name: &str, sd: &Sd, flags: OpenFlags, data_errors: Option<u64>) -> Job {
+    Job {
+        targets: vec![sd.lun.clone()],
+        access: match flags.direct {
+            true => Access::Direct,
+            false => Access::Buffered,
+        },
+        durability: match (flags.sync, flags.dsync) {
+            (true, _) => Durability::Sync,
+            (_, true) => Durability::Dsync,
+            _ => Durability::None,
+        },
+        flush: Flush::default(),
+        on_error: match data_errors {
+            Some(0 | 1) => ErrorPolicy::Stop,
+            _ => ErrorPolicy::Continue,
+        },
+        ..Job::new(name)
+    }
+}
+
+/// A run that no definition asks for: as fast as can be, until it has done all.
+pub(super) fn own_run(name: &str, like: &Run) -> Run {
+    Run {
+        name: name.to_owned(),
+        controlled: false,
+        rate: Rate::Max,
+        first_rate: Rate::Max,
+        elapsed: None,
+        warmup: 0,
+        interval: 1,
+        ..like.clone()
     }
 }
 
@@ -395,66 +407,6 @@ fn limit(case: &mut Case, run: &Run, sizes: &[u64]) {
     for job in jobs {
         job.stop.bytes = Some(Bytes(each.max(1)));
     }
-}
-
-/// Adds data validation to every job of a plan. Blocks of one storage definition share one key
-/// size: the smallest operation of all runs.
-///
-/// # Errors
-/// Sizes that are no multiples of the smallest one.
-pub fn validate(
-    prepared: &mut Prepared,
-    script: &Script,
-    terms: &Terms,
-    journals: &[Option<String>],
-) -> Result<(), Mistake> {
-    let asked = terms.validation;
-    for (index, sd) in script.sds.iter().enumerate() {
-        let cases = prepared.plan.cases.iter().zip(&prepared.runs);
-        let mine = cases.flat_map(|(case, planned)| {
-            let jobs = case.workload.jobs.iter().zip(&planned.lanes);
-            jobs.filter(|(_, lane)| lane.sd == index)
-                .map(|(job, _)| job)
-        });
-        let sizes: Vec<u64> = mine
-            .flat_map(|job| job.sizes.read.0.iter().chain(&job.sizes.write.0))
-            .map(|(size, _)| size.0)
-            .collect();
-        let Some(block) = sizes.iter().copied().min() else {
-            continue;
-        };
-        if let Some(odd) = sizes.iter().find(|size| **size % block != 0) {
-            return Err(Mistake::new(
-                &sd.place,
-                format!("sd={}", sd.name),
-                format!(
-                    "data validation needs sizes that are multiples of the smallest one, and \
-                     {odd} is none of {block} (formatting may have added 128k)"
-                ),
-            ));
-        }
-        let check = Check {
-            name: sd.name.clone(),
-            block,
-            read_before_write: !asked.no_preread,
-            read_after_write: asked.read_after_write,
-            journal: journals.get(index).cloned().flatten(),
-            flush: !asked.no_flush,
-            recover: asked.recover,
-            ignore_pending: asked.ignore_pending,
-            most_errors: script.general.data_errors.unwrap_or(50).max(1),
-        };
-        let cases = prepared.plan.cases.iter_mut().zip(&prepared.runs);
-        for (case, planned) in cases {
-            let jobs = case.workload.jobs.iter_mut().zip(&planned.lanes);
-            for (job, _) in jobs.filter(|(_, lane)| lane.sd == index) {
-                if let Some(pooled) = &mut job.pool {
-                    pooled.validation = Some(check.clone());
-                }
-            }
-        }
-    }
-    Ok(())
 }
 
 /// The built-in test of five seconds, on a file of this name.

@@ -10,7 +10,7 @@ use super::run::{Rate, Run};
 /// What a job of a case is.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Lane {
-    /// Name of its workload.
+    /// Name of its workload; empty of a job that no workload asks for: formatting, recovery.
     pub wd: String,
     /// Index of its storage definition.
     pub sd: usize,

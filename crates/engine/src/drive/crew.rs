@@ -5,7 +5,7 @@ use std::os::unix::thread::JoinHandleExt;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Once};
 use std::thread::{Builder, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use blocklab_record::Stopped;
 use blocklab_units::Nanos;
@@ -50,6 +50,7 @@ impl Crew {
         let watch = watch(total);
         let shared = Shared::of(&run.workload.jobs, run.targets.iter().map(Vec::len));
         let shared = Arc::new(shared);
+        let epoch_micros = epoch_micros(run.clock);
         let mut trouble = None;
         crew.roster.direct = vec![false; run.workload.jobs.len()];
         let mut groups = Groups::of(&run.workload.jobs);
@@ -86,6 +87,7 @@ impl Crew {
                     },
                     stopper: Arc::clone(&stopper),
                     shared: Arc::clone(&shared),
+                    epoch_micros,
                     lanes,
                 };
                 match crew.enlist(index, duty, members, &ready_sender, &end_sender) {
@@ -213,6 +215,13 @@ impl Crew {
             }
         }
     }
+}
+
+/// Microseconds since 1970 at the zero of a clock.
+fn epoch_micros(clock: Clock) -> u64 {
+    let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH);
+    let now = since_1970.map_or(0, |since| since.as_micros() as u64);
+    now.saturating_sub(clock.now().0 / 1000)
 }
 
 /// Its default action would end the process, so nobody else sends it for another purpose.

@@ -11,7 +11,7 @@ use blocklab_workload::{ContentMaker, Direction, Engine, Job, Priority, Seal};
 use super::TargetFile;
 use super::entry::{Entry, emulated};
 use super::gate::{Gate, Order};
-use super::real::{Grouping, Hands, drive};
+use super::real::{Grouping, Hands, Keys, Recognition, drive};
 use super::usage::ThreadUsage;
 use crate::Error;
 use crate::bounds::Stopper;
@@ -43,6 +43,8 @@ pub(super) struct Duty {
     pub(super) recorder: Arc<Recorder>,
     pub(super) stopper: Arc<Stopper>,
     pub(super) shared: Arc<Shared>,
+    /// Microseconds since 1970 at the zero of the clock.
+    pub(super) epoch_micros: u64,
     /// The jobs of a pool; none of a job by itself.
     pub(super) lanes: Vec<LaneParts>,
 }
@@ -153,6 +155,7 @@ impl Duty {
             recorder: Arc::clone(&self.recorder),
             stopper: Arc::clone(&self.stopper),
             shared: &self.shared,
+            epoch_micros: self.epoch_micros,
         };
         let worker = Load::new(job, lanes, parts).map_err(|invalid| Error::Job {
             job: job.name.clone(),
@@ -164,8 +167,7 @@ impl Duty {
             target,
             AnyTarget::Null(_) | AnyTarget::Model(_) | AnyTarget::Space(_) | AnyTarget::Names(_)
         );
-        let verify = job.verify.as_ref().filter(|_| keeps);
-        let seal = verify.map(|verify| Box::new(Seal::new(verify, self.seed)));
+        let seal = self.recognition().filter(|_| keeps).map(Box::new);
         Ok(Gear {
             worker,
             target,
@@ -176,6 +178,21 @@ impl Duty {
             },
             note,
         })
+    }
+
+    /// How what is written is recognised, if it is.
+    fn recognition(&self) -> Option<Recognition> {
+        let job = &self.job;
+        let pooled = job.pool.as_ref();
+        if let Some(validation) = pooled.and_then(|pooled| pooled.validation.as_ref()) {
+            return Some(Recognition::Keys(Keys {
+                map: Arc::clone(&validation.keys),
+                clock: self.clock,
+                epoch_micros: self.epoch_micros,
+            }));
+        }
+        let verify = job.verify.as_ref()?;
+        Some(Recognition::Seal(Seal::new(verify, self.seed)))
     }
 
     fn target(&self, buffers: &Buffers) -> Result<(AnyTarget, Option<Note>), Error> {

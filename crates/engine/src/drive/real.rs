@@ -1,11 +1,13 @@
 //! The one load loop in real time.
 
 use std::io;
+use std::sync::Arc;
 
 use blocklab_units::Nanos;
-use blocklab_workload::{ContentMaker, Direction, Seal};
+use blocklab_workload::{ContentMaker, Direction, KeyMap, Seal};
 
 use crate::buffers::Buffers;
+use crate::clock::Clock;
 use crate::load::Driven;
 use crate::target::Target;
 use crate::worker::{Action, Completion, Io};
@@ -89,7 +91,29 @@ pub(crate) struct Hands {
     pub(crate) buffers: Buffers,
     pub(crate) content: ContentMaker,
     /// Where written data is to be recognised.
-    pub(crate) seal: Option<Box<Seal>>,
+    pub(crate) seal: Option<Box<Recognition>>,
+}
+
+/// How written data is recognised.
+pub(crate) enum Recognition {
+    /// By what a worker remembers of its writes.
+    Seal(Seal),
+    /// By the keys of a storage.
+    Keys(Keys),
+}
+
+/// The keys of a storage, and what time it is.
+pub(crate) struct Keys {
+    pub(crate) map: Arc<KeyMap>,
+    pub(crate) clock: Clock,
+    /// Microseconds since 1970 at the zero of the clock.
+    pub(crate) epoch_micros: u64,
+}
+
+impl Keys {
+    fn micros(&self) -> u64 {
+        self.epoch_micros + self.clock.now().0 / 1000
+    }
 }
 
 impl Hands {
@@ -99,23 +123,57 @@ impl Hands {
             return;
         }
         let buffer = self.buffers.bytes_mut(&io.slot, io.len as usize);
-        self.content.refresh(buffer);
-        if let (Some(seal), Some(worker)) = (&mut self.seal, load.worker()) {
-            seal.seal(buffer, io.file, io.offset, worker.generation(&io.slot));
+        match &mut self.seal {
+            None => self.content.refresh(buffer),
+            Some(seal) => seal.prepare(buffer, &mut self.content, io, load),
         }
     }
 
     #[inline(never)]
-    fn compare<L: Driven>(&mut self, done: &[Completion], load: &L, now: Nanos) {
-        let (Some(seal), Some(worker)) = (&mut self.seal, load.worker()) else {
-            return;
-        };
-        for completion in done {
-            if let Some((mark, len)) = worker.expected(completion) {
-                let bytes = self.buffers.bytes_mut(&completion.slot, len);
-                let verdict = seal.check(bytes, mark);
-                worker.compared(mark, verdict, bytes, now);
+    fn compare<L: Driven>(&mut self, done: &[Completion], load: &mut L, now: Nanos) {
+        match self.seal.as_deref_mut() {
+            None => {}
+            Some(Recognition::Seal(seal)) => {
+                let Some(worker) = load.worker() else { return };
+                for completion in done {
+                    if let Some((mark, len)) = worker.expected(completion) {
+                        let bytes = self.buffers.bytes_mut(&completion.slot, len);
+                        let verdict = seal.check(bytes, mark);
+                        worker.compared(mark, verdict, bytes, now);
+                    }
+                }
             }
+            Some(Recognition::Keys(keys)) => {
+                let Some(pool) = load.pool() else { return };
+                for completion in done {
+                    if let Some((offset, len)) = pool.expected(completion) {
+                        let bytes = self.buffers.bytes_mut(&completion.slot, len);
+                        let wrong = keys.map.compare(bytes, offset, keys.micros());
+                        pool.compared(&completion.slot, wrong, now);
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl Recognition {
+    #[inline(never)]
+    fn prepare<L: Driven>(
+        &mut self,
+        buffer: &mut [u8],
+        content: &mut ContentMaker,
+        io: &Io,
+        load: &L,
+    ) {
+        match self {
+            Self::Seal(seal) => {
+                content.refresh(buffer);
+                if let Some(worker) = load.worker() {
+                    seal.seal(buffer, io.file, io.offset, worker.generation(&io.slot));
+                }
+            }
+            Self::Keys(keys) => keys.map.seal(buffer, io.offset, keys.micros()),
         }
     }
 }

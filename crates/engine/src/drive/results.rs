@@ -1,6 +1,7 @@
 //! From recorders to a Measurement.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use blocklab_record::{
     Accounting, Depths, DirectionDetail, DirectionResult, ErrorCount, JobResult, Latency,
@@ -16,7 +17,7 @@ use super::watch::Watched;
 use super::{FlawedBlock, Outcome, Run, describe};
 use crate::JobLog;
 use crate::bounds::Window;
-use crate::recorder::{Failure, SpectrumSum};
+use crate::recorder::{Failure, Recorder, SpectrumSum};
 
 /// Moments and counters around the run.
 pub(crate) struct Frame {
@@ -113,6 +114,7 @@ fn job_result(
             let slow = watched.least.iter().filter(|least| least.job == index);
             errors.extend(slow.filter_map(|least| least.missed.clone()));
             errors.extend(flaws(&members));
+            errors.extend(members.iter().flat_map(|member| wrong_data(member)));
             errors
         },
         accounting: accounting(&members),
@@ -220,8 +222,27 @@ fn flaws(members: &[&Member]) -> Option<ErrorCount> {
     })
 }
 
+/// Each block of a validating pool that came back wrong; of very many the last stands for the rest.
+fn wrong_data(member: &Member) -> impl Iterator<Item = ErrorCount> {
+    let told = member.recorder.wrong().into_iter();
+    told.map(|wrong| ErrorCount {
+        kind: "verify".to_owned(),
+        message: wrong.words,
+        direction: "read".to_owned(),
+        count: wrong.count,
+        first_at_ns: wrong.at.0,
+        first_offset: wrong.offset,
+    })
+}
+
 fn verified(job: &Job, members: &[&Member], start: Nanos) -> Option<Verified> {
-    job.verify.as_ref()?;
+    let validates = job
+        .pool
+        .as_ref()
+        .is_some_and(|pooled| pooled.validation.is_some());
+    if job.verify.is_none() && !validates {
+        return None;
+    }
     let recorders = || members.iter().map(|member| &member.recorder);
     let began = recorders()
         .map(|recorder| recorder.verify_began.get())
@@ -231,8 +252,13 @@ fn verified(job: &Job, members: &[&Member], start: Nanos) -> Option<Verified> {
     Some(Verified {
         began_ns: began.map(|moment| Nanos(moment).since(from).0),
         blocks: recorders().map(|recorder| recorder.verified.get()).sum(),
-        flawed: recorders().map(|recorder| recorder.flaws().count).sum(),
+        flawed: recorders().map(flawed).sum(),
     })
+}
+
+fn flawed(recorder: &Arc<Recorder>) -> u64 {
+    let wrong = recorder.wrong();
+    recorder.flaws().count + wrong.iter().map(|wrong| wrong.count).sum::<u64>()
 }
 
 /// The flaws that are told one by one, of all jobs.

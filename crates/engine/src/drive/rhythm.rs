@@ -100,7 +100,7 @@ pub(crate) struct Rhythm {
     before: Vec<[Held; 2]>,
 }
 
-/// A shorter rest at the end is no slice.
+/// A shorter rest at the end is no slice, unless it is all there is.
 const SHORTEST: Nanos = Nanos::from_millis(10);
 
 impl Rhythm {
@@ -138,7 +138,8 @@ impl Rhythm {
     ) {
         let end = now.min(last);
         self.look(members, end, tap);
-        if end.since(self.begun) >= SHORTEST && end > self.begun {
+        let long_enough = end.since(self.begun) >= SHORTEST || self.number == 0;
+        if long_enough && end > self.begun {
             self.cut(members, end, tap);
         }
     }

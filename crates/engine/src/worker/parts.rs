@@ -21,6 +21,8 @@ pub(crate) struct Parts<'a> {
     pub(crate) recorder: Arc<Recorder>,
     pub(crate) stopper: Arc<Stopper>,
     pub(crate) shared: &'a Shared,
+    /// Microseconds since 1970 at the zero of the run's clock; 0 where nobody asks.
+    pub(crate) epoch_micros: u64,
 }
 
 /// What the workers of a run share.

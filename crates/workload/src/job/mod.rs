@@ -203,8 +203,12 @@ impl Job {
     /// Whether it reads what it wrote.
     #[must_use]
     pub fn reads_back(&self) -> bool {
-        let verify = self.verify.as_ref().filter(|_| self.writes());
-        verify.is_some_and(|verify| verify.when != When::Never)
+        let verify = self.verify.as_ref();
+        let pooled = self.pool.as_ref();
+        let validation = pooled.and_then(|pooled| pooled.validation.as_ref());
+        let verifies = verify.is_some_and(|verify| verify.when != When::Never);
+        let validates = validation.is_some_and(|it| it.read_before_write || it.read_after_write);
+        self.writes() && (verifies || validates)
     }
 
     /// Operations that one thread can really have in flight.

@@ -1,14 +1,18 @@
 //! Data that can be recognised when it is read back.
 
 mod checksum;
+mod keys;
 mod seal;
+mod sector;
 
 use std::sync::Arc;
 
 use blocklab_units::Bytes;
 
 pub use checksum::Checksum;
+pub use keys::{Good, KeyMap, KeyPlan, LAST_KEY, Pending, Settled, Taken, WrongBlock, Wrongs};
 pub use seal::{Flaw, FlawKind, Generation, HEADER_LEN, Mark, Seal};
+pub use sector::{SECTOR, Sectors, WrongKind, WrongSector};
 
 /// How a job makes sure that what it wrote is what comes back.
 ///

@@ -1,0 +1,126 @@
+//! Blocks that came back wrong, in words.
+
+use blocklab_workload::{Settled, WrongBlock, WrongSector};
+
+/// Sectors of a block that are told one by one.
+const TOLD: usize = 8;
+
+/// All that is known of a wrong block. `moment` writes microseconds since 1970 as a time.
+#[must_use]
+pub fn wrong_text(block: &WrongBlock, lun: &str, moment: &dyn Fn(u64) -> String) -> String {
+    let mut lines = vec![
+        format!(
+            "{} Data validation error: sd={},lun={lun}; block at byte {:#x} ({}), {} bytes; found \
+             by rd={}",
+            moment(block.micros),
+            block.name,
+            block.offset,
+            block.offset,
+            block.len,
+            block.run
+        ),
+        match block.or_key {
+            None => format!("key expected: {}", block.expected_key),
+            Some(or) => format!(
+                "key expected: {}, or {or} of a write that was in flight",
+                block.expected_key
+            ),
+        },
+        format!(
+            "{} of {} sectors are wrong:",
+            block.sectors.len(),
+            block.len / 512
+        ),
+    ];
+    for sector in block.sectors.iter().take(TOLD) {
+        lines.push(format!("  {}", sector_text(sector, moment)));
+    }
+    if block.sectors.len() > TOLD {
+        lines.push(format!("  and {} more", block.sectors.len() - TOLD));
+    }
+    lines.push(match &block.good {
+        Some((good, run)) => {
+            let what = if good.wrote { "written" } else { "read" };
+            format!("last {what} well: {} by rd={run}", moment(good.micros))
+        }
+        None => "last read or written well: not kept; -vt keeps it".to_owned(),
+    });
+    lines.join("\n             ") + "\n"
+}
+
+fn sector_text(sector: &WrongSector, moment: &dyn Fn(u64) -> String) -> String {
+    let mut text = format!("lba {:#x}: {}", sector.offset, sector.kind);
+    if sector.is_told() {
+        let name = String::from_utf8_lossy(&sector.found_name);
+        text.push_str(&format!(
+            "; found key {}, lba {:#x}, sd {}, written {}",
+            sector.found_key,
+            sector.found_offset,
+            name.trim_end(),
+            moment(sector.found_micros)
+        ));
+    }
+    text
+}
+
+/// What became of writes that were in flight when an earlier run ended.
+#[must_use]
+pub fn settled_text(name: &str, settled: Settled) -> String {
+    let Settled {
+        arrived,
+        absent,
+        torn,
+        unknown,
+    } = settled;
+    format!(
+        "sd={name}: of {} writes that were in flight {arrived} are there, {absent} are not, {torn} \
+         in part; of {unknown} nothing is known\n",
+        arrived + absent + torn + unknown
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use blocklab_workload::{Good, WrongKind};
+
+    #[test]
+    fn a_block_tells_its_history() {
+        let block = WrongBlock {
+            name: "sd1".to_owned(),
+            offset: 8192,
+            len: 4096,
+            expected_key: 3,
+            or_key: None,
+            sectors: vec![WrongSector {
+                offset: 8704,
+                kind: WrongKind::Stale,
+                found_offset: 8704,
+                found_key: 2,
+                found_name: *b"sd1     ",
+                found_micros: 11,
+            }],
+            good: Some((
+                Good {
+                    micros: 12,
+                    run: 0,
+                    wrote: true,
+                },
+                "rd1".to_owned(),
+            )),
+            run: "rd2".to_owned(),
+            micros: 13,
+        };
+        let moment = |micros: u64| format!("t{micros}");
+        assert_eq!(
+            wrong_text(&block, "/data/f", &moment),
+            "t13 Data validation error: sd=sd1,lun=/data/f; block at byte 0x2000 (8192), 4096 \
+             bytes; found by rd=rd2\n             \
+             key expected: 3\n             \
+             1 of 8 sectors are wrong:\n             \
+             \x20 lba 0x2200: another write of this place; found key 2, lba 0x2200, sd sd1, \
+             written t11\n             \
+             last written well: t12 by rd=rd1\n"
+        );
+    }
+}
