@@ -118,3 +118,150 @@ fn what_keeps_no_data_is_not_validated() {
         said.err
     );
 }
+
+/// A file of 1 MiB that is written at random for `seconds`, with a journal beside it.
+fn journalled(lab: &Lab, seconds: u32) {
+    let lun = lab.path().join("lun");
+    let file = format!(
+        "sd=sd1,lun={},size=1m\nwd=wd1,sd=sd1,rdpct=20,xfersize=(4k,50,8k,50)\n\
+         rd=rd1,wd=wd1,iorate=max,elapsed={seconds},interval=1,threads=4\n",
+        lun.display()
+    );
+    std::fs::write(lab.path().join("parm"), file).expect("a file can be written");
+}
+
+fn again(lab: &Lab, option: &str) -> Said {
+    let destroy = lab.path().join("lun").display().to_string();
+    let words = [
+        "vdbench",
+        "-f",
+        "parm",
+        "-o",
+        "out",
+        option,
+        "--destroy-data",
+    ];
+    lab.blocklab(words.into_iter().chain([&*destroy]))
+}
+
+/// Starts a journalled run and kills it as soon as its journal shows that it is in the middle.
+fn kill_in_the_middle(lab: &Lab) {
+    let mut run = lab
+        .command()
+        .args(["vdbench", "-f", "parm", "-o", "out", "-j"])
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .expect("it starts");
+    let journal = lab.path().join("out/sd1.jnl");
+    let status = lab.path().join("out/status.html");
+    let limit = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    loop {
+        let is_long = std::fs::metadata(&journal).is_ok_and(|file| file.len() > 100 * 512);
+        let events = std::fs::read_to_string(&status).unwrap_or_default();
+        if is_long && events.contains("rd=rd1") {
+            break;
+        }
+        assert!(std::time::Instant::now() < limit, "no journal was written");
+        assert!(
+            run.try_wait().expect("it can be asked").is_none(),
+            "it ended"
+        );
+        std::thread::yield_now();
+    }
+    // Its first process only waits for the one that works.
+    let children = format!("/proc/{0}/task/{0}/children", run.id());
+    let worker = std::fs::read_to_string(children).expect("it has a child");
+    let worker = worker.trim().to_owned();
+    let killed = std::process::Command::new("kill")
+        .args(["-9", &worker])
+        .status();
+    assert!(killed.expect("kill starts").success(), "{worker}");
+    assert_eq!(run.wait().expect("it ends").code(), Some(128 + 9));
+}
+
+/// Killed, recovered without a word of complaint, recovered again, and then run on.
+#[test]
+fn a_killed_run_is_recovered() {
+    let lab = Lab::new();
+    journalled(&lab, 60);
+    kill_in_the_middle(&lab);
+    for _ in 0..2 {
+        let said = again(&lab, "-jro");
+        assert_eq!(said.code, Some(0), "{}{}", said.out, said.err);
+        assert!(
+            said.out.contains("Starting RD=Journal_recovery"),
+            "{}",
+            said.out
+        );
+        assert!(said.out.contains("sd=sd1: of "), "{}", said.out);
+        assert!(!said.out.contains("RD=rd1"), "{}", said.out);
+    }
+    journalled(&lab, 2);
+    let said = again(&lab, "-jr");
+    assert_eq!(said.code, Some(0), "{}{}", said.out, said.err);
+    assert!(said.out.contains("Starting RD=rd1"), "{}", said.out);
+    // That run has ended: its map says all, and nothing was in flight.
+    let said = again(&lab, "-jro");
+    assert_eq!(said.code, Some(0), "{}{}", said.out, said.err);
+    assert!(
+        said.out.contains("of 0 writes that were in flight"),
+        "{}",
+        said.out
+    );
+}
+
+/// A block that is put back after the kill is found by the recovery.
+#[test]
+fn a_lost_write_is_found_after_a_kill() {
+    let lab = Lab::new();
+    journalled(&lab, 60);
+    kill_in_the_middle(&lab);
+    let path = lab.path().join("lun");
+    let mut bytes = std::fs::read(&path).expect("it is there");
+    bytes[0x8000..0xc000].fill(0);
+    std::fs::write(&path, bytes).expect("it can be written");
+    let said = again(&lab, "-jr");
+    assert_eq!(said.code, Some(1), "{}{}", said.out, said.err);
+    for words in [
+        "block at byte 0x9000",
+        "nothing but zeros",
+        "found by rd=Journal_recovery",
+    ] {
+        assert!(said.out.contains(words), "{words} is not in\n{}", said.out);
+    }
+    assert!(!said.out.contains("Starting RD=rd1"), "{}", said.out);
+}
+
+#[test]
+fn journals_that_cannot_be_used_are_told() {
+    let lab = Lab::new();
+    journalled(&lab, 60);
+    let said = again(&lab, "-jr");
+    assert_eq!(said.code, Some(2), "{}{}", said.out, said.err);
+    assert!(
+        said.err
+            .contains("out/sd1.map cannot be used: No such file"),
+        "{}",
+        said.err
+    );
+    kill_in_the_middle(&lab);
+    let journal = lab.path().join("out/sd1.jnl");
+    let whole = std::fs::read(&journal).expect("it is there");
+    let check = |bytes: &[u8], words: &str| {
+        std::fs::write(&journal, bytes).expect("it can be written");
+        let said = again(&lab, "-jro");
+        assert_eq!(said.code, Some(2), "{}{}", said.out, said.err);
+        assert!(said.err.contains(words), "{}", said.err);
+    };
+    check(
+        &whole[..5000],
+        "it is truncated: it ends at byte 5000, and 5120 belong to it",
+    );
+    let mut changed = whole.clone();
+    changed[3 * 512 + 40] ^= 1;
+    check(
+        &changed,
+        "it is damaged at byte 1536: a record that has changed",
+    );
+}

@@ -142,7 +142,7 @@ fn measure(
     folder: &Folder,
     store: &Store,
 ) -> Result<u8> {
-    let validation = watch::asked(command.validation, &script);
+    let (validation, journals) = watch::asked(command.validation, &script, folder);
     let interrupted = listen()?;
     let mut destroy = house.destroy.clone();
     let luns = luns::look(&script, &mut destroy, validation.recover)?;
@@ -157,10 +157,10 @@ fn measure(
     let mut rounds = 0;
     commands::run(&script.general.startcmd, folder)?;
     let mut prepared = prepare(&script, &terms)?;
-    let watched = watch::watch(&script, &prepared, &terms)?;
+    let watch = watch::watch(&script, &prepared, &terms, &journals)?;
     let code = loop {
-        if validation.validate {
-            validate(&mut prepared, &script, &terms, &watched);
+        if terms.validation.validate {
+            validate(&mut prepared, &script, &terms, &watch.watched);
         }
         let sitting = Sitting {
             plan: prepared.plan.clone(),
@@ -168,8 +168,15 @@ fn measure(
             targets: &[],
             destroy: &destroy,
         };
-        let mut reporter =
-            Reporter::new(&script, &prepared, &terms, folder, store, house, &watched)?;
+        let mut reporter = Reporter::new(
+            &script,
+            &prepared,
+            &terms,
+            folder,
+            store,
+            house,
+            &watch.watched,
+        )?;
         let held = hold(sitting, &interrupted, store, &mut reporter);
         if let Some(error) = reporter.trouble.take() {
             return Err(error);
@@ -177,11 +184,12 @@ fn measure(
         let Some(mut record) = held? else {
             return Ok(status::INTERRUPTED);
         };
-        watch::judge(&mut record, &watched);
+        watch::judge(&mut record, &watch.watched);
         finish(&record, &reporter, house, store)?;
         rounds += 1;
         let code = exit_code(&record);
         let again = code == status::DONE
+            && !validation.recover_only
             && match repeat {
                 None => false,
                 Some(Repeat::Times(times)) => rounds < times,
@@ -192,6 +200,7 @@ fn measure(
             break code;
         }
         terms.format.clear();
+        terms.validation.recover = false;
         prepared = prepare(&script, &terms)?;
     };
     commands::run(&script.general.endcmd, folder)?;

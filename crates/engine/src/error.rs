@@ -77,4 +77,12 @@ pub enum Error {
         /// The kernel's answer.
         cause: io::Error,
     },
+    /// What is written cannot be noted.
+    #[error("cannot keep the journal {path}: {cause}; another directory would work")]
+    Journal {
+        /// One of its files.
+        path: PathBuf,
+        /// The kernel's answer.
+        cause: io::Error,
+    },
 }

@@ -8,6 +8,7 @@ mod clock;
 mod drive;
 mod error;
 mod flush;
+mod journal;
 mod lanes;
 mod layout;
 mod ledger;
@@ -33,6 +34,7 @@ pub use drive::{
     simulate,
 };
 pub use error::Error;
+pub use journal::{journal_path, map_path};
 pub use layout::{Layout, lay_out};
 pub use log::{JobLog, LogEntry, LogSpan};
 pub use model::{Arrival, Model};

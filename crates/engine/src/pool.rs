@@ -87,7 +87,7 @@ impl Pool {
     pub(crate) fn new(lanes: Vec<LaneParts>, parts: Parts<'_>) -> Result<Self, Invalid> {
         let window = Window::of(&lanes[0].job, Nanos::ZERO);
         let on_error = lanes[0].job.on_error;
-        let validator = Validator::of(&lanes[0].job, parts.slots.len(), parts.epoch_micros);
+        let validator = Validator::of(&lanes[0].job, parts.slots.len(), parts.shared.epoch_micros);
         let lanes: Vec<Lane> = lanes
             .into_iter()
             .map(|lane| Lane::new(lane, parts.seed, parts.sizes))

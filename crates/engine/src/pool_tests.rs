@@ -53,7 +53,6 @@ fn pool(jobs: Vec<Job>, depth: u32) -> (Pool, Vec<Arc<Recorder>>) {
         recorder: recorder(),
         stopper: Arc::default(),
         shared: &shared,
-        epoch_micros: 0,
     };
     let mut pool = Pool::new(lanes, parts).unwrap();
     pool.begin(Nanos::ZERO);

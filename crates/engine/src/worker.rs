@@ -133,7 +133,6 @@ impl Worker {
             recorder,
             stopper,
             shared,
-            epoch_micros: _,
         } = parts;
         let start = Nanos::ZERO;
         let pacer = Pacer::new(job, seed, thread);

@@ -107,7 +107,6 @@ fn employ(job: &Job) -> (Worker, Arc<Recorder>, Arc<Stopper>) {
         recorder: Arc::clone(&recorder),
         stopper: Arc::clone(&stopper),
         shared: &Shared::default(),
-        epoch_micros: 0,
     };
     (Worker::new(job, parts).unwrap(), recorder, stopper)
 }

@@ -27,7 +27,7 @@ pub use plan::{Aggregate, Case, Order, PauseBefore, Plan, Workload};
 pub use pool::{Hits, Journal, Pooled, Share, Validation};
 pub use stream::{Positions, Request, Requests};
 pub use verify::{
-    Checksum, Flaw, FlawKind, Generation, Good, HEADER_LEN, KeyMap, KeyPlan, LAST_KEY, Mark,
-    PatternPart, Pending, SECTOR, Seal, Sectors, Settled, Taken, Verify, When, WrongBlock,
-    WrongKind, WrongSector, Wrongs,
+    Checksum, Flaw, FlawKind, Generation, Good, HEADER_LEN, JournalFault, JournalWriter, KeyMap,
+    KeyPlan, LAST_KEY, MapState, Mark, PatternPart, Pending, SECTOR, SavedKeys, Seal, Sectors,
+    Settled, Taken, Verify, When, WrongBlock, WrongKind, WrongSector, Wrongs, saved_name,
 };

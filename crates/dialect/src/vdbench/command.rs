@@ -42,7 +42,7 @@ impl Validation {
     pub fn of_j(&mut self, letters: &str) {
         self.validate = true;
         self.journal = true;
-        self.recover |= letters.contains('r');
+        self.recover |= letters.contains(['r', 'o', 'i']);
         self.recover_only |= letters.contains('o');
         self.ignore_pending |= letters.contains('i');
         self.map_only |= letters.contains('m');
@@ -51,12 +51,34 @@ impl Validation {
         self.read_after_write |= letters.contains('2');
     }
 
+    /// The words of `journal=` in the general section. Returns the directory among them.
+    pub fn of_journal_words(&mut self, words: &str) -> Option<String> {
+        let mut directory = None;
+        for word in words.split(',') {
+            match word {
+                "no" | "n" => {}
+                "recover" => self.of_j("r"),
+                "only" => self.of_j("ro"),
+                "ignore_pending" => self.of_j("ri"),
+                "maponly" | "map_only" => self.of_j("m"),
+                "noflush" | "no_flush" => self.of_j("n"),
+                "time" => self.of_j("t"),
+                "yes" | "y" => self.of_j(""),
+                path => {
+                    self.of_j("");
+                    directory = Some(path.to_owned());
+                }
+            }
+        }
+        directory
+    }
+
     /// The words of `validate=`.
     pub fn of_words(&mut self, words: &str) {
         for word in words.split(',') {
             match word {
                 "yes" | "y" => self.validate = true,
-                "no" | "n" => *self = Self::default(),
+                "no" | "n" => {}
                 "read_after_write" | "read" => self.of_v("r"),
                 "no_preread" => self.of_v("w"),
                 "time" => self.of_v("t"),

@@ -23,7 +23,19 @@ pub(super) fn set(general: &mut General, known: &Known<'_>) -> Result<(), Mistak
         "monitor" => general.monitor = Some(known.word()),
         "abort_failed_skew" => general.abort_failed_skew = Some(known.number()?),
         "validate" => general.validate = Some(known.words().join(",")),
-        "journal" => general.journal = Some(known.words().join(",")),
+        "journal" => {
+            let words = known.words();
+            let unknown = words
+                .iter()
+                .find(|word| !JOURNAL_WORDS.contains(&word.as_str()) && !word.contains(['/', '.']));
+            if let Some(word) = unknown {
+                return Err(known.wrong(format!(
+                    "`{word}` is none of {}, nor a directory with a / in it",
+                    JOURNAL_WORDS.join(", ")
+                )));
+            }
+            general.journal = Some(words.join(","));
+        }
         _ if !known.yes()? => {}
         name => {
             return Err(known.wrong(format!(
@@ -33,6 +45,18 @@ pub(super) fn set(general: &mut General, known: &Known<'_>) -> Result<(), Mistak
     }
     Ok(())
 }
+
+const JOURNAL_WORDS: [&str; 9] = [
+    "yes",
+    "no",
+    "recover",
+    "only",
+    "ignore_pending",
+    "maponly",
+    "noflush",
+    "time",
+    "y",
+];
 
 pub(super) fn ratio(known: &Known<'_>, ratio: f64) -> Result<f64, Mistake> {
     match (1.0..=25.0).contains(&ratio) {

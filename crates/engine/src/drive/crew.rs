@@ -20,6 +20,7 @@ use super::roster::{Member, Roster};
 use crate::Error;
 use crate::bounds::Stopper;
 use crate::clock::Clock;
+use crate::journal::Journals;
 use crate::recorder::{Recorder, Wanted};
 use crate::target::WATCH;
 use crate::worker::{Shared, is_open};
@@ -35,7 +36,7 @@ pub(crate) struct Crew {
 
 impl Crew {
     /// Starts all threads and waits until each is ready to begin.
-    pub(crate) fn muster(run: Run<'_>) -> Result<Self, Error> {
+    pub(crate) fn muster(run: Run<'_>, journals: &Journals) -> Result<Self, Error> {
         install_nudge();
         let gate = Arc::new(Gate::default());
         let (ready_sender, ready) = channel::<Ready>();
@@ -49,8 +50,10 @@ impl Crew {
         let total: u32 = run.workload.jobs.iter().map(|job| job.threads).sum();
         let watch = watch(total);
         let shared = Shared::of(&run.workload.jobs, run.targets.iter().map(Vec::len));
-        let shared = Arc::new(shared);
-        let epoch_micros = epoch_micros(run.clock);
+        let shared = Arc::new(Shared {
+            epoch_micros: epoch_micros(run.clock),
+            ..shared
+        });
         let mut trouble = None;
         crew.roster.direct = vec![false; run.workload.jobs.len()];
         let mut groups = Groups::of(&run.workload.jobs);
@@ -87,7 +90,7 @@ impl Crew {
                     },
                     stopper: Arc::clone(&stopper),
                     shared: Arc::clone(&shared),
-                    epoch_micros,
+                    journal: journals.of(job),
                     lanes,
                 };
                 match crew.enlist(index, duty, members, &ready_sender, &end_sender) {

@@ -17,12 +17,13 @@ use crate::Error;
 use crate::bounds::Stopper;
 use crate::buffers::Buffers;
 use crate::clock::Clock;
+use crate::journal::{Journalled, OpenJournal};
 use crate::load::{Driven, Load};
 use crate::pool::LaneParts;
 use crate::recorder::{Failure, Recorder};
 use crate::target::{
     Call, Inline, LibaioTarget, MmapCall, ModelTarget, NameCall, NamesCall, NullCall, OpenFile,
-    PosixTarget, SpaceCall, SpliceCall, SyncCall, UringTarget, open,
+    PosixTarget, SpaceCall, SpliceCall, SyncCall, Target, UringTarget, open,
 };
 use crate::worker::{Parts, Shared};
 
@@ -43,8 +44,8 @@ pub(super) struct Duty {
     pub(super) recorder: Arc<Recorder>,
     pub(super) stopper: Arc<Stopper>,
     pub(super) shared: Arc<Shared>,
-    /// Microseconds since 1970 at the zero of the clock.
-    pub(super) epoch_micros: u64,
+    /// Where writes are noted, if they are.
+    pub(super) journal: Option<Arc<OpenJournal>>,
     /// The jobs of a pool; none of a job by itself.
     pub(super) lanes: Vec<LaneParts>,
 }
@@ -68,6 +69,25 @@ enum AnyTarget {
     Splice(Inline<SpliceCall>),
     Space(Inline<SpaceCall>),
     Names(Inline<NamesCall>),
+    Journalled(Journalled),
+}
+
+impl AnyTarget {
+    fn boxed(self) -> Box<dyn Target> {
+        match self {
+            Self::Null(target) => Box::new(target),
+            Self::Model(target) => Box::new(target),
+            Self::Sync(target) => Box::new(target),
+            Self::Libaio(target) => Box::new(target),
+            Self::Uring(target) => target,
+            Self::Mmap(target) => Box::new(target),
+            Self::Posix(target) => Box::new(target),
+            Self::Splice(target) => Box::new(target),
+            Self::Space(target) => Box::new(target),
+            Self::Names(target) => Box::new(target),
+            Self::Journalled(target) => Box::new(target),
+        }
+    }
 }
 
 impl Duty {
@@ -155,7 +175,6 @@ impl Duty {
             recorder: Arc::clone(&self.recorder),
             stopper: Arc::clone(&self.stopper),
             shared: &self.shared,
-            epoch_micros: self.epoch_micros,
         };
         let worker = Load::new(job, lanes, parts).map_err(|invalid| Error::Job {
             job: job.name.clone(),
@@ -167,6 +186,10 @@ impl Duty {
             target,
             AnyTarget::Null(_) | AnyTarget::Model(_) | AnyTarget::Space(_) | AnyTarget::Names(_)
         );
+        let target = match self.journal.take() {
+            Some(journal) => AnyTarget::Journalled(Journalled::new(target.boxed(), journal, depth)),
+            None => target,
+        };
         let seal = self.recognition().filter(|_| keeps).map(Box::new);
         Ok(Gear {
             worker,
@@ -188,7 +211,7 @@ impl Duty {
             return Some(Recognition::Keys(Keys {
                 map: Arc::clone(&validation.keys),
                 clock: self.clock,
-                epoch_micros: self.epoch_micros,
+                epoch_micros: self.shared.epoch_micros,
             }));
         }
         let verify = job.verify.as_ref()?;
@@ -317,6 +340,7 @@ impl AnyTarget {
             Self::Splice(target) => drive(load, target, hands, grouping),
             Self::Space(target) => drive(load, target, hands, grouping),
             Self::Names(target) => drive(load, target, hands, grouping),
+            Self::Journalled(target) => drive(load, target, hands, grouping),
         }
     }
 }

@@ -28,13 +28,14 @@ mod watch;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
-use blocklab_record::{Interval, Measurement, Note};
+use blocklab_record::{Interval, Measurement, Note, NoteLevel};
 use blocklab_units::Nanos;
 use blocklab_workload::{Flaw, Workload};
 
 pub use rhythm::{DirectionSlice, Slice};
 pub use sim::simulate;
 
+use crate::journal::Journals;
 use crate::model::Model;
 use crate::{Clock, Error, JobLog};
 
@@ -166,12 +167,13 @@ pub struct FlawedBlock {
 /// When it cannot begin; from then on whatever happens is data.
 pub fn run(run: Run<'_>, control: Control<'_>, tap: &mut dyn Tap) -> Result<Outcome, Error> {
     let called = run.clock.now();
-    let mut crew = crew::Crew::muster(run)?;
+    let journals = Journals::begin(&run.workload.jobs)?;
+    let mut crew = crew::Crew::muster(run, &journals)?;
     let before = usage::Usage::now();
     let start = crew.open_gate(run.clock);
     let watched = watch::Watch::new(run, control, start).until_the_end(&mut crew, tap);
     let after = usage::Usage::now();
-    Ok(results::outcome(
+    let mut outcome = results::outcome(
         run,
         &crew.roster,
         &results::Frame {
@@ -181,5 +183,16 @@ pub fn run(run: Run<'_>, control: Control<'_>, tap: &mut dyn Tap) -> Result<Outc
             after,
         },
         watched,
-    ))
+    );
+    // With operations still in flight the journal stays as a kill would leave it.
+    if !outcome.abandoned
+        && let Err(error) = journals.end()
+    {
+        outcome.notes.push(Note {
+            level: NoteLevel::Approximated,
+            subject: "journal".to_owned(),
+            text: format!("{error}; what was noted before is still there"),
+        });
+    }
+    Ok(outcome)
 }

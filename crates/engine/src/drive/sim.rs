@@ -454,7 +454,6 @@ impl Seat {
             recorder: Arc::clone(recorder),
             stopper: Arc::clone(stopper),
             shared,
-            epoch_micros: 0,
         };
         let worker = Load::new(job, lanes, parts).map_err(|invalid| Error::Job {
             job: job.name.clone(),

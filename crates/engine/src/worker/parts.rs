@@ -21,8 +21,6 @@ pub(crate) struct Parts<'a> {
     pub(crate) recorder: Arc<Recorder>,
     pub(crate) stopper: Arc<Stopper>,
     pub(crate) shared: &'a Shared,
-    /// Microseconds since 1970 at the zero of the run's clock; 0 where nobody asks.
-    pub(crate) epoch_micros: u64,
 }
 
 /// What the workers of a run share.
@@ -32,6 +30,8 @@ pub(crate) struct Shared {
     /// The positions that threads advance together, by job; jobs on the same part of the same
     /// targets have the same ones.
     pub(crate) positions: HashMap<String, Positions>,
+    /// Microseconds since 1970 at the zero of the run's clock; 0 in virtual time.
+    pub(crate) epoch_micros: u64,
 }
 
 impl Shared {
@@ -56,6 +56,7 @@ impl Shared {
             positions: positions
                 .map(|(job, positions)| (job.name.clone(), positions))
                 .collect(),
+            epoch_micros: 0,
         }
     }
 }

@@ -9,6 +9,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use super::journal::{MapState, SavedKeys};
 use super::sector::{SECTOR, Sectors, WrongSector};
 
 /// The highest key.
@@ -238,15 +239,21 @@ impl KeyMap {
         self.state().settled
     }
 
-    /// All keys, as a journal keeps them: 0 for what is not known. Nothing may be in flight.
+    /// All keys, as a file keeps them. Nothing may be in flight.
     #[must_use]
-    pub fn keys(&self) -> Vec<u8> {
+    pub fn saved(&self, generation: u64, how: MapState) -> SavedKeys {
         let state = self.state();
         let mut keys: Vec<u8> = state.keys.iter().map(|key| key & !BUSY).collect();
         for block in state.pending.keys() {
             keys[*block] = 0;
         }
-        keys
+        SavedKeys {
+            generation,
+            name: saved_name(&self.name),
+            block: self.block,
+            keys,
+            state: how,
+        }
     }
 
     /// So many blocks have a key.
@@ -471,6 +478,16 @@ impl KeyMap {
         self.wrongs.0.fetch_add(1, Relaxed);
         wrong
     }
+}
+
+/// The name of a storage as a file keeps it.
+#[must_use]
+pub fn saved_name(name: &str) -> [u8; 8] {
+    let mut bytes = [0; 8];
+    for (place, byte) in bytes.iter_mut().zip(name.bytes()) {
+        *place = byte;
+    }
+    bytes
 }
 
 impl State {

@@ -1,6 +1,7 @@
 //! Data that can be recognised when it is read back.
 
 mod checksum;
+mod journal;
 mod keys;
 mod seal;
 mod sector;
@@ -10,7 +11,10 @@ use std::sync::Arc;
 use blocklab_units::Bytes;
 
 pub use checksum::Checksum;
-pub use keys::{Good, KeyMap, KeyPlan, LAST_KEY, Pending, Settled, Taken, WrongBlock, Wrongs};
+pub use journal::{JournalFault, JournalWriter, MapState, SavedKeys};
+pub use keys::{
+    Good, KeyMap, KeyPlan, LAST_KEY, Pending, Settled, Taken, WrongBlock, Wrongs, saved_name,
+};
 pub use seal::{Flaw, FlawKind, Generation, HEADER_LEN, Mark, Seal};
 pub use sector::{SECTOR, Sectors, WrongKind, WrongSector};
 

@@ -1,0 +1,467 @@
+//! The files that keep the keys of a storage from run to run.
+//!
+//! ```text
+//!   map      header 512 | keys, one byte a block, filled up to 512s | trailer 512
+//!   journal  records of 512, each with up to 59 entries of 8
+//!
+//!   header   "BLKEYMAP" | generation 8 | name 8 | block 8 | blocks 8 | how it ended 1 | … | check 4
+//!   trailer  "BLKEYEND" | generation 8 | …                    | check of the keys 4 | check 4
+//!   record   "BLKEYJNL" | generation 8 | number 8 | entries 8 | 59 × 8 |             | check 4
+//!   entry    done 1 bit | key 7 bits | block 56 bits
+//! ```
+//!
+//! Numbers are big endian; checks are CRC-32C of what stands before them. A write has two entries:
+//! one before it begins, one when it is done. A journal of an older generation than its map is of
+//! a run that the map knows all about.
+
+use std::collections::BTreeMap;
+
+use super::keys::{LAST_KEY, Pending};
+
+const RECORD: usize = 512;
+const CHECK: usize = RECORD - 4;
+const MAP: &[u8; 8] = b"BLKEYMAP";
+const END: &[u8; 8] = b"BLKEYEND";
+const JOURNAL: &[u8; 8] = b"BLKEYJNL";
+const ENTRIES: usize = 59;
+const FIRST_ENTRY: usize = 32;
+const DONE: u8 = 0x80;
+/// The keys are those of a run that ended.
+const CLOSED: u8 = 1;
+/// A run goes on, or was killed, and a journal tells the rest.
+const JOURNALLED: u8 = 2;
+/// A run goes on, or was killed, and nothing tells the rest.
+const OPEN: u8 = 3;
+
+/// How the run stands to its map.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MapState {
+    /// It has ended: these are the keys.
+    Closed,
+    /// A journal goes on from here.
+    Journalled,
+    /// It changes keys, and nobody notes which.
+    Open,
+}
+
+/// The keys of a storage as a file keeps them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SavedKeys {
+    /// Goes up with every map.
+    pub generation: u64,
+    /// First eight bytes of the storage's name, filled with zeros.
+    pub name: [u8; 8],
+    /// Bytes that share one key.
+    pub block: u64,
+    /// One a block; 0: unknown.
+    pub keys: Vec<u8>,
+    /// How the run stands to them.
+    pub state: MapState,
+}
+
+/// Why what an earlier run left cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum JournalFault {
+    /// The file ends too early.
+    #[error("it is truncated: it ends at byte {len}, and {needed} belong to it")]
+    Truncated {
+        /// Bytes that are there.
+        len: usize,
+        /// Bytes that should be.
+        needed: u64,
+    },
+    /// Bytes that this program did not write, or that have changed.
+    #[error("it is damaged at byte {at}: {what}")]
+    Damaged {
+        /// Where.
+        at: usize,
+        /// What is wrong there.
+        what: &'static str,
+    },
+    /// It does not belong to the map.
+    #[error("it belongs to another map: generation {journal}, and the map has {map}")]
+    OtherMap {
+        /// Of the journal.
+        journal: u64,
+        /// Of the map.
+        map: u64,
+    },
+    /// With a map only, a run that is killed leaves nothing to go by.
+    #[error(
+        "the run that wrote it did not end, and with -jm it noted none of its writes; only a run \
+         that ends leaves a map that can be used"
+    )]
+    NotClosed,
+}
+
+impl SavedKeys {
+    /// As a file.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = vec![0; RECORD];
+        bytes[..8].copy_from_slice(MAP);
+        put(&mut bytes, 8, self.generation);
+        bytes[16..24].copy_from_slice(&self.name);
+        put(&mut bytes, 24, self.block);
+        put(&mut bytes, 32, self.keys.len() as u64);
+        bytes[40] = match self.state {
+            MapState::Closed => CLOSED,
+            MapState::Journalled => JOURNALLED,
+            MapState::Open => OPEN,
+        };
+        seal(&mut bytes);
+        bytes.extend_from_slice(&self.keys);
+        bytes.resize(bytes.len().next_multiple_of(RECORD), 0);
+        let mut trailer = vec![0; RECORD];
+        trailer[..8].copy_from_slice(END);
+        put(&mut trailer, 8, self.generation);
+        let check = crc32c::crc32c(&self.keys);
+        trailer[CHECK - 4..CHECK].copy_from_slice(&check.to_be_bytes());
+        seal(&mut trailer);
+        bytes.extend_from_slice(&trailer);
+        bytes
+    }
+
+    /// From a file.
+    ///
+    /// # Errors
+    /// What is wrong with it, and where.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, JournalFault> {
+        let truncated = |needed| JournalFault::Truncated {
+            len: bytes.len(),
+            needed,
+        };
+        let header = bytes.get(..RECORD).ok_or(truncated(2 * RECORD as u64))?;
+        check(header, MAP, 0)?;
+        let blocks = number(header, 32);
+        let needed = blocks.div_ceil(RECORD as u64).saturating_add(2);
+        let needed = needed.saturating_mul(RECORD as u64);
+        if (bytes.len() as u64) < needed {
+            return Err(truncated(needed));
+        }
+        // It fits into what is there, so it fits into memory.
+        let (blocks, needed) = (blocks as usize, needed as usize);
+        if bytes.len() > needed {
+            return Err(damaged(needed, "more bytes than its header says"));
+        }
+        let keys = &bytes[RECORD..RECORD + blocks];
+        let trailer = &bytes[needed - RECORD..needed];
+        check(trailer, END, needed - RECORD)?;
+        let same = crc32c::crc32c(keys).to_be_bytes() == trailer[CHECK - 4..CHECK];
+        if !same || number(trailer, 8) != number(header, 8) {
+            return Err(damaged(RECORD, "its keys are not those that were written"));
+        }
+        if let Some(at) = keys.iter().position(|key| *key > LAST_KEY + 1) {
+            return Err(damaged(RECORD + at, "a key above 127"));
+        }
+        let block = number(header, 24);
+        if block == 0 || !block.is_multiple_of(512) {
+            return Err(damaged(24, "a block that is no multiple of 512"));
+        }
+        let mut name = [0; 8];
+        name.copy_from_slice(&header[16..24]);
+        Ok(Self {
+            generation: number(header, 8),
+            name,
+            block,
+            keys: keys.to_vec(),
+            state: match header[40] {
+                CLOSED => MapState::Closed,
+                JOURNALLED => MapState::Journalled,
+                OPEN => MapState::Open,
+                _ => return Err(damaged(40, "no state of a run")),
+            },
+        })
+    }
+
+    /// Goes on from the map by what a journal tells. Returns the writes that were in flight at its
+    /// end.
+    ///
+    /// # Errors
+    /// What is wrong with the journal, and where.
+    pub fn replay(&mut self, journal: &[u8]) -> Result<BTreeMap<usize, Pending>, JournalFault> {
+        let mut pending = BTreeMap::new();
+        if self.state == MapState::Open {
+            return Err(JournalFault::NotClosed);
+        }
+        for (index, record) in journal.chunks(RECORD).enumerate() {
+            let at = index * RECORD;
+            if record.len() < RECORD {
+                return Err(JournalFault::Truncated {
+                    len: journal.len(),
+                    needed: (at + RECORD) as u64,
+                });
+            }
+            check(record, JOURNAL, at)?;
+            let generation = number(record, 8);
+            if generation > self.generation {
+                return Err(JournalFault::OtherMap {
+                    journal: generation,
+                    map: self.generation,
+                });
+            }
+            if number(record, 16) != index as u64 {
+                return Err(damaged(at + 16, "a record is missing before this one"));
+            }
+            if generation < self.generation || self.state == MapState::Closed {
+                continue;
+            }
+            let entries = number(record, 24);
+            if entries > ENTRIES as u64 {
+                return Err(damaged(at + 24, "more entries than a record holds"));
+            }
+            for entry in 0..entries as usize {
+                let place = FIRST_ENTRY + entry * 8;
+                self.apply(number(record, place), &mut pending)
+                    .map_err(|what| damaged(at + place, what))?;
+            }
+        }
+        Ok(pending)
+    }
+
+    fn apply(
+        &mut self,
+        entry: u64,
+        pending: &mut BTreeMap<usize, Pending>,
+    ) -> Result<(), &'static str> {
+        let first = (entry >> 56) as u8;
+        let (done, key) = (first & DONE > 0, first & !DONE);
+        let block = (entry & (u64::MAX >> 8)) as usize;
+        if block >= self.keys.len() {
+            return Err("a block behind the end of the storage");
+        }
+        if !(1..=LAST_KEY).contains(&key) {
+            return Err("a key that is none");
+        }
+        if done {
+            let begun = pending.remove(&block);
+            if begun.is_none_or(|begun| begun.after != key) {
+                return Err("the end of a write that never began");
+            }
+            self.keys[block] = key;
+            return Ok(());
+        }
+        let before = match pending.get(&block) {
+            // Its end was not stored before the next one began.
+            Some(begun) => begun.after,
+            None => self.keys[block],
+        };
+        // One that came back wrong is used no more; what belongs there is not known.
+        let before = if before > LAST_KEY { 0 } else { before };
+        pending.insert(block, Pending { before, after: key });
+        Ok(())
+    }
+}
+
+/// Makes the records of a journal.
+#[derive(Debug)]
+pub struct JournalWriter {
+    generation: u64,
+    number: u64,
+    entries: Vec<u64>,
+}
+
+impl JournalWriter {
+    /// Of a journal that goes on from the map of this generation.
+    #[must_use]
+    pub const fn new(generation: u64) -> Self {
+        Self {
+            generation,
+            number: 0,
+            entries: Vec::new(),
+        }
+    }
+
+    /// A write of a block is to begin.
+    pub fn begins(&mut self, block: u64, key: u8) {
+        self.entries.push(u64::from(key) << 56 | block);
+    }
+
+    /// A write of a block went well.
+    pub fn ended(&mut self, block: u64, key: u8) {
+        self.entries.push(u64::from(key | DONE) << 56 | block);
+    }
+
+    /// Records of all entries since the last call, to be appended to the file.
+    pub fn records(&mut self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for entries in self.entries.chunks(ENTRIES) {
+            let mut record = vec![0; RECORD];
+            record[..8].copy_from_slice(JOURNAL);
+            put(&mut record, 8, self.generation);
+            put(&mut record, 16, self.number);
+            put(&mut record, 24, entries.len() as u64);
+            for (index, entry) in entries.iter().enumerate() {
+                put(&mut record, FIRST_ENTRY + index * 8, *entry);
+            }
+            seal(&mut record);
+            bytes.extend_from_slice(&record);
+            self.number += 1;
+        }
+        self.entries.clear();
+        bytes
+    }
+}
+
+fn put(bytes: &mut [u8], at: usize, number: u64) {
+    bytes[at..at + 8].copy_from_slice(&number.to_be_bytes());
+}
+
+fn number(bytes: &[u8], at: usize) -> u64 {
+    let mut word = [0; 8];
+    word.copy_from_slice(&bytes[at..at + 8]);
+    u64::from_be_bytes(word)
+}
+
+fn seal(record: &mut [u8]) {
+    let check = crc32c::crc32c(&record[..CHECK]);
+    record[CHECK..RECORD].copy_from_slice(&check.to_be_bytes());
+}
+
+fn check(record: &[u8], magic: &[u8; 8], at: usize) -> Result<(), JournalFault> {
+    if record[..8] != *magic {
+        return Err(damaged(at, "no record of this program"));
+    }
+    match crc32c::crc32c(&record[..CHECK]).to_be_bytes() == record[CHECK..RECORD] {
+        true => Ok(()),
+        false => Err(damaged(at, "a record that has changed")),
+    }
+}
+
+const fn damaged(at: usize, what: &'static str) -> JournalFault {
+    JournalFault::Damaged { at, what }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn saved() -> SavedKeys {
+        SavedKeys {
+            generation: 7,
+            name: *b"sd1\0\0\0\0\0",
+            block: 4096,
+            keys: (0..700).map(|n| (n % 120) as u8).collect(),
+            state: MapState::Journalled,
+        }
+    }
+
+    /// Blocks 1 to 100 are written once, one after the other; 3 and 5 are in flight at the end, 5
+    /// for the second time.
+    fn journal() -> Vec<u8> {
+        let mut writer = JournalWriter::new(7);
+        let mut bytes = Vec::new();
+        for block in 1..=100 {
+            writer.begins(block, 50);
+            bytes.extend(writer.records());
+            if block != 3 {
+                writer.ended(block, 50);
+            }
+        }
+        writer.begins(5, 51);
+        bytes.extend(writer.records());
+        bytes
+    }
+
+    #[test]
+    fn a_journal_goes_on_from_its_map() {
+        let mut keys = SavedKeys::from_bytes(&saved().to_bytes()).expect("it is whole");
+        assert_eq!(keys, saved());
+        let pending = keys.replay(&journal()).expect("it is whole");
+        let (before, after) = (3, 50);
+        let third = Pending { before, after };
+        let (before, after) = (50, 51);
+        let fifth = Pending { before, after };
+        assert_eq!(pending, BTreeMap::from([(3, third), (5, fifth)]));
+        assert_eq!((keys.keys[3], keys.keys[4], keys.keys[101]), (3, 50, 101));
+    }
+
+    #[test]
+    fn a_journal_older_than_its_map_says_nothing() {
+        let mut keys = SavedKeys {
+            generation: 8,
+            ..saved()
+        };
+        assert_eq!(keys.replay(&journal()), Ok(BTreeMap::new()));
+        assert_eq!(keys.keys, saved().keys);
+    }
+
+    #[track_caller]
+    fn check_fault(map: &[u8], journal: &[u8], expected: &str) {
+        let result = SavedKeys::from_bytes(map).and_then(|mut keys| keys.replay(journal));
+        let fault = result.expect_err(expected).to_string();
+        assert!(fault.contains(expected), "{fault}");
+    }
+
+    #[test]
+    fn what_is_damaged_is_named() {
+        let map = saved().to_bytes();
+        check_fault(&[], &[], "ends at byte 0, and 1024 belong");
+        check_fault(&map[..1024], &[], "ends at byte 1024, and 2048 belong");
+        check_fault(
+            b"nothing of ours".repeat(40).as_slice(),
+            &[],
+            "no record of",
+        );
+        let mut changed = map.clone();
+        changed[600] ^= 1;
+        check_fault(&changed, &[], "its keys are not those that were written");
+        let whole = journal();
+        check_fault(&map, &whole[..700], "ends at byte 700, and 1024 belong");
+        check_fault(&map, &whole[512..], "a record is missing before this one");
+        let mut changed = whole.clone();
+        changed[512 + 40] ^= 1;
+        check_fault(
+            &map,
+            &changed,
+            "damaged at byte 512: a record that has changed",
+        );
+        let later = SavedKeys {
+            generation: 6,
+            ..saved()
+        };
+        check_fault(&later.to_bytes(), &whole, "generation 7, and the map has 6");
+        let open = SavedKeys {
+            state: MapState::Open,
+            ..saved()
+        };
+        check_fault(&open.to_bytes(), &[], "did not end");
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_are_fatal(
+            map in proptest::collection::vec(any::<u8>(), 0..2000),
+            journal in proptest::collection::vec(any::<u8>(), 0..2000),
+        ) {
+            let _ = SavedKeys::from_bytes(&map);
+            let _ = saved().replay(&journal);
+        }
+
+        /// Whatever changes in the files, it is an error or nothing of what they say changes.
+        #[test]
+        fn a_changed_byte_is_seen(at in 0usize..2048, to in any::<u8>()) {
+            let mut map = saved().to_bytes();
+            let changes = map[at] != to;
+            map[at] = to;
+            let read = SavedKeys::from_bytes(&map);
+            prop_assert!(!changes || read.is_err() || read == Ok(saved()));
+        }
+
+        /// Records with true checks and any entries.
+        #[test]
+        fn no_entries_are_fatal(
+            entries in proptest::collection::vec((0u64..800, 0u8..=127, any::<bool>()), 0..200),
+        ) {
+            let mut writer = JournalWriter::new(7);
+            for (block, key, done) in entries {
+                match done {
+                    true => writer.ended(block, key),
+                    false => writer.begins(block, key),
+                }
+            }
+            let _ = saved().replay(&writer.records());
+        }
+    }
+}
