@@ -360,13 +360,7 @@ mod tests {
         let mut saved = SavedKeys::from_bytes(&map).expect("it is whole");
         let left = fs::read(journal_path(&path)).expect("it is there");
         let pending = saved.replay(&left).expect("it is whole");
-        assert_eq!(
-            pending
-                .into_iter()
-                .map(|(block, _)| block)
-                .collect::<Vec<_>>(),
-            [1]
-        );
+        assert_eq!(pending.into_keys().collect::<Vec<_>>(), [1]);
         assert_eq!(saved.keys[..4], [0, 1, 1, 0]);
         journal.end().expect("it can be ended");
         let map = fs::read(map_path(&path)).expect("it is there");
