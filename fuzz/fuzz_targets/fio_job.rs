@@ -27,6 +27,8 @@ fuzz_target!(|text: &str| {
         size_of: &|_| Some(1 << 20),
         files_below: &|_| Vec::new(),
         node_processors: &|node| vec![node],
+        bytes_of: &|_| Err("there is none".to_owned()),
+        aux: None,
         seed: 1,
     };
     // Clones by the thousand are sound, and slow.

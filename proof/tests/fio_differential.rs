@@ -182,7 +182,6 @@ fn corpus() -> Vec<PathBuf> {
 }
 
 #[test]
-#[ignore = "fails on 16 of 181 files: 13 lack a verify state file, 3 order their keys otherwise"]
 fn every_job_file_of_the_corpus_gives_what_fio_gives() {
     if Command::new("fio").arg("--version").output().is_err() {
         println!("skipped: fio is not installed");

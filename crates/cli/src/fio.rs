@@ -2,6 +2,7 @@
 
 mod ground;
 mod help;
+mod left;
 mod outside;
 mod present;
 mod watch;
@@ -85,7 +86,11 @@ fn attempt(arguments: &[String], store: &Store) -> Result<u8> {
         terminal::print(help::command_line(&sections))?;
         return Ok(status::DONE);
     }
-    let mut prepared = outside::prepare(&resolved, &name(&command.inputs))?;
+    let mut prepared = outside::prepare(
+        &resolved,
+        &name(&command.inputs),
+        general.aux_path.as_deref(),
+    )?;
     if general.read_only && prepared.plan.writes() {
         let words = "trim and write operations are not allowed with the --readonly parameter";
         return Err(anyhow!(words));
@@ -194,7 +199,7 @@ fn exit_code(record: &Record) -> u8 {
 pub fn prepared(path: &str) -> Result<Prepared> {
     let inputs = [Input::File(path.to_owned())];
     let resolved: Resolved = dialect::resolve(&sections(&inputs)?, &[])?;
-    outside::prepare(&resolved, &name(&inputs))
+    outside::prepare(&resolved, &name(&inputs), None)
 }
 
 /// `blocklab run JOB.fio`: the record of a job file, for the house's own report.

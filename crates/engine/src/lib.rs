@@ -40,3 +40,4 @@ pub use log::{JobLog, LogEntry, LogSpan};
 pub use model::{Arrival, Model};
 pub use overhead::measure as measure_overhead;
 pub use target::io_uring_is_available;
+pub use verifier::Progress;

@@ -14,6 +14,7 @@ use blocklab_units::Nanos;
 use blocklab_workload::{Direction, Flaw, Log, Mark};
 
 use crate::log::LogBook;
+use crate::verifier::Progress;
 
 /// A counter with one writer.
 #[derive(Debug, Default)]
@@ -172,6 +173,8 @@ pub(crate) struct Recorder {
     pub(crate) first_issue: Counter,
     pub(crate) last_completion: Counter,
     pub(crate) depths: Option<DepthCounters>,
+    /// How far a verifying job's writes came, set when the thread ends.
+    progress: OnceLock<Progress>,
     /// What the thread used, set when it ends.
     thread_use: OnceLock<ThreadUse>,
     /// When reading back began, as a moment of the run's clock; 0: it has not.
@@ -232,6 +235,7 @@ impl Recorder {
             first_issue,
             last_completion: Counter::default(),
             depths: wanted.depths.then(DepthCounters::default),
+            progress: OnceLock::new(),
             thread_use: OnceLock::new(),
             verify_began: Counter::default(),
             verified: Counter::default(),
@@ -261,6 +265,16 @@ impl Recorder {
     /// Once, by the thread itself.
     pub(crate) fn has_used(&self, used: ThreadUse) {
         let _ = self.thread_use.set(used);
+    }
+
+    /// Once, by the thread itself.
+    pub(crate) fn has_written(&self, progress: Progress) {
+        let _ = self.progress.set(progress);
+    }
+
+    /// Nothing while the thread works.
+    pub(crate) fn progress(&self) -> Option<&Progress> {
+        self.progress.get()
     }
 
     /// Nothing while the thread works, and of a simulated one.

@@ -1,11 +1,21 @@
 //! What a worker remembers of its writes, to read them back.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use blocklab_units::Nanos;
 use blocklab_workload::{Direction, Generation, Job, Mark, Request, When};
 
 use crate::worker::InFlight;
+
+/// How far the writes of one thread have come.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Progress {
+    /// Writes issued.
+    pub writes: u64,
+    /// Of each target: first bytes of the last writes that came back, the newest first, at most as
+    /// many as the job's depth.
+    pub recent: Vec<Vec<u64>>,
+}
 
 /// A write, or a trim, that came back well.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,6 +58,28 @@ pub(crate) struct Verifier {
     since_batch: u64,
     batch_left: u64,
     pass_ends: Option<Nanos>,
+    recent: Recent,
+}
+
+/// The last writes of each target that came back, the newest last.
+#[derive(Debug)]
+struct Recent {
+    kept: usize,
+    offsets: Vec<VecDeque<u64>>,
+}
+
+impl Recent {
+    fn add(&mut self, target: u32, offset: u64) {
+        let target = target as usize;
+        if self.offsets.len() <= target {
+            self.offsets.resize_with(target + 1, VecDeque::new);
+        }
+        let offsets = &mut self.offsets[target];
+        if offsets.len() == self.kept {
+            offsets.pop_front();
+        }
+        offsets.push_back(offset);
+    }
 }
 
 impl Verifier {
@@ -65,6 +97,10 @@ impl Verifier {
             since_batch: 0,
             batch_left: 0,
             pass_ends: None,
+            recent: Recent {
+                kept: depth,
+                offsets: Vec::new(),
+            },
         }))
     }
 
@@ -137,7 +173,19 @@ impl Verifier {
         }
     }
 
+    /// How far the writes have come.
+    pub(crate) fn progress(&self) -> Option<Progress> {
+        let newest_first = |offsets: &VecDeque<u64>| offsets.iter().rev().copied().collect();
+        (!self.checks_reads).then(|| Progress {
+            writes: self.generation,
+            recent: self.recent.offsets.iter().map(newest_first).collect(),
+        })
+    }
+
     fn remember(&mut self, written: Written) {
+        if !written.trimmed {
+            self.recent.add(written.target, written.offset);
+        }
         if self.when == When::Never || self.first.is_some_and(|first| written.generation > first) {
             return;
         }

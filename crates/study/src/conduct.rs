@@ -7,7 +7,7 @@ use std::time::Duration;
 use blocklab_catalog::Catalog;
 use blocklab_dialect::native;
 use blocklab_engine::{
-    Clock, Control, Run, Slice, Tap, io_uring_is_available, measure_overhead, simulate,
+    Clock, Control, Outcome, Run, Slice, Tap, io_uring_is_available, measure_overhead, simulate,
 };
 use blocklab_host::{disk_stats, environment, since};
 use blocklab_record::{
@@ -70,6 +70,8 @@ pub trait Observer {
     fn adapt(&mut self, _: &mut Case, _: &Record) -> bool {
         true
     }
+    /// What a measurement left besides its figures: logs, flawed blocks, how far writes came.
+    fn left(&mut self, _: &Case, _: &Outcome) {}
     /// A measurement has ended; the record is whole so far.
     fn ended(&mut self, record: &Record);
 }
@@ -309,6 +311,7 @@ impl<'a> Session<'a> {
             }
             _ => blocklab_engine::run(run, control, &mut Relay(observer))?,
         };
+        observer.left(case, &outcome);
         let disks = self.disks();
         let pairs = disks.iter().zip(&disks_before);
         self.record.measurements.push(Measurement {

@@ -40,11 +40,13 @@ pub fn text(path: &str) -> Result<String> {
 }
 
 /// The plan of these jobs on this machine.
-pub fn prepare(resolved: &Resolved, name: &str) -> Result<Prepared> {
+pub fn prepare(resolved: &Resolved, name: &str, aux: Option<&str>) -> Result<Prepared> {
     let terms = Terms {
         size_of: &size_of,
         files_below: &|directory| files_below(Path::new(directory)),
         node_processors: &node_processors,
+        bytes_of: &|path| fs::read(path).map_err(|error| error.to_string()),
+        aux,
         seed: chance()? & 0xffff_ffff,
     };
     Ok(plan(resolved, name, &terms)?)

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use blocklab_dialect::fio::{General, Prepared};
+use blocklab_engine::Outcome;
 use blocklab_record::{Interval, Record};
 use blocklab_report::live::Screen;
 use blocklab_store::Store;
@@ -12,7 +13,7 @@ use blocklab_study::Observer;
 use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::Case;
 
-use super::ground;
+use super::{ground, left};
 use crate::terminal;
 
 /// Draws the live screen on a terminal, and does what jobs want before and after them.
@@ -92,6 +93,16 @@ impl Observer for Watcher<'_> {
 
     fn interval(&mut self, interval: &Interval, elapsed: Nanos) {
         self.screen.interval(interval, elapsed);
+    }
+
+    fn left(&mut self, case: &Case, outcome: &Outcome) {
+        let clones = self.prepared.clones.iter().enumerate();
+        let clones: Vec<_> = clones
+            .filter(|(_, clone)| clone.case == self.current)
+            .collect();
+        if let Err(error) = left::leave(&clones, case, outcome) {
+            terminal::complain(&error);
+        }
     }
 
     fn ended(&mut self, record: &Record) {

@@ -46,6 +46,8 @@ pub struct General {
     pub command_help: Option<String>,
     /// `--enghelp`, and of which engine.
     pub engine_help: Option<String>,
+    /// `--aux-path`: where state files lie.
+    pub aux_path: Option<String>,
     /// `--debug`: what is told while running.
     pub debug: Vec<String>,
     /// Options that change nothing here, with what was done.
@@ -68,6 +70,7 @@ impl Default for General {
             version: false,
             command_help: None,
             engine_help: None,
+            aux_path: None,
             debug: Vec::new(),
             ignored: Vec::new(),
         }
@@ -270,6 +273,7 @@ fn set(
         "parse-only" => general.parse_only = true,
         "section" => general.sections.push(value),
         "debug" => general.debug = debug(&value).map_err(mistake)?,
+        "aux-path" => general.aux_path = Some(value),
         "eta" => {
             general.eta = match &*value {
                 "always" => Some(true),
@@ -307,7 +311,6 @@ fn other(general: &mut General, name: &str, value: String) -> Result<(), String>
         "alloc-size" | "max-jobs" => "memory is taken as it is needed",
         "eta-interval" | "eta-newline" => "the ETA line is renewed twice a second",
         "warnings-fatal" => "what fio warns of is an error or a note here",
-        "aux-path" => "no state files are made",
         "bandwidth-log" | "latency-log" => "the record has the series",
         "server" | "client" | "daemonize" | "remote-config" => {
             return Err(format!(

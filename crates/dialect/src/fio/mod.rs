@@ -11,6 +11,7 @@ mod bytes;
 mod command;
 mod ending;
 mod files;
+mod flaws;
 mod jobs;
 mod load;
 mod mistake;
@@ -21,6 +22,7 @@ mod pattern;
 mod plan;
 mod reference;
 mod source;
+mod state;
 #[cfg(test)]
 mod tests;
 mod to_diskspd;
@@ -29,6 +31,7 @@ mod verify;
 
 pub use command::{Command, Format, General, Input, parse as parse_command};
 pub use files::{Layout, Planned};
+pub use flaws::Flawed;
 pub use jobs::{Resolved, Spec, resolve};
 pub use mistake::{Mistake, Place};
 pub use options::{Kind, Opt, Support, find as find_option, options};
@@ -36,7 +39,7 @@ pub use output::{Moment, Style, header, json, normal, terse};
 pub use plan::{CloneFacts, Prepared, Terms, prepare};
 pub use reference::reference;
 pub use source::{Reader, Section, Setting, parse as parse_jobs};
-
+pub use state::State;
 pub use to_diskspd::to_diskspd;
 
 /// What `--version` answers: the version whose language this is.

@@ -13,6 +13,7 @@ use super::number::{Scale, amount};
 use super::options::{Support, find};
 use super::output::Style;
 use super::pattern::{self, Way};
+use super::state;
 
 /// What the caller knows of the machine.
 pub struct Terms<'a> {
@@ -22,6 +23,10 @@ pub struct Terms<'a> {
     pub files_below: &'a dyn Fn(&str) -> Vec<String>,
     /// Processors of a NUMA node.
     pub node_processors: &'a dyn Fn(u32) -> Vec<u32>,
+    /// What a file holds, or why it cannot be read.
+    pub bytes_of: &'a dyn Fn(&str) -> Result<Vec<u8>, String>,
+    /// Where files lie that a run leaves for a later one; nothing: where it runs.
+    pub aux: Option<&'a str>,
     /// The seed of jobs that do not want the same offsets in every run.
     pub seed: u64,
 }
@@ -79,6 +84,12 @@ pub struct CloneFacts {
     /// Whether flushes are counted in the report (only those of `fsync` are), and whether their
     /// latencies are told.
     pub flushes: [bool; 2],
+    /// `verify`, as given.
+    pub verify: String,
+    /// Whether flawed blocks are left in files.
+    pub dumps: bool,
+    /// Where it leaves how far its writes came, if it verifies them.
+    pub state: Option<String>,
     /// Whether missing files may be made.
     pub may_create: bool,
     /// Whether nothing but the files is wanted.
@@ -151,11 +162,20 @@ impl<'a> Maker<'a> {
             let ground = files::ground(spec, way, number, self.terms)?;
             let unique = self.clones.len();
             let name = format!("{}.{unique}", spec.name);
-            let job = load(spec, way, &ground, &name, number, self.terms)?;
+            let mut job = load(spec, way, &ground, &name, number, self.terms)?;
+            let state = state::path(self.terms.aux, &spec.name, unique);
+            if spec.values.flag("verify_state_load") && job.verify.is_some() {
+                state::load(&mut job, self.seed(), spec, &state, self.terms)?;
+            }
             job.check().map_err(|invalid| {
                 Mistake::new(&spec.at, format!("job {}: {invalid}", spec.name))
             })?;
-            self.clones.push(self.facts(spec, way, &job, index));
+            let saves = job.verify.is_some() && job.writes();
+            let saves = saves && spec.values.number("verify_state_save") != Some(0);
+            self.clones.push(CloneFacts {
+                state: saves.then_some(state),
+                ..self.facts(spec, way, &job, index)
+            });
             for file in ground.planned {
                 plan_file(&mut self.files, file);
             }
@@ -164,6 +184,11 @@ impl<'a> Maker<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Of the case at hand.
+    fn seed(&self) -> u64 {
+        self.cases.last().map_or(0, |case| case.workload.seed)
     }
 
     /// A new group or a new case, where the job asks for it.
@@ -253,8 +278,13 @@ impl<'a> Maker<'a> {
             pre_read: spec.values.flag("pre_read"),
             flushes: [
                 spec.values.flag("fsync"),
-                spec.values.flag("fsync") || spec.values.flag("fdatasync"),
+                spec.values.flag("fsync")
+                    || spec.values.flag("fdatasync")
+                    || spec.values.is_given("sync_file_range"),
             ],
+            verify: text("verify").unwrap_or_else(|| "pattern".to_owned()),
+            dumps: spec.values.flag("verify_dump"),
+            state: None,
             may_create: spec.values.number("allow_file_create") != Some(0),
             create_only: spec.values.flag("create_only"),
         }

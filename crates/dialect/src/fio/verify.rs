@@ -52,10 +52,21 @@ pub(super) fn verify(spec: &Spec, way: Way) -> Result<Option<Verify>, Mistake> {
         offset: Bytes(bytes("verify_offset").unwrap_or(0) as u64),
         pattern: pattern.map(Into::into),
         when: when(spec),
-        fatal: spec.values.flag("verify_fatal"),
+        fatal: spec.values.flag("verify_fatal") || !goes_on(spec),
+        keep: KEPT,
         trimmed_zero: way.trims && spec.values.number("trim_verify_zero") != Some(0),
         ..Verify::new(*checksum)
     }))
+}
+
+/// Flawed blocks whose bytes are kept.
+const KEPT: u32 = 100;
+
+/// Whether a flawed block is no reason to end the job.
+fn goes_on(spec: &Spec) -> bool {
+    let text = spec.values.text("continue_on_error").unwrap_or_default();
+    let mut words = text.split(',');
+    words.any(|word| ["verify", "all", "1"].contains(&word))
 }
 
 fn when(spec: &Spec) -> When {

@@ -37,7 +37,7 @@ pub use sim::simulate;
 
 use crate::journal::Journals;
 use crate::model::Model;
-use crate::{Clock, Error, JobLog};
+use crate::{Clock, Error, JobLog, Progress};
 
 /// What stands behind a target.
 #[derive(Debug, Clone)]
@@ -144,6 +144,8 @@ pub struct Outcome {
     pub flawed: Vec<FlawedBlock>,
     /// Of each thread that keeps a log: the name of its job, and the log.
     pub logs: Vec<(String, JobLog)>,
+    /// Of each thread whose writes are verified: the name of its job, and how far they came.
+    pub progress: Vec<(String, Progress)>,
 }
 
 /// A block that came back otherwise than it was written.

@@ -15,9 +15,9 @@ use super::samples::Sampler;
 use super::usage::Usage;
 use super::watch::Watched;
 use super::{FlawedBlock, Outcome, Run, describe};
-use crate::JobLog;
 use crate::bounds::Window;
 use crate::recorder::{Failure, Recorder, SpectrumSum};
+use crate::{JobLog, Progress};
 
 /// Moments and counters around the run.
 pub(crate) struct Frame {
@@ -60,6 +60,7 @@ pub(crate) fn outcome(run: Run<'_>, roster: &Roster, frame: &Frame, watched: Wat
         abandoned: watched.abandoned,
         flawed: flawed_blocks(run, roster),
         logs: logs(run, roster, frame.start),
+        progress: progress(run, roster),
     }
 }
 
@@ -287,6 +288,14 @@ fn logs(run: Run<'_>, roster: &Roster, start: Nanos) -> Vec<(String, JobLog)> {
         Some((job.name.clone(), log.finish(end)))
     });
     kept.collect()
+}
+
+fn progress(run: Run<'_>, roster: &Roster) -> Vec<(String, Progress)> {
+    let of = |member: &Member| {
+        let progress = member.recorder.progress()?.clone();
+        Some((run.workload.jobs[member.job].name.clone(), progress))
+    };
+    roster.members.iter().filter_map(of).collect()
 }
 
 /// Of several threads, the sum of what each found.

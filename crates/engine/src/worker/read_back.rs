@@ -6,7 +6,7 @@ use blocklab_workload::{Direction, Flaw, Mark};
 
 use super::{Action, Completion, InFlight, Io, SyncKind, Worker};
 use crate::buffers::Slot;
-use crate::verifier::Written;
+use crate::verifier::{Progress, Written};
 
 impl Worker {
     /// The next read of a batch of the backlog, or, of a job that only reads back, what it would
@@ -82,6 +82,11 @@ impl Worker {
     pub(crate) fn generation(&self, slot: &Slot) -> u64 {
         let verifier = self.verifier.as_ref();
         verifier.map_or(0, |verifier| verifier.generation(slot.index()))
+    }
+
+    /// How far the writes have come, where somebody counts them.
+    pub(crate) fn progress(&self) -> Option<Progress> {
+        self.verifier.as_ref()?.progress()
     }
 
     /// What a read that came back well should hold, where somebody knows.

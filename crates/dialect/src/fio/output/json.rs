@@ -39,18 +39,13 @@ pub fn json(
     Tree::object(members).print()
 }
 
-/// Flags without a value are not repeated.
+/// As given, also what was given twice; flags without a value are not repeated.
 fn options(given: &[(String, String)]) -> Tree {
     let told = given.iter().filter(|(_, value)| !value.is_empty());
-    let mut members: Vec<(String, Tree)> = Vec::new();
-    for (key, value) in told {
-        let value = Tree::text(value);
-        match members.iter_mut().find(|(known, _)| known == key) {
-            Some((_, known)) => *known = value,
-            None => members.push((key.clone(), value)),
-        }
-    }
-    Tree::Object(members)
+    Tree::Object(
+        told.map(|(key, value)| (key.clone(), Tree::text(value)))
+            .collect(),
+    )
 }
 
 fn job(figures: &Figures<'_>, moment: &Moment, bins: bool) -> Tree {

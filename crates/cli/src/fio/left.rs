@@ -1,0 +1,64 @@
+//! What jobs leave besides their results: state files, and words about flawed blocks.
+
+use std::fs;
+
+use anyhow::{Context, Result};
+use blocklab_dialect::fio::{CloneFacts, Flawed, State};
+use blocklab_engine::{FlawedBlock, Outcome, Progress};
+use blocklab_workload::{Case, Job};
+
+use crate::terminal;
+
+/// Leaves what the clones of this case are to leave.
+pub fn leave(clones: &[(usize, &CloneFacts)], case: &Case, outcome: &Outcome) -> Result<()> {
+    for (number, clone) in clones {
+        let job = case.workload.jobs.iter().find(|job| job.name == clone.job);
+        let Some(job) = job else { continue };
+        let flawed = outcome.flawed.iter().filter(|it| it.job == clone.job);
+        for block in flawed {
+            tell(clone, job, block)?;
+        }
+        let progress = outcome.progress.iter().find(|(name, _)| *name == clone.job);
+        if let (Some(path), Some((_, progress))) = (&clone.state, progress) {
+            let state = state(*number, clone, job, progress, case.workload.seed);
+            fs::write(path, state.encode())
+                .with_context(|| format!("cannot leave the state file {path}"))?;
+        }
+    }
+    Ok(())
+}
+
+fn tell(clone: &CloneFacts, job: &Job, block: &FlawedBlock) -> Result<()> {
+    let flawed = Flawed {
+        verify: &clone.verify,
+        file: job
+            .targets
+            .get(block.target as usize)
+            .map_or("", |path| path),
+        flaw: &block.flaw,
+        offset: block.offset,
+        bytes: &block.bytes,
+    };
+    terminal::tell(&flawed.words());
+    if clone.dumps && !block.bytes.is_empty() {
+        let path = flawed.dump();
+        fs::write(&path, &block.bytes).with_context(|| format!("cannot dump into {path}"))?;
+        terminal::tell(&format!("       received data dumped as {path}"));
+    }
+    Ok(())
+}
+
+fn state(number: usize, clone: &CloneFacts, job: &Job, progress: &Progress, seed: u64) -> State {
+    let recent = progress.recent.iter().zip(0..);
+    State {
+        thread: number as u64,
+        name: clone.name.clone(),
+        depth: job.depth,
+        files: job.targets.len() as u32,
+        writes: progress.writes,
+        seed,
+        recent: recent
+            .flat_map(|(offsets, file)| offsets.iter().map(move |offset| (file, *offset)))
+            .collect(),
+    }
+}

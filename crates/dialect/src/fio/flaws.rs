@@ -1,0 +1,117 @@
+//! Blocks that came back otherwise than they were written, in the words that scripts look for.
+
+use blocklab_workload::{Flaw, FlawKind};
+
+/// What was read, and of what.
+#[derive(Debug, Clone, Copy)]
+pub struct Flawed<'a> {
+    /// `verify`, as given.
+    pub verify: &'a str,
+    /// The file.
+    pub file: &'a str,
+    /// What is wrong, and where.
+    pub flaw: &'a Flaw,
+    /// First byte of the block that was read.
+    pub offset: u64,
+    /// The block, where it was kept.
+    pub bytes: &'a [u8],
+}
+
+impl Flawed<'_> {
+    /// A line or more for the standard error.
+    #[must_use]
+    pub fn words(&self) -> String {
+        let Flaw { offset, len, kind } = self.flaw;
+        let block = self.bytes.len().max(*len as usize);
+        let place = format!(
+            "at file {} offset {offset}, length {len} (requested block: offset={}, length={block})",
+            self.file, self.offset
+        );
+        let verify = self.verify.split(':').next().unwrap_or_default();
+        match kind {
+            FlawKind::NoHeader => {
+                format!(
+                    "verify: bad magic header {:x}, wanted {MAGIC:x} {place}",
+                    self.magic()
+                )
+            }
+            FlawKind::DamagedHeader => format!("verify: bad header crc {place}"),
+            FlawKind::OtherPlace { found } => {
+                format!("verify: bad header offset {found}, wanted {offset} {place}")
+            }
+            FlawKind::OtherWrite { found, expected } => {
+                format!("verify: bad header numberio {found}, wanted {expected} {place}")
+            }
+            FlawKind::Checksum => format!("{verify}: verify failed {place}"),
+            FlawKind::Pattern {
+                at,
+                found,
+                expected,
+            } => format!(
+                "fio: got pattern '{found:02x}', wanted '{expected:02x}'. Bad bits {}\n\
+                 fio: bad pattern block offset {at}\n{verify}: verify failed {place}",
+                (found ^ expected).count_ones()
+            ),
+        }
+    }
+
+    /// What stands where a header begins.
+    fn magic(&self) -> u16 {
+        let from = self.flaw.offset.saturating_sub(self.offset) as usize;
+        let bytes = self.bytes.get(from..from + 2).unwrap_or(&[0, 0]);
+        u16::from_le_bytes([bytes[0], bytes[1]])
+    }
+
+    /// The name of the file that `verify_dump` leaves.
+    #[must_use]
+    pub fn dump(&self) -> String {
+        format!("{}.{}.received", self.file, self.flaw.offset)
+    }
+}
+
+/// The first two bytes of a header.
+const MAGIC: u16 = u16::from_le_bytes(*b"BL");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(kind: FlawKind, begin: &str) {
+        let flaw = Flaw {
+            offset: 4096,
+            len: 512,
+            kind,
+        };
+        let bytes = [b'X'; 4096];
+        let flawed = Flawed {
+            verify: "crc32c",
+            file: "a.0.0",
+            flaw: &flaw,
+            offset: 4096,
+            bytes: &bytes,
+        };
+        let words = flawed.words();
+        assert!(words.starts_with(begin), "{words}");
+        let place = "at file a.0.0 offset 4096, length 512 (requested block: offset=4096, \
+                     length=4096)";
+        assert!(words.ends_with(place), "{words}");
+    }
+
+    #[test]
+    fn scripts_find_their_words() {
+        check(FlawKind::Checksum, "crc32c: verify failed at file");
+        check(FlawKind::NoHeader, "verify: bad magic header 5858, wanted");
+        let expected = 4;
+        check(
+            FlawKind::OtherWrite { found: 3, expected },
+            "verify: bad header numberio 3, wanted 4 at file",
+        );
+        let pattern = FlawKind::Pattern {
+            at: 904,
+            found: 0x58,
+            expected: 0xab,
+        };
+        check(pattern, "fio: got pattern '58', wanted 'ab'. Bad bits 6\n");
+    }
+}

@@ -1,0 +1,242 @@
+//! The file in which a verifying job leaves how far its writes came, in fio's layout of version 3.
+//!
+//! ```text
+//!   version 8 | length of the rest 8 | CRC-32C of the rest, not inverted 8
+//!   completions 8 | depth 4 | files 4 | writes 8 | thread 8 | generator 56 | name 64
+//!   then for each completion: file 8 | offset 8
+//! ```
+//!
+//! Numbers are little endian. The first words of the generator hold the seed: fio's own generator
+//! is another one, and so are its offsets.
+
+use blocklab_workload::Job;
+
+use super::jobs::Spec;
+use super::mistake::Mistake;
+use super::plan::Terms;
+
+const VERSION: u64 = 3;
+const HEAD: usize = 24;
+const FIXED: usize = 152;
+const NAME: usize = 64;
+
+/// How far the writes of one clone came.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct State {
+    /// Which clone of the whole command line it is, from 0.
+    pub thread: u64,
+    /// The job's name; its first 63 bytes are kept.
+    pub name: String,
+    /// Operations in flight.
+    pub depth: u32,
+    /// Files of the clone.
+    pub files: u32,
+    /// Writes that were issued.
+    pub writes: u64,
+    /// The seed of their offsets.
+    pub seed: u64,
+    /// The last ones that came back: file and first byte.
+    pub recent: Vec<(u64, u64)>,
+}
+
+impl State {
+    /// As the file holds it.
+    #[must_use]
+    pub fn encode(&self) -> Vec<u8> {
+        let mut rest = Vec::with_capacity(FIXED + 16 * self.recent.len());
+        rest.extend((self.recent.len() as u64).to_le_bytes());
+        rest.extend(self.depth.to_le_bytes());
+        rest.extend(self.files.to_le_bytes());
+        rest.extend(self.writes.to_le_bytes());
+        rest.extend(self.thread.to_le_bytes());
+        rest.extend(0u64.to_le_bytes());
+        rest.extend(self.seed.to_le_bytes());
+        rest.resize(FIXED - NAME, 0);
+        let name = self.name.as_bytes();
+        rest.extend(&name[..name.len().min(NAME - 1)]);
+        rest.resize(FIXED, 0);
+        for (file, offset) in &self.recent {
+            rest.extend(file.to_le_bytes());
+            rest.extend(offset.to_le_bytes());
+        }
+        let mut bytes = Vec::with_capacity(HEAD + rest.len());
+        bytes.extend(VERSION.to_le_bytes());
+        bytes.extend((rest.len() as u64).to_le_bytes());
+        bytes.extend(u64::from(check_of(&rest)).to_le_bytes());
+        bytes.extend(rest);
+        bytes
+    }
+
+    /// What the file holds.
+    ///
+    /// # Errors
+    /// What is wrong with it, for people.
+    pub fn decode(bytes: &[u8]) -> Result<Self, String> {
+        let head = bytes.get(..HEAD).ok_or("it ends within its header")?;
+        let rest = &bytes[HEAD..];
+        let version = number(head, 0);
+        if version != VERSION {
+            return Err(format!("its version is {version}, not {VERSION}"));
+        }
+        if number(head, 8) != rest.len() as u64 || rest.len() < FIXED {
+            return Err(format!(
+                "it is cut: {} bytes follow the header, which tells of {}",
+                rest.len(),
+                number(head, 8)
+            ));
+        }
+        if number(head, 16) != u64::from(check_of(rest)) {
+            return Err("its checksum does not match: it is damaged".to_owned());
+        }
+        let (fixed, recent) = rest.split_at(FIXED);
+        if number(fixed, 0).checked_mul(16) != Some(recent.len() as u64) {
+            return Err("it does not hold the completions that it tells of".to_owned());
+        }
+        let half = |at: usize| (number(fixed, at) & 0xffff_ffff) as u32;
+        let name = &fixed[FIXED - NAME..];
+        let end = name.iter().position(|byte| *byte == 0).unwrap_or(NAME);
+        Ok(Self {
+            thread: number(fixed, 24),
+            name: String::from_utf8_lossy(&name[..end]).into_owned(),
+            depth: half(8),
+            files: half(12),
+            writes: number(fixed, 16),
+            seed: number(fixed, 40),
+            recent: recent
+                .chunks_exact(16)
+                .map(|pair| (number(pair, 0), number(pair, 8)))
+                .collect(),
+        })
+    }
+}
+
+/// As fio has it: not inverted at the end.
+fn check_of(bytes: &[u8]) -> u32 {
+    !crc32c::crc32c(bytes)
+}
+
+fn number(bytes: &[u8], at: usize) -> u64 {
+    let mut word = [0; 8];
+    // The last numbers of a part may be short ones.
+    let end = (at + 8).min(bytes.len());
+    word[..end - at].copy_from_slice(&bytes[at..end]);
+    u64::from_le_bytes(word)
+}
+
+/// Where clone `thread` leaves it; `aux` is the directory of such files.
+pub(super) fn path(aux: Option<&str>, name: &str, thread: usize) -> String {
+    let file = format!("local-{}-{thread}-verify.state", name.replace('/', "."));
+    match aux {
+        Some(aux) => format!("{}/{file}", aux.trim_end_matches('/')),
+        None => file,
+    }
+}
+
+/// Makes the job check no more than what an earlier run had written.
+pub(super) fn load(
+    job: &mut Job,
+    seed: u64,
+    spec: &Spec,
+    path: &str,
+    terms: &Terms<'_>,
+) -> Result<(), Mistake> {
+    let wrong = |why: String| spec.mistake("verify_state_load", format!("{path}: {why}"));
+    let bytes = (terms.bytes_of)(path).map_err(&wrong)?;
+    let state = State::decode(&bytes).map_err(|why| wrong(format!("no state file: {why}")))?;
+    if !job.pattern.is_sequential() && state.seed != seed {
+        let why = "the run that left it drew other offsets: it had another seed, or was of fio \
+                   itself";
+        return Err(wrong(why.to_owned()));
+    }
+    if job.writes() {
+        if let Some(verify) = &mut job.verify {
+            verify.first = Some(state.writes);
+        }
+    } else {
+        let most = job.stop.ios.unwrap_or(u64::MAX);
+        job.stop.ios = Some(most.min(state.writes.max(1)));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn state() -> State {
+        State {
+            thread: 1,
+            name: "abc".to_owned(),
+            depth: 4,
+            files: 1,
+            writes: 16,
+            seed: 0x89,
+            recent: vec![(0, 61440), (0, 57344)],
+        }
+    }
+
+    #[test]
+    fn what_was_written_is_read() {
+        let bytes = state().encode();
+        assert_eq!(bytes.len(), HEAD + FIXED + 32);
+        assert_eq!(State::decode(&bytes), Ok(state()));
+    }
+
+    /// What fio 3.33 leaves of `--name=a --rw=write --size=4k --verify=crc32c`.
+    #[test]
+    fn a_file_of_fio_is_read() {
+        let mut bytes = vec![0; HEAD + FIXED + 16];
+        for (at, byte) in [
+            (0, 3),
+            (8, 168),
+            (24, 1),
+            (32, 1),
+            (36, 1),
+            (40, 1),
+            (112, b'a'),
+        ] {
+            bytes[at] = byte;
+        }
+        let check = check_of(&bytes[HEAD..]).to_le_bytes();
+        bytes[16..20].copy_from_slice(&check);
+        let state = State::decode(&bytes).expect("a sound file");
+        assert_eq!((state.name.as_str(), state.writes), ("a", 1));
+        assert_eq!(state.recent, [(0, 0)]);
+    }
+
+    #[test]
+    fn damage_is_told() {
+        let sound = state().encode();
+        for (bytes, words) in [
+            (&sound[..10], "ends within its header"),
+            (&sound[..100], "is cut"),
+            (&[b' '; 300][..], "its version"),
+        ] {
+            let error = State::decode(bytes).expect_err(words);
+            assert!(error.contains(words), "{error}");
+        }
+        let mut flipped = sound;
+        flipped[60] ^= 1;
+        let error = State::decode(&flipped).expect_err("damaged");
+        assert!(error.contains("checksum"), "{error}");
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_can_be_read(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
+            let _ = State::decode(&bytes);
+        }
+
+        /// Also where the checksum is right.
+        #[test]
+        fn any_sound_bytes_can_be_read(mut rest in proptest::collection::vec(any::<u8>(), 152..400)) {
+            rest[0] %= 16;
+            rest[1..8].fill(0);
+            let mut bytes = [VERSION.to_le_bytes(), (rest.len() as u64).to_le_bytes(),
+                u64::from(check_of(&rest)).to_le_bytes()].concat();
+            bytes.extend(rest);
+            let _ = State::decode(&bytes);
+        }
+    }
+}
