@@ -26,6 +26,8 @@ fn survive(text: &str) {
         size_of: &|_| Some(1 << 20),
         files_below: &|_| Vec::new(),
         node_processors: &|node| vec![node],
+        bytes_of: &|_| Err("there is none".to_owned()),
+        aux: None,
         seed: 1,
     };
     if let Ok(prepared) = prepare(&resolved, "job", &terms) {

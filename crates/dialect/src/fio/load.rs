@@ -112,7 +112,9 @@ pub(super) fn load(
 
 /// Milliseconds between samples.
 fn sample(spec: &Spec, name: &str) -> Option<Nanos> {
-    let ms = spec.values.number(name).unwrap_or(500).max(0) as u64;
+    let ms = spec.values.number(name).unwrap_or(500);
+    // Seven weeks are as good as never, and more is no time that can be counted.
+    let ms = ms.clamp(0, u32::MAX.into()) as u64;
     (ms > 0).then(|| Nanos::from_millis(ms))
 }
 

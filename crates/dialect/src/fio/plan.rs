@@ -86,6 +86,8 @@ pub struct CloneFacts {
     pub flushes: [bool; 2],
     /// `verify`, as given.
     pub verify: String,
+    /// Whether errors are counted and told.
+    pub counts_errors: bool,
     /// Whether flawed blocks are left in files.
     pub dumps: bool,
     /// Where it leaves how far its writes came, if it verifies them.
@@ -283,6 +285,10 @@ impl<'a> Maker<'a> {
                     || spec.values.is_given("sync_file_range"),
             ],
             verify: text("verify").unwrap_or_else(|| "pattern".to_owned()),
+            counts_errors: !matches!(
+                spec.values.text("continue_on_error"),
+                None | Some("none" | "0")
+            ),
             dumps: spec.values.flag("verify_dump"),
             state: None,
             may_create: spec.values.number("allow_file_create") != Some(0),

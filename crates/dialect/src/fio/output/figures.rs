@@ -1,6 +1,8 @@
 //! The figures of one reported job: of one clone, or of all clones of a group.
 
-use blocklab_record::{DirectionResult, JobResult, Latency, Measurement, Samples, ThreadUse};
+use blocklab_record::{
+    DirectionResult, ErrorCount, JobResult, Latency, Measurement, Samples, ThreadUse,
+};
 use blocklab_stats::Histogram;
 
 use super::super::plan::CloneFacts;
@@ -149,6 +151,8 @@ pub(super) struct Figures<'a> {
     /// How many they are.
     pub members: u32,
     pub error: i32,
+    /// How many errors there were, and the number of the first.
+    pub errors: (u64, i32),
     /// Reads, writes, trims.
     pub flows: [Flow; 3],
     pub syncs: Spread,
@@ -190,6 +194,7 @@ fn of<'a>(clone: &'a CloneFacts, result: Option<&JobResult>) -> Figures<'a> {
         last: clone,
         members: 1,
         error: 0,
+        errors: (0, 0),
         flows: Default::default(),
         syncs: Spread::default(),
         runtime_ms: 0,
@@ -202,6 +207,8 @@ fn of<'a>(clone: &'a CloneFacts, result: Option<&JobResult>) -> Figures<'a> {
     // A job that ended within its first millisecond still took time.
     let runtime_ms = (result.elapsed_ns / 1_000_000).max(1);
     figures.runtime_ms = runtime_ms;
+    let all = result.errors.iter().map(|error| error.count).sum();
+    figures.errors = (all, result.errors.first().map_or(0, number));
     figures.error = failure(result);
     for (name, flow) in ["read", "write", "trim"].iter().zip(&mut figures.flows) {
         if let Some(direction) = result.directions.get(*name) {
@@ -234,19 +241,25 @@ pub(super) fn shares<const N: usize>(counts: &[u64; N]) -> [f64; N] {
 fn failure(result: &JobResult) -> i32 {
     use blocklab_record::Stopped;
     if !matches!(result.stopped, Stopped::Error | Stopped::Stalled) {
-        return 0;
+        // A flawed block stays an error of a job that goes on.
+        let mut errors = result.errors.iter();
+        return errors.find(|error| error.kind == VERIFY).map_or(0, number);
     }
-    let first = result.errors.first();
-    first
-        .and_then(|error| error_number(&error.kind))
-        .unwrap_or(EIO)
+    result.errors.first().map_or(EIO, number)
 }
+
+fn number(error: &ErrorCount) -> i32 {
+    error_number(&error.kind).unwrap_or(EIO)
+}
+
+const VERIFY: &str = "verify";
 
 const EIO: i32 = 5;
 
 /// The number of an error by its name.
 pub(in super::super) fn error_number(kind: &str) -> Option<i32> {
-    const NUMBERS: [(&str, i32); 22] = [
+    const NUMBERS: [(&str, i32); 23] = [
+        (VERIFY, 84),
         ("EPERM", 1),
         ("EIO", EIO),
         ("ENXIO", 6),
@@ -292,6 +305,10 @@ impl<'a> Figures<'a> {
         } else {
             self.error
         };
+        self.errors.0 += other.errors.0;
+        if self.errors.1 == 0 {
+            self.errors.1 = other.errors.1;
+        }
         self.runtime_ms += other.runtime_ms;
         let (used, more) = (&mut self.used, &other.used);
         used.running_ns += more.running_ns;

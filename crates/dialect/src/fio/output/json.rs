@@ -98,6 +98,15 @@ fn job(figures: &Figures<'_>, moment: &Moment, bins: bool) -> Tree {
         ("latency_ns", named(&EDGES[..10], &latencies[..10])),
         ("latency_us", named(&EDGES[..10], &latencies[10..20])),
         ("latency_ms", named(&EDGES, &latencies[20..])),
+    ]);
+    if figures.clone.counts_errors {
+        let (total, first) = figures.errors;
+        members.extend([
+            ("total_err", int(total)),
+            ("first_error", Tree::Int(first.into())),
+        ]);
+    }
+    members.extend([
         ("latency_depth", int(figures.clone.depth.into())),
         ("latency_target", Tree::Int(0)),
         ("latency_percentile", Tree::Float(100.0)),

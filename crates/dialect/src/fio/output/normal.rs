@@ -70,8 +70,12 @@ pub fn normal(measurements: &[Measurement], prepared: &Prepared, moment: &Moment
 fn job(figures: &Figures<'_>, moment: &Moment) -> String {
     let clone = figures.clone;
     let style = &clone.style;
+    let why = match figures.error {
+        0 => String::new(),
+        error => format!(" (error={})", strerror(error)),
+    };
     let mut text = format!(
-        "{}: (groupid={}, jobs={}): err={:2}: pid={}: {}\n",
+        "{}: (groupid={}, jobs={}): err={:2}{why}: pid={}: {}\n",
         clone.name, clone.group, figures.members, figures.error, moment.pid, moment.text
     );
     if let Some(description) = &style.description {
@@ -289,12 +293,20 @@ fn closing(figures: &Figures<'_>) -> String {
         let [read, write, trim] = [0, 1, 2].map(|index| of(&figures.flows[index]));
         format!("{read},{write},{trim},{syncs}")
     };
+    let errors = match figures.errors {
+        _ if !figures.clone.counts_errors => String::new(),
+        (total, first) => format!(
+            "     errors    : total={total}, first_error={first}/<{}>\n",
+            strerror(first)
+        ),
+    };
     format!(
         "  cpu          : usr={:3.2}%, sys={:3.2}%, ctx={}, majf={}, minf={}\n\
          \x20 IO depths    : {}\n\
          \x20    submit    : {}\n\
          \x20    complete  : {}\n\
          \x20    issued rwts: total={} short={} dropped={}\n\
+         {errors}\
          \x20    latency   : target=0, window=0, percentile=100.00%, depth={}\n",
         user,
         system,
@@ -372,4 +384,14 @@ fn disks(measurements: &[Measurement]) -> String {
         ));
     }
     text
+}
+
+/// The C library's words for an error's number.
+fn strerror(number: i32) -> String {
+    if number == 0 {
+        return "Success".to_owned();
+    }
+    let text = std::io::Error::from_raw_os_error(number).to_string();
+    let words = text.split(" (os error").next().unwrap_or_default();
+    words.to_owned()
 }
