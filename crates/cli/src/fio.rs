@@ -3,6 +3,7 @@
 mod ground;
 mod help;
 mod left;
+mod logs;
 mod outside;
 mod present;
 mod watch;

@@ -46,6 +46,16 @@ pub struct LogSpan {
     pub submit_sum: Nanos,
     /// The longest one.
     pub submit_max: Nanos,
+    /// The longest time from the return of the submitting call to completion.
+    pub completion_max: Nanos,
+}
+
+impl LogSpan {
+    /// Times from the return of the submitting call to completion, summed.
+    #[must_use]
+    pub fn completion_sum(&self) -> Nanos {
+        self.service_sum.since(self.submit_sum)
+    }
 }
 
 /// What one thread of a job logged.
@@ -55,7 +65,8 @@ pub struct JobLog {
     pub entries: Vec<LogEntry>,
     /// In the order of time; only spans in which something came back.
     pub spans: Vec<LogSpan>,
-    /// End of the span, direction, service latencies.
+    /// End of the span, direction, latencies from the return of the submitting call (where it is
+    /// measured by itself) to completion.
     pub histograms: Vec<(Nanos, Direction, Histogram)>,
 }
 
@@ -110,6 +121,7 @@ impl LogBook {
             service_max: Nanos::ZERO,
             submit_sum: Nanos::ZERO,
             submit_max: Nanos::ZERO,
+            completion_max: Nanos::ZERO,
         });
         span.operations += 1;
         span.bytes += u64::from(entry.len);
@@ -117,6 +129,8 @@ impl LogBook {
         span.service_max = span.service_max.max(entry.service);
         span.submit_sum = span.submit_sum.saturating_add(entry.submit);
         span.submit_max = span.submit_max.max(entry.submit);
+        let completion = entry.service.since(entry.submit);
+        span.completion_max = span.completion_max.max(completion);
     }
 
     fn close_span(&mut self, end: Nanos) {
@@ -140,7 +154,7 @@ impl LogBook {
         let histogram = &mut self.histogram[entry.direction as usize];
         histogram
             .get_or_insert_with(Histogram::new)
-            .record(entry.service.0);
+            .record(entry.service.since(entry.submit).0);
     }
 
     fn close_histogram(&mut self, end: Nanos) {

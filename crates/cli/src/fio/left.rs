@@ -1,19 +1,32 @@
-//! What jobs leave besides their results: state files, and words about flawed blocks.
+//! What jobs leave besides their results: logs, state files, and words about flawed blocks.
 
 use std::fs;
 
 use anyhow::{Context, Result};
 use blocklab_dialect::fio::{CloneFacts, Flawed, State};
-use blocklab_engine::{FlawedBlock, Outcome, Progress};
+use blocklab_engine::{FlawedBlock, JobLog, Outcome, Progress};
 use blocklab_workload::{Case, Job};
 
+use super::logs;
 use crate::terminal;
 
-/// Leaves what the clones of this case are to leave.
-pub fn leave(clones: &[(usize, &CloneFacts)], case: &Case, outcome: &Outcome) -> Result<()> {
+/// Leaves what the clones of this case are to leave. `epochs_ms`: what the logs of all clones
+/// count from.
+pub fn leave(
+    clones: &[(usize, &CloneFacts)],
+    case: &Case,
+    outcome: &Outcome,
+    epochs_ms: &[u64],
+) -> Result<()> {
     for (number, clone) in clones {
         let job = case.workload.jobs.iter().find(|job| job.name == clone.job);
         let Some(job) = job else { continue };
+        if clone.logs.is_on() {
+            let log = outcome.logs.iter().find(|(name, _)| *name == clone.job);
+            let nothing = JobLog::default();
+            let log = log.map_or(&nothing, |(_, log)| log);
+            logs::write(clone, number + 1, log, epochs_ms[*number])?;
+        }
         let flawed = outcome.flawed.iter().filter(|it| it.job == clone.job);
         for block in flawed {
             tell(clone, job, block)?;

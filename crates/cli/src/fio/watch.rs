@@ -13,7 +13,7 @@ use blocklab_study::Observer;
 use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::Case;
 
-use super::{ground, left};
+use super::{ground, left, logs};
 use crate::terminal;
 
 /// Draws the live screen on a terminal, and does what jobs want before and after them.
@@ -22,6 +22,8 @@ pub struct Watcher<'a> {
     prepared: &'a Prepared,
     store: Option<&'a Store>,
     current: usize,
+    /// What the logs of each clone count from.
+    epochs_ms: Vec<u64>,
     begun: Instant,
 }
 
@@ -50,6 +52,7 @@ impl<'a> Watcher<'a> {
             prepared,
             store,
             current: 0,
+            epochs_ms: Vec::new(),
             begun: now(),
         }
     }
@@ -83,6 +86,8 @@ impl Observer for Watcher<'_> {
 
     fn begins(&mut self, case: &Case, _: u32, step: usize, steps: usize) {
         self.current = step;
+        let rules = self.prepared.clones.iter().map(|clone| &clone.logs);
+        self.epochs_ms = rules.map(logs::epoch_ms).collect();
         self.screen.case(&case.name, 1, 1, step + 1, steps);
         let clones = self.prepared.clones.iter();
         ground::before(
@@ -100,7 +105,7 @@ impl Observer for Watcher<'_> {
         let clones: Vec<_> = clones
             .filter(|(_, clone)| clone.case == self.current)
             .collect();
-        if let Err(error) = left::leave(&clones, case, outcome) {
+        if let Err(error) = left::leave(&clones, case, outcome, &self.epochs_ms) {
             terminal::complain(&error);
         }
     }

@@ -21,6 +21,8 @@ pub enum Support {
 pub enum Kind {
     /// Any text; its meaning is checked where it is used.
     Text,
+    /// Text that may be left out.
+    Name,
     /// Nothing, 0 or 1.
     Flag,
     /// 0 or 1.
@@ -140,6 +142,7 @@ fn kind(text: &'static str) -> Option<Kind> {
     let (word, rest) = text.split_once(' ').unwrap_or((text, ""));
     Some(match word {
         "text" => Kind::Text,
+        "name" => Kind::Name,
         "flag" => Kind::Flag,
         "bool" => Kind::Bool,
         "size" => Kind::Size,

@@ -8,6 +8,7 @@ use blocklab_workload::{Aggregate, Case, Job, Order, PauseBefore, Plan, Workload
 use super::files::{self, Planned};
 use super::jobs::{Resolved, Spec};
 use super::load::load;
+use super::logs::LogRule;
 use super::mistake::Mistake;
 use super::number::{Scale, amount};
 use super::options::{Support, find};
@@ -84,6 +85,10 @@ pub struct CloneFacts {
     /// Whether flushes are counted in the report (only those of `fsync` are), and whether their
     /// latencies are told.
     pub flushes: [bool; 2],
+    /// What is logged, and how.
+    pub logs: LogRule,
+    /// Whether submitting and completing are two things.
+    pub is_asynchronous: bool,
     /// `verify`, as given.
     pub verify: String,
     /// Whether errors are counted and told.
@@ -165,6 +170,7 @@ impl<'a> Maker<'a> {
             let unique = self.clones.len();
             let name = format!("{}.{unique}", spec.name);
             let mut job = load(spec, way, &ground, &name, number, self.terms)?;
+            job.log = LogRule::of(spec, &job).kept();
             let state = state::path(self.terms.aux, &spec.name, unique);
             if spec.values.flag("verify_state_load") && job.verify.is_some() {
                 state::load(&mut job, self.seed(), spec, &state, self.terms)?;
@@ -284,6 +290,8 @@ impl<'a> Maker<'a> {
                     || spec.values.flag("fdatasync")
                     || spec.values.is_given("sync_file_range"),
             ],
+            logs: LogRule::of(spec, job),
+            is_asynchronous: job.engine.is_asynchronous(),
             verify: text("verify").unwrap_or_else(|| "pattern".to_owned()),
             counts_errors: !matches!(
                 spec.values.text("continue_on_error"),

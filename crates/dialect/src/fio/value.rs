@@ -33,6 +33,7 @@ impl Value {
     pub(super) fn read(option: &Opt, text: Option<&str>, scale: Scale) -> Result<Self, String> {
         let text = match text {
             Some(text) if !text.is_empty() => text,
+            _ if option.kind == Kind::Name => return Ok(Self::Text(String::new())),
             _ if option.stands_alone() => return Ok(Self::Number(1)),
             _ => return Err(format!("option {} requires an argument", option.name)),
         };
@@ -43,7 +44,7 @@ impl Value {
             value => Err(format!("{value} is out of range: {low} to {high}")),
         };
         match option.kind {
-            Kind::Text => Ok(Self::Text(unquoted(text))),
+            Kind::Text | Kind::Name => Ok(Self::Text(unquoted(text))),
             Kind::Flag => match number(text) {
                 Ok(value) => Ok(Self::Number(i64::from(value != 0))),
                 Err(_) => Err(format!("`{text}` is neither 0 nor 1")),

@@ -10,7 +10,8 @@ pub struct Log {
     pub entries: bool,
     /// Sums and extremes over spans of this length.
     pub average: Option<Nanos>,
-    /// A histogram of the service latency for each span of this length.
+    /// A histogram for each span of this length: of the service latency, or of what of it follows
+    /// the submitting call where that is measured by itself.
     pub histogram: Option<Nanos>,
 }
 

@@ -1,0 +1,131 @@
+//! The logs of a clone, written when its case has ended.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+
+use anyhow::{Context, Result};
+use blocklab_dialect::fio::{
+    CloneFacts, Epoch, LogKind, LogRule, Logged, mean_speed, per_second, speed,
+};
+use blocklab_engine::{JobLog, LogEntry, LogSpan};
+use blocklab_units::Nanos;
+use blocklab_workload::Direction;
+use jiff::Timestamp;
+
+/// Writes them; `number` is the clone's, from 1.
+pub fn write(clone: &CloneFacts, number: usize, log: &JobLog, began_ms: u64) -> Result<()> {
+    for kind in LogKind::ALL {
+        let Some(path) = clone.logs.file(kind, number) else {
+            continue;
+        };
+        let written = open(&path, clone.logs.apart).and_then(|file| {
+            let mut out = BufWriter::new(file);
+            fill(&mut out, kind, clone, log, began_ms)?;
+            out.flush()
+        });
+        written.with_context(|| format!("cannot write the log {path}"))?;
+    }
+    Ok(())
+}
+
+/// Clones that share a file add to it, as do later runs.
+fn open(path: &str, apart: bool) -> io::Result<File> {
+    if apart {
+        return File::create(path);
+    }
+    File::options().append(true).create(true).open(path)
+}
+
+/// What moments count from, for a run that begins now: nothing where they count from its own
+/// beginning.
+pub fn epoch_ms(rule: &LogRule) -> u64 {
+    match rule.epoch {
+        None => 0,
+        Some(Epoch::Unix) => u64::try_from(Timestamp::now().as_millisecond()).unwrap_or(0),
+        Some(Epoch::Clock(id)) => clock_ms(id),
+    }
+}
+
+fn clock_ms(id: i32) -> u64 {
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: the kernel fills the structure, or leaves it as it is.
+    unsafe { libc::clock_gettime(id, &raw mut time) };
+    (time.tv_sec * 1000 + time.tv_nsec / 1_000_000).unsigned_abs()
+}
+
+fn fill(
+    out: &mut impl Write,
+    kind: LogKind,
+    clone: &CloneFacts,
+    log: &JobLog,
+    epoch_ms: u64,
+) -> io::Result<()> {
+    let rule = &clone.logs;
+    if kind == LogKind::Histogram {
+        for (at, direction, histogram) in &log.histograms {
+            if let Some(line) = rule.histogram_line(epoch_ms, (*at, *direction), histogram) {
+                out.write_all(line.as_bytes())?;
+            }
+        }
+        return Ok(());
+    }
+    // Of an engine that waits for each operation, fio knows no submission.
+    if kind == LogKind::Submission && !clone.is_asynchronous {
+        return Ok(());
+    }
+    let moved = |direction| direction != Direction::Sync;
+    for entry in log.entries.iter().filter(|entry| moved(entry.direction)) {
+        let logged = Logged {
+            at: entry.end,
+            direction: entry.direction,
+            block: entry.len.into(),
+            offset: entry.offset,
+        };
+        let line = rule.line(epoch_ms, logged, of_entry(entry, kind));
+        out.write_all(line.as_bytes())?;
+    }
+    for span in log.spans.iter().filter(|span| moved(span.direction)) {
+        let Some(value) = of_span(span, kind, rule) else {
+            continue;
+        };
+        let logged = Logged {
+            at: span.end,
+            direction: span.direction,
+            block: 0,
+            offset: 0,
+        };
+        out.write_all(rule.line(epoch_ms, logged, value).as_bytes())?;
+    }
+    Ok(())
+}
+
+fn of_entry(entry: &LogEntry, kind: LogKind) -> u64 {
+    let completion = entry.service.since(entry.submit);
+    match kind {
+        LogKind::Bandwidth => speed(entry.len.into(), completion),
+        LogKind::Latency => entry.service.0,
+        LogKind::Submission => entry.submit.0,
+        LogKind::Completion => completion.0,
+        LogKind::Operations | LogKind::Histogram => 1,
+    }
+}
+
+/// Nothing of rates over the cut span at the end: fio tells whole ones only.
+fn of_span(span: &LogSpan, kind: LogKind, rule: &LogRule) -> Option<u64> {
+    let is_whole = Some(span.length) == rule.average;
+    let latency = |sum: Nanos, max: Nanos| match rule.largest {
+        true => max.0,
+        false => sum.0 / span.operations.max(1),
+    };
+    Some(match kind {
+        LogKind::Bandwidth if is_whole => mean_speed(span.bytes, span.length),
+        LogKind::Operations if is_whole => per_second(span.operations, span.length),
+        LogKind::Bandwidth | LogKind::Operations | LogKind::Histogram => return None,
+        LogKind::Latency => latency(span.service_sum, span.service_max),
+        LogKind::Submission => latency(span.submit_sum, span.submit_max),
+        LogKind::Completion => latency(span.completion_sum(), span.completion_max),
+    })
+}

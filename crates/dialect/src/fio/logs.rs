@@ -1,0 +1,328 @@
+//! The logs of single operations: their files, and their lines as fio writes them.
+//!
+//! ```text
+//!   FILE_bw.1.log         ms, KiB/s, direction, block, priority
+//!   FILE_lat.1.log        ms, ns, …                       also _slat and _clat
+//!   FILE_iops.1.log       ms, operations a second, …
+//!   FILE_clat_hist.1.log  ms, direction, block, counts of 1,856 buckets
+//! ```
+
+use std::fmt::Write;
+
+use blocklab_stats::Histogram;
+use blocklab_units::Nanos;
+use blocklab_workload::{Direction, IoPriority, Job, Log};
+
+use super::jobs::Spec;
+
+/// Buckets of a line of a histogram.
+const BUCKETS: usize = 1856;
+
+/// What is logged of a clone, and how.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct LogRule {
+    /// How its files begin: throughput, latencies, operations, histograms.
+    names: [Option<String>; 4],
+    /// Length of the spans that one line is about; nothing: a line an operation.
+    pub average: Option<Nanos>,
+    /// Whether a line tells the largest latency of its span, not the mean.
+    pub largest: bool,
+    /// Length of the spans of histograms.
+    histogram: Nanos,
+    /// How many times neighbouring buckets are put together.
+    coarseness: u32,
+    with_offset: bool,
+    /// Whether each clone has its own files.
+    pub apart: bool,
+    /// What moments count from; nothing: the end of the ramp.
+    pub epoch: Option<Epoch>,
+    priority: Option<IoPriority>,
+    whole_priority: bool,
+    /// Largest blocks of reads, writes, trims.
+    blocks: [u64; 3],
+}
+
+/// Another beginning of time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Epoch {
+    /// 1970.
+    Unix,
+    /// That of the clock of this number.
+    Clock(i32),
+}
+
+/// One of the logs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LogKind {
+    /// Throughput.
+    Bandwidth,
+    /// The whole latency.
+    Latency,
+    /// That of submission.
+    Submission,
+    /// That from submission to completion.
+    Completion,
+    /// Operations.
+    Operations,
+    /// Histograms of the completion latency.
+    Histogram,
+}
+
+impl LogKind {
+    /// All of them.
+    pub const ALL: [Self; 6] = [
+        Self::Bandwidth,
+        Self::Latency,
+        Self::Submission,
+        Self::Completion,
+        Self::Operations,
+        Self::Histogram,
+    ];
+
+    const fn word(self) -> (usize, &'static str) {
+        match self {
+            Self::Bandwidth => (0, "bw"),
+            Self::Latency => (1, "lat"),
+            Self::Submission => (1, "slat"),
+            Self::Completion => (1, "clat"),
+            Self::Operations => (2, "iops"),
+            Self::Histogram => (3, "clat_hist"),
+        }
+    }
+}
+
+/// What a line tells, besides its value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Logged {
+    /// Since the end of the ramp.
+    pub at: Nanos,
+    /// The direction.
+    pub direction: Direction,
+    /// Bytes of the operation; 0 of a span.
+    pub block: u64,
+    /// First byte; 0 of a span.
+    pub offset: u64,
+}
+
+impl LogRule {
+    pub(super) fn of(spec: &Spec, job: &Job) -> Self {
+        let values = &spec.values;
+        let name = |option: &str| {
+            let given = values.text(option)?;
+            let own = if given.is_empty() { &spec.name } else { given };
+            Some(own.to_owned())
+        };
+        let number = |option| values.number(option).unwrap_or(0).clamp(0, u32::MAX.into()) as u64;
+        let millis = |option| Some(Nanos::from_millis(number(option))).filter(|ms| *ms > Nanos(0));
+        let sizes = [&job.sizes.read, &job.sizes.write, &job.sizes.trim];
+        Self {
+            names: [
+                "write_bw_log",
+                "write_lat_log",
+                "write_iops_log",
+                "write_hist_log",
+            ]
+            .map(name),
+            average: millis("log_avg_msec"),
+            largest: values.flag("log_max_value"),
+            histogram: millis("log_hist_msec").unwrap_or(Nanos::MAX),
+            coarseness: number("log_hist_coarseness") as u32,
+            with_offset: values.flag("log_offset"),
+            apart: values.number("per_job_logs") != Some(0),
+            epoch: if values.flag("log_unix_epoch") {
+                Some(Epoch::Unix)
+            } else if values.flag("log_alternate_epoch") {
+                Some(Epoch::Clock(number("log_alternate_epoch_clock_id") as i32))
+            } else {
+                None
+            },
+            priority: job.priority.io,
+            whole_priority: values.flag("log_prio"),
+            blocks: sizes.map(|mix| mix.largest().0),
+        }
+    }
+
+    /// What the engine must keep for it.
+    pub(super) fn kept(&self) -> Option<Log> {
+        let [bandwidth, latency, operations, histogram] =
+            [0, 1, 2, 3].map(|index| self.names[index].is_some());
+        let lines = bandwidth || latency || operations;
+        // Without a length there is one span that never ends, and fio writes whole ones only.
+        let histogram = histogram && self.histogram < Nanos::MAX;
+        (lines || histogram).then_some(Log {
+            entries: lines && self.average.is_none(),
+            average: self.average.filter(|_| lines),
+            histogram: histogram.then_some(self.histogram),
+        })
+    }
+
+    /// Whether anything is logged.
+    #[must_use]
+    pub fn is_on(&self) -> bool {
+        self.names.iter().any(Option::is_some)
+    }
+
+    /// The file of this log of clone `number`, from 1.
+    #[must_use]
+    pub fn file(&self, kind: LogKind, number: usize) -> Option<String> {
+        let (index, word) = kind.word();
+        let name = self.names[index].as_ref()?;
+        Some(if self.apart {
+            format!("{name}_{word}.{number}.log")
+        } else {
+            format!("{name}_{word}.log")
+        })
+    }
+
+    /// A line; `epoch_ms` is what its moment counts from.
+    #[must_use]
+    pub fn line(&self, epoch_ms: u64, logged: Logged, value: u64) -> String {
+        let ms = epoch_ms + logged.at.0 / 1_000_000;
+        let direction = logged.direction as u8;
+        let mut line = format!("{ms}, {value}, {direction}, {}", logged.block);
+        if self.with_offset {
+            // Writing to a text does not fail.
+            let _ = write!(line, ", {}", logged.offset);
+        }
+        let class = self.priority.map_or(0, |priority| priority.class);
+        let level = self.priority.map_or(0, |priority| priority.level);
+        let _ = if self.whole_priority {
+            writeln!(line, ", {:#06x}", u16::from(class) << 13 | u16::from(level))
+        } else {
+            writeln!(line, ", {}", u8::from(class == 1))
+        };
+        line
+    }
+
+    /// A line of a histogram over a whole span.
+    #[must_use]
+    pub fn histogram_line(
+        &self,
+        epoch_ms: u64,
+        (at, direction): (Nanos, Direction),
+        histogram: &Histogram,
+    ) -> Option<String> {
+        if at.0 % self.histogram.0 != 0 {
+            return None;
+        }
+        let mut counts = vec![0u64; BUCKETS >> self.coarseness];
+        let last = counts.len() - 1;
+        for (low, _, count) in histogram.edges() {
+            let bucket = Histogram::index(low) >> self.coarseness;
+            counts[bucket.min(last)] += count;
+        }
+        let block = self.blocks.get(direction as usize).copied().unwrap_or(0);
+        let ms = epoch_ms + at.0 / 1_000_000;
+        let mut line = format!("{ms}, {}, {block}", direction as u8);
+        for count in counts {
+            let _ = write!(line, ", {count}");
+        }
+        line.push('\n');
+        Some(line)
+    }
+}
+
+/// Throughput of one operation in units of 1,000 bytes a second, as fio logs it.
+#[must_use]
+pub const fn speed(bytes: u64, completion: Nanos) -> u64 {
+    if completion.0 == 0 {
+        return 0;
+    }
+    bytes * 1_000_000 / completion.0
+}
+
+/// Throughput over a span in KiB a second.
+#[must_use]
+pub const fn mean_speed(bytes: u64, span: Nanos) -> u64 {
+    per_second(bytes, span) >> 10
+}
+
+/// So many in a span, by the second.
+#[must_use]
+pub const fn per_second(count: u64, span: Nanos) -> u64 {
+    if span.0 == 0 {
+        return 0;
+    }
+    (count as u128 * 1_000_000_000 / span.0 as u128) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn logged() -> Logged {
+        Logged {
+            at: Nanos::from_millis(12),
+            direction: Direction::Write,
+            block: 4096,
+            offset: 8192,
+        }
+    }
+
+    #[test]
+    fn lines_are_those_of_fio() {
+        let mut rule = LogRule::default();
+        assert_eq!(rule.line(0, logged(), 7), "12, 7, 1, 4096, 0\n");
+        rule.with_offset = true;
+        rule.priority = Some(IoPriority { class: 1, level: 3 });
+        assert_eq!(rule.line(0, logged(), 7), "12, 7, 1, 4096, 8192, 1\n");
+        rule.whole_priority = true;
+        assert_eq!(
+            rule.line(1000, logged(), 7),
+            "1012, 7, 1, 4096, 8192, 0x2003\n"
+        );
+    }
+
+    #[test]
+    fn files_are_called_as_those_of_fio() {
+        let mut rule = LogRule {
+            names: [Some("x".to_owned()), Some("y".to_owned()), None, None],
+            apart: true,
+            ..LogRule::default()
+        };
+        let file = |rule: &LogRule, kind| rule.file(kind, 2);
+        assert_eq!(
+            file(&rule, LogKind::Bandwidth).as_deref(),
+            Some("x_bw.2.log")
+        );
+        assert_eq!(
+            file(&rule, LogKind::Completion).as_deref(),
+            Some("y_clat.2.log")
+        );
+        assert_eq!(file(&rule, LogKind::Operations), None);
+        rule.apart = false;
+        assert_eq!(file(&rule, LogKind::Bandwidth).as_deref(), Some("x_bw.log"));
+    }
+
+    #[test]
+    fn histograms_have_one_column_a_bucket() {
+        let mut rule = LogRule {
+            histogram: Nanos::from_millis(100),
+            ..LogRule::default()
+        };
+        let mut histogram = Histogram::new();
+        histogram.record(5);
+        let at = (Nanos::from_millis(100), Direction::Read);
+        let line = rule
+            .histogram_line(0, at, &histogram)
+            .expect("a whole span");
+        assert_eq!(line.split(", ").count(), 1859);
+        assert!(
+            line.starts_with("100, 0, 0, 0, 0, 0, 0, 0, 1, 0,"),
+            "{line}"
+        );
+        rule.coarseness = 6;
+        let line = rule
+            .histogram_line(0, at, &histogram)
+            .expect("a whole span");
+        assert_eq!(line.split(", ").count(), 32);
+        let rest = (Nanos::from_millis(130), Direction::Read);
+        assert_eq!(rule.histogram_line(0, rest, &histogram), None);
+    }
+
+    #[test]
+    fn speeds() {
+        assert_eq!(speed(4096, Nanos(252_220)), 16_239);
+        assert_eq!(mean_speed(4 << 20, Nanos::from_millis(500)), 8192);
+    }
+}
