@@ -68,11 +68,16 @@ impl Ledger {
         recorder: &Recorder,
     ) {
         let Some(log) = &recorder.log else { return };
+        let tally = recorder.tally(io.direction);
+        let apart = tally.is_some_and(|tally| tally.submit.is_some());
         let entry = LogEntry {
             begin: io.submitted.since(from),
             end: now.since(from),
             service: now.since(io.submitted),
-            submit: self.handed[slot].since(io.submitted),
+            submit: match apart {
+                true => self.handed[slot].since(io.submitted),
+                false => Nanos::ZERO,
+            },
             direction: io.direction,
             target: io.file,
             len: io.len,

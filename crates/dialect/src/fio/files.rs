@@ -1,5 +1,7 @@
 //! Which files a clone works on, how long they are, and how much it moves.
 
+use std::collections::HashMap;
+
 use blocklab_units::Bytes;
 
 use super::jobs::Spec;
@@ -30,6 +32,29 @@ pub struct Planned {
     pub layout: Layout,
     /// Whether it is removed after the run.
     pub unlink: bool,
+}
+
+/// The files that must be there, each once.
+#[derive(Default)]
+pub(super) struct Files {
+    /// In the order in which they were named first.
+    pub list: Vec<Planned>,
+    index: HashMap<String, usize>,
+}
+
+impl Files {
+    /// Several jobs may share a file: the longest wish and the most thorough layout hold.
+    pub(super) fn add(&mut self, file: Planned) {
+        let Some(at) = self.index.get(&file.path) else {
+            self.index.insert(file.path.clone(), self.list.len());
+            self.list.push(file);
+            return;
+        };
+        let known = &mut self.list[*at];
+        known.length = known.length.max(file.length);
+        known.layout = known.layout.max(file.layout);
+        known.unlink |= file.unlink;
+    }
 }
 
 /// What a clone works on.

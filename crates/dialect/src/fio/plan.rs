@@ -5,7 +5,7 @@ use blocklab_record::{Note, NoteLevel};
 use blocklab_units::Nanos;
 use blocklab_workload::{Aggregate, Case, Job, Order, PauseBefore, Plan, Workload};
 
-use super::files::{self, Planned};
+use super::files::{self, Files, Planned};
 use super::jobs::{Resolved, Spec};
 use super::load::load;
 use super::logs::LogRule;
@@ -127,29 +127,32 @@ pub fn prepare(resolved: &Resolved, name: &str, terms: &Terms<'_>) -> Result<Pre
         plan,
         notes: maker.notes,
         clones: maker.clones,
-        files: maker.files,
+        files: maker.files.list,
         directories: maker.directories,
         globals: resolved.globals.clone(),
     })
 }
 
+/// Of one job.
+const MOST_FILES: i64 = 1_000_000;
+
 struct Maker<'a> {
     terms: &'a Terms<'a>,
     cases: Vec<Case>,
     clones: Vec<CloneFacts>,
-    files: Vec<Planned>,
+    files: Files,
     directories: Vec<String>,
     notes: Vec<Note>,
     group: u32,
 }
 
 impl<'a> Maker<'a> {
-    const fn new(terms: &'a Terms<'a>) -> Self {
+    fn new(terms: &'a Terms<'a>) -> Self {
         Self {
             terms,
             cases: Vec::new(),
             clones: Vec::new(),
-            files: Vec::new(),
+            files: Files::default(),
             directories: Vec::new(),
             notes: Vec::new(),
             group: 0,
@@ -164,6 +167,11 @@ impl<'a> Maker<'a> {
         let count = spec.values.number("numjobs").unwrap_or(1).max(1);
         if count > 4096 {
             return Err(spec.mistake("numjobs", format!("{count} is more than 4096")));
+        }
+        let files = spec.values.number("nrfiles").unwrap_or(1).max(1);
+        if files.saturating_mul(count) > MOST_FILES {
+            let wrong = format!("{files} files of {count} clones are more than {MOST_FILES}");
+            return Err(spec.mistake("nrfiles", wrong));
         }
         for number in 0..count as u32 {
             let ground = files::ground(spec, way, number, self.terms)?;
@@ -185,7 +193,7 @@ impl<'a> Maker<'a> {
                 ..self.facts(spec, way, &job, index)
             });
             for file in ground.planned {
-                plan_file(&mut self.files, file);
+                self.files.add(file);
             }
             if let Some(case) = self.cases.last_mut() {
                 case.workload.jobs.push(job);
@@ -316,18 +324,6 @@ fn is_off(spec: &Spec, name: &str, default: &str) -> bool {
         return text == default;
     }
     values.time(name) == Some(0) || values.share(name) == Some(super::value::Share::Bytes(0))
-}
-
-/// Several jobs may share a file: the longest wish and the most thorough layout hold.
-fn plan_file(files: &mut Vec<Planned>, file: Planned) {
-    match files.iter_mut().find(|known| known.path == file.path) {
-        Some(known) => {
-            known.length = known.length.max(file.length);
-            known.layout = known.layout.max(file.layout);
-            known.unlink |= file.unlink;
-        }
-        None => files.push(file),
-    }
 }
 
 /// `randseed` before `allrandrepeat` before `randrepeat`.
