@@ -196,6 +196,9 @@ fn make_file(path: &str, size: Bytes, house: &House, interrupted: &AtomicBool) -
     let made = lay_out(layout, interrupted, |_| {});
     let exists_already = matches!(&made, Err(blocklab_engine::Error::LayOut { cause, .. })
         if cause.kind() == io::ErrorKind::AlreadyExists);
+    if matches!(made, Ok(true)) {
+        blocklab_host::guard::claim(Path::new(path));
+    }
     if !matches!(made, Ok(true)) && !exists_already {
         // What is half made helps nobody; a second failure would say nothing new.
         let _ = fs::remove_file(path);

@@ -295,6 +295,9 @@ impl Observer for Watcher<'_> {
     }
 
     fn ended(&mut self, record: &Record) {
+        if let Some(measurement) = record.measurements.last() {
+            self.screen.measured(measurement);
+        }
         let kept = self.store.map_or(Ok(()), |store| store.checkpoint(record));
         if let (Err(error), false) = (kept, self.has_warned) {
             self.has_warned = true;

@@ -2,9 +2,11 @@
 //! Out: a [`Permission`], or a [`Refusal`] with every reason and what would work.
 //! Never: a write; a guess in favour of writing.
 
+use std::ffi::{CStr, CString};
 use std::fs::{self, File, Metadata};
 use std::io;
 use std::os::fd::AsRawFd;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
@@ -99,7 +101,7 @@ fn option(name: &str) -> String {
 /// Decides whether `path` may be written to.
 ///
 /// A block device may when it is blank and nobody uses it; a file when it has no content, or
-/// does not exist yet. An entry of `destroy` lifts that for exactly the thing it names: by kernel
+/// does not exist yet, or when blocklab made it ([`claim`]). An entry of `destroy` lifts that for exactly the thing it names: by kernel
 /// name (`sdb`), by any path, by its name under `/dev/disk/by-id`, by serial number where one
 /// disk has it; for a file by path or file name. A directory may always: what is made there is
 /// ours.
@@ -357,7 +359,38 @@ fn file_uses(machine: &Machine, id: FileId) -> Vec<Cause> {
 fn content(path: &Path, metadata: &Metadata) -> Option<Cause> {
     let size = metadata.len();
     let hole = || metadata.blocks() == 0 && File::open(path).is_ok_and(|file| is_hole(&file));
-    (size > 0 && !hole()).then_some(Cause::Content(Bytes(size)))
+    (size > 0 && !is_ours(path) && !hole()).then_some(Cause::Content(Bytes(size)))
+}
+
+/// The extended attribute of a file that blocklab made. A copy does not carry it, unless its
+/// maker asks for that.
+const OURS: &CStr = c"user.blocklab";
+
+/// Marks a file that was made here: a later run may overwrite it. Says nothing where the file
+/// system keeps no such marks; the file then counts as anybody's.
+pub fn claim(path: &Path) {
+    const WHY: &[u8] = b"made by a run";
+    let Ok(path) = CString::new(path.as_os_str().as_bytes()) else {
+        return;
+    };
+    // SAFETY: both names end in a zero byte, and the value is as long as is said.
+    unsafe {
+        libc::setxattr(
+            path.as_ptr(),
+            OURS.as_ptr(),
+            WHY.as_ptr().cast(),
+            WHY.len(),
+            0,
+        )
+    };
+}
+
+fn is_ours(path: &Path) -> bool {
+    let Ok(path) = CString::new(path.as_os_str().as_bytes()) else {
+        return false;
+    };
+    // SAFETY: both names end in a zero byte; without a buffer only the length is told.
+    unsafe { libc::getxattr(path.as_ptr(), OURS.as_ptr(), std::ptr::null_mut(), 0) >= 0 }
 }
 
 fn is_hole(file: &File) -> bool {

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use blocklab_record::{Interval, IntervalDirection};
+use blocklab_record::{Interval, IntervalDirection, Measurement};
 use blocklab_units::{Bytes, Nanos, count, latency, rate};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
@@ -119,6 +119,14 @@ impl Screen {
         }
     }
 
+    /// What the measurement has come to, in place of what its slices add up to: the last of them
+    /// holds time in which nothing was measured any more.
+    pub fn measured(&mut self, measurement: &Measurement) {
+        if let Some(current) = &mut self.current {
+            current.sum = Sum::of(measurement);
+        }
+    }
+
     /// The run is over: the block disappears, the last line is written.
     pub fn finished(&mut self) {
         self.close();
@@ -211,6 +219,24 @@ fn figure(name: &str, direction: IntervalDirection, length_ns: u64) -> String {
 }
 
 impl Sum {
+    fn of(measurement: &Measurement) -> Self {
+        let elapsed = measurement.jobs.iter().map(|job| job.elapsed_ns).max();
+        let mut sum = Self {
+            length_ns: elapsed.unwrap_or(0),
+            ..Self::default()
+        };
+        let directions = measurement
+            .jobs
+            .iter()
+            .flat_map(|job| job.directions.iter());
+        for (_, moved) in directions.filter(|(name, _)| *name != "sync") {
+            sum.ios += moved.ios;
+            sum.bytes += moved.bytes;
+            sum.latency_ns += moved.service.mean_ns * moved.ios as f64;
+        }
+        sum
+    }
+
     fn add(&mut self, interval: &Interval) {
         if interval.ramp {
             return;

@@ -121,6 +121,9 @@ impl Observer for Watcher<'_> {
     }
 
     fn ended(&mut self, record: &Record) {
+        if let Some(measurement) = record.measurements.last() {
+            self.screen.measured(measurement);
+        }
         self.processors.push(match record.origin {
             // In virtual time no processor of ours did the work.
             Origin::Simulated => Vec::new(),

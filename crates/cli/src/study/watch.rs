@@ -95,6 +95,9 @@ impl Observer for Watch<'_> {
     }
 
     fn ended(&mut self, record: &Record) {
+        if let Some(measurement) = record.measurements.last() {
+            self.screen.measured(measurement);
+        }
         // What was simulated can be simulated again.
         let Some(store) = self.store.filter(|_| record.origin != Origin::Simulated) else {
             return;

@@ -51,8 +51,14 @@ impl Meter {
             return now.max(self.opened);
         }
         let arrival = u128::from(now.0) << PLACES;
-        let start = arrival.max(self.tat.saturating_sub(self.tolerance));
         let cost = u128::from(units) * u128::from(self.step);
+        if self.tat <= arrival {
+            // Nothing is owed, as with most limiters most of the time.
+            self.tat = arrival + cost;
+            self.opened = now;
+            return now;
+        }
+        let start = arrival.max(self.tat.saturating_sub(self.tolerance));
         self.tat = self.tat.max(start) + cost;
         assert!(
             self.tat <= start + self.tolerance + cost,

@@ -9,10 +9,10 @@
 //! Time jumps from event to event. Events of the same moment keep the order in which they were
 //! made, so the same seed gives the same figures on every machine.
 
-use std::cmp::Reverse;
+use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::Ordering::Relaxed;
 
 use blocklab_device::Device;
 use blocklab_record::{Measurement, Stopped};
@@ -76,7 +76,7 @@ fn models(targets: &[Vec<TargetFile>]) -> Vec<Model> {
 }
 
 /// What happens at a moment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy)]
 enum Event {
     /// An operation of a worker comes back.
     Completion { worker: u32, slot: u32, result: i32 },
@@ -84,12 +84,41 @@ enum Event {
     Wake { worker: u32 },
 }
 
-/// Events by moment and number. The earliest one stands before the heap: with a single operation
-/// in flight nothing is ever sifted.
+/// An event with its key: its moment, and below it its number.
+#[derive(Debug, Clone, Copy)]
+struct Entry {
+    key: u128,
+    event: Event,
+}
+
+impl PartialEq for Entry {
+    fn eq(&self, other: &Self) -> bool {
+        self.key == other.key
+    }
+}
+
+impl Eq for Entry {}
+
+impl PartialOrd for Entry {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// The earliest is the greatest: that one stands on top of the heap.
+impl Ord for Entry {
+    fn cmp(&self, other: &Self) -> Ordering {
+        other.key.cmp(&self.key)
+    }
+}
+
+/// Events by moment and number. What was popped stays on top until it is known whether another
+/// event takes its place: most operations are followed by the next one, and a place that is taken
+/// over is sifted once instead of twice.
 #[derive(Default)]
 struct Queue {
-    first: Option<(Nanos, u64, Event)>,
-    rest: BinaryHeap<Reverse<(Nanos, u64, Event)>>,
+    heap: BinaryHeap<Entry>,
+    popped: bool,
     made: u64,
 }
 
@@ -97,27 +126,27 @@ impl Queue {
     #[inline]
     fn push(&mut self, at: Nanos, event: Event) {
         self.made += 1;
-        let entry = (at, self.made, event);
-        match &mut self.first {
-            None => match self.rest.peek() {
-                Some(Reverse(top)) if *top < entry => self.rest.push(Reverse(entry)),
-                _ => self.first = Some(entry),
-            },
-            Some(first) if entry < *first => {
-                let second = std::mem::replace(first, entry);
-                self.rest.push(Reverse(second));
-            }
-            Some(_) => self.rest.push(Reverse(entry)),
+        let entry = Entry {
+            key: u128::from(at.0) << 64 | u128::from(self.made),
+            event,
+        };
+        if std::mem::take(&mut self.popped)
+            && let Some(mut top) = self.heap.peek_mut()
+        {
+            *top = entry;
+        } else {
+            self.heap.push(entry);
         }
     }
 
     #[inline]
     fn pop(&mut self) -> Option<(Nanos, Event)> {
-        let entry = match self.first.take() {
-            Some(first) => Some(first),
-            None => self.rest.pop().map(|Reverse(entry)| entry),
-        };
-        entry.map(|(at, _, event)| (at, event))
+        if self.popped {
+            self.heap.pop();
+        }
+        let top = self.heap.peek()?;
+        self.popped = true;
+        Some((Nanos((top.key >> 64) as u64), top.event))
     }
 }
 
@@ -372,7 +401,7 @@ impl Simulation {
             self.close(boundary);
         }
         if let Some(rhythm) = &mut self.rhythm {
-            rhythm.look(&self.roster.members, now, tap);
+            rhythm.look(&self.roster.members, measured, tap);
         }
         if now >= self.tapped.boundary(TAP) {
             let interval = self.tapped.slice(&self.roster.members, now, 0, 0);
@@ -392,7 +421,7 @@ impl Simulation {
                 members().for_each(|member| member.stopper.request(Stopped::Steady));
             }
         }
-        if control.interrupted.load(Ordering::Relaxed) {
+        if control.interrupted.load(Relaxed) {
             self.roster
                 .members
                 .iter()

@@ -173,7 +173,7 @@ impl<'a> Watch<'a> {
             self.close_interval(crew, now);
         }
         if let Some(rhythm) = &mut self.rhythm {
-            rhythm.look(crew.members(), now, tap);
+            rhythm.look(crew.members(), now.min(self.cool_from), tap);
         }
         self.seen.look(crew.members(), now);
         self.judge_steadiness(crew, now);

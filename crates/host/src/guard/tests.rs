@@ -221,3 +221,19 @@ fn a_serial_names_the_disk_that_alone_has_it() {
     tree.put("/sys/block/sdb/device/serial", "S3Z8NB\n");
     check_names(&tree, "S3Z8NB", "sda", false);
 }
+
+#[test]
+fn a_file_that_was_made_here_may_be_overwritten() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("data.img");
+    fs::write(&path, "made by a run").unwrap();
+    claim(&path);
+    if !is_ours(&path) {
+        println!("skipped: marks on files, which this file system does not keep");
+        return;
+    }
+    assert_eq!(outcome(&path, &[]), "ok");
+    let copy = folder.path().join("copy.img");
+    fs::write(&copy, fs::read(&path).unwrap()).unwrap();
+    assert_eq!(outcome(&copy, &[]), "is a file with content (13 B)");
+}
