@@ -222,6 +222,7 @@ fn finish(record: &Record, reporter: &Reporter<'_>, house: &House, store: &Store
     for text in reporter.curves() {
         terminal::print(format!("\n{text}"))?;
     }
+    terminal::print(blocklab_report::text::curves(record))?;
     if let Some(failure) = &record.failure {
         terminal::warn(failure);
     }

@@ -2,6 +2,7 @@
 //! beside, and what becomes of the conclusions.
 
 mod conclusions;
+mod curves;
 mod documents;
 mod figures;
 mod latencies;
@@ -14,6 +15,7 @@ use blocklab_workload::publication::{Publication, Scope, System};
 use serde::Serialize;
 
 pub use conclusions::{Judged, Verdict};
+pub use curves::curves;
 pub use figures::Value;
 pub use sweep::{Crossing, REACHED, Saturation};
 pub use tables::{Drawing, Entry, Line, Plot, Point, Table};

@@ -9,7 +9,7 @@ use anyhow::Result;
 use blocklab_catalog::{Address, resolve};
 use blocklab_device::Device;
 use blocklab_dialect::vdbench::{Script, Sd};
-use blocklab_host::target_facts;
+use blocklab_host::{guard, target_facts};
 
 use super::{about, context};
 
@@ -113,7 +113,7 @@ fn capacity(address: &str) -> Result<u64, String> {
 fn make(sd: &Sd, size: u64, there: u64, destroy: &mut Vec<String>) -> Result<()> {
     let path = Path::new(&sd.lun);
     if there > 0 {
-        blocklab_host::guard::may_write(path, destroy)?;
+        guard::may_write(path, destroy)?;
     }
     let file = OpenOptions::new()
         .write(true)
@@ -122,6 +122,9 @@ fn make(sd: &Sd, size: u64, there: u64, destroy: &mut Vec<String>) -> Result<()>
         .open(path);
     let made = file.and_then(|file| file.set_len(size));
     context(made, "make the file", path)?;
+    if there == 0 {
+        guard::claim(path);
+    }
     destroy.push(sd.lun.clone());
     Ok(())
 }

@@ -1,10 +1,11 @@
 //! The order of the page, its head, and what surrounds the charts.
 
 use blocklab_analysis::Assessment;
+use blocklab_analysis::study::{Plot, curves};
 use blocklab_record::{Origin, Record};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use super::{data, findings, headline, model, numbers, origin};
+use super::{data, findings, headline, model, numbers, origin, study};
 
 /// No network at all: only what stands in the file may be used.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; \
@@ -134,6 +135,7 @@ fn top(sides: &[Side<'_>], opening: Option<&Opening>) -> Markup {
                         a href={ "#" (opening.id) } { (opening.name) }
                     }
                     @if findings::any(sides) { a href="#findings" { "Findings" } }
+                    @if plots(sides).is_some() { a href="#curve" { "Curve" } }
                     a href="#suite" { "Suite" }
                     a href="#latency" { "Latency" }
                     a href="#time" { "Over time" }
@@ -162,6 +164,7 @@ fn sections(sides: &[Side<'_>], opening: Option<&Opening>) -> Markup {
         (headline::summary(sides))
         @if let Some(opening) = opening { (opening.section) }
         (findings::findings(sides))
+        @if let Some(plot) = plots(sides) { (study::curves(&plot)) }
         @if sides.iter().any(|side| !side.assessment.rows.is_empty()) {
             (charts(sides))
             (numbers::table(sides))
@@ -171,6 +174,22 @@ fn sections(sides: &[Side<'_>], opening: Option<&Opening>) -> Markup {
         (origin::course(sides))
         (origin::workload(sides))
     }
+}
+
+/// The curves of all Records; of several the name of each stands before those of its lines.
+fn plots(sides: &[Side<'_>]) -> Option<Plot> {
+    let several = sides.len() > 1;
+    let of = |side: &Side<'_>| {
+        let mut plot = curves(side.record)?;
+        for line in plot.lines.iter_mut().filter(|_| several) {
+            line.system = format!("{}: {}", side.label, line.system);
+        }
+        Some(plot)
+    };
+    sides.iter().filter_map(of).reduce(|mut all, plot| {
+        all.lines.extend(plot.lines);
+        all
+    })
 }
 
 fn has_response(side: &Side<'_>) -> bool {

@@ -2,6 +2,7 @@
 
 mod calibration;
 mod comparison;
+mod curves;
 mod diagnosis;
 mod findings;
 mod grid;
@@ -17,6 +18,7 @@ use blocklab_record::Record;
 
 pub use calibration::calibration;
 pub use comparison::comparison;
+pub use curves::curves;
 pub use diagnosis::diagnosis;
 pub use findings::findings;
 pub use model::model;
@@ -33,6 +35,7 @@ pub fn summary(record: &Record, assessment: &Assessment, style: Style) -> String
     let parts = [
         header::header(record, style),
         table(record, assessment, style),
+        curves(record),
         model::brief(record, style),
         findings::brief(record, assessment, style),
         findings::notes(record, style),

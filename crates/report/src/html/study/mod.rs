@@ -163,9 +163,25 @@ fn figures(table: &Table) -> Markup {
     }
 }
 
+/// The curves of a run by itself.
+pub fn curves(plot: &Plot) -> Markup {
+    html! {
+        section id="curve" {
+            h2 { (plot.title) }
+            (picture_of(plot))
+        }
+    }
+}
+
 fn plot(plot: &Plot) -> Markup {
     html! {
         h3 { (plot.title) }
+        (picture_of(plot))
+    }
+}
+
+fn picture_of(plot: &Plot) -> Markup {
+    html! {
         (lines::of_plot(plot))
         @for line in &plot.lines { p class="hint" { (shown::line(plot, line)) } }
         @if !plot.note.is_empty() { p class="hint" { (plot.note) } }

@@ -1,0 +1,116 @@
+//! Latency over rate, of a Record whose cases are points of curves.
+
+use blocklab_record::{Measurement, Record};
+
+use super::sweep::{crossing, curve, knee};
+use super::tables::{Line, Plot, Point};
+
+/// Settings of cases that are a share of a full rate: Vdbench's curves, and the native sweep.
+const SHARES: [&str; 2] = ["curve", "rate_percent"];
+/// The bound of latency that is looked for, in microseconds.
+const BOUND_US: f64 = 1000.0;
+
+/// The curves of a Record, with knee and the rate at which a millisecond is passed; nothing where
+/// there are none of two points and more.
+///
+/// Latency is the mean from the moment an operation was due to its completion; where nothing was
+/// due at a moment, from submission. A full rate, in which nothing is due, is no point.
+#[must_use]
+pub fn curves(record: &Record) -> Option<Plot> {
+    let mut families: Vec<(String, Vec<Pass>)> = Vec::new();
+    for measurement in &record.measurements {
+        let settings = measurement.settings.iter();
+        let mut shares = settings.filter(|(name, _)| SHARES.contains(&name.as_str()));
+        let (Some((name, value)), Some(pass)) = (shares.next(), pass(measurement)) else {
+            continue;
+        };
+        let family = family(&measurement.case, name, value);
+        match families.iter_mut().find(|(known, _)| *known == family) {
+            Some((_, passes)) => passes.push(pass),
+            None => families.push((family, vec![pass])),
+        }
+    }
+    let lines: Vec<Line> = families.iter().filter_map(line).collect();
+    (!lines.is_empty()).then(|| Plot {
+        title: "Latency over rate".to_owned(),
+        note: "Mean from the moment an operation was due to its completion. At the knee the rate \
+               divided by the latency is largest; between two points a straight line is assumed."
+            .to_owned(),
+        x: "IOPS".to_owned(),
+        y: "mean, µs".to_owned(),
+        bound: Some(BOUND_US),
+        lines,
+    })
+}
+
+/// One pass of one point.
+struct Pass {
+    case: String,
+    iops: f64,
+    mean_us: f64,
+}
+
+/// The name of a case without its point: `rd1_(10%) threads=8`, `b-rate_percent50`.
+fn family(case: &str, setting: &str, value: &str) -> String {
+    let without = case.replacen(&format!("_({value})"), "", 1);
+    without.replacen(&format!("-{setting}{value}"), "", 1)
+}
+
+fn pass(measurement: &Measurement) -> Option<Pass> {
+    let (mut iops, mut sum_ns, mut count) = (0.0, 0.0, 0.0);
+    for job in &measurement.jobs {
+        for direction in job.directions.values() {
+            let latency = direction.response.as_ref().unwrap_or(&direction.service);
+            iops += direction.ios as f64 * 1e9 / job.elapsed_ns.max(1) as f64;
+            sum_ns += latency.mean_ns * latency.count as f64;
+            count += latency.count as f64;
+        }
+    }
+    (count > 0.0).then(|| Pass {
+        case: measurement.case.clone(),
+        iops,
+        mean_us: sum_ns / count / 1e3,
+    })
+}
+
+fn line((family, passes): &(String, Vec<Pass>)) -> Option<Line> {
+    let mut cases: Vec<&str> = passes.iter().map(|pass| &*pass.case).collect();
+    cases.dedup();
+    cases.sort_unstable();
+    cases.dedup();
+    if cases.len() < 2 {
+        return None;
+    }
+    let mean = |case: &str, of: &dyn Fn(&Pass) -> f64| {
+        let mine: Vec<f64> = passes.iter().filter(|it| it.case == case).map(of).collect();
+        mine.iter().sum::<f64>() / mine.len() as f64
+    };
+    let of = |of: &dyn Fn(&Pass) -> f64| cases.iter().map(|case| mean(case, of)).collect();
+    let (rates, latencies): (Vec<f64>, Vec<f64>) = (of(&|it| it.iops), of(&|it| it.mean_us));
+    let points = curve(&rates, &latencies);
+    let point = |(x, y): (f64, f64)| Point { x, y };
+    Some(Line {
+        system: family.clone(),
+        family: String::new(),
+        knee: knee(&points).map(point),
+        peak: points.last().copied().map(point),
+        crossing: crossing(&points, BOUND_US),
+        points: points.into_iter().map(point).collect(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::family;
+
+    #[test]
+    fn a_point_is_taken_out_of_the_name_of_its_case() {
+        for (case, setting, value, expected) in [
+            ("rd1_(10%) threads=8", "curve", "10%", "rd1 threads=8"),
+            ("b-rate_percent50", "rate_percent", "50", "b"),
+            ("b-rate_percent50-2", "rate_percent", "50", "b-2"),
+        ] {
+            assert_eq!(family(case, setting, value), expected);
+        }
+    }
+}
