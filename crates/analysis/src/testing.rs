@@ -160,6 +160,7 @@ impl Sketch {
             threads_use: None,
             depths: None,
             found_depth: None,
+            pool: None,
             verified: None,
             directions: [(self.direction.to_owned(), result)].into(),
         }

@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 use std::collections::BTreeSet;
 
 use blocklab_record::{DiskUse, JobResult, Measurement, Origin, Record, TargetKind};
@@ -157,18 +159,28 @@ impl<'a> CaseView<'a> {
 
     /// Operations that the engine may have in flight, all jobs and threads together.
     pub(crate) fn slots(&self) -> u64 {
-        let jobs = self.passes[0].jobs.iter();
-        jobs.map(|job| u64::from(job.threads) * u64::from(job.effective_depth))
-            .sum()
+        self.once_a_pool(&|job| u64::from(job.threads) * u64::from(job.effective_depth))
     }
 
     /// Threads of all jobs.
     pub(crate) fn threads(&self) -> u64 {
-        self.passes[0]
-            .jobs
-            .iter()
-            .map(|job| u64::from(job.threads))
-            .sum()
+        self.once_a_pool(&|job| u64::from(job.threads))
+    }
+
+    /// The sum over all jobs, of those that share a pool the largest.
+    fn once_a_pool(&self, of: &dyn Fn(&JobResult) -> u64) -> u64 {
+        let mut pools: BTreeMap<&str, u64> = BTreeMap::new();
+        let mut sum = 0;
+        for job in &self.passes[0].jobs {
+            match &job.pool {
+                Some(pool) => {
+                    let largest = pools.entry(pool).or_default();
+                    *largest = of(job).max(*largest);
+                }
+                None => sum += of(job),
+            }
+        }
+        sum + pools.values().sum::<u64>()
     }
 
     /// Whether every slot is always meant to be full: no rate, no pauses.

@@ -141,6 +141,9 @@ pub struct JobResult {
     /// Whether what was written came back, where it was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verified: Option<Verified>,
+    /// Jobs of one pool share one thread and its operations in flight.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pool: Option<String>,
 }
 
 impl JobResult {

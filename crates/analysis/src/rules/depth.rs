@@ -299,6 +299,22 @@ mod tests {
         silent(&with_latency(0.95), "littles-law");
     }
 
+    /// Two jobs in a pool of 32: each has half of it in flight, and both once had to have 32.
+    #[test]
+    fn a_pool_is_counted_once() {
+        let mut shared = record(&[Sketch {
+            iops: vec![5000.0; 3],
+            latency_ns: Some(32e9 / 10_000.0),
+            ..Sketch::default()
+        }]);
+        for measurement in &mut shared.measurements {
+            measurement.jobs[0].pool = Some("sd1".to_owned());
+            let twin = measurement.jobs[0].clone();
+            measurement.jobs.push(twin);
+        }
+        silent(&shared, "littles-law");
+    }
+
     #[test]
     fn a_paced_load_leaves_slots_empty_and_that_is_fine() {
         let mut record = with_latency(0.1);

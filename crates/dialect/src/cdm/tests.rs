@@ -231,6 +231,7 @@ pub(crate) fn measurement(case: &Case, pass: u32, ios: u64, mean_ns: f64) -> Mea
         threads_use: None,
         depths: None,
         found_depth: None,
+        pool: None,
         verified: None,
     };
     Measurement {

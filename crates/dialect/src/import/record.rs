@@ -251,6 +251,7 @@ impl Job {
             threads_use: None,
             depths: None,
             found_depth: None,
+            pool: None,
             verified: None,
             accounting: Accounting {
                 issued: completed + self.errors,

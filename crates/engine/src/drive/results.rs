@@ -123,6 +123,7 @@ fn job_result(
         depths: depths(&members),
         found_depth: found_depth(&members),
         verified: verified(job, &members, frame.start),
+        pool: job.pool.as_ref().map(|pooled| pooled.pool.clone()),
     }
 }
 

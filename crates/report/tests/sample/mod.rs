@@ -208,6 +208,7 @@ fn job(shape: &Shape, direction: DirectionResult) -> JobResult {
         threads_use: None,
         depths: None,
         found_depth: None,
+        pool: None,
         verified: None,
     }
 }

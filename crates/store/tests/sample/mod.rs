@@ -121,6 +121,7 @@ fn job(name: &str, stopped: Stopped) -> JobResult {
         threads_use: None,
         depths: None,
         found_depth: None,
+        pool: None,
         verified: None,
     }
 }
