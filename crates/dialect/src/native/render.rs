@@ -82,6 +82,7 @@ fn write_case(
     let own_seed = Some(case.workload.seed).filter(|_| seed.is_none());
     let head = keys::Case {
         rate_percent: Vec::new(),
+        rate_ramp: None,
         name: case.name.clone(),
         settings: case.settings.clone(),
         seed: own_seed,

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use blocklab_record::{Note, NoteLevel};
+use blocklab_units::Nanos;
 use blocklab_workload::publication::{Family, Share};
 use blocklab_workload::{Case, Job, Pace, Plan, Rate, Workload};
 
@@ -181,7 +182,7 @@ impl<'r> Resolver<'r> {
             }
             cases.push(case.clone());
             for percent in &raw.head.rate_percent {
-                let paced = at_share(&case, *percent);
+                let paced = at_share(&case, *percent, raw.head.rate_ramp);
                 self.claim(&paced.name, raw, &[])?;
                 shares.push(Share {
                     case: paced.name.clone(),
@@ -356,13 +357,14 @@ impl<'r> Resolver<'r> {
     }
 }
 
-fn at_share(case: &Case, percent: f64) -> Case {
+fn at_share(case: &Case, percent: f64, ramp: Option<Nanos>) -> Case {
     let mut paced = case.clone();
     let setting = ("rate_percent".to_owned(), percent.to_string());
     paced.name = swept_name(&case.name, std::slice::from_ref(&setting));
     paced.settings.push(setting);
     for job in &mut paced.workload.jobs {
         job.pace = Pace::OpenPoisson(Rate::Iops(1.0));
+        job.ramp = ramp.unwrap_or(job.ramp);
         if job.name == case.name {
             job.name.clone_from(&paced.name);
         }

@@ -45,6 +45,8 @@ pub struct Case {
     pub seed: Option<u64>,
     /// Shares of the full rate, in per cent, at which the case runs again.
     pub rate_percent: Vec<f64>,
+    /// Of the runs at those shares, where it is not that of the jobs.
+    pub rate_ramp: Option<Nanos>,
 }
 
 /// Larger numbers than TOML's own are written as texts.
@@ -160,7 +162,7 @@ pub static STUDY: [Key<Study>; 9] = [
     },
 ];
 
-pub static CASE: [Key<Case>; 4] = [
+pub static CASE: [Key<Case>; 5] = [
     Key {
         name: "name",
         kind: "text",
@@ -205,6 +207,17 @@ pub static CASE: [Key<Case>; 4] = [
         example: "[10, 50, 90, 100, 120]",
         elsewhere: &["curve"],
         set: |case, value| put(&mut case.rate_percent, shares(value)),
+        show: |_| None,
+        ..Key::ROW
+    },
+    Key {
+        name: "rate_ramp",
+        kind: "time",
+        meaning: "Instead of `ramp`, in the runs at those shares. What a limiter saved up is gone \
+                  after the run at full speed, if that ramp is long, and the shares go down.",
+        default: Some("as `ramp`"),
+        example: "\"500ms\"",
+        set: |case, value| put(&mut case.rate_ramp, value.time().map(Some)),
         show: |_| None,
         ..Key::ROW
     },
