@@ -28,7 +28,9 @@ struct Answer {
 fn answer(mut command: Command, folder: &Path, file: &Path) -> Answer {
     fs::create_dir(folder).expect("a new folder");
     command.arg("--output-format=json").arg(file);
-    command.env("FIO_SIZE", "64k").current_dir(folder);
+    command.env("FIO_SIZE", "64k");
+    command.env("FIO_TRACES", root().join("proof/corpus/fio-traces"));
+    command.current_dir(folder);
     let output = command.output().expect("it starts");
     let out = String::from_utf8_lossy(&output.stdout);
     let json = out

@@ -26,6 +26,9 @@ pub fn leave(
             let nothing = JobLog::default();
             let log = log.map_or(&nothing, |(_, log)| log);
             logs::write(clone, number + 1, log, epochs_ms[*number])?;
+            if let Some(path) = &clone.logs.trace {
+                logs::trace(path, job, log)?;
+            }
         }
         let flawed = outcome.flawed.iter().filter(|it| it.job == clone.job);
         for block in flawed {

@@ -1,15 +1,17 @@
 //! The logs of a clone, written when its case has ended.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 
 use anyhow::{Context, Result};
 use blocklab_dialect::fio::{
-    CloneFacts, Epoch, LogKind, LogRule, Logged, mean_speed, per_second, speed,
+    CloneFacts, Epoch, LogKind, LogRule, Logged,
+    iolog::{self, Traced},
+    mean_speed, per_second, speed,
 };
 use blocklab_engine::{JobLog, LogEntry, LogSpan};
 use blocklab_units::Nanos;
-use blocklab_workload::Direction;
+use blocklab_workload::{Direction, Job};
 use jiff::Timestamp;
 
 /// Writes them; `number` is the clone's, from 1.
@@ -26,6 +28,22 @@ pub fn write(clone: &CloneFacts, number: usize, log: &JobLog, began_ms: u64) -> 
         written.with_context(|| format!("cannot write the log {path}"))?;
     }
     Ok(())
+}
+
+/// Writes the trace of a clone, in the order in which the operations were issued.
+pub fn trace(path: &str, job: &Job, log: &JobLog) -> Result<()> {
+    let mut entries: Vec<&LogEntry> = log.entries.iter().collect();
+    entries.retain(|entry| entry.direction != Direction::Sync);
+    entries.sort_by_key(|entry| entry.begin);
+    let operations = entries.into_iter().map(|entry| Traced {
+        at: entry.begin,
+        file: &job.targets[entry.target as usize],
+        direction: entry.direction,
+        offset: entry.offset,
+        len: entry.len,
+    });
+    let text = iolog::render(&job.targets, operations);
+    fs::write(path, text).with_context(|| format!("cannot write the trace {path}"))
 }
 
 /// Clones that share a file add to it, as do later runs.
@@ -77,7 +95,12 @@ fn fill(
         return Ok(());
     }
     let moved = |direction| direction != Direction::Sync;
-    for entry in log.entries.iter().filter(|entry| moved(entry.direction)) {
+    let by_one = rule.average.is_none();
+    for entry in log
+        .entries
+        .iter()
+        .filter(|entry| by_one && moved(entry.direction))
+    {
         let logged = Logged {
             at: entry.end,
             direction: entry.direction,
@@ -88,6 +111,9 @@ fn fill(
         out.write_all(line.as_bytes())?;
     }
     for span in log.spans.iter().filter(|span| moved(span.direction)) {
+        if is_tail(span, rule) {
+            continue;
+        }
         let Some(value) = of_span(span, kind, rule) else {
             continue;
         };
@@ -100,6 +126,13 @@ fn fill(
         out.write_all(rule.line(epoch_ms, logged, value).as_bytes())?;
     }
     Ok(())
+}
+
+/// What came back within a hundredth of a span after the last whole one is no span of its own: a
+/// chart would show it as a spike.
+fn is_tail(span: &LogSpan, rule: &LogRule) -> bool {
+    let whole = rule.average.unwrap_or_default();
+    span.end > whole && span.length.0 < whole.0 / 100
 }
 
 fn of_entry(entry: &LogEntry, kind: LogKind) -> u64 {

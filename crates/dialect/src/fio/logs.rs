@@ -36,6 +36,8 @@ pub struct LogRule {
     pub apart: bool,
     /// What moments count from; nothing: the end of the ramp.
     pub epoch: Option<Epoch>,
+    /// The file of the trace that is written.
+    pub trace: Option<String>,
     priority: Option<IoPriority>,
     whole_priority: bool,
     /// Largest blocks of reads, writes, trims.
@@ -136,6 +138,7 @@ impl LogRule {
             } else {
                 None
             },
+            trace: values.text("write_iolog").map(str::to_owned),
             priority: job.priority.io,
             whole_priority: values.flag("log_prio"),
             blocks: sizes.map(|mix| mix.largest().0),
@@ -149,8 +152,9 @@ impl LogRule {
         let lines = bandwidth || latency || operations;
         // Without a length there is one span that never ends, and fio writes whole ones only.
         let histogram = histogram && self.histogram < Nanos::MAX;
-        (lines || histogram).then_some(Log {
-            entries: lines && self.average.is_none(),
+        let traced = self.trace.is_some();
+        (lines || histogram || traced).then_some(Log {
+            entries: traced || lines && self.average.is_none(),
             average: self.average.filter(|_| lines),
             histogram: histogram.then_some(self.histogram),
         })
@@ -159,7 +163,7 @@ impl LogRule {
     /// Whether anything is logged.
     #[must_use]
     pub fn is_on(&self) -> bool {
-        self.names.iter().any(Option::is_some)
+        self.trace.is_some() || self.names.iter().any(Option::is_some)
     }
 
     /// The file of this log of clone `number`, from 1.

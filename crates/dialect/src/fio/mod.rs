@@ -12,6 +12,7 @@ mod command;
 mod ending;
 mod files;
 mod flaws;
+pub mod iolog;
 mod jobs;
 mod load;
 mod logs;

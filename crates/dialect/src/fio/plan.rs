@@ -6,6 +6,7 @@ use blocklab_units::Nanos;
 use blocklab_workload::{Aggregate, Case, Job, Order, PauseBefore, Plan, Workload};
 
 use super::files::{self, Files, Planned};
+use super::iolog;
 use super::jobs::{Resolved, Spec};
 use super::load::load;
 use super::logs::LogRule;
@@ -133,6 +134,9 @@ pub fn prepare(resolved: &Resolved, name: &str, terms: &Terms<'_>) -> Result<Pre
     })
 }
 
+const WAITS: &str = "`wait` is microseconds, as fio's manual says; fio 3.33 itself waits a \
+                     thousand times as long";
+
 /// Of one job.
 const MOST_FILES: i64 = 1_000_000;
 
@@ -174,10 +178,20 @@ impl<'a> Maker<'a> {
             return Err(spec.mistake("nrfiles", wrong));
         }
         for number in 0..count as u32 {
-            let ground = files::ground(spec, way, number, self.terms)?;
+            let trace = iolog::read(spec, number, self.terms)?;
+            let ground = match &trace {
+                Some(trace) => iolog::ground(spec, trace, self.terms)?,
+                None => files::ground(spec, way, number, self.terms)?,
+            };
             let unique = self.clones.len();
             let name = format!("{}.{unique}", spec.name);
             let mut job = load(spec, way, &ground, &name, number, self.terms)?;
+            if let Some(trace) = trace {
+                if trace.waits {
+                    self.note(NoteLevel::Approximated, "read_iolog", WAITS);
+                }
+                iolog::apply(spec, &mut job, trace);
+            }
             job.log = LogRule::of(spec, &job).kept();
             let state = state::path(self.terms.aux, &spec.name, unique);
             if spec.values.flag("verify_state_load") && job.verify.is_some() {
@@ -288,7 +302,11 @@ impl<'a> Maker<'a> {
             blocks: sizes.map(|mix| (mix.smallest().0, mix.largest().0)),
             engine: text("ioengine").unwrap_or_else(|| "psync".to_owned()),
             depth: job.depth,
-            style: Style::of(spec),
+            style: Style {
+                // As fio, which does not know the files of a trace in time.
+                disks: Style::of(spec).disks && job.replay.is_none(),
+                ..Style::of(spec)
+            },
             commands: [text("exec_prerun"), text("exec_postrun")],
             invalidate: spec.values.number("invalidate") != Some(0),
             pre_read: spec.values.flag("pre_read"),
