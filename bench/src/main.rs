@@ -8,6 +8,7 @@
 //! kernel charged the process for, its io_uring workers included.
 
 mod process;
+mod vdbench;
 mod work;
 
 use std::path::PathBuf;
@@ -98,7 +99,10 @@ fn compare(bench: &Bench, place: &Place, arguments: &Arguments) -> Result<bool> 
         arguments.pairs + warm_up
     };
     for pair in 0..pairs {
-        let mine = || process::blocklab(&arguments.blocklab, &bench.ours(place, seconds));
+        let mine = || match bench.parameters(place, seconds) {
+            Some(parameters) => vdbench::run(&arguments.blocklab, &parameters),
+            None => process::blocklab(&arguments.blocklab, &bench.ours(place, seconds)),
+        };
         let other = || process::fio(&arguments.fio, &bench.theirs(place, seconds));
         // Who goes first changes from pair to pair.
         let (mine, other) = if pair % 2 == 0 {

@@ -63,7 +63,8 @@ pub fn fio(program: &Path, options: &[String]) -> Result<Sample> {
     Ok(sample)
 }
 
-fn measure(mut command: Command) -> Result<(String, Sample)> {
+/// Runs a command to its end. Returns what it printed and what it cost, without its operations.
+pub fn measure(mut command: Command) -> Result<(String, Sample)> {
     let name = shown(&command);
     command
         .stdout(Stdio::piped())

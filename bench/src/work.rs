@@ -126,6 +126,14 @@ impl Bench {
         (study, arguments)
     }
 
+    /// Work that blocklab is told in a parameter file of Vdbench: that file.
+    pub fn parameters(&self, place: &Place, seconds: u64) -> Option<String> {
+        let file = self.native.strip_prefix(VDBENCH)?;
+        let file = file.replace("$lun", &place.path(self.target));
+        // The first of its seconds is no part of the average.
+        Some(file.replace("$elapsed", &(seconds + 1).to_string()))
+    }
+
     /// fio's options.
     pub fn theirs(&self, place: &Place, seconds: u64) -> Vec<String> {
         let mut options: Vec<String> = self
@@ -177,6 +185,7 @@ pub fn all(memory_seconds: u64) -> Vec<Bench> {
         device(),
         many_jobs(memory_seconds),
         disk(),
+        vdbench(),
     ]
     .concat()
 }
@@ -354,6 +363,38 @@ fn disk() -> Vec<Bench> {
         let name = format!("ext4, {what} {bs} depth {depth}");
         benches.push(bench(format!("{name}, IOPS"), 0.95).of(Quantity::Iops));
         benches.push(bench(format!("{name}, CPU ns per I/O"), 0.9).of(Quantity::CpuPerIo));
+    }
+    benches
+}
+
+/// Marks work that is told in a parameter file.
+const VDBENCH: &str = "* vdbench\n";
+
+fn vdbench() -> Vec<Bench> {
+    let mut benches = Vec::new();
+    for (target, flags, direct) in [
+        (Target::Disk, ",openflags=o_direct", "direct=1"),
+        (Target::Cached, "", "invalidate=0"),
+    ] {
+        for threads in [1, 32] {
+            let native = format!(
+                "{VDBENCH}sd=sd1,lun=$lun{flags}\nwd=wd1,sd=sd1,xfersize=4k\n\
+                 rd=rd1,wd=wd1,iorate=max,elapsed=$elapsed,interval=1,threads={threads}\n"
+            );
+            let fio = format!(
+                "ioengine=io_uring rw=randread bs=4k norandommap=1 iodepth={threads} {direct} {BEST}"
+            );
+            let bench = |what: &str, bar| {
+                let place = match target {
+                    Target::Disk => "ext4",
+                    _ => "cached",
+                };
+                let name = format!("vdbench, {place}, 4k, {threads} threads, {what}");
+                Bench::new(&name, bar, target, &native, &fio)
+            };
+            benches.push(bench("IOPS", 0.95).of(Quantity::Iops));
+            benches.push(bench("CPU ns per I/O", 1.0).of(Quantity::CpuPerIo));
+        }
     }
     benches
 }

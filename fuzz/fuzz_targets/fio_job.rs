@@ -36,7 +36,12 @@ fuzz_target!(|text: &str| {
         return;
     }
     if let Ok(prepared) = prepare(&resolved, "job", &terms) {
-        for job in prepared.plan.cases.iter().flat_map(|case| &case.workload.jobs) {
+        for job in prepared
+            .plan
+            .cases
+            .iter()
+            .flat_map(|case| &case.workload.jobs)
+        {
             job.check().expect("what is planned can be run");
         }
     }

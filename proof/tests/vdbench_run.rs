@@ -84,6 +84,11 @@ fn a_curve_on_a_model_holds_its_rates() {
         assert!(text.starts_with("<title>Vdbench "), "{name}: {text}");
     }
     let flat = std::fs::read_to_string(out.join("flatfile.html")).expect("it is there");
+    check_flat_file(&flat);
+    check_histogram(&out.join("histogram.html"));
+    check_status(&out.join("status.html"));
+    let imported = lab.blocklab(["import", "vdbench", "out"]);
+    assert_eq!(imported.code, Some(0), "{}", imported.err);
     let averages = flat
         .lines()
         .filter(|line| line.contains(" avg_2-6 "))
@@ -92,6 +97,62 @@ fn a_curve_on_a_model_holds_its_rates() {
     assert!(
         flat.contains(" rd1_(20%) ") && flat.contains(" 9999977 "),
         "{flat}"
+    );
+}
+
+/// Its header names 34 columns, and every row has so many.
+fn check_flat_file(flat: &str) {
+    let rows = || {
+        let rows = flat.lines().map(|row| row.split_whitespace().collect());
+        rows.filter(|row: &Vec<&str>| row.len() > 30)
+    };
+    let header = rows().next().expect("there is a header");
+    assert_eq!(
+        (header[0], header[4], header[5]),
+        ("tod", "reqrate", "rate")
+    );
+    assert!(rows().all(|row| row.len() == 34), "{flat}");
+    for row in rows().skip(1) {
+        for (name, word) in header.iter().zip(&row).skip(4) {
+            let sound = *word == "n/a" || word.parse::<f64>().is_ok() || *name == "version";
+            assert!(sound, "{name}: {word}");
+        }
+    }
+}
+
+/// Shares of the buckets add up, and the last of them is at a hundred.
+fn check_histogram(path: &std::path::Path) {
+    let text = std::fs::read_to_string(path).expect("it is there");
+    let (_, reads) = text.split_once("Reads:").expect("it has reads");
+    let (reads, _) = reads.split_once("Writes:").expect("it has writes");
+    let rows = reads.lines().filter_map(|row| {
+        let words: Vec<&str> = row.split_whitespace().collect();
+        let at = words.iter().position(|word| *word == "<")?;
+        let number = |place: usize| words.get(at + place)?.parse::<f64>().ok();
+        Some((number(3)?, number(4)?))
+    });
+    let rows: Vec<(f64, f64)> = rows.collect();
+    assert!(rows.len() > 2, "{reads}");
+    let shares: f64 = rows.iter().map(|(share, _)| share).sum();
+    assert!((shares - 100.0).abs() < 0.1, "{shares}: {reads}");
+    let last = rows[rows.len() - 1].1;
+    assert!((last - 100.0).abs() < 0.1, "{reads}");
+}
+
+/// Events with tabs between their parts, from the first to the last.
+fn check_status(path: &std::path::Path) {
+    let text = std::fs::read_to_string(path).expect("it is there");
+    let events: Vec<&str> = text
+        .lines()
+        .filter_map(|line| line.split('\t').nth(1))
+        .collect();
+    assert_eq!(events.first(), Some(&"Starting slaves"), "{text}");
+    assert_eq!(events.last(), Some(&"Vdbench complete"), "{text}");
+    let count = |event: &str| events.iter().filter(|one| **one == event).count();
+    assert_eq!(
+        (count("Starting"), count("Workload done")),
+        (3, 3),
+        "{text}"
     );
 }
 

@@ -204,6 +204,7 @@ fn measure(
         prepared = prepare(&script, &terms)?;
     };
     commands::run(&script.general.endcmd, folder)?;
+    folder.status("Shutting down slaves", None)?;
     folder.status("Vdbench complete", None)?;
     if code == status::DONE {
         terminal::print(format!(

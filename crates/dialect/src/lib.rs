@@ -5,6 +5,8 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
 mod nearest;
+#[cfg(test)]
+mod pages;
 
 pub mod cdm;
 pub mod diskspd;

@@ -48,21 +48,3 @@ fn support(option: &Opt) -> String {
         Support::Refused => format!("refused: {}", option.here),
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_page_is_fresh() {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/dialects/fio.md");
-        if std::env::var_os("BLESS").is_some() {
-            std::fs::write(path, reference()).expect("the page can be written");
-        }
-        let kept = std::fs::read_to_string(path).unwrap_or_default();
-        assert!(
-            kept == reference(),
-            "docs/dialects/fio.md is stale; `BLESS=1 cargo test -p blocklab-dialect` rewrites it"
-        );
-    }
-}

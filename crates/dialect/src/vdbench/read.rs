@@ -1,5 +1,7 @@
 //! Parameters to definitions, section by section.
 
+use std::cmp::Ordering;
+
 use blocklab_record::{Note, NoteLevel};
 
 use super::defs::{Commands, General, OpenFlags, Rd, Sd, Wd};
@@ -40,7 +42,9 @@ impl Known<'_> {
             Values::Numbers(numbers) => Ok(numbers),
             Values::Words(words) => {
                 let word = words.first().map_or("", String::as_str);
-                Err(self.wrong(format!("`{word}` is no number")))
+                Err(self.wrong(format!(
+                    "`{word}` is no number; 4096, 4k or 1g would work where bytes are meant"
+                )))
             }
         }
     }
@@ -348,7 +352,12 @@ fn ignored(row: Keyword, parameter: &Parameter) -> Note {
 fn unknown(section: Section, near: Option<&str>, elsewhere: Option<Section>) -> String {
     let mut words = format!("there is no such keyword in the {} section", section.name());
     if let Some(elsewhere) = elsewhere {
-        words.push_str(&format!("; it belongs to the {} section", elsewhere.name()));
+        let place = match (elsewhere as usize).cmp(&(section as usize)) {
+            Ordering::Less => ", which stands before it",
+            _ => ", which stands behind it",
+        };
+        let name = elsewhere.name();
+        words.push_str(&format!("; it belongs to the {name} section{place}"));
     } else if let Some(near) = near {
         words.push_str(&format!("; perhaps {near}="));
     }

@@ -205,8 +205,12 @@ proptest! {
             0..40,
         )
     ) {
-        let _ = parsed(&words.concat(), "");
-        let _ = parsed(&words.join(","), "");
+        for text in [words.concat(), words.join(",")] {
+            let Ok(script) = parsed(&text, "") else { continue };
+            for run in script.runs.iter().take(1000) {
+                prop_assert!(run.simulated().starts_with("Simulating RD="));
+            }
+        }
     }
 
     #[test]
