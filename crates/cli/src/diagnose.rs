@@ -1,6 +1,6 @@
 use std::path::Path;
 
-use anyhow::{Result, anyhow};
+use anyhow::{Result, anyhow, bail};
 use blocklab_analysis::assess;
 use blocklab_analysis::expect::{Diagnosis, Expectation, diagnose as judge};
 use blocklab_analysis::price::{Bought, Output, Priced, price as priced};
@@ -12,31 +12,47 @@ use blocklab_store::Store;
 use crate::args::DiagnoseArgs;
 use crate::terminal;
 
-/// Says what holds a run back, and whether it got what was bought.
+/// Says what holds runs back, and whether they got what was bought.
 pub fn diagnose(args: &DiagnoseArgs, store: &Store) -> Result<()> {
-    let record = store.load(&args.run)?.record;
-    let catalog = crate::catalog::load()?;
-    let bought = args
-        .expect
-        .as_deref()
-        .map(|text| find(text, &record, &catalog));
-    let bought = bought.transpose()?;
-    let expectation = bought.as_ref().map(|(resolved, priced)| Expectation {
-        resolved,
-        catalog: &catalog,
-        priced: Some(priced),
-    });
-    let diagnosis = judge(&record, expectation);
-    if let Some(path) = &args.html {
-        terminal::write(path, html::diagnosis(&record, &diagnosis))?;
+    if args.html.is_some() && args.runs.len() > 1 {
+        bail!(
+            "--html writes the page of one run, and {} are named; a page each would work",
+            args.runs.len()
+        );
     }
-    if args.json {
-        return terminal::print(json::diagnosis(&record, &diagnosis));
+    let catalog = crate::catalog::load()?;
+    let mut pages = Vec::new();
+    for run in &args.runs {
+        let record = store.load(run)?.record;
+        pages.push(one(args, &record, &catalog)?);
     }
     if args.html.as_deref() == Some(Path::new("-")) {
         return Ok(());
     }
-    terminal::print(words(args, &record, &diagnosis))
+    terminal::print(match (&pages[..], args.json) {
+        ([only], _) => only.clone(),
+        (_, true) => format!("[{}]\n", pages.join(",")),
+        (_, false) => pages.join("\n"),
+    })
+}
+
+/// What is said of one run, in words or in JSON; its page is written.
+fn one(args: &DiagnoseArgs, record: &Record, catalog: &Catalog) -> Result<String> {
+    let bought = args.expect.as_deref();
+    let bought = bought.map(|text| find(text, record, catalog)).transpose()?;
+    let expectation = bought.as_ref().map(|(resolved, priced)| Expectation {
+        resolved,
+        catalog,
+        priced: Some(priced),
+    });
+    let diagnosis = judge(record, expectation);
+    if let Some(path) = &args.html {
+        terminal::write(path, html::diagnosis(record, &diagnosis))?;
+    }
+    Ok(match args.json {
+        true => json::diagnosis(record, &diagnosis),
+        false => words(args, record, &diagnosis),
+    })
 }
 
 fn words(args: &DiagnoseArgs, record: &Record, diagnosis: &Diagnosis) -> String {

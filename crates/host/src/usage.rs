@@ -1,5 +1,6 @@
-use blocklab_record::DiskUse;
+use blocklab_record::{DiskUse, Exceeded};
 
+use crate::ebs;
 use crate::roots::Roots;
 
 /// A sector in `/sys/block/*/stat` is 512 bytes, whatever the device's blocks are.
@@ -17,7 +18,11 @@ fn stats(roots: &Roots, name: &str) -> Option<DiskUse> {
         return None;
     }
     let text = roots.text(format!("/sys/class/block/{name}/stat"))?;
-    parse(name, &text)
+    let exceeded = ebs::exceeded(roots, name);
+    parse(name, &text).map(|counted| DiskUse {
+        exceeded,
+        ..counted
+    })
 }
 
 /// Eleven numbers since ever, more since Linux 4.18 (discards) and 5.5 (flushes).
@@ -39,6 +44,7 @@ fn parse(name: &str, text: &str) -> Option<DiskUse> {
         write_ticks_ms: wt,
         busy_ms: busy,
         queue_ms: queue,
+        exceeded: None,
     })
 }
 
@@ -57,6 +63,17 @@ pub fn since(later: &DiskUse, earlier: &DiskUse) -> DiskUse {
         write_ticks_ms: passed(later.write_ticks_ms, earlier.write_ticks_ms),
         busy_ms: passed(later.busy_ms, earlier.busy_ms),
         queue_ms: passed(later.queue_ms, earlier.queue_ms),
+        exceeded: later.exceeded.zip(earlier.exceeded).map(exceeded_since),
+    }
+}
+
+fn exceeded_since((later, earlier): (Exceeded, Exceeded)) -> Exceeded {
+    let since = |of: fn(&Exceeded) -> u64| of(&later).saturating_sub(of(&earlier));
+    Exceeded {
+        volume_iops_us: since(|it| it.volume_iops_us),
+        volume_throughput_us: since(|it| it.volume_throughput_us),
+        instance_iops_us: since(|it| it.instance_iops_us),
+        instance_throughput_us: since(|it| it.instance_throughput_us),
     }
 }
 

@@ -17,8 +17,8 @@ pub use environment::{
 };
 pub use latency::{BadHistogram, Latency};
 pub use measurement::{
-    Accounting, Cpu, DirectionResult, DiskUse, ErrorCount, Interval, IntervalDirection, JobResult,
-    Measurement, Stopped,
+    Accounting, Cpu, DirectionResult, DiskUse, ErrorCount, Exceeded, Interval, IntervalDirection,
+    JobResult, Measurement, Stopped,
 };
 
 /// The format that this build writes. A change of meaning or shape needs a new number and a

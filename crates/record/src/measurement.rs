@@ -251,6 +251,23 @@ pub struct DiskUse {
     pub busy_ms: u64,
     /// Milliseconds of all requests, summed.
     pub queue_ms: u64,
+    /// Of an EBS volume that tells: how long its limits were asked for more than they are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exceeded: Option<Exceeded>,
+}
+
+/// The time in which more was asked of an EBS volume or its instance than they are sold for, in
+/// microseconds, from the volume's own statistics.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Exceeded {
+    /// More IOPS than the volume has.
+    pub volume_iops_us: u64,
+    /// More bytes a second than the volume has.
+    pub volume_throughput_us: u64,
+    /// More IOPS than the instance has for all its volumes.
+    pub instance_iops_us: u64,
+    /// More bytes a second than the instance has for all its volumes.
+    pub instance_throughput_us: u64,
 }
 
 /// One pass of one case.

@@ -16,6 +16,7 @@ pub(crate) mod says;
 mod series;
 mod sibling;
 mod sound;
+mod volume;
 
 use std::cmp::Reverse;
 
@@ -26,7 +27,7 @@ type Rule = fn(&Cases<'_>) -> Vec<Finding>;
 
 /// In the order in which findings of the same gravity are shown: what spoils a figure comes
 /// before what explains it.
-const RULES: [Rule; 34] = [
+const RULES: [Rule; 35] = [
     failures::accounting,
     failures::failed,
     failures::interrupted,
@@ -56,6 +57,7 @@ const RULES: [Rule; 34] = [
     length::too_short,
     length::few_samples,
     limits::at_limit,
+    volume::told_by_volume,
     caps::byte_cap,
     caps::iops_cap,
     pacing::paced,

@@ -92,9 +92,9 @@ which load would test it.";
 #[derive(Debug, Args)]
 #[command(after_help = DIAGNOSE_EXAMPLES, after_long_help = format!("{}\n\n{DIAGNOSE_EXAMPLES}", super::RUNS))]
 pub struct DiagnoseArgs {
-    /// The run
-    #[arg(default_value = "latest")]
-    pub run: String,
+    /// The run, or several: each is judged by itself, and the JSON is then a list
+    #[arg(default_value = "latest", value_name = "RUN")]
+    pub runs: Vec<String>,
     /// What was bought: hold what was delivered against its documented limits
     #[arg(long, value_name = "ADDRESS")]
     pub expect: Option<String>,

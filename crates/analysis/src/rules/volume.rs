@@ -1,0 +1,101 @@
+//! What an EBS volume says itself: for how long more was asked of a limit than it is.
+
+use blocklab_record::{Exceeded, Measurement};
+
+use super::hit::{Hit, figure, per_case};
+use super::says::{percent, says, word};
+use crate::view::{CaseView, Cases};
+use crate::{Confidence, Finding, Severity};
+
+/// Share of the measured time from which a limit counts as the one that binds.
+const MOST: f64 = 0.5;
+
+/// A limit of which the statistics tell: its name and its figure.
+type Told = (&'static str, fn(&Exceeded) -> u64);
+
+const LIMITS: [Told; 4] = [
+    ("the volume's IOPS", |it| it.volume_iops_us),
+    ("the volume's bytes a second", |it| it.volume_throughput_us),
+    ("the instance's IOPS for its volumes", |it| {
+        it.instance_iops_us
+    }),
+    ("the instance's bytes a second for its volumes", |it| {
+        it.instance_throughput_us
+    }),
+];
+
+/// The limit that was exceeded for most of the measured time. The volume counts what was asked of
+/// it, so this is no inference.
+pub(super) fn told_by_volume(cases: &Cases<'_>) -> Vec<Finding> {
+    let advice = "More load only adds latency. A limit of the volume can be raised by itself; one \
+                  of the instance needs a larger instance.";
+    per_case(cases, "told-by-volume", Some(advice), |case| {
+        let shares = LIMITS.map(|(name, of)| (name, share(case, of)));
+        let (name, most) = shares.into_iter().max_by(|(_, a), (_, b)| a.total_cmp(b))?;
+        (most >= MOST).then(|| Hit {
+            case: case.name,
+            severity: Severity::Info,
+            confidence: Confidence::High,
+            says: says(
+                "{} are the limit: by the volume's own statistics, more was asked for in {} of the time",
+                [word(name), percent(most * 100.0)],
+            ),
+            evidence: shares
+                .map(|(name, share)| figure(name, share * 100.0, "% of the time"))
+                .to_vec(),
+        })
+    })
+}
+
+/// Share of a case's time, of the volume that exceeded it longest.
+fn share(case: &CaseView<'_>, of: fn(&Exceeded) -> u64) -> f64 {
+    let time: u64 = case.passes.iter().map(|pass| pass.elapsed_ns).sum();
+    let longest = |pass: &&Measurement| {
+        let told = pass.disks.iter().filter_map(|disk| disk.exceeded.as_ref());
+        told.map(of).max().unwrap_or(0)
+    };
+    let exceeded: u64 = case.passes.iter().map(longest).sum();
+    (exceeded as f64 * 1e3 / time.max(1) as f64).min(1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Sketch, record, silent, the};
+
+    #[test]
+    fn the_limit_that_was_exceeded_longest() {
+        let mut record = record(&[Sketch::default()]);
+        silent(&record, "told-by-volume");
+        for measurement in &mut record.measurements {
+            let us = measurement.elapsed_ns / 1000;
+            measurement.disks[0].exceeded = Some(Exceeded {
+                volume_iops_us: us / 10,
+                instance_throughput_us: us * 9 / 10,
+                ..Exceeded::default()
+            });
+        }
+        let finding = the(&record, "told-by-volume");
+        assert!(
+            finding
+                .statement
+                .contains("the instance's bytes a second for its volumes are the limit"),
+            "{}",
+            finding.statement
+        );
+        assert!(finding.statement.contains("90 %"), "{}", finding.statement);
+        assert_eq!(finding.confidence, Confidence::High);
+    }
+
+    #[test]
+    fn a_moment_at_a_limit_says_nothing() {
+        let mut record = record(&[Sketch::default()]);
+        for measurement in &mut record.measurements {
+            measurement.disks[0].exceeded = Some(Exceeded {
+                volume_iops_us: measurement.elapsed_ns / 1000 / 5,
+                ..Exceeded::default()
+            });
+        }
+        silent(&record, "told-by-volume");
+    }
+}
