@@ -8,12 +8,13 @@ mod outside;
 mod present;
 mod watch;
 
+use std::cell::RefCell;
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Result, anyhow};
 use blocklab_dialect::fio::{
-    self as dialect, Command, General, Input, Mistake, Place, Prepared, Resolved, Section,
+    self as dialect, General, Input, Mistake, Place, Prepared, Resolved, Section,
 };
 use blocklab_record::{Note, NoteLevel, Record};
 use blocklab_store::Store;
@@ -142,18 +143,18 @@ fn sections(inputs: &[Input]) -> Result<Vec<Section>> {
 
 fn measure(prepared: &Prepared, general: &General, house: &House, store: &Store) -> Result<u8> {
     let interrupted = listen()?;
-    let mut out = present::Out::open(general)?;
-    out.begin(prepared)?;
+    let out = RefCell::new(present::Out::open(general)?);
+    out.borrow_mut().begin(prepared)?;
     let mut destroy = house.destroy.clone();
     if !ground::make(prepared, &interrupted, &mut destroy)? {
         return Ok(INTERRUPTED);
     }
     if prepared.clones.iter().all(|clone| clone.create_only) {
-        out.end(&[], prepared, Nanos::ZERO)?;
+        out.borrow_mut().end(&[], prepared, Nanos::ZERO)?;
         return Ok(status::DONE);
     }
     let kept = (!house.no_save).then_some(store);
-    let mut watcher = Watcher::new(prepared, general, kept);
+    let mut watcher = Watcher::new(prepared, general, kept, &out);
     let record = conduct(prepared, &destroy, &interrupted, store, &mut watcher)?;
     ground::remove(prepared);
     let Some(record) = record else {
@@ -162,7 +163,8 @@ fn measure(prepared: &Prepared, general: &General, house: &House, store: &Store)
     if !house.no_save {
         keep(&record, store)?;
     }
-    out.end(&record.measurements, prepared, watcher.elapsed())?;
+    out.borrow_mut()
+        .end(&record.measurements, prepared, watcher.elapsed())?;
     Ok(exit_code(&record))
 }
 
@@ -225,9 +227,8 @@ pub fn study(args: &RunArgs, store: &Store) -> Result<Option<Record>> {
     if !ground::make(&prepared, &interrupted, &mut destroy)? {
         return Ok(None);
     }
-    let general = Command::default().general;
     let kept = (!args.no_save).then_some(store);
-    let mut watcher = Watcher::shown(&prepared, &general, kept, !args.quiet);
+    let mut watcher = Watcher::shown(&prepared, kept, !args.quiet);
     let record = conduct(&prepared, &destroy, &interrupted, store, &mut watcher)?;
     ground::remove(&prepared);
     Ok(record)

@@ -29,6 +29,7 @@ pub(crate) struct Restraint {
     no_overlap: bool,
     /// A request that waits for another one that it overlaps.
     held: Option<Request>,
+    max_latency: Nanos,
 }
 
 /// Whether an operation may be issued.
@@ -57,6 +58,7 @@ impl Restraint {
             || script.is_some()
             || job.latency_target.is_some()
             || job.flow.is_some()
+            || job.max_latency.is_some()
             || job.no_overlap
             || Verifier::needs_order(job)
             || job.batch.low > 0
@@ -74,6 +76,7 @@ impl Restraint {
                 flow: flows.share(job),
                 no_overlap: job.no_overlap || Verifier::needs_order(job),
                 held: None,
+                max_latency: job.max_latency.unwrap_or(Nanos::MAX),
             })
         }))
     }
@@ -157,6 +160,11 @@ impl Restraint {
     /// An operation came back. Returns whether the search for a depth is over.
     pub(crate) fn completed(&mut self, service: Nanos, now: Nanos) -> Option<Sought> {
         self.seek.as_mut()?.completed(service, now)
+    }
+
+    /// Whether an operation took longer than any may.
+    pub(crate) fn is_too_slow(&self, service: Nanos) -> bool {
+        service > self.max_latency
     }
 
     /// Nothing more is issued: others of the flow need not wait.

@@ -345,13 +345,13 @@ impl Worker {
     /// Accounts for an operation that came back at this moment.
     #[inline]
     pub(crate) fn complete(&mut self, completion: Completion, now: Nanos) {
-        let Completion { slot, result } = completion;
+        let Completion { slot, mut result } = completion;
         let index = slot.index();
         let io = self.in_flight[index];
         self.free.push(slot);
         self.recorder.last_completion.set(now.0);
-        if self.restraint.is_some() {
-            self.back(index, now.since(io.submitted), now);
+        if self.restraint.is_some() && self.back(index, now.since(io.submitted), now) {
+            result = -libc::ETIMEDOUT;
         }
         if result != io.len as i32 && !self.is_ignored(io.direction, result) {
             self.failed(io, result, now);
@@ -383,20 +383,23 @@ impl Worker {
         }
     }
 
-    /// Tells what holds the worker back that an operation came back.
+    /// Tells what holds the worker back that an operation came back. Whether it took longer than
+    /// any may.
     #[inline(never)]
-    fn back(&mut self, index: usize, service: Nanos, now: Nanos) {
+    fn back(&mut self, index: usize, service: Nanos, now: Nanos) -> bool {
         // No longer in the way of another one.
         self.in_flight[index].len = 0;
         let Some(restraint) = &mut self.restraint else {
-            return;
+            return false;
         };
+        let is_too_slow = restraint.is_too_slow(service);
         if let Some(sought) = restraint.completed(service, now) {
             self.recorder.found_depth.set(u64::from(sought.depth) + 1);
             if !sought.go_on {
                 self.stopper.request(Stopped::Steady);
             }
         }
+        is_too_slow
     }
 
     #[cold]

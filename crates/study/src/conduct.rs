@@ -63,6 +63,12 @@ pub trait Observer {
     fn rhythm(&self) -> Option<Nanos> {
         None
     }
+    /// How often it wants everything that was measured so far; nothing: never.
+    fn status_every(&self) -> Option<Nanos> {
+        None
+    }
+    /// Everything so far of the measurement under way.
+    fn status(&mut self, _: &Measurement) {}
     /// A slice of the measurement has ended.
     fn slice(&mut self, _: &Slice) {}
     /// The last chance to change a case by what was measured before it: a rate that is a share of
@@ -431,6 +437,14 @@ impl Tap for Relay<'_> {
 
     fn slice(&mut self, slice: &Slice) {
         self.0.slice(slice);
+    }
+
+    fn status_every(&self) -> Option<Nanos> {
+        self.0.status_every()
+    }
+
+    fn status(&mut self, so_far: &Measurement) {
+        self.0.status(so_far);
     }
 }
 

@@ -17,10 +17,10 @@ mod verify;
 
 pub use content::ContentMaker;
 pub use job::{
-    Access, Batch, BlockSizes, Content, Direction, Durability, Engine, ErrorPolicy, Flow, Flush,
-    Invalid, IoPriority, Job, LatencyTarget, Least, Log, Measure, Mix, MovingWindow, Pace, Pattern,
-    Priority, Rate, Region, Replay, Replayed, Runs, SizeDraw, SizeMix, Spread, Steady,
-    SteadyVariable, Stop, TargetOrder, Think, ThinkStyle, UringOptions, Zone,
+    Access, Batch, BlockSizes, Content, Direction, Durability, EndsOthers, Engine, ErrorPolicy,
+    Flow, Flush, Invalid, IoPriority, Job, LatencyTarget, Least, Log, Measure, Mix, MovingWindow,
+    Pace, Pattern, Priority, Rate, Region, Replay, Replayed, Runs, SizeDraw, SizeMix, Spread,
+    Steady, SteadyVariable, Stop, TargetOrder, Think, ThinkStyle, UringOptions, Zone,
 };
 pub use place::{Extent, Places};
 pub use plan::{Aggregate, Case, Order, PauseBefore, Plan, Workload};

@@ -1,18 +1,20 @@
 //! What is shown and done while jobs run.
 
-use std::io::{self, IsTerminal};
+use std::cell::RefCell;
+use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 use std::time::Instant;
 
-use blocklab_dialect::fio::{General, Prepared};
+use blocklab_dialect::fio::{General, Prepared, eta_line};
 use blocklab_engine::Outcome;
-use blocklab_record::{Interval, Record};
+use blocklab_record::{Interval, Measurement, Record};
 use blocklab_report::live::Screen;
 use blocklab_store::Store;
 use blocklab_study::Observer;
 use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::Case;
 
+use super::present::Out;
 use super::{ground, left, logs};
 use crate::terminal;
 
@@ -22,6 +24,14 @@ pub struct Watcher<'a> {
     prepared: &'a Prepared,
     store: Option<&'a Store>,
     current: usize,
+    /// What ends the line that tells how far the run is; nothing: there is none.
+    eta: Option<char>,
+    /// Planned time of the case under way; zero where it is unknown.
+    planned: Nanos,
+    /// How often the results so far are printed, and where.
+    status: Option<(Nanos, &'a RefCell<Out<'a>>)>,
+    /// What was measured before the case under way.
+    before: Vec<Measurement>,
     /// What the logs of each clone count from.
     epochs_ms: Vec<u64>,
     begun: Instant,
@@ -29,22 +39,22 @@ pub struct Watcher<'a> {
 
 impl<'a> Watcher<'a> {
     /// On a terminal, where the results do not go to the same one as JSON.
-    pub fn new(prepared: &'a Prepared, general: &General, store: Option<&'a Store>) -> Self {
+    pub fn new(
+        prepared: &'a Prepared,
+        general: &General,
+        store: Option<&'a Store>,
+        out: &'a RefCell<Out<'a>>,
+    ) -> Self {
         let terminal = io::stderr().is_terminal() && io::stdout().is_terminal();
-        Self::shown(prepared, general, store, general.eta.unwrap_or(terminal))
+        let eta = general.eta.unwrap_or(terminal);
+        Self {
+            eta: eta.then_some(if general.eta_newline { '\n' } else { '\r' }),
+            status: general.status_interval.map(|every| (Nanos(every), out)),
+            ..Self::shown(prepared, store, false)
+        }
     }
 
-    pub fn shown(
-        prepared: &'a Prepared,
-        _: &General,
-        store: Option<&'a Store>,
-        shown: bool,
-    ) -> Self {
-        let planned = |case: &Case| {
-            let jobs = case.workload.jobs.iter();
-            let times = jobs.map(|job| job.ramp + job.stop.runtime.unwrap_or_default());
-            times.max().unwrap_or_default()
-        };
+    pub fn shown(prepared: &'a Prepared, store: Option<&'a Store>, shown: bool) -> Self {
         let total = prepared.plan.cases.iter().map(planned);
         let total = total.fold(Nanos::ZERO, |sum, time| sum + time);
         Self {
@@ -52,9 +62,24 @@ impl<'a> Watcher<'a> {
             prepared,
             store,
             current: 0,
+            eta: None,
+            planned: Nanos::ZERO,
+            status: None,
+            before: Vec::new(),
             epochs_ms: Vec::new(),
             begun: now(),
         }
+    }
+
+    /// On standard output, as fio.
+    fn tell_eta(&self, interval: &Interval, elapsed: Nanos) {
+        let Some(end) = self.eta else { return };
+        let clones = self.prepared.clones.iter();
+        let clones: Vec<_> = clones.filter(|clone| clone.case == self.current).collect();
+        let line = eta_line(&clones, interval, elapsed, self.planned);
+        let mut out = io::stdout();
+        // Whoever closed it does not read the line.
+        let _ = write!(out, "{line}{end}").and_then(|()| out.flush());
     }
 
     /// Since the beginning.
@@ -64,6 +89,9 @@ impl<'a> Watcher<'a> {
 
     pub fn finished(&mut self) {
         self.screen.finished();
+        if self.eta == Some('\r') {
+            let _ = writeln!(io::stdout());
+        }
     }
 }
 
@@ -73,6 +101,13 @@ impl<'a> Watcher<'a> {
 )]
 fn now() -> Instant {
     Instant::now()
+}
+
+/// The longest job's time; zero where none has one.
+fn planned(case: &Case) -> Nanos {
+    let jobs = case.workload.jobs.iter();
+    let times = jobs.map(|job| job.start_delay + job.ramp + job.stop.runtime.unwrap_or_default());
+    times.max().unwrap_or_default()
 }
 
 impl Observer for Watcher<'_> {
@@ -86,6 +121,7 @@ impl Observer for Watcher<'_> {
 
     fn begins(&mut self, case: &Case, _: u32, step: usize, steps: usize) {
         self.current = step;
+        self.planned = planned(case);
         let rules = self.prepared.clones.iter().map(|clone| &clone.logs);
         self.epochs_ms = rules.map(logs::epoch_ms).collect();
         self.screen.case(&case.name, 1, 1, step + 1, steps);
@@ -98,6 +134,7 @@ impl Observer for Watcher<'_> {
 
     fn interval(&mut self, interval: &Interval, elapsed: Nanos) {
         self.screen.interval(interval, elapsed);
+        self.tell_eta(interval, elapsed);
     }
 
     fn left(&mut self, case: &Case, outcome: &Outcome) {
@@ -110,7 +147,24 @@ impl Observer for Watcher<'_> {
         }
     }
 
+    fn status_every(&self) -> Option<Nanos> {
+        self.status.map(|(every, _)| every)
+    }
+
+    fn status(&mut self, so_far: &Measurement) {
+        let Some((_, out)) = self.status else { return };
+        let mut measured = self.before.clone();
+        measured.push(so_far.clone());
+        let elapsed = self.elapsed();
+        if let Err(error) = out.borrow_mut().end(&measured, self.prepared, elapsed) {
+            terminal::complain(&error);
+        }
+    }
+
     fn ended(&mut self, record: &Record) {
+        if self.status.is_some() {
+            self.before.clone_from(&record.measurements);
+        }
         let clones = self.prepared.clones.iter();
         ground::after(clones.filter(|clone| clone.case == self.current));
         if let Some(Err(error)) = self.store.map(|store| store.checkpoint(record)) {

@@ -30,6 +30,8 @@ pub struct General {
     pub status_interval: Option<u64>,
     /// Whether the ETA line is shown; nothing: on a terminal.
     pub eta: Option<bool>,
+    /// Whether that line is ended, and not written over by the next one.
+    pub eta_newline: bool,
     /// Read everything, run nothing.
     pub parse_only: bool,
     /// Print the jobs as a command line.
@@ -62,6 +64,7 @@ impl Default for General {
             output: None,
             status_interval: None,
             eta: None,
+            eta_newline: false,
             parse_only: false,
             show_command: false,
             read_only: false,
@@ -273,6 +276,7 @@ fn set(
         "parse-only" => general.parse_only = true,
         "section" => general.sections.push(value),
         "debug" => general.debug = debug(&value).map_err(mistake)?,
+        "eta-newline" => general.eta_newline = true,
         "aux-path" => general.aux_path = Some(value),
         "eta" => {
             general.eta = match &*value {
@@ -309,7 +313,7 @@ fn set(
 fn other(general: &mut General, name: &str, value: String) -> Result<(), String> {
     let why = match name {
         "alloc-size" | "max-jobs" => "memory is taken as it is needed",
-        "eta-interval" | "eta-newline" => "the ETA line is renewed twice a second",
+        "eta-interval" => "the ETA line is renewed twice a second",
         "warnings-fatal" => "what fio warns of is an error or a note here",
         "bandwidth-log" | "latency-log" => "the record has the series",
         "server" | "client" | "daemonize" | "remote-config" => {

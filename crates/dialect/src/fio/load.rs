@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::{
-    Access, Batch, Content, Direction, Durability, Engine, ErrorPolicy, Flush, IoPriority, Job,
-    Measure, MovingWindow, Priority, Region, Runs, SizeDraw, Spread, TargetOrder, UringOptions,
+    Access, Batch, Content, Direction, Durability, EndsOthers, Engine, ErrorPolicy, Flush,
+    IoPriority, Job, Measure, MovingWindow, Priority, Region, Runs, SizeDraw, Spread, TargetOrder,
+    UringOptions,
 };
 
 use super::ending;
@@ -95,6 +96,12 @@ pub(super) fn load(
         ),
         flush: flush(spec)?,
         on_error: on_error(spec)?,
+        ends_others: ends_others(spec),
+        max_latency: spec
+            .values
+            .time("max_latency")
+            .filter(|limit| *limit > 0)
+            .map(Nanos),
         ignored_errors: ignored_errors(spec)?,
         measure: Measure {
             depths: true,
@@ -405,6 +412,16 @@ fn range(spec: &Spec) -> Result<(u32, u32), Mistake> {
             "sync_file_range",
             format!("`{every}` is no number of writes"),
         )),
+    }
+}
+
+fn ends_others(spec: &Spec) -> EndsOthers {
+    if spec.values.flag("exitall") {
+        EndsOthers::Always
+    } else if spec.values.flag("exitall_on_error") {
+        EndsOthers::OnError
+    } else {
+        EndsOthers::Never
     }
 }
 

@@ -75,6 +75,8 @@ pub struct CloneFacts {
     pub engine: String,
     /// `iodepth`.
     pub depth: u32,
+    /// How many files it works on.
+    pub file_count: usize,
     /// How its figures are printed.
     pub style: Style,
     /// Commands before and after the job.
@@ -302,6 +304,7 @@ impl<'a> Maker<'a> {
             blocks: sizes.map(|mix| (mix.smallest().0, mix.largest().0)),
             engine: text("ioengine").unwrap_or_else(|| "psync".to_owned()),
             depth: job.depth,
+            file_count: job.targets.len(),
             style: Style {
                 // As fio, which does not know the files of a trace in time.
                 disks: Style::of(spec).disks && job.replay.is_none(),

@@ -56,6 +56,8 @@ impl Crew {
         });
         let mut trouble = None;
         crew.roster.direct = vec![false; run.workload.jobs.len()];
+        let ends = run.workload.jobs.iter().map(|job| job.ends_others);
+        crew.roster.ends_others = ends.collect();
         let mut groups = Groups::of(&run.workload.jobs);
         'jobs: for berth in berths(&run.workload.jobs) {
             let (index, job) = (berth.index, &berth.job);

@@ -110,6 +110,15 @@ pub trait Tap {
         None
     }
 
+    /// How often it wants to know everything that was measured so far; nothing: never. Simulated
+    /// runs, which take no time, do not tell it.
+    fn status_every(&self) -> Option<Nanos> {
+        None
+    }
+
+    /// Everything so far.
+    fn status(&mut self, _: &Measurement) {}
+
     /// A slice has ended.
     fn slice(&mut self, _: &Slice) {}
 }
@@ -173,7 +182,8 @@ pub fn run(run: Run<'_>, control: Control<'_>, tap: &mut dyn Tap) -> Result<Outc
     let mut crew = crew::Crew::muster(run, &journals)?;
     let before = usage::Usage::now();
     let start = crew.open_gate(run.clock);
-    let watched = watch::Watch::new(run, control, start).until_the_end(&mut crew, tap);
+    let opening = watch::Opening { called, before };
+    let watched = watch::Watch::new(run, control, opening, start).until_the_end(&mut crew, tap);
     let after = usage::Usage::now();
     let mut outcome = results::outcome(
         run,

@@ -28,6 +28,38 @@ pub(crate) struct Frame {
 }
 
 pub(crate) fn outcome(run: Run<'_>, roster: &Roster, frame: &Frame, watched: Watched) -> Outcome {
+    let mut measurement = measurement(run, roster, frame, &watched);
+    measurement.series = watched.series;
+    Outcome {
+        measurement,
+        notes: roster.notes.clone(),
+        abandoned: watched.abandoned,
+        flawed: flawed_blocks(run, roster),
+        logs: logs(run, roster, frame.start),
+        progress: progress(run, roster),
+    }
+}
+
+/// What was measured while some of the jobs still run.
+pub(crate) fn so_far(
+    run: Run<'_>,
+    roster: &Roster,
+    frame: &Frame,
+    watched: &Watched,
+) -> Measurement {
+    let mut measurement = measurement(run, roster, frame, watched);
+    for (index, job) in measurement.jobs.iter_mut().enumerate() {
+        let mut members = roster.members.iter().filter(|member| member.job == index);
+        if job.stopped == Stopped::Stalled && members.any(|member| member.ended.is_none()) {
+            // It has not ended: it is no worse than one that has.
+            job.stopped = Stopped::Runtime;
+        }
+    }
+    measurement
+}
+
+/// Without the series.
+fn measurement(run: Run<'_>, roster: &Roster, frame: &Frame, watched: &Watched) -> Measurement {
     let first = roster
         .members
         .iter()
@@ -37,7 +69,7 @@ pub(crate) fn outcome(run: Run<'_>, roster: &Roster, frame: &Frame, watched: Wat
     let jobs = run.workload.jobs.iter().enumerate();
     let mut cpu = frame.after.since(&frame.before);
     cpu.busiest_thread_percent = busiest_thread(roster, elapsed);
-    let measurement = Measurement {
+    Measurement {
         case: String::new(),
         settings: Vec::new(),
         pass: 1,
@@ -47,20 +79,12 @@ pub(crate) fn outcome(run: Run<'_>, roster: &Roster, frame: &Frame, watched: Wat
             .unwrap_or(frame.start.0)
             .saturating_sub(frame.called.0),
         jobs: jobs
-            .map(|(index, job)| job_result(job, index, roster, frame, &watched))
+            .map(|(index, job)| job_result(job, index, roster, frame, watched))
             .collect(),
-        series: watched.series,
+        series: Vec::new(),
         cpu,
         disks: Vec::new(),
         uring_workers_max: watched.uring_workers_max,
-    };
-    Outcome {
-        measurement,
-        notes: roster.notes.clone(),
-        abandoned: watched.abandoned,
-        flawed: flawed_blocks(run, roster),
-        logs: logs(run, roster, frame.start),
-        progress: progress(run, roster),
     }
 }
 

@@ -192,6 +192,7 @@ impl Simulation {
         let mut seats = Vec::new();
         let shared = Shared::of(jobs, run.targets.iter().map(Vec::len));
         roster.direct = vec![true; jobs.len()];
+        roster.ends_others = jobs.iter().map(|job| job.ends_others).collect();
         let mut groups = Groups::of(jobs);
         for berth in berths(jobs) {
             let job = &berth.job;
@@ -386,6 +387,7 @@ impl Simulation {
                         for member in &mut self.roster.members[mine] {
                             member.ended = Some(seat.worker.stopped());
                         }
+                        self.roster.end_others();
                     }
                     return;
                 }

@@ -7,8 +7,8 @@ use blocklab_device::{Cap, Covers, DeviceSpec, Layout, Origin, Rate as Sold, Vol
 use blocklab_record::JobResult;
 use blocklab_units::Bytes;
 use blocklab_workload::{
-    Engine, Flow, LatencyTarget, Least, Log, Measure, Mix, Pace, Pattern, Rate, Spread, Stop,
-    UringOptions, Workload,
+    EndsOthers, Engine, Flow, LatencyTarget, Least, Log, Measure, Mix, Pace, Pattern, Rate, Spread,
+    Stop, UringOptions, Workload,
 };
 
 use super::*;
@@ -437,4 +437,34 @@ fn a_real_time_run_can_be_replayed_in_virtual_time() {
     for arrival in log {
         assert_eq!(again.admit(arrival.at, arrival.io), arrival.answer);
     }
+}
+
+#[test]
+fn a_job_may_end_those_beside_it() {
+    let spec = volume(1000.0);
+    let ended = |ends_others| {
+        let short = Job {
+            name: "short".to_owned(),
+            ends_others,
+            ..job(1, 1)
+        };
+        let outcome = outcome(vec![short, job(1, 10)], &spec);
+        outcome.measurement.elapsed_ns / 1_000_000_000
+    };
+    let alone = ended(EndsOthers::Never);
+    assert!(alone >= 10, "{alone}");
+    assert_eq!(ended(EndsOthers::OnError), alone);
+    let together = ended(EndsOthers::Always);
+    assert!(together < 4, "{together}");
+}
+
+#[test]
+fn an_operation_may_not_take_longer_than_allowed() {
+    let strict = Job {
+        max_latency: Some(Nanos(1)),
+        ..job(1, 10)
+    };
+    let result = result(strict, &volume(1000.0));
+    assert_eq!(result.stopped, blocklab_record::Stopped::Error);
+    assert_eq!(result.errors[0].kind, "ETIMEDOUT");
 }

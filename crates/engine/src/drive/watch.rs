@@ -8,6 +8,7 @@ use blocklab_workload::Job;
 
 use super::crew::Crew;
 use super::least::LeastRates;
+use super::results::{Frame, so_far};
 use super::rhythm::Rhythm;
 use super::roster::Member;
 use super::samples::Sampler;
@@ -62,6 +63,13 @@ const TAP: Nanos = Nanos::from_millis(500);
 /// How often a thread that should have ended is woken from its system call.
 const NUDGE: Duration = Duration::from_millis(20);
 
+/// What was there before the gate opened.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Opening {
+    pub(crate) called: Nanos,
+    pub(crate) before: usage::Usage,
+}
+
 pub(crate) struct Watch<'a> {
     run: Run<'a>,
     control: Control<'a>,
@@ -78,11 +86,14 @@ pub(crate) struct Watch<'a> {
     series: Slices,
     tapped: Slices,
     rhythm: Option<Rhythm>,
+    /// How often the tap wants everything so far, when it is due next, and what it is told from.
+    status: Option<(Nanos, Nanos)>,
+    opening: Opening,
     seen: Watched,
 }
 
 impl<'a> Watch<'a> {
-    pub(crate) fn new(run: Run<'a>, control: Control<'a>, start: Nanos) -> Self {
+    pub(crate) fn new(run: Run<'a>, control: Control<'a>, opening: Opening, start: Nanos) -> Self {
         let jobs = &run.workload.jobs;
         let cpu = usage::process_cpu_ns();
         let ramp_end = jobs.iter().map(|job| job.ramp).max().unwrap_or_default();
@@ -103,6 +114,8 @@ impl<'a> Watch<'a> {
             series: Slices::new(start, ramp_end, cpu),
             tapped: Slices::new(start, ramp_end, cpu),
             rhythm: None,
+            status: None,
+            opening,
             seen: Watched::from(start, jobs),
             run,
             control,
@@ -113,9 +126,14 @@ impl<'a> Watch<'a> {
     /// Returns when every thread has ended or has been given up.
     pub(crate) fn until_the_end(mut self, crew: &mut Crew, tap: &mut dyn Tap) -> Watched {
         self.rhythm = Rhythm::of(tap, self.start, self.run.workload.jobs.len());
+        self.status = tap
+            .status_every()
+            .map(|every| (every, self.start.saturating_add(every)));
         while !crew.is_complete() {
             let now = self.run.clock.now();
-            crew.await_end(self.patience(crew, now));
+            if crew.await_end(self.patience(crew, now)) {
+                crew.roster.end_others();
+            }
             let now = self.run.clock.now();
             self.look(crew, tap, now);
             self.press(crew, now);
@@ -175,6 +193,7 @@ impl<'a> Watch<'a> {
         if let Some(rhythm) = &mut self.rhythm {
             rhythm.look(crew.members(), now.min(self.cool_from), tap);
         }
+        self.tell_status(crew, tap, now);
         self.seen.look(crew.members(), now);
         self.judge_steadiness(crew, now);
         if self.interrupted_at.is_none()
@@ -188,6 +207,26 @@ impl<'a> Watch<'a> {
                 .iter()
                 .for_each(|member| member.stopper.request(Stopped::Interrupted));
         }
+    }
+
+    fn tell_status(&mut self, crew: &Crew, tap: &mut dyn Tap, now: Nanos) {
+        let Some((every, due)) = self.status.filter(|(_, due)| now >= *due) else {
+            return;
+        };
+        self.status = Some((every, due.saturating_add(every)));
+        let frame = Frame {
+            called: self.opening.called,
+            start: self.start,
+            before: self.opening.before,
+            after: usage::Usage::now(),
+        };
+        let seen = Watched {
+            end: now,
+            samples: self.seen.samples.clone(),
+            least: self.seen.least.clone(),
+            ..Watched::from(self.start, &[])
+        };
+        tap.status(&so_far(self.run, &crew.roster, &frame, &seen));
     }
 
     fn count_uring_workers(&mut self) {

@@ -84,3 +84,15 @@ pub enum ErrorPolicy {
         verify: bool,
     },
 }
+
+/// What the end of a job means for the jobs that run beside it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum EndsOthers {
+    /// Nothing.
+    #[default]
+    Never,
+    /// They end when it fails.
+    OnError,
+    /// They end, too.
+    Always,
+}

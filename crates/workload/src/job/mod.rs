@@ -15,7 +15,7 @@ use blocklab_units::{Bytes, Nanos};
 
 use crate::{Pooled, Verify, When};
 
-pub use ending::{ErrorPolicy, Flush, Steady, SteadyVariable, Stop};
+pub use ending::{EndsOthers, ErrorPolicy, Flush, Steady, SteadyVariable, Stop};
 pub use log::{Log, Replay, Replayed};
 pub use measure::Measure;
 pub use operation::{BlockSizes, Content, Direction, Mix, SizeDraw, SizeMix};
@@ -111,6 +111,10 @@ pub struct Job {
     pub verify: Option<Verify>,
     /// What a failure means.
     pub on_error: ErrorPolicy,
+    /// What its end means for the jobs beside it.
+    pub ends_others: EndsOthers,
+    /// A service latency above this is a failure (ETIMEDOUT).
+    pub max_latency: Option<Nanos>,
     /// Failures that count as success, by direction and errno.
     pub ignored_errors: Vec<(Direction, i32)>,
     /// Measure submission and completion apart (asynchronous engines): one more system call a
@@ -184,6 +188,8 @@ impl Job {
             pool: None,
             verify: None,
             on_error: ErrorPolicy::Stop,
+            ends_others: EndsOthers::Never,
+            max_latency: None,
             ignored_errors: Vec::new(),
             submit_latency: false,
             measure: Measure::default(),

@@ -1,6 +1,7 @@
 //! What a run left, as fio 3.33 prints it.
 
 mod amount;
+mod eta;
 mod figures;
 mod json;
 mod normal;
@@ -9,6 +10,7 @@ mod style;
 mod terse;
 mod tree;
 
+pub use eta::eta_line;
 pub(super) use figures::error_number;
 pub use json::json;
 pub use normal::{header, normal};

@@ -1,0 +1,128 @@
+//! The line that tells how far a run is.
+
+use blocklab_record::Interval;
+use blocklab_units::Nanos;
+
+use super::super::plan::CloneFacts;
+use super::amount::{Base, short};
+
+/// `Jobs: 1 (f=1): [r(1)][75.0%][r=97.1MiB/s][r=24.9k IOPS][eta 00m:01s]`, without an end of line.
+/// `total`: the planned time; zero where it is unknown.
+#[must_use]
+pub fn eta_line(
+    clones: &[&CloneFacts],
+    interval: &Interval,
+    elapsed: Nanos,
+    total: Nanos,
+) -> String {
+    let seconds = interval.length_ns.max(1) as f64 / 1e9;
+    let flows = [
+        ("r", &interval.read),
+        ("w", &interval.write),
+        ("t", &interval.trim),
+    ];
+    let flows = || flows.iter().filter(|(_, flow)| flow.ios > 0);
+    let speeds: Vec<String> = flows()
+        .map(|(letter, flow)| {
+            let speed = short(flow.bytes as f64 / seconds, 4, Base::Binary);
+            format!("{letter}={speed}B/s")
+        })
+        .collect();
+    let rates: Vec<String> = flows()
+        .map(|(letter, flow)| {
+            let rate = short(flow.ios as f64 / seconds, 4, Base::Decimal);
+            format!("{letter}={rate}")
+        })
+        .collect();
+    let (share, left) = match total {
+        Nanos::ZERO => ("-.-%".to_owned(), 0),
+        total => {
+            let share = elapsed.0.min(total.0) as f64 * 100.0 / total.0 as f64;
+            (
+                format!("{share:.1}%"),
+                total.since(elapsed).0.div_ceil(1_000_000_000),
+            )
+        }
+    };
+    let files: usize = clones.iter().map(|clone| clone.file_count).sum();
+    let mut line = format!(
+        "Jobs: {} (f={files}): [{}][{share}]",
+        clones.len(),
+        letters(clones)
+    );
+    if !speeds.is_empty() {
+        line.push_str(&format!("[{}][{} IOPS]", speeds.join(","), rates.join(",")));
+    }
+    line.push_str(&format!("[eta {}]", clock(left)));
+    line
+}
+
+/// `r(2),W(1)`: neighbours of a kind are counted.
+fn letters(clones: &[&CloneFacts]) -> String {
+    let mut runs: Vec<(char, usize)> = Vec::new();
+    for clone in clones {
+        let letter = letter(clone.rw);
+        match runs.last_mut() {
+            Some((known, count)) if *known == letter => *count += 1,
+            _ => runs.push((letter, 1)),
+        }
+    }
+    let runs = runs
+        .iter()
+        .map(|(letter, count)| format!("{letter}({count})"));
+    runs.collect::<Vec<_>>().join(",")
+}
+
+fn letter(rw: &str) -> char {
+    match rw {
+        "read" => 'R',
+        "randread" => 'r',
+        "write" => 'W',
+        "randwrite" => 'w',
+        "rw" | "readwrite" => 'M',
+        "randrw" => 'm',
+        "trim" => 'D',
+        "randtrim" => 'd',
+        _ => 'M',
+    }
+}
+
+fn clock(seconds: u64) -> String {
+    let (minutes, rest) = (seconds / 60, seconds % 60);
+    match (minutes / 60, minutes / 1440) {
+        (0, _) => format!("{minutes:02}m:{rest:02}s"),
+        (hours, 0) => format!("{hours:02}h:{:02}m:{rest:02}s", minutes % 60),
+        (hours, days) => format!(
+            "{days:02}d:{:02}h:{:02}m:{rest:02}s",
+            hours % 24,
+            minutes % 60
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use blocklab_record::IntervalDirection;
+
+    #[test]
+    fn the_line_is_that_of_fio() {
+        let interval = Interval {
+            length_ns: 500_000_000,
+            read: IntervalDirection {
+                ios: 12_450,
+                bytes: 12_450 * 4096,
+                ..IntervalDirection::default()
+            },
+            ..Interval::default()
+        };
+        let elapsed = Nanos::from_secs(3);
+        let line = eta_line(&[], &interval, elapsed, Nanos::from_secs(4));
+        let expected = "Jobs: 0 (f=0): [][75.0%][r=97.3MiB/s][r=24.9k IOPS][eta 00m:01s]";
+        assert_eq!(line, expected);
+        let line = eta_line(&[], &Interval::default(), elapsed, Nanos::ZERO);
+        assert_eq!(line, "Jobs: 0 (f=0): [][-.-%][eta 00m:00s]");
+        assert_eq!(clock(3_725), "01h:02m:05s");
+        assert_eq!(clock(90_061), "01d:01h:01m:01s");
+    }
+}
