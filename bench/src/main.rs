@@ -7,6 +7,7 @@
 //! Both are whole processes: start-up, statistics and output count. Processor time is what the
 //! kernel charged the process for, its io_uring workers included.
 
+mod diskspd;
 mod process;
 mod vdbench;
 mod work;
@@ -99,9 +100,10 @@ fn compare(bench: &Bench, place: &Place, arguments: &Arguments) -> Result<bool> 
         arguments.pairs + warm_up
     };
     for pair in 0..pairs {
-        let mine = || match bench.parameters(place, seconds) {
-            Some(parameters) => vdbench::run(&arguments.blocklab, &parameters),
-            None => process::blocklab(&arguments.blocklab, &bench.ours(place, seconds)),
+        let mine = || match (bench.parameters(place, seconds), bench.line(place, seconds)) {
+            (Some(parameters), _) => vdbench::run(&arguments.blocklab, &parameters),
+            (_, Some(line)) => diskspd::run(&arguments.blocklab, &line),
+            _ => process::blocklab(&arguments.blocklab, &bench.ours(place, seconds)),
         };
         let other = || process::fio(&arguments.fio, &bench.theirs(place, seconds));
         // Who goes first changes from pair to pair.

@@ -134,6 +134,15 @@ impl Bench {
         Some(file.replace("$elapsed", &(seconds + 1).to_string()))
     }
 
+    /// The command line of DiskSpd, where the work is told in one.
+    pub fn line(&self, place: &Place, seconds: u64) -> Option<String> {
+        let line = self.native.strip_prefix(DISKSPD)?;
+        let path = place.path(self.target);
+        Some(format!(
+            "{line} -W0 -d{seconds} --destroy-data={path} {path}"
+        ))
+    }
+
     /// fio's options.
     pub fn theirs(&self, place: &Place, seconds: u64) -> Vec<String> {
         let mut options: Vec<String> = self
@@ -186,6 +195,7 @@ pub fn all(memory_seconds: u64) -> Vec<Bench> {
         many_jobs(memory_seconds),
         disk(),
         vdbench(),
+        diskspd(),
     ]
     .concat()
 }
@@ -363,6 +373,45 @@ fn disk() -> Vec<Bench> {
         let name = format!("ext4, {what} {bs} depth {depth}");
         benches.push(bench(format!("{name}, IOPS"), 0.95).of(Quantity::Iops));
         benches.push(bench(format!("{name}, CPU ns per I/O"), 0.9).of(Quantity::CpuPerIo));
+    }
+    benches
+}
+
+/// Marks work that is told in a command line.
+const DISKSPD: &str = "diskspd ";
+
+fn diskspd() -> Vec<Bench> {
+    let mut benches = Vec::new();
+    for (target, place) in [(Target::Disk, "ext4"), (Target::Device, "device")] {
+        for (what, line, fio) in [
+            (
+                "4K random reads, -o32",
+                "-b4K -r -o32 -t1 -w0 -Sh",
+                "rw=randread bs=4k norandommap=1 iodepth=32",
+            ),
+            (
+                "64K half writes, -o4 -t2",
+                "-b64K -r -o4 -t2 -w50 -Sh",
+                "rw=randrw rwmixread=50 bs=64k norandommap=1 iodepth=4 numjobs=2",
+            ),
+            (
+                "4K random reads, -o1",
+                "-b4K -r -o1 -t1 -w0 -Sh",
+                "rw=randread bs=4k norandommap=1 iodepth=1",
+            ),
+        ] {
+            let engine = match fio.contains("iodepth=1") {
+                true => "psync".to_owned(),
+                false => format!("io_uring {BEST}"),
+            };
+            let fio = format!("ioengine={engine} direct=1 {fio}");
+            let bench = |figure: &str, bar| {
+                let name = format!("diskspd, {place}, {what}, {figure}");
+                Bench::new(&name, bar, target, &format!("{DISKSPD}{line}"), &fio)
+            };
+            benches.push(bench("IOPS", 0.95).of(Quantity::Iops));
+            benches.push(bench("CPU ns per I/O", 1.0).of(Quantity::CpuPerIo));
+        }
     }
     benches
 }
