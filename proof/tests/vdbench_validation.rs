@@ -69,7 +69,7 @@ fn a_changed_sector_is_found() {
         record
             .failure
             .expect("it failed")
-            .contains("1 blocks came back wrong")
+            .contains("1 block came back wrong")
     );
 }
 

@@ -101,15 +101,17 @@ pub(super) fn failed_operations(cases: &Cases<'_>) -> Vec<Finding> {
     let mut kinds = std::collections::BTreeMap::<_, Vec<Hit<'_>>>::new();
     for case in &cases.list {
         for ((kind, direction), failures) in case.failures() {
-            let says = says(
-                "{} {} operations failed with {} ({})",
-                [
-                    Slot::Sum(failures.count as f64),
-                    word(direction),
-                    word(kind),
-                    word(failures.message),
-                ],
-            )
+            let count = Slot::Sum(failures.count as f64);
+            let says = match kind {
+                "verify" => says(
+                    "what was written did not come back: {} blocks are wrong ({})",
+                    [count, word(failures.message)],
+                ),
+                _ => says(
+                    "{} {} operations failed with {} ({})",
+                    [count, word(direction), word(kind), word(failures.message)],
+                ),
+            }
             .alone(
                 ", the first {} into its pass at offset {}",
                 [
@@ -133,6 +135,10 @@ pub(super) fn failed_operations(cases: &Cases<'_>) -> Vec<Finding> {
     let advice = |kind: &str| match kind {
         "ENOSPC" => "Free space on the target, or use a smaller --size.",
         "EIO" => "Look into the kernel's log: the device or the path to it is faulty.",
+        "verify" => {
+            "Trust no data to this target before the cause is found: the medium, the path to it, \
+             or somebody else who writes there."
+        }
         "short" => "The target is smaller than it was at the start, or it ends inside a block.",
         _ => "The figures hold only the operations that succeeded.",
     };
@@ -250,6 +256,30 @@ mod tests {
             "a and b: 8 write operations failed with ENOSPC (No space left on device)."
         );
         assert_eq!(assess(&record).rows[0].errors, 8);
+    }
+
+    #[test]
+    fn wrong_data_is_told_as_such() {
+        let mut record = record(&[Sketch::named("a")]);
+        record.measurements[0].jobs[0].errors = vec![ErrorCount {
+            kind: "verify".to_owned(),
+            message: "block at 0x1000 of sd1: 8 of 8 sectors are wrong".to_owned(),
+            direction: "read".to_owned(),
+            count: 2,
+            first_at_ns: 1_500_000_000,
+            first_offset: 4096,
+        }];
+        let finding = the(&record, "failed-operations");
+        assert_eq!(
+            finding.statement,
+            "a: what was written did not come back: 2 blocks are wrong (block at 0x1000 of sd1: 8 \
+             of 8 sectors are wrong), the first 1.5 s into its pass at offset 4 KiB."
+        );
+        assert!(
+            finding
+                .advice
+                .is_some_and(|advice| advice.contains("Trust no data"))
+        );
     }
 
     #[test]

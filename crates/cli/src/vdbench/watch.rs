@@ -203,7 +203,8 @@ pub fn judge(record: &mut Record, watched: &[Option<Watched>]) {
     let mut keys = watched.iter().flatten().map(|watched| &watched.keys);
     let wrong = keys.next().map_or(0, |keys| keys.wrongs());
     if wrong > 0 {
-        record.failure = Some(format!("data validation: {wrong} blocks came back wrong"));
+        let blocks = if wrong == 1 { "block" } else { "blocks" };
+        record.failure = Some(format!("data validation: {wrong} {blocks} came back wrong"));
         if record.status == Status::Complete {
             record.status = Status::Failed;
         }
