@@ -114,7 +114,7 @@ pub fn parse(arguments: &[String]) -> Result<Parsed, Mistake> {
 
 fn apply(draft: &mut Draft, argument: &str) -> Result<&'static Opt, Mistake> {
     let Some(option) = find(argument) else {
-        let known = super::options::OPTIONS.iter().map(|option| option.name);
+        let known = super::options::all().map(|option| option.name);
         let hint = match blocklab_units::nearest(argument, known) {
             Some(near) if argument.len() > 2 => format!("did you mean {near}? "),
             _ => String::new(),

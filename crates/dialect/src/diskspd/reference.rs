@@ -2,7 +2,7 @@
 
 use blocklab_record::NoteLevel;
 
-use super::options::{OPTIONS, Opt};
+use super::options::{self, Opt};
 
 /// What `-?` prints.
 #[must_use]
@@ -12,7 +12,7 @@ pub fn usage() -> String {
          A target is a file, a directory (a scratch file is made there), a device, sim:ADDRESS,\n\
          emu:ADDRESS or null. Options come before targets.\n\n",
     );
-    for option in &OPTIONS {
+    for option in options::all() {
         text.push_str(&format!("  {}\n        {}", option.form, option.meaning));
         if option.default != "–" {
             text.push_str(&format!(" [{}]", option.default));
@@ -30,7 +30,7 @@ pub fn usage() -> String {
 pub fn reference() -> String {
     let mut page = String::from(include_str!("reference.md"));
     page.push_str("\n| option | default | meaning | here |\n|---|---|---|---|\n");
-    for option in &OPTIONS {
+    for option in options::all() {
         page.push_str(&format!(
             "| `{}` | {} | {} | {} |\n",
             option.form.replace('|', "\\|"),
@@ -56,7 +56,7 @@ mod tests {
 
     #[test]
     fn every_option_that_is_not_exact_says_what_is_done() {
-        for option in &OPTIONS {
+        for option in options::all() {
             assert_eq!(
                 option.level.is_none(),
                 option.here.is_empty(),
