@@ -1,0 +1,319 @@
+//! Rows of the table: `-o` to `-Zr`.
+
+use super::super::distribution;
+use super::super::number::number;
+use super::super::setters::{buffers, caching, event, results};
+use super::super::spec::Mistake;
+use super::{ANY, IGNORED, NEARLY, Opt, ROW, bare};
+
+pub(super) static LATE: [Opt; 26] = [
+    Opt {
+        name: "-o",
+        form: "-o<count>",
+        default: "2",
+        meaning: "Operations in flight per thread and target; 1 is synchronous I/O.",
+        set: |draft, rest| {
+            draft.target.requests = number("-o", rest, 1, 32768)?;
+            Ok(())
+        },
+        ..ROW
+    },
+    Opt {
+        name: "-O",
+        form: "-O<count>",
+        meaning: "Operations in flight per thread over all targets; with -F.",
+        set: |draft, rest| {
+            draft.span.request_count = number("-O", rest, 1, 32768)?;
+            Ok(())
+        },
+        ..ROW
+    },
+    Opt {
+        name: "-p",
+        form: "-p",
+        meaning: "All operations in flight begin at the same offset.",
+        level: NEARLY,
+        here: "each operation in flight is a thread of its own, all from the same offset",
+        set: |draft, rest| {
+            draft.target.parallel = true;
+            bare("-p", rest)
+        },
+        ..ROW
+    },
+    Opt {
+        name: "-P",
+        form: "-P[<count>]",
+        default: "none",
+        meaning: "A dot for so many operations (65536).",
+        level: IGNORED,
+        here: "the progress is that of blocklab",
+        set: |draft, rest| {
+            draft.progress = match rest {
+                "" => 65536,
+                _ => number("-P", rest, 1, ANY)?,
+            };
+            Ok(())
+        },
+    },
+    Opt {
+        name: "-r",
+        form: "-r[<align>[KMGTb]]",
+        default: "sequential; aligned to the block size",
+        meaning: "Random offsets; it wins over -s.",
+        set: |draft, rest| {
+            draft.random = true;
+            if !rest.is_empty() {
+                draft.random_align = Some(draft.some_size("-r", rest)?);
+            }
+            Ok(())
+        },
+        ..ROW
+    },
+    Opt {
+        name: "-rd",
+        form: "-rdpct<IO>/<share>:…, -rdabs<IO>/<size>:…",
+        default: "uniform",
+        meaning: "How random offsets are distributed.",
+        level: NEARLY,
+        here: "-rdabs needs the size of the target: -c or -f; not together with -rs below 100",
+        set: |draft, rest| {
+            draft.target.distribution = Some(distribution::parse(rest, draft.target.block)?);
+            Ok(())
+        },
+    },
+    Opt {
+        name: "-rs",
+        form: "-rs<per cent>",
+        default: "0, with -r 100",
+        meaning: "So many of the operations are random.",
+        set: |draft, rest| {
+            draft.random_ratio = Some(number("-rs", rest, 0, 100)?);
+            Ok(())
+        },
+        ..ROW
+    },
+    Opt {
+        name: "-R",
+        form: "-R[p]<text|xml>",
+        default: "text",
+        meaning: "How the result is printed; with p only the profile, and nothing is run.",
+        set: results,
+        ..ROW
+    },
+    Opt {
+        name: "-s",
+        form: "-s[<stride>[KMGTb]]",
+        default: "the block size",
+        meaning: "Sequential offsets, so far apart.",
+        set: |draft, rest| {
+            if !rest.is_empty() {
+                draft.stride = Some(draft.some_size("-s", rest)?);
+            }
+            Ok(())
+        },
+        ..ROW
+    },
+    Opt {
+        name: "-si",
+        form: "-si[<stride>[KMGTb]]",
+        meaning: "The threads share one sequence.",
+        level: NEARLY,
+        here: "exact where the stride is the block; with another one, thread k of n takes every \
+               n-th step, and they may drift apart",
+        set: |draft, rest| {
+            draft.target.interlocked = true;
+            if !rest.is_empty() {
+                draft.stride = Some(draft.some_size("-si", rest)?);
+            }
+            Ok(())
+        },
+        ..ROW
+    },
+    Opt {
+        name: "-S",
+        form: "-S[b|h|m|r|u|w]…",
+        default: "-Sb",
+        meaning: "Caches: b all, u none of the system's (also plain -S), w write through, h = uw, \
+                  r only a server's, m mapped memory.",
+        level: NEARLY,
+        here: "u is O_DIRECT where the file system has it, w is O_DSYNC, r is as u",
+        set: caching,
+    },
+    Opt {
+        name: "-t",
+        form: "-t<count>",
+        default: "1",
+        meaning: "Threads for each target; not with -F.",
+        set: |draft, rest| {
+            draft.target.threads = number("-t", rest, 1, 4096)?;
+            draft.given.push("-t");
+            Ok(())
+        },
+        ..ROW
+    },
+    Opt {
+        name: "-T",
+        form: "-T<offset>[KMGTb]",
+        default: "0",
+        meaning: "Thread k begins k times so far behind the first.",
+        set: |draft, rest| {
+            draft.target.thread_stride = draft.size("-T", rest)?;
+            Ok(())
+        },
+        ..ROW
+    },
+    Opt {
+        name: "-v",
+        form: "-v[s]",
+        meaning: "Say more.",
+        level: IGNORED,
+        here: "`blocklab show` says more of every run",
+        set: |draft, rest| {
+            draft.verbose = true;
+            match rest {
+                "" | "s" => Ok(()),
+                _ => bare("-v", rest),
+            }
+        },
+        ..ROW
+    },
+    Opt {
+        name: "-w",
+        form: "-w[<per cent>]",
+        default: "0",
+        meaning: "So many of the operations write.",
+        set: |draft, rest| {
+            draft.target.write_ratio = match rest {
+                "" => 0,
+                _ => number("-w", rest, 0, 100)?,
+            };
+            Ok(())
+        },
+        ..ROW
+    },
+    Opt {
+        name: "-W",
+        form: "-W<seconds>",
+        default: "5",
+        meaning: "Load before the measured time.",
+        set: |draft, rest| {
+            draft.span.warmup = number("-W", rest, 0, ANY)?;
+            draft.given.push("-W");
+            Ok(())
+        },
+        ..ROW
+    },
+    Opt {
+        name: "-x",
+        form: "-x",
+        meaning: "Completion routines in place of completion ports.",
+        level: IGNORED,
+        here: "both are io_uring here",
+        set: |draft, rest| {
+            draft.span.completion_routines = true;
+            bare("-x", rest)
+        },
+        ..ROW
+    },
+    Opt {
+        name: "-X",
+        form: "-X<file>",
+        meaning: "The profile comes from an XML file; -d, -W, -C, -R, -v and -z may override it, \
+                  and targets take the places of *1, *2, ….",
+        set: |draft, rest| match rest {
+            "" => Err(Mistake::new(
+                "-X",
+                "the name of the file must follow it: -Xprofile.xml",
+            )),
+            _ => {
+                draft.xml = Some(rest.to_owned());
+                Ok(())
+            }
+        },
+        ..ROW
+    },
+    Opt {
+        name: "-ye",
+        form: "-ye<event>",
+        meaning: "Set an event and quit.",
+        level: IGNORED,
+        here: "Linux has no named events",
+        set: |draft, rest| {
+            draft.event = Some(rest.to_owned());
+            event("-ye", rest)
+        },
+        ..ROW
+    },
+    Opt {
+        name: "-yf",
+        form: "-yf<event>",
+        meaning: "Signal an event when the run has ended.",
+        level: IGNORED,
+        here: "Linux has no named events",
+        set: |_, rest| event("-yf", rest),
+        ..ROW
+    },
+    Opt {
+        name: "-yp",
+        form: "-yp<event>",
+        meaning: "End the run when an event is set.",
+        level: IGNORED,
+        here: "Linux has no named events; SIGINT and SIGTERM end the run",
+        set: |_, rest| event("-yp", rest),
+        ..ROW
+    },
+    Opt {
+        name: "-yr",
+        form: "-yr<event>",
+        meaning: "Wait for an event before the run.",
+        level: IGNORED,
+        here: "Linux has no named events; the run begins at once",
+        set: |_, rest| event("-yr", rest),
+        ..ROW
+    },
+    Opt {
+        name: "-ys",
+        form: "-ys<event>",
+        meaning: "Signal an event when the run begins.",
+        level: IGNORED,
+        here: "Linux has no named events",
+        set: |_, rest| event("-ys", rest),
+        ..ROW
+    },
+    Opt {
+        name: "-z",
+        form: "-z[<seed>]",
+        default: "0",
+        meaning: "Seed of all chance; without a number from the clock.",
+        set: |draft, rest| {
+            draft.span.seed = match rest {
+                "" => None,
+                _ => Some(number("-z", rest, 0, ANY)?),
+            };
+            draft.given.push("-z");
+            Ok(())
+        },
+        ..ROW
+    },
+    Opt {
+        name: "-Z",
+        form: "-Z; -Z<size>[KMGTb][,<file>]",
+        default: "0, 1, … 255, again and again",
+        meaning: "What writes carry: zeros, or bytes of a buffer of this size, random or out of a \
+                  file.",
+        level: NEARLY,
+        here: "zeros and the pattern 0 … 255 are exact; for a buffer, random bytes of which no two \
+               blocks are equal",
+        set: buffers,
+    },
+    Opt {
+        name: "-Zr",
+        form: "-Zr",
+        meaning: "Fresh random bytes for each write.",
+        set: |draft, rest| {
+            draft.span.random_write_data = true;
+            bare("-Zr", rest)
+        },
+        ..ROW
+    },
+];
