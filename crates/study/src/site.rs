@@ -123,7 +123,7 @@ fn wishes(plan: &Plan, default: &[String]) -> Vec<(String, Wish)> {
                     &mut wishes.last_mut().expect("just pushed").1
                 }
             };
-            wish.writes |= job.writes() && job.engine != Engine::Null;
+            wish.writes |= job.changes() && job.engine != Engine::Null;
             wish.size = wish.size.max(extent(job));
         }
     }

@@ -4,7 +4,7 @@
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
@@ -13,7 +13,7 @@ use anyhow::{Context, Result, bail};
 use blocklab_dialect::fio::{CloneFacts, Layout, Planned, Prepared};
 use blocklab_engine::lay_out;
 use blocklab_units::Bytes;
-use blocklab_workload::{Content, Job};
+use blocklab_workload::{Content, Engine, Job};
 
 /// Makes what is missing. Whether that was not interrupted. What jobs name, they may overwrite
 /// where it is a regular file: `destroy` gets it.
@@ -52,7 +52,9 @@ pub fn make(
         .cases
         .iter()
         .flat_map(|case| &case.workload.jobs);
-    let named = jobs.filter(|job| job.writes()).flat_map(|job| &job.targets);
+    let named = jobs
+        .filter(|job| job.changes())
+        .flat_map(|job| &job.targets);
     destroy.extend(named.filter(|path| Path::new(path).is_file()).cloned());
     Ok(true)
 }
@@ -134,6 +136,10 @@ pub fn before<'a>(clones: impl Iterator<Item = &'a CloneFacts>, jobs: &[Job]) {
         }
         let job = jobs.iter().find(|job| job.name == clone.job);
         for path in job.into_iter().flat_map(|job| &job.targets) {
+            if job.is_some_and(|job| job.engine == Engine::FileCreate) {
+                make_room(Path::new(path));
+                continue;
+            }
             let Ok(file) = File::open(path) else { continue };
             if clone.pre_read {
                 // What cannot be read fails in the run, as data.
@@ -143,6 +149,14 @@ pub fn before<'a>(clones: impl Iterator<Item = &'a CloneFacts>, jobs: &[Job]) {
                 unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED) };
             }
         }
+    }
+}
+
+/// A file that will be created must not be there: one that holds nothing goes.
+fn make_room(path: &Path) {
+    if fs::metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.blocks() == 0) {
+        // Where it cannot go, creating it opens it.
+        let _ = fs::remove_file(path);
     }
 }
 

@@ -161,7 +161,9 @@ fn planned(
         let in_memory = path.starts_with("/dev/shm/");
         !is_null && !is_model(path) && (in_memory || !path.starts_with("/dev/"))
     };
-    let layout = if way.reads || spec.values.flag("overwrite") {
+    let layout = if spec.values.text("ioengine") == Some("filecreate") {
+        Layout::Length
+    } else if way.reads || spec.values.flag("overwrite") {
         Layout::Written
     } else if spec.values.text("fallocate") == Some("none") {
         Layout::Length

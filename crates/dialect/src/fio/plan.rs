@@ -3,7 +3,7 @@
 
 use blocklab_record::{Note, NoteLevel};
 use blocklab_units::Nanos;
-use blocklab_workload::{Aggregate, Case, Job, Order, PauseBefore, Plan, Workload};
+use blocklab_workload::{Aggregate, Case, Engine, Job, Order, PauseBefore, Plan, Workload};
 
 use super::files::{self, Files, Planned};
 use super::iolog;
@@ -306,8 +306,10 @@ impl<'a> Maker<'a> {
             depth: job.depth,
             file_count: job.targets.len(),
             style: Style {
-                // As fio, which does not know the files of a trace in time.
-                disks: Style::of(spec).disks && job.replay.is_none(),
+                // As fio, which looks for disks before it knows these files.
+                disks: Style::of(spec).disks
+                    && job.replay.is_none()
+                    && job.engine != Engine::FileCreate,
                 ..Style::of(spec)
             },
             commands: [text("exec_prerun"), text("exec_postrun")],

@@ -39,11 +39,7 @@ impl Entry {
                 None,
             ));
         }
-        let changes = matches!(
-            job.engine,
-            Engine::Falloc | Engine::FileCreate | Engine::FileDelete
-        );
-        let changes = changes || job.writes();
+        let changes = job.changes();
         if let Some(file) = files.iter().find(|file| changes && !file.may_write) {
             return Err(Error::NotPermitted {
                 job: job.name.clone(),

@@ -206,6 +206,16 @@ impl Job {
         }
     }
 
+    /// Whether it changes what is stored, or which files there are.
+    #[must_use]
+    pub fn changes(&self) -> bool {
+        let names = matches!(
+            self.engine,
+            Engine::Falloc | Engine::FileCreate | Engine::FileDelete
+        );
+        names || self.writes()
+    }
+
     /// Whether it reads what it wrote.
     #[must_use]
     pub fn reads_back(&self) -> bool {
