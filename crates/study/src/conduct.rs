@@ -20,6 +20,7 @@ use blocklab_workload::{Aggregate, Case, Engine, Pace, PauseBefore, Plan, Rate};
 use jiff::Timestamp;
 
 use crate::Error;
+use crate::abreast;
 use crate::place::Terms;
 use crate::site::{Site, is_null};
 
@@ -114,7 +115,8 @@ impl<'a> From<Assignment<'a>> for Part<'a> {
 }
 
 /// Runs a study on several systems, one Record each. They take turns, measurement by measurement,
-/// so that what changes with time favours none of them.
+/// so that what changes with time favours none of them. Where all are simulated, they are at work
+/// at once: the figures are the same, and the observer is told of one after the other.
 ///
 /// # Errors
 /// When nothing can be measured at all on one of them: see [`Error`].
@@ -125,9 +127,14 @@ pub fn conduct_all(
     let open = |part| Session::open(part, observer);
     let mut sessions: Vec<_> = parts.into_iter().map(open).collect::<Result<_, _>>()?;
     let longest = sessions.iter().map(|it| it.steps.len()).max();
+    let abreast = abreast::can_be(&sessions);
     for step in 0..longest.unwrap_or(0) {
+        if abreast {
+            abreast::step(&mut sessions, step, observer)?;
+            continue;
+        }
         for (number, session) in sessions.iter_mut().enumerate() {
-            if step < session.steps.len() && session.goes_on {
+            if session.has(step) {
                 observer.turns_to(number);
                 session.step(step, observer)?;
             }
@@ -136,7 +143,7 @@ pub fn conduct_all(
     Ok(sessions.into_iter().map(Session::close).collect())
 }
 
-struct Session<'a> {
+pub(crate) struct Session<'a> {
     plan: Plan,
     /// Case and pass of every measurement, in order.
     steps: Vec<(usize, u32)>,
@@ -222,8 +229,18 @@ impl<'a> Session<'a> {
         })
     }
 
+    /// Whether there is such a step, and the run goes on.
+    pub(crate) fn has(&self, step: usize) -> bool {
+        step < self.steps.len() && self.goes_on
+    }
+
+    /// What was measured so far.
+    pub(crate) const fn record(&self) -> &Record {
+        &self.record
+    }
+
     /// One measurement, unless it was made before an interruption.
-    fn step(&mut self, step: usize, observer: &mut dyn Observer) -> Result<(), Error> {
+    pub(crate) fn step(&mut self, step: usize, observer: &mut dyn Observer) -> Result<(), Error> {
         if step < self.done {
             return Ok(());
         }

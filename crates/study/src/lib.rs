@@ -2,6 +2,7 @@
 //! Out: one Record of all its cases and passes, whole at every moment.
 //! Never: a judgement; a write to what it did not make or was not allowed to touch.
 
+mod abreast;
 mod conduct;
 mod error;
 mod ledger;
