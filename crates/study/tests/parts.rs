@@ -52,11 +52,20 @@ impl Observer for Plug<'_> {
 
 /// Conducts the study on two systems; `before` is what an interruption left of them.
 fn conducted(left: usize, before: [Option<Record>; 2]) -> (Vec<Record>, Vec<(usize, String, u32)>) {
+    on("null", left, before)
+}
+
+/// The same on a target of one's choice.
+fn on<const N: usize>(
+    target: &str,
+    left: usize,
+    before: [Option<Record>; N],
+) -> (Vec<Record>, Vec<(usize, String, u32)>) {
     let parsed = native::parse(STUDY, "turns.toml").expect("a study");
     let Publication { shares, .. } = parsed.publication;
     let catalog = Catalog::embedded();
     let interrupted = AtomicBool::new(false);
-    let targets = ["null".to_owned()];
+    let targets = [target.to_owned()];
     let parts = before.into_iter().enumerate().map(|(number, before)| Part {
         assignment: Assignment {
             id: format!("run{number}"),
@@ -135,4 +144,17 @@ fn what_was_interrupted_goes_on_where_it_stopped() {
             .all(|it| it.status == Status::Complete && it.measurements.len() == 6)
     );
     assert!(whole[0].notes.iter().any(|note| note.subject == "resumed"));
+}
+
+#[test]
+fn simulated_systems_at_once_give_what_one_alone_gives() {
+    let target = "sim:gp3:20GiB";
+    let (alone, _) = on(target, usize::MAX, [None]);
+    let (both, turns) = on(target, usize::MAX, [None, None]);
+    assert_eq!(turns.len(), 2 * alone[0].measurements.len());
+    assert_eq!(turns[0].0, 0, "told of in order");
+    assert_eq!(turns[1].0, 1, "told of in order");
+    for record in &both {
+        assert_eq!(record.measurements, alone[0].measurements);
+    }
 }
