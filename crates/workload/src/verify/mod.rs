@@ -5,6 +5,7 @@ mod journal;
 mod keys;
 mod seal;
 mod sector;
+mod wrong;
 
 use std::sync::Arc;
 
@@ -12,11 +13,10 @@ use blocklab_units::Bytes;
 
 pub use checksum::Checksum;
 pub use journal::{JournalFault, JournalWriter, MapState, SavedKeys};
-pub use keys::{
-    Good, KeyMap, KeyPlan, LAST_KEY, Pending, Settled, Taken, WrongBlock, Wrongs, saved_name,
-};
+pub use keys::{Good, KeyMap, KeyPlan, LAST_KEY, Pending, Settled, Taken, Wrongs, saved_name};
 pub use seal::{Flaw, FlawKind, Generation, HEADER_LEN, Mark, Seal};
 pub use sector::{SECTOR, Sectors, WrongKind, WrongSector};
+pub use wrong::WrongBlock;
 
 /// How a job makes sure that what it wrote is what comes back.
 ///
