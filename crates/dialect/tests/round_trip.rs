@@ -3,11 +3,11 @@
 use blocklab_dialect::native::{parse, render};
 use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::{
-    Access, Aggregate, Batch, BlockSizes, Case, Checksum, Content, Direction, Durability, Engine,
-    ErrorPolicy, Flow, Flush, Hits, IoPriority, Job, LatencyTarget, Least, Log, Measure, Mix,
-    MovingWindow, Order, Pace, Pattern, PatternPart, PauseBefore, Plan, Pooled, Priority, Rate,
-    Region, Runs, Share, SizeDraw, SizeMix, Spread, Steady, SteadyVariable, Stop, TargetOrder,
-    Think, ThinkStyle, UringOptions, Verify, When, Workload, Zone,
+    Access, Aggregate, Batch, BlockSizes, Case, Checksum, Content, Direction, Durability,
+    EndsOthers, Engine, ErrorPolicy, Flow, Flush, Hits, IoPriority, Job, LatencyTarget, Least, Log,
+    Measure, Mix, MovingWindow, Order, Pace, Pattern, PatternPart, PauseBefore, Plan, Pooled,
+    Priority, Rate, Region, Runs, Share, SizeDraw, SizeMix, Spread, Steady, SteadyVariable, Stop,
+    TargetOrder, Think, ThinkStyle, UringOptions, Verify, When, Workload, Zone,
 };
 use proptest::collection::vec;
 use proptest::option::of;
@@ -312,6 +312,8 @@ prop_compose! {
         log in of((any::<bool>(), of(time()), of(time()))),
         seal in (of(verify()), of(pool())),
         plain in any::<bool>(),
+        of_bytes in of(block()),
+        ending in 0..3_usize,
     ) -> Job {
         if plain {
             return job;
@@ -321,6 +323,9 @@ prop_compose! {
         let (seal, pool) = seal;
         let pool = pool.filter(|_| job.stop.runtime.is_none());
         Job {
+            forget_every: of_bytes,
+            max_latency: of_bytes.map(|bytes| Nanos(bytes.0)),
+            ends_others: [EndsOthers::Never, EndsOthers::OnError, EndsOthers::Always][ending],
             cool_down: if job.stop.runtime.is_some() { delay } else { Nanos::ZERO },
             latency_target: target.map(|(limit, window, percentile, go_on)| LatencyTarget {
                 limit, window, percentile, go_on,

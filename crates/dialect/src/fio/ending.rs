@@ -110,11 +110,7 @@ pub(super) fn stop(spec: &Spec, way: Way, ground: &Ground, block: u64) -> Result
     let steady = steady(spec)?;
     let in_time = spec.values.flag("time_based") && runtime.is_some();
     let loops = spec.values.number("loops").unwrap_or(1).max(1) as u64;
-    let once = match spec.values.share("io_size") {
-        Some(Share::Bytes(bytes)) if bytes > 0 => bytes,
-        Some(Share::Percent(percent)) => (ground.space as f64 * percent / 100.0) as u64,
-        _ => pass(spec, way, ground, block),
-    };
+    let once = once(spec, way, ground, block);
     let bytes = (!in_time && once > 0).then(|| Bytes(once.saturating_mul(loops)));
     if runtime.is_none() && bytes.is_none() {
         let wrong = format!(
@@ -130,6 +126,24 @@ pub(super) fn stop(spec: &Spec, way: Way, ground: &Ground, block: u64) -> Result
         loops: None,
         steady,
     })
+}
+
+/// Bytes after which a job is done, or begins anew.
+fn once(spec: &Spec, way: Way, ground: &Ground, block: u64) -> u64 {
+    match spec.values.share("io_size") {
+        Some(Share::Bytes(bytes)) if bytes > 0 => bytes,
+        Some(Share::Percent(percent)) => (ground.space as f64 * percent / 100.0) as u64,
+        _ => pass(spec, way, ground, block),
+    }
+}
+
+/// A job that begins anew opens its files anew, and `invalidate` then drops what the page cache
+/// holds of them.
+pub(super) fn forget_every(spec: &Spec, way: Way, ground: &Ground, block: u64) -> Option<Bytes> {
+    let again = spec.values.flag("time_based") || spec.values.number("loops").unwrap_or(1) > 1;
+    let invalidates = spec.values.number("invalidate") != Some(0);
+    let bytes = once(spec, way, ground, block);
+    (again && invalidates && bytes > 0).then_some(Bytes(bytes))
 }
 
 /// Bytes of one pass: what of a file is no whole block is left out, where blocks are of one size.

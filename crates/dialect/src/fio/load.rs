@@ -96,6 +96,7 @@ pub(super) fn load(
         ),
         flush: flush(spec)?,
         on_error: on_error(spec)?,
+        forget_every: ending::forget_every(spec, way, ground, block),
         ends_others: ends_others(spec),
         max_latency: spec
             .values

@@ -10,6 +10,7 @@ use blocklab_workload::{ContentMaker, Direction, Engine, Job, Priority, Seal};
 
 use super::TargetFile;
 use super::entry::{Entry, emulated};
+use super::forget::Forget;
 use super::gate::{Gate, Order};
 use super::real::{Grouping, Hands, Keys, Recognition, drive};
 use super::usage::ThreadUsage;
@@ -191,6 +192,8 @@ impl Duty {
             None => target,
         };
         let seal = self.recognition().filter(|_| keeps).map(Box::new);
+        let forgets = job.forget_every.filter(|_| keeps && !self.entry.direct);
+        let forget = forgets.map(|every| Box::new(Forget::new(&self.files, every.0)));
         Ok(Gear {
             worker,
             target,
@@ -198,6 +201,7 @@ impl Duty {
                 buffers,
                 content,
                 seal,
+                forget,
             },
             note,
         })

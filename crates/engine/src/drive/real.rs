@@ -6,6 +6,7 @@ use std::sync::Arc;
 use blocklab_units::Nanos;
 use blocklab_workload::{ContentMaker, Direction, KeyMap, Seal};
 
+use super::forget::Forget;
 use crate::buffers::Buffers;
 use crate::clock::Clock;
 use crate::load::Driven;
@@ -92,6 +93,8 @@ pub(crate) struct Hands {
     pub(crate) content: ContentMaker,
     /// Where written data is to be recognised.
     pub(crate) seal: Option<Box<Recognition>>,
+    /// Where the page cache is to forget what was moved.
+    pub(crate) forget: Option<Box<Forget>>,
 }
 
 /// How written data is recognised.
@@ -119,6 +122,9 @@ impl Keys {
 impl Hands {
     #[inline(always)]
     fn prepare<L: Driven>(&mut self, io: &Io, load: &L) {
+        if let Some(forget) = &mut self.forget {
+            forget.moves(io.len);
+        }
         if io.direction != Direction::Write {
             return;
         }

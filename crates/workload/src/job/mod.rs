@@ -111,6 +111,9 @@ pub struct Job {
     pub verify: Option<Verify>,
     /// What a failure means.
     pub on_error: ErrorPolicy,
+    /// Through the page cache: it is asked to drop the targets whenever a thread has moved so many
+    /// bytes, so that each pass comes from the device.
+    pub forget_every: Option<Bytes>,
     /// What its end means for the jobs beside it.
     pub ends_others: EndsOthers,
     /// A service latency above this is a failure (ETIMEDOUT).
@@ -188,6 +191,7 @@ impl Job {
             pool: None,
             verify: None,
             on_error: ErrorPolicy::Stop,
+            forget_every: None,
             ends_others: EndsOthers::Never,
             max_latency: None,
             ignored_errors: Vec::new(),

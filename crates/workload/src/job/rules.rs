@@ -96,6 +96,11 @@ pub(super) fn rules(job: &Job) -> Result<(), Invalid> {
     refinement_rules(job)?;
     restraint_rules(job)?;
     rule(
+        job.forget_every != Some(Bytes::ZERO),
+        "forget_every",
+        "the page cache can forget after so many bytes, but not after none",
+    )?;
+    rule(
         job.cool_down == Nanos::ZERO || (stop.runtime.is_some() && job.pool.is_none()),
         "cool_down",
         "load goes on after the measured time only where a runtime ends it, and not in a pool",

@@ -1,7 +1,7 @@
 //! Keys of a job: when it begins and ends, and what a failure means.
 
 use blocklab_units::Nanos;
-use blocklab_workload::{Direction, ErrorPolicy, Job, Steady, SteadyVariable};
+use blocklab_workload::{Direction, EndsOthers, ErrorPolicy, Job, Steady, SteadyVariable};
 
 use super::super::error::Complaint;
 use super::super::value::{Value, Word};
@@ -84,6 +84,19 @@ pub const END: Section<Job> = Section {
             example: "\"1s\"",
             set: |job, value| put(&mut job.cool_down, value.time()),
             show: |job| (job.cool_down > Nanos::ZERO).then(|| time(job.cool_down)),
+            ..Key::ROW
+        },
+        Key {
+            name: "ends_others",
+            kind: "word",
+            meaning: "What the end of the job means for the jobs that run beside it: nothing, \
+                      their end where it failed, or their end always.",
+            allowed: Allowed::Words(&names(&ENDS)),
+            default: Some("\"never\""),
+            example: "\"always\"",
+            elsewhere: &["exitall", "exitall_on_error"],
+            set: |job, value| put(&mut job.ends_others, value.word(&ENDS)),
+            show: |job| spoken(&ENDS, &job.ends_others),
             ..Key::ROW
         },
         Key {
@@ -312,6 +325,17 @@ pub const CARE: Section<Job> = Section {
             ..Key::ROW
         },
         Key {
+            name: "max_latency",
+            kind: "time",
+            meaning: "An operation that takes longer counts as failed (ETIMEDOUT).",
+            allowed: Allowed::Said("a time, or \"none\""),
+            default: Some("none"),
+            example: "\"1s\"",
+            set: |job, value| put(&mut job.max_latency, value.unless_none(|time| time.time())),
+            show: |job| job.max_latency.map(time),
+            ..Key::ROW
+        },
+        Key {
             name: "ignored_errors",
             kind: "list of pairs",
             meaning: "Failures that count as success: a direction and the number of the error.",
@@ -346,6 +370,12 @@ const DIRECTIONS: [Word<Direction>; 4] = [
     ("write", Direction::Write),
     ("trim", Direction::Trim),
     ("sync", Direction::Sync),
+];
+
+const ENDS: [Word<EndsOthers>; 3] = [
+    ("never", EndsOthers::Never),
+    ("on-error", EndsOthers::OnError),
+    ("always", EndsOthers::Always),
 ];
 
 const KINDS: [Word<usize>; 3] = [("read", 0), ("write", 1), ("verify", 2)];

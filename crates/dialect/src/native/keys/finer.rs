@@ -137,6 +137,19 @@ pub const FINER: Section<Job> = Section {
             ..FLAG
         },
         Key {
+            name: "forget_every",
+            kind: "size",
+            meaning: "Through the page cache: it is asked to drop the targets whenever a thread \
+                      has moved so many bytes, so that each pass comes from the device.",
+            allowed: Allowed::Said("a size above 0, or \"none\""),
+            default: Some("none"),
+            example: "\"1GiB\"",
+            elsewhere: &["invalidate"],
+            set: |job, value| put(&mut job.forget_every, value.unless_none(|size| size.size())),
+            show: |job| job.forget_every.map(size),
+            ..Key::ROW
+        },
+        Key {
             name: "fill",
             kind: "text",
             meaning: "These bytes, repeated, are written instead of `content`.",

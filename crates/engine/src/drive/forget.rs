@@ -1,0 +1,43 @@
+//! Asks the page cache to drop the targets, again and again.
+
+use std::fs::File;
+use std::os::fd::AsRawFd;
+
+use super::TargetFile;
+
+/// What a thread has left before the cache is asked again.
+pub(crate) struct Forget {
+    files: Vec<File>,
+    every: u64,
+    left: u64,
+}
+
+impl Forget {
+    /// Whatever cannot be opened is not forgotten: its operations will tell why.
+    pub(crate) fn new(files: &[TargetFile], every: u64) -> Self {
+        let files = files.iter().filter_map(|file| File::open(&file.path).ok());
+        Self {
+            files: files.collect(),
+            every,
+            left: every,
+        }
+    }
+
+    /// An operation of so many bytes is about to begin.
+    #[inline]
+    pub(crate) fn moves(&mut self, len: u32) {
+        if self.left == 0 {
+            self.forget();
+        }
+        self.left = self.left.saturating_sub(u64::from(len));
+    }
+
+    #[cold]
+    fn forget(&mut self) {
+        self.left = self.every;
+        for file in &self.files {
+            // SAFETY: no memory is passed. It is advice, so failure does not matter.
+            unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED) };
+        }
+    }
+}
