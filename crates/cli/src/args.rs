@@ -94,7 +94,7 @@ pub enum Command {
     Diagnose(DiagnoseArgs),
     /// Tell what a delivered unit costs: by IOPS, throughput, capacity and million I/Os
     Price(PriceArgs),
-    /// Translate a job file of fio into the native format or a command line of DiskSpd
+    /// Translate a job file of fio into the native format, or that of DiskSpd or Vdbench
     Convert(ConvertArgs),
     /// Give the figures of a run to another program
     Export(ExportArgs),

@@ -23,6 +23,7 @@ pub fn convert(args: &ConvertArgs) -> Result<()> {
     let text = match args.to {
         Language::Native => native::render(&prepared.plan),
         Language::Diskspd => fio::to_diskspd(&prepared)?,
+        Language::Vdbench => fio::to_vdbench(&prepared)?,
     };
     for note in &prepared.notes {
         terminal::tell(&format!("note: {}: {}", note.subject, note.text));

@@ -6,6 +6,7 @@ const CONVERT_EXAMPLES: &str = "\
 Examples:
   blocklab convert job.fio --to native > study.toml
   blocklab convert job.fio --to diskspd
+  blocklab convert job.fio --to vdbench > parmfile
 
 What cannot be said there is told, and nothing is printed.";
 
@@ -28,4 +29,6 @@ pub enum Language {
     Native,
     /// A command line of DiskSpd for each stretch of the job file
     Diskspd,
+    /// A parameter file of Vdbench
+    Vdbench,
 }

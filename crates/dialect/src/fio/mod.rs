@@ -9,6 +9,7 @@
 
 mod bytes;
 mod command;
+mod elsewhere;
 mod ending;
 mod files;
 mod flaws;
@@ -28,6 +29,7 @@ mod state;
 #[cfg(test)]
 mod tests;
 mod to_diskspd;
+mod to_vdbench;
 mod value;
 mod verify;
 
@@ -44,6 +46,7 @@ pub use reference::reference;
 pub use source::{Reader, Section, Setting, parse as parse_jobs};
 pub use state::State;
 pub use to_diskspd::to_diskspd;
+pub use to_vdbench::to_vdbench;
 
 /// What `--version` answers: the version whose language this is.
 pub const VERSION: &str = "fio-3.33";
