@@ -7,15 +7,16 @@ use blocklab_record::Record;
 use blocklab_report::{html, json, text};
 use blocklab_store::Store;
 
+use crate::abreast::each;
 use crate::args::CompareArgs;
 use crate::terminal;
 
 /// Holds runs against one of them.
 pub fn compare(args: &CompareArgs, store: &Store) -> Result<()> {
-    let mut records = Vec::new();
-    for run in &args.runs {
-        records.push(store.load(run)?.record);
-    }
+    let loaded = each(&args.runs, |run| {
+        store.load(run).map(|stored| stored.record)
+    });
+    let mut records = loaded.into_iter().collect::<Result<Vec<_>, _>>()?;
     let baseline = baseline(args, store, &mut records)?;
     if records.len() < 2 {
         bail!("one run cannot be compared; name two or more, or a --baseline");

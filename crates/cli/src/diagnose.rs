@@ -9,6 +9,7 @@ use blocklab_record::Record;
 use blocklab_report::{html, json, text};
 use blocklab_store::Store;
 
+use crate::abreast::each;
 use crate::args::DiagnoseArgs;
 use crate::terminal;
 
@@ -21,11 +22,8 @@ pub fn diagnose(args: &DiagnoseArgs, store: &Store) -> Result<()> {
         );
     }
     let catalog = crate::catalog::load()?;
-    let mut pages = Vec::new();
-    for run in &args.runs {
-        let record = store.load(run)?.record;
-        pages.push(one(args, &record, &catalog)?);
-    }
+    let page = |run: &String| one(args, &store.load(run)?.record, &catalog);
+    let pages: Vec<String> = each(&args.runs, page).into_iter().collect::<Result<_>>()?;
     if args.html.as_deref() == Some(Path::new("-")) {
         return Ok(());
     }

@@ -220,6 +220,13 @@ impl Store {
     }
 
     fn resolve(&self, spec: &str) -> Result<Found, StoreError> {
+        // A whole id needs no look at all the others.
+        if checked(spec).is_ok() && self.finished(spec).join(RECORD).is_file() {
+            return Ok(Found {
+                folder: self.finished(spec),
+                partial: false,
+            });
+        }
         let ids = listing::folders(&self.root).map_err(io_error("read", &self.root))?;
         Ok(find::find(&self.root, ids, spec)?)
     }
