@@ -282,12 +282,12 @@ fn jobs_as_a_parameter_file_of_vdbench() {
     assert_eq!(
         text,
         "* Vdbench never touches the first block of a storage.\n\
-         sd=sd1,lun=/data/one,threads=16,size=1g,openflags=o_direct\n\
-         sd=sd2,lun=/data/two,threads=8,size=2g,openflags=o_direct\n\
+         sd=sd1,lun=/data/one,size=1g,openflags=o_direct\n\
+         sd=sd2,lun=/data/two,size=2g,openflags=o_direct\n\
          wd=wd1,sd=sd1,xfersize=8k,rdpct=70,seekpct=100\n\
          wd=wd2,sd=sd2,xfersize=64k,rdpct=0,seekpct=0\n\
-         rd=rd1,wd=wd1,iorate=2000,elapsed=30,interval=1,warmup=5,distribution=deterministic\n\
-         rd=rd2,wd=wd2,iorate=max,elapsed=30,interval=1\n"
+         rd=rd1,wd=wd1,iorate=2000,elapsed=30,interval=1,warmup=5,threads=16,distribution=deterministic\n\
+         rd=rd2,wd=wd2,iorate=max,elapsed=30,interval=1,threads=8\n"
     );
     let words = ["-f".to_owned(), "p".to_owned()];
     let command = crate::vdbench::command(&words).expect("a command line");

@@ -40,13 +40,12 @@ pub fn to_vdbench(prepared: &Prepared) -> Result<String, Mistake> {
 /// The names of the storage of a stretch; equal ones are defined once.
 fn storage_of(stretch: &Stretch<'_>, known: &mut Vec<String>) -> Result<Vec<String>, String> {
     let flags = flags(stretch.job);
-    let threads = stretch.clones_a_target() as u32 * stretch.job.effective_depth();
     let mut names = Vec::new();
     for path in &stretch.targets {
         if path.contains([' ', ',']) {
             return Err(format!("`{path}`: its names have no blanks and no commas"));
         }
-        let mut facts = format!("lun={path},threads={threads}");
+        let mut facts = format!("lun={path}");
         if let Some(size) = stretch.job.region.size {
             let end = stretch.job.region.offset + size;
             facts.push_str(&format!(",size={}", small(end)));
@@ -150,10 +149,11 @@ fn run(stretch: &Stretch<'_>) -> Result<String, String> {
         0 => String::new(),
         seconds => format!(",warmup={seconds}"),
     };
+    let threads = stretch.clones_a_target() as u32 * stretch.job.effective_depth();
     // Of one interval nothing would be counted.
     let elapsed = stretch.seconds()?.max(2);
     Ok(format!(
-        "iorate={rate},elapsed={elapsed},interval=1{warmup}{arrivals}"
+        "iorate={rate},elapsed={elapsed},interval=1{warmup},threads={threads}{arrivals}"
     ))
 }
 
