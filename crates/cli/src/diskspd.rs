@@ -3,14 +3,17 @@
 mod house;
 mod watch;
 
+use std::io::Read;
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::{fs, io};
 
 use anyhow::{Context, Result, anyhow, bail};
 use blocklab_dialect::diskspd::{
-    self as dialect, Asked, Format, Mistake, Overrides, Parsed, Prepared, Profile, System, Terms,
+    self as dialect, Asked, Buffers, Format, Mistake, Overrides, Parsed, Prepared, Profile, System,
+    Terms,
 };
 use blocklab_engine::{Layout, lay_out};
 use blocklab_record::{Note, NoteLevel};
@@ -115,6 +118,7 @@ fn measure(profile: &Profile, mut notes: Vec<Note>, house: &House, store: &Store
         mappings: house.mappings.clone(),
         clock_seed: (chance()? & 0xffff_ffff) as u32,
         size: house.size,
+        sources: sources(profile, house)?,
     };
     let mut prepared = dialect::prepare(profile, &terms)?;
     notes.append(&mut prepared.notes);
@@ -151,6 +155,29 @@ fn measure(profile: &Profile, mut notes: Vec<Note>, house: &House, store: &Store
     })?;
     watch::tell(house, &record);
     Ok(exit_code(&record))
+}
+
+/// What the files hold from which writes take their bytes, as far as the buffers go.
+fn sources(profile: &Profile, house: &House) -> Result<Vec<(String, Arc<[u8]>)>> {
+    let mut sources = Vec::new();
+    let targets = profile.timespans.iter().flat_map(|span| &span.targets);
+    for target in targets {
+        let Buffers::Source {
+            size,
+            file: Some(name),
+        } = &target.buffers
+        else {
+            continue;
+        };
+        let path = dialect::here(name, &house.mappings)?;
+        let file = fs::File::open(&path).with_context(|| format!("cannot read {path} (-Z)"))?;
+        let mut bytes = Vec::new();
+        file.take(*size)
+            .read_to_end(&mut bytes)
+            .with_context(|| format!("cannot read {path} (-Z)"))?;
+        sources.push((name.clone(), bytes.into()));
+    }
+    Ok(sources)
 }
 
 /// Makes the files that are not there. They are ours then, and may be written to; they stay, as

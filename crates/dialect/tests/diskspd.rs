@@ -1,6 +1,8 @@
 //! Command lines and XML profiles of DiskSpd: what they mean here, and what is refused and why.
 //! `BLESS=1` rewrites the expected workloads; read the difference before it is kept.
 
+use std::sync::Arc;
+
 use blocklab_dialect::diskspd::{
     Asked, Mapping, Overrides, Parsed, Prepared, Profile, Terms, parse, prepare, profile_xml,
     read_xml,
@@ -19,6 +21,7 @@ fn terms() -> Terms {
         mappings: vec![map(r"E:\=/data/"), map("#1=/dev/nvme1n1")],
         clock_seed: 4711,
         size: None,
+        sources: vec![("source.bin".to_owned(), Arc::from(*b"data"))],
     }
 }
 

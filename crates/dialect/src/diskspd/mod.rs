@@ -28,7 +28,7 @@ mod xml;
 pub(crate) mod xml_tree;
 
 pub use command::{Asked, Overrides, Parsed, parse};
-pub use paths::Mapping;
+pub use paths::{Mapping, here};
 pub use plan::{Pair, Prepared, Span, Terms, prepare};
 pub use profile_text::input_parameters;
 pub use read_xml::read_xml;

@@ -2,6 +2,8 @@
 
 mod notes;
 
+use std::sync::Arc;
+
 use blocklab_record::Note;
 use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::{
@@ -23,6 +25,8 @@ pub struct Terms {
     pub clock_seed: u32,
     /// The size of files that are made, in place of that of `-c`.
     pub size: Option<Bytes>,
+    /// What the files hold that `-Z` takes its bytes from, by their names.
+    pub sources: Vec<(String, Arc<[u8]>)>,
 }
 
 /// A profile as a plan.
@@ -258,6 +262,7 @@ impl Maker<'_> {
             region: self.region(target, number),
             pattern: self.pattern(target, threads)?,
             pin: pin(span, thread),
+            fill: self.fill(span, target)?,
             ..load(span, target, name)
         };
         if !(target.parallel && target.requests > 1) {
@@ -270,6 +275,26 @@ impl Maker<'_> {
             ..job.clone()
         };
         Ok((0..target.requests).map(one).collect())
+    }
+
+    /// The bytes that writes carry, where they are neither random nor zeros.
+    fn fill(&self, span: &TimeSpan, target: &Target) -> Result<Option<Arc<[u8]>>, Mistake> {
+        if target.write_ratio == 0 || span.random_write_data {
+            return Ok(None);
+        }
+        match &target.buffers {
+            Buffers::Pattern => Ok(Some((0..=255).collect())),
+            Buffers::Source {
+                file: Some(file), ..
+            } => {
+                let known = self.terms.sources.iter().find(|(name, _)| name == file);
+                let bytes = known.map(|(_, bytes)| Arc::clone(bytes));
+                let bytes = bytes.filter(|bytes| !bytes.is_empty());
+                let wrong = || Mistake::new("-Z", format!("{file} cannot be read, or is empty"));
+                bytes.map(Some).ok_or_else(wrong)
+            }
+            _ => Ok(None),
+        }
     }
 
     fn region(&self, target: &Target, number: u32) -> Region {
@@ -424,10 +449,6 @@ fn load(span: &TimeSpan, target: &Target, name: &str) -> Job {
         cool_down: Nanos::from_secs(span.cooldown.into()),
         align: alignment(target),
         priority: priority(target),
-        fill: match (&target.buffers, span.random_write_data) {
-            (Buffers::Pattern, false) if write > 0 => Some((0..=255).collect()),
-            _ => None,
-        },
         flush: Flush {
             fsync_every: u32::from(flushes),
             ..Flush::default()

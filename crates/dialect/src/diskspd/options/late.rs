@@ -302,8 +302,8 @@ pub(super) static LATE: [Opt; 26] = [
         meaning: "What writes carry: zeros, or bytes of a buffer of this size, random or out of a \
                   file.",
         level: NEARLY,
-        here: "zeros and the pattern 0 … 255 are exact; for a buffer, random bytes of which no two \
-               blocks are equal",
+        here: "zeros and the pattern 0 … 255 are exact; of a file, each write begins with the first \
+               byte; for a random buffer, random bytes of which no two blocks are equal",
         set: buffers,
     },
     Opt {

@@ -126,7 +126,7 @@ impl Maker<'_> {
             Buffers::Source { file: None, .. } => {
                 "random bytes of which no two blocks are equal stand in for the buffer"
             }
-            Buffers::Source { .. } => "random bytes stand in for those of the file",
+            Buffers::Source { .. } => "each write begins with the first byte of the file",
         };
         self.note(NoteLevel::Approximated, "-Z", text.to_owned());
     }
