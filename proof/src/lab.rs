@@ -4,6 +4,7 @@ use std::sync::OnceLock;
 
 use blocklab_record::Record;
 use blocklab_store::Store;
+use serde_json::Value;
 use tempfile::TempDir;
 
 /// The root of the source tree.
@@ -115,4 +116,25 @@ fn program() -> &'static Path {
         let deps = test.parent().expect("a test lies in a folder");
         deps.with_file_name("blocklab")
     })
+}
+
+/// What a command that worked, and had nothing to complain of, said.
+///
+/// # Panics
+/// When it failed or complained.
+#[track_caller]
+pub fn good(said: Said) -> String {
+    let heard = (said.code, said.err.as_str());
+    assert_eq!(heard, (Some(0), ""), "{}", said.out);
+    said.out
+}
+
+/// A text that is JSON.
+///
+/// # Panics
+/// When it is none.
+#[must_use]
+#[track_caller]
+pub fn json(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|why| panic!("no JSON ({why}): {text}"))
 }

@@ -5,8 +5,7 @@ use std::io::Read;
 use std::process::Stdio;
 
 use blocklab_proof::sample::record;
-use blocklab_proof::{Lab, Said};
-use serde_json::Value;
+use blocklab_proof::{Lab, good, json};
 
 const FIRST: &str = "20261120-190142-k3f";
 const SECOND: &str = "20261121-080000-012";
@@ -17,17 +16,6 @@ fn lab() -> Lab {
     lab.keep(&record(FIRST, "2026-11-20T19:01:42Z"));
     lab.keep(&record(SECOND, "2026-11-21T08:00:00Z"));
     lab
-}
-
-#[track_caller]
-fn good(said: Said) -> String {
-    assert_eq!(
-        (said.code, said.err.as_str()),
-        (Some(0), ""),
-        "{}",
-        said.out
-    );
-    said.out
 }
 
 /// A user's mistake: code 2, nothing on standard output, and words that help.
@@ -44,10 +32,6 @@ fn refused(lab: &Lab, args: &[&str], words: &[&str]) {
             said.err
         );
     }
-}
-
-fn json(text: &str) -> Value {
-    serde_json::from_str(text).expect("JSON")
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! `blocklab compare`: runs of modelled volumes, of which it is known which is faster.
 
-use blocklab_proof::{Lab, Said};
+use blocklab_proof::{Lab, good, json};
 use serde_json::Value;
 
 const STUDY: &str = r#"
@@ -19,17 +19,6 @@ name = "shallow"
 depth = 1
 "#;
 
-#[track_caller]
-fn good(said: Said) -> String {
-    assert_eq!(
-        (said.code, said.err.as_str()),
-        (Some(0), ""),
-        "{}",
-        said.out
-    );
-    said.out
-}
-
 /// Runs a study on a modelled volume and gives its id.
 #[track_caller]
 fn run(lab: &Lab, study: &str, address: &str, more: &[&str]) -> String {
@@ -38,10 +27,6 @@ fn run(lab: &Lab, study: &str, address: &str, more: &[&str]) -> String {
     let fixed = ["run", "study.toml", "-q", "--json", "-t", &target];
     let said = good(lab.blocklab(fixed.into_iter().chain(more.iter().copied())));
     json(&said)["id"].as_str().expect("an id").to_owned()
-}
-
-fn json(text: &str) -> Value {
-    serde_json::from_str(text).expect("JSON")
 }
 
 /// Each pair's case and verdict.

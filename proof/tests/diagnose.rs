@@ -1,7 +1,7 @@
 //! `blocklab diagnose --expect`: runs of modelled volumes held against what somebody believes to
 //! have bought.
 
-use blocklab_proof::{Lab, Said};
+use blocklab_proof::{Lab, good, json};
 use serde_json::Value;
 
 const STUDY: &str = r#"
@@ -23,21 +23,6 @@ block_size = "1MiB"
 name = "alone"
 depth = 1
 "#;
-
-#[track_caller]
-fn good(said: Said) -> String {
-    assert_eq!(
-        (said.code, said.err.as_str()),
-        (Some(0), ""),
-        "{}",
-        said.out
-    );
-    said.out
-}
-
-fn json(text: &str) -> Value {
-    serde_json::from_str(text).expect("JSON")
-}
 
 /// A run of `device`, diagnosed against `address`.
 #[track_caller]

@@ -1,23 +1,8 @@
 //! `blocklab price`: figures that can be computed again by hand.
 
 use blocklab_proof::sample::record;
-use blocklab_proof::{Lab, Said};
+use blocklab_proof::{Lab, good, json};
 use serde_json::Value;
-
-#[track_caller]
-fn good(said: Said) -> String {
-    assert_eq!(
-        (said.code, said.err.as_str()),
-        (Some(0), ""),
-        "{}",
-        said.out
-    );
-    said.out
-}
-
-fn json(text: &str) -> Value {
-    serde_json::from_str(text).expect("JSON")
-}
 
 /// US dollars for one of these.
 fn per(priced: &Value, unit: &str) -> f64 {

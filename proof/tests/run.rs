@@ -8,7 +8,7 @@ use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
 
-use blocklab_proof::Said;
+use blocklab_proof::good;
 use blocklab_record::{JobResult, Origin, Status, TargetKind};
 use serde_json::Value;
 use stand::kernel::Mount;
@@ -30,13 +30,6 @@ name = "writes"
 pattern = "sequential"
 mix = "write"
 "#;
-
-#[track_caller]
-fn good(said: Said) -> String {
-    let heard = (said.code, said.err.as_str());
-    assert_eq!(heard, (Some(0), ""), "{}", said.out);
-    said.out
-}
 
 #[test]
 fn a_directory_is_measured_kept_shown_and_left_as_it_was() {

@@ -2,23 +2,8 @@
 
 use std::fs;
 
-use blocklab_proof::{Lab, Said};
+use blocklab_proof::{Lab, good, json};
 use serde_json::Value;
-
-#[track_caller]
-fn good(said: Said) -> String {
-    assert_eq!(
-        (said.code, said.err.as_str()),
-        (Some(0), ""),
-        "{}",
-        said.out
-    );
-    said.out
-}
-
-fn json(text: &str) -> Value {
-    serde_json::from_str(text).expect("JSON")
-}
 
 fn table<'a>(study: &'a Value, title: &str) -> &'a Value {
     let mut tables = study["tables"].as_array().expect("tables").iter();
