@@ -7,7 +7,7 @@ use std::fs::{self, File, Metadata};
 use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use blocklab_units::Bytes;
@@ -16,6 +16,7 @@ use crate::block::Node;
 use crate::judge::{Claim, judge, plain};
 use crate::machine::{FileId, Machine, number_text};
 use crate::reason::{Cause, Reason};
+use crate::signatures::probe;
 
 /// That a path may be written to, as of the moment of the look. Only [`may_write`] makes one.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -359,18 +360,18 @@ fn file_uses(machine: &Machine, id: FileId) -> Vec<Cause> {
 fn content(path: &Path, metadata: &Metadata) -> Option<Cause> {
     let size = metadata.len();
     let hole = || metadata.blocks() == 0 && File::open(path).is_ok_and(|file| is_hole(&file));
-    (size > 0 && !is_ours(path) && !hole()).then_some(Cause::Content(Bytes(size)))
+    (size > 0 && !hole() && !is_ours(path, size)).then_some(Cause::Content(Bytes(size)))
 }
 
-/// The extended attribute of a file that blocklab made. A copy does not carry it, unless its
-/// maker asks for that.
+/// The extended attribute of a file that blocklab made; it holds the size that the file was given.
+/// A copy does not carry it, unless its maker asks for that.
 const OURS: &CStr = c"user.blocklab";
 
-/// Marks a file that was made here: a later run may overwrite it. Says nothing where the file
-/// system keeps no such marks; the file then counts as anybody's.
+/// Marks a file that was made here, and has its size: a later run may overwrite it. Says nothing
+/// where the file system keeps no such marks; the file then counts as anybody's.
 pub fn claim(path: &Path) {
-    const WHY: &[u8] = b"made by a run";
-    let Ok(path) = CString::new(path.as_os_str().as_bytes()) else {
+    let size = fs::metadata(path).map(|metadata| metadata.len().to_string());
+    let (Ok(size), Ok(path)) = (size, CString::new(path.as_os_str().as_bytes())) else {
         return;
     };
     // SAFETY: both names end in a zero byte, and the value is as long as is said.
@@ -378,19 +379,37 @@ pub fn claim(path: &Path) {
         libc::setxattr(
             path.as_ptr(),
             OURS.as_ptr(),
-            WHY.as_ptr().cast(),
-            WHY.len(),
+            size.as_ptr().cast(),
+            size.len(),
             0,
         )
     };
 }
 
-fn is_ours(path: &Path) -> bool {
-    let Ok(path) = CString::new(path.as_os_str().as_bytes()) else {
-        return false;
+/// Whether it was made here and still holds nobody's data. Somebody may have copied his own over
+/// it, which keeps the mark: another size shows that, and so does anything that is recognised.
+fn is_ours(path: &Path, size: u64) -> bool {
+    let recognised = || {
+        let file = File::open(path)?;
+        probe(|offset, buffer| file.read_exact_at(buffer, offset), size)
     };
-    // SAFETY: both names end in a zero byte; without a buffer only the length is told.
-    unsafe { libc::getxattr(path.as_ptr(), OURS.as_ptr(), std::ptr::null_mut(), 0) >= 0 }
+    claimed_size(path) == Some(size) && recognised().is_ok_and(|found| found.is_empty())
+}
+
+fn claimed_size(path: &Path) -> Option<u64> {
+    let path = CString::new(path.as_os_str().as_bytes()).ok()?;
+    let mut text = [0; 20];
+    // SAFETY: both names end in a zero byte, and the buffer is as long as is said.
+    let len = unsafe {
+        libc::getxattr(
+            path.as_ptr(),
+            OURS.as_ptr(),
+            text.as_mut_ptr().cast(),
+            text.len(),
+        )
+    };
+    let text = text.get(..usize::try_from(len).ok()?)?;
+    std::str::from_utf8(text).ok()?.parse().ok()
 }
 
 fn is_hole(file: &File) -> bool {
