@@ -3,13 +3,14 @@ use blocklab_units::{Bytes, Nanos};
 
 use crate::spec::Network;
 use crate::stage::accounting::Ledger;
+use crate::stage::chain::Chain;
 use crate::stage::fault::Schedule;
 use crate::stage::layout::{Map, capacity};
 use crate::stage::media::Media;
 use crate::stage::network::Road;
 use crate::stage::spread::Scatter;
 use crate::stage::tags::Tags;
-use crate::stage::{Counts, Link, instance, limiters, through};
+use crate::stage::{Counts, Link, instance, limiters};
 use crate::{Answer, DeviceSpec, Fault, Invalid, Io, Limit, Service, Spread, VolumeSpec};
 
 /// A device at work: a fold over stages, with the state of its limiters and its chance.
@@ -21,7 +22,7 @@ pub struct Device {
     spec: Box<DeviceSpec>,
     capacity: Bytes,
     map: Map,
-    instance: Vec<Link>,
+    instance: Chain,
     volumes: Vec<Volume>,
     faults: Schedule,
     last: Nanos,
@@ -32,7 +33,7 @@ pub struct Device {
 struct Volume {
     ledger: Ledger,
     tags: Option<Tags>,
-    chain: Vec<Link>,
+    chain: Chain,
 }
 
 impl Device {
@@ -85,6 +86,9 @@ impl Device {
     /// An operation is done when its last part is, and failed when one of them is.
     #[inline]
     fn parts(&mut self, now: Nanos, io: Io) -> Answer {
+        if matches!(self.map, Map::One) {
+            return self.part(now, 0, io);
+        }
         let mut cut = self.map.cut(io);
         let mut answer = self.part(now, cut.volume, cut.part);
         let mut moved = u64::from(cut.part.len);
@@ -173,18 +177,18 @@ impl Volume {
         Self {
             ledger: Ledger::new(spec.accounting, service),
             tags: spec.queue_depth.map(Tags::new),
-            chain,
+            chain: Chain::new(chain),
         }
     }
 
     #[inline]
-    fn admit(&mut self, instance: &mut [Link], now: Nanos, io: Io) -> Nanos {
+    fn admit(&mut self, instance: &mut Chain, now: Nanos, io: Io) -> Nanos {
         let passage = self.ledger.enter(io);
-        let at = through(instance, now, &passage);
+        let at = instance.admit(now, &passage);
         match &mut self.tags {
-            None => through(&mut self.chain, at, &passage),
+            None => self.chain.admit(at, &passage),
             Some(tags) => {
-                let done = through(&mut self.chain, tags.admit(at), &passage);
+                let done = self.chain.admit(tags.admit(at), &passage);
                 tags.hold(done);
                 done
             }
@@ -211,12 +215,12 @@ fn shared<'a>(known: &mut Vec<(&'a Spread, Scatter)>, spread: &'a Spread) -> Sca
 }
 
 fn balances<'a>(
-    chain: &'a [Link],
+    chain: &'a Chain,
     owner: &'a str,
     credits: &'a [crate::Credit],
     now: Nanos,
 ) -> impl Iterator<Item = (String, f64)> + 'a {
-    let bursts = chain.iter().filter_map(|link| match link {
+    let bursts = chain.links().iter().filter_map(|link| match link {
         Link::Burst(burst) => Some(burst),
         _ => None,
     });

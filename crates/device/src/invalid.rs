@@ -104,9 +104,14 @@ impl VolumeSpec {
 }
 
 fn limiters(owner: &str, caps: &[Cap], credits: &[Credit]) -> Verdict {
+    let few = caps.len() + credits.len() <= MOST_LIMITERS;
+    rule(few, owner, "at most 200 caps and credits together")?;
     caps.iter().try_for_each(|cap| cap.check(owner))?;
     credits.iter().try_for_each(|credit| credit.check(owner))
 }
+
+/// A chain numbers its links with a byte, and holds the medium and the network besides.
+const MOST_LIMITERS: usize = 200;
 
 const RATES: &str = "a rate must be 1 to 10^12 operations or bytes a second";
 

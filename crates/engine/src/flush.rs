@@ -34,6 +34,17 @@ impl Flusher {
         }
     }
 
+    /// Whether no flush comes between the operations.
+    pub(crate) const fn is_only_at_the_end(&self) -> bool {
+        let Flush {
+            fsync_every,
+            fdatasync_every,
+            range_every,
+            ..
+        } = self.rule;
+        fsync_every == 0 && fdatasync_every == 0 && range_every == 0
+    }
+
     #[inline]
     pub(crate) const fn is_due(&self) -> bool {
         self.due

@@ -135,6 +135,11 @@ impl Pacer {
         matches!(self.law, Law::Fixed | Law::Poisson)
     }
 
+    /// Whether the next operation may always begin: a closed loop without pauses.
+    pub(crate) const fn is_never_late(&self) -> bool {
+        matches!(self.law, Law::Closed) && self.think.is_none()
+    }
+
     /// Whether the next operation may begin.
     #[inline]
     pub(crate) fn due(&self, now: Nanos) -> Due {

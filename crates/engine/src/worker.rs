@@ -109,6 +109,8 @@ pub(crate) struct Worker {
     failures_in_a_row: u32,
     ending: Option<Stopped>,
     is_open: bool,
+    /// Nothing but a window, a budget and the next request: most jobs, and all that is fast.
+    is_plain: bool,
     typical_len: u32,
     ledger: Option<Box<Ledger>>,
     restraint: Option<Box<Restraint>>,
@@ -150,26 +152,32 @@ impl Worker {
         if let Some(positions) = shared.positions.get(&job.name) {
             requests.share(positions);
         }
+        let ledger = Ledger::wanted(&recorder, depth);
+        let verifier = Verifier::of(job, depth);
+        let restraint = Restraint::of(job, (seed, thread), sizes, &shared.flows)?;
+        let flush = Flusher::new(job.flush, sizes.len() as u32);
+        let is_bare = ledger.is_none() && verifier.is_none() && restraint.is_none();
         Ok(Self {
             requests,
             is_open: is_open(job),
+            is_plain: is_bare && pacer.is_never_late() && flush.is_only_at_the_end(),
             pacer,
             window: Window::of(job, start),
             in_flight: vec![idle; slots.len()],
             free: slots,
             budget,
             budget_reason,
-            flush: Flusher::new(job.flush, sizes.len() as u32),
+            flush,
             on_error: job.on_error,
             ignored_errors: job.ignored_errors.clone(),
             failures_in_a_row: 0,
             ending: None,
             typical_len: job.sizes.smallest().0 as u32,
-            ledger: Ledger::wanted(&recorder, depth),
-            verifier: Verifier::of(job, depth),
+            ledger,
+            verifier,
             fatal: job.verify.as_ref().is_some_and(|verify| verify.fatal),
             keep: job.verify.as_ref().map_or(0, |verify| verify.keep),
-            restraint: Restraint::of(job, (seed, thread), sizes, &shared.flows)?,
+            restraint,
             recorder,
             stopper,
         })
@@ -191,11 +199,24 @@ impl Worker {
             let spent = self.budget == 0 || self.stopper.is_requested();
             if (now >= self.window.deadline && !self.cools_down(spent)) || spent {
                 self.end(now);
+            } else if self.is_plain {
+                return self.issue_next(now);
             } else {
                 return self.go_on(now);
             }
         }
         self.finish(now)
+    }
+
+    /// Of a plain worker: as [`Worker::go_on`], where nothing holds it back.
+    #[inline]
+    fn issue_next(&mut self, now: Nanos) -> Action {
+        let Some(slot) = self.free.pop() else {
+            return Action::Wait(None);
+        };
+        let request = self.requests.next_request();
+        self.spend(&request, now);
+        self.launch(slot, &request, now, now)
     }
 
     #[inline]
@@ -258,12 +279,33 @@ impl Worker {
             return Action::Wait(None);
         };
         self.pacer.begun(now, request.len);
+        self.spend(&request, now);
+        let action = self.launch(slot, &request, now, intended);
+        if let Action::Issue(io) = &action {
+            self.mark(&io.slot);
+            if let Some(verifier) = &mut self.verifier {
+                verifier.issued(io.slot.index(), &request);
+            }
+        }
+        if self.restraint.is_some() {
+            self.restrain(&request, now);
+        }
+        action
+    }
+
+    /// What a request takes from the budget and brings nearer to a flush.
+    #[inline]
+    fn spend(&mut self, request: &Request, now: Nanos) {
         if now >= self.window.measure_from {
             self.budget = self.budget.saturating_sub(u64::from(request.len));
         }
         if request.direction == Direction::Write {
             self.flush.written(request.target);
         }
+    }
+
+    #[inline]
+    fn launch(&mut self, slot: Slot, request: &Request, now: Nanos, intended: Nanos) -> Action {
         self.recorder.issued.add(1);
         self.in_flight[slot.index()] = InFlight {
             submitted: now,
@@ -273,13 +315,6 @@ impl Worker {
             file: request.target,
             direction: request.direction,
         };
-        self.mark(&slot);
-        if self.restraint.is_some() {
-            self.restrain(&request, now);
-        }
-        if let Some(verifier) = &mut self.verifier {
-            verifier.issued(slot.index(), &request);
-        }
         Action::Issue(Io {
             slot,
             direction: request.direction,
@@ -358,9 +393,11 @@ impl Worker {
             return;
         }
         self.failures_in_a_row = 0;
-        self.pacer.completed();
-        if let Some(verifier) = &mut self.verifier {
-            verifier.completed(index, &io);
+        if !self.is_plain {
+            self.pacer.completed();
+            if let Some(verifier) = &mut self.verifier {
+                verifier.completed(index, &io);
+            }
         }
         if now < self.window.measure_from {
             self.recorder.completed_in_ramp.add(1);
@@ -372,6 +409,9 @@ impl Worker {
         tally.ios.add(1);
         tally.bytes.add(u64::from(io.len));
         tally.service.record(now.since(io.submitted).0);
+        if self.is_plain {
+            return;
+        }
         if let Some(ledger) = &self.ledger {
             ledger.completed(tally, index, now);
             ledger.log(&io, index, now, self.window.measure_from, &self.recorder);

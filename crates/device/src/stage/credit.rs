@@ -17,7 +17,7 @@
 use blocklab_units::Nanos;
 
 use super::{Counts, Passage, Stage, meter::Meter};
-use crate::{Covers, Credit};
+use crate::Credit;
 
 /// What the burst rate forgives. Without any, each time that the other side of a real-time run is
 /// late is lost for ever, and at nine tenths of the rate operations wait for one another; 20 ms
@@ -71,9 +71,6 @@ impl Burst {
 impl Stage for Burst {
     #[inline]
     fn admit(&mut self, now: Nanos, passage: &Passage) -> Nanos {
-        if !passage.covered_by(Covers::All) {
-            return now;
-        }
         if let Some(at_the_latest) = self.full_again {
             self.fill_in_time(now, at_the_latest);
         }

@@ -16,7 +16,8 @@
 
 use blocklab_units::Nanos;
 
-use super::{Counts, Link, limiters};
+use super::chain::Chain;
+use super::{Counts, limiters};
 use crate::{Credit, InstanceSpec, Origin, Rate};
 
 /// How long the maximum of a burstable instance lasts, and how often that is promised.
@@ -40,16 +41,16 @@ impl Credit {
 }
 
 /// The chain of an instance.
-pub(crate) fn chain(spec: Option<&InstanceSpec>) -> Vec<Link> {
-    spec.map_or(Vec::new(), |it| {
+pub(crate) fn chain(spec: Option<&InstanceSpec>) -> Chain {
+    Chain::new(spec.map_or(Vec::new(), |it| {
         limiters(&it.caps, &it.credits, Counts::MovedBytes)
-    })
+    }))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stage::{Follows, Passage, through};
+    use crate::stage::{Follows, Passage};
     use crate::{Cap, Covers, Direction, Io};
 
     fn passage(moved: u64) -> Passage {
@@ -81,7 +82,7 @@ mod tests {
             credits: Vec::new(),
         };
         let mut chain = chain(Some(&spec));
-        let starts = [0; 3].map(|_| through(&mut chain, Nanos(0), &passage(4096)).0);
+        let starts = [0; 3].map(|_| chain.admit(Nanos(0), &passage(4096)).0);
         assert_eq!(starts, [0, 1_000_000, 2_000_000]);
     }
 
@@ -95,6 +96,6 @@ mod tests {
 
     #[test]
     fn no_instance_no_limit() {
-        assert_eq!(through(&mut chain(None), Nanos(7), &passage(1)), Nanos(7));
+        assert_eq!(chain(None).admit(Nanos(7), &passage(1)), Nanos(7));
     }
 }

@@ -19,6 +19,7 @@ use blocklab_units::Nanos;
 use crate::{Cap, Covers, Credit, Direction, Io, Rate};
 
 pub(crate) mod accounting;
+pub(crate) mod chain;
 pub(crate) mod credit;
 pub(crate) mod fault;
 pub(crate) mod instance;
@@ -65,12 +66,15 @@ impl Passage {
     pub(crate) const fn is_read(&self) -> bool {
         matches!(self.io.direction, Direction::Read)
     }
+}
 
-    pub(crate) const fn covered_by(&self, covers: Covers) -> bool {
-        match self.io.direction {
+impl Covers {
+    /// Whether a limiter of these operations counts one in this direction.
+    pub(crate) const fn counts(self, direction: Direction) -> bool {
+        match direction {
             Direction::Flush => false,
-            Direction::Read => !matches!(covers, Covers::Writes),
-            Direction::Write | Direction::Trim => !matches!(covers, Covers::Reads),
+            Direction::Read => !matches!(self, Self::Writes),
+            Direction::Write | Direction::Trim => !matches!(self, Self::Reads),
         }
     }
 }
@@ -93,7 +97,8 @@ impl Counts {
     }
 }
 
-/// One verb: when may an operation that arrives `now` go on?
+/// One verb: when may an operation that arrives `now` go on? Asked only of operations that it
+/// concerns.
 pub(crate) trait Stage {
     fn admit(&mut self, now: Nanos, passage: &Passage) -> Nanos;
 }
@@ -107,6 +112,17 @@ pub(crate) enum Link {
     Media(Media),
 }
 
+impl Link {
+    /// Whether operations in this direction have to pass it.
+    const fn concerns(&self, direction: Direction) -> bool {
+        match self {
+            Self::Limiter(stage) => stage.covers().counts(direction),
+            Self::Burst(_) => Covers::All.counts(direction),
+            Self::Road(_) | Self::Media(_) => true,
+        }
+    }
+}
+
 impl Stage for Link {
     #[inline]
     fn admit(&mut self, now: Nanos, passage: &Passage) -> Nanos {
@@ -117,13 +133,6 @@ impl Stage for Link {
             Self::Media(stage) => stage.admit(now, passage),
         }
     }
-}
-
-/// A chain is the fold over its links.
-#[inline]
-pub(crate) fn through(chain: &mut [Link], now: Nanos, passage: &Passage) -> Nanos {
-    let links = chain.iter_mut();
-    links.fold(now, |at, link| link.admit(at, passage))
 }
 
 /// Limiters in the order in which they stay exact: those that see everything come first.

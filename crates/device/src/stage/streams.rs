@@ -1,13 +1,13 @@
 //! Which operations continue one another.
 //!
 //! ```text
-//!   ends of recent operations, by a hash of the end, newest first
+//!   ends of recent operations, by a hash of the end
 //!   set 0  [ 81920 · · · ]
 //!   set 1  [ 4096  917504 · · ]        an operation that begins where one ended follows it
 //! ```
 //!
 //! A fixed table, so that a random load costs one miss and one entry, however many streams there
-//! are. A set holds four; the oldest is forgotten first, and its stream begins anew.
+//! are. A set holds four; when it is full they are forgotten in turn, and begin anew.
 
 use crate::Direction;
 
@@ -20,7 +20,6 @@ const NOWHERE: u64 = u64::MAX;
 /// The tail of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Tail {
-    end: u64,
     /// Bytes since the last unit was full, all in one direction.
     pub filled: u32,
     pub direction: Direction,
@@ -28,24 +27,35 @@ pub(crate) struct Tail {
     pub mixed: bool,
 }
 
-const FREE: Tail = Tail {
-    end: NOWHERE,
-    filled: 0,
-    direction: Direction::Read,
-    mixed: false,
+/// Ends and tails side by side: a set is one line of the processor's cache.
+#[derive(Debug, Clone, Copy)]
+#[repr(align(64))]
+struct Set {
+    ends: [u64; WAYS],
+    filled: [u32; WAYS],
+    turns: [(Direction, bool); WAYS],
+    /// The way that is taken next: after the one that was taken last.
+    next: u8,
+}
+
+const EMPTY: Set = Set {
+    ends: [NOWHERE; WAYS],
+    filled: [0; WAYS],
+    turns: [(Direction::Read, false); WAYS],
+    next: 0,
 };
 
 /// The recent streams of one volume.
 #[derive(Debug, Clone)]
 pub(crate) struct Streams {
-    sets: Box<[[Tail; WAYS]]>,
+    sets: Box<[Set; SETS]>,
     last: u64,
 }
 
 impl Streams {
     pub(crate) fn new() -> Self {
         Self {
-            sets: vec![[FREE; WAYS]; SETS].into(),
+            sets: Box::new([EMPTY; SETS]),
             last: NOWHERE,
         }
     }
@@ -54,10 +64,16 @@ impl Streams {
     #[inline]
     pub(crate) fn take(&mut self, offset: u64) -> (Follows, Option<Tail>) {
         let set = &mut self.sets[set_of(offset)];
-        let Some(way) = set.iter().position(|tail| tail.end == offset) else {
+        let Some(way) = set.ends.iter().position(|end| *end == offset) else {
             return (Follows::Nothing, None);
         };
-        let tail = std::mem::replace(&mut set[way], FREE);
+        set.ends[way] = NOWHERE;
+        let (direction, mixed) = set.turns[way];
+        let tail = Tail {
+            filled: set.filled[way],
+            direction,
+            mixed,
+        };
         match self.last == offset {
             true => (Follows::Last, Some(tail)),
             false => (Follows::Interleaved, Some(tail)),
@@ -69,16 +85,12 @@ impl Streams {
     pub(crate) fn put(&mut self, end: u64, filled: u32, direction: Direction, mixed: bool) {
         self.last = end;
         let set = &mut self.sets[set_of(end)];
-        let free = set.iter().position(|tail| tail.end == NOWHERE);
-        for way in (1..=free.unwrap_or(WAYS - 1)).rev() {
-            set[way] = set[way - 1];
-        }
-        set[0] = Tail {
-            end,
-            filled,
-            direction,
-            mixed,
-        };
+        let free = set.ends.iter().position(|end| *end == NOWHERE);
+        let way = free.unwrap_or(usize::from(set.next) % WAYS);
+        set.next = way as u8 + 1;
+        set.ends[way] = end;
+        set.filled[way] = filled;
+        set.turns[way] = (direction, mixed);
     }
 }
 

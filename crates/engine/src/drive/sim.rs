@@ -9,15 +9,15 @@
 //! Time jumps from event to event. Events of the same moment keep the order in which they were
 //! made, so the same seed gives the same figures on every machine.
 
-use std::cmp::Ordering;
-use std::collections::BinaryHeap;
+mod queue;
+mod seat;
+
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use blocklab_device::Device;
 use blocklab_record::{Measurement, Stopped};
 use blocklab_units::Nanos;
-use blocklab_workload::Job;
 
 use super::berths::{Groups, berths};
 use super::crew::wanted;
@@ -32,12 +32,12 @@ use super::watch::Watched;
 use super::{Backing, Control, Outcome, Run, Tap, TargetFile};
 use crate::Error;
 use crate::bounds::{Stopper, Window};
-use crate::buffers::Slot;
-use crate::load::{Driven, Load};
-use crate::model::{Model, question, result};
-use crate::pool::LaneParts;
+use crate::model::Model;
 use crate::recorder::Recorder;
-use crate::worker::{Action, Completion, Parts, Shared};
+use crate::worker::{Completion, Shared};
+
+use queue::{Event, Queue};
+use seat::{Round, Seat};
 
 /// Runs a workload whose targets are all simulated, from moment `start` of their devices.
 ///
@@ -73,96 +73,6 @@ fn models(targets: &[Vec<TargetFile>]) -> Vec<Model> {
         }
     }
     models
-}
-
-/// What happens at a moment.
-#[derive(Debug, Clone, Copy)]
-enum Event {
-    /// An operation of a worker comes back.
-    Completion { worker: u32, slot: u32, result: i32 },
-    /// A worker wanted to be asked again.
-    Wake { worker: u32 },
-}
-
-/// An event with its key: its moment, and below it its number.
-#[derive(Debug, Clone, Copy)]
-struct Entry {
-    key: u128,
-    event: Event,
-}
-
-impl PartialEq for Entry {
-    fn eq(&self, other: &Self) -> bool {
-        self.key == other.key
-    }
-}
-
-impl Eq for Entry {}
-
-impl PartialOrd for Entry {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-/// The earliest is the greatest: that one stands on top of the heap.
-impl Ord for Entry {
-    fn cmp(&self, other: &Self) -> Ordering {
-        other.key.cmp(&self.key)
-    }
-}
-
-/// Events by moment and number. What was popped stays on top until it is known whether another
-/// event takes its place: most operations are followed by the next one, and a place that is taken
-/// over is sifted once instead of twice.
-#[derive(Default)]
-struct Queue {
-    heap: BinaryHeap<Entry>,
-    popped: bool,
-    made: u64,
-}
-
-impl Queue {
-    #[inline]
-    fn push(&mut self, at: Nanos, event: Event) {
-        self.made += 1;
-        let entry = Entry {
-            key: u128::from(at.0) << 64 | u128::from(self.made),
-            event,
-        };
-        if std::mem::take(&mut self.popped)
-            && let Some(mut top) = self.heap.peek_mut()
-        {
-            *top = entry;
-        } else {
-            self.heap.push(entry);
-        }
-    }
-
-    #[inline]
-    fn pop(&mut self) -> Option<(Nanos, Event)> {
-        if self.popped {
-            self.heap.pop();
-        }
-        let top = self.heap.peek()?;
-        self.popped = true;
-        Some((Nanos((top.key >> 64) as u64), top.event))
-    }
-}
-
-/// A worker and what the driver keeps of it.
-struct Seat {
-    worker: Load,
-    /// The first of the members that it stands for.
-    member: usize,
-    /// By target of the job: the index of its device.
-    devices: Vec<usize>,
-    /// Completions that wait until there are enough of them.
-    gathered: Vec<Completion>,
-    complete: usize,
-    /// The earliest wake that is in the queue.
-    wake_at: Nanos,
-    done: bool,
 }
 
 struct Simulation {
@@ -250,19 +160,14 @@ impl Simulation {
             let window = self.windows[self.roster.members[member].job];
             for end in [window.deadline, window.over] {
                 if end < Nanos::MAX {
-                    self.queue.push(
-                        end,
-                        Event::Wake {
-                            worker: index as u32,
-                        },
-                    );
+                    self.queue.push(end, Event::wake(index as u32));
                 }
             }
             self.roster.members[member]
                 .recorder
                 .first_issue
                 .set(self.start.0);
-            self.turn(index, devices);
+            self.turn(index, None, devices);
         }
         let mut next_look = self.start;
         self.rhythm = Rhythm::of(tap, self.start, self.windows.len());
@@ -277,7 +182,7 @@ impl Simulation {
             if at >= next_look {
                 next_look = self.look(at, control, tap);
             }
-            self.happen(event, devices);
+            self.turn(event.worker as usize, event.returned(), devices);
         }
         let last = self.windows.iter().map(|window| window.deadline).max();
         if let Some(rhythm) = &mut self.rhythm {
@@ -305,94 +210,32 @@ impl Simulation {
         last.max(self.now).saturating_add(control.drain_limit)
     }
 
+    /// One worker's turn: something of it came back, or it wanted to be asked.
     #[inline]
-    fn happen(&mut self, event: Event, devices: &mut [&mut Device]) {
-        let index = match event {
-            Event::Completion {
-                worker,
-                slot,
-                result,
-            } => {
-                let seat = &mut self.seats[worker as usize];
-                seat.gathered.push(Completion {
-                    slot: Slot::returned(slot),
-                    result,
-                });
-                let enough = seat.complete.min(seat.worker.depth_in_use());
-                if seat.gathered.len() < enough {
-                    return;
-                }
-                worker as usize
-            }
-            Event::Wake { worker } => worker as usize,
+    fn turn(&mut self, index: usize, returned: Option<Completion>, devices: &mut [&mut Device]) {
+        let round = Round {
+            now: self.now,
+            worker: index as u32,
+            queue: &mut self.queue,
+            devices,
         };
-        self.turn(index, devices);
+        if self.seats[index].turn(returned, round) {
+            self.leave(index);
+        }
     }
 
-    /// Asks a worker until it wants to wait.
-    #[inline]
-    fn turn(&mut self, index: usize, devices: &mut [&mut Device]) {
-        let now = self.now;
-        let seat = &mut self.seats[index];
-        if !seat.gathered.is_empty() {
-            seat.worker.reaped(seat.gathered.len());
+    /// A worker has done all that it had to.
+    #[cold]
+    fn leave(&mut self, index: usize) {
+        let seat = &self.seats[index];
+        self.working -= 1;
+        seat.worker
+            .leave(&self.roster.members[seat.member].recorder);
+        let mine = seat.member..seat.member + seat.worker.members();
+        for member in &mut self.roster.members[mine] {
+            member.ended = Some(seat.worker.stopped());
         }
-        for completion in seat.gathered.drain(..) {
-            seat.worker.complete(completion, now);
-        }
-        loop {
-            match seat.worker.next(now) {
-                Action::Issue(io) => {
-                    let device = &mut devices[seat.devices[io.file as usize]];
-                    let answer = device.admit(now, question(&io));
-                    let result = result(answer, io.len);
-                    let (worker, slot) = (index as u32, io.slot.index() as u32);
-                    self.queue.push(
-                        answer.at,
-                        Event::Completion {
-                            worker,
-                            slot,
-                            result,
-                        },
-                    );
-                }
-                Action::Wait(None) => {
-                    seat.worker.handed_over(now);
-                    return;
-                }
-                Action::Wait(Some(until)) | Action::Spin(until) => {
-                    // A wake that is past or later than this one is of no use any more.
-                    if until <= now {
-                        continue;
-                    }
-                    seat.worker.handed_over(now);
-                    if seat.wake_at <= now || until < seat.wake_at {
-                        seat.wake_at = until;
-                        self.queue.push(
-                            until,
-                            Event::Wake {
-                                worker: index as u32,
-                            },
-                        );
-                    }
-                    return;
-                }
-                Action::Done => {
-                    if !seat.done {
-                        seat.done = true;
-                        self.working -= 1;
-                        seat.worker
-                            .leave(&self.roster.members[seat.member].recorder);
-                        let mine = seat.member..seat.member + seat.worker.members();
-                        for member in &mut self.roster.members[mine] {
-                            member.ended = Some(seat.worker.stopped());
-                        }
-                        self.roster.end_others();
-                    }
-                    return;
-                }
-            }
-        }
+        self.roster.end_others();
     }
 
     /// Closes slices, judges, listens; returns when to look again.
@@ -462,50 +305,6 @@ impl Simulation {
             ..outcome.measurement
         };
         outcome
-    }
-}
-
-impl Seat {
-    fn new(
-        job: &Job,
-        (lanes, member): (Vec<LaneParts>, usize),
-        seed: u64,
-        thread: u32,
-        files: &[TargetFile],
-        models: &[Model],
-        (recorder, stopper, shared): (&Arc<Recorder>, &Arc<Stopper>, &Shared),
-    ) -> Result<Self, Error> {
-        let sizes: Vec<u64> = files.iter().map(|file| file.size).collect();
-        let depth = job.effective_depth();
-        let parts = Parts {
-            thread,
-            seed,
-            sizes: &sizes,
-            slots: (0..depth).rev().map(Slot::returned).collect(),
-            recorder: Arc::clone(recorder),
-            stopper: Arc::clone(stopper),
-            shared,
-        };
-        let worker = Load::new(job, lanes, parts).map_err(|invalid| Error::Job {
-            job: job.name.clone(),
-            invalid,
-        })?;
-        let device = |file: &TargetFile| match &file.backing {
-            Backing::Simulated(model) => models.iter().position(|known| known.is(model)),
-            _ => None,
-        };
-        let devices: Option<Vec<usize>> = files.iter().map(device).collect();
-        Ok(Self {
-            worker,
-            member,
-            devices: devices.ok_or_else(|| Error::MixedClocks {
-                job: job.name.clone(),
-            })?,
-            gathered: Vec::with_capacity(depth as usize),
-            complete: job.batch.complete.min(depth) as usize,
-            wake_at: Nanos::ZERO,
-            done: false,
-        })
     }
 }
 

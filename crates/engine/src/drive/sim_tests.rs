@@ -7,8 +7,8 @@ use blocklab_device::{Cap, Covers, DeviceSpec, Layout, Origin, Rate as Sold, Vol
 use blocklab_record::JobResult;
 use blocklab_units::Bytes;
 use blocklab_workload::{
-    EndsOthers, Engine, Flow, LatencyTarget, Least, Log, Measure, Mix, Pace, Pattern, Rate, Spread,
-    Stop, UringOptions, Workload,
+    EndsOthers, Engine, Flow, Job, LatencyTarget, Least, Log, Measure, Mix, Pace, Pattern, Rate,
+    Spread, Stop, UringOptions, Workload,
 };
 
 use super::*;

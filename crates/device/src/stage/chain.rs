@@ -1,0 +1,117 @@
+//! Links in a row, and which of them an operation has to pass.
+//!
+//! ```text
+//!   links   [ all ] [ reads ] [ writes ] [ media ]
+//!   read      0  ──▶  1  ─────────────────▶ 3          routes are made once, so that an operation
+//!   write     0  ───────────────▶ 2 ──────▶ 3          does not ask limiters that do not count it
+//!   flush     3
+//! ```
+
+use blocklab_units::Nanos;
+
+use super::{Link, Passage, Stage};
+use crate::Direction;
+
+/// Links with their state, in order.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Chain {
+    links: Vec<Link>,
+    /// By direction: the links that count it.
+    routes: [Box<[u8]>; 4],
+}
+
+const DIRECTIONS: [Direction; 4] = [
+    Direction::Read,
+    Direction::Write,
+    Direction::Trim,
+    Direction::Flush,
+];
+
+impl Chain {
+    /// # Panics
+    /// With more than 256 links: no specification that was checked has so many.
+    pub(crate) fn new(links: Vec<Link>) -> Self {
+        assert!(links.len() <= 256, "a chain of more than 256 links");
+        let routes = DIRECTIONS.map(|direction| {
+            let all = links.iter().enumerate();
+            let concerned = all.filter(|(_, link)| link.concerns(direction));
+            concerned.map(|(index, _)| index as u8).collect()
+        });
+        Self { links, routes }
+    }
+
+    /// When an operation that arrives `now` has passed all links: a fold over them.
+    #[inline(always)]
+    pub(crate) fn admit(&mut self, now: Nanos, passage: &Passage) -> Nanos {
+        let mut at = now;
+        for link in &self.routes[passage.io.direction as usize] {
+            at = self.links[usize::from(*link)].admit(at, passage);
+        }
+        at
+    }
+
+    pub(crate) fn links(&self) -> &[Link] {
+        &self.links
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stage::{Counts, Follows, limiter::Limiter};
+    use crate::{Cap, Covers, Io, Origin, Rate};
+    use Direction::{Flush, Read, Trim, Write};
+
+    fn limiter(covers: Covers) -> Link {
+        let cap = Cap {
+            name: "operations".to_owned(),
+            covers,
+            rate: Rate::Iops(1000.0),
+            bucket: Nanos::ZERO,
+            peak: None,
+            origin: Origin::Given,
+        };
+        Link::Limiter(Limiter::new(&cap, Counts::Operations))
+    }
+
+    /// Starts of operations that all arrive at 0.
+    #[track_caller]
+    fn check(covers: Covers, directions: &[Direction], starts: &[u64]) {
+        let mut chain = Chain::new(vec![limiter(covers)]);
+        let passage = |direction| Passage {
+            io: Io {
+                direction,
+                offset: 0,
+                len: 4096,
+            },
+            ops: 1,
+            charged: 4096,
+            moved: 4096,
+            follows: Follows::Nothing,
+        };
+        let got: Vec<_> = directions
+            .iter()
+            .map(|direction| chain.admit(Nanos(0), &passage(*direction)).0)
+            .collect();
+        assert_eq!(got, starts);
+    }
+
+    #[test]
+    fn a_write_budget_lets_reads_pass() {
+        check(
+            Covers::Writes,
+            &[Write, Read, Write, Trim],
+            &[0, 0, 1_000_000, 2_000_000],
+        );
+        check(
+            Covers::Reads,
+            &[Read, Write, Trim, Read],
+            &[0, 0, 0, 1_000_000],
+        );
+    }
+
+    #[test]
+    fn a_flush_is_counted_by_nobody() {
+        check(Covers::All, &[Write, Flush, Write], &[0, 0, 1_000_000]);
+    }
+}
