@@ -26,5 +26,9 @@ fn attempt(profile: &Profile) {
         return;
     }
     let _ = prepare(profile, &Terms::default());
-    read_xml(&profile_xml(profile), &Overrides::default()).expect("what is written can be read");
+    let overrides = Overrides {
+        profile_only: profile.profile_only,
+        ..Overrides::default()
+    };
+    read_xml(&profile_xml(profile), &overrides).expect("what is written can be read");
 }

@@ -10,11 +10,12 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::{fs, io};
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, bail};
 use blocklab_dialect::diskspd::{
     self as dialect, Asked, Buffers, Format, Mistake, Overrides, Parsed, Prepared, Profile, System,
     Terms,
 };
+use blocklab_dialect::encoding;
 use blocklab_engine::{Layout, lay_out};
 use blocklab_record::{Note, NoteLevel};
 use blocklab_store::Store;
@@ -83,9 +84,9 @@ fn attempt(arguments: &[String], store: &Store) -> Result<u8> {
 fn from_xml(overrides: &Overrides) -> Result<Profile> {
     let path = &overrides.path;
     let text = fs::read(path).with_context(|| format!("cannot read the profile {path}"))?;
-    let text = String::from_utf8(text).map_err(|_| {
-        anyhow!("the profile {path} is not UTF-8; `iconv -t UTF-8` would make it so")
-    })?;
+    let Some(text) = encoding::text(&text) else {
+        bail!("the profile {path} is neither UTF-8 nor UTF-16; `iconv -t UTF-8` would make it so");
+    };
     Ok(dialect::read_xml(&text, overrides)?)
 }
 

@@ -10,6 +10,7 @@ mod pages;
 
 pub mod cdm;
 pub mod diskspd;
+pub mod encoding;
 pub mod fio;
 pub mod import;
 pub mod native;

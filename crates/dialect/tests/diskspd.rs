@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use blocklab_dialect::diskspd::{
-    Asked, Mapping, Overrides, Parsed, Prepared, Profile, Terms, parse, prepare, profile_xml,
-    read_xml,
+    Asked, MapFlush, Mapping, Overrides, Parsed, Prepared, Profile, Terms, parse, prepare,
+    profile_xml, read_xml,
 };
 use blocklab_dialect::native;
 use blocklab_workload::{Access, Content, Durability, Job, Pace, Pattern, Rate, Spread};
@@ -312,24 +312,69 @@ fn bad_xml_is_refused_with_its_reason() {
 }
 
 #[test]
+fn all_elements_of_the_schema_are_heeded_or_told() {
+    let mapped = profile_with(
+        "<MemoryMappedIo>true</MemoryMappedIo><FlushType>NonVolatileMemory</FlushType>",
+    );
+    let profile = read_xml(&mapped, &Overrides::default()).expect("sound");
+    let target = &profile.timespans[0].targets[0];
+    assert_eq!(target.map_flush, Some(MapFlush::NonVolatile));
+    check_xml(
+        &profile_with("<MemoryMappedIo>1</MemoryMappedIo><FlushType>Other</FlushType>"),
+        "none of ViewOfFile",
+    );
+    let tracing = profile_with("").replace(
+        "<TimeSpans>",
+        "<Progress>100</Progress><Verbose>false</Verbose>\
+         <ETW><Process>false</Process><DiskIO>true</DiskIO></ETW><TimeSpans>",
+    );
+    let profile = read_xml(&tracing, &Overrides::default()).expect("sound");
+    let prepared = prepare(&profile, &terms()).expect("a plan");
+    let told: Vec<&str> = prepared.notes.iter().map(|note| &*note.subject).collect();
+    assert!(told.starts_with(&["Progress", "ETW"]), "{told:?}");
+    let fresh = profile_with("").replace(
+        "<Targets>",
+        "<RandomWriteData>true</RandomWriteData><Targets>",
+    );
+    let profile = read_xml(&fresh, &Overrides::default()).expect("sound");
+    assert!(profile.timespans[0].random_write_data);
+}
+
+#[test]
 fn templates_are_filled_from_the_command_line() {
-    let text = profile_with("").replace("<Path>x</Path>", "<Path>*2</Path>");
+    let text = profile_with("").replace("<Path>x</Path>", "<Path>*1</Path>");
     let with = |targets: &[&str]| Overrides {
         targets: targets.iter().map(|target| (*target).to_owned()).collect(),
         duration: Some(3),
         seed: Some(Some(7)),
         ..Overrides::default()
     };
-    let profile = read_xml(&text, &with(&["a", "b"])).expect("filled");
+    let profile = read_xml(&text, &with(&["b"])).expect("filled");
     assert_eq!(profile.timespans[0].targets[0].path, "b");
     assert_eq!(
         (profile.timespans[0].duration, profile.timespans[0].seed),
         (3, Some(7))
     );
-    let mistake = read_xml(&text, &with(&["a"]))
-        .expect_err("not filled")
-        .to_string();
-    assert!(mistake.contains("template is not filled"), "{mistake}");
+    for (path, targets, expected) in [
+        ("*2", vec!["a"], "template is not filled"),
+        ("*2", vec![], "template is not filled"),
+        ("*2", vec!["a", "b"], "no <Path> of the profile is *1"),
+        ("x", vec!["a"], "no <Path> of the profile is *1"),
+        ("*0", vec!["a"], "a number from 1 on"),
+        ("*", vec!["a"], "a number from 1 on"),
+        ("*+1", vec!["a"], "a number from 1 on"),
+    ] {
+        let text = text.replace("<Path>*1</Path>", &format!("<Path>{path}</Path>"));
+        let mistake = read_xml(&text, &with(&targets))
+            .expect_err(path)
+            .to_string();
+        assert!(mistake.contains(expected), "{path} {targets:?}: {mistake}");
+    }
+    let printed = Overrides {
+        profile_only: true,
+        ..Overrides::default()
+    };
+    assert!(read_xml(&text, &printed).is_ok());
 }
 
 proptest! {

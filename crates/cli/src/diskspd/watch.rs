@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal};
 use std::path::Path;
 
-use blocklab_dialect::diskspd::{Bucket, Processor, Profile, TimeSpan};
+use blocklab_dialect::diskspd::{Bucket, Processor, Profile, Served, TimeSpan};
 use blocklab_engine::{DirectionSlice, Slice};
 use blocklab_record::{Interval, Origin, Record};
 use blocklab_report::live::Screen;
@@ -109,11 +109,21 @@ impl Observer for Watcher<'_> {
         if slice.end <= self.current.warmup {
             return;
         }
-        let ios = |job: &[DirectionSlice; 2]| [job[0].ios, job[1].ios];
+        let served = |way: &DirectionSlice| Served {
+            ios: way.ios,
+            sum_ns: way.sum_ns,
+            sum_squares: way.sum_squares,
+            min_ns: way.min_ns,
+            max_ns: way.max_ns,
+        };
         let bucket = Bucket {
             end_ns: measured.0,
             length_ns: slice.length.min(measured).0,
-            jobs: slice.jobs.iter().map(ios).collect(),
+            jobs: slice
+                .jobs
+                .iter()
+                .map(|job| job.each_ref().map(served))
+                .collect(),
         };
         if let Some(buckets) = self.buckets.last_mut() {
             buckets.push(bucket);

@@ -90,6 +90,7 @@ impl Draft {
 /// [`Mistake`]: an unknown option, a value that it does not take, options that exclude each other,
 /// options behind targets, no target.
 pub fn parse(arguments: &[String]) -> Result<Parsed, Mistake> {
+    let arguments: Vec<String> = arguments.iter().map(hyphened).collect();
     let is_option = |argument: &&String| argument.starts_with('-') && argument.len() > 1;
     let options: Vec<&String> = arguments.iter().take_while(is_option).collect();
     let targets = &arguments[options.len()..];
@@ -110,6 +111,17 @@ pub fn parse(arguments: &[String]) -> Result<Parsed, Mistake> {
     }
     let asked = asked(draft, targets, &options)?;
     Ok(Parsed { asked, notes })
+}
+
+/// `/b4K` as `-b4K`, as on Windows. Paths begin with a slash here, so only what stands alone and
+/// reads as an option is one: `./b4K` and `/b4K/x` are paths.
+fn hyphened(argument: &String) -> String {
+    let word = argument
+        .strip_prefix('/')
+        .filter(|word| !word.contains('/'));
+    let option = word.map(|word| format!("-{word}"));
+    let read = option.filter(|option| apply(&mut Draft::default(), option).is_ok());
+    read.unwrap_or_else(|| argument.clone())
 }
 
 fn apply(draft: &mut Draft, argument: &str) -> Result<&'static Opt, Mistake> {
@@ -222,5 +234,6 @@ fn profile(draft: Draft, targets: &[String]) -> Profile {
         progress: draft.progress,
         verbose: draft.verbose,
         profile_only: draft.profile_only,
+        unheeded: Vec::new(),
     }
 }

@@ -15,6 +15,7 @@ mod options;
 mod paths;
 mod plan;
 mod profile_text;
+mod ranges;
 mod read_xml;
 mod reference;
 mod results;
@@ -33,7 +34,7 @@ pub use plan::{Pair, Prepared, Span, Terms, prepare};
 pub use profile_text::input_parameters;
 pub use read_xml::read_xml;
 pub use reference::{reference, usage};
-pub use results::{Bucket, Processor, System, Usage};
+pub use results::{Bucket, Processor, Served, System, Usage};
 pub use spec::{
     Buffers, Cache, Distribution, Format, MapFlush, Mistake, Profile, Target, Throughput, TimeSpan,
 };

@@ -4,7 +4,7 @@ mod notes;
 
 use std::sync::Arc;
 
-use blocklab_record::Note;
+use blocklab_record::{Note, NoteLevel};
 use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::{
     Access, Aggregate, BlockSizes, Case, Content, Durability, Engine, Flush, IoPriority, Job, Mix,
@@ -82,6 +82,9 @@ pub fn prepare(profile: &Profile, terms: &Terms) -> Result<Prepared, Mistake> {
         files: Vec::new(),
         existing: Vec::new(),
     };
+    for (element, why) in &profile.unheeded {
+        maker.note(NoteLevel::Ignored, element, (*why).to_owned());
+    }
     let mut cases = Vec::new();
     for (index, span) in profile.timespans.iter().enumerate() {
         cases.push(maker.case(span, index)?);

@@ -1,13 +1,17 @@
 //! The block `Input parameters:`.
 
 use super::number::kmgt;
-use super::spec::{Buffers, Cache, Distribution, MapFlush, Profile, Target, Throughput, TimeSpan};
+use super::ranges;
+use super::spec::{Buffers, Cache, MapFlush, Profile, Target, Throughput, TimeSpan};
 use super::text::Layout;
 
 /// The profile as text.
 #[must_use]
 pub fn input_parameters(profile: &Profile, layout: Layout) -> String {
     let mut text = String::from("Input parameters:\n\n");
+    if profile.verbose {
+        text.push_str("\tusing verbose mode\n");
+    }
     for (index, span) in profile.timespans.iter().enumerate() {
         text.push_str(&format!("\ttimespan: {:>3}\n\t-------------\n", index + 1));
         for line in time_span(span) {
@@ -66,6 +70,14 @@ fn time_span(span: &TimeSpan) -> Vec<String> {
         (
             span.random_write_data,
             "generating random data for each write IO".to_owned(),
+        ),
+        (
+            span.random_write_data,
+            "  WARNING: this increases the CPU cost of issuing writes and should only".to_owned(),
+        ),
+        (
+            span.random_write_data,
+            "           be compared to other results using the -Zr flag".to_owned(),
         ),
         (
             span.thread_count > 0,
@@ -139,7 +151,7 @@ fn target_lines(span: &TimeSpan, target: &Target, layout: Layout) -> Vec<String>
         (true, format!("IO priority: {}", priority(target))),
     ]));
     lines.extend(rate(target));
-    lines.extend(distribution(target));
+    lines.extend(ranges::asked(target));
     lines
 }
 
@@ -233,22 +245,4 @@ fn rate(target: &Target) -> Option<String> {
         Throughput::Iops(iops) => format!("throughput rate-limited to {iops} IOPS"),
         Throughput::BytesPerMs(bytes) => format!("throughput rate-limited to {bytes} B/ms"),
     })
-}
-
-fn distribution(target: &Target) -> Vec<String> {
-    let Some(distribution) = &target.distribution else {
-        return Vec::new();
-    };
-    let (list, percent) = match distribution {
-        Distribution::Percent(list) => (list, true),
-        Distribution::Absolute(list) => (list, false),
-    };
-    let range = |(io, width): &(u32, u64)| match percent {
-        true => format!("  {io:>3}% of IO => {width}% of target"),
-        false => format!("  {io:>3}% of IO => {}", kmgt(*width)),
-    };
-    let head = "IO Distribution:".to_owned();
-    std::iter::once(head)
-        .chain(list.iter().map(range))
-        .collect()
 }

@@ -87,7 +87,33 @@ fn profile(element: &Element) -> Result<Profile, Mistake> {
         progress: element.number("Progress")?.unwrap_or(0),
         verbose: element.flag("Verbose")?,
         profile_only: false,
+        unheeded: unheeded(element),
     })
+}
+
+/// Elements that the schema knows and nothing here needs.
+fn unheeded(element: &Element) -> Vec<(&'static str, &'static str)> {
+    let all = [
+        ("Progress", "the progress is that of blocklab"),
+        ("Verbose", "`blocklab show` says more of every run"),
+        ("VerboseStats", "`blocklab show` says more of every run"),
+        (
+            "PrecreateFiles",
+            "all files are made before the first time span",
+        ),
+        ("ETW", "Linux has no ETW"),
+        ("ExperimentFlags", "there are none"),
+    ];
+    let says = |name: &str| {
+        let child = element.child(name);
+        let texts = child.into_iter().flat_map(|child| {
+            let inner = child.children.iter().map(|inner| inner.text.trim());
+            std::iter::once(child.text.trim()).chain(inner)
+        });
+        let mut texts = texts.filter(|text| !text.is_empty());
+        texts.any(|text| !matches!(text, "0" | "false"))
+    };
+    all.into_iter().filter(|(name, _)| says(name)).collect()
 }
 
 fn time_span(element: &Element) -> Result<TimeSpan, Mistake> {
@@ -106,6 +132,7 @@ fn time_span(element: &Element) -> Result<TimeSpan, Mistake> {
             "RequestCount",
             "IoBucketDuration",
             "RandSeed",
+            "RandomWriteData",
             "Affinity",
             "Targets",
         ],
@@ -126,7 +153,7 @@ fn time_span(element: &Element) -> Result<TimeSpan, Mistake> {
         bucket_ms: element
             .number("IoBucketDuration")?
             .unwrap_or(plain.bucket_ms),
-        random_write_data: false,
+        random_write_data: element.flag("RandomWriteData")?,
         targets: Vec::new(),
     };
     if span.duration == 0 {
@@ -183,6 +210,7 @@ fn target(element: &Element) -> Result<(Target, bool), Mistake> {
             "DisableLocalCache",
             "WriteThrough",
             "MemoryMappedIo",
+            "FlushType",
             "MemoryMappedIoFlushMode",
             "WriteBufferContent",
             "ParallelAsyncIO",
@@ -202,6 +230,7 @@ fn target(element: &Element) -> Result<(Target, bool), Mistake> {
             "ThreadsPerFile",
             "IOPriority",
             "Weight",
+            "ThreadTargets",
         ],
     )?;
     let path = element
@@ -252,6 +281,7 @@ fn target(element: &Element) -> Result<(Target, bool), Mistake> {
         large_pages: element.flag("UseLargePages")?,
         priority: element.number("IOPriority")?.unwrap_or(plain.priority),
         weight: element.number("Weight")?.unwrap_or(plain.weight),
+        threads_of_pool: threads_of_pool(element)?,
         distribution: distribution(element)?,
     };
     limits(&target)?;
@@ -278,21 +308,36 @@ fn limits(target: &Target) -> Result<(), Mistake> {
 }
 
 fn map_flush(element: &Element) -> Result<Option<MapFlush>, Mistake> {
-    let text = element
-        .child("MemoryMappedIoFlushMode")
-        .map(|child| child.text.trim());
+    let child = element.child("FlushType");
+    let child = child.or_else(|| element.child("MemoryMappedIoFlushMode"));
+    let text = child.map(|child| child.text.trim());
     Ok(match text {
         None | Some("") => None,
         Some("ViewOfFile") => Some(MapFlush::View),
         Some("NonVolatileMemory") => Some(MapFlush::NonVolatile),
         Some("NonVolatileMemoryNoDrain") => Some(MapFlush::NonVolatileNoDrain),
         Some(other) => {
-            return Err(Mistake::new(
-                "MemoryMappedIoFlushMode",
-                format!("`{other}` is unknown"),
-            ));
+            let wrong = format!(
+                "`{other}` is none of ViewOfFile, NonVolatileMemory and NonVolatileMemoryNoDrain"
+            );
+            return Err(Mistake::new("FlushType", wrong));
         }
     })
+}
+
+fn threads_of_pool(element: &Element) -> Result<Vec<(u32, u32)>, Mistake> {
+    let mut threads = Vec::new();
+    for list in element.all("ThreadTargets") {
+        known(list, &["ThreadTarget"])?;
+        for one in list.all("ThreadTarget") {
+            known(one, &["Thread", "Weight"])?;
+            let thread = one.number("Thread")?;
+            let thread =
+                thread.ok_or_else(|| Mistake::new("ThreadTarget", "it has no <Thread>"))?;
+            threads.push((thread, one.number("Weight")?.unwrap_or(0)));
+        }
+    }
+    Ok(threads)
 }
 
 fn throughput(element: &Element) -> Result<Option<Throughput>, Mistake> {
@@ -363,34 +408,55 @@ fn distribution(element: &Element) -> Result<Option<Distribution>, Mistake> {
 }
 
 fn apply(profile: &mut Profile, overrides: &Overrides) -> Result<(), Mistake> {
+    let mut used = vec![false; overrides.targets.len()];
     for span in &mut profile.timespans {
         span.duration = overrides.duration.unwrap_or(span.duration);
         span.warmup = overrides.warmup.unwrap_or(span.warmup);
         span.cooldown = overrides.cooldown.unwrap_or(span.cooldown);
         span.seed = overrides.seed.unwrap_or(span.seed);
         for target in &mut span.targets {
-            fill_template(target, overrides)?;
+            fill_template(target, overrides, &mut used)?;
         }
     }
     profile.format = overrides.format.unwrap_or(profile.format);
     profile.verbose |= overrides.verbose;
     profile.profile_only |= overrides.profile_only;
-    Ok(())
+    match used.iter().position(|used| !used) {
+        None => Ok(()),
+        Some(index) => {
+            let wrong = format!(
+                "no <Path> of the profile is *{}, so nothing would use it",
+                index + 1
+            );
+            Err(Mistake::new(overrides.targets[index].clone(), wrong))
+        }
+    }
 }
 
 /// `*1` stands for the first target of the command line.
-fn fill_template(target: &mut Target, overrides: &Overrides) -> Result<(), Mistake> {
+fn fill_template(
+    target: &mut Target,
+    overrides: &Overrides,
+    used: &mut [bool],
+) -> Result<(), Mistake> {
     let Some(number) = target.path.strip_prefix('*') else {
         return Ok(());
     };
-    let index = number
+    let plain = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+    let number = number
         .parse::<usize>()
         .ok()
-        .and_then(|number| number.checked_sub(1));
-    let given = index.and_then(|index| overrides.targets.get(index));
-    match given {
-        Some(path) => target.path.clone_from(path),
-        None if overrides.profile_only => {}
+        .filter(|number| plain && *number > 0);
+    let Some(number) = number else {
+        let wrong = "a template is * and a number from 1 on, such as *1";
+        return Err(Mistake::new(target.path.clone(), wrong));
+    };
+    match overrides.targets.get(number - 1) {
+        Some(path) => {
+            target.path.clone_from(path);
+            used[number - 1] = true;
+        }
+        None if overrides.profile_only && overrides.targets.is_empty() => {}
         None => {
             let wrong = "the template is not filled: a target for it must stand behind the options";
             return Err(Mistake::new(target.path.clone(), wrong));

@@ -46,8 +46,51 @@ pub struct Bucket {
     pub end_ns: u64,
     /// How long it was, in nanoseconds.
     pub length_ns: u64,
-    /// Reads and writes that completed, by job in the order of the case.
-    pub jobs: Vec<[u64; 2]>,
+    /// Reads and writes, by job in the order of the case.
+    pub jobs: Vec<[Served; 2]>,
+}
+
+/// Operations of one direction that completed in an interval, and how long they took.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Served {
+    /// How many.
+    pub ios: u64,
+    /// Their latencies added up, in nanoseconds.
+    pub sum_ns: f64,
+    /// The squares of them added up.
+    pub sum_squares: f64,
+    /// The shortest, in nanoseconds.
+    pub min_ns: u64,
+    /// The longest, in nanoseconds.
+    pub max_ns: u64,
+}
+
+impl Served {
+    fn merge(&mut self, other: &Self) {
+        self.min_ns = match (self.ios, other.ios) {
+            (_, 0) => self.min_ns,
+            (0, _) => other.min_ns,
+            _ => self.min_ns.min(other.min_ns),
+        };
+        self.max_ns = self.max_ns.max(other.max_ns);
+        self.ios += other.ios;
+        self.sum_ns += other.sum_ns;
+        self.sum_squares += other.sum_squares;
+    }
+
+    /// Least, most, mean and standard deviation in milliseconds; zeros without operations.
+    pub(super) fn latency_ms(&self) -> [f64; 4] {
+        let number = self.ios.max(1) as f64;
+        let mean = self.sum_ns / number;
+        let variance = (self.sum_squares / number - mean * mean).max(0.0);
+        let all = [
+            self.min_ns as f64,
+            self.max_ns as f64,
+            mean,
+            variance.sqrt(),
+        ];
+        all.map(|ns| ns / 1e6)
+    }
 }
 
 /// Operations a second in an interval.
@@ -57,6 +100,8 @@ pub(super) struct Rate {
     pub end_ns: u64,
     pub read: f64,
     pub write: f64,
+    /// Of reads and of writes.
+    pub served: [Served; 2],
 }
 
 /// The machine, as far as no record tells.
@@ -209,12 +254,17 @@ fn rates(
     let rate = |bucket: &Bucket| {
         let jobs = measurement.jobs.iter().zip(&bucket.jobs);
         let own = jobs.filter(|(job, _)| of(job));
-        let done = own.fold([0; 2], |sum, (_, ios)| [sum[0] + ios[0], sum[1] + ios[1]]);
-        let [read, write] = done.map(|ios| ios as f64 * 1e9 / bucket.length_ns.max(1) as f64);
+        let mut served = [Served::default(); 2];
+        for (_, ways) in own {
+            let both = served.iter_mut().zip(ways);
+            both.for_each(|(sum, way)| sum.merge(way));
+        }
+        let [read, write] = served.map(|way| way.ios as f64 * 1e9 / bucket.length_ns.max(1) as f64);
         Rate {
             end_ns: bucket.end_ns,
             read,
             write,
+            served,
         }
     };
     buckets.iter().map(rate).collect()

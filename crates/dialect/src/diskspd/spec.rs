@@ -13,6 +13,8 @@ pub struct Profile {
     pub verbose: bool,
     /// Only check the profile and print it (`-Rp`).
     pub profile_only: bool,
+    /// Elements of an XML profile that change nothing here, and why.
+    pub unheeded: Vec<(&'static str, &'static str)>,
 }
 
 /// How the result is printed.
@@ -187,6 +189,9 @@ pub struct Target {
     pub priority: u32,
     /// Share under `-O`.
     pub weight: u32,
+    /// Under `-O`, the only threads that work on it, each with its own share (0: the target's);
+    /// none: all do.
+    pub threads_of_pool: Vec<(u32, u32)>,
     /// Where random operations go.
     pub distribution: Option<Distribution>,
 }
@@ -219,6 +224,7 @@ impl Default for Target {
             large_pages: false,
             priority: 3,
             weight: 1,
+            threads_of_pool: Vec::new(),
             distribution: None,
         }
     }

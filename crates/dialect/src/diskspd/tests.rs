@@ -4,10 +4,17 @@ use super::*;
 use crate::cdm::tests::{measurement, record_of};
 
 fn bucket(second: u64, ios: u64) -> Bucket {
+    let served = Served {
+        ios,
+        sum_ns: ios as f64 * 250_000.0,
+        sum_squares: ios as f64 * 250_000_f64.powi(2),
+        min_ns: 250_000,
+        max_ns: 250_000,
+    };
     Bucket {
         end_ns: second * 1_000_000_000,
         length_ns: 1_000_000_000,
-        jobs: vec![[ios; 2]],
+        jobs: vec![[served; 2]],
     }
 }
 
@@ -77,6 +84,44 @@ fn the_text_without_latency() {
         "text-plain.txt",
         &printed("-d30 -w50 dummy.dat", Layout::V2_2).0,
     );
+}
+
+/// Two time spans, the first on two targets, of which one has hot ranges.
+const TWO_SPANS: &str = "<Profile><Verbose>true</Verbose><TimeSpans>\
+    <TimeSpan><MeasureLatency>true</MeasureLatency><Targets>\
+    <Target><Path>a.dat</Path><BlockSize>4096</BlockSize><FileSize>1073741824</FileSize>\
+    <Random>4096</Random><ThreadsPerFile>4</ThreadsPerFile>\
+    <Distribution><Percent><Range IO=\"90\">10</Range><Range IO=\"0\">10</Range>\
+    <Range IO=\"5\">20</Range></Percent></Distribution></Target>\
+    <Target><Path>*1</Path><MaxFileSize>2048000</MaxFileSize></Target></Targets></TimeSpan>\
+    <TimeSpan><RandomWriteData>true</RandomWriteData><ThreadCount>2</ThreadCount>\
+    <RequestCount>8</RequestCount><Targets><Target><Path>a.dat</Path>\
+    <WriteRatio>100</WriteRatio></Target></Targets></TimeSpan></TimeSpans></Profile>";
+
+#[test]
+fn the_text_of_several_time_spans() {
+    let overrides = Overrides {
+        targets: vec!["b.dat".to_owned()],
+        ..Overrides::default()
+    };
+    let profile = read_xml(TWO_SPANS, &overrides).expect("a sound profile");
+    let prepared = prepare(&profile, &Terms::default()).expect("a plan");
+    let cases = prepared.plan.cases.iter();
+    let measurements = cases.map(|case| measurement(case, 1, 2000, 250_000.0));
+    let record = record_of(measurements.collect());
+    let system = System {
+        computer: "bench".to_owned(),
+        command_line: "diskspd -Xtwo.xml b.dat".to_owned(),
+        ..System::default()
+    };
+    for (file, layout) in [
+        ("text-spans-2.2.txt", Layout::V2_2),
+        ("text-spans-2.0.21a.txt", Layout::V2_0_21a),
+    ] {
+        check(file, &text(&record, &profile, &prepared, &system, layout));
+    }
+    let notes: Vec<&str> = prepared.notes.iter().map(|it| &*it.subject).collect();
+    assert!(notes.contains(&"Verbose"), "{notes:?}");
 }
 
 #[test]

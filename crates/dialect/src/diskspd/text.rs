@@ -2,9 +2,10 @@
 
 use blocklab_record::Record;
 
-use super::number::kmgt;
+use super::number::{kmgt, old_file_size};
 use super::plan::Prepared;
 use super::profile_text::input_parameters;
+use super::ranges::effective;
 use super::results::{Both, Outcome, Processor, Rate, System, Tally, Usage, deviation, outcome};
 use super::spec::{Profile, TimeSpan};
 
@@ -28,9 +29,12 @@ pub fn text(
     layout: Layout,
 ) -> String {
     let mut text = String::from("\n");
-    text.push_str(&format!("Command Line: {}\n\n", system.command_line));
+    if layout == Layout::V2_2 {
+        text.push_str(&format!("Command Line: {}\n\n", system.command_line));
+    }
     text.push_str(&input_parameters(profile, layout));
     text.push_str(&machine(record, system, layout));
+    let mut outcomes = Vec::new();
     for (index, (span, asked)) in prepared.spans.iter().zip(&profile.timespans).enumerate() {
         let head = format!("\nResults for timespan {}:\n", index + 1);
         text.push_str(&format!("{head}{}\n\n", "*".repeat(79)));
@@ -41,9 +45,31 @@ pub fn text(
         };
         let processors = system.processors.get(index).map_or(&[][..], Vec::as_slice);
         text.push_str(&time_span(&outcome, asked, processors, layout));
+        outcomes.push(outcome);
+    }
+    if prepared.spans.len() > 1 {
+        text.push_str(&totals(&outcomes));
     }
     text.push('\n');
     text
+}
+
+/// What several time spans did together.
+fn totals(outcomes: &[Outcome<'_>]) -> String {
+    let seconds: f64 = outcomes.iter().map(|outcome| outcome.seconds).sum();
+    let mut sum = Both::default();
+    outcomes.iter().for_each(|outcome| sum.merge(&outcome.sum));
+    let dashes = "-".repeat(79);
+    let row =
+        |name: &str, tally: &Tally| format!("{name:<7}| {}\n", amounts(tally, seconds.max(1e-9)));
+    format!(
+        "\n\nTotals:\n{}\n\ntype   |       bytes     |     I/Os     |    MiB/s   |  I/O per s\n\
+         {dashes}\n{}{}{dashes}\n{}\ntotal test time:\t{seconds:.2}s\n",
+        "*".repeat(79),
+        row("write", &sum.write),
+        row("read", &sum.read),
+        row("total", &sum.total()),
+    )
 }
 
 /// `2024-09-09T02:02:42Z` as `2024/09/09 02:02:42 UTC`.
@@ -106,18 +132,23 @@ fn time_span(
         "actual test time:\t{:.2}s\nthread count:\t\t{}\n",
         outcome.seconds, outcome.threads
     );
+    if asked.thread_count > 0 && asked.request_count > 0 {
+        text.push_str(&format!("request count:\t\t{}\n", asked.request_count));
+    }
     if layout == Layout::V2_0_21a {
         text.push_str(&format!("proc count:\t\t{}\n", processors.len()));
     }
     text.push('\n');
     text.push_str(&usage_table(processors, layout));
+    text.push_str(&effective(outcome, asked));
     let tables: [Table; 3] = [
         ("Total IO", Both::total, |rate| rate.read + rate.write),
         ("Read IO", |both| both.read.clone(), |rate| rate.read),
         ("Write IO", |both| both.write.clone(), |rate| rate.write),
     ];
     for (title, pick, ios) in tables {
-        text.push_str(&format!("\n{title}\n{}", table(outcome, asked, pick, ios)));
+        let rows = table(outcome, asked, layout, pick, ios);
+        text.push_str(&format!("\n{title}\n{rows}"));
     }
     if asked.measure_latency {
         text.push_str(&latency_tables(outcome, asked, layout));
@@ -193,9 +224,14 @@ pub(super) fn average(processors: &[Processor]) -> Usage {
 fn table(
     outcome: &Outcome<'_>,
     asked: &TimeSpan,
+    layout: Layout,
     pick: fn(&Both) -> Tally,
     ios: fn(&Rate) -> f64,
 ) -> String {
+    let file_size = match layout {
+        Layout::V2_2 => kmgt,
+        Layout::V2_0_21a => old_file_size,
+    };
     let mut head =
         String::from("thread |       bytes     |     I/Os     |    MiB/s   |  I/O per s |");
     if asked.measure_latency {
@@ -220,7 +256,7 @@ fn table(
         text.push_str(&format!(
             "{:>6} | {figures} | {path} ({})\n",
             row.pair.thread,
-            kmgt(row.file_size)
+            file_size(row.file_size)
         ));
     }
     let all = deviation(&outcome.rates, ios);
@@ -237,15 +273,18 @@ fn figure(value: Option<f64>, width: usize, decimals: usize) -> String {
     }
 }
 
-fn figures(tally: &Tally, seconds: f64, asked: &TimeSpan, deviation: Option<f64>) -> String {
-    let seconds = seconds.max(1e-9);
-    let mut text = format!(
+fn amounts(tally: &Tally, seconds: f64) -> String {
+    format!(
         "{:>15} | {:>12} | {:>10.2} | {:>10.2}",
         tally.bytes,
         tally.ios,
         tally.bytes as f64 / 1_048_576.0 / seconds,
         tally.ios as f64 / seconds
-    );
+    )
+}
+
+fn figures(tally: &Tally, seconds: f64, asked: &TimeSpan, deviation: Option<f64>) -> String {
+    let mut text = amounts(tally, seconds.max(1e-9));
     if asked.measure_latency {
         text.push_str(&format!(
             " | {}",
@@ -287,7 +326,11 @@ fn latency_tables(outcome: &Outcome<'_>, asked: &TimeSpan, layout: Layout) -> St
             let mut both = Both::default();
             let own = outcome.rows.iter().filter(|row| row.pair.target == index);
             own.for_each(|row| both.merge(&row.both));
-            text.push_str(&format!("\n\n{}\n{}", target.path, quantiles(&both)));
+            let title = match layout {
+                Layout::V2_2 => "\nLatency distribution: ",
+                Layout::V2_0_21a => "\n\n",
+            };
+            text.push_str(&format!("{title}{}\n{}", target.path, quantiles(&both)));
         }
     }
     text.push_str(match layout {

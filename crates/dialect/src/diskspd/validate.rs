@@ -14,6 +14,14 @@ pub fn validate(profile: &Profile) -> Result<(), Mistake> {
             "the profile has no time span: there is nothing to run",
         ));
     }
+    let targets = profile.timespans.iter().flat_map(|span| &span.targets);
+    for target in targets {
+        rule(
+            profile.profile_only || !target.path.starts_with('*'),
+            &target.path,
+            "a template stands for a target only in a profile, with -X; -Rp would print it",
+        )?;
+    }
     profile.timespans.iter().try_for_each(time_span)
 }
 
@@ -81,6 +89,24 @@ fn crossed(span: &TimeSpan, target: &Target) -> Result<(), Mistake> {
         !(pool && target.think_ms > 0),
         "-j",
         "it excludes -O: operations of common threads have no bursts by target",
+    )?;
+    rule(
+        !pool || target.weight > 0,
+        "Weight",
+        "it must be above 0: the target would get no operation of the common threads",
+    )?;
+    rule(
+        pool || target.threads_of_pool.is_empty(),
+        "ThreadTargets",
+        "they need the ThreadCount and the RequestCount of the time span",
+    )?;
+    rule(
+        target
+            .threads_of_pool
+            .iter()
+            .all(|(thread, _)| *thread < span.thread_count.max(1)),
+        "ThreadTargets",
+        "there is no such thread: they are numbered from 0, and ThreadCount says how many",
     )?;
     rule(
         !(pool && target.parallel),

@@ -198,6 +198,9 @@ fn span_of(sheet: &mut Sheet, span: &TimeSpan) {
         sheet.leaf("RequestCount", span.request_count);
         sheet.leaf("IoBucketDuration", span.bucket_ms);
         sheet.leaf("RandSeed", span.seed.unwrap_or(0));
+        if span.random_write_data {
+            sheet.leaf("RandomWriteData", true);
+        }
         if !span.affinity.is_empty() {
             sheet.nest("Affinity", |sheet| {
                 for (group, cpu) in &span.affinity {
@@ -209,13 +212,13 @@ fn span_of(sheet: &mut Sheet, span: &TimeSpan) {
         }
         sheet.nest("Targets", |sheet| {
             for target in &span.targets {
-                sheet.nest("Target", |sheet| target_of(sheet, span, target));
+                sheet.nest("Target", |sheet| target_of(sheet, target));
             }
         });
     });
 }
 
-fn target_of(sheet: &mut Sheet, span: &TimeSpan, target: &Target) {
+fn target_of(sheet: &mut Sheet, target: &Target) {
     sheet.leaf("Path", &target.path);
     sheet.leaf("BlockSize", target.block);
     sheet.leaf("BaseFileOffset", target.base);
@@ -240,9 +243,9 @@ fn target_of(sheet: &mut Sheet, span: &TimeSpan, target: &Target) {
             MapFlush::NonVolatile => "NonVolatileMemory",
             MapFlush::NonVolatileNoDrain => "NonVolatileMemoryNoDrain",
         };
-        sheet.leaf("MemoryMappedIoFlushMode", mode);
+        sheet.leaf("FlushType", mode);
     }
-    sheet.nest("WriteBufferContent", |sheet| contents(sheet, span, target));
+    sheet.nest("WriteBufferContent", |sheet| contents(sheet, target));
     sheet.leaf("ParallelAsyncIO", target.parallel);
     if target.burst > 0 {
         sheet.leaf("BurstSize", target.burst);
@@ -266,12 +269,23 @@ fn target_of(sheet: &mut Sheet, span: &TimeSpan, target: &Target) {
     sheet.leaf("ThreadsPerFile", target.threads);
     sheet.leaf("IOPriority", target.priority);
     sheet.leaf("Weight", target.weight);
+    if !target.threads_of_pool.is_empty() {
+        sheet.nest("ThreadTargets", |sheet| {
+            for (thread, weight) in &target.threads_of_pool {
+                sheet.nest("ThreadTarget", |sheet| {
+                    sheet.leaf("Thread", thread);
+                    if *weight > 0 {
+                        sheet.leaf("Weight", weight);
+                    }
+                });
+            }
+        });
+    }
 }
 
-fn contents(sheet: &mut Sheet, span: &TimeSpan, target: &Target) {
+fn contents(sheet: &mut Sheet, target: &Target) {
     match &target.buffers {
         Buffers::Zero => sheet.leaf("Pattern", "zero"),
-        Buffers::Pattern if span.random_write_data => sheet.leaf("Pattern", "random"),
         Buffers::Pattern => sheet.leaf("Pattern", "sequential"),
         Buffers::Source { size, file } => {
             sheet.leaf("Pattern", "random");
@@ -422,11 +436,23 @@ fn series(sheet: &mut Sheet, rates: &[Rate]) {
     deviations(sheet, rates);
     for rate in rates {
         let (read, write) = (rate.read.round() as u64, rate.write.round() as u64);
-        sheet.line(&format!(
-            "<Bucket SampleMillisecond=\"{}\" Read=\"{read}\" Write=\"{write}\" Total=\"{}\"/>",
+        let mut line = format!(
+            "<Bucket SampleMillisecond=\"{}\" Read=\"{read}\" Write=\"{write}\" Total=\"{}\"",
             rate.end_ns / 1_000_000,
             read + write
-        ));
+        );
+        for (way, served) in ["Read", "Write"].into_iter().zip(rate.served) {
+            let names = [
+                "MinLatencyMilliseconds",
+                "MaxLatencyMilliseconds",
+                "AvgLatencyMilliseconds",
+            ];
+            let names = names.into_iter().chain(["LatencyStdDev"]);
+            for (name, ms) in names.zip(served.latency_ms()) {
+                line.push_str(&format!(" {way}{name}=\"{ms:.3}\""));
+            }
+        }
+        sheet.line(&format!("{line}/>"));
     }
 }
 
@@ -461,9 +487,6 @@ fn thread_target(sheet: &mut Sheet, row: &Row<'_>, asked: &TimeSpan) {
     sheet.leaf("ReadCount", both.read.ios);
     sheet.leaf("WriteBytes", both.write.bytes);
     sheet.leaf("WriteCount", both.write.ios);
-    if asked.iops_std_dev {
-        deviations(sheet, &row.rates);
-    }
     if asked.measure_latency {
         let names = [
             "AverageReadLatencyMilliseconds",
@@ -474,5 +497,8 @@ fn thread_target(sheet: &mut Sheet, row: &Row<'_>, asked: &TimeSpan) {
             "LatencyStdev",
         ];
         moments(sheet, both, names);
+    }
+    if asked.iops_std_dev {
+        sheet.nest("Iops", |sheet| series(sheet, &row.rates));
     }
 }

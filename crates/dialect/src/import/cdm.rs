@@ -1,7 +1,7 @@
-//! CrystalDiskMark's report, of versions 5 to 9.
+//! CrystalDiskMark's report, of versions 3 to 9, and KDiskMark's.
 //!
 //! A row is the best of several passes, rates and latency each for itself; the rows of versions
-//! before 7 hold no latency.
+//! before 7 hold no latency. KDiskMark takes the mean of them in its default profile.
 
 use super::Wrong;
 use super::figures::Figures;
@@ -25,7 +25,7 @@ struct Row {
 
 pub(super) fn read(text: &str) -> Result<Found, Wrong> {
     let mut found = Found::default();
-    let mut version = 0;
+    let (mut version, mut kde) = (0, false);
     let mut section = None;
     let mut rows: Vec<(Row, u8)> = Vec::new();
     let mut seconds = None;
@@ -39,10 +39,17 @@ pub(super) fn read(text: &str) -> Result<Found, Wrong> {
                 .and_then(|n| n.parse().ok())
                 .unwrap_or(0);
             found.tool = format!("CrystalDiskMark {release}");
+        } else if let Some(rest) = after(line, "KDiskMark (").filter(|_| version == 0) {
+            let release = rest.split(')').next().unwrap_or_default();
+            found.tool = format!("KDiskMark {release}");
+            (version, kde) = (1, true);
         } else if line.starts_with('[') && !line.contains(':') {
             section = section_of(line);
-        } else if line.contains(" MB/s") && line.contains("(") && !line.starts_with('*') {
-            let row = row(line).map_err(|message| Wrong::at(index + 1, message))?;
+        } else if line.contains(" MB/s") && !line.starts_with('*') {
+            let mut row = row(line).map_err(|message| Wrong::at(index + 1, message))?;
+            if let Some(iops) = row.iops.filter(|_| kde) {
+                row.mb_per_s = iops * row.block as f64 / 1e6;
+            }
             let reads = row.reads.or(section);
             let reads = reads.ok_or_else(|| {
                 Wrong::at(index + 1, "a row outside of [Read], [Write] and [Mix]")
@@ -54,16 +61,23 @@ pub(super) fn read(text: &str) -> Result<Found, Wrong> {
     }
     if version == 0 {
         return Err(Wrong::whole(
-            "no line `CrystalDiskMark VERSION …` in it: copy the report with its head",
+            "no line `CrystalDiskMark VERSION …` or `KDiskMark (VERSION)…` in it: copy the report \
+             with its head",
         ));
     }
     if rows.is_empty() {
         return Err(Wrong::whole("no row of figures in it: it is cut off"));
     }
-    found.notes.push(
-        "each row is the best of its passes, and latency the best for itself: no spread is known"
-            .to_owned(),
-    );
+    found.note(match kde {
+        true => {
+            "each row is the mean or the best of its passes: no spread is known; what KDiskMark \
+             calls MB/s is 1024000 bytes/s, so its operations are counted instead"
+        }
+        false => {
+            "each row is the best of its passes, and latency the best for itself: no spread is \
+             known"
+        }
+    });
     if seconds.is_none() {
         found.notes.push(format!(
             "the measuring time of a test is not told: {SECONDS} s, the program's default, is \
@@ -114,33 +128,36 @@ fn foot(line: &str, found: &mut Found, seconds: &mut Option<f64>) {
 
 fn row(line: &str) -> Result<Row, String> {
     let wrong = || format!("no row of a report: `{line}`");
-    let (label, figures) = line
-        .rsplit_once("):")
-        .or_else(|| line.rsplit_once(") :"))
-        .ok_or_else(wrong)?;
-    let (what, queue) = label.rsplit_once('(').ok_or_else(wrong)?;
-    let lower = what.to_ascii_lowercase();
+    let (head, _) = line.split_once(" MB/s").ok_or_else(wrong)?;
+    let (label, _) = head.rsplit_once(':').ok_or_else(wrong)?;
+    let figures = &line[label.len() + 1..];
+    let (what, queue) = label.split_once('(').unwrap_or((label, ""));
+    let lower = what.trim().to_ascii_lowercase();
     let random = lower.starts_with("rnd") || lower.starts_with("random");
     if !random && !lower.starts_with("seq") {
         return Err(wrong());
     }
     let setting = |key: &str| {
-        let all = queue.split(',').map(str::trim);
+        let all = queue.split([',', ')']).map(str::trim);
         let found = all.filter_map(|it| it.strip_prefix(key)).next();
         found
             .map(|value| value.trim().parse().map_err(|_| wrong()))
             .transpose()
     };
-    let (queues, threads): (Option<u32>, Option<u32>) = (setting("Q=")?, setting("T=")?);
+    let queues: Option<u32> = setting("Q=")?.or(setting("QD=")?);
+    let threads: Option<u32> = setting("T=")?;
     let reads = match () {
         () if lower.contains("read") => Some(100),
         () if lower.contains("write") => Some(0),
         () => None,
     };
-    let told = what.split_whitespace().find(|word| word.ends_with("iB"));
-    let glued = what.split_whitespace().collect::<String>();
+    // Before version 5, KB are KiB.
+    let glued: String = what
+        .split_whitespace()
+        .collect::<String>()
+        .replace("KB", "KiB");
     let digits = glued.find(|c: char| c.is_ascii_digit());
-    let block = told.and_then(size).or_else(|| size(&glued[digits?..]));
+    let block = digits.and_then(|at| size(&glued[at..]));
     // Before version 7, sequential rows say no size: 128 KiB with a queue, 1 MiB without one.
     let block = block.unwrap_or(if queues.is_some() { 128 << 10 } else { 1 << 20 });
     let before = |unit: &str, open: char| {

@@ -27,9 +27,19 @@ struct Outcome {
     busy_percent: Option<f64>,
     read: Vec<Row>,
     write: Vec<Row>,
-    read_shape: Vec<(f64, f64)>,
-    write_shape: Vec<(f64, f64)>,
-    /// The least and the most of reads and of writes.
+    tables: Vec<Table>,
+    /// Index of what was asked for.
+    asked: usize,
+}
+
+/// A table of percentiles.
+#[derive(Debug, Default)]
+struct Table {
+    /// Nothing: of all targets together.
+    path: Option<String>,
+    /// Of reads and of writes.
+    shapes: [Vec<(f64, f64)>; 2],
+    /// The least and the most of them.
     edges: [[Option<f64>; 2]; 2],
 }
 
@@ -52,6 +62,12 @@ struct Reading {
     outcomes: Vec<Outcome>,
     /// Columns of the table at hand.
     columns: Vec<String>,
+    /// The last line that was not empty: the title of a table.
+    title: String,
+    /// Time spans that earlier runs of the same file asked for.
+    before: usize,
+    /// Command lines, and how many time spans came before each.
+    commands: Vec<(usize, String)>,
 }
 
 pub(super) fn read(text: &str) -> Result<Found, Wrong> {
@@ -61,6 +77,9 @@ pub(super) fn read(text: &str) -> Result<Found, Wrong> {
     for (index, line) in text.lines().enumerate() {
         let next = reading.line(line.trim_end(), part);
         part = next.map_err(|message| Wrong::at(index + 1, message))?;
+        if !line.trim().is_empty() {
+            line.trim().clone_into(&mut reading.title);
+        }
     }
     reading.done()
 }
@@ -71,20 +90,38 @@ impl Reading {
         if let Some(rest) = after(line, "Command Line:") {
             // Only 2.1 and later print it.
             self.found.tool = "DiskSpd 2.2".to_owned();
-            self.found.command = rest.to_owned();
-            return Ok(part);
+            self.commands.push((self.outcomes.len(), rest.to_owned()));
+            self.before = self.asked.len();
+            return Ok(Part::Before);
         }
         match trimmed {
-            "Input parameters:" => return Ok(Part::Parameters),
+            "Input parameters:" => {
+                self.before = self.asked.len();
+                return Ok(Part::Parameters);
+            }
             "System information:" => return Ok(Part::Before),
             "Total IO" => return Ok(Part::Total),
             "Read IO" => return Ok(Part::Read),
             "Write IO" => return Ok(Part::Write),
             _ if trimmed.starts_with("Results for timespan") => {
-                self.outcomes.push(Outcome::default());
+                let number = trimmed.trim_end_matches(':').rsplit(' ').next();
+                let number = number.and_then(whole).unwrap_or(1).clamp(1, 1 << 20);
+                self.outcomes.push(Outcome {
+                    asked: self.before + number as usize - 1,
+                    ..Outcome::default()
+                });
                 return Ok(Part::Results);
             }
-            _ if trimmed.starts_with("%-ile") => return Ok(Part::Percentiles),
+            _ if trimmed.starts_with("%-ile") => {
+                let path = titled(&self.title);
+                if let Some(outcome) = self.outcomes.last_mut() {
+                    outcome.tables.push(Table {
+                        path,
+                        ..Table::default()
+                    });
+                }
+                return Ok(Part::Percentiles);
+            }
             _ => {}
         }
         match part {
@@ -190,7 +227,8 @@ impl Reading {
     }
 
     fn percentile(&mut self, line: &str) -> Result<(), String> {
-        let Some(outcome) = self.outcomes.last_mut() else {
+        let outcome = self.outcomes.last_mut();
+        let Some(table) = outcome.and_then(|outcome| outcome.tables.last_mut()) else {
             return Ok(());
         };
         let cells: Vec<&str> = line.split('|').map(str::trim).collect();
@@ -199,13 +237,13 @@ impl Reading {
         };
         let values = [read, write].map(|cell| number(cell).map(|ms| ms * 1e6));
         match label {
-            "min" => (0..2).for_each(|way| outcome.edges[way][0] = values[way]),
-            "max" => (0..2).for_each(|way| outcome.edges[way][1] = values[way]),
+            "min" => (0..2).for_each(|way| table.edges[way][0] = values[way]),
+            "max" => (0..2).for_each(|way| table.edges[way][1] = values[way]),
             _ => {
                 let share = share(label).ok_or_else(|| format!("`{label}` is no percentile"))?;
-                let [read, write] = values.map(|ns| ns.map(|ns| (share, ns)));
-                outcome.read_shape.extend(read);
-                outcome.write_shape.extend(write);
+                for (shape, ns) in table.shapes.iter_mut().zip(values) {
+                    shape.extend(ns.map(|ns| (share, ns)));
+                }
             }
         }
         Ok(())
@@ -222,7 +260,7 @@ impl Reading {
                 let message = format!("the results of timespan {} are cut off", index + 1);
                 return Err(Wrong::whole(message));
             }
-            let asked = self.asked.get(index).map_or(&[][..], Vec::as_slice);
+            let asked = self.asked.get(outcome.asked).map_or(&[][..], Vec::as_slice);
             let jobs = outcome.jobs(asked, &mut self.found);
             self.found.cases.push(Case {
                 name: format!("timespan-{}", index + 1),
@@ -231,8 +269,32 @@ impl Reading {
                 ..Case::default()
             });
         }
+        self.tell_commands();
         Ok(self.found)
     }
+
+    /// Files to which several runs were appended tell which is which.
+    fn tell_commands(&mut self) {
+        let Some((_, first)) = self.commands.first() else {
+            return;
+        };
+        self.found.command.clone_from(first);
+        if self.commands.len() > 1 {
+            let runs = self.commands.iter();
+            let runs = runs.map(|(before, line)| format!("timespan-{}: {line}", before + 1));
+            self.found.command = format!("{} runs in one text", self.commands.len());
+            self.found.notes.extend(runs);
+        }
+    }
+}
+
+/// The target whose percentiles a title announces; nothing for those of all.
+fn titled(title: &str) -> Option<String> {
+    if matches!(title, "total:" | "Total latency distribution:") {
+        return None;
+    }
+    let path = title.strip_prefix("Latency distribution:").unwrap_or(title);
+    Some(path.trim().to_owned())
 }
 
 /// A line below `path:`.
@@ -262,7 +324,8 @@ fn setting(job: &mut Job, line: &str) -> Result<(), String> {
         job.think = rest != "0ms";
     } else if line.contains("software cache disabled") && !line.contains("local software") {
         job.direct = true;
-    } else if line.contains("caches disabled, writethrough on") {
+    } else if line.starts_with("software and hardware") && line.ends_with("disabled") {
+        // Before 2.0.17.
         (job.direct, job.write_through) = (true, true);
     } else if line.contains("writethrough on") {
         job.write_through = true;
@@ -350,6 +413,8 @@ impl Outcome {
             let mut job = told.or(asked.first()).map_or_else(
                 || Job {
                     engine: "diskspd".to_owned(),
+                    direct: false,
+                    depth: 0,
                     ..Job::default()
                 },
                 |target| target.job.clone(),
@@ -361,25 +426,23 @@ impl Outcome {
                 sum(own.map(|row| &row.figures))
             };
             (job.read, job.write) = (of(&self.read), of(&self.write));
-            if alone {
-                self.shape(&mut job);
+            let own = self.tables.iter().find(|it| it.path.as_ref() == Some(path));
+            let all = self.tables.iter().find(|it| it.path.is_none());
+            if let Some(table) = own.or(all.filter(|_| alone)) {
+                table.shape(&mut job);
             }
             job
         });
         let jobs: Vec<Job> = jobs.collect();
-        if !alone && !self.read_shape.is_empty() {
-            found.notes.push(
-                "percentiles are printed for all targets together: none are known of one"
-                    .to_owned(),
-            );
+        let told = |job: &Job| job.read.shape.is_known() || job.write.shape.is_known();
+        if !self.tables.is_empty() && !jobs.iter().any(told) {
+            found.note("percentiles are told for all targets together: none are known of one");
         }
         if jobs
             .iter()
             .any(|job| job.read.mean.or(job.write.mean).is_none())
         {
-            found
-                .notes
-                .push("run without -L: no latency is known".to_owned());
+            found.note("run without -L: no latency is known");
         }
         for (path, bytes) in paths {
             if !found.targets.iter().any(|(known, _)| *known == path) {
@@ -388,17 +451,16 @@ impl Outcome {
         }
         jobs
     }
+}
 
+impl Table {
     fn shape(&self, job: &mut Job) {
-        let ways = [
-            (&mut job.read, &self.read_shape, self.edges[0]),
-            (&mut job.write, &self.write_shape, self.edges[1]),
-        ];
-        for (figures, shape, [min, max]) in ways {
+        let ways = [&mut job.read, &mut job.write];
+        for ((figures, shape), edges) in ways.into_iter().zip(&self.shapes).zip(self.edges) {
             if !shape.is_empty() {
                 figures.shape = Shape::Percentiles(shape.clone());
             }
-            (figures.min, figures.max) = (min, max);
+            [figures.min, figures.max] = edges;
         }
     }
 }

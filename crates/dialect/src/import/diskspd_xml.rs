@@ -9,7 +9,35 @@ use super::record::{Case, Found, Job};
 use super::scan::{moment, number, whole};
 use crate::diskspd::xml_tree::{Element, document};
 
+/// Where the document begins: what was printed before it, such as warnings, is none of it.
+pub(super) fn begins(text: &str) -> Option<usize> {
+    match text.trim_start().starts_with('<') {
+        true => Some(0),
+        false => text.find("<Results>"),
+    }
+}
+
+const END: &str = "</Results>";
+
+/// One document, or several that runs have appended to one file.
 pub(super) fn read(text: &str) -> Result<Found, Wrong> {
+    let mut found = Found {
+        tool: "DiskSpd".to_owned(),
+        ..Found::default()
+    };
+    let mut rest = text;
+    loop {
+        let end = rest.find(END).map_or(rest.len(), |at| at + END.len());
+        let (one, more) = rest.split_at(end);
+        results(one, &mut found)?;
+        match begins(more) {
+            Some(start) if !more.trim().is_empty() => rest = &more[start..],
+            _ => return Ok(found),
+        }
+    }
+}
+
+fn results(text: &str, found: &mut Found) -> Result<(), Wrong> {
     let root = document(text).map_err(|mistake| Wrong::whole(mistake.to_string()))?;
     if root.name != "Results" {
         return Err(Wrong::whole(format!(
@@ -17,24 +45,23 @@ pub(super) fn read(text: &str) -> Result<Found, Wrong> {
             root.name
         )));
     }
-    let mut found = Found {
-        tool: "DiskSpd".to_owned(),
-        ..Found::default()
-    };
     if let Some(system) = root.child("System") {
         let tool = system.child("Tool").and_then(|tool| tool.child("Version"));
         if let Some(version) = tool {
             found.tool = format!("DiskSpd {}", version.text.trim());
         }
-        found.started_at = text_of(system, "RunTime").map(moment).unwrap_or_default();
+        if found.started_at.is_empty() {
+            found.started_at = text_of(system, "RunTime").map(moment).unwrap_or_default();
+        }
     }
     let asked = root.child("Profile").and_then(|it| it.child("TimeSpans"));
     let asked: Vec<&Element> = asked.map_or_else(Vec::new, |it| it.all("TimeSpan").collect());
     for (index, span) in root.all("TimeSpan").enumerate() {
-        let case = case(span, asked.get(index).copied(), index, &mut found)?;
+        let number = found.cases.len();
+        let case = case(span, asked.get(index).copied(), number, found)?;
         found.cases.push(case);
     }
-    Ok(found)
+    Ok(())
 }
 
 fn text_of<'a>(element: &'a Element, name: &str) -> Option<&'a str> {
@@ -90,6 +117,15 @@ fn case(
             found.targets.push(((*path).to_owned(), bytes));
         }
         jobs.push(job);
+    }
+    if span.child("Latency").is_some() && paths.len() > 1 {
+        found.note("percentiles are told for all targets together: none are known of one");
+    }
+    if jobs
+        .iter()
+        .any(|job| job.read.mean.or(job.write.mean).is_none())
+    {
+        found.note("run without -L: no latency is known");
     }
     let busy = span
         .child("CpuUtilization")

@@ -82,29 +82,19 @@ impl Wrong {
     }
 }
 
-/// Bytes as text: UTF-8, or UTF-16 with its mark, as Windows writes what a console prints.
+/// Bytes as text: see [`crate::encoding`].
 ///
 /// # Errors
 /// Other encodings.
 pub fn decode(name: &str, bytes: &[u8]) -> Result<Source, NotAResult> {
-    let units = |parse: fn([u8; 2]) -> u16| {
-        let pairs = bytes[2..].chunks_exact(2);
-        let units: Vec<u16> = pairs.map(|pair| parse([pair[0], pair[1]])).collect();
-        String::from_utf16(&units).ok()
-    };
-    let text = match bytes {
-        [0xff, 0xfe, ..] => units(u16::from_le_bytes),
-        [0xfe, 0xff, ..] => units(u16::from_be_bytes),
-        _ => String::from_utf8(bytes.to_vec()).ok(),
-    };
-    let text = text.ok_or_else(|| NotAResult {
+    let text = crate::encoding::text(bytes).ok_or_else(|| NotAResult {
         source_name: name.to_owned(),
         line: 0,
         message: "neither UTF-8 nor UTF-16 text; save the report as UTF-8".to_owned(),
     })?;
     Ok(Source {
         name: name.to_owned(),
-        text: text.trim_start_matches('\u{feff}').to_owned(),
+        text,
     })
 }
 
@@ -123,8 +113,10 @@ pub fn import(tool: Tool, sources: &[Source]) -> Result<Record, NotAResult> {
     };
     let text = &first.text;
     let found = match tool {
-        Tool::DiskSpd if text.trim_start().starts_with('<') => diskspd_xml::read(text),
-        Tool::DiskSpd => diskspd_text::read(text),
+        Tool::DiskSpd => match diskspd_xml::begins(text) {
+            Some(start) => diskspd_xml::read(&text[start..]),
+            None => diskspd_text::read(text),
+        },
         Tool::Cdm => cdm::read(text),
         Tool::Fio if terse::is_terse(text) => terse::read(text),
         Tool::Fio => fio::read(text),

@@ -91,6 +91,13 @@ const LONGEST_SECONDS: f64 = 1e9;
 const MOST_OPERATIONS: u64 = 1 << 53;
 
 impl Found {
+    /// Tells it once.
+    pub fn note(&mut self, text: &str) {
+        if !self.notes.iter().any(|known| known == text) {
+            self.notes.push(text.to_owned());
+        }
+    }
+
     /// Whether the figures can be those of a measurement.
     pub fn checked(self) -> Result<Self, Wrong> {
         if self.cases.iter().all(|case| case.jobs.is_empty()) {

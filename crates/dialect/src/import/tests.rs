@@ -88,6 +88,137 @@ total:\r
     max |      3.000 |      4.300 |      4.300\r
 ";
 
+/// Another target beside the one above, with its own percentiles.
+fn two_targets(title: &str, total: &str) -> String {
+    let row = "     1 |        24576000 |         3000 |       0.78 |     100.00 |    2.000 |     \
+               0.100 | E:\\my (old) data.dat (20GiB)\r\n";
+    let other = row.replace("E:\\my (old) data.dat", "F:\\other.dat");
+    let text = WINDOWS.replace(row, &format!("{row}{other}"));
+    let (head, table) = text.split_once("total:\r\n  %-ile").expect("a table");
+    let table = format!("  %-ile{table}");
+    let faster = table.replace("2.000 |      4.000", "1.500 |        N/A");
+    format!(
+        "{head}{title}E:\\my (old) data.dat\r\n{table}\r\n{title}F:\\other.dat\r\n{faster}\r\n\
+         {total}\r\n{table}"
+    )
+}
+
+#[test]
+fn percentiles_of_each_target_are_its_own() {
+    for (title, total) in [
+        ("", "total:"),
+        ("Latency distribution: ", "Total latency distribution:"),
+    ] {
+        let record = read(Tool::DiskSpd, &two_targets(title, total));
+        let [first, second] = &record.measurements[0].jobs[..] else {
+            panic!("two targets");
+        };
+        let median = |job: &blocklab_record::JobResult| job.directions["read"].service.p50_ns;
+        near(median(first) as f64, 2e6);
+        near(median(second) as f64, 1.5e6);
+        assert_eq!(second.directions["read"].ios, 3000);
+    }
+}
+
+#[test]
+fn runs_appended_to_one_file_keep_their_own_settings() {
+    let first = format!("\nCommand Line: diskspd -b8K first\n{WINDOWS}");
+    let second = WINDOWS
+        .replace("block size: 8192", "block size: 65536")
+        .replace("threads per file: 2", "threads per file: 3");
+    let text = format!("{first}\nCommand Line: diskspd -b64K second\n{second}");
+    let record = read(Tool::DiskSpd, &text);
+    let jobs: Vec<_> = record.measurements.iter().map(|m| &m.jobs[0]).collect();
+    let told: Vec<_> = jobs
+        .iter()
+        .map(|job| (&*job.block_size, job.threads))
+        .collect();
+    assert_eq!(told, [("8 KiB", 2), ("64 KiB", 3)]);
+    assert_eq!(record.asked.description, "2 runs in one text");
+    let notes: Vec<_> = record.notes.iter().map(|note| &*note.text).collect();
+    assert!(
+        notes.contains(&"timespan-2: diskspd -b64K second"),
+        "{notes:?}"
+    );
+    let cut = &text[..text.len() - 1300];
+    let refused = import(Tool::DiskSpd, &[source("it", cut)]).expect_err("cut off");
+    assert!(refused.to_string().contains("timespan 2"), "{refused}");
+}
+
+#[test]
+fn xml_documents_behind_each_other_are_all_read() {
+    let text = format!("WARNING: no privilege\n{DISKSPD_XML}\n{DISKSPD_XML}");
+    let record = read(Tool::DiskSpd, &text);
+    let cases: Vec<_> = record.measurements.iter().map(|m| &*m.case).collect();
+    assert_eq!(cases, ["timespan-1", "timespan-2"]);
+    let cut = &text[..text.len() - 100];
+    assert!(import(Tool::DiskSpd, &[source("it", cut)]).is_err());
+}
+
+const CDM_3: &str = "\
+-----------------------------------------------------------------------
+CrystalDiskMark 3.0.2 x64 (C) 2007-2013 hiyohiyo
+                           Crystal Dew World : http://crystalmark.info/
+-----------------------------------------------------------------------
+* MB/s = 1,000,000 byte/s [SATA/300 = 300,000,000 byte/s]
+
+           Sequential Read :   101.500 MB/s
+          Sequential Write :    99.250 MB/s
+         Random Read 512KB :    41.943 MB/s
+        Random Write 512KB :    52.429 MB/s
+    Random Read 4KB (QD=1) :     0.410 MB/s [   100.0 IOPS]
+   Random Write 4KB (QD=1) :     0.819 MB/s [   200.0 IOPS]
+   Random Read 4KB (QD=32) :     1.638 MB/s [   400.0 IOPS]
+  Random Write 4KB (QD=32) :     1.229 MB/s [   300.0 IOPS]
+
+  Test : 1000 MB [G: 9.0% (16.2/180.1 GB)] (x5)
+  Date : 2013/04/02 3:04:05
+    OS : Windows 8  [6.2 Build 9200] (x64)
+";
+
+#[test]
+fn the_oldest_reports_and_those_of_the_look_alike() {
+    let record = read(Tool::Cdm, CDM_3);
+    let cases: Vec<_> = record.measurements.iter().map(|m| &*m.case).collect();
+    assert_eq!(
+        cases,
+        [
+            "sequential-1MiB-q1t1-read",
+            "sequential-1MiB-q1t1-write",
+            "random-512KiB-q1t1-read",
+            "random-512KiB-q1t1-write",
+            "random-4KiB-q1t1-read",
+            "random-4KiB-q1t1-write",
+            "random-4KiB-q32t1-read",
+            "random-4KiB-q32t1-write",
+        ]
+    );
+    near(record.measurements[2].jobs[0].iops(), 80.0);
+    near(record.measurements[6].jobs[0].iops(), 400.0);
+
+    let look_alike = "\
+                     KDiskMark (3.1.4): https://github.com/JonMagon/KDiskMark
+--------------------------------------------------------------------------------
+* MB/s = 1,000,000 bytes/s [SATA/600 = 600,000,000 bytes/s]
+
+[Read]
+Sequential   1 MiB (Q=  8, T= 1):  1024.000 MB/s [   1000.0 IOPS] < 8000.00 us>
+    Random   4 KiB (Q= 32, T= 1):    40.000 MB/s [  10000.0 IOPS] < 3200.00 us>
+
+Profile: Default
+   Test: 1 GiB (x5) [Interval: 5 sec]
+   Date: 2023-02-03 14:15:16
+";
+    let record = read(Tool::Cdm, look_alike);
+    assert_eq!(record.tool, "KDiskMark 3.1.4");
+    let [sequential, random] = &record.measurements[..] else {
+        panic!("two rows");
+    };
+    assert_eq!(random.case, "random-4KiB-q32t1-read");
+    near(sequential.jobs[0].bytes_per_s(), 1_048_576_000.0);
+    near(random.jobs[0].directions["read"].service.mean_ns, 3.2e6);
+}
+
 #[test]
 fn diskspd_on_windows() {
     let record = read(Tool::DiskSpd, WINDOWS);

@@ -19,6 +19,8 @@ pub struct DirectionSlice {
     pub sum_ns: f64,
     /// Their squares added up.
     pub sum_squares: f64,
+    /// The shortest, to the lower edge of its histogram bucket (at most 1/64 less).
+    pub min_ns: u64,
     /// The longest, to the upper edge of its histogram bucket (at most 1/64 more).
     pub max_ns: u64,
 }
@@ -80,12 +82,14 @@ impl Held {
 
     fn since(&self, earlier: &Self) -> DirectionSlice {
         let fresh = self.histogram.since(&earlier.histogram);
+        let lowest = fresh.counts().iter().position(|count| *count > 0);
         let highest = fresh.counts().iter().rposition(|count| *count > 0);
         DirectionSlice {
             ios: self.ios.saturating_sub(earlier.ios),
             bytes: self.bytes.saturating_sub(earlier.bytes),
             sum_ns: (self.sum - earlier.sum).max(0.0),
             sum_squares: (self.sum_squares - earlier.sum_squares).max(0.0),
+            min_ns: lowest.map_or(0, Histogram::lowest),
             max_ns: highest.map_or(0, Histogram::highest),
         }
     }

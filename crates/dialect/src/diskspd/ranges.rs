@@ -1,0 +1,196 @@
+//! `-rd` in the text: the ranges that were asked for, and those that a target of its size got.
+
+use super::distribution::zones;
+use super::number::kmgt;
+use super::results::{Outcome, Row};
+use super::spec::{Distribution, Target, TimeSpan};
+
+/// The lines of the profile.
+pub(super) fn asked(target: &Target) -> Vec<String> {
+    let Some(distribution) = &target.distribution else {
+        return Vec::new();
+    };
+    let lines = match distribution {
+        Distribution::Percent(list) => percent(list),
+        Distribution::Absolute(list) => absolute(list),
+    };
+    let head = "IO Distribution:".to_owned();
+    std::iter::once(head).chain(lines).collect()
+}
+
+fn percent(list: &[(u32, u64)]) -> Vec<String> {
+    let mut start = 0;
+    let rest = (left(list), 100_u64.saturating_sub(sum(list)));
+    let all = list.iter().copied().chain((rest.1 > 0).then_some(rest));
+    all.map(|(io, width)| {
+        let end = start + width;
+        let line = format!("    {io:>2}% of IO => [{start:>2}% - {end:>3}%) of target");
+        start = end;
+        line
+    })
+    .collect()
+}
+
+fn absolute(list: &[(u32, u64)]) -> Vec<String> {
+    let mut start = 0_u64;
+    let rest = (left(list), 0);
+    let all = list.iter().copied().chain((rest.0 > 0).then_some(rest));
+    all.map(|(io, width)| {
+        let end = (width > 0).then(|| start.saturating_add(width));
+        let line = range(io, start, end);
+        start = end.unwrap_or(start);
+        line
+    })
+    .collect()
+}
+
+/// Per cent of the operations that no range takes.
+fn left(list: &[(u32, u64)]) -> u32 {
+    100_u32.saturating_sub(list.iter().map(|(io, _)| io).sum())
+}
+
+fn sum(list: &[(u32, u64)]) -> u64 {
+    list.iter().map(|(_, width)| width).sum()
+}
+
+/// `    90% of IO => [     0    -     10GiB)`; nothing for an end is the target's own.
+fn range(io: u32, start: u64, end: Option<u64>) -> String {
+    let start = match start {
+        0 => "     0   ".to_owned(),
+        bytes => format!("{:>9}", kmgt(bytes)),
+    };
+    let end = end.map_or("end".to_owned(), kmgt);
+    format!("    {io:>2}% of IO => [{start} - {end:>9})")
+}
+
+/// What the targets got, each with the threads that worked on it so; empty without `-rd`.
+pub(super) fn effective(outcome: &Outcome<'_>, asked: &TimeSpan) -> String {
+    let mut text = String::new();
+    for (index, target) in asked.targets.iter().enumerate() {
+        let rows = || outcome.rows.iter().filter(|row| row.pair.target == index);
+        let lines = rows().next().map(|row| got(target, row));
+        let Some(lines) = lines.filter(|lines| !lines.is_empty()) else {
+            continue;
+        };
+        let threads: Vec<u32> = rows().map(|row| row.pair.thread).collect();
+        text.push_str(&format!(
+            "target: {} [thread:{}]\n",
+            target.path,
+            runs(&threads)
+        ));
+        lines
+            .iter()
+            .for_each(|line| text.push_str(&format!("{line}\n")));
+    }
+    match text.is_empty() {
+        true => text,
+        false => format!("\nEffective IO Distributions\n{}\n{text}", "-".repeat(26)),
+    }
+}
+
+/// The ranges that get operations, on multiples of the alignment.
+fn got(target: &Target, row: &Row<'_>) -> Vec<String> {
+    let end = match target.max_file_size {
+        0 => row.file_size,
+        limit => row.file_size.min(limit),
+    };
+    let len = end.saturating_sub(target.base);
+    let Some(zones) = target
+        .distribution
+        .as_ref()
+        .and_then(|it| zones(it, Some(len)).ok())
+    else {
+        return Vec::new();
+    };
+    let step = target.step().max(1);
+    let mut share = 0.0;
+    let mut edge = |width: f64| {
+        share += width;
+        let bytes = (len as f64 * share / 100.0).round() as u64;
+        // The last one ends with the target, whatever its size.
+        let aligned = if share > 99.999_999 {
+            len
+        } else {
+            bytes / step * step
+        };
+        target.base + aligned
+    };
+    let mut start = target.base;
+    let mut lines = Vec::new();
+    for (io, width) in zones {
+        let end = edge(width);
+        if io > 0.0 {
+            lines.push(range(io.round() as u32, start, Some(end)));
+        }
+        start = end;
+    }
+    lines
+}
+
+/// ` 0 - 3 7`: threads in order, three or more in a row by the first and the last.
+fn runs(threads: &[u32]) -> String {
+    let mut text = String::new();
+    let mut rest = threads;
+    while let Some(first) = rest.first() {
+        let together = rest.windows(2).take_while(|pair| pair[0] + 1 == pair[1]);
+        let length = together.count() + 1;
+        let last = rest[length - 1];
+        text.push_str(&match length {
+            1 => format!(" {first}"),
+            2 => format!(" {first} {last}"),
+            _ => format!(" {first} - {last}"),
+        });
+        rest = &rest[length..];
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(distribution: Distribution) -> Vec<String> {
+        let distribution = Some(distribution);
+        asked(&Target {
+            distribution,
+            ..Target::default()
+        })
+    }
+
+    #[test]
+    fn ranges_are_shown_with_both_ends() {
+        let shown = lines(Distribution::Percent(vec![(10, 10), (10, 10), (0, 10)]));
+        assert_eq!(
+            shown,
+            [
+                "IO Distribution:",
+                "    10% of IO => [ 0% -  10%) of target",
+                "    10% of IO => [10% -  20%) of target",
+                "     0% of IO => [20% -  30%) of target",
+                "    80% of IO => [30% - 100%) of target",
+            ]
+        );
+        let gib = 1_u64 << 30;
+        let shown = lines(Distribution::Absolute(vec![
+            (10, gib),
+            (10, gib),
+            (0, 100 * gib),
+        ]));
+        assert_eq!(
+            shown[1..],
+            [
+                "    10% of IO => [     0    -      1GiB)",
+                "    10% of IO => [     1GiB -      2GiB)",
+                "     0% of IO => [     2GiB -    102GiB)",
+                "    80% of IO => [   102GiB -       end)",
+            ]
+        );
+    }
+
+    #[test]
+    fn threads_in_a_row_are_a_range() {
+        assert_eq!(runs(&[0]), " 0");
+        assert_eq!(runs(&[0, 1]), " 0 1");
+        assert_eq!(runs(&[0, 1, 2, 3, 7]), " 0 - 3 7");
+    }
+}
