@@ -90,7 +90,7 @@ impl Draft {
 /// [`Mistake`]: an unknown option, a value that it does not take, options that exclude each other,
 /// options behind targets, no target.
 pub fn parse(arguments: &[String]) -> Result<Parsed, Mistake> {
-    let arguments: Vec<String> = arguments.iter().map(hyphened).collect();
+    let arguments: Vec<String> = arguments.iter().map(|it| hyphened(it)).collect();
     let is_option = |argument: &&String| argument.starts_with('-') && argument.len() > 1;
     let options: Vec<&String> = arguments.iter().take_while(is_option).collect();
     let targets = &arguments[options.len()..];
@@ -115,13 +115,13 @@ pub fn parse(arguments: &[String]) -> Result<Parsed, Mistake> {
 
 /// `/b4K` as `-b4K`, as on Windows. Paths begin with a slash here, so only what stands alone and
 /// reads as an option is one: `./b4K` and `/b4K/x` are paths.
-fn hyphened(argument: &String) -> String {
+fn hyphened(argument: &str) -> String {
     let word = argument
         .strip_prefix('/')
         .filter(|word| !word.contains('/'));
     let option = word.map(|word| format!("-{word}"));
     let read = option.filter(|option| apply(&mut Draft::default(), option).is_ok());
-    read.unwrap_or_else(|| argument.clone())
+    read.unwrap_or_else(|| argument.to_owned())
 }
 
 fn apply(draft: &mut Draft, argument: &str) -> Result<&'static Opt, Mistake> {
