@@ -11,6 +11,8 @@
 //! It knows no clock and no kernel, so the same worker drives a ring in real time and a device
 //! model in virtual time. Depth, pattern, pace, stop rule and warm-up are values in it.
 
+mod complete;
+mod ending;
 mod parts;
 mod read_back;
 
@@ -25,7 +27,7 @@ use crate::buffers::Slot;
 use crate::flush::Flusher;
 use crate::ledger::Ledger;
 use crate::pace::{Due, Pacer};
-use crate::recorder::{DepthCounters, Failure, Recorder};
+use crate::recorder::{DepthCounters, Recorder};
 use crate::restraint::{Leave, Restraint};
 use crate::verifier::Verifier;
 
@@ -121,9 +123,6 @@ pub(crate) struct Worker {
     recorder: Arc<Recorder>,
     stopper: Arc<Stopper>,
 }
-
-/// With [`ErrorPolicy::Continue`]: a device that is gone fails at once, for ever.
-const FAILURES_IN_A_ROW: u32 = 1000;
 
 impl Worker {
     pub(crate) fn new(job: &Job, parts: Parts<'_>) -> Result<Self, Invalid> {
@@ -377,76 +376,6 @@ impl Worker {
         })
     }
 
-    /// Accounts for an operation that came back at this moment.
-    #[inline]
-    pub(crate) fn complete(&mut self, completion: Completion, now: Nanos) {
-        let Completion { slot, mut result } = completion;
-        let index = slot.index();
-        let io = self.in_flight[index];
-        self.free.push(slot);
-        self.recorder.last_completion.set(now.0);
-        if self.restraint.is_some() && self.back(index, now.since(io.submitted), now) {
-            result = -libc::ETIMEDOUT;
-        }
-        if result != io.len as i32 && !self.is_ignored(io.direction, result) {
-            self.failed(io, result, now);
-            return;
-        }
-        self.failures_in_a_row = 0;
-        if !self.is_plain {
-            self.pacer.completed();
-            if let Some(verifier) = &mut self.verifier {
-                verifier.completed(index, &io);
-            }
-        }
-        if now < self.window.measure_from {
-            self.recorder.completed_in_ramp.add(1);
-            return;
-        }
-        let Some(tally) = self.recorder.tally(io.direction) else {
-            return;
-        };
-        tally.ios.add(1);
-        tally.bytes.add(u64::from(io.len));
-        tally.service.record(now.since(io.submitted).0);
-        if self.is_plain {
-            return;
-        }
-        if let Some(ledger) = &self.ledger {
-            ledger.completed(tally, index, now);
-            ledger.log(&io, index, now, self.window.measure_from, &self.recorder);
-        }
-        if self.is_open
-            && let Some(response) = &tally.response
-        {
-            response.record(now.since(io.intended).0);
-        }
-    }
-
-    /// Tells what holds the worker back that an operation came back. Whether it took longer than
-    /// any may.
-    #[inline(never)]
-    fn back(&mut self, index: usize, service: Nanos, now: Nanos) -> bool {
-        // No longer in the way of another one.
-        self.in_flight[index].len = 0;
-        let Some(restraint) = &mut self.restraint else {
-            return false;
-        };
-        let is_too_slow = restraint.is_too_slow(service);
-        if let Some(sought) = restraint.completed(service, now) {
-            self.recorder.found_depth.set(u64::from(sought.depth) + 1);
-            if !sought.go_on {
-                self.stopper.request(Stopped::Steady);
-            }
-        }
-        is_too_slow
-    }
-
-    #[cold]
-    fn is_ignored(&self, direction: Direction, result: i32) -> bool {
-        self.ignored_errors.contains(&(direction, -result))
-    }
-
     /// A submitting call handed over what was issued since the last one, and returned at this
     /// moment.
     #[inline]
@@ -468,86 +397,6 @@ impl Worker {
             && let Some(depths) = &self.recorder.depths
         {
             DepthCounters::moved(&depths.completed, completions);
-        }
-    }
-
-    #[cold]
-    fn failed(&mut self, io: InFlight, result: i32, now: Nanos) {
-        self.recorder.fail(Failure {
-            errno: if result < 0 { -result } else { 0 },
-            direction: io.direction,
-            count: 1,
-            first_at: now.since(self.window.start),
-            first_offset: io.offset,
-        });
-        self.failures_in_a_row += 1;
-        let goes_on = match self.on_error {
-            ErrorPolicy::Stop => false,
-            ErrorPolicy::Continue => true,
-            ErrorPolicy::ContinueOn { read, write, .. } => match io.direction {
-                Direction::Read => read,
-                _ => write,
-            },
-        };
-        if !goes_on || self.failures_in_a_row >= FAILURES_IN_A_ROW {
-            self.stopper.request(Stopped::Error);
-        }
-    }
-
-    /// At the end of the measured time: whether the load goes on, in no result.
-    #[cold]
-    fn cools_down(&mut self, spent: bool) -> bool {
-        let ended = self.window.deadline;
-        if spent || self.window.over <= ended {
-            return false;
-        }
-        self.recorder
-            .overdue
-            .set(self.pacer.overdue(ended, self.typical_len));
-        // They come back when nothing counts any more.
-        self.recorder
-            .completed_in_ramp
-            .add(self.depth_in_use() as u64);
-        self.recorder = Arc::new(Recorder::deaf());
-        self.ledger = None;
-        self.window.deadline = self.window.over;
-        true
-    }
-
-    #[cold]
-    fn end(&mut self, now: Nanos) {
-        let asked = self.stopper.reason();
-        let own = if self.budget == 0 {
-            self.budget_reason
-        } else {
-            Stopped::Runtime
-        };
-        self.ending = Some(asked.unwrap_or(own));
-        let end = now.min(self.window.deadline);
-        let mut overdue = self.pacer.overdue(end, self.typical_len);
-        if let Some(restraint) = &mut self.restraint {
-            overdue += restraint.overdue(end, self.typical_len);
-            restraint.end();
-        }
-        self.recorder.overdue.set(overdue);
-        self.flush.ending();
-    }
-
-    #[cold]
-    fn finish(&mut self, now: Nanos) -> Action {
-        if self.verifier.is_some()
-            && let Some(check) = self.read_back(now)
-        {
-            return check;
-        }
-        if !self.is_idle() {
-            return Action::Wait(None);
-        }
-        let failed = self.stopper.reason() == Some(Stopped::Error);
-        if self.flush.is_due() && !failed {
-            self.issue_flush(now)
-        } else {
-            Action::Done
         }
     }
 

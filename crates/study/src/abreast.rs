@@ -9,7 +9,8 @@ use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::Case;
 
 use crate::Error;
-use crate::conduct::{Observer, Session};
+use crate::conduct::Session;
+use crate::observer::Observer;
 
 /// Whether all of them can go on at once, and it pays.
 pub(crate) fn can_be(sessions: &[Session<'_>]) -> bool {

@@ -6,21 +6,20 @@ use std::time::Duration;
 
 use blocklab_catalog::Catalog;
 use blocklab_dialect::native;
-use blocklab_engine::{
-    Clock, Control, Outcome, Run, Slice, Tap, io_uring_is_available, measure_overhead, simulate,
-};
+use blocklab_engine::{Clock, Control, Run, io_uring_is_available, measure_overhead, simulate};
 use blocklab_host::{disk_stats, environment, since};
 use blocklab_record::{
     Asked, DiskUse, FORMAT, JobResult, Measurement, Note, NoteLevel, Origin, Record, Status,
     Stopped,
 };
-use blocklab_units::{Bytes, Nanos};
+use blocklab_units::Nanos;
 use blocklab_workload::publication::Share;
 use blocklab_workload::{Aggregate, Case, Engine, Pace, PauseBefore, Plan, Rate};
 use jiff::Timestamp;
 
 use crate::Error;
 use crate::abreast;
+use crate::observer::{Observer, Relay};
 use crate::place::Terms;
 use crate::site::{Site, is_null};
 
@@ -46,41 +45,6 @@ pub struct Assignment<'a> {
     pub catalog: &'a Catalog,
     /// Set by a signal handler.
     pub interrupted: &'a AtomicBool,
-}
-
-/// Is told what goes on. It cannot change it.
-pub trait Observer {
-    /// What follows is of this part, from 0.
-    fn turns_to(&mut self, part: usize) {
-        let _ = part;
-    }
-    /// A scratch file is being written.
-    fn laying_out(&mut self, path: &Path, done: Bytes, total: Bytes);
-    /// A measurement begins: `step` of `steps`, from 0.
-    fn begins(&mut self, case: &Case, pass: u32, step: usize, steps: usize);
-    /// About twice a second. `elapsed` counts from the measurement's start.
-    fn interval(&mut self, interval: &blocklab_record::Interval, elapsed: Nanos);
-    /// How long the slices are that it wants to be told of; nothing: none.
-    fn rhythm(&self) -> Option<Nanos> {
-        None
-    }
-    /// How often it wants everything that was measured so far; nothing: never.
-    fn status_every(&self) -> Option<Nanos> {
-        None
-    }
-    /// Everything so far of the measurement under way.
-    fn status(&mut self, _: &Measurement) {}
-    /// A slice of the measurement has ended.
-    fn slice(&mut self, _: &Slice) {}
-    /// The last chance to change a case by what was measured before it: a rate that is a share of
-    /// an earlier maximum. Returns whether it is run at all.
-    fn adapt(&mut self, _: &mut Case, _: &Record) -> bool {
-        true
-    }
-    /// What a measurement left besides its figures: logs, flawed blocks, how far writes came.
-    fn left(&mut self, _: &Case, _: &Outcome) {}
-    /// A measurement has ended; the record is whole so far.
-    fn ended(&mut self, record: &Record);
 }
 
 /// Runs the whole plan. Whatever happens after the first operation is in the Record, its status
@@ -439,30 +403,6 @@ fn go_on_from(record: &mut Record, before: Record, steps: &[(usize, u32)]) {
             steps.len()
         ),
     });
-}
-
-struct Relay<'a>(&'a mut dyn Observer);
-
-impl Tap for Relay<'_> {
-    fn interval(&mut self, interval: &blocklab_record::Interval, elapsed: Nanos) {
-        self.0.interval(interval, elapsed);
-    }
-
-    fn rhythm(&self) -> Option<Nanos> {
-        self.0.rhythm()
-    }
-
-    fn slice(&mut self, slice: &Slice) {
-        self.0.slice(slice);
-    }
-
-    fn status_every(&self) -> Option<Nanos> {
-        self.0.status_every()
-    }
-
-    fn status(&mut self, so_far: &Measurement) {
-        self.0.status(so_far);
-    }
 }
 
 /// Gives every job an engine that can be had: the null engine on the null target, and libaio

@@ -7,10 +7,12 @@ mod conduct;
 mod error;
 mod ledger;
 mod modelled;
+mod observer;
 mod place;
 mod scratch;
 mod site;
 
-pub use conduct::{Assignment, Observer, Part, conduct, conduct_all};
+pub use conduct::{Assignment, Part, conduct, conduct_all};
 pub use error::Error;
 pub use ledger::Ledger;
+pub use observer::Observer;

@@ -1,0 +1,106 @@
+//! What comes back: counted, or taken for a failure.
+
+use blocklab_record::Stopped;
+use blocklab_units::Nanos;
+use blocklab_workload::{Direction, ErrorPolicy};
+
+use super::{Completion, InFlight, Worker};
+use crate::recorder::Failure;
+
+/// With [`ErrorPolicy::Continue`]: a device that is gone fails at once, for ever.
+const FAILURES_IN_A_ROW: u32 = 1000;
+
+impl Worker {
+    /// Accounts for an operation that came back at this moment.
+    #[inline]
+    pub(crate) fn complete(&mut self, completion: Completion, now: Nanos) {
+        let Completion { slot, mut result } = completion;
+        let index = slot.index();
+        let io = self.in_flight[index];
+        self.free.push(slot);
+        self.recorder.last_completion.set(now.0);
+        if self.restraint.is_some() && self.back(index, now.since(io.submitted), now) {
+            result = -libc::ETIMEDOUT;
+        }
+        if result != io.len as i32 && !self.is_ignored(io.direction, result) {
+            self.failed(io, result, now);
+            return;
+        }
+        self.failures_in_a_row = 0;
+        if !self.is_plain {
+            self.pacer.completed();
+            if let Some(verifier) = &mut self.verifier {
+                verifier.completed(index, &io);
+            }
+        }
+        if now < self.window.measure_from {
+            self.recorder.completed_in_ramp.add(1);
+            return;
+        }
+        let Some(tally) = self.recorder.tally(io.direction) else {
+            return;
+        };
+        tally.ios.add(1);
+        tally.bytes.add(u64::from(io.len));
+        tally.service.record(now.since(io.submitted).0);
+        if self.is_plain {
+            return;
+        }
+        if let Some(ledger) = &self.ledger {
+            ledger.completed(tally, index, now);
+            ledger.log(&io, index, now, self.window.measure_from, &self.recorder);
+        }
+        if self.is_open
+            && let Some(response) = &tally.response
+        {
+            response.record(now.since(io.intended).0);
+        }
+    }
+
+    /// Tells what holds the worker back that an operation came back. Whether it took longer than
+    /// any may.
+    #[inline(never)]
+    fn back(&mut self, index: usize, service: Nanos, now: Nanos) -> bool {
+        // No longer in the way of another one.
+        self.in_flight[index].len = 0;
+        let Some(restraint) = &mut self.restraint else {
+            return false;
+        };
+        let is_too_slow = restraint.is_too_slow(service);
+        if let Some(sought) = restraint.completed(service, now) {
+            self.recorder.found_depth.set(u64::from(sought.depth) + 1);
+            if !sought.go_on {
+                self.stopper.request(Stopped::Steady);
+            }
+        }
+        is_too_slow
+    }
+
+    #[cold]
+    fn is_ignored(&self, direction: Direction, result: i32) -> bool {
+        self.ignored_errors.contains(&(direction, -result))
+    }
+
+    #[cold]
+    fn failed(&mut self, io: InFlight, result: i32, now: Nanos) {
+        self.recorder.fail(Failure {
+            errno: if result < 0 { -result } else { 0 },
+            direction: io.direction,
+            count: 1,
+            first_at: now.since(self.window.start),
+            first_offset: io.offset,
+        });
+        self.failures_in_a_row += 1;
+        let goes_on = match self.on_error {
+            ErrorPolicy::Stop => false,
+            ErrorPolicy::Continue => true,
+            ErrorPolicy::ContinueOn { read, write, .. } => match io.direction {
+                Direction::Read => read,
+                _ => write,
+            },
+        };
+        if !goes_on || self.failures_in_a_row >= FAILURES_IN_A_ROW {
+            self.stopper.request(Stopped::Error);
+        }
+    }
+}

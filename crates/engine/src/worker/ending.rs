@@ -1,0 +1,68 @@
+//! How a worker ends: what it does no more, and what it still owes.
+
+use std::sync::Arc;
+
+use blocklab_record::Stopped;
+use blocklab_units::Nanos;
+
+use super::{Action, Worker};
+use crate::recorder::Recorder;
+
+impl Worker {
+    /// At the end of the measured time: whether the load goes on, in no result.
+    #[cold]
+    pub(super) fn cools_down(&mut self, spent: bool) -> bool {
+        let ended = self.window.deadline;
+        if spent || self.window.over <= ended {
+            return false;
+        }
+        self.recorder
+            .overdue
+            .set(self.pacer.overdue(ended, self.typical_len));
+        // They come back when nothing counts any more.
+        self.recorder
+            .completed_in_ramp
+            .add(self.depth_in_use() as u64);
+        self.recorder = Arc::new(Recorder::deaf());
+        self.ledger = None;
+        self.window.deadline = self.window.over;
+        true
+    }
+
+    #[cold]
+    pub(super) fn end(&mut self, now: Nanos) {
+        let asked = self.stopper.reason();
+        let own = if self.budget == 0 {
+            self.budget_reason
+        } else {
+            Stopped::Runtime
+        };
+        self.ending = Some(asked.unwrap_or(own));
+        let end = now.min(self.window.deadline);
+        let mut overdue = self.pacer.overdue(end, self.typical_len);
+        if let Some(restraint) = &mut self.restraint {
+            overdue += restraint.overdue(end, self.typical_len);
+            restraint.end();
+        }
+        self.recorder.overdue.set(overdue);
+        self.flush.ending();
+    }
+
+    #[cold]
+    pub(super) fn finish(&mut self, now: Nanos) -> Action {
+        if self.verifier.is_some()
+            && let Some(check) = self.read_back(now)
+        {
+            return check;
+        }
+        if !self.is_idle() {
+            return Action::Wait(None);
+        }
+        let failed = self.stopper.reason() == Some(Stopped::Error);
+        if self.flush.is_due() && !failed {
+            self.issue_flush(now)
+        } else {
+            Action::Done
+        }
+    }
+}
