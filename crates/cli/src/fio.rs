@@ -14,7 +14,7 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::{Result, anyhow};
 use blocklab_dialect::fio::{
-    self as dialect, General, Input, Mistake, Place, Prepared, Resolved, Section,
+    self as dialect, General, Input, Mistake, Place, Prepared, Resolved, Section, Setting,
 };
 use blocklab_record::{Note, NoteLevel, Record};
 use blocklab_store::Store;
@@ -129,22 +129,44 @@ fn name(inputs: &[Input]) -> String {
 /// The sections of all inputs, in order.
 fn sections(inputs: &[Input]) -> Result<Vec<Section>> {
     let mut all = Vec::new();
+    let mut follows = false;
     for input in inputs {
         match input {
             Input::Job(section) => all.push(section.clone()),
             Input::File(path) => {
                 let text = outside::text(path)?;
-                all.extend(dialect::parse_jobs(path, &text, &mut Outside)?);
+                let mut read = dialect::parse_jobs(path, &text, &mut Outside)?;
+                if std::mem::replace(&mut follows, true) {
+                    wall(&mut read);
+                }
+                all.extend(read);
             }
         }
     }
     Ok(all)
 }
 
+/// The jobs of a second file begin when those of the first have ended.
+fn wall(sections: &mut [Section]) {
+    if let Some(first) = sections.iter_mut().find(|section| !section.is_global()) {
+        first.settings.push(Setting {
+            key: "stonewall".to_owned(),
+            value: None,
+            at: first.at.clone(),
+        });
+    }
+}
+
 fn measure(prepared: &Prepared, general: &General, house: &House, store: &Store) -> Result<u8> {
     let interrupted = listen()?;
     let out = RefCell::new(present::Out::open(general)?);
+    for remark in &prepared.remarks {
+        terminal::tell(&format!("fio: {remark}"));
+    }
     out.borrow_mut().begin(prepared)?;
+    for line in ground::plans(prepared) {
+        out.borrow_mut().tell(&line)?;
+    }
     let mut destroy = house.destroy.clone();
     if !ground::make(prepared, &interrupted, &mut destroy)? {
         return Ok(INTERRUPTED);

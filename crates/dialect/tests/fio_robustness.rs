@@ -25,6 +25,7 @@ fn survive(text: &str) {
     let terms = Terms {
         size_of: &|_| Some(1 << 20),
         files_below: &|_| Vec::new(),
+        processors: 8,
         node_processors: &|node| vec![node],
         bytes_of: &|_| Err("there is none".to_owned()),
         aux: None,

@@ -5,8 +5,8 @@ use blocklab_dialect::studies;
 use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::{
     Access, Aggregate, Batch, BlockSizes, Content, Durability, Engine, ErrorPolicy, Flush, Job,
-    Mix, Order, Pace, Pattern, Plan, Rate, Region, SizeMix, Spread, Steady, SteadyVariable, Stop,
-    TargetOrder, Think, UringOptions, Zone,
+    Limit, Mix, Order, Pace, Pattern, Plan, Rate, Region, SizeMix, Spread, Steady, SteadyVariable,
+    Stop, TargetOrder, Think, UringOptions, Zone,
 };
 
 #[track_caller]
@@ -244,7 +244,7 @@ fn when_it_ends() {
                 variable: SteadyVariable::Latency,
                 round: Nanos::from_secs(5),
                 rounds: 7,
-                limit_percent: 2.5,
+                limit: Limit::Percent(2.5),
             });
         },
     );

@@ -4,10 +4,10 @@ use blocklab_dialect::native::{parse, render};
 use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::{
     Access, Aggregate, Batch, BlockSizes, Case, Checksum, Content, Direction, Durability,
-    EndsOthers, Engine, ErrorPolicy, Flow, Flush, Hits, IoPriority, Job, LatencyTarget, Least, Log,
-    Measure, Mix, MovingWindow, Order, Pace, Pattern, PatternPart, PauseBefore, Plan, Pooled,
-    Priority, Rate, Region, Runs, Share, SizeDraw, SizeMix, Spread, Steady, SteadyVariable, Stop,
-    TargetOrder, Think, ThinkStyle, UringOptions, Verify, When, Workload, Zone,
+    EndsOthers, Engine, ErrorPolicy, Flow, Flush, Hits, IoPriority, Job, LatencyTarget, Least,
+    Limit, Log, Measure, Mix, MovingWindow, Order, Pace, Pattern, PatternPart, PauseBefore, Plan,
+    Pooled, Priority, Rate, Region, Runs, Share, SizeDraw, SizeMix, Spread, Steady, SteadyVariable,
+    Stop, TargetOrder, Think, ThinkStyle, UringOptions, Verify, When, Workload, Zone,
 };
 use proptest::collection::vec;
 use proptest::option::of;
@@ -78,6 +78,7 @@ fn pattern() -> impl Strategy<Value = Pattern> {
     prop_oneof![
         Just(Pattern::Sequential),
         block().prop_map(|stride| Pattern::Strided { stride }),
+        block().prop_map(|back| Pattern::Backward { back }),
         any::<bool>().prop_map(|every_block_once| Pattern::Random { every_block_once }),
         (0..=100_u8).prop_map(Pattern::PercentRandom),
         (1.001..99.0_f64).prop_map(|theta| Pattern::Zipf { theta }),
@@ -370,14 +371,30 @@ fn steady() -> impl Strategy<Value = Steady> {
     ];
     prop_oneof![
         (variable.clone(), time()).prop_map(|(variable, round)| Steady::Snia { variable, round }),
-        (variable, time(), 3..=10_000_u32, 0.001..1e6_f64).prop_map(
-            |(variable, round, rounds, limit_percent)| Steady::Slope {
+        (variable.clone(), time(), 3..=10_000_u32, limit()).prop_map(
+            |(variable, round, rounds, limit)| Steady::Slope {
                 variable,
                 round,
                 rounds,
-                limit_percent,
+                limit,
             }
         ),
+        (variable, time(), 1..=10_000_u32, limit()).prop_map(|(variable, round, rounds, limit)| {
+            Steady::Deviation {
+                variable,
+                round,
+                rounds,
+                limit,
+            }
+        }),
+    ]
+}
+
+fn limit() -> impl Strategy<Value = Limit> {
+    let number = 0.001..1e6_f64;
+    prop_oneof![
+        number.clone().prop_map(Limit::Percent),
+        number.prop_map(Limit::Absolute),
     ]
 }
 

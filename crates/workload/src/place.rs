@@ -92,6 +92,7 @@ enum Law {
     /// The position that all threads of a job advance.
     Together(Arc<AtomicU64>),
     Strided(u64),
+    Backward(u64),
     Uniform,
     Once(Permutation),
     PercentRandom(u64),
@@ -161,6 +162,10 @@ impl Places {
                 let stride = *stride;
                 return self.sequential(len, stride);
             }
+            Law::Backward(back) => {
+                let back = *back;
+                return self.backward(len, back);
+            }
             Law::PercentRandom(threshold) => {
                 if chance.next_u64() >= *threshold {
                     return self.sequential(len, len);
@@ -196,7 +201,7 @@ impl Places {
     pub(crate) const fn is_sequential(&self) -> bool {
         matches!(
             self.law,
-            Law::Sequential | Law::Together(_) | Law::Strided(_)
+            Law::Sequential | Law::Together(_) | Law::Strided(_) | Law::Backward(_)
         )
     }
 
@@ -217,6 +222,20 @@ impl Places {
         self.cursor = begin + step;
         self.extent.offset + begin
     }
+
+    /// `cursor` is the end of the operation before.
+    fn backward(&mut self, len: u64, back: u64) -> u64 {
+        let is_first = self.cursor == 0;
+        let from_end = || self.extent.len.saturating_sub(back);
+        let begin = match self.cursor.checked_sub(back) {
+            _ if is_first => 0,
+            Some(begin) => begin,
+            None => from_end(),
+        };
+        let begin = begin.min(self.extent.len - len);
+        self.cursor = begin + len;
+        self.extent.offset + begin
+    }
 }
 
 impl Law {
@@ -224,6 +243,7 @@ impl Law {
         match pattern {
             Pattern::Sequential => Self::Sequential,
             Pattern::Strided { stride } => Self::Strided(stride.0),
+            Pattern::Backward { back } => Self::Backward(back.0),
             Pattern::Random {
                 every_block_once: false,
             } => Self::Uniform,

@@ -37,6 +37,17 @@ fn strided_leaves_gaps() {
 }
 
 #[test]
+fn backward_begins_at_the_front_and_goes_on_from_the_end() {
+    let back = |blocks: u64| Pattern::Backward {
+        back: Bytes(blocks * 4096),
+    };
+    let blocks = offsets(&back(2), 1002);
+    assert_eq!(blocks[..3], [0, 998, 997]);
+    assert_eq!(blocks[998..], [1, 0, 998, 997]);
+    assert_eq!(offsets(&back(1), 3), [0, 0, 0]);
+}
+
+#[test]
 fn once_visits_every_block_each_pass() {
     let blocks = offsets(
         &Pattern::Random {

@@ -59,6 +59,43 @@ pub fn make(
     Ok(true)
 }
 
+/// What is about to be made, a line for each job that names it first.
+pub fn plans(prepared: &Prepared) -> Vec<String> {
+    let short = |file: &&Planned| match fs::metadata(&file.path) {
+        Ok(metadata) => metadata.is_file() && metadata.len() < file.length.0,
+        Err(_) => true,
+    };
+    let mut missing: Vec<&Planned> = prepared.files.iter().filter(short).collect();
+    let jobs = prepared
+        .plan
+        .cases
+        .iter()
+        .flat_map(|case| &case.workload.jobs);
+    let mut lines = Vec::new();
+    for (clone, job) in prepared.clones.iter().zip(jobs) {
+        if job.engine == Engine::FileCreate {
+            continue;
+        }
+        let (its, others): (Vec<_>, Vec<_>) = missing
+            .into_iter()
+            .partition(|file| job.targets.contains(&file.path));
+        missing = others;
+        let mib = its.iter().map(|file| file.length.0).sum::<u64>() >> 20;
+        lines.extend(match its.len() {
+            0 => None,
+            1 => Some(format!(
+                "{}: Laying out IO file (1 file / {mib}MiB)\n",
+                clone.name
+            )),
+            count => Some(format!(
+                "{}: Laying out IO files ({count} files / total {mib}MiB)\n",
+                clone.name
+            )),
+        });
+    }
+    lines
+}
+
 fn create(path: &Path, file: &Planned, interrupted: &AtomicBool) -> Result<bool> {
     if let Some(parent) = path
         .parent()
@@ -126,14 +163,9 @@ fn append(open: &mut File, from: u64, to: Bytes) -> io::Result<()> {
     open.sync_data()
 }
 
-/// Before the jobs of a case: commands, then cached pages read or dropped.
+/// Before the jobs of a case: cached pages are read or dropped.
 pub fn before<'a>(clones: impl Iterator<Item = &'a CloneFacts>, jobs: &[Job]) {
-    let mut commanded = None;
     for clone in clones {
-        if commanded != Some(clone.spec) {
-            commanded = Some(clone.spec);
-            command(clone, 0, "prerun");
-        }
         let job = jobs.iter().find(|job| job.name == clone.job);
         for path in job.into_iter().flat_map(|job| &job.targets) {
             if job.is_some_and(|job| job.engine == Engine::FileCreate) {
@@ -160,23 +192,48 @@ fn make_room(path: &Path) {
     }
 }
 
-/// After them.
-pub fn after<'a>(clones: impl Iterator<Item = &'a CloneFacts>) {
-    let mut commanded = None;
-    for clone in clones.filter(|clone| clone.commands[1].is_some()) {
-        if commanded != Some(clone.spec) {
-            commanded = Some(clone.spec);
-            command(clone, 1, "postrun");
-        }
-    }
+/// When a command of a job is run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Around {
+    /// Before the job.
+    Before,
+    /// After it.
+    After,
 }
 
-/// What the command says goes where fio puts it: into `JOB.prerun.txt`.
-fn command(clone: &CloneFacts, which: usize, suffix: &str) {
-    let Some(text) = &clone.commands[which] else {
-        return;
-    };
-    let path = format!("{}.{suffix}.txt", clone.name.replace('/', "_"));
+/// Runs the commands of these clones, once for each job. Returns what there is to tell of them,
+/// and which jobs' commands failed.
+pub fn commands<'a>(
+    clones: impl Iterator<Item = &'a CloneFacts>,
+    around: Around,
+) -> (Vec<String>, Vec<usize>) {
+    let (mut told, mut failed, mut commanded) = (Vec::new(), Vec::new(), None);
+    for clone in clones {
+        if commanded == Some(clone.spec) {
+            continue;
+        }
+        let Some(text) = &clone.commands[around as usize] else {
+            continue;
+        };
+        commanded = Some(clone.spec);
+        let suffix = match around {
+            Around::Before => "prerun",
+            Around::After => "postrun",
+        };
+        let path = format!("{}.{suffix}.txt", clone.name.replace('/', "_"));
+        told.push(format!(
+            "{} : Saving output of {suffix} in {path}\n",
+            clone.name
+        ));
+        if !command(text, &path, suffix) {
+            failed.push(clone.spec);
+        }
+    }
+    (told, failed)
+}
+
+/// What the command says goes where fio puts it: into `JOB.prerun.txt`. Whether it went well.
+fn command(text: &str, path: &str, suffix: &str) -> bool {
     let ran = File::create(path).and_then(|mut out| {
         let output = Command::new("sh").arg("-c").arg(text).output()?;
         out.write_all(&output.stdout)?;
@@ -184,9 +241,11 @@ fn command(clone: &CloneFacts, which: usize, suffix: &str) {
         Ok(output.status)
     });
     match ran {
-        Ok(status) if status.success() => {}
-        Ok(status) => crate::terminal::warn(&format!("exec_{suffix}={text}: {status}")),
-        Err(error) => crate::terminal::warn(&format!("exec_{suffix}={text}: {error}")),
+        Ok(status) => status.success(),
+        Err(error) => {
+            crate::terminal::warn(&format!("exec_{suffix}={text}: {error}"));
+            false
+        }
     }
 }
 

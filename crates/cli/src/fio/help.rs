@@ -1,7 +1,11 @@
 //! What the command says of itself.
 
 use anyhow::{Result, anyhow};
-use blocklab_dialect::fio::{General, Kind, Opt, Section, Support, VERSION, find_option, options};
+use blocklab_dialect::fio::{
+    DEBUG_WORDS, General, Kind, Opt, Section, Support, VERSION, find_option, option_hint, options,
+};
+
+use crate::terminal;
 
 /// The answer to `--version`, `--help`, `--cmdhelp` and `--enghelp`, where one of them was given.
 pub fn asked(general: &General) -> Result<Option<String>> {
@@ -22,7 +26,10 @@ pub fn asked(general: &General) -> Result<Option<String>> {
         .iter()
         .any(|word| word == "?" || word == "help")
     {
-        return Ok(Some("nothing of this is told while running\n".to_owned()));
+        return Ok(Some(format!(
+            "fio: dumping debug options:{}\n",
+            DEBUG_WORDS.join(",")
+        )));
     }
     Ok(None)
 }
@@ -58,7 +65,10 @@ fn command_help(name: &str) -> Result<String> {
         let line = |option: &Opt| format!("{:<24}: {}\n", option.name, option.meaning);
         return Ok(options().iter().map(line).collect());
     }
-    let option = find_option(name).ok_or_else(|| anyhow!("No such command: {name}"))?;
+    let Some(option) = find_option(name) else {
+        terminal::tell(&format!("No such command: {name}{}", option_hint(name)));
+        return Ok(String::new());
+    };
     Ok(described(option))
 }
 
@@ -179,10 +189,9 @@ fn engine_help(name: &str) -> Result<String> {
     Ok(own.iter().filter_map(line).collect())
 }
 
-/// `--showcmd`: the jobs as a command line, global options before each.
+/// `--showcmd`: the jobs as a command line, global options first.
 pub fn command_line(sections: &[Section]) -> String {
     let mut text = String::from("fio");
-    let mut globals = String::new();
     for section in sections {
         let words: String = section
             .settings
@@ -194,11 +203,10 @@ pub fn command_line(sections: &[Section]) -> String {
                 None => format!(" --{}", setting.key),
             })
             .collect();
-        if section.is_global() {
-            globals.push_str(&words);
-        } else {
-            text.push_str(&format!(" --name={}{globals}{words}", section.name));
+        if !section.is_global() {
+            text.push_str(&format!(" --name={}", section.name));
         }
+        text.push_str(&words);
     }
     text.push('\n');
     text

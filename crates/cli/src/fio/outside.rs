@@ -44,6 +44,7 @@ pub fn prepare(resolved: &Resolved, name: &str, aux: Option<&str>) -> Result<Pre
     let terms = Terms {
         size_of: &size_of,
         files_below: &|directory| files_below(Path::new(directory)),
+        processors: configured_processors(),
         node_processors: &node_processors,
         bytes_of: &|path| fs::read(path).map_err(|error| error.to_string()),
         aux,
@@ -99,6 +100,12 @@ fn page_size() -> i64 {
 
 fn processors() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+fn configured_processors() -> u32 {
+    // SAFETY: no memory is passed.
+    let count = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_CONF) };
+    u32::try_from(count).unwrap_or(1).max(1)
 }
 
 fn memory_mib() -> u64 {

@@ -37,32 +37,16 @@ impl<'a> Out<'a> {
         Ok(())
     }
 
-    /// The results.
-    pub fn end(
-        &mut self,
-        measurements: &[Measurement],
-        prepared: &Prepared,
-        elapsed: Nanos,
-    ) -> Result<()> {
-        let moment = moment(elapsed);
-        let mut done = Vec::new();
-        for format in &self.general.formats {
-            if done.contains(format) {
-                continue;
-            }
-            done.push(*format);
-            let text = match format {
-                Format::Normal => dialect::normal(measurements, prepared, &moment),
-                Format::Terse => dialect::terse(measurements, prepared, self.general.terse_version),
-                Format::Json => dialect::json(measurements, prepared, &moment, false),
-                Format::JsonPlus => dialect::json(measurements, prepared, &moment, true),
-            };
-            self.put(&text)?;
+    /// A word to people, where they read along.
+    pub fn tell(&mut self, line: &str) -> Result<()> {
+        match self.general.formats.contains(&Format::Normal) {
+            true => self.put(line),
+            false => Ok(()),
         }
-        Ok(())
     }
 
-    fn put(&mut self, text: &str) -> Result<()> {
+    /// A word that stands before the results, whatever their form.
+    pub fn put(&mut self, text: &str) -> Result<()> {
         let written = self
             .to
             .write_all(text.as_bytes())
@@ -72,6 +56,35 @@ impl<'a> Out<'a> {
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
             other => other.context("cannot write the results"),
         }
+    }
+
+    /// The results.
+    pub fn end(
+        &mut self,
+        measurements: &[Measurement],
+        prepared: &Prepared,
+        elapsed: Nanos,
+    ) -> Result<()> {
+        let moment = moment(elapsed);
+        const ORDER: [Format; 4] = [
+            Format::Terse,
+            Format::Json,
+            Format::JsonPlus,
+            Format::Normal,
+        ];
+        for format in ORDER {
+            if !self.general.formats.contains(&format) {
+                continue;
+            }
+            let text = match format {
+                Format::Normal => dialect::normal(measurements, prepared, &moment),
+                Format::Terse => dialect::terse(measurements, prepared, self.general.terse_version),
+                Format::Json => dialect::json(measurements, prepared, &moment, false),
+                Format::JsonPlus => dialect::json(measurements, prepared, &moment, true),
+            };
+            self.put(&text)?;
+        }
+        Ok(())
     }
 }
 

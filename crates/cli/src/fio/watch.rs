@@ -14,6 +14,7 @@ use blocklab_study::Observer;
 use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::Case;
 
+use super::ground::Around;
 use super::present::Out;
 use super::{ground, left, logs};
 use crate::terminal;
@@ -28,8 +29,10 @@ pub struct Watcher<'a> {
     eta: Option<char>,
     /// Planned time of the case under way; zero where it is unknown.
     planned: Nanos,
-    /// How often the results so far are printed, and where.
-    status: Option<(Nanos, &'a RefCell<Out<'a>>)>,
+    /// Where results go.
+    out: Option<&'a RefCell<Out<'a>>>,
+    /// How often those so far are printed.
+    status: Option<Nanos>,
     /// What was measured before the case under way.
     before: Vec<Measurement>,
     /// What the logs of each clone count from.
@@ -49,7 +52,8 @@ impl<'a> Watcher<'a> {
         let eta = general.eta.unwrap_or(terminal);
         Self {
             eta: eta.then_some(if general.eta_newline { '\n' } else { '\r' }),
-            status: general.status_interval.map(|every| (Nanos(every), out)),
+            out: Some(out),
+            status: general.status_interval.map(Nanos),
             ..Self::shown(prepared, store, false)
         }
     }
@@ -64,6 +68,7 @@ impl<'a> Watcher<'a> {
             current: 0,
             eta: None,
             planned: Nanos::ZERO,
+            out: None,
             status: None,
             before: Vec::new(),
             epochs_ms: Vec::new(),
@@ -80,6 +85,18 @@ impl<'a> Watcher<'a> {
         let mut out = io::stdout();
         // Whoever closed it does not read the line.
         let _ = write!(out, "{line}{end}").and_then(|()| out.flush());
+    }
+
+    /// Runs the commands around the jobs of a case. Which jobs' commands failed.
+    fn commands(&self, step: usize, around: Around) -> Vec<usize> {
+        let clones = self.prepared.clones.iter();
+        let (told, failed) = ground::commands(clones.filter(|clone| clone.case == step), around);
+        for line in told {
+            if let Some(Err(error)) = self.out.map(|out| out.borrow_mut().put(&line)) {
+                terminal::complain(&error);
+            }
+        }
+        failed
     }
 
     /// Since the beginning.
@@ -119,6 +136,23 @@ impl Observer for Watcher<'_> {
         self.screen.progress(done.0, total.0);
     }
 
+    /// A job whose command failed does nothing, as with fio.
+    fn adapt(&mut self, case: &mut Case, _: &Record) -> bool {
+        let cases = &self.prepared.plan.cases;
+        let Some(step) = cases.iter().position(|planned| planned.name == case.name) else {
+            return true;
+        };
+        let failed = self.commands(step, Around::Before);
+        let clones = self.prepared.clones.iter();
+        let without: Vec<&str> = clones
+            .filter(|clone| failed.contains(&clone.spec))
+            .map(|clone| &*clone.job)
+            .collect();
+        let jobs = &mut case.workload.jobs;
+        jobs.retain(|job| !without.contains(&&*job.name));
+        !jobs.is_empty()
+    }
+
     fn begins(&mut self, case: &Case, _: u32, step: usize, steps: usize) {
         self.current = step;
         self.planned = planned(case);
@@ -148,11 +182,11 @@ impl Observer for Watcher<'_> {
     }
 
     fn status_every(&self) -> Option<Nanos> {
-        self.status.map(|(every, _)| every)
+        self.status
     }
 
     fn status(&mut self, so_far: &Measurement) {
-        let Some((_, out)) = self.status else { return };
+        let Some(out) = self.out else { return };
         let mut measured = self.before.clone();
         measured.push(so_far.clone());
         let elapsed = self.elapsed();
@@ -165,8 +199,7 @@ impl Observer for Watcher<'_> {
         if self.status.is_some() {
             self.before.clone_from(&record.measurements);
         }
-        let clones = self.prepared.clones.iter();
-        ground::after(clones.filter(|clone| clone.case == self.current));
+        self.commands(self.current, Around::After);
         if let Some(Err(error)) = self.store.map(|store| store.checkpoint(record)) {
             terminal::warn(&format!("cannot keep what is measured so far: {error}"));
         }

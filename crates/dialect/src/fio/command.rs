@@ -282,12 +282,8 @@ fn set(
             general.eta = match &*value {
                 "always" => Some(true),
                 "never" => Some(false),
-                "auto" => None,
-                _ => {
-                    return Err(mistake(format!(
-                        "--eta={value}: it is always, never or auto"
-                    )));
-                }
+                // fio takes any word, and so it is as if none had been given.
+                _ => None,
             }
         }
         "terse-version" => {
@@ -315,7 +311,11 @@ fn other(general: &mut General, name: &str, value: String) -> Result<(), String>
         "alloc-size" | "max-jobs" => "memory is taken as it is needed",
         "eta-interval" => "the ETA line is renewed twice a second",
         "warnings-fatal" => "what fio warns of is an error or a note here",
-        "bandwidth-log" | "latency-log" => "the record has the series",
+        "bandwidth-log" => "the record has the series",
+        "latency-log" => {
+            return Err("--latency-log is deprecated. Use per-job latency log options.".to_owned());
+        }
+        "idle-prof" => "`cpu` in the record tells how busy the processors were",
         "server" | "client" | "daemonize" | "remote-config" => {
             return Err(format!(
                 "--{name}: runs are not distributed; run blocklab on each machine and `blocklab compare` them"
@@ -341,14 +341,37 @@ fn formats(text: &str) -> Result<Vec<Format>, String> {
 }
 
 fn debug(text: &str) -> Result<Vec<String>, String> {
-    const KNOWN: &str = "process,file,io,mem,blktrace,verify,random,parse,diskutil,job,mutex,\
-                         profile,time,net,rate,compress,steadystate,helperthread,zbd,all,?,help";
     let words: Vec<String> = text.split(',').map(str::to_owned).collect();
-    match words
-        .iter()
-        .find(|word| !KNOWN.split(',').any(|known| known == *word))
-    {
-        Some(word) => Err(format!("debug mask {word} not found; there are {KNOWN}")),
+    let is_known = |word: &str| DEBUG_WORDS.contains(&word) || ["?", "help"].contains(&word);
+    match words.iter().find(|word| !is_known(word)) {
+        Some(word) => Err(format!(
+            "debug mask {word} not found; there are {}",
+            DEBUG_WORDS.join(",")
+        )),
         None => Ok(words),
     }
 }
+
+/// What `--debug` can be asked to tell of.
+pub const DEBUG_WORDS: [&str; 20] = [
+    "process",
+    "file",
+    "io",
+    "mem",
+    "blktrace",
+    "verify",
+    "random",
+    "parse",
+    "diskutil",
+    "job",
+    "mutex",
+    "profile",
+    "time",
+    "net",
+    "rate",
+    "compress",
+    "steadystate",
+    "helperthread",
+    "zbd",
+    "all",
+];

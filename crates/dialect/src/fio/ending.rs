@@ -2,13 +2,14 @@
 
 use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::{
-    Flow, LatencyTarget, Least, Pace, Rate, Steady, SteadyVariable, Stop, Think, ThinkStyle,
+    Flow, LatencyTarget, Least, Limit, Pace, Rate, Steady, SteadyVariable, Stop, Think, ThinkStyle,
 };
 
 use super::files::Ground;
 use super::jobs::Spec;
 use super::load::count;
 use super::mistake::Mistake;
+use super::number::{Clock, Scale, amount, time};
 use super::pattern::Way;
 use super::value::Share;
 
@@ -83,9 +84,26 @@ pub(super) fn latency_target(spec: &Spec) -> Option<LatencyTarget> {
     })
 }
 
+/// `5`, or `1-5`: each clone has its own part of the range.
+pub(super) fn start_delay(spec: &Spec, number: u32) -> Result<Nanos, Mistake> {
+    let text = spec.values.text("startdelay").unwrap_or("0");
+    let (low, high) = text.split_once(['-', ':']).unwrap_or((text, text));
+    let span = |text| time(text, Clock::Seconds).map_err(|why| spec.mistake("startdelay", why));
+    let (low, high) = (span(low)?, span(high)?);
+    // Multiples of the golden ratio are spread evenly, however many there are.
+    let share = (f64::from(number) * 0.618_033_988_749_895).fract();
+    Ok(Nanos(
+        low + (high.saturating_sub(low) as f64 * share) as u64,
+    ))
+}
+
 pub(super) fn think(spec: &Spec) -> Option<Think> {
     let pause = Nanos(spec.values.time("thinktime").filter(|pause| *pause > 0)?);
-    let every = count(spec, "thinktime_blocks").max(1);
+    let every = match count(spec, "thinktime_blocks") {
+        // Time alone calls for the pauses then.
+        0 if spec.values.time("thinktime_iotime").unwrap_or(0) > 0 => u32::MAX,
+        every => every.max(1),
+    };
     Some(Think { pause, every })
 }
 
@@ -133,7 +151,10 @@ fn once(spec: &Spec, way: Way, ground: &Ground, block: u64) -> u64 {
     match spec.values.share("io_size") {
         Some(Share::Bytes(bytes)) if bytes > 0 => bytes,
         Some(Share::Percent(percent)) => (ground.space as f64 * percent / 100.0) as u64,
-        _ => pass(spec, way, ground, block),
+        _ => {
+            let all = pass(spec, way, ground, block);
+            ground.most.map_or(all, |most| all.min(most))
+        }
     }
 }
 
@@ -180,18 +201,34 @@ fn steady(spec: &Spec) -> Result<Option<Steady>, Mistake> {
             return Err(spec.mistake("steadystate", wrong));
         }
     };
-    let limit = limit.trim_end_matches('%').parse::<f64>();
-    let limit_percent = limit.map_err(|_| spec.mistake("steadystate", "the limit is no number"))?;
+    let limit = match limit.split_once('%') {
+        Some((percent, _)) => percent.parse().map(Limit::Percent).ok(),
+        None if variable == SteadyVariable::Bandwidth => amount(limit, Scale::default())
+            .ok()
+            .map(|bytes| Limit::Absolute(bytes as f64)),
+        None => limit.parse().map(Limit::Absolute).ok(),
+    };
+    let limit = limit.ok_or_else(|| spec.mistake("steadystate", "the limit is no number"))?;
     if over == 0 {
         return Err(spec.mistake(
             "steadystate",
             "steadystate_duration= must say over what time",
         ));
     }
-    Ok(Some(Steady::Slope {
-        variable,
-        round: Nanos::from_secs(1),
-        rounds: (over / 1_000_000_000).clamp(3, 86_400) as u32,
-        limit_percent,
+    let (round, rounds) = (Nanos::from_secs(1), over / 1_000_000_000);
+    Ok(Some(match word.ends_with("_slope") {
+        true => Steady::Slope {
+            variable,
+            round,
+            // A line through two always fits.
+            rounds: rounds.clamp(3, 86_400) as u32,
+            limit,
+        },
+        false => Steady::Deviation {
+            variable,
+            round,
+            rounds: rounds.clamp(1, 86_400) as u32,
+            limit,
+        },
     }))
 }

@@ -67,6 +67,8 @@ pub(super) struct Ground {
     pub size: Option<u64>,
     /// In all files.
     pub space: u64,
+    /// Bytes of a pass where they are fewer than there are.
+    pub most: Option<u64>,
     /// Files that must be made.
     pub planned: Vec<Planned>,
 }
@@ -99,11 +101,17 @@ pub(super) fn ground(
             targets: paths,
             offset,
             size: None,
+            most: None,
             planned: Vec::new(),
         });
     };
     let planned = planned(spec, way, &paths, &sizes, offset + size);
+    let most = match (spec.values.ranges("filesize"), spec.values.share("size")) {
+        (Some(_), Some(Share::Bytes(bytes))) => Some(bytes).filter(|bytes| *bytes > 0),
+        _ => None,
+    };
     Ok(Ground {
+        most,
         space: size * count,
         targets: paths,
         offset,
@@ -117,7 +125,15 @@ fn each(spec: &Spec, paths: &[String], there: u64, offset: u64) -> Result<Option
     let count = paths.len() as u64;
     if let Some(ranges) = spec.values.ranges("filesize") {
         let (low, high) = ranges[0];
-        return Ok(Some(u64::midpoint(low, high)));
+        let length = u64::midpoint(low, high);
+        return match spec.values.share("size") {
+            Some(Share::Percent(percent)) => Ok(Some(part(length, percent))),
+            _ if offset >= length => {
+                let wrong = format!("a file of {length} bytes ends before offset {offset}");
+                Err(spec.mistake("filesize", wrong))
+            }
+            _ => Ok(Some(length - offset)),
+        };
     }
     Ok(match spec.values.share("size") {
         Some(Share::Bytes(bytes)) => Some(bytes / count),
@@ -126,10 +142,15 @@ fn each(spec: &Spec, paths: &[String], there: u64, offset: u64) -> Result<Option
                 return Err(spec.mistake("size", format!("{percent}% is more than there is")));
             }
             let whole = (there / count).saturating_sub(offset);
-            Some((whole as f64 * percent / 100.0) as u64 / 512 * 512)
+            Some(part(whole, percent))
         }
         None => None,
     })
+}
+
+/// Whole sectors.
+fn part(whole: u64, percent: f64) -> u64 {
+    (whole as f64 * percent / 100.0) as u64 / 512 * 512
 }
 
 fn offset(spec: &Spec, number: u32, size: u64) -> u64 {

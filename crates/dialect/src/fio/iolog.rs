@@ -281,6 +281,7 @@ pub(super) fn ground(spec: &Spec, trace: &Trace, terms: &Terms<'_>) -> Result<Gr
         targets: trace.files.clone(),
         offset: 0,
         size: None,
+        most: None,
         space: ends.max().unwrap_or(0).max(4096),
         planned,
     })

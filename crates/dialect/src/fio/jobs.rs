@@ -112,13 +112,19 @@ fn apply(spec: &mut Spec, settings: &[Setting]) -> Result<(), Mistake> {
     Ok(())
 }
 
-/// Names of files stand last in a job file's jobs, as fio reads them.
+/// In the order in which fio reads the settings of a job file's section.
 fn in_order(settings: &[Setting]) -> Vec<&Setting> {
-    let is_late = |setting: &&Setting| {
-        setting.at.file.is_some() && ["filename", "filename_format"].contains(&&*setting.key)
+    const FIRST: [&str; 4] = ["cpus_allowed_policy", "lockfile", "unit_base", "kb_base"];
+    const LAST: [&str; 2] = ["filename", "filename_format"];
+    let place = |setting: &&Setting| match &*setting.key {
+        _ if setting.at.file.is_none() => 1,
+        key if FIRST.contains(&key) => 0,
+        key if LAST.contains(&key) => 2,
+        _ => 1,
     };
-    let (late, early): (Vec<_>, Vec<_>) = settings.iter().partition(is_late);
-    early.into_iter().chain(late).collect()
+    let mut ordered: Vec<&Setting> = settings.iter().collect();
+    ordered.sort_by_key(place);
+    ordered
 }
 
 fn one(spec: &mut Spec, setting: &Setting, scale: Scale) -> Result<(), Mistake> {

@@ -86,7 +86,7 @@ pub(super) fn load(
             Default::default()
         },
         think,
-        start_delay: Nanos(spec.values.time("startdelay").unwrap_or(0)),
+        start_delay: ending::start_delay(spec, number)?,
         stop: ending::stop(spec, way, ground, block)?,
         ramp: Nanos(
             spec.values
@@ -109,7 +109,7 @@ pub(super) fn load(
             bandwidth_every: sample(spec, "bwavgtime"),
             iops_every: sample(spec, "iopsavgtime"),
         },
-        submit_latency: engine.is_asynchronous()
+        submit_latency: (engine.is_asynchronous() && (engine != Engine::Null || depth > 1))
             && !spec.values.flag("disable_slat")
             && !spec.values.flag("gtod_reduce"),
         sizes,
@@ -268,6 +268,11 @@ fn processors(spec: &Spec, number: u32, terms: &Terms<'_>) -> Result<Vec<u32>, M
     }
     if let Some(list) = spec.values.text("cpus_allowed") {
         allowed = list_of(list).map_err(|why| spec.mistake("cpus_allowed", why))?;
+        let largest = terms.processors.saturating_sub(1);
+        if let Some(beyond) = allowed.iter().find(|number| **number > largest) {
+            let wrong = format!("CPU {beyond} too large (max={largest})");
+            return Err(spec.mistake("cpus_allowed", wrong));
+        }
     }
     if let Some(list) = spec
         .values

@@ -33,13 +33,13 @@ mod to_vdbench;
 mod value;
 mod verify;
 
-pub use command::{Command, Format, General, Input, parse as parse_command};
+pub use command::{Command, DEBUG_WORDS, Format, General, Input, parse as parse_command};
 pub use files::{Layout, Planned};
 pub use flaws::Flawed;
 pub use jobs::{Resolved, Spec, resolve};
 pub use logs::{Epoch, LogKind, LogRule, Logged, mean_speed, per_second, speed};
 pub use mistake::{Mistake, Place};
-pub use options::{Kind, Opt, Support, find as find_option, options};
+pub use options::{Kind, Opt, Support, find as find_option, hint as option_hint, options};
 pub use output::{Moment, Style, eta_line, header, json, normal, terse};
 pub use plan::{CloneFacts, Prepared, Terms, prepare};
 pub use reference::reference;

@@ -94,7 +94,8 @@ pub fn find(name: &str) -> Option<&'static Opt> {
 }
 
 /// For a name that there is not: the nearest one, as a question.
-pub(super) fn hint(name: &str) -> String {
+#[must_use]
+pub fn hint(name: &str) -> String {
     let names = options().iter().flat_map(|option| {
         let aliases = option.aliases.iter().copied();
         std::iter::once(option.name).chain(aliases)

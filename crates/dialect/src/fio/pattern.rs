@@ -170,7 +170,7 @@ fn split(text: &str) -> Result<SizeMix, String> {
 /// Where operations go. `space`: bytes of the part that is worked on.
 pub(super) fn pattern(spec: &Spec, way: Way, block: u64, space: u64) -> Result<Pattern, Mistake> {
     if !way.random {
-        return sequential(spec, way, block);
+        return Ok(sequential(way, block));
     }
     if let Some(text) = spec.values.text("percentage_random") {
         let percent = percent_random(text).map_err(|why| spec.mistake("percentage_random", why))?;
@@ -187,16 +187,15 @@ pub(super) fn pattern(spec: &Spec, way: Way, block: u64, space: u64) -> Result<P
         .map_err(|why| spec.mistake("random_distribution", why))
 }
 
-fn sequential(spec: &Spec, way: Way, block: u64) -> Result<Pattern, Mistake> {
+const fn sequential(way: Way, block: u64) -> Pattern {
     match way.gap {
-        0 => Ok(Pattern::Sequential),
-        gap if gap > 0 => Ok(Pattern::Strided {
+        0 => Pattern::Sequential,
+        gap if gap > 0 => Pattern::Strided {
             stride: Bytes(block.saturating_add(gap as u64)),
-        }),
-        _ => Err(spec.mistake(
-            "rw",
-            "going backwards is not done; a gap above 0 strides forward",
-        )),
+        },
+        gap => Pattern::Backward {
+            back: Bytes(gap.unsigned_abs()),
+        },
     }
 }
 

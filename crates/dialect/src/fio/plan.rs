@@ -3,7 +3,7 @@
 
 use blocklab_record::{Note, NoteLevel};
 use blocklab_units::Nanos;
-use blocklab_workload::{Aggregate, Case, Engine, Job, Order, PauseBefore, Plan, Workload};
+use blocklab_workload::{Aggregate, Case, Engine, Job, Order, PauseBefore, Plan, Steady, Workload};
 
 use super::files::{self, Files, Planned};
 use super::iolog;
@@ -23,6 +23,8 @@ pub struct Terms<'a> {
     pub size_of: &'a dyn Fn(&str) -> Option<u64>,
     /// All files below a directory.
     pub files_below: &'a dyn Fn(&str) -> Vec<String>,
+    /// How many processors there are.
+    pub processors: u32,
     /// Processors of a NUMA node.
     pub node_processors: &'a dyn Fn(u32) -> Vec<u32>,
     /// What a file holds, or why it cannot be read.
@@ -40,6 +42,8 @@ pub struct Prepared {
     pub plan: Plan,
     /// What is done differently.
     pub notes: Vec<Note>,
+    /// What is odd in the jobs, for standard error.
+    pub remarks: Vec<String>,
     /// The clones, in the order of the plan's jobs.
     pub clones: Vec<CloneFacts>,
     /// Files that must be there before the run.
@@ -55,6 +59,8 @@ pub struct Prepared {
 pub struct CloneFacts {
     /// Index of the case.
     pub case: usize,
+    /// Its name.
+    pub case_name: String,
     /// Name of the job in the plan.
     pub job: String,
     /// Name of the job in the job file.
@@ -94,6 +100,10 @@ pub struct CloneFacts {
     pub is_asynchronous: bool,
     /// `verify`, as given.
     pub verify: String,
+    /// When the job counts as steady.
+    pub steady: Option<Steady>,
+    /// Whether it asks for a thread and not for a process.
+    pub thread: bool,
     /// Whether errors are counted and told.
     pub counts_errors: bool,
     /// Whether flawed blocks are left in files.
@@ -129,6 +139,7 @@ pub fn prepare(resolved: &Resolved, name: &str, terms: &Terms<'_>) -> Result<Pre
     Ok(Prepared {
         plan,
         notes: maker.notes,
+        remarks: maker.remarks,
         clones: maker.clones,
         files: maker.files.list,
         directories: maker.directories,
@@ -149,6 +160,7 @@ struct Maker<'a> {
     files: Files,
     directories: Vec<String>,
     notes: Vec<Note>,
+    remarks: Vec<String>,
     group: u32,
 }
 
@@ -161,6 +173,7 @@ impl<'a> Maker<'a> {
             files: Files::default(),
             directories: Vec::new(),
             notes: Vec::new(),
+            remarks: Vec::new(),
             group: 0,
         }
     }
@@ -260,6 +273,7 @@ impl<'a> Maker<'a> {
 
     /// Notes what is not exact; refuses what cannot be done.
     fn judge(&mut self, spec: &Spec) -> Result<(), Mistake> {
+        self.judge_together(spec)?;
         for name in spec.values.names() {
             let Some(option) = find(name) else { continue };
             if is_off(spec, name, option.default) {
@@ -274,6 +288,29 @@ impl<'a> Maker<'a> {
                     return Err(spec.mistake(name, message));
                 }
             }
+        }
+        Ok(())
+    }
+
+    /// Values that make no sense together, or on this machine.
+    fn judge_together(&mut self, spec: &Spec) -> Result<(), Mistake> {
+        let values = &spec.values;
+        if values.flag("zonesize") && matches!(values.text("zonemode"), None | Some("none")) {
+            let wrong = "--zonemode=none and --zonesize are not compatible; \
+                         zonemode=strided works zone by zone";
+            return Err(spec.mistake("zonesize", wrong));
+        }
+        if let Some(memory) = values.text("mem") {
+            const KNOWN: [&str; 6] = ["malloc", "shm", "shmhuge", "mmap", "mmaphuge", "mmapshared"];
+            let word = memory.split(':').next().unwrap_or_default();
+            if !KNOWN.contains(&word) {
+                let wrong = format!("`{word}` is none of {}", KNOWN.join(", "));
+                return Err(spec.mistake("mem", wrong));
+            }
+        }
+        if values.flag("time_based") && values.time("runtime").unwrap_or(0) == 0 {
+            let words = "time_based requires a runtime/timeout setting";
+            self.remarks.push(words.to_owned());
         }
         Ok(())
     }
@@ -294,6 +331,10 @@ impl<'a> Maker<'a> {
         let text = |name| spec.values.text(name).map(str::to_owned);
         CloneFacts {
             case: self.cases.len().saturating_sub(1),
+            case_name: self
+                .cases
+                .last()
+                .map_or_else(String::new, |case| case.name.clone()),
             job: job.name.clone(),
             name: spec.name.clone(),
             group: self.group,
@@ -322,18 +363,26 @@ impl<'a> Maker<'a> {
                     || spec.values.is_given("sync_file_range"),
             ],
             logs: LogRule::of(spec, job),
-            is_asynchronous: job.engine.is_asynchronous(),
+            is_asynchronous: is_asynchronous(job),
             verify: text("verify").unwrap_or_else(|| "pattern".to_owned()),
-            counts_errors: !matches!(
-                spec.values.text("continue_on_error"),
-                None | Some("none" | "0")
-            ),
+            steady: job.stop.steady,
+            thread: spec.values.flag("thread"),
+            counts_errors: spec.values.is_given("ignore_error")
+                || !matches!(
+                    spec.values.text("continue_on_error"),
+                    None | Some("none" | "0")
+                ),
             dumps: spec.values.flag("verify_dump"),
             state: None,
             may_create: spec.values.number("allow_file_create") != Some(0),
             create_only: spec.values.flag("create_only"),
         }
     }
+}
+
+/// The null engine waits for each operation where there is only one at a time.
+pub(super) fn is_asynchronous(job: &Job) -> bool {
+    job.engine.is_asynchronous() && (job.engine != Engine::Null || job.depth > 1)
 }
 
 /// Whether the option was given what it has anyway.

@@ -31,6 +31,7 @@ fn planned(text: &str) -> Result<Prepared, Mistake> {
     let terms = Terms {
         size_of: &|path| (path == "/dev/there").then_some(1 << 30),
         files_below: &|_| Vec::new(),
+        processors: 8,
         node_processors: &|node| vec![2 * node, 2 * node + 1],
         bytes_of: &|_| Err("there is none".to_owned()),
         aux: None,

@@ -7,6 +7,7 @@ pub(super) fn pattern(pattern: &Pattern) -> String {
     match pattern {
         Pattern::Sequential => "sequential".to_owned(),
         Pattern::Strided { stride } => format!("strided by {stride}"),
+        Pattern::Backward { back } => format!("backward by {back}"),
         Pattern::Random {
             every_block_once: false,
         } => "random".to_owned(),

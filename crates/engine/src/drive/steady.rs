@@ -21,6 +21,9 @@ impl Rounds {
         let (Steady::Snia { variable, round }
         | Steady::Slope {
             variable, round, ..
+        }
+        | Steady::Deviation {
+            variable, round, ..
         }) = rule;
         Self {
             rule,
@@ -52,18 +55,25 @@ impl Rounds {
             SteadyVariable::Bandwidth => bytes / rounds,
             SteadyVariable::Latency => nanos / ios.max(1.0),
         });
-        let verdict = match self.rule {
-            Steady::Snia { .. } => snia(&self.values),
-            Steady::Slope {
-                rounds,
-                limit_percent,
-                ..
-            } => {
-                let first = self.values.len().checked_sub(rounds as usize);
-                first.and_then(|first| slope(&self.values[first..], limit_percent))
-            }
+        self.is_steady()
+    }
+
+    fn is_steady(&self) -> bool {
+        let (Steady::Slope { rounds, limit, .. } | Steady::Deviation { rounds, limit, .. }) =
+            self.rule
+        else {
+            return snia(&self.values).is_some_and(|verdict| verdict.steady);
         };
-        verdict.is_some_and(|verdict| verdict.steady)
+        let first = self.values.len().checked_sub(rounds as usize);
+        let Some(window) = first.map(|first| &self.values[first..]) else {
+            return false;
+        };
+        if matches!(self.rule, Steady::Deviation { .. }) {
+            let mean = window.iter().sum::<f64>() / window.len() as f64;
+            return window.iter().all(|value| limit.holds(value - mean, mean));
+        }
+        let verdict = slope(window, f64::INFINITY);
+        verdict.is_some_and(|it| limit.holds(it.slope_percent * it.mean / 100.0, it.mean))
     }
 }
 

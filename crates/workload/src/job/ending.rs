@@ -22,7 +22,7 @@ pub enum Steady {
         /// Length of a round.
         round: Nanos,
     },
-    /// The least-squares slope over the window, per round, is at most this share of the mean.
+    /// The least-squares slope over the window, per round, is at most this.
     Slope {
         /// Watched quantity.
         variable: SteadyVariable,
@@ -30,9 +30,40 @@ pub enum Steady {
         round: Nanos,
         /// Rounds in the window, at least 3.
         rounds: u32,
-        /// Largest slope per round, in per cent of the mean.
-        limit_percent: f64,
+        /// Largest slope per round.
+        limit: Limit,
     },
+    /// No round of the window deviates from their mean by more than this.
+    Deviation {
+        /// Watched quantity.
+        variable: SteadyVariable,
+        /// Length of a round.
+        round: Nanos,
+        /// Rounds in the window, at least 1.
+        rounds: u32,
+        /// Largest deviation.
+        limit: Limit,
+    },
+}
+
+/// How much a quantity may change and still count as steady.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Limit {
+    /// Of the mean.
+    Percent(f64),
+    /// In the unit of the quantity: operations or bytes a second, nanoseconds.
+    Absolute(f64),
+}
+
+impl Limit {
+    /// Whether `change` keeps to it, where the mean is `mean`.
+    #[must_use]
+    pub fn holds(self, change: f64, mean: f64) -> bool {
+        match self {
+            Self::Percent(limit) => mean > 0.0 && change.abs() * 100.0 / mean <= limit,
+            Self::Absolute(limit) => change.abs() <= limit,
+        }
+    }
 }
 
 /// When a job ends: whichever comes first. At least one must be given.

@@ -15,7 +15,7 @@ use blocklab_units::{Bytes, Nanos};
 
 use crate::{Pooled, Verify, When};
 
-pub use ending::{EndsOthers, ErrorPolicy, Flush, Steady, SteadyVariable, Stop};
+pub use ending::{EndsOthers, ErrorPolicy, Flush, Limit, Steady, SteadyVariable, Stop};
 pub use log::{Log, Replay, Replayed};
 pub use measure::Measure;
 pub use operation::{BlockSizes, Content, Direction, Mix, SizeDraw, SizeMix};

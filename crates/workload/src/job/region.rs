@@ -58,6 +58,12 @@ pub enum Pattern {
         /// Distance between two beginnings; at least the block size for no overlap.
         stride: Bytes,
     },
+    /// Each operation begins so many bytes before the end of the one before it; below the
+    /// beginning it goes on from the end of the region.
+    Backward {
+        /// More than the block size goes down; the block size itself stays.
+        back: Bytes,
+    },
     /// Uniformly random block-aligned offsets.
     Random {
         /// Every block exactly once a pass (a permutation) instead of independent draws.
@@ -100,7 +106,10 @@ impl Pattern {
     /// Whether each operation continues the one before it.
     #[must_use]
     pub const fn is_sequential(&self) -> bool {
-        matches!(self, Self::Sequential | Self::Strided { .. })
+        matches!(
+            self,
+            Self::Sequential | Self::Strided { .. } | Self::Backward { .. }
+        )
     }
 }
 

@@ -290,6 +290,7 @@ fn pattern_rules(pattern: &Pattern) -> Result<(), Invalid> {
             invalid("percent_random", "percent_random must be 0 to 100")
         }
         Pattern::Strided { stride } if stride.0 == 0 => invalid("stride", "stride must be above 0"),
+        Pattern::Backward { back } if back.0 == 0 => invalid("back", "back must be above 0"),
         Pattern::Zipf { theta } if !(*theta > 0.0 && *theta < 100.0 && *theta != 1.0) => invalid(
             "theta",
             "zipf needs a theta above 0 that is not 1, such as 1.2",

@@ -4,6 +4,7 @@ use blocklab_record::{
     DirectionResult, ErrorCount, JobResult, Latency, Measurement, Samples, ThreadUse,
 };
 use blocklab_stats::Histogram;
+use blocklab_workload::Steady;
 
 use super::super::plan::CloneFacts;
 use super::style::Unified;
@@ -164,15 +165,20 @@ pub(super) struct Figures<'a> {
     pub submits: [u64; 7],
     /// Waits that brought so many.
     pub completes: [u64; 7],
+    /// Whether it ran at all.
+    pub ran: bool,
+    /// Whether it ended because it was steady.
+    pub stopped_steady: bool,
+    /// What that was judged by: operations and bytes a second.
+    pub rounds: Vec<(u64, u64)>,
 }
 
 /// All entries of a report. Clones of a group with `group_reporting` are one.
 pub(super) fn all<'a>(clones: &'a [CloneFacts], measurements: &[Measurement]) -> Vec<Figures<'a>> {
     let mut entries: Vec<Figures<'a>> = Vec::new();
     for clone in clones.iter().filter(|clone| clone.style.shown) {
-        let of_case = measurements.get(clone.case);
-        let result = of_case.and_then(|m| m.jobs.iter().find(|job| job.name == clone.job));
-        let figures = of(clone, result);
+        let of_case = measurements.iter().find(|m| m.case == clone.case_name);
+        let figures = of(clone, of_case);
         let last = entries.last_mut().filter(|last| {
             let together = last.clone.grouped && clone.grouped;
             together && last.clone.group == clone.group
@@ -188,7 +194,30 @@ pub(super) fn all<'a>(clones: &'a [CloneFacts], measurements: &[Measurement]) ->
     entries
 }
 
-fn of<'a>(clone: &'a CloneFacts, result: Option<&JobResult>) -> Figures<'a> {
+/// The last whole seconds, as many as the steady state is judged over: operations and bytes a second.
+fn rounds(clone: &CloneFacts, measurement: &Measurement) -> Vec<(u64, u64)> {
+    let Some(Steady::Slope { rounds, .. } | Steady::Deviation { rounds, .. }) = clone.steady else {
+        return Vec::new();
+    };
+    let whole = measurement
+        .series
+        .iter()
+        .filter(|interval| !interval.ramp && interval.length_ns > 900_000_000);
+    let mut values: Vec<(u64, u64)> = whole
+        .map(|interval| {
+            let flows = [&interval.read, &interval.write, &interval.trim];
+            let per_second = |sum: u64| (sum as f64 * 1e9 / interval.length_ns as f64) as u64;
+            (
+                per_second(flows.iter().map(|flow| flow.ios).sum()),
+                per_second(flows.iter().map(|flow| flow.bytes).sum()),
+            )
+        })
+        .collect();
+    values.drain(..values.len().saturating_sub(rounds as usize));
+    values
+}
+
+fn of<'a>(clone: &'a CloneFacts, measurement: Option<&Measurement>) -> Figures<'a> {
     let mut figures = Figures {
         clone,
         last: clone,
@@ -202,8 +231,14 @@ fn of<'a>(clone: &'a CloneFacts, result: Option<&JobResult>) -> Figures<'a> {
         depths: [0; 7],
         submits: [0; 7],
         completes: [0; 7],
+        ran: false,
+        stopped_steady: false,
+        rounds: Vec::new(),
     };
-    let Some(result) = result else { return figures };
+    let result = measurement.and_then(|m| m.jobs.iter().find(|job| job.name == clone.job));
+    let (Some(measurement), Some(result)) = (measurement, result) else {
+        return figures;
+    };
     // A job that ended within its first millisecond still took time.
     let runtime_ms = (result.elapsed_ns / 1_000_000).max(1);
     figures.runtime_ms = runtime_ms;
@@ -229,6 +264,13 @@ fn of<'a>(clone: &'a CloneFacts, result: Option<&JobResult>) -> Figures<'a> {
     figures.depths = depths.in_flight;
     figures.submits = depths.submitted;
     figures.completes = depths.completed;
+    if clone.engine == "null" && !clone.is_asynchronous {
+        // fio counts no calls where there is nothing to call.
+        (figures.submits, figures.completes) = ([0; 7], [0; 7]);
+    }
+    figures.ran = true;
+    figures.stopped_steady = result.stopped == blocklab_record::Stopped::Steady;
+    figures.rounds = rounds(clone, measurement);
     figures
 }
 

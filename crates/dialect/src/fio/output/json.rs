@@ -7,6 +7,7 @@ use super::super::plan::{CloneFacts, Prepared};
 use super::Moment;
 use super::figures::{Figures, Flow, Spread, all, shares};
 use super::percentiles::{middle, percentiles};
+use super::steady;
 use super::style::{Style, Unified};
 use super::tree::Tree;
 
@@ -106,14 +107,19 @@ fn job(figures: &Figures<'_>, moment: &Moment, bins: bool) -> Tree {
             ("first_error", Tree::Int(first.into())),
         ]);
     }
-    members.extend([
-        ("latency_depth", int(figures.clone.depth.into())),
-        ("latency_target", Tree::Int(0)),
-        ("latency_percentile", Tree::Float(100.0)),
-        ("latency_window", Tree::Int(0)),
-    ]);
+    if figures.ran {
+        members.extend([
+            ("latency_depth", int(figures.clone.depth.into())),
+            ("latency_target", Tree::Int(0)),
+            ("latency_percentile", Tree::Float(100.0)),
+            ("latency_window", Tree::Int(0)),
+        ]);
+    }
     if let Some(description) = &style.description {
         members.push(("desc", Tree::text(description)));
+    }
+    if let Some(steady) = steady::tree(figures) {
+        members.push(("steadystate", steady));
     }
     Tree::object(members)
 }

@@ -6,6 +6,7 @@ mod figures;
 mod json;
 mod normal;
 mod percentiles;
+mod steady;
 mod style;
 mod terse;
 mod tree;

@@ -8,6 +8,7 @@ use super::Moment;
 use super::amount::{Base, short};
 use super::figures::{Figures, Flow, Spread, all, shares};
 use super::percentiles::percentiles;
+use super::steady;
 use super::style::{Style, Unified};
 
 /// What is printed before the run: a line a job, dots for its clones.
@@ -27,10 +28,27 @@ pub fn header(prepared: &Prepared) -> String {
         last = Some(clone.spec);
         text.push_str(&introduction(clone));
     }
-    let count = prepared.clones.len();
-    let noun = if count == 1 { "thread" } else { "threads" };
-    text.push_str(&format!("{VERSION}\nStarting {count} {noun}\n"));
+    text.push_str(&format!("{VERSION}\nStarting {}\n", crew(&prepared.clones)));
     text
+}
+
+/// `1 thread and 2 processes`: what the jobs ask for.
+fn crew(clones: &[CloneFacts]) -> String {
+    let threads = clones.iter().filter(|clone| clone.thread).count();
+    let counted = |count: usize, one: &str, more: &str| match count {
+        0 => None,
+        1 => Some(format!("1 {one}")),
+        _ => Some(format!("{count} {more}")),
+    };
+    let parts = [
+        counted(threads, "thread", "threads"),
+        counted(clones.len() - threads, "process", "processes"),
+    ];
+    parts
+        .into_iter()
+        .flatten()
+        .collect::<Vec<_>>()
+        .join(" and ")
 }
 
 fn introduction(clone: &CloneFacts) -> String {
@@ -104,6 +122,7 @@ fn job(figures: &Figures<'_>, moment: &Moment) -> String {
         text.push_str(&table("sync", &figures.syncs, style));
     }
     text.push_str(&closing(figures));
+    text.extend(steady::line(figures));
     text
 }
 
@@ -300,14 +319,20 @@ fn closing(figures: &Figures<'_>) -> String {
             strerror(first)
         ),
     };
+    let depth = match figures.ran {
+        true => format!(
+            "     latency   : target=0, window=0, percentile=100.00%, depth={}\n",
+            figures.clone.depth
+        ),
+        false => String::new(),
+    };
     format!(
         "  cpu          : usr={:3.2}%, sys={:3.2}%, ctx={}, majf={}, minf={}\n\
          \x20 IO depths    : {}\n\
          \x20    submit    : {}\n\
          \x20    complete  : {}\n\
          \x20    issued rwts: total={} short={} dropped={}\n\
-         {errors}\
-         \x20    latency   : target=0, window=0, percentile=100.00%, depth={}\n",
+         {errors}{depth}",
         user,
         system,
         figures.switches(),
@@ -319,7 +344,6 @@ fn closing(figures: &Figures<'_>) -> String {
         counts(|flow| flow.ios, figures.syncs.count),
         counts(|flow| flow.short, 0),
         counts(|flow| flow.dropped, 0),
-        figures.clone.depth,
     )
 }
 
@@ -368,8 +392,12 @@ fn total(name: &str, flows: &[&Flow], style: &Style) -> String {
 }
 
 fn disks(measurements: &[Measurement]) -> String {
+    let disks = super::figures_of_disks(measurements);
+    if disks.is_empty() {
+        return String::new();
+    }
     let mut text = String::from("\nDisk stats (read/write):\n");
-    for (disk, elapsed_ms) in super::figures_of_disks(measurements) {
+    for (disk, elapsed_ms) in disks {
         let util = (disk.busy_ms as f64 * 100.0 / elapsed_ms.max(1) as f64).min(100.0);
         text.push_str(&format!(
             "  {}: ios={}/{}, merge={}/{}, ticks={}/{}, in_queue={}, util={util:3.2}%\n",

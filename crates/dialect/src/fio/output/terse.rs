@@ -20,6 +20,10 @@ pub fn terse(measurements: &[Measurement], prepared: &Prepared, version: u8) -> 
         if version > 2 && entry.clone.style.disks {
             fields.extend(disks(measurements));
         }
+        if entry.clone.counts_errors {
+            let (total, first) = entry.errors;
+            fields.extend([total.to_string(), first.to_string()]);
+        }
         fields.extend(entry.clone.style.description.clone());
         text.push_str(&fields.join(";"));
         text.push('\n');

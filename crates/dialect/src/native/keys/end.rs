@@ -1,7 +1,7 @@
 //! Keys of a job: when it begins and ends, and what a failure means.
 
 use blocklab_units::Nanos;
-use blocklab_workload::{Direction, EndsOthers, ErrorPolicy, Job, Steady, SteadyVariable};
+use blocklab_workload::{Direction, EndsOthers, ErrorPolicy, Job, Limit, Steady, SteadyVariable};
 
 use super::super::error::Complaint;
 use super::super::value::{Value, Word};
@@ -17,25 +17,36 @@ fn steady(job: &mut Job) -> &mut Steady {
     })
 }
 
+/// The same, for the keys that the SNIA rule has not.
+fn drifting(job: &mut Job) -> &mut Steady {
+    job.stop.steady.get_or_insert(steady_rule(Rule::Slope))
+}
+
 const fn parts(steady: &mut Steady) -> (&mut SteadyVariable, &mut Nanos) {
     match steady {
         Steady::Snia { variable, round }
         | Steady::Slope {
             variable, round, ..
+        }
+        | Steady::Deviation {
+            variable, round, ..
         } => (variable, round),
     }
 }
 
-/// Rounds and limit of a slope rule.
-fn slope(job: &Job) -> Option<(u32, f64)> {
-    match job.stop.steady {
-        Some(Steady::Slope {
-            rounds,
-            limit_percent,
-            ..
-        }) => Some((rounds, limit_percent)),
-        _ => None,
+/// Rounds and limit of the rules that have them.
+const fn drift(steady: &mut Steady) -> Option<(&mut u32, &mut Limit)> {
+    match steady {
+        Steady::Slope { rounds, limit, .. } | Steady::Deviation { rounds, limit, .. } => {
+            Some((rounds, limit))
+        }
+        Steady::Snia { .. } => None,
     }
+}
+
+fn limit(job: &Job) -> Option<Limit> {
+    let mut steady = job.stop.steady?;
+    drift(&mut steady).map(|(_, limit)| *limit)
 }
 
 fn steady_rule(rule: Rule) -> Steady {
@@ -46,9 +57,29 @@ fn steady_rule(rule: Rule) -> Steady {
             variable,
             round,
             rounds: 5,
-            limit_percent: 10.0,
+            limit: Limit::Percent(10.0),
+        },
+        Rule::Deviation => Steady::Deviation {
+            variable,
+            round,
+            rounds: 5,
+            limit: Limit::Percent(10.0),
         },
     }
+}
+
+const OWN: &str = "the SNIA rule has its own";
+
+fn set_limit(job: &mut Job, value: Value<'_>, of: fn(f64) -> Limit) -> Result<(), Complaint> {
+    let limit = value.number()?;
+    if limit <= 0.0 {
+        return Err(value.complaint("the limit must be above 0"));
+    }
+    let Some((_, place)) = drift(drifting(job)) else {
+        return Err(value.complaint(OWN));
+    };
+    *place = of(limit);
+    Ok(())
 }
 
 pub const END: Section<Job> = Section {
@@ -144,10 +175,11 @@ pub const END: Section<Job> = Section {
             kind: "word",
             meaning: "Ends the job as soon as it has settled; `runtime` is then the longest wait. \
                       `snia`: over five rounds, largest and smallest within 20 % of the mean and \
-                      the slope over the window within 10 %. `slope`: the slope alone.",
+                      the slope over the window within 10 %. `slope`: the slope alone. \
+                      `deviation`: the largest deviation from the mean alone.",
             allowed: Allowed::WordsOr(&names(&RULES), "\"none\""),
             default: Some("none"),
-            example: "\"snia\"",
+            example: "\"slope\"",
             elsewhere: &["steadystate", "ss"],
             set: |job, value| {
                 let rule = value.unless_none(|word| word.word(&RULES))?;
@@ -157,6 +189,7 @@ pub const END: Section<Job> = Section {
                 job.stop.steady.map(|steady| match steady {
                     Steady::Snia { .. } => quoted("snia"),
                     Steady::Slope { .. } => quoted("slope"),
+                    Steady::Deviation { .. } => quoted("deviation"),
                 })
             },
             ..Key::ROW
@@ -197,40 +230,58 @@ pub const END: Section<Job> = Section {
             name: "steady_rounds",
             kind: "whole number",
             meaning: "Rounds in the window.",
-            allowed: Allowed::Said("3 to 10000"),
+            allowed: Allowed::Said("1 to 10000, of a slope at least 3"),
             default: Some("5"),
             example: "10",
             elsewhere: &["ss_dur"],
-            need: Need::With("steady", "slope"),
+            need: Need::Given("steady"),
             set: |job, value| {
                 let count = value.count()?;
-                if let Steady::Slope { rounds, .. } = steady(job) {
-                    *rounds = count;
-                }
-                at_most(value, u64::from(count), 3, 10_000)
+                let is_slope = matches!(drifting(job), Steady::Slope { .. });
+                let Some((rounds, _)) = drift(drifting(job)) else {
+                    return Err(value.complaint(OWN));
+                };
+                *rounds = count;
+                at_most(
+                    value,
+                    u64::from(count),
+                    if is_slope { 3 } else { 1 },
+                    10_000,
+                )
             },
-            show: |job| slope(job).map(|(rounds, _)| rounds.to_string()),
+            show: |job| {
+                let mut steady = job.stop.steady?;
+                drift(&mut steady).map(|(rounds, _)| rounds.to_string())
+            },
             ..Key::ROW
         },
         Key {
             name: "steady_limit_percent",
             kind: "number",
-            meaning: "Largest slope per round, in per cent of the mean.",
+            meaning: "Largest slope per round, or deviation, in per cent of the mean.",
             allowed: Allowed::Said("above 0"),
             default: Some("10.0"),
             example: "2.5",
-            need: Need::With("steady", "slope"),
-            set: |job, value| {
-                let limit = value.number()?;
-                if limit <= 0.0 {
-                    return Err(value.complaint("the limit must be above 0"));
-                }
-                if let Steady::Slope { limit_percent, .. } = steady(job) {
-                    *limit_percent = limit;
-                }
-                Ok(())
+            need: Need::Given("steady"),
+            set: |job, value| set_limit(job, value, Limit::Percent),
+            show: |job| match limit(job)? {
+                Limit::Percent(limit) => Some(number(limit)),
+                Limit::Absolute(_) => None,
             },
-            show: |job| slope(job).map(|(_, limit)| number(limit)),
+            ..Key::ROW
+        },
+        Key {
+            name: "steady_limit",
+            kind: "number",
+            meaning: "The same in operations or bytes a second, or nanoseconds.",
+            allowed: Allowed::Said("above 0"),
+            example: "500.0",
+            need: Need::Given("steady"),
+            set: |job, value| set_limit(job, value, Limit::Absolute),
+            show: |job| match limit(job)? {
+                Limit::Absolute(limit) => Some(number(limit)),
+                Limit::Percent(_) => None,
+            },
             ..Key::ROW
         },
     ],

@@ -45,6 +45,23 @@ pub const OPERATIONS: Section<Job> = Section {
             ..Key::ROW
         },
         Key {
+            name: "back",
+            kind: "size",
+            meaning: "How far before the end of an operation the next one begins.",
+            allowed: Allowed::Said("a size above 0"),
+            example: "\"8KiB\"",
+            need: Need::Completes("pattern", "backward"),
+            set: |job, value| {
+                let pattern = |back| Pattern::Backward { back };
+                put(&mut job.pattern, value.size().map(pattern))
+            },
+            show: |job| match job.pattern {
+                Pattern::Backward { back } => Some(size(back)),
+                _ => None,
+            },
+            ..Key::ROW
+        },
+        Key {
             name: "percent_random",
             kind: "per cent",
             meaning: "How often an operation goes to a random place instead of the next one.",

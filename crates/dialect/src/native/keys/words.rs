@@ -101,7 +101,7 @@ pub const DURABILITIES: [Word<Durability>; 3] = [
 ];
 
 /// Patterns with their details still open: the keys behind `pattern` fill them in.
-pub const PATTERNS: [Word<fn() -> Pattern>; 9] = [
+pub const PATTERNS: [Word<fn() -> Pattern>; 10] = [
     ("sequential", || Pattern::Sequential),
     ("random", || Pattern::Random {
         every_block_once: false,
@@ -112,6 +112,7 @@ pub const PATTERNS: [Word<fn() -> Pattern>; 9] = [
     ("strided", || Pattern::Strided {
         stride: Bytes::ZERO,
     }),
+    ("backward", || Pattern::Backward { back: Bytes::ZERO }),
     ("percent-random", || Pattern::PercentRandom(0)),
     ("zipf", || Pattern::Zipf { theta: 0.0 }),
     ("pareto", || Pattern::Pareto { h: 0.0 }),
@@ -125,6 +126,7 @@ pub const fn pattern_name(pattern: &Pattern) -> &'static str {
     match pattern {
         Pattern::Sequential => "sequential",
         Pattern::Strided { .. } => "strided",
+        Pattern::Backward { .. } => "backward",
         Pattern::Random {
             every_block_once: false,
         } => "random",
@@ -159,14 +161,19 @@ pub const ARRIVALS: [Word<Arrivals>; 3] = [
     ("poisson", Arrivals::Poisson),
 ];
 
-/// The two rules of a steady state.
+/// The rules of a steady state.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Rule {
     Snia,
     Slope,
+    Deviation,
 }
 
-pub const RULES: [Word<Rule>; 2] = [("snia", Rule::Snia), ("slope", Rule::Slope)];
+pub const RULES: [Word<Rule>; 3] = [
+    ("snia", Rule::Snia),
+    ("slope", Rule::Slope),
+    ("deviation", Rule::Deviation),
+];
 
 pub const VARIABLES: [Word<SteadyVariable>; 3] = [
     ("iops", SteadyVariable::Iops),
