@@ -446,6 +446,11 @@ fn the_example_is_a_study_that_runs() {
     let record = stand.record(&example, &short);
     assert_eq!(record.asked.name, "example");
     assert!(record.measurements.len() > 5);
+    let built_in = good(stand.lab.blocklab(["run", "--example", "im4gn"]));
+    assert!(built_in.contains("\nname = \"im4gn\"\n"), "{built_in}");
+    let unknown = stand.lab.blocklab(["run", "--example", "im5"]);
+    assert_eq!(unknown.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&unknown.stderr).contains("r5d-vs-gp3"));
 }
 
 #[test]

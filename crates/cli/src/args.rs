@@ -122,6 +122,7 @@ Examples:
   blocklab run --target null                      blocklab's own cost
   blocklab run --example > my-study.toml          a commented study to start from
   blocklab run my-study.toml --target /data       ... and to run
+  blocklab run --example i3-vs-i2 > mine.toml     the text of a built-in study, to change it
   blocklab run --runtime 60s --repeat 5           longer, and more passes
   blocklab run i3-vs-i2                           a published study, all systems simulated
   blocklab run i3-vs-i2 --target emu              ... emulated in real time
@@ -131,7 +132,10 @@ Examples:
 A target is a directory (a scratch file is made there and removed), a file, a device, `null`, or \
 a model: sim:ADDRESS in virtual time, emu:ADDRESS in real time. What holds data is refused for \
 writing; `blocklab devices` says why. A study of several systems that is interrupted goes on where \
-it stopped when the same command is given again.";
+it stopped when the same command is given again.
+
+Built-in studies: quick, calibrate, and of published ones i3-vs-i2, ebs-hdd, i3-metal, r5d-vs-gp3, \
+im4gn.";
 
 /// `blocklab run`.
 #[derive(Debug, Args)]
@@ -180,9 +184,9 @@ pub struct RunArgs {
     /// number)
     #[arg(long, value_name = "NAME")]
     pub destroy_data: Vec<String>,
-    /// Print a commented study and do nothing
-    #[arg(long, exclusive = true)]
-    pub example: bool,
+    /// Print a commented study, or the text of a built-in one, and do nothing
+    #[arg(long, exclusive = true, value_name = "STUDY", num_args = 0..=1, default_missing_value = "")]
+    pub example: Option<String>,
     /// Do not keep the run
     #[arg(long)]
     pub no_save: bool,
@@ -356,6 +360,15 @@ mod tests {
             let help = command.get_after_help().map(ToString::to_string);
             let help = help.unwrap_or_default();
             assert!(help.contains("Examples:\n  "), "{}", command.get_name());
+        }
+    }
+
+    #[test]
+    fn the_help_names_every_built_in_study() {
+        let told = RUN_EXAMPLES.rsplit("Built-in studies: ").next();
+        let told = told.unwrap_or_default();
+        for name in blocklab_dialect::studies::builtin_names() {
+            assert!(told.contains(name), "{name}: {told}");
         }
     }
 

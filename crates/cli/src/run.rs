@@ -26,8 +26,8 @@ use crate::{keeper, study, terminal};
 
 /// Runs a study, keeps it, and shows it.
 pub fn run(args: &RunArgs, store: &Store) -> Result<ExitCode> {
-    if args.example {
-        terminal::print(native::EXAMPLE)?;
+    if let Some(study) = &args.example {
+        terminal::print(example(study)?)?;
         return Ok(ExitCode::SUCCESS);
     }
     keeper::keep(|| {
@@ -140,6 +140,17 @@ fn study(args: &RunArgs) -> Result<Study> {
         publication: parsed.publication,
         built_in,
     })
+}
+
+/// The text of a built-in study; without a name the commented one.
+fn example(study: &str) -> Result<&'static str> {
+    match study {
+        "" => Ok(native::EXAMPLE),
+        name => studies::builtin(name).with_context(|| {
+            let known = studies::builtin_names().collect::<Vec<_>>().join(", ");
+            format!("no built-in study is called {name}; these are: {known}")
+        }),
+    }
 }
 
 /// The text of a study. A file comes before a built-in study of the same name only when it is

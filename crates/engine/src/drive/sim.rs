@@ -169,13 +169,16 @@ impl Simulation {
                 .set(self.start.0);
             self.turn(index, None, devices);
         }
+        let over = self.windows.iter().map(|window| window.over).max();
+        let over = over.unwrap_or(Nanos::MAX);
         let mut next_look = self.start;
         self.rhythm = Rhythm::of(tap, self.start, self.windows.len());
         while self.working > 0 {
             let Some((at, event)) = self.queue.pop() else {
                 break;
             };
-            if at > self.last_moment(control) {
+            // After it, what is in flight is given up: the device does not answer.
+            if at > over.max(self.now).saturating_add(control.drain_limit) {
                 break;
             }
             self.now = at;
@@ -201,13 +204,6 @@ impl Simulation {
         }
         self.seen.end = self.now;
         self.seen.abandoned = self.working > 0;
-    }
-
-    /// After it, what is in flight is given up: the device does not answer.
-    fn last_moment(&self, control: Control<'_>) -> Nanos {
-        let ends = self.windows.iter().map(|window| window.over);
-        let last = ends.max().unwrap_or(Nanos::MAX);
-        last.max(self.now).saturating_add(control.drain_limit)
     }
 
     /// One worker's turn: something of it came back, or it wanted to be asked.
