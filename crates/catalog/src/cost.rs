@@ -62,7 +62,7 @@ pub(crate) fn purchase(catalog: &Catalog, offer: &Offer, region: &str, what: &Pu
     let later = bill
         .prices
         .iter()
-        .filter(|price| price.assumed)
+        .filter(|price| price.assumed && bill.charges(price))
         .map(|price| {
             format!(
                 "{}: the oldest known price, of {}, is assumed",
@@ -75,6 +75,11 @@ pub(crate) fn purchase(catalog: &Catalog, offer: &Offer, region: &str, what: &Pu
 }
 
 impl Bill {
+    /// Whether a cost was reckoned with this price.
+    fn charges(&self, price: &Price) -> bool {
+        self.costs.iter().any(|cost| cost.what == price.what)
+    }
+
     fn volumes(
         &mut self,
         catalog: &Catalog,
