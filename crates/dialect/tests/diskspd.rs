@@ -76,8 +76,15 @@ fn described(job: &Job) -> String {
         Content::Zero => " zero",
         Content::Fresh => " fresh",
         Content::Shaped { .. } => " shaped",
+        Content::Window { size } => &format!(" out of {}", size.0),
     };
     text.push_str(content);
+    if let Some(runs) = job.runs {
+        let step = runs
+            .step
+            .map_or(String::new(), |step| format!(" by {}", step.0));
+        text.push_str(&format!(" {}% follow{step}", runs.follow_percent));
+    }
     if job.fill.is_some() {
         text.push_str(" filled");
     }
@@ -114,6 +121,12 @@ fn described(job: &Job) -> String {
     }
     if job.flush.fsync_every > 0 {
         text.push_str(" flushed");
+    }
+    if let Some(pool) = &job.pool {
+        let weight = pool
+            .share
+            .map_or(String::new(), |share| format!(" weight {}", share.weight));
+        text.push_str(&format!(" {} of {}{weight}", pool.pool, pool.depth));
     }
     text.push_str(&format!(" {}", job.targets.join(" ")));
     text
@@ -338,6 +351,50 @@ fn all_elements_of_the_schema_are_heeded_or_told() {
     );
     let profile = read_xml(&fresh, &Overrides::default()).expect("sound");
     assert!(profile.timespans[0].random_write_data);
+}
+
+#[test]
+fn common_threads_share_their_operations_by_weight() {
+    let text = "<Profile><TimeSpans><TimeSpan><ThreadCount>2</ThreadCount>\
+        <RequestCount>16</RequestCount><Targets>\
+        <Target><Path>a</Path><BlockSize>4096</BlockSize><Random>4096</Random>\
+        <Weight>3</Weight></Target>\
+        <Target><Path>b</Path><WriteRatio>100</WriteRatio><ThreadTargets><ThreadTarget>\
+        <Thread>1</Thread><Weight>7</Weight></ThreadTarget></ThreadTargets></Target>\
+        </Targets></TimeSpan></TimeSpans></Profile>";
+    let profile = read_xml(text, &Overrides::default()).expect("sound");
+    let prepared = prepare(&profile, &terms()).expect("a plan");
+    assert_eq!(
+        workload(&prepared),
+        "    1 × io_uring random 4096 w0 x16 buffered @0+end 5+10s a\n    \
+         1 × io_uring random 4096 w0 x16 buffered @0+end 5+10s thread1 of 16 weight 3 a\n    \
+         1 × io_uring seq 65536 w100 x16 buffered @0+end 5+10s filled thread1 of 16 weight 7 b\n"
+    );
+    let written = read_xml(&profile_xml(&profile), &Overrides::default()).expect("sound");
+    assert_eq!(written.timespans[0].targets[1].threads_of_pool, [(1, 7)]);
+    let wrong = |from: &str, to: &str, expected: &str| {
+        let read = read_xml(&text.replace(from, to), &Overrides::default());
+        let found = read.and_then(|profile| prepare(&profile, &terms()));
+        let mistake = found.expect_err(to).to_string();
+        assert!(mistake.contains(expected), "{to}: {mistake}");
+    };
+    wrong("<Thread>1<", "<Thread>2<", "there is no such thread");
+    wrong("<Weight>3<", "<Weight>0<", "above 0");
+    wrong(
+        "<RequestCount>16<",
+        "<RequestCount>0<",
+        "they need the ThreadCount",
+    );
+    wrong(
+        "<Targets><",
+        "<Cooldown>5</Cooldown><Targets><",
+        "cannot be combined with -O",
+    );
+    wrong(
+        "<Random>",
+        "<DisableOSCache>true</DisableOSCache><Random>",
+        "different caches",
+    );
 }
 
 #[test]

@@ -124,6 +124,7 @@ fn content() -> impl Strategy<Value = Content> {
         Just(Content::Zero),
         Just(Content::Random),
         Just(Content::Fresh),
+        Just(Content::Window { size: Bytes::GIB }),
         (0..=100_u8, 0..=100_u8).prop_map(|(compress_percent, dedupe_percent)| Content::Shaped {
             compress_percent,
             dedupe_percent,
@@ -255,7 +256,7 @@ prop_compose! {
         order in (target_order(), 1..=u32::MAX),
         draw in 0..3_usize,
         align in of([block(), block(), block()]),
-        runs in of((1..=u32::MAX, any::<bool>())),
+        runs in of((1..=u32::MAX, any::<bool>(), 0..100_u8, of(block()), any::<bool>())),
         window in of((block(), bytes(), bytes())),
         flags in any::<[bool; 5]>(),
         fill in of(vec(any::<u8>(), 1..20)),
@@ -274,7 +275,13 @@ prop_compose! {
             target_turn: order.1,
             size_draw: [SizeDraw::Listed, SizeDraw::Multiples, SizeDraw::AnyByte][draw],
             align,
-            runs: runs.map(|(length, same)| Runs { length, same }),
+            runs: runs.map(|(length, same, follow_percent, step, one_way)| Runs {
+                length,
+                same,
+                follow_percent,
+                step,
+                one_way,
+            }),
             window: window.map(|(bytes, range, skip)| MovingWindow {
                 bytes,
                 range: Bytes(range.0.max(largest.0)),

@@ -3,6 +3,7 @@
 //! The state machine has the joint of the single worker; a lane is what is left of a worker when
 //! slots, window and stopping belong to all.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use blocklab_random::Stream;
@@ -23,6 +24,8 @@ mod validated;
 /// What a lane is made of.
 pub(crate) struct LaneParts {
     pub(crate) job: Job,
+    /// Its targets among those of the pool.
+    pub(crate) files: Range<usize>,
     pub(crate) recorder: Arc<Recorder>,
     /// Counts what ends during the ramp, for those who look at intervals.
     pub(crate) warm: Arc<Recorder>,
@@ -31,6 +34,8 @@ pub(crate) struct LaneParts {
 
 struct Lane {
     requests: Requests,
+    /// Index of its first target among those of the pool.
+    first_file: u32,
     pacer: Pacer,
     recorder: Arc<Recorder>,
     warm: Arc<Recorder>,
@@ -316,16 +321,20 @@ impl Lane {
     fn new(parts: LaneParts, seed: u64, sizes: &[u64]) -> Result<Self, Invalid> {
         let LaneParts {
             job,
+            files,
             recorder,
             warm,
             allowance,
         } = parts;
         let pooled = job.pool.clone().unwrap_or_else(|| Pooled::new("", 1));
         let pacer = Pacer::new(&job, seed, 0);
+        let first_file = files.start as u32;
+        let sizes = &sizes[files];
         let (budget, budget_reason) = budget(&job, 0, sizes)?;
         let chance = Stream::new(seed, &format!("{}/hits", job.name), 0);
         Ok(Self {
             requests: Requests::new(&job, seed, 0, sizes)?,
+            first_file,
             is_open: pacer.is_open(),
             pacer,
             recorder,
@@ -377,6 +386,7 @@ impl Lane {
     #[inline]
     fn draw(&mut self) -> Request {
         let mut request = self.requests.next_request();
+        request.target += self.first_file;
         if let Some((hits, chance)) = &mut self.hits {
             redirect(&mut request, *hits, chance);
         }

@@ -27,6 +27,17 @@ fn recorder() -> Arc<Recorder> {
 
 /// A pool of these jobs on a target of 1 GiB, and their recorders.
 fn pool(jobs: Vec<Job>, depth: u32) -> (Pool, Vec<Arc<Recorder>>) {
+    let files = vec![0..1; jobs.len()];
+    pool_on(jobs, &files, &[1 << 30], depth)
+}
+
+/// Of these jobs, each on its part of targets of these sizes.
+fn pool_on(
+    jobs: Vec<Job>,
+    files: &[Range<usize>],
+    sizes: &[u64],
+    depth: u32,
+) -> (Pool, Vec<Arc<Recorder>>) {
     let weights: Vec<f64> = jobs
         .iter()
         .filter_map(|job| job.pool.as_ref()?.share.map(|share| share.weight))
@@ -39,6 +50,7 @@ fn pool(jobs: Vec<Job>, depth: u32) -> (Pool, Vec<Arc<Recorder>>) {
         .enumerate()
         .map(|(member, (job, recorder))| LaneParts {
             allowance: (!weights.is_empty()).then(|| Allowance::new(Arc::clone(&shares), member)),
+            files: files[member].clone(),
             job,
             recorder: Arc::clone(recorder),
             warm: self::recorder(),
@@ -48,7 +60,7 @@ fn pool(jobs: Vec<Job>, depth: u32) -> (Pool, Vec<Arc<Recorder>>) {
     let parts = Parts {
         thread: 0,
         seed: 7,
-        sizes: &[1 << 30],
+        sizes,
         slots: (0..depth).map(Slot::returned).collect(),
         recorder: recorder(),
         stopper: Arc::default(),
@@ -106,6 +118,22 @@ fn free_lanes_take_turns_and_share_the_depth() {
         "six at once, a millisecond each, a second"
     );
     for recorder in recorders {
+        assert_eq!(recorder.issued.get(), 2000);
+    }
+}
+
+#[test]
+fn lanes_with_targets_of_their_own_stay_on_them() {
+    let jobs = ["a", "b"]
+        .map(|name| job(name, Pooled::new("p", 4)))
+        .to_vec();
+    let sizes = [1 << 20, 1 << 30];
+    let (mut pool, recorders) = pool_on(jobs, &[0..1, 1..2], &sizes, 4);
+    let issued = drive(&mut pool, QUICK);
+    assert!(issued.iter().all(|io| io.offset < sizes[io.file as usize]));
+    for (file, recorder) in recorders.iter().enumerate() {
+        let own = issued.iter().filter(|io| io.file == file as u32);
+        assert_eq!(own.count() as u64, recorder.issued.get());
         assert_eq!(recorder.issued.get(), 2000);
     }
 }

@@ -15,6 +15,8 @@ pub struct ContentMaker {
     unit: usize,
     /// Bytes that every write repeats, in place of the content.
     fill: Option<Arc<[u8]>>,
+    /// The buffer of which every write is a part, once it is made.
+    window: Vec<u8>,
 }
 
 /// Granularity in which devices compress and deduplicate.
@@ -32,6 +34,7 @@ impl ContentMaker {
             written: u64::from(thread) << 40,
             unit: SECTOR,
             fill: None,
+            window: Vec::new(),
         }
     }
 
@@ -48,6 +51,7 @@ impl ContentMaker {
     /// Fills a buffer before its first use.
     pub fn prepare(&mut self, buffer: &mut [u8]) {
         match self.content {
+            Content::Window { size } => self.part(buffer, size.0),
             _ if self.fill.is_some() => self.repeat(buffer),
             Content::Zero => buffer.fill(0),
             _ => self.chance.fill(buffer),
@@ -58,6 +62,7 @@ impl ContentMaker {
     #[inline]
     pub fn refresh(&mut self, buffer: &mut [u8]) {
         match self.content {
+            Content::Window { size } => self.part(buffer, size.0),
             _ if self.fill.is_some() => self.repeat(buffer),
             Content::Zero => {}
             Content::Random => self.stamp(buffer),
@@ -69,6 +74,30 @@ impl ContentMaker {
                 self.shape(buffer, compress_percent, dedupe_percent);
             }
         }
+    }
+
+    /// A part of the window, from a random multiple of a device's sector on.
+    fn part(&mut self, buffer: &mut [u8], size: u64) {
+        const ALIGN: u64 = 512;
+        let beginnings = size.saturating_sub(buffer.len() as u64) / ALIGN + 1;
+        let begin = (self.chance.below(beginnings) * ALIGN) as usize;
+        if let Some(fill) = &self.fill {
+            let mut at = begin % fill.len();
+            let mut rest = buffer;
+            while !rest.is_empty() {
+                let (piece, later) = rest.split_at_mut(rest.len().min(fill.len() - at));
+                piece.copy_from_slice(&fill[at..at + piece.len()]);
+                (rest, at) = (later, 0);
+            }
+            return;
+        }
+        if self.window.is_empty() {
+            // One for all threads: a device that finds equal blocks finds them across threads.
+            self.window = vec![0; size as usize];
+            Stream::new(self.seed, "window", 0).fill(&mut self.window);
+        }
+        let len = buffer.len().min(self.window.len() - begin);
+        buffer[..len].copy_from_slice(&self.window[begin..begin + len]);
     }
 
     fn repeat(&self, buffer: &mut [u8]) {
@@ -112,6 +141,7 @@ const REPEATED: u64 = 64;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use blocklab_units::Bytes;
     use std::collections::HashSet;
 
     fn written(content: Content) -> Vec<u8> {
@@ -145,6 +175,38 @@ mod tests {
         let mut buffer = [0; 8];
         maker.refresh(&mut buffer);
         assert_eq!(buffer, [1, 2, 3, 1, 2, 3, 1, 2]);
+    }
+
+    #[test]
+    fn parts_of_a_window_are_all_there_is() {
+        let size = Bytes(3 * SECTOR as u64);
+        let mut job = Job::new("window");
+        job.content = Content::Window { size };
+        let mut first = ContentMaker::of(&job, 1, 0);
+        let mut second = ContentMaker::of(&job, 1, 1);
+        let mut whole = vec![0; 3 * SECTOR];
+        first.prepare(&mut whole);
+        let mut beginnings = HashSet::new();
+        let mut buffer = vec![0; SECTOR];
+        for _ in 0..500 {
+            second.refresh(&mut buffer);
+            let begin = whole
+                .windows(SECTOR)
+                .step_by(512)
+                .position(|it| it == buffer);
+            beginnings.insert(begin.expect("a part of what the other thread writes from"));
+        }
+        assert_eq!(beginnings.len(), 2 * 8 + 1);
+
+        job.fill = Some((0..=255).collect());
+        let mut maker = ContentMaker::of(&job, 1, 0);
+        maker.refresh(&mut buffer);
+        assert!(
+            buffer
+                .iter()
+                .enumerate()
+                .all(|(at, byte)| *byte == at as u8)
+        );
     }
 
     #[test]

@@ -75,6 +75,11 @@ impl Route {
         Ok(Extent { len, ..extent })
     }
 
+    /// Whether the next operation goes in the direction of the one before.
+    pub(crate) fn keeps_its_way(&self) -> bool {
+        self.left > 0 && self.runs.is_some_and(|runs| runs.one_way)
+    }
+
     /// The next offset for an operation of `len` bytes.
     pub(crate) fn next(&mut self, direction: Direction, len: u64, chance: &mut Stream) -> u64 {
         self.move_window(len, chance);
@@ -86,7 +91,12 @@ impl Route {
                 base + self.draw(direction, len, chance)
             }
         };
-        self.last = (offset, offset + len);
+        let step = self.runs.and_then(|runs| runs.step);
+        self.last = (offset, offset + step.map_or(len, |step| step.0));
+        let follows = self.runs.map_or(0, |runs| runs.follow_percent);
+        if self.left == 0 && follows > 0 {
+            self.left = u32::from(chance.below(100) < u64::from(follows));
+        }
         offset
     }
 
@@ -162,7 +172,11 @@ mod tests {
     #[test]
     fn a_run_follows_each_random_offset() {
         let mut job = random();
-        let run = |same| Runs { length: 4, same };
+        let run = |same| Runs {
+            length: 4,
+            same,
+            ..Runs::default()
+        };
         job.runs = Some(run(false));
         for run in offsets(&job, 1 << 30, 400).chunks(4) {
             let steps = run.windows(2).all(|pair| pair[1] == pair[0] + 4096);
@@ -176,6 +190,33 @@ mod tests {
                 .all(|run| run.iter().all(|offset| *offset == run[0]))
         );
         assert!(offsets.iter().collect::<HashSet<_>>().len() > 90);
+    }
+
+    #[test]
+    fn runs_by_chance_keep_their_step_and_their_way() {
+        let mut job = random();
+        job.mix = Mix {
+            read: 50,
+            write: 50,
+            trim: 0,
+        };
+        job.runs = Some(Runs {
+            follow_percent: 75,
+            step: Some(Bytes(8192)),
+            one_way: true,
+            ..Runs::default()
+        });
+        let mut requests = Requests::new(&job, 7, 0, &[1 << 40]).unwrap();
+        let stream: Vec<_> = (0..40_000).map(|_| requests.next_request()).collect();
+        let pairs = || stream.windows(2);
+        let follows = |pair: &[crate::Request]| pair[1].offset == pair[0].offset + 8192;
+        let following = pairs().filter(|pair| follows(pair)).count();
+        assert!((29_500..30_500).contains(&following), "{following}");
+        let turns = pairs().filter(|pair| follows(pair) && pair[0].direction != pair[1].direction);
+        assert_eq!(turns.count(), 0);
+        let reads = stream.iter().filter(|it| it.direction == Direction::Read);
+        let reads = reads.count();
+        assert!((18_500..21_500).contains(&reads), "{reads}");
     }
 
     #[test]

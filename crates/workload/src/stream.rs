@@ -44,6 +44,22 @@ struct Refined {
     trim_first: bool,
     /// The write whose range is being trimmed.
     pending: Option<Request>,
+    /// The direction of the last request.
+    last: Direction,
+}
+
+impl Refined {
+    /// The direction of the next request, where it is no longer open.
+    #[inline]
+    fn settled(&self) -> Option<Direction> {
+        if let Some(pending) = self.pending {
+            return Some(pending.direction);
+        }
+        match &self.routes[..] {
+            [route] if route.keeps_its_way() => Some(self.last),
+            _ => None,
+        }
+    }
 }
 
 /// The sequential positions that all threads of a job advance, one for each target.
@@ -105,6 +121,7 @@ impl Requests {
                     routes,
                     trim_first: job.trim_first,
                     pending: None,
+                    last: Direction::Read,
                 })
             }),
         })
@@ -125,8 +142,8 @@ impl Requests {
     /// The direction of the next request.
     #[inline]
     pub fn direction(&mut self) -> Direction {
-        match self.refined.as_ref().and_then(|refined| refined.pending) {
-            Some(pending) => pending.direction,
+        match self.refined.as_ref().and_then(|refined| refined.settled()) {
+            Some(direction) => direction,
             None => self.mix.draw(&mut self.which_way),
         }
     }
@@ -166,6 +183,7 @@ impl Requests {
         let len = self.sizes[direction as usize].draw(&mut self.how_big);
         let target = self.targets.next(len);
         let bytes = u64::from(len);
+        refined.last = direction;
         let offset = match refined.routes.get_mut(target) {
             Some(route) => route.next(direction, bytes, &mut self.where_to),
             None => self.places[target].next(bytes, &mut self.where_to),

@@ -1,6 +1,7 @@
 //! From a profile to a plan: each pair of thread and target is a job of one thread.
 
 mod notes;
+mod pool;
 
 use std::sync::Arc;
 
@@ -8,8 +9,8 @@ use blocklab_record::{Note, NoteLevel};
 use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::{
     Access, Aggregate, BlockSizes, Case, Content, Durability, Engine, Flush, IoPriority, Job, Mix,
-    Order, Pace, Pattern, PauseBefore, Plan, Priority, Rate, Region, Spread, Stop, TargetOrder,
-    Think, UringOptions, Workload, Zone,
+    Order, Pace, Pattern, PauseBefore, Plan, Priority, Rate, Region, Runs, Spread, Stop, Think,
+    UringOptions, Workload, Zone,
 };
 
 use super::distribution;
@@ -202,55 +203,6 @@ impl Maker<'_> {
         Ok((jobs, pairs))
     }
 
-    /// Under `-O` a thread draws a target for each operation. Targets of different loads cannot
-    /// be drawn from by one job: they get their share of the operations in flight.
-    fn pooled(
-        &mut self,
-        span: &TimeSpan,
-        paths: &[String],
-    ) -> Result<(Vec<Job>, Vec<Pair>), Mistake> {
-        let alike = |target: &Target| {
-            Target {
-                path: span.targets[0].path.clone(),
-                ..target.clone()
-            } == span.targets[0]
-        };
-        if !span.targets.iter().all(alike) {
-            let wrong = "targets with different loads or weights cannot share threads here; \
-                         RequestCount by target would work";
-            return Err(Mistake::new("-O", wrong));
-        }
-        let (mut jobs, mut pairs) = (Vec::new(), Vec::new());
-        let target = Target {
-            requests: span.request_count,
-            ..span.targets[0].clone()
-        };
-        for thread in 0..span.thread_count {
-            let name = format!("thread{thread}");
-            let made = self.jobs(
-                span,
-                &target,
-                &paths[0],
-                &name,
-                (thread, thread, span.thread_count),
-            )?;
-            let with_all = made.into_iter().map(|job| Job {
-                targets: paths.to_vec(),
-                target_order: TargetOrder::Random,
-                ..job
-            });
-            jobs.extend(with_all);
-            pairs.push(Pair {
-                thread,
-                target: 0,
-                path: paths[0].clone(),
-                file_size: self.made(&target).unwrap_or(0),
-                jobs: vec![name],
-            });
-        }
-        Ok((jobs, pairs))
-    }
-
     /// The jobs of one pair: under `-p` one for each operation in flight.
     fn jobs(
         &self,
@@ -282,10 +234,11 @@ impl Maker<'_> {
 
     /// The bytes that writes carry, where they are neither random nor zeros.
     fn fill(&self, span: &TimeSpan, target: &Target) -> Result<Option<Arc<[u8]>>, Mistake> {
-        if target.write_ratio == 0 || span.random_write_data {
+        if target.write_ratio == 0 {
             return Ok(None);
         }
         match &target.buffers {
+            Buffers::Pattern if span.random_write_data => Ok(None),
             Buffers::Pattern => Ok(Some((0..=255).collect())),
             Buffers::Source {
                 file: Some(file), ..
@@ -338,10 +291,6 @@ impl Maker<'_> {
 
     fn pattern(&self, target: &Target, threads: u32) -> Result<Pattern, Mistake> {
         if let Some(distribution) = &target.distribution {
-            if target.random_ratio < 100 {
-                let wrong = "it cannot be combined with -rs below 100 here";
-                return Err(Mistake::new("-rd", wrong));
-            }
             let len = self.end(target).map(|end| end.saturating_sub(target.base));
             let zone = |(access_percent, space_percent)| Zone {
                 access_percent,
@@ -356,15 +305,41 @@ impl Maker<'_> {
             false => target.step(),
         };
         Ok(match target.random_ratio {
-            100 => Pattern::Random {
-                every_block_once: false,
-            },
             0 if stride == target.block => Pattern::Sequential,
             0 => Pattern::Strided {
                 stride: Bytes(stride),
             },
-            percent => Pattern::PercentRandom(percent as u8),
+            _ => Pattern::Random {
+                every_block_once: false,
+            },
         })
+    }
+}
+
+/// What is not random goes on behind what was, in the same direction.
+fn runs(target: &Target) -> Option<Runs> {
+    let mixed = (1..100).contains(&target.random_ratio);
+    mixed.then(|| Runs {
+        follow_percent: 100 - target.random_ratio as u8,
+        step: target.align.map(Bytes),
+        one_way: true,
+        ..Runs::default()
+    })
+}
+
+/// As large a buffer is kept in memory by each thread, and in each write a part of it.
+const LARGEST_WINDOW: u64 = 16 << 20;
+
+/// The buffer out of which writes are taken, where that can be told from random bytes of which no
+/// two blocks are equal.
+pub(super) fn window(target: &Target) -> Option<Bytes> {
+    match &target.buffers {
+        Buffers::Source { size, file: None } if *size <= LARGEST_WINDOW => Some(Bytes(*size)),
+        Buffers::Source {
+            size,
+            file: Some(_),
+        } => Some(Bytes(*size).min(Bytes::GIB)),
+        _ => None,
     }
 }
 
@@ -428,11 +403,14 @@ fn load(span: &TimeSpan, target: &Target, name: &str) -> Job {
             trim: 0,
         },
         sizes: BlockSizes::fixed(Bytes(target.block)),
-        content: match (&target.buffers, span.random_write_data) {
+        content: match (&target.buffers, window(target)) {
             (Buffers::Zero, _) => Content::Zero,
-            (_, true) => Content::Fresh,
+            // Only the common buffers of all operations are made anew.
+            (Buffers::Pattern, _) if span.random_write_data => Content::Fresh,
+            (_, Some(size)) if write > 0 => Content::Window { size },
             _ => Content::Random,
         },
+        runs: runs(target),
         pace: match target.throughput {
             None => Pace::Closed,
             Some(Throughput::BytesPerMs(bytes)) => {

@@ -16,6 +16,12 @@ pub fn validate(profile: &Profile) -> Result<(), Mistake> {
     }
     let targets = profile.timespans.iter().flat_map(|span| &span.targets);
     for target in targets {
+        let name = target.path.trim();
+        rule(
+            !matches!(name, "" | "-") && !name.contains(char::is_control),
+            "targets",
+            "its name is empty, a lone hyphen, or has control characters in it",
+        )?;
         rule(
             profile.profile_only || !target.path.starts_with('*'),
             &target.path,

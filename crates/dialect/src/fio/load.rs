@@ -67,6 +67,7 @@ pub(super) fn load(
         runs: way.run.map(|length| Runs {
             length,
             same: spec.values.text("rw_sequencer") == Some("identical"),
+            ..Runs::default()
         }),
         window: window(spec, block)?,
         positions_apart: !way.random && way.reads && way.writes,

@@ -96,6 +96,7 @@ fn content(job: &Job) -> Result<Option<String>, String> {
         Content::Zero => Ok(Some("-Z".to_owned())),
         Content::Random => Ok(Some("-Z1M".to_owned())),
         Content::Fresh => Ok(Some("-Zr".to_owned())),
+        Content::Window { size } => Ok(Some(format!("-Z{}", size.0))),
         Content::Shaped { .. } => Err("its compressible or repeated content".to_owned()),
     }
 }

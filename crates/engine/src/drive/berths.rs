@@ -1,10 +1,12 @@
 //! Which jobs share a thread: each by itself, or a pool of them.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use blocklab_workload::{BlockSizes, Job, Mix, SizeMix};
 
+use super::TargetFile;
 use super::crew::wanted;
 use super::roster::Member;
 use crate::bounds::Stopper;
@@ -20,10 +22,14 @@ pub(super) struct Berth {
     pub(super) index: usize,
     /// All jobs of the pool; empty of a job by itself.
     pub(super) lanes: Vec<usize>,
+    /// The targets of all of them.
+    pub(super) files: Vec<TargetFile>,
+    /// By lane: which of those are its own.
+    own_files: Vec<Range<usize>>,
 }
 
 /// In the order of the jobs.
-pub(super) fn berths(jobs: &[Job]) -> Vec<Berth> {
+pub(super) fn berths(jobs: &[Job], targets: &[Vec<TargetFile>]) -> Vec<Berth> {
     let mut berths: Vec<Berth> = Vec::new();
     let mut pools: BTreeMap<&str, usize> = BTreeMap::new();
     for (index, job) in jobs.iter().enumerate() {
@@ -32,12 +38,15 @@ pub(super) fn berths(jobs: &[Job]) -> Vec<Berth> {
                 job: job.clone(),
                 index,
                 lanes: Vec::new(),
+                files: targets[index].clone(),
+                own_files: Vec::new(),
             });
             continue;
         };
         match pools.get(&*pooled.pool) {
-            Some(at) => berths[*at].join(job, index),
+            Some(at) => berths[*at].join(job, index, &targets[index]),
             None => {
+                let all_files = 0..targets[index].len();
                 pools.insert(&pooled.pool, berths.len());
                 berths.push(Berth {
                     job: Job {
@@ -47,6 +56,8 @@ pub(super) fn berths(jobs: &[Job]) -> Vec<Berth> {
                     },
                     index,
                     lanes: vec![index],
+                    files: targets[index].clone(),
+                    own_files: vec![all_files],
                 });
             }
         }
@@ -55,8 +66,24 @@ pub(super) fn berths(jobs: &[Job]) -> Vec<Berth> {
 }
 
 impl Berth {
-    fn join(&mut self, job: &Job, index: usize) {
+    fn join(&mut self, job: &Job, index: usize, files: &[TargetFile]) {
         self.lanes.push(index);
+        let alike = |(mine, other): (&TargetFile, &TargetFile)| {
+            mine.path == other.path && mine.size == other.size
+        };
+        let known = self.files.windows(files.len().max(1));
+        let at = known
+            .enumerate()
+            .find(|(_, known)| known.iter().zip(files).all(alike));
+        let first = at.map_or(self.files.len(), |(at, _)| at);
+        self.own_files.push(first..first + files.len());
+        if first == self.files.len() {
+            self.files.extend_from_slice(files);
+        }
+        // Whoever writes to it opens it for all.
+        for (mine, other) in self.files[first..].iter_mut().zip(files) {
+            mine.may_write |= other.may_write;
+        }
         let mine = &mut self.job;
         let any = |both: [u8; 2]| u8::from(both.iter().any(|share| *share > 0));
         let read = any([mine.mix.read, job.mix.read]);
@@ -114,7 +141,7 @@ impl Groups {
     ) -> (Vec<LaneParts>, Vec<Member>) {
         let mut members = Vec::new();
         let mut lanes = Vec::new();
-        for index in &berth.lanes {
+        for (index, files) in berth.lanes.iter().zip(&berth.own_files) {
             let job = &jobs[*index];
             let recorder = Arc::new(Recorder::new(wanted(job)));
             let warm = Arc::new(Recorder::new(wanted(job)));
@@ -127,6 +154,7 @@ impl Groups {
             });
             lanes.push(LaneParts {
                 job: job.clone(),
+                files: files.clone(),
                 recorder,
                 warm,
                 allowance: self.0.remove(index),

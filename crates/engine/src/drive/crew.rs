@@ -14,7 +14,7 @@ use blocklab_workload::{Direction, Job};
 use super::Run;
 use super::berths::{Groups, berths};
 use super::duty::{Duty, Ready};
-use super::entry::Entry;
+use super::entry::{Entry, permitted};
 use super::gate::{Gate, Order};
 use super::roster::{Member, Roster};
 use crate::Error;
@@ -59,9 +59,12 @@ impl Crew {
         let ends = run.workload.jobs.iter().map(|job| job.ends_others);
         crew.roster.ends_others = ends.collect();
         let mut groups = Groups::of(&run.workload.jobs);
-        'jobs: for berth in berths(&run.workload.jobs) {
+        'jobs: for berth in berths(&run.workload.jobs, run.targets) {
             let (index, job) = (berth.index, &berth.job);
-            let access = match Entry::decide(job, &run.targets[index]) {
+            let lanes = berth.lanes.iter();
+            let mut lanes = lanes.map(|lane| (&run.workload.jobs[*lane], &run.targets[*lane]));
+            let allowed = lanes.try_for_each(|(job, files)| permitted(job, files));
+            let access = match allowed.and_then(|()| Entry::decide(job, &berth.files)) {
                 Ok((entry, note)) => {
                     crew.roster.notes.extend(note);
                     entry
@@ -82,7 +85,7 @@ impl Crew {
                     thread,
                     job: job.clone(),
                     seed: run.workload.seed,
-                    files: run.targets[index].clone(),
+                    files: berth.files.clone(),
                     entry: access,
                     watch,
                     clock: run.clock,

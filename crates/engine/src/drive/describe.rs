@@ -3,7 +3,21 @@
 use blocklab_units::Bytes;
 use blocklab_workload::{Access, BlockSizes, Durability, Job, Mix, Pace, Pattern, SizeMix};
 
-pub(super) fn pattern(pattern: &Pattern) -> String {
+pub(super) fn pattern(job: &Job) -> String {
+    let text = law(&job.pattern);
+    match job.runs {
+        Some(runs) if runs.follow_percent > 0 => {
+            let share = 100 - runs.follow_percent;
+            match &*text {
+                "random" => format!("{share} % random"),
+                _ => format!("{share} % {text}"),
+            }
+        }
+        _ => text,
+    }
+}
+
+fn law(pattern: &Pattern) -> String {
     match pattern {
         Pattern::Sequential => "sequential".to_owned(),
         Pattern::Strided { stride } => format!("strided by {stride}"),

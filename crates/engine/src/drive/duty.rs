@@ -291,11 +291,11 @@ impl Duty {
     }
 
     fn open_files(&self) -> Result<Vec<OpenFile>, Error> {
-        let opening = self.entry.opening(&self.job);
         let random = !self.job.pattern.is_sequential();
         self.files
             .iter()
             .map(|file| {
+                let opening = self.entry.opening(&self.job, file);
                 let opened = open(&file.path, opening, file.size)
                     .map_err(|source| self.entry.cannot_open(&self.job, file, source))?;
                 if !self.entry.direct {

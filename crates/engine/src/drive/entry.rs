@@ -17,6 +17,18 @@ pub(super) struct Entry {
     write: bool,
 }
 
+/// Whether a job that changes its targets may.
+pub(super) fn permitted(job: &Job, files: &[TargetFile]) -> Result<(), Error> {
+    let changes = job.changes();
+    match files.iter().find(|file| changes && !file.may_write) {
+        None => Ok(()),
+        Some(file) => Err(Error::NotPermitted {
+            job: job.name.clone(),
+            path: file.path.clone(),
+        }),
+    }
+}
+
 impl Entry {
     pub(super) fn decide(job: &Job, files: &[TargetFile]) -> Result<(Self, Option<Note>), Error> {
         // Even a read of the fallocate engine allocates.
@@ -39,12 +51,9 @@ impl Entry {
                 None,
             ));
         }
-        let changes = job.changes();
-        if let Some(file) = files.iter().find(|file| changes && !file.may_write) {
-            return Err(Error::NotPermitted {
-                job: job.name.clone(),
-                path: file.path.clone(),
-            });
+        // In a pool, a target may be for jobs that only read: its lanes are asked one by one.
+        if job.pool.is_none() {
+            permitted(job, files)?;
         }
         if job.engine.is_of_names() {
             return Ok((
@@ -79,7 +88,7 @@ impl Entry {
 
     fn try_all(self, job: &Job, files: &[TargetFile]) -> Result<(), Error> {
         for file in files {
-            let attempt = open(&file.path, self.opening(job), file.size).and_then(|opened| {
+            let attempt = open(&file.path, self.opening(job, file), file.size).and_then(|opened| {
                 if self.direct {
                     probe_direct(&opened)
                 } else {
@@ -91,9 +100,10 @@ impl Entry {
         Ok(())
     }
 
-    pub(super) fn opening(self, job: &Job) -> Opening {
+    pub(super) fn opening(self, job: &Job, file: &TargetFile) -> Opening {
+        let write = self.write && (job.pool.is_none() || file.may_write);
         Opening {
-            write: self.write,
+            write,
             read_too: job.mix.read > 0
                 || job.replay.is_some()
                 || job.reads_back()

@@ -115,7 +115,7 @@ fn job_result(
     JobResult {
         name: job.name.clone(),
         engine: job.engine.name().to_owned(),
-        pattern: describe::pattern(&job.pattern),
+        pattern: describe::pattern(job),
         block_size: describe::block_size(job),
         mix: describe::mix(job.mix),
         access: describe::access(job.access).to_owned(),

@@ -104,7 +104,7 @@ impl Simulation {
         roster.direct = vec![true; jobs.len()];
         roster.ends_others = jobs.iter().map(|job| job.ends_others).collect();
         let mut groups = Groups::of(jobs);
-        for berth in berths(jobs) {
+        for berth in berths(jobs, run.targets) {
             let job = &berth.job;
             let stopper = Arc::new(Stopper::default());
             for thread in 0..job.threads {
@@ -118,7 +118,7 @@ impl Simulation {
                         ended: None,
                     });
                 }
-                let files = &run.targets[berth.index];
+                let files = &berth.files;
                 let mut seat = Seat::new(
                     job,
                     (lanes, roster.members.len()),

@@ -152,6 +152,13 @@ pub enum Content {
     Random,
     /// Freshly random bytes for every write.
     Fresh,
+    /// Each write is a part of one buffer of this size, which begins at a random multiple of 512
+    /// bytes in it. The buffer holds random bytes, or those of [`crate::Job::fill`] again and
+    /// again.
+    Window {
+        /// Bytes.
+        size: Bytes,
+    },
     /// A given entropy, made anew for every write.
     Shaped {
         /// Share of every block that compresses away, in per cent.

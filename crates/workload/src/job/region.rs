@@ -120,6 +120,25 @@ pub struct Runs {
     pub length: u32,
     /// All of them at the same offset, instead of one after the other.
     pub same: bool,
+    /// Chance, in per cent and below 100, that one more follows when they are done; again and
+    /// again.
+    pub follow_percent: u8,
+    /// Distance between two beginnings; `None`: the size of the operation before.
+    pub step: Option<Bytes>,
+    /// All of them go in the direction of the first. Only of jobs with one target.
+    pub one_way: bool,
+}
+
+impl Default for Runs {
+    fn default() -> Self {
+        Self {
+            length: 1,
+            same: false,
+            follow_percent: 0,
+            step: None,
+            one_way: false,
+        }
+    }
 }
 
 /// A window that moves over the region: all operations fall into it until enough bytes were

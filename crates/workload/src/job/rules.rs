@@ -2,7 +2,7 @@
 
 use blocklab_units::{Bytes, Nanos};
 
-use crate::{Checksum, HEADER_LEN, PatternPart, Verify, When};
+use crate::{Checksum, Content, HEADER_LEN, PatternPart, Verify, When};
 
 use super::{Invalid, Job, Pace, Pattern, Rate, SizeMix, Spread, TargetOrder, ThinkStyle, Zone};
 
@@ -125,6 +125,24 @@ fn refinement_rules(job: &Job) -> Result<(), Invalid> {
         "run_length",
         "a run must have at least 1 operation",
     )?;
+    rule(
+        job.runs.is_none_or(|runs| runs.follow_percent < 100),
+        "run_follow",
+        "the chance that a run goes on must be below 100 per cent: it would never end",
+    )?;
+    rule(
+        job.runs.is_none_or(|runs| runs.step != Some(Bytes::ZERO)),
+        "run_step",
+        "the step of a run must be above 0",
+    )?;
+    if let Content::Window { size } = job.content {
+        rule(
+            size >= job.sizes.write.largest() && size <= Bytes::GIB,
+            "content",
+            "the window out of which writes are taken must hold the largest of them, and at most \
+             1 GiB",
+        )?;
+    }
     if let Some(window) = job.window {
         rule(
             window.bytes.0 > 0 && window.range >= job.sizes.largest(),

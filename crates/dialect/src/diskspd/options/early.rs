@@ -128,7 +128,7 @@ pub(super) static EARLY: [Opt; 21] = [
         meaning: "Threads for all targets together.",
         level: NEARLY,
         here: "each pair of thread and target is a thread of its own; under -O one thread works on \
-               all targets",
+               all targets, in turn",
         set: |draft, rest| {
             draft.span.thread_count = number("-F", rest, 1, 4096)?;
             Ok(())

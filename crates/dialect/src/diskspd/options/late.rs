@@ -75,7 +75,7 @@ pub(super) static LATE: [Opt; 26] = [
         default: "uniform",
         meaning: "How random offsets are distributed.",
         level: NEARLY,
-        here: "-rdabs needs the size of the target: -c or -f; not together with -rs below 100",
+        here: "-rdabs needs the size of the target: -c or -f",
         set: |draft, rest| {
             draft.target.distribution = Some(distribution::parse(rest, draft.target.block)?);
             Ok(())
@@ -302,8 +302,8 @@ pub(super) static LATE: [Opt; 26] = [
         meaning: "What writes carry: zeros, or bytes of a buffer of this size, random or out of a \
                   file.",
         level: NEARLY,
-        here: "zeros and the pattern 0 … 255 are exact; of a file, each write begins with the first \
-               byte; for a random buffer, random bytes of which no two blocks are equal",
+        here: "zeros, the pattern 0 … 255, files and random buffers up to 16 MiB are exact; for a \
+               larger one, random bytes of which no two blocks are equal",
         set: buffers,
     },
     Opt {

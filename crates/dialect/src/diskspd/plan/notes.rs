@@ -4,7 +4,7 @@ use blocklab_record::{Note, NoteLevel};
 use blocklab_units::Bytes;
 
 use super::super::spec::{Buffers, Cache, Target, TimeSpan};
-use super::{Maker, shares_position};
+use super::{Maker, shares_position, window};
 
 impl Maker<'_> {
     pub(super) fn note(&mut self, level: NoteLevel, subject: &str, text: String) {
@@ -39,7 +39,7 @@ impl Maker<'_> {
                 span.request_count > 0 && span.targets.len() > 1,
                 Approximated,
                 "-O",
-                "the figures of a thread are those of all its targets together",
+                "the targets of a thread take turns by their weights; none is drawn by lot",
             ),
             (
                 target.interlocked && threads > 1 && !shares_position(target),
@@ -108,26 +108,23 @@ impl Maker<'_> {
                 self.note(level, subject, text.to_owned());
             }
         }
-        if let (Some(size), true) = (self.terms.size, target.file_size > 0) {
-            let text = format!(
-                "files are made with {size}, as --size says, in place of {}",
-                Bytes(target.file_size)
-            );
+        let made = Bytes(target.file_size);
+        let other = self.terms.size.filter(|size| *size != made);
+        if let (Some(size), true) = (other, target.file_size > 0) {
+            let text = format!("files are made with {size}, as --size says, in place of {made}");
             self.note(Approximated, "-c", text);
         }
-        if target.write_ratio > 0 && !span.random_write_data {
+        if target.write_ratio > 0 {
             self.tell_content(target);
         }
     }
 
     fn tell_content(&mut self, target: &Target) {
-        let text = match &target.buffers {
-            Buffers::Zero | Buffers::Pattern => return,
-            Buffers::Source { file: None, .. } => {
-                "random bytes of which no two blocks are equal stand in for the buffer"
-            }
-            Buffers::Source { .. } => "each write begins with the first byte of the file",
-        };
-        self.note(NoteLevel::Approximated, "-Z", text.to_owned());
+        let large = matches!(&target.buffers, Buffers::Source { .. }) && window(target).is_none();
+        if large {
+            let text = "random bytes of which no two blocks are equal stand in for a buffer of \
+                        more than 16 MiB";
+            self.note(NoteLevel::Approximated, "-Z", text.to_owned());
+        }
     }
 }

@@ -69,13 +69,14 @@ pub const FINER: Section<Job> = Section {
             example: "8",
             elsewhere: &["rw_sequencer"],
             set: |job, value| {
-                let runs = |length| {
-                    Some(Runs {
-                        length,
-                        same: false,
-                    })
+                let runs = |length| Runs {
+                    length,
+                    ..Runs::default()
                 };
-                put(&mut job.runs, value.count().map(runs))
+                put(
+                    &mut job.runs,
+                    value.count().map(|length| Some(runs(length))),
+                )
             },
             show: |job| job.runs.map(|runs| runs.length.to_string()),
             ..Key::ROW
@@ -90,6 +91,58 @@ pub const FINER: Section<Job> = Section {
                 Ok(())
             },
             show: |job| job.runs.and_then(|runs| raised(runs.same)),
+            ..FLAG
+        },
+        Key {
+            name: "run_follow",
+            kind: "per cent",
+            meaning: "The chance that one more operation follows when a run is done, again and \
+                      again.",
+            allowed: Allowed::Said("0 to 99"),
+            default: Some("0"),
+            example: "70",
+            need: Need::Given("run_length"),
+            set: |job, value| {
+                let follow_percent = value.percent()?;
+                job.runs = job.runs.map(|runs| Runs {
+                    follow_percent,
+                    ..runs
+                });
+                Ok(())
+            },
+            show: |job| {
+                let follow = job.runs.map_or(0, |runs| runs.follow_percent);
+                (follow > 0).then(|| follow.to_string())
+            },
+            ..Key::ROW
+        },
+        Key {
+            name: "run_step",
+            kind: "size",
+            meaning: "Distance between the beginnings of two operations of a run.",
+            allowed: Allowed::Said("a size above 0, or \"none\""),
+            default: Some("the size of the first of the two"),
+            example: "\"64KiB\"",
+            need: Need::Given("run_length"),
+            set: |job, value| {
+                let step = value.unless_none(Value::size)?;
+                job.runs = job.runs.map(|runs| Runs { step, ..runs });
+                Ok(())
+            },
+            show: |job| job.runs.and_then(|runs| runs.step).map(size),
+            ..Key::ROW
+        },
+        Key {
+            name: "run_one_way",
+            meaning: "All operations of a run go in the direction of its first, where there is one \
+                      target.",
+            need: Need::Given("run_length"),
+            set: |job, value| {
+                let one_way = value.flag()?;
+                job.runs = job.runs.map(|runs| Runs { one_way, ..runs });
+                Ok(())
+            },
+            show: |job| job.runs.and_then(|runs| raised(runs.one_way)),
             ..FLAG
         },
         Key {

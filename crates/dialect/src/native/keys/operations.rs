@@ -200,11 +200,12 @@ pub const OPERATIONS: Section<Job> = Section {
             name: "content",
             kind: "word or table",
             meaning: "What is written: zeros; random bytes made once, each block unique; random \
-                      bytes made anew for every write; or a share, in per cent, that compresses \
-                      away and a share of the blocks that repeat earlier ones.",
+                      bytes made anew for every write; parts of one buffer of so many random bytes \
+                      (or those of `fill`); or a share, in per cent, that compresses away and a \
+                      share of the blocks that repeat earlier ones.",
             allowed: Allowed::WordsOr(
                 &names(&CONTENTS),
-                "a table with `compress`, `dedupe` or both",
+                "a table with `compress`, `dedupe` or both, or with `window`",
             ),
             example: "{ compress = 50, dedupe = 20 }",
             elsewhere: &[
@@ -457,7 +458,14 @@ fn content(value: Value<'_>) -> Result<Content, Complaint> {
     if !value.is_table() {
         return value.word(&CONTENTS);
     }
-    let [compress, dedupe] = value.fields(["compress", "dedupe"])?;
+    let [compress, dedupe, window] = value.fields(["compress", "dedupe", "window"])?;
+    if let Some(window) = window {
+        if compress.is_some() || dedupe.is_some() {
+            return Err(value.complaint("`window` excludes `compress` and `dedupe`"));
+        }
+        let size = window.size()?;
+        return Ok(Content::Window { size });
+    }
     Ok(Content::Shaped {
         compress_percent: compress.map_or(Ok(0), Value::percent)?,
         dedupe_percent: dedupe.map_or(Ok(0), Value::percent)?,
@@ -465,14 +473,14 @@ fn content(value: Value<'_>) -> Result<Content, Complaint> {
 }
 
 fn shown_content(content: Content) -> Option<String> {
-    let Content::Shaped {
-        compress_percent,
-        dedupe_percent,
-    } = content
-    else {
-        return None;
-    };
-    Some(format!(
-        "{{ compress = {compress_percent}, dedupe = {dedupe_percent} }}"
-    ))
+    match content {
+        Content::Window { size } => Some(format!("{{ window = {} }}", super::words::size(size))),
+        Content::Shaped {
+            compress_percent,
+            dedupe_percent,
+        } => Some(format!(
+            "{{ compress = {compress_percent}, dedupe = {dedupe_percent} }}"
+        )),
+        _ => None,
+    }
 }
