@@ -4,14 +4,15 @@
 use std::{env, fs};
 
 use blocklab_dialect::native;
-use blocklab_proof::accuracy::{STUDIES, page, repeat_all, simulate};
+use blocklab_proof::accuracy::{Study, page, repeat_all, simulate};
 use blocklab_proof::root;
 use blocklab_record::{JobResult, Measurement};
 
 /// `docs/accuracy.md` is derived: `BLESS=1 cargo test -p blocklab-proof --test accuracy` rewrites it.
 #[test]
 fn as_near_as_asked_and_the_page_tells_it() {
-    let outcomes = repeat_all(&STUDIES);
+    let studies = Study::all();
+    let outcomes = repeat_all(&studies);
     for outcome in &outcomes {
         let (errors, (median, p90)) = (outcome.errors(), outcome.study.bars);
         let name = outcome.study.name;

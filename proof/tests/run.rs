@@ -449,8 +449,8 @@ fn the_example_is_a_study_that_runs() {
     let built_in = good(stand.lab.blocklab(["run", "--example", "im4gn"]));
     assert!(built_in.contains("\nname = \"im4gn\"\n"), "{built_in}");
     let unknown = stand.lab.blocklab(["run", "--example", "im5"]);
-    assert_eq!(unknown.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&unknown.stderr).contains("r5d-vs-gp3"));
+    assert_eq!(unknown.code, Some(2));
+    assert!(unknown.err.contains("r5d-vs-gp3"), "{}", unknown.err);
 }
 
 #[test]

@@ -1,5 +1,5 @@
 //! The model against published studies: every measured cell, repeated in virtual time on the road
-//! that a user has (a study in the native format, conducted on a `sim:` address).
+//! that a user has (the built-in study, conducted on its `sim:` addresses).
 
 mod errors;
 mod page;
@@ -8,5 +8,5 @@ mod repeat;
 
 pub use errors::Errors;
 pub use page::page;
-pub use published::{Cell, STUDIES, Study, System};
+pub use published::{Cell, Study};
 pub use repeat::{Compared, Outcome, repeat, repeat_all, simulate};

@@ -12,7 +12,7 @@ const KNOWN: &str = include_str!("../../data/accuracy-known.md");
 
 /// The page `docs/accuracy.md`.
 #[must_use]
-pub fn page(outcomes: &[Outcome]) -> String {
+pub fn page(outcomes: &[Outcome<'_>]) -> String {
     let mut page = String::from(HEAD);
     page.push_str(&summary(outcomes));
     page.push('\n');
@@ -23,7 +23,7 @@ pub fn page(outcomes: &[Outcome]) -> String {
     page
 }
 
-impl Outcome {
+impl Outcome<'_> {
     /// Of all cells.
     #[must_use]
     pub fn errors(&self) -> Errors {
@@ -36,7 +36,7 @@ impl Outcome {
     }
 }
 
-fn summary(outcomes: &[Outcome]) -> String {
+fn summary(outcomes: &[Outcome<'_>]) -> String {
     let mut table = String::from(
         "| study | system | cells | median | p90 | worst | asked: median, p90 |\n\
          |---|---|--:|--:|--:|--:|--:|\n",
@@ -55,18 +55,18 @@ fn summary(outcomes: &[Outcome]) -> String {
         let (median, p90) = outcome.study.bars;
         let asked = format!("{median} %, {p90} %");
         row(outcome.study.name, "all", &outcome.errors(), &asked);
-        for system in outcome.study.systems {
+        for system in &outcome.study.systems {
             if outcome.study.systems.len() > 1 {
-                row("", system.name, &outcome.errors_of(system.name), "");
+                row("", &system.name, &outcome.errors_of(&system.name), "");
             }
         }
     }
     table
 }
 
-fn section(outcome: &Outcome) -> String {
+fn section(outcome: &Outcome<'_>) -> String {
     let study = outcome.study;
-    let mut text = format!("\n## {}\n\n{}.\n\n", study.name, study.what);
+    let mut text = format!("\n## {}\n\n{}.\n\n", study.name, study.source);
     text.push_str(&systems(study));
     text.push_str(
         "\n| case | system | | published | predicted | error | bound by |\n\
@@ -91,8 +91,8 @@ fn section(outcome: &Outcome) -> String {
 
 fn systems(study: &Study) -> String {
     let mut text = String::new();
-    for system in study.systems {
-        let because = match system.because {
+    for system in &study.systems {
+        let because = match system.because.trim_end_matches('.') {
             "" => String::new(),
             because => format!(": {because}"),
         };

@@ -4,20 +4,20 @@ use std::thread;
 
 use blocklab_catalog::{Address, Catalog, resolve};
 use blocklab_device::{DeviceSpec, Load, predict};
-use blocklab_dialect::native;
 use blocklab_record::{Interval, Measurement, Record, Status};
 use blocklab_study::{Assignment, Observer, conduct};
 use blocklab_units::{Bytes, Nanos};
+use blocklab_workload::publication::System;
 use blocklab_workload::{Case, Job, Plan};
 
-use super::published::{Cell, Study, System, Unit};
+use super::published::{Cell, Study, Unit};
 
 /// A study, and what the model makes of it.
 #[derive(Debug)]
-pub struct Outcome {
+pub struct Outcome<'a> {
     /// Which one.
-    pub study: &'static Study,
-    /// Every cell, in the order of its file.
+    pub study: &'a Study,
+    /// Every cell, in the order in which they were published.
     pub cells: Vec<Compared>,
 }
 
@@ -42,7 +42,7 @@ impl Compared {
 
 /// All studies, on all processors.
 #[must_use]
-pub fn repeat_all(studies: &'static [Study]) -> Vec<Outcome> {
+pub fn repeat_all(studies: &[Study]) -> Vec<Outcome<'_>> {
     thread::scope(|scope| {
         let started = studies.iter().map(|study| scope.spawn(|| repeat(study)));
         let started: Vec<_> = started.collect();
@@ -54,12 +54,11 @@ pub fn repeat_all(studies: &'static [Study]) -> Vec<Outcome> {
 /// Repeats a study on all its systems in virtual time.
 ///
 /// # Panics
-/// When the study or an address is not understood, or a cell has no case: all are ours.
+/// When an address is not understood, or a cell has no case: all are ours.
 #[must_use]
-pub fn repeat(study: &'static Study) -> Outcome {
-    let parsed = native::parse(study.text, study.name).expect("a study");
-    let plan = &parsed.plan;
-    let runs: Vec<SystemRun> = thread::scope(|scope| {
+pub fn repeat(study: &Study) -> Outcome<'_> {
+    let plan = &study.plan;
+    let runs: Vec<SystemRun<'_>> = thread::scope(|scope| {
         let runs = study.systems.iter();
         let runs: Vec<_> = runs
             .map(|system| scope.spawn(|| SystemRun::of(plan, system)))
@@ -67,28 +66,29 @@ pub fn repeat(study: &'static Study) -> Outcome {
         let ended = runs.into_iter();
         ended.map(|it| it.join().expect("repeated")).collect()
     });
-    let compared = |cell: Cell| {
+    let compared = |cell: &Cell| {
         let mut runs = runs.iter();
         let run = runs.find(|run| run.system.name == cell.system);
-        run.expect("a system of the study").compare(plan, cell)
+        run.expect("a system of the study")
+            .compare(plan, cell.clone())
     };
-    let cells = study.cells().into_iter().map(compared).collect();
+    let cells = study.cells.iter().map(compared).collect();
     Outcome { study, cells }
 }
 
 /// A study on one system.
-struct SystemRun {
-    system: &'static System,
+struct SystemRun<'a> {
+    system: &'a System,
     spec: DeviceSpec,
     record: Record,
 }
 
-impl SystemRun {
-    fn of(plan: &Plan, system: &'static System) -> Self {
+impl<'a> SystemRun<'a> {
+    fn of(plan: &Plan, system: &'a System) -> Self {
         let catalog = Catalog::embedded();
-        let address = Address::parse(system.address).expect("an address");
+        let address = Address::parse(&system.address).expect("an address");
         let resolved = resolve(&address, &catalog).expect("it was sold");
-        let record = simulate(plan.clone(), system.address);
+        let record = simulate(plan.clone(), &system.address);
         Self {
             system,
             spec: resolved.spec,
