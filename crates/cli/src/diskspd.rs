@@ -3,7 +3,8 @@
 mod house;
 mod watch;
 
-use std::io::Read;
+use std::io::{Read, Seek, SeekFrom};
+use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -25,6 +26,7 @@ use blocklab_workload::Content;
 use self::house::House;
 use self::watch::Watcher;
 use crate::args::DiskspdArgs;
+use crate::processors::Ticks;
 use crate::run::{chance, listen};
 use crate::sitting::{Sitting, exit_code, hold, keep};
 use crate::{keeper, status, terminal};
@@ -52,6 +54,9 @@ fn attempt(arguments: &[String], store: &Store) -> Result<u8> {
     if house.help {
         terminal::print(dialect::usage())?;
         return Ok(status::DONE);
+    }
+    if house.rest.is_empty() {
+        terminal::print(dialect::usage())?;
     }
     let Parsed { asked, mut notes } = dialect::parse(&house.rest)?;
     let mut profile = match asked {
@@ -83,10 +88,14 @@ fn attempt(arguments: &[String], store: &Store) -> Result<u8> {
 
 fn from_xml(overrides: &Overrides) -> Result<Profile> {
     let path = &overrides.path;
-    let text = fs::read(path).with_context(|| format!("cannot read the profile {path}"))?;
-    let Some(text) = encoding::text(&text) else {
-        bail!("the profile {path} is neither UTF-8 nor UTF-16; `iconv -t UTF-8` would make it so");
+    let mistake = |message: String| Mistake {
+        about: format!("-X{path}"),
+        message,
     };
+    let bytes = fs::read(path).map_err(|error| mistake(format!("it cannot be read: {error}")))?;
+    let text = encoding::text(&bytes).ok_or_else(|| {
+        mistake("it is neither UTF-8 nor UTF-16; `iconv -t UTF-8` would make it so".to_owned())
+    })?;
     Ok(dialect::read_xml(&text, overrides)?)
 }
 
@@ -120,6 +129,8 @@ fn measure(profile: &Profile, mut notes: Vec<Note>, house: &House, store: &Store
         clock_seed: (chance()? & 0xffff_ffff) as u32,
         size: house.size,
         sources: sources(profile, house)?,
+        sizes: sizes(profile, house),
+        processors: Ticks::now().numbers(),
     };
     let mut prepared = dialect::prepare(profile, &terms)?;
     notes.append(&mut prepared.notes);
@@ -156,6 +167,25 @@ fn measure(profile: &Profile, mut notes: Vec<Note>, house: &House, store: &Store
     })?;
     watch::tell(house, &record);
     Ok(exit_code(&record))
+}
+
+/// Of the targets that are there already.
+fn sizes(profile: &Profile, house: &House) -> Vec<(String, Bytes)> {
+    let targets = profile.timespans.iter().flat_map(|span| &span.targets);
+    let paths = targets.filter_map(|target| dialect::here(&target.path, &house.mappings).ok());
+    let there = paths.filter(|path| is_name(path));
+    there
+        .filter_map(|path| size_of(&path).map(|size| (path, size)))
+        .collect()
+}
+
+/// Of a file or a block device.
+fn size_of(path: &str) -> Option<Bytes> {
+    let mut file = fs::File::open(path).ok()?;
+    let kind = file.metadata().ok()?.file_type();
+    (kind.is_file() || kind.is_block_device())
+        .then(|| file.seek(SeekFrom::End(0)).ok().map(Bytes))
+        .flatten()
 }
 
 /// What the files hold from which writes take their bytes, as far as the buffers go.
@@ -195,7 +225,7 @@ fn make_files(
         }
     }
     for (path, size) in &prepared.files {
-        if !is_name(path) || Path::new(path).exists() {
+        if !is_name(path) || (Path::new(path).exists() && !gives_way(path, *size, house)?) {
             continue;
         }
         if !make_file(path, *size, house, interrupted)? {
@@ -203,6 +233,21 @@ fn make_files(
         }
         destroy.push(path.clone());
     }
+    Ok(true)
+}
+
+/// Whether a file that is there is smaller than what is asked for, and gone now: ours, or one that
+/// was named for it.
+fn gives_way(path: &str, size: Bytes, house: &House) -> Result<bool> {
+    let there = Path::new(path);
+    let smaller = size_of(path).is_some_and(|there| there < size) && there.is_file();
+    if !smaller {
+        return Ok(false);
+    }
+    let have = size_of(path).unwrap_or_default();
+    blocklab_host::guard::may_write(there, &house.destroy)
+        .with_context(|| format!("{path} has {have}, and -c asks for {size}"))?;
+    fs::remove_file(there).with_context(|| format!("cannot make {path} anew"))?;
     Ok(true)
 }
 

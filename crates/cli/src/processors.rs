@@ -30,6 +30,11 @@ impl Ticks {
         Self(own.filter_map(processor).collect())
     }
 
+    /// Of the processors.
+    pub fn numbers(&self) -> Vec<u32> {
+        self.0.iter().map(|(number, _)| *number).collect()
+    }
+
     /// What each processor did since an earlier look.
     pub fn since(&self, earlier: &Self) -> Vec<Processor> {
         let pairs = self.0.iter().filter_map(|(number, ticks)| {

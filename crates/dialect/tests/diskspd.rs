@@ -22,6 +22,8 @@ fn terms() -> Terms {
         clock_seed: 4711,
         size: None,
         sources: vec![("source.bin".to_owned(), Arc::from(*b"data"))],
+        sizes: vec![("there.dat".to_owned(), blocklab_units::Bytes(40 << 30))],
+        processors: (0..8).collect(),
     }
 }
 

@@ -78,7 +78,8 @@ pub fn zones(distribution: &Distribution, len: Option<u64>) -> Result<Vec<(f64, 
         Distribution::Absolute(list) => match len {
             Some(len) => (list, len),
             None => {
-                let hint = "widths in bytes need the size of the target: add -c or -f";
+                let hint = "widths in bytes need the size of the target, which nobody knows here: \
+                            add -c or -f";
                 return Err(Mistake::new(OPTION, hint));
             }
         },

@@ -60,7 +60,16 @@ fn joined(mapping: &Mapping, rest: &str) -> String {
     if to == "null" || models.iter().any(|model| to.starts_with(model)) {
         return to.clone();
     }
-    format!("{to}{}", rest.replace('\\', "/"))
+    // `E:\=/data` and `E:=/data/` mean what `E:\=/data/` does.
+    let rest = rest.replace('\\', "/");
+    let (to, rest) = match mapping.from.ends_with(['\\', ':']) && !rest.is_empty() {
+        true => (
+            format!("{}/", to.trim_end_matches('/')),
+            rest.trim_start_matches('/'),
+        ),
+        false => (to.clone(), &*rest),
+    };
+    format!("{to}{rest}")
 }
 
 /// How a name of Windows could be mapped; nothing for one of Linux.
@@ -68,6 +77,9 @@ fn windows(path: &str) -> Option<String> {
     let mut characters = path.chars();
     let (first, second) = (characters.next()?, characters.next());
     if first == '#' {
+        return Some(format!("--map '{path}=/dev/nvme1n1'"));
+    }
+    if path.to_ascii_lowercase().starts_with(r"\\.\physicaldrive") {
         return Some(format!("--map '{path}=/dev/nvme1n1'"));
     }
     if first.is_ascii_alphabetic() && second == Some(':') {
@@ -130,12 +142,21 @@ mod tests {
             Ok("sim:local@r5d.xlarge"),
         );
         check("D:", &["D:=null"], Ok("null"));
+        check("D:", &["D:=/dev/sdb"], Ok("/dev/sdb"));
+        check(r"E:\x.dat", &[r"E:\=/data"], Ok("/data/x.dat"));
+        check(r"E:\x.dat", &["E:=/data/"], Ok("/data/x.dat"));
+        check(r"E:\x.dat", &[r"E:\=/"], Ok("/x.dat"));
     }
 
     #[test]
     fn an_unmapped_name_of_windows_tells_how() {
         check(r"E:\dummy.dat", &[], Err(r"--map 'E:\=/data/'"));
         check("#1", &[], Err("--map '#1=/dev/nvme1n1'"));
+        check(
+            r"\\.\PhysicalDrive1",
+            &[],
+            Err(r"--map '\\.\PhysicalDrive1=/dev/nvme1n1'"),
+        );
         check("X:", &[r"E:\=/data/"], Err("--map 'X:=/dev/nvme1n1'"));
         check(
             r"\\server\share\x.dat",

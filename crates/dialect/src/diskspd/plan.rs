@@ -28,6 +28,10 @@ pub struct Terms {
     pub size: Option<Bytes>,
     /// What the files hold that `-Z` takes its bytes from, by their names.
     pub sources: Vec<(String, Arc<[u8]>)>,
+    /// Sizes of targets that are there, as they are called here.
+    pub sizes: Vec<(String, Bytes)>,
+    /// Numbers of the processors; none: not known.
+    pub processors: Vec<u32>,
 }
 
 /// A profile as a plan.
@@ -127,6 +131,7 @@ struct Maker<'a> {
 
 impl Maker<'_> {
     fn case(&mut self, span: &TimeSpan, index: usize) -> Result<Case, Mistake> {
+        self.processors_are_there(span)?;
         let name = format!("timespan-{}", index + 1);
         let mut paths = Vec::new();
         for target in &span.targets {
@@ -152,6 +157,19 @@ impl Maker<'_> {
             settings: Vec::new(),
             workload: Workload { seed, jobs },
         })
+    }
+
+    fn processors_are_there(&self, span: &TimeSpan) -> Result<(), Mistake> {
+        let there = &self.terms.processors;
+        let missing = span.affinity.iter().find(|(_, cpu)| !there.contains(cpu));
+        match missing {
+            Some((_, cpu)) if !there.is_empty() => {
+                let last = there.iter().max().unwrap_or(cpu);
+                let wrong = format!("there is no processor {cpu} here; the last one is {last}");
+                Err(Mistake::new("-a", wrong))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The target's name here; remembers whether it is to be made.
@@ -279,19 +297,29 @@ impl Maker<'_> {
         Some(self.terms.size.map_or(bytes, |size| size.0))
     }
 
-    /// Where what is used ends, as far as the profile says.
+    /// Where what is used ends, as far as the profile says: a limit beyond the end is none.
     fn end(&self, target: &Target) -> Option<u64> {
-        let made = self.made(target);
+        let size = self.made(target).or_else(|| self.known_size(target));
         let limit = (target.max_file_size > 0).then_some(target.max_file_size);
-        match (made, limit) {
-            (Some(made), Some(limit)) => Some(made.min(limit)),
-            (made, limit) => made.or(limit),
+        match (size, limit) {
+            (Some(size), Some(limit)) => Some(size.min(limit)),
+            (_, Some(limit)) => Some(limit),
+            // A target that is there is used to its end, whatever its size will be then.
+            _ => self.made(target),
         }
+    }
+
+    /// Of a target that is there.
+    fn known_size(&self, target: &Target) -> Option<u64> {
+        let path = super::paths::here(&target.path, &self.terms.mappings).ok()?;
+        let known = self.terms.sizes.iter().find(|(name, _)| *name == path);
+        known.map(|(_, size)| size.0)
     }
 
     fn pattern(&self, target: &Target, threads: u32) -> Result<Pattern, Mistake> {
         if let Some(distribution) = &target.distribution {
-            let len = self.end(target).map(|end| end.saturating_sub(target.base));
+            let end = self.end(target).or_else(|| self.known_size(target));
+            let len = end.map(|end| end.saturating_sub(target.base));
             let zone = |(access_percent, space_percent)| Zone {
                 access_percent,
                 space_percent,

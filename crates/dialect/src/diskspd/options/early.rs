@@ -59,8 +59,9 @@ pub(super) static EARLY: [Opt; 21] = [
         form: "-c<size>[KMGTb]",
         meaning: "Make the file, of this size.",
         level: NEARLY,
-        here: "a file that exists is used as it is, and is refused for writing unless \
-               --destroy-data names it; a new one is filled with random bytes and stays",
+        here: "a file that exists and is large enough is used as it is, and is refused for writing \
+               unless it was made here or --destroy-data names it; a new one is filled with random \
+               bytes and stays",
         set: |draft, rest| {
             draft.target.file_size = draft.some_size("-c", rest)?;
             Ok(())

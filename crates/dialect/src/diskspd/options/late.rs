@@ -75,7 +75,7 @@ pub(super) static LATE: [Opt; 26] = [
         default: "uniform",
         meaning: "How random offsets are distributed.",
         level: NEARLY,
-        here: "-rdabs needs the size of the target: -c or -f",
+        here: "-rdabs needs the size of the target: models and targets that are not there yet want -c or -f",
         set: |draft, rest| {
             draft.target.distribution = Some(distribution::parse(rest, draft.target.block)?);
             Ok(())

@@ -1,0 +1,57 @@
+//! CrystalDiskMark's tests through the program, in virtual time, and its report read again.
+
+mod stand;
+
+use stand::Stand;
+
+const MODEL: [&str; 2] = ["--target", "sim:gp3:1TiB@r5d.xlarge"];
+
+#[test]
+fn the_report_is_imported_with_the_figures_that_it_shows() {
+    let stand = Stand::new();
+    for (version, rows) in [("9", 8), ("8", 8), ("6", 8), ("5", 8)] {
+        let line = ["cdm", "--quiet", "--cdm-version", version, "--loops", "2"];
+        let said = stand.lab.blocklab(line.into_iter().chain(MODEL));
+        assert_eq!((said.code, &*said.err), (Some(0), ""), "{version}");
+        let shown: Vec<f64> = said.out.lines().filter_map(mb_per_s).collect();
+        assert_eq!(shown.len(), rows, "{}", said.out);
+        std::fs::write(stand.lab.path().join("report"), &said.out).expect("written");
+        let said = stand.lab.blocklab(["import", "cdm", "report"]);
+        assert_eq!((said.code, &*said.err), (Some(0), ""), "{version}");
+        let record = stand.latest();
+        let imported = record.measurements.iter().map(|it| {
+            let bytes: f64 = it.jobs.iter().map(|job| job.bytes_per_s()).sum();
+            bytes / 1e6
+        });
+        for (found, shown) in imported.zip(shown) {
+            assert!(
+                (found - shown).abs() < 0.01,
+                "{version}: {found} for {shown}"
+            );
+        }
+    }
+}
+
+/// Of a row of the report.
+fn mb_per_s(line: &str) -> Option<f64> {
+    let (head, _) = line.split_once(" MB/s")?;
+    head.rsplit_once(':')?.1.trim().parse().ok()
+}
+
+#[test]
+fn what_a_version_does_not_have_is_refused() {
+    let stand = Stand::new();
+    for (line, words) in [
+        (["--cdm-version", "5", "--profile", "nvme"], "no profiles"),
+        (["--cdm-version", "6", "--mix", "70"], "no mixed tests"),
+        (
+            ["--cdm-version", "9", "--size", "15MiB"],
+            "16 MiB to 64 GiB",
+        ),
+    ] {
+        let all = ["cdm"].into_iter().chain(line).chain(MODEL);
+        let said = stand.lab.blocklab(all);
+        assert_eq!(said.code, Some(2), "{line:?}");
+        assert!(said.err.contains(words), "{line:?}: {}", said.err);
+    }
+}
