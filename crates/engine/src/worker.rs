@@ -182,6 +182,10 @@ impl Worker {
         })
     }
 
+    pub(crate) const fn is_plain(&self) -> bool {
+        self.is_plain
+    }
+
     /// The moment at which the load begins; before it everything counts from zero.
     pub(crate) fn begin(&mut self, start: Nanos) {
         self.window = self.window.shifted(start);

@@ -18,6 +18,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use blocklab_device::Device;
 use blocklab_record::{Measurement, Stopped};
 use blocklab_units::Nanos;
+use blocklab_workload::EndsOthers;
 
 use super::berths::{Groups, berths};
 use super::crew::wanted;
@@ -107,9 +108,11 @@ impl Simulation {
         for berth in berths(jobs, run.targets) {
             let job = &berth.job;
             let stopper = Arc::new(Stopper::default());
+            let first = roster.members.len();
+            let mut in_common = false;
             for thread in 0..job.threads {
                 let (lanes, mut members) = groups.lanes(&berth, jobs, &stopper);
-                if members.is_empty() {
+                if members.is_empty() && !in_common {
                     members.push(Member {
                         job: berth.index,
                         recorder: Arc::new(Recorder::new(wanted(job))),
@@ -118,19 +121,26 @@ impl Simulation {
                         ended: None,
                     });
                 }
-                let files = &berth.files;
+                let member = if in_common {
+                    first
+                } else {
+                    roster.members.len()
+                };
+                roster.members.extend(members);
                 let mut seat = Seat::new(
                     job,
-                    (lanes, roster.members.len()),
+                    (lanes, member),
                     run.workload.seed,
                     thread,
-                    files,
+                    &berth.files,
                     models,
-                    (&members[0].recorder, &stopper, &shared),
+                    (&roster.members[member].recorder, &stopper, &shared),
                 )?;
+                // One thread drives them all, so plain workers can count together: 128 times the
+                // buckets of a histogram are more than a processor's cache holds.
+                in_common = seat.is_plain() && job.ends_others == EndsOthers::Never;
                 seat.worker.begin(start);
                 seats.push(seat);
-                roster.members.extend(members);
             }
         }
         let ramp = jobs.iter().map(|job| job.ramp).max().unwrap_or_default();
@@ -223,8 +233,13 @@ impl Simulation {
     /// A worker has done all that it had to.
     #[cold]
     fn leave(&mut self, index: usize) {
-        let seat = &self.seats[index];
         self.working -= 1;
+        self.seats[index].has_left = true;
+        let seat = &self.seats[index];
+        let beside = |other: &Seat| other.member == seat.member && !other.has_left;
+        if self.seats.iter().any(beside) {
+            return;
+        }
         seat.worker
             .leave(&self.roster.members[seat.member].recorder);
         let mine = seat.member..seat.member + seat.worker.members();

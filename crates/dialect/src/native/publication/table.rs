@@ -78,7 +78,10 @@ pub(super) fn table(section: Value<'_>, known: &Known) -> Result<Table, Complain
         rows: row_axis.into_iter().map(|(name, _)| name).collect(),
         columns: column_axis.into_iter().map(|(name, _)| name).collect(),
         cells,
-        drawn: draw.map_or(Ok(Drawn::No), |value| value.word(&DRAWN))?,
+        drawn: draw.map_or(Ok(Drawn::No), |value| {
+            let drawn = value.word(&DRAWN);
+            drawn.map_err(|wrong| wrong.hint("a table is drawn as \"lines\" or as \"bars\""))
+        })?,
     })
 }
 

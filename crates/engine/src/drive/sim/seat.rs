@@ -20,8 +20,9 @@ use crate::worker::{Action, Completion, Io, Parts, Shared};
 /// A worker and what the driver keeps of it.
 pub(super) struct Seat {
     pub(super) worker: Load,
-    /// The first of the members that it stands for.
+    /// The first of the members that it stands for; several seats may stand for one.
     pub(super) member: usize,
+    pub(super) has_left: bool,
     side: Side,
 }
 
@@ -47,6 +48,11 @@ pub(super) struct Round<'a, 'd> {
 }
 
 impl Seat {
+    /// Whether its worker has nothing of its own to tell.
+    pub(super) fn is_plain(&self) -> bool {
+        matches!(&self.worker, Load::One(worker) if worker.is_plain())
+    }
+
     /// Hands over what came back and asks the worker until it wants to wait. Whether it has just
     /// ended.
     #[inline]
@@ -167,6 +173,7 @@ impl Seat {
         Ok(Self {
             worker,
             member,
+            has_left: false,
             side: Side {
                 devices: devices.ok_or_else(|| Error::MixedClocks {
                     job: job.name.clone(),
