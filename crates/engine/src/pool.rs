@@ -17,7 +17,7 @@ use crate::pace::{Due, Pacer};
 use crate::recorder::{Failure, Recorder};
 use crate::shares::Allowance;
 use crate::validator::Validator;
-use crate::worker::{Action, Completion, Io, Parts, SyncKind, budget};
+use crate::worker::{Action, Completion, Io, Parts, budget};
 
 mod validated;
 
@@ -208,14 +208,7 @@ impl Pool {
             len: request.len,
             direction: request.direction,
         };
-        Action::Issue(Io {
-            slot,
-            direction: request.direction,
-            sync: SyncKind::Whole,
-            file: request.target,
-            len: request.len,
-            offset: request.offset,
-        })
+        Action::Issue(Io::of(slot, &request))
     }
 
     /// Accounts for an operation that came back at this moment.

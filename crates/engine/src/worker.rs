@@ -50,6 +50,21 @@ pub struct Io {
     pub offset: u64,
 }
 
+impl Io {
+    /// A request on its way.
+    #[inline]
+    pub(crate) const fn of(slot: Slot, request: &Request) -> Self {
+        Self {
+            slot,
+            direction: request.direction,
+            sync: SyncKind::Whole,
+            file: request.target,
+            len: request.len,
+            offset: request.offset,
+        }
+    }
+}
+
 /// The kinds of flush.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SyncKind {
@@ -318,14 +333,7 @@ impl Worker {
             file: request.target,
             direction: request.direction,
         };
-        Action::Issue(Io {
-            slot,
-            direction: request.direction,
-            sync: SyncKind::Whole,
-            file: request.target,
-            len: request.len,
-            offset: request.offset,
-        })
+        Action::Issue(Io::of(slot, request))
     }
 
     #[inline]

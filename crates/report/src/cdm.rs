@@ -225,21 +225,8 @@ const DIGITS: [[&str; 3]; 10] = [
 
 #[cfg(test)]
 mod tests {
-    use std::sync::{Arc, Mutex};
-
     use super::*;
-
-    #[derive(Clone, Default)]
-    struct Shared(Arc<Mutex<Vec<u8>>>);
-
-    impl Write for Shared {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.0.lock().unwrap().write(bytes)
-        }
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
+    use crate::testing::Shared;
 
     fn labels() -> Vec<[String; 2]> {
         [["SEQ1M", "Q8T1"], ["RND4K", "Q1T1"]]

@@ -13,4 +13,6 @@ mod evidence;
 mod facts;
 mod model;
 mod shown;
+#[cfg(test)]
+mod testing;
 mod versus;
