@@ -214,7 +214,7 @@ fn present(
     let (name, words) = (&study.plan.name, &study.plan.description);
     let page = page_path(args, store, &in_order);
     if let Some(path) = &page {
-        terminal::write(path, html::study(&in_order, words, &found))?;
+        terminal::write(path, html::study(&in_order, &found))?;
     }
     if args.json {
         terminal::print(json::study(name, words, &found))?;

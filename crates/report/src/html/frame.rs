@@ -1,5 +1,7 @@
 //! The order of the page, its head, and what surrounds the charts.
 
+use std::collections::BTreeSet;
+
 use blocklab_analysis::Assessment;
 use blocklab_analysis::study::{Plot, curves};
 use blocklab_record::{Origin, Record};
@@ -43,6 +45,8 @@ pub struct Side<'a> {
     pub label: String,
     /// Its place, from 0.
     pub index: usize,
+    /// Of several that a study holds against each other: the study, and what this one is in it.
+    pub part: Option<(&'a str, &'a str)>,
 }
 
 impl Side<'_> {
@@ -68,14 +72,16 @@ pub struct Opening {
 
 /// The whole page.
 pub fn page(records: &[(&Record, &Assessment)], opening: Option<&Opening>) -> Markup {
+    let parts = parts(records);
     let sides: Vec<Side<'_>> = records
         .iter()
         .enumerate()
         .map(|(index, (record, assessment))| Side {
             record,
             assessment,
-            label: label(record),
+            label: label(record, parts.get(index)),
             index,
+            part: parts.get(index).copied(),
         })
         .collect();
     let script = format!(
@@ -105,9 +111,25 @@ pub fn page(records: &[(&Record, &Assessment)], opening: Option<&Opening>) -> Ma
     }
 }
 
-/// `quick 7f3a2c`, and how it came about where it was not measured.
-fn label(record: &Record) -> String {
-    let name = format!("{} {}", record.asked.name, record.id);
+/// Study and system of each Record, where all are of one study that gives each a name of its own.
+fn parts<'a>(records: &[(&'a Record, &Assessment)]) -> Vec<(&'a str, &'a str)> {
+    let names = records.iter().map(|(record, _)| record.asked.name.as_str());
+    let parts: Option<Vec<_>> = names.map(|name| name.split_once(": ")).collect();
+    let parts = parts.unwrap_or_default();
+    let one_study = parts.iter().all(|(study, _)| *study == parts[0].0);
+    let systems: BTreeSet<_> = parts.iter().map(|(_, system)| system).collect();
+    match parts.len() > 1 && one_study && systems.len() == parts.len() {
+        true => parts,
+        false => Vec::new(),
+    }
+}
+
+/// `quick 7f3a2c`, or a system of a study, and how it came about where it was not measured.
+fn label(record: &Record, part: Option<&(&str, &str)>) -> String {
+    let name = match part {
+        Some((_, system)) => (*system).to_owned(),
+        None => format!("{} {}", record.asked.name, record.id),
+    };
     match record.origin {
         Origin::Measured => name,
         origin => format!("{name} ({})", origin.name()),
@@ -120,6 +142,9 @@ const ICON: &str = "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg'
                     5h3v10h-3zM12 1h3v14h-3z'/%3E%3C/svg%3E";
 
 fn title(sides: &[Side<'_>]) -> String {
+    if let Some((study, _)) = sides.first().and_then(|side| side.part) {
+        return format!("{study} – blocklab");
+    }
     let labels: Vec<&str> = sides.iter().map(|side| side.label.as_str()).collect();
     format!("{} – blocklab", labels.join(" | "))
 }

@@ -14,6 +14,12 @@ pub fn summary(sides: &[Side<'_>]) -> Markup {
     let alone = sides.len() == 1;
     html! {
         section id="summary" class=(if alone { "one" } else { "many" }) {
+            @if let Some((study, _)) = sides.first().and_then(|side| side.part) {
+                div class="study-head" {
+                    h1 { (study) }
+                    p class="lead" { (sides[0].record.asked.description) }
+                }
+            }
             div class="openings" {
               @for side in sides {
                 div class="opening" {
@@ -29,13 +35,7 @@ pub fn summary(sides: &[Side<'_>]) -> Markup {
                         }
                         span { "run " code { (side.record.id) } }
                     }
-                    h1 { (side.swatch(alone)) (subject(side)) }
-                    p class="lead" {
-                        b { (side.record.asked.name) }
-                        @if !side.record.asked.description.is_empty() {
-                            ": " (side.record.asked.description)
-                        }
-                    }
+                    (heading(side, alone))
                     @if let Some(text) = unmeasured(side.record.origin) {
                         p class="unmeasured" { (text) " " a href="#model" { "What the model rests on" } }
                     }
@@ -44,6 +44,24 @@ pub fn summary(sides: &[Side<'_>]) -> Markup {
               }
             }
             (tiles(sides))
+        }
+    }
+}
+
+/// What it is: of a study the system, and below it what played it; else the target, and below it
+/// what was run.
+fn heading(side: &Side<'_>, alone: bool) -> Markup {
+    let asked = &side.record.asked;
+    html! {
+        @if let Some((_, system)) = side.part {
+            h2 class="system" { (side.swatch(alone)) (system) }
+            p class="lead address" { (subject(side)) }
+        } @else {
+            h1 { (side.swatch(alone)) (subject(side)) }
+            p class="lead" {
+                b { (asked.name) }
+                @if !asked.description.is_empty() { ": " (asked.description) }
+            }
         }
     }
 }

@@ -53,11 +53,11 @@ pub fn diagnosis(record: &Record, diagnosis: &Diagnosis) -> String {
 
 /// The page of all runs of a study, opened by what the study shows.
 #[must_use]
-pub fn study(records: &[(&Record, &Assessment)], description: &str, outcome: &Outcome) -> String {
+pub fn study(records: &[(&Record, &Assessment)], outcome: &Outcome) -> String {
     let opening = frame::Opening {
         id: "study",
         name: "Study",
-        section: study::section(description, outcome),
+        section: study::section(outcome),
     };
     frame::page(records, Some(&opening)).into_string()
 }

@@ -10,11 +10,10 @@ use maud::{Markup, html};
 use crate::shown::{self, columns};
 
 /// The section, before all else that the runs have to say.
-pub fn section(description: &str, outcome: &Outcome) -> Markup {
+pub fn section(outcome: &Outcome) -> Markup {
     html! {
         section id="study" {
             h2 { "The study" }
-            p class="lead" { (description) }
             @if !outcome.source.is_empty() {
                 p class="lead" { "Published figures: " (outcome.source) }
             }
