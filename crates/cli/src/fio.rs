@@ -1,11 +1,13 @@
 //! `blocklab fio`: a command line or job file of fio, run here.
 
+mod debug;
 mod ground;
 mod help;
 mod left;
 mod logs;
 mod outside;
 mod present;
+mod profile;
 mod watch;
 
 use std::cell::RefCell;
@@ -20,6 +22,7 @@ use blocklab_record::{Note, NoteLevel, Record};
 use blocklab_store::Store;
 use blocklab_units::Nanos;
 
+use self::debug::Debug;
 use self::outside::Outside;
 use self::watch::Watcher;
 use crate::args::{FioArgs, RunArgs};
@@ -78,7 +81,10 @@ fn attempt(arguments: &[String], store: &Store) -> Result<u8> {
         terminal::print(text)?;
         return Ok(status::DONE);
     }
-    let sections = sections(&command.inputs)?;
+    let sections = match profile::sections(&command.inputs)? {
+        Some(built_in) => built_in,
+        None => sections(&command.inputs)?,
+    };
     let resolved = dialect::resolve(&sections, &general.sections)?;
     if resolved.specs.is_empty() && !general.parse_only {
         terminal::print(help::usage())?;
@@ -101,7 +107,10 @@ fn attempt(arguments: &[String], store: &Store) -> Result<u8> {
         return Ok(status::DONE);
     }
     prepared.notes.extend(ignored(general));
-    measure(&prepared, general, &house, store)
+    let debug = Debug::of(general);
+    debug.prepare(&mut prepared.plan);
+    let opening = debug.opening(&sections);
+    measure(&prepared, general, &house, store, (debug, &opening))
 }
 
 fn ignored(general: &General) -> impl Iterator<Item = Note> + '_ {
@@ -157,12 +166,19 @@ fn wall(sections: &mut [Section]) {
     }
 }
 
-fn measure(prepared: &Prepared, general: &General, house: &House, store: &Store) -> Result<u8> {
+fn measure(
+    prepared: &Prepared,
+    general: &General,
+    house: &House,
+    store: &Store,
+    (debug, opening): (Debug, &str),
+) -> Result<u8> {
     let interrupted = listen()?;
     let out = RefCell::new(present::Out::open(general)?);
     for remark in &prepared.remarks {
         terminal::tell(&format!("fio: {remark}"));
     }
+    out.borrow_mut().put(opening)?;
     out.borrow_mut().begin(prepared)?;
     for line in ground::plans(prepared) {
         out.borrow_mut().tell(&line)?;
@@ -176,7 +192,7 @@ fn measure(prepared: &Prepared, general: &General, house: &House, store: &Store)
         return Ok(status::DONE);
     }
     let kept = (!house.no_save).then_some(store);
-    let mut watcher = Watcher::new(prepared, general, kept, &out);
+    let mut watcher = Watcher::new(prepared, general, kept, &out).telling(debug);
     let record = conduct(prepared, &destroy, &interrupted, store, &mut watcher)?;
     ground::remove(prepared);
     let Some(record) = record else {

@@ -58,6 +58,8 @@ pub(crate) struct Verifier {
     since_batch: u64,
     batch_left: u64,
     pass_ends: Option<Nanos>,
+    /// Bytes of a pass, and how many of them are still to be moved.
+    pass: Option<(u64, u64)>,
     recent: Recent,
 }
 
@@ -97,6 +99,7 @@ impl Verifier {
             since_batch: 0,
             batch_left: 0,
             pass_ends: None,
+            pass: verify.pass.map(|bytes| (bytes.0, bytes.0)),
             recent: Recent {
                 kept: depth,
                 offsets: Vec::new(),
@@ -116,6 +119,9 @@ impl Verifier {
     }
 
     pub(crate) fn issued(&mut self, slot: usize, request: &Request) {
+        if let Some((_, left)) = &mut self.pass {
+            *left = left.saturating_sub(request.len.into());
+        }
         self.tags[slot] = match request.direction {
             Direction::Write | Direction::Trim => {
                 self.generation += 1;
@@ -213,6 +219,21 @@ impl Verifier {
         self.pass_ends.is_some()
     }
 
+    /// Whether all bytes of a pass were moved.
+    pub(crate) fn pass_is_over(&self) -> bool {
+        self.pass.is_some_and(|(_, left)| left == 0)
+    }
+
+    /// What a pass wrote has been read back; the next one begins.
+    pub(crate) fn end_pass(&mut self) {
+        self.written.clear();
+        self.next = 0;
+        self.pass_ends = None;
+        if let Some((whole, left)) = &mut self.pass {
+            *left = *whole;
+        }
+    }
+
     /// All writes are done: what is left of them is read back until `ends`.
     pub(crate) fn begin_pass(&mut self, ends: Nanos) {
         self.pass_ends = Some(ends);
@@ -243,6 +264,7 @@ impl Verifier {
     pub(crate) fn checks(&mut self, slot: usize, written: &Written) {
         let generation = match (written.trimmed, self.pass_ends) {
             (true, _) => Generation::Zeros,
+            _ if self.when == When::Only => Generation::Earlier(written.generation),
             (false, Some(_)) => Generation::Exactly(written.generation),
             // It may have been overwritten since.
             (false, None) => Generation::AtLeast(written.generation),

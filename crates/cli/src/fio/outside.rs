@@ -22,7 +22,7 @@ impl Reader for Outside {
         match name {
             "$pagesize" => Some(page_size().to_string()),
             "$ncpus" => Some(processors().to_string()),
-            "$mb_memory" => Some(memory_mib().to_string()),
+            "$mb_memory" => Some((memory_kib() >> 10).to_string()),
             name => env::var(name).ok(),
         }
     }
@@ -45,6 +45,7 @@ pub fn prepare(resolved: &Resolved, name: &str, aux: Option<&str>) -> Result<Pre
         size_of: &size_of,
         files_below: &|directory| files_below(Path::new(directory)),
         processors: configured_processors(),
+        user: user(),
         node_processors: &node_processors,
         bytes_of: &|path| fs::read(path).map_err(|error| error.to_string()),
         aux,
@@ -102,17 +103,24 @@ fn processors() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
+/// Whose rights this has.
+fn user() -> (u32, u32) {
+    // SAFETY: no memory is passed, and these cannot fail.
+    unsafe { (libc::geteuid(), libc::getegid()) }
+}
+
 fn configured_processors() -> u32 {
     // SAFETY: no memory is passed.
     let count = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_CONF) };
     u32::try_from(count).unwrap_or(1).max(1)
 }
 
-fn memory_mib() -> u64 {
+/// Of the machine.
+pub fn memory_kib() -> u64 {
     let text = fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let kib = text.lines().find_map(|line| {
         let rest = line.strip_prefix("MemTotal:")?.trim();
         rest.strip_suffix(" kB")?.trim().parse::<u64>().ok()
     });
-    kib.unwrap_or(0) >> 10
+    kib.unwrap_or(0)
 }

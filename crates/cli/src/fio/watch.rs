@@ -14,6 +14,7 @@ use blocklab_study::Observer;
 use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::Case;
 
+use super::debug::Debug;
 use super::ground::Around;
 use super::present::Out;
 use super::{ground, left, logs};
@@ -29,6 +30,7 @@ pub struct Watcher<'a> {
     eta: Option<char>,
     /// Planned time of the case under way; zero where it is unknown.
     planned: Nanos,
+    debug: Debug,
     /// Where results go.
     out: Option<&'a RefCell<Out<'a>>>,
     /// How often those so far are printed.
@@ -68,11 +70,23 @@ impl<'a> Watcher<'a> {
             current: 0,
             eta: None,
             planned: Nanos::ZERO,
+            debug: Debug::default(),
             out: None,
             status: None,
             before: Vec::new(),
             epochs_ms: Vec::new(),
             begun: now(),
+        }
+    }
+
+    /// With what `--debug` asks for.
+    pub fn telling(self, debug: Debug) -> Self {
+        Self { debug, ..self }
+    }
+
+    fn say(&self, text: &str) {
+        if let Some(Err(error)) = self.out.map(|out| out.borrow_mut().put(text)) {
+            terminal::complain(&error);
         }
     }
 
@@ -91,11 +105,7 @@ impl<'a> Watcher<'a> {
     fn commands(&self, step: usize, around: Around) -> Vec<usize> {
         let clones = self.prepared.clones.iter();
         let (told, failed) = ground::commands(clones.filter(|clone| clone.case == step), around);
-        for line in told {
-            if let Some(Err(error)) = self.out.map(|out| out.borrow_mut().put(&line)) {
-                terminal::complain(&error);
-            }
-        }
+        told.iter().for_each(|line| self.say(line));
         failed
     }
 
@@ -142,6 +152,14 @@ impl Observer for Watcher<'_> {
         let Some(step) = cases.iter().position(|planned| planned.name == case.name) else {
             return true;
         };
+        let mut earlier = self
+            .prepared
+            .clones
+            .iter()
+            .filter(|clone| clone.case < step);
+        if earlier.any(|clone| clone.ends_all) {
+            return false;
+        }
         let failed = self.commands(step, Around::Before);
         let clones = self.prepared.clones.iter();
         let without: Vec<&str> = clones
@@ -176,6 +194,13 @@ impl Observer for Watcher<'_> {
         let clones: Vec<_> = clones
             .filter(|(_, clone)| clone.case == self.current)
             .collect();
+        for (_, clone) in &clones {
+            let job = case.workload.jobs.iter().find(|job| job.name == clone.job);
+            let log = outcome.logs.iter().find(|(name, _)| *name == clone.job);
+            if let Some(job) = job {
+                self.say(&self.debug.job(clone, job, log.map(|(_, log)| log)));
+            }
+        }
         if let Err(error) = left::leave(&clones, case, outcome, &self.epochs_ms) {
             terminal::complain(&error);
         }
@@ -200,6 +225,11 @@ impl Observer for Watcher<'_> {
             self.before.clone_from(&record.measurements);
         }
         self.commands(self.current, Around::After);
+        if let Some(measured) = record.measurements.last() {
+            let clones = self.prepared.clones.iter();
+            let clones: Vec<_> = clones.filter(|clone| clone.case == self.current).collect();
+            self.say(&self.debug.rounds(&clones, measured));
+        }
         if let Some(Err(error)) = self.store.map(|store| store.checkpoint(record)) {
             terminal::warn(&format!("cannot keep what is measured so far: {error}"));
         }

@@ -148,6 +148,9 @@ const OWN: [(&str, Takes); 38] = [
     ("aux-path", Takes::Always),
 ];
 
+/// Options of `--profile=tiobench` that no job has.
+const PROFILE: [&str; 4] = ["block", "numruns", "dir", "threads"];
+
 /// What a command line asks for.
 ///
 /// # Errors
@@ -203,7 +206,7 @@ fn long_option(argument: &str) -> Option<&str> {
 /// An option may be shortened as long as it is clear which one is meant.
 fn full_name(name: &str) -> Result<&str, Mistake> {
     let own = || OWN.iter().map(|(own, _)| *own);
-    if find(name).is_some() || own().any(|own| own == name) {
+    if PROFILE.contains(&name) || find(name).is_some() || own().any(|own| own == name) {
         return Ok(name);
     }
     let long = own().chain(
@@ -342,7 +345,10 @@ fn formats(text: &str) -> Result<Vec<Format>, String> {
 
 fn debug(text: &str) -> Result<Vec<String>, String> {
     let words: Vec<String> = text.split(',').map(str::to_owned).collect();
-    let is_known = |word: &str| DEBUG_WORDS.contains(&word) || ["?", "help"].contains(&word);
+    let is_known = |word: &str| {
+        let word = word.split(':').next().unwrap_or_default();
+        DEBUG_WORDS.contains(&word) || ["?", "help"].contains(&word)
+    };
     match words.iter().find(|word| !is_known(word)) {
         Some(word) => Err(format!(
             "debug mask {word} not found; there are {}",

@@ -161,10 +161,15 @@ fn once(spec: &Spec, way: Way, ground: &Ground, block: u64) -> u64 {
 /// A job that begins anew opens its files anew, and `invalidate` then drops what the page cache
 /// holds of them.
 pub(super) fn forget_every(spec: &Spec, way: Way, ground: &Ground, block: u64) -> Option<Bytes> {
-    let again = spec.values.flag("time_based") || spec.values.number("loops").unwrap_or(1) > 1;
     let invalidates = spec.values.number("invalidate") != Some(0);
+    again(spec, way, ground, block).filter(|_| invalidates)
+}
+
+/// Bytes after which a job begins anew, where it does.
+pub(super) fn again(spec: &Spec, way: Way, ground: &Ground, block: u64) -> Option<Bytes> {
+    let again = spec.values.flag("time_based") || spec.values.number("loops").unwrap_or(1) > 1;
     let bytes = once(spec, way, ground, block);
-    (again && invalidates && bytes > 0).then_some(Bytes(bytes))
+    (again && bytes > 0).then_some(Bytes(bytes))
 }
 
 /// Bytes of one pass: what of a file is no whole block is left out, where blocks are of one size.

@@ -87,7 +87,10 @@ pub(super) fn ground(
     let count = paths.len() as u64;
     let sizes: Vec<Option<u64>> = paths.iter().map(|path| (terms.size_of)(path)).collect();
     let there: u64 = sizes.iter().flatten().sum();
-    let offset = offset(spec, number, there / count);
+    let mut offset = offset(spec, number, there / count);
+    if spec.values.flag("file_append") {
+        offset += sizes.iter().flatten().max().copied().unwrap_or(0);
+    }
     let size = each(spec, &paths, there, offset)?;
     let Some(size) = size.filter(|size| *size > 0) else {
         if there == 0 && !paths.iter().all(|path| is_model(path)) {
@@ -196,7 +199,7 @@ fn planned(
         path: path.clone(),
         length: Bytes(length),
         layout,
-        unlink: spec.values.flag("unlink") || spec.values.flag("unlink_each_loop"),
+        unlink: spec.values.flag("unlink"),
     });
     planned.collect()
 }

@@ -1,6 +1,6 @@
 //! Blocks that came back otherwise than they were written, in the words that scripts look for.
 
-use blocklab_workload::{Flaw, FlawKind};
+use blocklab_workload::{Flaw, FlawKind, MAGIC};
 
 /// What was read, and of what.
 #[derive(Debug, Clone, Copy)]
@@ -68,9 +68,6 @@ impl Flawed<'_> {
         format!("{}.{}.received", self.file, self.flaw.offset)
     }
 }
-
-/// The first two bytes of a header.
-const MAGIC: u16 = u16::from_le_bytes(*b"BL");
 
 #[cfg(test)]
 mod tests {

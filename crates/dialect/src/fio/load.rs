@@ -6,7 +6,7 @@ use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::{
     Access, Batch, Content, Direction, Durability, EndsOthers, Engine, ErrorPolicy, Flush,
     IoPriority, Job, Measure, MovingWindow, Priority, Region, Runs, SizeDraw, Spread, TargetOrder,
-    UringOptions,
+    UringOptions, Verify,
 };
 
 use super::ending;
@@ -73,7 +73,10 @@ pub(super) fn load(
         positions_apart: !way.random && way.reads && way.writes,
         trim_first: way.writes && way.trims,
         no_overlap: spec.values.flag("serialize_overlap"),
-        verify: super::verify::verify(spec, way)?,
+        verify: super::verify::verify(spec, way)?.map(|verify| Verify {
+            pass: ending::again(spec, way, ground, block),
+            ..verify
+        }),
         content: content(spec),
         fill: fill(spec)?,
         content_unit: content_unit(spec),
@@ -180,7 +183,9 @@ fn engine(spec: &Spec) -> Result<Engine, Mistake> {
 }
 
 fn access(spec: &Spec) -> Access {
-    let direct = spec.values.flag("direct") || spec.values.number("buffered") == Some(0);
+    let direct = spec.values.flag("direct")
+        || spec.values.flag("atomic")
+        || spec.values.number("buffered") == Some(0);
     if direct {
         Access::Direct
     } else {

@@ -87,7 +87,10 @@ pub(super) fn mix(spec: &Spec, way: Way) -> Mix {
 /// Block sizes of reads, writes and trims.
 pub(super) fn block_sizes(spec: &Spec) -> Result<BlockSizes, Mistake> {
     let fixed = spec.values.sizes("bs").unwrap_or([0; 3]);
-    let fixed = fixed.map(|size| if size == 0 { 4096 } else { size });
+    let mut fixed = fixed.map(|size| if size == 0 { 4096 } else { size });
+    if spec.values.flag("bs_is_seq_rand") {
+        fixed = [fixed[usize::from(of_random(spec)?)]; 3];
+    }
     if spec
         .values
         .sizes("bs")
@@ -124,6 +127,20 @@ pub(super) fn block_sizes(spec: &Spec) -> Result<BlockSizes, Mistake> {
     }
     let [read, write, trim] = mixes;
     Ok(BlockSizes { read, write, trim })
+}
+
+/// Whether `bs_is_seq_rand` means the second size.
+fn of_random(spec: &Spec) -> Result<bool, Mistake> {
+    let is_random = way(spec)?.random;
+    let share = spec.values.text("percentage_random").map(percent_random);
+    match (is_random, share) {
+        (true, Some(Ok(percent))) if percent < 100 => {
+            let wrong =
+                "two sizes in one mix are not done: give the jobs of the two patterns separately";
+            Err(spec.mistake("bs_is_seq_rand", wrong))
+        }
+        _ => Ok(is_random),
+    }
 }
 
 /// `4k/60:8k/40`; sizes without a share have what is left, evenly.

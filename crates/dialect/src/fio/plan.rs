@@ -29,6 +29,8 @@ pub struct Terms<'a> {
     pub node_processors: &'a dyn Fn(u32) -> Vec<u32>,
     /// What a file holds, or why it cannot be read.
     pub bytes_of: &'a dyn Fn(&str) -> Result<Vec<u8>, String>,
+    /// Who runs this: user and group.
+    pub user: (u32, u32),
     /// Where files lie that a run leaves for a later one; nothing: where it runs.
     pub aux: Option<&'a str>,
     /// The seed of jobs that do not want the same offsets in every run.
@@ -102,6 +104,10 @@ pub struct CloneFacts {
     pub verify: String,
     /// When the job counts as steady.
     pub steady: Option<Steady>,
+    /// Whether it reads what it wrote, and nothing else.
+    pub reads_back: bool,
+    /// Whether its end is that of everything that follows.
+    pub ends_all: bool,
     /// Whether it asks for a thread and not for a process.
     pub thread: bool,
     /// Whether errors are counted and told.
@@ -308,6 +314,21 @@ impl<'a> Maker<'a> {
                 return Err(spec.mistake("mem", wrong));
             }
         }
+        let is_other = |name, own: u32| values.number(name).is_some_and(|id| id != i64::from(own));
+        for (name, own) in [("uid", self.terms.user.0), ("gid", self.terms.user.1)] {
+            if is_other(name, own) {
+                let wrong = format!(
+                    "this is run as {own}; `setpriv --re{name}` before the command would change that"
+                );
+                return Err(spec.mistake(name, wrong));
+            }
+        }
+        if values.text("profile") == Some("act") {
+            return Err(spec.mistake(
+                "profile",
+                "act is not done: write its jobs out in a job file",
+            ));
+        }
         if values.flag("time_based") && values.time("runtime").unwrap_or(0) == 0 {
             let words = "time_based requires a runtime/timeout setting";
             self.remarks.push(words.to_owned());
@@ -366,6 +387,8 @@ impl<'a> Maker<'a> {
             is_asynchronous: is_asynchronous(job),
             verify: text("verify").unwrap_or_else(|| "pattern".to_owned()),
             steady: job.stop.steady,
+            reads_back: !way.reads && job.verify.as_ref().is_some_and(|it| it.pass.is_none()),
+            ends_all: spec.values.flag("exitall") && spec.values.text("exit_what") == Some("all"),
             thread: spec.values.flag("thread"),
             counts_errors: spec.values.is_given("ignore_error")
                 || !matches!(

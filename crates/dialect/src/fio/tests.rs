@@ -32,6 +32,7 @@ fn planned(text: &str) -> Result<Prepared, Mistake> {
         size_of: &|path| (path == "/dev/there").then_some(1 << 30),
         files_below: &|_| Vec::new(),
         processors: 8,
+        user: (0, 0),
         node_processors: &|node| vec![2 * node, 2 * node + 1],
         bytes_of: &|_| Err("there is none".to_owned()),
         aux: None,

@@ -26,8 +26,32 @@ impl Worker {
             }
             return Some(Action::Wait(Some(now)));
         }
+        if verifier.pass_is_over() {
+            return self.read_back_pass(now);
+        }
         let written = verifier.next_of_batch()?;
         self.issue_check(now, &written)
+    }
+
+    /// Between two passes: the next read, or the wait for it; nothing when all was read back.
+    #[cold]
+    fn read_back_pass(&mut self, now: Nanos) -> Option<Action> {
+        let is_idle = self.is_idle();
+        let verifier = self.verifier.as_mut()?;
+        if !verifier.has_begun() {
+            if !is_idle {
+                return Some(Action::Wait(None));
+            }
+            verifier.begin_pass(self.window.deadline);
+        }
+        match verifier.next_of_pass(now) {
+            Some(written) => self.issue_check(now, &written),
+            None if is_idle => {
+                verifier.end_pass();
+                None
+            }
+            None => Some(Action::Wait(None)),
+        }
     }
 
     /// The next read of the last pass, or the wait for it; nothing when all was read back.

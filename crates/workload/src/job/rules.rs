@@ -77,6 +77,11 @@ pub(super) fn rules(job: &Job) -> Result<(), Invalid> {
     )?;
     rule(stop.loops != Some(0), "loops", "loops must be above 0")?;
     rule(stop.ios != Some(0), "stop_ios", "stop_ios must be above 0")?;
+    rule(
+        !matches!(stop.steady, Some(crate::Steady::Slope { rounds, .. }) if rounds < 3),
+        "steady_rounds",
+        "a slope needs 3 rounds: a line through two always fits",
+    )?;
     if let Some(think) = job.think {
         rule(
             think.every >= 1,
@@ -209,13 +214,13 @@ fn verify_rules(job: &Job, verify: &Verify) -> Result<(), Invalid> {
     let smallest = job.sizes.smallest().0;
     let interval = verify.interval.map_or(smallest, |bytes| bytes.0);
     let header = match verify.checksum.has_header() {
-        true => (HEADER_LEN + verify.checksum.len()) as u64,
+        true => (HEADER_LEN + verify.checksum.room()) as u64,
         false => 0,
     };
     rule(
         interval > 0 && verify.offset.0 + header <= interval,
         "verify_interval",
-        "an interval must hold the header and its checksum: at most 108 bytes",
+        "an interval must hold the header and its checksum: at most 168 bytes",
     )?;
     let empty = |part: &PatternPart| matches!(part, PatternPart::Bytes(bytes) if bytes.is_empty());
     let filled = |parts: &[PatternPart]| !parts.is_empty() && !parts.iter().any(empty);

@@ -14,7 +14,7 @@ use blocklab_units::Bytes;
 pub use checksum::Checksum;
 pub use journal::{JournalFault, JournalWriter, MapState, SavedKeys};
 pub use keys::{Good, KeyMap, KeyPlan, LAST_KEY, Pending, Settled, Taken, Wrongs, saved_name};
-pub use seal::{Flaw, FlawKind, Generation, HEADER_LEN, Mark, Seal};
+pub use seal::{Flaw, FlawKind, Generation, HEADER_LEN, MAGIC, Mark, Seal};
 pub use sector::{SECTOR, Sectors, WrongKind, WrongSector};
 pub use wrong::WrongBlock;
 
@@ -35,6 +35,9 @@ pub struct Verify {
     pub pattern: Option<Arc<[PatternPart]>>,
     /// When it is read back.
     pub when: When,
+    /// Bytes moved by a thread after which it reads back what it wrote of them, and then goes on;
+    /// nothing: only at the end.
+    pub pass: Option<Bytes>,
     /// The first flaw ends the job. Otherwise all of them are counted.
     pub fatal: bool,
     /// Keep the bytes of so many flawed blocks.
@@ -55,6 +58,7 @@ impl Verify {
             offset: Bytes::ZERO,
             pattern: None,
             when: When::AfterWrites,
+            pass: None,
             fatal: false,
             keep: 0,
             first: None,

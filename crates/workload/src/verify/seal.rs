@@ -1,24 +1,33 @@
 //! What fills a write, and what checks a read.
 //!
 //! ```text
-//!   interval:  [ data … | header | digest | … data ]
-//!                        ^ offset (usually 0)
-//!   header:    magic 4 | kind 1 | digest length 1 | 0 2 | interval 4 | target 4
-//!              offset 8 | generation 8 | run 8 | header check 4                   = 44 bytes
+//!   interval:  [ header | digest | data … ]           header_at = 0
+//!              [ data … | header | digest | data … ]  header and digest have changed places with
+//!                                                     the data that stood at header_at
+//!   header:    magic 2 | kind 2 | interval 4 | mark 8 | offset 8 | run 4 | target 4
+//!              thread 2 | number 2 | header check 4                            = 40 bytes
 //! ```
 //!
-//! Numbers are little endian. The header check is a CRC-32C of the header before it, so that a
-//! torn header is told from one of another write. The digest covers the interval without header
-//! and digest.
+//! Numbers are little endian. This is the header of fio 3.33, so that either can check what the
+//! other wrote. Where fio keeps the seed of its content, the mark holds `BL` and which write of its
+//! thread it is; fio has 16 bits for that, in the number. The header check is a CRC-32C of the
+//! header before it, so that a torn header is told from one of another write. The digest covers
+//! the interval without header and digest, as it was before they changed places.
 
 use std::sync::Arc;
 
+use super::checksum::LONGEST;
 use super::{Checksum, PatternPart, Verify};
 
 /// Bytes of a header without its digest.
-pub const HEADER_LEN: usize = 44;
+pub const HEADER_LEN: usize = 40;
 
-const MAGIC: [u8; 4] = *b"BLv1";
+/// The number with which a header begins.
+pub const MAGIC: u16 = 0xacca;
+
+/// The first 16 bits of our own marks.
+const OURS: u64 = u16::from_le_bytes(*b"BL") as u64;
+const MARK_BITS: u32 = 48;
 
 /// What the next write carries, or a read should find.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,6 +47,8 @@ pub enum Generation {
     Exactly(u64),
     /// This one or a later one.
     AtLeast(u64),
+    /// This one, where an earlier run of ours wrote it.
+    Earlier(u64),
     /// Any: an earlier run wrote it.
     Any,
     /// None: the range was trimmed and reads as zeros.
@@ -153,7 +164,32 @@ impl Seal {
 
     /// A last piece of a block that is too short for a header carries none.
     fn has_room(&self, len: usize) -> bool {
-        self.checksum.has_header() && self.header_at + HEADER_LEN + self.checksum.len() <= len
+        self.checksum.has_header() && self.header_at + self.head_len() <= len
+    }
+
+    const fn head_len(&self) -> usize {
+        HEADER_LEN + self.checksum.room()
+    }
+
+    /// The data beside header and digest, in the order in which it is summed up, and where each
+    /// piece of it belongs in the interval.
+    fn data<'b>(&self, piece: &'b [u8]) -> [(&'b [u8], usize); 3] {
+        let (at, head) = (self.header_at, self.head_len());
+        let rest = (&piece[at + head..], at + head);
+        if at >= head {
+            [(&piece[head..at], head), (&piece[..head], at), rest]
+        } else {
+            // So near the front nothing changes places.
+            [(&piece[..at], 0), (&[], 0), rest]
+        }
+    }
+
+    fn digest(&self, piece: &[u8]) -> [u8; LONGEST] {
+        let data = self.data(piece);
+        if self.header_at == 0 {
+            return self.checksum.of(&[data[2].0]);
+        }
+        self.checksum.of(&data.map(|(data, _)| data))
     }
 
     fn fill(&mut self, piece: &mut [u8], offset: u64) {
@@ -177,23 +213,27 @@ impl Seal {
     }
 
     fn put_header(&self, piece: &mut [u8], target: u32, offset: u64, generation: u64) {
+        let (at, head) = (self.header_at, self.head_len());
+        if at >= head {
+            piece.copy_within(at..at + head, 0);
+        }
+        let digest = self.digest(piece);
         let interval = piece.len() as u32;
-        let (before, rest) = piece.split_at_mut(self.header_at);
-        let (header, rest) = rest.split_at_mut(HEADER_LEN);
-        let (digest_place, after) = rest.split_at_mut(self.checksum.len());
-        let digest = self.checksum.of(before, after);
+        let (header, digest_place) = piece[at..at + head].split_at_mut(HEADER_LEN);
         digest_place.copy_from_slice(&digest[..digest_place.len()]);
-        header[..4].copy_from_slice(&MAGIC);
-        header[4] = self.checksum as u8;
-        header[5] = digest_place.len() as u8;
-        header[6..8].fill(0);
-        header[8..12].copy_from_slice(&interval.to_le_bytes());
-        header[12..16].copy_from_slice(&target.to_le_bytes());
+        let mark = OURS << MARK_BITS | generation & ((1 << MARK_BITS) - 1);
+        header[..2].copy_from_slice(&MAGIC.to_le_bytes());
+        header[2..4].copy_from_slice(&self.checksum.code().to_le_bytes());
+        header[4..8].copy_from_slice(&interval.to_le_bytes());
+        header[8..16].copy_from_slice(&mark.to_le_bytes());
         header[16..24].copy_from_slice(&offset.to_le_bytes());
-        header[24..32].copy_from_slice(&generation.to_le_bytes());
-        header[32..40].copy_from_slice(&self.run.to_le_bytes());
-        let check = crc32c::crc32c(&header[..40]);
-        header[40..].copy_from_slice(&check.to_le_bytes());
+        header[24..28].copy_from_slice(&(self.run as u32).to_le_bytes());
+        header[28..32].copy_from_slice(&target.to_le_bytes());
+        header[32..34].copy_from_slice(&1u16.to_le_bytes());
+        let number = generation.wrapping_sub(1) as u16;
+        header[34..36].copy_from_slice(&number.to_le_bytes());
+        let check = header_check(&header[..36]);
+        header[36..].copy_from_slice(&check);
     }
 
     fn check_one(&mut self, piece: &[u8], offset: u64, mark: Mark) -> Result<(), FlawKind> {
@@ -206,19 +246,19 @@ impl Seal {
         if !self.has_room(piece.len()) {
             return self.check_pattern(piece, 0, offset);
         }
-        let (before, rest) = piece.split_at(self.header_at);
-        let (header, rest) = rest.split_at(HEADER_LEN);
-        let (digest_place, after) = rest.split_at(self.checksum.len());
-        self.check_header(header, offset, mark.generation)?;
+        let head = &piece[self.header_at..self.header_at + self.head_len()];
+        let (header, digest_place) = head.split_at(HEADER_LEN);
+        let is_ours = self.check_header(header, offset, mark.generation)?;
         match self.checksum {
             Checksum::Header => Ok(()),
+            checksum if checksum.is_private() && !is_ours => Ok(()),
             Checksum::PatternHeader => {
-                self.check_pattern(before, 0, offset)?;
-                self.check_pattern(after, piece.len() - after.len(), offset)
+                let mut pieces = self.data(piece).into_iter();
+                pieces.try_for_each(|(data, from)| self.check_pattern(data, from, offset))
             }
             checksum => {
-                let digest = checksum.of(before, after);
-                match digest[..digest_place.len()] == *digest_place {
+                let len = checksum.len();
+                match self.digest(piece)[..len] == digest_place[..len] {
                     true => Ok(()),
                     false => Err(FlawKind::Checksum),
                 }
@@ -226,8 +266,9 @@ impl Seal {
         }
     }
 
-    fn check_header(&self, header: &[u8], at: u64, want: Generation) -> Result<(), FlawKind> {
-        if header[..4] != MAGIC {
+    /// Whether the header is our own.
+    fn check_header(&self, header: &[u8], at: u64, want: Generation) -> Result<bool, FlawKind> {
+        if header[..2] != MAGIC.to_le_bytes() {
             return Err(FlawKind::NoHeader);
         }
         let number = |from: usize| {
@@ -235,35 +276,48 @@ impl Seal {
             bytes.copy_from_slice(&header[from..from + 8]);
             u64::from_le_bytes(bytes)
         };
-        let sound = crc32c::crc32c(&header[..40]).to_le_bytes() == header[40..44]
-            && header[4] == self.checksum as u8;
+        let sound = header_check(&header[..36]) == header[36..40]
+            && header[2..4] == self.checksum.code().to_le_bytes();
         if !sound {
             return Err(FlawKind::DamagedHeader);
         }
-        let (found_at, found) = (number(16), number(24));
+        let (found_at, mark) = (number(16), number(8));
         if found_at != at {
             return Err(FlawKind::OtherPlace { found: found_at });
         }
+        let is_ours = mark >> MARK_BITS == OURS;
+        let found = match is_ours {
+            true => mark & ((1 << MARK_BITS) - 1),
+            false => u64::from(u16::from_le_bytes([header[34], header[35]])) + 1,
+        };
         match want {
-            Generation::Exactly(expected) if found != expected => {
+            Generation::Exactly(expected) if !is_ours || found != expected => {
                 Err(FlawKind::OtherWrite { found, expected })
             }
-            Generation::AtLeast(expected) if found < expected => {
+            Generation::AtLeast(expected) if !is_ours || found < expected => {
                 Err(FlawKind::OtherWrite { found, expected })
             }
-            _ => Ok(()),
+            Generation::Earlier(expected) if is_ours && found != expected => {
+                Err(FlawKind::OtherWrite { found, expected })
+            }
+            _ => Ok(is_ours),
         }
     }
 
     /// `from` is where in its interval the piece begins.
     fn check_pattern(&mut self, piece: &[u8], from: usize, offset: u64) -> Result<(), FlawKind> {
-        if self.pattern.is_none() {
+        if self.pattern.is_none() || piece.is_empty() {
             return Ok(());
         }
         self.set_period(offset);
         let whole = self.period.iter().cycle().skip(from % self.period.len());
         same(piece, from, whole)
     }
+}
+
+/// CRC-32C without the inversion at the end.
+fn header_check(header: &[u8]) -> [u8; 4] {
+    (!crc32c::crc32c(header)).to_le_bytes()
 }
 
 fn same<'a>(
@@ -326,7 +380,12 @@ mod tests {
     #[test]
     fn what_was_sealed_is_recognised() {
         for checksum in KINDS {
-            for (interval, offset) in [(None, 0), (Some(512), 0), (Some(1024), 100)] {
+            for (interval, offset) in [
+                (None, 0),
+                (Some(512), 0),
+                (Some(1024), 100),
+                (Some(1024), 512),
+            ] {
                 let mut seal = seal(checksum, interval, offset);
                 let mut block = vec![7; 4096];
                 seal.seal(&mut block, 0, 8192, 3);
@@ -355,6 +414,10 @@ mod tests {
             kind(&mut seal, elsewhere),
             Err(FlawKind::OtherPlace { found })
         );
+        assert_eq!(kind(&mut seal, mark(Generation::Earlier(3))), Ok(()));
+        let (found, expected) = (3, 2);
+        let other = Err(FlawKind::OtherWrite { found, expected });
+        assert_eq!(kind(&mut seal, mark(Generation::Earlier(2))), other);
         let never = seal.check(&[0; 4096], mark(Generation::Any));
         assert_eq!(never.map_err(|flaw| flaw.kind), Err(FlawKind::NoHeader));
         assert_eq!(seal.check(&[0; 4096], mark(Generation::Zeros)), Ok(()));

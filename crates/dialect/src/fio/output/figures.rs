@@ -255,6 +255,14 @@ fn of<'a>(clone: &'a CloneFacts, measurement: Option<&Measurement>) -> Figures<'
             .filter(|e| e.kind == "short" && e.direction == *name);
         flow.short = short.map(|error| error.count).sum();
     }
+    if let Some(began) = result.verified.as_ref().and_then(|it| it.began_ns) {
+        let [read, write, _] = &mut figures.flows;
+        if read.ios > 0 && clone.reads_back {
+            let writing_ms = (began / 1_000_000).max(1);
+            read.runtime_ms = runtime_ms.saturating_sub(writing_ms).max(1);
+            write.runtime_ms = writing_ms;
+        }
+    }
     let syncs = result.directions.get("sync");
     if let Some(sync) = syncs.filter(|_| clone.flushes[1]) {
         figures.syncs = Spread::of(&sync.service);

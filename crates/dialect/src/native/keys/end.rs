@@ -230,24 +230,18 @@ pub const END: Section<Job> = Section {
             name: "steady_rounds",
             kind: "whole number",
             meaning: "Rounds in the window.",
-            allowed: Allowed::Said("1 to 10000, of a slope at least 3"),
+            allowed: Allowed::Said("1 to 10000; a slope needs 3"),
             default: Some("5"),
             example: "10",
             elsewhere: &["ss_dur"],
             need: Need::Given("steady"),
             set: |job, value| {
                 let count = value.count()?;
-                let is_slope = matches!(drifting(job), Steady::Slope { .. });
                 let Some((rounds, _)) = drift(drifting(job)) else {
                     return Err(value.complaint(OWN));
                 };
                 *rounds = count;
-                at_most(
-                    value,
-                    u64::from(count),
-                    if is_slope { 3 } else { 1 },
-                    10_000,
-                )
+                at_most(value, u64::from(count), 1, 10_000)
             },
             show: |job| {
                 let mut steady = job.stop.steady?;

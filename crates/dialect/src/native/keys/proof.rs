@@ -47,7 +47,8 @@ pub const PROOF: Section<Job> = Section {
             meaning: "What is written is sealed, and compared when it is read back. A table: \
                       `checksum`; `interval` (bytes that a header covers) and `offset` of the \
                       header; `pattern` (hexadecimal bytes and the word `offset`); `when` \
-                      (after-writes, never, only, or { every, batch } writes); `fatal` (the first \
+                      (after-writes, never, only, or { every, batch } writes); `pass` (bytes after which \
+                      it is read back, too); `fatal` (the first \
                       flaw ends the job); `keep` the bytes of so many flawed blocks; `first` so \
                       many writes alone; `trimmed_zero`.",
             allowed: Allowed::WordsOr(&names(&CHECKSUMS), "a table, or \"none\""),
@@ -160,6 +161,7 @@ fn verify(value: Value<'_>) -> Result<Verify, Complaint> {
         offset,
         pattern,
         when,
+        pass,
         fatal,
         keep,
         first,
@@ -170,6 +172,7 @@ fn verify(value: Value<'_>) -> Result<Verify, Complaint> {
         "offset",
         "pattern",
         "when",
+        "pass",
         "fatal",
         "keep",
         "first",
@@ -184,6 +187,7 @@ fn verify(value: Value<'_>) -> Result<Verify, Complaint> {
         offset: or(offset, Value::size, Bytes::ZERO)?,
         pattern: pattern.map(parts).transpose()?,
         when: or(when, read_when, When::AfterWrites)?,
+        pass: pass.map(Value::size).transpose()?,
         fatal: or(fatal, Value::flag, false)?,
         keep: or(keep, Value::count, 0)?,
         first: first.map(Value::whole).transpose()?,
@@ -226,6 +230,7 @@ fn shown_verify(verify: &Verify) -> String {
         ("offset", (verify.offset.0 > 0).then(|| size(verify.offset))),
         ("pattern", verify.pattern.as_deref().map(shown_parts)),
         ("when", shown_when(verify.when)),
+        ("pass", verify.pass.map(size)),
         ("fatal", flag(verify.fatal)),
         ("keep", (verify.keep > 0).then(|| verify.keep.to_string())),
         ("first", verify.first.map(|first| first.to_string())),

@@ -1,0 +1,118 @@
+//! What either of blocklab and Debian's fio wrote for verification, the other one checks; and a
+//! damaged byte is found by both.
+
+use std::fs;
+use std::process::Command;
+
+use blocklab_proof::Lab;
+
+/// Digests that both hold in the same form, and the header alone.
+const BOTH: [&str; 13] = [
+    "crc32c", "crc32", "crc16", "crc7", "crc64", "md5", "sha1", "sha3-224", "sha3-256", "sha3-384",
+    "sha3-512", "xxhash", "meta",
+];
+
+/// Ways to lay out headers.
+const WAYS: [&[&str]; 3] = [
+    &["--verify_pattern=0xaabb"],
+    &["--verify_interval=1k"],
+    &["--verify_offset=256"],
+];
+
+fn is_there() -> bool {
+    let there = Command::new("fio").arg("--version").output().is_ok();
+    if !there {
+        println!("skipped: fio is not installed");
+    }
+    there
+}
+
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Who {
+    Fio,
+    Ours,
+}
+
+impl Who {
+    fn ends(self, lab: &Lab, words: &[&str], kind: &str, way: &[&str]) -> bool {
+        let mut command = match self {
+            Self::Fio => {
+                let mut command = Command::new("fio");
+                command.current_dir(lab.path());
+                command
+            }
+            Self::Ours => {
+                let mut command = lab.command();
+                command.args(["fio", "--no-save"]);
+                command
+            }
+        };
+        command.args(["--name=a", "--filename=f", "--size=64k", "--bs=4k"]);
+        command
+            .arg(format!("--verify={kind}"))
+            .args(way)
+            .args(words);
+        command.output().expect("it starts").status.success()
+    }
+}
+
+#[track_caller]
+fn check(writer: Who, reader: Who, kind: &str, way: &[&str]) {
+    let lab = Lab::new();
+    let at = format!("{kind} {way:?}: written by {writer:?}, read by {reader:?}");
+    let write = ["--rw=write", "--do_verify=0"];
+    assert!(writer.ends(&lab, &write, kind, way), "{at}");
+    assert!(reader.ends(&lab, &["--rw=read"], kind, way), "{at}");
+    let again = ["--rw=write", "--verify_only"];
+    assert!(reader.ends(&lab, &again, kind, way), "{at}, again");
+    let path = lab.path().join("f");
+    let mut bytes = fs::read(&path).expect("it was written");
+    // Of a header, or behind it, as the kind can see it.
+    let damaged = if kind == "meta" { 16_384 + 4 } else { 20_000 };
+    bytes[damaged] ^= 1;
+    fs::write(&path, bytes).expect("it can be written");
+    assert!(
+        !reader.ends(&lab, &["--rw=read"], kind, way),
+        "{at}, damaged"
+    );
+}
+
+/// Every kind of digest, and every way with one of them.
+fn all(writer: Who, reader: Who) {
+    for kind in BOTH {
+        check(writer, reader, kind, &[]);
+    }
+    for way in WAYS {
+        check(writer, reader, "crc32c", way);
+    }
+}
+
+#[test]
+fn blocklab_checks_what_fio_wrote() {
+    if is_there() {
+        let _ = Lab::new().blocklab(["--version"]);
+        all(Who::Fio, Who::Ours);
+    }
+}
+
+#[test]
+fn fio_checks_what_blocklab_wrote() {
+    if is_there() {
+        let _ = Lab::new().blocklab(["--version"]);
+        all(Who::Ours, Who::Fio);
+    }
+}
+
+/// fio leaves no digest of the data for these: its headers are checked, and our own digests.
+#[test]
+fn digests_that_fio_has_not_are_our_own() {
+    for kind in ["sha256", "sha512"] {
+        check(Who::Ours, Who::Ours, kind, &[]);
+        if is_there() {
+            let lab = Lab::new();
+            let write = ["--rw=write", "--do_verify=0"];
+            assert!(Who::Fio.ends(&lab, &write, kind, &[]), "{kind}");
+            assert!(Who::Ours.ends(&lab, &["--rw=read"], kind, &[]), "{kind}");
+        }
+    }
+}
