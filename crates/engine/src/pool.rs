@@ -95,7 +95,7 @@ impl Pool {
         let validator = Validator::of(&lanes[0].job, parts.slots.len(), parts.shared.epoch_micros);
         let lanes: Vec<Lane> = lanes
             .into_iter()
-            .map(|lane| Lane::new(lane, parts.seed, parts.sizes))
+            .map(|lane| Lane::new(lane, &parts))
             .collect::<Result<_, Invalid>>()?;
         let idle = InFlight {
             lane: 0,
@@ -311,7 +311,8 @@ impl Pool {
 }
 
 impl Lane {
-    fn new(parts: LaneParts, seed: u64, sizes: &[u64]) -> Result<Self, Invalid> {
+    fn new(parts: LaneParts, pool: &Parts<'_>) -> Result<Self, Invalid> {
+        let seed = pool.seed;
         let LaneParts {
             job,
             files,
@@ -322,11 +323,15 @@ impl Lane {
         let pooled = job.pool.clone().unwrap_or_else(|| Pooled::new("", 1));
         let pacer = Pacer::new(&job, seed, 0);
         let first_file = files.start as u32;
-        let sizes = &sizes[files];
+        let sizes = &pool.sizes[files];
         let (budget, budget_reason) = budget(&job, 0, sizes)?;
         let chance = Stream::new(seed, &format!("{}/hits", job.name), 0);
+        let mut requests = Requests::new(&job, seed, 0, sizes)?;
+        if let Some(positions) = pool.shared.positions.get(&job.name) {
+            requests.share(positions);
+        }
         Ok(Self {
-            requests: Requests::new(&job, seed, 0, sizes)?,
+            requests,
             first_file,
             is_open: pacer.is_open(),
             pacer,

@@ -91,6 +91,8 @@ enum Law {
     Sequential,
     /// The position that all threads of a job advance.
     Together(Arc<AtomicU64>),
+    /// The step that all threads of a job take in turn, so far apart.
+    TogetherBy(Arc<AtomicU64>, u64),
     Strided(u64),
     Backward(u64),
     Uniform,
@@ -157,6 +159,11 @@ impl Places {
                 let room = begin + len <= self.extent.len;
                 return self.extent.offset + if room { begin } else { 0 };
             }
+            Law::TogetherBy(steps, stride) => {
+                let all = (self.extent.len - len) / *stride + 1;
+                let step = steps.fetch_add(1, Relaxed) % all;
+                return self.extent.offset + step * *stride;
+            }
             Law::Uniform => chance.below(self.grains),
             Law::Strided(stride) => {
                 let stride = *stride;
@@ -187,7 +194,10 @@ impl Places {
 
     /// Lets all threads that share this position advance it together.
     pub(crate) fn share(&mut self, position: Arc<AtomicU64>) {
-        self.law = Law::Together(position);
+        self.law = match self.law {
+            Law::Strided(stride) => Law::TogetherBy(position, stride),
+            _ => Law::Together(position),
+        };
     }
 
     pub(crate) const fn position(&self) -> u64 {
@@ -201,7 +211,11 @@ impl Places {
     pub(crate) const fn is_sequential(&self) -> bool {
         matches!(
             self.law,
-            Law::Sequential | Law::Together(_) | Law::Strided(_) | Law::Backward(_)
+            Law::Sequential
+                | Law::Together(_)
+                | Law::TogetherBy(..)
+                | Law::Strided(_)
+                | Law::Backward(_)
         )
     }
 

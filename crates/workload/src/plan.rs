@@ -77,6 +77,22 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// Each case once, one after the other.
+    #[must_use]
+    pub fn once(name: &str, description: &str, cases: Vec<Case>) -> Self {
+        Self {
+            name: name.to_owned(),
+            description: description.to_owned(),
+            cases,
+            passes: 1,
+            discard: 0,
+            aggregate: Aggregate::Mean,
+            order: Order::Grouped,
+            pause: Nanos::ZERO,
+            pause_before: PauseBefore::Measurement,
+        }
+    }
+
     /// The pairs (index of the case, pass from 1; 0: discarded) in the order in which they are
     /// run.
     pub fn steps(&self) -> impl Iterator<Item = (usize, u32)> + '_ {

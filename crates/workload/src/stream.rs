@@ -396,5 +396,19 @@ mod tests {
             .map(|turn| threads[turn * 7 % 3].next_request().offset)
             .collect();
         assert!(offsets.into_iter().eq((0..24).map(|block| block * 4096)));
+
+        job.pattern = Pattern::Strided {
+            stride: Bytes(8192),
+        };
+        let positions = Positions::new(1);
+        let mut pair = [0, 1].map(|thread| {
+            let mut requests = Requests::new(&job, 1, thread, &[20 << 10]).unwrap();
+            requests.share(&positions);
+            requests
+        });
+        let offsets: Vec<u64> = (0..6)
+            .map(|turn| pair[turn % 2].next_request().offset)
+            .collect();
+        assert_eq!(offsets, [0, 8192, 16384, 0, 8192, 16384]);
     }
 }

@@ -62,7 +62,6 @@ pub(super) struct Draft {
     pub random_align: Option<u64>,
     pub random_ratio: Option<u32>,
     pub stride: Option<u64>,
-    pub round_robin: bool,
     pub usage: bool,
     pub event: Option<String>,
     pub xml: Option<String>,
@@ -165,7 +164,7 @@ fn asked(draft: Draft, targets: &[String], options: &[&String]) -> Result<Asked,
         let wrong = "at least one is wanted behind the options: a file, a directory, a device";
         return Err(Mistake::new("targets", wrong));
     }
-    if draft.round_robin && draft.span.disable_affinity {
+    if draft.span.round_robin && draft.span.disable_affinity {
         return Err(Mistake::new(
             "-n",
             "it excludes -a: one of the two can hold",

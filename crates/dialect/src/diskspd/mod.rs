@@ -15,11 +15,13 @@ mod options;
 mod paths;
 mod plan;
 mod profile_text;
+mod profile_xml;
 mod ranges;
 mod read_xml;
 mod reference;
 mod results;
 mod setters;
+mod sheet;
 mod spec;
 #[cfg(test)]
 mod tests;
@@ -32,6 +34,7 @@ pub use command::{Asked, Overrides, Parsed, parse};
 pub use paths::{Mapping, here};
 pub use plan::{Pair, Prepared, Span, Terms, prepare};
 pub use profile_text::input_parameters;
+pub use profile_xml::profile_xml;
 pub use read_xml::read_xml;
 pub use reference::{reference, usage};
 pub use results::{Bucket, Processor, Served, System, Usage};
@@ -40,4 +43,4 @@ pub use spec::{
 };
 pub use text::{Layout, text};
 pub use validate::{validate, warnings};
-pub use xml::{profile_xml, xml};
+pub use xml::xml;

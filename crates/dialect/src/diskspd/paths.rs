@@ -53,6 +53,22 @@ pub fn here(path: &str, mappings: &[Mapping]) -> Result<String, Mistake> {
     }
 }
 
+/// The number of a template such as `*1`; nothing of another name.
+///
+/// # Errors
+/// What begins as a template, and is none.
+pub(super) fn template(path: &str) -> Result<Option<usize>, Mistake> {
+    let Some(number) = path.strip_prefix('*') else {
+        return Ok(None);
+    };
+    let plain = number.bytes().all(|byte| byte.is_ascii_digit());
+    let number = number.parse().ok().filter(|number| plain && *number > 0);
+    number.map(Some).ok_or_else(|| {
+        let wrong = "a template is * and a number from 1 on, such as *1";
+        Mistake::new(path, wrong)
+    })
+}
+
 /// A model and the null target stand for everything below them.
 fn joined(mapping: &Mapping, rest: &str) -> String {
     let to = &mapping.to;

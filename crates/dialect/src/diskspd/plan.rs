@@ -8,9 +8,8 @@ use std::sync::Arc;
 use blocklab_record::{Note, NoteLevel};
 use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::{
-    Access, Aggregate, BlockSizes, Case, Content, Durability, Engine, Flush, IoPriority, Job, Mix,
-    Order, Pace, Pattern, PauseBefore, Plan, Priority, Rate, Region, Runs, Spread, Stop, Think,
-    UringOptions, Workload, Zone,
+    Access, BlockSizes, Case, Content, Durability, Engine, Flush, IoPriority, Job, Mix, Pace,
+    Pattern, Plan, Priority, Rate, Region, Runs, Spread, Stop, Think, UringOptions, Workload, Zone,
 };
 
 use super::distribution;
@@ -94,17 +93,7 @@ pub fn prepare(profile: &Profile, terms: &Terms) -> Result<Prepared, Mistake> {
     for (index, span) in profile.timespans.iter().enumerate() {
         cases.push(maker.case(span, index)?);
     }
-    let plan = Plan {
-        name: "diskspd".to_owned(),
-        description: "A profile of DiskSpd.".to_owned(),
-        cases,
-        passes: 1,
-        discard: 0,
-        aggregate: Aggregate::Mean,
-        order: Order::Grouped,
-        pause: Nanos::ZERO,
-        pause_before: PauseBefore::Measurement,
-    };
+    let plan = Plan::once("diskspd", "A profile of DiskSpd.", cases);
     let Maker {
         notes,
         spans,
@@ -204,7 +193,7 @@ impl Maker<'_> {
             for number in 0..threads {
                 let thread = first + number;
                 let name = format!("thread{thread}-target{index}");
-                let made = self.jobs(span, target, path, &name, (thread, number, threads))?;
+                let made = self.jobs(span, target, path, &name, (thread, number))?;
                 pairs.push(Pair {
                     thread,
                     target: index,
@@ -228,13 +217,13 @@ impl Maker<'_> {
         target: &Target,
         path: &str,
         name: &str,
-        (thread, number, threads): (u32, u32, u32),
+        (thread, number): (u32, u32),
     ) -> Result<Vec<Job>, Mistake> {
         let job = Job {
             targets: vec![path.to_owned()],
             region: self.region(target, number),
-            pattern: self.pattern(target, threads)?,
-            pin: pin(span, thread),
+            pattern: self.pattern(target)?,
+            pin: pin(span, thread, &self.terms.processors),
             fill: self.fill(span, target)?,
             ..load(span, target, name)
         };
@@ -272,11 +261,7 @@ impl Maker<'_> {
     }
 
     fn region(&self, target: &Target, number: u32) -> Region {
-        let step = match target.interlocked {
-            _ if shares_position(target) => 0,
-            true => target.step(),
-            false => target.thread_stride,
-        };
+        let step = target.thread_stride;
         let offset = target
             .base
             .saturating_add(step.saturating_mul(number.into()));
@@ -316,7 +301,7 @@ impl Maker<'_> {
         known.map(|(_, size)| size.0)
     }
 
-    fn pattern(&self, target: &Target, threads: u32) -> Result<Pattern, Mistake> {
+    fn pattern(&self, target: &Target) -> Result<Pattern, Mistake> {
         if let Some(distribution) = &target.distribution {
             let end = self.end(target).or_else(|| self.known_size(target));
             let len = end.map(|end| end.saturating_sub(target.base));
@@ -327,11 +312,7 @@ impl Maker<'_> {
             let zones = distribution::zones(distribution, len)?;
             return Ok(Pattern::Zones(zones.into_iter().map(zone).collect()));
         }
-        let stride = match target.interlocked {
-            true if shares_position(target) => target.block,
-            true => target.step().saturating_mul(threads.into()),
-            false => target.step(),
-        };
+        let stride = target.step();
         Ok(match target.random_ratio {
             0 if stride == target.block => Pattern::Sequential,
             0 => Pattern::Strided {
@@ -371,9 +352,9 @@ pub(super) fn window(target: &Target) -> Option<Bytes> {
     }
 }
 
-/// Whether its threads take the next block of one sequence.
+/// Whether its threads take the next step of one sequence.
 fn shares_position(target: &Target) -> bool {
-    target.interlocked && target.random_ratio == 0 && target.step() == target.block
+    target.interlocked && target.random_ratio == 0
 }
 
 /// Random offsets that are multiples of something else than the block.
@@ -395,14 +376,19 @@ const fn priority(target: &Target) -> Priority {
     }
 }
 
-fn pin(span: &TimeSpan, thread: u32) -> Vec<u32> {
-    let listed = span
+/// The processor of a thread: of those that are listed, or of all.
+fn pin(span: &TimeSpan, thread: u32, all: &[u32]) -> Vec<u32> {
+    let listed: Vec<u32> = span
         .affinity
-        .get(thread as usize % span.affinity.len().max(1));
-    listed
+        .iter()
         .map(|(_, processor)| *processor)
-        .into_iter()
-        .collect()
+        .collect();
+    let among = match listed.is_empty() && span.round_robin {
+        true => all,
+        false => &listed[..],
+    };
+    let own = among.get(thread as usize % among.len().max(1));
+    own.copied().into_iter().collect()
 }
 
 /// What does not depend on the thread.

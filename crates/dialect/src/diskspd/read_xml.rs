@@ -1,6 +1,7 @@
 //! A profile from XML: elements of the published schema, nothing else.
 
 use super::command::Overrides;
+use super::paths::template;
 use super::spec::{
     Buffers, Cache, Distribution, Format, MapFlush, Mistake, Profile, Target, Throughput, TimeSpan,
 };
@@ -146,6 +147,7 @@ fn time_span(element: &Element) -> Result<TimeSpan, Mistake> {
         thread_count: element.number("ThreadCount")?.unwrap_or(0),
         request_count: element.number("RequestCount")?.unwrap_or(0),
         affinity: affinity(element)?,
+        round_robin: element.flag("GroupAffinity")?,
         disable_affinity: element.flag("DisableAffinity")?,
         completion_routines: element.flag("CompletionRoutines")?,
         measure_latency: element.flag("MeasureLatency")?,
@@ -439,17 +441,8 @@ fn fill_template(
     overrides: &Overrides,
     used: &mut [bool],
 ) -> Result<(), Mistake> {
-    let Some(number) = target.path.strip_prefix('*') else {
+    let Some(number) = template(&target.path)? else {
         return Ok(());
-    };
-    let plain = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
-    let number = number
-        .parse::<usize>()
-        .ok()
-        .filter(|number| plain && *number > 0);
-    let Some(number) = number else {
-        let wrong = "a template is * and a number from 1 on, such as *1";
-        return Err(Mistake::new(target.path.clone(), wrong));
     };
     match overrides.targets.get(number - 1) {
         Some(path) => {

@@ -8,7 +8,7 @@ const ANY: u32 = u32::MAX;
 
 pub(super) fn affinity(draft: &mut Draft, rest: &str) -> Result<(), Mistake> {
     if rest == "g" || rest.is_empty() {
-        draft.round_robin = true;
+        draft.span.round_robin = true;
         return Ok(());
     }
     let mut group = 0;

@@ -43,6 +43,8 @@ pub struct TimeSpan {
     pub request_count: u32,
     /// Processor groups and processors, in turn.
     pub affinity: Vec<(u16, u32)>,
+    /// Threads are bound to all processors in turn, as the command line says (`-ag`).
+    pub round_robin: bool,
     /// No affinity (`-n`).
     pub disable_affinity: bool,
     /// Completion routines (`-x`).
@@ -69,6 +71,7 @@ impl Default for TimeSpan {
             thread_count: 0,
             request_count: 0,
             affinity: Vec::new(),
+            round_robin: false,
             disable_affinity: false,
             completion_routines: false,
             measure_latency: false,

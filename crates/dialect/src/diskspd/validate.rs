@@ -1,6 +1,7 @@
 //! What excludes what: each with its own words.
 
 use super::distribution;
+use super::paths::template;
 use super::spec::{Buffers, Cache, Distribution, Mistake, Profile, Target, TimeSpan};
 
 /// Checks a profile, from wherever it came.
@@ -23,7 +24,7 @@ pub fn validate(profile: &Profile) -> Result<(), Mistake> {
             "its name is empty, a lone hyphen, or has control characters in it",
         )?;
         rule(
-            profile.profile_only || !target.path.starts_with('*'),
+            template(&target.path)?.is_none() || profile.profile_only,
             &target.path,
             "a template stands for a target only in a profile, with -X; -Rp would print it",
         )?;

@@ -2,8 +2,7 @@
 //! case.
 
 use blocklab_record::{Note, NoteLevel};
-use blocklab_units::Nanos;
-use blocklab_workload::{Aggregate, Case, Engine, Job, Order, PauseBefore, Plan, Steady, Workload};
+use blocklab_workload::{Case, Engine, Job, Plan, Steady, Workload};
 
 use super::files::{self, Files, Planned};
 use super::iolog;
@@ -131,17 +130,7 @@ pub fn prepare(resolved: &Resolved, name: &str, terms: &Terms<'_>) -> Result<Pre
     for (index, spec) in resolved.specs.iter().enumerate() {
         maker.add(spec, index)?;
     }
-    let plan = Plan {
-        name: name.to_owned(),
-        description: "Jobs of fio.".to_owned(),
-        cases: maker.cases,
-        passes: 1,
-        discard: 0,
-        aggregate: Aggregate::Mean,
-        order: Order::Grouped,
-        pause: Nanos::ZERO,
-        pause_before: PauseBefore::Measurement,
-    };
+    let plan = Plan::once(name, "Jobs of fio.", maker.cases);
     Ok(Prepared {
         plan,
         notes: maker.notes,

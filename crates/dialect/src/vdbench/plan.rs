@@ -4,8 +4,7 @@
 use blocklab_record::{Note, NoteLevel};
 use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::{
-    Access, Aggregate, Case, Content, Durability, ErrorPolicy, Flush, Job, Mix, Order, PauseBefore,
-    Plan, Pooled, Stop, Workload,
+    Access, Case, Content, Durability, ErrorPolicy, Flush, Job, Mix, Plan, Pooled, Stop, Workload,
 };
 
 use super::command::Validation;
@@ -78,17 +77,7 @@ pub fn prepare(script: &Script, terms: &Terms) -> Result<Prepared, Mistake> {
         cases.push(case);
     }
     Ok(Prepared {
-        plan: Plan {
-            name: "vdbench".to_owned(),
-            description: "Parameter files of Vdbench.".to_owned(),
-            cases,
-            passes: 1,
-            discard: 0,
-            aggregate: Aggregate::Mean,
-            order: Order::Grouped,
-            pause: Nanos::ZERO,
-            pause_before: PauseBefore::Measurement,
-        },
+        plan: Plan::once("vdbench", "Parameter files of Vdbench.", cases),
         runs,
         notes: maker.notes,
     })

@@ -181,11 +181,12 @@ fn refinement_rules(job: &Job) -> Result<(), Invalid> {
         "trim_first",
         "trim_first makes the trims itself: the mix may have none",
     )?;
-    let sequential = job.pattern == Pattern::Sequential && !job.positions_apart;
+    let forward = matches!(job.pattern, Pattern::Sequential | Pattern::Strided { .. });
+    let sequential = forward && !job.positions_apart;
     rule(
         job.region.spread != Spread::Shared || sequential,
         "spread",
-        "threads can share one position only where the pattern is sequential",
+        "threads can share one position only where the pattern is sequential or strided",
     )?;
     rule(
         job.content_unit.0 >= 512,

@@ -31,8 +31,8 @@ pub(super) static EARLY: [Opt; 21] = [
         default: "-ag",
         meaning: "Bind the threads to these processors in turn.",
         level: NEARLY,
-        here: "a list binds; without one the scheduler places the threads; there is one processor \
-               group, 0",
+        here: "a list binds, and -ag binds to all in turn; without either the scheduler places the \
+               threads; there is one processor group, 0",
         set: affinity,
     },
     Opt {

@@ -117,9 +117,6 @@ pub(super) static LATE: [Opt; 26] = [
         name: "-si",
         form: "-si[<stride>[KMGTb]]",
         meaning: "The threads share one sequence.",
-        level: NEARLY,
-        here: "exact where the stride is the block; with another one, thread k of n takes every \
-               n-th step, and they may drift apart",
         set: |draft, rest| {
             draft.target.interlocked = true;
             if !rest.is_empty() {

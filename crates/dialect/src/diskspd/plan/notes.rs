@@ -4,7 +4,7 @@ use blocklab_record::{Note, NoteLevel};
 use blocklab_units::Bytes;
 
 use super::super::spec::{Buffers, Cache, Target, TimeSpan};
-use super::{Maker, shares_position, window};
+use super::{Maker, window};
 
 impl Maker<'_> {
     pub(super) fn note(&mut self, level: NoteLevel, subject: &str, text: String) {
@@ -21,13 +21,13 @@ impl Maker<'_> {
     /// What is done differently from what this target asks for.
     pub(super) fn tell(&mut self, span: &TimeSpan, target: &Target) {
         use NoteLevel::{Approximated, Ignored};
-        let threads = span.thread_count.max(target.threads);
-        let told: [(bool, NoteLevel, &str, &str); 13] = [
+        let told: [(bool, NoteLevel, &str, &str); 12] = [
             (
-                !span.disable_affinity && span.affinity.is_empty(),
+                !span.disable_affinity && span.affinity.is_empty() && !span.round_robin,
                 Ignored,
                 "-ag",
-                "threads are not bound to processors by default; -a0,1 would bind them",
+                "threads are not bound to processors by default; -ag said out loud, or -a0,1, would \
+                 bind them",
             ),
             (
                 span.thread_count > 0 && span.request_count == 0 && span.targets.len() > 1,
@@ -40,12 +40,6 @@ impl Maker<'_> {
                 Approximated,
                 "-O",
                 "the targets of a thread take turns by their weights; none is drawn by lot",
-            ),
-            (
-                target.interlocked && threads > 1 && !shares_position(target),
-                Approximated,
-                "-si",
-                "each thread takes every n-th step of the common sequence; they may drift apart",
             ),
             (
                 target.parallel && target.requests > 1,

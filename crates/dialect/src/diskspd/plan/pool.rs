@@ -24,7 +24,7 @@ impl Maker<'_> {
                 };
                 let name = format!("thread{thread}-target{index}");
                 let path = &paths[*index];
-                let numbers = (thread, thread, span.thread_count);
+                let numbers = (thread, thread);
                 let made = self.jobs(span, &target, path, &name, numbers)?;
                 pairs.push(Pair {
                     thread,
