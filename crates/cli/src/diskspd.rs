@@ -134,6 +134,7 @@ fn measure(profile: &Profile, mut notes: Vec<Note>, house: &House, store: &Store
     };
     let mut prepared = dialect::prepare(profile, &terms)?;
     notes.append(&mut prepared.notes);
+    prepared.plan.description = command_line(&house.rest);
     let interrupted = listen()?;
     let mut destroy = house.destroy.clone();
     if !make_files(&prepared, house, &interrupted, &mut destroy)? {
