@@ -94,11 +94,9 @@ fn attempt(arguments: &[String], store: &Store) -> Result<u8> {
         terminal::print(help::command_line(&sections))?;
         return Ok(status::DONE);
     }
-    let mut prepared = outside::prepare(
-        &resolved,
-        &name(&command.inputs),
-        general.aux_path.as_deref(),
-    )?;
+    let name = name(&command.inputs);
+    let prepare = || outside::prepare(&resolved, &name, general.aux_path.as_deref());
+    let mut prepared = prepare()?;
     if general.read_only && prepared.plan.writes() {
         let words = "trim and write operations are not allowed with the --readonly parameter";
         return Err(anyhow!(words));
@@ -110,7 +108,11 @@ fn attempt(arguments: &[String], store: &Store) -> Result<u8> {
     let debug = Debug::of(general);
     debug.prepare(&mut prepared.plan);
     let opening = debug.opening(&sections);
-    measure(&prepared, general, &house, store, (debug, &opening))
+    let told = Told {
+        debug,
+        opening: &opening,
+    };
+    measure((&prepared, &prepare), general, &house, store, told)
 }
 
 fn ignored(general: &General) -> impl Iterator<Item = Note> + '_ {
@@ -166,19 +168,25 @@ fn wall(sections: &mut [Section]) {
     }
 }
 
+/// What `--debug` adds.
+struct Told<'a> {
+    debug: Debug,
+    opening: &'a str,
+}
+
 fn measure(
-    prepared: &Prepared,
+    (prepared, again): (&Prepared, &dyn Fn() -> Result<Prepared>),
     general: &General,
     house: &House,
     store: &Store,
-    (debug, opening): (Debug, &str),
+    told: Told<'_>,
 ) -> Result<u8> {
     let interrupted = listen()?;
     let out = RefCell::new(present::Out::open(general)?);
     for remark in &prepared.remarks {
         terminal::tell(&format!("fio: {remark}"));
     }
-    out.borrow_mut().put(opening)?;
+    out.borrow_mut().put(told.opening)?;
     out.borrow_mut().begin(prepared)?;
     for line in ground::plans(prepared) {
         out.borrow_mut().tell(&line)?;
@@ -192,7 +200,7 @@ fn measure(
         return Ok(status::DONE);
     }
     let kept = (!house.no_save).then_some(store);
-    let mut watcher = Watcher::new(prepared, general, kept, &out).telling(debug);
+    let mut watcher = Watcher::new(prepared, general, kept, &out).telling(told.debug, again);
     let record = conduct(prepared, &destroy, &interrupted, store, &mut watcher)?;
     ground::remove(prepared);
     let Some(record) = record else {
@@ -250,7 +258,8 @@ pub fn study(args: &RunArgs, store: &Store) -> Result<Option<Record>> {
                      filename=, size= and runtime= in its [global] section would change it";
         return Err(Mistake::new(&Place::COMMAND_LINE, words).into());
     }
-    let prepared = prepared(&args.study)?;
+    let plan = || prepared(&args.study);
+    let prepared = plan()?;
     if prepared.plan.cases.is_empty() {
         return Err(anyhow!("{}: No job(s) defined", args.study));
     }
@@ -267,6 +276,7 @@ pub fn study(args: &RunArgs, store: &Store) -> Result<Option<Record>> {
     }
     let kept = (!args.no_save).then_some(store);
     let mut watcher = Watcher::shown(&prepared, kept, !args.quiet);
+    watcher = watcher.telling(Debug::default(), &plan);
     let record = conduct(&prepared, &destroy, &interrupted, store, &mut watcher)?;
     ground::remove(&prepared);
     Ok(record)

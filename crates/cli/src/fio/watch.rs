@@ -5,6 +5,8 @@ use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 use std::time::Instant;
 
+use anyhow::Result;
+
 use blocklab_dialect::fio::{General, Prepared, eta_line};
 use blocklab_engine::Outcome;
 use blocklab_record::{Interval, Measurement, Record};
@@ -31,6 +33,7 @@ pub struct Watcher<'a> {
     /// Planned time of the case under way; zero where it is unknown.
     planned: Nanos,
     debug: Debug,
+    again: Option<&'a dyn Fn() -> Result<Prepared>>,
     /// Where results go.
     out: Option<&'a RefCell<Out<'a>>>,
     /// How often those so far are printed.
@@ -71,6 +74,7 @@ impl<'a> Watcher<'a> {
             eta: None,
             planned: Nanos::ZERO,
             debug: Debug::default(),
+            again: None,
             out: None,
             status: None,
             before: Vec::new(),
@@ -79,9 +83,26 @@ impl<'a> Watcher<'a> {
         }
     }
 
-    /// With what `--debug` asks for.
-    pub fn telling(self, debug: Debug) -> Self {
-        Self { debug, ..self }
+    /// With what `--debug` asks for; `again` plans anew, with what jobs have left by then.
+    pub fn telling(self, debug: Debug, again: &'a dyn Fn() -> Result<Prepared>) -> Self {
+        Self {
+            debug,
+            again: Some(again),
+            ..self
+        }
+    }
+
+    /// The jobs of a case that replays what an earlier one traced.
+    fn plan_anew(&self, step: usize, case: &mut Case) -> Result<()> {
+        let Some(again) = self.again else {
+            return Ok(());
+        };
+        let mut prepared = again()?;
+        self.debug.prepare(&mut prepared.plan);
+        if step < prepared.plan.cases.len() {
+            case.workload = prepared.plan.cases.swap_remove(step).workload;
+        }
+        Ok(())
     }
 
     fn say(&self, text: &str) {
@@ -158,6 +179,13 @@ impl Observer for Watcher<'_> {
             .iter()
             .filter(|clone| clone.case < step);
         if earlier.any(|clone| clone.ends_all) {
+            return false;
+        }
+        let mut clones = self.prepared.clones.iter();
+        if clones.any(|clone| clone.case == step && clone.awaits_trace)
+            && let Err(error) = self.plan_anew(step, case)
+        {
+            terminal::complain(&error);
             return false;
         }
         let failed = self.commands(step, Around::Before);

@@ -179,13 +179,11 @@ fn number(word: &str, what: &str) -> Result<u64, String> {
 
 /// The trace of clone `number`, with what `replay_*` changes in it.
 pub(super) fn read(spec: &Spec, number: u32, terms: &Terms<'_>) -> Result<Option<Trace>, Mistake> {
-    let Some(given) = spec.values.text("read_iolog") else {
+    if !spec.values.is_given("read_iolog") {
         return Ok(None);
-    };
-    let paths: Vec<&str> = given.split(':').filter(|path| !path.is_empty()).collect();
-    let path = paths
-        .get(number as usize % paths.len().max(1))
-        .ok_or_else(|| spec.mistake("read_iolog", "no file is named"))?;
+    }
+    let path = path(spec, number);
+    let path = path.ok_or_else(|| spec.mistake("read_iolog", "no file is named"))?;
     let wrong = |why: String| spec.mistake("read_iolog", format!("{path}: {why}"));
     let bytes = (terms.bytes_of)(path).map_err(wrong)?;
     let text = String::from_utf8(bytes)
@@ -196,6 +194,32 @@ pub(super) fn read(spec: &Spec, number: u32, terms: &Terms<'_>) -> Result<Option
         return Err(wrong("nothing is left to replay".to_owned()));
     }
     Ok(Some(trace))
+}
+
+/// The trace that this clone replays.
+pub(super) fn path(spec: &Spec, number: u32) -> Option<&str> {
+    let given = spec.values.text("read_iolog")?;
+    let paths: Vec<&str> = given.split(':').filter(|path| !path.is_empty()).collect();
+    paths.get(number as usize % paths.len().max(1)).copied()
+}
+
+/// What stands for a trace that a job before this one will write, until it has.
+pub(super) fn stand_in(writer: &Job) -> Trace {
+    let direction = match writer.writes() {
+        true => Direction::Write,
+        false => Direction::Read,
+    };
+    Trace {
+        files: writer.targets.clone(),
+        operations: vec![Replayed {
+            at: Nanos::ZERO,
+            target: 0,
+            direction,
+            len: 512,
+            offset: 0,
+        }],
+        waits: false,
+    }
 }
 
 fn change(spec: &Spec, trace: &mut Trace) -> Result<(), Mistake> {

@@ -60,8 +60,6 @@ pub struct Prepared {
 pub struct CloneFacts {
     /// Index of the case.
     pub case: usize,
-    /// Its name.
-    pub case_name: String,
     /// Name of the job in the plan.
     pub job: String,
     /// Name of the job in the job file.
@@ -115,6 +113,8 @@ pub struct CloneFacts {
     pub dumps: bool,
     /// Where it leaves how far its writes came, if it verifies them.
     pub state: Option<String>,
+    /// Whether a job before it leaves the trace that it replays: it is read when that has ended.
+    pub awaits_trace: bool,
     /// Whether missing files may be made.
     pub may_create: bool,
     /// Whether nothing but the files is wanted.
@@ -188,7 +188,12 @@ impl<'a> Maker<'a> {
             return Err(spec.mistake("nrfiles", wrong));
         }
         for number in 0..count as u32 {
-            let trace = iolog::read(spec, number, self.terms)?;
+            let writer = self.writer(spec, number);
+            let awaits = writer.is_some();
+            let trace = match (iolog::read(spec, number, self.terms), writer) {
+                (Err(_), Some(writer)) => Some(iolog::stand_in(writer)),
+                (read, _) => read?,
+            };
             let ground = match &trace {
                 Some(trace) => iolog::ground(spec, trace, self.terms)?,
                 None => files::ground(spec, way, number, self.terms)?,
@@ -214,6 +219,7 @@ impl<'a> Maker<'a> {
             let saves = saves && spec.values.number("verify_state_save") != Some(0);
             self.clones.push(CloneFacts {
                 state: saves.then_some(state),
+                awaits_trace: awaits,
                 ..self.facts(spec, way, &job, index)
             });
             for file in ground.planned {
@@ -224,6 +230,19 @@ impl<'a> Maker<'a> {
             }
         }
         Ok(())
+    }
+
+    /// The job of an earlier case that writes the trace which this clone reads.
+    fn writer(&self, spec: &Spec, number: u32) -> Option<&Job> {
+        let path = iolog::path(spec, number)?;
+        let (_, earlier) = self.cases.split_last()?;
+        let mut clones = self
+            .clones
+            .iter()
+            .filter(|clone| clone.case < earlier.len());
+        let clone = clones.find(|clone| clone.logs.trace.as_deref() == Some(path))?;
+        let mut jobs = earlier[clone.case].workload.jobs.iter();
+        jobs.find(|job| job.name == clone.job)
     }
 
     /// Of the case at hand.
@@ -318,6 +337,10 @@ impl<'a> Maker<'a> {
                 "act is not done: write its jobs out in a job file",
             ));
         }
+        if values.is_given("ba") && pattern::way(spec)?.random && !values.flag("norandommap") {
+            let words = "Any use of blockalign= turns off randommap";
+            self.remarks.push(words.to_owned());
+        }
         if values.flag("time_based") && values.time("runtime").unwrap_or(0) == 0 {
             let words = "time_based requires a runtime/timeout setting";
             self.remarks.push(words.to_owned());
@@ -341,10 +364,6 @@ impl<'a> Maker<'a> {
         let text = |name| spec.values.text(name).map(str::to_owned);
         CloneFacts {
             case: self.cases.len().saturating_sub(1),
-            case_name: self
-                .cases
-                .last()
-                .map_or_else(String::new, |case| case.name.clone()),
             job: job.name.clone(),
             name: spec.name.clone(),
             group: self.group,
@@ -386,6 +405,7 @@ impl<'a> Maker<'a> {
                 ),
             dumps: spec.values.flag("verify_dump"),
             state: None,
+            awaits_trace: false,
             may_create: spec.values.number("allow_file_create") != Some(0),
             create_only: spec.values.flag("create_only"),
         }

@@ -54,6 +54,9 @@ impl Value {
             Kind::Size => Ok(Self::Number(bytes(text, scale)? as i64)),
             Kind::Share => share(text, scale).map(Self::Share),
             Kind::Sizes => sizes(text, scale).map(Self::Sizes),
+            Kind::Ranges if option.name == "bsrange" && is_single(text) => {
+                Err(format!("`{text}` is no range such as 4k-16k"))
+            }
             Kind::Ranges => ranges(text, scale).map(Self::Ranges),
             Kind::Floats => floats(text).map(Self::Floats),
             Kind::Percents => match floats(text)? {
@@ -94,6 +97,12 @@ fn share(text: &str, scale: Scale) -> Result<Share, String> {
 /// is left out keeps its default.
 fn sizes(text: &str, scale: Scale) -> Result<[u64; 3], String> {
     by_direction(text, 0, |part| bytes(part, scale))
+}
+
+/// Whether a part of it is a size and no range.
+fn is_single(text: &str) -> bool {
+    let mut parts = text.split(',').filter(|part| !part.trim().is_empty());
+    parts.any(|part| !part.contains(['-', ':']))
 }
 
 fn ranges(text: &str, scale: Scale) -> Result<[(u64, u64); 3], String> {

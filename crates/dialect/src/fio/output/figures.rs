@@ -177,7 +177,9 @@ pub(super) struct Figures<'a> {
 pub(super) fn all<'a>(clones: &'a [CloneFacts], measurements: &[Measurement]) -> Vec<Figures<'a>> {
     let mut entries: Vec<Figures<'a>> = Vec::new();
     for clone in clones.iter().filter(|clone| clone.style.shown) {
-        let of_case = measurements.iter().find(|m| m.case == clone.case_name);
+        let of_case = measurements
+            .iter()
+            .find(|m| m.jobs.iter().any(|job| job.name == clone.job));
         let figures = of(clone, of_case);
         let last = entries.last_mut().filter(|last| {
             let together = last.clone.grouped && clone.grouped;

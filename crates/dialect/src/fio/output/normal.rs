@@ -90,6 +90,8 @@ fn job(figures: &Figures<'_>, moment: &Moment) -> String {
     let style = &clone.style;
     let why = match figures.error {
         0 => String::new(),
+        // What does not match is no error of a call.
+        VERIFY => " ()".to_owned(),
         error => format!(" (error={})", strerror(error)),
     };
     let mut text = format!(
@@ -365,6 +367,14 @@ fn summary(group: u32, members: &[&Figures<'_>]) -> String {
         }
         text.push_str(&total(name, &flows, &members[0].clone.style));
     }
+    if members
+        .iter()
+        .any(|m| m.clone.style.unified == Unified::Both)
+    {
+        let flows = members.iter().flat_map(|member| &member.flows);
+        let flows: Vec<&Flow> = flows.filter(|flow| flow.ios > 0).collect();
+        text.push_str(&total("  MIXED", &flows, &members[0].clone.style));
+    }
     text
 }
 
@@ -413,6 +423,9 @@ fn disks(measurements: &[Measurement]) -> String {
     }
     text
 }
+
+/// Of data that is not what was written.
+const VERIFY: i32 = 84;
 
 /// The C library's words for an error's number.
 fn strerror(number: i32) -> String {

@@ -6,7 +6,7 @@ use super::super::VERSION;
 use super::super::plan::Prepared;
 use super::figures::{Figures, Flow, Spread, all, shares};
 use super::percentiles::percentiles;
-use super::style::Style;
+use super::style::{Style, Unified};
 
 /// Places for percentiles, used or not.
 const PERCENTILES: usize = 20;
@@ -17,7 +17,7 @@ pub fn terse(measurements: &[Measurement], prepared: &Prepared, version: u8) -> 
     let mut text = String::new();
     for entry in all(&prepared.clones, measurements) {
         let mut fields = line(&entry, version);
-        if version > 2 && entry.clone.style.disks {
+        if version > 2 && prepared.clones.iter().any(|clone| clone.style.disks) {
             fields.extend(disks(measurements));
         }
         if entry.clone.counts_errors {
@@ -42,9 +42,16 @@ fn line(figures: &Figures<'_>, version: u8) -> Vec<String> {
         figures.clone.group.to_string(),
         figures.error.to_string(),
     ]);
-    let directions = if version == 3 { 2 } else { 3 };
+    let directions = match (style.unified, version) {
+        (Unified::Mixed, _) => 1,
+        (_, 3) => 2,
+        _ => 3,
+    };
     for direction in &figures.flows[..directions] {
         flow(direction, style, version, &mut fields);
+    }
+    if style.unified == Unified::Both {
+        flow(&figures.mixed(), style, version, &mut fields);
     }
     let [user, system] = figures.processor();
     fields.extend([
