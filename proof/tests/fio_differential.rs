@@ -251,3 +251,29 @@ fn lane(lab: &Lab, files: &[PathBuf], next: &AtomicUsize) -> Vec<String> {
     }
     wrong
 }
+
+/// Results so far came out empty once, because a measurement under way has no name yet.
+#[test]
+fn results_so_far_tell_what_was_moved() {
+    let lab = Lab::new();
+    let said = lab.blocklab([
+        "fio",
+        "--no-save",
+        "--name=a",
+        "--rw=read",
+        "--size=1m",
+        "--ioengine=null",
+        "--rate_iops=1000",
+        "--time_based",
+        "--runtime=3",
+        "--status-interval=1",
+        "--output-format=json",
+    ]);
+    let documents = serde_json::Deserializer::from_str(&said.out).into_iter::<Value>();
+    let moved: Vec<u64> = documents
+        .map(|json| json.expect("JSON")["jobs"][0]["read"]["io_bytes"].as_u64())
+        .map(|bytes| bytes.expect("a number"))
+        .collect();
+    assert!(moved.len() >= 2, "{moved:?}");
+    assert!(moved[0] > 0 && moved.is_sorted(), "{moved:?}");
+}
