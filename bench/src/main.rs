@@ -13,6 +13,7 @@ mod vdbench;
 mod work;
 
 use std::path::PathBuf;
+use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 use clap::Parser;
@@ -103,9 +104,17 @@ fn compare(bench: &Bench, place: &Place, arguments: &Arguments) -> Result<bool> 
         let mine = || match (bench.parameters(place, seconds), bench.line(place, seconds)) {
             (Some(parameters), _) => vdbench::run(&arguments.blocklab, &parameters),
             (_, Some(line)) => diskspd::run(&arguments.blocklab, &line),
+            _ if bench.is_told_to_both() => {
+                let mut command = Command::new(&arguments.blocklab);
+                command.arg("fio");
+                process::fio(command, &bench.theirs(place, seconds))
+            }
             _ => process::blocklab(&arguments.blocklab, &bench.ours(place, seconds)),
         };
-        let other = || process::fio(&arguments.fio, &bench.theirs(place, seconds));
+        let other = || {
+            let command = Command::new(&arguments.fio);
+            process::fio(command, &bench.theirs(place, seconds))
+        };
         // Who goes first changes from pair to pair.
         let (mine, other) = if pair % 2 == 0 {
             let mine = mine()?;
@@ -171,7 +180,7 @@ fn median(values: &mut [f64]) -> f64 {
 }
 
 /// For errors that name what was run.
-fn shown(command: &std::process::Command) -> String {
+fn shown(command: &Command) -> String {
     let mut words = vec![command.get_program().to_string_lossy().into_owned()];
     words.extend(
         command

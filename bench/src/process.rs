@@ -45,9 +45,8 @@ pub fn blocklab(program: &Path, (study, arguments): &(String, Vec<String>)) -> R
     Ok(sample)
 }
 
-/// Runs fio with these options and JSON output.
-pub fn fio(program: &Path, options: &[String]) -> Result<Sample> {
-    let mut command = Command::new(program);
+/// Runs fio, or blocklab in its place, with these options and JSON output.
+pub fn fio(mut command: Command, options: &[String]) -> Result<Sample> {
     command
         .args(["--name=bench", "--output-format=json"])
         .args(options);

@@ -143,6 +143,11 @@ impl Bench {
         ))
     }
 
+    /// Whether blocklab is told the same as fio, in fio's words.
+    pub fn is_told_to_both(&self) -> bool {
+        self.native == AS_FIO
+    }
+
     /// fio's options.
     pub fn theirs(&self, place: &Place, seconds: u64) -> Vec<String> {
         let mut options: Vec<String> = self
@@ -196,6 +201,7 @@ pub fn all(memory_seconds: u64) -> Vec<Bench> {
         disk(),
         vdbench(),
         diskspd(),
+        verify(),
     ]
     .concat()
 }
@@ -443,6 +449,25 @@ fn vdbench() -> Vec<Bench> {
             };
             benches.push(bench("IOPS", 0.95).of(Quantity::Iops));
             benches.push(bench("CPU ns per I/O", 1.0).of(Quantity::CpuPerIo));
+        }
+    }
+    benches
+}
+
+/// Marks work that both are told in fio's words.
+const AS_FIO: &str = "fio";
+
+/// Writes a cached file and reads it back, each block with its checksum.
+fn verify() -> Vec<Bench> {
+    let mut benches = Vec::new();
+    for kind in ["crc32c", "xxhash", "md5"] {
+        for bs in ["4k", "64k"] {
+            let fio = format!(
+                "ioengine=psync rw=write bs={bs} size=192m io_size=192m verify={kind} invalidate=0"
+            );
+            let name = format!("fio, verify={kind}, {bs} written and read, ms");
+            let bench = Bench::new(&name, 1.0, Target::Cached, AS_FIO, &fio);
+            benches.push(bench.of(Quantity::WallMillis));
         }
     }
     benches
