@@ -410,7 +410,8 @@ fn diskspd() -> Vec<Bench> {
                 true => "psync".to_owned(),
                 false => format!("io_uring {BEST}"),
             };
-            let fio = format!("ioengine={engine} direct=1 {fio}");
+            // -Sh writes through.
+            let fio = format!("ioengine={engine} direct=1 sync=dsync {fio}");
             let bench = |figure: &str, bar| {
                 let name = format!("diskspd, {place}, {what}, {figure}");
                 Bench::new(&name, bar, target, &format!("{DISKSPD}{line}"), &fio)
