@@ -464,7 +464,7 @@ fn verify() -> Vec<Bench> {
     for kind in ["crc32c", "xxhash", "md5"] {
         for bs in ["4k", "64k"] {
             let fio = format!(
-                "ioengine=psync rw=write bs={bs} size=192m io_size=192m verify={kind} invalidate=0"
+                "ioengine=psync rw=write bs={bs} size=192m io_size=192m verify={kind} verify_state_save=0 invalidate=0"
             );
             let name = format!("fio, verify={kind}, {bs} written and read, ms");
             let bench = Bench::new(&name, 1.0, Target::Cached, AS_FIO, &fio);
