@@ -251,13 +251,9 @@ impl Pool {
 
     #[cold]
     fn failed(&mut self, io: InFlight, result: i32, now: Nanos) {
-        self.lanes[io.lane as usize].recorder.fail(Failure {
-            errno: if result < 0 { -result } else { 0 },
-            direction: io.direction,
-            count: 1,
-            first_at: now.since(self.window.start),
-            first_offset: io.offset,
-        });
+        let at = now.since(self.window.start);
+        let failure = Failure::of(result, io.direction, at, io.offset);
+        self.lanes[io.lane as usize].recorder.fail(failure);
         self.failures_in_a_row += 1;
         if self.on_error == ErrorPolicy::Stop || self.failures_in_a_row >= FAILURES_IN_A_ROW {
             self.stopper.request(Stopped::Error);

@@ -157,6 +157,19 @@ pub(crate) struct Failure {
     pub(crate) first_offset: u64,
 }
 
+impl Failure {
+    /// Of an operation that gave this result: a negated errno, or too few bytes.
+    pub(crate) fn of(result: i32, direction: Direction, at: Nanos, offset: u64) -> Self {
+        Self {
+            errno: if result < 0 { -result } else { 0 },
+            direction,
+            count: 1,
+            first_at: at,
+            first_offset: offset,
+        }
+    }
+}
+
 /// Everything one worker counts.
 #[derive(Debug)]
 pub(crate) struct Recorder {

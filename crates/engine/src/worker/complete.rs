@@ -83,13 +83,9 @@ impl Worker {
 
     #[cold]
     fn failed(&mut self, io: InFlight, result: i32, now: Nanos) {
-        self.recorder.fail(Failure {
-            errno: if result < 0 { -result } else { 0 },
-            direction: io.direction,
-            count: 1,
-            first_at: now.since(self.window.start),
-            first_offset: io.offset,
-        });
+        let at = now.since(self.window.start);
+        let failure = Failure::of(result, io.direction, at, io.offset);
+        self.recorder.fail(failure);
         self.failures_in_a_row += 1;
         let goes_on = match self.on_error {
             ErrorPolicy::Stop => false,
