@@ -58,8 +58,8 @@ impl Chain {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stage::{Counts, Follows, limiter::Limiter};
-    use crate::{Cap, Covers, Io, Origin, Rate};
+    use crate::stage::{Counts, limiter::Limiter};
+    use crate::{Cap, Covers, Origin, Rate};
     use Direction::{Flush, Read, Trim, Write};
 
     fn limiter(covers: Covers) -> Link {
@@ -78,20 +78,9 @@ mod tests {
     #[track_caller]
     fn check(covers: Covers, directions: &[Direction], starts: &[u64]) {
         let mut chain = Chain::new(vec![limiter(covers)]);
-        let passage = |direction| Passage {
-            io: Io {
-                direction,
-                offset: 0,
-                len: 4096,
-            },
-            ops: 1,
-            charged: 4096,
-            moved: 4096,
-            follows: Follows::Nothing,
-        };
         let got: Vec<_> = directions
             .iter()
-            .map(|direction| chain.admit(Nanos(0), &passage(*direction)).0)
+            .map(|direction| chain.admit(Nanos(0), &Passage::plain(*direction, 4096)).0)
             .collect();
         assert_eq!(got, starts);
     }

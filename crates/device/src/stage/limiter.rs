@@ -58,8 +58,7 @@ impl Stage for Limiter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stage::Follows;
-    use crate::{Direction, Io, Origin, Rate};
+    use crate::{Direction, Origin, Rate};
 
     fn cap(rate: Rate) -> Cap {
         Cap {
@@ -69,20 +68,6 @@ mod tests {
             bucket: Nanos::ZERO,
             peak: None,
             origin: Origin::Given,
-        }
-    }
-
-    fn passage(direction: Direction, len: u32) -> Passage {
-        Passage {
-            io: Io {
-                direction,
-                offset: 0,
-                len,
-            },
-            ops: 1,
-            charged: u64::from(len),
-            moved: u64::from(len),
-            follows: Follows::Nothing,
         }
     }
 
@@ -96,7 +81,7 @@ mod tests {
         let mut stage = Limiter::new(cap, counts);
         let got: Vec<_> = directions
             .iter()
-            .map(|d| stage.admit(Nanos(0), &passage(*d, 65_536)).0)
+            .map(|d| stage.admit(Nanos(0), &Passage::plain(*d, 65_536)).0)
             .collect();
         assert_eq!(got, starts);
     }
@@ -145,7 +130,7 @@ mod tests {
         let mut stage = Limiter::new(&one_second, Counts::Operations);
         let mut last = Nanos(0);
         for _ in 0..93_750 {
-            last = stage.admit(Nanos(0), &passage(Write, 4096));
+            last = stage.admit(Nanos(0), &Passage::plain(Write, 4096));
         }
         let seen = 93_750.0 / last.as_secs_f64();
         assert!((seen - 23_437.5).abs() < 1.0, "{seen}");

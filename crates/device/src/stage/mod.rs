@@ -68,6 +68,24 @@ impl Passage {
     }
 }
 
+#[cfg(test)]
+impl Passage {
+    /// An operation at 0 that nothing was made of: it counts as one, with its own bytes.
+    pub(crate) const fn plain(direction: Direction, len: u32) -> Self {
+        Self {
+            io: Io {
+                direction,
+                offset: 0,
+                len,
+            },
+            ops: 1,
+            charged: len as u64,
+            moved: len as u64,
+            follows: Follows::Nothing,
+        }
+    }
+}
+
 impl Covers {
     /// Whether a limiter of these operations counts one in this direction.
     pub(crate) const fn counts(self, direction: Direction) -> bool {

@@ -24,22 +24,11 @@ impl Stage for Road {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stage::Follows;
-    use crate::{Direction, Io};
+    use crate::Direction;
 
     #[test]
     fn half_a_millisecond_each_way() {
-        let passage = Passage {
-            io: Io {
-                direction: Direction::Read,
-                offset: 0,
-                len: 4096,
-            },
-            ops: 1,
-            charged: 4096,
-            moved: 4096,
-            follows: Follows::Nothing,
-        };
+        let passage = Passage::plain(Direction::Read, 4096);
         let mut road = Road {
             time: Nanos(500_000),
         };
