@@ -54,19 +54,28 @@ fn sizes(root: &Path, folder: &Path, files: &mut BTreeMap<String, u64>) {
             sizes(root, &path, files);
         } else {
             let name = path.strip_prefix(root).expect("it lies within");
-            let extent = match path.extension().is_some_and(|kind| kind == "log") {
-                true => columns_and_lines(&path),
-                false => metadata.len(),
+            let extent = match path.extension().and_then(|kind| kind.to_str()) {
+                Some("log") => {
+                    columns_and_lines(&fs::read_to_string(&path).expect("a log is text"))
+                }
+                Some("fz") => columns_and_lines(&inflated(&path)),
+                _ => metadata.len(),
             };
             files.insert(name.display().to_string(), extent);
         }
     }
 }
 
+/// The text of a compressed log, as fio reads it.
+fn inflated(log: &Path) -> String {
+    let option = format!("--inflate-log={}", log.display());
+    let output = Command::new("fio").arg(option).output();
+    String::from_utf8(output.expect("fio starts").stdout).expect("text")
+}
+
 /// Of a log: a million for each column, and one for each line where a line is one operation. Lines
 /// of spans, which tell no block, are as many as the clock makes them.
-fn columns_and_lines(log: &Path) -> u64 {
-    let text = fs::read_to_string(log).expect("a log is text");
+fn columns_and_lines(text: &str) -> u64 {
     let first: Vec<&str> = text
         .lines()
         .next()

@@ -3,6 +3,7 @@
 mod debug;
 mod ground;
 mod help;
+mod inflate;
 mod left;
 mod logs;
 mod outside;
@@ -80,6 +81,9 @@ fn attempt(arguments: &[String], store: &Store) -> Result<u8> {
     if let Some(text) = help::asked(general)? {
         terminal::print(text)?;
         return Ok(status::DONE);
+    }
+    if let Some(path) = &general.inflate_log {
+        return inflate::print(path);
     }
     let sections = match profile::sections(&command.inputs)? {
         Some(built_in) => built_in,

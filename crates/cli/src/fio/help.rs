@@ -50,6 +50,7 @@ pub fn usage() -> String {
          \x20 --eta=WHEN            always, never or auto\n\
          \x20 --status-interval=T   Print the results so far every T seconds\n\
          \x20 --aux-path=DIR        Where state files of verify lie\n\
+         \x20 --inflate-log=FILE    Print a compressed log as text\n\
          \x20 --cmdhelp=OPTION      Explain an option of a job; `all` lists them\n\
          \x20 --enghelp             List the engines\n\
          \x20 --version             Print the version whose language this is\n\

@@ -5,7 +5,7 @@ use std::io::{self, BufWriter, Write};
 
 use anyhow::{Context, Result};
 use blocklab_dialect::fio::{
-    CloneFacts, Epoch, LogKind, LogRule, Logged,
+    CloneFacts, Epoch, LogKind, LogRule, Logged, Packer, Sample,
     iolog::{self, Traced},
     mean_speed, per_second, speed,
 };
@@ -20,11 +20,8 @@ pub fn write(clone: &CloneFacts, number: usize, log: &JobLog, began_ms: u64) -> 
         let Some(path) = clone.logs.file(kind, number) else {
             continue;
         };
-        let written = open(&path, clone.logs.apart).and_then(|file| {
-            let mut out = BufWriter::new(file);
-            fill(&mut out, kind, clone, log, began_ms)?;
-            out.flush()
-        });
+        let written = open(&path, clone.logs.apart)
+            .and_then(|file| fill(BufWriter::new(file), kind, clone, log, began_ms));
         written.with_context(|| format!("cannot write the log {path}"))?;
     }
     Ok(())
@@ -75,7 +72,7 @@ fn clock_ms(id: i32) -> u64 {
 }
 
 fn fill(
-    out: &mut impl Write,
+    mut out: impl Write,
     kind: LogKind,
     clone: &CloneFacts,
     log: &JobLog,
@@ -88,8 +85,26 @@ fn fill(
                 out.write_all(line.as_bytes())?;
             }
         }
-        return Ok(());
+    } else if let Some(chunk) = rule.chunk(kind) {
+        let mut packer = Packer::new(&mut out, chunk);
+        samples(kind, clone, log, epoch_ms, |sample| packer.put(&sample))?;
+        packer.flush()?;
+    } else {
+        samples(kind, clone, log, epoch_ms, |sample| {
+            writeln!(out, "{sample}")
+        })?;
     }
+    out.flush()
+}
+
+fn samples(
+    kind: LogKind,
+    clone: &CloneFacts,
+    log: &JobLog,
+    epoch_ms: u64,
+    mut put: impl FnMut(Sample) -> io::Result<()>,
+) -> io::Result<()> {
+    let rule = &clone.logs;
     // Of an engine that waits for each operation, fio knows no submission.
     if kind == LogKind::Submission && !clone.is_asynchronous {
         return Ok(());
@@ -107,8 +122,7 @@ fn fill(
             block: entry.len.into(),
             offset: entry.offset,
         };
-        let line = rule.line(epoch_ms, logged, of_entry(entry, kind));
-        out.write_all(line.as_bytes())?;
+        put(rule.sample(epoch_ms, logged, of_entry(entry, kind)))?;
     }
     for span in log.spans.iter().filter(|span| moved(span.direction)) {
         if is_tail(span, rule) {
@@ -123,7 +137,7 @@ fn fill(
             block: 0,
             offset: 0,
         };
-        out.write_all(rule.line(epoch_ms, logged, value).as_bytes())?;
+        put(rule.sample(epoch_ms, logged, value))?;
     }
     Ok(())
 }

@@ -48,6 +48,8 @@ pub struct General {
     pub command_help: Option<String>,
     /// `--enghelp`, and of which engine.
     pub engine_help: Option<String>,
+    /// `--inflate-log`: the compressed log that is printed as text.
+    pub inflate_log: Option<String>,
     /// `--aux-path`: where state files lie.
     pub aux_path: Option<String>,
     /// `--debug`: what is told while running.
@@ -73,6 +75,7 @@ impl Default for General {
             version: false,
             command_help: None,
             engine_help: None,
+            inflate_log: None,
             aux_path: None,
             debug: Vec::new(),
             ignored: Vec::new(),
@@ -280,6 +283,7 @@ fn set(
         "section" => general.sections.push(value),
         "debug" => general.debug = debug(&value).map_err(mistake)?,
         "eta-newline" => general.eta_newline = true,
+        "inflate-log" => general.inflate_log = Some(value),
         "aux-path" => general.aux_path = Some(value),
         "eta" => {
             general.eta = match &*value {

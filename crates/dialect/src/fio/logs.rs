@@ -13,6 +13,7 @@ use blocklab_stats::Histogram;
 use blocklab_units::Nanos;
 use blocklab_workload::{Direction, IoPriority, Job, Log};
 
+use super::compressed::{CHUNK, Sample};
 use super::jobs::Spec;
 
 /// Buckets of a line of a histogram.
@@ -40,6 +41,8 @@ pub struct LogRule {
     pub trace: Option<String>,
     priority: Option<IoPriority>,
     whole_priority: bool,
+    /// Bytes of a chunk of a compressed log; nothing: logs are left as text.
+    chunk: Option<usize>,
     /// Largest blocks of reads, writes, trims.
     blocks: [u64; 3],
 }
@@ -141,6 +144,13 @@ impl LogRule {
             trace: values.text("write_iolog").map(str::to_owned),
             priority: job.priority.io,
             whole_priority: values.flag("log_prio"),
+            chunk: values.flag("log_store_compressed").then(|| {
+                let chunk = values.number("log_compression").unwrap_or(0);
+                usize::try_from(chunk)
+                    .ok()
+                    .filter(|chunk| *chunk > 0)
+                    .unwrap_or(CHUNK)
+            }),
             blocks: sizes.map(|mix| mix.largest().0),
         }
     }
@@ -171,31 +181,37 @@ impl LogRule {
     pub fn file(&self, kind: LogKind, number: usize) -> Option<String> {
         let (index, word) = kind.word();
         let name = self.names[index].as_ref()?;
-        Some(if self.apart {
-            format!("{name}_{word}.{number}.log")
+        let own = if self.apart {
+            format!(".{number}")
         } else {
-            format!("{name}_{word}.log")
-        })
+            String::new()
+        };
+        let packed = self.chunk(kind).map_or("", |_| ".fz");
+        Some(format!("{name}_{word}{own}.log{packed}"))
+    }
+
+    /// Bytes of a chunk of this log; nothing: it is left as text. Histograms always are: a sample
+    /// has no room for one.
+    #[must_use]
+    pub fn chunk(&self, kind: LogKind) -> Option<usize> {
+        self.chunk.filter(|_| kind != LogKind::Histogram)
     }
 
     /// A line; `epoch_ms` is what its moment counts from.
     #[must_use]
-    pub fn line(&self, epoch_ms: u64, logged: Logged, value: u64) -> String {
-        let ms = epoch_ms + logged.at.0 / 1_000_000;
-        let direction = logged.direction as u8;
-        let mut line = format!("{ms}, {value}, {direction}, {}", logged.block);
-        if self.with_offset {
-            // Writing to a text does not fail.
-            let _ = write!(line, ", {}", logged.offset);
+    pub fn sample(&self, epoch_ms: u64, logged: Logged, value: u64) -> Sample {
+        let priority = self.priority.map_or(0, |priority| {
+            u16::from(priority.class) << 13 | u16::from(priority.level)
+        });
+        Sample {
+            ms: epoch_ms + logged.at.0 / 1_000_000,
+            value,
+            direction: logged.direction as u32,
+            block: logged.block,
+            offset: self.with_offset.then_some(logged.offset),
+            priority,
+            whole_priority: self.whole_priority,
         }
-        let class = self.priority.map_or(0, |priority| priority.class);
-        let level = self.priority.map_or(0, |priority| priority.level);
-        let _ = if self.whole_priority {
-            writeln!(line, ", {:#06x}", u16::from(class) << 13 | u16::from(level))
-        } else {
-            writeln!(line, ", {}", u8::from(class == 1))
-        };
-        line
     }
 
     /// A line of a histogram over a whole span.
@@ -266,15 +282,13 @@ mod tests {
     #[test]
     fn lines_are_those_of_fio() {
         let mut rule = LogRule::default();
-        assert_eq!(rule.line(0, logged(), 7), "12, 7, 1, 4096, 0\n");
+        let line = |rule: &LogRule, ms| rule.sample(ms, logged(), 7).to_string();
+        assert_eq!(line(&rule, 0), "12, 7, 1, 4096, 0");
         rule.with_offset = true;
         rule.priority = Some(IoPriority { class: 1, level: 3 });
-        assert_eq!(rule.line(0, logged(), 7), "12, 7, 1, 4096, 8192, 1\n");
+        assert_eq!(line(&rule, 0), "12, 7, 1, 4096, 8192, 1");
         rule.whole_priority = true;
-        assert_eq!(
-            rule.line(1000, logged(), 7),
-            "1012, 7, 1, 4096, 8192, 0x2003\n"
-        );
+        assert_eq!(line(&rule, 1000), "1012, 7, 1, 4096, 8192, 0x2003");
     }
 
     #[test]
@@ -296,6 +310,16 @@ mod tests {
         assert_eq!(file(&rule, LogKind::Operations), None);
         rule.apart = false;
         assert_eq!(file(&rule, LogKind::Bandwidth).as_deref(), Some("x_bw.log"));
+        rule.chunk = Some(1024);
+        rule.names[3] = Some("h".to_owned());
+        assert_eq!(
+            file(&rule, LogKind::Bandwidth).as_deref(),
+            Some("x_bw.log.fz")
+        );
+        assert_eq!(
+            file(&rule, LogKind::Histogram).as_deref(),
+            Some("h_clat_hist.log")
+        );
     }
 
     #[test]

@@ -9,6 +9,7 @@
 
 mod bytes;
 mod command;
+mod compressed;
 mod elsewhere;
 mod ending;
 mod files;
@@ -34,6 +35,7 @@ mod value;
 mod verify;
 
 pub use command::{Command, DEBUG_WORDS, Format, General, Input, parse as parse_command};
+pub use compressed::{Packer, Sample, Unreadable, inflate};
 pub use files::{Layout, Planned};
 pub use flaws::Flawed;
 pub use jobs::{Resolved, Spec, resolve};
