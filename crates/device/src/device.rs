@@ -69,7 +69,7 @@ impl Device {
     /// # Panics
     /// When `now` lies before the last arrival, or the operation reaches beyond the capacity: the
     /// caller broke its promise.
-    #[inline]
+    #[inline(always)]
     pub fn admit(&mut self, now: Nanos, io: Io) -> Answer {
         assert!(now >= self.last, "arrivals must come in order of time");
         let end = io.offset.checked_add(u64::from(io.len));
@@ -84,11 +84,16 @@ impl Device {
     }
 
     /// An operation is done when its last part is, and failed when one of them is.
-    #[inline]
+    #[inline(always)]
     fn parts(&mut self, now: Nanos, io: Io) -> Answer {
         if matches!(self.map, Map::One) {
             return self.part(now, 0, io);
         }
+        self.cut_parts(now, io)
+    }
+
+    #[inline(never)]
+    fn cut_parts(&mut self, now: Nanos, io: Io) -> Answer {
         let mut cut = self.map.cut(io);
         let mut answer = self.part(now, cut.volume, cut.part);
         let mut moved = u64::from(cut.part.len);
@@ -103,20 +108,24 @@ impl Device {
         answer
     }
 
-    #[inline]
+    #[inline(always)]
     fn part(&mut self, now: Nanos, index: usize, io: Io) -> Answer {
-        let volume = &mut self.volumes[index];
-        if self.faults.is_empty() {
-            let at = volume.admit(&mut self.instance, now, io);
-            return Answer { at, result: Ok(()) };
+        if !self.faults.is_empty() {
+            return self.part_with_faults(now, index, io);
         }
+        let at = self.volumes[index].admit(&mut self.instance, now, io);
+        Answer { at, result: Ok(()) }
+    }
+
+    #[cold]
+    fn part_with_faults(&mut self, now: Nanos, index: usize, io: Io) -> Answer {
         if self.faults.is_gone(now, index) {
             return Answer {
                 at: now,
                 result: Err(Fault::Detached),
             };
         }
-        let at = volume.admit(&mut self.instance, now, io);
+        let at = self.volumes[index].admit(&mut self.instance, now, io);
         self.faults.befall(now, at, index, io.direction)
     }
 
@@ -181,7 +190,7 @@ impl Volume {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn admit(&mut self, instance: &mut Chain, now: Nanos, io: Io) -> Nanos {
         let passage = self.ledger.enter(io);
         let at = instance.admit(now, &passage);

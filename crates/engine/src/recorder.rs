@@ -97,6 +97,16 @@ pub(crate) struct Tally {
     pub(crate) completion: Option<Spectrum>,
 }
 
+impl Tally {
+    /// An operation of so many bytes took so long.
+    #[inline(always)]
+    pub(crate) fn served(&self, len: u32, service: Nanos) {
+        self.ios.add(1);
+        self.bytes.add(u64::from(len));
+        self.service.record(service.0);
+    }
+}
+
 /// Which distributions a job needs: unused ones cost no memory.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Wanted {

@@ -150,10 +150,48 @@ impl Places {
     }
 
     /// The next offset for an operation of `len` bytes, inside the extent.
-    #[inline]
+    #[inline(always)]
     pub fn next(&mut self, len: u64, chance: &mut Stream) -> u64 {
+        match &mut self.law {
+            Law::Sequential => self.sequential(len, len),
+            Law::Uniform => {
+                let index = chance.below(self.grains);
+                self.place(index, len)
+            }
+            Law::Once(order) => {
+                let index = match order.next() {
+                    Some(index) => index,
+                    None => self.new_order(chance),
+                };
+                self.place(index, len)
+            }
+            _ => self.next_of_rare(len, chance),
+        }
+    }
+
+    #[cold]
+    fn new_order(&mut self, chance: &mut Stream) -> u64 {
+        let mut order = Permutation::new(self.grains, chance);
+        let first = order.next().unwrap_or(0);
+        self.law = Law::Once(order);
+        first
+    }
+
+    /// Where the grain of this number begins, for an operation of `len` bytes.
+    #[inline(always)]
+    fn place(&self, index: u64, len: u64) -> u64 {
+        let (begin, last) = (index * self.grain, self.extent.len - len);
+        // Only with mixed sizes can a random beginning lie too near the end.
+        let begin = match begin > last {
+            true => last / self.grain * self.grain,
+            false => begin,
+        };
+        self.extent.offset + begin
+    }
+
+    #[inline(never)]
+    fn next_of_rare(&mut self, len: u64, chance: &mut Stream) -> u64 {
         let index = match &mut self.law {
-            Law::Sequential => return self.sequential(len, len),
             Law::Together(position) => {
                 let begin = position.fetch_add(len, Relaxed) % self.extent.len;
                 let room = begin + len <= self.extent.len;
@@ -164,7 +202,6 @@ impl Places {
                 let step = steps.fetch_add(1, Relaxed) % all;
                 return self.extent.offset + step * *stride;
             }
-            Law::Uniform => chance.below(self.grains),
             Law::Strided(stride) => {
                 let stride = *stride;
                 return self.sequential(len, stride);
@@ -181,15 +218,9 @@ impl Places {
                 self.cursor = index * self.grain + len;
                 index
             }
-            Law::Once(order) => order.next().unwrap_or_else(|| {
-                *order = Permutation::new(self.grains, chance);
-                order.next().unwrap_or(0)
-            }),
             other => other.draw(self.grains, chance),
         };
-        let last = self.extent.len - len;
-        // Only with mixed sizes can a random beginning lie too near the end.
-        self.extent.offset + (index * self.grain).min(last / self.grain * self.grain)
+        self.place(index, len)
     }
 
     /// Lets all threads that share this position advance it together.

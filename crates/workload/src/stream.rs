@@ -25,7 +25,10 @@ pub struct Request {
 /// Offsets, directions and sizes come from streams of their own: asking for a different mix does
 /// not move the offsets.
 #[derive(Debug, Clone)]
+#[repr(C)]
 pub struct Requests {
+    // First what every request needs: beside the rest it would be spread over the cache.
+    only: Option<Only>,
     places: Vec<Places>,
     targets: Targets,
     mix: Directions,
@@ -34,6 +37,30 @@ pub struct Requests {
     which_way: Stream,
     how_big: Stream,
     refined: Option<Box<Refined>>,
+}
+
+/// All that most jobs ask for: one direction, one size, one target.
+#[derive(Debug, Clone, Copy)]
+struct Only {
+    target: u32,
+    direction: Direction,
+    len: u32,
+}
+
+impl Only {
+    fn of(mix: Directions, sizes: &[Sizes; 3], targets: &Targets) -> Option<Self> {
+        let Directions::Only(direction) = mix else {
+            return None;
+        };
+        match (sizes.get(direction as usize)?, targets.only()?) {
+            (Sizes::Fixed(len), target) => Some(Self {
+                target: target as u32,
+                direction,
+                len: *len,
+            }),
+            _ => None,
+        }
+    }
 }
 
 /// What only few jobs ask for.
@@ -107,12 +134,20 @@ impl Requests {
         }
         let refined = !routes.is_empty() || job.trim_first;
         let lengths = extents.iter().map(|extent| extent.len).collect();
+        let targets = Targets::new(job, thread, lengths, chance("targets"));
+        let mix = Directions::new(job.mix);
+        let sizes = [&job.sizes.read, &job.sizes.write, &job.sizes.trim]
+            .map(|mix| Sizes::new(mix, job.size_draw));
+        let only = match refined {
+            true => None,
+            false => Only::of(mix, &sizes, &targets),
+        };
         Ok(Self {
+            only,
             places,
-            targets: Targets::new(job, thread, lengths, chance("targets")),
-            mix: Directions::new(job.mix),
-            sizes: [&job.sizes.read, &job.sizes.write, &job.sizes.trim]
-                .map(|mix| Sizes::new(mix, job.size_draw)),
+            targets,
+            mix,
+            sizes,
             where_to,
             which_way: chance("directions"),
             how_big: chance("sizes"),
@@ -140,7 +175,7 @@ impl Requests {
     }
 
     /// The direction of the next request.
-    #[inline]
+    #[inline(always)]
     pub fn direction(&mut self) -> Direction {
         match self.refined.as_ref().and_then(|refined| refined.settled()) {
             Some(direction) => direction,
@@ -151,6 +186,15 @@ impl Requests {
     /// The next request.
     #[inline]
     pub fn next_request(&mut self) -> Request {
+        if let Some(only) = self.only {
+            let places = &mut self.places[only.target as usize];
+            return Request {
+                target: only.target,
+                direction: only.direction,
+                len: only.len,
+                offset: places.next(u64::from(only.len), &mut self.where_to),
+            };
+        }
         let direction = self.direction();
         self.request(direction)
     }
@@ -239,7 +283,7 @@ impl Directions {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn draw(self, chance: &mut Stream) -> Direction {
         match self {
             Self::Only(direction) => direction,
@@ -292,8 +336,15 @@ impl Sizes {
         Self::Weighted(steps, total)
     }
 
-    #[inline]
+    #[inline(always)]
     fn draw(&self, chance: &mut Stream) -> u32 {
+        match self {
+            Self::Fixed(size) => *size,
+            _ => self.draw_one(chance),
+        }
+    }
+
+    fn draw_one(&self, chance: &mut Stream) -> u32 {
         match self {
             Self::Fixed(size) => *size,
             Self::Weighted(steps, total) => {

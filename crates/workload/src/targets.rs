@@ -62,6 +62,11 @@ impl Targets {
         }
     }
 
+    /// The target, where it is always the same.
+    pub(crate) fn only(&self) -> Option<usize> {
+        matches!(self.law, Law::Fixed).then_some(self.current)
+    }
+
     /// The target of the next operation, which is of about `len` bytes.
     #[inline]
     pub(crate) fn next(&mut self, len: u32) -> usize {

@@ -61,13 +61,17 @@ impl Ledger {
             return whole(io, 1, bytes);
         };
         let (follows, tail) = streams.take(io.offset);
+        if self.accounting == Accounting::Plain {
+            streams.put(io.offset + bytes, 0, io.direction, false);
+            return Passage {
+                follows,
+                ..whole(io, 1, bytes)
+            };
+        }
         let (filled, mixed) = joined(tail, io.direction);
         let open = if mixed { 0 } else { filled };
         let reached = u64::from(open) + bytes;
-        let ops = match self.accounting {
-            Accounting::Plain => 1,
-            _ => units(reached, self.shift).max(1) - u64::from(open > 0),
-        };
+        let ops = units(reached, self.shift).max(1) - u64::from(open > 0);
         // Counted on even while mixed: a whole unit in one direction ends that state.
         let run = u64::from(filled) + bytes;
         let mixed = mixed && run >> self.shift == 0;

@@ -149,7 +149,7 @@ impl Media {
 }
 
 impl Stage for Media {
-    #[inline]
+    #[inline(always)]
     fn admit(&mut self, now: Nanos, passage: &Passage) -> Nanos {
         let side = match passage.is_read() {
             true => &mut self.read,

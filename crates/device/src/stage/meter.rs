@@ -5,17 +5,18 @@
 //!        ◀───────────▶
 //!  ──────┼───────────┼──────────▶ time
 //!        │           TAT: when everything admitted so far is paid for
-//!        earliest start of the next one
+//!        due: earliest start of the next one, TAT - tolerance
 //!
-//!  start = max(now, TAT - tolerance)         TAT' = max(TAT, start) + units / rate
+//!  start = max(now, due)           due' = max(due, now - tolerance) + units / rate
 //! ```
 //!
-//! An operation is admitted at the *old* TAT and pays afterwards: paid first, it would take
+//! An operation is admitted at the *old* moment and pays afterwards: paid first, it would take
 //! 1 / rate longer even on an idle device. A bucket of B units is a tolerance of B / rate, so a
 //! full bucket lets B units pass at once and no timer has to fill it.
 //!
 //! Moments are nanoseconds with 32 binary places: 1 / 3,000 s is no whole number of nanoseconds,
-//! and the error of a rate stays below 10^-6 up to 10^12 units a second.
+//! and the error of a rate stays below 10^-6 up to 10^12 units a second. They are signed: at moment
+//! zero a full bucket is due long ago.
 
 use blocklab_units::Nanos;
 
@@ -26,8 +27,8 @@ const PLACES: u32 = 32;
 pub(crate) struct Meter {
     /// Time of one unit.
     step: u64,
-    tolerance: u128,
-    tat: u128,
+    tolerance: i128,
+    due: i128,
     /// Start of the last operation that paid: what is merged into it starts with it.
     opened: Nanos,
 }
@@ -36,10 +37,11 @@ impl Meter {
     /// `per_second` from 1 to 10^12 units, with a full bucket of `bucket` units.
     pub(crate) fn new(per_second: f64, bucket: f64) -> Self {
         let step = 1e9 / per_second * (1u64 << PLACES) as f64;
+        let tolerance = (bucket * step) as i128;
         Self {
             step: (step + 0.5) as u64,
-            tolerance: (bucket * step) as u128,
-            tat: 0,
+            tolerance,
+            due: -tolerance,
             opened: Nanos::ZERO,
         }
     }
@@ -50,45 +52,40 @@ impl Meter {
         if units == 0 {
             return now.max(self.opened);
         }
-        let arrival = u128::from(now.0) << PLACES;
+        let arrival = moment(now);
+        let start = arrival.max(self.due);
         let cost = u128::from(units) * u128::from(self.step);
-        if self.tat <= arrival {
-            // Nothing is owed, as with most limiters most of the time.
-            self.tat = arrival + cost;
-            self.opened = now;
-            return now;
-        }
-        let start = arrival.max(self.tat.saturating_sub(self.tolerance));
-        self.tat = self.tat.max(start) + cost;
-        assert!(
-            self.tat <= start + self.tolerance + cost,
-            "a bucket gives no more than it holds"
-        );
-        // Rounded up: never before it is due. The fraction stays in TAT, so nothing drifts.
+        // A bucket gives no more than it holds.
+        self.due = self.due.max(arrival - self.tolerance) + cost as i128;
+        // Rounded up: never before it is due. The fraction stays in `due`, so nothing drifts.
         self.opened = Nanos(((start + ((1 << PLACES) - 1)) >> PLACES) as u64);
         self.opened
     }
 
     /// Whether nothing is owed.
     pub(crate) const fn is_full(&self, now: Nanos) -> bool {
-        self.tat <= (now.0 as u128) << PLACES
+        self.due + self.tolerance <= moment(now)
     }
 
     /// Forgets all that is owed.
     pub(crate) fn fill(&mut self, now: Nanos) {
-        self.tat = self.tat.min(u128::from(now.0) << PLACES);
+        self.due = self.due.min(moment(now) - self.tolerance);
     }
 
     /// Takes units out of the bucket.
     pub(crate) fn spend(&mut self, units: f64) {
-        self.tat += (units * self.step as f64) as u128;
+        self.due += (units * self.step as f64) as i128;
     }
 
     /// What the bucket holds at `now`, in units; at least 0, at most its size.
     pub(crate) fn saved(&self, now: Nanos) -> f64 {
-        let owed = self.tat.saturating_sub(u128::from(now.0) << PLACES);
-        self.tolerance.saturating_sub(owed) as f64 / self.step as f64
+        let saved = moment(now) - self.due;
+        saved.clamp(0, self.tolerance) as f64 / self.step as f64
     }
+}
+
+const fn moment(now: Nanos) -> i128 {
+    (now.0 as i128) << PLACES
 }
 
 #[cfg(test)]

@@ -142,7 +142,7 @@ impl Link {
 }
 
 impl Stage for Link {
-    #[inline]
+    #[inline(always)]
     fn admit(&mut self, now: Nanos, passage: &Passage) -> Nanos {
         match self {
             Self::Limiter(stage) => stage.admit(now, passage),

@@ -45,6 +45,17 @@ const EMPTY: Set = Set {
     next: 0,
 };
 
+impl Set {
+    /// The first way with this end. All are compared: which of them it is cannot be foretold, and
+    /// a processor that guesses loses more than four comparisons cost.
+    #[inline(always)]
+    fn way_of(&self, end: u64) -> Option<usize> {
+        let equal = |way: usize| u32::from(self.ends[way] == end) << way;
+        let ways = equal(0) | equal(1) | equal(2) | equal(3);
+        (ways != 0).then(|| ways.trailing_zeros() as usize % WAYS)
+    }
+}
+
 /// The recent streams of one volume.
 #[derive(Debug, Clone)]
 pub(crate) struct Streams {
@@ -64,7 +75,7 @@ impl Streams {
     #[inline]
     pub(crate) fn take(&mut self, offset: u64) -> (Follows, Option<Tail>) {
         let set = &mut self.sets[set_of(offset)];
-        let Some(way) = set.ends.iter().position(|end| *end == offset) else {
+        let Some(way) = set.way_of(offset) else {
             return (Follows::Nothing, None);
         };
         set.ends[way] = NOWHERE;
@@ -85,8 +96,7 @@ impl Streams {
     pub(crate) fn put(&mut self, end: u64, filled: u32, direction: Direction, mixed: bool) {
         self.last = end;
         let set = &mut self.sets[set_of(end)];
-        let free = set.ends.iter().position(|end| *end == NOWHERE);
-        let way = free.unwrap_or(usize::from(set.next) % WAYS);
+        let way = set.way_of(NOWHERE).unwrap_or(usize::from(set.next) % WAYS);
         set.next = way as u8 + 1;
         set.ends[way] = end;
         set.filled[way] = filled;

@@ -108,6 +108,7 @@ impl Simulation {
         for berth in berths(jobs, run.targets) {
             let job = &berth.job;
             let stopper = Arc::new(Stopper::default());
+            let devices = seat::devices(job, &berth.files, models)?;
             let first = roster.members.len();
             let mut in_common = false;
             for thread in 0..job.threads {
@@ -132,8 +133,7 @@ impl Simulation {
                     (lanes, member),
                     run.workload.seed,
                     thread,
-                    &berth.files,
-                    models,
+                    (&berth.files, &devices),
                     (&roster.members[member].recorder, &stopper, &shared),
                 )?;
                 // One thread drives them all, so plain workers can count together: 128 times the
@@ -148,7 +148,7 @@ impl Simulation {
             working: seats.len(),
             seats,
             roster,
-            queue: Queue::default(),
+            queue: Queue::new(start),
             interval: interval(jobs),
             series: Slices::new(start, ramp, 0),
             tapped: Slices::new(start, ramp, 0),
@@ -217,7 +217,7 @@ impl Simulation {
     }
 
     /// One worker's turn: something of it came back, or it wanted to be asked.
-    #[inline]
+    #[inline(always)]
     fn turn(&mut self, index: usize, returned: Option<Completion>, devices: &mut [&mut Device]) {
         let round = Round {
             now: self.now,

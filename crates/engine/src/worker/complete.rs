@@ -4,13 +4,46 @@ use blocklab_record::Stopped;
 use blocklab_units::Nanos;
 use blocklab_workload::{Direction, ErrorPolicy};
 
-use super::{Completion, InFlight, Worker};
+use super::{Completion, InFlight, Io, Worker};
 use crate::recorder::Failure;
 
 /// With [`ErrorPolicy::Continue`]: a device that is gone fails at once, for ever.
 const FAILURES_IN_A_ROW: u32 = 1000;
 
 impl Worker {
+    /// [`Worker::complete`] and [`Worker::next`] in one, for what most operations are: one of a
+    /// plain worker that came back whole inside the measured time and makes room for the next.
+    ///
+    /// # Errors
+    /// Any other comes back, and nothing is done.
+    #[inline(always)]
+    pub(crate) fn again(&mut self, completion: Completion, now: Nanos) -> Result<Io, Completion> {
+        let Completion { slot, result } = completion;
+        let io = &mut self.in_flight[slot.index()];
+        let goes_on = self.is_plain
+            && self.free.is_empty()
+            && self.ending.is_none()
+            && self.budget > 0
+            && now >= self.window.measure_from
+            && now < self.window.deadline
+            && result == io.len as i32
+            && !self.stopper.is_requested();
+        if !goes_on {
+            return Err(Completion { slot, result });
+        }
+        let recorder = &*self.recorder;
+        if let Some(tally) = recorder.tally(io.direction) {
+            tally.served(io.len, now.since(io.submitted));
+        }
+        recorder.last_completion.set(now.0);
+        recorder.issued.add(1);
+        self.failures_in_a_row = 0;
+        let request = self.requests.next_request();
+        *io = InFlight::new(&request, now, now);
+        self.spend(&request, now);
+        Ok(Io::of(slot, &request))
+    }
+
     /// Accounts for an operation that came back at this moment.
     #[inline]
     pub(crate) fn complete(&mut self, completion: Completion, now: Nanos) {
@@ -40,9 +73,7 @@ impl Worker {
         let Some(tally) = self.recorder.tally(io.direction) else {
             return;
         };
-        tally.ios.add(1);
-        tally.bytes.add(u64::from(io.len));
-        tally.service.record(now.since(io.submitted).0);
+        tally.served(io.len, now.since(io.submitted));
         if self.is_plain {
             return;
         }

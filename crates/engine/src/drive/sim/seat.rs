@@ -15,24 +15,26 @@ use crate::load::{Driven, Load};
 use crate::model::{Model, question, result};
 use crate::pool::LaneParts;
 use crate::recorder::Recorder;
-use crate::worker::{Action, Completion, Io, Parts, Shared};
+use crate::worker::{Action, Completion, Io, Parts, Shared, Worker};
 
-/// A worker and what the driver keeps of it.
+/// A worker and what the driver keeps of it; what every operation needs comes first.
+#[repr(C, align(64))]
 pub(super) struct Seat {
     pub(super) worker: Load,
+    side: Side,
     /// The first of the members that it stands for; several seats may stand for one.
     pub(super) member: usize,
     pub(super) has_left: bool,
-    side: Side,
 }
 
 /// What a seat needs beside its worker.
+#[repr(C)]
 struct Side {
     /// By target of the job: the index of its device.
-    devices: Vec<usize>,
+    devices: Arc<[usize]>,
+    complete: usize,
     /// Completions that wait until there are enough of them.
     gathered: Vec<Completion>,
-    complete: usize,
     /// The earliest wake that is in the queue.
     wake_at: Nanos,
     done: bool,
@@ -55,38 +57,55 @@ impl Seat {
 
     /// Hands over what came back and asks the worker until it wants to wait. Whether it has just
     /// ended.
-    #[inline]
+    #[inline(always)]
     pub(super) fn turn(&mut self, returned: Option<Completion>, round: Round<'_, '_>) -> bool {
-        match &mut self.worker {
-            Load::One(worker) => self.side.turn(&mut **worker, returned, round),
-            Load::Pool(pool) => self.side.turn(&mut **pool, returned, round),
+        match (&mut self.worker, returned) {
+            (Load::One(worker), Some(back)) => self.side.came_back(worker, back, round),
+            (Load::Pool(pool), Some(back)) => self.side.gather(&mut **pool, back, round),
+            (Load::One(worker), None) => self.side.woken(&mut **worker, round),
+            (Load::Pool(pool), None) => self.side.woken(&mut **pool, round),
         }
     }
 }
 
 impl Side {
-    /// One for each kind of worker.
-    #[inline(never)]
-    fn turn(
+    #[inline(always)]
+    fn came_back(
         &mut self,
-        worker: &mut impl Driven,
-        returned: Option<Completion>,
+        worker: &mut Worker,
+        completion: Completion,
         mut round: Round<'_, '_>,
     ) -> bool {
-        match returned {
-            Some(completion) if self.complete <= 1 => {
-                worker.reaped(1);
-                worker.complete(completion, round.now);
-            }
-            Some(completion) => {
-                self.gathered.push(completion);
-                if self.gathered.len() < self.complete.min(worker.depth_in_use()) {
-                    return false;
-                }
-                self.hand_over(worker, round.now);
-            }
-            None => self.hand_over(worker, round.now),
+        if self.complete > 1 {
+            return self.gather(worker, completion, round);
         }
+        match worker.again(completion, round.now) {
+            Ok(io) => {
+                self.issue(&io, &mut round);
+                false
+            }
+            Err(completion) => self.gather(worker, completion, round),
+        }
+    }
+
+    /// Keeps completions back until there are enough of them.
+    #[inline(never)]
+    fn gather(
+        &mut self,
+        worker: &mut impl Driven,
+        completion: Completion,
+        round: Round<'_, '_>,
+    ) -> bool {
+        self.gathered.push(completion);
+        if self.gathered.len() < self.complete.min(worker.depth_in_use()) {
+            return false;
+        }
+        self.woken(worker, round)
+    }
+
+    #[inline(never)]
+    fn woken(&mut self, worker: &mut impl Driven, mut round: Round<'_, '_>) -> bool {
+        self.hand_over(worker, round.now);
         self.ask(worker, &mut round)
     }
 
@@ -123,7 +142,7 @@ impl Side {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn issue(&self, io: &Io, round: &mut Round<'_, '_>) {
         let device = &mut round.devices[self.devices[io.file as usize]];
         let answer = device.admit(round.now, question(io));
@@ -140,14 +159,32 @@ impl Side {
     }
 }
 
+/// By target of a job: the index of its model.
+///
+/// # Errors
+/// When one of the targets is no model.
+pub(super) fn devices(
+    job: &Job,
+    files: &[TargetFile],
+    models: &[Model],
+) -> Result<Arc<[usize]>, Error> {
+    let device = |file: &TargetFile| match &file.backing {
+        Backing::Simulated(model) => models.iter().position(|known| known.is(model)),
+        _ => None,
+    };
+    let devices: Option<_> = files.iter().map(device).collect();
+    devices.ok_or_else(|| Error::MixedClocks {
+        job: job.name.clone(),
+    })
+}
+
 impl Seat {
     pub(super) fn new(
         job: &Job,
         (lanes, member): (Vec<LaneParts>, usize),
         seed: u64,
         thread: u32,
-        files: &[TargetFile],
-        models: &[Model],
+        (files, devices): (&[TargetFile], &Arc<[usize]>),
         (recorder, stopper, shared): (&Arc<Recorder>, &Arc<Stopper>, &Shared),
     ) -> Result<Self, Error> {
         let sizes: Vec<u64> = files.iter().map(|file| file.size).collect();
@@ -165,19 +202,12 @@ impl Seat {
             job: job.name.clone(),
             invalid,
         })?;
-        let device = |file: &TargetFile| match &file.backing {
-            Backing::Simulated(model) => models.iter().position(|known| known.is(model)),
-            _ => None,
-        };
-        let devices: Option<Vec<usize>> = files.iter().map(device).collect();
         Ok(Self {
             worker,
             member,
             has_left: false,
             side: Side {
-                devices: devices.ok_or_else(|| Error::MixedClocks {
-                    job: job.name.clone(),
-                })?,
+                devices: Arc::clone(devices),
                 gathered: Vec::with_capacity(depth as usize),
                 complete: job.batch.complete.min(depth) as usize,
                 wake_at: Nanos::ZERO,
