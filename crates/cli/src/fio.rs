@@ -215,7 +215,11 @@ fn measure(
     }
     out.borrow_mut()
         .end(&record.measurements, prepared, watcher.elapsed())?;
-    Ok(exit_code(&record))
+    let unfit = prepared.clones.iter().any(|clone| clone.is_unfit);
+    Ok(match exit_code(&record) {
+        status::DONE if unfit => status::FAILED,
+        code => code,
+    })
 }
 
 fn conduct(

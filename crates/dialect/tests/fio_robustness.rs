@@ -1,6 +1,12 @@
 //! Whatever text comes as a job file or command line: no panic, and a plan that holds its rules.
 
-use blocklab_dialect::fio::{Reader, Terms, options, parse_command, parse_jobs, prepare, resolve};
+use std::io::Write;
+
+use blocklab_dialect::fio::{
+    Reader, Terms, inflate, options, parse_command, parse_jobs, prepare, resolve,
+};
+use flate2::Compression;
+use flate2::write::ZlibEncoder;
 use proptest::prelude::*;
 
 struct Outside;
@@ -94,6 +100,18 @@ proptest! {
         survive(&text);
         let words: Vec<String> = text.split(' ').map(str::to_owned).collect();
         let _ = parse_command(&words);
+    }
+
+    /// Bytes as they come, and bytes that are sound streams of anything.
+    #[test]
+    fn any_compressed_log_is_survived(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+        let mut text = Vec::new();
+        let _ = inflate(&bytes, &mut text);
+        let mut stream = ZlibEncoder::new(Vec::new(), Compression::fast());
+        stream.write_all(&bytes).expect("memory takes it");
+        let stream = stream.finish().expect("memory takes it");
+        prop_assert!(inflate(&stream, &mut text).expect("a sound stream"));
+        prop_assert!(text.is_empty() || text.ends_with(b"\n"));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use blocklab_workload::{
     EndsOthers, Engine, ErrorPolicy, Flow, Flush, Hits, IoPriority, Job, LatencyTarget, Least,
     Limit, Log, Measure, Mix, MovingWindow, Order, Pace, Pattern, PatternPart, PauseBefore, Plan,
     Pooled, Priority, Rate, Region, Runs, Share, SizeDraw, SizeMix, Spread, Steady, SteadyVariable,
-    Stop, TargetOrder, Think, ThinkStyle, UringOptions, Verify, When, Workload, Zone,
+    Stop, TargetOrder, Think, ThinkStyle, Trims, UringOptions, Verify, When, Workload, Zone,
 };
 use proptest::collection::vec;
 use proptest::option::of;
@@ -204,6 +204,8 @@ prop_compose! {
         flags in any::<[bool; 2]>(),
         keep in any::<u32>(),
         first in of(0..1_u64 << 60),
+        trims in of((0..=100_u8, 1..1_u64 << 60, 1..1_u64 << 60)
+            .prop_map(|(percent, every, batch)| Trims { percent, every, batch })),
         plain in any::<bool>(),
     ) -> Verify {
         if plain && checksum != Checksum::PatternHeader {
@@ -220,6 +222,7 @@ prop_compose! {
             keep,
             first,
             trimmed_zero: flags[1],
+            trims,
         }
     }
 }

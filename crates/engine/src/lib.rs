@@ -24,6 +24,7 @@ mod script;
 mod seek;
 mod shares;
 mod target;
+mod trimmer;
 mod validator;
 mod verifier;
 mod worker;

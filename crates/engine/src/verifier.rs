@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use blocklab_units::Nanos;
 use blocklab_workload::{Direction, Generation, Job, Mark, Request, When};
 
+use crate::trimmer::Trimmer;
 use crate::worker::InFlight;
 
 /// How far the writes of one thread have come.
@@ -23,13 +24,31 @@ pub(crate) struct Written {
     pub(crate) target: u32,
     pub(crate) len: u32,
     pub(crate) offset: u64,
+    /// Of a write, its number; of a trim, that of the write before it.
     generation: u64,
     trimmed: bool,
+    /// What it left is being trimmed, or was.
+    gone: bool,
 }
 
 impl Written {
     const fn end(&self) -> u64 {
         self.offset + self.len as u64
+    }
+
+    /// Later ones are greater: a trim follows the write whose number it has.
+    const fn age(&self) -> (u64, bool) {
+        (self.generation, self.trimmed)
+    }
+
+    /// The trim of what it left.
+    pub(crate) const fn trim(&self) -> Request {
+        Request {
+            target: self.target,
+            direction: Direction::Trim,
+            len: self.len,
+            offset: self.offset,
+        }
     }
 }
 
@@ -47,6 +66,9 @@ pub(crate) struct Verifier {
     when: When,
     first: Option<u64>,
     trimmed_zero: bool,
+    /// Each write is preceded by a trim of its range.
+    trims_first: bool,
+    trimmer: Option<Trimmer>,
     /// Reads of a job that does not write are checked as they come.
     checks_reads: bool,
     generation: u64,
@@ -85,12 +107,14 @@ impl Recent {
 }
 
 impl Verifier {
-    pub(crate) fn of(job: &Job, depth: usize) -> Option<Box<Self>> {
+    pub(crate) fn of(job: &Job, depth: usize, (seed, thread): (u64, u32)) -> Option<Box<Self>> {
         let verify = job.verify.as_ref()?;
         Some(Box::new(Self {
             when: verify.when,
             first: verify.first,
             trimmed_zero: verify.trimmed_zero,
+            trims_first: job.trim_first,
+            trimmer: Trimmer::of(job, seed, thread),
             checks_reads: !job.writes(),
             generation: 0,
             tags: vec![Tag::Nothing; depth],
@@ -123,10 +147,13 @@ impl Verifier {
             *left = left.saturating_sub(request.len.into());
         }
         self.tags[slot] = match request.direction {
-            Direction::Write | Direction::Trim => {
+            Direction::Write => {
                 self.generation += 1;
                 Tag::Writes(self.generation)
             }
+            // The write that follows it is all that can be checked.
+            Direction::Trim if self.trims_first => Tag::Nothing,
+            Direction::Trim => Tag::Writes(self.generation),
             Direction::Read if self.checks_reads => Tag::Checks(Mark {
                 target: request.target,
                 offset: request.offset,
@@ -136,18 +163,39 @@ impl Verifier {
         };
     }
 
+    /// What a write left is being trimmed.
+    pub(crate) fn trims(&mut self, slot: usize) {
+        self.tags[slot] = Tag::Writes(self.generation);
+    }
+
     /// Remembers a write that will not be carried out.
     pub(crate) fn assumed(&mut self, request: &Request) {
-        if request.direction != Direction::Read {
-            self.generation += 1;
+        let (is_write, is_trim) = match request.direction {
+            Direction::Write => (true, false),
+            Direction::Trim => (false, !self.trims_first),
+            _ => (false, false),
+        };
+        self.generation += u64::from(is_write);
+        if is_write || is_trim {
             self.remember(Written {
                 target: request.target,
                 len: request.len,
                 offset: request.offset,
                 generation: self.generation,
-                trimmed: request.direction == Direction::Trim,
+                trimmed: is_trim,
+                gone: false,
             });
         }
+    }
+
+    /// Remembers that what a write would have left would have been trimmed.
+    pub(crate) fn assumed_trim(&mut self, written: &Written) {
+        self.remember(Written {
+            generation: self.generation,
+            trimmed: true,
+            gone: false,
+            ..*written
+        });
     }
 
     /// Which write of its thread a write in flight is.
@@ -175,6 +223,7 @@ impl Verifier {
                 offset: io.offset,
                 generation,
                 trimmed: io.direction == Direction::Trim,
+                gone: false,
             });
         }
     }
@@ -196,6 +245,9 @@ impl Verifier {
             return;
         }
         self.written.push(written);
+        if let Some(trimmer) = self.trimmer.as_mut().filter(|_| !written.trimmed) {
+            trimmer.written(self.written.len() as u64 - 1);
+        }
         if let When::Backlog { every, batch } = self.when {
             self.since_batch += 1;
             if self.since_batch >= every {
@@ -214,6 +266,14 @@ impl Verifier {
         self.next_written()
     }
 
+    /// The next write to trim, while the job goes on.
+    pub(crate) fn next_trim(&mut self) -> Option<Written> {
+        let number = self.trimmer.as_mut()?.next(self.next as u64)?;
+        let written = self.written.get_mut(usize::try_from(number).ok()?)?;
+        written.gone = true;
+        Some(*written)
+    }
+
     /// Whether the last pass has begun.
     pub(crate) const fn has_begun(&self) -> bool {
         self.pass_ends.is_some()
@@ -228,6 +288,9 @@ impl Verifier {
     pub(crate) fn end_pass(&mut self) {
         self.written.clear();
         self.next = 0;
+        if let Some(trimmer) = &mut self.trimmer {
+            trimmer.forget();
+        }
         self.pass_ends = None;
         if let Some((whole, left)) = &mut self.pass {
             *left = *whole;
@@ -254,10 +317,22 @@ impl Verifier {
         loop {
             let written = *self.written.get(self.next)?;
             self.next += 1;
-            if !written.trimmed || self.trimmed_zero {
+            if let Some(trimmer) = self.trimmer.as_mut().filter(|_| !written.trimmed) {
+                trimmer.checked();
+            }
+            let asked = !written.trimmed || self.trimmed_zero;
+            if asked && !written.gone && !self.is_hidden(&written) {
                 return Some(written);
             }
         }
+    }
+
+    /// Whether a later write lies where this trim was: there are zeros no more.
+    fn is_hidden(&self, trim: &Written) -> bool {
+        let touches = |later: &Written| {
+            later.target == trim.target && later.offset < trim.end() && trim.offset < later.end()
+        };
+        trim.trimmed && self.pass_ends.is_none() && self.written[self.next..].iter().any(touches)
     }
 
     /// A write is being read back.
@@ -280,14 +355,14 @@ impl Verifier {
 /// Sorts by place and drops what a later write touched, even in part.
 fn forget_overwritten(written: &mut Vec<Written>) {
     let place = |w: &Written| (w.target, w.offset);
-    written.sort_unstable_by_key(|w| (w.target, w.offset, w.generation));
+    written.sort_unstable_by_key(|w| (w.target, w.offset, w.age()));
     let apart = written
         .windows(2)
         .all(|pair| pair[0].target != pair[1].target || pair[0].end() <= pair[1].offset);
     if apart {
         return;
     }
-    written.sort_unstable_by_key(|w| std::cmp::Reverse(w.generation));
+    written.sort_unstable_by_key(|w| std::cmp::Reverse(w.age()));
     // Disjoint ranges that newer writes cover: (target, begin) to end.
     let mut covered: BTreeMap<(u32, u64), u64> = BTreeMap::new();
     written.retain(|w| {
@@ -320,6 +395,7 @@ mod tests {
             offset,
             generation,
             trimmed: false,
+            gone: false,
         }
     }
 

@@ -186,7 +186,7 @@ impl Worker {
             requests.share(positions);
         }
         let ledger = Ledger::wanted(&recorder, depth);
-        let verifier = Verifier::of(job, depth);
+        let verifier = Verifier::of(job, depth, (seed, thread));
         let restraint = Restraint::of(job, (seed, thread), sizes, &shared.flows)?;
         let flush = Flusher::new(job.flush, sizes.len() as u32);
         let is_bare = ledger.is_none() && verifier.is_none() && restraint.is_none();

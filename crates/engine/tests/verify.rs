@@ -11,7 +11,7 @@ use blocklab_record::Stopped;
 use blocklab_units::Bytes;
 use blocklab_workload::{
     Access, BlockSizes, Checksum, Engine, FlawKind, Job, Mix, Pattern, PatternPart, SizeMix, Stop,
-    UringOptions, Verify, When, Workload,
+    Trims, UringOptions, Verify, When, Workload,
 };
 
 const MIB: u64 = 1 << 20;
@@ -214,6 +214,40 @@ fn a_pattern_with_the_offset_in_it_is_compared_byte_by_byte() {
     );
     let stored = fs::read(file.path()).unwrap();
     assert_eq!(stored[4096..4108], *b"abcd\x00\x10\x00\x00\x00\x00\x00\x00");
+}
+
+/// What was trimmed between the writes must be known to the reads that follow.
+#[test]
+fn a_share_of_what_is_written_is_trimmed_and_reads_as_zeros() {
+    for when in [
+        When::AfterWrites,
+        When::Backlog {
+            every: 40,
+            batch: 10,
+        },
+    ] {
+        let file = empty_file();
+        let trims = Trims {
+            percent: 50,
+            every: 16,
+            batch: 8,
+        };
+        let job = writing(Verify {
+            when,
+            trimmed_zero: true,
+            trims: Some(trims),
+            ..Verify::new(Checksum::Crc32c)
+        });
+        let outcome = play(&job, file.path());
+        assert_eq!(verdict(&outcome).1, 0, "{when:?}");
+        let trimmed = outcome.measurement.jobs[0].directions["trim"].ios;
+        assert!((40..=128).contains(&trimmed), "{when:?}: {trimmed}");
+        let stored = fs::read(file.path()).unwrap();
+        let zeros = stored
+            .chunks(4096)
+            .filter(|block| block.iter().all(|byte| *byte == 0));
+        assert_eq!(zeros.count() as u64, trimmed, "{when:?}");
+    }
 }
 
 #[test]

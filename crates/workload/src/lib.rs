@@ -29,5 +29,6 @@ pub use stream::{Positions, Request, Requests};
 pub use verify::{
     Checksum, Flaw, FlawKind, Generation, Good, HEADER_LEN, JournalFault, JournalWriter, KeyMap,
     KeyPlan, LAST_KEY, MAGIC, MapState, Mark, PatternPart, Pending, SECTOR, SavedKeys, Seal,
-    Sectors, Settled, Taken, Verify, When, WrongBlock, WrongKind, WrongSector, Wrongs, saved_name,
+    Sectors, Settled, Taken, Trims, Verify, When, WrongBlock, WrongKind, WrongSector, Wrongs,
+    saved_name,
 };

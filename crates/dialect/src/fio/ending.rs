@@ -140,22 +140,29 @@ pub(super) fn stop(spec: &Spec, way: Way, ground: &Ground, block: u64) -> Result
     Ok(Stop {
         runtime,
         bytes,
-        ios: Some(u64::from(count(spec, "number_ios"))).filter(|ios| *ios > 0),
+        ios: Some(u64::from(count(spec, "number_ios")) * each(way)).filter(|ios| *ios > 0),
         loops: None,
         steady,
     })
 }
 
+/// Operations that one counts for: of a block that is trimmed and then written, only the write
+/// counts.
+fn each(way: Way) -> u64 {
+    1 + u64::from(way.writes && way.trims)
+}
+
 /// Bytes after which a job is done, or begins anew.
 fn once(spec: &Spec, way: Way, ground: &Ground, block: u64) -> u64 {
-    match spec.values.share("io_size") {
+    let counted = match spec.values.share("io_size") {
         Some(Share::Bytes(bytes)) if bytes > 0 => bytes,
         Some(Share::Percent(percent)) => (ground.space as f64 * percent / 100.0) as u64,
         _ => {
             let all = pass(spec, way, ground, block);
             ground.most.map_or(all, |most| all.min(most))
         }
-    }
+    };
+    counted.saturating_mul(each(way))
 }
 
 /// A job that begins anew opens its files anew, and `invalidate` then drops what the page cache

@@ -113,6 +113,8 @@ pub struct CloneFacts {
     pub dumps: bool,
     /// Where it leaves how far its writes came, if it verifies them.
     pub state: Option<String>,
+    /// Whether it cannot be run, for what it should go on from cannot be read.
+    pub is_unfit: bool,
     /// Whether a job before it leaves the trace that it replays: it is read when that has ended.
     pub awaits_trace: bool,
     /// Whether missing files may be made.
@@ -209,9 +211,7 @@ impl<'a> Maker<'a> {
             }
             job.log = LogRule::of(spec, &job).kept();
             let state = state::path(self.terms.aux, &spec.name, unique);
-            if spec.values.flag("verify_state_load") && job.verify.is_some() {
-                state::load(&mut job, self.seed(), spec, &state, self.terms)?;
-            }
+            let is_unfit = self.is_unfit(spec, &mut job, &state);
             job.check().map_err(|invalid| {
                 Mistake::new(&spec.at, format!("job {}: {invalid}", spec.name))
             })?;
@@ -220,6 +220,7 @@ impl<'a> Maker<'a> {
             self.clones.push(CloneFacts {
                 state: saves.then_some(state),
                 awaits_trace: awaits,
+                is_unfit,
                 ..self.facts(spec, way, &job, index)
             });
             for file in ground.planned {
@@ -230,6 +231,21 @@ impl<'a> Maker<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Whether the state file that a job should go on from cannot be read. As with fio, the others
+    /// are run.
+    fn is_unfit(&mut self, spec: &Spec, job: &mut Job, state: &str) -> bool {
+        if !spec.values.flag("verify_state_load") || job.verify.is_none() {
+            return false;
+        }
+        let loaded = state::load(job, self.seed(), state, self.terms);
+        if let Err(why) = &loaded {
+            let name = &spec.name;
+            let remark = format!("job {name} is not run: verify_state_load: {state}: {why}");
+            self.remarks.push(remark);
+        }
+        loaded.is_err()
     }
 
     /// The job of an earlier case that writes the trace which this clone reads.
@@ -406,6 +422,7 @@ impl<'a> Maker<'a> {
             dumps: spec.values.flag("verify_dump"),
             state: None,
             awaits_trace: false,
+            is_unfit: false,
             may_create: spec.values.number("allow_file_create") != Some(0),
             create_only: spec.values.flag("create_only"),
         }

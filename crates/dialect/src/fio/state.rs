@@ -11,8 +11,6 @@
 
 use blocklab_workload::Job;
 
-use super::jobs::Spec;
-use super::mistake::Mistake;
 use super::plan::Terms;
 
 const VERSION: u64 = 3;
@@ -133,20 +131,13 @@ pub(super) fn path(aux: Option<&str>, name: &str, thread: usize) -> String {
 }
 
 /// Makes the job check no more than what an earlier run had written.
-pub(super) fn load(
-    job: &mut Job,
-    seed: u64,
-    spec: &Spec,
-    path: &str,
-    terms: &Terms<'_>,
-) -> Result<(), Mistake> {
-    let wrong = |why: String| spec.mistake("verify_state_load", format!("{path}: {why}"));
-    let bytes = (terms.bytes_of)(path).map_err(&wrong)?;
-    let state = State::decode(&bytes).map_err(|why| wrong(format!("no state file: {why}")))?;
+pub(super) fn load(job: &mut Job, seed: u64, path: &str, terms: &Terms<'_>) -> Result<(), String> {
+    let bytes = (terms.bytes_of)(path)?;
+    let state = State::decode(&bytes).map_err(|why| format!("no state file: {why}"))?;
     if !job.pattern.is_sequential() && state.seed != seed {
         let why = "the run that left it drew other offsets: it had another seed, or was of fio \
                    itself";
-        return Err(wrong(why.to_owned()));
+        return Err(why.to_owned());
     }
     if job.writes() {
         if let Some(verify) = &mut job.verify {

@@ -1,7 +1,7 @@
 //! What `verify` and its kin ask for.
 
 use blocklab_units::Bytes;
-use blocklab_workload::{Checksum, PatternPart, Verify, When};
+use blocklab_workload::{Checksum, PatternPart, Trims, Verify, When};
 
 use super::jobs::Spec;
 use super::mistake::Mistake;
@@ -46,6 +46,7 @@ pub(super) fn verify(spec: &Spec, way: Way) -> Result<Option<Verify>, Mistake> {
     };
     let pattern = text.map(parts).transpose();
     let pattern = pattern.map_err(|why| spec.mistake("verify_pattern", why))?;
+    let trims = trims(spec);
     let bytes = |name| spec.values.number(name).filter(|bytes| *bytes > 0);
     Ok(Some(Verify {
         interval: bytes("verify_interval").map(|bytes| Bytes(bytes as u64)),
@@ -54,7 +55,9 @@ pub(super) fn verify(spec: &Spec, way: Way) -> Result<Option<Verify>, Mistake> {
         when: when(spec),
         fatal: spec.values.flag("verify_fatal") || !goes_on(spec),
         keep: KEPT,
-        trimmed_zero: way.trims && spec.values.number("trim_verify_zero") != Some(0),
+        trimmed_zero: (way.trims || trims.is_some())
+            && spec.values.number("trim_verify_zero") != Some(0),
+        trims,
         ..Verify::new(*checksum)
     }))
 }
@@ -67,6 +70,18 @@ fn goes_on(spec: &Spec) -> bool {
     let text = spec.values.text("continue_on_error").unwrap_or_default();
     let mut words = text.split(',');
     words.any(|word| ["verify", "all", "1"].contains(&word))
+}
+
+/// Nothing without `trim_backlog`: fio chooses what to trim, then, and never does it.
+fn trims(spec: &Spec) -> Option<Trims> {
+    let number = |option| spec.values.number(option).filter(|number| *number > 0);
+    let percent = number("trim_percentage")?;
+    let every = number("trim_backlog")?;
+    Some(Trims {
+        percent: u8::try_from(percent).unwrap_or(100),
+        every: every as u64,
+        batch: number("trim_backlog_batch").unwrap_or(every) as u64,
+    })
 }
 
 fn when(spec: &Spec) -> When {

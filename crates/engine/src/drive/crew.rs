@@ -273,7 +273,7 @@ pub(super) fn wanted(job: &Job) -> Wanted {
         directions: [
             goes(Direction::Read, job.mix.read) || job.reads_back(),
             goes(Direction::Write, job.mix.write),
-            goes(Direction::Trim, job.mix.trim) || job.trim_first,
+            goes(Direction::Trim, job.mix.trim) || job.trim_first || job.trims_written(),
             goes(Direction::Sync, 0) || flushes,
         ],
         response: is_open(job),

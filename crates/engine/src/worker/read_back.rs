@@ -16,6 +16,9 @@ impl Worker {
         let verifier = self.verifier.as_mut()?;
         if verifier.only_reads_back() {
             while self.budget > 0 {
+                while let Some(written) = verifier.next_trim() {
+                    verifier.assumed_trim(&written);
+                }
                 let request = self.requests.next_request();
                 verifier.assumed(&request);
                 self.budget = self.budget.saturating_sub(u64::from(request.len));
@@ -29,8 +32,23 @@ impl Worker {
         if verifier.pass_is_over() {
             return self.read_back_pass(now);
         }
-        let written = verifier.next_of_batch()?;
-        self.issue_check(now, &written)
+        if let Some(written) = verifier.next_of_batch() {
+            return self.issue_check(now, &written);
+        }
+        let written = verifier.next_trim()?;
+        self.issue_trim(now, &written)
+    }
+
+    /// Trims what a write left, as an operation of its own beside those that were asked for.
+    #[cold]
+    fn issue_trim(&mut self, now: Nanos, written: &Written) -> Option<Action> {
+        let slot = self.free.pop()?;
+        self.verifier.as_mut()?.trims(slot.index());
+        let action = self.launch(slot, &written.trim(), now, now);
+        if let Action::Issue(io) = &action {
+            self.mark(&io.slot);
+        }
+        Some(action)
     }
 
     /// Between two passes: the next read, or the wait for it; nothing when all was read back.

@@ -220,6 +220,13 @@ impl Job {
         names || self.writes()
     }
 
+    /// Whether it trims what it wrote.
+    #[must_use]
+    pub fn trims_written(&self) -> bool {
+        let trims = self.verify.as_ref().and_then(|verify| verify.trims);
+        trims.is_some_and(|trims| trims.percent > 0)
+    }
+
     /// Whether it reads what it wrote.
     #[must_use]
     pub fn reads_back(&self) -> bool {

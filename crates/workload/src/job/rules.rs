@@ -176,6 +176,12 @@ fn refinement_rules(job: &Job) -> Result<(), Invalid> {
         "target_turn must be at least 1",
     )?;
     target_order_rules(job.target_order)?;
+    let trims = job.verify.as_ref().and_then(|verify| verify.trims);
+    rule(
+        trims.is_none_or(|it| it.percent <= 100 && it.every >= 1 && it.batch >= 1),
+        "verify",
+        "trims of what was written: at most 100 per cent, after at least 1 write, at least 1 at a time",
+    )?;
     rule(
         !job.trim_first || job.mix.trim == 0,
         "trim_first",

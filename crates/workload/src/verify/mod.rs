@@ -46,6 +46,8 @@ pub struct Verify {
     pub first: Option<u64>,
     /// Ranges that were trimmed must read as zeros.
     pub trimmed_zero: bool,
+    /// Trim a part of what was written before it is read back.
+    pub trims: Option<Trims>,
 }
 
 impl Verify {
@@ -63,8 +65,20 @@ impl Verify {
             keep: 0,
             first: None,
             trimmed_zero: false,
+            trims: None,
         }
     }
+}
+
+/// What a job trims of what it wrote, while it goes on writing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Trims {
+    /// Share of the writes that are chosen for it, in per cent.
+    pub percent: u8,
+    /// Each time that so many writes wait to be read back; at least 1.
+    pub every: u64,
+    /// So many of the chosen ones, the oldest first; at least 1.
+    pub batch: u64,
 }
 
 /// When a job that writes reads back.

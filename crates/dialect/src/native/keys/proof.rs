@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use blocklab_units::Bytes;
-use blocklab_workload::{Checksum, Hits, Job, Log, PatternPart, Pooled, Share, Verify, When};
+use blocklab_workload::{
+    Checksum, Hits, Job, Log, PatternPart, Pooled, Share, Trims, Verify, When,
+};
 
 use super::super::error::Complaint;
 use super::super::value::{Value, Word};
@@ -50,7 +52,8 @@ pub const PROOF: Section<Job> = Section {
                       (after-writes, never, only, or { every, batch } writes); `pass` (bytes after which \
                       it is read back, too); `fatal` (the first \
                       flaw ends the job); `keep` the bytes of so many flawed blocks; `first` so \
-                      many writes alone; `trimmed_zero`.",
+                      many writes alone; `trimmed_zero`; `trims` { percent, every, batch } \
+                      of the writes before they are read back.",
             allowed: Allowed::WordsOr(&names(&CHECKSUMS), "a table, or \"none\""),
             default: Some("none"),
             example: "\"crc32c\"",
@@ -166,6 +169,7 @@ fn verify(value: Value<'_>) -> Result<Verify, Complaint> {
         keep,
         first,
         trimmed_zero,
+        trims,
     ] = value.fields([
         "checksum",
         "interval",
@@ -177,6 +181,7 @@ fn verify(value: Value<'_>) -> Result<Verify, Complaint> {
         "keep",
         "first",
         "trimmed_zero",
+        "trims",
     ])?;
     let Some(checksum) = checksum else {
         return Err(value.complaint("a table of `verify` needs the `checksum`"));
@@ -192,7 +197,28 @@ fn verify(value: Value<'_>) -> Result<Verify, Complaint> {
         keep: or(keep, Value::count, 0)?,
         first: first.map(Value::whole).transpose()?,
         trimmed_zero: or(trimmed_zero, Value::flag, false)?,
+        trims: trims.map(read_trims).transpose()?,
     })
+}
+
+fn read_trims(value: Value<'_>) -> Result<Trims, Complaint> {
+    let [Some(percent), Some(every), Some(batch)] = value.fields(["percent", "every", "batch"])?
+    else {
+        return Err(value.complaint("all of `percent`, `every` and `batch` are needed"));
+    };
+    Ok(Trims {
+        percent: percent.percent()?,
+        every: every.whole()?,
+        batch: batch.whole()?,
+    })
+}
+
+fn shown_trims(trims: Trims) -> String {
+    shown_table(&[
+        ("percent", Some(trims.percent.to_string())),
+        ("every", Some(trims.every.to_string())),
+        ("batch", Some(trims.batch.to_string())),
+    ])
 }
 
 fn read_when(value: Value<'_>) -> Result<When, Complaint> {
@@ -235,6 +261,7 @@ fn shown_verify(verify: &Verify) -> String {
         ("keep", (verify.keep > 0).then(|| verify.keep.to_string())),
         ("first", verify.first.map(|first| first.to_string())),
         ("trimmed_zero", flag(verify.trimmed_zero)),
+        ("trims", verify.trims.map(shown_trims)),
     ])
 }
 
