@@ -19,6 +19,13 @@ fn counts(mut command: Command, device: &Loop, words: &[&str]) -> (bool, [u64; 3
     (output.status.success(), counts)
 }
 
+fn fio(lab: &Lab) -> Command {
+    let mut command = Command::new("fio");
+    // Its state files go with the lab.
+    command.current_dir(lab.path());
+    command
+}
+
 fn ours(lab: &Lab, device: &Loop) -> Command {
     let mut command = lab.command();
     command.args(["fio", "--no-save"]);
@@ -47,7 +54,7 @@ fn blocks_that_are_trimmed_and_written_are_counted_once() {
         &["--rw=trimwrite", "--verify=crc32c", "--loops=2"],
         &["--rw=trimwrite", "--verify=crc32c", "--verify_backlog=16"],
     ] {
-        let theirs = counts(Command::new("fio"), &device, words);
+        let theirs = counts(fio(&lab), &device, words);
         assert_eq!(
             counts(ours(&lab, &device), &device, words),
             theirs,
@@ -67,7 +74,7 @@ fn the_share_that_is_trimmed_is_that_of_fio() {
         "--trim_percentage=50",
         "--trim_backlog=16",
     ];
-    let theirs = counts(Command::new("fio"), &device, &words);
+    let theirs = counts(fio(&lab), &device, &words);
     let ours = counts(ours(&lab, &device), &device, &words);
     assert!(theirs.0 && ours.0, "{theirs:?} {ours:?}");
     assert_eq!(ours.1[..2], theirs.1[..2]);
