@@ -2,6 +2,7 @@
 
 mod debug;
 mod ground;
+mod groups;
 mod help;
 mod inflate;
 mod left;

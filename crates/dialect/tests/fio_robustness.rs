@@ -32,7 +32,7 @@ fn survive(text: &str) {
         size_of: &|_| Some(1 << 20),
         files_below: &|_| Vec::new(),
         processors: 8,
-        user: (0, 0),
+        control_groups: None,
         node_processors: &|node| vec![node],
         bytes_of: &|_| Err("there is none".to_owned()),
         aux: None,

@@ -4,9 +4,9 @@ use blocklab_dialect::native::{EXAMPLE, Overrides, Parsed, apply, parse, render}
 use blocklab_dialect::studies;
 use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::{
-    Access, Aggregate, Batch, BlockSizes, Content, Durability, Engine, ErrorPolicy, Flush, Job,
-    Limit, Mix, Order, Pace, Pattern, Plan, Rate, Region, SizeMix, Spread, Steady, SteadyVariable,
-    Stop, TargetOrder, Think, UringOptions, Zone,
+    Access, Aggregate, Batch, BlockSizes, CallFlags, Content, Durability, Engine, ErrorPolicy,
+    Flush, Job, Limit, Mix, Order, Pace, Pattern, Plan, Rate, Region, SizeMix, Spread, Steady,
+    SteadyVariable, Stop, TargetOrder, Think, UringOptions, Zone,
 };
 
 #[track_caller]
@@ -73,10 +73,10 @@ fn which_road_it_takes() {
         });
     });
     check("nowait = true\nengine = \"pvsync2\"", |job| {
-        job.engine = Engine::Pvsync2 {
-            hipri: false,
+        job.engine = Engine::Pvsync2(CallFlags {
             nowait: true,
-        };
+            ..CallFlags::default()
+        });
     });
     check("access = \"direct\"\ndurability = \"dsync\"", |job| {
         job.access = Access::Direct;

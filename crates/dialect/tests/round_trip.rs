@@ -3,11 +3,12 @@
 use blocklab_dialect::native::{parse, render};
 use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::{
-    Access, Aggregate, Batch, BlockSizes, Case, Checksum, Content, Direction, Durability,
-    EndsOthers, Engine, ErrorPolicy, Flow, Flush, Hits, IoPriority, Job, LatencyTarget, Least,
-    Limit, Log, Measure, Mix, MovingWindow, Order, Pace, Pattern, PatternPart, PauseBefore, Plan,
-    Pooled, Priority, Rate, Region, Runs, Share, SizeDraw, SizeMix, Spread, Steady, SteadyVariable,
-    Stop, TargetOrder, Think, ThinkStyle, Trims, UringOptions, Verify, When, Workload, Zone,
+    Access, Aggregate, Batch, BlockSizes, CallFlags, Case, Checksum, Content, Direction,
+    Durability, EndsOthers, Engine, ErrorPolicy, Flow, Flush, Hits, IoPriority, Job, LatencyTarget,
+    Least, Limit, Log, Measure, Mix, MovingWindow, Order, Pace, Pattern, PatternPart, PauseBefore,
+    Plan, Pooled, Priority, Rate, Region, Runs, Share, SizeDraw, SizeMix, Spread, Standing, Steady,
+    SteadyVariable, Stop, TargetOrder, Think, ThinkStyle, Trims, UringOptions, Verify, When,
+    Workload, Zone,
 };
 use proptest::collection::vec;
 use proptest::option::of;
@@ -40,7 +41,13 @@ fn engine() -> impl Strategy<Value = Engine> {
     prop_oneof![
         Just(Engine::Sync),
         Just(Engine::Psync),
-        any::<(bool, bool)>().prop_map(|(hipri, nowait)| Engine::Pvsync2 { hipri, nowait }),
+        any::<[bool; 3]>().prop_map(|[hipri, nowait, uncached]| {
+            Engine::Pvsync2(CallFlags {
+                hipri,
+                nowait,
+                uncached,
+            })
+        }),
         Just(Engine::Libaio),
         any::<[bool; 4]>().prop_map(|[sqpoll, iopoll, fixed_buffers, fixed_files]| {
             Engine::IoUring(UringOptions {
@@ -321,6 +328,7 @@ prop_compose! {
         on_error in on_error(),
         ignored in vec((0..4_usize, any::<i32>()), 0..3),
         priority in (-20..=19_i32, of((1..=3_u8, 0..=7_u8))),
+        standing in (any::<Option<u32>>(), any::<Option<u32>>(), of(name())),
         measure in (any::<bool>(), of(time()), of(time())),
         log in of((any::<bool>(), of(time()), of(time()))),
         seal in (of(verify()), of(pool())),
@@ -360,6 +368,11 @@ prop_compose! {
             priority: Priority {
                 nice: priority.0,
                 io: priority.1.map(|(class, level)| IoPriority { class, level }),
+            },
+            standing: Standing {
+                user: standing.0,
+                group: standing.1,
+                control_group: standing.2,
             },
             measure: Measure {
                 depths: measure.0,

@@ -40,6 +40,18 @@ pub enum Error {
         /// What would work.
         hint: String,
     },
+    /// A thread cannot become who it should be.
+    #[error("job `{job}`: cannot {deed}: {cause}{hint}")]
+    Standing {
+        /// Name of the job.
+        job: String,
+        /// `run as user 5`.
+        deed: String,
+        /// The kernel's answer.
+        cause: io::Error,
+        /// What would work.
+        hint: &'static str,
+    },
     /// A thread cannot be started.
     #[error("cannot start thread {number} of {total}: {cause}; fewer jobs would work")]
     Thread {

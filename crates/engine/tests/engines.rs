@@ -9,18 +9,15 @@ use blocklab_engine::{Clock, Control, Error, Outcome, Run, Tap, TargetFile, run}
 use blocklab_record::{Interval, JobResult, Stopped};
 use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::{
-    Access, BlockSizes, Content, Engine, ErrorPolicy, Flush, Job, Mix, Pace, Pattern, Rate, Stop,
-    UringOptions, Workload,
+    Access, BlockSizes, CallFlags, Content, Engine, ErrorPolicy, Flush, Job, Mix, Pace, Pattern,
+    Rate, Stop, UringOptions, Workload,
 };
 
 const MIB: u64 = 1 << 20;
 
 /// All engines that this machine has; io_uring may be forbidden in a container.
 fn engines() -> Vec<Engine> {
-    let pvsync2 = Engine::Pvsync2 {
-        hipri: false,
-        nowait: false,
-    };
+    let pvsync2 = Engine::Pvsync2(CallFlags::default());
     let mut engines = vec![
         Engine::Sync,
         Engine::Psync,

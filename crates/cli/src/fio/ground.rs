@@ -15,6 +15,8 @@ use blocklab_engine::lay_out;
 use blocklab_units::Bytes;
 use blocklab_workload::{Content, Engine, Job};
 
+use super::groups;
+
 /// Makes what is missing. Whether that was not interrupted. What jobs name, they may overwrite
 /// where it is a regular file: `destroy` gets it.
 pub fn make(
@@ -27,6 +29,7 @@ pub fn make(
             bail!("{directory} is not a directory; `mkdir -p {directory}` would make it");
         }
     }
+    groups::make(&prepared.control_groups)?;
     let may_create = prepared.clones.iter().all(|clone| clone.may_create);
     for file in &prepared.files {
         let path = Path::new(&file.path);
@@ -251,6 +254,7 @@ fn command(text: &str, path: &str, suffix: &str) -> bool {
 
 /// After the run: what is not wanted any longer.
 pub fn remove(prepared: &Prepared) {
+    groups::remove(&prepared.control_groups);
     for file in prepared.files.iter().filter(|file| file.unlink) {
         // It may be gone already; nobody misses it then.
         let _ = fs::remove_file(&file.path);

@@ -140,7 +140,10 @@ fn kind(kind: Kind) -> (&'static str, Option<String>) {
 const ENGINES: [(&str, &[&str]); 16] = [
     ("sync", &[]),
     ("psync", &[]),
-    ("pvsync2", &["hipri", "nowait"]),
+    (
+        "pvsync2",
+        &["hipri", "hipri_percentage", "uncached", "nowait"],
+    ),
     ("libaio", &["userspace_reap"]),
     (
         "io_uring",

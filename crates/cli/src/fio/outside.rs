@@ -41,17 +41,23 @@ pub fn text(path: &str) -> Result<String> {
 
 /// The plan of these jobs on this machine.
 pub fn prepare(resolved: &Resolved, name: &str, aux: Option<&str>) -> Result<Prepared> {
+    let control_groups = control_groups();
     let terms = Terms {
         size_of: &size_of,
         files_below: &|directory| files_below(Path::new(directory)),
         processors: configured_processors(),
-        user: user(),
+        control_groups: control_groups.as_deref(),
         node_processors: &node_processors,
         bytes_of: &|path| fs::read(path).map_err(|error| error.to_string()),
         aux,
         seed: chance()? & 0xffff_ffff,
     };
-    Ok(plan(resolved, name, &terms)?)
+    let mut prepared = plan(resolved, name, &terms)?;
+    for group in &mut prepared.control_groups {
+        // Only what we make is ours to remove.
+        group.keep |= Path::new(&group.path).exists();
+    }
+    Ok(prepared)
 }
 
 fn size_of(path: &str) -> Option<u64> {
@@ -103,10 +109,15 @@ fn processors() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// Whose rights this has.
-fn user() -> (u32, u32) {
-    // SAFETY: no memory is passed, and these cannot fail.
-    unsafe { (libc::geteuid(), libc::getegid()) }
+/// Where the block I/O controller of control groups of version 1 is mounted.
+fn control_groups() -> Option<String> {
+    let mounts = fs::read_to_string("/proc/mounts").ok()?;
+    mounts.lines().find_map(|line| {
+        let mut words = line.split(' ').skip(1);
+        let (point, kind, options) = (words.next()?, words.next()?, words.next()?);
+        let is_it = kind == "cgroup" && options.split(',').any(|option| option == "blkio");
+        is_it.then(|| point.to_owned())
+    })
 }
 
 fn configured_processors() -> u32 {

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::{
-    Access, Batch, Content, Direction, Durability, EndsOthers, Engine, ErrorPolicy, Flush,
-    IoPriority, Job, Measure, MovingWindow, Priority, Region, Runs, SizeDraw, Spread, TargetOrder,
-    UringOptions, Verify,
+    Access, Batch, CallFlags, Content, Direction, Durability, EndsOthers, Engine, ErrorPolicy,
+    Flush, IoPriority, Job, Measure, MovingWindow, Priority, Region, Runs, SizeDraw, Spread,
+    TargetOrder, UringOptions, Verify,
 };
 
 use super::ending;
@@ -51,6 +51,7 @@ pub(super) fn load(
         batch: batch(spec, depth),
         pin: processors(spec, number, terms)?,
         priority: priority(spec),
+        standing: super::standing::standing(spec, terms),
         region: Region {
             offset: Bytes(ground.offset),
             size: ground.size.map(Bytes),
@@ -151,10 +152,11 @@ fn engine(spec: &Spec) -> Result<Engine, Mistake> {
         "filecreate" => Engine::FileCreate,
         "filestat" => Engine::FileStat,
         "filedelete" => Engine::FileDelete,
-        "pvsync2" => Engine::Pvsync2 {
+        "pvsync2" => Engine::Pvsync2(CallFlags {
             hipri: spec.values.flag("hipri"),
             nowait: spec.values.flag("nowait"),
-        },
+            uncached: spec.values.flag("uncached"),
+        }),
         "libaio" => Engine::Libaio,
         "io_uring" => Engine::IoUring(UringOptions {
             sqpoll: spec.values.flag("sqthread_poll"),

@@ -26,6 +26,7 @@ mod pattern;
 mod plan;
 mod reference;
 mod source;
+mod standing;
 mod state;
 #[cfg(test)]
 mod tests;
@@ -46,6 +47,7 @@ pub use output::{Moment, Style, eta_line, header, json, normal, terse};
 pub use plan::{CloneFacts, Prepared, Terms, prepare};
 pub use reference::reference;
 pub use source::{Reader, Section, Setting, parse as parse_jobs};
+pub use standing::ControlGroup;
 pub use state::State;
 pub use to_diskspd::to_diskspd;
 pub use to_vdbench::to_vdbench;

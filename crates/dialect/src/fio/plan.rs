@@ -14,6 +14,7 @@ use super::number::{Scale, amount};
 use super::options::{Support, find};
 use super::output::Style;
 use super::pattern::{self, Way};
+use super::standing::{self, ControlGroup};
 use super::state;
 
 /// What the caller knows of the machine.
@@ -28,8 +29,8 @@ pub struct Terms<'a> {
     pub node_processors: &'a dyn Fn(u32) -> Vec<u32>,
     /// What a file holds, or why it cannot be read.
     pub bytes_of: &'a dyn Fn(&str) -> Result<Vec<u8>, String>,
-    /// Who runs this: user and group.
-    pub user: (u32, u32),
+    /// Where the block I/O controller of version 1 is mounted.
+    pub control_groups: Option<&'a str>,
     /// Where files lie that a run leaves for a later one; nothing: where it runs.
     pub aux: Option<&'a str>,
     /// The seed of jobs that do not want the same offsets in every run.
@@ -51,6 +52,8 @@ pub struct Prepared {
     pub files: Vec<Planned>,
     /// Directories that must be there.
     pub directories: Vec<String>,
+    /// Control groups that must be there.
+    pub control_groups: Vec<ControlGroup>,
     /// Options of the global sections, as given.
     pub globals: Vec<(String, String)>,
 }
@@ -140,6 +143,7 @@ pub fn prepare(resolved: &Resolved, name: &str, terms: &Terms<'_>) -> Result<Pre
         clones: maker.clones,
         files: maker.files.list,
         directories: maker.directories,
+        control_groups: maker.control_groups,
         globals: resolved.globals.clone(),
     })
 }
@@ -156,6 +160,7 @@ struct Maker<'a> {
     clones: Vec<CloneFacts>,
     files: Files,
     directories: Vec<String>,
+    control_groups: Vec<ControlGroup>,
     notes: Vec<Note>,
     remarks: Vec<String>,
     group: u32,
@@ -169,6 +174,7 @@ impl<'a> Maker<'a> {
             clones: Vec::new(),
             files: Files::default(),
             directories: Vec::new(),
+            control_groups: Vec::new(),
             notes: Vec::new(),
             remarks: Vec::new(),
             group: 0,
@@ -180,6 +186,10 @@ impl<'a> Maker<'a> {
         let way = pattern::way(spec)?;
         self.begin(spec)?;
         self.directories.extend(files::directories(spec));
+        let group = standing::control_group(spec, self.terms);
+        let known = |group: &ControlGroup| self.control_groups.contains(group);
+        self.control_groups
+            .extend(group.filter(|group| !known(group)));
         let count = spec.values.number("numjobs").unwrap_or(1).max(1);
         if count > 4096 {
             return Err(spec.mistake("numjobs", format!("{count} is more than 4096")));
@@ -338,14 +348,10 @@ impl<'a> Maker<'a> {
                 return Err(spec.mistake("mem", wrong));
             }
         }
-        let is_other = |name, own: u32| values.number(name).is_some_and(|id| id != i64::from(own));
-        for (name, own) in [("uid", self.terms.user.0), ("gid", self.terms.user.1)] {
-            if is_other(name, own) {
-                let wrong = format!(
-                    "this is run as {own}; `setpriv --re{name}` before the command would change that"
-                );
-                return Err(spec.mistake(name, wrong));
-            }
+        if values.text("cgroup").is_some() && self.terms.control_groups.is_none() {
+            let text = "no block I/O controller of control groups of version 1 is mounted: the \
+                        job runs outside of any, as with fio 3.33";
+            self.note(NoteLevel::Ignored, "cgroup", text);
         }
         if values.text("profile") == Some("act") {
             return Err(spec.mistake(

@@ -32,7 +32,7 @@ fn planned(text: &str) -> Result<Prepared, Mistake> {
         size_of: &|path| (path == "/dev/there").then_some(1 << 30),
         files_below: &|_| Vec::new(),
         processors: 8,
-        user: (0, 0),
+        control_groups: None,
         node_processors: &|node| vec![2 * node, 2 * node + 1],
         bytes_of: &|_| Err("there is none".to_owned()),
         aux: None,
@@ -206,7 +206,6 @@ fn mistakes_say_where_and_what_would_work() {
             "[a]\nsize=1m\nrandom_distribution=zoned:50/50:40/50\nrw=randread\n",
             "not to 100",
         ),
-        ("[a]\nsize=1m\nuid=7\n", "setpriv"),
         ("[a]\n", "you need to specify size="),
     ] {
         refused(text, words);

@@ -6,13 +6,14 @@ use std::sync::mpsc::Sender;
 
 use blocklab_record::{Note, NoteLevel, Stopped};
 use blocklab_units::Nanos;
-use blocklab_workload::{ContentMaker, Direction, Engine, Job, Priority, Seal};
+use blocklab_workload::{CallFlags, ContentMaker, Direction, Engine, Job, Priority, Seal};
 
 use super::TargetFile;
 use super::entry::{Entry, emulated};
 use super::forget::Forget;
 use super::gate::{Gate, Order};
 use super::real::{Grouping, Hands, Keys, Recognition, drive};
+use super::standing;
 use super::usage::ThreadUsage;
 use crate::Error;
 use crate::bounds::Stopper;
@@ -27,6 +28,19 @@ use crate::target::{
     PosixTarget, SpaceCall, SpliceCall, SyncCall, Target, UringTarget, open,
 };
 use crate::worker::{Parts, Shared};
+
+/// As preadv2 wants them.
+fn bits(flags: CallFlags) -> libc::c_int {
+    /// From Linux 6.14 on.
+    const RWF_DONTCACHE: libc::c_int = 0x80;
+    let asked = [
+        (flags.hipri, libc::RWF_HIPRI),
+        (flags.nowait, libc::RWF_NOWAIT),
+        (flags.uncached, RWF_DONTCACHE),
+    ];
+    let bits = asked.iter().filter(|(asked, _)| *asked);
+    bits.fold(0, |all, (_, bit)| all | bit)
+}
 
 /// What a thread tells before the gate: whether something was done differently, or why it cannot.
 pub(super) type Ready = Result<Option<Note>, Error>;
@@ -101,7 +115,8 @@ impl Duty {
         pin(&self.job, self.thread);
         let unmoved = prefer(&self.job);
         sharpen_timers();
-        let mut gear = match self.gear_up() {
+        let standing = standing::take(&self.job);
+        let mut gear = match standing.and_then(|()| self.gear_up()) {
             Ok(gear) => gear,
             Err(error) => {
                 let _ = ready.send(Err(error));
@@ -241,11 +256,7 @@ impl Duty {
             Engine::Psync => sync(Call::Positioned)?,
             Engine::Vsync => sync(Call::SeekVectored)?,
             Engine::Pvsync => sync(Call::PlainVectored)?,
-            Engine::Pvsync2 { hipri, nowait } => {
-                let hipri = if hipri { libc::RWF_HIPRI } else { 0 };
-                let nowait = if nowait { libc::RWF_NOWAIT } else { 0 };
-                sync(Call::Vectored(hipri | nowait))?
-            }
+            Engine::Pvsync2(flags) => sync(Call::Vectored(bits(flags)))?,
             Engine::Libaio => {
                 let files = self.open_files()?;
                 let target = LibaioTarget::new(self.clock, depth, files, base, stride);

@@ -22,6 +22,7 @@ mod roster;
 mod samples;
 mod series;
 mod sim;
+mod standing;
 mod steady;
 mod usage;
 mod watch;

@@ -21,7 +21,9 @@ pub use measure::Measure;
 pub use operation::{BlockSizes, Content, Direction, Mix, SizeDraw, SizeMix};
 pub use pace::{Flow, LatencyTarget, Least, Pace, Rate, Think, ThinkStyle};
 pub use region::{MovingWindow, Pattern, Region, Runs, Spread, TargetOrder, Zone};
-pub use road::{Access, Batch, Durability, Engine, IoPriority, Priority, UringOptions};
+pub use road::{
+    Access, Batch, CallFlags, Durability, Engine, IoPriority, Priority, Standing, UringOptions,
+};
 
 /// One kind of load: what each of its threads does.
 #[derive(Debug, Clone, PartialEq)]
@@ -50,6 +52,8 @@ pub struct Job {
     pub pin: Vec<u32>,
     /// How the kernel favours its threads.
     pub priority: Priority,
+    /// As whom its threads work.
+    pub standing: Standing,
     /// Part of the target.
     pub region: Region,
     /// Where operations go.
@@ -157,6 +161,7 @@ impl Job {
             batch: Batch::default(),
             pin: Vec::new(),
             priority: Priority::default(),
+            standing: Standing::default(),
             region: Region::default(),
             pattern: Pattern::Random {
                 every_block_once: false,

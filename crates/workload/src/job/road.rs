@@ -11,6 +11,17 @@ pub struct UringOptions {
     pub fixed_files: bool,
 }
 
+/// What preadv2 and pwritev2 are asked for with each call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct CallFlags {
+    /// Poll for completion (RWF_HIPRI).
+    pub hipri: bool,
+    /// Fail with EAGAIN where the call would block (RWF_NOWAIT).
+    pub nowait: bool,
+    /// Leave nothing in the page cache (RWF_DONTCACHE); an error before Linux 6.14.
+    pub uncached: bool,
+}
+
 impl Default for UringOptions {
     fn default() -> Self {
         Self {
@@ -33,13 +44,8 @@ pub enum Engine {
     Vsync,
     /// preadv and pwritev.
     Pvsync,
-    /// preadv2 and pwritev2; `hipri` adds RWF_HIPRI, `nowait` RWF_NOWAIT.
-    Pvsync2 {
-        /// Poll for completion (RWF_HIPRI).
-        hipri: bool,
-        /// Fail with EAGAIN where the call would block (RWF_NOWAIT).
-        nowait: bool,
-    },
+    /// preadv2 and pwritev2.
+    Pvsync2(CallFlags),
     /// Kernel native asynchronous I/O: io_submit and io_getevents.
     Libaio,
     /// io_uring.
@@ -74,7 +80,7 @@ impl Engine {
             Self::Psync => "psync",
             Self::Vsync => "vsync",
             Self::Pvsync => "pvsync",
-            Self::Pvsync2 { .. } => "pvsync2",
+            Self::Pvsync2(_) => "pvsync2",
             Self::Libaio => "libaio",
             Self::IoUring(_) => "io_uring",
             Self::PosixAio => "posixaio",
@@ -157,6 +163,17 @@ pub struct IoPriority {
     pub class: u8,
     /// 0 (first) to 7 (last) within the class.
     pub level: u8,
+}
+
+/// As whom and in which control group a thread does its work; nothing: as the command itself.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Standing {
+    /// User by number.
+    pub user: Option<u32>,
+    /// Group by number.
+    pub group: Option<u32>,
+    /// Directory of a control group of version 1.
+    pub control_group: Option<String>,
 }
 
 impl Default for Batch {

@@ -1,6 +1,6 @@
 //! Keys of a job: what it goes to, and by which road.
 
-use blocklab_workload::{Engine, Job, Spread, UringOptions};
+use blocklab_workload::{CallFlags, Engine, Job, Spread, UringOptions};
 
 use super::super::value::Value;
 use super::finer::{shown_skew, skewed_order};
@@ -205,30 +205,24 @@ pub const ROAD: Section<Job> = Section {
             name: "hipri",
             meaning: "Polls for the completion of each call (RWF_HIPRI).",
             example: "true",
-            set: |job, value| {
-                let (_, nowait) = pvsync2(job);
-                let engine = |hipri| Engine::Pvsync2 { hipri, nowait };
-                put(&mut job.engine, value.flag().map(engine))
-            },
-            show: |job| match job.engine {
-                Engine::Pvsync2 { hipri, .. } => Some(hipri.to_string()),
-                _ => None,
-            },
+            set: |job, value| put(&mut pvsync2(job).hipri, value.flag()),
+            show: |job| shown_pvsync2(job, |flags| flags.hipri),
             ..PVSYNC2_FLAG
         },
         Key {
             name: "nowait",
             meaning: "A call that would block fails instead (RWF_NOWAIT).",
             example: "true",
-            set: |job, value| {
-                let (hipri, _) = pvsync2(job);
-                let engine = |nowait| Engine::Pvsync2 { hipri, nowait };
-                put(&mut job.engine, value.flag().map(engine))
-            },
-            show: |job| match job.engine {
-                Engine::Pvsync2 { nowait, .. } => Some(nowait.to_string()),
-                _ => None,
-            },
+            set: |job, value| put(&mut pvsync2(job).nowait, value.flag()),
+            show: |job| shown_pvsync2(job, |flags| flags.nowait),
+            ..PVSYNC2_FLAG
+        },
+        Key {
+            name: "uncached",
+            meaning: "Leaves nothing in the page cache (RWF_DONTCACHE, from Linux 6.14 on).",
+            example: "true",
+            set: |job, value| put(&mut pvsync2(job).uncached, value.flag()),
+            show: |job| shown_pvsync2(job, |flags| flags.uncached),
             ..PVSYNC2_FLAG
         },
         Key {
@@ -337,10 +331,20 @@ pub const ROAD: Section<Job> = Section {
     ],
 };
 
-/// The flags of a pvsync2 job, false for another.
-const fn pvsync2(job: &Job) -> (bool, bool) {
-    match job.engine {
-        Engine::Pvsync2 { hipri, nowait } => (hipri, nowait),
-        _ => (false, false),
+/// The flags of a pvsync2 job; makes it one where it is another.
+fn pvsync2(job: &mut Job) -> &mut CallFlags {
+    if !matches!(job.engine, Engine::Pvsync2(_)) {
+        job.engine = Engine::Pvsync2(CallFlags::default());
+    }
+    match &mut job.engine {
+        Engine::Pvsync2(flags) => flags,
+        _ => unreachable!("was made one"),
+    }
+}
+
+fn shown_pvsync2(job: &Job, flag: impl Fn(&CallFlags) -> bool) -> Option<String> {
+    match &job.engine {
+        Engine::Pvsync2(flags) => Some(flag(flags).to_string()),
+        _ => None,
     }
 }

@@ -1,12 +1,14 @@
 //! Keys of a job: what holds it back, beside a plain rate.
 
 use blocklab_units::Nanos;
-use blocklab_workload::{Flow, IoPriority, Job, LatencyTarget, Least, Pace, Rate, ThinkStyle};
+use blocklab_workload::{
+    Flow, IoPriority, Job, LatencyTarget, Least, Pace, Rate, Standing, ThinkStyle,
+};
 
 use super::super::error::Complaint;
 use super::super::value::{Value, Word};
 use super::words::{number, shown_table, spoken, time};
-use super::{Allowed, Key, Need, Section, put};
+use super::{Allowed, Key, Need, Section, put, quoted};
 
 const CLASSES: [Word<u8>; 3] = [("realtime", 1), ("best-effort", 2), ("idle", 3)];
 
@@ -181,8 +183,47 @@ pub const RESTRAINT: Section<Job> = Section {
             },
             ..Key::ROW
         },
+        Key {
+            name: "standing",
+            kind: "table",
+            meaning: "As whom the threads open and use the targets: `user` and `group` by number; \
+                      `control_group`, the directory of one of version 1.",
+            allowed: Allowed::Said("numbers and a path, or \"none\""),
+            default: Some("none"),
+            example: "{ user = 65534, group = 65534 }",
+            elsewhere: &["uid", "gid", "cgroup"],
+            set: |job, value| {
+                let standing = value.unless_none(standing);
+                put(&mut job.standing, standing.map(Option::unwrap_or_default))
+            },
+            show: |job| {
+                (job.standing != Standing::default()).then(|| shown_standing(&job.standing))
+            },
+            ..Key::ROW
+        },
     ],
 };
+
+fn standing(value: Value<'_>) -> Result<Standing, Complaint> {
+    let [user, group, control_group] = value.fields(["user", "group", "control_group"])?;
+    Ok(Standing {
+        user: user.map(Value::count).transpose()?,
+        group: group.map(Value::count).transpose()?,
+        control_group: control_group.map(Value::name).transpose()?,
+    })
+}
+
+fn shown_standing(standing: &Standing) -> String {
+    let number = |id: Option<u32>| id.map(|id| id.to_string());
+    shown_table(&[
+        ("user", number(standing.user)),
+        ("group", number(standing.group)),
+        (
+            "control_group",
+            standing.control_group.as_deref().map(quoted),
+        ),
+    ])
+}
 
 fn given(span: Nanos) -> Option<String> {
     (span > Nanos::ZERO).then(|| time(span))

@@ -2,8 +2,8 @@
 
 use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::{
-    Access, Aggregate, Content, Durability, Engine, ErrorPolicy, Order, Pattern, PauseBefore,
-    SizeMix, Spread, SteadyVariable, TargetOrder, UringOptions,
+    Access, Aggregate, CallFlags, Content, Durability, Engine, ErrorPolicy, Order, Pattern,
+    PauseBefore, SizeMix, Spread, SteadyVariable, TargetOrder, UringOptions,
 };
 
 use super::super::value::Word;
@@ -70,10 +70,11 @@ pub const ENGINES: [Word<Engine>; 16] = [
     ("pvsync", Engine::Pvsync),
     (
         "pvsync2",
-        Engine::Pvsync2 {
+        Engine::Pvsync2(CallFlags {
             hipri: false,
             nowait: false,
-        },
+            uncached: false,
+        }),
     ),
     ("libaio", Engine::Libaio),
     ("io_uring", Engine::IoUring(URING)),
