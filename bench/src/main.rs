@@ -1,12 +1,13 @@
 //! In: blocklab, fio, and work that both can be told to do.
 //! Out: the median of the ratios of runs in turns, against a stated bar.
-//! Never: a part of the product, or a figure of one side alone.
+//! Never: a part of the product, or a figure of one side alone where there is a peer.
 //!
 //! Blocklab against fio on the same work: alternating runs, the median of the ratios.
 //!
 //! Both are whole processes: start-up, statistics and output count. Processor time is what the
 //! kernel charged the process for, its io_uring workers included.
 
+mod alone;
 mod diskspd;
 mod process;
 mod vdbench;
@@ -25,7 +26,8 @@ use work::{Bench, Place, Quantity};
 #[command(after_help = "Examples:
   cargo run --release -p blocklab-bench                    everything that this machine can run
   cargo run --release -p blocklab-bench -- null zero       only names that hold one of these words
-  cargo run --release -p blocklab-bench -- --fio ~/fio/fio against another build of fio")]
+  cargo run --release -p blocklab-bench -- --fio ~/fio/fio against another build of fio
+  cargo run --release -p blocklab-bench -- --alone study   the studies on one processor")]
 struct Arguments {
     /// Only benchmarks whose names hold one of these words
     filter: Vec<String>,
@@ -47,6 +49,9 @@ struct Arguments {
     /// A block device whose content may be lost, such as /dev/zram0
     #[arg(long)]
     device: Option<PathBuf>,
+    /// What has no peer instead: studies in virtual time, commands over many stored runs
+    #[arg(long)]
+    alone: bool,
     /// Seconds of the memory benchmark
     #[arg(long, default_value_t = 600)]
     memory_seconds: u64,
@@ -64,6 +69,9 @@ fn main() -> std::process::ExitCode {
 
 fn benches() -> Result<()> {
     let arguments = Arguments::parse();
+    if arguments.alone {
+        return alone::run(&arguments.blocklab, &arguments.filter, arguments.pairs);
+    }
     let place = Place::prepare(&arguments.directory, arguments.device.clone())?;
     println!(
         "{:<44} {:>5} {:>7}  {:>14}  {:>11} {:>11}",
