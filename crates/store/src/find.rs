@@ -84,7 +84,8 @@ fn fits(id: &str, spec: &str) -> bool {
     !spec.is_empty() && (id.starts_with(spec) || last == Some(spec))
 }
 
-fn by_path(spec: &str) -> Option<Found> {
+/// A run by the path of its folder or of its record.
+pub(crate) fn by_path(spec: &str) -> Option<Found> {
     let folder = PathBuf::from(spec);
     let run = match folder.is_dir() {
         true => folder.as_path(),

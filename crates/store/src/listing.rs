@@ -73,7 +73,7 @@ pub(crate) fn folders(root: &Path) -> io::Result<Vec<Folder>> {
         let entry = entry?;
         let name = entry.file_name().to_string_lossy().into_owned();
         // A hidden name is a folder that is being made or removed.
-        if name.starts_with('.') || !entry.path().is_dir() {
+        if name.starts_with('.') || !is_folder(&entry)? {
             continue;
         }
         match name.strip_suffix(PARTIAL) {
@@ -87,6 +87,13 @@ pub(crate) fn folders(root: &Path) -> io::Result<Vec<Folder>> {
     }
     let folder = |(id, partial)| Folder { id, partial };
     Ok(found.into_iter().map(folder).collect())
+}
+
+/// The kind that the directory tells saves a look at each of thousands of runs; only a link has to
+/// be followed.
+fn is_folder(entry: &fs::DirEntry) -> io::Result<bool> {
+    let kind = entry.file_type()?;
+    Ok(kind.is_dir() || kind.is_symlink() && entry.path().is_dir())
 }
 
 pub(crate) fn list(root: &Path) -> Listing {

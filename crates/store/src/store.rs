@@ -227,6 +227,12 @@ impl Store {
                 partial: false,
             });
         }
+        // An id has no slash: what has one is not sought among them.
+        if spec.contains('/')
+            && let Some(found) = find::by_path(spec)
+        {
+            return Ok(found);
+        }
         let ids = listing::folders(&self.root).map_err(io_error("read", &self.root))?;
         Ok(find::find(&self.root, ids, spec)?)
     }
