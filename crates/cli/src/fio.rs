@@ -153,7 +153,7 @@ fn sections(inputs: &[Input]) -> Result<Vec<Section>> {
                 let text = outside::text(path)?;
                 let mut read = dialect::parse_jobs(path, &text, &mut Outside)?;
                 if std::mem::replace(&mut follows, true) {
-                    wall(&mut read);
+                    follow(&mut read);
                 }
                 all.extend(read);
             }
@@ -162,8 +162,12 @@ fn sections(inputs: &[Input]) -> Result<Vec<Section>> {
     Ok(all)
 }
 
-/// The jobs of a second file begin when those of the first have ended.
-fn wall(sections: &mut [Section]) {
+/// The jobs of a second file begin when those of the first have ended, and without what that gave
+/// for all of its own.
+fn follow(sections: &mut [Section]) {
+    if let Some(first) = sections.first_mut() {
+        first.begins_anew = true;
+    }
     if let Some(first) = sections.iter_mut().find(|section| !section.is_global()) {
         first.settings.push(Setting {
             key: "stonewall".to_owned(),
@@ -196,6 +200,7 @@ fn measure(
     for line in ground::plans(prepared) {
         out.borrow_mut().tell(&line)?;
     }
+    out.borrow_mut().tell(&dialect::capped(prepared))?;
     let mut destroy = house.destroy.clone();
     if !ground::make(prepared, &interrupted, &mut destroy)? {
         return Ok(INTERRUPTED);

@@ -35,6 +35,11 @@ pub fn make(
         let path = Path::new(&file.path);
         match fs::metadata(path) {
             Ok(metadata) if metadata.is_file() => lengthen(path, file, metadata.len())?,
+            Ok(metadata) if metadata.is_dir() => bail!(
+                "{} is a directory; filename= names files, and directory={} makes them in it",
+                file.path,
+                file.path
+            ),
             Ok(_) => {}
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 if !may_create {

@@ -73,7 +73,10 @@ impl<'a> Out<'a> {
             Format::Normal,
         ];
         for format in ORDER {
-            if !self.general.formats.contains(&format) {
+            let wants = |format| self.general.formats.contains(&format);
+            // With all buckets it says the same and more.
+            let repeats = format == Format::Json && wants(Format::JsonPlus);
+            if !wants(format) || repeats {
                 continue;
             }
             let text = match format {

@@ -85,6 +85,7 @@ fn section(name: &str, values: &[(&str, String)]) -> Section {
         at: Place::COMMAND_LINE,
     });
     Section {
+        begins_anew: false,
         name: name.to_owned(),
         settings: settings.collect(),
         at: Place::COMMAND_LINE,

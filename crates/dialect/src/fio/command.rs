@@ -241,6 +241,7 @@ fn job_option(inputs: &mut Vec<Input>, name: &str, value: Option<String>) {
             name: section,
             settings: Vec::new(),
             at: at.clone(),
+            begins_anew: false,
         }));
     }
     if let Some(Input::Job(section)) = inputs.last_mut() {
@@ -315,6 +316,9 @@ fn set(
 /// What is harmless, and what is refused.
 fn other(general: &mut General, name: &str, value: String) -> Result<(), String> {
     let why = match name {
+        "eta-interval" if super::number::time(&value, super::number::Clock::Seconds).is_err() => {
+            return Err(format!("failed parsing eta interval {value}"));
+        }
         "alloc-size" | "max-jobs" => "memory is taken as it is needed",
         "eta-interval" => "the ETA line is renewed twice a second",
         "warnings-fatal" => "what fio warns of is an error or a note here",

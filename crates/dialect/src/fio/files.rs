@@ -6,7 +6,7 @@ use blocklab_units::Bytes;
 
 use super::jobs::Spec;
 use super::mistake::Mistake;
-use super::pattern::Way;
+use super::pattern::{self, Way};
 use super::plan::Terms;
 use super::value::Share;
 
@@ -43,6 +43,12 @@ pub(super) struct Files {
 }
 
 impl Files {
+    /// The length that a job before gives it.
+    fn length(&self, path: &str) -> Option<u64> {
+        let at = self.index.get(path)?;
+        Some(self.list[*at].length.0)
+    }
+
     /// Several jobs may share a file: the longest wish and the most thorough layout hold.
     pub(super) fn add(&mut self, file: Planned) {
         let Some(at) = self.index.get(&file.path) else {
@@ -82,10 +88,13 @@ pub(super) fn ground(
     way: Way,
     number: u32,
     terms: &Terms<'_>,
+    made: &Files,
 ) -> Result<Ground, Mistake> {
     let paths = paths(spec, number, terms)?;
     let count = paths.len() as u64;
-    let sizes: Vec<Option<u64>> = paths.iter().map(|path| (terms.size_of)(path)).collect();
+    // All files are made before the first job begins.
+    let size = |path: &String| (terms.size_of)(path).max(made.length(path));
+    let sizes: Vec<Option<u64>> = paths.iter().map(size).collect();
     let there: u64 = sizes.iter().flatten().sum();
     let mut offset = offset(spec, number, there / count);
     if spec.values.flag("file_append") {
@@ -130,7 +139,10 @@ fn each(spec: &Spec, paths: &[String], there: u64, offset: u64) -> Result<Option
         let (low, high) = ranges[0];
         let length = u64::midpoint(low, high);
         return match spec.values.share("size") {
-            Some(Share::Percent(percent)) => Ok(Some(part(length, percent))),
+            Some(Share::Percent(percent)) => {
+                let whole = part(spec, length, percent)?;
+                Ok(Some(whole.min(length.saturating_sub(offset))))
+            }
             _ if offset >= length => {
                 let wrong = format!("a file of {length} bytes ends before offset {offset}");
                 Err(spec.mistake("filesize", wrong))
@@ -144,16 +156,20 @@ fn each(spec: &Spec, paths: &[String], there: u64, offset: u64) -> Result<Option
             if percent > 100.0 {
                 return Err(spec.mistake("size", format!("{percent}% is more than there is")));
             }
-            let whole = (there / count).saturating_sub(offset);
-            Some(part(whole, percent))
+            let whole = there / count;
+            Some(part(spec, whole, percent)?.min(whole.saturating_sub(offset)))
         }
         None => None,
     })
 }
 
-/// Whole sectors.
-fn part(whole: u64, percent: f64) -> u64 {
-    (whole as f64 * percent / 100.0) as u64 / 512 * 512
+/// In multiples of the smallest block; all of it is all of it.
+fn part(spec: &Spec, whole: u64, percent: f64) -> Result<u64, Mistake> {
+    if percent == 100.0 {
+        return Ok(whole);
+    }
+    let block = pattern::block_sizes(spec)?.smallest().0.max(1);
+    Ok((whole as f64 * percent / 100.0) as u64 / block * block)
 }
 
 fn offset(spec: &Spec, number: u32, size: u64) -> u64 {
@@ -253,7 +269,7 @@ fn generated(spec: &Spec, number: u32) -> Vec<String> {
     let name = |file: i64| {
         format
             // A job's name may hold what is no part of a file's.
-            .replace("$jobname", &spec.name.replace('/', "_"))
+            .replace("$jobname", &spec.section.replace('/', "_"))
             .replace("$jobnum", &number.to_string())
             .replace("$filenum", &file.to_string())
             .replace("$clientuid", "localhost")

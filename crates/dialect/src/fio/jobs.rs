@@ -11,6 +11,8 @@ use super::value::{Value, Values};
 pub struct Spec {
     /// Its name.
     pub name: String,
+    /// Name of its section, which its files are called after.
+    pub section: String,
     /// Where it begins.
     pub at: Place,
     /// Its own options as they were given, for the report.
@@ -43,14 +45,20 @@ pub struct Resolved {
 /// Unknown options, values of another kind, sections that there are not.
 pub fn resolve(sections: &[Section], only: &[String]) -> Result<Resolved, Mistake> {
     let mut resolved = Resolved::default();
-    let mut common = Spec {
+    let none = Spec {
         name: "global".to_owned(),
+        section: "global".to_owned(),
         at: Place::COMMAND_LINE,
         own: Vec::new(),
         values: Values::default(),
         given: Vec::new(),
     };
+    let mut common = none.clone();
     for section in sections {
+        if section.begins_anew {
+            common = none.clone();
+            resolved.globals.clear();
+        }
         if section.is_global() {
             apply(&mut common, &section.settings)?;
             resolved.globals.append(&mut common.own);
@@ -62,6 +70,7 @@ pub fn resolve(sections: &[Section], only: &[String]) -> Result<Resolved, Mistak
         }
         let mut spec = Spec {
             name: section.name.clone(),
+            section: section.name.clone(),
             at: section.at.clone(),
             ..common.clone()
         };
@@ -90,20 +99,12 @@ pub fn resolve(sections: &[Section], only: &[String]) -> Result<Resolved, Mistak
 }
 
 fn apply(spec: &mut Spec, settings: &[Setting]) -> Result<(), Mistake> {
-    let settings = in_order(settings);
-    // What `k` means must be known before the first `k`.
-    let base = settings
-        .iter()
-        .rev()
-        .find(|setting| setting.key == "kb_base");
-    if let Some(base) = base {
-        one(spec, base, Scale::default())?;
-    }
-    let scale = match spec.values.text("kb_base") {
-        Some("1000") => Scale { kilo: 1000 },
-        _ => Scale::default(),
-    };
-    for setting in settings.iter().copied() {
+    for setting in in_order(settings) {
+        // What `k` means holds for what is read after it.
+        let scale = match spec.values.text("kb_base") {
+            Some("1000") => Scale { kilo: 1000 },
+            _ => Scale::default(),
+        };
         one(spec, setting, scale)?;
         let value = setting.value.clone().unwrap_or_default();
         let name = find(&setting.key).map_or(&*setting.key, |option| option.name);

@@ -27,7 +27,7 @@ pub(super) fn load(
     terms: &Terms<'_>,
 ) -> Result<Job, Mistake> {
     let sizes = pattern::block_sizes(spec)?;
-    let block = sizes.largest().0;
+    let block = pattern::largest_block(&sizes, way);
     let engine = engine(spec)?;
     let depth = spec.values.number("iodepth").unwrap_or(1).clamp(1, 32768) as u32;
     let (target_order, target_turn) = order(spec)?;

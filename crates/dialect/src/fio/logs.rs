@@ -24,6 +24,8 @@ const BUCKETS: usize = 1856;
 pub struct LogRule {
     /// How its files begin: throughput, latencies, operations, histograms.
     names: [Option<String>; 4],
+    /// Latencies that are not taken: the whole, that of submission, that of completion.
+    untaken: [bool; 3],
     /// Length of the spans that one line is about; nothing: a line an operation.
     pub average: Option<Nanos>,
     /// Whether a line tells the largest latency of its span, not the mean.
@@ -128,6 +130,8 @@ impl LogRule {
                 "write_hist_log",
             ]
             .map(name),
+            untaken: ["disable_lat", "disable_slat", "disable_clat"]
+                .map(|name| values.flag(name) || values.flag("gtod_reduce")),
             average: millis("log_avg_msec"),
             largest: values.flag("log_max_value"),
             histogram: millis("log_hist_msec").unwrap_or(Nanos::MAX),
@@ -179,6 +183,15 @@ impl LogRule {
     /// The file of this log of clone `number`, from 1.
     #[must_use]
     pub fn file(&self, kind: LogKind, number: usize) -> Option<String> {
+        let untaken = match kind {
+            LogKind::Latency => self.untaken[0],
+            LogKind::Submission => self.untaken[1],
+            LogKind::Completion => self.untaken[2],
+            _ => false,
+        };
+        if untaken {
+            return None;
+        }
         let (index, word) = kind.word();
         let name = self.names[index].as_ref()?;
         let own = if self.apart {

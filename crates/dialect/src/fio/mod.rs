@@ -43,7 +43,7 @@ pub use jobs::{Resolved, Spec, resolve};
 pub use logs::{Epoch, LogKind, LogRule, Logged, mean_speed, per_second, speed};
 pub use mistake::{Mistake, Place};
 pub use options::{Kind, Opt, Support, find as find_option, hint as option_hint, options};
-pub use output::{Moment, Style, eta_line, header, json, normal, terse};
+pub use output::{Moment, Style, capped, eta_line, header, json, normal, terse};
 pub use plan::{CloneFacts, Prepared, Terms, prepare};
 pub use reference::reference;
 pub use source::{Reader, Section, Setting, parse as parse_jobs};

@@ -10,6 +10,7 @@ use super::number::{Scale, amount};
 /// The kinds of operation that `rw` asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Way {
+    /// Of two names for the same, the one that is printed.
     pub word: &'static str,
     pub random: bool,
     pub reads: bool,
@@ -46,10 +47,12 @@ pub(super) fn way(spec: &Spec) -> Result<Way, Mistake> {
         let known = WAYS.map(|way| way.0).join(", ");
         return Err(spec.mistake("rw", format!("`{word}` is none of {known}")));
     };
-    let behind = behind.map(|text| amount(text, Scale::default()));
+    let behind = behind
+        .filter(|text| !text.is_empty())
+        .map(|text| amount(text, Scale::default()));
     let number = behind.transpose().map_err(|why| spec.mistake("rw", why))?;
     Ok(Way {
-        word,
+        word: if *word == "readwrite" { "rw" } else { word },
         random: *random,
         reads: *reads,
         writes: *writes,
@@ -86,11 +89,13 @@ pub(super) fn mix(spec: &Spec, way: Way) -> Mix {
 
 /// Block sizes of reads, writes and trims.
 pub(super) fn block_sizes(spec: &Spec) -> Result<BlockSizes, Mistake> {
-    let fixed = spec.values.sizes("bs").unwrap_or([0; 3]);
-    let mut fixed = fixed.map(|size| if size == 0 { 4096 } else { size });
-    if spec.values.flag("bs_is_seq_rand") {
-        fixed = [fixed[usize::from(of_random(spec)?)]; 3];
-    }
+    let fixed = match given_by_order(spec) {
+        Some(given) => [given[usize::from(of_random(spec)?)]; 3],
+        None => {
+            let fixed = spec.values.sizes("bs").unwrap_or([0; 3]);
+            fixed.map(|size| if size == 0 { 4096 } else { size })
+        }
+    };
     if spec
         .values
         .sizes("bs")
@@ -127,6 +132,25 @@ pub(super) fn block_sizes(spec: &Spec) -> Result<BlockSizes, Mistake> {
     }
     let [read, write, trim] = mixes;
     Ok(BlockSizes { read, write, trim })
+}
+
+/// The sizes of sequential and random operations, where the two are given so.
+pub(super) fn given_by_order(spec: &Spec) -> Option<[u64; 3]> {
+    let sizes = spec.values.sizes("bs").unwrap_or([0; 3]);
+    let sizes = sizes.map(|size| if size == 0 { 4096 } else { size });
+    spec.values.flag("bs_is_seq_rand").then_some(sizes)
+}
+
+/// The largest block of the directions that occur.
+pub(super) fn largest_block(sizes: &BlockSizes, way: Way) -> u64 {
+    let each = [
+        (way.reads, &sizes.read),
+        (way.writes, &sizes.write),
+        (way.trims, &sizes.trim),
+    ];
+    let occurring = each.into_iter().filter(|(occurs, _)| *occurs);
+    let largest = occurring.map(|(_, mix)| mix.largest().0).max();
+    largest.unwrap_or_else(|| sizes.largest().0)
 }
 
 /// Whether `bs_is_seq_rand` means the second size.
@@ -248,7 +272,7 @@ fn distribution(text: &str, every_block_once: bool, space: u64) -> Result<Patter
             h if h > 0.0 && h < 1.0 => Ok(Pattern::Pareto { h }),
             h => Err(format!("pareto input {h} is out of range: between 0 and 1")),
         },
-        "normal" | "gauss" => match number(0.0)? {
+        "normal" => match number(0.0)? {
             deviation_percent if (0.0..=100.0).contains(&deviation_percent) => {
                 Ok(Pattern::Normal {
                     // 0 would hit one block only.

@@ -126,6 +126,16 @@ pub struct CloneFacts {
     pub create_only: bool,
 }
 
+impl CloneFacts {
+    /// The depth that the engine made of `iodepth`: rings have a power of two.
+    pub(super) fn depth_had(&self) -> u32 {
+        match &*self.engine {
+            "io_uring" => self.depth.next_power_of_two(),
+            _ => self.depth,
+        }
+    }
+}
+
 /// What is run for these jobs.
 ///
 /// # Errors
@@ -208,7 +218,7 @@ impl<'a> Maker<'a> {
             };
             let ground = match &trace {
                 Some(trace) => iolog::ground(spec, trace, self.terms)?,
-                None => files::ground(spec, way, number, self.terms)?,
+                None => files::ground(spec, way, number, self.terms, &self.files)?,
             };
             let unique = self.clones.len();
             let name = format!("{}.{unique}", spec.name);
@@ -363,6 +373,10 @@ impl<'a> Maker<'a> {
             let words = "Any use of blockalign= turns off randommap";
             self.remarks.push(words.to_owned());
         }
+        if values.flag("bs_unaligned") && values.flag("direct") {
+            self.remarks
+                .push("bs_unaligned may not work with raw io".to_owned());
+        }
         if values.flag("time_based") && values.time("runtime").unwrap_or(0) == 0 {
             let words = "time_based requires a runtime/timeout setting";
             self.remarks.push(words.to_owned());
@@ -393,7 +407,10 @@ impl<'a> Maker<'a> {
             options: spec.own.clone(),
             grouped: spec.values.flag("group_reporting"),
             rw: way.word,
-            blocks: sizes.map(|mix| (mix.smallest().0, mix.largest().0)),
+            blocks: match pattern::given_by_order(spec) {
+                Some(given) => given.map(|size| (size, size)),
+                None => sizes.map(|mix| (mix.smallest().0, mix.largest().0)),
+            },
             engine: text("ioengine").unwrap_or_else(|| "psync".to_owned()),
             depth: job.depth,
             file_count: job.targets.len(),

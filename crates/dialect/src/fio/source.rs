@@ -19,19 +19,22 @@ pub struct Setting {
 /// `[name]` and what follows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Section {
-    /// Without brackets. `global`: not a job, but what the jobs after it begin with.
+    /// Without brackets. What begins with `global` is no job, but what the jobs after it begin
+    /// with.
     pub name: String,
     /// In the order in which they were given.
     pub settings: Vec<Setting>,
     /// Where it begins.
     pub at: Place,
+    /// Whether what was given for all jobs before it is forgotten: it opens another job file.
+    pub begins_anew: bool,
 }
 
 impl Section {
     /// Whether it holds for the jobs after it.
     #[must_use]
     pub fn is_global(&self) -> bool {
-        self.name == "global"
+        self.name.starts_with("global")
     }
 }
 
@@ -85,6 +88,7 @@ fn read(
                 name: section.trim().to_owned(),
                 settings: Vec::new(),
                 at,
+                begins_anew: false,
             });
             continue;
         }

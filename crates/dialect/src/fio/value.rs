@@ -44,6 +44,8 @@ impl Value {
             value => Err(format!("{value} is out of range: {low} to {high}")),
         };
         match option.kind {
+            // The quotation marks of a pattern tell text from numbers.
+            Kind::Text if option.name.ends_with("_pattern") => Ok(Self::Text(text.to_owned())),
             Kind::Text | Kind::Name => Ok(Self::Text(unquoted(text))),
             Kind::Flag => match number(text) {
                 Ok(value) => Ok(Self::Number(i64::from(value != 0))),

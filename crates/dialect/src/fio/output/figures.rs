@@ -173,7 +173,8 @@ pub(super) struct Figures<'a> {
     pub rounds: Vec<(u64, u64)>,
 }
 
-/// All entries of a report. Clones of a group with `group_reporting` are one.
+/// All entries of a report. With `group_reporting` a clone goes into the entry before it, where
+/// that is of the same group.
 pub(super) fn all<'a>(clones: &'a [CloneFacts], measurements: &[Measurement]) -> Vec<Figures<'a>> {
     let mut entries: Vec<Figures<'a>> = Vec::new();
     for clone in clones.iter().filter(|clone| clone.style.shown) {
@@ -181,10 +182,9 @@ pub(super) fn all<'a>(clones: &'a [CloneFacts], measurements: &[Measurement]) ->
             .iter()
             .find(|m| m.jobs.iter().any(|job| job.name == clone.job));
         let figures = of(clone, of_case);
-        let last = entries.last_mut().filter(|last| {
-            let together = last.clone.grouped && clone.grouped;
-            together && last.clone.group == clone.group
-        });
+        let last = entries
+            .last_mut()
+            .filter(|last| clone.grouped && last.clone.group == clone.group);
         match last {
             Some(last) => last.merge(&figures),
             None => entries.push(figures),
@@ -310,7 +310,7 @@ const EIO: i32 = 5;
 
 /// The number of an error by its name.
 pub(in super::super) fn error_number(kind: &str) -> Option<i32> {
-    const NUMBERS: [(&str, i32); 23] = [
+    const NUMBERS: [(&str, i32); 42] = [
         (VERIFY, 84),
         ("EPERM", 1),
         ("EIO", EIO),
@@ -334,6 +334,25 @@ pub(in super::super) fn error_number(kind: &str) -> Option<i32> {
         ("EREMOTEIO", 121),
         ("EDQUOT", 122),
         ("ESTALE", 116),
+        ("ENOENT", 2),
+        ("ESRCH", 3),
+        ("EINTR", 4),
+        ("E2BIG", 7),
+        ("ENOEXEC", 8),
+        ("ECHILD", 10),
+        ("ENOTBLK", 15),
+        ("EEXIST", 17),
+        ("EXDEV", 18),
+        ("ENOTDIR", 20),
+        ("EISDIR", 21),
+        ("ENFILE", 23),
+        ("EMFILE", 24),
+        ("ETXTBSY", 26),
+        ("ESPIPE", 29),
+        ("EMLINK", 31),
+        ("EPIPE", 32),
+        ("EDOM", 33),
+        ("ERANGE", 34),
     ];
     let known = NUMBERS
         .iter()

@@ -59,10 +59,9 @@ fn job(figures: &Figures<'_>, moment: &Moment, bins: bool) -> Tree {
         ("eta", Tree::Int(0)),
         ("elapsed", int(moment.elapsed_s)),
     ];
-    if let options @ Tree::Object(_) = options(&figures.last.options)
-        && options != Tree::Object(Vec::new())
-    {
-        members.push(("job options", options));
+    // Flags are not repeated, but it shows that there were some.
+    if !figures.last.options.is_empty() {
+        members.push(("job options", options(&figures.last.options)));
     }
     let [read, write, trim] = &figures.flows;
     if style.unified == Unified::Mixed {
@@ -109,10 +108,10 @@ fn job(figures: &Figures<'_>, moment: &Moment, bins: bool) -> Tree {
     }
     if figures.ran {
         members.extend([
-            ("latency_depth", int(figures.clone.depth.into())),
-            ("latency_target", Tree::Int(0)),
-            ("latency_percentile", Tree::Float(100.0)),
-            ("latency_window", Tree::Int(0)),
+            ("latency_depth", int(figures.clone.depth_had().into())),
+            ("latency_target", int(style.sought.limit_ns)),
+            ("latency_percentile", Tree::Float(style.sought.percentile)),
+            ("latency_window", int(style.sought.window_us)),
         ]);
     }
     if let Some(description) = &style.description {

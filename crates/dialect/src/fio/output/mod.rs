@@ -14,7 +14,7 @@ mod tree;
 pub use eta::eta_line;
 pub(super) use figures::error_number;
 pub use json::json;
-pub use normal::{header, normal};
+pub use normal::{capped, header, normal};
 pub use style::Style;
 pub use terse::terse;
 

@@ -32,6 +32,15 @@ pub fn header(prepared: &Prepared) -> String {
     text
 }
 
+/// A line for each job that asks for a depth its engine cannot have.
+#[must_use]
+pub fn capped(prepared: &Prepared) -> String {
+    let deep = |clone: &&CloneFacts| clone.depth > 1 && !clone.is_asynchronous;
+    let line = "note: both iodepth >= 1 and synchronous I/O engine are selected, queue depth will \
+                be capped at 1\n";
+    line.repeat(prepared.clones.iter().filter(deep).count())
+}
+
 /// `1 thread and 2 processes`: what the jobs ask for.
 fn crew(clones: &[CloneFacts]) -> String {
     let threads = clones.iter().filter(|clone| clone.thread).count();
@@ -58,8 +67,12 @@ fn introduction(clone: &CloneFacts) -> String {
     };
     let range = |(low, high)| format!("{}-{}", bytes(low), bytes(high));
     let [read, write, trim] = clone.blocks.map(range);
+    let third = match clone.style.by_order {
+        true => "bs_is_seq_rand".to_owned(),
+        false => format!("(T) {trim}"),
+    };
     format!(
-        "{}: (g={}): rw={}, bs=(R) {read}, (W) {write}, (T) {trim}, ioengine={}, iodepth={}\n",
+        "{}: (g={}): rw={}, bs=(R) {read}, (W) {write}, {third}, ioengine={}, iodepth={}\n",
         clone.name, clone.group, clone.rw, clone.engine, clone.depth
     )
 }
@@ -302,6 +315,7 @@ fn latencies(shares: &[f64; 32]) -> String {
 }
 
 fn closing(figures: &Figures<'_>) -> String {
+    let style = &figures.clone.style;
     let [user, system] = figures.processor();
     let named = |names: &[&str], counts: &[u64; 7]| {
         let values = shares(counts);
@@ -323,8 +337,11 @@ fn closing(figures: &Figures<'_>) -> String {
     };
     let depth = match figures.ran {
         true => format!(
-            "     latency   : target=0, window=0, percentile=100.00%, depth={}\n",
-            figures.clone.depth
+            "     latency   : target={}, window={}, percentile={:.2}%, depth={}\n",
+            style.sought.limit_ns,
+            style.sought.window_us,
+            style.sought.percentile,
+            figures.clone.depth_had()
         ),
         false => String::new(),
     };

@@ -23,6 +23,21 @@ pub struct Style {
     pub shown: bool,
     /// Whether disks are.
     pub disks: bool,
+    /// Whether the two block sizes are those of sequential and random operations.
+    pub by_order: bool,
+    /// What the depth is sought for.
+    pub sought: Sought,
+}
+
+/// `latency_target` and its kin, as they are told.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Sought {
+    /// 0: none.
+    pub limit_ns: u64,
+    /// For how long it must be kept.
+    pub window_us: u64,
+    /// Which share must keep it.
+    pub percentile: f64,
 }
 
 /// Whether the directions are reported as one.
@@ -81,6 +96,15 @@ impl Style {
             bits: values.text("unit_base") == Some("1"),
             shown: values.number("stats") != Some(0),
             disks: values.number("disk_util") != Some(0),
+            by_order: is("bs_is_seq_rand"),
+            sought: Sought {
+                limit_ns: values.time("latency_target").unwrap_or(0),
+                window_us: values.time("latency_window").unwrap_or(0) / 1000,
+                percentile: values
+                    .floats("latency_percentile")
+                    .and_then(|list| list.first().copied())
+                    .unwrap_or(100.0),
+            },
         }
     }
 }
