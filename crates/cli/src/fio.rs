@@ -1,15 +1,19 @@
 //! `blocklab fio`: a command line or job file of fio, run here.
 
+mod aggregate;
 mod debug;
 mod ground;
 mod groups;
 mod help;
+mod idle;
 mod inflate;
 mod left;
 mod logs;
 mod outside;
 mod present;
+mod processor;
 mod profile;
+mod trial;
 mod watch;
 
 use std::cell::RefCell;
@@ -18,13 +22,15 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::{Result, anyhow};
 use blocklab_dialect::fio::{
-    self as dialect, General, Input, Mistake, Place, Prepared, Resolved, Section, Setting,
+    self as dialect, General, Input, Mistake, Place, Prepared, Profiled, Resolved, Section, Setting,
 };
 use blocklab_record::{Note, NoteLevel, Record};
 use blocklab_store::Store;
 use blocklab_units::Nanos;
 
+use self::aggregate::Aggregate;
 use self::debug::Debug;
+use self::idle::Profiler;
 use self::outside::Outside;
 use self::watch::Watcher;
 use crate::args::{FioArgs, RunArgs};
@@ -81,6 +87,14 @@ fn attempt(arguments: &[String], store: &Store) -> Result<u8> {
     let general = &command.general;
     if let Some(text) = help::asked(general)? {
         terminal::print(text)?;
+        return Ok(status::DONE);
+    }
+    if let Some(code) = trial::asked(general)? {
+        return Ok(code);
+    }
+    if general.idle == Some(Profiled::Calibration) {
+        let idleness = Profiler::start(Profiled::Calibration).finish();
+        terminal::print(idleness.normal())?;
         return Ok(status::DONE);
     }
     if let Some(path) = &general.inflate_log {
@@ -211,9 +225,14 @@ fn measure(
     }
     let kept = (!house.no_save).then_some(store);
     let mut watcher = Watcher::new(prepared, general, kept, &out).telling(told.debug, again);
-    let record = conduct(prepared, &destroy, &interrupted, store, &mut watcher)?;
+    if general.bandwidth_log {
+        watcher = watcher.adding_up(Aggregate::open()?);
+    }
+    let profiler = general.idle.map(Profiler::start);
+    let record = conduct(prepared, &destroy, &interrupted, store, &mut watcher);
+    out.borrow_mut().idleness = profiler.map(Profiler::finish);
     ground::remove(prepared);
-    let Some(record) = record else {
+    let Some(record) = record? else {
         return Ok(INTERRUPTED);
     };
     if !house.no_save {

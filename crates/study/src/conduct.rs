@@ -282,32 +282,41 @@ impl<'a> Session<'a> {
             .iter()
             .map(|job| self.site.files(job, self.targets))
             .collect();
-        let disks_before = self.disks();
+        let disks_before = disks(&self.site);
         let run = Run {
             workload: &case.workload,
             targets: &targets,
             clock: self.clock,
         };
         let control = Control::new(self.interrupted);
+        let site = &self.site;
+        let used = || {
+            let now = disks(site);
+            let pairs = now.iter().zip(&disks_before);
+            pairs
+                .map(|(later, earlier)| since(later, earlier))
+                .collect()
+        };
+        let mut relay = Relay {
+            observer,
+            disks: &used,
+        };
         let outcome = match self.record.origin {
             Origin::Simulated => {
                 let start = self.virtual_now;
-                let outcome = simulate(run, start, control, &mut Relay(observer))?;
+                let outcome = simulate(run, start, control, &mut relay)?;
                 self.virtual_now = start + Nanos(outcome.measurement.elapsed_ns);
                 outcome
             }
-            _ => blocklab_engine::run(run, control, &mut Relay(observer))?,
+            _ => blocklab_engine::run(run, control, &mut relay)?,
         };
+        let disks = used();
         observer.left(case, &outcome);
-        let disks = self.disks();
-        let pairs = disks.iter().zip(&disks_before);
         self.record.measurements.push(Measurement {
             case: case.name.clone(),
             settings: case.settings.clone(),
             pass,
-            disks: pairs
-                .map(|(later, earlier)| since(later, earlier))
-                .collect(),
+            disks,
             ..outcome.measurement
         });
         for note in outcome.notes {
@@ -322,11 +331,6 @@ impl<'a> Session<'a> {
             ));
         }
         Ok(!outcome.abandoned)
-    }
-
-    fn disks(&self) -> Vec<DiskUse> {
-        let devices = self.site.devices();
-        devices.iter().filter_map(|name| disk_stats(name)).collect()
     }
 
     /// Other languages have settings that the native one has no key for yet.
@@ -454,4 +458,10 @@ fn now_text() -> String {
         .round(jiff::Unit::Second)
         .unwrap_or_default()
         .to_string()
+}
+
+/// The counters of the devices below the targets.
+fn disks(site: &Site) -> Vec<DiskUse> {
+    let devices = site.devices();
+    devices.iter().filter_map(|name| disk_stats(name)).collect()
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use blocklab_engine::{Outcome, Slice, Tap};
-use blocklab_record::{Measurement, Record};
+use blocklab_record::{DiskUse, Measurement, Record};
 use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::Case;
 
@@ -43,26 +43,33 @@ pub trait Observer {
 }
 
 /// Passes on what the engine tells of a measurement.
-pub(crate) struct Relay<'a>(pub(crate) &'a mut dyn Observer);
+pub(crate) struct Relay<'a> {
+    pub(crate) observer: &'a mut dyn Observer,
+    /// What the devices below the targets did since the measurement began.
+    pub(crate) disks: &'a dyn Fn() -> Vec<DiskUse>,
+}
 
 impl Tap for Relay<'_> {
     fn interval(&mut self, interval: &blocklab_record::Interval, elapsed: Nanos) {
-        self.0.interval(interval, elapsed);
+        self.observer.interval(interval, elapsed);
     }
 
     fn rhythm(&self) -> Option<Nanos> {
-        self.0.rhythm()
+        self.observer.rhythm()
     }
 
     fn slice(&mut self, slice: &Slice) {
-        self.0.slice(slice);
+        self.observer.slice(slice);
     }
 
     fn status_every(&self) -> Option<Nanos> {
-        self.0.status_every()
+        self.observer.status_every()
     }
 
     fn status(&mut self, so_far: &Measurement) {
-        self.0.status(so_far);
+        self.observer.status(&Measurement {
+            disks: (self.disks)(),
+            ..so_far.clone()
+        });
     }
 }

@@ -51,6 +51,11 @@ pub fn usage() -> String {
          \x20 --status-interval=T   Print the results so far every T seconds\n\
          \x20 --aux-path=DIR        Where state files of verify lie\n\
          \x20 --inflate-log=FILE    Print a compressed log as text\n\
+         \x20 --bandwidth-log       Leave the throughput of all jobs in agg-read_bw.log and its like\n\
+         \x20 --idle-prof=WHOSE     system or percpu: tell how idle the processors were; calibrate\n\
+         \x20 --crctest=LIST        Try the speed of checksums; `list` lists them\n\
+         \x20 --memcpytest=LIST     Try the speed of copying; `list` lists the ways\n\
+         \x20 --cpuclock-test       Try the processors' counters\n\
          \x20 --cmdhelp=OPTION      Explain an option of a job; `all` lists them\n\
          \x20 --enghelp             List the engines\n\
          \x20 --version             Print the version whose language this is\n\

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::process;
 
 use anyhow::{Context, Result};
-use blocklab_dialect::fio::{self as dialect, Format, General, Moment, Prepared};
+use blocklab_dialect::fio::{self as dialect, Format, General, Idleness, Moment, Prepared};
 use blocklab_record::Measurement;
 use blocklab_units::Nanos;
 use jiff::Zoned;
@@ -14,6 +14,8 @@ use jiff::Zoned;
 pub struct Out<'a> {
     general: &'a General,
     to: Box<dyn Write>,
+    /// What `--idle-prof` found.
+    pub idleness: Option<Idleness>,
 }
 
 impl<'a> Out<'a> {
@@ -26,7 +28,11 @@ impl<'a> Out<'a> {
                 Box::new(file.with_context(|| format!("cannot write the output {path}"))?)
             }
         };
-        Ok(Self { general, to })
+        Ok(Self {
+            general,
+            to,
+            idleness: None,
+        })
     }
 
     /// What stands before the results, where people read them.
@@ -65,7 +71,10 @@ impl<'a> Out<'a> {
         prepared: &Prepared,
         elapsed: Nanos,
     ) -> Result<()> {
-        let moment = moment(elapsed);
+        let moment = Moment {
+            idleness: self.idleness.clone(),
+            ..moment(elapsed)
+        };
         const ORDER: [Format; 4] = [
             Format::Terse,
             Format::Json,
@@ -98,5 +107,6 @@ fn moment(elapsed: Nanos) -> Moment {
         text: now.strftime("%a %b %e %H:%M:%S %Y").to_string(),
         pid: process::id(),
         elapsed_s: elapsed.0 / 1_000_000_000 + 1,
+        idleness: None,
     }
 }

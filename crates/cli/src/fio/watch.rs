@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use anyhow::Result;
 
-use blocklab_dialect::fio::{General, Prepared, eta_line};
+use blocklab_dialect::fio::{General, Prepared, eta_line, eta_rates};
 use blocklab_engine::Outcome;
 use blocklab_record::{Interval, Measurement, Record};
 use blocklab_report::live::Screen;
@@ -16,6 +16,7 @@ use blocklab_study::Observer;
 use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::Case;
 
+use super::aggregate::Aggregate;
 use super::debug::Debug;
 use super::ground::Around;
 use super::present::Out;
@@ -34,6 +35,12 @@ pub struct Watcher<'a> {
     planned: Nanos,
     debug: Debug,
     again: Option<&'a dyn Fn() -> Result<Prepared>>,
+    /// What adds up the throughput of all jobs.
+    aggregate: Option<Aggregate>,
+    /// How often the ETA line is renewed, when the next one is due, and what it says of rates.
+    eta_every: Nanos,
+    eta_due: Nanos,
+    rates: String,
     /// Where results go.
     out: Option<&'a RefCell<Out<'a>>>,
     /// How often those so far are printed.
@@ -58,6 +65,7 @@ impl<'a> Watcher<'a> {
         Self {
             eta: eta.then_some(if general.eta_newline { '\n' } else { '\r' }),
             out: Some(out),
+            eta_every: Nanos(general.eta_interval),
             status: general.status_interval.map(Nanos),
             ..Self::shown(prepared, store, false)
         }
@@ -76,6 +84,10 @@ impl<'a> Watcher<'a> {
             debug: Debug::default(),
             again: None,
             out: None,
+            aggregate: None,
+            eta_every: Nanos::from_secs(1),
+            eta_due: Nanos::ZERO,
+            rates: String::new(),
             status: None,
             before: Vec::new(),
             epochs_ms: Vec::new(),
@@ -89,6 +101,23 @@ impl<'a> Watcher<'a> {
             debug,
             again: Some(again),
             ..self
+        }
+    }
+
+    /// With the throughput of all jobs in files.
+    pub fn adding_up(self, aggregate: Aggregate) -> Self {
+        Self {
+            aggregate: Some(aggregate),
+            ..self
+        }
+    }
+
+    fn add_up(&mut self, interval: &Interval) {
+        let elapsed = self.elapsed();
+        let aggregate = self.aggregate.as_mut();
+        if let Some(Err(error)) = aggregate.map(|it| it.add(interval, elapsed)) {
+            terminal::warn(&format!("--bandwidth-log: {error}"));
+            self.aggregate = None;
         }
     }
 
@@ -112,11 +141,15 @@ impl<'a> Watcher<'a> {
     }
 
     /// On standard output, as fio.
-    fn tell_eta(&self, interval: &Interval, elapsed: Nanos) {
-        let Some(end) = self.eta else { return };
+    fn tell_eta(&mut self, interval: &Interval, elapsed: Nanos) {
+        let Some(end) = self.eta.filter(|_| elapsed >= self.eta_due) else {
+            return;
+        };
+        self.eta_due = self.eta_due + self.eta_every;
         let clones = self.prepared.clones.iter();
         let clones: Vec<_> = clones.filter(|clone| clone.case == self.current).collect();
-        let line = eta_line(&clones, interval, elapsed, self.planned);
+        let times = (elapsed, self.planned);
+        let line = eta_line((&clones, &self.rates), interval, times);
         let mut out = io::stdout();
         // Whoever closed it does not read the line.
         let _ = write!(out, "{line}{end}").and_then(|()| out.flush());
@@ -202,6 +235,8 @@ impl Observer for Watcher<'_> {
     fn begins(&mut self, case: &Case, _: u32, step: usize, steps: usize) {
         self.current = step;
         self.planned = planned(case);
+        self.eta_due = self.eta_every;
+        self.rates = eta_rates(&case.workload.jobs);
         let rules = self.prepared.clones.iter().map(|clone| &clone.logs);
         self.epochs_ms = rules.map(logs::epoch_ms).collect();
         self.screen.case(&case.name, 1, 1, step + 1, steps);
@@ -215,6 +250,7 @@ impl Observer for Watcher<'_> {
     fn interval(&mut self, interval: &Interval, elapsed: Nanos) {
         self.screen.interval(interval, elapsed);
         self.tell_eta(interval, elapsed);
+        self.add_up(interval);
     }
 
     fn left(&mut self, case: &Case, outcome: &Outcome) {

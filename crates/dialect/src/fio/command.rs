@@ -50,6 +50,14 @@ pub struct General {
     pub engine_help: Option<String>,
     /// `--inflate-log`: the compressed log that is printed as text.
     pub inflate_log: Option<String>,
+    /// What of this machine is tried, in place of jobs.
+    pub trial: Option<Trial>,
+    /// `--idle-prof`: whose idleness is told.
+    pub idle: Option<Profiled>,
+    /// `--bandwidth-log`: throughput of all jobs in files.
+    pub bandwidth_log: bool,
+    /// How often the ETA line is renewed, in nanoseconds.
+    pub eta_interval: u64,
     /// `--aux-path`: where state files lie.
     pub aux_path: Option<String>,
     /// `--debug`: what is told while running.
@@ -76,11 +84,37 @@ impl Default for General {
             command_help: None,
             engine_help: None,
             inflate_log: None,
+            trial: None,
+            idle: None,
+            bandwidth_log: false,
+            eta_interval: 1_000_000_000,
             aux_path: None,
             debug: Vec::new(),
             ignored: Vec::new(),
         }
     }
+}
+
+/// A test of this machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Trial {
+    /// `--crctest`: the speed of these checksums; empty: of all.
+    Checksums(String),
+    /// `--memcpytest`: the speed of these ways to copy; empty: of all.
+    Copies(String),
+    /// `--cpuclock-test`: whether the processor's counter can be trusted.
+    Counter,
+}
+
+/// Whose idleness `--idle-prof` tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Profiled {
+    /// That of all processors together.
+    System,
+    /// That of each, too.
+    Each,
+    /// Nobody's: only how long a unit of work takes.
+    Calibration,
 }
 
 /// Where jobs come from, in order.
@@ -284,6 +318,16 @@ fn set(
         "section" => general.sections.push(value),
         "debug" => general.debug = debug(&value).map_err(mistake)?,
         "eta-newline" => general.eta_newline = true,
+        "bandwidth-log" => general.bandwidth_log = true,
+        "crctest" => general.trial = Some(Trial::Checksums(value)),
+        "memcpytest" => general.trial = Some(Trial::Copies(value)),
+        "cpuclock-test" => general.trial = Some(Trial::Counter),
+        "idle-prof" => general.idle = Some(profiled(&value).map_err(mistake)?),
+        "eta-interval" => {
+            let interval = super::number::time(&value, super::number::Clock::Millis);
+            // It is looked at twice a second.
+            general.eta_interval = interval.map_err(mistake)?.max(500_000_000);
+        }
         "inflate-log" => general.inflate_log = Some(value),
         "aux-path" => general.aux_path = Some(value),
         "eta" => {
@@ -320,13 +364,10 @@ fn other(general: &mut General, name: &str, value: String) -> Result<(), String>
             return Err(format!("failed parsing eta interval {value}"));
         }
         "alloc-size" | "max-jobs" => "memory is taken as it is needed",
-        "eta-interval" => "the ETA line is renewed twice a second",
         "warnings-fatal" => "what fio warns of is an error or a note here",
-        "bandwidth-log" => "the record has the series",
         "latency-log" => {
             return Err("--latency-log is deprecated. Use per-job latency log options.".to_owned());
         }
-        "idle-prof" => "`cpu` in the record tells how busy the processors were",
         "server" | "client" | "daemonize" | "remote-config" => {
             return Err(format!(
                 "--{name}: runs are not distributed; run blocklab on each machine and `blocklab compare` them"
@@ -336,6 +377,17 @@ fn other(general: &mut General, name: &str, value: String) -> Result<(), String>
     };
     general.ignored.push((format!("--{name}={value}"), why));
     Ok(())
+}
+
+fn profiled(word: &str) -> Result<Profiled, String> {
+    match word {
+        "system" => Ok(Profiled::System),
+        "percpu" => Ok(Profiled::Each),
+        "calibrate" => Ok(Profiled::Calibration),
+        _ => Err(format!(
+            "incorrect idle-prof option: {word}; there are system, percpu and calibrate"
+        )),
+    }
 }
 
 fn formats(text: &str) -> Result<Vec<Format>, String> {

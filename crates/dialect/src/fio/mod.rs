@@ -35,7 +35,9 @@ mod to_vdbench;
 mod value;
 mod verify;
 
-pub use command::{Command, DEBUG_WORDS, Format, General, Input, parse as parse_command};
+pub use command::{
+    Command, DEBUG_WORDS, Format, General, Input, Profiled, Trial, parse as parse_command,
+};
 pub use compressed::{Packer, Sample, Unreadable, inflate};
 pub use files::{Layout, Planned};
 pub use flaws::Flawed;
@@ -43,7 +45,9 @@ pub use jobs::{Resolved, Spec, resolve};
 pub use logs::{Epoch, LogKind, LogRule, Logged, mean_speed, per_second, speed};
 pub use mistake::{Mistake, Place};
 pub use options::{Kind, Opt, Support, find as find_option, hint as option_hint, options};
-pub use output::{Moment, Style, capped, eta_line, header, json, normal, terse};
+pub use output::{
+    Idleness, Moment, Style, capped, eta_line, eta_rates, header, json, normal, terse,
+};
 pub use plan::{CloneFacts, Prepared, Terms, prepare};
 pub use reference::reference;
 pub use source::{Reader, Section, Setting, parse as parse_jobs};

@@ -17,6 +17,7 @@ impl Default for Scale {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Clock {
     Seconds,
+    Millis,
     Micros,
 }
 
@@ -67,6 +68,7 @@ impl Clock {
         Some(match suffix.to_ascii_lowercase().as_str() {
             "" => match self {
                 Self::Seconds => 1.0,
+                Self::Millis => 1e-3,
                 Self::Micros => 1e-6,
             },
             "d" | "day" | "days" => 86_400.0,

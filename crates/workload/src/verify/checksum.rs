@@ -46,7 +46,7 @@ pub enum Checksum {
 }
 
 /// Longest room of a digest in bytes.
-pub(super) const LONGEST: usize = 128;
+pub const LONGEST: usize = 128;
 
 const CRC7: Crc<u8> = Crc::<u8>::new(&CRC_7_MMC);
 const CRC16: Crc<u16, Table<16>> = Crc::<u16, Table<16>>::new(&CRC_16_ARC);
@@ -125,7 +125,8 @@ impl Checksum {
     }
 
     /// The digest of pieces one after the other; [`Checksum::len`] bytes of it count.
-    pub(super) fn of(self, pieces: &[&[u8]]) -> [u8; LONGEST] {
+    #[must_use]
+    pub fn of(self, pieces: &[&[u8]]) -> [u8; LONGEST] {
         let mut digest = [0; LONGEST];
         let mut put = |bytes: &[u8]| digest[..bytes.len()].copy_from_slice(bytes);
         match self {

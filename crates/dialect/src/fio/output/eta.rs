@@ -2,19 +2,53 @@
 
 use blocklab_record::Interval;
 use blocklab_units::Nanos;
+use blocklab_workload::{Job, Pace, Rate};
 
 use super::super::plan::CloneFacts;
 use super::amount::{Base, short};
 
+/// For so long a run is too young to say how far it is.
+const YOUNG: Nanos = Nanos::from_millis(2500);
+
+/// `, 0-1000 IOPS` or `, 0B/s-6144KiB/s`: between which rates the jobs are to stay, if they are.
+#[must_use]
+pub fn eta_rates(jobs: &[Job]) -> String {
+    let sums = |rates: &dyn Fn(&Job) -> Option<[Option<Rate>; 3]>| {
+        let rates = jobs.iter().filter_map(rates).flatten().flatten();
+        rates.fold((0.0, 0.0), |(bytes, iops), rate| match rate {
+            Rate::Bytes(rate) => (bytes + rate, iops),
+            Rate::Iops(rate) => (bytes, iops + rate),
+        })
+    };
+    let (least_bytes, least_iops) = sums(&|job| job.least.map(|least| least.rates));
+    let (most_bytes, most_iops) = sums(&|job| match job.pace {
+        Pace::ByDirection { rates, .. } => Some(rates),
+        _ => None,
+    });
+    if least_bytes + most_bytes > 0.0 {
+        let shown = |bytes| short(bytes, 4, Base::Binary);
+        return format!(", {}B/s-{}B/s", shown(least_bytes), shown(most_bytes));
+    }
+    if least_iops + most_iops > 0.0 {
+        return format!(", {least_iops:.0}-{most_iops:.0} IOPS");
+    }
+    String::new()
+}
+
 /// `Jobs: 1 (f=1): [r(1)][75.0%][r=97.1MiB/s][r=24.9k IOPS][eta 00m:01s]`, without an end of line.
-/// `total`: the planned time; zero where it is unknown.
+/// At the beginning of a run it ends before the second colon.
+/// `rates`: those of [`eta_rates`]. `total`: the planned time; zero where it is unknown.
 #[must_use]
 pub fn eta_line(
-    clones: &[&CloneFacts],
+    (clones, rates): (&[&CloneFacts], &str),
     interval: &Interval,
-    elapsed: Nanos,
-    total: Nanos,
+    (elapsed, total): (Nanos, Nanos),
 ) -> String {
+    let files: usize = clones.iter().map(|clone| clone.file_count).sum();
+    let mut line = format!("Jobs: {} (f={files}){rates}", clones.len());
+    if elapsed < YOUNG {
+        return line;
+    }
     let seconds = interval.length_ns.max(1) as f64 / 1e9;
     let flows = [
         ("r", &interval.read),
@@ -28,7 +62,7 @@ pub fn eta_line(
             format!("{letter}={speed}B/s")
         })
         .collect();
-    let rates: Vec<String> = flows()
+    let iops: Vec<String> = flows()
         .map(|(letter, flow)| {
             let rate = short(flow.ios as f64 / seconds, 4, Base::Decimal);
             format!("{letter}={rate}")
@@ -44,14 +78,9 @@ pub fn eta_line(
             )
         }
     };
-    let files: usize = clones.iter().map(|clone| clone.file_count).sum();
-    let mut line = format!(
-        "Jobs: {} (f={files}): [{}][{share}]",
-        clones.len(),
-        letters(clones)
-    );
+    line.push_str(&format!(": [{}][{share}]", letters(clones)));
     if !speeds.is_empty() {
-        line.push_str(&format!("[{}][{} IOPS]", speeds.join(","), rates.join(",")));
+        line.push_str(&format!("[{}][{} IOPS]", speeds.join(","), iops.join(",")));
     }
     line.push_str(&format!("[eta {}]", clock(left)));
     line
@@ -106,6 +135,23 @@ mod tests {
     use blocklab_record::IntervalDirection;
 
     #[test]
+    fn rates_of_all_jobs_are_summed() {
+        let paced = |rates| Job {
+            pace: Pace::ByDirection {
+                rates,
+                poisson: false,
+            },
+            ..Job::new("a")
+        };
+        let bytes = |bytes: f64| Some(Rate::Bytes(bytes));
+        let megabytes = paced([bytes(4_194_304.0), bytes(2_097_152.0), None]);
+        assert_eq!(eta_rates(&[megabytes]), ", 0B/s-6144KiB/s");
+        let iops = paced([Some(Rate::Iops(400.0)), Some(Rate::Iops(200.0)), None]);
+        assert_eq!(eta_rates(&[iops.clone(), iops]), ", 0-1200 IOPS");
+        assert_eq!(eta_rates(&[Job::new("a")]), "");
+    }
+
+    #[test]
     fn the_line_is_that_of_fio() {
         let interval = Interval {
             length_ns: 500_000_000,
@@ -117,11 +163,14 @@ mod tests {
             ..Interval::default()
         };
         let elapsed = Nanos::from_secs(3);
-        let line = eta_line(&[], &interval, elapsed, Nanos::from_secs(4));
+        let line = eta_line((&[], ""), &interval, (elapsed, Nanos::from_secs(4)));
         let expected = "Jobs: 0 (f=0): [][75.0%][r=97.3MiB/s][r=24.9k IOPS][eta 00m:01s]";
         assert_eq!(line, expected);
-        let line = eta_line(&[], &Interval::default(), elapsed, Nanos::ZERO);
+        let line = eta_line((&[], ""), &Interval::default(), (elapsed, Nanos::ZERO));
         assert_eq!(line, "Jobs: 0 (f=0): [][-.-%][eta 00m:00s]");
+        let young = (Nanos::from_secs(2), Nanos::from_secs(4));
+        let line = eta_line((&[], ", 0-1000 IOPS"), &interval, young);
+        assert_eq!(line, "Jobs: 0 (f=0), 0-1000 IOPS");
         assert_eq!(clock(3_725), "01h:02m:05s");
         assert_eq!(clock(90_061), "01d:01h:01m:01s");
     }

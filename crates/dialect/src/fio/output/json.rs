@@ -37,6 +37,9 @@ pub fn json(
             members.push(("disk_util", Tree::Array(disks.iter().map(disk).collect())));
         }
     }
+    if let Some(idleness) = &moment.idleness {
+        members.push(("cpu_idleness", idleness.json()));
+    }
     Tree::object(members).print()
 }
 

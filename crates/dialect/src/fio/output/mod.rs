@@ -3,6 +3,7 @@
 mod amount;
 mod eta;
 mod figures;
+mod idleness;
 mod json;
 mod normal;
 mod percentiles;
@@ -11,15 +12,16 @@ mod style;
 mod terse;
 mod tree;
 
-pub use eta::eta_line;
+pub use eta::{eta_line, eta_rates};
 pub(super) use figures::error_number;
+pub use idleness::Idleness;
 pub use json::json;
 pub use normal::{capped, header, normal};
 pub use style::Style;
 pub use terse::terse;
 
 /// What the report says of itself.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Moment {
     /// Since 1970.
     pub unix_ms: u64,
@@ -29,6 +31,8 @@ pub struct Moment {
     pub pid: u32,
     /// Since the run began.
     pub elapsed_s: u64,
+    /// How idle the processors were, where that was asked.
+    pub idleness: Option<Idleness>,
 }
 
 /// The devices below the targets, over all measurements, each with the time of those in ms.

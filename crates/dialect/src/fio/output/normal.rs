@@ -95,6 +95,10 @@ pub fn normal(measurements: &[Measurement], prepared: &Prepared, moment: &Moment
     if prepared.clones.iter().any(|clone| clone.style.disks) {
         text.push_str(&disks(measurements));
     }
+    if let Some(idleness) = &moment.idleness {
+        text.push('\n');
+        text.push_str(&idleness.normal());
+    }
     text
 }
 

@@ -1,0 +1,116 @@
+//! `--idle-prof`: how idle the processors were. On each of them a thread that runs only where
+//! nothing else does goes through units of work; how many it came through tells how much time was
+//! left over.
+
+use std::hint::black_box;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use blocklab_dialect::fio::{Idleness, Profiled};
+
+use super::processor;
+
+/// Bytes that a unit of work goes over.
+const UNIT: usize = 32 << 10;
+/// Units by which their time is known.
+const SAMPLES: usize = 10;
+
+/// The threads at work.
+pub struct Profiler {
+    how: Profiled,
+    begun: Instant,
+    over: Arc<AtomicBool>,
+    lanes: Vec<(usize, Arc<AtomicU64>, JoinHandle<()>)>,
+    mean: f64,
+    deviation: f64,
+}
+
+impl Profiler {
+    /// Learns how long a unit takes, and starts the threads, if there are to be any.
+    pub fn start(how: Profiled) -> Self {
+        let (mean, deviation) = calibrate();
+        let over = Arc::new(AtomicBool::new(false));
+        let processors = match how {
+            Profiled::Calibration => Vec::new(),
+            Profiled::System | Profiled::Each => processor::allowed(),
+        };
+        let lanes = processors.into_iter().map(|number| {
+            let (units, over) = (Arc::new(AtomicU64::new(0)), Arc::clone(&over));
+            let count = Arc::clone(&units);
+            let lane = thread::spawn(move || work(number, &over, &count));
+            (number, units, lane)
+        });
+        Self {
+            how,
+            lanes: lanes.collect(),
+            begun: now(),
+            over,
+            mean,
+            deviation,
+        }
+    }
+
+    /// Ends the threads.
+    pub fn finish(self) -> Idleness {
+        self.over.store(true, Ordering::Relaxed);
+        let passed = self.begun.elapsed().as_secs_f64() * 1e6;
+        let lanes = self.lanes.into_iter().map(|(number, units, lane)| {
+            let worked = units.load(Ordering::Relaxed) as f64 * self.mean;
+            // One that panicked counts for what it did.
+            let _ = lane.join();
+            (number, (worked * 100.0 / passed.max(1.0)).min(100.0))
+        });
+        Idleness {
+            how: self.how,
+            processors: lanes.collect(),
+            unit_us_mean: self.mean,
+            unit_us_deviation: self.deviation,
+        }
+    }
+}
+
+fn work(number: usize, over: &AtomicBool, units: &AtomicU64) {
+    processor::stay_on(number);
+    processor::run_when_idle();
+    let mut page = vec![0; UNIT];
+    while !over.load(Ordering::Relaxed) {
+        unit(&mut page);
+        units.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+fn unit(page: &mut [u8]) {
+    for (index, byte) in page.iter_mut().enumerate() {
+        *byte = black_box(byte.wrapping_mul(3).wrapping_add(index as u8));
+    }
+}
+
+/// Mean and standard deviation of a unit's time in microseconds. The shortest of several rounds
+/// each, for others may be at work meanwhile.
+fn calibrate() -> (f64, f64) {
+    let mut page = vec![0; UNIT];
+    let mut time = || {
+        let begun = now();
+        unit(&mut page);
+        begun.elapsed()
+    };
+    let _warm = (0..SAMPLES).map(|_| time()).max();
+    let sample = |_| (0..5).map(|_| time()).min().unwrap_or(Duration::ZERO);
+    let times: Vec<f64> = (0..SAMPLES)
+        .map(sample)
+        .map(|time| time.as_secs_f64() * 1e6)
+        .collect();
+    let mean = times.iter().sum::<f64>() / SAMPLES as f64;
+    let squares: f64 = times.iter().map(|time| (time - mean).powi(2)).sum();
+    (mean, (squares / (SAMPLES - 1) as f64).sqrt())
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the command's own time, beside the measured one"
+)]
+fn now() -> Instant {
+    Instant::now()
+}

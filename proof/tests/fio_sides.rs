@@ -1,0 +1,112 @@
+//! What fio tells beside the results: how far a run is, how idle the processors were, what all jobs
+//! moved together. In its shape, beside Debian's fio where that is installed.
+
+use std::fs;
+use std::process::Command;
+
+use blocklab_proof::{Lab, good};
+
+/// Two seconds at a rate that any machine keeps.
+const JOB: [&str; 7] = [
+    "--name=a",
+    "--ioengine=null",
+    "--rw=read",
+    "--size=1m",
+    "--rate_iops=100",
+    "--time_based",
+    "--runtime=2",
+];
+
+fn ours(lab: &Lab, words: &[&str]) -> String {
+    let all = ["fio", "--no-save"].iter().chain(&JOB).chain(words);
+    good(lab.blocklab(all.copied()))
+}
+
+/// Nothing where fio is not installed.
+fn theirs(lab: &Lab, words: &[&str]) -> Option<String> {
+    let mut command = Command::new("fio");
+    command.current_dir(lab.path()).args(JOB).args(words);
+    let Ok(output) = command.output() else {
+        println!("skipped: fio is not installed");
+        return None;
+    };
+    Some(String::from_utf8(output.stdout).expect("text"))
+}
+
+/// The first line that tells how far it is.
+fn first_eta(text: &str) -> Option<&str> {
+    let mut lines = text.split(['\r', '\n']);
+    lines.find(|line| line.starts_with("Jobs:"))
+}
+
+#[test]
+fn a_young_run_tells_its_jobs_and_rates_alone() {
+    let lab = Lab::new();
+    let words = ["--eta=always"];
+    let told = ours(&lab, &words);
+    assert_eq!(first_eta(&told), Some("Jobs: 1 (f=1), 0-100 IOPS"));
+    if let Some(theirs) = theirs(&lab, &words) {
+        assert_eq!(first_eta(&told), first_eta(&theirs));
+    }
+}
+
+/// The words and keys of the last part of the results, without their figures.
+fn idleness(text: &str) -> Vec<String> {
+    let lines = text.lines().skip_while(|line| !line.contains("dleness"));
+    let word = |line: &str| {
+        line.split([':', '='])
+            .next()
+            .map(|word| word.trim().to_owned())
+    };
+    lines.filter_map(word).collect()
+}
+
+#[test]
+fn idleness_is_told_in_the_words_of_fio() {
+    let lab = Lab::new();
+    for words in [
+        &["--idle-prof=percpu"][..],
+        &["--idle-prof=system", "--output-format=json"],
+    ] {
+        let told = idleness(&ours(&lab, words));
+        assert!(told.len() >= 3, "{words:?}: {told:?}");
+        if let Some(theirs) = theirs(&lab, words) {
+            assert_eq!(told, idleness(&theirs), "{words:?}");
+        }
+    }
+}
+
+#[test]
+fn what_all_jobs_moved_stands_in_a_file_for_each_direction() {
+    let lab = Lab::new();
+    ours(&lab, &["--bandwidth-log"]);
+    let speeds = |direction: &str| -> Vec<u64> {
+        let path = lab.path().join(format!("agg-{direction}_bw.log"));
+        let text = fs::read_to_string(path).expect("it is left");
+        let second = |line: &str| line.split(", ").nth(1)?.parse().ok();
+        text.lines()
+            .map(|line| second(line).expect("a number"))
+            .collect()
+    };
+    assert!(speeds("read").iter().any(|speed| *speed > 0));
+    assert!(!speeds("write").is_empty());
+    assert!(speeds("write").iter().all(|speed| *speed == 0));
+}
+
+/// Results so far once told nothing of the disks.
+#[test]
+fn results_so_far_tell_of_the_disks() {
+    let folder = tempfile::TempDir::with_prefix_in("sides-", env!("CARGO_TARGET_TMPDIR"));
+    let folder = folder.expect("a folder on the disk");
+    let lab = Lab::new();
+    let place = format!("--directory={}", folder.path().display());
+    let said = ours(&lab, &[&place, "--ioengine=psync", "--status-interval=1"]);
+    let results = said.matches("Run status group").count();
+    assert!(results >= 2, "{said}");
+    let disks = said.matches("Disk stats").count();
+    // A file system in memory has none.
+    assert!(
+        disks == results || disks == 0,
+        "{disks} of {results}: {said}"
+    );
+}
