@@ -28,6 +28,7 @@ fn lines(mut command: Command, folder: &Path, files: &[(&str, &str)], line: &str
             "fio version",
             "bins",
             "IOPS=",
+            "iops  ",
         ]
         .iter()
         .any(|part| line.contains(part))
@@ -39,7 +40,7 @@ fn lines(mut command: Command, folder: &Path, files: &[(&str, &str)], line: &str
 
 /// Of results only what opens them stays: the rest is time.
 fn without_figures(line: &str) -> String {
-    let opening = [": pid=", ": IOPS="].iter().find_map(|end| {
+    let opening = [": pid=", ": IOPS=", ": min="].iter().find_map(|end| {
         line.split(end)
             .next()
             .filter(|text| text.len() < line.len())
@@ -55,7 +56,7 @@ fn lines_are_those_of_fio() {
     }
     let first = ("first.fio", "[global]\nsize=32k\nbs=8k\nrw=write\n[a]\n");
     let second = ("second.fio", "[b]\nsize=16k\n");
-    let cases: [(&[(&str, &str)], &str); 8] = [
+    let cases: [(&[(&str, &str)], &str); 9] = [
         (
             &[],
             "--name=a --rw=readwrite --size=64k --bs=4k,8k --bs_is_seq_rand=1",
@@ -71,6 +72,10 @@ fn lines_are_those_of_fio() {
         (&[], "--name=a --size=64k --output-format=json,json+"),
         (&[], "--name=a --size=64k --ioengine=io_uring --iodepth=5"),
         (&[], "--name=a --size=4kb --bs=1kb --kb_base=1000"),
+        (
+            &[],
+            "--name=a --size=4k --ioengine=null --time_based --runtime=1 --gtod_reduce=1",
+        ),
         (&[first, second], "first.fio second.fio"),
         (&[first, second], "--size=64k first.fio --name=c --rw=read"),
     ];

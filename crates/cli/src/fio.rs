@@ -18,6 +18,7 @@ mod watch;
 
 use std::cell::RefCell;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Result, anyhow};
@@ -31,7 +32,7 @@ use blocklab_units::Nanos;
 use self::aggregate::Aggregate;
 use self::debug::Debug;
 use self::idle::Profiler;
-use self::outside::Outside;
+use self::outside::{Outside, Presence};
 use self::watch::Watcher;
 use crate::args::{FioArgs, RunArgs};
 use crate::run::listen;
@@ -114,7 +115,11 @@ fn attempt(arguments: &[String], store: &Store) -> Result<u8> {
         return Ok(status::DONE);
     }
     let name = name(&command.inputs);
-    let prepare = || outside::prepare(&resolved, &name, general.aux_path.as_deref());
+    let presence = match general.parse_only {
+        true => Presence::Supposed,
+        false => Presence::Looked,
+    };
+    let prepare = || outside::prepare(&resolved, &name, general.aux_path.as_deref(), presence);
     let mut prepared = prepare()?;
     if general.read_only && prepared.plan.writes() {
         let words = "trim and write operations are not allowed with the --readonly parameter";
@@ -205,6 +210,8 @@ fn measure(
     told: Told<'_>,
 ) -> Result<u8> {
     let interrupted = listen()?;
+    let asked = Arc::new(AtomicBool::new(false));
+    signal_hook::flag::register(libc::SIGUSR1, Arc::clone(&asked))?;
     let out = RefCell::new(present::Out::open(general)?);
     for remark in &prepared.remarks {
         terminal::tell(&format!("fio: {remark}"));
@@ -224,7 +231,9 @@ fn measure(
         return Ok(status::DONE);
     }
     let kept = (!house.no_save).then_some(store);
-    let mut watcher = Watcher::new(prepared, general, kept, &out).telling(told.debug, again);
+    let mut watcher = Watcher::new(prepared, general, kept, &out)
+        .telling(told.debug, again)
+        .asked_by(asked);
     if general.bandwidth_log {
         watcher = watcher.adding_up(Aggregate::open()?);
     }
@@ -281,7 +290,7 @@ fn exit_code(record: &Record) -> u8 {
 pub fn prepared(path: &str) -> Result<Prepared> {
     let inputs = [Input::File(path.to_owned())];
     let resolved: Resolved = dialect::resolve(&sections(&inputs)?, &[])?;
-    outside::prepare(&resolved, &name(&inputs), None)
+    outside::prepare(&resolved, &name(&inputs), None, Presence::Looked)
 }
 
 /// `blocklab run JOB.fio`: the record of a job file, for the house's own report.

@@ -65,7 +65,7 @@ const SIGNALS: [i32; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
 /// count it twice.
 fn forward_signals() {
     extern "C" fn forward(signal: i32, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
-        SIGNALLED.store(true, Ordering::Relaxed);
+        SIGNALLED.fetch_or(SIGNALS.contains(&signal), Ordering::Relaxed);
         let child = CHILD.load(Ordering::Relaxed);
         // SAFETY: the kernel passes a valid siginfo; kill is async-signal-safe, and the child is
         // ours and not yet reaped.
@@ -80,6 +80,9 @@ fn forward_signals() {
     set_handlers(handler as *const () as usize, libc::SA_SIGINFO);
 }
 
+/// Asks for results so far.
+const ASKING: i32 = libc::SIGUSR1;
+
 /// The child handles signals itself, and ends with a parent that is killed.
 fn become_child() {
     set_handlers(libc::SIG_DFL, 0);
@@ -88,7 +91,7 @@ fn become_child() {
 }
 
 fn set_handlers(handler: usize, flags: i32) {
-    for signal in SIGNALS {
+    for signal in SIGNALS.into_iter().chain([ASKING]) {
         // SAFETY: the structure is fully set.
         unsafe {
             let mut action: libc::sigaction = std::mem::zeroed();

@@ -327,6 +327,7 @@ prop_compose! {
         range in (any::<u32>(), 0..8_u32),
         on_error in on_error(),
         ignored in vec((0..4_usize, any::<i32>()), 0..3),
+        until_full in any::<bool>(),
         priority in (-20..=19_i32, of((1..=3_u8, 0..=7_u8))),
         standing in (any::<Option<u32>>(), any::<Option<u32>>(), of(name())),
         measure in (any::<bool>(), of(time()), of(time())),
@@ -363,6 +364,7 @@ prop_compose! {
                 ..job.flush
             },
             on_error,
+            until_full,
             ignored_errors:
                 ignored.into_iter().map(|(way, errno)| (Direction::ALL[way], errno)).collect(),
             priority: Priority {

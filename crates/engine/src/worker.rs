@@ -152,6 +152,7 @@ pub(crate) struct Worker {
     budget_reason: Stopped,
     on_error: ErrorPolicy,
     ignored_errors: Vec<(Direction, i32)>,
+    until_full: bool,
     typical_len: u32,
     /// Of the verification: the first flaw ends the job, and bytes are kept of so many.
     fatal: bool,
@@ -203,6 +204,7 @@ impl Worker {
             flush,
             on_error: job.on_error,
             ignored_errors: job.ignored_errors.clone(),
+            until_full: job.until_full,
             failures_in_a_row: 0,
             ending: None,
             typical_len: job.sizes.smallest().0 as u32,

@@ -27,6 +27,10 @@ pub trait Observer {
     fn status_every(&self) -> Option<Nanos> {
         None
     }
+    /// Whether it wants that now, too.
+    fn is_asked(&mut self) -> bool {
+        false
+    }
     /// Everything so far of the measurement under way.
     fn status(&mut self, _: &Measurement) {}
     /// A slice of the measurement has ended.
@@ -64,6 +68,10 @@ impl Tap for Relay<'_> {
 
     fn status_every(&self) -> Option<Nanos> {
         self.observer.status_every()
+    }
+
+    fn is_asked(&mut self) -> bool {
+        self.observer.is_asked()
     }
 
     fn status(&mut self, so_far: &Measurement) {

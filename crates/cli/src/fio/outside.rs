@@ -39,11 +39,26 @@ pub fn text(path: &str) -> Result<String> {
     String::from_utf8(bytes).map_err(|_| anyhow!("{path} is no text: a job file is expected"))
 }
 
+/// Whether files and devices are looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Presence {
+    /// They are.
+    Looked,
+    /// What is not there is thought to be: the jobs are only read.
+    Supposed,
+}
+
 /// The plan of these jobs on this machine.
-pub fn prepare(resolved: &Resolved, name: &str, aux: Option<&str>) -> Result<Prepared> {
+pub fn prepare(
+    resolved: &Resolved,
+    name: &str,
+    aux: Option<&str>,
+    presence: Presence,
+) -> Result<Prepared> {
+    let supposed = (presence == Presence::Supposed).then_some(SUPPOSED);
     let control_groups = control_groups();
     let terms = Terms {
-        size_of: &size_of,
+        size_of: &|path| size_of(path).or(supposed),
         files_below: &|directory| files_below(Path::new(directory)),
         processors: configured_processors(),
         control_groups: control_groups.as_deref(),
@@ -59,6 +74,9 @@ pub fn prepare(resolved: &Resolved, name: &str, aux: Option<&str>) -> Result<Pre
     }
     Ok(prepared)
 }
+
+/// Bytes of a file that is thought to be there.
+const SUPPOSED: u64 = 1 << 40;
 
 fn size_of(path: &str) -> Option<u64> {
     let metadata = fs::metadata(path).ok()?;

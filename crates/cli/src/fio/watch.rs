@@ -3,6 +3,8 @@
 use std::cell::RefCell;
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use anyhow::Result;
@@ -45,6 +47,8 @@ pub struct Watcher<'a> {
     out: Option<&'a RefCell<Out<'a>>>,
     /// How often those so far are printed.
     status: Option<Nanos>,
+    /// Raised by a signal that asks for them.
+    asked: Arc<AtomicBool>,
     /// What was measured before the case under way.
     before: Vec<Measurement>,
     /// What the logs of each clone count from.
@@ -89,10 +93,16 @@ impl<'a> Watcher<'a> {
             eta_due: Nanos::ZERO,
             rates: String::new(),
             status: None,
+            asked: Arc::default(),
             before: Vec::new(),
             epochs_ms: Vec::new(),
             begun: now(),
         }
+    }
+
+    /// Prints the results so far whenever this is raised.
+    pub fn asked_by(self, asked: Arc<AtomicBool>) -> Self {
+        Self { asked, ..self }
     }
 
     /// With what `--debug` asks for; `again` plans anew, with what jobs have left by then.
@@ -274,6 +284,10 @@ impl Observer for Watcher<'_> {
         self.status
     }
 
+    fn is_asked(&mut self) -> bool {
+        self.asked.swap(false, Ordering::Relaxed)
+    }
+
     fn status(&mut self, so_far: &Measurement) {
         let Some(out) = self.out else { return };
         let mut measured = self.before.clone();
@@ -285,7 +299,7 @@ impl Observer for Watcher<'_> {
     }
 
     fn ended(&mut self, record: &Record) {
-        if self.status.is_some() {
+        if self.out.is_some() {
             self.before.clone_from(&record.measurements);
         }
         self.commands(self.current, Around::After);

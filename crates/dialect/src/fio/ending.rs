@@ -188,13 +188,25 @@ fn pass(spec: &Spec, way: Way, ground: &Ground, block: u64) -> u64 {
         return ground.space;
     }
     let files = ground.targets.len() as u64;
-    let draws_freely = way.random && spec.values.flag("norandommap");
-    let blocks = if draws_freely {
+    let blocks = if comes_back(spec, way) {
         size.div_ceil(block)
     } else {
         size / block
     };
     blocks.max(1) * block * files
+}
+
+/// Whether no end of the files is met before all bytes are moved: places are drawn without a map, or
+/// two directions go through them side by side.
+fn comes_back(spec: &Spec, way: Way) -> bool {
+    let distribution = spec.values.text("random_distribution");
+    match way.random {
+        true => {
+            spec.values.flag("norandommap")
+                || distribution.is_some_and(|word| !word.starts_with("random"))
+        }
+        false => way.reads && way.writes,
+    }
 }
 
 /// `iops:10%`, `iops_slope:0.3%`, `bw:…`.

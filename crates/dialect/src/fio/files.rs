@@ -103,10 +103,7 @@ pub(super) fn ground(
     let size = each(spec, &paths, there, offset)?;
     let Some(size) = size.filter(|size| *size > 0) else {
         if there == 0 && !paths.iter().all(|path| is_model(path)) {
-            return Err(Mistake::new(
-                &spec.at,
-                format!("{}: you need to specify size=", spec.name),
-            ));
+            return Err(Mistake::new(&spec.at, unsized_words(spec, &paths)));
         }
         return Ok(Ground {
             space: there.saturating_sub(offset * count),
@@ -130,6 +127,15 @@ pub(super) fn ground(
         size: Some(size),
         planned,
     })
+}
+
+/// What is missing where nothing tells how much there is to work on.
+fn unsized_words(spec: &Spec, paths: &[String]) -> String {
+    let words = format!("{}: you need to specify size=", spec.name);
+    match paths.iter().find(|path| path.starts_with("/dev/")) {
+        Some(path) => format!("{words}; {path} is not there, or holds nothing"),
+        None => words,
+    }
 }
 
 /// Bytes worked on in each file, where the job says it.

@@ -1,5 +1,6 @@
 //! From sections to jobs: inheritance, names, the kind of every value.
 
+use super::engine;
 use super::mistake::{Mistake, Place};
 use super::number::Scale;
 use super::options::{find, hint};
@@ -135,10 +136,12 @@ fn one(spec: &mut Spec, setting: &Setting, scale: Scale) -> Result<(), Mistake> 
             Some(value) => format!("{key}={value}"),
             None => key.clone(),
         };
-        return Err(Mistake::new(
-            at,
-            format!("Bad option <{written}>{}", hint(key)),
-        ));
+        // Its engine's own options are told by their engine.
+        let why = match spec.values.text("ioengine").and_then(engine::absent) {
+            Some(absent) => format!("<{written}>: {absent}"),
+            None => format!("Bad option <{written}>{}", hint(key)),
+        };
+        return Err(Mistake::new(at, why));
     };
     let read = Value::read(option, value.as_deref(), scale);
     let read = read.map_err(|why| {

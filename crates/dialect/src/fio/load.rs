@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::{
-    Access, Batch, CallFlags, Content, Direction, Durability, EndsOthers, Engine, ErrorPolicy,
-    Flush, IoPriority, Job, Measure, MovingWindow, Priority, Region, Runs, SizeDraw, Spread,
-    TargetOrder, UringOptions, Verify,
+    Access, Batch, Content, Direction, Durability, EndsOthers, Engine, ErrorPolicy, Flush,
+    IoPriority, Job, Measure, MovingWindow, Priority, Region, Runs, SizeDraw, Spread, TargetOrder,
+    Verify,
 };
 
 use super::ending;
+use super::engine;
 use super::files::Ground;
 use super::jobs::Spec;
 use super::mistake::Mistake;
@@ -28,7 +29,7 @@ pub(super) fn load(
 ) -> Result<Job, Mistake> {
     let sizes = pattern::block_sizes(spec)?;
     let block = pattern::largest_block(&sizes, way);
-    let engine = engine(spec)?;
+    let engine = engine::engine(spec)?;
     let depth = spec.values.number("iodepth").unwrap_or(1).clamp(1, 32768) as u32;
     let (target_order, target_turn) = order(spec)?;
     let think = ending::think(spec);
@@ -109,6 +110,7 @@ pub(super) fn load(
             .filter(|limit| *limit > 0)
             .map(Nanos),
         ignored_errors: ignored_errors(spec)?,
+        until_full: spec.values.flag("fill_device"),
         measure: Measure {
             depths: true,
             bandwidth_every: sample(spec, "bwavgtime"),
@@ -136,52 +138,6 @@ pub(super) fn count(spec: &Spec, name: &str) -> u32 {
         .number(name)
         .unwrap_or(0)
         .clamp(0, u32::MAX.into()) as u32
-}
-
-fn engine(spec: &Spec) -> Result<Engine, Mistake> {
-    let name = spec.values.text("ioengine").unwrap_or("psync");
-    Ok(match name {
-        "sync" => Engine::Sync,
-        "psync" => Engine::Psync,
-        "vsync" => Engine::Vsync,
-        "pvsync" => Engine::Pvsync,
-        "posixaio" => Engine::PosixAio,
-        "splice" => Engine::Splice,
-        "falloc" => Engine::Falloc,
-        "ftruncate" => Engine::Ftruncate,
-        "filecreate" => Engine::FileCreate,
-        "filestat" => Engine::FileStat,
-        "filedelete" => Engine::FileDelete,
-        "pvsync2" => Engine::Pvsync2(CallFlags {
-            hipri: spec.values.flag("hipri"),
-            nowait: spec.values.flag("nowait"),
-            uncached: spec.values.flag("uncached"),
-        }),
-        "libaio" => Engine::Libaio,
-        "io_uring" => Engine::IoUring(UringOptions {
-            sqpoll: spec.values.flag("sqthread_poll"),
-            iopoll: spec.values.flag("hipri"),
-            fixed_buffers: spec.values.flag("fixedbufs"),
-            fixed_files: spec.values.flag("registerfiles"),
-        }),
-        "mmap" => Engine::Mmap,
-        "null" => Engine::Null,
-        other => {
-            let instead = match other {
-                "netsplice" => "splice",
-                "solarisaio" | "windowsaio" | "io_uring_cmd" => "io_uring",
-                "nbd" => "io_uring on the device of `nbd-client`",
-                "rbd" | "rados" | "gfapi" | "gfapi_async" | "libiscsi" | "sg" => {
-                    "io_uring on the block device that the kernel makes of it"
-                }
-                _ => "sync, psync, pvsync2, libaio, io_uring, mmap or null",
-            };
-            return Err(spec.mistake(
-                "ioengine",
-                format!("engine {other} is not there; use {instead}"),
-            ));
-        }
-    })
 }
 
 fn access(spec: &Spec) -> Access {

@@ -12,6 +12,7 @@ mod command;
 mod compressed;
 mod elsewhere;
 mod ending;
+mod engine;
 mod files;
 mod flaws;
 pub mod iolog;

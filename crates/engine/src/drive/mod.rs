@@ -118,6 +118,11 @@ pub trait Tap {
         None
     }
 
+    /// Whether it wants that now, too.
+    fn is_asked(&mut self) -> bool {
+        false
+    }
+
     /// Everything so far.
     fn status(&mut self, _: &Measurement) {}
 

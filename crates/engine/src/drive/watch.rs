@@ -210,10 +210,12 @@ impl<'a> Watch<'a> {
     }
 
     fn tell_status(&mut self, crew: &Crew, tap: &mut dyn Tap, now: Nanos) {
-        let Some((every, due)) = self.status.filter(|(_, due)| now >= *due) else {
-            return;
-        };
-        self.status = Some((every, due.saturating_add(every)));
+        let is_asked = tap.is_asked();
+        match self.status.filter(|(_, due)| now >= *due) {
+            Some((every, due)) => self.status = Some((every, due.saturating_add(every))),
+            None if is_asked => {}
+            None => return,
+        }
         let frame = Frame {
             called: self.opening.called,
             start: self.start,

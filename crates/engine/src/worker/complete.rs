@@ -117,6 +117,10 @@ impl Worker {
         let at = now.since(self.window.start);
         let failure = Failure::of(result, io.direction, at, io.offset);
         self.recorder.fail(failure);
+        if self.until_full && io.direction == Direction::Write && result == -libc::ENOSPC {
+            self.stopper.request(Stopped::Bytes);
+            return;
+        }
         self.failures_in_a_row += 1;
         let goes_on = match self.on_error {
             ErrorPolicy::Stop => false,

@@ -124,6 +124,8 @@ pub struct Job {
     pub max_latency: Option<Nanos>,
     /// Failures that count as success, by direction and errno.
     pub ignored_errors: Vec<(Direction, i32)>,
+    /// Whether a write that finds no space ends the job, and is no failure.
+    pub until_full: bool,
     /// Measure submission and completion apart (asynchronous engines): one more system call a
     /// batch. Submission ends when the submitting call returns, and the two add up to the service
     /// latency.
@@ -200,6 +202,7 @@ impl Job {
             ends_others: EndsOthers::Never,
             max_latency: None,
             ignored_errors: Vec::new(),
+            until_full: false,
             submit_latency: false,
             measure: Measure::default(),
             log: None,

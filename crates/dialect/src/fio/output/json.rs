@@ -174,7 +174,7 @@ fn flow(flow: &Flow, style: &Style, bins: bool) -> Tree {
         max,
         mean,
         stddev,
-    } = samples(&flow.bw, style);
+    } = flow.bw;
     // Of the throughput over all its time.
     let agg = match flow.bytes_per_second() {
         0 => 0.0,
@@ -194,7 +194,7 @@ fn flow(flow: &Flow, style: &Style, bins: bool) -> Tree {
         max,
         mean,
         stddev,
-    } = samples(&flow.iops, style);
+    } = flow.iops;
     members.extend([
         ("iops_min", int(min as u64)),
         ("iops_max", int(max as u64)),
@@ -206,14 +206,6 @@ fn flow(flow: &Flow, style: &Style, bins: bool) -> Tree {
 }
 
 /// Nothing where they are not wanted.
-fn samples(samples: &Samples, style: &Style) -> Samples {
-    if style.samples {
-        *samples
-    } else {
-        Samples::default()
-    }
-}
-
 fn syncs(figures: &Spread, counted: bool, style: &Style, bins: bool) -> Tree {
     let counted = if counted { figures.count } else { 0 };
     Tree::object([

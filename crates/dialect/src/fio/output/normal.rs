@@ -177,7 +177,7 @@ fn direction(name: &str, flow: &Flow, style: &Style) -> String {
             text.push_str(&table(label.trim(), figures, style));
         }
     }
-    if style.samples && flow.bw.count > 0 {
+    if flow.bw.count > 0 {
         text.push_str(&samples(flow, style));
     }
     text

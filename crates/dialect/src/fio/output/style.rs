@@ -11,8 +11,6 @@ pub struct Style {
     pub percentiles_of: [bool; 3],
     /// Which of them are printed at all.
     pub latencies: [bool; 3],
-    /// Whether samples of the throughput are printed.
-    pub samples: bool,
     /// Whether the directions are one, and whether they are there besides.
     pub unified: Unified,
     /// Digits in the normal output.
@@ -83,7 +81,6 @@ impl Style {
                 !(is("disable_clat") || reduced),
                 !(is("disable_lat") || reduced),
             ],
-            samples: !(is("disable_bw_measurement") || reduced),
             unified: match values.text("unified_rw_reporting") {
                 Some("mixed" | "1") => Unified::Mixed,
                 Some("both" | "2") => Unified::Both,

@@ -407,6 +407,17 @@ pub const CARE: Section<Job> = Section {
             },
             ..Key::ROW
         },
+        Key {
+            name: "until_full",
+            kind: "true or false",
+            meaning: "A write that finds no space ends the job, and is no failure.",
+            default: Some("false"),
+            example: "true",
+            elsewhere: &["fill_device"],
+            set: |job, value| put(&mut job.until_full, value.flag()),
+            show: |job| job.until_full.then(|| "true".to_owned()),
+            ..Key::ROW
+        },
     ],
 };
 

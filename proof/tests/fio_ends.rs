@@ -1,0 +1,74 @@
+//! Jobs of fio that are asked how far they are, and jobs that end because a place is full.
+
+mod stand;
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Command, Stdio};
+
+use blocklab_proof::Lab;
+use serde_json::Value;
+use stand::kernel::Mount;
+use stand::text;
+
+#[test]
+fn a_signal_asks_for_the_results_so_far() {
+    let lab = Lab::new();
+    let mut command = lab.command();
+    command.args(["fio", "--no-save", "--name=a", "--size=64k", "--rw=read"]);
+    command.args([
+        "--ioengine=null",
+        "--rate_iops=1000",
+        "--time_based",
+        "--runtime=1h",
+    ]);
+    let mut child = command.stdout(Stdio::piped()).spawn().expect("it starts");
+    let pid = child.id().to_string();
+    let signal = |name: &str| {
+        let sent = Command::new("kill").args(["-s", name, &pid]).status();
+        assert!(sent.expect("kill starts").success(), "{name}");
+    };
+    let mut out = BufReader::new(child.stdout.take().expect("piped"));
+    let mut read_to = |words: &str| {
+        let mut line = String::new();
+        while !line.contains(words) {
+            line.clear();
+            let bytes = out.read_line(&mut line).expect("text");
+            assert!(bytes > 0, "it ended before `{words}`");
+        }
+    };
+    read_to("Starting 1 process");
+    signal("USR1");
+    read_to("Run status group 0");
+    signal("INT");
+    let mut rest = String::new();
+    out.read_to_string(&mut rest).expect("text");
+    assert!(rest.contains("Run status group 0"), "{rest}");
+    assert_eq!(child.wait().expect("it ends").code(), Some(128));
+}
+
+#[test]
+fn a_full_file_system_ends_a_job_that_fills_it() {
+    let Some(mount) = Mount::memory("1m") else {
+        return;
+    };
+    let lab = Lab::new();
+    let file = mount.path().join("file");
+    for (more, code, error) in [("fill_device=1", 0, 0), ("fill_device=0", 1, 28)] {
+        let line = format!(
+            "fio --no-save --output-format=json --name=a --rw=write --size=4m --fallocate=none --{more}"
+        );
+        let filename = format!("--filename={}", text(&file));
+        let said = lab.blocklab(line.split(' ').chain([&*filename]));
+        assert_eq!(said.code, Some(code), "{more}: {}", said.err);
+        let json: Value = serde_json::from_str(&said.out).expect("JSON");
+        let job = &json["jobs"][0];
+        assert_eq!(job["error"], error, "{more}");
+        let written = job["write"]["io_bytes"].as_u64().expect("a number");
+        assert!(
+            (512 << 10..=1 << 20).contains(&written),
+            "{more}: {written}"
+        );
+        fs::remove_file(&file).expect("it was made");
+    }
+}
