@@ -29,6 +29,7 @@ fn lines(mut command: Command, folder: &Path, files: &[(&str, &str)], line: &str
             "bins",
             "IOPS=",
             "iops  ",
+            "job options",
         ]
         .iter()
         .any(|part| line.contains(part))
@@ -55,8 +56,9 @@ fn lines_are_those_of_fio() {
         return;
     }
     let first = ("first.fio", "[global]\nsize=32k\nbs=8k\nrw=write\n[a]\n");
+    let third = ("third.fio", "[global]\nsize=8k\n[c]\n");
     let second = ("second.fio", "[b]\nsize=16k\n");
-    let cases: [(&[(&str, &str)], &str); 9] = [
+    let cases: [(&[(&str, &str)], &str); 10] = [
         (
             &[],
             "--name=a --rw=readwrite --size=64k --bs=4k,8k --bs_is_seq_rand=1",
@@ -77,6 +79,7 @@ fn lines_are_those_of_fio() {
             "--name=a --size=4k --ioengine=null --time_based --runtime=1 --gtod_reduce=1",
         ),
         (&[first, second], "first.fio second.fio"),
+        (&[first, third], "first.fio third.fio --output-format=json"),
         (&[first, second], "--size=64k first.fio --name=c --rw=read"),
     ];
     let lab = Lab::new();

@@ -107,6 +107,10 @@ fn apply(spec: &mut Spec, settings: &[Setting]) -> Result<(), Mistake> {
             _ => Scale::default(),
         };
         one(spec, setting, scale)?;
+        // The wall between two files stands on the line of the section itself, and is not told.
+        if setting.at.file.is_some() && setting.at == spec.at {
+            continue;
+        }
         let value = setting.value.clone().unwrap_or_default();
         let name = find(&setting.key).map_or(&*setting.key, |option| option.name);
         spec.own.push((name.to_owned(), value));
