@@ -208,7 +208,7 @@ prop_compose! {
             (1..1_u64 << 60, 1..1_u64 << 60).prop_map(|(every, batch)| When::Backlog { every, batch }),
         ],
         pass in of(1..1_u64 << 60),
-        flags in any::<[bool; 2]>(),
+        flags in any::<[bool; 3]>(),
         keep in any::<u32>(),
         first in of(0..1_u64 << 60),
         trims in of((0..=100_u8, 1..1_u64 << 60, 1..1_u64 << 60)
@@ -229,6 +229,7 @@ prop_compose! {
             keep,
             first,
             trimmed_zero: flags[1],
+            in_time: flags[2],
             trims,
         }
     }

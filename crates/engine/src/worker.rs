@@ -157,6 +157,8 @@ pub(crate) struct Worker {
     /// Of the verification: the first flaw ends the job, and bytes are kept of so many.
     fatal: bool,
     keep: u32,
+    /// Nothing is read back once the time is over.
+    in_time: bool,
 }
 
 impl Worker {
@@ -212,6 +214,7 @@ impl Worker {
             verifier,
             fatal: job.verify.as_ref().is_some_and(|verify| verify.fatal),
             keep: job.verify.as_ref().map_or(0, |verify| verify.keep),
+            in_time: job.verify.as_ref().is_some_and(|verify| verify.in_time),
             restraint,
             recorder,
             stopper,

@@ -4,17 +4,22 @@
 //! the clock runs would be measured, too.
 
 use std::fmt::Write;
-use std::process;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::{fs, process};
 
 use blocklab_dialect::fio::{CloneFacts, DEBUG_WORDS, General, Section};
 use blocklab_engine::{JobLog, LogEntry};
 use blocklab_record::Measurement;
 use blocklab_workload::{Direction, Job, Log, Plan, Steady};
 
+use crate::terminal;
+
 /// What is told.
 #[derive(Debug, Default)]
 pub struct Debug {
     words: Vec<&'static str>,
+    /// `job:2`: the only clone of which is told, from 1; 0 where that was asked without a number.
+    only: Option<usize>,
 }
 
 impl Debug {
@@ -23,9 +28,16 @@ impl Debug {
             let mut given = general.debug.iter();
             given.any(|it| it == "all" || it.split(':').next() == Some(word))
         };
-        let words = DEBUG_WORDS.into_iter().filter(|word| *word != "all");
+        let words = DEBUG_WORDS.into_iter();
+        let words = words.filter(|word| !["all", "job"].contains(word));
+        let mut given = general.debug.iter().filter_map(|it| it.strip_prefix("job"));
+        let only = given.next().map(|number| {
+            let number = number.trim_start_matches(':');
+            number.parse().unwrap_or(0)
+        });
         Self {
             words: words.filter(|word| asked(word)).collect(),
+            only,
         }
     }
 
@@ -47,6 +59,13 @@ impl Debug {
         for word in &self.words {
             let _ = writeln!(text, "fio: set debug option {word}");
         }
+        match self.only {
+            None => {}
+            Some(0) => terminal::tell("fio: missing job number"),
+            Some(number) => {
+                let _ = writeln!(text, "fio: set debug jobno {number}");
+            }
+        }
         for setting in sections.iter().flat_map(|section| &section.settings) {
             let value = setting.value.as_deref().unwrap_or_default();
             let key = &setting.key;
@@ -61,7 +80,10 @@ impl Debug {
 
     /// Single operations are told only where they are kept.
     pub fn prepare(&self, plan: &mut Plan) {
-        if !(self.wants("io") || self.wants("random")) {
+        if !["io", "random", "verify"]
+            .iter()
+            .any(|word| self.wants(word))
+        {
             return;
         }
         let jobs = plan
@@ -79,11 +101,23 @@ impl Debug {
         }
     }
 
-    /// What a clone did.
-    pub fn job(&self, clone: &CloneFacts, job: &Job, log: Option<&JobLog>) -> String {
+    /// What a clone did; `number` is its own, from 1.
+    pub fn job(
+        &self,
+        number: usize,
+        clone: &CloneFacts,
+        job: &Job,
+        log: Option<&JobLog>,
+    ) -> String {
         let mut text = String::new();
+        if self.only.is_some_and(|only| only > 0 && only != number) {
+            return text;
+        }
         let to = &mut text;
         let pid = process::id();
+        self.disks(to, job);
+        let buffers = u64::from(job.effective_depth()) * job.sizes.largest().0;
+        self.tell(to, "mem", format_args!("Alloc {buffers} for buffers"));
         self.tell(to, "io", format_args!("load ioengine {}", clone.engine));
         for state in [
             "NOT_CREATED -> CREATED",
@@ -105,12 +139,13 @@ impl Debug {
             self.operation(to, job, entry);
         }
         if job.verify.is_some() {
-            let kind = &clone.verify;
-            self.tell(to, "verify", format_args!("{kind} of job {}", clone.name));
+            let entries = log.map_or(&[][..], |log| &log.entries);
+            self.verified(to, &clone.verify, entries);
         }
         for path in &job.targets {
             self.tell(to, "file", format_args!("fd close {path}"));
         }
+        self.tell(to, "mem", format_args!("free malloc mem"));
         self.tell(to, "io", format_args!("close ioengine {}", clone.engine));
         for state in [
             "RUNNING -> FINISHING",
@@ -120,6 +155,72 @@ impl Debug {
             self.tell(to, "process", format_args!("pid={pid}: runstate {state}"));
         }
         text
+    }
+
+    /// The disks below its files, and what their counters say now.
+    fn disks(&self, to: &mut String, job: &Job) {
+        if !self.wants("diskutil") {
+            return;
+        }
+        let mut known = Vec::new();
+        for path in &job.targets {
+            let Some((device, disk)) = disk_below(path) else {
+                continue;
+            };
+            self.tell(
+                to,
+                "diskutil",
+                format_args!("{path} belongs to maj/min {device}"),
+            );
+            if known.contains(&disk) {
+                continue;
+            }
+            let folder = format!("/sys/block/{disk}");
+            self.tell(
+                to,
+                "diskutil",
+                format_args!("add maj/min {device}: {folder}"),
+            );
+            self.tell(to, "diskutil", format_args!("add {disk} to list"));
+            self.tell(
+                to,
+                "diskutil",
+                format_args!("open stat file: {folder}/stat"),
+            );
+            if let Ok(counters) = fs::read_to_string(format!("{folder}/stat")) {
+                let counters = counters.trim_end();
+                self.tell(to, "diskutil", format_args!("{folder}/stat: {counters}"));
+            }
+            known.push(disk);
+        }
+    }
+
+    /// What was sealed, and then compared.
+    fn verified(&self, to: &mut String, kind: &str, entries: &[LogEntry]) {
+        let mut reads = false;
+        for LogEntry {
+            direction,
+            target,
+            len,
+            ..
+        } in entries
+        {
+            let io = format_args!("{kind} io_u {target:#x}, len {len}").to_string();
+            match direction {
+                Direction::Write => self.tell(to, "verify", format_args!("fill {io}")),
+                Direction::Read => {
+                    if !std::mem::replace(&mut reads, true) {
+                        self.tell(to, "verify", format_args!("starting loop"));
+                    }
+                    let io = io.replacen(kind, &format!("{kind} verify"), 1);
+                    self.tell(to, "verify", format_args!("{io}"));
+                }
+                Direction::Trim | Direction::Sync => {}
+            }
+        }
+        if reads {
+            self.tell(to, "verify", format_args!("exiting loop"));
+        }
     }
 
     fn operation(&self, to: &mut String, job: &Job, entry: &LogEntry) {
@@ -171,5 +272,75 @@ impl Debug {
             }
         }
         text
+    }
+}
+
+/// Numbers and name of the disk on which a file lies, or which it is; nothing where there is none.
+fn disk_below(path: &str) -> Option<(String, String)> {
+    let metadata = fs::metadata(path).ok()?;
+    let number = match metadata.file_type().is_block_device() {
+        true => metadata.rdev(),
+        false => metadata.dev(),
+    };
+    let device = format!("{}/{}", libc::major(number), libc::minor(number));
+    let link = fs::read_link(format!("/sys/dev/block/{}", device.replace('/', ":"))).ok()?;
+    let mut names = link.iter().rev().filter_map(|name| name.to_str());
+    // Of a partition, the disk is the folder around it.
+    let disk = names.find(|name| fs::exists(format!("/sys/block/{name}")).unwrap_or(false))?;
+    Some((device, disk.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use blocklab_units::Nanos;
+
+    fn debug(words: &[&str]) -> Debug {
+        Debug::of(&General {
+            debug: words.iter().map(|word| (*word).to_owned()).collect(),
+            ..General::default()
+        })
+    }
+
+    fn entry(direction: Direction) -> LogEntry {
+        LogEntry {
+            begin: Nanos::ZERO,
+            end: Nanos::ZERO,
+            service: Nanos::ZERO,
+            submit: Nanos::ZERO,
+            direction,
+            target: 0,
+            len: 4096,
+            offset: 0,
+        }
+    }
+
+    #[test]
+    fn a_number_chooses_the_clone_that_is_told_of() {
+        assert_eq!(debug(&["io", "job:2"]).only, Some(2));
+        assert_eq!(debug(&["io:1", "job"]).only, Some(0));
+        assert_eq!(debug(&["io"]).only, None);
+        assert_eq!(debug(&["all"]).only, None);
+        assert!(debug(&["io:1"]).wants("io"));
+    }
+
+    #[test]
+    fn blocks_are_sealed_and_then_compared() {
+        let mut text = String::new();
+        let entries = [entry(Direction::Write), entry(Direction::Read)];
+        debug(&["verify"]).verified(&mut text, "md5", &entries);
+        let lines: Vec<&str> = text.lines().map(|line| &line[9..]).collect();
+        let told = lines
+            .iter()
+            .map(|line| line.split_once(' ').map(|(_, what)| what.trim()));
+        assert_eq!(
+            told.collect::<Vec<_>>(),
+            [
+                Some("fill md5 io_u 0x0, len 4096"),
+                Some("starting loop"),
+                Some("md5 verify io_u 0x0, len 4096"),
+                Some("exiting loop"),
+            ]
+        );
     }
 }

@@ -268,11 +268,12 @@ impl Observer for Watcher<'_> {
         let clones: Vec<_> = clones
             .filter(|(_, clone)| clone.case == self.current)
             .collect();
-        for (_, clone) in &clones {
+        for (number, clone) in &clones {
             let job = case.workload.jobs.iter().find(|job| job.name == clone.job);
             let log = outcome.logs.iter().find(|(name, _)| *name == clone.job);
             if let Some(job) = job {
-                self.say(&self.debug.job(clone, job, log.map(|(_, log)| log)));
+                let log = log.map(|(_, log)| log);
+                self.say(&self.debug.job(number + 1, clone, job, log));
             }
         }
         if let Err(error) = left::leave(&clones, case, outcome, &self.epochs_ms) {

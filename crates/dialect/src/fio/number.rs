@@ -21,10 +21,30 @@ pub(super) enum Clock {
     Micros,
 }
 
-/// A number with an optional unit of amount: `4k`, `1.5m`, `0x10`, `(2*4k)`, `1m+1k`.
+/// A number with an optional unit of amount: `4k`, `0x10`, `(2*4k)`.
 pub(super) fn amount(text: &str, scale: Scale) -> Result<i64, String> {
     let value = Expression::of(text, &|suffix| scale.factor(suffix)).value()?;
+    if let Some(taken) = cut(text.trim()) {
+        return Err(format!(
+            "`{text}` is `{taken}` to fio: arithmetic and fractions stand in parentheses, ({text})"
+        ));
+    }
     whole(value, text)
+}
+
+/// What fio takes of a number that goes on behind its unit: fractions, blanks and arithmetic it
+/// knows in parentheses only, and drops elsewhere.
+fn cut(text: &str) -> Option<&str> {
+    let signed = text.strip_prefix('-').unwrap_or(text);
+    if signed.starts_with('(') || signed.starts_with("0x") || signed.starts_with("0X") {
+        return None;
+    }
+    let digits = signed.trim_start_matches(|c: char| c.is_ascii_digit());
+    let unit = digits.trim_start_matches(|c: char| c.is_ascii_alphabetic());
+    let is_fraction = digits.starts_with('.');
+    // Of a fraction without a unit both leave the same.
+    let whole = is_fraction && digits[1..].chars().all(|c| c.is_ascii_digit());
+    (!unit.is_empty() && !whole).then(|| &text[..text.len() - unit.len()])
 }
 
 /// A time in nanoseconds: `10`, `5m`, `250ms`.
@@ -228,14 +248,15 @@ mod tests {
             ("4K", 4096),
             ("4kb", 4096),
             ("4KiB", 4000),
-            ("1.5m", 3 << 19),
-            ("1 m", 1 << 20),
+            ("(1.5m)", 3 << 19),
+            ("(1 m)", 1 << 20),
+            ("1.5", 1),
             ("2g", 2 << 30),
             ("0x10", 16),
             ("-1", -1),
             ("(2*4k)", 8192),
             ("(1k+1)*2", 2050),
-            ("2^10", 1024),
+            ("(2^10)", 1024),
             ("512b", 512),
         ] {
             check(text, expected);
@@ -264,6 +285,11 @@ mod tests {
             ("1/0", "no number"),
             ("9e", "too large"),
             ("0x", "no number"),
+            // fio takes what stands before, and drops the rest.
+            ("1m/4", "is `1m` to fio"),
+            ("2^10", "is `2` to fio"),
+            ("1.5m", "is `1` to fio"),
+            ("1 m", "is `1` to fio"),
         ] {
             let error = amount(text, Scale::default()).expect_err(text);
             assert!(error.contains(words), "{text}: {error}");

@@ -16,6 +16,7 @@ use super::output::Style;
 use super::pattern::{self, Way};
 use super::standing::{self, ControlGroup};
 use super::state;
+use super::verify::leaves_no_time;
 
 /// What the caller knows of the machine.
 pub struct Terms<'a> {
@@ -231,6 +232,11 @@ impl<'a> Maker<'a> {
             }
             job.log = LogRule::of(spec, &job).kept();
             let state = state::path(self.terms.aux, &spec.name, unique);
+            if job.verify.is_some() && number == 0 && !way.reads && leaves_no_time(spec, way) {
+                let words = "verification read phase will never start because write phase uses \
+                             all of runtime";
+                self.remarks.push(words.to_owned());
+            }
             let is_unfit = self.is_unfit(spec, &mut job, &state);
             job.check().map_err(|invalid| {
                 Mistake::new(&spec.at, format!("job {}: {invalid}", spec.name))

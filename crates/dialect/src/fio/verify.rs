@@ -52,7 +52,8 @@ pub(super) fn verify(spec: &Spec, way: Way) -> Result<Option<Verify>, Mistake> {
         interval: bytes("verify_interval").map(|bytes| Bytes(bytes as u64)),
         offset: Bytes(bytes("verify_offset").unwrap_or(0) as u64),
         pattern: pattern.map(Into::into),
-        when: when(spec),
+        when: when(spec, way),
+        in_time: true,
         fatal: spec.values.flag("verify_fatal") || !goes_on(spec),
         keep: KEPT,
         trimmed_zero: (way.trims || trims.is_some())
@@ -84,14 +85,22 @@ fn trims(spec: &Spec) -> Option<Trims> {
     })
 }
 
-fn when(spec: &Spec) -> When {
+/// Whether the writes take all of the time, so that none is left to read them back.
+pub(super) fn leaves_no_time(spec: &Spec, way: Way) -> bool {
+    let timed = spec.values.time("runtime").unwrap_or(0) > 0 && spec.values.flag("time_based");
+    let backlog = spec.values.number("verify_backlog").unwrap_or(0) > 0;
+    let reads_back = spec.values.number("do_verify") != Some(0);
+    timed && reads_back && !backlog && (way.writes || way.trims)
+}
+
+fn when(spec: &Spec, way: Way) -> When {
     let backlog = spec
         .values
         .number("verify_backlog")
         .filter(|every| *every > 0);
     if spec.values.flag("verify_only") {
         When::Only
-    } else if spec.values.number("do_verify") == Some(0) {
+    } else if spec.values.number("do_verify") == Some(0) || leaves_no_time(spec, way) {
         When::Never
     } else if let Some(every) = backlog {
         let batch = spec

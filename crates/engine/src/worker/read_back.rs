@@ -79,6 +79,9 @@ impl Worker {
         if matches!(self.stopper.reason(), Some(Error | Interrupted | Stalled)) {
             return None;
         }
+        if self.in_time && self.ending == Some(Stopped::Runtime) {
+            return None;
+        }
         let (is_idle, is_full) = (self.is_idle(), self.free.is_empty());
         let verifier = self.verifier.as_mut()?;
         if !verifier.has_begun() {

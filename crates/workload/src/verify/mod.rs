@@ -40,6 +40,8 @@ pub struct Verify {
     pub pass: Option<Bytes>,
     /// The first flaw ends the job. Otherwise all of them are counted.
     pub fatal: bool,
+    /// Where the time ends the writes, what was not read back by then never is.
+    pub in_time: bool,
     /// Keep the bytes of so many flawed blocks.
     pub keep: u32,
     /// Check only what the first so many writes of each thread left.
@@ -62,6 +64,7 @@ impl Verify {
             when: When::AfterWrites,
             pass: None,
             fatal: false,
+            in_time: false,
             keep: 0,
             first: None,
             trimmed_zero: false,

@@ -51,7 +51,8 @@ pub const PROOF: Section<Job> = Section {
                       header; `pattern` (hexadecimal bytes and the word `offset`); `when` \
                       (after-writes, never, only, or { every, batch } writes); `pass` (bytes after which \
                       it is read back, too); `fatal` (the first \
-                      flaw ends the job); `keep` the bytes of so many flawed blocks; `first` so \
+                      flaw ends the job); `in_time` (what is not read back when the time is over \
+                      never is); `keep` the bytes of so many flawed blocks; `first` so \
                       many writes alone; `trimmed_zero`; `trims` { percent, every, batch } \
                       of the writes before they are read back.",
             allowed: Allowed::WordsOr(&names(&CHECKSUMS), "a table, or \"none\""),
@@ -166,6 +167,7 @@ fn verify(value: Value<'_>) -> Result<Verify, Complaint> {
         when,
         pass,
         fatal,
+        in_time,
         keep,
         first,
         trimmed_zero,
@@ -178,6 +180,7 @@ fn verify(value: Value<'_>) -> Result<Verify, Complaint> {
         "when",
         "pass",
         "fatal",
+        "in_time",
         "keep",
         "first",
         "trimmed_zero",
@@ -194,6 +197,7 @@ fn verify(value: Value<'_>) -> Result<Verify, Complaint> {
         when: or(when, read_when, When::AfterWrites)?,
         pass: pass.map(Value::size).transpose()?,
         fatal: or(fatal, Value::flag, false)?,
+        in_time: or(in_time, Value::flag, false)?,
         keep: or(keep, Value::count, 0)?,
         first: first.map(Value::whole).transpose()?,
         trimmed_zero: or(trimmed_zero, Value::flag, false)?,
@@ -258,6 +262,7 @@ fn shown_verify(verify: &Verify) -> String {
         ("when", shown_when(verify.when)),
         ("pass", verify.pass.map(size)),
         ("fatal", flag(verify.fatal)),
+        ("in_time", flag(verify.in_time)),
         ("keep", (verify.keep > 0).then(|| verify.keep.to_string())),
         ("first", verify.first.map(|first| first.to_string())),
         ("trimmed_zero", flag(verify.trimmed_zero)),
