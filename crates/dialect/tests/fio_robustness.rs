@@ -32,6 +32,7 @@ fn survive(text: &str) {
         size_of: &|_| Some(1 << 20),
         files_below: &|_| Vec::new(),
         processors: 8,
+        device_of: &|major, minor| format!("/dev/{major}-{minor}"),
         control_groups: None,
         node_processors: &|node| vec![node],
         bytes_of: &|_| Err("there is none".to_owned()),

@@ -61,6 +61,7 @@ pub fn prepare(
         size_of: &|path| size_of(path).or(supposed),
         files_below: &|directory| files_below(Path::new(directory)),
         processors: configured_processors(),
+        device_of: &device_of,
         control_groups: control_groups.as_deref(),
         node_processors: &node_processors,
         bytes_of: &|path| fs::read(path).map_err(|error| error.to_string()),
@@ -125,6 +126,17 @@ fn page_size() -> i64 {
 
 fn processors() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// As the kernel calls it; a number where it knows none.
+fn device_of(major: u32, minor: u32) -> String {
+    let link = fs::read_link(format!("/sys/dev/block/{major}:{minor}"));
+    let link = link.unwrap_or_default();
+    let name = link.file_name().map(|name| name.display().to_string());
+    format!(
+        "/dev/{}",
+        name.unwrap_or_else(|| format!("block/{major}:{minor}"))
+    )
 }
 
 /// Where the block I/O controller of control groups of version 1 is mounted.

@@ -17,6 +17,7 @@ use std::sync::Arc;
 use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::{BlockSizes, Direction, Job, Replay, Replayed, Stop};
 
+use super::blktrace;
 use super::files::{Ground, Layout, Planned, is_model};
 use super::jobs::Spec;
 use super::mistake::{Mistake, Place};
@@ -56,7 +57,7 @@ pub fn parse(name: &str, text: &str) -> Result<Trace, Mistake> {
         "fio version 2 iolog" => false,
         _ => {
             let message = "no iolog: the first line of one is `fio version 2 iolog` or \
-                           `fio version 3 iolog`; traces of blktrace are not read";
+                           `fio version 3 iolog`";
             return Err(mistake(0, message.to_owned()));
         }
     };
@@ -126,7 +127,7 @@ impl Reading {
             _ => (bytes(0, "offset")?, bytes(1, "length")?),
         };
         let target = self.target(name)?;
-        self.operation(target, direction, offset, len)
+        operation(&mut self.trace, self.now, target, (direction, offset, len))
     }
 
     fn add(&mut self, name: &str) {
@@ -141,35 +142,39 @@ impl Reading {
         let known = self.index.get(name).copied();
         known.ok_or_else(|| format!("file {name} was not added before"))
     }
+}
 
-    fn operation(
-        &mut self,
-        target: u32,
-        direction: Direction,
-        offset: u64,
-        len: u64,
-    ) -> Result<(), String> {
-        let is_sound = direction == Direction::Sync || (1..=1 << 30).contains(&len);
-        let len = u32::try_from(len).ok().filter(|_| is_sound);
-        let len = len.ok_or("an operation moves from 1 byte to 1 GiB")?;
-        if offset
-            .checked_add(len.into())
-            .is_none_or(|end| end > 1 << 62)
-        {
-            return Err(format!("no file has a byte {offset}"));
-        }
-        if self.trace.operations.len() == MOST {
-            return Err(format!("the trace has more than {MOST} operations"));
-        }
-        self.trace.operations.push(Replayed {
-            at: self.now,
-            target,
-            direction,
-            len,
-            offset,
-        });
-        Ok(())
+/// Adds an operation: its direction, first byte and bytes.
+pub(super) fn operation(
+    trace: &mut Trace,
+    at: Nanos,
+    target: u32,
+    (direction, offset, len): (Direction, u64, u64),
+) -> Result<(), String> {
+    let (offset, len) = match direction {
+        Direction::Sync => (0, 0),
+        _ => (offset, len),
+    };
+    let is_sound = direction == Direction::Sync || (1..=1 << 30).contains(&len);
+    let len = u32::try_from(len).ok().filter(|_| is_sound);
+    let len = len.ok_or("an operation moves from 1 byte to 1 GiB")?;
+    if offset
+        .checked_add(len.into())
+        .is_none_or(|end| end > 1 << 62)
+    {
+        return Err(format!("no file has a byte {offset}"));
     }
+    if trace.operations.len() == MOST {
+        return Err(format!("the trace has more than {MOST} operations"));
+    }
+    trace.operations.push(Replayed {
+        at,
+        target,
+        direction,
+        len,
+        offset,
+    });
+    Ok(())
 }
 
 fn number(word: &str, what: &str) -> Result<u64, String> {
@@ -186,9 +191,16 @@ pub(super) fn read(spec: &Spec, number: u32, terms: &Terms<'_>) -> Result<Option
     let path = path.ok_or_else(|| spec.mistake("read_iolog", "no file is named"))?;
     let wrong = |why: String| spec.mistake("read_iolog", format!("{path}: {why}"));
     let bytes = (terms.bytes_of)(path).map_err(wrong)?;
-    let text = String::from_utf8(bytes)
-        .map_err(|_| wrong("no text, so no iolog; traces of blktrace are not read".to_owned()))?;
-    let mut trace = parse(path, &text)?;
+    let mut trace = match blktrace::is_one(&bytes) {
+        true => blktrace::parse(&bytes, terms.device_of).map_err(wrong)?,
+        false => {
+            let text = String::from_utf8(bytes);
+            parse(
+                path,
+                &text.map_err(|_| wrong("no text, so no iolog".to_owned()))?,
+            )?
+        }
+    };
     change(spec, &mut trace)?;
     if trace.operations.is_empty() {
         return Err(wrong("nothing is left to replay".to_owned()));

@@ -7,6 +7,7 @@
 //!   Record + Clones ──▶ output ──▶ JSON, terse, normal
 //! ```
 
+pub mod blktrace;
 mod bytes;
 mod command;
 mod compressed;

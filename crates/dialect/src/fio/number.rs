@@ -23,12 +23,18 @@ pub(super) enum Clock {
 
 /// A number with an optional unit of amount: `4k`, `0x10`, `(2*4k)`.
 pub(super) fn amount(text: &str, scale: Scale) -> Result<i64, String> {
-    let value = Expression::of(text, &|suffix| scale.factor(suffix)).value()?;
-    if let Some(taken) = cut(text.trim()) {
-        return Err(format!(
+    let value = reckoned(text, scale)?;
+    match cut(text.trim()) {
+        None => Ok(value),
+        Some(taken) => Err(format!(
             "`{text}` is `{taken}` to fio: arithmetic and fractions stand in parentheses, ({text})"
-        ));
+        )),
     }
+}
+
+/// As [`amount`], with arithmetic anywhere: fio reckons so where a keyword stands in the text.
+pub(super) fn reckoned(text: &str, scale: Scale) -> Result<i64, String> {
+    let value = Expression::of(text, &|suffix| scale.factor(suffix)).value()?;
     whole(value, text)
 }
 

@@ -2,7 +2,7 @@
 //! case.
 
 use blocklab_record::{Note, NoteLevel};
-use blocklab_workload::{Case, Engine, Job, Plan, Steady, Workload};
+use blocklab_workload::{Case, Direction, Engine, Job, Plan, Steady, Workload};
 
 use super::files::{self, Files, Planned};
 use super::iolog;
@@ -30,6 +30,8 @@ pub struct Terms<'a> {
     pub node_processors: &'a dyn Fn(u32) -> Vec<u32>,
     /// What a file holds, or why it cannot be read.
     pub bytes_of: &'a dyn Fn(&str) -> Result<Vec<u8>, String>,
+    /// The path of a block device by its numbers.
+    pub device_of: &'a dyn Fn(u32, u32) -> String,
     /// Where the block I/O controller of version 1 is mounted.
     pub control_groups: Option<&'a str>,
     /// Where files lie that a run leaves for a later one; nothing: where it runs.
@@ -47,6 +49,8 @@ pub struct Prepared {
     pub notes: Vec<Note>,
     /// What is odd in the jobs, for standard error.
     pub remarks: Vec<String>,
+    /// What stands before the results, where people read them.
+    pub forewords: Vec<String>,
     /// The clones, in the order of the plan's jobs.
     pub clones: Vec<CloneFacts>,
     /// Files that must be there before the run.
@@ -151,6 +155,7 @@ pub fn prepare(resolved: &Resolved, name: &str, terms: &Terms<'_>) -> Result<Pre
         plan,
         notes: maker.notes,
         remarks: maker.remarks,
+        forewords: maker.forewords,
         clones: maker.clones,
         files: maker.files.list,
         directories: maker.directories,
@@ -174,6 +179,7 @@ struct Maker<'a> {
     control_groups: Vec<ControlGroup>,
     notes: Vec<Note>,
     remarks: Vec<String>,
+    forewords: Vec<String>,
     group: u32,
 }
 
@@ -188,6 +194,7 @@ impl<'a> Maker<'a> {
             control_groups: Vec::new(),
             notes: Vec::new(),
             remarks: Vec::new(),
+            forewords: Vec::new(),
             group: 0,
         }
     }
@@ -235,7 +242,7 @@ impl<'a> Maker<'a> {
             if job.verify.is_some() && number == 0 && !way.reads && leaves_no_time(spec, way) {
                 let words = "verification read phase will never start because write phase uses \
                              all of runtime";
-                self.remarks.push(words.to_owned());
+                self.forewords.push(words.to_owned());
             }
             let is_unfit = self.is_unfit(spec, &mut job, &state);
             job.check().map_err(|invalid| {
@@ -431,8 +438,9 @@ impl<'a> Maker<'a> {
             invalidate: spec.values.number("invalidate") != Some(0),
             pre_read: spec.values.flag("pre_read"),
             flushes: [
-                spec.values.flag("fsync"),
+                spec.values.flag("fsync") || replays_flushes(job),
                 spec.values.flag("fsync")
+                    || replays_flushes(job)
                     || spec.values.flag("fdatasync")
                     || spec.values.is_given("sync_file_range"),
             ],
@@ -456,6 +464,11 @@ impl<'a> Maker<'a> {
             create_only: spec.values.flag("create_only"),
         }
     }
+}
+
+fn replays_flushes(job: &Job) -> bool {
+    let replay = job.replay.as_ref();
+    replay.is_some_and(|replay| replay.goes(Direction::Sync))
 }
 
 /// The null engine waits for each operation where there is only one at a time.

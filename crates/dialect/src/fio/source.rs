@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::mistake::{Mistake, Place};
-use super::number::{Scale, amount};
+use super::number::{Scale, reckoned};
 
 /// One option as it was given.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -156,7 +156,7 @@ fn expand(value: &str, reader: &dyn Reader) -> Result<String, String> {
             let value = reader.variable(keyword).unwrap_or_default();
             text = text.replace(keyword, &value);
             // What is reckoned is told as a number.
-            if let Ok(number) = amount(&text, Scale::default()) {
+            if let Ok(number) = reckoned(&text, Scale::default()) {
                 text = number.to_string();
             }
         }

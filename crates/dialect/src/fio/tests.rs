@@ -32,6 +32,7 @@ fn planned(text: &str) -> Result<Prepared, Mistake> {
         size_of: &|path| (path == "/dev/there").then_some(1 << 30),
         files_below: &|_| Vec::new(),
         processors: 8,
+        device_of: &|major, minor| format!("/dev/{major}-{minor}"),
         control_groups: None,
         node_processors: &|node| vec![2 * node, 2 * node + 1],
         bytes_of: &|_| Err("there is none".to_owned()),
@@ -89,7 +90,7 @@ fn globals_hold_for_the_jobs_after_them() {
 #[test]
 fn includes_variables_and_arithmetic_are_resolved() {
     let all =
-        jobs("include common.fio\n[a] ; first\nsize=${SIZE} # so big\n[b]\nsize=(2*$ncpus)*1k\n");
+        jobs("include common.fio\n[a] ; first\nsize=${SIZE} # so big\n[b]\nsize=2*$ncpus*1k\n");
     assert_eq!(all[0].sizes.largest(), Bytes(8192));
     assert_eq!(all[0].stop.bytes, Some(Bytes(2 << 20)));
     assert_eq!(all[1].stop.bytes, Some(Bytes(8192)));

@@ -14,7 +14,8 @@ use super::style::{Style, Unified};
 /// What is printed before the run: a line a job, dots for its clones.
 #[must_use]
 pub fn header(prepared: &Prepared) -> String {
-    let mut text = String::new();
+    let forewords = prepared.forewords.iter();
+    let mut text: String = forewords.map(|words| format!("fio: {words}\n")).collect();
     let mut last = None;
     let mut dotted = None;
     for clone in &prepared.clones {

@@ -1,0 +1,253 @@
+//! Traces of blktrace: what the block layer was asked for, as its binary records tell.
+//!
+//! ```text
+//!    0 u32  magic and version      16 u64  sector      32 u32  process     44 u16  error
+//!    4 u32  number                 24 u32  bytes       36 u32  device      46 u16  bytes that follow
+//!    8 u64  nanoseconds            28 u32  category << 16 | action
+//!                                                      40 u32  processor
+//! ```
+//!
+//! All in the byte order of the machine that left it, which the magic shows.
+
+use std::collections::HashMap;
+
+use blocklab_units::Nanos;
+use blocklab_workload::{Direction, Replayed};
+
+use super::iolog::{Trace, operation};
+
+const MAGIC: u32 = 0x6561_7400;
+const VERSION: u32 = 7;
+const RECORD: usize = 48;
+const SECTOR: u64 = 512;
+
+/// The action of what is asked for; others follow what becomes of it.
+const QUEUED: u32 = 1;
+/// Categories.
+const WRITE: u32 = 1 << 1;
+const FLUSH: u32 = 1 << 2;
+const NOTIFY: u32 = 1 << 10;
+const DISCARD: u32 = 1 << 13;
+
+/// Whether a file begins as such traces do.
+pub(super) fn is_one(bytes: &[u8]) -> bool {
+    order(bytes).is_some()
+}
+
+/// Of its numbers.
+#[derive(Clone, Copy)]
+enum Order {
+    Little,
+    Big,
+}
+
+fn order(bytes: &[u8]) -> Option<Order> {
+    let magic = *bytes.first_chunk()?;
+    if u32::from_le_bytes(magic) & !0xff == MAGIC {
+        Some(Order::Little)
+    } else if u32::from_be_bytes(magic) & !0xff == MAGIC {
+        Some(Order::Big)
+    } else {
+        None
+    }
+}
+
+struct Record {
+    version: u32,
+    at: u64,
+    sector: u64,
+    bytes: u32,
+    action: u32,
+    category: u32,
+    device: u32,
+    behind: u16,
+}
+
+impl Record {
+    fn of(bytes: &[u8; RECORD], order: Order) -> Self {
+        let half = |at: usize| {
+            let half = [bytes[at], bytes[at + 1]];
+            match order {
+                Order::Little => u16::from_le_bytes(half),
+                Order::Big => u16::from_be_bytes(half),
+            }
+        };
+        // Halves and words in the order of the machine: the second half is the upper one there.
+        let word = |at: usize| match order {
+            Order::Little => u32::from(half(at)) | u32::from(half(at + 2)) << 16,
+            Order::Big => u32::from(half(at)) << 16 | u32::from(half(at + 2)),
+        };
+        let long = |at: usize| match order {
+            Order::Little => u64::from(word(at)) | u64::from(word(at + 4)) << 32,
+            Order::Big => u64::from(word(at)) << 32 | u64::from(word(at + 4)),
+        };
+        Self {
+            version: word(0) & 0xff,
+            at: long(8),
+            sector: long(16),
+            bytes: word(24),
+            action: word(28) & 0xffff,
+            category: word(28) >> 16,
+            device: word(36),
+            behind: half(46),
+        }
+    }
+
+    /// What was asked for; nothing of records that tell something else.
+    fn direction(&self) -> Option<Direction> {
+        if self.category & NOTIFY > 0 || self.action != QUEUED {
+            return None;
+        }
+        match self.bytes {
+            _ if self.category & DISCARD > 0 => Some(Direction::Trim),
+            0 if self.category & FLUSH > 0 => Some(Direction::Sync),
+            0 => None,
+            _ if self.category & WRITE > 0 => Some(Direction::Write),
+            _ => Some(Direction::Read),
+        }
+    }
+}
+
+/// Reads a trace; `name_of` knows the path of a device by its numbers. A record that is cut off
+/// ends it, as with fio: blktrace was stopped then.
+///
+/// # Errors
+/// What is wrong, with the place.
+pub fn parse(bytes: &[u8], name_of: &dyn Fn(u32, u32) -> String) -> Result<Trace, String> {
+    let order = order(bytes).ok_or("no trace of blktrace")?;
+    let mut trace = Trace::default();
+    let mut known: HashMap<u32, u32> = HashMap::new();
+    let mut began = None;
+    let mut rest = bytes;
+    while let Some((record, behind)) = rest.split_first_chunk::<RECORD>() {
+        let place = bytes.len() - rest.len();
+        if self::order(record).is_none() {
+            return Err(format!("byte {place}: no record of blktrace begins here"));
+        }
+        let record = Record::of(record, order);
+        if record.version != VERSION {
+            let version = record.version;
+            return Err(format!(
+                "byte {place}: version {version} is not read, only 7"
+            ));
+        }
+        rest = behind.get(record.behind.into()..).unwrap_or_default();
+        let Some(direction) = record.direction() else {
+            continue;
+        };
+        let target = *known.entry(record.device).or_insert_with(|| {
+            let (major, minor) = (record.device >> 20, record.device & 0xf_ffff);
+            trace.files.push(name_of(major, minor));
+            trace.files.len() as u32 - 1
+        });
+        // Those of several processors may stand a little out of order.
+        let since = record.at.saturating_sub(*began.get_or_insert(record.at));
+        // As fio, in whole microseconds.
+        let at = Nanos(since / 1000 * 1000);
+        let offset = record.sector.saturating_mul(SECTOR);
+        let len = u64::from(record.bytes);
+        operation(&mut trace, at, target, (direction, offset, len))
+            .map_err(|why| format!("byte {place}: {why}"))?;
+    }
+    trace
+        .operations
+        .sort_by_key(|operation: &Replayed| operation.at);
+    Ok(trace)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Time in microseconds, sector, bytes, category, action, device.
+    type Told = (u64, u64, u32, u32, u32, u32);
+
+    const DISK: u32 = 254 << 20;
+    const QUEUE: u32 = 1 << 4;
+
+    fn record((us, sector, bytes, category, action, device): Told, big: bool) -> Vec<u8> {
+        let mut record = Vec::new();
+        let words = [MAGIC | VERSION, 0];
+        let action = category << 16 | action;
+        let tail = [bytes, action, 100, device, 0, 0];
+        if big {
+            words
+                .iter()
+                .for_each(|word| record.extend(word.to_be_bytes()));
+            record.extend((us * 1000).to_be_bytes());
+            record.extend(sector.to_be_bytes());
+            tail.iter()
+                .for_each(|word| record.extend(word.to_be_bytes()));
+        } else {
+            words
+                .iter()
+                .for_each(|word| record.extend(word.to_le_bytes()));
+            record.extend((us * 1000).to_le_bytes());
+            record.extend(sector.to_le_bytes());
+            tail.iter()
+                .for_each(|word| record.extend(word.to_le_bytes()));
+        }
+        record
+    }
+
+    fn trace(told: &[Told], big: bool) -> Vec<u8> {
+        told.iter().flat_map(|told| record(*told, big)).collect()
+    }
+
+    fn named(major: u32, minor: u32) -> String {
+        format!("/dev/{major}-{minor}")
+    }
+
+    fn operations(trace: &Trace) -> Vec<(u64, u32, Direction, u64, u32)> {
+        let told = |it: &Replayed| (it.at.0 / 1000, it.target, it.direction, it.offset, it.len);
+        trace.operations.iter().map(told).collect()
+    }
+
+    const STORY: [Told; 7] = [
+        (900, 0, 0, NOTIFY, 0, 0),
+        (1000, 0, 4096, QUEUE | 1, QUEUED, DISK),
+        (1100, 0, 4096, 1 << 6 | 1, 7, DISK),
+        (3000, 8, 8192, QUEUE | WRITE, QUEUED, DISK),
+        (3500, 0, 0, QUEUE | WRITE | FLUSH, QUEUED, DISK),
+        (4000, 64, 4096, QUEUE | WRITE | DISCARD, QUEUED, DISK),
+        (5000, 256, 512, QUEUE | 1, QUEUED, DISK | 1),
+    ];
+
+    /// As Debian's fio told with `--debug=blktrace` of the same records.
+    #[test]
+    fn what_was_queued_is_replayed_from_the_first_on() {
+        for big in [false, true] {
+            let trace = parse(&trace(&STORY, big), &named).expect("a sound trace");
+            assert_eq!(trace.files, ["/dev/254-0", "/dev/254-1"]);
+            assert_eq!(
+                operations(&trace),
+                [
+                    (0, 0, Direction::Read, 0, 4096),
+                    (2000, 0, Direction::Write, 4096, 8192),
+                    (2500, 0, Direction::Sync, 0, 0),
+                    (3000, 0, Direction::Trim, 32_768, 4096),
+                    (4000, 1, Direction::Read, 131_072, 512),
+                ]
+            );
+        }
+    }
+
+    #[test]
+    fn a_trace_that_is_cut_off_gives_what_it_holds() {
+        let whole = trace(&STORY, false);
+        let cut = parse(&whole[..whole.len() - 10], &named).expect("a sound trace");
+        assert_eq!(cut.operations.len(), 4);
+    }
+
+    #[test]
+    fn what_is_no_record_is_told_with_its_place() {
+        let mut bytes = trace(&STORY[..2], false);
+        bytes.extend([0; RECORD]);
+        let wrong = parse(&bytes, &named).expect_err("zeros are no record");
+        assert_eq!(wrong, "byte 96: no record of blktrace begins here");
+        bytes[0] = 3;
+        let wrong = parse(&bytes, &named).expect_err("an old version");
+        assert!(wrong.contains("version 3 is not read"), "{wrong}");
+        assert!(!is_one(b"fio version 2 iolog"));
+    }
+}
