@@ -10,7 +10,7 @@ use super::jobs::Spec;
 use super::load::count;
 use super::mistake::Mistake;
 use super::number::{Clock, Scale, amount, time};
-use super::pattern::Way;
+use super::pattern::{Way, keeps_a_map};
 use super::value::Share;
 
 /// Rates of the directions that occur.
@@ -188,7 +188,9 @@ fn pass(spec: &Spec, way: Way, ground: &Ground, block: u64) -> u64 {
         return ground.space;
     }
     let files = ground.targets.len() as u64;
-    let blocks = if comes_back(spec, way) {
+    let blocks = if let Some(blocks) = until_the_end(way, size, block) {
+        blocks
+    } else if comes_back(spec, way) {
         size.div_ceil(block)
     } else {
         size / block
@@ -196,16 +198,26 @@ fn pass(spec: &Spec, way: Way, ground: &Ground, block: u64) -> u64 {
     blocks.max(1) * block * files
 }
 
-/// Whether no end of the files is met before all bytes are moved: places are drawn without a map, or
-/// two directions go through them side by side.
+/// Blocks of one direction with gaps between them, where they meet the end of a file: one of them
+/// would reach beyond it, or ends there. A gap that reaches beyond leads to the beginning again.
+fn until_the_end(way: Way, size: u64, block: u64) -> Option<u64> {
+    if way.random || way.gap <= 0 || (way.reads && way.writes) {
+        return None;
+    }
+    let stride = block.saturating_add(way.gap.unsigned_abs());
+    let blocks = size.checked_sub(block)? / stride + 1;
+    let begin = blocks.saturating_mul(stride);
+    let ends_there = begin == size.saturating_add(way.gap.unsigned_abs());
+    (begin < size || ends_there).then_some(blocks)
+}
+
+/// Whether no end of the files is met before all bytes are moved: places are drawn without a map,
+/// two directions go through them side by side, or a gap leads to the beginning again.
 fn comes_back(spec: &Spec, way: Way) -> bool {
     let distribution = spec.values.text("random_distribution");
     match way.random {
-        true => {
-            spec.values.flag("norandommap")
-                || distribution.is_some_and(|word| !word.starts_with("random"))
-        }
-        false => way.reads && way.writes,
+        true => !keeps_a_map(spec) || distribution.is_some_and(|word| !word.starts_with("random")),
+        false => way.gap > 0 || way.reads && way.writes,
     }
 }
 

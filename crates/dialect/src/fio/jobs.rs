@@ -5,7 +5,7 @@ use super::mistake::{Mistake, Place};
 use super::number::Scale;
 use super::options::{find, hint};
 use super::source::{Section, Setting};
-use super::value::{Value, Values};
+use super::value::{Value, Values, dropped};
 
 /// A job as meant, before its clones.
 #[derive(Debug, Clone, PartialEq)]
@@ -21,6 +21,8 @@ pub struct Spec {
     pub(super) values: Values,
     /// Where each option that is not exact was given.
     pub(super) given: Vec<(&'static str, Place)>,
+    /// Options of whose numbers only a part counts, and in words which.
+    pub(super) dropped: Vec<(&'static str, String)>,
 }
 
 impl Spec {
@@ -53,6 +55,7 @@ pub fn resolve(sections: &[Section], only: &[String]) -> Result<Resolved, Mistak
         own: Vec::new(),
         values: Values::default(),
         given: Vec::new(),
+        dropped: Vec::new(),
     };
     let mut common = none.clone();
     for section in sections {
@@ -159,6 +162,9 @@ fn one(spec: &mut Spec, setting: &Setting, scale: Scale) -> Result<(), Mistake> 
         spec.values.unset("direct");
     }
     spec.values.set(option, read);
+    let dropped = value.as_deref().and_then(|text| dropped(option, text));
+    spec.dropped
+        .extend(dropped.map(|words| (option.name, words)));
     spec.given.push((option.name, at.clone()));
     Ok(())
 }

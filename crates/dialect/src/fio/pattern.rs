@@ -223,9 +223,13 @@ pub(super) fn pattern(spec: &Spec, way: Way, block: u64, space: u64) -> Result<P
         }
     }
     let text = spec.values.text("random_distribution").unwrap_or("random");
-    let every_block_once = !spec.values.flag("norandommap");
-    distribution(text, every_block_once, space)
+    distribution(text, keeps_a_map(spec), space)
         .map_err(|why| spec.mistake("random_distribution", why))
+}
+
+/// Whether no block is drawn twice: a map sees to it, or `lfsr`, which needs none.
+pub(super) fn keeps_a_map(spec: &Spec) -> bool {
+    !spec.values.flag("norandommap") || spec.values.text("random_generator") == Some("lfsr")
 }
 
 const fn sequential(way: Way, block: u64) -> Pattern {

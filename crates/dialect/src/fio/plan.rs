@@ -337,6 +337,9 @@ impl<'a> Maker<'a> {
     /// Notes what is not exact; refuses what cannot be done.
     fn judge(&mut self, spec: &Spec) -> Result<(), Mistake> {
         self.judge_together(spec)?;
+        for (name, words) in &spec.dropped {
+            self.note(NoteLevel::Approximated, name, words);
+        }
         for name in spec.values.names() {
             let Some(option) = find(name) else { continue };
             if is_off(spec, name, option.default) {

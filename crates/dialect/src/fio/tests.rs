@@ -133,8 +133,38 @@ fn a_pass_is_of_whole_blocks() {
     assert_eq!(job("size=10k rw=randread").stop.bytes, Some(Bytes(8192)));
     let free = job("size=10k rw=randread norandommap");
     assert_eq!(free.stop.bytes, Some(Bytes(12288)));
+    let lfsr = job("size=10k rw=randread norandommap random_generator=lfsr");
+    assert_eq!(lfsr.stop.bytes, Some(Bytes(8192)));
     assert_eq!(job("size=64k nrfiles=3").stop.bytes, Some(Bytes(61440)));
     assert_eq!(job("size=64k loops=3").stop.bytes, Some(Bytes(196_608)));
+}
+
+#[test]
+fn gaps_end_at_the_end_or_lead_to_the_beginning() {
+    let blocks = |text| job(text).stop.bytes.unwrap().0 >> 10;
+    // The next one would begin at 127.5 MiB and end beyond.
+    assert_eq!(blocks("rw=read:512k bs=1m size=128m"), 85 << 10);
+    assert_eq!(blocks("rw=read:512k bs=1m size=128m loops=2"), 170 << 10);
+    // The last one ends with the file.
+    assert_eq!(blocks("rw=read:4k bs=4k size=20k"), 12);
+    // The next one would begin beyond, and begins anew instead.
+    assert_eq!(blocks("rw=read:4k bs=4k size=13k"), 16);
+    assert_eq!(blocks("rw=write:4k bs=4k size=1m"), 1024);
+    assert_eq!(
+        blocks("rw=read:512k bs=1m size=128m io_size=256m"),
+        256 << 10
+    );
+}
+
+#[test]
+fn what_stands_behind_a_number_is_dropped_and_noted() {
+    let text = "[a]\nsize=64k)\nrw=randread\nbsrange=512/25:1k:25:4k/25\n";
+    let prepared = planned(text).expect("fio takes it");
+    let sizes = &prepared.plan.cases[0].workload.jobs[0].sizes.read;
+    assert_eq!(sizes.smallest(), Bytes(512));
+    assert_eq!(sizes.largest(), Bytes(1024));
+    let noted = |subject| prepared.notes.iter().any(|note| note.subject == subject);
+    assert!(noted("size") && noted("bsrange"));
 }
 
 #[test]

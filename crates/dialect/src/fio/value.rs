@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::number::{Clock, Scale, amount, time};
+use super::number::{Clock, Scale, amount, cut, time};
 use super::options::{Kind, Opt, find};
 
 /// Bytes, or a share of a file.
@@ -71,6 +71,24 @@ impl Value {
             Kind::Micros => time(text, Clock::Micros).map(Self::Time),
             Kind::Word(choices) => word(text, choices),
         }
+    }
+}
+
+/// What fio takes of the first number that it does not take whole, in words.
+pub(super) fn dropped(option: &Opt, text: &str) -> Option<String> {
+    let of = |number: &str| {
+        let number = number.trim();
+        cut(number).map(|taken| format!("of `{number}`, `{taken}` counts, as with fio"))
+    };
+    let mut parts = text.split(',');
+    match option.kind {
+        Kind::Int(..) | Kind::Size | Kind::Share if !text.ends_with('%') => of(text),
+        Kind::Sizes => parts.find_map(of),
+        Kind::Ranges => parts.find_map(|part| match part.split_once(['-', ':']) {
+            Some((low, high)) => of(low).or_else(|| of(high)),
+            None => of(part),
+        }),
+        _ => None,
     }
 }
 
