@@ -72,3 +72,23 @@ fn a_full_file_system_ends_a_job_that_fills_it() {
         fs::remove_file(&file).expect("it was made");
     }
 }
+
+#[test]
+fn the_exit_code_counts_the_jobs_that_failed() {
+    let lab = Lab::new();
+    let file = lab.path().join("blank");
+    fs::write(&file, vec![0; 64 << 10]).expect("a file");
+    let target = format!("--filename={}", file.display());
+    let arguments = ["--name=a", "--rw=read", "--size=64k", "--verify=crc32c"];
+    let code = |command: &mut Command| {
+        let ended = command.args(arguments).arg(&target).arg("--numjobs=3");
+        let output = ended.current_dir(lab.path()).output();
+        output.expect("it starts").status.code()
+    };
+    assert_eq!(code(lab.command().args(["fio", "--no-save"])), Some(3));
+    if Command::new("fio").arg("--version").output().is_err() {
+        println!("skipped in part: fio is not installed");
+        return;
+    }
+    assert_eq!(code(&mut Command::new("fio")), Some(3));
+}

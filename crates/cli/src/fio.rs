@@ -25,7 +25,7 @@ use anyhow::{Result, anyhow};
 use blocklab_dialect::fio::{
     self as dialect, General, Input, Mistake, Place, Prepared, Profiled, Resolved, Section, Setting,
 };
-use blocklab_record::{Note, NoteLevel, Record};
+use blocklab_record::{Note, NoteLevel, Record, Status, Stopped};
 use blocklab_store::Store;
 use blocklab_units::Nanos;
 
@@ -274,16 +274,22 @@ fn conduct(
     held
 }
 
-/// As fio: 1 when a job failed, 128 after a signal.
+/// As fio: how many jobs failed, 128 after a signal.
 fn exit_code(record: &Record) -> u8 {
     if let Some(failure) = &record.failure {
         terminal::tell(&format!("fio: {failure}"));
     }
     match record.status {
-        blocklab_record::Status::Complete => status::DONE,
-        blocklab_record::Status::Interrupted => INTERRUPTED,
-        blocklab_record::Status::Failed => status::FAILED,
+        Status::Complete => status::DONE,
+        Status::Interrupted => INTERRUPTED,
+        Status::Failed => failed(record).max(status::FAILED),
     }
+}
+
+fn failed(record: &Record) -> u8 {
+    let jobs = record.measurements.iter().flat_map(|it| &it.jobs);
+    let failed = jobs.filter(|job| matches!(job.stopped, Stopped::Error | Stopped::Stalled));
+    u8::try_from(failed.count()).unwrap_or(u8::MAX)
 }
 
 /// The plan of a job file.
