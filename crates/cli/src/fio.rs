@@ -125,13 +125,14 @@ fn attempt(arguments: &[String], store: &Store) -> Result<u8> {
         let words = "trim and write operations are not allowed with the --readonly parameter";
         return Err(anyhow!(words));
     }
+    let debug = Debug::of(general);
+    let opening = debug.opening(&sections);
     if general.parse_only {
+        terminal::print(&opening)?;
         return Ok(status::DONE);
     }
     prepared.notes.extend(ignored(general));
-    let debug = Debug::of(general);
     debug.prepare(&mut prepared.plan);
-    let opening = debug.opening(&sections);
     let told = Told {
         debug,
         opening: &opening,

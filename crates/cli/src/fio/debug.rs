@@ -74,6 +74,11 @@ impl Debug {
                 "parse",
                 format_args!("handle_option={key}, ptr={value}"),
             );
+            if let "ss" | "steadystate" = &**key
+                && let Some(threshold) = threshold(value)
+            {
+                self.tell(&mut text, "parse", format_args!("{threshold}"));
+            }
         }
         text
     }
@@ -275,6 +280,22 @@ impl Debug {
     }
 }
 
+/// What `iops:10%` or `bw_slope:1m` sets, in fio's words.
+fn threshold(text: &str) -> Option<String> {
+    let (what, limit) = text.split_once(':')?;
+    if let Some(percent) = limit.strip_suffix('%') {
+        let percent: f64 = percent.parse().ok()?;
+        return Some(format!("set steady state threshold to {percent:.6}%"));
+    }
+    match what.starts_with("bw") {
+        true => Some(format!("set steady state BW threshold to {limit}")),
+        false => {
+            let limit: f64 = limit.parse().ok()?;
+            Some(format!("set steady state IOPS threshold to {limit:.6}"))
+        }
+    }
+}
+
 /// Numbers and name of the disk on which a file lies, or which it is; nothing where there is none.
 fn disk_below(path: &str) -> Option<(String, String)> {
     let metadata = fs::metadata(path).ok()?;
@@ -312,6 +333,17 @@ mod tests {
             target: 0,
             len: 4096,
             offset: 0,
+        }
+    }
+
+    #[test]
+    fn thresholds_of_steady_states_are_told() {
+        for (text, told) in [
+            ("iops:10", "set steady state IOPS threshold to 10.000000"),
+            ("bw_slope:.1%", "set steady state threshold to 0.100000%"),
+            ("bw:12", "set steady state BW threshold to 12"),
+        ] {
+            assert_eq!(threshold(text).as_deref(), Some(told));
         }
     }
 
