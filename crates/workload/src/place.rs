@@ -231,6 +231,15 @@ impl Places {
         };
     }
 
+    /// Bytes up to the end of the region, of a thread that goes through it without gaps.
+    #[inline]
+    pub(crate) const fn room(&self) -> Option<u64> {
+        match self.law {
+            Law::Sequential if self.cursor < self.extent.len => Some(self.extent.len - self.cursor),
+            _ => None,
+        }
+    }
+
     pub(crate) const fn position(&self) -> u64 {
         self.cursor
     }
