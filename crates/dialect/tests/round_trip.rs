@@ -360,6 +360,7 @@ prop_compose! {
             start_delay: delay,
             stop: Stop { ios: Some(ios.unwrap_or(1)), ..job.stop },
             flush: Flush {
+                after_reads: range.0 % 2 == 1,
                 range_every: range.0,
                 range_flags: if range.0 > 0 { range.1 } else { 0 },
                 ..job.flush

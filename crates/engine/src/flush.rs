@@ -17,6 +17,8 @@ pub(crate) struct Flusher {
     remaining: u32,
     has_written: bool,
     due: bool,
+    /// It is the last one over again.
+    again: bool,
 }
 
 impl Flusher {
@@ -31,6 +33,7 @@ impl Flusher {
             remaining: 0,
             has_written: false,
             due: false,
+            again: false,
         }
     }
 
@@ -63,6 +66,19 @@ impl Flusher {
             || reached(self.rule.range_every, self.since_range);
     }
 
+    /// An operation that writes nothing was issued.
+    pub(crate) fn passed(&mut self) {
+        let Flush {
+            fsync_every,
+            fdatasync_every,
+            ..
+        } = self.rule;
+        let flushed = fsync_every > 0 && self.since_fsync == 0
+            || fdatasync_every > 0 && self.since_fdatasync == 0;
+        self.again = self.rule.after_reads && self.has_written && flushed;
+        self.due |= self.again;
+    }
+
     /// No write will follow. The final flush covers one that is due already.
     pub(crate) fn ending(&mut self) {
         let wanted = self.rule.at_end && self.has_written;
@@ -78,12 +94,14 @@ impl Flusher {
             return (self.remaining, SyncKind::Whole);
         }
         self.due = false;
-        let whole = self.rule.fsync_every > 0 && self.since_fsync >= self.rule.fsync_every;
+        let reached = |every: u32, since: u32| every > 0 && since >= every;
+        let again = std::mem::take(&mut self.again);
+        let whole = reached(self.rule.fsync_every, self.since_fsync)
+            || again && self.rule.fsync_every > 0 && self.since_fsync == 0;
         if whole {
             self.since_fsync = 0;
         }
-        let data =
-            self.rule.fdatasync_every > 0 && self.since_fdatasync >= self.rule.fdatasync_every;
+        let data = again || reached(self.rule.fdatasync_every, self.since_fdatasync);
         self.since_range = 0;
         if !whole && !data {
             return (self.last_file, SyncKind::Range(self.rule.range_flags));
@@ -95,5 +113,48 @@ impl Flusher {
             SyncKind::DataOnly
         };
         (self.last_file, kind)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Which of these operations a flush follows; `w` writes, all others do not.
+    #[track_caller]
+    fn check(rule: Flush, operations: &str, flushed: &str) {
+        let mut flusher = Flusher::new(rule, 1);
+        let follows = operations.chars().map(|operation| {
+            match operation {
+                'w' => flusher.written(0),
+                _ => flusher.passed(),
+            }
+            let due = flusher.is_due();
+            if due {
+                flusher.take();
+            }
+            if due { '!' } else { '.' }
+        });
+        assert_eq!(follows.collect::<String>(), flushed, "{operations}");
+    }
+
+    #[test]
+    fn a_flush_follows_writes_and_where_asked_the_reads_after_it() {
+        let second = Flush {
+            fsync_every: 2,
+            ..Flush::default()
+        };
+        check(second, "rwrwrrwwr", "...!...!.");
+        let as_fio = Flush {
+            after_reads: true,
+            ..second
+        };
+        check(as_fio, "rwrwrrwrwr", "...!!!..!!");
+        let data_only = Flush {
+            fsync_every: 0,
+            fdatasync_every: 1,
+            ..as_fio
+        };
+        check(data_only, "rwrwr", ".!!!!");
     }
 }

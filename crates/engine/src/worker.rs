@@ -322,6 +322,9 @@ impl Worker {
         };
         self.pacer.begun(now, request.len);
         self.spend(&request, now);
+        if request.direction != Direction::Write {
+            self.flush.passed();
+        }
         let action = self.launch(slot, &request, now, intended);
         if let Action::Issue(io) = &action {
             self.mark(&io.slot);

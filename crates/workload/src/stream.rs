@@ -205,14 +205,8 @@ impl Requests {
         if self.refined.is_some() {
             return self.refined_request(direction);
         }
-        let sizes = &self.sizes[direction as usize];
-        let mut len = sizes.draw(&mut self.how_big);
-        let target = self.targets.next(len);
-        let places = &mut self.places[target];
-        if places.room().is_some_and(|room| room < u64::from(len)) {
-            len = sizes.draw_within(places.room(), len, &mut self.how_big);
-        }
-        let offset = places.next(u64::from(len), &mut self.where_to);
+        let (target, len) = self.extent(direction);
+        let offset = self.places[target].next(u64::from(len), &mut self.where_to);
         Request {
             target: target as u32,
             direction,
@@ -221,17 +215,31 @@ impl Requests {
         }
     }
 
+    /// Target and length of the next one.
+    #[inline(always)]
+    fn extent(&mut self, direction: Direction) -> (usize, u32) {
+        let sizes = &self.sizes[direction as usize];
+        let len = sizes.draw(&mut self.how_big);
+        let target = self.targets.next(len);
+        match self.places[target].room() {
+            Some(room) if room < u64::from(len) => {
+                (target, sizes.draw_within(room, len, &mut self.how_big))
+            }
+            _ => (target, len),
+        }
+    }
+
     #[inline(never)]
     fn refined_request(&mut self, direction: Direction) -> Request {
+        let pending = self.refined.as_mut().and_then(|it| it.pending.take());
+        if let Some(pending) = pending {
+            return pending;
+        }
+        let (target, len) = self.extent(direction);
+        let bytes = u64::from(len);
         let Some(refined) = &mut self.refined else {
             unreachable!("asked for only where something is refined");
         };
-        if let Some(pending) = refined.pending.take() {
-            return pending;
-        }
-        let len = self.sizes[direction as usize].draw(&mut self.how_big);
-        let target = self.targets.next(len);
-        let bytes = u64::from(len);
         refined.last = direction;
         let offset = match refined.routes.get_mut(target) {
             Some(route) => route.next(direction, bytes, &mut self.where_to),
@@ -351,8 +359,8 @@ impl Sizes {
 
     /// A size for which there is room, where there is one; else the one that was drawn.
     #[cold]
-    fn draw_within(&self, room: Option<u64>, drawn: u32, chance: &mut Stream) -> u32 {
-        let fits = |len: &u32| room.is_some_and(|room| u64::from(*len) <= room);
+    fn draw_within(&self, room: u64, drawn: u32, chance: &mut Stream) -> u32 {
+        let fits = |len: &u32| u64::from(*len) <= room;
         // Rare small sizes are found in so many draws, or the end is left out.
         let mut draws = (0..1000).map(|_| self.draw(chance));
         match self {

@@ -352,6 +352,7 @@ fn flush(spec: &Spec) -> Result<Flush, Mistake> {
     Ok(Flush {
         fsync_every: count(spec, "fsync"),
         fdatasync_every: count(spec, "fdatasync"),
+        after_reads: count(spec, "fsync") > 0 || count(spec, "fdatasync") > 0,
         at_end: spec.values.flag("end_fsync") || spec.values.flag("fsync_on_close"),
         range_every,
         range_flags,

@@ -88,6 +88,8 @@ pub struct Flush {
     pub fsync_every: u32,
     /// An fdatasync after so many writes.
     pub fdatasync_every: u32,
+    /// A flush that followed a write is repeated after each read up to the next write, as fio does.
+    pub after_reads: bool,
     /// An fsync when the thread ends, inside the measured time.
     pub at_end: bool,
     /// A sync_file_range after so many writes, over all of them.

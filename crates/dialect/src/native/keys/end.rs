@@ -305,6 +305,17 @@ pub const CARE: Section<Job> = Section {
             ..Key::ROW
         },
         Key {
+            name: "flush_after_reads",
+            kind: "true or false",
+            meaning: "A flush that followed a write is repeated after each read up to the next \
+                      write, as fio does.",
+            default: Some("false"),
+            example: "true",
+            set: |job, value| put(&mut job.flush.after_reads, value.flag()),
+            show: |job| job.flush.after_reads.then(|| "true".to_owned()),
+            ..Key::ROW
+        },
+        Key {
             name: "sync_range_every",
             kind: "whole number",
             meaning: "A sync_file_range after so many writes of a thread, over all of them; 0 is \
