@@ -116,13 +116,18 @@ pub(super) fn load(
             bandwidth_every: sample(spec, "bwavgtime"),
             iops_every: sample(spec, "iopsavgtime"),
         },
-        submit_latency: (engine.is_asynchronous() && (engine != Engine::Null || depth > 1))
+        submit_latency: is_asynchronous(engine, depth)
             && !spec.values.flag("disable_slat")
             && !spec.values.flag("gtod_reduce"),
         sizes,
         ..Job::new(name)
     };
     Ok(job)
+}
+
+/// The null engine waits for each operation where there is only one at a time.
+pub(super) fn is_asynchronous(engine: Engine, depth: u32) -> bool {
+    engine.is_asynchronous() && (engine != Engine::Null || depth > 1)
 }
 
 /// Milliseconds between samples.

@@ -7,7 +7,7 @@ use blocklab_workload::{Case, Direction, Engine, Job, Plan, Steady, Workload};
 use super::files::{self, Files, Planned};
 use super::iolog;
 use super::jobs::{Resolved, Spec};
-use super::load::load;
+use super::load::{is_asynchronous, load};
 use super::logs::LogRule;
 use super::mistake::Mistake;
 use super::number::{Scale, amount};
@@ -448,7 +448,7 @@ impl<'a> Maker<'a> {
                     || spec.values.is_given("sync_file_range"),
             ],
             logs: LogRule::of(spec, job),
-            is_asynchronous: is_asynchronous(job),
+            is_asynchronous: is_asynchronous(job.engine, job.depth),
             verify: text("verify").unwrap_or_else(|| "pattern".to_owned()),
             steady: job.stop.steady,
             reads_back: !way.reads && job.verify.as_ref().is_some_and(|it| it.pass.is_none()),
@@ -472,11 +472,6 @@ impl<'a> Maker<'a> {
 fn replays_flushes(job: &Job) -> bool {
     let replay = job.replay.as_ref();
     replay.is_some_and(|replay| replay.goes(Direction::Sync))
-}
-
-/// The null engine waits for each operation where there is only one at a time.
-pub(super) fn is_asynchronous(job: &Job) -> bool {
-    job.engine.is_asynchronous() && (job.engine != Engine::Null || job.depth > 1)
 }
 
 /// Whether the option was given what it has anyway.
