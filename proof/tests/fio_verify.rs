@@ -103,6 +103,51 @@ fn fio_checks_what_blocklab_wrote() {
     }
 }
 
+/// Jobs with other names, in one command line and in two, read back what one wrote; where places
+/// are drawn freely, the second command must draw the same.
+#[test]
+fn what_another_job_wrote_is_read_back_by_its_place() {
+    let whos = match is_there() {
+        true => vec![Who::Ours, Who::Fio],
+        false => vec![Who::Ours],
+    };
+    for who in whos {
+        let lab = Lab::new();
+        let both = [
+            "--rw=randwrite",
+            "--name=b",
+            "--filename=f",
+            "--size=64k",
+            "--stonewall",
+            "--verify=md5",
+            "--rw=randwrite",
+            "--verify_only",
+        ];
+        assert!(who.ends(&lab, &both, "md5", &[]), "{who:?}");
+        let lab = Lab::new();
+        let write = ["--rw=randwrite", "--norandommap", "--do_verify=0"];
+        assert!(who.ends(&lab, &write, "crc32c", &[]), "{who:?}");
+        let read = [
+            "--rw=randwrite",
+            "--norandommap",
+            "--verify_only",
+            "--name=c",
+        ];
+        let settings = ["--filename=f", "--size=64k", "--verify=crc32c"];
+        let mut command = match who {
+            Who::Fio => Command::new("fio"),
+            Who::Ours => lab.command(),
+        };
+        if who == Who::Ours {
+            command.args(["fio", "--no-save"]);
+        }
+        let command = command.current_dir(lab.path());
+        let command = command.args(read.iter().rev()).args(settings);
+        let output = command.output().expect("it starts");
+        assert!(output.status.success(), "{who:?}: {output:?}");
+    }
+}
+
 /// fio leaves no digest of the data for these: its headers are checked, and our own digests.
 #[test]
 fn digests_that_fio_has_not_are_our_own() {

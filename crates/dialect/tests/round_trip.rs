@@ -204,7 +204,7 @@ prop_compose! {
             Just(PatternPart::Offset),
         ], 1..4),
         when in prop_oneof![
-            Just(When::AfterWrites), Just(When::Never), Just(When::Only),
+            Just(When::AfterWrites), Just(When::Never), Just(When::Only), Just(When::OnlyPlaces),
             (1..1_u64 << 60, 1..1_u64 << 60).prop_map(|(every, batch)| When::Backlog { every, batch }),
         ],
         pass in of(1..1_u64 << 60),
@@ -276,6 +276,7 @@ prop_compose! {
         unit in 512..1_u64 << 30,
         least in of((rates(), time())),
         flow in of((any::<u32>(), 1..=u32::MAX, time())),
+        draws in of("[a-z0-9.]{1,8}"),
     ) -> Job {
         let [apart, trim_first, no_overlap, shared, low] = flags;
         let largest = job.sizes.largest();
@@ -288,6 +289,7 @@ prop_compose! {
             target_turn: order.1,
             size_draw: [SizeDraw::Listed, SizeDraw::Multiples, SizeDraw::AnyByte][draw],
             align,
+            draws,
             runs: runs.map(|(length, same, follow_percent, step, one_way)| Runs {
                 length,
                 same,

@@ -79,7 +79,7 @@ impl Pacer {
             Gap::Operation(gap) => gap,
             Gap::Byte(gap) => gap * job.sizes.smallest().as_f64(),
         };
-        let mut chance = Stream::new(seed, &format!("{}/arrivals", job.name), u64::from(thread));
+        let mut chance = job.chance(seed, "arrivals", u64::from(thread));
         let offset = match law {
             Law::Poisson => chance.exponential() * first,
             _ => first * f64::from(thread) / threads,

@@ -321,7 +321,7 @@ impl Lane {
         let first_file = files.start as u32;
         let sizes = &pool.sizes[files];
         let (budget, budget_reason) = budget(&job, 0, sizes)?;
-        let chance = Stream::new(seed, &format!("{}/hits", job.name), 0);
+        let chance = job.chance(seed, "hits", 0);
         let mut requests = Requests::new(&job, seed, 0, sizes)?;
         if let Some(positions) = pool.shared.positions.get(&job.name) {
             requests.share(positions);

@@ -20,10 +20,9 @@ pub(crate) struct Trimmer {
 impl Trimmer {
     pub(crate) fn of(job: &Job, seed: u64, thread: u32) -> Option<Self> {
         let rule = job.verify.as_ref()?.trims?;
-        let purpose = format!("{}/trims", job.name);
         Some(Self {
             rule,
-            chance: Stream::new(seed, &purpose, u64::from(thread)),
+            chance: job.chance(seed, "trims", u64::from(thread)),
             chosen: VecDeque::new(),
             waiting: 0,
             batch_left: 0,

@@ -139,7 +139,7 @@ impl Verifier {
 
     /// Whether a job's writes are drawn and remembered, but not carried out.
     pub(crate) fn only_reads_back(&self) -> bool {
-        self.when == When::Only && !self.checks_reads
+        self.when.is_only() && !self.checks_reads
     }
 
     pub(crate) fn issued(&mut self, slot: usize, request: &Request) {
@@ -339,6 +339,7 @@ impl Verifier {
     pub(crate) fn checks(&mut self, slot: usize, written: &Written) {
         let generation = match (written.trimmed, self.pass_ends) {
             (true, _) => Generation::Zeros,
+            _ if self.when == When::OnlyPlaces => Generation::Any,
             _ if self.when == When::Only => Generation::Earlier(written.generation),
             (false, Some(_)) => Generation::Exactly(written.generation),
             // It may have been overwritten since.

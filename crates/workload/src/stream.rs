@@ -107,9 +107,7 @@ impl Requests {
     /// # Errors
     /// [`Invalid`] when the job's region does not fit a target.
     pub fn new(job: &Job, seed: u64, thread: u32, targets: &[u64]) -> Result<Self, Invalid> {
-        let chance = |purpose: &str| {
-            Stream::new(seed, &format!("{}/{purpose}", job.name), u64::from(thread))
-        };
+        let chance = |purpose: &str| job.chance(seed, purpose, u64::from(thread));
         let mut where_to = chance("offsets");
         let block = job.sizes.largest().0;
         let start = match job.region.spread {

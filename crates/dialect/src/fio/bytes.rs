@@ -1,64 +1,122 @@
-//! Patterns of bytes: `0xdeadbeef`, `"text"`, `-10`, several in a row, `'FILE'` not.
+//! Patterns of bytes: `0xdeadbeef`, `"text"`, `'FILE'`, `-12`, `%o`, any of them in a row.
 
-/// The bytes that a pattern stands for, at most 512.
-pub(super) fn pattern(text: &str) -> Result<Vec<u8>, String> {
-    let mut bytes = Vec::new();
-    let mut rest = text.trim();
-    while !rest.is_empty() {
-        rest = match rest.strip_prefix('"') {
-            Some(quoted) => {
-                let (inside, behind) = quoted
-                    .split_once('"')
-                    .ok_or_else(|| format!("`{text}`: a quotation mark is missing"))?;
-                bytes.extend_from_slice(inside.as_bytes());
-                behind
-            }
-            None => {
-                let end = rest.find('"').unwrap_or(rest.len());
-                let (number, behind) = rest.split_at(end);
-                bytes.extend(numbers(number).ok_or_else(|| wrong(text))?);
-                behind
-            }
-        };
-    }
-    match bytes.len() {
-        1..=512 => Ok(bytes),
+use blocklab_workload::PatternPart;
+
+/// What a file holds, or why it cannot be read.
+pub(super) type Reader<'a> = &'a dyn Fn(&str) -> Result<Vec<u8>, String>;
+
+/// As fio's; what files hold beyond it is left out.
+const LONGEST: usize = 512;
+
+/// What a pattern without `%o` stands for, at most 512 bytes.
+pub(super) fn pattern(text: &str, read: Reader<'_>) -> Result<Vec<u8>, String> {
+    match &parts(text, read)?[..] {
+        [PatternPart::Bytes(bytes)] => Ok(bytes.clone()),
         _ => Err(wrong(text)),
     }
 }
 
-/// Hexadecimal digits are bytes from the left; a decimal number is one of 32 bits, low byte first.
-fn numbers(text: &str) -> Option<Vec<u8>> {
-    if let Some(digits) = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
-        if digits.is_empty() || !digits.is_ascii() {
-            return None;
+/// The parts of a pattern, at most 512 bytes; `%o` is the offset of the block.
+pub(super) fn parts(text: &str, read: Reader<'_>) -> Result<Vec<PatternPart>, String> {
+    let mut parts = Vec::new();
+    let mut bytes = Vec::new();
+    let mut used = 0;
+    let mut rest = text.trim();
+    while !rest.is_empty() {
+        if let Some(behind) = rest.strip_prefix("%o") {
+            if !bytes.is_empty() {
+                parts.push(PatternPart::Bytes(std::mem::take(&mut bytes)));
+            }
+            parts.push(PatternPart::Offset);
+            (used, rest) = (used + 8, behind);
+            continue;
         }
-        let even = if digits.len() % 2 == 0 {
-            digits.to_owned()
-        } else {
-            format!("0{digits}")
-        };
-        let pairs = (0..even.len()).step_by(2);
-        return pairs
-            .map(|at| u8::from_str_radix(&even[at..at + 2], 16).ok())
-            .collect();
+        let (mut piece, behind) = piece(rest, text, read)?;
+        if rest.starts_with('\'') {
+            piece.truncate(LONGEST.saturating_sub(used));
+        }
+        used += piece.len();
+        bytes.append(&mut piece);
+        rest = behind;
     }
-    let number: i64 = text.trim().parse().ok()?;
-    let bytes = (number as i32).to_le_bytes();
-    let used = bytes
-        .iter()
-        .rposition(|byte| *byte != 0)
-        .map_or(1, |last| last + 1);
-    i32::try_from(number).ok().map(|_| bytes[..used].to_vec())
+    if !bytes.is_empty() {
+        parts.push(PatternPart::Bytes(bytes));
+    }
+    match used {
+        1..=LONGEST => Ok(parts),
+        _ => Err(wrong(text)),
+    }
+}
+
+/// The bytes of the first piece, and what stands behind it.
+fn piece<'a>(rest: &'a str, all: &str, read: Reader<'_>) -> Result<(Vec<u8>, &'a str), String> {
+    let inside = |mark: char| {
+        let quoted = rest.strip_prefix(mark)?;
+        let missing = || format!("`{all}`: a quotation mark is missing");
+        Some(quoted.split_once(mark).ok_or_else(missing))
+    };
+    if let Some(quoted) = inside('"') {
+        return quoted.map(|(text, behind)| (text.as_bytes().to_vec(), behind));
+    }
+    if let Some(quoted) = inside('\'') {
+        let (path, behind) = quoted?;
+        let bytes = read(path).map_err(|why| format!("`{path}`: {why}"))?;
+        return Ok((bytes, behind));
+    }
+    let found = match rest.strip_prefix("0x").or_else(|| rest.strip_prefix("0X")) {
+        Some(digits) => hexadecimal(digits),
+        None => decimal(rest),
+    };
+    found.ok_or_else(|| wrong(all))
+}
+
+/// How far digits of this base go: the `0` of a following `0x` is not theirs.
+fn digits(text: &str, base: u32) -> usize {
+    let end = text.find(|c: char| !c.is_digit(base)).unwrap_or(text.len());
+    match text[end..].starts_with(['x', 'X']) && text[..end].ends_with('0') {
+        true => end - 1,
+        false => end,
+    }
+}
+
+/// Bytes from the left; of an odd number of digits the first byte has one.
+fn hexadecimal(text: &str) -> Option<(Vec<u8>, &str)> {
+    let (digits, behind) = text.split_at(digits(text, 16));
+    let (first, pairs) = digits.split_at(digits.len() % 2);
+    let pairs = (0..pairs.len()).step_by(2).map(|at| &pairs[at..at + 2]);
+    let first = Some(first).filter(|digit| !digit.is_empty());
+    let bytes = first.into_iter().chain(pairs);
+    let bytes: Vec<u8> = bytes
+        .map(|byte| u8::from_str_radix(byte, 16).ok())
+        .collect::<Option<_>>()?;
+    (!bytes.is_empty()).then_some((bytes, behind))
+}
+
+/// A number of 32 bits, low byte first, without the zeros above it.
+fn decimal(text: &str) -> Option<(Vec<u8>, &str)> {
+    let text = text.trim_start();
+    let sign = usize::from(text.starts_with(['-', '+']));
+    let (number, behind) = text.split_at(sign + digits(&text[sign..], 10));
+    let bytes = number.parse::<i32>().ok()?.to_le_bytes();
+    let last = bytes.iter().rposition(|byte| *byte != 0).unwrap_or(0);
+    Some((bytes[..=last].to_vec(), behind))
 }
 
 fn wrong(text: &str) -> String {
-    format!("`{text}` is no pattern: 0xdeadbeef, \"text\" or a number would be one")
+    format!("`{text}` is no pattern: 0xdeadbeef, \"text\", 'FILE' or a number would be one")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn read(path: &str) -> Result<Vec<u8>, String> {
+        match path {
+            "five" => Ok(b"hello".to_vec()),
+            "long" => Ok(vec![7; 1000]),
+            _ => Err("no such file".to_owned()),
+        }
+    }
 
     #[test]
     fn patterns_as_people_write_them() {
@@ -69,11 +127,47 @@ mod tests {
             ("\"a\"0xff\"b\"", b"a\xffb"),
             ("10", &[10]),
             ("0", &[0]),
+            ("+5", &[5]),
+            ("300", &[0x2c, 1]),
+            ("1 2", &[1, 2]),
+            ("12-3", &[12, 0xfd, 0xff, 0xff, 0xff]),
+            ("120xff13", &[12, 0xff, 0x13]),
+            ("0x120x34", &[0x12, 0x34]),
+            (
+                "\"abcd\"-120xdeadface",
+                b"abcd\xf4\xff\xff\xff\xde\xad\xfa\xce",
+            ),
+            ("0xFf'five'", b"\xffhello"),
         ] {
-            assert_eq!(pattern(text).as_deref(), Ok(expected), "{text}");
+            assert_eq!(pattern(text, &read).as_deref(), Ok(expected), "{text}");
         }
-        for text in ["", "0x", "abc", "\"a", "0xgg", "99999999999"] {
-            assert!(pattern(text).is_err(), "{text}");
+        assert_eq!(pattern("1'long'", &read).map(|bytes| bytes.len()), Ok(512));
+        for text in [
+            "",
+            "0x",
+            "abc",
+            "\"a",
+            "0xgg",
+            "99999999999",
+            "4294967295",
+            "12abc",
+            "'none'",
+            "%o",
+            "-",
+        ] {
+            assert!(pattern(text, &read).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn an_offset_stands_between_bytes() {
+        let bytes = |bytes: &[u8]| PatternPart::Bytes(bytes.to_vec());
+        let expected = vec![
+            bytes(&[0xff]),
+            PatternPart::Offset,
+            bytes(b"a%ob\xf4\xff\xff\xff"),
+        ];
+        assert_eq!(parts("0xff%o\"a%ob\"-12", &read), Ok(expected));
+        assert!(parts(&"%o".repeat(65), &read).is_err());
     }
 }

@@ -12,6 +12,7 @@ use super::mistake::Mistake;
 use super::number::{Clock, Scale, amount, time};
 use super::pattern::{Way, keeps_a_map};
 use super::value::Share;
+use super::verify;
 
 /// Rates of the directions that occur.
 fn rates(spec: &Spec, way: Way, bytes: &str, iops: &str) -> [Option<Rate>; 3] {
@@ -126,10 +127,12 @@ pub(super) fn stop(spec: &Spec, way: Way, ground: &Ground, block: u64) -> Result
         .filter(|time| *time > 0)
         .map(Nanos);
     let steady = steady(spec)?;
-    let in_time = spec.values.flag("time_based") && runtime.is_some();
-    let loops = spec.values.number("loops").unwrap_or(1).max(1) as u64;
+    // What is only read back was written in one pass, however long that took.
+    let only = spec.values.flag("verify_only") && way.writes;
+    let in_time = spec.values.flag("time_based") && runtime.is_some() && !only;
+    let passes = passes(spec, way, ground, block);
     let once = once(spec, way, ground, block);
-    let bytes = (!in_time && once > 0).then(|| Bytes(once.saturating_mul(loops)));
+    let bytes = (!in_time && once > 0).then(|| Bytes(once.saturating_mul(passes)));
     if runtime.is_none() && bytes.is_none() {
         let wrong = format!(
             "job {}: it would never end; runtime=30 or size=1g would end it",
@@ -154,15 +157,32 @@ fn each(way: Way) -> u64 {
 
 /// Bytes after which a job is done, or begins anew.
 fn once(spec: &Spec, way: Way, ground: &Ground, block: u64) -> u64 {
-    let counted = match spec.values.share("io_size") {
-        Some(Share::Bytes(bytes)) if bytes > 0 => bytes,
-        Some(Share::Percent(percent)) => (ground.space as f64 * percent / 100.0) as u64,
-        _ => {
-            let all = pass(spec, way, ground, block);
-            ground.most.map_or(all, |most| all.min(most))
-        }
+    let pass = pass(spec, way, ground, block);
+    let counted = match given(spec, ground) {
+        Some(bytes) if verify::passes(spec, way, bytes, pass).is_some() => pass,
+        Some(bytes) => bytes,
+        None => ground.most.map_or(pass, |most| pass.min(most)),
     };
     counted.saturating_mul(each(way))
+}
+
+/// How often a job goes through that.
+fn passes(spec: &Spec, way: Way, ground: &Ground, block: u64) -> u64 {
+    let loops = spec.values.number("loops").unwrap_or(1).max(1) as u64;
+    let pass = pass(spec, way, ground, block);
+    if !way.writes && verify::is_asked_for(spec) {
+        return 1;
+    }
+    let passes = given(spec, ground).and_then(|bytes| verify::passes(spec, way, bytes, pass));
+    loops.saturating_mul(passes.unwrap_or(1))
+}
+
+/// `io_size`.
+fn given(spec: &Spec, ground: &Ground) -> Option<u64> {
+    match spec.values.share("io_size")? {
+        Share::Bytes(bytes) => Some(bytes).filter(|bytes| *bytes > 0),
+        Share::Percent(percent) => Some((ground.space as f64 * percent / 100.0) as u64),
+    }
 }
 
 /// A job that begins anew opens its files anew, and `invalidate` then drops what the page cache
@@ -174,7 +194,7 @@ pub(super) fn forget_every(spec: &Spec, way: Way, ground: &Ground, block: u64) -
 
 /// Bytes after which a job begins anew, where it does.
 pub(super) fn again(spec: &Spec, way: Way, ground: &Ground, block: u64) -> Option<Bytes> {
-    let again = spec.values.flag("time_based") || spec.values.number("loops").unwrap_or(1) > 1;
+    let again = spec.values.flag("time_based") || passes(spec, way, ground, block) > 1;
     let bytes = once(spec, way, ground, block);
     (again && bytes > 0).then_some(Bytes(bytes))
 }

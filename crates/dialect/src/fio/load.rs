@@ -75,12 +75,12 @@ pub(super) fn load(
         positions_apart: !way.random && way.reads && way.writes,
         trim_first: way.writes && way.trims,
         no_overlap: spec.values.flag("serialize_overlap"),
-        verify: super::verify::verify(spec, way)?.map(|verify| Verify {
+        verify: super::verify::verify(spec, way, terms.bytes_of)?.map(|verify| Verify {
             pass: ending::again(spec, way, ground, block),
             ..verify
         }),
         content: content(spec),
-        fill: fill(spec)?,
+        fill: fill(spec, terms)?,
         content_unit: content_unit(spec),
         pace: ending::pace(spec, way, block)?,
         least: ending::least(spec, way),
@@ -343,12 +343,13 @@ fn content_unit(spec: &Spec) -> Bytes {
     }
 }
 
-/// `buffer_pattern`: numbers, texts in quotes, several in a row.
-fn fill(spec: &Spec) -> Result<Option<Arc<[u8]>>, Mistake> {
+/// `buffer_pattern`: numbers, texts and files in quotes, several in a row.
+fn fill(spec: &Spec, terms: &Terms<'_>) -> Result<Option<Arc<[u8]>>, Mistake> {
     let Some(text) = spec.values.text("buffer_pattern") else {
         return Ok(None);
     };
-    let bytes = super::bytes::pattern(text).map_err(|why| spec.mistake("buffer_pattern", why))?;
+    let bytes = super::bytes::pattern(text, terms.bytes_of);
+    let bytes = bytes.map_err(|why| spec.mistake("buffer_pattern", why))?;
     Ok(Some(bytes.into()))
 }
 

@@ -237,6 +237,8 @@ impl<'a> Maker<'a> {
                 }
                 iolog::apply(spec, &mut job, trace);
             }
+            // A job that reads back another's writes draws the same places, whatever its name.
+            job.draws = job.verify.is_some().then(|| unique.to_string());
             job.log = LogRule::of(spec, &job).kept();
             let state = state::path(self.terms.aux, &spec.name, unique);
             if job.verify.is_some() && number == 0 && !way.reads && leaves_no_time(spec, way) {

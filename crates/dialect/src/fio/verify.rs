@@ -1,11 +1,12 @@
 //! What `verify` and its kin ask for.
 
 use blocklab_units::Bytes;
-use blocklab_workload::{Checksum, PatternPart, Trims, Verify, When};
+use blocklab_workload::{Checksum, Trims, Verify, When};
 
+use super::bytes::{Reader, parts};
 use super::jobs::Spec;
 use super::mistake::Mistake;
-use super::pattern::Way;
+use super::pattern::{Way, keeps_a_map, mix};
 
 const CHECKSUMS: [(&str, Checksum); 19] = [
     ("md5", Checksum::Md5),
@@ -30,7 +31,7 @@ const CHECKSUMS: [(&str, Checksum); 19] = [
 ];
 
 /// Nothing where nothing is verified.
-pub(super) fn verify(spec: &Spec, way: Way) -> Result<Option<Verify>, Mistake> {
+pub(super) fn verify(spec: &Spec, way: Way, read: Reader<'_>) -> Result<Option<Verify>, Mistake> {
     let text = spec.values.text("verify_pattern");
     let word = match spec.values.text("verify") {
         None | Some("0") if text.is_none() => return Ok(None),
@@ -44,7 +45,7 @@ pub(super) fn verify(spec: &Spec, way: Way) -> Result<Option<Verify>, Mistake> {
         let wrong = format!("`{word}` is none of 0, {}", names.join(", "));
         return Err(spec.mistake("verify", wrong));
     };
-    let pattern = text.map(parts).transpose();
+    let pattern = text.map(|text| parts(text, read)).transpose();
     let pattern = pattern.map_err(|why| spec.mistake("verify_pattern", why))?;
     let trims = trims(spec);
     let bytes = |name| spec.values.number(name).filter(|bytes| *bytes > 0);
@@ -59,6 +60,8 @@ pub(super) fn verify(spec: &Spec, way: Way) -> Result<Option<Verify>, Mistake> {
         trimmed_zero: (way.trims || trims.is_some())
             && spec.values.number("trim_verify_zero") != Some(0),
         trims,
+        // Only the places are drawn then.
+        first: (spec.values.flag("verify_only") && !asks(spec)).then_some(0),
         ..Verify::new(*checksum)
     }))
 }
@@ -85,12 +88,35 @@ fn trims(spec: &Spec) -> Option<Trims> {
     })
 }
 
+/// Whether what was written is to be read back.
+fn asks(spec: &Spec) -> bool {
+    spec.values.number("do_verify") != Some(0)
+}
+
+pub(super) fn is_asked_for(spec: &Spec) -> bool {
+    !matches!(spec.values.text("verify"), None | Some("0"))
+}
+
+/// How often a job with `verify` that is given more bytes than its files hold goes through them:
+/// what it reads back counts, too. Nothing where each of these bytes is written or read.
+pub(super) fn passes(spec: &Spec, way: Way, bytes: u64, pass: u64) -> Option<u64> {
+    let draws_freely = way.random && !keeps_a_map(spec);
+    if !is_asked_for(spec) || bytes <= pass || pass == 0 || (way.writes && draws_freely) {
+        return None;
+    }
+    if !way.writes || !asks(spec) {
+        return Some(1);
+    }
+    let written = if way.reads { mix(spec, way).write } else { 100 };
+    let moved = u128::from(pass) * u128::from(100 + u32::from(written));
+    Some((u128::from(bytes) * 100).div_ceil(moved) as u64)
+}
+
 /// Whether the writes take all of the time, so that none is left to read them back.
 pub(super) fn leaves_no_time(spec: &Spec, way: Way) -> bool {
     let timed = spec.values.time("runtime").unwrap_or(0) > 0 && spec.values.flag("time_based");
     let backlog = spec.values.number("verify_backlog").unwrap_or(0) > 0;
-    let reads_back = spec.values.number("do_verify") != Some(0);
-    timed && reads_back && !backlog && (way.writes || way.trims)
+    timed && asks(spec) && !backlog && (way.writes || way.trims)
 }
 
 fn when(spec: &Spec, way: Way) -> When {
@@ -99,8 +125,8 @@ fn when(spec: &Spec, way: Way) -> When {
         .number("verify_backlog")
         .filter(|every| *every > 0);
     if spec.values.flag("verify_only") {
-        When::Only
-    } else if spec.values.number("do_verify") == Some(0) || leaves_no_time(spec, way) {
+        When::OnlyPlaces
+    } else if !asks(spec) || leaves_no_time(spec, way) {
         When::Never
     } else if let Some(every) = backlog {
         let batch = spec
@@ -114,18 +140,4 @@ fn when(spec: &Spec, way: Way) -> When {
     } else {
         When::AfterWrites
     }
-}
-
-/// Bytes, and `%o` for the offset.
-fn parts(text: &str) -> Result<Vec<PatternPart>, String> {
-    let mut parts = Vec::new();
-    for (index, piece) in text.split("%o").enumerate() {
-        if index > 0 {
-            parts.push(PatternPart::Offset);
-        }
-        if !piece.trim().is_empty() {
-            parts.push(PatternPart::Bytes(super::bytes::pattern(piece)?));
-        }
-    }
-    Ok(parts)
 }

@@ -11,6 +11,7 @@ mod rules;
 
 use std::sync::Arc;
 
+use blocklab_random::Stream;
 use blocklab_units::{Bytes, Nanos};
 
 use crate::{Pooled, Verify, When};
@@ -30,6 +31,9 @@ pub use road::{
 pub struct Job {
     /// Unique in its workload.
     pub name: String,
+    /// What its random numbers are called after: two jobs with the same draw the same. `None`: its
+    /// name.
+    pub draws: Option<String>,
     /// Target texts (paths); empty: the targets that the run was given.
     pub targets: Vec<String>,
     /// Order over several targets.
@@ -152,6 +156,7 @@ impl Job {
     pub fn new(name: &str) -> Self {
         Self {
             name: name.to_owned(),
+            draws: None,
             targets: Vec::new(),
             target_order: TargetOrder::RoundRobin,
             target_turn: 1,
@@ -207,6 +212,13 @@ impl Job {
             measure: Measure::default(),
             log: None,
         }
+    }
+
+    /// The random numbers of one of its threads for one purpose.
+    #[must_use]
+    pub fn chance(&self, seed: u64, purpose: &str, thread: u64) -> Stream {
+        let called = self.draws.as_ref().unwrap_or(&self.name);
+        Stream::new(seed, &format!("{called}/{purpose}"), thread)
     }
 
     /// Whether it changes what is stored.

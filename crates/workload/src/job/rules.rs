@@ -253,7 +253,7 @@ fn verify_rules(job: &Job, verify: &Verify) -> Result<(), Invalid> {
     )?;
     let ends = job.stop.bytes.is_some() || job.stop.loops.is_some() || job.stop.ios.is_some();
     rule(
-        verify.when != When::Only || ends,
+        !verify.when.is_only() || ends,
         "verify",
         "to read back only, a number of bytes, operations or loops must say what was written",
     )?;

@@ -100,6 +100,16 @@ pub enum When {
     },
     /// Nothing is written: what an earlier run of the same job with the same seed wrote is read.
     Only,
+    /// Nothing is written: what any job wrote is read where this one would have written.
+    OnlyPlaces,
+}
+
+impl When {
+    /// Whether nothing is written.
+    #[must_use]
+    pub const fn is_only(self) -> bool {
+        matches!(self, Self::Only | Self::OnlyPlaces)
+    }
 }
 
 /// A piece of a pattern.

@@ -60,6 +60,21 @@ pub const FINER: Section<Job> = Section {
             ..Key::ROW
         },
         Key {
+            name: "draws",
+            kind: "text",
+            meaning: "What the job's random numbers are called after: of two jobs with the same, \
+                      and the same seed, each draws what the other does.",
+            allowed: Allowed::Said("a text, or \"none\""),
+            default: Some("its name"),
+            example: "\"first\"",
+            set: |job, value| {
+                let text = |value: Value<'_>| value.name();
+                put(&mut job.draws, value.unless_none(text))
+            },
+            show: |job| job.draws.as_deref().map(quoted),
+            ..Key::ROW
+        },
+        Key {
             name: "run_length",
             kind: "whole number",
             meaning: "So many operations for each offset that the pattern gives, one behind the \

@@ -34,10 +34,11 @@ const CHECKSUMS: [Word<Checksum>; 18] = [
     ("null", Checksum::Null),
 ];
 
-const WHENS: [Word<When>; 3] = [
+const WHENS: [Word<When>; 4] = [
     ("after-writes", When::AfterWrites),
     ("never", When::Never),
     ("only", When::Only),
+    ("only-places", When::OnlyPlaces),
 ];
 
 pub const PROOF: Section<Job> = Section {
@@ -49,7 +50,8 @@ pub const PROOF: Section<Job> = Section {
             meaning: "What is written is sealed, and compared when it is read back. A table: \
                       `checksum`; `interval` (bytes that a header covers) and `offset` of the \
                       header; `pattern` (hexadecimal bytes and the word `offset`); `when` \
-                      (after-writes, never, only, or { every, batch } writes); `pass` (bytes after which \
+                      (after-writes, never, or { every, batch } writes; only: what an \
+                      earlier run of this job wrote; only-places: what any job wrote there); `pass` (bytes after which \
                       it is read back, too); `fatal` (the first \
                       flaw ends the job); `in_time` (what is not read back when the time is over \
                       never is); `keep` the bytes of so many flawed blocks; `first` so \
@@ -277,7 +279,7 @@ fn shown_when(when: When) -> Option<String> {
             ("every", Some(every.to_string())),
             ("batch", Some(batch.to_string())),
         ])),
-        When::Never | When::Only => spoken(&WHENS, &when),
+        When::Never | When::Only | When::OnlyPlaces => spoken(&WHENS, &when),
     }
 }
 
