@@ -3,12 +3,12 @@
 use blocklab_dialect::native::{parse, render};
 use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::{
-    Access, Aggregate, Batch, BlockSizes, CallFlags, Case, Checksum, Content, Direction,
-    Durability, EndsOthers, Engine, ErrorPolicy, Flow, Flush, Hits, IoPriority, Job, LatencyTarget,
-    Least, Limit, Log, Measure, Mix, MovingWindow, Order, Pace, Pattern, PatternPart, PauseBefore,
-    Plan, Pooled, Priority, Rate, Region, Runs, Share, SizeDraw, SizeMix, Spread, Standing, Steady,
-    SteadyVariable, Stop, TargetOrder, Think, ThinkStyle, Trims, UringOptions, Verify, When,
-    Workload, Zone,
+    Access, Advice, Aggregate, Batch, BlockSizes, CallFlags, Case, Checksum, Content, Direction,
+    Durability, EndsOthers, Engine, ErrorPolicy, Flow, Flush, Hints, Hits, IoPriority, Job,
+    LatencyTarget, Least, Lifetime, Limit, Log, Measure, Mix, MovingWindow, Order, Pace, Pattern,
+    PatternPart, PauseBefore, Plan, Pooled, Priority, Rate, Region, Runs, Share, SizeDraw, SizeMix,
+    Spread, Standing, Steady, SteadyVariable, Stop, TargetOrder, Think, ThinkStyle, Trims,
+    UringOptions, Verify, When, Workload, Zone,
 };
 use proptest::collection::vec;
 use proptest::option::of;
@@ -262,6 +262,21 @@ prop_compose! {
     }
 }
 
+fn hints(advice: usize, lifetime: usize) -> Hints {
+    use Lifetime::{Extreme, Long, Medium, None as Unknown, Short};
+    Hints {
+        advice: [
+            Advice::ByPattern,
+            Advice::None,
+            Advice::Random,
+            Advice::Sequential,
+        ][advice],
+        lifetime: [Unknown, Short, Medium, Long, Extreme]
+            .get(lifetime)
+            .copied(),
+    }
+}
+
 prop_compose! {
     /// Whatever the everyday settings leave alone.
     fn finer()(
@@ -277,6 +292,8 @@ prop_compose! {
         least in of((rates(), time())),
         flow in of((any::<u32>(), 1..=u32::MAX, time())),
         draws in of("[a-z0-9.]{1,8}"),
+        advice in 0..4_usize,
+        lifetime in 0..6_usize,
     ) -> Job {
         let [apart, trim_first, no_overlap, shared, low] = flags;
         let largest = job.sizes.largest();
@@ -290,6 +307,7 @@ prop_compose! {
             size_draw: [SizeDraw::Listed, SizeDraw::Multiples, SizeDraw::AnyByte][draw],
             align,
             draws,
+            hints: hints(advice, lifetime),
             runs: runs.map(|(length, same, follow_percent, step, one_way)| Runs {
                 length,
                 same,

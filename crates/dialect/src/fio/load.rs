@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::{
-    Access, Batch, Content, Direction, Durability, EndsOthers, Engine, ErrorPolicy, Flush,
-    IoPriority, Job, Measure, MovingWindow, Priority, Region, Runs, SizeDraw, Spread, TargetOrder,
-    Verify,
+    Access, Advice, Batch, Content, Direction, Durability, EndsOthers, Engine, ErrorPolicy, Flush,
+    Hints, IoPriority, Job, Lifetime, Measure, MovingWindow, Priority, Region, Runs, SizeDraw,
+    Spread, TargetOrder, Verify,
 };
 
 use super::ending;
@@ -48,6 +48,7 @@ pub(super) fn load(
             Some("dsync") => Durability::Dsync,
             _ => Durability::None,
         },
+        hints: hints(spec),
         depth,
         batch: batch(spec, depth),
         pin: processors(spec, number, terms)?,
@@ -153,6 +154,25 @@ fn access(spec: &Spec) -> Access {
         Access::Direct
     } else {
         Access::Buffered
+    }
+}
+
+fn hints(spec: &Spec) -> Hints {
+    Hints {
+        advice: match spec.values.text("fadvise_hint") {
+            Some("0") => Advice::None,
+            Some("random") => Advice::Random,
+            Some("sequential") => Advice::Sequential,
+            _ => Advice::ByPattern,
+        },
+        lifetime: match spec.values.text("write_hint") {
+            Some("none") => Some(Lifetime::None),
+            Some("short") => Some(Lifetime::Short),
+            Some("medium") => Some(Lifetime::Medium),
+            Some("long") => Some(Lifetime::Long),
+            Some("extreme") => Some(Lifetime::Extreme),
+            _ => None,
+        },
     }
 }
 

@@ -309,9 +309,8 @@ impl Duty {
                 let opening = self.entry.opening(&self.job, file);
                 let opened = open(&file.path, opening, file.size)
                     .map_err(|source| self.entry.cannot_open(&self.job, file, source))?;
-                if !self.entry.direct {
-                    opened.advise(random);
-                }
+                let told = opened.hint(self.job.hints, random, self.entry.direct);
+                told.map_err(|error| self.engine_error(error, LIFETIME))?;
                 Ok(opened)
             })
             .collect()
@@ -326,6 +325,9 @@ impl Duty {
         }
     }
 }
+
+const LIFETIME: &str = "the kernel takes no lifetime of written data here; leave out `lifetime` \
+                        (fio: `write_hint`)";
 
 impl Gear {
     fn drive(&mut self, grouping: Grouping) -> io::Result<()> {

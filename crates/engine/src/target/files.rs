@@ -4,7 +4,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
 
-use blocklab_workload::Durability;
+use blocklab_workload::{Advice, Durability, Hints, Lifetime};
 
 /// An open file of a worker. Each worker opens its own: threads that share one contend for its
 /// reference count.
@@ -58,17 +58,45 @@ pub(crate) fn open(path: &Path, opening: Opening, size: u64) -> io::Result<OpenF
 }
 
 impl OpenFile {
-    /// Tells the page cache what to expect; it is advice, so failure does not matter.
-    pub(crate) fn advise(&self, random: bool) {
-        let advice = if random {
-            libc::POSIX_FADV_RANDOM
-        } else {
-            libc::POSIX_FADV_SEQUENTIAL
+    /// Tells the kernel what to expect: the page cache, where it takes part, in which order the
+    /// file will be read, and whoever cares, how long what is written will live.
+    ///
+    /// # Errors
+    /// Where the kernel does not want to know how long. The order is advice, whose failure does
+    /// not matter.
+    pub(crate) fn hint(&self, hints: Hints, random: bool, direct: bool) -> io::Result<()> {
+        let advice = match hints.advice {
+            _ if direct => None,
+            Advice::None => None,
+            Advice::ByPattern if random => Some(libc::POSIX_FADV_RANDOM),
+            Advice::Random => Some(libc::POSIX_FADV_RANDOM),
+            Advice::ByPattern | Advice::Sequential => Some(libc::POSIX_FADV_SEQUENTIAL),
         };
-        // SAFETY: no memory is passed.
-        unsafe { libc::posix_fadvise(self.file.as_raw_fd(), 0, 0, advice) };
+        if let Some(advice) = advice {
+            // SAFETY: no memory is passed.
+            unsafe { libc::posix_fadvise(self.file.as_raw_fd(), 0, 0, advice) };
+        }
+        let Some(lifetime) = hints.lifetime else {
+            return Ok(());
+        };
+        let value: u64 = match lifetime {
+            Lifetime::None => 1,
+            Lifetime::Short => 2,
+            Lifetime::Medium => 3,
+            Lifetime::Long => 4,
+            Lifetime::Extreme => 5,
+        };
+        // SAFETY: the kernel reads a number of 64 bits that lives through the call.
+        let told = unsafe { libc::fcntl(self.file.as_raw_fd(), SET_RW_HINT, &raw const value) };
+        match told {
+            0.. => Ok(()),
+            _ => Err(io::Error::last_os_error()),
+        }
     }
 }
+
+/// F_SET_RW_HINT of linux/fcntl.h.
+const SET_RW_HINT: libc::c_int = 1024 + 12;
 
 /// Whether reads by O_DIRECT work: some file systems accept the flag and refuse the first read.
 pub(crate) fn probe_direct(opened: &OpenFile) -> io::Result<()> {

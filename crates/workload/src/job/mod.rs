@@ -23,7 +23,8 @@ pub use operation::{BlockSizes, Content, Direction, Mix, SizeDraw, SizeMix};
 pub use pace::{Flow, LatencyTarget, Least, Pace, Rate, Think, ThinkStyle};
 pub use region::{MovingWindow, Pattern, Region, Runs, Spread, TargetOrder, Zone};
 pub use road::{
-    Access, Batch, CallFlags, Durability, Engine, IoPriority, Priority, Standing, UringOptions,
+    Access, Advice, Batch, CallFlags, Durability, Engine, Hints, IoPriority, Lifetime, Priority,
+    Standing, UringOptions,
 };
 
 /// One kind of load: what each of its threads does.
@@ -46,6 +47,8 @@ pub struct Job {
     pub access: Access,
     /// O_SYNC, O_DSYNC.
     pub durability: Durability,
+    /// What the kernel is told beforehand.
+    pub hints: Hints,
     /// Identical threads, at least 1.
     pub threads: u32,
     /// Operations in flight per thread, at least 1. Synchronous engines use one.
@@ -163,6 +166,7 @@ impl Job {
             engine: Engine::IoUring(UringOptions::default()),
             access: Access::DirectIfPossible,
             durability: Durability::None,
+            hints: Hints::default(),
             threads: 1,
             depth: 1,
             batch: Batch::default(),

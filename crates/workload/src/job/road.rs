@@ -133,6 +133,45 @@ pub enum Durability {
     Sync,
 }
 
+/// What the kernel is told beforehand of what will be read and written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Hints {
+    /// In which order files will be read, where the page cache takes part (posix_fadvise).
+    pub advice: Advice,
+    /// How long what is written will live (F_SET_RW_HINT); nothing: not a word of it.
+    pub lifetime: Option<Lifetime>,
+}
+
+/// In which order a file will be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Advice {
+    /// As the pattern of the job has it.
+    #[default]
+    ByPattern,
+    /// No advice.
+    None,
+    /// Here and there.
+    Random,
+    /// From the beginning to the end.
+    Sequential,
+}
+
+/// How long written data will live, in the kernel's words: devices that keep streams apart put
+/// together what dies together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lifetime {
+    /// It is not known.
+    None,
+    /// Short.
+    Short,
+    /// Longer.
+    Medium,
+    /// Longer still.
+    Long,
+    /// Longest.
+    Extreme,
+}
+
 /// How requests are grouped on their way to and from an asynchronous engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Batch {

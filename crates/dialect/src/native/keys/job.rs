@@ -5,7 +5,8 @@ use blocklab_workload::{CallFlags, Engine, Job, Spread, UringOptions};
 use super::super::value::Value;
 use super::finer::{shown_skew, skewed_order};
 use super::words::{
-    ACCESSES, DURABILITIES, ENGINES, SPREADS, TARGET_ORDERS, URING, names, size, spoken,
+    ACCESSES, ADVICE, DURABILITIES, ENGINES, LIFETIMES, SPREADS, TARGET_ORDERS, URING, names, size,
+    spoken,
 };
 use super::{Allowed, Key, Need, Section, put, quoted};
 
@@ -247,6 +248,28 @@ pub const ROAD: Section<Job> = Section {
             elsewhere: &["sync", "write_through"],
             set: |job, value| put(&mut job.durability, value.word(&DURABILITIES)),
             show: |job| spoken(&DURABILITIES, &job.durability),
+            ..Key::ROW
+        },
+        Key {
+            name: "advice",
+            kind: "word",
+            meaning: "In which order the page cache is told that files will be read.",
+            allowed: Allowed::Words(&names(&ADVICE)),
+            example: "\"none\"",
+            elsewhere: &["fadvise_hint"],
+            set: |job, value| put(&mut job.hints.advice, value.word(&ADVICE)),
+            show: |job| spoken(&ADVICE, &job.hints.advice),
+            ..Key::ROW
+        },
+        Key {
+            name: "lifetime",
+            kind: "word",
+            meaning: "How long the kernel is told that written data will live.",
+            allowed: Allowed::Words(&names(&LIFETIMES)),
+            example: "\"short\"",
+            elsewhere: &["write_hint"],
+            set: |job, value| put(&mut job.hints.lifetime, value.word(&LIFETIMES)),
+            show: |job| spoken(&LIFETIMES, &job.hints.lifetime),
             ..Key::ROW
         },
         Key {

@@ -2,8 +2,8 @@
 
 use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::{
-    Access, Aggregate, CallFlags, Content, Durability, Engine, ErrorPolicy, Order, Pattern,
-    PauseBefore, SizeMix, Spread, SteadyVariable, TargetOrder, UringOptions,
+    Access, Advice, Aggregate, CallFlags, Content, Durability, Engine, ErrorPolicy, Lifetime,
+    Order, Pattern, PauseBefore, SizeMix, Spread, SteadyVariable, TargetOrder, UringOptions,
 };
 
 use super::super::value::Word;
@@ -93,6 +93,22 @@ pub const ACCESSES: [Word<Access>; 3] = [
     ("direct", Access::Direct),
     ("buffered", Access::Buffered),
     ("auto", Access::DirectIfPossible),
+];
+
+pub const ADVICE: [Word<Advice>; 4] = [
+    ("by-pattern", Advice::ByPattern),
+    ("none", Advice::None),
+    ("random", Advice::Random),
+    ("sequential", Advice::Sequential),
+];
+
+pub const LIFETIMES: [Word<Option<Lifetime>>; 6] = [
+    ("unsaid", None),
+    ("none", Some(Lifetime::None)),
+    ("short", Some(Lifetime::Short)),
+    ("medium", Some(Lifetime::Medium)),
+    ("long", Some(Lifetime::Long)),
+    ("extreme", Some(Lifetime::Extreme)),
 ];
 
 pub const DURABILITIES: [Word<Durability>; 3] = [
