@@ -11,7 +11,7 @@ use crate::pace::Due;
 use crate::script::Script;
 use crate::seek::{Seek, Sought};
 use crate::verifier::Verifier;
-use crate::worker::InFlight;
+use crate::worker::{InFlight, pass};
 
 /// The restraints of one worker; most jobs have none.
 #[derive(Debug)]
@@ -22,6 +22,7 @@ pub(crate) struct Restraint {
     low: usize,
     draining: bool,
     ios_left: u64,
+    pieces: Option<Pieces>,
     pub(crate) lanes: Option<Lanes>,
     pub(crate) script: Option<Script>,
     pub(crate) seek: Option<Seek>,
@@ -54,6 +55,7 @@ impl Restraint {
         let script = Script::of(job, sizes)?;
         let lanes = Lanes::of(job, seed, thread);
         let depth = job.effective_depth();
+        let pieces = Pieces::of(job, thread, sizes)?;
         let asked = lanes.is_some()
             || script.is_some()
             || job.latency_target.is_some()
@@ -63,6 +65,7 @@ impl Restraint {
             || Verifier::needs_order(job)
             || job.batch.low > 0
             || job.stop.ios.is_some()
+            || pieces.is_some()
             || job.start_delay > Nanos::ZERO;
         Ok(asked.then(|| {
             Box::new(Self {
@@ -70,6 +73,7 @@ impl Restraint {
                 low: (job.batch.low as usize).min(depth as usize - 1),
                 draining: false,
                 ios_left: job.stop.ios.unwrap_or(u64::MAX),
+                pieces,
                 lanes,
                 script,
                 seek: job.latency_target.map(|target| Seek::new(target, depth)),
@@ -149,7 +153,8 @@ impl Restraint {
             share.moved();
         }
         let played = self.script.as_ref().is_some_and(Script::is_over);
-        self.ios_left == 0 || played && self.held.is_none()
+        let covered = self.pieces.as_mut().is_some_and(|it| it.hit(request));
+        self.ios_left == 0 || covered || played && self.held.is_none()
     }
 
     /// Whether the pace is not that of the job alone.
@@ -176,6 +181,37 @@ impl Restraint {
     pub(crate) fn overdue(&mut self, end: Nanos, len: u32) -> u64 {
         let lanes = self.lanes.as_mut();
         lanes.map_or(0, |lanes| lanes.overdue(end, len))
+    }
+}
+
+/// Pieces that are still to be hit until all passes are over. Where they are no whole blocks, a
+/// pass moves fewer bytes than there are.
+#[derive(Debug)]
+struct Pieces {
+    piece: u64,
+    left: u64,
+    trim_first: bool,
+}
+
+impl Pieces {
+    fn of(job: &Job, thread: u32, sizes: &[u64]) -> Result<Option<Self>, Invalid> {
+        let (Some(piece), Some(loops)) = (job.piece(), job.stop.loops) else {
+            return Ok(None);
+        };
+        Ok(Some(Self {
+            piece: piece.0,
+            left: pass(job, thread, sizes)? / piece.0 * u64::from(loops),
+            trim_first: job.trim_first,
+        }))
+    }
+
+    /// Returns whether it was the last.
+    fn hit(&mut self, request: &Request) -> bool {
+        if !(self.trim_first && request.direction == Direction::Trim) {
+            let hit = u64::from(request.len).div_ceil(self.piece);
+            self.left = self.left.saturating_sub(hit);
+        }
+        self.left == 0
     }
 }
 

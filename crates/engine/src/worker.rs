@@ -31,7 +31,7 @@ use crate::recorder::{DepthCounters, Recorder};
 use crate::restraint::{Leave, Restraint};
 use crate::verifier::Verifier;
 
-pub(crate) use parts::{Parts, Shared, budget, is_open};
+pub(crate) use parts::{Parts, Shared, budget, is_open, pass};
 
 /// One operation on its way to a target, with the right to its buffer.
 #[derive(Debug)]

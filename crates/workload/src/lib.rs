@@ -5,6 +5,7 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
 mod content;
+mod gaps;
 mod job;
 mod place;
 mod plan;

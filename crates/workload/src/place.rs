@@ -3,6 +3,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use blocklab_random::{Permutation, Stream, Zipf};
 
+use crate::gaps::Gaps;
 use crate::{Invalid, Pattern, Region, Spread};
 
 /// A stretch of a target, in bytes.
@@ -16,7 +17,7 @@ pub struct Extent {
 
 impl Extent {
     /// The part of a target of `size` bytes on which thread `thread` of `threads` works.
-    /// `block` is the largest block; slices are whole multiples of it.
+    /// It holds at least one `block`; slices are whole multiples of it.
     ///
     /// # Errors
     /// [`Invalid`] when the part holds no whole block.
@@ -97,6 +98,8 @@ enum Law {
     Backward(u64),
     Uniform,
     Once(Permutation),
+    /// Every piece once, by operations of several sizes that are cut where a taken one follows.
+    Pieces(Gaps),
     PercentRandom(u64),
     Zipf(Zipf, Permutation),
     Pareto(f64, Permutation),
@@ -115,7 +118,8 @@ struct ZoneEdge {
 impl Places {
     /// `grain` is the distance of possible random beginnings, `smallest` and `block` are the
     /// smallest and the largest block; `start` is the share (0 to 1) of the extent at which a
-    /// sequential thread begins.
+    /// sequential thread begins. What must be hit once are the grains, where blocks of several
+    /// sizes are to do it.
     #[must_use]
     pub fn new(
         pattern: &Pattern,
@@ -124,22 +128,14 @@ impl Places {
         start: f64,
         chance: &mut Stream,
     ) -> Self {
-        let once = matches!(
-            pattern,
-            Pattern::Random {
-                every_block_once: true
-            }
-        );
-        // A block that is visited once must not overlap another one, whatever its size.
-        let (grain, smallest) = if once {
-            (block.max(grain), block)
-        } else {
-            (grain, smallest)
-        };
+        let in_pieces = pattern.every_block_once() && smallest < block;
         // A beginning at every multiple of the grain from which a smallest block still fits.
         let grains = (extent.len - smallest) / grain + 1;
         let cursor = ((extent.len as f64 * start) as u64) / grain * grain;
-        let law = Law::new(pattern, grains, chance);
+        let law = match in_pieces {
+            true => Law::Pieces(Gaps::new(grains)),
+            false => Law::new(pattern, grains, chance),
+        };
         Self {
             extent,
             grain,
@@ -167,6 +163,26 @@ impl Places {
             }
             _ => self.next_of_rare(len, chance),
         }
+    }
+
+    /// As [`Places::next`], for an operation that may be made shorter: its offset and its length.
+    pub(crate) fn fit(&mut self, len: u64, chance: &mut Stream) -> (u64, u64) {
+        let Law::Pieces(gaps) = &mut self.law else {
+            return (self.next(len, chance), len);
+        };
+        if gaps.are_closed() {
+            *gaps = Gaps::new(self.grains);
+        }
+        let from = chance.below(self.grains);
+        let taken = gaps.take(from, len.div_ceil(self.grain));
+        let (first, count) = taken.expect("a new pass leaves all pieces free");
+        let offset = self.extent.offset + first * self.grain;
+        (offset, len.min(count * self.grain))
+    }
+
+    /// Whether a pass in pieces has come to all of them.
+    pub(crate) const fn is_covered(&self) -> bool {
+        matches!(&self.law, Law::Pieces(gaps) if gaps.are_closed())
     }
 
     #[cold]
@@ -210,6 +226,7 @@ impl Places {
                 let back = *back;
                 return self.backward(len, back);
             }
+            Law::Pieces(_) => return self.fit(len, chance).0,
             Law::PercentRandom(threshold) => {
                 if chance.next_u64() >= *threshold {
                     return self.sequential(len, len);
@@ -262,8 +279,10 @@ impl Places {
     /// A new pass from the beginning.
     pub(crate) fn begin_again(&mut self, chance: &mut Stream) {
         self.cursor = 0;
-        if let Law::Once(order) = &mut self.law {
-            *order = Permutation::new(self.grains, chance);
+        match &mut self.law {
+            Law::Once(order) => *order = Permutation::new(self.grains, chance),
+            Law::Pieces(gaps) => *gaps = Gaps::new(self.grains),
+            _ => {}
         }
     }
 

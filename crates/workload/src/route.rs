@@ -8,7 +8,6 @@ use crate::{Direction, Extent, Invalid, Job, MovingWindow, Places, Runs};
 /// Where the operations of one thread on one target go, refined.
 #[derive(Debug, Clone)]
 pub(crate) struct Route {
-    places: Places,
     extent: Extent,
     align: Option<[u64; 3]>,
     runs: Option<Runs>,
@@ -36,11 +35,10 @@ impl Route {
         job.align.is_some() || job.runs.is_some() || job.window.is_some() || job.positions_apart
     }
 
-    /// `places` are made for the extent that [`Route::inner`] gives.
-    pub(crate) fn new(job: &Job, places: Places, extent: Extent) -> Self {
+    /// `places` are made for the extent that [`Route::inner`] gives, and refined from now on.
+    pub(crate) fn new(job: &Job, places: &Places, extent: Extent) -> Self {
         Self {
             positions: job.positions_apart.then(|| [places.position(); 3]),
-            places,
             extent,
             align: job.align.map(|align| align.map(|bytes| bytes.0)),
             runs: job.runs,
@@ -80,15 +78,21 @@ impl Route {
         self.left > 0 && self.runs.is_some_and(|runs| runs.one_way)
     }
 
-    /// The next offset for an operation of `len` bytes.
-    pub(crate) fn next(&mut self, direction: Direction, len: u64, chance: &mut Stream) -> u64 {
-        self.move_window(len, chance);
+    /// The next offset and length for an operation of `len` bytes.
+    pub(crate) fn next(
+        &mut self,
+        places: &mut Places,
+        (direction, len): (Direction, u64),
+        chance: &mut Stream,
+    ) -> (u64, u64) {
+        self.move_window(places, len, chance);
         let base = self.window.map_or(0, |walk| walk.base);
-        let offset = match self.follow_on(len, base) {
-            Some(offset) => offset,
+        let (offset, len) = match self.follow_on(len, base) {
+            Some(offset) => (offset, len),
             None => {
                 self.left = self.runs.map_or(0, |runs| runs.length - 1);
-                base + self.draw(direction, len, chance)
+                let (offset, len) = self.draw(places, (direction, len), chance);
+                (base + offset, len)
             }
         };
         let step = self.runs.and_then(|runs| runs.step);
@@ -97,24 +101,29 @@ impl Route {
         if self.left == 0 && follows > 0 {
             self.left = u32::from(chance.below(100) < u64::from(follows));
         }
-        offset
+        (offset, len)
     }
 
-    fn draw(&mut self, direction: Direction, len: u64, chance: &mut Stream) -> u64 {
+    fn draw(
+        &mut self,
+        places: &mut Places,
+        (direction, len): (Direction, u64),
+        chance: &mut Stream,
+    ) -> (u64, u64) {
         let which = direction as usize;
         if let Some(positions) = &self.positions {
-            self.places.go_to(positions[which]);
+            places.go_to(positions[which]);
         }
-        let offset = self.places.next(len, chance);
+        let (offset, len) = places.fit(len, chance);
         if let Some(positions) = &mut self.positions {
-            positions[which] = self.places.position();
+            positions[which] = places.position();
         }
         match self.align {
-            Some(align) if !self.places.is_sequential() => {
+            Some(align) if !places.is_sequential() => {
                 let begin = self.extent.offset;
-                begin + (offset - begin) / align[which] * align[which]
+                (begin + (offset - begin) / align[which] * align[which], len)
             }
-            _ => offset,
+            _ => (offset, len),
         }
     }
 
@@ -130,7 +139,7 @@ impl Route {
         (offset + len <= end).then_some(offset)
     }
 
-    fn move_window(&mut self, len: u64, chance: &mut Stream) {
+    fn move_window(&mut self, places: &mut Places, len: u64, chance: &mut Stream) {
         let Some(walk) = &mut self.window else { return };
         if walk.left == 0 {
             walk.base += walk.rule.range.0 + walk.rule.skip.0;
@@ -139,7 +148,7 @@ impl Route {
             }
             walk.left = walk.rule.bytes.0;
             self.left = 0;
-            self.places.begin_again(chance);
+            places.begin_again(chance);
             self.positions = self.positions.map(|_| [0; 3]);
         }
         walk.left = walk.left.saturating_sub(len);

@@ -7,6 +7,9 @@ use crate::route::Route;
 use crate::targets::Targets;
 use crate::{Direction, Extent, Invalid, Job, Places, SizeDraw, SizeMix, Spread};
 
+/// Of one target, for blocks of several sizes that shall hit everything once: a map of 4 GiB.
+const MOST_PIECES: u64 = 1 << 35;
+
 /// One operation that a job asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Request {
@@ -66,8 +69,10 @@ impl Only {
 /// What only few jobs ask for.
 #[derive(Debug, Clone)]
 struct Refined {
-    /// By target, in place of its places; empty where nothing refines them.
+    /// By target, over its places; empty where nothing refines them.
     routes: Vec<Route>,
+    /// Every piece once: operations are cut where a taken one follows.
+    in_pieces: bool,
     trim_first: bool,
     /// The write whose range is being trimmed.
     pending: Option<Request>,
@@ -109,28 +114,28 @@ impl Requests {
     pub fn new(job: &Job, seed: u64, thread: u32, targets: &[u64]) -> Result<Self, Invalid> {
         let chance = |purpose: &str| job.chance(seed, purpose, u64::from(thread));
         let mut where_to = chance("offsets");
-        let block = job.sizes.largest().0;
+        let room = job.least_room().0;
+        let blocks = blocks(job);
         let start = match job.region.spread {
             Spread::Staggered => f64::from(thread) / f64::from(job.threads),
             _ => 0.0,
         };
-        let smallest = job.sizes.smallest().0;
-        let grain = grain(job, smallest);
         let extents = targets
             .iter()
-            .map(|size| Extent::of(job.region, *size, (thread, job.threads), block))
+            .map(|size| Extent::of(job.region, *size, (thread, job.threads), room))
             .collect::<Result<Vec<_>, Invalid>>()?;
         let (mut places, mut routes) = (Vec::new(), Vec::new());
         for extent in &extents {
             let inner = Route::inner(job, *extent)?;
-            let grains = (grain, smallest, block);
-            let made = Places::new(&job.pattern, inner, grains, start, &mut where_to);
+            check_pieces(job, inner)?;
+            let made = Places::new(&job.pattern, inner, blocks, start, &mut where_to);
             if Route::is_asked_for(job) {
-                routes.push(Route::new(job, made.clone(), *extent));
+                routes.push(Route::new(job, &made, *extent));
             }
             places.push(made);
         }
-        let refined = !routes.is_empty() || job.trim_first;
+        let in_pieces = job.piece().is_some();
+        let refined = !routes.is_empty() || job.trim_first || in_pieces;
         let lengths = extents.iter().map(|extent| extent.len).collect();
         let targets = Targets::new(job, thread, lengths, chance("targets"));
         let mix = Directions::new(job.mix);
@@ -152,6 +157,7 @@ impl Requests {
             refined: refined.then(|| {
                 Box::new(Refined {
                     routes,
+                    in_pieces,
                     trim_first: job.trim_first,
                     pending: None,
                     last: Direction::Read,
@@ -227,26 +233,56 @@ impl Requests {
         }
     }
 
+    /// Target and length of the next one, where something is refined.
+    fn refined_extent(&mut self, direction: Direction) -> (usize, u32) {
+        let len = self.sizes[direction as usize].draw(&mut self.how_big);
+        match &self.refined {
+            Some(refined) if refined.routes.is_empty() && refined.in_pieces => {
+                // How long it will be is not known yet: that a target is done shows in its places.
+                let target = self.targets.next(0);
+                (self.uncovered(target), len)
+            }
+            Some(refined) if refined.routes.is_empty() => self.extent(direction),
+            _ => (self.targets.next(len), len),
+        }
+    }
+
+    /// This target, or the next one of which a pass has not hit all; where there is none, this one
+    /// in a new pass over all.
+    fn uncovered(&mut self, target: usize) -> usize {
+        let count = self.places.len();
+        let mut others = (0..count).map(|step| (target + step) % count);
+        if let Some(open) = others.find(|target| !self.places[*target].is_covered()) {
+            return open;
+        }
+        for places in &mut self.places {
+            places.begin_again(&mut self.where_to);
+        }
+        target
+    }
+
     #[inline(never)]
     fn refined_request(&mut self, direction: Direction) -> Request {
         let pending = self.refined.as_mut().and_then(|it| it.pending.take());
         if let Some(pending) = pending {
             return pending;
         }
-        let (target, len) = self.extent(direction);
+        let (target, len) = self.refined_extent(direction);
         let bytes = u64::from(len);
         let Some(refined) = &mut self.refined else {
             unreachable!("asked for only where something is refined");
         };
         refined.last = direction;
-        let offset = match refined.routes.get_mut(target) {
-            Some(route) => route.next(direction, bytes, &mut self.where_to),
-            None => self.places[target].next(bytes, &mut self.where_to),
+        let (places, chance) = (&mut self.places[target], &mut self.where_to);
+        let (offset, bytes) = match refined.routes.get_mut(target) {
+            Some(route) => route.next(places, (direction, bytes), chance),
+            None => places.fit(bytes, chance),
         };
         let request = Request {
             target: target as u32,
             direction,
-            len,
+            // Never longer than what was drawn.
+            len: bytes as u32,
             offset,
         };
         if !(refined.trim_first && direction == Direction::Write) {
@@ -260,7 +296,36 @@ impl Requests {
     }
 }
 
-/// Distance between two possible random beginnings.
+/// Distance between two possible random beginnings, and the smallest and the largest block.
+fn blocks(job: &Job) -> (u64, u64, u64) {
+    if !job.pattern.every_block_once() {
+        let smallest = job.sizes.smallest().0;
+        return (grain(job, smallest), smallest, job.sizes.largest().0);
+    }
+    let (smallest, largest) = job.occurring_blocks();
+    match job.piece() {
+        Some(piece) => (piece.0, piece.0, largest.0),
+        // A block that is hit once must not overlap another one, whatever its size.
+        None => (largest.0.max(grain(job, smallest.0)), largest.0, largest.0),
+    }
+}
+
+/// # Errors
+/// [`Invalid`] when the map of the pieces of an extent would not fit into memory.
+fn check_pieces(job: &Job, extent: Extent) -> Result<(), Invalid> {
+    match job.piece() {
+        Some(piece) if extent.len / piece.0 > MOST_PIECES => Err(Invalid {
+            field: "pattern",
+            message: format!(
+                "to hit each of {} bytes once, a map of more than {MOST_PIECES} blocks of {} \
+                 bytes would be kept: a larger smallest block, or blocks of one size, need less",
+                extent.len, piece.0
+            ),
+        }),
+        _ => Ok(()),
+    }
+}
+
 fn grain(job: &Job, smallest: u64) -> u64 {
     let Some(align) = job.align else {
         return smallest;
@@ -316,8 +381,10 @@ enum Sizes {
     Fixed(u32),
     /// (accumulated weight, size), and the total weight.
     Weighted(Vec<(u64, u32)>, u64),
-    /// Smallest, step, and how many steps there are.
-    Between(u32, u32, u64),
+    /// Smallest and largest.
+    Multiples(u32, u32),
+    /// Smallest and largest.
+    AnyByte(u32, u32),
 }
 
 impl Sizes {
@@ -325,18 +392,11 @@ impl Sizes {
         if let [(size, _)] = mix.0[..] {
             return Self::Fixed(size.0 as u32);
         }
-        let (smallest, largest) = (mix.smallest().0, mix.largest().0);
-        let between = |step| {
-            Self::Between(
-                smallest as u32,
-                step as u32,
-                (largest - smallest) / step + 1,
-            )
-        };
+        let (smallest, largest) = (mix.smallest().0 as u32, mix.largest().0 as u32);
         match draw {
             SizeDraw::Listed => {}
-            SizeDraw::Multiples => return between(smallest),
-            SizeDraw::AnyByte => return between(1),
+            SizeDraw::Multiples => return Self::Multiples(smallest, largest),
+            SizeDraw::AnyByte => return Self::AnyByte(smallest, largest),
         }
         let mut total = 0;
         let steps = mix.0.iter().map(|(size, weight)| {
@@ -375,7 +435,13 @@ impl Sizes {
                 let step = steps.iter().find(|(end, _)| pick < *end);
                 step.map_or(0, |(_, size)| *size)
             }
-            Self::Between(smallest, step, count) => smallest + step * chance.below(*count) as u32,
+            Self::Multiples(smallest, largest) => {
+                let steps = chance.below(u64::from(*largest)) as u32 / smallest;
+                largest.min(&((steps + 1) * smallest)).to_owned()
+            }
+            Self::AnyByte(smallest, largest) => {
+                smallest + chance.below(u64::from(largest - smallest) + 1) as u32
+            }
         }
     }
 }

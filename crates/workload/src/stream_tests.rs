@@ -1,7 +1,7 @@
 //! Which requests follow one another.
 
 use super::*;
-use crate::{BlockSizes, Mix, Pattern, Region};
+use crate::{BlockSizes, Mix, Pattern, Region, TargetOrder};
 use blocklab_units::Bytes;
 
 fn requests(job: &Job, n: usize) -> Vec<Request> {
@@ -50,6 +50,137 @@ fn mixed_sizes_in_sequence_meet_the_end() {
         assert_eq!(request.offset, end % (1 << 20), "nothing is left out");
         end = request.offset + u64::from(request.len);
     }
+}
+
+fn once(sizes: &[u64]) -> Job {
+    let mut job = Job::new("pieces");
+    job.pattern = Pattern::Random {
+        every_block_once: true,
+    };
+    let sizes: Vec<_> = sizes.iter().map(|size| (Bytes(*size), 1)).collect();
+    job.sizes.read = SizeMix(sizes);
+    job.sizes.write = job.sizes.read.clone();
+    job
+}
+
+/// The requests of one pass over targets of these sizes, until all whole pieces were hit; asserts
+/// that none is hit twice and that nothing lies beyond the end.
+#[track_caller]
+fn one_pass(job: &Job, stream: &mut Requests, targets: &[u64]) -> Vec<Request> {
+    let piece = job.piece().unwrap().0;
+    let pieces = |len: u64| len / piece;
+    let mut hit: Vec<_> = targets
+        .iter()
+        .map(|len| vec![false; pieces(*len) as usize])
+        .collect();
+    let mut left: u64 = targets.iter().map(|len| pieces(*len)).sum();
+    let mut pass = Vec::new();
+    while left > 0 {
+        let request = stream.next_request();
+        assert!(request.offset.is_multiple_of(piece), "{request:?}");
+        let (first, count) = (
+            request.offset / piece,
+            u64::from(request.len).div_ceil(piece),
+        );
+        let range = first as usize..(first + count) as usize;
+        let range = &mut hit[request.target as usize][range];
+        assert!(range.iter().all(|hit| !hit), "{request:?} once more");
+        range.fill(true);
+        left -= count;
+        pass.push(request);
+    }
+    pass
+}
+
+/// Blocks of several sizes lay at multiples of the largest one, so that small ones left gaps.
+#[test]
+fn blocks_of_several_sizes_hit_everything_once() {
+    let cases: [(&[u64], SizeDraw, &[u64]); 6] = [
+        (&[4096, 65536], SizeDraw::Multiples, &[1 << 20]),
+        (&[4096, 16384], SizeDraw::Listed, &[1_000_000]),
+        (
+            &[512, 12_288],
+            SizeDraw::Multiples,
+            &[1 << 20, 300_000, 65_536],
+        ),
+        (&[3072, 10_240], SizeDraw::Multiples, &[1 << 20]),
+        (&[4096, 65536], SizeDraw::AnyByte, &[1 << 20, 1 << 19]),
+        (&[4096, 16384], SizeDraw::Multiples, &[16384]),
+    ];
+    for (sizes, draw, targets) in cases {
+        for order in [
+            TargetOrder::RoundRobin,
+            TargetOrder::Random,
+            TargetOrder::OneByOne,
+        ] {
+            let mut job = once(sizes);
+            (job.size_draw, job.target_order) = (draw, order);
+            let mut stream = Requests::new(&job, 42, 0, targets).unwrap();
+            let first = one_pass(&job, &mut stream, targets);
+            let second = one_pass(&job, &mut stream, targets);
+            assert_ne!(first, second, "each pass has its own order");
+            if order == TargetOrder::OneByOne {
+                assert!(first.is_sorted_by_key(|request| request.target));
+            }
+        }
+    }
+}
+
+#[test]
+fn directions_of_different_sizes_hit_everything_once_together() {
+    let mut job = once(&[4096]);
+    job.sizes.write = SizeMix::fixed(Bytes(16384));
+    job.mix = Mix {
+        read: 50,
+        write: 50,
+        trim: 0,
+    };
+    let mut stream = Requests::new(&job, 42, 0, &[1 << 20]).unwrap();
+    let pass = one_pass(&job, &mut stream, &[1 << 20]);
+    assert!(
+        pass.iter()
+            .any(|it| it.len == 16384 && it.direction == Direction::Write)
+    );
+    // Sizes of a direction that does not occur mean nothing.
+    job.mix = Mix::READ;
+    assert_eq!(job.piece(), None);
+    let mut stream = Requests::new(&job, 42, 0, &[1 << 20]).unwrap();
+    let mut offsets: Vec<_> = (0..256).map(|_| stream.next_request().offset).collect();
+    offsets.sort_unstable();
+    assert!(offsets.into_iter().eq((0..256).map(|block| block * 4096)));
+}
+
+#[test]
+fn a_write_is_as_long_as_the_trim_before_it() {
+    let mut job = once(&[4096, 65536]);
+    (job.mix, job.trim_first) = (Mix::WRITE, true);
+    let mut stream = Requests::new(&job, 42, 0, &[1 << 20]).unwrap();
+    let mut left = 1 << 20;
+    while left > 0 {
+        let (trim, write) = (stream.next_request(), stream.next_request());
+        assert_eq!(trim.direction, Direction::Trim);
+        assert_eq!((trim.offset, trim.len), (write.offset, write.len));
+        left -= write.len;
+    }
+}
+
+#[test]
+fn sizes_up_to_one_that_is_no_multiple_end_with_it() {
+    let mut job = once(&[3072, 10_240]);
+    (job.pattern, job.size_draw) = (Pattern::Sequential, SizeDraw::Multiples);
+    let stream = requests(&job, 50_000);
+    let share = |len| stream.iter().filter(|it| it.len == len).count();
+    for len in [3072, 6144, 9216] {
+        assert!((14_500..15_500).contains(&share(len)), "{}", share(len));
+    }
+    assert!((4700..5300).contains(&share(10_240)), "{}", share(10_240));
+}
+
+#[test]
+fn a_map_that_no_memory_holds_is_refused() {
+    let job = once(&[512, 4096]);
+    let wrong = Requests::new(&job, 42, 0, &[1 << 50]).unwrap_err();
+    assert_eq!(wrong.field, "pattern");
 }
 
 #[test]

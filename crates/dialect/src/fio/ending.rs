@@ -5,14 +5,12 @@ use blocklab_workload::{
     Flow, LatencyTarget, Least, Limit, Pace, Rate, Steady, SteadyVariable, Stop, Think, ThinkStyle,
 };
 
-use super::files::Ground;
 use super::jobs::Spec;
 use super::load::count;
 use super::mistake::Mistake;
 use super::number::{Clock, Scale, amount, time};
-use super::pattern::{Way, keeps_a_map};
-use super::value::Share;
-use super::verify;
+use super::pass::Pass;
+use super::pattern::Way;
 
 /// Rates of the directions that occur.
 fn rates(spec: &Spec, way: Way, bytes: &str, iops: &str) -> [Option<Rate>; 3] {
@@ -120,7 +118,7 @@ pub(super) fn think_style(spec: &Spec) -> ThinkStyle {
     }
 }
 
-pub(super) fn stop(spec: &Spec, way: Way, ground: &Ground, block: u64) -> Result<Stop, Mistake> {
+pub(super) fn stop(spec: &Spec, pass: &Pass<'_>) -> Result<Stop, Mistake> {
     let runtime = spec
         .values
         .time("runtime")
@@ -128,12 +126,9 @@ pub(super) fn stop(spec: &Spec, way: Way, ground: &Ground, block: u64) -> Result
         .map(Nanos);
     let steady = steady(spec)?;
     // What is only read back was written in one pass, however long that took.
-    let only = spec.values.flag("verify_only") && way.writes;
-    let in_time = spec.values.flag("time_based") && runtime.is_some() && !only;
-    let passes = passes(spec, way, ground, block);
-    let once = once(spec, way, ground, block);
-    let bytes = (!in_time && once > 0).then(|| Bytes(once.saturating_mul(passes)));
-    if runtime.is_none() && bytes.is_none() {
+    let in_time = spec.values.flag("time_based") && runtime.is_some() && !pass.only_reads_back();
+    let once = Some(pass.once()).filter(|once| !in_time && *once > 0);
+    if runtime.is_none() && once.is_none() {
         let wrong = format!(
             "job {}: it would never end; runtime=30 or size=1g would end it",
             spec.name
@@ -142,103 +137,15 @@ pub(super) fn stop(spec: &Spec, way: Way, ground: &Ground, block: u64) -> Result
     }
     Ok(Stop {
         runtime,
-        bytes,
-        ios: Some(u64::from(count(spec, "number_ios")) * each(way)).filter(|ios| *ios > 0),
-        loops: None,
+        bytes: once
+            .filter(|_| !pass.ends_with_its_map())
+            .map(|once| Bytes(once.saturating_mul(pass.passes()))),
+        ios: Some(u64::from(count(spec, "number_ios")) * pass.each()).filter(|ios| *ios > 0),
+        loops: once
+            .filter(|_| pass.ends_with_its_map())
+            .map(|_| pass.passes().min(u32::MAX.into()) as u32),
         steady,
     })
-}
-
-/// Operations that one counts for: of a block that is trimmed and then written, only the write
-/// counts.
-fn each(way: Way) -> u64 {
-    1 + u64::from(way.writes && way.trims)
-}
-
-/// Bytes after which a job is done, or begins anew.
-fn once(spec: &Spec, way: Way, ground: &Ground, block: u64) -> u64 {
-    let pass = pass(spec, way, ground, block);
-    let counted = match given(spec, ground) {
-        Some(bytes) if verify::passes(spec, way, bytes, pass).is_some() => pass,
-        Some(bytes) => bytes,
-        None => ground.most.map_or(pass, |most| pass.min(most)),
-    };
-    counted.saturating_mul(each(way))
-}
-
-/// How often a job goes through that.
-fn passes(spec: &Spec, way: Way, ground: &Ground, block: u64) -> u64 {
-    let loops = spec.values.number("loops").unwrap_or(1).max(1) as u64;
-    let pass = pass(spec, way, ground, block);
-    if !way.writes && verify::is_asked_for(spec) {
-        return 1;
-    }
-    let passes = given(spec, ground).and_then(|bytes| verify::passes(spec, way, bytes, pass));
-    loops.saturating_mul(passes.unwrap_or(1))
-}
-
-/// `io_size`.
-fn given(spec: &Spec, ground: &Ground) -> Option<u64> {
-    match spec.values.share("io_size")? {
-        Share::Bytes(bytes) => Some(bytes).filter(|bytes| *bytes > 0),
-        Share::Percent(percent) => Some((ground.space as f64 * percent / 100.0) as u64),
-    }
-}
-
-/// A job that begins anew opens its files anew, and `invalidate` then drops what the page cache
-/// holds of them.
-pub(super) fn forget_every(spec: &Spec, way: Way, ground: &Ground, block: u64) -> Option<Bytes> {
-    let invalidates = spec.values.number("invalidate") != Some(0);
-    again(spec, way, ground, block).filter(|_| invalidates)
-}
-
-/// Bytes after which a job begins anew, where it does.
-pub(super) fn again(spec: &Spec, way: Way, ground: &Ground, block: u64) -> Option<Bytes> {
-    let again = spec.values.flag("time_based") || passes(spec, way, ground, block) > 1;
-    let bytes = once(spec, way, ground, block);
-    (again && bytes > 0).then_some(Bytes(bytes))
-}
-
-/// Bytes of one pass: what of a file is no whole block is left out, where blocks are of one size.
-fn pass(spec: &Spec, way: Way, ground: &Ground, block: u64) -> u64 {
-    let Some(size) = ground.size else {
-        return ground.space / block * block;
-    };
-    if spec.values.is_given("bssplit") || spec.values.is_given("bsrange") {
-        return ground.space;
-    }
-    let files = ground.targets.len() as u64;
-    let blocks = if let Some(blocks) = until_the_end(way, size, block) {
-        blocks
-    } else if comes_back(spec, way) {
-        size.div_ceil(block)
-    } else {
-        size / block
-    };
-    blocks.max(1) * block * files
-}
-
-/// Blocks of one direction with gaps between them, where they meet the end of a file: one of them
-/// would reach beyond it, or ends there. A gap that reaches beyond leads to the beginning again.
-fn until_the_end(way: Way, size: u64, block: u64) -> Option<u64> {
-    if way.random || way.gap <= 0 || (way.reads && way.writes) {
-        return None;
-    }
-    let stride = block.saturating_add(way.gap.unsigned_abs());
-    let blocks = size.checked_sub(block)? / stride + 1;
-    let begin = blocks.saturating_mul(stride);
-    let ends_there = begin == size.saturating_add(way.gap.unsigned_abs());
-    (begin < size || ends_there).then_some(blocks)
-}
-
-/// Whether no end of the files is met before all bytes are moved: places are drawn without a map,
-/// two directions go through them side by side, or a gap leads to the beginning again.
-fn comes_back(spec: &Spec, way: Way) -> bool {
-    let distribution = spec.values.text("random_distribution");
-    match way.random {
-        true => !keeps_a_map(spec) || distribution.is_some_and(|word| !word.starts_with("random")),
-        false => way.gap > 0 || way.reads && way.writes,
-    }
 }
 
 /// `iops:10%`, `iops_slope:0.3%`, `bw:…`.

@@ -14,6 +14,7 @@ use super::engine;
 use super::files::Ground;
 use super::jobs::Spec;
 use super::mistake::Mistake;
+use super::pass::Pass;
 use super::pattern::{self, Way};
 use super::plan::Terms;
 use super::value::Share;
@@ -27,8 +28,11 @@ pub(super) fn load(
     number: u32,
     terms: &Terms<'_>,
 ) -> Result<Job, Mistake> {
-    let sizes = pattern::block_sizes(spec)?;
-    let block = pattern::largest_block(&sizes, way);
+    let outline = outline(spec, way, ground, name)?;
+    let block = pattern::largest_block(&outline.sizes, way);
+    let pass = Pass::new(spec, way, ground, &outline);
+    let (again, forget_every) = (pass.again(), pass.forget_every());
+    let stop = ending::stop(spec, &pass)?;
     let engine = engine::engine(spec)?;
     let depth = spec.values.number("iodepth").unwrap_or(1).clamp(1, 32768) as u32;
     let (target_order, target_turn) = order(spec)?;
@@ -59,14 +63,6 @@ pub(super) fn load(
             size: ground.size.map(Bytes),
             spread: Spread::Same,
         },
-        pattern: pattern::pattern(spec, way, block, ground.space)?,
-        mix: pattern::mix(spec, way),
-        size_draw: match spec.values.is_given("bsrange") && !spec.values.is_given("bssplit") {
-            true if spec.values.flag("bs_unaligned") => SizeDraw::AnyByte,
-            true => SizeDraw::Multiples,
-            false => SizeDraw::Listed,
-        },
-        align: align(spec),
         runs: way.run.map(|length| Runs {
             length,
             same: spec.values.text("rw_sequencer") == Some("identical"),
@@ -74,10 +70,9 @@ pub(super) fn load(
         }),
         window: window(spec, block)?,
         positions_apart: !way.random && way.reads && way.writes,
-        trim_first: way.writes && way.trims,
         no_overlap: spec.values.flag("serialize_overlap"),
         verify: super::verify::verify(spec, way, terms.bytes_of)?.map(|verify| Verify {
-            pass: ending::again(spec, way, ground, block),
+            pass: again,
             ..verify
         }),
         content: content(spec),
@@ -94,7 +89,7 @@ pub(super) fn load(
         },
         think,
         start_delay: ending::start_delay(spec, number)?,
-        stop: ending::stop(spec, way, ground, block)?,
+        stop,
         ramp: Nanos(
             spec.values
                 .time("ramp_time")
@@ -103,7 +98,7 @@ pub(super) fn load(
         ),
         flush: flush(spec)?,
         on_error: on_error(spec)?,
-        forget_every: ending::forget_every(spec, way, ground, block),
+        forget_every,
         ends_others: ends_others(spec),
         max_latency: spec
             .values
@@ -120,10 +115,27 @@ pub(super) fn load(
         submit_latency: is_asynchronous(engine, depth)
             && !spec.values.flag("disable_slat")
             && !spec.values.flag("gtod_reduce"),
-        sizes,
-        ..Job::new(name)
+        ..outline
     };
     Ok(job)
+}
+
+/// Where operations go, how big they are, which way.
+fn outline(spec: &Spec, way: Way, ground: &Ground, name: &str) -> Result<Job, Mistake> {
+    let sizes = pattern::block_sizes(spec)?;
+    Ok(Job {
+        pattern: pattern::pattern(spec, way, &sizes, ground.space)?,
+        mix: pattern::mix(spec, way),
+        size_draw: match spec.values.is_given("bsrange") && !spec.values.is_given("bssplit") {
+            true if spec.values.flag("bs_unaligned") => SizeDraw::AnyByte,
+            true => SizeDraw::Multiples,
+            false => SizeDraw::Listed,
+        },
+        align: align(spec).filter(|_| pattern::shifts_blocks(spec, &sizes)),
+        trim_first: way.writes && way.trims,
+        sizes,
+        ..Job::new(name)
+    })
 }
 
 /// The null engine waits for each operation where there is only one at a time.

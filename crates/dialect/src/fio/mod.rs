@@ -24,6 +24,7 @@ mod mistake;
 mod number;
 mod options;
 mod output;
+mod pass;
 mod pattern;
 mod plan;
 mod reference;

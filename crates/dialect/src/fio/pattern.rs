@@ -143,14 +143,25 @@ pub(super) fn given_by_order(spec: &Spec) -> Option<[u64; 3]> {
 
 /// The largest block of the directions that occur.
 pub(super) fn largest_block(sizes: &BlockSizes, way: Way) -> u64 {
+    let largest = occurring(sizes, way).map(|mix| mix.largest().0).max();
+    largest.unwrap_or_else(|| sizes.largest().0)
+}
+
+/// The smallest one.
+fn smallest_block(sizes: &BlockSizes, way: Way) -> u64 {
+    let smallest = occurring(sizes, way).map(|mix| mix.smallest().0).min();
+    smallest.unwrap_or_else(|| sizes.smallest().0)
+}
+
+fn occurring(sizes: &BlockSizes, way: Way) -> impl Iterator<Item = &SizeMix> {
     let each = [
         (way.reads, &sizes.read),
         (way.writes, &sizes.write),
-        (way.trims, &sizes.trim),
+        // Of a block that is trimmed before it is written, the size is that of the write.
+        (way.trims && !way.writes, &sizes.trim),
     ];
     let occurring = each.into_iter().filter(|(occurs, _)| *occurs);
-    let largest = occurring.map(|(_, mix)| mix.largest().0).max();
-    largest.unwrap_or_else(|| sizes.largest().0)
+    occurring.map(|(_, mix)| mix)
 }
 
 /// Whether `bs_is_seq_rand` means the second size.
@@ -208,10 +219,15 @@ fn split(text: &str) -> Result<SizeMix, String> {
     }
 }
 
-/// Where operations go. `space`: bytes of the part that is worked on.
-pub(super) fn pattern(spec: &Spec, way: Way, block: u64, space: u64) -> Result<Pattern, Mistake> {
+/// Where operations go, of these sizes. `space`: bytes of the part that is worked on.
+pub(super) fn pattern(
+    spec: &Spec,
+    way: Way,
+    sizes: &BlockSizes,
+    space: u64,
+) -> Result<Pattern, Mistake> {
     if !way.random {
-        return Ok(sequential(way, block));
+        return Ok(sequential(way, largest_block(sizes, way)));
     }
     if let Some(text) = spec.values.text("percentage_random") {
         let percent = percent_random(text).map_err(|why| spec.mistake("percentage_random", why))?;
@@ -223,13 +239,25 @@ pub(super) fn pattern(spec: &Spec, way: Way, block: u64, space: u64) -> Result<P
         }
     }
     let text = spec.values.text("random_distribution").unwrap_or("random");
-    distribution(text, keeps_a_map(spec), space)
+    distribution(text, keeps_a_map(spec, way, sizes), space)
         .map_err(|why| spec.mistake("random_distribution", why))
 }
 
-/// Whether no block is drawn twice: a map sees to it, or `lfsr`, which needs none.
-pub(super) fn keeps_a_map(spec: &Spec) -> bool {
-    !spec.values.flag("norandommap") || spec.values.text("random_generator") == Some("lfsr")
+/// Whether no block is drawn twice: a map sees to it, or `lfsr`, which needs none for blocks of
+/// one size and knows nothing of others.
+pub(super) fn keeps_a_map(spec: &Spec, way: Way, sizes: &BlockSizes) -> bool {
+    match spec.values.text("random_generator") {
+        Some("lfsr") => smallest_block(sizes, way) == largest_block(sizes, way),
+        _ => !spec.values.flag("norandommap") && !shifts_blocks(spec, sizes),
+    }
+}
+
+/// Whether `ba` lets blocks lie elsewhere than at their multiples.
+pub(super) fn shifts_blocks(spec: &Spec, sizes: &BlockSizes) -> bool {
+    let given = spec.values.sizes("ba").unwrap_or([0; 3]);
+    let sizes = [&sizes.read, &sizes.write, &sizes.trim];
+    let mut both = given.into_iter().zip(sizes);
+    both.any(|(align, mix)| align > 0 && align != mix.smallest().0)
 }
 
 const fn sequential(way: Way, block: u64) -> Pattern {

@@ -387,7 +387,8 @@ impl<'a> Maker<'a> {
                 "act is not done: write its jobs out in a job file",
             ));
         }
-        if values.is_given("ba") && pattern::way(spec)?.random && !values.flag("norandommap") {
+        let shifts = pattern::shifts_blocks(spec, &pattern::block_sizes(spec)?);
+        if shifts && pattern::way(spec)?.random && !values.flag("norandommap") {
             let words = "Any use of blockalign= turns off randommap";
             self.remarks.push(words.to_owned());
         }

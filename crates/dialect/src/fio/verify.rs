@@ -6,7 +6,7 @@ use blocklab_workload::{Checksum, Trims, Verify, When};
 use super::bytes::{Reader, parts};
 use super::jobs::Spec;
 use super::mistake::Mistake;
-use super::pattern::{Way, keeps_a_map, mix};
+use super::pattern::{Way, mix};
 
 const CHECKSUMS: [(&str, Checksum); 19] = [
     ("md5", Checksum::Md5),
@@ -100,8 +100,7 @@ pub(super) fn is_asked_for(spec: &Spec) -> bool {
 /// How often a job with `verify` that is given more bytes than its files hold goes through them:
 /// what it reads back counts, too. Nothing where each of these bytes is written or read.
 pub(super) fn passes(spec: &Spec, way: Way, bytes: u64, pass: u64) -> Option<u64> {
-    let draws_freely = way.random && !keeps_a_map(spec);
-    if !is_asked_for(spec) || bytes <= pass || pass == 0 || (way.writes && draws_freely) {
+    if !is_asked_for(spec) || bytes <= pass || pass == 0 {
         return None;
     }
     if !way.writes || !asks(spec) {

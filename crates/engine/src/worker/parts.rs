@@ -72,20 +72,30 @@ pub(crate) const fn is_open(job: &Job) -> bool {
 pub(crate) fn budget(job: &Job, thread: u32, sizes: &[u64]) -> Result<(u64, Stopped), Invalid> {
     let mut budget = (u64::MAX, Stopped::Runtime);
     if let Some(loops) = job.stop.loops {
-        let block = job.sizes.largest().0;
-        let mine = |index: &usize| match job.target_order {
-            TargetOrder::PerThread => thread as usize % sizes.len() == *index,
-            _ => true,
-        };
-        let mut pass = 0;
-        for index in (0..sizes.len()).filter(mine) {
-            let extent = Extent::of(job.region, sizes[index], (thread, job.threads), block)?;
-            pass += extent.len / block * block;
-        }
-        budget = (pass * u64::from(loops), Stopped::Loops);
+        // What is trimmed first is moved twice.
+        let times = u64::from(loops) * (1 + u64::from(job.trim_first));
+        budget = (pass(job, thread, sizes)? * times, Stopped::Loops);
     }
     match job.stop.bytes {
         Some(bytes) if bytes.0 < budget.0 => Ok((bytes.0, Stopped::Bytes)),
         _ => Ok(budget),
     }
+}
+
+/// Bytes of one pass of a thread over targets of these sizes.
+///
+/// # Errors
+/// [`Invalid`] when the job's region does not fit one of them.
+pub(crate) fn pass(job: &Job, thread: u32, sizes: &[u64]) -> Result<u64, Invalid> {
+    let block = job.least_room().0;
+    let mine = |index: &usize| match job.target_order {
+        TargetOrder::PerThread => thread as usize % sizes.len() == *index,
+        _ => true,
+    };
+    let mut pass = 0;
+    for index in (0..sizes.len()).filter(mine) {
+        let extent = Extent::of(job.region, sizes[index], (thread, job.threads), block)?;
+        pass += extent.len / block * block;
+    }
+    Ok(pass)
 }

@@ -262,6 +262,33 @@ impl Job {
         self.writes() && (verifies || validates)
     }
 
+    /// The smallest and the largest block of the directions that occur.
+    #[must_use]
+    pub fn occurring_blocks(&self) -> (Bytes, Bytes) {
+        let sizes = [&self.sizes.read, &self.sizes.write, &self.sizes.trim];
+        let shares = [self.mix.read, self.mix.write, self.mix.trim];
+        let occurring = sizes.iter().zip(shares).filter(|(_, share)| *share > 0);
+        let both = occurring.map(|(mix, _)| (mix.smallest(), mix.largest()));
+        both.reduce(|all, one| (all.0.min(one.0), all.1.max(one.1)))
+            .unwrap_or((self.sizes.smallest(), self.sizes.largest()))
+    }
+
+    /// What is hit once in a pass where blocks of several sizes are to hit everything once: pieces
+    /// as long as the smallest. A block is cut where a piece follows that was hit before.
+    #[must_use]
+    pub fn piece(&self) -> Option<Bytes> {
+        let (smallest, largest) = self.occurring_blocks();
+        let free = self.align.is_none_or(|align| align == [smallest; 3]);
+        (self.pattern.every_block_once() && free && smallest < largest).then_some(smallest)
+    }
+
+    /// What a region must hold at least one of: the largest block, or a piece, since blocks are cut
+    /// where pieces are hit once.
+    #[must_use]
+    pub fn least_room(&self) -> Bytes {
+        self.piece().unwrap_or(self.sizes.largest())
+    }
+
     /// Operations that one thread can really have in flight.
     #[must_use]
     pub const fn effective_depth(&self) -> u32 {

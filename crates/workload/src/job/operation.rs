@@ -94,8 +94,8 @@ pub enum SizeDraw {
     /// One of the list, by weight.
     #[default]
     Listed,
-    /// Uniformly from the smallest to the largest of the list, in multiples of the smallest.
-    /// Weights do not matter.
+    /// Uniformly up to the largest of the list, rounded up to a multiple of the smallest, or to the
+    /// largest where that is nearer. Weights do not matter.
     Multiples,
     /// Uniformly from the smallest to the largest of the list, any number of bytes.
     AnyByte,

@@ -66,7 +66,8 @@ pub enum Pattern {
     },
     /// Uniformly random block-aligned offsets.
     Random {
-        /// Every block exactly once a pass (a permutation) instead of independent draws.
+        /// Every block exactly once a pass (a permutation) instead of independent draws. Blocks of
+        /// several sizes hit every piece as long as the smallest of them once ([`super::Job::piece`]).
         every_block_once: bool,
     },
     /// With this probability (per cent) a random offset, else the next sequential one.

@@ -18,7 +18,8 @@ pub const OPERATIONS: Section<Job> = Section {
         Key {
             name: "pattern",
             kind: "word",
-            meaning: "Where operations go. `random-once` hits every block once a pass; from \
+            meaning: "Where operations go. `random-once` hits every block once a pass, and cuts \
+                      those of several sizes where one follows that was hit; from \
                       `strided` on, each needs a detail, one of the keys below.",
             allowed: Allowed::Words(&names(&PATTERNS)),
             example: "\"random\"",

@@ -1,0 +1,165 @@
+//! One pass of a job over its files: how many bytes it moves, and when another one begins.
+
+use blocklab_units::Bytes;
+use blocklab_workload::{Job, SizeDraw};
+
+use super::files::Ground;
+use super::jobs::Spec;
+use super::pattern::{Way, keeps_a_map, largest_block};
+use super::value::Share;
+use super::verify;
+
+/// One pass of a clone over its files.
+pub(super) struct Pass<'a> {
+    spec: &'a Spec,
+    way: Way,
+    ground: &'a Ground,
+    job: &'a Job,
+}
+
+impl<'a> Pass<'a> {
+    /// `job` has its pattern, its mix and its sizes.
+    pub(super) const fn new(spec: &'a Spec, way: Way, ground: &'a Ground, job: &'a Job) -> Self {
+        Self {
+            spec,
+            way,
+            ground,
+            job,
+        }
+    }
+
+    /// Operations that one counts for: of a block that is trimmed and then written, only the write
+    /// counts.
+    pub(super) fn each(&self) -> u64 {
+        1 + u64::from(self.job.trim_first)
+    }
+
+    /// Whether it writes nothing, and reads back what it would have written.
+    pub(super) fn only_reads_back(&self) -> bool {
+        self.spec.values.flag("verify_only") && self.way.writes
+    }
+
+    /// Bytes after which the job is done, or begins anew.
+    pub(super) fn once(&self) -> u64 {
+        let pass = self.whole();
+        let counted = match self.asked() {
+            Some(bytes) if self.verifying_passes(bytes).is_some() => pass,
+            Some(bytes) => bytes,
+            None => self.ground.most.map_or(pass, |most| pass.min(most)),
+        };
+        counted.saturating_mul(self.each())
+    }
+
+    /// How often the job goes through that.
+    pub(super) fn passes(&self) -> u64 {
+        let loops = self.spec.values.number("loops").unwrap_or(1).max(1) as u64;
+        if !self.way.writes && verify::is_asked_for(self.spec) {
+            return 1;
+        }
+        let passes = self.asked().and_then(|bytes| self.verifying_passes(bytes));
+        loops.saturating_mul(passes.unwrap_or(1))
+    }
+
+    /// How often a verifying job goes through its files to move so many bytes.
+    fn verifying_passes(&self, bytes: u64) -> Option<u64> {
+        let keeps_a_map = keeps_a_map(self.spec, self.way, &self.job.sizes);
+        if self.way.writes && self.way.random && !keeps_a_map {
+            return None;
+        }
+        verify::passes(self.spec, self.way, bytes, self.whole())
+    }
+
+    /// `io_size`.
+    fn asked(&self) -> Option<u64> {
+        match self.spec.values.share("io_size")? {
+            Share::Bytes(bytes) => Some(bytes).filter(|bytes| *bytes > 0),
+            Share::Percent(percent) => Some((self.ground.space as f64 * percent / 100.0) as u64),
+        }
+    }
+
+    /// A job that begins anew opens its files anew, and `invalidate` then drops what the page cache
+    /// holds of them.
+    pub(super) fn forget_every(&self) -> Option<Bytes> {
+        let invalidates = self.spec.values.number("invalidate") != Some(0);
+        self.again().filter(|_| invalidates)
+    }
+
+    /// Bytes after which the job begins anew, where it does.
+    pub(super) fn again(&self) -> Option<Bytes> {
+        let again = self.spec.values.flag("time_based") || self.passes() > 1;
+        let bytes = self.once();
+        (again && bytes > 0).then_some(Bytes(bytes))
+    }
+
+    /// Whether a pass is over when its map is full, after fewer bytes than the files hold: blocks
+    /// that are no multiples of the smallest leave a part of a piece untouched.
+    pub(super) fn ends_with_its_map(&self) -> bool {
+        let Some(piece) = self.job.piece() else {
+            return false;
+        };
+        let sizes = [
+            &self.job.sizes.read,
+            &self.job.sizes.write,
+            &self.job.sizes.trim,
+        ];
+        let mut all = sizes.iter().flat_map(|mix| &mix.0);
+        let is_uneven = self.job.size_draw == SizeDraw::AnyByte
+            || all.any(|(size, _)| !size.0.is_multiple_of(piece.0));
+        is_uneven && self.asked().is_none() && self.ground.most.is_none()
+    }
+
+    /// All of the files: what of one is no whole block is left out, where blocks are of one size,
+    /// or where each is hit once.
+    fn whole(&self) -> u64 {
+        let piece = self.job.piece().map(|piece| piece.0);
+        let block = largest_block(&self.job.sizes, self.way);
+        let Some(size) = self.ground.size else {
+            let block = piece.unwrap_or(block);
+            return self.ground.space / block * block;
+        };
+        let files = self.ground.targets.len() as u64;
+        if let Some(piece) = piece {
+            return size / piece * piece * files;
+        }
+        if self.spec.values.is_given("bssplit") || self.spec.values.is_given("bsrange") {
+            return self.ground.space;
+        }
+        let blocks = if let Some(blocks) = self.until_the_end(size, block) {
+            blocks
+        } else if self.comes_back() {
+            size.div_ceil(block)
+        } else {
+            size / block
+        };
+        blocks.max(1) * block * files
+    }
+
+    /// Blocks of one direction with gaps between them, where they meet the end of a file: one of
+    /// them would reach beyond it, or ends there. A gap that reaches beyond leads to the beginning
+    /// again.
+    fn until_the_end(&self, size: u64, block: u64) -> Option<u64> {
+        let way = self.way;
+        if way.random || way.gap <= 0 || (way.reads && way.writes) {
+            return None;
+        }
+        let stride = block.saturating_add(way.gap.unsigned_abs());
+        let blocks = size.checked_sub(block)? / stride + 1;
+        let begin = blocks.saturating_mul(stride);
+        let ends_there = begin == size.saturating_add(way.gap.unsigned_abs());
+        (begin < size || ends_there).then_some(blocks)
+    }
+
+    /// Whether no end of the files is met before all bytes are moved: places are drawn without a
+    /// map, two directions go through them side by side, or a gap leads to the beginning again.
+    fn comes_back(&self) -> bool {
+        let (spec, way) = (self.spec, self.way);
+        let distribution = spec.values.text("random_distribution");
+        match way.random {
+            true => {
+                !keeps_a_map(spec, way, &self.job.sizes)
+                    || distribution.is_some_and(|word| !word.starts_with("random"))
+            }
+            false => way.gap > 0 || way.reads && way.writes,
+        }
+    }
+}
