@@ -152,6 +152,24 @@ fn one_kind_of_failure_may_be_allowed() {
     assert_eq!(stopper.reason(), Some(Stopped::Error));
 }
 
+/// A full file system was written to a thousand times in vain.
+#[test]
+fn only_failures_of_the_medium_may_be_allowed_by_kind() {
+    let (mut worker, recorder, stopper) = employ(&Job {
+        on_error: ErrorPolicy::ContinueOn {
+            read: true,
+            write: true,
+            verify: true,
+        },
+        ..job()
+    });
+    let mut model = Model::new(ms(1));
+    (model.fail_from, model.errno) = (Some(11), libc::ENOSPC);
+    play(&mut worker, &mut model);
+    assert_eq!((reads(&recorder), recorder.failed.get()), (10, 1));
+    assert_eq!(stopper.reason(), Some(Stopped::Error));
+}
+
 #[test]
 fn pauses_may_burn_the_processor_and_come_after_work() {
     let mut thinking = job();

@@ -16,6 +16,7 @@ struct Model {
     service: Nanos,
     stall: Option<(Nanos, Nanos)>,
     fail_from: Option<u64>,
+    errno: i32,
     served: u64,
     pending: BinaryHeap<std::cmp::Reverse<(Nanos, u64, u32, i32)>>,
 }
@@ -27,6 +28,7 @@ impl Model {
             service,
             stall: None,
             fail_from: None,
+            errno: libc::EIO,
             served: 0,
             pending: BinaryHeap::new(),
         }
@@ -41,7 +43,7 @@ impl Model {
         }
         self.served += 1;
         let fails = self.fail_from.is_some_and(|first| self.served >= first);
-        let result = if fails { -libc::EIO } else { io.len as i32 };
+        let result = if fails { -self.errno } else { io.len as i32 };
         self.pending.push(std::cmp::Reverse((
             end,
             self.served,

@@ -444,7 +444,7 @@ fn on_error(spec: &Spec) -> Result<ErrorPolicy, Mistake> {
     {
         match word {
             "none" | "0" => return Ok(ErrorPolicy::Stop),
-            "all" | "1" => return Ok(ErrorPolicy::Continue),
+            "all" | "1" => (read, write, verify) = (true, true, true),
             "read" => read = true,
             "write" => write = true,
             "verify" => verify = true,

@@ -10,6 +10,9 @@ use crate::recorder::Failure;
 /// With [`ErrorPolicy::Continue`]: a device that is gone fails at once, for ever.
 const FAILURES_IN_A_ROW: u32 = 1000;
 
+/// Others would come again with the next operation, such as no space.
+const OF_THE_MEDIUM: [i32; 2] = [libc::EIO, libc::EILSEQ];
+
 impl Worker {
     /// [`Worker::complete`] and [`Worker::next`] in one, for what most operations are: one of a
     /// plain worker that came back whole inside the measured time and makes room for the next.
@@ -125,10 +128,13 @@ impl Worker {
         let goes_on = match self.on_error {
             ErrorPolicy::Stop => false,
             ErrorPolicy::Continue => true,
-            ErrorPolicy::ContinueOn { read, write, .. } => match io.direction {
-                Direction::Read => read,
-                _ => write,
-            },
+            ErrorPolicy::ContinueOn { read, write, .. } => {
+                let is_asked = match io.direction {
+                    Direction::Read => read,
+                    _ => write,
+                };
+                is_asked && (result >= 0 || OF_THE_MEDIUM.contains(&-result))
+            }
         };
         if !goes_on || self.failures_in_a_row >= FAILURES_IN_A_ROW {
             self.stopper.request(Stopped::Error);

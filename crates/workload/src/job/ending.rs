@@ -106,8 +106,8 @@ pub enum ErrorPolicy {
     Stop,
     /// Failures are counted and the job goes on; 1,000 in a row still end it.
     Continue,
-    /// Failures of these kinds are counted and the job goes on, as under `Continue`; any other
-    /// ends it.
+    /// Failures of these kinds are counted and the job goes on, as under `Continue`, where the
+    /// medium is the cause (EIO, EILSEQ) or less was moved than was asked for; any other ends it.
     ContinueOn {
         /// Reads that fail.
         read: bool,

@@ -361,8 +361,8 @@ pub const CARE: Section<Job> = Section {
             name: "on_error",
             kind: "word",
             meaning: "What a failed operation means: the job ends, or the failure is counted and \
-                      the job goes on until 1,000 fail in a row; or it goes on after failures of \
-                      these kinds alone: reads, writes (trims and flushes too), data that is not \
+                      the job goes on until 1,000 fail in a row; or it goes on after failures \
+                      that the medium causes (EIO, EILSEQ) of these kinds alone: reads, writes (trims and flushes too), data that is not \
                       what was written.",
             allowed: Allowed::WordsOr(
                 &names(&POLICIES),
