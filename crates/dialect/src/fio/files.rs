@@ -96,7 +96,7 @@ pub(super) fn ground(
     let size = |path: &String| (terms.size_of)(path).max(made.length(path));
     let sizes: Vec<Option<u64>> = paths.iter().map(size).collect();
     let there: u64 = sizes.iter().flatten().sum();
-    let mut offset = offset(spec, number, there / count);
+    let mut offset = offset(spec, number, there / count)?;
     if spec.values.flag("file_append") {
         offset += sizes.iter().flatten().max().copied().unwrap_or(0);
     }
@@ -178,21 +178,24 @@ fn part(spec: &Spec, whole: u64, percent: f64) -> Result<u64, Mistake> {
     Ok((whole as f64 * percent / 100.0) as u64 / block * block)
 }
 
-fn offset(spec: &Spec, number: u32, size: u64) -> u64 {
+/// A share is rounded up to `offset_align`, or to the smallest block.
+fn offset(spec: &Spec, number: u32, size: u64) -> Result<u64, Mistake> {
     let bytes = |name| match spec.values.share(name) {
-        Some(Share::Bytes(bytes)) => bytes,
-        Some(Share::Percent(percent)) => (size as f64 * percent / 100.0) as u64,
-        None => 0,
+        Some(Share::Bytes(bytes)) => (bytes, false),
+        Some(Share::Percent(percent)) => ((size as f64 * percent / 100.0) as u64, true),
+        None => (0, false),
     };
-    let align = spec.values.number("offset_align").unwrap_or(0).max(0) as u64;
-    let is_share = matches!(spec.values.share("offset"), Some(Share::Percent(_)));
-    let first = match align {
-        align if align > 0 && is_share => bytes("offset").next_multiple_of(align),
-        // A share of a device need not be a whole number of its sectors.
-        _ if is_share => bytes("offset") / 4096 * 4096,
-        _ => bytes("offset"),
+    let (first, is_share) = bytes("offset");
+    let (step, steps_by_share) = bytes("offset_increment");
+    let offset = first.saturating_add(step.saturating_mul(number.into()));
+    if !is_share && !steps_by_share {
+        return Ok(offset);
+    }
+    let align = match spec.values.number("offset_align") {
+        Some(align) if align > 0 => align as u64,
+        _ => pattern::block_sizes(spec)?.smallest().0.max(1),
     };
-    first.saturating_add(bytes("offset_increment").saturating_mul(number.into()))
+    Ok(offset.checked_next_multiple_of(align).unwrap_or(offset))
 }
 
 fn planned(

@@ -176,6 +176,18 @@ fn word(text: &str, choices: &str) -> Result<Value, String> {
     }
 }
 
+/// What two values of an option mean together. fio keeps a share beside bytes that follow it: an
+/// `offset` remains that share, and a `size` is that share of the bytes.
+fn joined(option: &str, new: Share, old: Share) -> Share {
+    match (option, new, old) {
+        ("size", Share::Bytes(bytes), Share::Percent(percent)) => {
+            Share::Bytes((bytes as f64 * percent / 100.0) as u64)
+        }
+        ("offset" | "offset_increment", Share::Bytes(_), Share::Percent(_)) => old,
+        _ => new,
+    }
+}
+
 /// The options of a job.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Values(BTreeMap<&'static str, Value>);
@@ -187,6 +199,9 @@ impl Values {
             (Value::Sizes(new), Some(Value::Sizes(old))) => Value::Sizes(kept(new, *old, 0)),
             (Value::Ranges(new), Some(Value::Ranges(old))) => {
                 Value::Ranges(kept(new, *old, (0, 0)))
+            }
+            (Value::Share(new), Some(Value::Share(old))) => {
+                Value::Share(joined(option.name, new, *old))
             }
             (value, _) => value,
         };
