@@ -234,7 +234,7 @@ impl Observer for Watcher<'_> {
         let failed = self.commands(step, Around::Before);
         let clones = self.prepared.clones.iter();
         let without: Vec<&str> = clones
-            .filter(|clone| failed.contains(&clone.spec) || clone.is_unfit)
+            .filter(|clone| failed.contains(&clone.spec) || clone.is_unfit || clone.create_only)
             .map(|clone| &*clone.job)
             .collect();
         let jobs = &mut case.workload.jobs;
