@@ -89,9 +89,17 @@ impl Site {
         }
     }
 
-    /// Names of all block devices below the targets.
+    /// Names of the block devices below the targets. What a loop device's file lies on is left
+    /// out: all that this machine does goes there.
     pub(crate) fn devices(&self) -> Vec<String> {
-        let below = self.places.values().flat_map(|place| &place.facts.devices);
+        let below = self.places.values().flat_map(|place| {
+            let devices = &place.facts.devices;
+            let loops = devices
+                .iter()
+                .take_while(|it| it.transport == "loop")
+                .count();
+            &devices[..if loops > 0 { loops } else { devices.len() }]
+        });
         let mut names: Vec<String> = below.map(|device| device.name.clone()).collect();
         names.sort();
         names.dedup();
