@@ -226,21 +226,18 @@ pub(super) fn pattern(
     sizes: &BlockSizes,
     space: u64,
 ) -> Result<Pattern, Mistake> {
-    if !way.random {
-        return Ok(sequential(way, largest_block(sizes, way)));
-    }
-    if let Some(text) = spec.values.text("percentage_random") {
-        let percent = percent_random(text).map_err(|why| spec.mistake("percentage_random", why))?;
-        if percent < 100 {
-            return Ok(match percent {
-                0 => Pattern::Sequential,
-                percent => Pattern::PercentRandom(percent),
-            });
-        }
-    }
+    let percent = spec.values.text("percentage_random").map(percent_random);
+    let percent = percent.transpose();
+    let percent = percent.map_err(|why| spec.mistake("percentage_random", why))?;
     let text = spec.values.text("random_distribution").unwrap_or("random");
-    distribution(text, keeps_a_map(spec, way, sizes), space)
-        .map_err(|why| spec.mistake("random_distribution", why))
+    let spread = distribution(text, keeps_a_map(spec, way, sizes), space)
+        .map_err(|why| spec.mistake("random_distribution", why))?;
+    Ok(match percent {
+        _ if !way.random => sequential(way, largest_block(sizes, way)),
+        Some(0) => Pattern::Sequential,
+        Some(percent @ 1..100) => Pattern::PercentRandom(percent),
+        _ => spread,
+    })
 }
 
 /// Whether no block is drawn twice: a map sees to it, or `lfsr`, which needs none for blocks of
@@ -296,6 +293,10 @@ fn distribution(text: &str, every_block_once: bool, space: u64) -> Result<Patter
     match word {
         "random" => Ok(Pattern::Random { every_block_once }),
         "zipf" => match number(1.1)? {
+            // All ranks alike.
+            0.0 => Ok(Pattern::Random {
+                every_block_once: false,
+            }),
             1.0 => Err("zipf theta must be different from 1.0".to_owned()),
             theta if theta > 0.0 && theta < 100.0 => Ok(Pattern::Zipf { theta }),
             theta => Err(format!("zipf theta {theta} is out of range: above 0")),

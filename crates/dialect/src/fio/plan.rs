@@ -167,6 +167,9 @@ pub fn prepare(resolved: &Resolved, name: &str, terms: &Terms<'_>) -> Result<Pre
 const WAITS: &str = "`wait` is microseconds, as fio's manual says; fio 3.33 itself waits a \
                      thousand times as long";
 
+/// In which mapped files are flushed.
+const PAGE: u64 = 4096;
+
 /// Of one job.
 const MOST_FILES: i64 = 1_000_000;
 
@@ -380,6 +383,12 @@ impl<'a> Maker<'a> {
             let text = "no block I/O controller of control groups of version 1 is mounted: the \
                         job runs outside of any, as with fio 3.33";
             self.note(NoteLevel::Ignored, "cgroup", text);
+        }
+        let stores = values.flag("direct") || values.flag("fsync") || values.flag("fdatasync");
+        let smallest = pattern::block_sizes(spec)?.smallest().0;
+        if values.text("ioengine") == Some("mmap") && stores && !smallest.is_multiple_of(PAGE) {
+            let wrong = format!("mmap options dictate a minimum block size of {PAGE} bytes");
+            return Err(spec.mistake("bs", wrong));
         }
         if values.text("profile") == Some("act") {
             return Err(spec.mistake(
