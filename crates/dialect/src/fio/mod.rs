@@ -35,6 +35,7 @@ mod state;
 mod tests;
 mod to_diskspd;
 mod to_vdbench;
+mod turns;
 mod value;
 mod verify;
 

@@ -8,6 +8,8 @@ use std::sync::OnceLock;
 pub enum Support {
     /// As fio does.
     Exact,
+    /// As fio does, except where a Note says in what it differs.
+    Mostly,
     /// Nearly: a Note says in what it differs.
     Nearly,
     /// Not at all, and harmless: a Note says so.
@@ -128,6 +130,7 @@ fn row(line: &'static str, chapter: &'static str) -> Option<Opt> {
         default: columns.next()?,
         support: match columns.next()? {
             "exact" => Support::Exact,
+            "mostly" => Support::Mostly,
             "nearly" => Support::Nearly,
             "ignored" => Support::Ignored,
             "refused" => Support::Refused,

@@ -16,6 +16,7 @@ use super::output::Style;
 use super::pattern::{self, Way};
 use super::standing::{self, ControlGroup};
 use super::state;
+use super::turns::Turns;
 use super::verify::leaves_no_time;
 
 /// What the caller knows of the machine.
@@ -184,6 +185,7 @@ struct Maker<'a> {
     remarks: Vec<String>,
     forewords: Vec<String>,
     group: u32,
+    turns: Turns,
 }
 
 impl<'a> Maker<'a> {
@@ -199,6 +201,7 @@ impl<'a> Maker<'a> {
             remarks: Vec::new(),
             forewords: Vec::new(),
             group: 0,
+            turns: Turns::default(),
         }
     }
 
@@ -306,19 +309,13 @@ impl<'a> Maker<'a> {
 
     /// A new group or a new case, where the job asks for it.
     fn begin(&mut self, spec: &Spec) -> Result<(), Mistake> {
-        let is_first = self.clones.is_empty();
-        let mut walled = spec.values.flag("stonewall");
-        if !is_first && (walled || spec.values.flag("new_group")) {
-            self.group += 1;
-        }
-        if let Some(name) = spec.values.text("wait_for") {
-            if !self.clones.iter().any(|clone| clone.name == name) {
-                return Err(spec.mistake("wait_for", format!("waitee job {name} unknown")));
-            }
-            walled = true;
+        let turn = self.turns.next(spec, &self.clones)?;
+        self.group = turn.group;
+        for (option, text) in turn.notes {
+            self.note(NoteLevel::Approximated, option, text);
         }
         let seed = seed(spec, self.terms.seed);
-        if is_first || walled {
+        if turn.walled {
             let number = self.cases.len() + 1;
             self.cases.push(Case {
                 name: format!("{number}-{}", spec.name),
@@ -351,7 +348,8 @@ impl<'a> Maker<'a> {
                 continue;
             }
             match option.support {
-                Support::Exact => {}
+                // Where it is not, whoever carries it out says so.
+                Support::Exact | Support::Mostly => {}
                 Support::Nearly => self.note(NoteLevel::Approximated, name, option.here),
                 Support::Ignored => self.note(NoteLevel::Ignored, name, option.here),
                 Support::Refused => {

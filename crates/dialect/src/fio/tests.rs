@@ -25,7 +25,7 @@ impl Reader for NoFiles {
     }
 }
 
-fn planned(text: &str) -> Result<Prepared, Mistake> {
+pub(super) fn planned(text: &str) -> Result<Prepared, Mistake> {
     let sections = parse_jobs("job.fio", text, &mut NoFiles)?;
     let resolved = resolve(&sections, &[])?;
     let terms = Terms {
