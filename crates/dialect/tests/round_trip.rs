@@ -6,9 +6,9 @@ use blocklab_workload::{
     Access, Advice, Aggregate, Batch, BlockSizes, CallFlags, Case, Checksum, Content, Direction,
     Durability, EndsOthers, Engine, ErrorPolicy, Flow, Flush, Hints, Hits, IoPriority, Job,
     LatencyTarget, Least, Lifetime, Limit, Log, Measure, Mix, MovingWindow, Order, Pace, Pattern,
-    PatternPart, PauseBefore, Plan, Pooled, Priority, Rate, Region, Runs, Share, SizeDraw, SizeMix,
-    Spread, Standing, Steady, SteadyVariable, Stop, TargetOrder, Think, ThinkStyle, Trims,
-    UringOptions, Verify, When, Workload, Zone,
+    PatternPart, PauseBefore, Plan, Pooled, Priority, PriorityShare, Rate, Region, Runs, Share,
+    SizeDraw, SizeMix, Spread, Standing, Steady, SteadyVariable, Stop, TargetOrder, Think,
+    ThinkStyle, Trims, UringOptions, Verify, When, Workload, Zone,
 };
 use proptest::collection::vec;
 use proptest::option::of;
@@ -338,6 +338,25 @@ prop_compose! {
     }
 }
 
+fn io_priority() -> impl Strategy<Value = IoPriority> {
+    (1..=3_u8, 0..=7_u8).prop_map(|(class, level)| IoPriority { class, level })
+}
+
+/// Four of them are at most all of the operations.
+fn priority_share() -> impl Strategy<Value = PriorityShare> {
+    let share = (any::<bool>(), of(block()), 0..=25_u8, io_priority());
+    share.prop_map(|(reads, size, percent, priority)| PriorityShare {
+        direction: if reads {
+            Direction::Read
+        } else {
+            Direction::Write
+        },
+        size,
+        percent,
+        priority,
+    })
+}
+
 prop_compose! {
     fn any_job()(
         job in finer(),
@@ -349,7 +368,8 @@ prop_compose! {
         on_error in on_error(),
         ignored in vec((0..4_usize, any::<i32>()), 0..3),
         until_full in any::<bool>(),
-        priority in (-20..=19_i32, of((1..=3_u8, 0..=7_u8))),
+        priority in (-20..=19_i32, of(io_priority())),
+        shares in vec(priority_share(), 0..4),
         standing in (any::<Option<u32>>(), any::<Option<u32>>(), of(name())),
         measure in (any::<bool>(), of(time()), of(time())),
         log in of((any::<bool>(), of(time()), of(time()))),
@@ -391,7 +411,11 @@ prop_compose! {
                 ignored.into_iter().map(|(way, errno)| (Direction::ALL[way], errno)).collect(),
             priority: Priority {
                 nice: priority.0,
-                io: priority.1.map(|(class, level)| IoPriority { class, level }),
+                io: priority.1,
+            },
+            priority_shares: match job.engine {
+                Engine::Libaio | Engine::IoUring(_) if pool.is_none() => shares,
+                _ => Vec::new(),
             },
             standing: Standing {
                 user: standing.0,

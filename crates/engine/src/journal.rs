@@ -318,6 +318,7 @@ mod tests {
             file: 0,
             len: 4096,
             offset,
+            priority: 0,
         }
     }
 

@@ -82,13 +82,19 @@ impl Ledger {
             target: io.file,
             len: io.len,
             offset: io.offset,
+            priority: io.priority,
         };
         log.lock().expect("no panic under this lock").write(entry);
     }
 
     pub(crate) fn completed(&self, tally: &Tally, slot: usize, now: Nanos) {
         if let Some(completion) = &tally.completion {
-            completion.record(now.since(self.handed[slot]).0);
+            completion.record(self.since_handed_over(slot, now).0);
         }
+    }
+
+    /// How long ago the call returned that handed the operation over.
+    pub(crate) fn since_handed_over(&self, slot: usize, now: Nanos) -> Nanos {
+        now.since(self.handed[slot])
     }
 }

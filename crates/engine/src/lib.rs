@@ -7,6 +7,7 @@ mod buffers;
 mod clock;
 mod drive;
 mod error;
+mod favours;
 mod flush;
 mod journal;
 mod lanes;

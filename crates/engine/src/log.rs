@@ -23,6 +23,9 @@ pub struct LogEntry {
     pub len: u32,
     /// First byte.
     pub offset: u64,
+    /// What it carried for the block layer's scheduler, as the kernel takes it; 0: what its
+    /// thread has.
+    pub priority: u16,
 }
 
 /// The operations of one direction that came back within a span.
@@ -188,6 +191,7 @@ mod tests {
             target: 0,
             len: 4096,
             offset: 0,
+            priority: 0,
         }
     }
 

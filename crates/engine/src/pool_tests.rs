@@ -19,9 +19,7 @@ fn recorder() -> Arc<Recorder> {
     Arc::new(Recorder::new(Wanted {
         directions: [true, true, false, false],
         response: true,
-        submit: false,
-        depths: false,
-        log: None,
+        ..Wanted::default()
     }))
 }
 

@@ -13,6 +13,7 @@ use blocklab_stats::Histogram;
 use blocklab_units::Nanos;
 use blocklab_workload::{Direction, Flaw, Log, Mark};
 
+use crate::favours::PriorityTable;
 use crate::log::LogBook;
 use crate::verifier::Progress;
 
@@ -49,7 +50,7 @@ pub(crate) struct Spectrum {
 }
 
 impl Spectrum {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let counts = (0..Histogram::BUCKETS)
             .map(|_| Counter::default())
             .collect();
@@ -95,6 +96,8 @@ pub(crate) struct Tally {
     pub(crate) response: Option<Spectrum>,
     pub(crate) submit: Option<Spectrum>,
     pub(crate) completion: Option<Spectrum>,
+    /// Where operations carry priorities of their own.
+    pub(crate) by_priority: Option<PriorityTable>,
 }
 
 impl Tally {
@@ -108,13 +111,15 @@ impl Tally {
 }
 
 /// Which distributions a job needs: unused ones cost no memory.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Default)]
 pub(crate) struct Wanted {
     pub(crate) directions: [bool; 4],
     pub(crate) response: bool,
     pub(crate) submit: bool,
     pub(crate) depths: bool,
     pub(crate) log: Option<Log>,
+    /// Of reads and writes.
+    pub(crate) by_priority: [Option<PriorityTable>; 2],
 }
 
 /// Operations and calls by how many they were: see [`Depths`].
@@ -234,8 +239,9 @@ pub(crate) struct WrongData {
 const TOLD: usize = 100;
 
 impl Recorder {
-    pub(crate) fn new(wanted: Wanted) -> Self {
-        let tally = |direction: usize| {
+    pub(crate) fn new(mut wanted: Wanted) -> Self {
+        let mut tally = |direction: usize| {
+            let by_priority = wanted.by_priority.get_mut(direction);
             wanted.directions[direction].then(|| Tally {
                 ios: Counter::default(),
                 bytes: Counter::default(),
@@ -243,6 +249,7 @@ impl Recorder {
                 response: wanted.response.then(Spectrum::new),
                 submit: wanted.submit.then(Spectrum::new),
                 completion: wanted.submit.then(Spectrum::new),
+                by_priority: by_priority.and_then(Option::take),
             })
         };
         let first_issue = Counter::default();
@@ -271,13 +278,7 @@ impl Recorder {
 
     /// Counts nothing: for load that is in no result.
     pub(crate) fn deaf() -> Self {
-        Self::new(Wanted {
-            directions: [false; 4],
-            response: false,
-            submit: false,
-            depths: false,
-            log: None,
-        })
+        Self::new(Wanted::default())
     }
 
     #[inline]

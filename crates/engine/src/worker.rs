@@ -24,6 +24,7 @@ use blocklab_workload::{Direction, ErrorPolicy, Invalid, Job, Request, Requests}
 
 use crate::bounds::{Stopper, Window};
 use crate::buffers::Slot;
+use crate::favours::Favours;
 use crate::flush::Flusher;
 use crate::ledger::Ledger;
 use crate::pace::{Due, Pacer};
@@ -48,6 +49,8 @@ pub struct Io {
     pub len: u32,
     /// First byte.
     pub offset: u64,
+    /// What it carries for the block layer's scheduler, as the kernel takes it; 0: nothing.
+    pub priority: u16,
 }
 
 impl Io {
@@ -61,6 +64,7 @@ impl Io {
             file: request.target,
             len: request.len,
             offset: request.offset,
+            priority: 0,
         }
     }
 }
@@ -107,6 +111,8 @@ pub(crate) struct InFlight {
     pub(crate) len: u32,
     pub(crate) file: u32,
     pub(crate) direction: Direction,
+    /// As [`Io::priority`].
+    pub(crate) priority: u16,
 }
 
 impl InFlight {
@@ -119,6 +125,7 @@ impl InFlight {
             len: request.len,
             file: request.target,
             direction: request.direction,
+            priority: 0,
         }
     }
 }
@@ -147,6 +154,7 @@ pub(crate) struct Worker {
     ledger: Option<Box<Ledger>>,
     restraint: Option<Box<Restraint>>,
     verifier: Option<Box<Verifier>>,
+    favours: Option<Box<Favours>>,
     pacer: Pacer,
     /// Which rule set the budget.
     budget_reason: Stopped,
@@ -182,6 +190,7 @@ impl Worker {
             len: 0,
             file: 0,
             direction: Direction::Read,
+            priority: 0,
         };
         let depth = slots.len();
         let mut requests = Requests::new(job, seed, thread, sizes)?;
@@ -191,8 +200,10 @@ impl Worker {
         let ledger = Ledger::wanted(&recorder, depth);
         let verifier = Verifier::of(job, depth, (seed, thread));
         let restraint = Restraint::of(job, (seed, thread), sizes, &shared.flows)?;
+        let favours = Favours::of(job, (seed, thread));
         let flush = Flusher::new(job.flush, sizes.len() as u32);
-        let is_bare = ledger.is_none() && verifier.is_none() && restraint.is_none();
+        let is_bare =
+            ledger.is_none() && verifier.is_none() && restraint.is_none() && favours.is_none();
         Ok(Self {
             requests,
             is_open: is_open(job),
@@ -212,6 +223,7 @@ impl Worker {
             typical_len: job.sizes.smallest().0 as u32,
             ledger,
             verifier,
+            favours,
             fatal: job.verify.as_ref().is_some_and(|verify| verify.fatal),
             keep: job.verify.as_ref().map_or(0, |verify| verify.keep),
             in_time: job.verify.as_ref().is_some_and(|verify| verify.in_time),
@@ -325,8 +337,9 @@ impl Worker {
         if request.direction != Direction::Write {
             self.flush.passed();
         }
-        let action = self.launch(slot, &request, now, intended);
-        if let Action::Issue(io) = &action {
+        let mut action = self.launch(slot, &request, now, intended);
+        if let Action::Issue(io) = &mut action {
+            self.favour(io);
             self.mark(&io.slot);
             if let Some(verifier) = &mut self.verifier {
                 verifier.issued(io.slot.index(), &request);
@@ -375,6 +388,15 @@ impl Worker {
         }
     }
 
+    /// Gives an operation the priority that it draws, where some have one of their own.
+    #[inline]
+    fn favour(&mut self, io: &mut Io) {
+        if let Some(favours) = &mut self.favours {
+            io.priority = favours.draw(io.direction, io.len);
+            self.in_flight[io.slot.index()].priority = io.priority;
+        }
+    }
+
     #[inline]
     fn mark(&mut self, slot: &Slot) {
         let in_flight = self.depth_in_use();
@@ -396,6 +418,7 @@ impl Worker {
             len: 0,
             file,
             direction: Direction::Sync,
+            priority: 0,
         };
         self.mark(&slot);
         Action::Issue(Io {
@@ -405,6 +428,7 @@ impl Worker {
             file,
             len: 0,
             offset: 0,
+            priority: 0,
         })
     }
 

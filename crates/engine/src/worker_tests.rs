@@ -94,7 +94,7 @@ fn employ(job: &Job) -> (Worker, Arc<Recorder>, Arc<Stopper>) {
         response: true,
         submit: true,
         depths: true,
-        log: None,
+        ..Wanted::default()
     };
     let (recorder, stopper) = (
         Arc::new(Recorder::new(wanted)),

@@ -68,6 +68,23 @@ pub struct DirectionDetail {
     pub bytes_per_s: Samples,
     /// Operations per second, sampled.
     pub iops: Samples,
+    /// By what they carried for the block layer's scheduler, where some carried a priority of
+    /// their own: the thread's first, then as the job names them; only those that occurred.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub by_priority: Vec<ByPriority>,
+}
+
+/// The operations of one priority.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ByPriority {
+    /// 1 real time, 2 best effort, 3 idle; 0: none was set.
+    pub class: u8,
+    /// 0 (first) to 7 (last) within the class.
+    pub level: u8,
+    /// Submission to completion.
+    pub service: Latency,
+    /// As [`DirectionDetail::completion`].
+    pub completion: Option<Latency>,
 }
 
 /// What a job did, beyond what is always kept.

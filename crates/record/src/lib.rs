@@ -11,7 +11,7 @@ mod measurement;
 
 use serde::{Deserialize, Serialize};
 
-pub use detail::{Depths, DirectionDetail, Samples, ThreadUse, Verified};
+pub use detail::{ByPriority, Depths, DirectionDetail, Samples, ThreadUse, Verified};
 pub use environment::{
     BlockDevice, Environment, FileSystem, LimitFact, Processor, TargetFacts, TargetKind,
 };

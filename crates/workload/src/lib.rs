@@ -20,9 +20,9 @@ pub use content::ContentMaker;
 pub use job::{
     Access, Advice, Batch, BlockSizes, CallFlags, Content, Direction, Durability, EndsOthers,
     Engine, ErrorPolicy, Flow, Flush, Hints, Invalid, IoPriority, Job, LatencyTarget, Least,
-    Lifetime, Limit, Log, Measure, Mix, MovingWindow, Pace, Pattern, Priority, Rate, Region,
-    Replay, Replayed, Runs, SizeDraw, SizeMix, Spread, Standing, Steady, SteadyVariable, Stop,
-    TargetOrder, Think, ThinkStyle, UringOptions, Zone,
+    Lifetime, Limit, Log, Measure, Mix, MovingWindow, Pace, Pattern, Priority, PriorityShare, Rate,
+    Region, Replay, Replayed, Runs, SizeDraw, SizeMix, Spread, Standing, Steady, SteadyVariable,
+    Stop, TargetOrder, Think, ThinkStyle, UringOptions, Zone,
 };
 pub use place::{Extent, Places};
 pub use plan::{Aggregate, Case, Order, PauseBefore, Plan, Workload};

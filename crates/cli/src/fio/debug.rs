@@ -333,6 +333,7 @@ mod tests {
             target: 0,
             len: 4096,
             offset: 0,
+            priority: 0,
         }
     }
 

@@ -121,6 +121,7 @@ fn samples(
             direction: entry.direction,
             block: entry.len.into(),
             offset: entry.offset,
+            priority: Some(entry.priority),
         };
         put(rule.sample(epoch_ms, logged, of_entry(entry, kind)))?;
     }
@@ -136,6 +137,7 @@ fn samples(
             direction: span.direction,
             block: 0,
             offset: 0,
+            priority: None,
         };
         put(rule.sample(epoch_ms, logged, value))?;
     }

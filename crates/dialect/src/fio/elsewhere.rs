@@ -103,6 +103,10 @@ impl Stretch<'_> {
             (job.verify.is_some(), "its checks of what was written"),
             (job.fill.is_some(), "its pattern of bytes"),
             (job.replay.is_some(), "its trace"),
+            (
+                !job.priority_shares.is_empty(),
+                "priorities of single operations",
+            ),
         ];
         match rare.iter().find(|(is_so, _)| *is_so) {
             Some((_, why)) => Err((*why).to_owned()),

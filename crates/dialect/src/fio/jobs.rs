@@ -3,7 +3,8 @@
 use super::engine;
 use super::mistake::{Mistake, Place};
 use super::number::Scale;
-use super::options::{find, hint};
+use super::options::{Opt, find, hint};
+use super::priority;
 use super::source::{Section, Setting};
 use super::value::{Value, Values, dropped};
 
@@ -109,6 +110,7 @@ fn apply(spec: &mut Spec, settings: &[Setting]) -> Result<(), Mistake> {
             Some("1000") => Scale { kilo: 1000 },
             _ => Scale::default(),
         };
+        belongs(spec, settings, setting)?;
         one(spec, setting, scale)?;
         // The wall between two files stands on the line of the section itself, and is not told.
         if setting.at.file.is_some() && setting.at == spec.at {
@@ -121,7 +123,32 @@ fn apply(spec: &mut Spec, settings: &[Setting]) -> Result<(), Mistake> {
     Ok(())
 }
 
-/// In the order in which fio reads the settings of a job file's section.
+/// Refuses an option of some engines where the job has another: one that stands in the same section
+/// of a file, wherever there, or before it.
+fn belongs(spec: &Spec, settings: &[Setting], setting: &Setting) -> Result<(), Mistake> {
+    if !priority::OF_OPERATIONS.contains(&&*setting.key) {
+        return Ok(());
+    }
+    let own = settings
+        .iter()
+        .rfind(|other| other.key == "ioengine" && other.at.file.is_some());
+    let own = own.and_then(|setting| setting.value.as_deref());
+    let engine = own.or_else(|| spec.values.text("ioengine"));
+    let engine = engine.unwrap_or("psync");
+    if priority::ENGINES.contains(&engine) || engine::absent(engine).is_some() {
+        return Ok(());
+    }
+    let value = setting.value.as_deref().unwrap_or_default();
+    let why = format!(
+        "Bad option <{}={value}>: it belongs to the engines {}, and ioengine is {engine} here",
+        setting.key,
+        priority::ENGINES.join(" and "),
+    );
+    Err(Mistake::new(&setting.at, why))
+}
+
+/// In the order in which fio reads the settings of a job file's section: what belongs to an engine
+/// after all that may say which engine it is.
 fn in_order(settings: &[Setting]) -> Vec<&Setting> {
     const FIRST: [&str; 4] = ["cpus_allowed_policy", "lockfile", "unit_base", "kb_base"];
     const LAST: [&str; 2] = ["filename", "filename_format"];
@@ -129,6 +156,7 @@ fn in_order(settings: &[Setting]) -> Vec<&Setting> {
         _ if setting.at.file.is_none() => 1,
         key if FIRST.contains(&key) => 0,
         key if LAST.contains(&key) => 2,
+        key if find(key).is_some_and(Opt::is_of_engines) => 3,
         _ => 1,
     };
     let mut ordered: Vec<&Setting> = settings.iter().collect();

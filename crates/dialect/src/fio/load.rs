@@ -5,8 +5,8 @@ use std::sync::Arc;
 use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::{
     Access, Advice, Batch, Content, Direction, Durability, EndsOthers, Engine, ErrorPolicy, Flush,
-    Hints, IoPriority, Job, Lifetime, Measure, MovingWindow, Priority, Region, Runs, SizeDraw,
-    Spread, TargetOrder, Verify,
+    Hints, Job, Lifetime, Measure, MovingWindow, Region, Runs, SizeDraw, Spread, TargetOrder,
+    Verify,
 };
 
 use super::ending;
@@ -17,6 +17,7 @@ use super::mistake::Mistake;
 use super::pass::Pass;
 use super::pattern::{self, Way};
 use super::plan::Terms;
+use super::priority;
 use super::value::Share;
 
 /// The load of clone `number`.
@@ -56,7 +57,8 @@ pub(super) fn load(
         depth,
         batch: batch(spec, depth),
         pin: processors(spec, number, terms)?,
-        priority: priority(spec),
+        priority: priority::priority(spec),
+        priority_shares: priority::shares(spec, engine)?,
         standing: super::standing::standing(spec, terms),
         region: Region {
             offset: Bytes(ground.offset),
@@ -246,19 +248,6 @@ fn batch(spec: &Spec, depth: u32) -> Batch {
         submit: submit.unwrap_or(0),
         complete: complete.clamp(1, depth.into()) as u32,
         low: count(spec, "iodepth_low").min(depth - 1),
-    }
-}
-
-fn priority(spec: &Spec) -> Priority {
-    let class = spec.values.number("prioclass").filter(|class| *class > 0);
-    let level = spec.values.number("prio");
-    Priority {
-        nice: spec.values.number("nice").unwrap_or(0).clamp(-20, 19) as i32,
-        io: (class.is_some() || level.is_some()).then(|| IoPriority {
-            // Best effort is what a level without a class belongs to.
-            class: class.unwrap_or(2).clamp(1, 3) as u8,
-            level: level.unwrap_or(4).clamp(0, 7) as u8,
-        }),
     }
 }
 

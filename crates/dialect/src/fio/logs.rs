@@ -109,6 +109,9 @@ pub struct Logged {
     pub block: u64,
     /// First byte; 0 of a span.
     pub offset: u64,
+    /// What it carried, as the kernel takes it; 0: that of its job. Nothing of a span, which has
+    /// none.
+    pub priority: Option<u16>,
 }
 
 impl LogRule {
@@ -213,9 +216,11 @@ impl LogRule {
     /// A line; `epoch_ms` is what its moment counts from.
     #[must_use]
     pub fn sample(&self, epoch_ms: u64, logged: Logged, value: u64) -> Sample {
-        let priority = self.priority.map_or(0, |priority| {
-            u16::from(priority.class) << 13 | u16::from(priority.level)
-        });
+        let of_the_job = || self.priority.map_or(0, IoPriority::encoded);
+        let priority = match logged.priority {
+            Some(0) => of_the_job(),
+            carried => carried.unwrap_or(0),
+        };
         Sample {
             ms: epoch_ms + logged.at.0 / 1_000_000,
             value,
@@ -289,6 +294,7 @@ mod tests {
             direction: Direction::Write,
             block: 4096,
             offset: 8192,
+            priority: Some(0),
         }
     }
 
@@ -302,6 +308,15 @@ mod tests {
         assert_eq!(line(&rule, 0), "12, 7, 1, 4096, 8192, 1");
         rule.whole_priority = true;
         assert_eq!(line(&rule, 1000), "1012, 7, 1, 4096, 8192, 0x2003");
+        let carried = |priority| {
+            let logged = Logged {
+                priority,
+                ..logged()
+            };
+            rule.sample(0, logged, 7).to_string()
+        };
+        assert_eq!(carried(Some(0x6001)), "12, 7, 1, 4096, 8192, 0x6001");
+        assert_eq!(carried(None), "12, 7, 1, 4096, 8192, 0x0000");
     }
 
     #[test]

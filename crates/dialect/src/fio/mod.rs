@@ -27,6 +27,7 @@ mod output;
 mod pass;
 mod pattern;
 mod plan;
+mod priority;
 mod reference;
 mod source;
 mod standing;

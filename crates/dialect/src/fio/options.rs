@@ -73,12 +73,21 @@ pub struct Opt {
 }
 
 impl Opt {
+    /// Whether only some engines have it.
+    #[must_use]
+    pub fn is_of_engines(&self) -> bool {
+        self.chapter == OF_ENGINES
+    }
+
     /// Whether it may be given without a value.
     #[must_use]
     pub const fn stands_alone(&self) -> bool {
         matches!(self.kind, Kind::Flag)
     }
 }
+
+/// The chapter of what only some engines have.
+const OF_ENGINES: &str = "Options of single engines";
 
 /// All options, in the order of the page.
 #[must_use]
@@ -197,6 +206,8 @@ mod tests {
     #[test]
     fn names_and_aliases_are_found() {
         assert_eq!(find("blocksize").map(|option| option.name), Some("bs"));
+        assert!(find("cmdprio").is_some_and(Opt::is_of_engines));
+        assert!(!find("ioengine").is_some_and(Opt::is_of_engines));
         assert_eq!(find("nonsense"), None);
         assert_eq!(hint("ioengin"), "; did you mean ioengine?");
     }

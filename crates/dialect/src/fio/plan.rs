@@ -2,7 +2,7 @@
 //! case.
 
 use blocklab_record::{Note, NoteLevel};
-use blocklab_workload::{Case, Direction, Engine, Job, Plan, Steady, Workload};
+use blocklab_workload::{Case, Direction, Engine, IoPriority, Job, Plan, Steady, Workload};
 
 use super::files::{self, Files, Planned};
 use super::iolog;
@@ -104,6 +104,8 @@ pub struct CloneFacts {
     pub flushes: [bool; 2],
     /// What is logged, and how.
     pub logs: LogRule,
+    /// What its threads have with the block layer's scheduler.
+    pub priority: Option<IoPriority>,
     /// Whether submitting and completing are two things.
     pub is_asynchronous: bool,
     /// `verify`, as given.
@@ -458,6 +460,7 @@ impl<'a> Maker<'a> {
                     || spec.values.is_given("sync_file_range"),
             ],
             logs: LogRule::of(spec, job),
+            priority: job.priority.io,
             is_asynchronous: is_asynchronous(job.engine, job.depth),
             verify: text("verify").unwrap_or_else(|| "pattern".to_owned()),
             steady: job.stop.steady,

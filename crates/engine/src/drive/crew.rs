@@ -20,6 +20,7 @@ use super::roster::{Member, Roster};
 use crate::Error;
 use crate::bounds::Stopper;
 use crate::clock::Clock;
+use crate::favours::PriorityTable;
 use crate::journal::Journals;
 use crate::recorder::{Recorder, Wanted};
 use crate::target::WATCH;
@@ -269,6 +270,12 @@ pub(super) fn wanted(job: &Job) -> Wanted {
         Some(replay) => replay.goes(direction),
         None => share > 0,
     };
+    let submit = job.submit_latency && job.engine.is_asynchronous();
+    // What only reads back tells of no priorities.
+    let by_priority = |direction, share| match goes(direction, share) {
+        true => PriorityTable::of(job, direction, submit),
+        false => None,
+    };
     Wanted {
         directions: [
             goes(Direction::Read, job.mix.read) || job.reads_back(),
@@ -277,8 +284,12 @@ pub(super) fn wanted(job: &Job) -> Wanted {
             goes(Direction::Sync, 0) || flushes,
         ],
         response: is_open(job),
-        submit: job.submit_latency && job.engine.is_asynchronous(),
+        submit,
         depths: job.measure.depths,
         log: job.log,
+        by_priority: [
+            by_priority(Direction::Read, job.mix.read),
+            by_priority(Direction::Write, job.mix.write),
+        ],
     }
 }

@@ -408,7 +408,7 @@ fn prefer(job: &Job) -> Option<Note> {
     let failed = unsafe {
         let nice = nice != 0 && libc::setpriority(libc::PRIO_PROCESS, 0, nice) != 0;
         let io = io.is_some_and(|io| {
-            let value = libc::c_int::from(io.class) << 13 | libc::c_int::from(io.level);
+            let value = libc::c_int::from(io.encoded());
             libc::syscall(libc::SYS_ioprio_set, WHO_PROCESS, 0, value) != 0
         });
         nice || io

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use blocklab_record::{
-    Accounting, Depths, DirectionDetail, DirectionResult, ErrorCount, JobResult, Latency,
-    Measurement, Stopped, ThreadUse, Verified,
+    Accounting, ByPriority, Depths, DirectionDetail, DirectionResult, ErrorCount, JobResult,
+    Latency, Measurement, Note, NoteLevel, Stopped, ThreadUse, Verified,
 };
 use blocklab_units::Nanos;
 use blocklab_workload::{Direction, Job, Pace, Rate};
@@ -14,8 +14,9 @@ use super::roster::{Member, Roster};
 use super::samples::Sampler;
 use super::usage::Usage;
 use super::watch::Watched;
-use super::{FlawedBlock, Outcome, Run, describe};
+use super::{Backing, FlawedBlock, Outcome, Run, TargetFile, describe};
 use crate::bounds::Window;
+use crate::favours::PriorityTable;
 use crate::recorder::{Failure, Recorder, SpectrumSum};
 use crate::{JobLog, Progress};
 
@@ -32,12 +33,30 @@ pub(crate) fn outcome(run: Run<'_>, roster: &Roster, frame: &Frame, watched: Wat
     measurement.series = watched.series;
     Outcome {
         measurement,
-        notes: roster.notes.clone(),
+        notes: notes(run, roster),
         abandoned: watched.abandoned,
         flawed: flawed_blocks(run, roster),
         logs: logs(run, roster, frame.start),
         progress: progress(run, roster),
     }
+}
+
+/// What the threads told, and of what a model takes no notice.
+fn notes(run: Run<'_>, roster: &Roster) -> Vec<Note> {
+    let mut notes = roster.notes.clone();
+    for (job, files) in run.workload.jobs.iter().zip(run.targets) {
+        let is_modelled = |file: &TargetFile| !matches!(file.backing, Backing::File);
+        if !job.priority_shares.is_empty() && files.iter().any(is_modelled) {
+            notes.push(Note {
+                level: NoteLevel::Approximated,
+                subject: format!("priorities of job {}", job.name),
+                text: "operations are counted by their priority, and the model serves them in the \
+                       order of their arrival"
+                    .to_owned(),
+            });
+        }
+    }
+    notes
 }
 
 /// What was measured while some of the jobs still run.
@@ -347,6 +366,10 @@ fn directions(members: &[&Member], samples: Option<&Sampler>) -> BTreeMap<String
         let completion = optional(SpectrumSum::of(
             tallies().filter_map(|t| t.completion.as_ref()),
         ));
+        let tables: Vec<_> = tallies()
+            .filter_map(|tally| tally.by_priority.as_ref())
+            .collect();
+        let by_priority = PriorityTable::sum(&tables);
         let result = DirectionResult {
             ios,
             bytes: tallies().map(|tally| tally.bytes.get()).sum(),
@@ -355,7 +378,7 @@ fn directions(members: &[&Member], samples: Option<&Sampler>) -> BTreeMap<String
                 tallies().filter_map(|t| t.response.as_ref()),
             )),
             submit: optional(SpectrumSum::of(tallies().filter_map(|t| t.submit.as_ref()))),
-            detail: detail(completion, direction, samples),
+            detail: detail(completion, by_priority, direction, samples),
         };
         results.insert(direction.name().to_owned(), result);
     }
@@ -364,10 +387,11 @@ fn directions(members: &[&Member], samples: Option<&Sampler>) -> BTreeMap<String
 
 fn detail(
     completion: Option<Latency>,
+    by_priority: Vec<ByPriority>,
     direction: Direction,
     samples: Option<&Sampler>,
 ) -> Option<Box<DirectionDetail>> {
-    if completion.is_none() && samples.is_none() {
+    if completion.is_none() && samples.is_none() && by_priority.is_empty() {
         return None;
     }
     let sampled = samples.map(|samples| samples.of_direction(direction));
@@ -376,6 +400,7 @@ fn detail(
         completion,
         bytes_per_s,
         iops,
+        by_priority,
     }))
 }
 

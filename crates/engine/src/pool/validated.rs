@@ -147,5 +147,6 @@ const fn as_io(slot: Slot, io: InFlight) -> Io {
         file: 0,
         len: io.len,
         offset: io.offset,
+        priority: 0,
     }
 }

@@ -37,7 +37,7 @@ struct ControlBlock {
     key: u32,
     rw_flags: u32,
     opcode: u16,
-    priority: i16,
+    priority: u16,
     fd: u32,
     buffer: u64,
     bytes: u64,
@@ -75,6 +75,8 @@ const OP_READ: u16 = 0;
 const OP_WRITE: u16 = 1;
 const OP_FSYNC: u16 = 2;
 const OP_FDATASYNC: u16 = 3;
+/// The block says its priority (IOCB_FLAG_IOPRIO).
+const WITH_PRIORITY: u32 = 1 << 1;
 
 /// The kernel's context: an address that is also the ring.
 struct Context(NonNull<Ring>);
@@ -220,6 +222,8 @@ impl LibaioTarget {
             buffer: if moves { buffer as u64 } else { 0 },
             bytes: u64::from(io.len),
             offset: io.offset as i64,
+            priority: io.priority,
+            flags: if io.priority > 0 { WITH_PRIORITY } else { 0 },
             ..ControlBlock::default()
         };
         self.staged.push(&raw mut self.blocks[index]);

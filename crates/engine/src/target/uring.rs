@@ -145,9 +145,11 @@ impl UringTarget {
         let entry = match io.direction {
             Direction::Read if fixed => opcode::ReadFixed::new(fd, buffer, io.len, piece)
                 .offset(io.offset)
+                .ioprio(io.priority)
                 .build(),
             Direction::Read => opcode::Read::new(fd, buffer, io.len)
                 .offset(io.offset)
+                .ioprio(io.priority)
                 .build(),
             Direction::Sync => {
                 let flags = match io.sync {
@@ -158,9 +160,11 @@ impl UringTarget {
             }
             _ if fixed => opcode::WriteFixed::new(fd, buffer, io.len, piece)
                 .offset(io.offset)
+                .ioprio(io.priority)
                 .build(),
             _ => opcode::Write::new(fd, buffer, io.len)
                 .offset(io.offset)
+                .ioprio(io.priority)
                 .build(),
         };
         entry.user_data(index as u64)

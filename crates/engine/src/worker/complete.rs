@@ -84,6 +84,11 @@ impl Worker {
             ledger.completed(tally, index, now);
             ledger.log(&io, index, now, self.window.measure_from, &self.recorder);
         }
+        if let Some(table) = &tally.by_priority {
+            let ledger = self.ledger.as_ref();
+            let completion = ledger.map(|ledger| ledger.since_handed_over(index, now));
+            table.served(io.priority, now.since(io.submitted), completion);
+        }
         if self.is_open
             && let Some(response) = &tally.response
         {

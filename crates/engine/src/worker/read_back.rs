@@ -110,6 +110,7 @@ impl Worker {
             len: written.len,
             file: written.target,
             direction: Direction::Read,
+            priority: 0,
         };
         self.verifier.as_mut()?.checks(slot.index(), written);
         self.mark(&slot);
@@ -120,6 +121,7 @@ impl Worker {
             file: written.target,
             len: written.len,
             offset: written.offset,
+            priority: 0,
         }))
     }
 

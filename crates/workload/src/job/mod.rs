@@ -5,6 +5,7 @@ mod log;
 mod measure;
 mod operation;
 mod pace;
+mod priority;
 mod region;
 mod road;
 mod rules;
@@ -21,10 +22,10 @@ pub use log::{Log, Replay, Replayed};
 pub use measure::Measure;
 pub use operation::{BlockSizes, Content, Direction, Mix, SizeDraw, SizeMix};
 pub use pace::{Flow, LatencyTarget, Least, Pace, Rate, Think, ThinkStyle};
+pub use priority::{IoPriority, Priority, PriorityShare};
 pub use region::{MovingWindow, Pattern, Region, Runs, Spread, TargetOrder, Zone};
 pub use road::{
-    Access, Advice, Batch, CallFlags, Durability, Engine, Hints, IoPriority, Lifetime, Priority,
-    Standing, UringOptions,
+    Access, Advice, Batch, CallFlags, Durability, Engine, Hints, Lifetime, Standing, UringOptions,
 };
 
 /// One kind of load: what each of its threads does.
@@ -59,6 +60,8 @@ pub struct Job {
     pub pin: Vec<u32>,
     /// How the kernel favours its threads.
     pub priority: Priority,
+    /// Operations that carry a priority of their own; libaio and io_uring only.
+    pub priority_shares: Vec<PriorityShare>,
     /// As whom its threads work.
     pub standing: Standing,
     /// Part of the target.
@@ -172,6 +175,7 @@ impl Job {
             batch: Batch::default(),
             pin: Vec::new(),
             priority: Priority::default(),
+            priority_shares: Vec::new(),
             standing: Standing::default(),
             region: Region::default(),
             pattern: Pattern::Random {

@@ -186,24 +186,6 @@ pub struct Batch {
     pub low: u32,
 }
 
-/// How the kernel favours a thread.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Priority {
-    /// Of the processor scheduler, -20 (first) to 19 (last); 0 changes nothing.
-    pub nice: i32,
-    /// Of the block layer's scheduler.
-    pub io: Option<IoPriority>,
-}
-
-/// Class and level of the block layer's scheduler; most devices ignore it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct IoPriority {
-    /// 1 real time, 2 best effort, 3 idle.
-    pub class: u8,
-    /// 0 (first) to 7 (last) within the class.
-    pub level: u8,
-}
-
 /// As whom and in which control group a thread does its work; nothing: as the command itself.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Standing {

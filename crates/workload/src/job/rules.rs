@@ -4,7 +4,10 @@ use blocklab_units::{Bytes, Nanos};
 
 use crate::{Checksum, Content, HEADER_LEN, PatternPart, Verify, When};
 
-use super::{Invalid, Job, Pace, Pattern, Rate, SizeMix, Spread, TargetOrder, ThinkStyle, Zone};
+use super::{
+    Direction, Engine, Invalid, IoPriority, Job, Pace, Pattern, PriorityShare, Rate, SizeMix,
+    Spread, TargetOrder, ThinkStyle, Zone,
+};
 
 /// Sampling is done by the thread that looks on, which sleeps in between.
 const SHORTEST_SAMPLE: Nanos = Nanos::from_millis(1);
@@ -300,11 +303,49 @@ fn restraint_rules(job: &Job) -> Result<(), Invalid> {
         )?;
     }
     let nice = (-20..=19).contains(&job.priority.nice);
-    let io = job.priority.io;
     rule(
-        nice && io.is_none_or(|io| (1..=3).contains(&io.class) && io.level <= 7),
+        nice && job.priority.io.is_none_or(is_sound),
         "priority",
         "nice must be -20 to 19, an I/O class 1 to 3 and its level 0 to 7",
+    )?;
+    match job.priority_shares.is_empty() {
+        true => Ok(()),
+        false => priority_share_rules(job),
+    }
+}
+
+fn is_sound(priority: IoPriority) -> bool {
+    (1..=3).contains(&priority.class) && priority.level <= 7
+}
+
+/// Priorities of single operations.
+fn priority_share_rules(job: &Job) -> Result<(), Invalid> {
+    const FIELD: &str = "io_priority_shares";
+    rule(
+        matches!(job.engine, Engine::Libaio | Engine::IoUring(_)) && job.pool.is_none(),
+        FIELD,
+        "operations carry priorities of their own with libaio and io_uring only, and not in a pool",
+    )?;
+    let shares = &job.priority_shares;
+    let goes = |direction| matches!(direction, Direction::Read | Direction::Write);
+    rule(
+        shares
+            .iter()
+            .all(|share| goes(share.direction) && is_sound(share.priority)),
+        FIELD,
+        "reads and writes carry priorities: class 1 to 3, level 0 to 7",
+    )?;
+    let sum = |one: &PriorityShare| -> u32 {
+        let size = one.size.map_or(0, |size| size.0);
+        let same = shares
+            .iter()
+            .filter(|share| share.covers(one.direction, size));
+        same.map(|share| u32::from(share.percent)).sum()
+    };
+    rule(
+        shares.iter().all(|share| sum(share) <= 100),
+        FIELD,
+        "the shares of the same operations may add up to 100 per cent at most",
     )
 }
 

@@ -1,13 +1,13 @@
 //! The figures of one reported job: of one clone, or of all clones of a group.
 
 use blocklab_record::{
-    DirectionResult, ErrorCount, JobResult, Latency, Measurement, Samples, ThreadUse,
+    ByPriority, DirectionResult, ErrorCount, JobResult, Latency, Measurement, Samples, ThreadUse,
 };
 use blocklab_stats::Histogram;
 use blocklab_workload::Steady;
 
 use super::super::plan::CloneFacts;
-use super::style::Unified;
+use super::style::{ByPriority as Told, Unified};
 
 /// What one latency was.
 #[derive(Debug, Clone, PartialEq)]
@@ -78,13 +78,60 @@ pub(super) struct Flow {
     pub slat: Spread,
     pub clat: Spread,
     pub lat: Spread,
+    /// By priority, in the order in which they are named.
+    pub priorities: Vec<OfPriority>,
     /// Bytes a second.
     pub bw: Samples,
     pub iops: Samples,
 }
 
+/// The operations of one priority.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct OfPriority {
+    pub class: u8,
+    pub level: u8,
+    pub spread: Spread,
+}
+
 impl Flow {
-    fn of(result: &DirectionResult, runtime_ms: u64) -> Self {
+    fn of(result: &DirectionResult, runtime_ms: u64, clone: &CloneFacts) -> Self {
+        let flow = Self::without_priorities(result, runtime_ms);
+        Self {
+            priorities: flow.by_priority(result, clone),
+            ..flow
+        }
+    }
+
+    /// Where no operation has a priority of its own, all of them have that of the job.
+    fn by_priority(&self, result: &DirectionResult, clone: &CloneFacts) -> Vec<OfPriority> {
+        let Some(told) = clone.style.by_priority() else {
+            return Vec::new();
+        };
+        let detail = result.detail.as_deref();
+        let rows = detail.map_or(&[][..], |detail| &detail.by_priority);
+        if rows.is_empty() {
+            let all = match told {
+                Told::Completion => &self.clat,
+                Told::Total => &self.lat,
+            };
+            return vec![OfPriority {
+                class: clone.priority.map_or(0, |priority| priority.class),
+                level: clone.priority.map_or(0, |priority| priority.level),
+                spread: all.clone(),
+            }];
+        }
+        let of = |row: &ByPriority| OfPriority {
+            class: row.class,
+            level: row.level,
+            spread: Spread::of(match (told, &row.completion) {
+                (Told::Completion, Some(completion)) => completion,
+                _ => &row.service,
+            }),
+        };
+        rows.iter().map(of).collect()
+    }
+
+    fn without_priorities(result: &DirectionResult, runtime_ms: u64) -> Self {
         let detail = result.detail.as_deref();
         let total = Spread::of(&result.service);
         let completion = detail.and_then(|detail| detail.completion.as_ref());
@@ -112,8 +159,27 @@ impl Flow {
         self.slat.merge(&other.slat);
         self.clat.merge(&other.clat);
         self.lat.merge(&other.lat);
+        for more in &other.priorities {
+            self.merge_priority(more);
+        }
         add(&mut self.bw, &other.bw);
         add(&mut self.iops, &other.iops);
+    }
+
+    fn merge_priority(&mut self, more: &OfPriority) {
+        let same = |known: &&mut OfPriority| (known.class, known.level) == (more.class, more.level);
+        match self.priorities.iter_mut().find(same) {
+            Some(known) => known.spread.merge(&more.spread),
+            None => self.priorities.push(more.clone()),
+        }
+    }
+
+    /// What is told by priority: nothing where there is one only.
+    pub(super) fn told_priorities(&self) -> &[OfPriority] {
+        match self.priorities.len() {
+            0 | 1 => &[],
+            _ => &self.priorities,
+        }
     }
 
     pub(super) fn iops(&self) -> f64 {
@@ -249,7 +315,7 @@ fn of<'a>(clone: &'a CloneFacts, measurement: Option<&Measurement>) -> Figures<'
     figures.error = failure(result);
     for (name, flow) in ["read", "write", "trim"].iter().zip(&mut figures.flows) {
         if let Some(direction) = result.directions.get(*name) {
-            *flow = Flow::of(direction, runtime_ms);
+            *flow = Flow::of(direction, runtime_ms, clone);
         }
         let short = result
             .errors

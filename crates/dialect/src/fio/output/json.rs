@@ -5,10 +5,10 @@ use blocklab_record::{DiskUse, Measurement, Samples};
 use super::super::VERSION;
 use super::super::plan::{CloneFacts, Prepared};
 use super::Moment;
-use super::figures::{Figures, Flow, Spread, all, shares};
+use super::figures::{Figures, Flow, OfPriority, Spread, all, shares};
 use super::percentiles::{middle, percentiles};
 use super::steady;
-use super::style::{Style, Unified};
+use super::style::{ByPriority, Style, Unified};
 use super::tree::Tree;
 
 /// The report. `bins`: with all buckets (`json+`).
@@ -168,6 +168,9 @@ fn flow(flow: &Flow, style: &Style, bins: bool) -> Tree {
             spread(shown(&flow.lat, with_lat), style, lat, bins),
         ),
     ]);
+    if let Some(prios) = priorities(flow, style, bins) {
+        members.push(("prios", prios));
+    }
     let Samples {
         count,
         min,
@@ -203,6 +206,25 @@ fn flow(flow: &Flow, style: &Style, bins: bool) -> Tree {
         ("iops_samples", int(count)),
     ]);
     Tree::object(members)
+}
+
+/// One entry a priority, where there are several.
+fn priorities(flow: &Flow, style: &Style, bins: bool) -> Option<Tree> {
+    let told = style.by_priority()?;
+    let name = match told {
+        ByPriority::Completion => "clat_ns",
+        ByPriority::Total => "lat_ns",
+    };
+    let entry = |of: &OfPriority| {
+        let with_percentiles = style.percentiles_of[told.place()];
+        Tree::object([
+            ("prioclass", Tree::Int(of.class.into())),
+            ("prio", Tree::Int(of.level.into())),
+            (name, spread(&of.spread, style, with_percentiles, bins)),
+        ])
+    };
+    let entries: Vec<Tree> = flow.told_priorities().iter().map(entry).collect();
+    (!entries.is_empty()).then_some(Tree::Array(entries))
 }
 
 /// Nothing where they are not wanted.

@@ -6,7 +6,7 @@ use super::super::VERSION;
 use super::super::plan::{CloneFacts, Prepared};
 use super::Moment;
 use super::amount::{Base, short};
-use super::figures::{Figures, Flow, Spread, all, shares};
+use super::figures::{Figures, Flow, OfPriority, Spread, all, shares};
 use super::percentiles::percentiles;
 use super::steady;
 use super::style::{Style, Unified};
@@ -171,6 +171,7 @@ fn direction(name: &str, flow: &Flow, style: &Style) -> String {
             text.push_str(&spread(label, figures, "    "));
         }
     }
+    text.push_str(&priorities(flow, style));
     for (((label, figures), shown), wanted) in
         rows.iter().zip(style.latencies).zip(style.percentiles_of)
     {
@@ -178,10 +179,46 @@ fn direction(name: &str, flow: &Flow, style: &Style) -> String {
             text.push_str(&table(label.trim(), figures, style));
         }
     }
+    text.push_str(&priority_tables(flow, style));
     if flow.bw.count > 0 {
         text.push_str(&samples(flow, style));
     }
     text
+}
+
+/// A line a priority, where there are several.
+fn priorities(flow: &Flow, style: &Style) -> String {
+    let Some(told) = style.by_priority() else {
+        return String::new();
+    };
+    let line = |of: &OfPriority| {
+        let label = format!("{} prio {}/{}", told.name(), of.class, of.level);
+        spread(&label, &of.spread, "    ")
+    };
+    flow.told_priorities().iter().map(line).collect()
+}
+
+/// The percentiles of each.
+fn priority_tables(flow: &Flow, style: &Style) -> String {
+    let told = style
+        .by_priority()
+        .filter(|told| style.percentiles_of[told.place()]);
+    let Some(told) = told else {
+        return String::new();
+    };
+    let rows = flow.told_priorities();
+    let all: u64 = rows.iter().map(|of| of.spread.count).sum();
+    let one = |of: &OfPriority| {
+        let share = of.spread.count as f64 * 100.0 / all.max(1) as f64;
+        let label = format!(
+            "{} prio {}/{} ({share:3.2}% of IOs)",
+            told.name(),
+            of.class,
+            of.level
+        );
+        table(&label, &of.spread, style)
+    };
+    rows.iter().map(one).collect()
 }
 
 /// `53.8MiB/s`, or in bits.

@@ -49,6 +49,31 @@ pub enum Unified {
     Both,
 }
 
+/// Which latency is told by priority.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ByPriority {
+    Completion,
+    Total,
+}
+
+impl ByPriority {
+    /// `clat`, `lat`.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Completion => "clat",
+            Self::Total => "lat",
+        }
+    }
+
+    /// Its place among submission, completion and total latency.
+    pub(super) const fn place(self) -> usize {
+        match self {
+            Self::Completion => 1,
+            Self::Total => 2,
+        }
+    }
+}
+
 const PERCENTILES: [f64; 17] = [
     1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95,
     99.99,
@@ -58,6 +83,15 @@ const PERCENTILES: [f64; 17] = [
 const MOST_PERCENTILES: usize = 20;
 
 impl Style {
+    /// The latency that is told by priority: one of two, if it is taken.
+    pub(super) const fn by_priority(&self) -> Option<ByPriority> {
+        match (self.percentiles_of, self.latencies) {
+            ([_, _, true], [_, _, true]) => Some(ByPriority::Total),
+            (_, [_, true, _]) => Some(ByPriority::Completion),
+            _ => None,
+        }
+    }
+
     pub(in super::super) fn of(spec: &Spec) -> Self {
         let values = &spec.values;
         let is = |name| values.flag(name);

@@ -5,6 +5,7 @@ mod end;
 mod finer;
 mod job;
 mod operations;
+mod priority;
 mod proof;
 mod restraint;
 mod study;

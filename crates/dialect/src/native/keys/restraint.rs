@@ -1,16 +1,13 @@
 //! Keys of a job: what holds it back, beside a plain rate.
 
 use blocklab_units::Nanos;
-use blocklab_workload::{
-    Flow, IoPriority, Job, LatencyTarget, Least, Pace, Rate, Standing, ThinkStyle,
-};
+use blocklab_workload::{Flow, Job, LatencyTarget, Least, Pace, Rate, Standing, ThinkStyle};
 
 use super::super::error::Complaint;
-use super::super::value::{Value, Word};
-use super::words::{number, shown_table, spoken, time};
+use super::super::value::Value;
+use super::priority::{self, io_priority};
+use super::words::{number, shown_table, time};
 use super::{Allowed, Key, Need, Section, put, quoted};
-
-const CLASSES: [Word<u8>; 3] = [("realtime", 1), ("best-effort", 2), ("idle", 3)];
 
 /// What a detail of `think` has in common with its siblings.
 const PAUSE: Key<Job> = Key {
@@ -173,13 +170,35 @@ pub const RESTRAINT: Section<Job> = Section {
             example: "{ class = \"best-effort\", level = 4 }",
             elsewhere: &["prio", "prioclass", "priority"],
             set: |job, value| put(&mut job.priority.io, value.unless_none(io_priority)),
+            show: |job| job.priority.io.map(priority::shown),
+            ..Key::ROW
+        },
+        Key {
+            name: "io_priority_shares",
+            kind: "list of tables",
+            meaning: "Shares of the operations that carry a priority of their own, drawn one by \
+                      one; latencies are then counted by priority as well. With `libaio` and \
+                      `io_uring` only.",
+            allowed: Allowed::Said(
+                "`of`: read or write; `percent`; `size`: only operations of it; `class` and \
+                 `level` as in `io_priority`",
+            ),
+            default: Some("none"),
+            example: "[{ of = \"read\", percent = 20, class = \"realtime\", level = 0 }]",
+            elsewhere: &[
+                "cmdprio",
+                "cmdprio_percentage",
+                "cmdprio_class",
+                "cmdprio_bssplit",
+            ],
+            set: |job, value| {
+                let shares = value.list()?.into_iter().map(priority::share);
+                put(&mut job.priority_shares, shares.collect())
+            },
             show: |job| {
-                job.priority.io.map(|io| {
-                    shown_table(&[
-                        ("class", spoken(&CLASSES, &io.class)),
-                        ("level", Some(io.level.to_string())),
-                    ])
-                })
+                let shares = job.priority_shares.iter().map(priority::shown_share);
+                let shares: Vec<String> = shares.collect();
+                (!shares.is_empty()).then(|| format!("[{}]", shares.join(", ")))
             },
             ..Key::ROW
         },
@@ -344,15 +363,5 @@ fn latency_target(value: Value<'_>) -> Result<LatencyTarget, Complaint> {
         window: window.time()?,
         percentile: percentile.map_or(Ok(100.0), Value::number)?,
         go_on: go_on.map_or(Ok(false), Value::flag)?,
-    })
-}
-
-fn io_priority(value: Value<'_>) -> Result<IoPriority, Complaint> {
-    let [class, level] = value.fields(["class", "level"])?;
-    let level = level.map_or(Ok(4), Value::count)?;
-    Ok(IoPriority {
-        class: class.map_or(Ok(2), |class| class.word(&CLASSES))?,
-        level: u8::try_from(level)
-            .map_err(|_| value.complaint(format!("`{level}` is not a level: 0 to 7")))?,
     })
 }

@@ -1,0 +1,233 @@
+//! `prio`, `cmdprio` and their kin: what the block layer's scheduler is told of a job and of its
+//! operations.
+//!
+//! ```text
+//!   cmdprio_percentage=20,50        of reads, of writes; class and level stand in cmdprio_class
+//!   cmdprio_class=1  cmdprio=0      and cmdprio, by direction as well
+//!   cmdprio_bssplit=4k/20:64k/50    of operations of these sizes, with that class and level
+//!   cmdprio_bssplit=4k/20/2/7       with a class and level of their own
+//! ```
+
+use blocklab_units::Bytes;
+use blocklab_workload::{Direction, Engine, IoPriority, Priority, PriorityShare};
+
+use super::jobs::Spec;
+use super::mistake::Mistake;
+use super::number::{Scale, amount};
+
+/// What only engines have that hand operations over one by one.
+pub(super) const OF_OPERATIONS: [&str; 4] = [
+    "cmdprio_percentage",
+    "cmdprio_class",
+    "cmdprio",
+    "cmdprio_bssplit",
+];
+
+/// The engines that take them.
+pub(super) const ENGINES: [&str; 2] = ["libaio", "io_uring"];
+
+/// Best effort is what a level without a class belongs to.
+const BEST_EFFORT: i64 = 2;
+
+/// Of the threads.
+pub(super) fn priority(spec: &Spec) -> Priority {
+    let class = spec.values.number("prioclass");
+    let level = spec.values.number("prio");
+    Priority {
+        nice: spec.values.number("nice").unwrap_or(0).clamp(-20, 19) as i32,
+        io: (class.is_some() || level.is_some())
+            .then(|| io_priority(class.unwrap_or(0), level.unwrap_or(0))),
+    }
+}
+
+/// Beyond its bounds a number counts as the bound.
+fn io_priority(class: i64, level: i64) -> IoPriority {
+    let class = if class == 0 { BEST_EFFORT } else { class };
+    IoPriority {
+        class: class.clamp(1, 3) as u8,
+        level: level.clamp(0, 7) as u8,
+    }
+}
+
+/// Of single operations.
+pub(super) fn shares(spec: &Spec, engine: Engine) -> Result<Vec<PriorityShare>, Mistake> {
+    if !matches!(engine, Engine::Libaio | Engine::IoUring(_)) {
+        // Options of another engine, from a global section.
+        return Ok(Vec::new());
+    }
+    let percentages = by_direction(spec, "cmdprio_percentage", (i64::MIN, 100))?;
+    // Below 0 it is as good as all, as with fio.
+    let percentages = percentages.map(|percent| match percent.unwrap_or(0) {
+        ..0 => 100,
+        percent => percent as u8,
+    });
+    let classes = by_direction(spec, "cmdprio_class", (1, 3))?.map(|class| class.unwrap_or(1));
+    let levels = by_direction(spec, "cmdprio", (0, 7))?.map(|level| level.unwrap_or(0));
+    let otherwise = [0, 1].map(|index| io_priority(classes[index], levels[index]));
+    let sizes = spec.values.text("cmdprio_bssplit");
+    if sizes.is_some() && percentages != [0, 0] {
+        let wrong = "cmdprio_percentage and cmdprio_bssplit exclude each other";
+        return Err(spec.mistake("cmdprio_bssplit", wrong));
+    }
+    let mut shares = Vec::new();
+    for (index, direction) in [Direction::Read, Direction::Write].into_iter().enumerate() {
+        if percentages[index] > 0 {
+            shares.push(PriorityShare {
+                direction,
+                size: None,
+                percent: percentages[index],
+                priority: otherwise[index],
+            });
+        }
+        let text = sizes.map_or("", |text| of_direction(text, index));
+        let of_sizes = by_size(text, direction, otherwise[index]);
+        shares.extend(of_sizes.map_err(|why| spec.mistake("cmdprio_bssplit", why))?);
+    }
+    Ok(shares)
+}
+
+/// Of texts with commas between them; a single one is that of all directions.
+fn of_direction(text: &str, index: usize) -> &str {
+    match text.contains(',') {
+        true => text.split(',').nth(index).unwrap_or_default(),
+        false => text,
+    }
+}
+
+/// Numbers of reads and writes.
+fn by_direction(
+    spec: &Spec,
+    name: &str,
+    (low, high): (i64, i64),
+) -> Result<[Option<i64>; 2], Mistake> {
+    let mut values = [None; 2];
+    let text = spec.values.text(name).unwrap_or_default();
+    for (index, value) in values.iter_mut().enumerate() {
+        let part = of_direction(text, index).trim();
+        if part.is_empty() {
+            continue;
+        }
+        let number = amount(part, Scale::default()).map_err(|why| spec.mistake(name, why))?;
+        if number < low || number > high {
+            let wrong = format!("`{number}` is out of range: {} to {high}", low.max(0));
+            return Err(spec.mistake(name, wrong));
+        }
+        *value = Some(number);
+    }
+    Ok(values)
+}
+
+/// Entries up to the first empty one; shares of nothing are left out.
+fn by_size(
+    text: &str,
+    direction: Direction,
+    otherwise: IoPriority,
+) -> Result<Vec<PriorityShare>, String> {
+    let mut shares: Vec<PriorityShare> = Vec::new();
+    for part in text.split(':').map(str::trim) {
+        if part.is_empty() {
+            break;
+        }
+        let (size, percent, priority) = entry(part)?;
+        shares.push(PriorityShare {
+            direction,
+            size: Some(size),
+            percent,
+            priority: priority.unwrap_or(otherwise),
+        });
+        let same = shares.iter().filter(|share| share.size == Some(size));
+        let sum: u32 = same.map(|share| u32::from(share.percent)).sum();
+        if sum > 100 {
+            let bytes = size.0;
+            return Err(format!(
+                "the shares of blocks of {bytes} bytes add up to {sum}, above 100"
+            ));
+        }
+    }
+    shares.retain(|share| share.percent > 0);
+    Ok(shares)
+}
+
+/// `4k/20` or `4k/20/2/7`.
+fn entry(text: &str) -> Result<(Bytes, u8, Option<IoPriority>), String> {
+    let mut fields: Vec<&str> = text.split('/').map(str::trim).collect();
+    while fields.len() > 1 && fields.last().is_some_and(|field| field.is_empty()) {
+        fields.pop();
+    }
+    let size = amount(fields[0], Scale::default())?;
+    if size <= 0 {
+        return Err(format!("`{text}`: a block has at least 1 byte"));
+    }
+    let number = |field: &str| {
+        let number = field.parse::<i64>();
+        number.map_err(|_| format!("`{field}` in `{text}` is no number"))
+    };
+    let percent = |field| number(field).map(|percent| percent.clamp(0, 100) as u8);
+    let (percent, priority) = match fields[1..] {
+        [] => (0, None),
+        [share] => (percent(share)?, None),
+        [share, class, level] => {
+            let priority = io_priority(number(class)?, number(level)?);
+            (percent(share)?, Some(priority))
+        }
+        _ => {
+            return Err(format!(
+                "`{text}` is neither SIZE/PERCENT nor SIZE/PERCENT/CLASS/LEVEL"
+            ));
+        }
+    };
+    Ok((Bytes(size as u64), percent, priority))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FIRST: IoPriority = IoPriority { class: 1, level: 0 };
+
+    /// Size, per cent, class and level of each.
+    fn read(text: &str) -> Result<Vec<(u64, u8, u8, u8)>, String> {
+        let shares = by_size(text, Direction::Read, FIRST)?.into_iter();
+        let told = shares.map(|share| {
+            let size = share.size.map_or(0, |size| size.0);
+            let IoPriority { class, level } = share.priority;
+            (size, share.percent, class, level)
+        });
+        Ok(told.collect())
+    }
+
+    #[test]
+    fn shares_by_size_have_two_forms() {
+        for (text, expected) in [
+            ("4k/20", &[(4096, 20, 1, 0)][..]),
+            (
+                "4k/20/2/7:64k/50",
+                &[(4096, 20, 2, 7), (65_536, 50, 1, 0)][..],
+            ),
+            ("4k/25/3/1:4k/75/1/0", &[(4096, 25, 3, 1), (4096, 75, 1, 0)]),
+            ("4k/150", &[(4096, 100, 1, 0)]),
+            ("4k/50/0/9", &[(4096, 50, 2, 7)]),
+            ("4k/50//", &[(4096, 50, 1, 0)]),
+            ("4k:8k/:16k/0", &[]),
+            (":4k/50", &[]),
+            ("", &[]),
+        ] {
+            assert_eq!(read(text).as_deref(), Ok(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_share_is_a_mistake() {
+        for text in [
+            "/60",
+            "k/50",
+            "4k/x",
+            "4k/50/1",
+            "4k/50/1/",
+            "4k/60/1/2:4k/60/2/3",
+            "4k/60:8k/90:4k/60",
+        ] {
+            assert!(read(text).is_err(), "{text}");
+        }
+    }
+}

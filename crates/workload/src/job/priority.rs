@@ -1,0 +1,78 @@
+use blocklab_units::Bytes;
+
+use super::Direction;
+
+/// How the kernel favours a thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Priority {
+    /// Of the processor scheduler, -20 (first) to 19 (last); 0 changes nothing.
+    pub nice: i32,
+    /// Of the block layer's scheduler.
+    pub io: Option<IoPriority>,
+}
+
+/// Class and level of the block layer's scheduler; most devices ignore it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct IoPriority {
+    /// 1 real time, 2 best effort, 3 idle.
+    pub class: u8,
+    /// 0 (first) to 7 (last) within the class.
+    pub level: u8,
+}
+
+impl IoPriority {
+    /// As the kernel takes it: the class above thirteen bits of level. Never 0, which stands for
+    /// no priority of one's own.
+    #[must_use]
+    pub const fn encoded(self) -> u16 {
+        (self.class as u16) << 13 | self.level as u16
+    }
+
+    /// The other way round; nothing of 0.
+    #[must_use]
+    pub const fn decoded(bits: u16) -> Option<Self> {
+        match bits {
+            0 => None,
+            bits => Some(Self {
+                class: (bits >> 13) as u8,
+                level: (bits & 7) as u8,
+            }),
+        }
+    }
+}
+
+/// A share of the operations that carry a priority of their own, whatever their thread has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PriorityShare {
+    /// Of reads or of writes.
+    pub direction: Direction,
+    /// Of operations of this size only.
+    pub size: Option<Bytes>,
+    /// How many of them, in per cent. Shares of the same operations add up to 100 at most; the
+    /// rest goes as the thread does.
+    pub percent: u8,
+    /// What they carry.
+    pub priority: IoPriority,
+}
+
+impl PriorityShare {
+    /// Whether an operation may be one of them.
+    #[must_use]
+    pub fn covers(&self, direction: Direction, len: u64) -> bool {
+        self.direction == direction && self.size.is_none_or(|size| size.0 == len)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn priorities_are_those_of_ioprio_set() {
+        let first = IoPriority { class: 1, level: 0 };
+        let last = IoPriority { class: 3, level: 7 };
+        assert_eq!((first.encoded(), last.encoded()), (0x2000, 0x6007));
+        assert_eq!(IoPriority::decoded(0x6007), Some(last));
+        assert_eq!(IoPriority::decoded(0), None);
+    }
+}
