@@ -1,23 +1,26 @@
 //! From jobs to a plan: each clone is a job of one thread; what stands between two stonewalls is a
 //! case.
 
+mod clone;
+mod judge;
+
 use blocklab_record::{Note, NoteLevel};
-use blocklab_workload::{Case, Direction, Engine, IoPriority, Job, Plan, Steady, Workload};
+use blocklab_workload::{Case, Job, Plan, Workload};
 
 use super::files::{self, Files, Planned};
 use super::iolog;
 use super::jobs::{Resolved, Spec};
-use super::load::{is_asynchronous, load};
+use super::load::load;
 use super::logs::LogRule;
 use super::mistake::Mistake;
 use super::number::{Scale, amount};
-use super::options::{Support, find};
-use super::output::Style;
-use super::pattern::{self, Way};
+use super::pattern;
 use super::standing::{self, ControlGroup};
 use super::state;
 use super::turns::Turns;
 use super::verify::leaves_no_time;
+
+pub use clone::CloneFacts;
 
 /// What the caller knows of the machine.
 pub struct Terms<'a> {
@@ -64,86 +67,6 @@ pub struct Prepared {
     pub globals: Vec<(String, String)>,
 }
 
-/// What the report and the run say and do of a clone, besides its load.
-#[derive(Debug, Clone, PartialEq)]
-pub struct CloneFacts {
-    /// Index of the case.
-    pub case: usize,
-    /// Name of the job in the plan.
-    pub job: String,
-    /// Name of the job in the job file.
-    pub name: String,
-    /// From 0, at each `stonewall` and `new_group` one more.
-    pub group: u32,
-    /// Which job it is a clone of, from 0.
-    pub spec: usize,
-    /// The job's options, as given.
-    pub options: Vec<(String, String)>,
-    /// Whether the group is reported as one.
-    pub grouped: bool,
-    /// `rw`, as given, without what stands behind `:`.
-    pub rw: &'static str,
-    /// Smallest and largest blocks of reads, writes, trims.
-    pub blocks: [(u64, u64); 3],
-    /// `ioengine`, as given.
-    pub engine: String,
-    /// `iodepth`.
-    pub depth: u32,
-    /// How many files it works on.
-    pub file_count: usize,
-    /// How its figures are printed.
-    pub style: Style,
-    /// Commands before and after the job.
-    pub commands: [Option<String>; 2],
-    /// Whether cached pages are dropped before the run.
-    pub invalidate: bool,
-    /// Whether the files are read before the run.
-    pub pre_read: bool,
-    /// Whether flushes are counted in the report (only those of `fsync` are), and whether their
-    /// latencies are told.
-    pub flushes: [bool; 2],
-    /// What is logged, and how.
-    pub logs: LogRule,
-    /// What its threads have with the block layer's scheduler.
-    pub priority: Option<IoPriority>,
-    /// Whether submitting and completing are two things.
-    pub is_asynchronous: bool,
-    /// `verify`, as given.
-    pub verify: String,
-    /// When the job counts as steady.
-    pub steady: Option<Steady>,
-    /// Whether it reads what it wrote, and nothing else.
-    pub reads_back: bool,
-    /// Whether its end is that of everything that follows.
-    pub ends_all: bool,
-    /// Whether it asks for a thread and not for a process.
-    pub thread: bool,
-    /// Whether errors are counted and told.
-    pub counts_errors: bool,
-    /// Whether flawed blocks are left in files.
-    pub dumps: bool,
-    /// Where it leaves how far its writes came, if it verifies them.
-    pub state: Option<String>,
-    /// Whether it cannot be run, for what it should go on from cannot be read.
-    pub is_unfit: bool,
-    /// Whether a job before it leaves the trace that it replays: it is read when that has ended.
-    pub awaits_trace: bool,
-    /// Whether missing files may be made.
-    pub may_create: bool,
-    /// Whether nothing but the files is wanted.
-    pub create_only: bool,
-}
-
-impl CloneFacts {
-    /// The depth that the engine made of `iodepth`: rings have a power of two.
-    pub(super) fn depth_had(&self) -> u32 {
-        match &*self.engine {
-            "io_uring" => self.depth.next_power_of_two(),
-            _ => self.depth,
-        }
-    }
-}
-
 /// What is run for these jobs.
 ///
 /// # Errors
@@ -169,9 +92,6 @@ pub fn prepare(resolved: &Resolved, name: &str, terms: &Terms<'_>) -> Result<Pre
 
 const WAITS: &str = "`wait` is microseconds, as fio's manual says; fio 3.33 itself waits a \
                      thousand times as long";
-
-/// In which mapped files are flushed.
-const PAGE: u64 = 4096;
 
 /// Of one job.
 const MOST_FILES: i64 = 1_000_000;
@@ -338,80 +258,6 @@ impl<'a> Maker<'a> {
         Ok(())
     }
 
-    /// Notes what is not exact; refuses what cannot be done.
-    fn judge(&mut self, spec: &Spec) -> Result<(), Mistake> {
-        self.judge_together(spec)?;
-        for (name, words) in &spec.dropped {
-            self.note(NoteLevel::Approximated, name, words);
-        }
-        for name in spec.values.names() {
-            let Some(option) = find(name) else { continue };
-            if is_off(spec, name, option.default) {
-                continue;
-            }
-            match option.support {
-                // Where it is not, whoever carries it out says so.
-                Support::Exact | Support::Mostly => {}
-                Support::Nearly => self.note(NoteLevel::Approximated, name, option.here),
-                Support::Ignored => self.note(NoteLevel::Ignored, name, option.here),
-                Support::Refused => {
-                    let message = format!("it is not done here: {}", option.here);
-                    return Err(spec.mistake(name, message));
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Values that make no sense together, or on this machine.
-    fn judge_together(&mut self, spec: &Spec) -> Result<(), Mistake> {
-        let values = &spec.values;
-        if values.flag("zonesize") && matches!(values.text("zonemode"), None | Some("none")) {
-            let wrong = "--zonemode=none and --zonesize are not compatible; \
-                         zonemode=strided works zone by zone";
-            return Err(spec.mistake("zonesize", wrong));
-        }
-        if let Some(memory) = values.text("mem") {
-            const KNOWN: [&str; 6] = ["malloc", "shm", "shmhuge", "mmap", "mmaphuge", "mmapshared"];
-            let word = memory.split(':').next().unwrap_or_default();
-            if !KNOWN.contains(&word) {
-                let wrong = format!("`{word}` is none of {}", KNOWN.join(", "));
-                return Err(spec.mistake("mem", wrong));
-            }
-        }
-        if values.text("cgroup").is_some() && self.terms.control_groups.is_none() {
-            let text = "no block I/O controller of control groups of version 1 is mounted: the \
-                        job runs outside of any, as with fio 3.33";
-            self.note(NoteLevel::Ignored, "cgroup", text);
-        }
-        let stores = values.flag("direct") || values.flag("fsync") || values.flag("fdatasync");
-        let smallest = pattern::block_sizes(spec)?.smallest().0;
-        if values.text("ioengine") == Some("mmap") && stores && !smallest.is_multiple_of(PAGE) {
-            let wrong = format!("mmap options dictate a minimum block size of {PAGE} bytes");
-            return Err(spec.mistake("bs", wrong));
-        }
-        if values.text("profile") == Some("act") {
-            return Err(spec.mistake(
-                "profile",
-                "act is not done: write its jobs out in a job file",
-            ));
-        }
-        let shifts = pattern::shifts_blocks(spec, &pattern::block_sizes(spec)?);
-        if shifts && pattern::way(spec)?.random && !values.flag("norandommap") {
-            let words = "Any use of blockalign= turns off randommap";
-            self.remarks.push(words.to_owned());
-        }
-        if values.flag("bs_unaligned") && values.flag("direct") {
-            self.remarks
-                .push("bs_unaligned may not work with raw io".to_owned());
-        }
-        if values.flag("time_based") && values.time("runtime").unwrap_or(0) == 0 {
-            let words = "time_based requires a runtime/timeout setting";
-            self.remarks.push(words.to_owned());
-        }
-        Ok(())
-    }
-
     fn note(&mut self, level: NoteLevel, subject: &str, text: &str) {
         let note = Note {
             level,
@@ -422,82 +268,6 @@ impl<'a> Maker<'a> {
             self.notes.push(note);
         }
     }
-
-    fn facts(&self, spec: &Spec, way: Way, job: &Job, index: usize) -> CloneFacts {
-        let sizes = [&job.sizes.read, &job.sizes.write, &job.sizes.trim];
-        let text = |name| spec.values.text(name).map(str::to_owned);
-        CloneFacts {
-            case: self.cases.len().saturating_sub(1),
-            job: job.name.clone(),
-            name: spec.name.clone(),
-            group: self.group,
-            spec: index,
-            options: spec.own.clone(),
-            grouped: spec.values.flag("group_reporting"),
-            rw: way.word,
-            blocks: match pattern::given_by_order(spec) {
-                Some(given) => given.map(|size| (size, size)),
-                None => sizes.map(|mix| (mix.smallest().0, mix.largest().0)),
-            },
-            engine: text("ioengine").unwrap_or_else(|| "psync".to_owned()),
-            depth: job.depth,
-            file_count: job.targets.len(),
-            style: Style {
-                // As fio, which looks for disks before it knows these files.
-                disks: Style::of(spec).disks
-                    && job.replay.is_none()
-                    && job.engine != Engine::FileCreate,
-                ..Style::of(spec)
-            },
-            commands: [text("exec_prerun"), text("exec_postrun")],
-            invalidate: spec.values.number("invalidate") != Some(0),
-            pre_read: spec.values.flag("pre_read"),
-            flushes: [
-                spec.values.flag("fsync") || replays_flushes(job),
-                spec.values.flag("fsync")
-                    || replays_flushes(job)
-                    || spec.values.flag("fdatasync")
-                    || spec.values.is_given("sync_file_range"),
-            ],
-            logs: LogRule::of(spec, job),
-            priority: job.priority.io,
-            is_asynchronous: is_asynchronous(job.engine, job.depth),
-            verify: text("verify").unwrap_or_else(|| "pattern".to_owned()),
-            steady: job.stop.steady,
-            reads_back: !way.reads && job.verify.as_ref().is_some_and(|it| it.pass.is_none()),
-            ends_all: spec.values.flag("exitall") && spec.values.text("exit_what") == Some("all"),
-            thread: spec.values.flag("thread"),
-            counts_errors: spec.values.is_given("ignore_error")
-                || !matches!(
-                    spec.values.text("continue_on_error"),
-                    None | Some("none" | "0")
-                ),
-            dumps: spec.values.flag("verify_dump"),
-            state: None,
-            awaits_trace: false,
-            is_unfit: false,
-            may_create: spec.values.number("allow_file_create") != Some(0),
-            create_only: spec.values.flag("create_only"),
-        }
-    }
-}
-
-fn replays_flushes(job: &Job) -> bool {
-    let replay = job.replay.as_ref();
-    replay.is_some_and(|replay| replay.goes(Direction::Sync))
-}
-
-/// Whether the option was given what it has anyway.
-fn is_off(spec: &Spec, name: &str, default: &str) -> bool {
-    let values = &spec.values;
-    if let Some(number) = values.number(name) {
-        let default = amount(default, Scale::default()).unwrap_or(0);
-        return number == default;
-    }
-    if let Some(text) = values.text(name) {
-        return text == default;
-    }
-    values.time(name) == Some(0) || values.share(name) == Some(super::value::Share::Bytes(0))
 }
 
 /// `randseed` before `allrandrepeat` before `randrepeat`.
