@@ -9,7 +9,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
 
 use blocklab_proof::good;
-use blocklab_record::{JobResult, Origin, Status, TargetKind};
+use blocklab_record::{Origin, Status, TargetKind};
 use serde_json::Value;
 use stand::kernel::Mount;
 use stand::{KIB, MIB, Stand, ios, jobs, skip, tool};
@@ -349,78 +349,6 @@ fn only_reads_are_left_of_a_read_only_run() {
     let target = stand.disk_text();
     let words = ["`w`", "read-only", "nothing is left"];
     stand.refused(writes, &["--target", target, "--read-only"], &words);
-}
-
-/// What two runs of the same seed must share.
-fn requests(job: &JobResult) -> Vec<(String, u64, u64)> {
-    let directions = job.directions.iter();
-    directions
-        .map(|(name, d)| (name.clone(), d.ios, d.bytes))
-        .collect()
-}
-
-#[test]
-fn the_same_seed_asks_for_the_same() {
-    let stand = Stand::new();
-    let study = r#"
-        name = "seeded"
-        [[case]]
-        name = "a"
-        engine = "null"
-        mix = { read = 60, write = 30, trim = 10 }
-        block_size = [["4KiB", 60], ["64KiB", 40]]
-        pattern = "zipf"
-        theta = 1.1
-        threads = 4
-        stop_bytes = "8MiB"
-    "#;
-    let run = |seed| stand.record(study, &["--target", "null", "--seed", seed]);
-    let (first, again, other) = (run("11"), run("11"), run("12"));
-    assert_eq!(first.asked, again.asked);
-    assert_ne!(first.asked.native, other.asked.native);
-    let all = |record| jobs(record).flat_map(requests).collect::<Vec<_>>();
-    assert_eq!(all(&first), all(&again));
-    assert_ne!(all(&first), all(&other), "another draw of sizes");
-    let drawn = stand.record(study, &["--target", "null"]);
-    let drawn_again = stand.record(study, &["--target", "null"]);
-    assert_ne!(drawn.asked.seed, drawn_again.asked.seed);
-}
-
-#[test]
-fn the_same_seed_writes_the_same_bytes() {
-    let stand = Stand::new();
-    let study = r#"
-        name = "bytes"
-        [[case]]
-        name = "a"
-        engine = "psync"
-        mix = "write"
-        pattern = "random-once"
-        loops = 1
-    "#;
-    let written = |name, seed| {
-        let file = stand.hole(name, 256 * KIB);
-        stand.record(study, &["--target", &file, "--seed", seed]);
-        fs::read(file).expect("the file")
-    };
-    let first = written("first", "5");
-    assert!(first == written("again", "5"), "other bytes of one seed");
-    assert!(
-        first != written("other", "6"),
-        "the same bytes of two seeds"
-    );
-}
-
-/// Virtual time knows no noise: not a nanosecond differs.
-#[test]
-fn the_same_seed_simulates_the_same_record() {
-    let stand = Stand::new();
-    let target = ["--target", "sim:gp3:1TiB@r5d.xlarge", "--seed", "3"];
-    let first = stand.record(TINY, &target);
-    let again = stand.record(TINY, &target);
-    assert_eq!(first.origin, Origin::Simulated);
-    assert_eq!(first.measurements, again.measurements);
-    assert_eq!(first.targets, again.targets);
 }
 
 #[test]
