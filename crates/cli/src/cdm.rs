@@ -42,10 +42,10 @@ fn measure(args: &CdmArgs, store: &Store) -> Result<u8> {
     let mut watcher = Watcher::new(args, &form, store);
     let held = hold(sitting, &*listen()?, store, &mut watcher);
     watcher.window.finished();
-    let Some(record) = held? else {
+    let Some(mut record) = held? else {
         return Ok(status::INTERRUPTED);
     };
-    present(args, store, &record, &form)?;
+    present(args, store, &mut record, &form)?;
     Ok(exit_code(&record))
 }
 
@@ -76,7 +76,7 @@ fn wish(args: &CdmArgs) -> Result<Wish> {
     })
 }
 
-fn present(args: &CdmArgs, store: &Store, record: &Record, form: &Form) -> Result<()> {
+fn present(args: &CdmArgs, store: &Store, record: &mut Record, form: &Form) -> Result<()> {
     if !args.no_save {
         keep(record, store)?;
     }

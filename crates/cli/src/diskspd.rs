@@ -150,11 +150,11 @@ fn measure(profile: &Profile, mut notes: Vec<Note>, house: &House, store: &Store
     let mut watcher = Watcher::new(house, profile, &prepared.plan, store);
     let held = hold(sitting, &interrupted, store, &mut watcher);
     watcher.screen.finished();
-    let Some(record) = held? else {
+    let Some(mut record) = held? else {
         return Ok(status::INTERRUPTED);
     };
     if !house.no_save {
-        keep(&record, store)?;
+        keep(&mut record, store)?;
     }
     let system = System {
         computer: computer(),

@@ -242,11 +242,11 @@ fn measure(
     let record = conduct(prepared, &destroy, &interrupted, store, &mut watcher);
     out.borrow_mut().idleness = profiler.map(Profiler::finish);
     ground::remove(prepared);
-    let Some(record) = record? else {
+    let Some(mut record) = record? else {
         return Ok(INTERRUPTED);
     };
     if !house.no_save {
-        keep(&record, store)?;
+        keep(&mut record, store)?;
     }
     out.borrow_mut()
         .end(&record.measurements, prepared, watcher.elapsed())?;

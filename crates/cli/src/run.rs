@@ -44,7 +44,7 @@ fn measure(args: &RunArgs, store: &Store) -> Result<u8> {
         .is_some_and(|end| end == "fio")
     {
         return match crate::fio::study(args, store)? {
-            Some(record) => present(args, store, &record),
+            Some(mut record) => present(args, store, &mut record),
             None => Ok(INTERRUPTED),
         };
     }
@@ -88,14 +88,14 @@ fn measure(args: &RunArgs, store: &Store) -> Result<u8> {
     };
     let conducted = conduct_all(vec![part], &mut watcher);
     watcher.screen.finished();
-    let record = match conducted {
+    let mut record = match conducted {
         Err(blocklab_study::Error::Interrupted) => {
             terminal::warn("interrupted before anything was measured; nothing is kept");
             return Ok(INTERRUPTED);
         }
         other => other?.pop().context("the run left no record")?,
     };
-    present(args, store, &record)
+    present(args, store, &mut record)
 }
 
 /// A study as it is to be run.
@@ -196,12 +196,12 @@ pub fn listen() -> Result<Arc<AtomicBool>> {
 }
 
 /// Keeps the run, prints what was asked for, writes the page.
-fn present(args: &RunArgs, store: &Store, record: &Record) -> Result<u8> {
+fn present(args: &RunArgs, store: &Store, record: &mut Record) -> Result<u8> {
     let folder = match args.no_save {
         true => None,
         false => Some(
             store
-                .save(record)
+                .keep(record)
                 .context("the run was measured, but cannot be kept")?,
         ),
     };

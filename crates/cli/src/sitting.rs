@@ -65,9 +65,9 @@ pub fn hold(
 }
 
 /// Keeps the record and its page. Returns where the page is.
-pub fn keep(record: &Record, store: &Store) -> Result<PathBuf> {
+pub fn keep(record: &mut Record, store: &Store) -> Result<PathBuf> {
     let folder = store
-        .save(record)
+        .keep(record)
         .context("the run was measured, but cannot be kept")?;
     let assessment = blocklab_analysis::assess(record);
     let page = folder.join("report.html");

@@ -185,7 +185,7 @@ fn measure(
             return Ok(status::INTERRUPTED);
         };
         watch::judge(&mut record, &watch.watched);
-        finish(&record, &reporter, house, store)?;
+        finish(&mut record, &reporter, house, store)?;
         rounds += 1;
         let code = exit_code(&record);
         let again = code == status::DONE
@@ -216,7 +216,12 @@ fn measure(
     Ok(code)
 }
 
-fn finish(record: &Record, reporter: &Reporter<'_>, house: &House, store: &Store) -> Result<()> {
+fn finish(
+    record: &mut Record,
+    reporter: &Reporter<'_>,
+    house: &House,
+    store: &Store,
+) -> Result<()> {
     if !house.no_save {
         keep(record, store)?;
     }

@@ -24,9 +24,29 @@ pub(crate) fn compose(now: Timestamp, salt: u64) -> String {
     id
 }
 
+/// The id that a run of the same moment with the next salt has.
+pub(crate) fn next(id: &str) -> String {
+    let (moment, salt) = id.split_at(id.len().saturating_sub(2));
+    let value = |digit: u8| ALPHABET.iter().position(|known| *known == digit);
+    let digits = salt.bytes().map(|digit| value(digit).unwrap_or(0));
+    let salt = digits.fold(0, |salt, digit| salt << 5 | digit) + 1;
+    let mut next = moment.to_owned();
+    for digit in [salt >> 5, salt] {
+        next.push(char::from(ALPHABET[digit & 31]));
+    }
+    next
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_next_id_is_of_the_same_moment() {
+        assert_eq!(next("20261120-190142-k00"), "20261120-190142-k01");
+        assert_eq!(next("20261120-190142-k0z"), "20261120-190142-k10");
+        assert_eq!(next("20261120-190142-kzz"), "20261120-190142-k00");
+    }
 
     #[track_caller]
     fn check(now: &str, salt: u64, id: &str) {

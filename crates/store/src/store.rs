@@ -86,6 +86,9 @@ pub enum StoreError {
     },
 }
 
+/// Runs that can begin in the same 1/32 s.
+const SALTS: u64 = 1024;
+
 impl Store {
     /// The store in `root`. Nothing is touched until something is saved, so the folder need not
     /// exist.
@@ -104,7 +107,7 @@ impl Store {
     /// `salt` is any number that another process would not draw too.
     #[must_use]
     pub fn new_id(&self, now: Timestamp, salt: u64) -> String {
-        let candidates = (0..1024).map(|step| id::compose(now, salt.wrapping_add(step)));
+        let candidates = (0..SALTS).map(|step| id::compose(now, salt.wrapping_add(step)));
         let mut last = String::new();
         for candidate in candidates {
             if !self.finished(&candidate).exists() && !self.partial(&candidate).exists() {
@@ -140,6 +143,22 @@ impl Store {
             folder::remove(&partial).map_err(io_error("remove", &partial))?;
         }
         Ok(folder)
+    }
+
+    /// As [`Store::save`]; but where a run that began in the same moment, in another process, took
+    /// the id meanwhile, the record gets the next one that is free.
+    ///
+    /// # Errors
+    /// As [`Store::save`].
+    pub fn keep(&self, record: &mut Record) -> Result<PathBuf, StoreError> {
+        checked(&record.id)?;
+        for _ in 1..SALTS {
+            match self.save(record) {
+                Err(StoreError::Exists { id, .. }) => record.id = id::next(&id),
+                saved => return saved,
+            }
+        }
+        self.save(record)
     }
 
     /// Keeps what a running run has measured so far, so that a killed one leaves it. Flushes the

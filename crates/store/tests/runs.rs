@@ -84,6 +84,19 @@ fn a_finished_run_is_never_rewritten() {
     assert_eq!(kept, record(FIRST, &started(FIRST)));
 }
 
+/// Two processes begin in the same moment and draw the same id: both runs are kept.
+#[test]
+fn a_run_whose_id_was_taken_meanwhile_gets_the_next_one() {
+    let lab = lab(&[FIRST]);
+    let mut other = record(FIRST, "2030-01-01T00:00:00Z");
+    let folder = lab.store.keep(&mut other).expect("there is a free one");
+    assert_ne!(other.id, FIRST);
+    assert!(folder.ends_with(&other.id), "{}", folder.display());
+    assert_eq!(lab.store.load(&other.id).expect("kept").record, other);
+    let first = lab.store.load(FIRST).expect("still there").record;
+    assert_eq!(first, record(FIRST, &started(FIRST)));
+}
+
 #[test]
 fn an_id_cannot_lead_out_of_the_store() {
     let lab = lab(&[]);

@@ -79,7 +79,7 @@ pub fn hold(args: &RunArgs, study: Study, store: &Store) -> Result<u8> {
     let parts = fresh.into_iter().map(|(_, part)| part).collect();
     let conducted = conduct_all(parts, &mut watch);
     watch.finished();
-    let measured = match conducted {
+    let mut measured = match conducted {
         Err(Error::Interrupted) => return Ok(stopped(lasting, 0)),
         other => other?,
     };
@@ -88,9 +88,9 @@ pub fn hold(args: &RunArgs, study: Study, store: &Store) -> Result<u8> {
         return Ok(stopped(lasting, done));
     }
     if !args.no_save {
-        for record in &measured {
+        for record in &mut measured {
             store
-                .save(record)
+                .keep(record)
                 .context("the study was measured, but cannot be kept")?;
         }
         ledger
