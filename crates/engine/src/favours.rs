@@ -27,7 +27,7 @@ impl Favours {
         Some(Box::new(Self {
             shares: job.priority_shares.clone(),
             own: own(job),
-            chance: Stream::new(seed, &format!("{}/priority", job.name), thread.into()),
+            chance: job.chance(seed, "priority", thread.into()),
         }))
     }
 

@@ -254,6 +254,9 @@ fn batch(spec: &Spec, depth: u32) -> Batch {
 fn processors(spec: &Spec, number: u32, terms: &Terms<'_>) -> Result<Vec<u32>, Mistake> {
     let mut allowed = Vec::new();
     if let Some(mask) = spec.values.number("cpumask") {
+        if mask == 0 {
+            return Err(spec.mistake("cpumask", "it names no processor; 3 names the first two"));
+        }
         allowed.extend((0..63u32).filter(|bit| mask >> bit & 1 == 1));
     }
     if let Some(list) = spec.values.text("cpus_allowed") {

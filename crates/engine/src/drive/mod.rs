@@ -12,6 +12,7 @@ mod crew;
 mod describe;
 mod duty;
 mod entry;
+mod failures;
 mod forget;
 mod gate;
 mod least;

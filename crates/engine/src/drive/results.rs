@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use blocklab_record::{
-    Accounting, ByPriority, Depths, DirectionDetail, DirectionResult, ErrorCount, JobResult,
-    Latency, Measurement, Note, NoteLevel, Stopped, ThreadUse, Verified,
+    Accounting, ByPriority, Depths, DirectionDetail, DirectionResult, JobResult, Latency,
+    Measurement, Note, NoteLevel, Stopped, ThreadUse, Verified,
 };
 use blocklab_units::Nanos;
 use blocklab_workload::{Direction, Job, Pace, Rate};
 
+use super::failures::{errors, flaws, wrong_data};
 use super::roster::{Member, Roster};
 use super::samples::Sampler;
 use super::usage::Usage;
@@ -17,7 +18,7 @@ use super::watch::Watched;
 use super::{Backing, FlawedBlock, Outcome, Run, TargetFile, describe};
 use crate::bounds::Window;
 use crate::favours::PriorityTable;
-use crate::recorder::{Failure, Recorder, SpectrumSum};
+use crate::recorder::{Recorder, SpectrumSum};
 use crate::{JobLog, Progress};
 
 /// Moments and counters around the run.
@@ -251,35 +252,6 @@ fn depths(members: &[&Member]) -> Option<Depths> {
     })
 }
 
-/// Blocks that came back otherwise than they were written, as one kind of failure.
-fn flaws(members: &[&Member]) -> Option<ErrorCount> {
-    let all = members.iter().map(|member| member.recorder.flaws());
-    let flawed: Vec<_> = all.filter(|flaws| flaws.count > 0).collect();
-    let first = flawed.iter().min_by_key(|flaws| flaws.first_at)?;
-    let (flaw, ..) = first.kept.first()?;
-    Some(ErrorCount {
-        kind: "verify".to_owned(),
-        message: format!("{} at offset {}", flaw.kind, flaw.offset),
-        direction: "read".to_owned(),
-        count: flawed.iter().map(|flaws| flaws.count).sum(),
-        first_at_ns: first.first_at.0,
-        first_offset: flaw.offset,
-    })
-}
-
-/// Each block of a validating pool that came back wrong; of very many the last stands for the rest.
-fn wrong_data(member: &Member) -> impl Iterator<Item = ErrorCount> {
-    let told = member.recorder.wrong().into_iter();
-    told.map(|wrong| ErrorCount {
-        kind: "verify".to_owned(),
-        message: wrong.words,
-        direction: "read".to_owned(),
-        count: wrong.count,
-        first_at_ns: wrong.at.0,
-        first_offset: wrong.offset,
-    })
-}
-
 fn verified(job: &Job, members: &[&Member], start: Nanos) -> Option<Verified> {
     let validates = job
         .pool
@@ -430,82 +402,4 @@ fn accounting(members: &[&Member]) -> Accounting {
         total.overdue += recorder.overdue.get();
     }
     total
-}
-
-fn errors(members: &[&Member]) -> Vec<ErrorCount> {
-    let mut merged: Vec<Failure> = Vec::new();
-    for failure in members.iter().flat_map(|member| member.recorder.failures()) {
-        let same = |known: &&mut Failure| {
-            known.errno == failure.errno && known.direction == failure.direction
-        };
-        match merged.iter_mut().find(same) {
-            Some(known) => {
-                known.count += failure.count;
-                if failure.first_at < known.first_at {
-                    (known.first_at, known.first_offset) = (failure.first_at, failure.first_offset);
-                }
-            }
-            None => merged.push(failure),
-        }
-    }
-    merged.sort_by_key(|failure| failure.first_at);
-    merged.iter().map(error_count).collect()
-}
-
-fn error_count(failure: &Failure) -> ErrorCount {
-    let (kind, message) = match failure.errno {
-        0 => (
-            "short".to_owned(),
-            "fewer bytes were moved than asked for".to_owned(),
-        ),
-        errno => {
-            let text = std::io::Error::from_raw_os_error(errno).to_string();
-            let message = text
-                .split(" (os error")
-                .next()
-                .unwrap_or_default()
-                .to_owned();
-            (errno_name(errno), message)
-        }
-    };
-    ErrorCount {
-        kind,
-        message,
-        direction: failure.direction.name().to_owned(),
-        count: failure.count,
-        first_at_ns: failure.first_at.0,
-        first_offset: failure.first_offset,
-    }
-}
-
-/// The names of what storage fails with; others by number.
-fn errno_name(errno: i32) -> String {
-    let name = match errno {
-        libc::EIO => "EIO",
-        libc::ENOSPC => "ENOSPC",
-        libc::EINVAL => "EINVAL",
-        libc::ENODEV => "ENODEV",
-        libc::ENXIO => "ENXIO",
-        libc::EAGAIN => "EAGAIN",
-        libc::EOPNOTSUPP => "EOPNOTSUPP",
-        libc::EPERM => "EPERM",
-        libc::EACCES => "EACCES",
-        libc::EROFS => "EROFS",
-        libc::EFBIG => "EFBIG",
-        libc::ETIMEDOUT => "ETIMEDOUT",
-        libc::EREMOTEIO => "EREMOTEIO",
-        libc::ENODATA => "ENODATA",
-        libc::EILSEQ => "EILSEQ",
-        libc::EBADF => "EBADF",
-        libc::EDQUOT => "EDQUOT",
-        libc::ESTALE => "ESTALE",
-        libc::ENOMEM => "ENOMEM",
-        libc::EBUSY => "EBUSY",
-        libc::ENOTTY => "ENOTTY",
-        libc::EFAULT => "EFAULT",
-        libc::ENOLINK => "ENOLINK",
-        libc::EUCLEAN => "EUCLEAN",
-        other => return format!("errno {other}"),
-    };
-    name.to_owned()
 }

@@ -3,6 +3,7 @@
 mod amount;
 mod eta;
 mod figures;
+mod flow;
 mod idleness;
 mod json;
 mod normal;

@@ -4,7 +4,8 @@ use blocklab_record::Measurement;
 
 use super::super::VERSION;
 use super::super::plan::Prepared;
-use super::figures::{Figures, Flow, Spread, all, shares};
+use super::figures::{Figures, all, shares};
+use super::flow::{Flow, Spread};
 use super::percentiles::percentiles;
 use super::style::{Style, Unified};
 

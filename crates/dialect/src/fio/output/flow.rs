@@ -1,0 +1,206 @@
+//! The figures of one direction: what was moved, and how long it took.
+
+use blocklab_record::{ByPriority, DirectionResult, Latency, Samples};
+use blocklab_stats::Histogram;
+
+use super::super::plan::CloneFacts;
+use super::style::ByPriority as Told;
+
+/// What one latency was.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Spread {
+    pub count: u64,
+    pub min: u64,
+    pub max: u64,
+    pub mean: f64,
+    pub stddev: f64,
+    pub histogram: Histogram,
+}
+
+impl Default for Spread {
+    fn default() -> Self {
+        Self {
+            count: 0,
+            min: 0,
+            max: 0,
+            mean: 0.0,
+            stddev: 0.0,
+            histogram: Histogram::new(),
+        }
+    }
+}
+
+impl Spread {
+    pub(super) fn of(latency: &Latency) -> Self {
+        Self {
+            count: latency.count,
+            min: latency.min_ns,
+            max: latency.max_ns,
+            mean: latency.mean_ns,
+            stddev: latency.stddev_ns,
+            // The record is our own: a histogram that cannot be read has no buckets to show.
+            histogram: latency.histogram().unwrap_or_default(),
+        }
+    }
+
+    /// Both together. The variances are pooled about the common mean.
+    pub(super) fn merge(&mut self, other: &Self) {
+        if other.count == 0 {
+            return;
+        }
+        if self.count == 0 {
+            *self = other.clone();
+            return;
+        }
+        let (n, m) = (self.count as f64, other.count as f64);
+        let mean = (self.mean * n + other.mean * m) / (n + m);
+        let squares = |part: &Self, n: f64| n * (part.stddev.powi(2) + (part.mean - mean).powi(2));
+        self.stddev = ((squares(self, n) + squares(other, m)) / (n + m)).sqrt();
+        self.mean = mean;
+        self.count += other.count;
+        self.min = self.min.min(other.min);
+        self.max = self.max.max(other.max);
+        self.histogram.merge(&other.histogram);
+    }
+}
+
+/// One direction.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(super) struct Flow {
+    pub bytes: u64,
+    pub ios: u64,
+    pub short: u64,
+    pub dropped: u64,
+    pub runtime_ms: u64,
+    pub slat: Spread,
+    pub clat: Spread,
+    pub lat: Spread,
+    /// By priority, in the order in which they are named.
+    pub priorities: Vec<OfPriority>,
+    /// Bytes a second.
+    pub bw: Samples,
+    pub iops: Samples,
+}
+
+/// The operations of one priority.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct OfPriority {
+    pub class: u8,
+    pub level: u8,
+    pub spread: Spread,
+}
+
+impl Flow {
+    pub(super) fn of(result: &DirectionResult, runtime_ms: u64, clone: &CloneFacts) -> Self {
+        let flow = Self::without_priorities(result, runtime_ms);
+        Self {
+            priorities: flow.by_priority(result, clone),
+            ..flow
+        }
+    }
+
+    /// Where no operation has a priority of its own, all of them have that of the job.
+    fn by_priority(&self, result: &DirectionResult, clone: &CloneFacts) -> Vec<OfPriority> {
+        let Some(told) = clone.style.by_priority() else {
+            return Vec::new();
+        };
+        let detail = result.detail.as_deref();
+        let rows = detail.map_or(&[][..], |detail| &detail.by_priority);
+        if rows.is_empty() {
+            let all = match told {
+                Told::Completion => &self.clat,
+                Told::Total => &self.lat,
+            };
+            return vec![OfPriority {
+                class: clone.priority.map_or(0, |priority| priority.class),
+                level: clone.priority.map_or(0, |priority| priority.level),
+                spread: all.clone(),
+            }];
+        }
+        let of = |row: &ByPriority| OfPriority {
+            class: row.class,
+            level: row.level,
+            spread: Spread::of(match (told, &row.completion) {
+                (Told::Completion, Some(completion)) => completion,
+                _ => &row.service,
+            }),
+        };
+        rows.iter().map(of).collect()
+    }
+
+    fn without_priorities(result: &DirectionResult, runtime_ms: u64) -> Self {
+        let detail = result.detail.as_deref();
+        let total = Spread::of(&result.service);
+        let completion = detail.and_then(|detail| detail.completion.as_ref());
+        Self {
+            bytes: result.bytes,
+            ios: result.ios,
+            runtime_ms,
+            slat: result.submit.as_ref().map(Spread::of).unwrap_or_default(),
+            // Of an engine that waits for each operation, the call is the operation.
+            clat: completion.map_or_else(|| total.clone(), Spread::of),
+            lat: total,
+            bw: detail.map(|detail| detail.bytes_per_s).unwrap_or_default(),
+            iops: detail.map(|detail| detail.iops).unwrap_or_default(),
+            ..Self::default()
+        }
+    }
+
+    /// Clones run at the same time: the longest runtime is that of all.
+    pub(super) fn merge(&mut self, other: &Self) {
+        self.bytes += other.bytes;
+        self.ios += other.ios;
+        self.short += other.short;
+        self.dropped += other.dropped;
+        self.runtime_ms = self.runtime_ms.max(other.runtime_ms);
+        self.slat.merge(&other.slat);
+        self.clat.merge(&other.clat);
+        self.lat.merge(&other.lat);
+        for more in &other.priorities {
+            self.merge_priority(more);
+        }
+        add(&mut self.bw, &other.bw);
+        add(&mut self.iops, &other.iops);
+    }
+
+    fn merge_priority(&mut self, more: &OfPriority) {
+        let same = |known: &&mut OfPriority| (known.class, known.level) == (more.class, more.level);
+        match self.priorities.iter_mut().find(same) {
+            Some(known) => known.spread.merge(&more.spread),
+            None => self.priorities.push(more.clone()),
+        }
+    }
+
+    /// What is told by priority: nothing where there is one only.
+    pub(super) fn told_priorities(&self) -> &[OfPriority] {
+        match self.priorities.len() {
+            0 | 1 => &[],
+            _ => &self.priorities,
+        }
+    }
+
+    pub(super) fn iops(&self) -> f64 {
+        per_second(self.ios, self.runtime_ms)
+    }
+
+    pub(super) fn bytes_per_second(&self) -> u64 {
+        per_second(self.bytes, self.runtime_ms) as u64
+    }
+}
+
+/// Rates of clones that run at the same time add up.
+fn add(sum: &mut Samples, more: &Samples) {
+    sum.count += more.count;
+    sum.min += more.min;
+    sum.max += more.max;
+    sum.mean += more.mean;
+    sum.stddev += more.stddev;
+}
+
+fn per_second(amount: u64, ms: u64) -> f64 {
+    if ms == 0 {
+        0.0
+    } else {
+        amount as f64 * 1000.0 / ms as f64
+    }
+}
