@@ -27,9 +27,10 @@ fuzz_target!(|text: &str| {
         size_of: &|_| Some(1 << 20),
         files_below: &|_| Vec::new(),
         processors: 8,
-        user: (0, 0),
         node_processors: &|node| vec![node],
-        bytes_of: &|_| Err("there is none".to_owned()),
+        bytes_of: &|_| Ok(b"held".to_vec()),
+        device_of: &|major, minor| format!("/dev/{major}-{minor}"),
+        control_groups: Some("/cgroup"),
         aux: None,
         seed: 1,
     };
