@@ -118,6 +118,28 @@ fn program() -> &'static Path {
     })
 }
 
+/// Whether Debian's fio can be asked; where not, the test says that it was skipped.
+pub fn fio_is_there() -> bool {
+    let there = Command::new("fio").arg("--version").output().is_ok();
+    if !there {
+        println!("skipped: fio is not installed");
+    }
+    there
+}
+
+/// What fio prints for these words, in the lab's folder.
+///
+/// # Panics
+/// When it fails.
+#[track_caller]
+pub fn fio(lab: &Lab, words: &[&str]) -> String {
+    let mut command = Command::new("fio");
+    let output = command.current_dir(lab.path()).args(words).output();
+    let output = output.expect("fio starts");
+    assert!(output.status.success(), "{words:?}: {output:?}");
+    String::from_utf8(output.stdout).expect("text")
+}
+
 /// What a command that worked, and had nothing to complain of, said.
 ///
 /// # Panics

@@ -9,4 +9,4 @@ mod lab;
 #[path = "../../crates/store/tests/sample/mod.rs"]
 pub mod sample;
 
-pub use lab::{Lab, Said, good, json, root};
+pub use lab::{Lab, Said, fio, fio_is_there, good, json, root};

@@ -1,8 +1,6 @@
 //! Compressed logs of blocklab and of Debian's fio: either prints what the other one left.
 
-use std::process::Command;
-
-use blocklab_proof::{Lab, good};
+use blocklab_proof::{Lab, fio, fio_is_there, good};
 
 /// The words that make one of the two leave compressed logs of 64 reads and writes.
 const JOB: [&str; 9] = [
@@ -17,14 +15,6 @@ const JOB: [&str; 9] = [
     "--write_lat_log=a",
 ];
 
-fn fio(lab: &Lab, words: &[&str]) -> String {
-    let mut command = Command::new("fio");
-    let output = command.current_dir(lab.path()).args(words).output();
-    let output = output.expect("fio starts");
-    assert!(output.status.success(), "{words:?}: {output:?}");
-    String::from_utf8(output.stdout).expect("text")
-}
-
 /// Both readers print the same of a log, and all of it.
 fn check(lab: &Lab) {
     for log in ["a_lat.1.log.fz", "a_clat.1.log.fz"] {
@@ -37,17 +27,9 @@ fn check(lab: &Lab) {
     }
 }
 
-fn is_there() -> bool {
-    let there = Command::new("fio").arg("--version").output().is_ok();
-    if !there {
-        println!("skipped: fio is not installed");
-    }
-    there
-}
-
 #[test]
 fn what_fio_compressed_is_printed_as_fio_prints_it() {
-    if is_there() {
+    if fio_is_there() {
         let lab = Lab::new();
         fio(&lab, &JOB);
         check(&lab);
@@ -56,7 +38,7 @@ fn what_fio_compressed_is_printed_as_fio_prints_it() {
 
 #[test]
 fn what_we_compress_is_printed_by_fio() {
-    if is_there() {
+    if fio_is_there() {
         let lab = Lab::new();
         good(lab.blocklab(["fio", "--no-save"].into_iter().chain(JOB)));
         check(&lab);

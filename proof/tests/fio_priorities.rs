@@ -4,9 +4,8 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::process::Command;
 
-use blocklab_proof::{Lab, good};
+use blocklab_proof::{Lab, fio, fio_is_there, good};
 use serde_json::Value;
 
 #[path = "stand/mod.rs"]
@@ -39,22 +38,6 @@ const SHARES: [&[&str]; 4] = [
     ],
 ];
 
-fn is_there() -> bool {
-    let there = Command::new("fio").arg("--version").output().is_ok();
-    if !there {
-        println!("skipped: fio is not installed");
-    }
-    there
-}
-
-fn fio(lab: &Lab, words: &[&str]) -> String {
-    let mut command = Command::new("fio");
-    let output = command.current_dir(lab.path()).args(words).output();
-    let output = output.expect("fio starts");
-    assert!(output.status.success(), "{words:?}: {output:?}");
-    String::from_utf8(output.stdout).expect("text")
-}
-
 fn ours(lab: &Lab, words: &[&str]) -> String {
     let before = ["fio", "--no-save"];
     good(lab.blocklab(before.iter().chain(words).copied()))
@@ -86,7 +69,7 @@ fn told(job: &Value, direction: &str) -> Vec<(u64, u64, String, u64)> {
 
 #[test]
 fn the_same_priorities_are_told_and_have_the_same_shares() {
-    if !is_there() {
+    if !fio_is_there() {
         return;
     }
     let lab = Lab::new();
@@ -129,7 +112,7 @@ fn lines(text: &str) -> Vec<(String, bool)> {
 
 #[test]
 fn people_read_the_same_lines() {
-    if !is_there() {
+    if !fio_is_there() {
         return;
     }
     let lab = Lab::new();

@@ -4,7 +4,7 @@
 use std::fs;
 use std::process::Command;
 
-use blocklab_proof::Lab;
+use blocklab_proof::{Lab, fio_is_there};
 
 /// Digests that both hold in the same form, and the header alone.
 const BOTH: [&str; 13] = [
@@ -18,14 +18,6 @@ const WAYS: [&[&str]; 3] = [
     &["--verify_interval=1k"],
     &["--verify_offset=256"],
 ];
-
-fn is_there() -> bool {
-    let there = Command::new("fio").arg("--version").output().is_ok();
-    if !there {
-        println!("skipped: fio is not installed");
-    }
-    there
-}
 
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Who {
@@ -89,7 +81,7 @@ fn all(writer: Who, reader: Who) {
 
 #[test]
 fn blocklab_checks_what_fio_wrote() {
-    if is_there() {
+    if fio_is_there() {
         let _ = Lab::new().blocklab(["--version"]);
         all(Who::Fio, Who::Ours);
     }
@@ -97,7 +89,7 @@ fn blocklab_checks_what_fio_wrote() {
 
 #[test]
 fn fio_checks_what_blocklab_wrote() {
-    if is_there() {
+    if fio_is_there() {
         let _ = Lab::new().blocklab(["--version"]);
         all(Who::Ours, Who::Fio);
     }
@@ -107,7 +99,7 @@ fn fio_checks_what_blocklab_wrote() {
 /// are drawn freely, the second command must draw the same.
 #[test]
 fn what_another_job_wrote_is_read_back_by_its_place() {
-    let whos = match is_there() {
+    let whos = match fio_is_there() {
         true => vec![Who::Ours, Who::Fio],
         false => vec![Who::Ours],
     };
@@ -153,7 +145,7 @@ fn what_another_job_wrote_is_read_back_by_its_place() {
 fn digests_that_fio_has_not_are_our_own() {
     for kind in ["sha256", "sha512"] {
         check(Who::Ours, Who::Ours, kind, &[]);
-        if is_there() {
+        if fio_is_there() {
             let lab = Lab::new();
             let write = ["--rw=write", "--do_verify=0"];
             assert!(Who::Fio.ends(&lab, &write, kind, &[]), "{kind}");
