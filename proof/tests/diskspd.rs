@@ -147,7 +147,7 @@ fn mistakes_end_with_three() {
     let said = stand.lab.blocklab(["diskspd"]);
     assert_eq!(said.code, Some(3), "{}", said.err);
     assert!(said.out.starts_with("Usage: diskspd"), "{}", said.out);
-    refused(&stand, &["-a4095", "null"], 3, "there is no processor 4095");
+    refused(&stand, &["-a255", "null"], 3, "there is no processor 255");
     refused(&stand, &["-F2", "-t2", "null"], 3, "it excludes -t");
     refused(&stand, &[r"E:\x.dat"], 3, "--map");
 }

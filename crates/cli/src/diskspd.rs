@@ -118,7 +118,7 @@ fn only_reads(profile: &mut Profile) -> Vec<Note> {
 
 fn print_profile(profile: &Profile, house: &House) -> Result<()> {
     terminal::print(match profile.format {
-        Format::Text => format!("\n{}", dialect::input_parameters(profile, house.layout)),
+        Format::Text => dialect::profile_text(profile, &command_line(&house.rest), house.layout),
         Format::Xml => dialect::profile_xml(profile),
     })
 }

@@ -196,6 +196,8 @@ fn accepted_lines_mean_what_is_written_here() {
     );
 }
 
+/// A script whose author had left an old `-s8K` beside `-r` ran random load without a word, where
+/// DiskSpd stops with status 3. All that its own tests of the command line reject is rejected here.
 #[test]
 fn rejected_lines_say_why() {
     let list = include_str!("diskspd/rejected.txt");

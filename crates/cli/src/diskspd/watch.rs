@@ -154,7 +154,8 @@ pub fn tell(house: &House, record: &Record) {
     if house.quiet {
         return;
     }
-    for note in &record.notes {
+    // Nobody asked for the default affinity, so it does not accompany every run; `show` has it.
+    for note in record.notes.iter().filter(|note| note.subject != "-ag") {
         terminal::tell(&format!("note: {}: {}", note.subject, note.text));
     }
     if !house.no_save {

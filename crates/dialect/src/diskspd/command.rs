@@ -2,6 +2,7 @@
 
 use blocklab_record::{Note, NoteLevel};
 
+use super::conflicts;
 use super::number::{size, some_size};
 use super::options::{Opt, find};
 use super::spec::{Cache, Format, Mistake, Profile, Target, TimeSpan};
@@ -157,6 +158,7 @@ fn asked(draft: Draft, targets: &[String], options: &[&String]) -> Result<Asked,
     if let Some(event) = draft.event {
         return Ok(Asked::Event(event));
     }
+    conflicts::check(options)?;
     if draft.xml.is_some() {
         return overrides(draft, targets, options).map(Asked::Xml);
     }
@@ -216,12 +218,7 @@ fn profile(draft: Draft, targets: &[String]) -> Profile {
         (None, true) => 100,
         (None, false) => 0,
     };
-    target.align = match target.random_ratio {
-        0 => draft.stride,
-        _ => draft
-            .random_align
-            .or(draft.stride.filter(|_| !draft.random)),
-    };
+    target.align = draft.random_align.or(draft.stride);
     let with_path = |path: &String| Target {
         path: path.clone(),
         ..target.clone()

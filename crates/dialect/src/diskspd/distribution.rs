@@ -1,6 +1,6 @@
 //! `-rd`: shares of the operations over shares or stretches of the target.
 
-use super::number::{number, size};
+use super::number::{number, some_size};
 use super::spec::{Distribution, Mistake};
 
 const OPTION: &str = "-rd";
@@ -20,7 +20,7 @@ pub fn parse(text: &str, block: u64) -> Result<Distribution, Mistake> {
         };
         let io = number(OPTION, io, 0, 100)?;
         let width = match absolute {
-            true => size(OPTION, width, Some(block))?,
+            true => some_size(OPTION, width, Some(block))?,
             false => number(OPTION, width, 1, 100)?.into(),
         };
         list.push((io, width));
@@ -157,11 +157,10 @@ mod tests {
             Some(20 * gib),
             &[(100.0, 50.0), (0.0, 50.0)],
         );
-        check_zones(
-            "abs80/1G:20/0",
-            Some(4 * gib),
-            &[(80.0, 25.0), (20.0, 75.0)],
-        );
+        // A width of 0 is the rest; only a profile in XML can say so.
+        let rest = Distribution::Absolute(vec![(80, gib), (20, 0)]);
+        let found = zones(&rest, Some(4 * gib)).expect("sound");
+        assert_eq!(found, [(80.0, 25.0), (20.0, 75.0)]);
         assert!(zones(&parse("abs90/10G", 4096).unwrap(), None).is_err());
     }
 
@@ -179,6 +178,7 @@ mod tests {
             "pct10/0",
             "pct90/100",
             "abs90/100",
+            "abs80/1G:20/0",
             "zipf1.2",
             "pct101/1",
         ] {

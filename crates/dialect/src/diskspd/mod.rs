@@ -9,6 +9,7 @@
 //! ```
 
 mod command;
+mod conflicts;
 mod distribution;
 mod number;
 mod options;
@@ -33,7 +34,7 @@ pub(crate) mod xml_tree;
 pub use command::{Asked, Overrides, Parsed, parse};
 pub use paths::{Mapping, here};
 pub use plan::{Pair, Prepared, Span, Terms, prepare};
-pub use profile_text::input_parameters;
+pub use profile_text::profile_text;
 pub use profile_xml::profile_xml;
 pub use read_xml::read_xml;
 pub use reference::{reference, usage};

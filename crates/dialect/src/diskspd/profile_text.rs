@@ -1,13 +1,23 @@
-//! The block `Input parameters:`.
+//! The head of the text: the command line and the block `Input parameters:`.
 
 use super::number::kmgt;
 use super::ranges;
 use super::spec::{Buffers, Cache, MapFlush, Profile, Target, Throughput, TimeSpan};
 use super::text::Layout;
 
-/// The profile as text.
+/// The command line and the profile that it gives, as the head of a result and as `-Rptext` print
+/// it.
 #[must_use]
-pub fn input_parameters(profile: &Profile, layout: Layout) -> String {
+pub fn profile_text(profile: &Profile, command_line: &str, layout: Layout) -> String {
+    let parameters = input_parameters(profile, layout);
+    match layout {
+        Layout::V2_2 => format!("\nCommand Line: {command_line}\n\n{parameters}"),
+        Layout::V2_0_21a => format!("\n{parameters}"),
+    }
+}
+
+/// The block `Input parameters:`.
+fn input_parameters(profile: &Profile, layout: Layout) -> String {
     let mut text = String::from("Input parameters:\n\n");
     if profile.verbose {
         text.push_str("\tusing verbose mode\n");
@@ -47,7 +57,7 @@ fn time_span(span: &TimeSpan) -> Vec<String> {
     let affinity: Vec<String> = span
         .affinity
         .iter()
-        .map(|(_, cpu)| cpu.to_string())
+        .map(|(group, cpu)| format!("{group}/{cpu}"))
         .collect();
     chosen([
         (true, format!("duration: {}s", span.duration)),
@@ -63,7 +73,7 @@ fn time_span(span: &TimeSpan) -> Vec<String> {
         (
             !affinity.is_empty(),
             format!(
-                "advanced affinity round robin (group 0): {}",
+                "advanced affinity round robin (group/core): {}",
                 affinity.join(", ")
             ),
         ),

@@ -171,9 +171,12 @@ impl Tally {
     /// Milliseconds, for a share from 0 (the least) to 1 (the most).
     pub fn quantile_ms(&self, share: f64) -> Option<f64> {
         let (least, most) = (self.min_ns?, self.max_ns?);
+        // Less than one operation lies beyond it: it is the slowest one, whose time is known
+        // better than its bucket. The margin takes up the rounding of the share.
+        let is_slowest = (1.0 - share) * (self.ios as f64) < 1.0 - 1e-6;
         let ns = match share {
             ..=0.0 => least,
-            1.0.. => most,
+            _ if is_slowest => most,
             _ => self.histogram.quantile(share).clamp(least, most),
         };
         Some(ns as f64 / 1e6)
@@ -299,10 +302,49 @@ fn row<'a>(record: &Record, measurement: &Measurement, pair: &'a Pair) -> Row<'a
     }
 }
 
-/// Standard deviation of operations a second over the intervals; nothing with fewer than two.
+/// Standard deviation of operations a second over the intervals; nothing without any.
 pub(super) fn deviation(rates: &[Rate], ios: fn(&Rate) -> f64) -> Option<f64> {
     let number = rates.len() as f64;
     let mean = rates.iter().map(ios).sum::<f64>() / number;
     let squares: f64 = rates.iter().map(|rate| (ios(rate) - mean).powi(2)).sum();
-    (rates.len() > 1).then(|| (squares / number).sqrt())
+    (!rates.is_empty()).then(|| (squares / number).sqrt())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The rows 3-nines to 9-nines of 1,000 operations ended below `max`, at the edge of its bucket:
+    /// 15.794 beside 15.836. Where less than one operation lies beyond a percentile, it is the
+    /// slowest one.
+    #[test]
+    fn a_percentile_beyond_which_nothing_lies_is_the_maximum() {
+        let mut histogram = Histogram::default();
+        (0..1000).for_each(|_| histogram.record(15_800_000));
+        let tally = Tally {
+            ios: 1000,
+            min_ns: Some(15_700_000),
+            max_ns: Some(15_836_000),
+            histogram,
+            ..Tally::default()
+        };
+        for share in [0.9999, 0.999_999_999, 1.0] {
+            assert_eq!(tally.quantile_ms(share), Some(15.836), "{share}");
+        }
+        // One operation of a thousand is slower than this.
+        let below = tally.quantile_ms(0.999);
+        assert!(below < Some(15.836), "{below:?}");
+    }
+
+    /// One interval deviates by nothing from its mean: a parser of the text expects the number 0.00
+    /// and found `N/A`.
+    #[test]
+    fn one_interval_has_a_deviation_of_zero() {
+        let rate = Rate {
+            read: 900.0,
+            ..Rate::default()
+        };
+        assert_eq!(deviation(&[rate], |rate| rate.read), Some(0.0));
+        assert_eq!(deviation(&[], |rate| rate.read), None);
+    }
 }

@@ -11,6 +11,15 @@ pub(super) fn affinity(draft: &mut Draft, rest: &str) -> Result<(), Mistake> {
         draft.span.round_robin = true;
         return Ok(());
     }
+    if rest
+        .rsplit(',')
+        .next()
+        .is_some_and(|last| last.starts_with('g'))
+    {
+        let wrong =
+            format!("`{rest}` ends with a group and names no processor of it; -ag0,0,1 names two");
+        return Err(Mistake::new("-a", wrong));
+    }
     let mut group = 0;
     for part in rest.split(',') {
         match part.strip_prefix('g') {
@@ -18,7 +27,7 @@ pub(super) fn affinity(draft: &mut Draft, rest: &str) -> Result<(), Mistake> {
             None => draft
                 .span
                 .affinity
-                .push((group, number("-a", part, 0, 4095)?)),
+                .push((group, number("-a", part, 0, 255)?)),
         }
     }
     match draft.span.affinity.iter().find(|(group, _)| *group > 0) {

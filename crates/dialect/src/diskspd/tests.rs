@@ -124,6 +124,24 @@ fn the_text_of_several_time_spans() {
     assert!(notes.contains(&"Verbose"), "{notes:?}");
 }
 
+/// Scripts take the command line and the processors out of the text, `-Rptext` included.
+#[test]
+fn the_head_tells_the_command_line_and_the_processors_by_group() {
+    let arguments = ["-a0,1".to_owned(), "x.dat".to_owned()];
+    let Ok(Parsed {
+        asked: Asked::Load(profile),
+        ..
+    }) = parse(&arguments)
+    else {
+        panic!("a sound line");
+    };
+    let text = profile_text(&profile, "diskspd -a0,1 x.dat", Layout::V2_2);
+    let head = "\nCommand Line: diskspd -a0,1 x.dat\n\nInput parameters:\n\n";
+    assert!(text.starts_with(head), "{text}");
+    let affinity = "\tadvanced affinity round robin (group/core): 0/0, 0/1\n";
+    assert!(text.contains(affinity), "{text}");
+}
+
 #[test]
 fn the_xml_of_2_2() {
     check("result.xml", &printed(LINE, Layout::V2_2).1);

@@ -4,7 +4,7 @@ use blocklab_record::Record;
 
 use super::number::{kmgt, old_file_size};
 use super::plan::Prepared;
-use super::profile_text::input_parameters;
+use super::profile_text::profile_text;
 use super::ranges::effective;
 use super::results::{Both, Outcome, Processor, Rate, System, Tally, Usage, deviation, outcome};
 use super::spec::{Profile, TimeSpan};
@@ -28,11 +28,7 @@ pub fn text(
     system: &System,
     layout: Layout,
 ) -> String {
-    let mut text = String::from("\n");
-    if layout == Layout::V2_2 {
-        text.push_str(&format!("Command Line: {}\n\n", system.command_line));
-    }
-    text.push_str(&input_parameters(profile, layout));
+    let mut text = profile_text(profile, &system.command_line, layout);
     text.push_str(&machine(record, system, layout));
     let mut outcomes = Vec::new();
     for (index, (span, asked)) in prepared.spans.iter().zip(&profile.timespans).enumerate() {
@@ -110,9 +106,10 @@ fn machine(record: &Record, system: &System, layout: Layout) -> String {
         ));
     }
     text.push_str("\theterogeneous cores:\tn\n");
-    if let Some(governor) = &record.environment.processor.governor {
-        text.push_str(&format!("\n\tactive power scheme:\t{governor}\n"));
-    }
+    // Without frequency scaling, as in most virtual machines, there is no governor to name.
+    let governor = record.environment.processor.governor.as_deref();
+    let scheme = governor.unwrap_or("unknown");
+    text.push_str(&format!("\n\tactive power scheme:\t{scheme}\n"));
     text
 }
 

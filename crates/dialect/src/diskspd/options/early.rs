@@ -32,7 +32,7 @@ pub(super) static EARLY: [Opt; 21] = [
         meaning: "Bind the threads to these processors in turn.",
         level: NEARLY,
         here: "a list binds, and -ag binds to all in turn; without either the scheduler places the \
-               threads; there is one processor group, 0",
+               threads; there is one processor group, 0, of processors 0 to 255",
         set: affinity,
     },
     Opt {
@@ -50,7 +50,7 @@ pub(super) static EARLY: [Opt; 21] = [
         name: "-B",
         form: "-B<offset>[:<length>]",
         default: "0",
-        meaning: "Use the target from this byte on, and so far.",
+        meaning: "Use the target from this byte on, and so far; a length excludes -f.",
         set: bounds,
         ..ROW
     },
@@ -148,6 +148,8 @@ pub(super) static EARLY: [Opt; 21] = [
         name: "-h",
         form: "-h",
         meaning: "The old word for -Sh.",
+        level: NEARLY,
+        here: "as -Sh",
         set: |draft, rest| {
             bare("-h", rest)?;
             caching(draft, "h")
@@ -171,11 +173,12 @@ pub(super) static EARLY: [Opt; 21] = [
         form: "-j<milliseconds>",
         default: "no bursts",
         meaning: "Time between two bursts; with -i.",
+        level: NEARLY,
+        here: "the pause begins when the burst has come back",
         set: |draft, rest| {
             draft.target.think_ms = number("-j", rest, 1, ANY)?;
             Ok(())
         },
-        ..ROW
     },
     Opt {
         name: "-I",

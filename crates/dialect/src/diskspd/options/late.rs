@@ -22,6 +22,8 @@ pub(super) static LATE: [Opt; 26] = [
         name: "-O",
         form: "-O<count>",
         meaning: "Operations in flight per thread over all targets; with -F.",
+        level: NEARLY,
+        here: "the targets of a thread take turns by their weights; none is drawn by lot",
         set: |draft, rest| {
             draft.span.request_count = number("-O", rest, 1, 32768)?;
             Ok(())
@@ -59,7 +61,7 @@ pub(super) static LATE: [Opt; 26] = [
         name: "-r",
         form: "-r[<align>[KMGTb]]",
         default: "sequential; aligned to the block size",
-        meaning: "Random offsets; it wins over -s.",
+        meaning: "Random offsets; not with -s.",
         set: |draft, rest| {
             draft.random = true;
             if !rest.is_empty() {
@@ -84,10 +86,10 @@ pub(super) static LATE: [Opt; 26] = [
     Opt {
         name: "-rs",
         form: "-rs<per cent>",
-        default: "0, with -r 100",
-        meaning: "So many of the operations are random.",
+        default: "100 with -r",
+        meaning: "So many of the operations are random; -r gives their alignment.",
         set: |draft, rest| {
-            draft.random_ratio = Some(number("-rs", rest, 0, 100)?);
+            draft.random_ratio = Some(number("-rs", rest, 1, 100)?);
             Ok(())
         },
         ..ROW
@@ -104,7 +106,7 @@ pub(super) static LATE: [Opt; 26] = [
         name: "-s",
         form: "-s[<stride>[KMGTb]]",
         default: "the block size",
-        meaning: "Sequential offsets, so far apart.",
+        meaning: "Sequential offsets, so far apart; not with -r and -rs.",
         set: |draft, rest| {
             if !rest.is_empty() {
                 draft.stride = Some(draft.some_size("-s", rest)?);
@@ -116,7 +118,7 @@ pub(super) static LATE: [Opt; 26] = [
     Opt {
         name: "-si",
         form: "-si[<stride>[KMGTb]]",
-        meaning: "The threads share one sequence.",
+        meaning: "The threads share one sequence; in place of -s.",
         set: |draft, rest| {
             draft.target.interlocked = true;
             if !rest.is_empty() {
@@ -179,6 +181,8 @@ pub(super) static LATE: [Opt; 26] = [
         form: "-w[<per cent>]",
         default: "0",
         meaning: "So many of the operations write.",
+        level: NEARLY,
+        here: "a target that holds data is refused unless --destroy-data names it",
         set: |draft, rest| {
             draft.target.write_ratio = match rest {
                 "" => 0,
@@ -186,7 +190,6 @@ pub(super) static LATE: [Opt; 26] = [
             };
             Ok(())
         },
-        ..ROW
     },
     Opt {
         name: "-W",
@@ -217,6 +220,9 @@ pub(super) static LATE: [Opt; 26] = [
         form: "-X<file>",
         meaning: "The profile comes from an XML file; -d, -W, -C, -R, -v and -z may override it, \
                   and targets take the places of *1, *2, ….",
+        level: NEARLY,
+        here: "elements are honoured as their options are; ETW, Progress, Verbose, VerboseStats, \
+               PrecreateFiles and ExperimentFlags change nothing",
         set: |draft, rest| match rest {
             "" => Err(Mistake::new(
                 "-X",
@@ -282,6 +288,8 @@ pub(super) static LATE: [Opt; 26] = [
         form: "-z[<seed>]",
         default: "0",
         meaning: "Seed of all chance; without a number from the clock.",
+        level: NEARLY,
+        here: "a seed repeats the offsets of a run made here, not those of the original",
         set: |draft, rest| {
             draft.span.seed = match rest {
                 "" => None,
@@ -290,7 +298,6 @@ pub(super) static LATE: [Opt; 26] = [
             draft.given.push("-z");
             Ok(())
         },
-        ..ROW
     },
     Opt {
         name: "-Z",
