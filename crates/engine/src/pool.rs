@@ -9,7 +9,9 @@ use std::sync::Arc;
 use blocklab_random::Stream;
 use blocklab_record::Stopped;
 use blocklab_units::Nanos;
-use blocklab_workload::{Direction, ErrorPolicy, Hits, Invalid, Job, Pooled, Request, Requests};
+use blocklab_workload::{
+    Direction, ErrorPolicy, Hits, Invalid, Job, MostErrors, Pooled, Request, Requests,
+};
 
 use crate::bounds::{Stopper, Window};
 use crate::buffers::Slot;
@@ -76,6 +78,7 @@ pub(crate) struct Pool {
     free: Vec<Slot>,
     in_flight: Vec<InFlight>,
     on_error: ErrorPolicy,
+    most_errors: Option<MostErrors>,
     failures_in_a_row: u32,
     ending: Option<Stopped>,
     stopper: Arc<Stopper>,
@@ -92,6 +95,8 @@ impl Pool {
     pub(crate) fn new(lanes: Vec<LaneParts>, parts: Parts<'_>) -> Result<Self, Invalid> {
         let window = Window::of(&lanes[0].job, Nanos::ZERO);
         let on_error = lanes[0].job.on_error;
+        let pooled = lanes[0].job.pool.as_ref();
+        let most_errors = pooled.and_then(|pooled| pooled.most_errors.clone());
         let validator = Validator::of(&lanes[0].job, parts.slots.len(), parts.shared.epoch_micros);
         let lanes: Vec<Lane> = lanes
             .into_iter()
@@ -112,6 +117,7 @@ impl Pool {
             in_flight: vec![idle; parts.slots.len()],
             free: parts.slots,
             on_error,
+            most_errors,
             failures_in_a_row: 0,
             ending: None,
             stopper: parts.stopper,
@@ -256,6 +262,17 @@ impl Pool {
         self.lanes[io.lane as usize].recorder.fail(failure);
         self.failures_in_a_row += 1;
         if self.on_error == ErrorPolicy::Stop || self.failures_in_a_row >= FAILURES_IN_A_ROW {
+            self.stopper.request(Stopped::Error);
+        }
+        self.erred(1);
+    }
+
+    /// Counts failed operations or wrong blocks, and ends at the last one that is allowed.
+    #[cold]
+    fn erred(&mut self, errors: u64) {
+        if let Some(most) = &self.most_errors
+            && most.count(errors)
+        {
             self.stopper.request(Stopped::Error);
         }
     }

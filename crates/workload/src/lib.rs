@@ -26,7 +26,7 @@ pub use job::{
 };
 pub use place::{Extent, Places};
 pub use plan::{Aggregate, Case, Order, PauseBefore, Plan, Workload};
-pub use pool::{Hits, Journal, Pooled, Share, Validation};
+pub use pool::{Hits, Journal, MostErrors, Pooled, Share, Validation};
 pub use stream::{Positions, Request, Requests};
 pub use verify::{
     Checksum, Flaw, FlawKind, Generation, Good, HEADER_LEN, JournalFault, JournalWriter, KeyMap,

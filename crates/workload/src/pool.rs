@@ -1,6 +1,7 @@
 //! Jobs that share operations in flight.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::KeyMap;
 
@@ -33,6 +34,8 @@ pub struct Pooled {
     pub bursts: Vec<(f64, f64)>,
     /// All that is read is compared with what was written.
     pub validation: Option<Validation>,
+    /// Failed operations and wrong blocks after which the pool ends.
+    pub most_errors: Option<MostErrors>,
 }
 
 impl Pooled {
@@ -49,7 +52,39 @@ impl Pooled {
             hits: None,
             bursts: Vec::new(),
             validation: None,
+            most_errors: None,
         }
+    }
+}
+
+/// How many errors end a pool. Pools that hold clones of one limit count together.
+#[derive(Debug, Clone)]
+pub struct MostErrors {
+    most: u64,
+    so_far: Arc<AtomicU64>,
+}
+
+impl MostErrors {
+    /// A limit of its own, at which nothing has been counted; at least 1.
+    #[must_use]
+    pub fn new(most: u64) -> Self {
+        Self {
+            most: most.max(1),
+            so_far: Arc::default(),
+        }
+    }
+
+    /// Counts errors. Returns whether that is enough.
+    #[must_use]
+    pub fn count(&self, errors: u64) -> bool {
+        self.so_far.fetch_add(errors, Ordering::Relaxed) + errors >= self.most
+    }
+}
+
+/// What has been counted is no part of what was asked for.
+impl PartialEq for MostErrors {
+    fn eq(&self, other: &Self) -> bool {
+        self.most == other.most
     }
 }
 

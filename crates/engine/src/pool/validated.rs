@@ -91,13 +91,16 @@ impl Pool {
             return;
         };
         validator.found_wrong(slot);
+        let is_full = validator.is_full();
         let at = now.since(self.window.start);
+        let errors = wrong.len() as u64;
         for block in wrong {
             recorder.came_wrong(at, block.offset, block.to_string());
         }
-        if validator.is_full() {
+        if is_full {
             self.stopper.request(Stopped::Error);
         }
+        self.erred(errors);
     }
 
     /// An operation came back: gives its slot back unless another step follows.
