@@ -228,3 +228,58 @@ fn the_study_of_i3_metal_is_understood() {
         "{words}"
     );
 }
+
+/// People simulate to learn how long their runs take; that line was missing. The directory is named
+/// where it is made, as the original does.
+#[test]
+fn a_simulation_ends_with_the_number_of_runs_and_their_time() {
+    let lab = Lab::new();
+    let file = "sd=sd1,lun=a,size=1g\nwd=wd1,sd=sd1\n\
+                rd=rd1,wd=wd1,iorate=(100,200),elapsed=2h,warmup=60,interval=10,pause=5\n";
+    let words = text(&vdbench(&lab, file, &["-s"]));
+    let end = " Total amount of Run Definitions: 2; total elapsed time 04:02:10\n";
+    assert!(words.contains(end), "{words}");
+    let out = lab.path().join("out").canonicalize().expect("it is there");
+    let made = format!(" Created output directory '{}'\n", out.display());
+    assert!(words.contains(&made), "{words}");
+    let again = text(&vdbench(&lab, file, &["-s"]));
+    assert!(!again.contains("Created output directory"), "{again}");
+    // The run that reads a journal comes first, and it is a run.
+    let words = text(&vdbench(&lab, file, &["-s", "-jr"]));
+    let runs: Vec<&str> = words
+        .lines()
+        .filter(|line| line.contains("Simulating RD="))
+        .collect();
+    assert_eq!(runs.len(), 3, "{words}");
+    let first = "RD=journal_recovery; I/O rate: Uncontrolled MAX; elapsed=(none); For loops: None";
+    assert!(runs[0].ends_with(first), "{words}");
+    assert!(
+        words.contains("Run Definitions: 3; total elapsed time 04:02:10"),
+        "{words}"
+    );
+}
+
+/// Generated files often begin with a host definition. All of them were refused but `localhost`.
+#[test]
+fn this_host_runs_by_any_of_its_names() {
+    let lab = Lab::new();
+    let own = std::fs::read_to_string("/proc/sys/kernel/hostname").expect("Linux tells it");
+    let own = own.trim();
+    let run = "sd=sd1,lun=sim:local@i3.xlarge,host=*\nwd=wd1,sd=sd1\n\
+               rd=rd1,wd=wd1,iorate=100,elapsed=2,interval=1\n";
+    for host in [
+        "hd=h1,system=localhost".to_owned(),
+        "hd=h1,system=127.0.0.1".to_owned(),
+        format!("hd=h1,system={own}"),
+        format!("hd={own}"),
+        "hd=default,shell=ssh,user=me\nhd=localhost".to_owned(),
+    ] {
+        let output = vdbench(&lab, &format!("{host}\n{run}"), &["-s"]);
+        assert_eq!(output.code, Some(0), "{host}: {}", text(&output));
+    }
+    // Of the addresses that documentation may use; no machine has them.
+    let output = vdbench(&lab, &format!("hd=h1,system=192.0.2.1\n{run}"), &["-s"]);
+    assert_eq!(output.code, Some(2), "{}", text(&output));
+    let words = "parm:1: system=: only this host runs, and 192.0.2.1 is another";
+    assert!(output.err.contains(words), "{}", output.err);
+}

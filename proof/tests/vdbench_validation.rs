@@ -190,7 +190,7 @@ fn a_killed_run_is_recovered() {
         let said = again(&lab, "-jro");
         assert_eq!(said.code, Some(0), "{}{}", said.out, said.err);
         assert!(
-            said.out.contains("Starting RD=Journal_recovery"),
+            said.out.contains("Starting RD=journal_recovery"),
             "{}",
             said.out
         );
@@ -226,7 +226,7 @@ fn a_lost_write_is_found_after_a_kill() {
     for words in [
         "block at byte 0x9000",
         "nothing but zeros",
-        "found by rd=Journal_recovery",
+        "found by rd=journal_recovery",
     ] {
         assert!(said.out.contains(words), "{words} is not in\n{}", said.out);
     }

@@ -3,9 +3,11 @@
 mod commands;
 mod cpu;
 mod folder;
+mod here;
 mod house;
 mod luns;
 mod reporter;
+mod simulated;
 mod times;
 mod watch;
 
@@ -59,14 +61,15 @@ fn attempt(arguments: &[String], store: &Store) -> Result<u8> {
         }
         fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
     };
-    let mut script = dialect::parse(&command, &read)?;
+    let mut script = dialect::parse(&command, &read, &here::is_here)?;
     restart(&mut script, &command)?;
     script.notes.extend(ignored(&command));
     let folder = Folder::make(command.output.as_deref().unwrap_or("output"))?;
-    terminal::print(greeting(&command))?;
+    terminal::print(greeting(&command, &folder))?;
     folder.copy_parameters(&command.files, &read)?;
     if command.simulate {
-        return simulate(&script, &folder);
+        let (validation, _) = watch::asked(command.validation, &script, &folder);
+        return simulated::simulate(&script, validation, &folder);
     }
     measure(&command, script, &house, &folder, store)
 }
@@ -74,12 +77,19 @@ fn attempt(arguments: &[String], store: &Store) -> Result<u8> {
 /// The name under which the built-in test is read.
 const QUICK: &str = "quick_test";
 
-fn greeting(command: &Command) -> String {
+fn greeting(command: &Command, folder: &Folder) -> String {
     let mut text = format!(
         "\n\nblocklab {}: parameter files of Vdbench\nVdbench distribution: vdbench50407 \
          (layout of its reports)\n\n",
         env!("CARGO_PKG_VERSION")
     );
+    if folder.is_new() {
+        text.push_str(&format!(
+            "{} Created output directory '{}'\n",
+            times::now().clock,
+            folder.path().display()
+        ));
+    }
     for word in &command.scanned {
         text.push_str(&format!(
             "{} input argument scanned: '{word}'\n",
@@ -87,24 +97,6 @@ fn greeting(command: &Command) -> String {
         ));
     }
     text
-}
-
-fn simulate(script: &Script, folder: &Folder) -> Result<u8> {
-    let mut text = String::new();
-    for run in &script.runs {
-        text.push_str(&format!("{} {}\n", times::now().clock, run.simulated()));
-    }
-    for note in &script.notes {
-        terminal::tell(&format!("note: {}: {}", note.subject, note.text));
-    }
-    let end = format!(
-        "{} Vdbench simulation completed successfully. Output directory: {} \n\n",
-        times::now().clock,
-        folder.path().display()
-    );
-    folder.create("logfile", &text)?;
-    terminal::print(text + &end)?;
-    Ok(status::DONE)
 }
 
 /// `-r RD`: what comes before it is left out.

@@ -13,6 +13,7 @@ use super::times;
 #[derive(Debug)]
 pub struct Folder {
     path: PathBuf,
+    is_new: bool,
 }
 
 impl Folder {
@@ -27,8 +28,10 @@ impl Folder {
             }
             _ => PathBuf::from(name),
         };
+        let is_new = !path.exists();
         context(fs::create_dir_all(&path), "make the directory", &path)?;
         let folder = Self {
+            is_new,
             path: context(fs::canonicalize(&path), "find", &path)?,
         };
         folder.clear()?;
@@ -40,6 +43,11 @@ impl Folder {
 
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Whether it was made for this run.
+    pub const fn is_new(&self) -> bool {
+        self.is_new
     }
 
     /// Only what a run writes is removed.

@@ -1,15 +1,16 @@
 //! Writes Vdbench's reports while its runs go on, and sets the rates that depend on earlier ones.
 
 mod ending;
+mod errors;
 mod opening;
 mod wrongs;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use anyhow::Result;
 use blocklab_dialect::vdbench::{
-    CurvePoint, Figures, FlatRow, LoopKind, Planned, Prepared, Rate, Script, Sum, Terms, Watched,
+    CurvePoint, Figures, FlatRow, Lane, Planned, Prepared, Rate, Script, Sum, Terms, Watched,
     curve_text, flat_row, heading, interval_row, observed, set_rate,
 };
 use blocklab_engine::{DirectionSlice, Slice};
@@ -20,7 +21,7 @@ use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::Case;
 use jiff::Zoned;
 
-use super::commands;
+use super::commands::{self, ErrorPlace};
 use super::cpu::Machine;
 use super::folder::Folder;
 use super::house::House;
@@ -40,6 +41,10 @@ pub struct Reporter<'a> {
     start: Zoned,
     passed: Nanos,
     current: usize,
+    /// What the jobs of the current run are: as planned, without what is used no more.
+    lanes: Vec<Lane>,
+    /// Measurements before the current one.
+    measured: usize,
     /// The rate that the current run asks for.
     reqrate: f64,
     counted: Counted,
@@ -49,7 +54,7 @@ pub struct Reporter<'a> {
     curve_max: f64,
     last_rate: f64,
     /// Of the curve's maximum: the jobs and their operations.
-    shares: Option<(Vec<blocklab_dialect::vdbench::Lane>, Vec<u64>)>,
+    shares: Option<(Vec<Lane>, Vec<u64>)>,
     /// A point was slower than stopcurve allows.
     stopped: bool,
     curves: Vec<(String, Vec<CurvePoint>)>,
@@ -57,6 +62,11 @@ pub struct Reporter<'a> {
     /// were told.
     watched: &'a [Option<Watched>],
     told: Vec<usize>,
+    /// Storage definitions that are used no more after errors.
+    removed: BTreeSet<usize>,
+    first_error: Option<ErrorPlace>,
+    /// Errors have ended all runs.
+    is_over: bool,
     /// What could not be written.
     pub trouble: Option<anyhow::Error>,
 }
@@ -119,6 +129,8 @@ impl<'a> Reporter<'a> {
             start: Zoned::now(),
             passed: Nanos::ZERO,
             current: 0,
+            lanes: Vec::new(),
+            measured: 0,
             reqrate: 0.0,
             counted: Counted::default(),
             warming: Counted::default(),
@@ -129,6 +141,9 @@ impl<'a> Reporter<'a> {
             stopped: false,
             curves: Vec::new(),
             told: watched.iter().map(told).collect(),
+            removed: BTreeSet::new(),
+            first_error: None,
+            is_over: false,
             watched,
             trouble: None,
         };
@@ -191,9 +206,8 @@ impl<'a> Reporter<'a> {
     }
 
     fn current_names(&self) -> Vec<String> {
-        let lanes = &self.planned().lanes;
         let mut names = Vec::new();
-        for lane in lanes {
+        for lane in &self.lanes {
             for name in [&self.script.sds[lane.sd].name, &lane.wd] {
                 if !names.contains(name) && !name.is_empty() {
                     names.push(name.clone());
@@ -214,7 +228,7 @@ impl<'a> Reporter<'a> {
         };
         let mut by_sd: BTreeMap<usize, Figures> = BTreeMap::new();
         let mut by_wd: BTreeMap<String, Figures> = BTreeMap::new();
-        for (lane, [read, write]) in planned.lanes.iter().zip(&slice.jobs) {
+        for (lane, [read, write]) in self.lanes.iter().zip(&slice.jobs) {
             let figures = Figures {
                 seconds: 0.0,
                 read: sum(read),
@@ -280,7 +294,7 @@ impl<'a> Reporter<'a> {
             let first = run.uses.first().map(of)?;
             run.uses.iter().all(|one| of(one) == first).then_some(first)
         };
-        let mut used: Vec<usize> = planned.lanes.iter().map(|lane| lane.sd).collect();
+        let mut used: Vec<usize> = self.lanes.iter().map(|lane| lane.sd).collect();
         used.sort_unstable();
         used.dedup();
         let threads: Vec<u32> = used.iter().map(|sd| self.script.sds[*sd].threads).collect();
@@ -294,7 +308,7 @@ impl<'a> Reporter<'a> {
             label,
             reqrate: self.reqrate,
             xfersize: same(&|one| one.wd.xfersize.named() as f64),
-            threads: run.loops.value(LoopKind::Threads).or(own),
+            threads: run.threads.map(f64::from).or(own),
             rdpct: same(&|one| one.wd.rdpct),
             rhpct: same(&|one| one.wd.rhpct),
             whpct: same(&|one| one.wd.whpct),
@@ -335,7 +349,7 @@ impl<'a> Reporter<'a> {
                 self.stopped = false;
                 let ios = |job: &JobResult| job.directions.values().map(|d| d.ios).sum();
                 self.shares = Some((
-                    planned.lanes.clone(),
+                    self.lanes.clone(),
                     measurement.jobs.iter().map(ios).collect(),
                 ));
                 self.curves.push((planned.case.clone(), vec![point]));
@@ -365,17 +379,19 @@ fn sum(slice: &DirectionSlice) -> Sum {
 impl Observer for Reporter<'_> {
     fn laying_out(&mut self, _: &Path, _: Bytes, _: Bytes) {}
 
-    fn adapt(&mut self, case: &mut Case, _: &Record) -> bool {
+    fn adapt(&mut self, case: &mut Case, record: &Record) -> bool {
         let found = self
             .prepared
             .runs
             .iter()
             .position(|planned| planned.case == case.name);
         self.current = found.unwrap_or(self.current);
-        let planned = self.planned();
-        let run = &planned.run;
+        self.measured = record.measurements.len();
+        let run = &self.planned().run;
         if self.trouble.is_some()
-            || self.has_wrong_blocks()
+            || self.is_over
+            || (self.has_wrong_blocks() && !self.script.general.data_errors.remove)
+            || !self.leave_out_removed(case)
             || (self.stopped && matches!(run.rate, Rate::CurvePoint(_)))
         {
             return false;
@@ -384,8 +400,10 @@ impl Observer for Reporter<'_> {
         if run.rate.is_relative() {
             let lanes = match (&self.shares, run.rate) {
                 (Some((lanes, ios)), Rate::CurvePoint(_)) => observed(lanes, ios),
-                _ => planned.lanes.clone(),
+                _ => self.lanes.clone(),
             };
+            let mut lanes = lanes;
+            lanes.retain(|lane| !self.removed.contains(&lane.sd));
             set_rate(case, run, &lanes, self.reqrate.max(1.0));
         }
         true
@@ -412,7 +430,8 @@ impl Observer for Reporter<'_> {
     }
 
     fn ended(&mut self, record: &Record) {
-        let Some(measurement) = record.measurements.last() else {
+        let Some(measurement) = record.measurements.get(self.measured) else {
+            self.guarded(|reporter| reporter.did_not_start(record.failure.as_deref()));
             return;
         };
         self.guarded(|reporter| {

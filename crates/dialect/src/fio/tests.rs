@@ -323,7 +323,8 @@ fn jobs_as_a_parameter_file_of_vdbench() {
     );
     let words = ["-f".to_owned(), "p".to_owned()];
     let command = crate::vdbench::command(&words).expect("a command line");
-    let script = crate::vdbench::parse(&command, &|_| Ok(text.clone())).expect("is understood");
+    let script =
+        crate::vdbench::parse(&command, &|_| Ok(text.clone()), &|_| false).expect("is understood");
     assert_eq!(script.runs.len(), 2);
 }
 

@@ -1,6 +1,9 @@
 //! Definitions as written: storage, workloads, runs, with their defaults filled in.
 
+use super::buckets::Buckets;
+use super::data_errors::DataErrors;
 use super::mistake::Place;
+use super::value::MAX_RATE;
 
 /// `openflags`, as far as Linux has them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -35,8 +38,8 @@ pub struct General {
     pub compratio: Option<f64>,
     /// How often what is written repeats itself, 1 and more.
     pub dedupratio: Option<f64>,
-    /// Data errors after which the run ends.
-    pub data_errors: Option<u64>,
+    /// What failed operations and wrong blocks lead to.
+    pub data_errors: DataErrors,
     /// Before the first run.
     pub startcmd: Commands,
     /// After the last one.
@@ -45,8 +48,8 @@ pub struct General {
     pub formatsds: Option<bool>,
     /// Bytes of a write while formatting.
     pub formatxfersize: Option<u64>,
-    /// Buckets of the histograms, as written.
-    pub histogram: Option<Vec<String>>,
+    /// Buckets of the histograms.
+    pub histogram: Buckets,
     /// All runs again.
     pub repeat: Option<Repeat>,
     /// A file that is looked at while running.
@@ -289,6 +292,17 @@ pub enum AskedRate {
     /// One or several rates; negative: per cent of the run before; [`f64::INFINITY`] does not
     /// occur.
     Rates(Vec<f64>),
+}
+
+impl AskedRate {
+    /// Whether any of its runs has a rate to keep.
+    #[must_use]
+    pub fn has_rate(&self) -> bool {
+        match self {
+            Self::Max | Self::Curve => false,
+            Self::Rates(rates) => rates.iter().any(|rate| *rate != MAX_RATE),
+        }
+    }
 }
 
 /// When operations begin under a rate.

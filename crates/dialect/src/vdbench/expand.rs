@@ -152,6 +152,7 @@ fn expand(rd: &Rd, all: &Definitions, runs: &mut Vec<Run>) -> Result<(), Mistake
     check_shares(rd, &uses)?;
     let mut loops = rd.loops.clone();
     let mut bursts = None;
+    let has_rate = asked.has_rate();
     let first = match &asked {
         AskedRate::Max => Rate::Max,
         AskedRate::Curve => Rate::CurveMax,
@@ -183,7 +184,7 @@ fn expand(rd: &Rd, all: &Definitions, runs: &mut Vec<Run>) -> Result<(), Mistake
             .iter()
             .find(|(kind, _)| *kind == LoopKind::Iorate)
             .map_or(first, |(_, rate)| Rate::of(*rate));
-        let run = run(rd, &uses, set, rate, first, bursts.clone());
+        let run = run(rd, &uses, set, [rate, first], has_rate, bursts.clone());
         let curve = (asked == AskedRate::Curve).then(|| run.clone());
         runs.push(run);
         if runs.len() > MOST_RUNS {
@@ -206,20 +207,22 @@ fn run(
     rd: &Rd,
     uses: &[Use],
     loops: Vec<(LoopKind, f64)>,
-    rate: Rate,
-    first_rate: Rate,
+    [rate, first_rate]: [Rate; 2],
+    has_rate: bool,
     bursts: Option<Bursts>,
 ) -> Run {
     let loops = Loops(loops);
     let controlled = uses
         .iter()
         .any(|one| one.wd.skew != 0.0 || one.wd.iorate != 0.0 || one.wd.priority.is_some())
-        || !matches!(first_rate, Rate::Max | Rate::CurveMax);
+        || has_rate;
     Run {
         place: rd.place.clone(),
         name: rd.name.clone(),
         uses: uses.iter().map(|one| overridden(one, &loops)).collect(),
-        threads: loops.value(LoopKind::Threads).map(|threads| threads as u32),
+        threads: loops
+            .value(LoopKind::Threads)
+            .map(|threads| (threads as u32).max(1)),
         compratio: loops.value(LoopKind::Comp),
         loops,
         rate,

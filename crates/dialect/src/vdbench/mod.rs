@@ -8,11 +8,15 @@
 //! The grammar is that of Vdbench 5.04.07 for raw I/O. Where its program and its guide differ,
 //! the program is followed.
 
+mod buckets;
 mod command;
 mod curve;
+mod data_errors;
 mod defs;
 mod expand;
 mod figures;
+mod histogram;
+mod hosts;
 mod keywords;
 mod lines;
 mod mistake;
@@ -39,24 +43,26 @@ mod tests;
 
 use blocklab_record::Note;
 
+pub use buckets::Buckets;
 pub use command::{Command, Validation, command};
 pub use curve::{CurvePoint, curve_text};
+pub use data_errors::DataErrors;
 pub use defs::{
     Arrivals, Commands, General, LoopKind, MaxData, OpenFlags, Range, Repeat, Sd, Seek, Wd,
     Xfersize,
 };
 pub use figures::{Cpu, Figures, Sum};
+pub use histogram::{NO_STATISTICS, histogram};
 pub use lines::Reader;
 pub use mistake::{Mistake, Place};
 pub use plan::{FORMAT, Planned, Prepared, Terms, about_storage, prepare, quick_test};
 pub use rates::{Lane, observed, set_rate};
 pub use reference::{reference, usage};
 pub use report::{
-    FLAT_COLUMNS, FlatRow, SkewRow, flat_header, flat_row, heading, histogram, interval_row,
-    skew_table,
+    FLAT_COLUMNS, FlatRow, SkewRow, flat_header, flat_row, heading, interval_row, skew_table,
 };
 pub use run::{Bursts, Loops, Rate, Run, Use, share, size};
-pub use validate::{RECOVERY, Watched, key_plans, validate};
+pub use validate::{RECOVERY, Watched, key_plans, recovery_run, validate};
 pub use wrong::{settled_text, wrong_text};
 
 /// Parameter files, as meant.
@@ -64,6 +70,8 @@ pub use wrong::{settled_text, wrong_text};
 pub struct Script {
     /// General parameters.
     pub general: General,
+    /// The name that this host has in the parameters and in the names of reports.
+    pub host: String,
     /// All storage, in order.
     pub sds: Vec<Sd>,
     /// All runs, in order.
@@ -74,12 +82,18 @@ pub struct Script {
 
 /// Reads what a command line names.
 ///
+/// `is_here` says of a name or an address whether it is this machine's.
+///
 /// # Errors
 /// [`Mistake`] says where and what, and what would work.
-pub fn parse(command: &Command, read: Reader<'_>) -> Result<Script, Mistake> {
+pub fn parse(
+    command: &Command,
+    read: Reader<'_>,
+    is_here: &dyn Fn(&str) -> bool,
+) -> Result<Script, Mistake> {
     let lines = lines::Lines::of(&command.files, &command.variables, read)?;
     let parameters = scan::scan(&lines, command.extra.as_deref())?;
-    let all = read::definitions(&parameters)?;
+    let all = read::definitions(&parameters, is_here)?;
     let over = expand::Override {
         elapsed: command.elapsed,
         interval: command.interval,
@@ -88,6 +102,7 @@ pub fn parse(command: &Command, read: Reader<'_>) -> Result<Script, Mistake> {
     let runs = expand::runs(&all, over)?;
     Ok(Script {
         general: all.general,
+        host: all.hosts.label().to_owned(),
         sds: all.sds,
         runs,
         notes: all.notes,

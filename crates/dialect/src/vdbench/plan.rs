@@ -8,7 +8,8 @@ use blocklab_workload::{
 };
 
 use super::command::Validation;
-use super::defs::{OpenFlags, Sd};
+use super::data_errors::limit_errors;
+use super::defs::{Commands, OpenFlags, Sd, Seek, Wd, Xfersize};
 use super::mistake::{Mistake, Place};
 use super::place::{Spot, spots};
 use super::rates::{Lane, nominal, set_rate};
@@ -76,6 +77,7 @@ pub fn prepare(script: &Script, terms: &Terms) -> Result<Prepared, Mistake> {
         runs.push(planned);
         cases.push(case);
     }
+    limit_errors(script, &mut cases, &runs);
     Ok(Prepared {
         plan: Plan::once("vdbench", "Parameter files of Vdbench.", cases),
         runs,
@@ -119,7 +121,7 @@ impl Maker<'_> {
             // Not even this run touches block 0.
             let begin = FIRST.min(size / 2) / 512 * 512;
             let block = block.min(size - begin);
-            let mut job = self.job(&format!("format/{}", sd.name), sd, sd.openflags);
+            let mut job = storage_job(&format!("format/{}", sd.name), sd, sd.openflags);
             job.mix = Mix::WRITE;
             job.pattern = blocklab_workload::Pattern::Sequential;
             job.sizes = blocklab_workload::BlockSizes::fixed(Bytes(block));
@@ -144,7 +146,8 @@ impl Maker<'_> {
                 (super::LoopKind::Threads, f64::from(FORMAT_THREADS)),
                 (super::LoopKind::Iorate, Rate::Max.number(0.0, 0.0)),
             ]),
-            ..own_run(FORMAT, &self.script.runs[0])
+            threads: Some(FORMAT_THREADS),
+            ..own_run(FORMAT, &self.script.runs[0], self.format_uses(block))
         };
         let planned = Planned {
             run,
@@ -160,6 +163,22 @@ impl Maker<'_> {
             },
         };
         (planned, case)
+    }
+
+    /// What formatting does, for those who report it.
+    fn format_uses(&self, block: u64) -> Vec<Use> {
+        let wd = Wd {
+            name: FORMAT.to_owned(),
+            xfersize: Xfersize::Fixed(block),
+            rdpct: 0.0,
+            seek: Seek::Eof,
+            ..Wd::default()
+        };
+        vec![Use {
+            wd,
+            sds: self.terms.format.clone(),
+            hitarea: None,
+        }]
     }
 
     fn case(&mut self, run: &Run, before: &[Case]) -> Result<(Planned, Case), Mistake> {
@@ -254,7 +273,7 @@ impl Maker<'_> {
                 align,
             } = spot;
             let pool = format!("{}{suffix}", definition.name);
-            let mut job = self.job(&format!("{}/{pool}", wd.name), definition, flags);
+            let mut job = storage_job(&format!("{}/{pool}", wd.name), definition, flags);
             job.mix = Mix {
                 read,
                 write: 100 - read,
@@ -278,14 +297,10 @@ impl Maker<'_> {
         });
         Ok(jobs.collect())
     }
-
-    fn job(&self, name: &str, sd: &Sd, flags: OpenFlags) -> Job {
-        storage_job(name, sd, flags, self.script.general.data_errors)
-    }
 }
 
 /// A job on a storage definition.
-pub(super) fn storage_job(name: &str, sd: &Sd, flags: OpenFlags, data_errors: Option<u64>) -> Job {
+pub(super) fn storage_job(name: &str, sd: &Sd, flags: OpenFlags) -> Job {
     Job {
         targets: vec![sd.lun.clone()],
         access: match flags.direct {
@@ -298,18 +313,21 @@ pub(super) fn storage_job(name: &str, sd: &Sd, flags: OpenFlags, data_errors: Op
             _ => Durability::None,
         },
         flush: Flush::default(),
-        on_error: match data_errors {
-            Some(0 | 1) => ErrorPolicy::Stop,
-            _ => ErrorPolicy::Continue,
-        },
+        on_error: ErrorPolicy::Continue,
         ..Job::new(name)
     }
 }
 
 /// A run that no definition asks for: as fast as can be, until it has done all.
-pub(super) fn own_run(name: &str, like: &Run) -> Run {
+pub(super) fn own_run(name: &str, like: &Run, uses: Vec<Use>) -> Run {
     Run {
         name: name.to_owned(),
+        uses,
+        bursts: None,
+        compratio: None,
+        startcmd: Commands::default(),
+        endcmd: Commands::default(),
+        pause: 0,
         controlled: false,
         rate: Rate::Max,
         first_rate: Rate::Max,

@@ -5,6 +5,7 @@ use std::cmp::Ordering;
 use blocklab_record::{Note, NoteLevel};
 
 use super::defs::{Commands, General, OpenFlags, Rd, Sd, Wd};
+use super::hosts::Hosts;
 use super::keywords::{Found, Keyword, Section, Support, find};
 use super::mistake::Mistake;
 use super::scan::Parameter;
@@ -20,6 +21,7 @@ pub(super) struct Definitions {
     /// The last `wd=default`: of runs that name storage and no workload.
     pub(super) wd_default: Wd,
     pub(super) rds: Vec<Rd>,
+    pub(super) hosts: Hosts,
     pub(super) notes: Vec<Note>,
 }
 
@@ -160,7 +162,10 @@ enum Storing {
 }
 
 /// Reads everything.
-pub(super) fn definitions(parameters: &[Parameter]) -> Result<Definitions, Mistake> {
+pub(super) fn definitions(
+    parameters: &[Parameter],
+    is_here: &dyn Fn(&str) -> bool,
+) -> Result<Definitions, Mistake> {
     let mut all = Definitions::default();
     let (mut sd_default, mut wd_default, mut rd_default) =
         (Sd::default(), Wd::default(), Rd::default());
@@ -171,6 +176,7 @@ pub(super) fn definitions(parameters: &[Parameter]) -> Result<Definitions, Mista
             parameter,
             &mut all,
             (&sd_default, &wd_default, &rd_default),
+            is_here,
         )? {
             standing = next;
             continue;
@@ -181,7 +187,10 @@ pub(super) fn definitions(parameters: &[Parameter]) -> Result<Definitions, Mista
         };
         match &standing {
             Standing::General => read_general::set(&mut all.general, &known)?,
-            Standing::Host => host(&known)?,
+            Standing::Host => all.hosts.system(&known, is_here)?,
+            Standing::Storage(_) | Standing::Workload(_) if is_host(known.name) => {
+                all.hosts.check(&known)?;
+            }
             Standing::Storage(Storing::Default) => read_storage::set(&mut sd_default, &known)?,
             Standing::Storage(Storing::One(at)) => read_storage::set(&mut all.sds[*at], &known)?,
             Standing::Workload(None) => read_workload::set(&mut wd_default, &known)?,
@@ -211,6 +220,7 @@ fn begins(
     parameter: &Parameter,
     all: &mut Definitions,
     (sd, wd, rd): (&Sd, &Wd, &Rd),
+    is_here: &dyn Fn(&str) -> bool,
 ) -> Result<Option<Standing>, Mistake> {
     let now = section(standing);
     let keyword = &*parameter.keyword;
@@ -232,6 +242,9 @@ fn begins(
     if wanted < now {
         return Err(out_of_order(parameter, now));
     }
+    if wanted > Section::Host {
+        all.hosts.finish()?;
+    }
     let name = parameter.values(wanted_keyword(wanted))?;
     let name = name.word().unwrap_or_default().to_owned();
     let is_default = name == "default";
@@ -239,7 +252,7 @@ fn begins(
     Ok(Some(match wanted {
         Section::General => return Ok(None),
         Section::Host => {
-            host_name(parameter, &name)?;
+            all.hosts.begin(parameter, &name, is_here)?;
             Standing::Host
         }
         Section::Storage if is_default => Standing::Storage(Storing::Default),
@@ -323,15 +336,15 @@ fn known<'a>(
         }
     };
     match row.support {
-        Support::Ignored => {
+        Support::Ignored(_) => {
             let note = ignored(row, parameter);
             if !notes.contains(&note) {
                 notes.push(note);
             }
             Ok(None)
         }
-        Support::Refused if row.name != "concatenatesds" => {
-            Err(parameter.wrong(format!("{} is not run here ({})", row.name, row.meaning)))
+        Support::Refused(why) if row.name != "concatenatesds" => {
+            Err(parameter.wrong(format!("{} is not run: {why}", row.name)))
         }
         _ => Ok(Some(Known {
             parameter,
@@ -345,7 +358,7 @@ fn ignored(row: Keyword, parameter: &Parameter) -> Note {
     Note {
         level: NoteLevel::Ignored,
         subject: format!("{}={}", row.name, parameter.text()),
-        text: format!("has no effect here: {}", row.meaning),
+        text: format!("has no effect here: {}", row.support.difference()),
     }
 }
 
@@ -364,35 +377,7 @@ fn unknown(section: Section, near: Option<&str>, elsewhere: Option<Section>) -> 
     words
 }
 
-fn host_name(parameter: &Parameter, name: &str) -> Result<(), Mistake> {
-    match name {
-        "default" | "localhost" => Ok(()),
-        _ => Err(elsewhere(parameter, name)),
-    }
-}
-
-fn elsewhere(parameter: &Parameter, name: &str) -> Mistake {
-    parameter.wrong(format!(
-        "only this host runs, and {name} is another; without hd=, or with hd=localhost, it would \
-         run here. Several hosts at once are not run"
-    ))
-}
-
-fn host(known: &Known<'_>) -> Result<(), Mistake> {
-    match &*known.word() {
-        "localhost" | "127.0.0.1" | "::1" => Ok(()),
-        name => Err(elsewhere(known.parameter, name)),
-    }
-}
-
 /// `host=` of a storage or workload definition.
-pub(super) fn only_here(known: &Known<'_>) -> Result<(), Mistake> {
-    let words = known.words();
-    match words
-        .iter()
-        .find(|word| !["localhost", "*", "default"].contains(&word.as_str()))
-    {
-        None => Ok(()),
-        Some(name) => Err(elsewhere(known.parameter, name)),
-    }
+fn is_host(name: &str) -> bool {
+    name == "host" || name == "hd"
 }

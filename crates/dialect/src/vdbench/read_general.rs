@@ -1,5 +1,7 @@
 //! General parameters.
 
+use super::buckets::buckets;
+use super::data_errors::data_errors;
 use super::defs::{General, Repeat};
 use super::mistake::Mistake;
 use super::read::Known;
@@ -9,12 +11,12 @@ pub(super) fn set(general: &mut General, known: &Known<'_>) -> Result<(), Mistak
         "compratio" => general.compratio = Some(ratio(known, known.number()?)?),
         "compression" => general.compratio = Some(ratio(known, 100.0 / known.number()?)?),
         "dedupratio" => general.dedupratio = Some(ratio(known, known.number()?)?),
-        "data_errors" => general.data_errors = Some(known.whole()?),
+        "data_errors" | "dataerrors" => general.data_errors = data_errors(known)?,
         "startcmd" | "start_cmd" => general.startcmd = known.commands(),
         "endcmd" | "end_cmd" => general.endcmd = known.commands(),
         "formatsds" => general.formatsds = Some(known.yes()?),
         "formatxfersize" => general.formatxfersize = Some(sectors(known, known.whole()?)?),
-        "histogram" => general.histogram = Some(known.words()),
+        "histogram" => general.histogram = buckets(known)?,
         "loop" => {
             general.repeat = Some(repeat(&known.parameter.text()).ok_or_else(|| {
                 known.wrong("a number of times, or a duration such as 60s, 5m or 1h, must follow")
@@ -39,7 +41,8 @@ pub(super) fn set(general: &mut General, known: &Known<'_>) -> Result<(), Mistak
         _ if !known.yes()? => {}
         name => {
             return Err(known.wrong(format!(
-                "{name} is not run here; a workload over several storage definitions comes near"
+                "{name} is not run: storage definitions stay apart. A workload over several of them \
+                 (wd=wd1,sd=(sd1,sd2)) spreads over all of them, too"
             )));
         }
     }

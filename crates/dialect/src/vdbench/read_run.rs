@@ -70,7 +70,8 @@ fn iorate(known: &Known<'_>) -> Result<AskedRate, Mistake> {
             Ok(AskedRate::Rates(numbers.clone()))
         }
         Values::Words(words) => match &*words.iter().map(String::as_str).collect::<Vec<_>>() {
-            ["curve"] => Ok(AskedRate::Curve),
+            // A curve begins with its maximum anyway.
+            ["curve"] | ["curve", "max"] => Ok(AskedRate::Curve),
             [word] if word.eq_ignore_ascii_case("max") => Ok(AskedRate::Max),
             other => Err(known.wrong(format!(
                 "`{}` is no rate; a number, max, curve or a list of numbers would work",
@@ -163,10 +164,10 @@ fn looped(name: &str, known: &Known<'_>) -> Result<(LoopKind, Vec<f64>), Mistake
     })
 }
 
-/// At least one thread, as the original does.
+/// 0 means 1, and the banner says 0.
 fn threads(known: &Known<'_>, number: f64) -> Result<f64, Mistake> {
     match number.trunc() {
-        number if (0.0..=32_768.0).contains(&number) => Ok(number.max(1.0)),
+        number if (0.0..=32_768.0).contains(&number) => Ok(number),
         number => Err(known.wrong(format!("{number} threads; 1 to 32768 would work"))),
     }
 }

@@ -2,7 +2,7 @@
 
 use super::defs::Sd;
 use super::mistake::Mistake;
-use super::read::{Known, only_here};
+use super::read::Known;
 use super::read_general::ratio;
 
 pub(super) fn set(sd: &mut Sd, known: &Known<'_>) -> Result<(), Mistake> {
@@ -11,7 +11,6 @@ pub(super) fn set(sd: &mut Sd, known: &Known<'_>) -> Result<(), Mistake> {
             return Err(known.wrong("sd=default cannot have a lun; each sd has its own"));
         }
         "lun" => sd.lun = known.word(),
-        "host" | "hd" => only_here(known)?,
         "count" => sd.count = Some(count(known)?),
         "size" => sd.size = shared(known)?,
         "threads" => sd.threads = known.threads()?,

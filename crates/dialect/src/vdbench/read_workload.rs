@@ -2,7 +2,7 @@
 
 use super::defs::{Seek, Wd, Xfersize};
 use super::mistake::Mistake;
-use super::read::{Known, only_here};
+use super::read::Known;
 use super::read_general::sectors;
 use super::value::Values;
 
@@ -22,7 +22,6 @@ pub(super) fn set(wd: &mut Wd, known: &Known<'_>) -> Result<(), Mistake> {
         "streams" => wd.streams = streams(known)?,
         "iorate" => wd.iorate = rate(known)?,
         "priority" => wd.priority = Some(priority(known)?),
-        "host" | "hd" => only_here(known)?,
         "openflags" => wd.openflags = Some(known.openflags()?),
         _ => {}
     }
@@ -85,7 +84,7 @@ pub(super) fn seek(known: &Known<'_>) -> Result<Seek, Mistake> {
     let mut seek = None;
     for word in known.words() {
         seek = Some(match (&*word.to_lowercase(), seek) {
-            ("seqnz", _) => Seek::SequentialAnywhere,
+            ("seqnz" | "sequentialnz", _) => Seek::SequentialAnywhere,
             ("eof", _) => Seek::Eof,
             (word, _) if word.len() > 1 && "sequential".starts_with(word) => Seek::Percent(0.0),
             (word, _) if word.len() > 1 && "random".starts_with(word) => Seek::Percent(100.0),

@@ -1,6 +1,6 @@
 //! The usage text, and the compatibility page from the keyword table.
 
-use super::keywords::{KEYWORDS, Section, Support};
+use super::keywords::{KEYWORDS, Section};
 
 /// What can be typed.
 #[must_use]
@@ -15,15 +15,17 @@ pub fn reference() -> String {
     page.push_str(&format!("\n## Command line\n\n```\n{}```\n", usage()));
     for section in Section::ALL {
         page.push_str(&format!(
-            "\n## {}\n\n| keyword | meaning | here |\n|---|---|---|\n",
+            "\n## {}\n\n| keyword | meaning | here | difference |\n|---|---|---|---|\n",
             section.name()
         ));
         for row in KEYWORDS.iter().filter(|row| row.section == section) {
-            let here = match row.support {
-                Support::Ignored => "ignored, with a note",
-                support => support.name(),
-            };
-            page.push_str(&format!("| `{}` | {} | {here} |\n", row.name, row.meaning));
+            page.push_str(&format!(
+                "| `{}` | {} | {} | {} |\n",
+                row.name,
+                row.meaning,
+                row.support.name(),
+                row.support.difference()
+            ));
         }
     }
     page

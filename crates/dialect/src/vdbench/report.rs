@@ -1,7 +1,5 @@
 //! Reports in the layout of Vdbench 5.04.07.
 
-use blocklab_stats::Histogram;
-
 use super::figures::Figures;
 
 /// The two lines above the rows of a summary; `date` is `Nov 20, 2026`.
@@ -221,105 +219,6 @@ fn number(value: f64) -> String {
     }
 }
 
-/// Upper edges of the default buckets, in microseconds.
-fn buckets() -> Vec<f64> {
-    let mut edges = Vec::new();
-    let mut decade = 10.0;
-    while decade < 1e6 {
-        for step in [2.0, 4.0, 6.0, 8.0, 10.0] {
-            edges.push(decade * step);
-        }
-        decade *= 10.0;
-    }
-    edges.push(2e6);
-    edges
-}
-
-/// Edges as `histogram=` names them, in microseconds: `50u`, `1m`, `2s`.
-fn asked_buckets(words: &[String]) -> Option<Vec<f64>> {
-    let edges: Vec<f64> = words
-        .iter()
-        .filter_map(|word| {
-            let unit = match word.chars().next_back()? {
-                'u' => 1.0,
-                'm' => 1e3,
-                's' => 1e6,
-                _ => return None,
-            };
-            word[..word.len() - 1]
-                .parse::<f64>()
-                .ok()
-                .map(|number| number * unit)
-        })
-        .filter(|edge| *edge > 0.0)
-        .collect();
-    (!edges.is_empty() && edges.is_sorted()).then_some(edges)
-}
-
-/// One section of the histogram file; empty without operations. `words` are those of
-/// `histogram=`.
-#[must_use]
-pub fn histogram(title: &str, latencies: &Histogram, words: Option<&[String]>) -> String {
-    let total = latencies.count();
-    if total == 0 {
-        return String::new();
-    }
-    let edges = words.and_then(asked_buckets).unwrap_or_else(buckets);
-    let mut counts = vec![0_u64; edges.len() + 1];
-    for (middle, count) in latencies.bins() {
-        let micros = middle as f64 / 1e3;
-        counts[edges.partition_point(|edge| *edge <= micros)] += count;
-    }
-    let first = counts
-        .iter()
-        .position(|count| *count > 0)
-        .unwrap_or(0)
-        .saturating_sub(1);
-    let last = counts.iter().rposition(|count| *count > 0).unwrap_or(0);
-    let last = (last + 1).min(counts.len() - 1);
-    let mut text = format!(
-        "{title}\n {:>8} <  {:>10}   {:>10} {:>8} {:>8}  '+': Individual%; '+-': Cumulative%\n\n",
-        "min(ms)", "max(ms)", "count", "%%", "cum%%"
-    );
-    let mut before = 0;
-    for (index, count) in counts.iter().enumerate().take(last + 1).skip(first) {
-        let min = if index == 0 { 0.0 } else { edges[index - 1] };
-        let max = edges
-            .get(index)
-            .map_or("max".to_owned(), |edge| short(*edge));
-        let percent = *count as f64 * 100.0 / total as f64;
-        let so_far = before as f64 * 100.0 / total as f64;
-        before += count;
-        text.push_str(&format!(
-            " {:>8} < {max:>11} {:>12} {percent:>8.4} {:>8.4}  {}{}\n",
-            short(min),
-            thousands(*count),
-            before as f64 * 100.0 / total as f64,
-            "+".repeat((percent / 2.0) as usize),
-            "-".repeat((so_far / 2.0) as usize),
-        ));
-    }
-    text + "\n"
-}
-
-/// Microseconds as milliseconds in at most eight characters.
-fn short(micros: f64) -> String {
-    let mut text = format!("{:.3}", micros / 1e3);
-    text.truncate(8);
-    text.trim_end_matches('.').to_owned()
-}
-
-fn thousands(number: u64) -> String {
-    let digits = number.to_string();
-    let groups: Vec<&str> = digits
-        .as_bytes()
-        .rchunks(3)
-        .rev()
-        .map(|group| std::str::from_utf8(group).unwrap_or(""))
-        .collect();
-    groups.join(",")
-}
-
 /// A workload or a storage definition in the skew report.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SkewRow {
@@ -426,27 +325,6 @@ mod tests {
         let line = flat_row(&row, &figures());
         assert_eq!(line.split_whitespace().count(), 34);
         assert!(line.starts_with("  16:09:12.040 11/20/2026-16:09:12-UTC rd1_(10%) avg_2-4 2700 2666 20.8281 8192 51.1628 0.2153 "), "{line}");
-    }
-
-    #[test]
-    fn histograms_begin_and_end_with_an_empty_bucket() {
-        let mut latencies = Histogram::new();
-        (0..750).for_each(|_| latencies.record(50_000));
-        (0..250).for_each(|_| latencies.record(3_000_000));
-        let text = histogram("Reads:", &latencies, None);
-        let rows: Vec<&str> = text
-            .lines()
-            .filter(|line| line.contains(" < "))
-            .skip(1)
-            .collect();
-        assert_eq!(
-            rows[1].split_whitespace().collect::<Vec<_>>()[..6],
-            ["0.040", "<", "0.060", "750", "75.0000", "75.0000"]
-        );
-        assert!(rows[0].contains("0.020"), "{}", rows[0]);
-        assert!(rows.last().unwrap().contains("4.000 <"), "{text}");
-        let own = ["default".to_owned(), "100u".to_owned(), "1m".to_owned()];
-        assert!(histogram("All:", &latencies, Some(&own)).contains("1.000 <         max"));
     }
 
     #[test]

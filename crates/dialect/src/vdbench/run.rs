@@ -214,7 +214,7 @@ impl Run {
             _ if self.bursts.is_some() => "Variable".to_owned(),
             Rate::Max => format!("{control} MAX"),
             Rate::CurveMax => format!("{control} curve"),
-            _ => format!("{}", number as i64),
+            _ => format!("{}", number.round() as i64),
         };
         let elapsed = match (self.elapsed, self.warmup) {
             (None, _) => "(none)".to_owned(),

@@ -9,17 +9,16 @@ use blocklab_workload::{
     Validation as Check, Workload,
 };
 
-use super::defs::Sd;
+use super::Script;
+use super::data_errors::{DataErrors, limit_errors};
+use super::defs::{Sd, Seek, Wd, Xfersize};
 use super::mistake::Mistake;
 use super::plan::{Planned, Prepared, Terms};
 use super::rates::Lane;
-use super::run::{Loops, Rate, Run};
-use super::{LoopKind, Script};
+use super::run::{Loops, Run, Use};
 
 /// The run that reads all that an earlier run wrote.
-pub const RECOVERY: &str = "Journal_recovery";
-/// Wrong blocks that end a run, where nothing else is asked for.
-const MOST_WRONG: u64 = 50;
+pub const RECOVERY: &str = "journal_recovery";
 /// Reads in flight of a recovery, and bytes of one of them at most.
 const RECOVERY_THREADS: u32 = 8;
 const RECOVERY_BLOCK: u64 = 128 << 10;
@@ -136,6 +135,7 @@ pub fn validate(
         let (planned, case) = recovery(script, terms, watched);
         prepared.runs.insert(0, planned);
         prepared.plan.cases.insert(0, case);
+        limit_errors(script, &mut prepared.plan.cases, &prepared.runs);
     }
     prepared.notes.extend(notes(script, terms));
 }
@@ -154,8 +154,16 @@ fn attach(
             read_before_write: !asked.no_preread,
             read_after_write: asked.read_after_write,
             journal,
-            most_wrong: script.general.data_errors.unwrap_or(MOST_WRONG).max(1),
+            most_wrong: most_wrong(&script.general.data_errors),
         });
+    }
+}
+
+/// With `remove` each storage definition counts for itself.
+fn most_wrong(asked: &DataErrors) -> u64 {
+    match asked.remove {
+        true => u64::MAX,
+        false => asked.most,
     }
 }
 
@@ -173,17 +181,13 @@ fn format_whole_blocks(job: &mut Job, block: u64, end: u64) {
 fn recovery(script: &Script, terms: &Terms, watched: &[Option<Watched>]) -> (Planned, Case) {
     let mut jobs = Vec::new();
     let mut lanes = Vec::new();
+    let mut uses = Vec::new();
     for (index, sd) in script.sds.iter().enumerate() {
         let Some(watched) = &watched[index] else {
             continue;
         };
         let block = watched.keys.block();
-        let mut job = super::plan::storage_job(
-            &format!("recovery/{}", sd.name),
-            sd,
-            sd.openflags,
-            script.general.data_errors,
-        );
+        let mut job = super::plan::storage_job(&format!("recovery/{}", sd.name), sd, sd.openflags);
         job.mix = Mix::READ;
         job.pattern = Pattern::Sequential;
         // The rest behind the last whole read must not be left out.
@@ -202,6 +206,7 @@ fn recovery(script: &Script, terms: &Terms, watched: &[Option<Watched>]) -> (Pla
         job.depth = RECOVERY_THREADS;
         job.pool = Some(Pooled::new(&sd.name, RECOVERY_THREADS));
         attach(&mut job, watched, None, script, terms);
+        uses.push(recovery_use(index, job.sizes.largest().0));
         jobs.push(job);
         lanes.push(Lane {
             wd: String::new(),
@@ -213,16 +218,11 @@ fn recovery(script: &Script, terms: &Terms, watched: &[Option<Watched>]) -> (Pla
     for lane in &mut lanes {
         lane.skew /= jobs.len().max(1) as f64;
     }
-    let threads = f64::from(RECOVERY_THREADS);
-    let run = Run {
-        loops: Loops(vec![
-            (LoopKind::Threads, threads),
-            (LoopKind::Iorate, Rate::Max.number(0.0, 0.0)),
-        ]),
-        ..super::plan::own_run(RECOVERY, &script.runs[0])
-    };
     let planned = Planned {
-        run,
+        run: Run {
+            uses,
+            ..recovery_run(script)
+        },
         case: RECOVERY.to_owned(),
         lanes,
     };
@@ -235,6 +235,34 @@ fn recovery(script: &Script, terms: &Terms, watched: &[Option<Watched>]) -> (Pla
         },
     };
     (planned, case)
+}
+
+/// What a recovery does to a storage definition, for those who report it.
+fn recovery_use(sd: usize, block: u64) -> Use {
+    let wd = Wd {
+        name: RECOVERY.to_owned(),
+        xfersize: Xfersize::Fixed(block),
+        seek: Seek::Eof,
+        ..Wd::default()
+    };
+    Use {
+        wd,
+        sds: vec![sd],
+        hitarea: None,
+    }
+}
+
+/// The run that comes before all others when a journal is read.
+///
+/// # Panics
+/// Never: a script has at least one run.
+#[must_use]
+pub fn recovery_run(script: &Script) -> Run {
+    Run {
+        loops: Loops::default(),
+        threads: Some(RECOVERY_THREADS),
+        ..super::plan::own_run(RECOVERY, &script.runs[0], Vec::new())
+    }
 }
 
 fn notes(script: &Script, terms: &Terms) -> Vec<Note> {
@@ -272,12 +300,16 @@ mod tests {
     use super::*;
     use crate::vdbench::{Command, Validation, parse, prepare};
 
+    fn is_here(name: &str) -> bool {
+        name == "localhost"
+    }
+
     fn script(text: &str) -> Script {
         let command = Command {
             files: vec!["parm".to_owned()],
             ..Command::default()
         };
-        parse(&command, &|_| Ok(text.to_owned())).expect(text)
+        parse(&command, &|_| Ok(text.to_owned()), &is_here).expect(text)
     }
 
     fn terms(validation: Validation) -> Terms {

@@ -37,6 +37,8 @@ impl Manner {
             words: matches!(
                 keyword,
                 "histogram"
+                    | "data_errors"
+                    | "dataerrors"
                     | "host"
                     | "hd"
                     | "system"
@@ -60,6 +62,8 @@ impl Manner {
             hyphens: matches!(
                 keyword,
                 "host"
+                    | "data_errors"
+                    | "dataerrors"
                     | "hd"
                     | "misc"
                     | "replay"
@@ -267,6 +271,8 @@ fn words(tokens: &[Token], parameter: &Parameter) -> Result<Vec<String>, Mistake
     while let Some(token) = tokens.next() {
         match token {
             Token::Word(word) => list.push(word.clone()),
+            // Of `iorate=(curve,max)`: elsewhere `max` is a word.
+            Token::Number(number) if *number == MAX_RATE => list.push("max".to_owned()),
             Token::Number(number) => {
                 return Err(parameter.wrong(format!(
                     "{number} stands among words; a list is all numbers or all words"

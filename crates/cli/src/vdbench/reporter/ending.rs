@@ -86,7 +86,7 @@ impl Reporter<'_> {
         let all: Vec<&JobResult> = measurement.jobs.iter().collect();
         self.folder
             .append("histogram", &(banner.clone() + &self.sections(&all)))?;
-        let lanes = &self.planned().lanes;
+        let lanes = &self.lanes;
         for name in self.current_names() {
             let pairs = measurement.jobs.iter().zip(lanes);
             let mine =
@@ -111,16 +111,16 @@ impl Reporter<'_> {
             }
             sum
         };
-        let words = self.script.general.histogram.as_deref();
-        histogram("Reads and writes:", &of(&["read", "write"]), words)
-            + &histogram("Reads:", &of(&["read"]), words)
-            + &histogram("Writes:", &of(&["write"]), words)
+        let buckets = &self.script.general.histogram;
+        histogram("Reads and writes:", &of(&["read", "write"]), buckets)
+            + &histogram("Reads:", &of(&["read"]), buckets)
+            + &histogram("Writes:", &of(&["write"]), buckets)
     }
 
     fn skew(&self, moment: &Moment) -> Result<()> {
         let planned = self.planned();
         let asked = |is_mine: &dyn Fn(&Lane) -> bool| {
-            let sum: f64 = planned
+            let sum: f64 = self
                 .lanes
                 .iter()
                 .filter(|lane| is_mine(lane))
@@ -149,28 +149,16 @@ impl Reporter<'_> {
         self.folder.append("skew", &text)
     }
 
-    fn errors(&self, measurement: &Measurement, moment: &Moment) -> Result<()> {
-        let mut text = String::new();
-        for (job, lane) in measurement.jobs.iter().zip(&self.planned().lanes) {
-            let sd = &self.script.sds[lane.sd];
-            // Wrong blocks were told as they came.
-            for error in job.errors.iter().filter(|error| error.kind != "verify") {
-                text.push_str(&format!(
-                    "{} sd={},lun={}: {} of {} ({}), first at byte {:#x}, {} in all\n",
-                    moment.clock,
-                    sd.name,
-                    sd.lun,
-                    error.kind,
-                    error.direction,
-                    error.message,
-                    error.first_offset,
-                    error.count
-                ));
-            }
-        }
-        if !text.is_empty() {
-            terminal::print(&text)?;
-        }
+    /// A run that failed before its first operation has no figures; those of the run before are
+    /// not its own.
+    pub(super) fn did_not_start(&mut self, failure: Option<&str>) -> Result<()> {
+        let name = &self.planned().run.name;
+        let why = failure.unwrap_or("it could not begin");
+        let text = format!(
+            "{} rd={name} did not start: {why}\n",
+            self.moment(Nanos::ZERO).clock
+        );
+        terminal::print(&text)?;
         self.folder.append("errorlog", &text)
     }
 

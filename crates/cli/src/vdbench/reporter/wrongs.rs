@@ -3,6 +3,7 @@
 use anyhow::Result;
 use blocklab_dialect::vdbench::{RECOVERY, settled_text, wrong_text};
 
+use super::super::commands::ErrorPlace;
 use super::super::times;
 use super::Reporter;
 use crate::terminal;
@@ -16,6 +17,11 @@ impl Reporter<'_> {
             let lun = &self.script.sds[index].lun;
             for block in watched.keys.wrong_blocks(self.told[index]) {
                 text.push_str(&wrong_text(&block, lun, &times::at_micros));
+                self.first_error.get_or_insert_with(|| ErrorPlace {
+                    lun: lun.clone(),
+                    lba: block.offset,
+                    size: Some(u64::from(block.len)),
+                });
                 self.told[index] += 1;
             }
         }

@@ -1,0 +1,119 @@
+//! What failed operations lead to in parameter files of Vdbench: `data_errors=`. Storage fails
+//! here because its file is cut short behind the program's back.
+
+use blocklab_proof::{Lab, Said};
+
+/// Two storage definitions, one workload on each, two runs. The file of the first is cut short
+/// when the first run begins.
+fn run(lab: &Lab, general: &str, lun: &str) -> Said {
+    let cut = "sh cut.sh";
+    let script = format!("truncate -s 4096 '{lun}'\n");
+    std::fs::write(lab.path().join("cut.sh"), script).expect("a file can be written");
+    let file = format!(
+        "{general}\nsd=sd1,lun=\"{lun}\",size=4m,threads=2\nsd=sd2,lun=other,size=4m,threads=2\n\
+         wd=wd1,sd=sd1\nwd=wd2,sd=sd2\n\
+         rd=default,iorate=200,elapsed=2,interval=1\n\
+         rd=rd1,wd=wd*,startcmd=\"{cut}\"\nrd=rd2,wd=wd*\n"
+    );
+    std::fs::write(lab.path().join("parm"), file).expect("a file can be written");
+    lab.blocklab(["vdbench", "-f", "parm", "-o", "out"])
+}
+
+fn report(lab: &Lab, name: &str) -> String {
+    let path = lab.path().join("out").join(name);
+    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+/// `data_errors=remove` was refused. A script that leaves a broken disk out and goes on with the
+/// others could not run at all.
+#[test]
+fn storage_that_fails_is_used_no_more_and_the_others_go_on() {
+    let lab = Lab::new();
+    let said = run(&lab, "data_errors=remove", "lun");
+    assert_eq!(said.code, Some(1), "{}{}", said.out, said.err);
+    let removed = "sd=sd1 had as many errors as data_errors= allows and is used no more";
+    assert_eq!(said.out.matches(removed).count(), 1, "{}", said.out);
+    assert!(report(&lab, "errorlog.html").contains(removed));
+    let rows = |name: &str, run: &str| {
+        let text = report(&lab, name);
+        let (_, rows) = text.split_once(&format!("RD={run};")).unwrap_or_default();
+        let rows = rows.split("Starting RD=").next().unwrap_or_default();
+        rows.matches(" avg_2-2 ").count()
+    };
+    assert_eq!((rows("sd2.html", "rd1"), rows("sd2.html", "rd2")), (1, 1));
+    assert_eq!(rows("sd1.html", "rd2"), 0, "{}", report(&lab, "sd1.html"));
+}
+
+/// Without it, all ends at the nth error, and no further run begins.
+#[test]
+fn so_many_errors_end_all_runs() {
+    let lab = Lab::new();
+    let said = run(&lab, "dataerrors=3", "lun");
+    assert_eq!(said.code, Some(1), "{}{}", said.out, said.err);
+    assert!(said.out.contains("Starting RD=rd1;"), "{}", said.out);
+    assert!(!said.out.contains("Starting RD=rd2;"), "{}", said.out);
+    let record = lab.store().load("latest").expect("the run was kept").record;
+    let jobs = record.measurements.iter().flat_map(|it| &it.jobs);
+    let errors: u64 = jobs
+        .flat_map(|job| &job.errors)
+        .map(|error| error.count)
+        .sum();
+    // Two operations were in flight.
+    assert!((3..=4).contains(&errors), "{errors} errors");
+}
+
+/// A run of which every operation failed ended with `completed successfully` and status 0. The
+/// original ends at the 50th error.
+#[test]
+fn fifty_errors_end_all_runs_where_nothing_else_is_asked_for() {
+    let lab = Lab::new();
+    let said = run(&lab, "messagescan=no", "lun");
+    assert_eq!(said.code, Some(1), "{}{}", said.out, said.err);
+    assert!(!said.out.contains("Starting RD=rd2;"), "{}", said.out);
+    assert!(!said.out.contains("completed successfully"), "{}", said.out);
+}
+
+/// The command finds where it was. The name of the file is one that would be a command of its own
+/// if it were pasted into the line.
+#[test]
+fn a_command_is_told_where_the_first_error_was() {
+    let lab = Lab::new();
+    let command = "data_errors=\"echo first: $lun at $lba, $size. > $output/told; echo heard\"";
+    let said = run(&lab, command, "lun;touch pwned");
+    assert_eq!(said.code, Some(1), "{}{}", said.out, said.err);
+    let told = std::fs::read_to_string(lab.path().join("out/told")).expect("it was written");
+    let lba = told
+        .strip_prefix("first: lun;touch pwned at ")
+        .and_then(|rest| rest.strip_suffix(", .\n"));
+    let lba = lba.unwrap_or_else(|| panic!("{told}"));
+    let lba: u64 = lba.parse().expect(lba);
+    assert!(lba >= 4096 && lba.is_multiple_of(4096), "{lba}");
+    assert!(said.out.contains("\nheard\n"), "{}", said.out);
+    assert!(
+        !lab.path().join("pwned").exists(),
+        "the name was taken for a command"
+    );
+    assert!(!said.out.contains("Starting RD=rd2;"), "{}", said.out);
+}
+
+/// After a run that failed at its start `avg_0-0` showed the longest times of the run before.
+#[test]
+fn a_run_that_did_not_start_shows_no_figures_of_the_run_before() {
+    let lab = Lab::new();
+    let file = "sd=sd1,lun=lun,size=4m\nwd=wd1,sd=sd1\n\
+                rd=default,wd=wd1,iorate=200,elapsed=2,interval=1\n\
+                rd=rd1\nrd=rd2,startcmd=\"sh cut.sh\"\n";
+    std::fs::write(lab.path().join("cut.sh"), "rm lun; ln -s lun lun\n").expect("can be written");
+    std::fs::write(lab.path().join("parm"), file).expect("a file can be written");
+    let said = lab.blocklab(["vdbench", "-f", "parm", "-o", "out"]);
+    assert_eq!(said.code, Some(1), "{}{}", said.out, said.err);
+    let told = " rd=rd2 did not start: ";
+    assert!(said.out.contains(told), "{}", said.out);
+    assert!(!said.out.contains("avg_0-0"), "{}", said.out);
+    let totals = report(&lab, "totals.html");
+    assert_eq!(
+        totals.matches(" avg_").count(),
+        2,
+        "SD_format and rd1: {totals}"
+    );
+}
