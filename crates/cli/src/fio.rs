@@ -131,6 +131,9 @@ fn attempt(arguments: &[String], store: &Store) -> Result<u8> {
         terminal::print(&opening)?;
         return Ok(status::DONE);
     }
+    if general.read_only {
+        ground::leaves_all_as_it_is(&prepared)?;
+    }
     prepared.notes.extend(ignored(general));
     debug.prepare(&mut prepared.plan);
     let told = Told {
@@ -317,6 +320,9 @@ pub fn study(args: &RunArgs, store: &Store) -> Result<Option<Record>> {
             "{}: a job writes, and --read-only forbids it",
             args.study
         ));
+    }
+    if args.read_only {
+        ground::leaves_all_as_it_is(&prepared)?;
     }
     let interrupted = listen()?;
     let mut destroy = args.destroy_data.clone();

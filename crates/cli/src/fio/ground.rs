@@ -67,6 +67,40 @@ pub fn make(
     Ok(true)
 }
 
+/// Of a run that only reads: refuses jobs for which a file would have to be made or to grow. Fio
+/// tells so in these words, measures what there is, and fails at the end of the file; here nothing
+/// is run.
+pub fn leaves_all_as_it_is(prepared: &Prepared) -> Result<()> {
+    const REFUSED: &str = "refusing extend of file due to read-only";
+    let mut jobs = prepared
+        .plan
+        .cases
+        .iter()
+        .flat_map(|case| &case.workload.jobs);
+    if let Some(job) = jobs.find(|job| job.engine == Engine::FileCreate) {
+        bail!(
+            "{REFUSED}: the ioengine=filecreate of job {} makes files",
+            job.name
+        );
+    }
+    for file in &prepared.files {
+        let path = &file.path;
+        match fs::metadata(path) {
+            Ok(metadata) if metadata.is_file() && metadata.len() < file.length.0 => bail!(
+                "{REFUSED}: {path} has {}, and the jobs read {} of it; a smaller size=, or a run \
+                 that may write, would work",
+                Bytes(metadata.len()),
+                file.length
+            ),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                bail!("{REFUSED}: {path} does not exist")
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
 /// What is about to be made, a line for each job that names it first.
 pub fn plans(prepared: &Prepared) -> Vec<String> {
     let short = |file: &&Planned| match fs::metadata(&file.path) {

@@ -1,0 +1,96 @@
+//! `fio --readonly` leaves every file as it is.
+
+
+use std::fs;
+use std::process::Command;
+
+use blocklab_proof::{Lab, Said, fio_is_there};
+
+const REFUSED: &str = "refusing extend of file due to read-only";
+
+fn ours(lab: &Lab, words: &[&str]) -> Said {
+    lab.blocklab(["fio", "--no-save"].iter().chain(words).copied())
+}
+
+/// Whether fio itself refuses that, where it can be asked.
+#[track_caller]
+fn as_fio(lab: &Lab, words: &[&str]) {
+    if !fio_is_there() {
+        return;
+    }
+    let mut command = Command::new("fio");
+    let said = command.current_dir(lab.path()).args(words).output();
+    let said = said.expect("fio starts");
+    let err = String::from_utf8_lossy(&said.stderr);
+    assert_eq!(said.status.code(), Some(1), "{words:?}: {err}");
+    assert!(err.contains(REFUSED), "{words:?}: {err}");
+}
+
+/// A user looked at a file of 2 MB with `--readonly` and `size=4m`, and it was 4 MiB long
+/// afterwards: the job only read, but its layout filled the file up with random bytes.
+#[test]
+fn a_file_that_is_too_short_does_not_grow() {
+    let lab = Lab::new();
+    let file = lab.path().join("f");
+    fs::write(&file, vec![7; 2_000_000]).expect("written");
+    for more in [&[][..], &["--allow_file_create=0"], &["--fallocate=none"]] {
+        let line = ["--readonly", "--name=a", "--filename=f", "--rw=read"];
+        let line = [&line[..], &["--size=4m"], more].concat();
+        let said = ours(&lab, &line);
+        assert_eq!((said.code, said.out.as_str()), (Some(1), ""), "{more:?}");
+        for word in [REFUSED, "f has", "4 MiB"] {
+            assert!(said.err.contains(word), "{more:?}: {}", said.err);
+        }
+        as_fio(&lab, &line);
+        let bytes = fs::read(&file).expect("the file");
+        assert!(bytes == vec![7; 2_000_000], "{more:?}: it was changed");
+    }
+    // Without it, the file grows as fio's does.
+    let line = ["--name=a", "--filename=f", "--rw=read", "--size=4m"];
+    assert_eq!(ours(&lab, &line).code, Some(0));
+    assert_eq!(fs::metadata(&file).expect("the file").len(), 4 << 20);
+}
+
+#[test]
+fn no_file_is_made() {
+    let lab = Lab::new();
+    let line = ["--readonly", "--name=a", "--filename=new", "--size=64k"];
+    let said = ours(&lab, &line);
+    assert_eq!(said.code, Some(1));
+    assert!(said.err.contains(REFUSED), "{}", said.err);
+    as_fio(&lab, &line);
+    let making = [&line[..], &["--ioengine=filecreate"]].concat();
+    let said = ours(&lab, &making);
+    assert_eq!(said.code, Some(1));
+    assert!(said.err.contains("filecreate"), "{}", said.err);
+    assert!(!lab.path().join("new").exists());
+}
+
+#[test]
+fn the_native_command_keeps_the_same_promise() {
+    let lab = Lab::new();
+    fs::write(lab.path().join("f"), "short").expect("written");
+    fs::write(
+        lab.path().join("a.fio"),
+        "[a]\nfilename=f\nsize=64k\nrw=read\n",
+    )
+    .expect("written");
+    let said = lab.blocklab(["run", "a.fio", "--read-only", "--quiet"]);
+    assert_eq!(said.code, Some(2));
+    assert!(said.err.contains(REFUSED), "{}", said.err);
+    assert_eq!(fs::read(lab.path().join("f")).expect("there"), b"short");
+}
+
+/// As with fio: `unlink` is no write to a file.
+#[test]
+fn what_is_long_enough_is_read_and_removed_on_demand() {
+    let lab = Lab::new();
+    let file = lab.path().join("f");
+    let line = ["--readonly", "--name=a", "--filename=f", "--size=64k"];
+    for (unlink, stays) in [("--unlink=0", true), ("--unlink=1", false)] {
+        fs::write(&file, vec![7; 64 << 10]).expect("written");
+        let said = ours(&lab, &[&line[..], &[unlink]].concat());
+        assert_eq!((said.code, said.err.as_str()), (Some(0), ""), "{unlink}");
+        assert_eq!(file.exists(), stays, "{unlink}");
+    }
+}
