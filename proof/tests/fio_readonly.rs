@@ -1,6 +1,5 @@
 //! `fio --readonly` leaves every file as it is.
 
-
 use std::fs;
 use std::process::Command;
 

@@ -96,7 +96,9 @@ impl Sketch {
                 write_bytes: if reads { 0 } else { bytes },
                 ..DiskUse::default()
             }],
+            backing_disks: Vec::new(),
             uring_workers_max: 0,
+            stood_still_ns: None,
         }
     }
 

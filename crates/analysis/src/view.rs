@@ -222,6 +222,12 @@ impl<'a> CaseView<'a> {
         pass.jobs.iter().map(of_job).sum()
     }
 
+    /// Bytes moved in a direction by all passes, their ramps included.
+    pub(crate) fn moved(&self, direction: &str) -> f64 {
+        let passes = self.passes.iter();
+        passes.map(|pass| Self::moved_bytes(pass, direction)).sum()
+    }
+
     /// Mean over the passes of the busiest thread, in per cent of a processor.
     pub(crate) fn busiest_thread_percent(&self) -> f64 {
         self.mean_of(|pass| f64::from(pass.cpu.busiest_thread_percent))

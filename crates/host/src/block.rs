@@ -124,6 +124,9 @@ fn facts(roots: &Roots, disk: &str, own: &str, name: &str) -> BlockDevice {
         discard_max_bytes: bytes("discard_max_bytes").unwrap_or(Bytes::ZERO),
         cloud: model.as_deref().and_then(cloud).map(str::to_owned),
         transport: transport(roots, disk),
+        loop_direct: roots
+            .number::<u8>(format!("{disk}/loop/dio"))
+            .map(|direct| direct == 1),
         model,
     }
 }

@@ -64,6 +64,9 @@ pub struct BlockDevice {
     pub cloud: Option<String>,
     /// Transport, as far as the name tells: `nvme`, `virtio`, `scsi`, `loop`, `zram`.
     pub transport: String,
+    /// Of a loop device: whether it reads and writes its file past the page cache.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loop_direct: Option<bool>,
 }
 
 /// A mounted file system.

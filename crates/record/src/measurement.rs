@@ -293,7 +293,16 @@ pub struct Measurement {
     pub cpu: Cpu,
     /// The devices below the targets.
     pub disks: Vec<DiskUse>,
+    /// The devices that carry the backing file of a loop device. What other programs do there
+    /// counts as well.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub backing_disks: Vec<DiskUse>,
     /// Most io_uring worker threads seen at once: above 0, the kernel could not do the work
     /// without blocking and handed it to threads.
     pub uring_workers_max: u32,
+    /// For how long the whole process did not run although it was due, where that was a second
+    /// or more at once: stopped by a signal, or together with its machine. `None`: never seen, or
+    /// not watched (simulated, imported, older records).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stood_still_ns: Option<u64>,
 }

@@ -282,24 +282,17 @@ impl<'a> Session<'a> {
             .iter()
             .map(|job| self.site.files(job, self.targets))
             .collect();
-        let disks_before = disks(&self.site);
+        let (below, backing) = self.site.devices();
+        let (disks, backing) = (Counters::read(below), Counters::read(backing));
         let run = Run {
             workload: &case.workload,
             targets: &targets,
             clock: self.clock,
         };
         let control = Control::new(self.interrupted);
-        let site = &self.site;
-        let used = || {
-            let now = disks(site);
-            let pairs = now.iter().zip(&disks_before);
-            pairs
-                .map(|(later, earlier)| since(later, earlier))
-                .collect()
-        };
         let mut relay = Relay {
             observer,
-            disks: &used,
+            disks: &|| disks.since(),
         };
         let outcome = match self.record.origin {
             Origin::Simulated => {
@@ -310,13 +303,14 @@ impl<'a> Session<'a> {
             }
             _ => blocklab_engine::run(run, control, &mut relay)?,
         };
-        let disks = used();
+        let (disks, backing_disks) = (disks.since(), backing.since());
         observer.left(case, &outcome);
         self.record.measurements.push(Measurement {
             case: case.name.clone(),
             settings: case.settings.clone(),
             pass,
             disks,
+            backing_disks,
             ..outcome.measurement
         });
         for note in outcome.notes {
@@ -460,8 +454,17 @@ fn now_text() -> String {
         .to_string()
 }
 
-/// The counters of the devices below the targets.
-fn disks(site: &Site) -> Vec<DiskUse> {
-    let devices = site.devices();
-    devices.iter().filter_map(|name| disk_stats(name)).collect()
+/// What devices had counted when they were read.
+struct Counters(Vec<DiskUse>);
+
+impl Counters {
+    fn read(names: Vec<String>) -> Self {
+        Self(names.iter().filter_map(|name| disk_stats(name)).collect())
+    }
+
+    /// What they have counted since. A device that is gone is left out.
+    fn since(&self) -> Vec<DiskUse> {
+        let now = |earlier: &DiskUse| Some(since(&disk_stats(&earlier.name)?, earlier));
+        self.0.iter().filter_map(now).collect()
+    }
 }

@@ -1,6 +1,6 @@
 //! Where a plan is run: every target text of its jobs, looked at, permitted, made if need be.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
 use std::os::unix::fs::FileTypeExt;
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use blocklab_engine::{Backing, TargetFile};
 use blocklab_host::{guard, target_facts};
-use blocklab_record::{Origin, TargetFacts, TargetKind};
+use blocklab_record::{BlockDevice, Origin, TargetFacts, TargetKind};
 use blocklab_units::Bytes;
 use blocklab_workload::{Engine, Job, Plan, Spread};
 
@@ -89,22 +89,28 @@ impl Site {
         }
     }
 
-    /// Names of the block devices below the targets. What a loop device's file lies on is left
-    /// out: all that this machine does goes there.
-    pub(crate) fn devices(&self) -> Vec<String> {
-        let below = self.places.values().flat_map(|place| {
-            let devices = &place.facts.devices;
-            let loops = devices
-                .iter()
-                .take_while(|it| it.transport == "loop")
-                .count();
-            &devices[..if loops > 0 { loops } else { devices.len() }]
-        });
-        let mut names: Vec<String> = below.map(|device| device.name.clone()).collect();
-        names.sort();
-        names.dedup();
-        names
+    /// Names of the block devices below the targets, and of those below the file of a loop
+    /// device: all that this machine does goes there, so they are counted apart.
+    pub(crate) fn devices(&self) -> (Vec<String>, Vec<String>) {
+        let places = self.places.values();
+        let parts = places.map(|place| parted(&place.facts.devices));
+        let (below, backing): (Vec<_>, Vec<_>) = parts.unzip();
+        (names(below.concat()), names(backing.concat()))
     }
+}
+
+/// Parts the devices below a target at the file of a loop device.
+fn parted(devices: &[BlockDevice]) -> (&[BlockDevice], &[BlockDevice]) {
+    let is_loop = |device: &&BlockDevice| device.transport == "loop";
+    match devices.iter().take_while(is_loop).count() {
+        0 => (devices, &[]),
+        loops => devices.split_at(loops),
+    }
+}
+
+fn names(devices: Vec<BlockDevice>) -> Vec<String> {
+    let names: BTreeSet<String> = devices.into_iter().map(|device| device.name).collect();
+    names.into_iter().collect()
 }
 
 /// Whether the job runs on no device.

@@ -111,6 +111,14 @@ impl Running {
         paths.find(is_child).unwrap_or_default()
     }
 
+    /// Stops the program and all that it started for a while, as Ctrl-Z does.
+    pub fn stand_still(&self, time: Duration) {
+        let group = format!("-{}", self.child.id());
+        send("STOP", &group);
+        thread::sleep(time);
+        send("CONT", &group);
+    }
+
     /// Sends `signal`, to the process alone as `kill` does, or to all of its group as a terminal
     /// does, and waits for the end.
     pub fn end_by(mut self, signal: &str, whole_group: bool) -> Ended {

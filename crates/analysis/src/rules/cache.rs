@@ -1,5 +1,7 @@
 //! Figures that are not the device's: memory answered.
 
+use std::collections::BTreeSet;
+
 use super::hit::{Hit, figure, per_case};
 use super::says::{delay, percent as share_of, says, word};
 use crate::view::{CaseView, Cases};
@@ -109,6 +111,79 @@ pub(super) fn not_from_device(cases: &Cases<'_>) -> Vec<Finding> {
     })
 }
 
+/// A loop device that hands operations to the page cache: O_DIRECT ends at its file.
+pub(super) fn buffered_loop(cases: &Cases<'_>) -> Vec<Finding> {
+    let advice = "Attach the file with `losetup --direct-io=on`, or measure the directory that it \
+                  lies in.";
+    let devices = cases.record.targets.iter().flat_map(|it| &it.devices);
+    let buffered: BTreeSet<&str> = devices
+        .filter(|device| device.loop_direct == Some(false))
+        .map(|device| &*device.name)
+        .collect();
+    let Some(device) = buffered.first() else {
+        return Vec::new();
+    };
+    per_case(cases, "buffered-loop", Some(advice), |case| {
+        if !cases.on_storage() || case.is_null() {
+            return None;
+        }
+        let (confidence, says, evidence) = match below_loop(case) {
+            Some((verb, percent, share)) => (
+                Confidence::High,
+                says(
+                    "{} is a loop device over a buffered file: the page cache answered, the disk \
+                     below moved at most {} of the bytes that were {}",
+                    [word(device), share_of(percent), word(verb)],
+                ),
+                share.evidence(verb),
+            ),
+            None => (
+                Confidence::Medium,
+                says(
+                    "{} is a loop device over a buffered file: the page cache may have answered",
+                    [word(device)],
+                ),
+                Vec::new(),
+            ),
+        };
+        Some(Hit {
+            case: case.name,
+            severity: Severity::Warning,
+            confidence,
+            says,
+            evidence,
+        })
+    })
+}
+
+/// The direction of which the disks below a loop device's file saw the least, if that is too
+/// little.
+fn below_loop(case: &CaseView<'_>) -> Option<(&'static str, f64, Share)> {
+    let reads = share_below(case, "read", |disk| disk.read_bytes);
+    let writes = share_below(case, "write", |disk| disk.write_bytes);
+    let seen = [("read", reads), ("written", writes)].into_iter();
+    let least = seen.filter_map(|(verb, share)| {
+        let share = share?;
+        Some((verb, share.below(MOST_PERCENT)?, share))
+    });
+    least.min_by(|a, b| a.1.total_cmp(&b.1))
+}
+
+/// What the disks below the file of a loop device saw of a direction. In a stack of disks each
+/// counts the same bytes again, so they saw no more than that.
+fn share_below(case: &CaseView<'_>, direction: &str, bytes: fn(&DiskUse) -> u64) -> Option<Share> {
+    let watched = case
+        .passes
+        .iter()
+        .all(|pass| !pass.backing_disks.is_empty());
+    let disks = case.passes.iter().flat_map(|pass| &pass.backing_disks);
+    let moved = case.moved(direction);
+    (watched && moved >= ENOUGH_BYTES).then(|| Share {
+        moved,
+        seen: disks.map(bytes).sum::<u64>() as f64,
+    })
+}
+
 /// The target itself is memory.
 pub(super) fn memory_target(cases: &Cases<'_>) -> Vec<Finding> {
     if !cases.in_memory() || cases.list.iter().all(CaseView::is_null) {
@@ -180,11 +255,7 @@ fn share(
 ) -> Option<Share> {
     let seen = |pass: &&Measurement| cases.device_bytes(pass, bytes);
     let seen: Vec<u64> = case.passes.iter().filter_map(seen).collect();
-    let moved = case
-        .passes
-        .iter()
-        .map(|pass| CaseView::moved_bytes(pass, direction));
-    let moved: f64 = moved.sum();
+    let moved = case.moved(direction);
     let watched = seen.len() == case.passes.len() && moved >= ENOUGH_BYTES;
     watched.then(|| Share {
         moved,
@@ -292,6 +363,37 @@ mod tests {
             measurement.disks.push(below);
         }
         the(&record, "not-from-device");
+    }
+
+    /// 128 MiB of an image were read at 5.9 GB/s "with O_DIRECT": out of the page cache of the
+    /// host, which a loop device goes through unless its file is opened directly.
+    #[test]
+    fn a_loop_device_over_a_buffered_file() {
+        let looped = |direct, percent: Option<u64>| {
+            let mut record = record(&[Sketch::default()]);
+            record.targets[0].kind = TargetKind::BlockDevice;
+            record.targets[0].devices[0].loop_direct = direct;
+            for measurement in &mut record.measurements {
+                let mut below = measurement.disks[0].clone();
+                below.read_bytes = below.read_bytes * percent.unwrap_or(0) / 100;
+                measurement.backing_disks = percent.map(|_| below).into_iter().collect();
+            }
+            record
+        };
+        let finding = the(&looped(Some(false), Some(3)), "buffered-loop");
+        assert_eq!(
+            finding.statement,
+            "rand4k-q32-read: nvme0n1 is a loop device over a buffered file: the page cache \
+             answered, the disk below moved at most 3 % of the bytes that were read."
+        );
+        assert_eq!(finding.confidence, Confidence::High);
+        for unclear in [None, Some(100)] {
+            let finding = the(&looped(Some(false), unclear), "buffered-loop");
+            assert!(finding.statement.contains("may have answered"));
+            assert_eq!(finding.confidence, Confidence::Medium);
+        }
+        silent(&looped(Some(true), Some(3)), "buffered-loop");
+        silent(&looped(None, None), "buffered-loop");
     }
 
     #[test]

@@ -8,6 +8,7 @@ mod failures;
 pub(crate) mod hit;
 mod length;
 mod limits;
+mod outside;
 mod pacing;
 mod passes;
 pub(crate) mod processor;
@@ -27,7 +28,7 @@ type Rule = fn(&Cases<'_>) -> Vec<Finding>;
 
 /// In the order in which findings of the same gravity are shown: what spoils a figure comes
 /// before what explains it.
-const RULES: [Rule; 35] = [
+const RULES: [Rule; 38] = [
     failures::accounting,
     failures::failed,
     failures::interrupted,
@@ -37,8 +38,11 @@ const RULES: [Rule; 35] = [
     cache::page_cache_reads,
     cache::page_cache_writes,
     cache::not_from_device,
+    cache::buffered_loop,
     cache::memory_target,
     cache::not_direct,
+    outside::stood_still,
+    outside::disk_shared,
     processor::cpu_limit,
     processor::machine_busy,
     processor::overhead,

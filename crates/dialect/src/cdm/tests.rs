@@ -245,7 +245,9 @@ pub(crate) fn measurement(case: &Case, pass: u32, ios: u64, mean_ns: f64) -> Mea
         series: Vec::new(),
         cpu: Cpu::default(),
         disks: Vec::new(),
+        backing_disks: Vec::new(),
         uring_workers_max: 0,
+        stood_still_ns: None,
     }
 }
 

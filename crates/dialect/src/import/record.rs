@@ -210,7 +210,9 @@ impl Case {
                 ..Cpu::default()
             },
             disks: Vec::new(),
+            backing_disks: Vec::new(),
             uring_workers_max: 0,
+            stood_still_ns: None,
         }
     }
 }

@@ -104,7 +104,9 @@ fn measurement(run: Run<'_>, roster: &Roster, frame: &Frame, watched: &Watched) 
         series: Vec::new(),
         cpu,
         disks: Vec::new(),
+        backing_disks: Vec::new(),
         uring_workers_max: watched.uring_workers_max,
+        stood_still_ns: (watched.stood_still > Nanos::ZERO).then_some(watched.stood_still.0),
     }
 }
 

@@ -22,6 +22,8 @@ pub(crate) struct Watched {
     pub(crate) series: Vec<Interval>,
     pub(crate) end: Nanos,
     pub(crate) uring_workers_max: u32,
+    /// For how long this process did not run although it was due.
+    pub(crate) stood_still: Nanos,
     pub(crate) abandoned: bool,
     pub(crate) samples: Vec<Sampler>,
     pub(crate) least: Vec<LeastRates>,
@@ -34,6 +36,7 @@ impl Watched {
             series: Vec::new(),
             end: start,
             uring_workers_max: 0,
+            stood_still: Nanos::ZERO,
             abandoned: false,
             samples: Sampler::all(jobs, start),
             least: LeastRates::all(jobs, start),
@@ -42,6 +45,17 @@ impl Watched {
 }
 
 impl Watched {
+    /// Counts a sleep that took far longer than it was meant to: the process was stopped, its
+    /// machine was, or no processor was left for it. A busy machine delays a thread by
+    /// milliseconds.
+    fn slept(&mut self, wanted: Duration, took: Nanos) {
+        let over = Duration::from(took).saturating_sub(wanted);
+        if over >= STANDSTILL {
+            let over = Nanos(over.as_nanos() as u64);
+            self.stood_still = self.stood_still.saturating_add(over);
+        }
+    }
+
     /// Takes samples, and ends the jobs that are too slow.
     pub(crate) fn look(&mut self, members: &[Member], now: Nanos) {
         for sampler in &mut self.samples {
@@ -56,6 +70,8 @@ impl Watched {
     }
 }
 
+/// From so long on, a wake-up that comes too late is no delay but a standstill.
+const STANDSTILL: Duration = Duration::from_secs(1);
 /// How often a signal and the deadlines are looked at.
 const TICK: Duration = Duration::from_millis(100);
 /// How often the tap is told.
@@ -131,7 +147,10 @@ impl<'a> Watch<'a> {
             .map(|every| (every, self.start.saturating_add(every)));
         while !crew.is_complete() {
             let now = self.run.clock.now();
-            if crew.await_end(self.patience(crew, now)) {
+            let patience = self.patience(crew, now);
+            let ended = crew.await_end(patience);
+            self.seen.slept(patience, self.run.clock.now().since(now));
+            if ended {
                 crew.roster.end_others();
             }
             let now = self.run.clock.now();

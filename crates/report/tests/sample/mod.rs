@@ -167,7 +167,9 @@ fn measure(shape: &Shape, pass: u32, factor: f64, dice: &mut Dice) -> (Measureme
             name: "nvme0n1".to_owned(),
             ..DiskUse::default()
         }],
+        backing_disks: Vec::new(),
         uring_workers_max: 0,
+        stood_still_ns: None,
     };
     (measurement, histogram)
 }
@@ -431,6 +433,7 @@ fn target() -> TargetFacts {
             discard_max_bytes: Bytes(0),
             cloud: Some("instance-store".to_owned()),
             transport: "nvme".to_owned(),
+            loop_direct: None,
         }],
         direct_memory_align: Some(4),
         direct_offset_align: Some(512),

@@ -58,7 +58,9 @@ fn measurement(pass: u32) -> Measurement {
         series: vec![interval(1, true), interval(2, false)],
         cpu: blocklab_record::Cpu::default(),
         disks: Vec::new(),
+        backing_disks: Vec::new(),
         uring_workers_max: 0,
+        stood_still_ns: None,
     }
 }
 
