@@ -9,6 +9,7 @@ use blocklab_proof::{Lab, good, json};
 
 const FIRST: &str = "20261120-190142-k3f";
 const SECOND: &str = "20261121-080000-012";
+const BROKEN: &str = "20261122-080000-012";
 
 /// A lab with two runs.
 fn lab() -> Lab {
@@ -102,16 +103,17 @@ fn runs_are_listed_for_people_and_for_programs() {
 #[test]
 fn a_damaged_run_is_a_warning_and_hides_no_other() {
     let lab = lab();
-    let broken = lab.store().root().join("broken");
+    let broken = lab.store().root().join(BROKEN);
     std::fs::create_dir(&broken).expect("a folder");
+    std::fs::write(broken.join("record.json"), "nonsense").expect("a file");
     let said = lab.blocklab(["list"]);
     assert_eq!((said.code, said.out.lines().count()), (Some(0), 3));
     assert!(
-        said.err.starts_with("warning: ") && said.err.contains("broken"),
+        said.err.starts_with("warning: ") && said.err.contains(BROKEN),
         "{}",
         said.err
     );
-    assert!(good(lab.blocklab(["rm", "broken"])).contains("broken"));
+    assert!(good(lab.blocklab(["rm", BROKEN])).contains(BROKEN));
     assert_eq!(lab.blocklab(["list"]).err, "");
 }
 
@@ -192,6 +194,33 @@ fn removing_says_what_is_gone_and_spares_the_rest() {
     );
     assert_eq!(good(lab.blocklab(["list"])).lines().count(), 2);
     refused(&lab, &["show", "k3f"], &["no run"]);
+}
+
+/// The story: `rm latest latest` removed two runs, `rm GOOD nosuch` removed the first of them, and
+/// in a home directory that was taken for the store `rm` removed whole trees.
+#[test]
+fn removing_is_all_or_nothing_and_of_runs_only() {
+    let lab = lab();
+    let runs = || good(lab.blocklab(["list"])).lines().count() - 1;
+    let said = good(lab.blocklab(["rm", "latest", "--dry-run"]));
+    assert!(said.starts_with("would remove ") && said.contains(SECOND));
+    assert_eq!(runs(), 2);
+    refused(&lab, &["rm", "latest", "nosuch"], &["`nosuch`"]);
+    assert_eq!(runs(), 2);
+    let notes = lab.store().root().join(SECOND).join("notes.txt");
+    std::fs::write(&notes, "mine").expect("a file");
+    let said = good(lab.blocklab(["rm", "latest", "latest"]));
+    assert!(said.contains("the folder stays") && said.contains("notes.txt"));
+    assert_eq!((runs(), notes.exists()), (1, true));
+
+    let home = lab.path().join("home");
+    std::fs::create_dir_all(home.join("zoe/docs")).expect("a tree");
+    let home = home.to_str().expect("text");
+    for spec in ["latest", "zo", "zoe", &format!("{home}/zoe")] {
+        let said = lab.blocklab(["--store", home, "rm", spec]);
+        assert_eq!((said.code, said.out.as_str()), (Some(2), ""), "{spec}");
+    }
+    assert!(lab.path().join("home/zoe/docs").exists());
 }
 
 #[test]

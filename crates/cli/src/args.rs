@@ -289,7 +289,11 @@ pub enum Format {
 const RM_EXAMPLES: &str = "\
 Examples:
   blocklab rm 20261120-190142-k3f
-  blocklab rm k3f 012";
+  blocklab rm k3f 012
+  blocklab rm latest --dry-run     what would be removed
+
+All runs are found before any is removed; when one is not there, none is. Only what a run wrote is \
+removed: your own files in its folder stay.";
 
 /// `blocklab rm`.
 #[derive(Debug, Args)]
@@ -298,6 +302,9 @@ pub struct RmArgs {
     /// The runs
     #[arg(required = true, value_name = "RUN")]
     pub runs: Vec<String>,
+    /// Only say what would be removed
+    #[arg(short = 'n', long)]
+    pub dry_run: bool,
 }
 
 const DEVICES_EXAMPLES: &str = "\

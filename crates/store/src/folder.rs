@@ -2,8 +2,12 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::Path;
 
-/// The one file of a run.
+/// The file of a run that holds all that it left.
 pub(crate) const RECORD: &str = "record.json";
+/// A record that is being written.
+pub(crate) const FRESH: &str = ".record.json.new";
+/// Pages for the browser, of the run and of its study.
+pub(crate) const PAGES: [&str; 2] = ["report.html", "study.html"];
 
 /// Makes `folder` with the record in it, whole or not at all, even when the power goes: the
 /// folder is filled under a hidden name in the same parent, flushed, and renamed.
@@ -14,17 +18,17 @@ pub(crate) fn create(folder: &Path, text: &str) -> io::Result<()> {
     let (parent, name) = split(folder)?;
     fs::create_dir_all(parent)?;
     let hidden = parent.join(format!(".{name}.new-{}", std::process::id()));
+    fs::create_dir(&hidden)?;
     let made = fill(&hidden, text).and_then(|()| fs::rename(&hidden, folder));
     if made.is_err() {
         // The first error is the one to tell; what cannot be removed either is only litter.
-        let _ = fs::remove_dir_all(&hidden);
+        let _ = fs::remove_file(hidden.join(RECORD)).and_then(|()| fs::remove_dir(&hidden));
     }
     made?;
     flush(parent)
 }
 
 fn fill(hidden: &Path, text: &str) -> io::Result<()> {
-    fs::create_dir(hidden)?;
     write(&hidden.join(RECORD), text)?;
     flush(hidden)
 }
@@ -33,19 +37,10 @@ fn fill(hidden: &Path, text: &str) -> io::Result<()> {
 /// the older or the newer, never half of one.
 pub(crate) fn replace(folder: &Path, text: &str) -> io::Result<()> {
     fs::create_dir_all(folder)?;
-    let fresh = folder.join(format!(".{RECORD}.new"));
+    let fresh = folder.join(FRESH);
     write(&fresh, text)?;
     fs::rename(&fresh, folder.join(RECORD))?;
     flush(folder)
-}
-
-/// Takes `folder` away: at once from the eyes of other readers, then from the disk.
-pub(crate) fn remove(folder: &Path) -> io::Result<()> {
-    let (parent, name) = split(folder)?;
-    let hidden = parent.join(format!(".{name}.gone-{}", std::process::id()));
-    fs::rename(folder, &hidden)?;
-    fs::remove_dir_all(&hidden)?;
-    flush(parent)
 }
 
 fn split(folder: &Path) -> io::Result<(&Path, &str)> {
@@ -62,6 +57,6 @@ fn write(path: &Path, text: &str) -> io::Result<()> {
     file.sync_all()
 }
 
-fn flush(folder: &Path) -> io::Result<()> {
+pub(crate) fn flush(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()
 }

@@ -24,6 +24,16 @@ pub(crate) fn compose(now: Timestamp, salt: u64) -> String {
     id
 }
 
+/// Whether a text has the form of the ids that [`compose`] makes.
+pub(crate) fn is_id(text: &str) -> bool {
+    let form = |(at, byte): (usize, u8)| match at {
+        0..8 | 9..15 => byte.is_ascii_digit(),
+        8 | 15 => byte == b'-',
+        _ => ALPHABET.contains(&byte),
+    };
+    text.len() == 19 && text.bytes().enumerate().all(form)
+}
+
 /// The id that a run of the same moment with the next salt has.
 pub(crate) fn next(id: &str) -> String {
     let (moment, salt) = id.split_at(id.len().saturating_sub(2));
@@ -63,6 +73,24 @@ mod tests {
             u64::MAX,
             "20260102-030405-zzz",
         );
+    }
+
+    #[test]
+    fn other_names_are_no_ids() {
+        assert!(is_id("20261120-190142-k3f"));
+        for text in [
+            "",
+            "zoe",
+            "20261120-190142-k3",
+            "20261120-190142-k3ff",
+            "20261120-190142-k3l",
+            "20261120-190142-K3F",
+            "20261120/190142-k3f",
+            "../20261120-190142-",
+            "20261120-190142-é3",
+        ] {
+            assert!(!is_id(text), "{text}");
+        }
     }
 
     #[test]

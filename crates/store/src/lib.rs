@@ -7,8 +7,10 @@ mod find;
 mod folder;
 mod id;
 mod listing;
+mod removal;
 mod store;
 
 pub use find::FindError;
 pub use listing::{Damaged, Listed, Listing};
+pub use removal::Removal;
 pub use store::{Store, StoreError, Stored};

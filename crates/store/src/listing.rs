@@ -6,7 +6,8 @@ use blocklab_record::{BadRecord, FORMAT, Status};
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
-use crate::folder::RECORD;
+use crate::folder::{FRESH, RECORD};
+use crate::id::is_id;
 use crate::store::PARTIAL;
 
 /// A run as one line of a list.
@@ -46,7 +47,8 @@ pub struct Listing {
     pub damaged: Vec<Damaged>,
 }
 
-/// A folder of the store that has the name of a run.
+/// A folder of the store that is a run: it has the name of one, and a record is in it. Other
+/// folders are somebody's own.
 #[derive(Debug)]
 pub(crate) struct Folder {
     pub(crate) id: String,
@@ -60,33 +62,47 @@ impl Folder {
     }
 }
 
-/// The folders of the store, sorted by id; a finished run hides its own checkpoint. None when
-/// there is no store yet.
+/// The runs of the store, sorted by id; a finished run hides its own checkpoint. None when there
+/// is no store yet.
 pub(crate) fn folders(root: &Path) -> io::Result<Vec<Folder>> {
+    // Id to "only a checkpoint".
+    let mut found = BTreeMap::new();
+    for name in names(root)? {
+        let id = name.strip_suffix(PARTIAL).unwrap_or(&name);
+        if !is_id(id) || !holds_a_record(&root.join(&name)) {
+            continue;
+        }
+        let finished = id.len() == name.len();
+        let partial = found.entry(id.to_owned()).or_insert(true);
+        *partial &= !finished;
+    }
+    let folder = |(id, partial)| Folder { id, partial };
+    Ok(found.into_iter().map(folder).collect())
+}
+
+/// The names of all folders in the store, hidden ones aside: those are being made or removed.
+fn names(root: &Path) -> io::Result<Vec<String>> {
     let entries = match fs::read_dir(root) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         entries => entries?,
     };
-    // Id to "only a checkpoint".
-    let mut found = BTreeMap::new();
+    let mut names = Vec::new();
     for entry in entries {
         let entry = entry?;
         let name = entry.file_name().to_string_lossy().into_owned();
-        // A hidden name is a folder that is being made or removed.
-        if name.starts_with('.') || !is_folder(&entry)? {
-            continue;
-        }
-        match name.strip_suffix(PARTIAL) {
-            Some(id) => {
-                found.entry(id.to_owned()).or_insert(true);
-            }
-            None => {
-                found.insert(name, false);
-            }
+        if !name.starts_with('.') && is_folder(&entry)? {
+            names.push(name);
         }
     }
-    let folder = |(id, partial)| Folder { id, partial };
-    Ok(found.into_iter().map(folder).collect())
+    names.sort();
+    Ok(names)
+}
+
+/// A record, or one that was being written when the run was killed.
+pub(crate) fn holds_a_record(folder: &Path) -> bool {
+    [RECORD, FRESH]
+        .iter()
+        .any(|name| folder.join(name).is_file())
 }
 
 /// The kind that the directory tells saves a look at each of thousands of runs; only a link has to
@@ -113,10 +129,25 @@ pub(crate) fn list(root: &Path) -> Listing {
             Err(why) => listing.damaged.push(damaged(&path, &why)),
         }
     }
+    let renamed = names(root).unwrap_or_default();
+    let renamed = renamed.iter().filter_map(|name| renamed_run(root, name));
+    listing.damaged.extend(renamed);
     listing
         .runs
         .sort_by(|a, b| (&a.started_at, &a.id).cmp(&(&b.started_at, &b.id)));
     listing
+}
+
+/// A run that somebody gave another name: it is one by its path only.
+fn renamed_run(root: &Path, name: &str) -> Option<Damaged> {
+    if is_id(name.strip_suffix(PARTIAL).unwrap_or(name)) {
+        return None;
+    }
+    let path = root.join(name);
+    let text = fs::read_to_string(path.join(RECORD)).ok()?;
+    head(&text).ok()?;
+    let why = "it holds a run, but its name is no id: its path names it".to_owned();
+    Some(Damaged { path, why })
 }
 
 #[derive(Debug, thiserror::Error)]

@@ -5,8 +5,8 @@ use blocklab_record::{BadRecord, Record, Status};
 use jiff::Timestamp;
 
 use crate::find::{self, FindError, Found};
-use crate::folder::{self, RECORD};
-use crate::{Listing, id, listing};
+use crate::folder::{self, PAGES, RECORD};
+use crate::{Listing, Removal, id, listing};
 
 /// What follows the id in the folder name of a run that is not finished.
 pub(crate) const PARTIAL: &str = ".partial";
@@ -57,15 +57,15 @@ pub enum StoreError {
         /// The store.
         root: PathBuf,
     },
-    /// An id that is no plain folder name.
-    #[error("`{id}` cannot be the id of a run: letters, digits, `-` and `_` only")]
+    /// An id of another form than ours: it could lead out of the store.
+    #[error("`{}` is no id of a run; one looks like 20261120-190142-k3f", id.escape_debug())]
     BadId {
         /// The text.
         id: String,
     },
     /// Only what lies in the store is removed by it.
     #[error(
-        "{} is not a run of the store {}; only runs of the store are removed",
+        "{} is not the folder of a run in the store {}; only runs of the store are removed",
         path.display(), root.display()
     )]
     Outside {
@@ -73,6 +73,14 @@ pub enum StoreError {
         path: PathBuf,
         /// The store.
         root: PathBuf,
+    },
+    /// The record says of itself that it is another run than it can be.
+    #[error("{}: {why}", path.display())]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with its id.
+        why: Box<StoreError>,
     },
     /// The file system said no.
     #[error("cannot {doing} {}: {why}", path.display())]
@@ -134,14 +142,13 @@ impl Store {
         if folder.exists() {
             return Err(taken());
         }
-        folder::create(&folder, &record.to_json()).map_err(|error| match error.kind() {
-            io::ErrorKind::AlreadyExists | io::ErrorKind::DirectoryNotEmpty => taken(),
-            _ => io_error("write", &folder)(error),
+        folder::create(&folder, &record.to_json()).map_err(|error| match folder.exists() {
+            true => taken(),
+            false => io_error("write", &folder)(error),
         })?;
-        let partial = self.partial(&record.id);
-        if partial.exists() {
-            folder::remove(&partial).map_err(io_error("remove", &partial))?;
-        }
+        // The run is kept, and hides a checkpoint that cannot be removed.
+        let checkpoint = Removal::look(&self.partial(&record.id));
+        let _ = checkpoint.map(|found| found.map(|it| it.carry_out()));
         Ok(folder)
     }
 
@@ -188,6 +195,10 @@ impl Store {
             path: file.clone(),
             why,
         })?;
+        checked(&record.id).map_err(|why| StoreError::Foreign {
+            path: file.clone(),
+            why: Box::new(why),
+        })?;
         if partial {
             admit_the_end_is_missing(&mut record);
         }
@@ -204,35 +215,64 @@ impl Store {
         listing::list(&self.root)
     }
 
-    /// Removes the run that `spec` names and gives back the folders that are gone.
+    /// What removing the runs that `specs` name would remove, each folder once. Nothing is removed
+    /// yet: [`Store::remove`] does that, when all of them are known.
     ///
     /// # Errors
-    /// As [`Store::load`]; [`StoreError::Outside`] when it is not in this store. A damaged run can
-    /// be removed by its id.
-    pub fn remove(&self, spec: &str) -> Result<Vec<PathBuf>, StoreError> {
-        let found = self.resolve(spec)?.folder;
-        let found = found.canonicalize().map_err(io_error("read", &found))?;
-        let run = match found.is_dir() {
-            true => found.as_path(),
-            false => found.parent().unwrap_or(&found),
-        };
-        let id = self.own(run).ok_or_else(|| StoreError::Outside {
-            path: run.to_path_buf(),
-            root: self.root.clone(),
-        })?;
-        let mut gone = Vec::new();
-        for folder in [self.finished(&id), self.partial(&id)] {
-            if folder.exists() {
-                folder::remove(&folder).map_err(io_error("remove", &folder))?;
-                gone.push(folder);
+    /// As [`Store::load`]; [`StoreError::Outside`] when one is not in this store. A damaged run
+    /// can be removed by its id.
+    pub fn removals(&self, specs: &[impl AsRef<str>]) -> Result<Vec<Removal>, StoreError> {
+        let mut all: Vec<Removal> = Vec::new();
+        for spec in specs {
+            for removal in self.removals_of(spec.as_ref())? {
+                if !all.contains(&removal) {
+                    all.push(removal);
+                }
             }
         }
-        Ok(gone)
+        Ok(all)
+    }
+
+    /// The finished run and its checkpoint.
+    fn removals_of(&self, spec: &str) -> Result<Vec<Removal>, StoreError> {
+        let found = self.resolve(spec)?.folder;
+        let run = match found.ends_with(RECORD) {
+            true => found.parent().unwrap_or(&found),
+            false => found.as_path(),
+        };
+        let outside = || StoreError::Outside {
+            path: run.to_path_buf(),
+            root: self.root.clone(),
+        };
+        let id = self.own(run).ok_or_else(outside)?;
+        let mut removals = Vec::new();
+        for folder in [self.finished(&id), self.partial(&id)] {
+            removals.extend(Removal::look(&folder).map_err(io_error("read", &folder))?);
+        }
+        match removals.is_empty() {
+            true => Err(outside()),
+            false => Ok(removals),
+        }
+    }
+
+    /// Removes what a run wrote. Whether the folder is gone: what else is in it stays.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`].
+    pub fn remove(&self, removal: &Removal) -> Result<bool, StoreError> {
+        removal
+            .carry_out()
+            .map_err(io_error("remove", removal.path()))
     }
 
     /// The id, where `run` is a folder directly in this store.
     fn own(&self, run: &Path) -> Option<String> {
         let root = self.root.canonicalize().ok()?;
+        // A link in the store keeps its name here, so that what it leads to is not taken for it.
+        let run = match run.parent() == Some(&self.root) {
+            true => root.join(run.file_name()?),
+            false => run.canonicalize().ok()?,
+        };
         let name = run.file_name()?.to_str()?;
         let id = name.strip_suffix(PARTIAL).unwrap_or(name);
         (run.parent() == Some(&root) && checked(id).is_ok()).then(|| id.to_owned())
@@ -256,6 +296,18 @@ impl Store {
         Ok(find::find(&self.root, ids, spec)?)
     }
 
+    /// Where the page of a run lies.
+    #[must_use]
+    pub fn page(folder: &Path) -> PathBuf {
+        folder.join(PAGES[0])
+    }
+
+    /// Where the page of the study lies to which a run belongs.
+    #[must_use]
+    pub fn study_page(folder: &Path) -> PathBuf {
+        folder.join(PAGES[1])
+    }
+
     fn finished(&self, id: &str) -> PathBuf {
         self.root.join(id)
     }
@@ -273,8 +325,7 @@ fn admit_the_end_is_missing(record: &mut Record) {
 }
 
 fn checked(id: &str) -> Result<&str, StoreError> {
-    let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-    match !id.is_empty() && id.chars().all(plain) {
+    match id::is_id(id) {
         true => Ok(id),
         false => Err(StoreError::BadId { id: id.to_owned() }),
     }

@@ -3,16 +3,27 @@
 mod sample;
 
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use blocklab_record::Status;
-use blocklab_store::{Store, StoreError};
+use blocklab_store::{Removal, Store, StoreError};
 use proptest::prelude::*;
 use sample::record;
 
 const FIRST: &str = "20261120-190142-k3f";
 const SECOND: &str = "20261120-190143-012";
 const THIRD: &str = "20261121-000000-k3f";
+const NOT_JSON: &str = "20270101-000000-000";
+const FROM_THE_FUTURE: &str = "20270101-000000-001";
+
+/// Removes one run; its folders that are gone.
+fn remove(store: &Store, spec: &str) -> Vec<PathBuf> {
+    let removals = store.removals(&[spec]).expect("found");
+    let gone = |it: &&Removal| store.remove(it).expect("removed");
+    let gone = removals.iter().filter(gone);
+    gone.map(|it| it.path().to_path_buf()).collect()
+}
 
 struct Lab {
     store: Store,
@@ -100,7 +111,7 @@ fn a_run_whose_id_was_taken_meanwhile_gets_the_next_one() {
 #[test]
 fn an_id_cannot_lead_out_of_the_store() {
     let lab = lab(&[]);
-    for id in ["../elsewhere", "", "a/b", ".hidden", "a b"] {
+    for id in ["../elsewhere", "", "a/b", ".hidden", "a b", "alice"] {
         let refused = lab.store.save(&record(id, "2026-01-01T00:00:00Z"));
         assert!(
             matches!(refused, Err(StoreError::BadId { .. })),
@@ -153,7 +164,7 @@ fn a_crash_between_saving_and_forgetting_the_checkpoint_shows_one_run() {
         .expect("as if it had not been removed");
     assert_eq!(lab.store.list().runs.len(), 1);
     assert!(!lab.store.load(FIRST).expect("the finished one").partial);
-    lab.store.remove(FIRST).expect("both are removed");
+    remove(&lab.store, FIRST);
     assert!(names(lab.store.root()).is_empty());
 }
 
@@ -161,16 +172,13 @@ fn a_crash_between_saving_and_forgetting_the_checkpoint_shows_one_run() {
 fn runs_are_listed_by_their_start_and_damage_is_told_beside_them() {
     let lab = lab(&[THIRD, FIRST, SECOND]);
     let damaged = [
-        ("no-record", None),
-        ("not-json", Some("{\"format\": 1,")),
-        ("from-the-future", Some("{\"format\": 99}")),
+        (NOT_JSON, "{\"format\": 1,"),
+        (FROM_THE_FUTURE, "{\"format\": 99}"),
     ];
     for (name, text) in damaged {
         let folder = lab.store.root().join(name);
         fs::create_dir(&folder).expect("a folder");
-        if let Some(text) = text {
-            fs::write(folder.join("record.json"), text).expect("a file");
-        }
+        fs::write(folder.join("record.json"), text).expect("a file");
     }
     fs::write(lab.store.root().join("notes.txt"), "mine").expect("a file");
     let listing = lab.store.list();
@@ -186,10 +194,9 @@ fn runs_are_listed_by_their_start_and_damage_is_told_beside_them() {
         let damaged = listing.damaged.iter().find(|d| d.path == folder);
         damaged.expect("told").why.clone()
     };
-    assert_eq!(listing.damaged.len(), 3);
-    assert!(why("no-record").contains("No such file"));
-    assert!(why("not-json").contains("not a record"));
-    assert!(why("from-the-future").contains("format 99 is newer"));
+    assert_eq!(listing.damaged.len(), 2);
+    assert!(why(NOT_JSON).contains("not a record"));
+    assert!(why(FROM_THE_FUTURE).contains("format 99 is newer"));
 }
 
 #[test]
@@ -236,7 +243,7 @@ fn only_runs_of_the_store_are_removed() {
     let theirs = other.store.root().join(THIRD);
     let paths: [PathBuf; 3] = [theirs.clone(), theirs.join("record.json"), "/".into()];
     for path in paths {
-        let refused = lab.store.remove(path.to_str().expect("text"));
+        let refused = lab.store.removals(&[path.to_str().expect("text")]);
         assert!(
             matches!(refused, Err(StoreError::Outside { .. })),
             "{refused:?}"
@@ -245,10 +252,7 @@ fn only_runs_of_the_store_are_removed() {
     assert_eq!(names(other.store.root()), [THIRD]);
 
     let mine = lab.store.root().join(FIRST);
-    let gone = lab
-        .store
-        .remove(mine.to_str().expect("text"))
-        .expect("gone");
+    let gone = remove(&lab.store, mine.to_str().expect("text"));
     assert_eq!(gone.len(), 1);
     assert!(gone[0].ends_with(FIRST), "{gone:?}");
     assert_eq!(names(lab.store.root()), [SECOND]);
@@ -257,10 +261,135 @@ fn only_runs_of_the_store_are_removed() {
 #[test]
 fn a_damaged_run_can_be_removed_by_its_id() {
     let lab = lab(&[]);
-    let folder = lab.store.root().join("broken");
+    let folder = lab.store.root().join(FIRST);
     fs::create_dir_all(&folder).expect("a folder");
-    lab.store.remove("broken").expect("gone");
+    fs::write(folder.join("record.json"), "nonsense").expect("a file");
+    remove(&lab.store, FIRST);
     assert!(names(lab.store.root()).is_empty());
+}
+
+/// The story: BLOCKLAB_STORE named a home directory by mistake, and `rm latest` took away the
+/// tree of the user whose name came last; a beginning and a path did the same. Folders that are
+/// no runs are nobody's runs, whatever is in them.
+#[test]
+fn folders_that_are_no_runs_are_neither_removed_nor_shown() {
+    let lab = lab(&[]);
+    let root = lab.store.root();
+    let trees = ["alice", "zoe", FIRST, "20261120-190142-k3f.partial"];
+    for tree in trees {
+        fs::create_dir_all(root.join(tree).join("docs")).expect("a folder");
+        fs::write(root.join(tree).join("thesis"), "years").expect("a file");
+    }
+    // Another program's file of that name does not make a run of it.
+    fs::write(root.join("zoe/record.json"), "{\"songs\": 3}").expect("a file");
+    let path = root.join("zoe").display().to_string();
+    for spec in ["latest", "zo", "zoe", FIRST, "k3f", &path] {
+        let refused = lab.store.removals(&[spec]);
+        assert!(refused.is_err(), "{spec}: {refused:?}");
+    }
+    assert!(lab.store.load("latest").is_err() && lab.store.load("zoe").is_err());
+    let listing = lab.store.list();
+    assert!(listing.runs.is_empty() && listing.damaged.is_empty());
+    for tree in trees {
+        assert!(root.join(tree).join("thesis").exists(), "{tree}");
+    }
+}
+
+/// The story: notes that somebody kept beside a record went with the run.
+#[test]
+fn what_a_run_did_not_write_stays() {
+    let lab = lab(&[FIRST, SECOND]);
+    let folder = lab.store.root().join(FIRST);
+    fs::write(folder.join("report.html"), "<!DOCTYPE html>").expect("a page");
+    fs::write(folder.join("notes.txt"), "mine").expect("a file");
+    fs::create_dir(folder.join("study.html")).expect("a folder");
+    let removals = lab.store.removals(&[FIRST]).expect("found");
+    assert_eq!(removals[0].stays(), ["notes.txt", "study.html"]);
+    assert_eq!(lab.store.remove(&removals[0]).ok(), Some(false));
+    assert_eq!(names(&folder), ["notes.txt", "study.html"]);
+    // It is no run any longer, and nothing complains of it.
+    assert!(lab.store.removals(&[FIRST]).is_err());
+    assert!(lab.store.list().damaged.is_empty());
+    // A finished run takes away its checkpoint, and nothing else.
+    let third = record(THIRD, &started(THIRD));
+    lab.store.checkpoint(&third).expect("kept");
+    let partial = lab.store.root().join(format!("{THIRD}.partial"));
+    fs::write(partial.join("notes.txt"), "mine").expect("a file");
+    lab.store.save(&third).expect("saved");
+    assert_eq!(names(&partial), ["notes.txt"]);
+}
+
+/// The story: `rm latest latest` looked anew after the first one was gone, and removed two runs;
+/// `rm GOOD nosuch` removed the first before it told of the second.
+#[test]
+fn all_runs_are_found_before_any_is_removed() {
+    let lab = lab(&[FIRST, SECOND]);
+    let found = lab.store.removals(&["latest", "latest", SECOND]);
+    let found = found.expect("one run");
+    let paths: Vec<&Path> = found.iter().map(Removal::path).collect();
+    assert_eq!(paths, [lab.store.root().join(SECOND)]);
+    assert!(lab.store.removals(&["latest", "nosuch"]).is_err());
+    assert_eq!(names(lab.store.root()), [FIRST, SECOND]);
+}
+
+/// The story: a link in the store led to another folder. What it leads to is not in the store, or
+/// is another run than the one that was named.
+#[test]
+fn links_in_the_store_are_not_followed_to_remove() {
+    let lab = lab(&[FIRST]);
+    let other = self::lab(&[THIRD]);
+    let theirs = other.store.root().join(THIRD);
+    symlink(&theirs, lab.store.root().join(SECOND)).expect("a link");
+    symlink(FIRST, lab.store.root().join(THIRD)).expect("a link");
+    for spec in [SECOND, THIRD] {
+        assert!(lab.store.load(spec).is_ok(), "a link can be read");
+        let refused = lab.store.removals(&[spec]);
+        assert!(matches!(refused, Err(StoreError::Outside { .. })), "{spec}");
+    }
+    // A folder that was exchanged for a link after the look is not followed either.
+    let removal = lab.store.removals(&[FIRST]).expect("found").remove(0);
+    fs::rename(lab.store.root().join(FIRST), lab.store.root().join("away")).expect("moved");
+    symlink(&theirs, lab.store.root().join(FIRST)).expect("a link");
+    assert!(lab.store.remove(&removal).is_err());
+    assert_eq!(names(&theirs), ["record.json"]);
+}
+
+/// The story: a record that was sent by somebody called itself `../../x`, and that reached the
+/// default name of its report.
+#[test]
+fn a_record_with_a_foreign_id_is_not_read() {
+    let lab = lab(&[FIRST]);
+    let file = lab.store.root().join(FIRST).join("record.json");
+    let text = fs::read_to_string(&file).expect("the record");
+    fs::write(&file, text.replace(FIRST, "../../x")).expect("written");
+    let refused = lab.store.load(FIRST).expect_err("no id").to_string();
+    assert!(refused.contains("`../../x` is no id of a run"), "{refused}");
+    assert!(refused.contains("record.json"), "{refused}");
+}
+
+/// A run that somebody renamed is named by its path, and the list says so.
+#[test]
+fn a_renamed_run_is_told_of() {
+    let lab = lab(&[FIRST]);
+    let renamed = lab.store.root().join("baseline");
+    fs::rename(lab.store.root().join(FIRST), &renamed).expect("renamed");
+    let damaged = lab.store.list().damaged;
+    assert_eq!(damaged.len(), 1);
+    assert!(damaged[0].why.contains("its path names it"), "{damaged:?}");
+    let stored = lab.store.load(renamed.to_str().expect("text"));
+    assert_eq!(stored.expect("found").record.id, FIRST);
+}
+
+/// The story: a file stood where the store should be, and the reason given was that the run was
+/// in it already.
+#[test]
+fn a_file_as_the_store_is_told_as_what_it_is() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let file = folder.path().join("runs");
+    fs::write(&file, "mine").expect("a file");
+    let refused = Store::open(&file).save(&record(FIRST, &started(FIRST)));
+    assert!(matches!(refused, Err(StoreError::Io { .. })), "{refused:?}");
+    assert_eq!(fs::read_to_string(&file).expect("still a file"), "mine");
 }
 
 #[test]

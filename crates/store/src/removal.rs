@@ -1,0 +1,92 @@
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use crate::folder::{FRESH, PAGES, RECORD, flush};
+
+/// A folder of the store that is to be removed, as it was when it was looked at.
+///
+/// Looking and removing are two steps, so that a command can look at all that it was given before
+/// it removes any of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Removal {
+    path: PathBuf,
+    /// Device and inode.
+    identity: (u64, u64),
+    files: Vec<&'static str>,
+    stays: Vec<OsString>,
+}
+
+/// The record last: until then the folder is a run, and can be removed by the same command again.
+const ORDER: [&str; 4] = [PAGES[0], PAGES[1], FRESH, RECORD];
+
+impl Removal {
+    /// Looks at the folder of a run; `None` where it is a link, or holds no record.
+    pub(crate) fn look(path: &Path) -> io::Result<Option<Self>> {
+        let metadata = match fs::symlink_metadata(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            metadata => metadata?,
+        };
+        if !metadata.is_dir() {
+            return Ok(None);
+        }
+        let mut files = Vec::new();
+        let mut stays = Vec::new();
+        for entry in fs::read_dir(path)? {
+            let entry = entry?;
+            let name = entry.file_name();
+            match ORDER.into_iter().find(|own| name.to_str() == Some(own)) {
+                Some(own) if entry.file_type()?.is_file() => files.push(own),
+                _ => stays.push(name),
+            }
+        }
+        stays.sort();
+        let holds_a_run = files.iter().any(|name| [RECORD, FRESH].contains(name));
+        Ok(holds_a_run.then(|| Self {
+            path: path.to_path_buf(),
+            identity: (metadata.dev(), metadata.ino()),
+            files: ORDER.into_iter().filter(|it| files.contains(it)).collect(),
+            stays,
+        }))
+    }
+
+    /// The folder.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What is in the folder and was not written by a run. It stays, and the folder with it.
+    #[must_use]
+    pub fn stays(&self) -> &[OsString] {
+        &self.stays
+    }
+
+    /// Removes the files of the run, and the folder where nothing else is in it. Whether the
+    /// folder is gone.
+    pub(crate) fn carry_out(&self) -> io::Result<bool> {
+        let folder = File::open(&self.path)?;
+        let metadata = folder.metadata()?;
+        if (metadata.dev(), metadata.ino()) != self.identity {
+            let why = "another folder has taken its place meanwhile";
+            return Err(io::Error::other(why));
+        }
+        // By the open folder, not by its name: a link that is put there now leads nowhere.
+        let opened = PathBuf::from(format!("/proc/self/fd/{}", folder.as_raw_fd()));
+        for name in &self.files {
+            match fs::remove_file(opened.join(name)) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
+        }
+        match fs::remove_dir(&self.path) {
+            Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => return Ok(false),
+            removed => removed?,
+        }
+        self.path.parent().map_or(Ok(()), flush)?;
+        Ok(true)
+    }
+}
