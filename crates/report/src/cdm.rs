@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use blocklab_record::Interval;
-use blocklab_units::Bytes;
+use blocklab_units::{Bytes, visible};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::facts::directions;
@@ -65,7 +65,8 @@ impl Window {
     pub fn laying_out(&self, what: &str, done: u64, total: u64) {
         let share = 100 * u128::from(done) / u128::from(total.max(1));
         self.say(&format!(
-            "{what}: {} of {} ({share} %)",
+            "{}: {} of {} ({share} %)",
+            visible(what),
             Bytes(done),
             Bytes(total)
         ));

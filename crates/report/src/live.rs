@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use blocklab_record::{Interval, IntervalDirection, Measurement};
-use blocklab_units::{Bytes, Nanos, count, latency, rate};
+use blocklab_units::{Bytes, Nanos, count, latency, rate, visible};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::facts::{DIRECTIONS, directions};
@@ -77,7 +77,7 @@ impl Screen {
     pub fn phase(&mut self, label: &str) {
         self.close();
         if let View::Block(block) = &self.view {
-            block.what.set_message(label.to_owned());
+            block.what.set_message(visible(label).into_owned());
             block.figures.set_message(String::new());
         }
     }
@@ -94,6 +94,7 @@ impl Screen {
     /// A measurement begins; `case_index` and `pass` count from 1.
     pub fn case(&mut self, name: &str, pass: u32, passes: u32, case_index: usize, cases: usize) {
         self.close();
+        let name = &*visible(name);
         if let View::Block(block) = &self.view {
             let text = format!("{name}   case {case_index} of {cases}, pass {pass} of {passes}");
             block.what.set_message(text);

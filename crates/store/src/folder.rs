@@ -38,9 +38,37 @@ fn fill(hidden: &Path, text: &str) -> io::Result<()> {
 pub(crate) fn replace(folder: &Path, text: &str) -> io::Result<()> {
     fs::create_dir_all(folder)?;
     let fresh = folder.join(FRESH);
-    write(&fresh, text)?;
-    fs::rename(&fresh, folder.join(RECORD))?;
+    let written = write(&fresh, text).and_then(|()| fs::rename(&fresh, folder.join(RECORD)));
+    if written.is_err() {
+        // Half a record is litter, and so is a folder that holds nothing else.
+        let _ = fs::remove_file(&fresh).and_then(|()| fs::remove_dir(folder));
+    }
+    written?;
     flush(folder)
+}
+
+/// Room that a run needs, with its page.
+const ROOM: usize = 1 << 20;
+
+/// Makes a folder with a file as large as a run, and takes both away again.
+pub(crate) fn try_out(root: &Path) -> io::Result<()> {
+    match fs::create_dir_all(root) {
+        Err(_) if root.exists() && !root.is_dir() => {
+            return Err(io::Error::new(
+                io::ErrorKind::NotADirectory,
+                "it is no directory",
+            ));
+        }
+        made => made?,
+    }
+    let hidden = root.join(format!(".tried-{}", std::process::id()));
+    fs::create_dir(&hidden)?;
+    let file = hidden.join(RECORD);
+    let tried = fs::write(&file, vec![0; ROOM]);
+    // Where it was not made, or cannot be removed, the folder tells.
+    let _ = fs::remove_file(&file);
+    fs::remove_dir(&hidden)?;
+    tried
 }
 
 fn split(folder: &Path) -> io::Result<(&Path, &str)> {

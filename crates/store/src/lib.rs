@@ -9,6 +9,7 @@ mod id;
 mod listing;
 mod removal;
 mod store;
+mod visible;
 
 pub use find::FindError;
 pub use listing::{Damaged, Listed, Listing};

@@ -3,6 +3,7 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use blocklab_record::{BadRecord, FORMAT, Status};
+use blocklab_units::visible;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
@@ -208,9 +209,13 @@ fn glance(path: &Path, folder: &Folder) -> Result<Listed, Unreadable> {
     Ok(Listed {
         // The folder's name, by which it can be asked for, even when somebody renamed it.
         id: folder.id.clone(),
-        started_at: head.started_at,
-        name: head.asked.name,
-        targets: head.targets.into_iter().map(|target| target.path).collect(),
+        started_at: visible(&head.started_at).into_owned(),
+        name: visible(&head.asked.name).into_owned(),
+        targets: head
+            .targets
+            .iter()
+            .map(|target| visible(&target.path).into_owned())
+            .collect(),
         status,
         partial: folder.partial,
         measurements: head.measurements.len(),

@@ -6,6 +6,7 @@ use jiff::Timestamp;
 
 use crate::find::{self, FindError, Found};
 use crate::folder::{self, PAGES, RECORD};
+use crate::visible::made_visible;
 use crate::{Listing, Removal, id, listing};
 
 /// What follows the id in the folder name of a run that is not finished.
@@ -168,6 +169,26 @@ impl Store {
         self.save(record)
     }
 
+    /// Gives the record another id where a run that began in the same moment, in another process,
+    /// took its own meanwhile.
+    pub fn settle(&self, record: &mut Record) {
+        for _ in 1..SALTS {
+            if !self.finished(&record.id).exists() {
+                return;
+            }
+            record.id = id::next(&record.id);
+        }
+    }
+
+    /// Whether a run could be kept now: makes what is needed for one, and takes it away again. The
+    /// folder of the store stays.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`].
+    pub fn try_out(&self) -> Result<(), StoreError> {
+        folder::try_out(&self.root).map_err(io_error("write to", &self.root))
+    }
+
     /// Keeps what a running run has measured so far, so that a killed one leaves it. Flushes the
     /// disk: call it between measurements.
     ///
@@ -185,6 +206,24 @@ impl Store {
     /// [`StoreError::Find`] when it names none or several, [`StoreError::Damaged`] when its
     /// record is no record or newer than this version, [`StoreError::Io`].
     pub fn load(&self, spec: &str) -> Result<Stored, StoreError> {
+        let (mut stored, json) = self.read(spec)?;
+        if let Some(record) = made_visible(&stored.record, &json) {
+            stored.record = record;
+        }
+        Ok(stored)
+    }
+
+    /// As [`Store::load`], but with all texts as they are stored: for other programs. What
+    /// [`Store::load`] gives holds no character that a terminal obeys.
+    ///
+    /// # Errors
+    /// As [`Store::load`].
+    pub fn load_unchanged(&self, spec: &str) -> Result<Stored, StoreError> {
+        self.read(spec).map(|(stored, _)| stored)
+    }
+
+    /// The run, and the text of its file.
+    fn read(&self, spec: &str) -> Result<(Stored, String), StoreError> {
         let Found { folder, partial } = self.resolve(spec)?;
         let file = match folder.is_dir() {
             true => folder.join(RECORD),
@@ -202,11 +241,12 @@ impl Store {
         if partial {
             admit_the_end_is_missing(&mut record);
         }
-        Ok(Stored {
+        let stored = Stored {
             record,
             file,
             partial,
-        })
+        };
+        Ok((stored, text))
     }
 
     /// All runs, the oldest first. Never fails: what cannot be read is told beside the runs.

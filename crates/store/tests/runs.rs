@@ -367,6 +367,70 @@ fn a_record_with_a_foreign_id_is_not_read() {
     assert!(refused.contains("record.json"), "{refused}");
 }
 
+/// The story: the record of a stranger set the title of the terminal, hid text, and reversed a
+/// file's name, in every command that showed it.
+#[test]
+fn texts_of_a_stranger_are_shown_and_not_obeyed() {
+    let lab = lab(&[]);
+    let mut run = record(FIRST, &started(FIRST));
+    let evil = "a\u{1b}]0;title\u{7}\u{9b}8m\u{202e}b\nerror: all is lost\r";
+    run.asked.name = evil.into();
+    run.targets[0].path = evil.into();
+    run.measurements[0].jobs[0].name = evil.into();
+    run.measurements[0].settings = vec![(evil.into(), evil.into())];
+    run.asked.native = "name = \"a\"\n# \u{1b}[8m\n".into();
+    lab.store.save(&run).expect("saved");
+    let unchanged = lab.store.load_unchanged(FIRST).expect("the run").record;
+    assert_eq!(unchanged, run);
+    let shown = lab.store.load(FIRST).expect("the run").record;
+    let text = "a\\u001b]0;title\\u0007\\u009b8m\\u202eb\\u000aerror: all is lost\\u000d";
+    assert_eq!(shown.asked.name, text);
+    assert_eq!(shown.asked.native, "name = \"a\"\n# \\u001b[8m\n");
+    assert_eq!(shown.measurements[0].settings[0].0, text);
+    let hidden = |c: char| c.is_control() && c != '\n' || c == '\u{202e}';
+    let json = shown.to_json().replace("\\n", "");
+    assert!(!json.contains(hidden) && !json.contains("\\r"), "{json}");
+    let listed = lab.store.list().runs.remove(0);
+    assert_eq!((&*listed.name, &*listed.targets[0]), (text, text));
+    // Figures are those of the record.
+    let mut plain = record(FIRST, &started(FIRST));
+    plain.asked = shown.asked.clone();
+    plain.targets[0].path = text.into();
+    plain.measurements[0].jobs[0].name = text.into();
+    plain.measurements[0].settings = vec![(text.into(), text.into())];
+    assert_eq!(shown, plain);
+}
+
+/// A line end in a name alone is found too; a record without any is given back as it is.
+#[test]
+fn a_line_end_in_a_name_is_no_line_end() {
+    let lab = lab(&[FIRST]);
+    assert_eq!(
+        lab.store.load(FIRST).expect("the run").record,
+        record(FIRST, &started(FIRST))
+    );
+    let mut run = record(SECOND, &started(SECOND));
+    run.asked.name = "a\nb".into();
+    lab.store.save(&run).expect("saved");
+    let shown = lab.store.load(SECOND).expect("the run").record;
+    assert_eq!(shown.asked.name, "a\\u000ab");
+}
+
+/// The story: a run was measured for an hour, and then its store turned out to be a file, to be
+/// full, or to be read-only.
+#[test]
+fn a_store_is_tried_before_it_is_needed() {
+    let lab = lab(&[]);
+    lab.store.try_out().expect("possible");
+    assert!(names(lab.store.root()).is_empty(), "nothing is left");
+    let file = lab.store.root().join("file");
+    fs::write(&file, "mine").expect("a file");
+    for place in [file.as_path(), Path::new("/proc/x"), Path::new("/dev/null")] {
+        let tried = Store::open(place).try_out();
+        assert!(matches!(tried, Err(StoreError::Io { .. })), "{tried:?}");
+    }
+}
+
 /// A run that somebody renamed is named by its path, and the list says so.
 #[test]
 fn a_renamed_run_is_told_of() {

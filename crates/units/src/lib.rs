@@ -1,5 +1,6 @@
 //! In: text such as `64KiB`, `1.5s`, `3000/s`, or numbers.
-//! Out: typed quantities, the texts that people read, and the word that was probably meant.
+//! Out: typed quantities, the texts that people read, the word that was probably
+//! meant, and any text as a terminal may show it.
 //! Never: I/O, a clock.
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
@@ -8,11 +9,13 @@ mod bytes;
 mod format;
 mod nanos;
 mod nearest;
+mod visible;
 
 pub use bytes::Bytes;
 pub use format::{count, latency, rate, si_rate, stated};
 pub use nanos::Nanos;
 pub use nearest::nearest;
+pub use visible::{visible, visible_lines};
 
 /// A text that is no quantity of the wanted kind, and what would be one.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -22,7 +22,7 @@ pub use curves::curves;
 pub use diagnosis::diagnosis;
 pub use findings::findings;
 pub use model::model;
-pub use paper::Style;
+pub use paper::{Style, after_ink};
 pub use price::prices;
 pub use study::study;
 pub use table::table;

@@ -24,6 +24,23 @@ pub enum Ink {
     Green,
 }
 
+const BOLD: &str = "\x1b[1m";
+const DIM: &str = "\x1b[2m";
+const YELLOW: &str = "\x1b[33m";
+const RED: &str = "\x1b[31m";
+const BLUE: &str = "\x1b[34m";
+const GREEN: &str = "\x1b[32m";
+const PLAIN: &str = "\x1b[0m";
+
+/// The sequence of an ink with which a text begins, and what follows it: for whoever lets no other
+/// sequence through to the terminal.
+#[must_use]
+pub fn after_ink(text: &str) -> Option<(&'static str, &str)> {
+    [BOLD, DIM, YELLOW, RED, BLUE, GREEN, PLAIN]
+        .into_iter()
+        .find_map(|code| Some((code, text.strip_prefix(code)?)))
+}
+
 impl Style {
     /// Columns to fit into.
     pub fn columns(self) -> usize {
@@ -36,14 +53,14 @@ impl Style {
             return text.to_owned();
         }
         let code = match ink {
-            Ink::Bold => "1",
-            Ink::Dim => "2",
-            Ink::Yellow => "33",
-            Ink::Red => "31",
-            Ink::Blue => "34",
-            Ink::Green => "32",
+            Ink::Bold => BOLD,
+            Ink::Dim => DIM,
+            Ink::Yellow => YELLOW,
+            Ink::Red => RED,
+            Ink::Blue => BLUE,
+            Ink::Green => GREEN,
         };
-        format!("\x1b[{code}m{text}\x1b[0m")
+        format!("{code}{text}{PLAIN}")
     }
 
     /// The text broken at blanks into lines that fit beside a margin of `indent` columns. A number

@@ -69,8 +69,12 @@ impl Table {
 }
 
 /// A cell as a CSV field: plain numbers in full precision, nothing for what is not there.
+///
+/// A spreadsheet takes a text that begins as a formula for one, and runs it: a quote before it
+/// makes it a text. A text that is a number is none.
 pub(super) fn text(cell: &Cell) -> String {
     match cell {
+        Cell::Text(Some(text)) if is_formula(text) => format!("'{text}"),
         Cell::Text(text) => text.clone().unwrap_or_default(),
         Cell::Count(count) => shown(count.as_ref()),
         Cell::Figure(figure) => shown(figure.as_ref()),
@@ -81,4 +85,33 @@ pub(super) fn text(cell: &Cell) -> String {
 
 fn shown(value: Option<&impl ToString>) -> String {
     value.map(ToString::to_string).unwrap_or_default()
+}
+
+fn is_formula(text: &str) -> bool {
+    text.starts_with(['=', '+', '-', '@', '\t', '\r', '\n']) && text.parse::<f64>().is_err()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The story: the name of a study in somebody's record was `=cmd|…`, and the spreadsheet that
+    /// opened its table ran it.
+    #[test]
+    fn no_text_is_a_formula() {
+        for (given, expected) in [
+            ("=cmd|' /C calc'!A0", "'=cmd|' /C calc'!A0"),
+            ("+1+1", "'+1+1"),
+            ("-2+3", "'-2+3"),
+            ("@SUM(A1)", "'@SUM(A1)"),
+            ("\t=1", "'\t=1"),
+            ("\r=1", "'\r=1"),
+            ("-5", "-5"),
+            ("+1.5e3", "+1.5e3"),
+            ("rand4k = fast", "rand4k = fast"),
+        ] {
+            assert_eq!(text(&Cell::Text(Some(given.to_owned()))), expected);
+        }
+        assert_eq!(text(&Cell::Figure(Some(-5.0))), "-5");
+    }
 }

@@ -1,0 +1,64 @@
+//! Texts of records that somebody else may have written, as a terminal may show them.
+
+use std::borrow::Cow;
+
+use blocklab_record::Record;
+use blocklab_units::{visible, visible_lines};
+use serde_json::{Map, Value};
+
+/// The record, read from `json`, with every text as a terminal may show it; `None` where they all
+/// are so.
+pub(crate) fn made_visible(record: &Record, json: &str) -> Option<Record> {
+    if is_visible(record, json) {
+        return None;
+    }
+    let mut value = serde_json::to_value(record).ok()?;
+    mend(&mut value, false);
+    // Texts became texts: it is a record still.
+    serde_json::from_value(value).ok()
+}
+
+/// A quick look, without taking the record apart: nothing is hidden in the JSON itself, and its
+/// escapes are quotes, backslashes, and the line ends of the fields that have lines.
+fn is_visible(record: &Record, json: &str) -> bool {
+    let asked = &record.asked;
+    let mut ends = asked.native.matches('\n').count() + asked.description.matches('\n').count();
+    let mut bytes = json.bytes();
+    while let Some(byte) = bytes.next() {
+        if byte != b'\\' {
+            continue;
+        }
+        match bytes.next() {
+            Some(b'"' | b'\\') => {}
+            Some(b'n') if ends > 0 => ends -= 1,
+            _ => return false,
+        }
+    }
+    matches!(visible_lines(json), Cow::Borrowed(_))
+}
+
+/// `has_lines`: line ends stay.
+fn mend(value: &mut Value, has_lines: bool) {
+    match value {
+        Value::String(text) => {
+            let shown = if has_lines { visible_lines } else { visible };
+            if let Cow::Owned(mended) = shown(text) {
+                *text = mended;
+            }
+        }
+        Value::Array(values) => values.iter_mut().for_each(|it| mend(it, has_lines)),
+        Value::Object(fields) => mend_fields(fields),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+fn mend_fields(fields: &mut Map<String, Value>) {
+    let all = std::mem::take(fields);
+    for (name, mut value) in all {
+        mend(
+            &mut value,
+            ["description", "native"].contains(&name.as_str()),
+        );
+        fields.insert(visible(&name).into_owned(), value);
+    }
+}

@@ -1,0 +1,88 @@
+use std::borrow::Cow;
+use std::fmt::Write;
+
+/// The text with every character that a terminal obeys, or that changes how others are read, as
+/// an escape: `\u001b`. Line ends and tabs are escaped too, so that a name stays on its line.
+///
+/// The escapes are those of JSON: there they stand for the same characters.
+#[must_use]
+pub fn visible(text: &str) -> Cow<'_, str> {
+    escaped(text, |_| false)
+}
+
+/// As [`visible`], but line ends and tabs stay.
+#[must_use]
+pub fn visible_lines(text: &str) -> Cow<'_, str> {
+    // A carriage return alone would write over the line.
+    let ends_a_line = |rest: &str| rest.starts_with(['\n', '\t']) || rest.starts_with("\r\n");
+    escaped(text, ends_a_line)
+}
+
+fn escaped(text: &str, stays: impl Fn(&str) -> bool) -> Cow<'_, str> {
+    let escape = |(at, character): (usize, char)| is_hidden(character) && !stays(&text[at..]);
+    let Some(first) = text.char_indices().find(|it| escape(*it)) else {
+        return Cow::Borrowed(text);
+    };
+    let mut shown = text[..first.0].to_owned();
+    for (at, character) in text.char_indices().skip_while(|(at, _)| *at < first.0) {
+        if !escape((at, character)) {
+            shown.push(character);
+            continue;
+        }
+        for unit in character.encode_utf16(&mut [0; 2]) {
+            // Writing to a String cannot fail.
+            let _ = write!(shown, "\\u{unit:04x}");
+        }
+    }
+    Cow::Owned(shown)
+}
+
+/// Control characters (C0, DEL, C1) and those of Unicode that format: directions, joiners, marks
+/// that show nothing, tags, line separators.
+fn is_hidden(character: char) -> bool {
+    character.is_control()
+        || matches!(
+            character,
+            '\u{ad}'
+                | '\u{600}'..='\u{605}'
+                | '\u{61c}'
+                | '\u{6dd}'
+                | '\u{70f}'
+                | '\u{180e}'
+                | '\u{200b}'..='\u{200f}'
+                | '\u{2028}'..='\u{202e}'
+                | '\u{2060}'..='\u{206f}'
+                | '\u{feff}'
+                | '\u{fff9}'..='\u{fffb}'
+                | '\u{110bd}'
+                | '\u{1d173}'..='\u{1d17a}'
+                | '\u{e0000}'..='\u{e007f}'
+        )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_that_a_terminal_obeys_is_left() {
+        for (text, expected) in [
+            ("rand4k, µs, 日本 – ok", "rand4k, µs, 日本 – ok"),
+            ("\x1b[31mred\x1b[0m", "\\u001b[31mred\\u001b[0m"),
+            ("\x1b]0;title\x07", "\\u001b]0;title\\u0007"),
+            ("\u{9b}8m\u{7f}", "\\u009b8m\\u007f"),
+            ("a\u{202e}fdp.exe\u{2066}", "a\\u202efdp.exe\\u2066"),
+            ("\u{e0041}\u{feff}", "\\udb40\\udc41\\ufeff"),
+        ] {
+            assert_eq!(visible(text), expected);
+            assert_eq!(visible_lines(text), expected);
+        }
+    }
+
+    #[test]
+    fn lines_stay_where_they_are_wanted() {
+        assert_eq!(visible("a\nb\tc"), "a\\u000ab\\u0009c");
+        assert_eq!(visible_lines("a\nb\tc\r\nd"), "a\nb\tc\r\nd");
+        assert_eq!(visible_lines("real\rfake"), "real\\u000dfake");
+    }
+}
