@@ -237,6 +237,74 @@ fn the_store_is_where_the_user_says() {
     assert!(String::from_utf8_lossy(&output.stderr).contains("--store DIR"));
 }
 
+/// The story: a record from a stranger, a job file and a mistyped word carried sequences that set
+/// the title of the terminal, hid text and reversed names, and every command printed them.
+#[test]
+fn nothing_that_a_terminal_obeys_is_printed() {
+    let lab = Lab::new();
+    let evil = "a\u{1b}]0;title\u{7}\u{1b}[31mb\u{9b}8m\u{202e}c\nerror: lost";
+    let mut run = record(FIRST, "2026-11-20T19:01:42Z");
+    run.asked.name = evil.into();
+    run.failure = Some(evil.into());
+    run.targets[0].path = evil.into();
+    run.measurements[0].jobs[0].name = evil.into();
+    lab.keep(&run);
+    let renamed = lab.store().root().join("x\u{1b}[31m");
+    std::fs::create_dir(&renamed).expect("a folder");
+    let text = run.to_json();
+    std::fs::write(renamed.join("record.json"), text).expect("written");
+    std::fs::write(
+        lab.path().join("j.fio"),
+        "[a]\nrw=read\n\u{1b}]0;x\u{7}foo=1\n",
+    )
+    .expect("written");
+    let name = format!("--name={}", evil.replace('\n', " "));
+    let fio = [
+        "fio",
+        "--no-save",
+        "--rw=read",
+        "--size=4k",
+        "--filename=null",
+        &name,
+    ];
+    let fio_json = [&fio[..], &["--output-format=json"]].concat();
+    for args in [
+        &["list"][..],
+        &["list", "--json"],
+        &["show", "latest"],
+        &["show", "latest", "--findings"],
+        &["show", "latest", "--json"],
+        &["diagnose", "latest"],
+        &["compare", "latest", "latest"],
+        &["report", "latest", "--html", "-"],
+        &["show", "\u{1b}[31mx"],
+        &["run", "\u{1b}[31mx"],
+        &["fio", "j.fio"],
+        &["vdbench", "\u{1b}[31mx"],
+        &["diskspd", "-\u{1b}[31mx"],
+        &fio,
+        &fio_json,
+    ] {
+        let said = lab.blocklab(args.iter().copied());
+        let said = format!("{}{}", said.out, said.err);
+        let obeyed = |c: char| c.is_control() && c != '\n' && c != '\t' || c == '\u{202e}';
+        assert!(!said.contains(obeyed), "{args:?}: {said:?}");
+        assert!(!said.contains("\nerror: lost"), "{args:?}: {said}");
+        assert!(said.len() > 20, "{args:?}: {said}");
+    }
+    // Other programs get what is stored; spreadsheets, no formula.
+    let exported = good(lab.blocklab(["export", "latest", "-f", "json"]));
+    assert_eq!(exported, run.to_json());
+    run.id = SECOND.into();
+    run.asked.name = "=cmd|' /C calc'!A0".into();
+    lab.keep(&run);
+    let table = good(lab.blocklab(["export", SECOND, "-f", "csv"]));
+    assert!(
+        table.contains(",'=cmd|") && !table.contains(",=cmd"),
+        "{table}"
+    );
+}
+
 /// The story: `blocklab list | head -1` once ended with a panic in many a program, when the reader
 /// had seen enough.
 #[test]

@@ -108,7 +108,7 @@ pub enum Command {
     Catalog(CatalogArgs),
     /// List this machine's block devices, and whether blocklab would write to them
     Devices(DevicesArgs),
-    /// Print the manual page, or write all of them into a directory
+    /// Print the manual page of a command, or write all of them into a directory
     Man(ManArgs),
     /// Print the completions for a shell
     Completions(CompletionsArgs),
@@ -174,6 +174,9 @@ pub struct RunArgs {
     /// Write the HTML report to this file (`-`: standard output)
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub html: Option<PathBuf>,
+    /// Let --html write over a file that blocklab did not write (never over a device)
+    #[arg(long, requires = "html")]
+    pub force: bool,
     /// No progress
     #[arg(short, long)]
     pub quiet: bool,
@@ -249,6 +252,9 @@ pub struct ReportArgs {
     /// Where to write the page (default: blocklab-report-ID.html here; `-`: standard output)
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub html: Option<PathBuf>,
+    /// Write over a file that blocklab did not write (never over a device)
+    #[arg(long)]
+    pub force: bool,
 }
 
 const EXPORT_EXAMPLES: &str = "\
@@ -270,6 +276,9 @@ pub struct ExportArgs {
     /// Where to write it (default: standard output)
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub output: Option<PathBuf>,
+    /// Write over a file that blocklab did not write (never over a device)
+    #[arg(long, requires = "output")]
+    pub force: bool,
     /// The one-second series in place of the totals (csv and parquet)
     #[arg(long)]
     pub series: bool,
@@ -324,15 +333,23 @@ pub struct DevicesArgs {
 const MAN_EXAMPLES: &str = "\
 Examples:
   blocklab man | man -l -
-  blocklab man ~/.local/share/man/man1";
+  blocklab man run | man -l -
+  blocklab man catalog list | man -l -
+  blocklab man --out ~/.local/share/man/man1";
 
 /// `blocklab man`.
 #[derive(Debug, Args)]
 #[command(after_help = MAN_EXAMPLES)]
 pub struct ManArgs {
+    /// The command whose page is printed (default: blocklab itself)
+    #[arg(value_name = "COMMAND")]
+    pub command: Vec<String>,
     /// Write blocklab.1 and a page for each command into this directory
-    #[arg(value_hint = ValueHint::DirPath)]
-    pub dir: Option<PathBuf>,
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, conflicts_with = "command")]
+    pub out: Option<PathBuf>,
+    /// Write over files that blocklab did not write (never over a device)
+    #[arg(long, requires = "out")]
+    pub force: bool,
 }
 
 const COMPLETIONS_EXAMPLES: &str = "\

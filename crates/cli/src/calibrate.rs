@@ -1,13 +1,13 @@
 //! `blocklab calibrate`: runs of a disk in, a device file that behaves like it out.
 
-use std::fs::{self, OpenOptions};
-use std::io::{ErrorKind, Write};
+use std::fs::{self, File};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 use std::{env, process};
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow};
 use blocklab_analysis::calibrate::{
     Calibration, Residuals, calibrate as fit, is_usable, residuals,
 };
@@ -22,12 +22,13 @@ use blocklab_workload::{Case, Plan};
 use serde_json::json;
 
 use crate::args::CalibrateArgs;
+use crate::output::{self, Over};
 use crate::{run, status, terminal};
 
 /// Fits a device, holds it against the disk, and writes it.
 pub fn calibrate(args: &CalibrateArgs, store: &Store) -> Result<ExitCode> {
     if let Some(path) = &args.output {
-        refuse(path, args.force)?;
+        output::try_out(path, Over::forced(args.force))?;
     }
     let load = |run: &String| Ok(store.load(run)?.record);
     let records = args
@@ -45,13 +46,10 @@ pub fn calibrate(args: &CalibrateArgs, store: &Store) -> Result<ExitCode> {
     let simulated: Vec<&Record> = simulated.iter().collect();
     let residuals = residuals(&measured, &simulated)?;
     if let Some(path) = &args.output {
-        save(
-            path,
-            &format!("{}{bare}", foreword(&fitted, &residuals)),
-            args.force,
-        )?;
+        let text = format!("{}{bare}", foreword(&fitted, &residuals));
+        output::write(path, text, Over::forced(args.force))?;
     }
-    terminal::print(match args.json {
+    terminal::print_styled(match args.json {
         true => json(args, &fitted, &residuals)?,
         false => told(args, &fitted, &residuals),
     })?;
@@ -103,43 +101,6 @@ fn foreword(fitted: &Calibration, residuals: &Residuals) -> String {
     lines.extend(fitted.unknown.iter().map(|it| format!("- {it}")));
     let comments = lines.iter().map(|line| format!("# {line}\n"));
     comments.collect::<String>() + "\n"
-}
-
-fn refuse(path: &Path, force: bool) -> Result<()> {
-    if path.is_dir() {
-        bail!(
-            "{} is a directory; -o takes the name of a file",
-            path.display()
-        );
-    }
-    match path.exists() && !force {
-        true => Err(exists(path)),
-        false => Ok(()),
-    }
-}
-
-fn exists(path: &Path) -> anyhow::Error {
-    anyhow!(
-        "{} exists; --force writes over it, or name another file with -o",
-        path.display()
-    )
-}
-
-/// Writes the file; what came there meanwhile stays, unless it may be overwritten.
-fn save(path: &Path, text: &str, force: bool) -> Result<()> {
-    let mut options = OpenOptions::new();
-    options
-        .write(true)
-        .truncate(force)
-        .create(force)
-        .create_new(!force);
-    let written = options
-        .open(path)
-        .and_then(|mut file| file.write_all(text.as_bytes()));
-    match written {
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => Err(exists(path)),
-        other => other.with_context(|| format!("cannot write {}", path.display())),
-    }
 }
 
 /// The same loads on the fitted device, in virtual time; `None` when it was interrupted.
@@ -225,8 +186,10 @@ impl Passing {
             run::chance()?
         );
         let path = env::temp_dir().join(name);
-        let passing = Self(path.clone());
-        save(&path, text, false)?;
+        let mut file =
+            File::create_new(&path).with_context(|| format!("cannot make {}", path.display()))?;
+        let passing = Self(path);
+        file.write_all(text.as_bytes())?;
         Ok(passing)
     }
 }
@@ -262,18 +225,5 @@ mod tests {
         ] {
             assert_eq!(address(Path::new(path)), text);
         }
-    }
-
-    #[test]
-    fn what_exists_is_kept() {
-        let folder = tempfile::tempdir().expect("a temporary folder");
-        let path = folder.path().join("device.toml");
-        save(&path, "one", false).expect("written");
-        let error = save(&path, "two", false).expect_err("refused").to_string();
-        assert!(error.contains("--force"), "{error}");
-        assert_eq!(fs::read_to_string(&path).expect("text"), "one");
-        save(&path, "2", true).expect("written over");
-        assert_eq!(fs::read_to_string(&path).expect("text"), "2");
-        assert!(refuse(folder.path(), true).is_err());
     }
 }

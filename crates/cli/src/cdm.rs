@@ -16,8 +16,10 @@ use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::Case;
 
 use crate::args::{CdmArgs, CdmProfile};
+use crate::keeping::{self, Checkpoints};
+use crate::output::{self, Over};
 use crate::run::listen;
-use crate::sitting::{Sitting, exit_code, hold, keep, seed};
+use crate::sitting::{Sitting, exit_code, hold, keep, seed, with_keeping};
 use crate::{keeper, status, terminal};
 
 /// Measures, keeps, and prints the report.
@@ -32,6 +34,10 @@ pub fn run(args: &CdmArgs, store: &Store) -> Result<ExitCode> {
 
 fn measure(args: &CdmArgs, store: &Store) -> Result<u8> {
     let Prepared { plan, notes, form } = cdm::prepare(&wish(args)?)?;
+    keeping::try_out(store, args.no_save)?;
+    if let Some(path) = &args.output {
+        output::try_out(path, Over::Files)?;
+    }
     let targets = [args.target.clone().unwrap_or_else(|| ".".to_owned())];
     let sitting = Sitting {
         plan,
@@ -45,8 +51,8 @@ fn measure(args: &CdmArgs, store: &Store) -> Result<u8> {
     let Some(mut record) = held? else {
         return Ok(status::INTERRUPTED);
     };
-    present(args, store, &mut record, &form)?;
-    Ok(exit_code(&record))
+    let is_well = present(args, store, &mut record, &form);
+    Ok(with_keeping(exit_code(&record), is_well))
 }
 
 fn wish(args: &CdmArgs) -> Result<Wish> {
@@ -76,10 +82,23 @@ fn wish(args: &CdmArgs) -> Result<Wish> {
     })
 }
 
-fn present(args: &CdmArgs, store: &Store, record: &mut Record, form: &Form) -> Result<()> {
+/// Prints first, so that a run that cannot be kept is seen. Whether all went well.
+fn present(args: &CdmArgs, store: &Store, record: &mut Record, form: &Form) -> bool {
     if !args.no_save {
-        keep(record, store)?;
+        store.settle(record);
     }
+    let printed = print(args, record, form);
+    if let Err(error) = &printed {
+        terminal::complain(error);
+    }
+    let is_kept = args.no_save || keep(record, store);
+    if !args.quiet {
+        tell(args, record, is_kept);
+    }
+    printed.is_ok() && is_kept
+}
+
+fn print(args: &CdmArgs, record: &Record, form: &Form) -> Result<()> {
     let imprint = Imprint {
         // SAFETY: asks for a number of this process.
         admin: unsafe { libc::geteuid() } == 0,
@@ -88,10 +107,8 @@ fn present(args: &CdmArgs, store: &Store, record: &mut Record, form: &Form) -> R
     };
     let report = cdm::report(record, form, &imprint);
     if let Some(path) = &args.output {
-        terminal::write(
-            path,
-            with_line_ends(&report, path != Path::new("-") || args.crlf),
-        )?;
+        let report = with_line_ends(&report, path != Path::new("-") || args.crlf);
+        output::write(path, report, Over::Files)?;
     }
     let mut words = match (args.json, &args.output) {
         (true, _) => cdm::json(record, form),
@@ -101,11 +118,7 @@ fn present(args: &CdmArgs, store: &Store, record: &mut Record, form: &Form) -> R
     if args.all_passes {
         words.push_str(&format!("\n{}", cdm::all_passes(record, form)));
     }
-    terminal::print(words)?;
-    if !args.quiet {
-        tell(args, record);
-    }
-    Ok(())
+    terminal::print(words)
 }
 
 /// CR LF where the original would write them.
@@ -117,11 +130,11 @@ fn with_line_ends(text: &str, windows: bool) -> String {
 }
 
 /// On standard error, so that what is printed can be pasted as it is.
-fn tell(args: &CdmArgs, record: &Record) {
+fn tell(args: &CdmArgs, record: &Record, is_kept: bool) {
     if let Some(failure) = &record.failure {
         terminal::warn(failure);
     }
-    if !args.no_save {
+    if !args.no_save && is_kept {
         terminal::tell(&format!("\nMore    blocklab show {}", record.id));
     }
 }
@@ -129,7 +142,7 @@ fn tell(args: &CdmArgs, record: &Record) {
 /// Fills the window while the run lasts, and keeps what is measured.
 struct Watcher<'a> {
     window: Window,
-    store: Option<&'a Store>,
+    checkpoints: Checkpoints<'a>,
     form: &'a Form,
     /// Index of the test under way: by way, then by test.
     at: (usize, usize),
@@ -146,7 +159,7 @@ impl<'a> Watcher<'a> {
         let is_terminal = io::stderr().is_terminal();
         Self {
             window: Window::new(!args.quiet, is_terminal, labels.collect(), titles.collect()),
-            store: (!args.no_save).then_some(store),
+            checkpoints: Checkpoints::new((!args.no_save).then_some(store)),
             form,
             at: (0, 0),
         }
@@ -182,8 +195,6 @@ impl Observer for Watcher<'_> {
         let speed = shown.and_then(|row: &Row| row.shown);
         self.window
             .settle(row, column, speed.map(|shown| shown.mb_per_s));
-        if let Some(Err(error)) = self.store.map(|store| store.checkpoint(record)) {
-            terminal::warn(&format!("cannot keep what is measured so far: {error}"));
-        }
+        self.checkpoints.keep(record);
     }
 }

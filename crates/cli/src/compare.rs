@@ -9,6 +9,7 @@ use blocklab_store::Store;
 
 use crate::abreast::each;
 use crate::args::CompareArgs;
+use crate::output::{self, Over};
 use crate::terminal;
 
 /// Holds runs against one of them.
@@ -24,18 +25,18 @@ pub fn compare(args: &CompareArgs, store: &Store) -> Result<()> {
     let all: Vec<&Record> = records.iter().collect();
     let comparison = hold(&all, baseline);
     if let Some(path) = &args.html {
-        terminal::write(path, page(&all, &comparison))?;
+        output::write(path, page(&all, &comparison), Over::forced(args.force))?;
     }
     if args.json {
-        return terminal::print(json::comparison(&all, &comparison));
+        return terminal::print_styled(json::comparison(&all, &comparison));
     }
     match args.html.as_deref() {
         Some(path) if path == Path::new("-") => Ok(()),
         Some(path) => {
             let words = text::comparison(&all, &comparison, terminal::style());
-            terminal::print(format!("{words}\nReport  {}\n", path.display()))
+            terminal::print_styled(format!("{words}\nReport  {}\n", path.display()))
         }
-        None => terminal::print(text::comparison(&all, &comparison, terminal::style())),
+        None => terminal::print_styled(text::comparison(&all, &comparison, terminal::style())),
     }
 }
 

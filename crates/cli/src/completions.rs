@@ -8,5 +8,5 @@ use crate::terminal;
 pub fn completions(args: &CompletionsArgs) -> Result<()> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "blocklab", &mut script);
-    terminal::print(script)
+    terminal::print_data(script)
 }

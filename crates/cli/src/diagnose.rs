@@ -11,6 +11,7 @@ use blocklab_store::Store;
 
 use crate::abreast::each;
 use crate::args::DiagnoseArgs;
+use crate::output::{self, Over};
 use crate::terminal;
 
 /// Says what holds runs back, and whether they got what was bought.
@@ -27,7 +28,7 @@ pub fn diagnose(args: &DiagnoseArgs, store: &Store) -> Result<()> {
     if args.html.as_deref() == Some(Path::new("-")) {
         return Ok(());
     }
-    terminal::print(match (&pages[..], args.json) {
+    terminal::print_styled(match (&pages[..], args.json) {
         ([only], _) => only.clone(),
         (_, true) => format!("[{}]\n", pages.join(",")),
         (_, false) => pages.join("\n"),
@@ -45,7 +46,8 @@ fn one(args: &DiagnoseArgs, record: &Record, catalog: &Catalog) -> Result<String
     });
     let diagnosis = judge(record, expectation);
     if let Some(path) = &args.html {
-        terminal::write(path, html::diagnosis(record, &diagnosis))?;
+        let page = html::diagnosis(record, &diagnosis);
+        output::write(path, page, Over::forced(args.force))?;
     }
     Ok(match args.json {
         true => json::diagnosis(record, &diagnosis),

@@ -28,8 +28,8 @@ use self::watch::Watcher;
 use crate::args::DiskspdArgs;
 use crate::processors::Ticks;
 use crate::run::{chance, listen};
-use crate::sitting::{Sitting, exit_code, hold, keep};
-use crate::{keeper, status, terminal};
+use crate::sitting::{Sitting, code_of, exit_code, hold, keep, with_keeping};
+use crate::{keeper, keeping, status, terminal};
 
 /// As the original: the command line cannot be understood.
 const NOT_UNDERSTOOD: u8 = 3;
@@ -38,12 +38,11 @@ const NOT_UNDERSTOOD: u8 = 3;
 pub fn run(args: &DiskspdArgs, store: &Store) -> Result<ExitCode> {
     keeper::keep(|| {
         attempt(&args.args, store).unwrap_or_else(|error| {
-            let misunderstood = error.is::<Mistake>();
             terminal::complain(&error);
-            if misunderstood {
+            if error.is::<Mistake>() {
                 NOT_UNDERSTOOD
             } else {
-                status::FAILED
+                code_of(&error, status::FAILED)
             }
         })
     })
@@ -135,6 +134,7 @@ fn measure(profile: &Profile, mut notes: Vec<Note>, house: &House, store: &Store
     let mut prepared = dialect::prepare(profile, &terms)?;
     notes.append(&mut prepared.notes);
     prepared.plan.description = command_line(&house.rest);
+    keeping::try_out(store, house.no_save)?;
     let interrupted = listen()?;
     let mut destroy = house.destroy.clone();
     if !make_files(&prepared, house, &interrupted, &mut destroy)? {
@@ -153,21 +153,21 @@ fn measure(profile: &Profile, mut notes: Vec<Note>, house: &House, store: &Store
     let Some(mut record) = held? else {
         return Ok(status::INTERRUPTED);
     };
-    if !house.no_save {
-        keep(&mut record, store)?;
-    }
     let system = System {
         computer: computer(),
         command_line: command_line(&house.rest),
         processors: watcher.processors,
         buckets: watcher.buckets,
     };
-    terminal::print(match profile.format {
+    // Printed first, so that a run that cannot be kept is seen.
+    let printed = terminal::print(match profile.format {
         Format::Text => dialect::text(&record, profile, &prepared, &system, house.layout),
         Format::Xml => dialect::xml(&record, profile, &prepared, &system),
-    })?;
-    watch::tell(house, &record);
-    Ok(exit_code(&record))
+    });
+    let is_kept = house.no_save || keep(&mut record, store);
+    watch::tell(house, &record, is_kept);
+    printed?;
+    Ok(with_keeping(exit_code(&record), is_kept))
 }
 
 /// Of the targets that are there already.

@@ -5,6 +5,7 @@ use blocklab_store::Store;
 use blocklab_store::export::{self, Rows};
 
 use crate::args::{ExportArgs, Format};
+use crate::output::{self, Over};
 use crate::terminal;
 
 /// Writes a run for other programs.
@@ -15,7 +16,7 @@ pub fn export(args: &ExportArgs, store: &Store) -> Result<()> {
     if args.format == Format::Parquet && args.output.is_none() && io::stdout().is_terminal() {
         bail!("a Parquet file is not for a terminal: name a file with -o FILE");
     }
-    let record = store.load(&args.run)?.record;
+    let record = store.load_unchanged(&args.run)?.record;
     let rows = match args.series {
         true => Rows::Series,
         false => Rows::Figures,
@@ -26,7 +27,7 @@ pub fn export(args: &ExportArgs, store: &Store) -> Result<()> {
         Format::Parquet => export::parquet(&record, rows)?,
     };
     match &args.output {
-        Some(path) => terminal::write(path, bytes),
-        None => terminal::print(bytes),
+        Some(path) => output::write(path, bytes, Over::forced(args.force)),
+        None => terminal::print_data(bytes),
     }
 }

@@ -36,8 +36,8 @@ use self::outside::{Outside, Presence};
 use self::watch::Watcher;
 use crate::args::{FioArgs, RunArgs};
 use crate::run::listen;
-use crate::sitting::{Sitting, hold, keep};
-use crate::{keeper, status, terminal};
+use crate::sitting::{Sitting, code_of, hold, keep, with_keeping};
+use crate::{keeper, keeping, status, terminal};
 
 /// As fio: terminated by a signal.
 const INTERRUPTED: u8 = 128;
@@ -77,7 +77,7 @@ pub fn run(args: &FioArgs, store: &Store) -> Result<ExitCode> {
     keeper::keep(|| {
         attempt(&args.args, store).unwrap_or_else(|error| {
             terminal::complain(&error);
-            status::FAILED
+            code_of(&error, status::FAILED)
         })
     })
 }
@@ -213,6 +213,8 @@ fn measure(
     store: &Store,
     told: Told<'_>,
 ) -> Result<u8> {
+    keeping::try_out(store, house.no_save)?;
+    logs::try_out(prepared)?;
     let interrupted = listen()?;
     let asked = Arc::new(AtomicBool::new(false));
     signal_hook::flag::register(libc::SIGUSR1, Arc::clone(&asked))?;
@@ -248,16 +250,15 @@ fn measure(
     let Some(mut record) = record? else {
         return Ok(INTERRUPTED);
     };
-    if !house.no_save {
-        keep(&mut record, store)?;
-    }
-    out.borrow_mut()
-        .end(&record.measurements, prepared, watcher.elapsed())?;
+    // Printed first, so that a run that cannot be kept is seen.
+    let elapsed = watcher.elapsed();
+    let printed = out
+        .borrow_mut()
+        .end(&record.measurements, prepared, elapsed);
+    let is_kept = house.no_save || keep(&mut record, store);
+    printed?;
     let unfit = prepared.clones.iter().any(|clone| clone.is_unfit);
-    Ok(match exit_code(&record) {
-        status::DONE if unfit => status::FAILED,
-        code => code,
-    })
+    Ok(with_keeping(exit_code(&record), is_kept && !unfit))
 }
 
 fn conduct(
@@ -324,6 +325,7 @@ pub fn study(args: &RunArgs, store: &Store) -> Result<Option<Record>> {
     if args.read_only {
         ground::leaves_all_as_it_is(&prepared)?;
     }
+    logs::try_out(&prepared)?;
     let interrupted = listen()?;
     let mut destroy = args.destroy_data.clone();
     if !ground::make(&prepared, &interrupted, &mut destroy)? {

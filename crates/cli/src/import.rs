@@ -2,6 +2,7 @@
 
 use std::io::Read;
 use std::path::Path;
+use std::process::ExitCode;
 use std::{fs, io};
 
 use anyhow::{Context, Result, bail};
@@ -12,19 +13,20 @@ use jiff::Timestamp;
 
 use crate::args::{ImportArgs, ImportTool};
 use crate::run::chance;
-use crate::{sitting, terminal};
+use crate::{keeping, sitting, status, terminal};
 
 /// More is no report.
 const LARGEST: u64 = 1 << 30;
 
 /// Reads all, then keeps all: one wrong file and nothing is kept.
-pub fn import(args: &ImportArgs, store: &Store) -> Result<()> {
+pub fn import(args: &ImportArgs, store: &Store) -> Result<ExitCode> {
     let tool = match args.tool {
         ImportTool::Diskspd => Tool::DiskSpd,
         ImportTool::Cdm => Tool::Cdm,
         ImportTool::Fio => Tool::Fio,
         ImportTool::Vdbench => Tool::Vdbench,
     };
+    keeping::try_out(store, false)?;
     let mut records = Vec::new();
     for path in &args.files {
         let mut record = import::import(tool, &sources(tool, path)?)?;
@@ -33,11 +35,14 @@ pub fn import(args: &ImportArgs, store: &Store) -> Result<()> {
         }
         records.push(record);
     }
+    // Printed when all are kept: an id may be taken meanwhile.
+    let mut is_well = true;
     for record in &mut records {
         record.id = store.new_id(Timestamp::now(), chance()?);
-        sitting::keep(record, store)?;
+        is_well &= sitting::keep(record, store);
     }
-    terminal::print(told(&records, args.json)?)
+    terminal::print_styled(told(&records, args.json)?)?;
+    Ok(ExitCode::from(sitting::with_keeping(status::DONE, is_well)))
 }
 
 fn told(records: &[Record], json: bool) -> Result<String> {

@@ -13,22 +13,29 @@ use std::fs::File;
 use std::io::{Read, Write};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::process::ExitCode;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
+
+use crate::killed::{self, MemoryKills};
 
 /// Runs `work` in a child and gives its exit code. `work` must print everything itself.
 ///
 /// It must be called while there is one thread: a forked copy of several is not sound.
 pub fn keep(work: impl FnOnce() -> u8) -> Result<ExitCode> {
-    let (reader, writer) = pipe().context("cannot make a pipe")?;
+    let (reader, writer) = pipe(libc::O_CLOEXEC).context("cannot make a pipe")?;
+    let (names, namer) = pipe(libc::O_CLOEXEC | libc::O_NONBLOCK).context("cannot make a pipe")?;
+    let before = MemoryKills::now();
     forward_signals();
     // SAFETY: this is the only thread, so the child's copy of the process is whole.
     match unsafe { libc::fork() } {
         -1 => Err(std::io::Error::last_os_error()).context("cannot start a process"),
         0 => {
-            drop(reader);
+            drop((reader, names));
+            // The first and only time.
+            let _ = KEPT.set(File::from(namer));
             become_child();
             let code = work();
             // A parent that is gone needs no word.
@@ -37,8 +44,9 @@ pub fn keep(work: impl FnOnce() -> u8) -> Result<ExitCode> {
         }
         child => {
             CHILD.store(child, Ordering::Relaxed);
-            drop(writer);
-            Ok(await_child(child, File::from(reader)))
+            drop((writer, namer));
+            let ended = await_child(child, File::from(reader));
+            Ok(ended.unwrap_or_else(|| reap(child, before, File::from(names))))
         }
     }
 }
@@ -48,11 +56,23 @@ static CHILD: AtomicI32 = AtomicI32::new(0);
 /// Whether a signal to end has come.
 static SIGNALLED: AtomicBool = AtomicBool::new(false);
 
-fn pipe() -> std::io::Result<(OwnedFd, OwnedFd)> {
+/// Takes the id of the run of which something is kept, to the parent: it tells of it when the child
+/// is killed.
+static KEPT: OnceLock<File> = OnceLock::new();
+
+/// Something of this run is kept from now on.
+pub fn kept(id: &str) {
+    if let Some(mut parent) = KEPT.get() {
+        // A pipe that is full names the run already.
+        let _ = parent.write_all(format!("{id}\n").as_bytes());
+    }
+}
+
+fn pipe(flags: i32) -> std::io::Result<(OwnedFd, OwnedFd)> {
     let mut ends = [0; 2];
     // SAFETY: the kernel fills both numbers, which then belong to nobody else.
     unsafe {
-        if libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) != 0 {
+        if libc::pipe2(ends.as_mut_ptr(), flags) != 0 {
             return Err(std::io::Error::last_os_error());
         }
         Ok((OwnedFd::from_raw_fd(ends[0]), OwnedFd::from_raw_fd(ends[1])))
@@ -117,7 +137,8 @@ const PATIENCE: Duration = Duration::from_millis(300);
 const GRACE: Duration = Duration::from_millis(1900);
 const PIECE: Duration = Duration::from_millis(10);
 
-fn await_child(child: i32, mut reader: File) -> ExitCode {
+/// The exit code; `None` when the child ended without a word.
+fn await_child(child: i32, mut reader: File) -> Option<ExitCode> {
     let mut left = GRACE;
     let mut code = [0];
     while !has_word(&reader) {
@@ -128,13 +149,12 @@ fn await_child(child: i32, mut reader: File) -> ExitCode {
             crate::terminal::warn(
                 "interrupted; the target did not answer, and a process is left that waits for it",
             );
-            return ExitCode::from(crate::status::INTERRUPTED);
+            return Some(ExitCode::from(crate::status::INTERRUPTED));
         }
     }
     match reader.read(&mut code) {
         Ok(1) => {}
-        // It ended without a word.
-        _ => return reap(child),
+        _ => return None,
     }
     let mut waited = Duration::ZERO;
     while waited < PATIENCE {
@@ -145,7 +165,7 @@ fn await_child(child: i32, mut reader: File) -> ExitCode {
         std::thread::sleep(PIECE);
         waited += PIECE;
     }
-    ExitCode::from(code[0])
+    Some(ExitCode::from(code[0]))
 }
 
 /// How long one look for the child's word takes, once a signal has come.
@@ -169,7 +189,8 @@ fn has_word(reader: &File) -> bool {
     unsafe { libc::poll(&raw mut ask, 1, timeout) > 0 }
 }
 
-fn reap(child: i32) -> ExitCode {
+/// The exit code of a child that ended without a word, and what killed it.
+fn reap(child: i32, before: MemoryKills, names: File) -> ExitCode {
     let mut status = 0;
     loop {
         // SAFETY: our own child; the kernel fills `status`.
@@ -181,6 +202,20 @@ fn reap(child: i32) -> ExitCode {
     }
     match libc::WIFEXITED(status) {
         true => ExitCode::from(libc::WEXITSTATUS(status) as u8),
-        false => ExitCode::from(128u8.wrapping_add(libc::WTERMSIG(status) as u8)),
+        false => {
+            let signal = libc::WTERMSIG(status);
+            tell(signal, before, names);
+            ExitCode::from(128u8.wrapping_add(signal as u8))
+        }
+    }
+}
+
+fn tell(signal: i32, before: MemoryKills, mut names: File) {
+    let mut kept = Vec::new();
+    // What cannot be read any more was not written.
+    let _ = names.read_to_end(&mut kept);
+    let kept = String::from_utf8_lossy(&kept);
+    if let Some(words) = killed::words(signal, before, kept.lines().last()) {
+        crate::terminal::complain(&anyhow!(words));
     }
 }

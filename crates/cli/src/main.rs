@@ -18,8 +18,11 @@ mod export;
 mod fio;
 mod import;
 mod keeper;
+mod keeping;
+mod killed;
 mod list;
 mod man;
+mod output;
 mod place;
 mod price;
 mod processors;
@@ -43,6 +46,9 @@ use args::{Cli, Command};
 use clap::Parser;
 
 fn main() -> ExitCode {
+    // A file beyond `ulimit -f` is an error like a full disk, and no reason to be killed.
+    // SAFETY: no handler is installed, and there is one thread.
+    unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
     dispatch(Cli::parse_from(by_name(env::args_os()))).unwrap_or_else(|error| {
         terminal::complain(&error);
         ExitCode::from(status::MISTAKE)
@@ -82,7 +88,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         Command::Price(args) => price::price(args, &store()?)?,
         Command::Convert(args) => convert::convert(args)?,
         Command::Export(args) => export::export(args, &store()?)?,
-        Command::Import(args) => import::import(args, &store()?)?,
+        Command::Import(args) => return import::import(args, &store()?),
         Command::Rm(args) => rm::rm(args, &store()?)?,
         Command::Calibrate(args) => return calibrate::calibrate(args, &store()?),
         Command::Catalog(args) => return catalog::run(args),

@@ -3,33 +3,60 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use blocklab_units::nearest;
 use clap::{Command, CommandFactory};
 use clap_mangen::Man;
 
 use crate::args::{Cli, ManArgs};
+use crate::output::{self, Over};
 use crate::terminal;
 
-/// Prints the main page, or writes all pages into a directory.
+/// Prints the page of a command, or writes all pages into a directory.
 pub fn man(args: &ManArgs) -> Result<()> {
     // `blocklab help` explains itself and has no page.
     let mut cli = Cli::command().disable_help_subcommand(true);
     cli.build();
-    let Some(dir) = &args.dir else {
-        return terminal::print(page(&cli, "blocklab")?);
+    let Some(dir) = &args.out else {
+        let command = find(&cli, &args.command)?;
+        return terminal::print_data(page(command, name(command))?);
     };
     fs::create_dir_all(dir).with_context(|| format!("cannot make {}", dir.display()))?;
-    pages(&cli, dir)
+    pages(&cli, dir, Over::forced(args.force))
+}
+
+/// The command that these words name, as at the command line: `catalog list`.
+fn find<'c>(cli: &'c Command, words: &[String]) -> Result<&'c Command> {
+    words.iter().try_fold(cli, |above, word| {
+        let below = above.get_subcommands();
+        let below: Vec<&Command> = below.filter(|it| it.get_name() != "help").collect();
+        let found = below.iter().find(|it| it.get_name() == word);
+        found.copied().with_context(|| {
+            let names: Vec<&str> = below.iter().map(|it| it.get_name()).collect();
+            let hint = match nearest(word, names.iter().copied()) {
+                Some(guess) => format!("did you mean {guess}?"),
+                None if names.is_empty() => "it has no commands of its own.".to_owned(),
+                None => format!("the commands are: {}.", names.join(", ")),
+            };
+            format!("there is no page of {word}; {hint} --out DIR writes all pages")
+        })
+    })
+}
+
+/// `build` has named them `blocklab-VERB`.
+fn name(command: &Command) -> &str {
+    command.get_display_name().unwrap_or("blocklab")
 }
 
 /// A command and all below it.
-fn pages(command: &Command, dir: &Path) -> Result<()> {
-    // `build` has named them `blocklab-VERB`.
-    let name = command.get_display_name().unwrap_or("blocklab");
-    terminal::write(&dir.join(format!("{name}.1")), page(command, name)?)?;
+fn pages(command: &Command, dir: &Path, over: Over) -> Result<()> {
+    let name = name(command);
+    output::write(&dir.join(format!("{name}.1")), page(command, name)?, over)?;
     let below = command
         .get_subcommands()
         .filter(|below| below.get_name() != "help");
-    below.into_iter().try_for_each(|below| pages(below, dir))
+    below
+        .into_iter()
+        .try_for_each(|below| pages(below, dir, over))
 }
 
 /// One page. The text after the options is our list of examples, whose lines must stay as they

@@ -26,7 +26,7 @@ pub fn price(args: &PriceArgs, store: &Store) -> Result<()> {
     };
     sort(&mut all, by);
     let currency = args.currency.as_ref();
-    terminal::print(match args.json {
+    terminal::print_styled(match args.json {
         true => json::prices(&all, by, currency),
         false => text::prices(&all, by, currency, terminal::style()),
     })

@@ -7,10 +7,14 @@ use blocklab_report::html;
 use blocklab_store::Store;
 
 use crate::args::ReportArgs;
+use crate::output::{self, Over};
 use crate::terminal;
 
 /// Makes the page of one or more runs again, and says where it is.
 pub fn report(args: &ReportArgs, store: &Store) -> Result<()> {
+    if let Some(path) = &args.html {
+        output::try_out(path, Over::forced(args.force))?;
+    }
     let mut runs = Vec::new();
     for run in &args.runs {
         let record = store.load(run)?.record;
@@ -19,7 +23,7 @@ pub fn report(args: &ReportArgs, store: &Store) -> Result<()> {
     }
     let path = args.html.clone().unwrap_or_else(|| usual_name(&runs));
     let pairs: Vec<(&Record, &Assessment)> = runs.iter().map(|(r, a)| (r, a)).collect();
-    terminal::write(&path, html::page(&pairs))?;
+    output::write(&path, html::page(&pairs), Over::forced(args.force))?;
     match path == Path::new("-") {
         true => Ok(()),
         false => terminal::print(format!("{}\n", path.display())),

@@ -21,6 +21,8 @@ use blocklab_workload::{Case, Plan};
 use jiff::Timestamp;
 
 use crate::args::RunArgs;
+use crate::keeping::{self, Checkpoints, Keeping};
+use crate::output::{self, Over};
 use crate::status::{DONE, FAILED, INTERRUPTED, MISTAKE};
 use crate::{keeper, study, terminal};
 
@@ -39,6 +41,10 @@ pub fn run(args: &RunArgs, store: &Store) -> Result<ExitCode> {
 }
 
 fn measure(args: &RunArgs, store: &Store) -> Result<u8> {
+    keeping::try_out(store, args.no_save)?;
+    if let Some(path) = &args.html {
+        output::try_out(path, Over::forced(args.force))?;
+    }
     if Path::new(&args.study)
         .extension()
         .is_some_and(|end| end == "fio")
@@ -195,40 +201,67 @@ pub fn listen() -> Result<Arc<AtomicBool>> {
     Ok(interrupted)
 }
 
-/// Keeps the run, prints what was asked for, writes the page.
+/// Prints what was asked for, keeps the run, writes the page: in this order, so that a run that
+/// cannot be kept is seen.
 fn present(args: &RunArgs, store: &Store, record: &mut Record) -> Result<u8> {
+    if !args.no_save {
+        store.settle(record);
+    }
+    let assessment = blocklab_analysis::assess(record);
+    let page = html::page(&[(record, &assessment)]);
+    let printed = print(args, &page, || match args.json {
+        true => json::summary(record, &assessment),
+        false => text::summary(record, &assessment, terminal::style()),
+    });
+    let mut keeping = Keeping::new(store);
     let folder = match args.no_save {
         true => None,
-        false => Some(
-            store
-                .keep(record)
-                .context("the run was measured, but cannot be kept")?,
-        ),
+        false => keeping.keep(record),
     };
-    let assessment = blocklab_analysis::assess(record);
-    let page = page_path(args, folder.as_deref());
-    if let Some(path) = &page {
-        terminal::write(path, html::page(&[(record, &assessment)]))?;
-    }
-    if args.json {
-        terminal::print(json::summary(record, &assessment))?;
-    } else if args.html.as_deref() != Some(Path::new("-")) {
-        let mut words = text::summary(record, &assessment, terminal::style());
-        words.push_str(&closing(record, page.as_deref(), folder.is_some()));
-        terminal::print(words)?;
+    keeping.printed(printed);
+    let kept = folder.is_some() && keeping.is_well;
+    let again = format!("blocklab report {} --html FILE", record.id);
+    let again = kept.then_some(&*again);
+    let page = page_path(args, folder.as_deref())
+        .filter(|path| keeping.page(path, &page, Over::forced(args.force), again));
+    if is_for_people(args) {
+        terminal::print(closing(record, page.as_deref(), kept))?;
     }
     Ok(match record.status {
+        Status::Complete if !keeping.is_well => FAILED,
         Status::Complete => DONE,
         Status::Interrupted => INTERRUPTED,
         Status::Failed => FAILED,
     })
 }
 
-/// Where the page goes: where the user said, else beside the record.
+/// Prints the page where it goes to standard output, else the result.
+pub fn print(args: &RunArgs, page: &str, result: impl FnOnce() -> String) -> Result<()> {
+    if goes_to_output(args) {
+        terminal::print_data(page)?;
+    }
+    match args.json || !goes_to_output(args) {
+        true => terminal::print_styled(result()),
+        false => Ok(()),
+    }
+}
+
+fn goes_to_output(args: &RunArgs) -> bool {
+    args.html.as_deref() == Some(Path::new("-"))
+}
+
+/// Whether words about what is kept follow the result.
+pub fn is_for_people(args: &RunArgs) -> bool {
+    !args.json && !goes_to_output(args)
+}
+
+/// The file of the page: where the user said, else beside the record.
 fn page_path(args: &RunArgs, folder: Option<&Path>) -> Option<PathBuf> {
-    args.html
-        .clone()
-        .or_else(|| Some(folder?.join("report.html")))
+    match (&args.html, folder) {
+        _ if goes_to_output(args) => None,
+        (Some(path), _) => Some(path.clone()),
+        (None, folder) => folder.map(Store::page),
+    }
 }
 
 fn closing(record: &Record, page: Option<&Path>, kept: bool) -> String {
@@ -245,14 +278,13 @@ fn closing(record: &Record, page: Option<&Path>, kept: bool) -> String {
 /// Shows the run while it lasts, and keeps what is measured after every measurement.
 struct Watcher<'a> {
     screen: Screen,
-    store: Option<&'a Store>,
+    checkpoints: Checkpoints<'a>,
     passes: u32,
     cases: Vec<String>,
     /// Planned time of the measurements before the current one.
     before: Nanos,
     current: Nanos,
     laying_out: Option<PathBuf>,
-    has_warned: bool,
 }
 
 impl<'a> Watcher<'a> {
@@ -261,13 +293,12 @@ impl<'a> Watcher<'a> {
         let total = Nanos(once.sum::<u64>() * u64::from(plan.rounds()));
         Self {
             screen: Screen::new(!args.quiet, io::stderr().is_terminal(), total),
-            store: (!args.no_save).then_some(store),
+            checkpoints: Checkpoints::new((!args.no_save).then_some(store)),
             passes: plan.passes,
             cases: plan.cases.iter().map(|case| case.name.clone()).collect(),
             before: Nanos::ZERO,
             current: Nanos::ZERO,
             laying_out: None,
-            has_warned: false,
         }
     }
 }
@@ -309,10 +340,6 @@ impl Observer for Watcher<'_> {
         if let Some(measurement) = record.measurements.last() {
             self.screen.measured(measurement);
         }
-        let kept = self.store.map_or(Ok(()), |store| store.checkpoint(record));
-        if let (Err(error), false) = (kept, self.has_warned) {
-            self.has_warned = true;
-            terminal::warn(&format!("cannot keep what is measured so far: {error}"));
-        }
+        self.checkpoints.keep(record);
     }
 }

@@ -13,7 +13,7 @@ pub fn show(args: &ShowArgs, store: &Store) -> Result<()> {
     let record = store.load(&args.run)?.record;
     let assessment = blocklab_analysis::assess(&record);
     let style = terminal::style();
-    terminal::print(match (args.json, args.findings) {
+    terminal::print_styled(match (args.json, args.findings) {
         (true, _) => json::summary(&record, &assessment),
         (false, true) => evidence(&record, &assessment, style),
         (false, false) => text::summary(&record, &assessment, style),

@@ -1,9 +1,8 @@
 //! One run for a front end that speaks another tool's language: conducted, kept, its page made.
 
-use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use blocklab_record::{Note, Record, Status};
 use blocklab_report::html;
 use blocklab_store::Store;
@@ -11,6 +10,8 @@ use blocklab_study::{Assignment, Error, Observer, conduct};
 use blocklab_workload::Plan;
 use jiff::Timestamp;
 
+use crate::keeping::{Keeping, NoStore};
+use crate::output::Over;
 use crate::run::chance;
 use crate::{status, terminal};
 
@@ -64,15 +65,35 @@ pub fn hold(
     }
 }
 
-/// Keeps the record and its page. Returns where the page is.
-pub fn keep(record: &mut Record, store: &Store) -> Result<PathBuf> {
-    let folder = store
-        .keep(record)
-        .context("the run was measured, but cannot be kept")?;
-    let assessment = blocklab_analysis::assess(record);
-    let page = folder.join("report.html");
-    terminal::write(&page, html::page(&[(record, &assessment)]))?;
-    Ok(page)
+/// Keeps the record, whose result has been printed, and its page. Whether both are where they
+/// belong.
+pub fn keep(record: &mut Record, store: &Store) -> bool {
+    let mut keeping = Keeping::new(store);
+    if let Some(folder) = keeping.keep(record) {
+        let assessment = blocklab_analysis::assess(record);
+        let page = html::page(&[(record, &assessment)]);
+        let again = format!("blocklab report {} --html FILE", record.id);
+        let again = keeping.is_well.then_some(&*again);
+        keeping.page(&Store::page(&folder), &page, Over::Ours, again);
+    }
+    keeping.is_well
+}
+
+/// The exit code of a command whose run was kept so.
+pub const fn with_keeping(code: u8, is_well: bool) -> u8 {
+    match code {
+        status::DONE if !is_well => status::FAILED,
+        code => code,
+    }
+}
+
+/// The exit code of an error: a store that cannot be written to is the user's mistake in every
+/// language.
+pub fn code_of(error: &anyhow::Error, otherwise: u8) -> u8 {
+    match error.is::<NoStore>() {
+        true => status::MISTAKE,
+        false => otherwise,
+    }
 }
 
 /// As everywhere: 0 done, 1 failed, 130 interrupted.

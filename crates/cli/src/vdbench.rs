@@ -28,8 +28,8 @@ use self::house::House;
 use self::reporter::Reporter;
 use crate::args::VdbenchArgs;
 use crate::run::listen;
-use crate::sitting::{Sitting, exit_code, hold, keep, seed};
-use crate::{keeper, status, terminal};
+use crate::sitting::{Sitting, exit_code, hold, keep, seed, with_keeping};
+use crate::{keeper, keeping, status, terminal};
 
 /// Runs what the arguments ask for.
 pub fn run(args: &VdbenchArgs, store: &Store) -> Result<ExitCode> {
@@ -64,6 +64,7 @@ fn attempt(arguments: &[String], store: &Store) -> Result<u8> {
     let mut script = dialect::parse(&command, &read, &here::is_here)?;
     restart(&mut script, &command)?;
     script.notes.extend(ignored(&command));
+    keeping::try_out(store, house.no_save || command.simulate)?;
     let folder = Folder::make(command.output.as_deref().unwrap_or("output"))?;
     terminal::print(greeting(&command, &folder))?;
     folder.copy_parameters(&command.files, &read)?;
@@ -171,15 +172,18 @@ fn measure(
         )?;
         let held = hold(sitting, &interrupted, store, &mut reporter);
         if let Some(error) = reporter.trouble.take() {
+            if let (Ok(Some(mut record)), false) = (held, house.no_save) {
+                keep(&mut record, store);
+            }
             return Err(error);
         }
         let Some(mut record) = held? else {
             return Ok(status::INTERRUPTED);
         };
         watch::judge(&mut record, &watch.watched);
-        finish(&mut record, &reporter, house, store)?;
+        let is_kept = finish(&mut record, &reporter, house, store)?;
         rounds += 1;
-        let code = exit_code(&record);
+        let code = with_keeping(exit_code(&record), is_kept);
         let again = code == status::DONE
             && !validation.recover_only
             && match repeat {
@@ -213,27 +217,27 @@ fn finish(
     reporter: &Reporter<'_>,
     house: &House,
     store: &Store,
-) -> Result<()> {
-    if !house.no_save {
-        keep(record, store)?;
-    }
-    for text in reporter.curves() {
-        terminal::print(format!("\n{text}"))?;
-    }
-    terminal::print(blocklab_report::text::curves(record))?;
+) -> Result<bool> {
+    let curves = reporter.curves();
+    let mut curves: String = curves.map(|text| format!("\n{text}")).collect();
+    curves.push_str(&blocklab_report::text::curves(record));
+    // Printed first, so that a run that cannot be kept is seen.
+    let printed = terminal::print(curves);
+    let is_kept = house.no_save || keep(record, store);
+    printed?;
     if let Some(failure) = &record.failure {
         terminal::warn(failure);
     }
     if house.quiet {
-        return Ok(());
+        return Ok(is_kept);
     }
     for note in &record.notes {
         terminal::tell(&format!("note: {}: {}", note.subject, note.text));
     }
-    if !house.no_save {
+    if !house.no_save && is_kept {
         terminal::tell(&format!("More    blocklab show {}", record.id));
     }
-    Ok(())
+    Ok(is_kept)
 }
 
 /// A mistake that only the machine could show.

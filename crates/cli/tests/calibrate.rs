@@ -260,7 +260,10 @@ fn a_file_that_exists_is_kept_and_figures_come_as_json() {
     let line = "calibrate latest --allow-simulated -o mine.toml";
     let (code, _, error) = bench.says(line);
     assert_eq!(code, Some(2));
-    assert!(error.contains("mine.toml exists; --force"), "{error}");
+    assert!(
+        error.contains("mine.toml: it is there, and blocklab did not write it"),
+        "{error}"
+    );
     let kept = || std::fs::read_to_string(bench.path().join("mine.toml")).expect("text");
     assert_eq!(kept(), "precious");
     let said = bench.does(&format!("{line} --force --json"));

@@ -27,7 +27,11 @@ fn the_manual_pages_are_those_of_this_program() {
 
 fn write_pages(dir: &Path) {
     let mut man = Command::new(env!("CARGO_BIN_EXE_blocklab"));
-    let status = man.arg("man").arg(dir).status().expect("it starts");
+    let status = man
+        .args(["man", "--out"])
+        .arg(dir)
+        .status()
+        .expect("it starts");
     assert!(status.success());
 }
 

@@ -161,7 +161,12 @@ fn last_generation(path: &Path) -> u64 {
 
 fn write_map(path: &str, saved: &SavedKeys) -> io::Result<()> {
     let (new, map) = (with_ending(path, ".map.new"), map_path(path));
-    let mut file = File::create(&new)?;
+    // What lies there is left of a run that was killed, or a link to somewhere.
+    match fs::remove_file(&new) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let mut file = File::create_new(&new)?;
     file.write_all(&saved.to_bytes())?;
     file.sync_all()?;
     fs::rename(&new, &map)?;
@@ -173,7 +178,16 @@ fn write_map(path: &str, saved: &SavedKeys) -> io::Result<()> {
 
 fn empty(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
-    let file = options.write(true).create(true).truncate(true).open(path)?;
+    let file = options
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(path)?;
+    if !file.metadata()?.is_file() {
+        let why = format!("{} is no regular file", path.display());
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+    }
+    file.set_len(0)?;
     file.sync_all()?;
     Ok(file)
 }

@@ -121,11 +121,23 @@ impl Running {
 
     /// Sends `signal`, to the process alone as `kill` does, or to all of its group as a terminal
     /// does, and waits for the end.
-    pub fn end_by(mut self, signal: &str, whole_group: bool) -> Ended {
+    pub fn end_by(self, signal: &str, whole_group: bool) -> Ended {
         let pid = self.child.id();
         let to = if whole_group { "-" } else { "" };
+        self.end_to(signal, &format!("{to}{pid}"))
+    }
+
+    /// Sends `signal` to the process that measures, and waits for the end of the other.
+    pub fn end_worker_by(self, signal: &str) -> Ended {
+        let worker = self.worker_process();
+        let pid = worker.file_name().and_then(|name| name.to_str());
+        let pid = pid.expect("it measures").to_owned();
+        self.end_to(signal, &pid)
+    }
+
+    fn end_to(mut self, signal: &str, to: &str) -> Ended {
         let asked = Instant::now();
-        send(signal, &format!("{to}{pid}"));
+        send(signal, to);
         let status = patiently(&format!("a run after SIG{signal}"), move || {
             self.child.wait().expect("our own child")
         });

@@ -23,7 +23,7 @@ pub struct CalibrateArgs {
     /// Where to write the device (default: it is only shown)
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub output: Option<PathBuf>,
-    /// Write over a file that exists
+    /// Write over a file that blocklab did not write (never over a device)
     #[arg(long, requires = "output")]
     pub force: bool,
     /// Take simulated and emulated runs too

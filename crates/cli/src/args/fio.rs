@@ -12,7 +12,7 @@ Examples:
   blocklab fio --cmdhelp=bs                      an option, and what is done with it
 
 A link to blocklab that is called `fio` needs no first word. Exit status: as fio's: 0 done, 1 a \
-mistake or a failed job, 128 interrupted.";
+mistake or a failed job, 128 interrupted; 2 when the store for runs cannot be written to.";
 
 /// `blocklab fio`.
 #[derive(Debug, Args)]

@@ -29,6 +29,9 @@ pub struct CompareArgs {
     /// Write an HTML page with the comparison and the charts of all runs (`-`: standard output)
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub html: Option<PathBuf>,
+    /// Write over a file that blocklab did not write (never over a device)
+    #[arg(long, requires = "html")]
+    pub force: bool,
 }
 
 const PRICE_EXAMPLES: &str = "\
@@ -104,4 +107,7 @@ pub struct DiagnoseArgs {
     /// Write an HTML page (`-`: standard output)
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub html: Option<PathBuf>,
+    /// Write over a file that blocklab did not write (never over a device)
+    #[arg(long, requires = "html")]
+    pub force: bool,
 }

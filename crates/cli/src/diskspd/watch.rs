@@ -13,6 +13,7 @@ use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::{Case, Plan};
 
 use super::house::House;
+use crate::keeping::Checkpoints;
 use crate::processors::Ticks;
 use crate::terminal;
 
@@ -23,7 +24,7 @@ pub struct Watcher<'a> {
     pub processors: Vec<Vec<Processor>>,
     /// By time span, what was done in the intervals of `-D`.
     pub buckets: Vec<Vec<Bucket>>,
-    store: Option<&'a Store>,
+    checkpoints: Checkpoints<'a>,
     spans: Vec<Intervals>,
     current: Intervals,
     /// At the end of the warm-up.
@@ -68,7 +69,7 @@ impl<'a> Watcher<'a> {
             buckets: Vec::new(),
             spans: profile.timespans.iter().map(Intervals::of).collect(),
             current: Intervals::default(),
-            store: (!house.no_save).then_some(store),
+            checkpoints: Checkpoints::new((!house.no_save).then_some(store)),
             before: Ticks::default(),
             latest: Ticks::default(),
         }
@@ -140,14 +141,12 @@ impl Observer for Watcher<'_> {
             _ if self.current.cools => self.latest.since(&self.before),
             _ => Ticks::now().since(&self.before),
         });
-        if let Some(Err(error)) = self.store.map(|store| store.checkpoint(record)) {
-            terminal::warn(&format!("cannot keep what is measured so far: {error}"));
-        }
+        self.checkpoints.keep(record);
     }
 }
 
 /// On standard error, beside the result.
-pub fn tell(house: &House, record: &Record) {
+pub fn tell(house: &House, record: &Record, is_kept: bool) {
     if let Some(failure) = &record.failure {
         terminal::warn(failure);
     }
@@ -158,7 +157,7 @@ pub fn tell(house: &House, record: &Record) {
     for note in record.notes.iter().filter(|note| note.subject != "-ag") {
         terminal::tell(&format!("note: {}: {}", note.subject, note.text));
     }
-    if !house.no_save {
+    if !house.no_save && is_kept {
         terminal::tell(&format!("More    blocklab show {}", record.id));
     }
 }

@@ -2,11 +2,14 @@
 
 use std::fs::File;
 use std::io::{self, Write};
+use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use blocklab_dialect::fio::mean_speed;
 use blocklab_record::Interval;
 use blocklab_units::Nanos;
+
+use crate::output::{self, Over};
 
 const FILES: [&str; 3] = ["agg-read_bw.log", "agg-write_bw.log", "agg-trim_bw.log"];
 
@@ -16,8 +19,7 @@ pub struct Aggregate([File; 3]);
 impl Aggregate {
     /// In the current folder, as fio.
     pub fn open() -> Result<Self> {
-        let open =
-            |path| File::create(path).with_context(|| format!("cannot write the log {path}"));
+        let open = |path| output::create(Path::new(path), Over::Files);
         let [read, write, trim] = FILES.map(open);
         Ok(Self([read?, write?, trim?]))
     }

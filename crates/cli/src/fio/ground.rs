@@ -16,6 +16,7 @@ use blocklab_units::Bytes;
 use blocklab_workload::{Content, Engine, Job};
 
 use super::groups;
+use crate::output::{self, Over};
 
 /// Makes what is missing. Whether that was not interrupted. What jobs name, they may overwrite
 /// where it is a regular file: `destroy` gets it.
@@ -276,7 +277,7 @@ pub fn commands<'a>(
 
 /// What the command says goes where fio puts it: into `JOB.prerun.txt`. Whether it went well.
 fn command(text: &str, path: &str, suffix: &str) -> bool {
-    let ran = File::create(path).and_then(|mut out| {
+    let ran = output::create(Path::new(path), Over::Files).and_then(|mut out| {
         let output = Command::new("sh").arg("-c").arg(text).output()?;
         out.write_all(&output.stdout)?;
         out.write_all(&output.stderr)?;
@@ -285,7 +286,7 @@ fn command(text: &str, path: &str, suffix: &str) -> bool {
     match ran {
         Ok(status) => status.success(),
         Err(error) => {
-            crate::terminal::warn(&format!("exec_{suffix}={text}: {error}"));
+            crate::terminal::warn(&format!("exec_{suffix}={text}: {error:#}"));
             false
         }
     }

@@ -14,7 +14,7 @@ const FOREIGN: u8 = 253;
 /// Prints it, and returns the exit code.
 pub fn print(path: &str) -> Result<u8> {
     let log = fs::read(path).with_context(|| format!("--inflate-log: cannot read {path}"))?;
-    let mut out = BufWriter::new(io::stdout().lock());
+    let mut out = BufWriter::new(terminal::Data);
     let read = inflate(&log, &mut out);
     let read = match out.flush() {
         Ok(()) => read,

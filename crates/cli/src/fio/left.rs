@@ -1,13 +1,14 @@
 //! What jobs leave besides their results: logs, state files, and words about flawed blocks.
 
-use std::fs;
+use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use blocklab_dialect::fio::{CloneFacts, Flawed, State};
 use blocklab_engine::{FlawedBlock, JobLog, Outcome, Progress};
 use blocklab_workload::{Case, Job};
 
 use super::logs;
+use crate::output::{self, Over};
 use crate::terminal;
 
 /// Leaves what the clones of this case are to leave. `epochs_ms`: what the logs of all clones
@@ -37,8 +38,7 @@ pub fn leave(
         let progress = outcome.progress.iter().find(|(name, _)| *name == clone.job);
         if let (Some(path), Some((_, progress))) = (&clone.state, progress) {
             let state = state(*number, clone, job, progress, case.workload.seed);
-            fs::write(path, state.encode())
-                .with_context(|| format!("cannot leave the state file {path}"))?;
+            output::write(Path::new(path), state.encode(), Over::Files)?;
         }
     }
     Ok(())
@@ -58,7 +58,7 @@ fn tell(clone: &CloneFacts, job: &Job, block: &FlawedBlock) -> Result<()> {
     terminal::tell(&flawed.words());
     if clone.dumps && !block.bytes.is_empty() {
         let path = flawed.dump();
-        fs::write(&path, &block.bytes).with_context(|| format!("cannot dump into {path}"))?;
+        output::write(Path::new(&path), &block.bytes, Over::Files)?;
         terminal::tell(&format!("       received data dumped as {path}"));
     }
     Ok(())

@@ -1,11 +1,12 @@
 //! The logs of a clone, written when its case has ended.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, BufWriter, Write};
+use std::path::Path;
 
 use anyhow::{Context, Result};
 use blocklab_dialect::fio::{
-    CloneFacts, Epoch, LogKind, LogRule, Logged, Packer, Sample,
+    CloneFacts, Epoch, LogKind, LogRule, Logged, Packer, Prepared, Sample,
     iolog::{self, Traced},
     mean_speed, per_second, speed,
 };
@@ -14,14 +15,16 @@ use blocklab_units::Nanos;
 use blocklab_workload::{Direction, Job};
 use jiff::Timestamp;
 
+use crate::output::{self, Over};
+
 /// Writes them; `number` is the clone's, from 1.
 pub fn write(clone: &CloneFacts, number: usize, log: &JobLog, began_ms: u64) -> Result<()> {
     for kind in LogKind::ALL {
         let Some(path) = clone.logs.file(kind, number) else {
             continue;
         };
-        let written = open(&path, clone.logs.apart)
-            .and_then(|file| fill(BufWriter::new(file), kind, clone, log, began_ms));
+        let file = open(&path, clone.logs.apart)?;
+        let written = fill(BufWriter::new(file), kind, clone, log, began_ms);
         written.with_context(|| format!("cannot write the log {path}"))?;
     }
     Ok(())
@@ -40,15 +43,28 @@ pub fn trace(path: &str, job: &Job, log: &JobLog) -> Result<()> {
         len: entry.len,
     });
     let text = iolog::render(&job.targets, operations);
-    fs::write(path, text).with_context(|| format!("cannot write the trace {path}"))
+    output::write(Path::new(path), text, Over::Files)
 }
 
 /// Clones that share a file add to it, as do later runs.
-fn open(path: &str, apart: bool) -> io::Result<File> {
-    if apart {
-        return File::create(path);
+fn open(path: &str, apart: bool) -> Result<File> {
+    match apart {
+        true => output::create(Path::new(path), Over::Files),
+        false => output::append(Path::new(path)),
     }
-    File::options().append(true).create(true).open(path)
+}
+
+/// Whether everything that the jobs are to leave can be written, before they run.
+pub fn try_out(prepared: &Prepared) -> Result<()> {
+    for (number, clone) in prepared.clones.iter().enumerate() {
+        let logs = LogKind::ALL.into_iter();
+        let logs = logs.filter_map(|kind| clone.logs.file(kind, number + 1));
+        let others = [&clone.logs.trace, &clone.state].into_iter().flatten();
+        for path in logs.chain(others.cloned()) {
+            output::try_out(Path::new(&path), Over::Files)?;
+        }
+    }
+    Ok(())
 }
 
 /// What moments count from, for a run that begins now: nothing where they count from its own

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Write};
+use std::path::Path;
 use std::process;
 
 use anyhow::{Context, Result};
@@ -10,10 +11,14 @@ use blocklab_record::Measurement;
 use blocklab_units::Nanos;
 use jiff::Zoned;
 
+use crate::output::{self, Over};
+use crate::terminal;
+
 /// Where the results go: standard output or a file.
 pub struct Out<'a> {
     general: &'a General,
-    to: Box<dyn Write>,
+    /// `None`: standard output.
+    to: Option<File>,
     /// What `--idle-prof` found.
     pub idleness: Option<Idleness>,
 }
@@ -21,13 +26,9 @@ pub struct Out<'a> {
 impl<'a> Out<'a> {
     /// Opens it: a file that cannot be written is told before anything runs.
     pub fn open(general: &'a General) -> Result<Self> {
-        let to: Box<dyn Write> = match &general.output {
-            None => Box::new(io::stdout()),
-            Some(path) => {
-                let file = File::create(path);
-                Box::new(file.with_context(|| format!("cannot write the output {path}"))?)
-            }
-        };
+        let create = |path: &String| output::create(Path::new(path), Over::Files);
+        let to = general.output.as_ref().map(create).transpose();
+        let to = to.context("--output")?;
         Ok(Self {
             general,
             to,
@@ -53,14 +54,13 @@ impl<'a> Out<'a> {
 
     /// A word that stands before the results, whatever their form.
     pub fn put(&mut self, text: &str) -> Result<()> {
-        let written = self
-            .to
-            .write_all(text.as_bytes())
-            .and_then(|()| self.to.flush());
-        match written {
-            // A reader that has gone away has what it wanted.
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-            other => other.context("cannot write the results"),
+        match &mut self.to {
+            None => terminal::print(text),
+            Some(file) => match file.write_all(text.as_bytes()) {
+                // A reader that has gone away has what it wanted.
+                Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+                other => other.context("cannot write the results"),
+            },
         }
     }
 

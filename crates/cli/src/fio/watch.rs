@@ -23,13 +23,14 @@ use super::debug::Debug;
 use super::ground::Around;
 use super::present::Out;
 use super::{ground, left, logs};
+use crate::keeping::Checkpoints;
 use crate::terminal;
 
 /// Draws the live screen on a terminal, and does what jobs want before and after them.
 pub struct Watcher<'a> {
     screen: Screen,
     prepared: &'a Prepared,
-    store: Option<&'a Store>,
+    checkpoints: Checkpoints<'a>,
     current: usize,
     /// What ends the line that tells how far the run is; nothing: there is none.
     eta: Option<char>,
@@ -81,7 +82,7 @@ impl<'a> Watcher<'a> {
         Self {
             screen: Screen::new(shown, io::stderr().is_terminal(), total),
             prepared,
-            store,
+            checkpoints: Checkpoints::new(store),
             current: 0,
             eta: None,
             planned: Nanos::ZERO,
@@ -309,8 +310,6 @@ impl Observer for Watcher<'_> {
             let clones: Vec<_> = clones.filter(|clone| clone.case == self.current).collect();
             self.say(&self.debug.rounds(&clones, measured));
         }
-        if let Some(Err(error)) = self.store.map(|store| store.checkpoint(record)) {
-            terminal::warn(&format!("cannot keep what is measured so far: {error}"));
-        }
+        self.checkpoints.keep(record);
     }
 }

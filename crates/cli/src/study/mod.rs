@@ -23,7 +23,9 @@ use cast::{Cast, Role};
 use watch::Watch;
 
 use crate::args::RunArgs;
-use crate::run::{Study, chance, listen};
+use crate::keeping::Keeping;
+use crate::output::Over;
+use crate::run::{Study, chance, is_for_people, listen, print};
 use crate::status::{DONE, FAILED, INTERRUPTED};
 use crate::terminal;
 
@@ -88,18 +90,34 @@ pub fn hold(args: &RunArgs, study: Study, store: &Store) -> Result<u8> {
         return Ok(stopped(lasting, done));
     }
     if !args.no_save {
-        for record in &mut measured {
-            store
-                .keep(record)
-                .context("the study was measured, but cannot be kept")?;
-        }
+        measured.iter_mut().for_each(|record| store.settle(record));
+    }
+    let mut runs = cast.played();
+    let played = runs.len();
+    runs.extend(names.into_iter().zip(measured));
+    let mut keeping = Keeping::new(store);
+    let shown = show(args, &study, &bought, &runs, &mut keeping);
+    let mut other = None;
+    if !args.no_save {
+        other = keep(&mut runs[played..], &mut keeping).filter(|_| !keeping.is_well);
         ledger
             .remove(store.root())
             .context("the study is finished, but its ledger stays")?;
     }
-    let mut runs = cast.played();
-    runs.extend(names.into_iter().zip(measured));
-    present(args, &study, store, &bought, &runs)
+    let folder = other.or_else(|| shown.folder(store));
+    let is_well = close(args, &shown, folder.as_deref(), keeping)?;
+    let failed = runs.iter().any(|(_, run)| run.status == Status::Failed);
+    Ok(if failed || !is_well { FAILED } else { DONE })
+}
+
+/// Keeps what was measured. A folder in which something is kept.
+fn keep(runs: &mut [(String, Record)], keeping: &mut Keeping<'_>) -> Option<PathBuf> {
+    let folders = runs.iter_mut().map(|(_, record)| keeping.keep(record));
+    folders
+        .collect::<Vec<_>>()
+        .into_iter()
+        .flatten()
+        .next_back()
 }
 
 /// What a signal leaves.
@@ -189,13 +207,29 @@ fn before(ledger: &Ledger, store: &Store, system: &System, targets: &[String]) -
     (stored.partial && !record.measurements.is_empty()).then_some(record)
 }
 
-fn present(
+/// The result, printed, and its page.
+struct Shown {
+    page: String,
+    /// Ids in the order of the systems, and whether the run is of a real target.
+    runs: Vec<(String, bool)>,
+}
+
+impl Shown {
+    /// The folder of the first run that was measured, else of the first.
+    fn folder(&self, store: &Store) -> Option<PathBuf> {
+        let real = self.runs.iter().find(|(_, is_real)| *is_real);
+        let (id, _) = real.or(self.runs.first())?;
+        Some(store.root().join(id)).filter(|folder| folder.is_dir())
+    }
+}
+
+fn show(
     args: &RunArgs,
     study: &Study,
-    store: &Store,
     bought: &BTreeMap<String, Resolved>,
     runs: &[(String, Record)],
-) -> Result<u8> {
+    keeping: &mut Keeping<'_>,
+) -> Shown {
     let judged: Vec<(&String, &Record, Assessment)> = runs
         .iter()
         .map(|(name, record)| (name, record, assess(record)))
@@ -212,49 +246,49 @@ fn present(
     let found = outcome(&study.publication, &seats);
     let in_order: Vec<(&Record, &Assessment)> = seats.iter().filter_map(|seat| seat.run).collect();
     let (name, words) = (&study.plan.name, &study.plan.description);
-    let page = page_path(args, store, &in_order);
-    if let Some(path) = &page {
-        terminal::write(path, html::study(&in_order, &found))?;
-    }
-    if args.json {
-        terminal::print(json::study(name, words, &found))?;
-    } else if args.html.as_deref() != Some(Path::new("-")) {
-        let mut shown = text::study(name, words, &found, &in_order, terminal::style());
-        shown.push_str(&closing(args, &in_order, page.as_deref()));
-        terminal::print(shown)?;
-    }
-    let failed = in_order
-        .iter()
-        .any(|(record, _)| record.status == Status::Failed);
-    Ok(if failed { FAILED } else { DONE })
-}
-
-/// Where the page goes: where the user said, else beside the first run that was measured.
-fn page_path(args: &RunArgs, store: &Store, runs: &[(&Record, &Assessment)]) -> Option<PathBuf> {
-    let kept = || {
-        let real = runs.iter().find(|(it, _)| it.origin != Origin::Simulated);
-        let (record, _) = real.or(runs.first())?;
-        let folder = store.root().join(&record.id);
-        folder.is_dir().then(|| folder.join("study.html"))
-    };
-    args.html.clone().or_else(kept)
-}
-
-fn closing(args: &RunArgs, runs: &[(&Record, &Assessment)], page: Option<&Path>) -> String {
-    let mut words = String::from("\n");
-    if let Some(page) = page {
-        words.push_str(&format!("Report  {}\n", page.display()));
-    }
-    if !args.no_save {
-        let with: Vec<String> = runs
+    let page = html::study(&in_order, &found);
+    keeping.printed(print(args, &page, || match args.json {
+        true => json::study(name, words, &found),
+        false => text::study(name, words, &found, &in_order, terminal::style()),
+    }));
+    Shown {
+        page,
+        runs: in_order
             .iter()
-            .map(|(it, _)| format!("--with {}", it.id))
-            .collect();
-        words.push_str(&format!(
-            "Again   blocklab run {} {}\n",
-            args.study,
-            with.join(" ")
-        ));
+            .map(|(it, _)| (it.id.clone(), it.origin != Origin::Simulated))
+            .collect(),
     }
-    words
+}
+
+/// The page where it belongs, and words about what is kept. `folder`: of a run that was kept.
+fn close(
+    args: &RunArgs,
+    shown: &Shown,
+    folder: Option<&Path>,
+    mut keeping: Keeping<'_>,
+) -> Result<bool> {
+    let with = shown.runs.iter().map(|(id, _)| format!("--with {id}"));
+    let with = with.collect::<Vec<_>>().join(" ");
+    let again = format!("blocklab run {} {with}", args.study);
+    let kept = !args.no_save && keeping.is_well;
+    let path = page_path(args, folder).filter(|path| {
+        let again = kept.then_some(&*again);
+        keeping.page(path, &shown.page, Over::forced(args.force), again)
+    });
+    if is_for_people(args) {
+        let page = path.map(|path| format!("Report  {}\n", path.display()));
+        let again = kept.then(|| format!("Again   {again}\n"));
+        let words = [page, again].into_iter().flatten().collect::<String>();
+        terminal::print(format!("\n{words}"))?;
+    }
+    Ok(keeping.is_well)
+}
+
+/// The file of the page: where the user said, else beside the first run that was measured.
+fn page_path(args: &RunArgs, folder: Option<&Path>) -> Option<PathBuf> {
+    match &args.html {
+        Some(path) if path == Path::new("-") => None,
+        Some(path) => Some(path.clone()),
+        None => folder.map(Store::study_page),
+    }
 }

@@ -11,20 +11,19 @@ use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::{Case, Plan};
 
 use crate::args::RunArgs;
+use crate::keeping::Checkpoints;
 use crate::run::planned;
-use crate::terminal;
 
 /// Shows which system is measured, and keeps what was measured in real time.
 pub struct Watch<'a> {
     screen: Screen,
-    store: Option<&'a Store>,
+    checkpoints: Checkpoints<'a>,
     systems: Vec<System>,
     current: usize,
     /// Planned time of the measurements before the current one.
     before: Nanos,
     now: Nanos,
     laying_out: Option<String>,
-    has_warned: bool,
 }
 
 struct System {
@@ -42,13 +41,12 @@ impl<'a> Watch<'a> {
         };
         Self {
             screen: Screen::new(!args.quiet, io::stderr().is_terminal(), total),
-            store: (!args.no_save).then_some(store),
+            checkpoints: Checkpoints::new((!args.no_save).then_some(store)),
             systems: parts.iter().map(system).collect(),
             current: 0,
             before: Nanos::ZERO,
             now: Nanos::ZERO,
             laying_out: None,
-            has_warned: false,
         }
     }
 
@@ -99,12 +97,8 @@ impl Observer for Watch<'_> {
             self.screen.measured(measurement);
         }
         // What was simulated can be simulated again.
-        let Some(store) = self.store.filter(|_| record.origin != Origin::Simulated) else {
-            return;
-        };
-        if let (Err(error), false) = (store.checkpoint(record), self.has_warned) {
-            self.has_warned = true;
-            terminal::warn(&format!("cannot keep what is measured so far: {error}"));
+        if record.origin != Origin::Simulated {
+            self.checkpoints.keep(record);
         }
     }
 }

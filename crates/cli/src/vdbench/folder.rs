@@ -1,13 +1,14 @@
 //! The output directory and the files in it.
 
-use std::fs::{self, OpenOptions};
-use std::io::{self, Write};
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 
 use super::context;
 use super::times;
+use crate::output::{self, Over};
 
 /// Where reports go.
 #[derive(Debug)]
@@ -50,15 +51,13 @@ impl Folder {
         self.is_new
     }
 
-    /// Only what a run writes is removed.
+    /// Only what a run wrote is removed: files that say of themselves that they are such a report,
+    /// and of this name. Other pages, and reports that somebody gave another name, stay.
     fn clear(&self) -> Result<()> {
         let entries = context(fs::read_dir(&self.path), "read the directory", &self.path)?;
         for entry in entries.flatten() {
             let path = entry.path();
-            if path
-                .extension()
-                .is_some_and(|extension| extension == "html")
-            {
+            if entry.file_type().is_ok_and(|kind| kind.is_file()) && is_report(&path) {
                 context(fs::remove_file(&path), "remove", &path)?;
             }
         }
@@ -73,15 +72,19 @@ impl Folder {
     /// A new file with its title.
     pub fn create(&self, name: &str, text: &str) -> Result<()> {
         let path = self.file(name);
-        let title = format!("<title>Vdbench {}</title><pre>\n", path.display());
-        context(fs::write(&path, title + text), "write", &path)
+        let title = format!("{TITLE}{}</title><pre>\n", path.display());
+        output::write(&path, title + text, Over::Files)
+    }
+
+    /// A new file without a title.
+    pub fn create_plain(&self, name: &str) -> Result<()> {
+        output::create(&self.path.join(name), Over::Files).map(drop)
     }
 
     /// More text at the end of a file.
     pub fn append(&self, name: &str, text: &str) -> Result<()> {
         let path = self.file(name);
-        let file = OpenOptions::new().append(true).create(true).open(&path);
-        let written = file.and_then(|mut file| file.write_all(text.as_bytes()));
+        let written = output::append(&path)?.write_all(text.as_bytes());
         context(written, "write", &path)
     }
 
@@ -113,6 +116,20 @@ impl Folder {
             .collect();
         self.create("parmscan", &scanned)
     }
+}
+
+const TITLE: &str = "<title>Vdbench ";
+
+/// Whether a file begins with the title of a report that was written under its name.
+fn is_report(path: &Path) -> bool {
+    let mut head = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(8192).read_to_end(&mut head));
+    let head = String::from_utf8_lossy(&head);
+    let title = head
+        .strip_prefix(TITLE)
+        .and_then(|it| it.split_once("</title>"));
+    let written = title.and_then(|(title, _)| Path::new(title).file_name());
+    read.is_ok() && path.extension().is_some_and(|it| it == "html") && written == path.file_name()
 }
 
 const STATUS: &str = "* A line for each event: time, event, and of a run its name and its loops, \

@@ -26,6 +26,7 @@ use super::cpu::Machine;
 use super::folder::Folder;
 use super::house::House;
 use super::times::{self, Moment};
+use crate::keeping::Checkpoints;
 use crate::terminal;
 
 /// Sees every run of a sitting.
@@ -34,7 +35,7 @@ pub struct Reporter<'a> {
     prepared: &'a Prepared,
     terms: &'a Terms,
     folder: &'a Folder,
-    store: Option<&'a Store>,
+    checkpoints: Checkpoints<'a>,
     /// Nothing of a run in virtual time, whose clock it is not.
     in_real_time: bool,
     /// Where simulated time began, and how much of it has passed.
@@ -124,7 +125,7 @@ impl<'a> Reporter<'a> {
             prepared,
             terms,
             folder,
-            store: (!house.no_save).then_some(store),
+            checkpoints: Checkpoints::new((!house.no_save).then_some(store)),
             in_real_time: !script.sds.iter().any(|sd| sd.lun.starts_with("sim:")),
             start: Zoned::now(),
             passed: Nanos::ZERO,
@@ -440,8 +441,6 @@ impl Observer for Reporter<'_> {
             reporter.tell_settled()
         });
         self.passed = self.passed + Nanos(measurement.elapsed_ns);
-        if let Some(Err(error)) = self.store.map(|store| store.checkpoint(record)) {
-            terminal::warn(&format!("cannot keep what is measured so far: {error}"));
-        }
+        self.checkpoints.keep(record);
     }
 }

@@ -1,6 +1,6 @@
 //! Data validation: the keys of all storage, kept through all runs.
 
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::sleep;
@@ -14,6 +14,7 @@ use blocklab_workload::{Journal, KeyMap, KeyPlan, SavedKeys, Wrongs, saved_name}
 
 use super::folder::Folder;
 use super::{about, context};
+use crate::output;
 
 /// What the command line and the parameter files ask for together, and where journals go that no
 /// storage definition has a directory for.
@@ -164,9 +165,7 @@ const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
 /// One process at a time uses a journal.
 fn lock(sd: &Sd, path: &Path) -> Result<File> {
-    let mut options = OpenOptions::new();
-    let file = options.write(true).create(true).truncate(false).open(path);
-    let file = context(file, "open", path)?;
+    let file = output::append(path)?;
     let begun = Instant::now();
     while matches!(file.try_lock(), Err(TryLockError::WouldBlock)) {
         if begun.elapsed() > GONE_AFTER {

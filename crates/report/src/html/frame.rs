@@ -13,6 +13,24 @@ use super::{data, findings, headline, model, numbers, origin, study};
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; \
                       script-src 'unsafe-inline'; img-src data:";
 
+/// By which a later version knows that it wrote the page.
+const GENERATOR: &str = concat!("blocklab ", env!("CARGO_PKG_VERSION"));
+
+/// Bytes at the beginning of a page that tell whose it is.
+pub const HEAD: u64 = 8192;
+
+/// Whether a file that begins so is a page of ours.
+#[must_use]
+pub fn is_page(head: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(head);
+    let has = |words: &str| text.contains(words);
+    // Pages of before had no generator, but this policy and the name at the end of their title.
+    let before = has("content=\"default-src 'none'; style-src 'unsafe-inline'; script-src")
+        && has(" – blocklab</title>");
+    text.starts_with("<!DOCTYPE html>")
+        && (has("<meta name=\"generator\" content=\"blocklab ") || before)
+}
+
 /// Dark where the reader's system says so or the button was pressed; never on paper.
 const STYLE: &str = concat!(
     include_str!("../../assets/report.css"),
@@ -96,6 +114,7 @@ pub fn page(records: &[(&Record, &Assessment)], opening: Option<&Opening>) -> Ma
                 meta http-equiv="Content-Security-Policy" content=(POLICY);
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
+                meta name="generator" content=(GENERATOR);
                 title { (title(&sides)) }
                 link rel="icon" href=(ICON);
                 style { (PreEscaped(STYLE)) }

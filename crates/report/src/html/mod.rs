@@ -19,6 +19,8 @@ use blocklab_analysis::expect::Diagnosis;
 use blocklab_analysis::study::Outcome;
 use blocklab_record::Record;
 
+pub use frame::{HEAD, is_page};
+
 /// The whole page for one Record, or for several side by side in the order given.
 ///
 /// The page carries its style, its script and its data; a reader without JavaScript still has

@@ -1,7 +1,5 @@
 //! The files of an output directory before the first run.
 
-use std::fs;
-
 use anyhow::Result;
 use blocklab_dialect::vdbench::flat_header;
 
@@ -42,7 +40,7 @@ impl Reporter<'_> {
         }
         self.folder.create("flatfile", &flat_header())?;
         for name in ["swat_mon.txt", "swat_mon_total.txt"] {
-            fs::write(self.folder.path().join(name), "")?;
+            self.folder.create_plain(name)?;
         }
         self.folder.status("Starting slaves", None)?;
         self.folder.status("Slave localhost-0 connected", None)?;

@@ -1,0 +1,219 @@
+//! No run is lost: what cannot be kept is told before the first pass, and what fails later is
+//! printed, kept elsewhere, and told.
+
+mod stand;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use blocklab_proof::{Lab, Said, good};
+use blocklab_store::Store;
+use stand::kernel::Mount;
+use stand::running::Running;
+use stand::text;
+
+const PARAMETERS: &str = "\
+startcmd=\"sh break.sh\"
+sd=a,lun=null,size=1m
+wd=w,sd=a
+rd=r,wd=w,elapsed=2,interval=1,iorate=9
+";
+
+const JOB: &str = "\
+[a]
+rw=read
+size=4k
+filename=null
+exec_prerun=sh break.sh
+";
+
+/// A lab with a store, a parameter file and a job file. Their runs begin with a command that puts
+/// a file in the place of the store, or does what is asked for in place of that.
+fn lab(meanwhile: &str) -> Lab {
+    let lab = Lab::new();
+    for (name, content) in [("p", PARAMETERS), ("j.fio", JOB), ("break.sh", meanwhile)] {
+        fs::write(lab.path().join(name), content).expect("written");
+    }
+    fs::create_dir(lab.path().join("tmp")).expect("a folder");
+    lab
+}
+
+const BREAKS: &str = "rm -rf runs; touch runs";
+
+fn said(lab: &Lab, store: &str, line: &str) -> Said {
+    let mut command = lab.command();
+    command
+        .env("BLOCKLAB_STORE", store)
+        .env("TMPDIR", lab.path().join("tmp"))
+        .args(line.split(' '));
+    let output = command.output().expect("it starts");
+    Said {
+        code: output.status.code(),
+        out: String::from_utf8(output.stdout).expect("text"),
+        err: String::from_utf8(output.stderr).expect("text"),
+    }
+}
+
+/// The story: a study ran for an hour, and then its store turned out to be a file, full, or not
+/// writable: exit code 2, and not a word of the result.
+#[test]
+fn a_store_that_cannot_be_written_is_told_before_the_first_pass() {
+    let lab = lab("touch begun");
+    let full = Mount::memory("512k");
+    let full = full.as_ref().map(|mount| mount.path().join("runs"));
+    for store in ["/proc/x", "p"]
+        .into_iter()
+        .chain(full.as_deref().map(text))
+    {
+        for line in [
+            "run --target null --runtime 10ms --quiet",
+            "run j.fio --quiet",
+            "run i3-vs-i2 --quiet",
+            "fio j.fio",
+            "diskspd -d1 -W0 null",
+            "cdm --target null --measure 10ms --interval 0 --loops 1 --quiet",
+            "vdbench -f p",
+            "import cdm p",
+        ] {
+            let said = said(&lab, store, line);
+            assert_eq!(
+                (said.code, &*said.out),
+                (Some(2), ""),
+                "{line}: {}",
+                said.err
+            );
+            for word in ["BLOCKLAB_STORE", "--store DIR", store] {
+                assert!(said.err.contains(word), "{line}: {}", said.err);
+            }
+            assert!(!said.err.contains("already"), "{line}: {}", said.err);
+        }
+    }
+    assert!(!lab.path().join("begun").exists() && !lab.path().join("output").exists());
+}
+
+/// The story: `--html` to a place that is not there was found when everything was measured.
+#[test]
+fn a_page_that_cannot_be_written_is_told_before_the_first_pass() {
+    let lab = lab("touch begun");
+    for (html, why) in [("no/x.html", "No such file"), (".", "directory")] {
+        let line = format!("run j.fio --quiet --html {html}");
+        let said = said(&lab, "runs", &line);
+        assert_eq!((said.code, &*said.out), (Some(2), ""), "{}", said.err);
+        assert!(
+            said.err.contains(html) && said.err.contains(why),
+            "{}",
+            said.err
+        );
+    }
+    let said = said(&lab, "runs", "cdm --target null --quiet --output no/x.txt");
+    assert_eq!((said.code, &*said.out), (Some(2), ""), "{}", said.err);
+    assert!(!lab.path().join("begun").exists());
+}
+
+/// The story: the disk of the store went away while a run lasted. The result is printed first,
+/// whatever its form; then the run is kept in another place, which is told.
+#[test]
+fn a_run_whose_store_fails_is_printed_and_kept_elsewhere() {
+    for (line, result) in [
+        ("run j.fio --quiet", "IOPS"),
+        ("run j.fio --quiet --json", "\"summary_format\""),
+        ("fio j.fio", "READ: bw="),
+        ("fio j.fio --output-format=json", "\"fio version\""),
+        ("vdbench -f p", "avg_2"),
+    ] {
+        let lab = lab(BREAKS);
+        let said = said(&lab, "runs", line);
+        assert!(said.out.contains(result), "{line}: {}", said.out);
+        assert_eq!(said.code, Some(1), "{line}: {}", said.err);
+        assert!(said.err.contains("the run cannot be kept"), "{}", said.err);
+        let folders = fs::read_dir(lab.path().join("tmp")).expect("a folder");
+        let folders: Vec<PathBuf> = folders.flatten().map(|it| it.path()).collect();
+        let [folder] = &folders[..] else {
+            panic!("{line}: {folders:?}: {}", said.err);
+        };
+        let stored = Store::open(folder).load("latest").expect("kept there");
+        let told = format!("--store {} show {}", text(folder), stored.record.id);
+        assert!(said.err.contains(&told), "{line}: {}", said.err);
+        assert!(!stored.record.measurements.is_empty(), "{line}");
+        let runs = fs::read_to_string(lab.path().join("runs"));
+        assert_eq!(runs.expect("a file"), "", "{line}");
+    }
+}
+
+/// The story: when the page could not be written at the end, the table was not printed either.
+#[test]
+fn a_page_that_fails_at_the_end_costs_nothing_else() {
+    let lab = lab("mkdir pages/x.html");
+    fs::create_dir(lab.path().join("pages")).expect("a folder");
+    let told = said(&lab, "runs", "run j.fio --quiet --html pages/x.html");
+    assert!(told.out.contains("IOPS"), "{}", told.out);
+    assert_eq!(told.code, Some(1), "{}", told.err);
+    let id = lab.store().load("latest").expect("kept").record.id;
+    let again = format!("blocklab report {id} --html");
+    assert!(told.err.contains(&again), "{}", told.err);
+    // Without a run that is kept, the page itself goes elsewhere.
+    fs::remove_dir(lab.path().join("pages/x.html")).expect("removed");
+    let line = "run j.fio --quiet --no-save --html pages/x.html";
+    let told = said(&lab, "runs", line);
+    assert_eq!(told.code, Some(1), "{}", told.err);
+    let page = told
+        .err
+        .lines()
+        .find_map(|line| line.split_once("the page is in "));
+    let page = fs::read_to_string(page.expect("told").1).expect("a page");
+    assert!(page.starts_with("<!DOCTYPE html>"));
+}
+
+/// The story: a worker process was killed, and the command ended with 137 and not a word: neither
+/// by whom, nor that the measurements until then were kept.
+#[test]
+fn a_killed_worker_is_told_of_with_what_is_kept() {
+    let lab = Lab::new();
+    let study = "\
+        name = \"endless\"\npasses = 1000\n[[case]]\nname = \"a\"\nengine = \"null\"\n\
+        targets = [\"null\"]\nruntime = \"20ms\"\n";
+    fs::write(lab.path().join("s.toml"), study).expect("written");
+    let mut command = lab.command();
+    command.args(["run", "s.toml"]);
+    let mut running = Running::start(command);
+    // Of the second, so that the first is surely kept.
+    running.await_measurement();
+    running.await_measurement();
+    let ended = running.end_worker_by("KILL");
+    assert_eq!(ended.status.code(), Some(137));
+    let words = ended.last_words();
+    let stored = lab.store().load("latest").expect("kept");
+    assert!(stored.partial && !stored.record.measurements.is_empty());
+    let told = format!("is kept: blocklab show {}", stored.record.id);
+    assert!(
+        words.contains("signal 9 (SIGKILL)") && words.contains(&told),
+        "{words}"
+    );
+    good(lab.blocklab(["show", &stored.record.id]));
+}
+
+/// The story: under `ulimit -f` the first write beyond it killed the program with SIGXFSZ: exit
+/// code 153, no word, and the half-made scratch file stayed.
+#[test]
+fn the_limit_of_file_sizes_is_told_and_leaves_nothing() {
+    let lab = Lab::new();
+    let disk = lab.path().join("disk");
+    fs::create_dir(&disk).expect("a folder");
+    let mut shell = std::process::Command::new("sh");
+    shell.current_dir(lab.path());
+    let mut command = lab.command();
+    command.args(["run", "--quiet", "--target", "disk", "--size", "16MiB"]);
+    let program = Path::new(command.get_program());
+    let words: Vec<&str> = command.get_args().filter_map(|it| it.to_str()).collect();
+    // In blocks of 512 bytes: 4 MiB.
+    let line = format!("ulimit -f 8192; exec {} {}", text(program), words.join(" "));
+    let output = shell.env("BLOCKLAB_STORE", "runs").args(["-c", &line]);
+    let output = output.output().expect("a shell");
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{error}");
+    assert!(
+        error.contains("File too large") && error.contains("ulimit -f"),
+        "{error}"
+    );
+    assert_eq!(fs::read_dir(&disk).expect("the folder").count(), 0);
+}
