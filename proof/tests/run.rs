@@ -388,7 +388,7 @@ fn what_is_no_target_is_told() {
     let fifo = stand::text(&fifo);
     let empty = stand.file("empty", b"");
     for (target, words) in [
-        ("no/such/thing", &["no/such/thing", "no directory"][..]),
+        ("no/such/thing", &["no/such/thing", "is ., on"][..]),
         (&empty, &[&empty, "is empty"]),
         ("sim:gp9:1TiB", &["sim:gp9:1TiB", "no volume type gp9"]),
         ("sim:", &["an address is missing"]),
@@ -405,12 +405,19 @@ fn what_is_no_target_is_told() {
     assert!(said.err.contains("no-such-study") && said.err.contains("quick"));
 }
 
-/// A path where nothing is yet, in a directory that is there: the file is ours.
+/// `--target /mnt/dta`, mistyped or not mounted, once made a file on the disk below and measured
+/// that, without a word. Asked for by --create, the file is made, and gone after the run.
 #[test]
-fn a_file_that_is_made_for_the_run_is_removed_after_it() {
+fn a_target_that_does_not_exist_is_made_only_when_asked_for() {
     let stand = Stand::new();
     let new = stand.disk().join("new");
-    let record = stand.record(TINY, &["--target", stand::text(&new)]);
+    let target = ["--target", stand::text(&new)];
+    let words = ["does not exist", stand.disk_text(), " on ", "--create"];
+    stand.refused(TINY, &target, &words);
+    let cdm = stand.lab.blocklab(["cdm", target[0], target[1]]);
+    assert_eq!(cdm.code, Some(2), "{}", cdm.err);
+    assert!(cdm.err.contains("--create"), "{}", cdm.err);
+    let record = stand.record(TINY, &[&target[..], &["--create"]].concat());
     assert_eq!(record.targets[0].kind, TargetKind::Scratch);
     assert!(stand.left().is_empty());
 }

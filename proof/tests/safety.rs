@@ -86,13 +86,15 @@ fn a_file_with_content() {
     let file = stand.file("mine.db", &vec![7; 256 * KIB as usize]);
     let folder = stand.disk_text();
     let reason = ["is a file with content (256 KiB)"];
-    is_spared(&file, &reason, &["", "mine", "other.db", folder, "*"]);
+    is_spared(
+        &file,
+        &reason,
+        &["", "mine", "mine.db", "other.db", folder, "*"],
+    );
     let link = stand.disk().join("link");
     symlink(&file, &link).expect("a link");
     is_spared(text(&link), &reason, &["other"]);
 
-    is_given_up(&file, "mine.db");
-    fs::write(&file, vec![7; 256 * KIB as usize]).expect("written");
     is_given_up(&file, &file);
     fs::write(&file, vec![7; 256 * KIB as usize]).expect("written");
     is_given_up(text(&link), &file);
@@ -105,12 +107,15 @@ fn a_name_lifts_the_refusal_of_one_thing_only() {
     let content = vec![7; 64 * KIB as usize];
     let files = ["given", "kept"].map(|name| stand.file(name, &content));
     let args = ["--target", &files[0], "--target", &files[1]];
-    let given = [&args[..], &["--destroy-data=given"]].concat();
+    let names = files
+        .each_ref()
+        .map(|file| format!("--destroy-data={file}"));
+    let given = [&args[..], &[&*names[0]]].concat();
     stand.refused(WRITE, &given, &["kept is a file with content"]);
     for file in &files {
         assert!(fs::read(file).expect("the file") == content, "{file}");
     }
-    let both = [&given[..], &["--destroy-data=kept"]].concat();
+    let both = [&given[..], &[&*names[1]]].concat();
     let record = stand.record(WRITE, &both);
     assert_eq!(jobs(&record).map(|job| ios(job, "write")).sum::<u64>(), 4);
 }
@@ -293,7 +298,8 @@ fn a_target_that_fills_up_during_the_run() {
                 8
             },
         );
-        let named = ["--target", text(&file), "--destroy-data=sparse"];
+        let given_up = format!("--destroy-data={}", text(&file));
+        let named = ["--target", text(&file), &given_up];
         let said = stand.run(&study, &named);
         if said.err.contains("engine io_uring cannot be used here") {
             skip("io_uring", "this machine does not offer it");

@@ -130,8 +130,9 @@ Examples:
                                                   ... this disk in the part of i3.xlarge
 
 A target is a directory (a scratch file is made there and removed), a file, a device, `null`, or \
-a model: sim:ADDRESS in virtual time, emu:ADDRESS in real time. What holds data is refused for \
-writing; `blocklab devices` says why. A study of several systems that is interrupted goes on where \
+a model: sim:ADDRESS in virtual time, emu:ADDRESS in real time. What does \
+not exist is refused, or made for the run with --create. What holds data is refused for writing; \
+`blocklab devices` says why. A study of several systems that is interrupted goes on where \
 it stopped when the same command is given again.
 
 Built-in studies: quick, calibrate, and of published ones i3-vs-i2, ebs-hdd, i3-metal, r5d-vs-gp3, \
@@ -183,8 +184,11 @@ pub struct RunArgs {
     /// Leave out everything that writes
     #[arg(long)]
     pub read_only: bool,
-    /// Allow to overwrite exactly this device or file, whatever it holds (its name or serial
-    /// number)
+    /// Make a file where TARGET does not exist, and remove it after the run
+    #[arg(long)]
+    pub create: bool,
+    /// Allow to overwrite exactly this device (its name or serial number) or file (its path),
+    /// whatever it holds
     #[arg(long, value_name = "NAME")]
     pub destroy_data: Vec<String>,
     /// Print a commented study, or the text of a built-in one, and do nothing

@@ -13,6 +13,7 @@ use blocklab_analysis::calibrate::{
 };
 use blocklab_catalog::{Catalog, device_file};
 use blocklab_dialect::native;
+use blocklab_host::guard::Guard;
 use blocklab_record::{Interval, Record, Status};
 use blocklab_report::text;
 use blocklab_store::Store;
@@ -132,7 +133,8 @@ fn simulate(
         plan: again(record)?,
         notes: Vec::new(),
         targets: target,
-        destroy: &[],
+        guard: &Guard::default(),
+        create: false,
         may_replace_engine: false,
         catalog,
         interrupted,

@@ -8,6 +8,7 @@ use anyhow::Result;
 use blocklab_dialect::cdm::{
     self, Form, Imprint, Prepared, Profile, Row, Taking, Version, Way, Wish,
 };
+use blocklab_host::guard::Guard;
 use blocklab_record::{Interval, Record};
 use blocklab_report::cdm::Window;
 use blocklab_store::Store;
@@ -39,11 +40,13 @@ fn measure(args: &CdmArgs, store: &Store) -> Result<u8> {
         output::try_out(path, Over::Files)?;
     }
     let targets = [args.target.clone().unwrap_or_else(|| ".".to_owned())];
+    let guard = Guard::new(&args.destroy_data);
     let sitting = Sitting {
         plan,
         notes,
         targets: &targets,
-        destroy: &args.destroy_data,
+        guard: &guard,
+        create: args.create,
     };
     let mut watcher = Watcher::new(args, &form, store);
     let held = hold(sitting, &*listen()?, store, &mut watcher);

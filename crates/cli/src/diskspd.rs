@@ -3,8 +3,7 @@
 mod house;
 mod watch;
 
-use std::io::{Read, Seek, SeekFrom};
-use std::os::unix::fs::FileTypeExt;
+use std::io::Read;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -18,7 +17,9 @@ use blocklab_dialect::diskspd::{
 };
 use blocklab_dialect::encoding;
 use blocklab_engine::{Layout, lay_out};
-use blocklab_record::{Note, NoteLevel};
+use blocklab_host::guard::{Guard, mark};
+use blocklab_host::{Handle, facts_of};
+use blocklab_record::{Note, NoteLevel, TargetKind};
 use blocklab_store::Store;
 use blocklab_units::Bytes;
 use blocklab_workload::Content;
@@ -123,12 +124,13 @@ fn print_profile(profile: &Profile, house: &House) -> Result<()> {
 }
 
 fn measure(profile: &Profile, mut notes: Vec<Note>, house: &House, store: &Store) -> Result<u8> {
+    let guard = Guard::new(&house.destroy);
     let terms = Terms {
         mappings: house.mappings.clone(),
         clock_seed: (chance()? & 0xffff_ffff) as u32,
         size: house.size,
         sources: sources(profile, house)?,
-        sizes: sizes(profile, house),
+        sizes: sizes(profile, house, &guard),
         processors: Ticks::now().numbers(),
     };
     let mut prepared = dialect::prepare(profile, &terms)?;
@@ -136,8 +138,7 @@ fn measure(profile: &Profile, mut notes: Vec<Note>, house: &House, store: &Store
     prepared.plan.description = command_line(&house.rest);
     keeping::try_out(store, house.no_save)?;
     let interrupted = listen()?;
-    let mut destroy = house.destroy.clone();
-    if !make_files(&prepared, house, &interrupted, &mut destroy)? {
+    if !make_files(&prepared, house, &interrupted, &guard)? {
         terminal::warn("interrupted before anything was measured; nothing is kept");
         return Ok(status::INTERRUPTED);
     }
@@ -145,7 +146,8 @@ fn measure(profile: &Profile, mut notes: Vec<Note>, house: &House, store: &Store
         plan: prepared.plan.clone(),
         notes,
         targets: &[],
-        destroy: &destroy,
+        guard: &guard,
+        create: true,
     };
     let mut watcher = Watcher::new(house, profile, &prepared.plan, store);
     let held = hold(sitting, &interrupted, store, &mut watcher);
@@ -171,22 +173,23 @@ fn measure(profile: &Profile, mut notes: Vec<Note>, house: &House, store: &Store
 }
 
 /// Of the targets that are there already.
-fn sizes(profile: &Profile, house: &House) -> Vec<(String, Bytes)> {
+fn sizes(profile: &Profile, house: &House, guard: &Guard) -> Vec<(String, Bytes)> {
     let targets = profile.timespans.iter().flat_map(|span| &span.targets);
     let paths = targets.filter_map(|target| dialect::here(&target.path, &house.mappings).ok());
     let there = paths.filter(|path| is_name(path));
     there
-        .filter_map(|path| size_of(&path).map(|size| (path, size)))
+        .filter_map(|path| {
+            let handle = guard.open(Path::new(&path)).ok()?;
+            Some((path, size_of(&handle)?))
+        })
         .collect()
 }
 
 /// Of a file or a block device.
-fn size_of(path: &str) -> Option<Bytes> {
-    let mut file = fs::File::open(path).ok()?;
-    let kind = file.metadata().ok()?.file_type();
-    (kind.is_file() || kind.is_block_device())
-        .then(|| file.seek(SeekFrom::End(0)).ok().map(Bytes))
-        .flatten()
+fn size_of(handle: &Handle) -> Option<Bytes> {
+    let facts = facts_of(handle).ok()?;
+    let is_sized = matches!(facts.kind, TargetKind::File | TargetKind::BlockDevice);
+    is_sized.then_some(facts.size_bytes)
 }
 
 /// What the files hold from which writes take their bytes, as far as the buffers go.
@@ -218,7 +221,7 @@ fn make_files(
     prepared: &Prepared,
     house: &House,
     interrupted: &AtomicBool,
-    destroy: &mut Vec<String>,
+    guard: &Guard,
 ) -> Result<bool> {
     for path in &prepared.existing {
         if is_name(path) && !Path::new(path).exists() {
@@ -226,30 +229,44 @@ fn make_files(
         }
     }
     for (path, size) in &prepared.files {
-        if !is_name(path) || (Path::new(path).exists() && !gives_way(path, *size, house)?) {
+        if !is_name(path) {
             continue;
         }
-        if !make_file(path, *size, house, interrupted)? {
+        let file = match guard.open(Path::new(path)) {
+            Ok(handle) => match gives_way(&handle, *size, guard)? {
+                Some(file) => file,
+                None => continue,
+            },
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let new = guard.new_path(Path::new(path))?;
+                let made = new.create(0o600);
+                made.with_context(|| format!("cannot make {path}"))?
+            }
+            Err(error) => return Err(error).with_context(|| format!("cannot use {path}")),
+        };
+        if !fill(&file, *size, house, interrupted)? {
             return Ok(false);
         }
-        destroy.push(path.clone());
+        guard.adopt(&file)?;
     }
     Ok(true)
 }
 
-/// Whether a file that is there is smaller than what is asked for, and gone now: ours, or one that
-/// was named for it.
-fn gives_way(path: &str, size: Bytes, house: &House) -> Result<bool> {
-    let there = Path::new(path);
-    let smaller = size_of(path).is_some_and(|there| there < size) && there.is_file();
-    if !smaller {
-        return Ok(false);
+/// A file that is there and smaller than what is asked for, emptied: ours, or one that was named
+/// for it.
+fn gives_way(handle: &Handle, size: Bytes, guard: &Guard) -> Result<Option<Handle>> {
+    let metadata = handle.metadata()?;
+    let have = Bytes(metadata.len());
+    if !metadata.is_file() || have >= size {
+        return Ok(None);
     }
-    let have = size_of(path).unwrap_or_default();
-    blocklab_host::guard::may_write(there, &house.destroy)
-        .with_context(|| format!("{path} has {have}, and -c asks for {size}"))?;
-    fs::remove_file(there).with_context(|| format!("cannot make {path} anew"))?;
-    Ok(true)
+    let path = handle.path();
+    let allowed = guard.may_write(handle);
+    allowed.with_context(|| format!("{} has {have}, and -c asks for {size}", path.display()))?;
+    let file = handle.reopen(fs::File::options().read(true).write(true));
+    let emptied = file.and_then(|file| file.set_len(0).map(|()| file));
+    let file = emptied.with_context(|| format!("cannot make {} anew", path.display()))?;
+    Ok(Some(Handle::new(file, path)))
 }
 
 /// Whether a target is a path, and no model.
@@ -257,23 +274,22 @@ fn is_name(path: &str) -> bool {
     path != "null" && !path.starts_with("sim:") && !path.starts_with("emu:")
 }
 
-fn make_file(path: &str, size: Bytes, house: &House, interrupted: &AtomicBool) -> Result<bool> {
+fn fill(handle: &Handle, size: Bytes, house: &House, interrupted: &AtomicBool) -> Result<bool> {
+    let path = handle.path();
     if !house.quiet {
-        terminal::tell(&format!("making {path} ({size})"));
+        terminal::tell(&format!("making {} ({size})", path.display()));
     }
     let layout = Layout {
-        path: Path::new(path),
+        file: &handle.file(),
+        path,
         size,
         content: Content::Random,
         seed: 0,
     };
     let made = lay_out(layout, interrupted, |_| {});
-    let exists_already = matches!(&made, Err(blocklab_engine::Error::LayOut { cause, .. })
-        if cause.kind() == io::ErrorKind::AlreadyExists);
     if matches!(made, Ok(true)) {
-        blocklab_host::guard::claim(Path::new(path));
-    }
-    if !matches!(made, Ok(true)) && !exists_already {
+        mark(handle);
+    } else if handle.is_at(path) {
         // What is half made helps nobody; a second failure would say nothing new.
         let _ = fs::remove_file(path);
     }

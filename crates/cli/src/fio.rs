@@ -25,6 +25,7 @@ use anyhow::{Result, anyhow};
 use blocklab_dialect::fio::{
     self as dialect, General, Input, Mistake, Place, Prepared, Profiled, Resolved, Section, Setting,
 };
+use blocklab_host::guard::Guard;
 use blocklab_record::{Note, NoteLevel, Record, Status, Stopped};
 use blocklab_store::Store;
 use blocklab_units::Nanos;
@@ -228,8 +229,8 @@ fn measure(
         out.borrow_mut().tell(&line)?;
     }
     out.borrow_mut().tell(&dialect::capped(prepared))?;
-    let mut destroy = house.destroy.clone();
-    if !ground::make(prepared, &interrupted, &mut destroy)? {
+    let guard = Guard::new(&house.destroy);
+    if !ground::make(prepared, &interrupted, &guard)? {
         return Ok(INTERRUPTED);
     }
     if prepared.clones.iter().all(|clone| clone.create_only) {
@@ -244,9 +245,9 @@ fn measure(
         watcher = watcher.adding_up(Aggregate::open()?);
     }
     let profiler = general.idle.map(Profiler::start);
-    let record = conduct(prepared, &destroy, &interrupted, store, &mut watcher);
+    let record = conduct(prepared, &guard, &interrupted, store, &mut watcher);
     out.borrow_mut().idleness = profiler.map(Profiler::finish);
-    ground::remove(prepared);
+    ground::remove(prepared, &guard);
     let Some(mut record) = record? else {
         return Ok(INTERRUPTED);
     };
@@ -263,7 +264,7 @@ fn measure(
 
 fn conduct(
     prepared: &Prepared,
-    destroy: &[String],
+    guard: &Guard,
     interrupted: &AtomicBool,
     store: &Store,
     watcher: &mut Watcher<'_>,
@@ -272,7 +273,8 @@ fn conduct(
         plan: prepared.plan.clone(),
         notes: prepared.notes.clone(),
         targets: &[],
-        destroy,
+        guard,
+        create: true,
     };
     let held = hold(sitting, interrupted, store, watcher);
     watcher.finished();
@@ -327,15 +329,15 @@ pub fn study(args: &RunArgs, store: &Store) -> Result<Option<Record>> {
     }
     logs::try_out(&prepared)?;
     let interrupted = listen()?;
-    let mut destroy = args.destroy_data.clone();
-    if !ground::make(&prepared, &interrupted, &mut destroy)? {
+    let guard = Guard::new(&args.destroy_data);
+    if !ground::make(&prepared, &interrupted, &guard)? {
         return Ok(None);
     }
     let kept = (!args.no_save).then_some(store);
     let mut watcher = Watcher::shown(&prepared, kept, !args.quiet);
     watcher = watcher.telling(Debug::default(), &plan);
-    let record = conduct(&prepared, &destroy, &interrupted, store, &mut watcher)?;
-    ground::remove(&prepared);
+    let record = conduct(&prepared, &guard, &interrupted, store, &mut watcher)?;
+    ground::remove(&prepared, &guard);
     Ok(record)
 }
 

@@ -10,6 +10,7 @@ use std::{fs, io};
 
 use anyhow::{Context, Result, anyhow};
 use blocklab_dialect::{native, studies};
+use blocklab_host::guard::Guard;
 use blocklab_record::{Interval, Note, Record, Status};
 use blocklab_report::live::Screen;
 use blocklab_report::{html, json, text};
@@ -76,12 +77,14 @@ fn measure(args: &RunArgs, store: &Store) -> Result<u8> {
         &args.target
     };
     let catalog = crate::catalog::load()?;
+    let guard = Guard::new(&args.destroy_data);
     let assignment = Assignment {
         id: store.new_id(Timestamp::now(), chance()?),
         tool: concat!("blocklab ", env!("CARGO_PKG_VERSION")).to_owned(),
         notes,
         targets,
-        destroy: &args.destroy_data,
+        guard: &guard,
+        create: args.create,
         may_replace_engine: built_in,
         catalog: &catalog,
         interrupted: &interrupted,

@@ -3,6 +3,7 @@
 use std::sync::atomic::AtomicBool;
 
 use anyhow::Result;
+use blocklab_host::guard::Guard;
 use blocklab_record::{Note, Record, Status};
 use blocklab_report::html;
 use blocklab_store::Store;
@@ -23,8 +24,10 @@ pub struct Sitting<'a> {
     pub notes: Vec<Note>,
     /// Targets of the jobs that name none.
     pub targets: &'a [String],
-    /// Names of devices and files that may be overwritten.
-    pub destroy: &'a [String],
+    /// Decides what may be written to.
+    pub guard: &'a Guard,
+    /// Whether a target that does not exist is made as a scratch file.
+    pub create: bool,
 }
 
 /// A seed for a run whose user named none.
@@ -48,7 +51,8 @@ pub fn hold(
         tool: concat!("blocklab ", env!("CARGO_PKG_VERSION")).to_owned(),
         notes: sitting.notes,
         targets: sitting.targets,
-        destroy: sitting.destroy,
+        guard: sitting.guard,
+        create: sitting.create,
         // The foreign tools know nothing of Linux engines: nobody insisted on one.
         may_replace_engine: true,
         catalog: &catalog,

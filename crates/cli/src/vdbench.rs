@@ -20,6 +20,7 @@ use anyhow::{Context, Result};
 use blocklab_dialect::vdbench::{
     self as dialect, Command, Mistake, Repeat, Script, Terms, prepare, quick_test, validate,
 };
+use blocklab_host::guard::Guard;
 use blocklab_record::{Note, NoteLevel, Record};
 use blocklab_store::Store;
 
@@ -137,8 +138,8 @@ fn measure(
 ) -> Result<u8> {
     let (validation, journals) = watch::asked(command.validation, &script, folder);
     let interrupted = listen()?;
-    let mut destroy = house.destroy.clone();
-    let luns = luns::look(&script, &mut destroy, validation.recover)?;
+    let guard = Guard::new(&house.destroy);
+    let luns = luns::look(&script, &guard, validation.recover)?;
     let mut terms = Terms {
         sizes: luns.sizes,
         format: luns.format,
@@ -159,7 +160,8 @@ fn measure(
             plan: prepared.plan.clone(),
             notes: prepared.notes.clone(),
             targets: &[],
-            destroy: &destroy,
+            guard: &guard,
+            create: true,
         };
         let mut reporter = Reporter::new(
             &script,

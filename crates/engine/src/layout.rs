@@ -1,9 +1,8 @@
-//! Makes the file that a run works on.
+//! Fills the file that a run works on.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -12,10 +11,12 @@ use blocklab_workload::{Content, ContentMaker};
 
 use crate::Error;
 
-/// A file to be made.
+/// A file to be filled.
 #[derive(Debug, Clone, Copy)]
 pub struct Layout<'a> {
-    /// Where; it must not exist.
+    /// Empty, and open for writing.
+    pub file: &'a File,
+    /// Its name, for people.
     pub path: &'a Path,
     /// How big.
     pub size: Bytes,
@@ -32,14 +33,14 @@ const CHUNK: usize = 4 << 20;
 /// when it was interrupted. `progress` is told of the bytes written so far.
 ///
 /// # Errors
-/// When the file exists already, or cannot be written (no space, no permission).
+/// When it cannot be written (no space, no permission).
 pub fn lay_out(
     layout: Layout<'_>,
     interrupted: &AtomicBool,
     mut progress: impl FnMut(Bytes),
 ) -> Result<bool, Error> {
     let mut attempt = || -> io::Result<bool> {
-        let mut file = create(layout.path)?;
+        let mut file = layout.file;
         let mut maker = ContentMaker::new(layout.content, layout.seed, "layout", 0);
         let mut chunk = vec![0; CHUNK];
         maker.prepare(&mut chunk);
@@ -55,7 +56,7 @@ pub fn lay_out(
             progress(Bytes(written));
         }
         file.sync_all()?;
-        forget(&file);
+        forget(file);
         Ok(true)
     };
     attempt().map_err(|source| Error::LayOut {
@@ -63,14 +64,6 @@ pub fn lay_out(
         size: layout.size.to_string(),
         cause: source,
     })
-}
-
-fn create(path: &Path) -> io::Result<File> {
-    OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(path)
 }
 
 /// Asks the page cache to drop the file, so that a buffered read comes from the device.

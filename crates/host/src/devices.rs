@@ -4,7 +4,7 @@ use blocklab_record::BlockDevice;
 use serde::Serialize;
 
 use crate::block::Node;
-use crate::judge::{Claim, judge};
+use crate::judge::{Use, judge};
 use crate::machine::Machine;
 use crate::signatures::Signature;
 
@@ -75,7 +75,8 @@ fn is_there(node: &Node) -> bool {
 
 fn device(machine: &Machine, node: &Node) -> Device {
     let name = &node.facts.name;
-    let judgement = judge(machine, node, &machine.open_path(name), Claim::IfFree);
+    let path = machine.open_path(name);
+    let judgement = judge(machine, node, (&path, &path), Use::Unknown);
     let reasons = judgement.own.iter().chain(&judgement.around);
     let reasons: Vec<String> = reasons.map(ToString::to_string).collect();
     let mounts = machine.mounts_on(name).into_iter().map(|mount| Mounted {

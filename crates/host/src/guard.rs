@@ -1,37 +1,34 @@
-//! In: a path that somebody wants to write to, and the names that he gives up.
+//! In: a [`Handle`] on what somebody wants to write to, and the names that he gives up.
 //! Out: a [`Permission`], or a [`Refusal`] with every reason and what would work.
-//! Never: a write; a guess in favour of writing.
+//! Never: a write; a guess in favour of writing; a second look at a name.
 
-use std::ffi::{CStr, CString};
-use std::fs::{self, File, Metadata};
+mod ours;
+mod refusal;
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{File, Metadata};
 use std::io;
-use std::os::fd::AsRawFd;
-use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use blocklab_units::Bytes;
-
 use crate::block::Node;
-use crate::judge::{Claim, judge, plain};
+use crate::claim::{Claim, claim, users};
+use crate::handle::{Handle, NewPath, id_of};
+use crate::judge::{Use, judge, plain};
 use crate::machine::{FileId, Machine, number_text};
 use crate::reason::{Cause, Reason};
-use crate::signatures::probe;
 
-/// That a path may be written to, as of the moment of the look. Only [`may_write`] makes one.
+pub use ours::mark;
+pub use refusal::Refusal;
+
+/// That something may be written to. Only [`Guard::may_write`] makes one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Permission {
-    path: PathBuf,
     reasons_lifted: Vec<String>,
 }
 
 impl Permission {
-    /// What may be written to, with all links followed.
-    #[must_use]
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
     /// What spoke against it and was given up by name.
     #[must_use]
     pub fn reasons_lifted(&self) -> &[String] {
@@ -39,97 +36,206 @@ impl Permission {
     }
 }
 
-/// That a path is not written to, why, and what would work.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{}", self.text())]
-pub struct Refusal {
-    /// As it was asked for.
-    pub path: PathBuf,
-    /// At least one.
-    pub reasons: Vec<Reason>,
-    /// What has to be named to lift them all; empty where naming does not help.
-    pub names: Vec<String>,
+/// Decides for a whole run what may be written to, and keeps others from it meanwhile.
+///
+/// Each path is opened once, and what it led to then is what it means until the end. A block
+/// device that may be written to is claimed exclusively, so that another run or `mkfs` is refused
+/// as long as the guard lives.
+#[derive(Debug, Default)]
+pub struct Guard {
+    /// What the user gave up.
+    names: Vec<String>,
+    /// Files whose content a job file gives up by naming them, or that were made in this run.
+    files: RefCell<BTreeSet<FileId>>,
+    handles: RefCell<BTreeMap<PathBuf, Handle>>,
+    /// Our exclusive claims, by kernel name.
+    claims: RefCell<BTreeMap<String, File>>,
 }
 
-impl Refusal {
-    fn text(&self) -> String {
-        let mut text = match self.reasons.as_slice() {
-            [reason] => format!("{reason}; blocklab does not write to it."),
-            reasons => reasons.iter().fold(
-                format!("blocklab does not write to {}:", self.path.display()),
-                |text, reason| format!("{text}\n  - {reason}"),
-            ),
+impl Guard {
+    /// An entry of `names` gives up what is on exactly the thing it names: a device by kernel name
+    /// (`sdb`), by any path, by its name under `/dev/disk/by-id`, by serial number where one disk
+    /// has it; a file by a path.
+    #[must_use]
+    pub fn new(names: &[String]) -> Self {
+        Self {
+            names: names.to_vec(),
+            ..Self::default()
+        }
+    }
+
+    /// Opens what `path` leads to, or gives what it led to the first time.
+    ///
+    /// # Errors
+    /// As `open`.
+    pub fn open(&self, path: &Path) -> io::Result<Handle> {
+        if let Some(known) = self.handles.borrow().get(path) {
+            return Ok(known.clone());
+        }
+        let handle = Handle::open(path)?;
+        let mut handles = self.handles.borrow_mut();
+        handles.insert(path.to_owned(), handle.clone());
+        Ok(handle)
+    }
+
+    /// Takes a file that was just made: its path means this file from now on, and it may be
+    /// written to.
+    ///
+    /// # Errors
+    /// As `fstat`.
+    pub fn adopt(&self, handle: &Handle) -> io::Result<()> {
+        self.give_up_content(handle)?;
+        let path = handle.path().to_owned();
+        self.handles.borrow_mut().insert(path, handle.clone());
+        Ok(())
+    }
+
+    /// Lets the content of a regular file be overwritten, as other tools do with files that their
+    /// job files name. What uses the file still speaks against it.
+    ///
+    /// # Errors
+    /// As `fstat`.
+    pub fn give_up_content(&self, handle: &Handle) -> io::Result<()> {
+        let metadata = handle.metadata()?;
+        if metadata.is_file() {
+            self.files.borrow_mut().insert(id_of(&metadata));
+        }
+        Ok(())
+    }
+
+    /// Decides whether this may be written to.
+    ///
+    /// A block device may when it is blank and nobody uses it; a file when it has no content or
+    /// blocklab made it ([`mark`]). Names lift what speaks of content, never a use. A directory
+    /// may always: what is made there is ours.
+    ///
+    /// # Errors
+    /// [`Refusal`]: every reason, and what would work.
+    pub fn may_write(&self, handle: &Handle) -> Result<Permission, Refusal> {
+        let path = handle.path();
+        let refuse = |cause| Err(refusal(path, vec![about(path, cause)], Vec::new()));
+        let metadata = match handle.metadata() {
+            Ok(metadata) => metadata,
+            Err(error) => return refuse(Cause::Unreachable(plain(&error))),
         };
-        let separator = if self.reasons.len() == 1 { ' ' } else { '\n' };
-        for advice in self.advice() {
-            text.push(separator);
-            text.push_str(&advice);
+        let kind = metadata.file_type();
+        match () {
+            () if kind.is_block_device() => self.device(handle, &metadata),
+            () if kind.is_file() => self.file(handle, &metadata),
+            () if kind.is_dir() => match reserved(&Machine::look(), handle) {
+                Some(file_system) => refuse(Cause::Kernels(file_system)),
+                None => Ok(free()),
+            },
+            () if is_sink(&metadata) => Ok(free()),
+            () if kind.is_char_device() => refuse(Cause::CharDevice),
+            () if kind.is_fifo() => refuse(Cause::NotStorage("a pipe")),
+            () => refuse(Cause::NotStorage("a socket")),
         }
-        text
     }
 
-    /// What would work, one sentence each.
-    fn advice(&self) -> Vec<String> {
-        let any = |of: fn(&Cause) -> bool| self.reasons.iter().any(|reason| of(&reason.cause));
-        let mut advice = Vec::new();
-        if any(|cause| matches!(cause, Cause::NoSuchDevice)) {
-            advice.push("To see what there is: blocklab devices.".to_owned());
+    fn device(&self, handle: &Handle, metadata: &Metadata) -> Result<Permission, Refusal> {
+        let path = handle.path();
+        let machine = Machine::look();
+        let number = number_text(metadata.rdev());
+        let Some(node) = machine.by_number(&number) else {
+            let cause = Cause::Unreachable(format!("there is no block device {number}"));
+            return Err(refusal(path, vec![about(path, cause)], Vec::new()));
+        };
+        // First the claim, then the look: nobody can put anything there in between.
+        let claimed = self.claim(&machine, node, handle);
+        let found = handle.resolved();
+        let others = match &claimed {
+            Claim::Taken => Use::Taken(users(metadata.rdev())),
+            _ => Use::Free,
+        };
+        let judgement = judge(&machine, node, (&handle.reopen_path(), &found), others);
+        let own = Named {
+            name: node.facts.name.clone(),
+            given_up: names_device(&machine, node, &self.names),
+            reasons: judgement.own,
+        };
+        let disk = node.parent.as_deref().and_then(|name| machine.node(name));
+        let around = disk.map(|disk| Named {
+            name: disk.facts.name.clone(),
+            given_up: names_device(&machine, disk, &self.names),
+            reasons: judgement.around,
+        });
+        let permission = decide(path, [own].into_iter().chain(around))?;
+        match claimed {
+            Claim::Ours(file) => {
+                let mut claims = self.claims.borrow_mut();
+                claims.entry(node.facts.name.clone()).or_insert(file);
+            }
+            Claim::Failed(error) => {
+                let cause = Cause::Unreachable(plain(&error));
+                return Err(refusal(path, vec![about(path, cause)], Vec::new()));
+            }
+            Claim::Held | Claim::Taken => {}
         }
-        if any(|cause| matches!(cause, Cause::Forbidden)) {
-            advice.push("To let blocklab look at it: run it as root.".to_owned());
-        }
-        if self.reasons.iter().all(|reason| reason.cause.can_be_read()) {
-            advice.push("To measure reads only: --read-only.".to_owned());
-        }
-        if !self.names.is_empty() {
-            let options = self.names.iter().map(|name| option(name));
-            let options = options.collect::<Vec<_>>().join(" ");
-            advice.push(format!("To destroy what is on it: {options}"));
-        }
-        advice
+        Ok(permission)
     }
-}
 
-/// The option, in quotes where a shell would take the name apart.
-fn option(name: &str) -> String {
-    let plain = |c: char| c.is_alphanumeric() || "/._-+:@%=,".contains(c);
-    if name.chars().all(plain) {
-        return format!("--destroy-data={name}");
+    /// One claim serves all paths of a device, and where we have a disk, its partitions too.
+    fn claim(&self, machine: &Machine, node: &Node, handle: &Handle) -> Claim {
+        let held = self.claims.borrow();
+        let is_kin = |name: &String| {
+            let other = machine.node(name).and_then(|other| other.parent.as_ref());
+            Some(name) == node.parent.as_ref() || other == Some(&node.facts.name)
+        };
+        if held.contains_key(&node.facts.name) || !node.has_capacity() {
+            return Claim::Held;
+        }
+        match claim(&handle.reopen_path()) {
+            Claim::Taken if held.keys().any(is_kin) => Claim::Held,
+            other => other,
+        }
     }
-    format!("--destroy-data='{}'", name.replace('\'', r"'\''"))
-}
 
-/// Decides whether `path` may be written to.
-///
-/// A block device may when it is blank and nobody uses it; a file when it has no content, or
-/// does not exist yet, or when blocklab made it ([`claim`]). An entry of `destroy` lifts that for exactly the thing it names: by kernel
-/// name (`sdb`), by any path, by its name under `/dev/disk/by-id`, by serial number where one
-/// disk has it; for a file by path or file name. A directory may always: what is made there is
-/// ours.
-///
-/// # Errors
-/// [`Refusal`]: every reason, and what would work.
-pub fn may_write(path: &Path, destroy: &[String]) -> Result<Permission, Refusal> {
-    let refuse = |cause| refusal(path, vec![about(path, cause)], Vec::new());
-    let found = match fs::canonicalize(path) {
-        Ok(found) => found,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return absent(path),
-        Err(error) => return Err(refuse(Cause::Unreachable(plain(&error)))),
-    };
-    let metadata = fs::metadata(&found);
-    let metadata = metadata.map_err(|error| refuse(Cause::Unreachable(plain(&error))))?;
-    let kind = metadata.file_type();
-    match () {
-        () if kind.is_block_device() => device(path, &found, &metadata, destroy),
-        () if kind.is_file() => file(path, &found, &metadata, destroy),
-        () if kind.is_dir() => match reserved(&Machine::look(), &found) {
-            Some(file_system) => Err(refuse(Cause::Kernels(file_system))),
-            None => Ok(free(&found)),
-        },
-        () if is_sink(&metadata) => Ok(free(&found)),
-        () if kind.is_char_device() => Err(refuse(Cause::CharDevice)),
-        () if kind.is_fifo() => Err(refuse(Cause::NotStorage("a pipe"))),
-        () => Err(refuse(Cause::NotStorage("a socket"))),
+    fn file(&self, handle: &Handle, metadata: &Metadata) -> Result<Permission, Refusal> {
+        let machine = Machine::look();
+        let (path, id) = (handle.path(), id_of(metadata));
+        let mut causes = Vec::new();
+        let mount = machine.mount_of(&handle.reopen_path());
+        if let Some(mount) = mount.filter(|mount| is_kernels(&mount.kind)) {
+            causes.push(Cause::Kernels(mount.kind.clone()));
+        }
+        causes.extend(file_uses(&machine, id));
+        causes.extend(ours::content(handle, metadata));
+        let named = |entry: &String| crate::machine::file_id(Path::new(entry)) == Some(id);
+        let group = Named {
+            name: handle.resolved().display().to_string(),
+            given_up: self.files.borrow().contains(&id) || self.names.iter().any(named),
+            reasons: causes.into_iter().map(|it| about(path, it)).collect(),
+        };
+        decide(path, std::iter::once(group))
+    }
+
+    /// A path at which nothing is: whether a file may be made there.
+    ///
+    /// # Errors
+    /// [`Refusal`]: the path is a link, or its directory cannot be reached or is the kernel's own.
+    pub fn new_path(&self, path: &Path) -> Result<NewPath, Refusal> {
+        let refuse = |cause| refusal(path, vec![about(path, cause)], Vec::new());
+        if path.is_symlink() {
+            return Err(refuse(Cause::DanglingLink));
+        }
+        let parent = match path.parent() {
+            Some(parent) if parent.as_os_str().is_empty() => Path::new("."),
+            Some(parent) => parent,
+            None => Path::new("/"),
+        };
+        let directory = Handle::open(parent).map_err(|error| {
+            let text = format!("{}: {}", parent.display(), plain(&error));
+            refuse(Cause::Unreachable(text))
+        })?;
+        if let Some(file_system) = reserved(&Machine::look(), &directory) {
+            let cause = match directory.resolved().starts_with("/dev") {
+                true => Cause::NoSuchDevice,
+                false => Cause::Kernels(file_system),
+            };
+            return Err(refuse(cause));
+        }
+        Ok(NewPath::new(path, directory))
     }
 }
 
@@ -138,9 +244,8 @@ fn about(subject: &Path, cause: Cause) -> Reason {
     Reason { subject, cause }
 }
 
-fn free(path: &Path) -> Permission {
+const fn free() -> Permission {
     Permission {
-        path: path.to_owned(),
         reasons_lifted: Vec::new(),
     }
 }
@@ -159,40 +264,13 @@ fn is_sink(metadata: &Metadata) -> bool {
         && ["1:3", "1:5"].contains(&&*number_text(metadata.rdev()))
 }
 
-/// A path at which nothing is yet: we make the file, so it is ours.
-fn absent(path: &Path) -> Result<Permission, Refusal> {
-    let refuse = |cause| refusal(path, vec![about(path, cause)], Vec::new());
-    if path.is_symlink() {
-        return Err(refuse(Cause::DanglingLink));
-    }
-    let parent = match path.parent() {
-        Some(parent) if parent.as_os_str().is_empty() => Path::new("."),
-        Some(parent) => parent,
-        None => Path::new("/"),
-    };
-    let folder = fs::canonicalize(parent);
-    let folder = folder.map_err(|error| {
-        let text = format!("{}: {}", parent.display(), plain(&error));
-        refuse(Cause::Unreachable(text))
-    })?;
-    let machine = Machine::look();
-    if let Some(file_system) = reserved(&machine, &folder) {
-        let cause = match folder.starts_with("/dev") {
-            true => Cause::NoSuchDevice,
-            false => Cause::Kernels(file_system),
-        };
-        return Err(refuse(cause));
-    }
-    Ok(free(&folder.join(path.file_name().unwrap_or_default())))
-}
-
-/// The file system of a folder that is the kernel's own: whose files are switches, or `/dev`
+/// The file system of a directory that is the kernel's own: whose files are switches, or `/dev`
 /// itself, where a file would only be mistaken for a device. What is mounted below `/dev` (shared
 /// memory) is a place like others.
-fn reserved(machine: &Machine, folder: &Path) -> Option<String> {
-    let mount = machine.mount_of(folder)?;
+fn reserved(machine: &Machine, directory: &Handle) -> Option<String> {
+    let mount = machine.mount_of(&directory.reopen_path())?;
     let mounted_below_dev = mount.point != Path::new("/dev") && mount.point.starts_with("/dev");
-    let in_dev = folder.starts_with("/dev") && !mounted_below_dev;
+    let in_dev = directory.resolved().starts_with("/dev") && !mounted_below_dev;
     (in_dev || is_kernels(&mount.kind)).then(|| mount.kind.clone())
 }
 
@@ -220,33 +298,6 @@ fn is_kernels(kind: &str) -> bool {
     KINDS.contains(&kind)
 }
 
-fn device(
-    asked: &Path,
-    found: &Path,
-    metadata: &Metadata,
-    destroy: &[String],
-) -> Result<Permission, Refusal> {
-    let machine = Machine::look();
-    let number = number_text(metadata.rdev());
-    let Some(node) = machine.by_number(&number) else {
-        let cause = Cause::Unreachable(format!("there is no block device {number}"));
-        return Err(refusal(asked, vec![about(asked, cause)], Vec::new()));
-    };
-    let judgement = judge(&machine, node, found, Claim::Always);
-    let own = Named {
-        name: node.facts.name.clone(),
-        given_up: names_device(&machine, node, destroy),
-        reasons: judgement.own,
-    };
-    let disk = node.parent.as_deref().and_then(|name| machine.node(name));
-    let around = disk.map(|disk| Named {
-        name: disk.facts.name.clone(),
-        given_up: names_device(&machine, disk, destroy),
-        reasons: judgement.around,
-    });
-    decide(asked, found, [own].into_iter().chain(around))
-}
-
 /// Reasons that one name lifts.
 struct Named {
     name: String,
@@ -260,11 +311,7 @@ impl Named {
     }
 }
 
-fn decide(
-    asked: &Path,
-    found: &Path,
-    groups: impl Iterator<Item = Named>,
-) -> Result<Permission, Refusal> {
+fn decide(asked: &Path, groups: impl Iterator<Item = Named>) -> Result<Permission, Refusal> {
     let (mut lifted, mut standing, mut names) = (Vec::new(), Vec::new(), Vec::new());
     for group in groups {
         if !group.reasons.is_empty() {
@@ -280,7 +327,6 @@ fn decide(
     }
     if standing.is_empty() {
         return Ok(Permission {
-            path: found.to_owned(),
             reasons_lifted: lifted,
         });
     }
@@ -291,8 +337,8 @@ fn decide(
 }
 
 /// Whether an entry names exactly this device.
-fn names_device(machine: &Machine, node: &Node, destroy: &[String]) -> bool {
-    destroy.iter().any(|entry| {
+fn names_device(machine: &Machine, node: &Node, names: &[String]) -> bool {
+    names.iter().any(|entry| {
         let entry = entry.trim();
         !entry.is_empty()
             && (entry == node.facts.name
@@ -317,34 +363,6 @@ fn is_only_serial(machine: &Machine, entry: &str, node: &Node) -> bool {
     only == Some(&node.facts.name) && with_it.next().is_none()
 }
 
-fn file(
-    asked: &Path,
-    found: &Path,
-    metadata: &Metadata,
-    destroy: &[String],
-) -> Result<Permission, Refusal> {
-    let machine = Machine::look();
-    let id = (metadata.dev(), metadata.ino());
-    let mut causes = Vec::new();
-    let mount = machine.mount_of(found);
-    if let Some(mount) = mount.filter(|mount| is_kernels(&mount.kind)) {
-        causes.push(Cause::Kernels(mount.kind.clone()));
-    }
-    causes.extend(file_uses(&machine, id));
-    causes.extend(content(found, metadata));
-    let group = Named {
-        name: found.display().to_string(),
-        given_up: destroy
-            .iter()
-            .any(|entry| names_file(entry, asked, found, id)),
-        reasons: causes
-            .into_iter()
-            .map(|cause| about(asked, cause))
-            .collect(),
-    };
-    decide(asked, found, std::iter::once(group))
-}
-
 fn file_uses(machine: &Machine, id: FileId) -> Vec<Cause> {
     let loops = machine.loops_on_file(id).into_iter();
     let mut causes: Vec<Cause> = loops.map(|device| Cause::Backs(device.path())).collect();
@@ -352,78 +370,6 @@ fn file_uses(machine: &Machine, id: FileId) -> Vec<Cause> {
         causes.push(Cause::Swap);
     }
     causes
-}
-
-/// A file is empty when its size is 0, or when it is one large hole: no blocks, and no data that
-/// the file system would find. Either test alone can be fooled, by data kept in the inode or by
-/// data that was not yet given a place.
-fn content(path: &Path, metadata: &Metadata) -> Option<Cause> {
-    let size = metadata.len();
-    let hole = || metadata.blocks() == 0 && File::open(path).is_ok_and(|file| is_hole(&file));
-    (size > 0 && !hole() && !is_ours(path, size)).then_some(Cause::Content(Bytes(size)))
-}
-
-/// The extended attribute of a file that blocklab made; it holds the size that the file was given.
-/// A copy does not carry it, unless its maker asks for that.
-const OURS: &CStr = c"user.blocklab";
-
-/// Marks a file that was made here, and has its size: a later run may overwrite it. Says nothing
-/// where the file system keeps no such marks; the file then counts as anybody's.
-pub fn claim(path: &Path) {
-    let size = fs::metadata(path).map(|metadata| metadata.len().to_string());
-    let (Ok(size), Ok(path)) = (size, CString::new(path.as_os_str().as_bytes())) else {
-        return;
-    };
-    // SAFETY: both names end in a zero byte, and the value is as long as is said.
-    unsafe {
-        libc::setxattr(
-            path.as_ptr(),
-            OURS.as_ptr(),
-            size.as_ptr().cast(),
-            size.len(),
-            0,
-        )
-    };
-}
-
-/// Whether it was made here and still holds nobody's data. Somebody may have copied his own over
-/// it, which keeps the mark: another size shows that, and so does anything that is recognised.
-fn is_ours(path: &Path, size: u64) -> bool {
-    let recognised = || {
-        let file = File::open(path)?;
-        probe(|offset, buffer| file.read_exact_at(buffer, offset), size)
-    };
-    claimed_size(path) == Some(size) && recognised().is_ok_and(|found| found.is_empty())
-}
-
-fn claimed_size(path: &Path) -> Option<u64> {
-    let path = CString::new(path.as_os_str().as_bytes()).ok()?;
-    let mut text = [0; 20];
-    // SAFETY: both names end in a zero byte, and the buffer is as long as is said.
-    let len = unsafe {
-        libc::getxattr(
-            path.as_ptr(),
-            OURS.as_ptr(),
-            text.as_mut_ptr().cast(),
-            text.len(),
-        )
-    };
-    let text = text.get(..usize::try_from(len).ok()?)?;
-    std::str::from_utf8(text).ok()?.parse().ok()
-}
-
-fn is_hole(file: &File) -> bool {
-    // SAFETY: the descriptor is open as long as `file` lives, and the call only asks for a place.
-    let place = unsafe { libc::lseek(file.as_raw_fd(), 0, libc::SEEK_DATA) };
-    place == -1 && io::Error::last_os_error().raw_os_error() == Some(libc::ENXIO)
-}
-
-/// Whether an entry names exactly this file: its name, or any path to it.
-fn names_file(entry: &str, asked: &Path, found: &Path, id: FileId) -> bool {
-    let path = Path::new(entry);
-    let is_name =
-        asked.file_name() == Some(path.as_os_str()) || found.file_name() == Some(path.as_os_str());
-    !entry.is_empty() && (is_name || crate::machine::file_id(path) == Some(id))
 }
 
 #[cfg(test)]

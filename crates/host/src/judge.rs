@@ -3,9 +3,9 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use crate::block::{Node, device_path};
+use crate::claim::{Claim, claim};
 use crate::machine::{Machine, number_text};
 use crate::reason::{Cause, Reason};
 use crate::signatures::{Signature, probe};
@@ -21,19 +21,26 @@ pub(crate) struct Judgement {
     pub(crate) signatures: Vec<Signature>,
 }
 
-/// Whether to claim the device for a moment to see if another has it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Claim {
-    /// Whatever else was found: before a write.
-    Always,
-    /// Only where nothing else speaks against it, so that a mere look at all devices does not
-    /// get into the way of a program that is about to use one.
-    IfFree,
+/// Whether another has the device exclusively.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Use {
+    /// Nobody has: we have it ourselves, or cannot.
+    Free,
+    /// Another has; these programs have it open.
+    Taken(Vec<String>),
+    /// It is claimed for a moment to see, but only where nothing else speaks against it, so that
+    /// a mere look at all devices does not get into the way of a program that is about to use one.
+    Unknown,
 }
 
-/// Judges the device `node`, which is opened at `path`.
-pub(crate) fn judge(machine: &Machine, node: &Node, path: &Path, claim: Claim) -> Judgement {
-    let look = Look::new(machine, node, path.to_owned());
+/// Judges the device `node`. It is opened at the first path; the second one is for people.
+pub(crate) fn judge(
+    machine: &Machine,
+    node: &Node,
+    (path, shown): (&Path, &Path),
+    others: Use,
+) -> Judgement {
+    let look = Look::new(machine, node, path.to_owned(), shown);
     let mut found = Judgement::default();
     found.own.extend(state(node).map(|cause| look.about(cause)));
     let used = look.uses();
@@ -47,9 +54,13 @@ pub(crate) fn judge(machine: &Machine, node: &Node, path: &Path, claim: Claim) -
         found.own.extend(above.uses());
         found.own.extend(above.marks().1);
     }
-    let wanted = claim == Claim::Always || found.own.is_empty();
-    if wanted && !explained && node.has_capacity() && is_claimed(path) {
-        found.own.push(look.about(Cause::Claimed));
+    let users = match others {
+        Use::Free => None,
+        Use::Taken(users) => Some(users),
+        Use::Unknown => (found.own.is_empty() && is_claimed(path)).then(Vec::new),
+    };
+    if let Some(users) = users.filter(|_| !explained && node.has_capacity()) {
+        found.own.push(look.about(Cause::Claimed(users)));
     }
     if let Some(disk) = node.parent.as_deref().and_then(|name| machine.node(name)) {
         found.around = around(&Look::usual(machine, disk));
@@ -77,18 +88,19 @@ struct Look<'a> {
 }
 
 impl<'a> Look<'a> {
-    fn new(machine: &'a Machine, node: &'a Node, path: PathBuf) -> Self {
-        let usual = path == machine.open_path(&node.facts.name);
+    fn new(machine: &'a Machine, node: &'a Node, path: PathBuf, shown: &Path) -> Self {
+        let usual = shown == machine.open_path(&node.facts.name);
         Self {
             machine,
             node,
-            subject: if usual { node.path() } else { path.clone() },
+            subject: if usual { node.path() } else { shown.to_owned() },
             path,
         }
     }
 
     fn usual(machine: &'a Machine, node: &'a Node) -> Self {
-        Self::new(machine, node, machine.open_path(&node.facts.name))
+        let path = machine.open_path(&node.facts.name);
+        Self::new(machine, node, path.clone(), &path)
     }
 
     fn about(&self, cause: Cause) -> Reason {
@@ -157,7 +169,7 @@ impl<'a> Look<'a> {
     /// Reads the marks, having made sure that the device is the one that was meant.
     fn signatures(&self) -> Result<Vec<Signature>, Cause> {
         let read = || -> io::Result<Vec<Signature>> {
-            let file = open(&self.path, 0)?;
+            let file = open(&self.path)?;
             let metadata = file.metadata()?;
             let is_device = metadata.file_type().is_block_device();
             if is_device && number_text(metadata.rdev()) != self.node.facts.number {
@@ -228,10 +240,10 @@ pub(crate) fn plain(error: &io::Error) -> String {
 }
 
 /// Opens for reading only, without waiting for a medium.
-fn open(path: &Path, flags: i32) -> io::Result<File> {
+fn open(path: &Path) -> io::Result<File> {
     File::options()
         .read(true)
-        .custom_flags(libc::O_NONBLOCK | flags)
+        .custom_flags(libc::O_NONBLOCK)
         .open(path)
 }
 
@@ -243,21 +255,8 @@ fn explains_claim(cause: &Cause) -> bool {
     )
 }
 
-/// Whether somebody else has the device for himself. Another look like this one takes
-/// microseconds: what is still claimed after a few tries is really in use.
 fn is_claimed(path: &Path) -> bool {
-    const TRIES: u32 = 5;
-    const REST: Duration = Duration::from_millis(20);
-    for attempt in 0..TRIES {
-        match open(path, libc::O_EXCL) {
-            Err(error) if error.raw_os_error() == Some(libc::EBUSY) => {}
-            _ => return false,
-        }
-        if attempt + 1 < TRIES {
-            std::thread::sleep(REST);
-        }
-    }
-    true
+    matches!(claim(path), Claim::Taken)
 }
 
 #[cfg(test)]
@@ -273,7 +272,7 @@ mod tests {
         let machine = tree.machine();
         let node = machine.node(name).unwrap();
         let path = machine.open_path(name);
-        let found = judge(&machine, node, &path, Claim::Always);
+        let found = judge(&machine, node, (&path, &path), Use::Unknown);
         let texts = |reasons: &[Reason]| -> Vec<String> {
             reasons.iter().map(ToString::to_string).collect()
         };

@@ -8,7 +8,9 @@ mod roots;
 mod syscall;
 
 mod block;
+mod claim;
 mod ebs;
+mod handle;
 mod machine;
 mod target;
 mod usage;
@@ -23,6 +25,7 @@ mod devices;
 
 pub use devices::{Device, Mounted, Verdict, devices};
 pub use environment::environment;
+pub use handle::{Handle, NewPath};
 pub use reason::{Cause, Reason};
-pub use target::target_facts;
+pub use target::{facts_of, target_facts};
 pub use usage::{disk_stats, since};

@@ -37,8 +37,8 @@ pub enum Cause {
     },
     /// A loop device shows it as a disk.
     Backs(PathBuf),
-    /// Opened exclusively by the kernel or another program.
-    Claimed,
+    /// Opened exclusively by the kernel or another program; these programs have it open.
+    Claimed(Vec<String>),
     /// Divided, into these.
     Partitions(Vec<String>),
     /// Something left its mark.
@@ -73,18 +73,12 @@ pub enum Cause {
 }
 
 impl Cause {
-    /// Whether naming the target lifts it. Where it does not, writing makes no sense at all.
+    /// Whether naming the target lifts it: a name gives up content, and nothing that is in use.
     #[must_use]
     pub const fn can_be_lifted(&self) -> bool {
         matches!(
             self,
-            Self::Mounted { .. }
-                | Self::InPool(_)
-                | Self::Swap
-                | Self::Held { .. }
-                | Self::Backs(_)
-                | Self::Claimed
-                | Self::Partitions(_)
+            Self::Partitions(_)
                 | Self::Signature { .. }
                 | Self::Forbidden
                 | Self::Unreadable(_)
@@ -92,10 +86,42 @@ impl Cause {
         )
     }
 
+    /// Whether somebody else uses it now.
+    #[must_use]
+    pub const fn is_use(&self) -> bool {
+        matches!(
+            self,
+            Self::Mounted { .. }
+                | Self::InPool(_)
+                | Self::Swap
+                | Self::Held { .. }
+                | Self::Backs(_)
+                | Self::Claimed(_)
+        )
+    }
+
     /// Whether reading makes sense nevertheless.
     #[must_use]
     pub const fn can_be_read(&self) -> bool {
-        self.can_be_lifted() || matches!(self, Self::ReadOnly | Self::CharDevice)
+        self.can_be_lifted() || self.is_use() || matches!(self, Self::ReadOnly | Self::CharDevice)
+    }
+}
+
+impl Reason {
+    /// What would end the use that this reason tells of.
+    pub(crate) fn how_it_ends(&self) -> Option<String> {
+        let subject = self.subject.display();
+        match &self.cause {
+            Cause::Mounted { points, .. } => points
+                .first()
+                .map(|point| format!("umount {}", point.display())),
+            Cause::InPool(pool) => Some(format!("unmount the {pool}")),
+            Cause::Swap => Some(format!("swapoff {subject}")),
+            Cause::Held { by, .. } => Some(format!("take it out of {}", by.display())),
+            Cause::Backs(device) => Some(format!("losetup -d {}", device.display())),
+            Cause::Claimed(_) => Some("let the program that has it end".to_owned()),
+            _ => None,
+        }
     }
 }
 
@@ -127,7 +153,12 @@ impl fmt::Display for Cause {
             Self::Backs(device) => {
                 write!(f, "is the backing of the loop device {}", device.display())
             }
-            Self::Claimed => f.write_str("is in exclusive use by the kernel or by another program"),
+            Self::Claimed(users) if users.is_empty() => {
+                f.write_str("is in exclusive use by the kernel or by another program")
+            }
+            Self::Claimed(users) => {
+                write!(f, "is in exclusive use; {} has it open", users.join(", "))
+            }
             Self::Partitions(names) => write!(f, "has partitions ({})", names.join(", ")),
             Self::Signature { kind, offset } => write!(f, "holds {kind} (mark at byte {offset})"),
             Self::Forbidden => {

@@ -6,6 +6,7 @@ use std::path::Path;
 use blocklab_record::{BlockDevice, FileSystem, TargetFacts, TargetKind};
 use blocklab_units::Bytes;
 
+use crate::handle::Handle;
 use crate::machine::Machine;
 use crate::mounts::Mount;
 use crate::syscall;
@@ -21,22 +22,21 @@ use crate::syscall;
 pub fn target_facts(path: &Path) -> io::Result<TargetFacts> {
     let named =
         |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
-    // A file without a name (`/proc/self/fd/3`) can be looked at, but its link leads nowhere.
-    let found = fs::canonicalize(path)
-        .or_else(|error| {
-            fs::metadata(path)
-                .map(|_| path.to_owned())
-                .map_err(|_| error)
-        })
-        .map_err(named)?;
-    let facts = facts(&found).map_err(named)?;
+    let handle = Handle::open(path).map_err(named)?;
+    facts_of(&handle).map_err(named)
+}
+
+/// As [`target_facts`], of what is open already.
+///
+/// # Errors
+/// Where it cannot be looked at.
+pub fn facts_of(handle: &Handle) -> io::Result<TargetFacts> {
     Ok(TargetFacts {
-        path: path.display().to_string(),
-        ..facts
+        path: handle.path().display().to_string(),
+        ..facts(&handle.reopen_path())?
     })
 }
 
-/// Of an absolute path without links.
 fn facts(path: &Path) -> io::Result<TargetFacts> {
     let metadata = fs::metadata(path)?;
     let kind = kind(&metadata)?;

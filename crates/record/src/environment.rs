@@ -106,7 +106,8 @@ pub enum TargetKind {
 /// What the load goes to.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct TargetFacts {
-    /// As the user named it, or the scratch file's path.
+    /// As the user named it; of a scratch file, which has no name of its own, its directory and
+    /// `blocklab.scratch`.
     pub path: String,
     /// What it is.
     pub kind: TargetKind,

@@ -7,6 +7,7 @@ use std::time::Duration;
 use blocklab_catalog::Catalog;
 use blocklab_dialect::native;
 use blocklab_engine::{Clock, Control, Run, io_uring_is_available, measure_overhead, simulate};
+use blocklab_host::guard::Guard;
 use blocklab_host::{disk_stats, environment, since};
 use blocklab_record::{
     Asked, DiskUse, FORMAT, JobResult, Measurement, Note, NoteLevel, Origin, Record, Status,
@@ -36,8 +37,10 @@ pub struct Assignment<'a> {
     pub notes: Vec<Note>,
     /// Targets of the jobs that name none: paths, devices, `null`.
     pub targets: &'a [String],
-    /// Names of devices and files that may be overwritten.
-    pub destroy: &'a [String],
+    /// Decides what may be written to. It outlives the run, and the runs of one command share it.
+    pub guard: &'a Guard,
+    /// Whether a target that does not exist is made as a scratch file.
+    pub create: bool,
     /// Where the kernel has no io_uring for us, libaio may stand in, with a Note. For plans whose
     /// author did not choose the engine: the built-in ones.
     pub may_replace_engine: bool,
@@ -132,7 +135,8 @@ impl<'a> Session<'a> {
             mut plan,
             mut notes,
             targets,
-            destroy,
+            guard,
+            create,
             interrupted,
             catalog,
             may_replace_engine,
@@ -144,8 +148,8 @@ impl<'a> Session<'a> {
         let seed = plan.cases[0].workload.seed;
         let terms = Terms {
             targets,
-            destroy,
-            id: &id,
+            guard,
+            create,
             seed,
             catalog,
             interrupted,

@@ -21,17 +21,31 @@ pub enum Error {
         /// The kernel's answer.
         cause: io::Error,
     },
-    /// The directory in which a file would be made does not exist.
+    /// Nothing is there, and a file that is made in its place would lie on whatever is below.
     #[error(
-        "cannot use the target {}: there is no such file, and no directory {} to make it in",
+        "cannot use the target {}: it does not exist. The nearest directory that does is {}{}; a \
+         mount may be missing. {remedy}",
         path.display(),
-        parent.display()
+        nearest.display(),
+        file_system.as_ref().map(|it| format!(", on {it}")).unwrap_or_default()
     )]
-    NoPlace {
+    Missing {
         /// As it was named.
         path: PathBuf,
-        /// The missing directory.
-        parent: PathBuf,
+        /// The directory.
+        nearest: PathBuf,
+        /// What the directory lies on, where that can be told.
+        file_system: Option<String>,
+        /// What would work.
+        remedy: String,
+    },
+    /// The scratch file cannot be made.
+    #[error("cannot make the scratch file {}: {cause}", path.display())]
+    Scratch {
+        /// Where.
+        path: PathBuf,
+        /// The kernel's answer.
+        cause: io::Error,
     },
     /// The scratch file does not fit.
     #[error(

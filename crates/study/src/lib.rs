@@ -12,6 +12,7 @@ mod place;
 mod scratch;
 mod site;
 
+pub use blocklab_host::guard::Guard;
 pub use conduct::{Assignment, Part, conduct, conduct_all};
 pub use error::Error;
 pub use ledger::Ledger;

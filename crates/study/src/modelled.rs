@@ -58,6 +58,7 @@ impl Modelled {
         };
         let file = TargetFile {
             path: self.text.into(),
+            held: None,
             size: capacity.0,
             may_write: true,
             backing,

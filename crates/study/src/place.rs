@@ -4,6 +4,7 @@ use std::sync::atomic::AtomicBool;
 
 use blocklab_catalog::Catalog;
 use blocklab_engine::TargetFile;
+use blocklab_host::guard::Guard;
 use blocklab_record::TargetFacts;
 
 use crate::scratch::Scratch;
@@ -33,10 +34,10 @@ impl Place {
 pub(crate) struct Terms<'a> {
     /// Targets of the jobs that name none.
     pub(crate) targets: &'a [String],
-    /// Names that were given up.
-    pub(crate) destroy: &'a [String],
-    /// Makes scratch names unique.
-    pub(crate) id: &'a str,
+    /// What may be written to.
+    pub(crate) guard: &'a Guard,
+    /// Whether a target that does not exist is made.
+    pub(crate) create: bool,
     pub(crate) seed: u64,
     pub(crate) catalog: &'a Catalog,
     pub(crate) interrupted: &'a AtomicBool,

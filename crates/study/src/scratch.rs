@@ -1,99 +1,124 @@
 //! A file that we make, and that is gone whatever happens.
 
-use std::fs::{self, File};
-use std::os::fd::AsRawFd;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use blocklab_engine::{Layout, lay_out};
+use blocklab_host::Handle;
 use blocklab_units::Bytes;
 use blocklab_workload::Content;
 
 use crate::Error;
 
-/// A laid-out scratch file.
+/// A scratch file, which is used through its descriptor alone.
 ///
-/// Its name is removed as soon as it is filled, and workers open it through its descriptor: even
-/// a killed process leaves nothing behind. Where the file system cannot open a nameless file, the
-/// name stays until this value is dropped.
+/// It has no name from the start where the file system can do that, else a name that nobody can
+/// guess for an instant: whoever owns the directory cannot put another file in its place, and a
+/// process that is killed at any moment leaves nothing behind. Only where the file system cannot
+/// open a nameless file again does the name stay until this value is dropped.
 #[derive(Debug)]
 pub(crate) struct Scratch {
-    named: PathBuf,
-    open_as: PathBuf,
-    file: File,
+    handle: Handle,
+    /// The name that had to stay, and its directory, through which it is reached.
+    named: Option<(PathBuf, Handle)>,
 }
 
 impl Scratch {
-    /// Makes and fills the file; `None` when it was interrupted, with nothing left behind.
+    /// Makes and fills a file in `directory`, which people are shown as `shown`; `None` when it
+    /// was interrupted.
     pub(crate) fn make(
-        path: &Path,
+        directory: &Handle,
+        shown: &Path,
         size: Bytes,
         seed: u64,
         interrupted: &AtomicBool,
         progress: impl FnMut(Bytes),
     ) -> Result<Option<Self>, Error> {
-        let nameless = can_be_nameless(path);
+        let made = Self::nameless(directory, shown)
+            .or_else(|_| Self::unlinked(directory, shown))
+            .or_else(|_| Self::named(directory, shown));
+        let scratch = made.map_err(|cause| Error::Scratch {
+            path: shown.to_owned(),
+            cause,
+        })?;
+        let file = scratch.handle.file();
         let layout = Layout {
-            path,
+            file: &file,
+            path: shown,
             size,
             content: Content::Random,
             seed,
         };
-        let laid_out = lay_out(layout, interrupted, progress);
-        if !matches!(laid_out, Ok(true)) {
-            // A file that was there before is not ours to remove.
-            if !matches!(&laid_out, Err(blocklab_engine::Error::LayOut { cause, .. })
-                if cause.kind() == std::io::ErrorKind::AlreadyExists)
-            {
-                let _ = fs::remove_file(path);
-            }
-            return laid_out.map(|_| None).map_err(Error::from);
-        }
-        let unusable = |cause| Error::Unusable {
-            path: path.display().to_string(),
-            cause,
-        };
-        let file = File::open(path).map_err(unusable)?;
-        let mut scratch = Self {
-            named: path.to_owned(),
-            open_as: path.to_owned(),
-            file,
-        };
-        if nameless && fs::remove_file(path).is_ok() {
-            scratch.open_as = by_descriptor(&scratch.file);
-        }
-        Ok(Some(scratch))
+        Ok(lay_out(layout, interrupted, progress)?.then_some(scratch))
     }
 
-    /// What workers open.
-    pub(crate) fn open_as(&self) -> &Path {
-        &self.open_as
+    fn nameless(directory: &Handle, shown: &Path) -> io::Result<Self> {
+        let mut options = writable();
+        // With O_EXCL nobody can give it a name later.
+        options.custom_flags(libc::O_TMPFILE | libc::O_EXCL);
+        Self::without_name(directory.reopen(&options)?, shown)
+    }
+
+    fn unlinked(directory: &Handle, shown: &Path) -> io::Result<Self> {
+        let (file, path) = create(directory)?;
+        fs::remove_file(path)?;
+        Self::without_name(file, shown)
+    }
+
+    /// Some network and FUSE file systems cannot open a file again whose name is gone.
+    fn without_name(file: File, shown: &Path) -> io::Result<Self> {
+        let handle = Handle::new(file, shown);
+        handle.reopen(&writable())?;
+        Ok(Self {
+            handle,
+            named: None,
+        })
+    }
+
+    fn named(directory: &Handle, shown: &Path) -> io::Result<Self> {
+        let (file, path) = create(directory)?;
+        Ok(Self {
+            handle: Handle::new(file, shown),
+            named: Some((path, directory.clone())),
+        })
+    }
+
+    pub(crate) const fn handle(&self) -> &Handle {
+        &self.handle
+    }
+
+    /// What workers open again.
+    pub(crate) fn file(&self) -> Arc<File> {
+        self.handle.file()
     }
 }
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        if self.open_as == self.named {
-            let _ = fs::remove_file(&self.named);
+        if let Some((path, _)) = &self.named
+            && self.handle.is_at(path)
+        {
+            let _ = fs::remove_file(path);
         }
     }
 }
 
-fn by_descriptor(file: &File) -> PathBuf {
-    PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
+fn writable() -> OpenOptions {
+    let mut options = File::options();
+    options.read(true).write(true).mode(0o600);
+    options
 }
 
-/// Whether a file here can be opened by its descriptor once its name is gone: tried on an empty
-/// one. Some network and FUSE file systems cannot.
-fn can_be_nameless(path: &Path) -> bool {
-    let Ok(probe) = File::options().write(true).create_new(true).open(path) else {
-        return false;
-    };
-    let removed = fs::remove_file(path).is_ok();
-    removed
-        && File::options()
-            .read(true)
-            .write(true)
-            .open(by_descriptor(&probe))
-            .is_ok()
+/// A new file under a name of 128 random bits, and its path by way of the open directory.
+fn create(directory: &Handle) -> io::Result<(File, PathBuf)> {
+    let mut bytes = [0; 16];
+    File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+    let name = format!(".blocklab-{:032x}.scratch", u128::from_ne_bytes(bytes));
+    let path = directory.reopen_path().join(name);
+    let file = writable().create_new(true).open(&path)?;
+    Ok((file, path))
 }

@@ -1,13 +1,12 @@
 //! Where a plan is run: every target text of its jobs, looked at, permitted, made if need be.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::io;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use blocklab_engine::{Backing, TargetFile};
-use blocklab_host::{guard, target_facts};
+use blocklab_host::{Handle, NewPath, facts_of, target_facts};
 use blocklab_record::{BlockDevice, Origin, TargetFacts, TargetKind};
 use blocklab_units::Bytes;
 use blocklab_workload::{Engine, Job, Plan, Spread};
@@ -52,8 +51,8 @@ impl Site {
             kinds.push((text, wish, Kind::of(text, *wish, terms)?));
         }
         let mut site = Self::default();
-        for (number, (text, wish, kind)) in kinds.into_iter().enumerate() {
-            let Some(place) = kind.open(*wish, number, terms, progress)? else {
+        for (text, wish, kind) in kinds {
+            let Some(place) = kind.open(*wish, terms, progress)? else {
                 return Ok(None);
             };
             site.order.push(text.clone());
@@ -162,15 +161,11 @@ enum Kind {
     Null,
     Model(Box<Modelled>),
     Existing {
-        path: PathBuf,
+        handle: Handle,
         facts: Box<TargetFacts>,
     },
-    ToMake {
-        path: PathBuf,
-    },
-    InDirectory {
-        directory: PathBuf,
-    },
+    ToMake(NewPath),
+    InDirectory(Handle),
 }
 
 impl Kind {
@@ -186,12 +181,16 @@ impl Kind {
             path: text.to_owned(),
             cause,
         };
-        let kind = match fs::metadata(&path) {
-            Ok(metadata) if metadata.is_dir() => return Ok(Self::InDirectory { directory: path }),
-            Ok(metadata) => metadata.file_type(),
+        let handle = match terms.guard.open(&path) {
+            Ok(handle) => handle,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return to_make(path, terms),
             Err(error) => return Err(unusable(error)),
         };
+        let kind = handle.metadata().map_err(unusable)?.file_type();
+        if kind.is_dir() {
+            terms.guard.may_write(&handle)?;
+            return Ok(Self::InDirectory(handle));
+        }
         if kind.is_fifo() || kind.is_socket() {
             let what = if kind.is_fifo() { "a pipe" } else { "a socket" };
             let message = format!("it is {what}; a directory, a file or a device would work");
@@ -201,31 +200,30 @@ impl Kind {
             )));
         }
         if wish.writes {
-            guard::may_write(&path, terms.destroy)?;
+            terms.guard.may_write(&handle)?;
         }
-        let facts = target_facts(&path).map_err(unusable)?;
+        let facts = facts_of(&handle).map_err(unusable)?;
         if facts.kind == TargetKind::File && facts.size_bytes == Bytes::ZERO {
             return Err(Error::Empty { path });
         }
         let facts = Box::new(facts);
-        Ok(Self::Existing { path, facts })
+        Ok(Self::Existing { handle, facts })
     }
 
     fn open(
         self,
         wish: Wish,
-        number: usize,
         terms: &Terms<'_>,
         progress: &mut dyn FnMut(&Path, Bytes, Bytes),
     ) -> Result<Option<Place>, Error> {
         match self {
             Self::Null => Ok(Some(null_place(wish))),
             Self::Model(modelled) => Ok(Some(modelled.place())),
-            Self::Existing { path, facts } => Ok(Some(existing_place(path, *facts, wish))),
-            Self::ToMake { path } => make(&path, wish, terms, progress),
-            Self::InDirectory { directory } => {
-                let name = format!(".blocklab-{}-{number}.scratch", terms.id);
-                make(&directory.join(name), wish, terms, progress)
+            Self::Existing { handle, facts } => Ok(Some(existing_place(&handle, *facts, wish))),
+            Self::ToMake(new) => make(new.directory(), new.path(), wish, terms, progress),
+            Self::InDirectory(directory) => {
+                let shown = directory.path().join("blocklab.scratch");
+                make(&directory, &shown, wish, terms, progress)
             }
         }
     }
@@ -237,13 +235,38 @@ fn to_make(path: PathBuf, terms: &Terms<'_>) -> Result<Kind, Error> {
         _ => PathBuf::from("."),
     };
     if !parent.is_dir() {
-        return Err(Error::NoPlace { path, parent });
+        return Err(missing(path, &parent));
     }
-    if parent.starts_with("/dev") && !parent.starts_with("/dev/shm") {
-        // A mistyped device name must not become a file in memory.
-        guard::may_write(&path, terms.destroy)?;
+    // Also where no file may be made: a mistyped device is told as one.
+    let new = terms.guard.new_path(&path)?;
+    match terms.create {
+        true => Ok(Kind::ToMake(new)),
+        false => Err(missing(path, &parent)),
     }
-    Ok(Kind::ToMake { path })
+}
+
+/// What was meant may be a mount that is missing: so it is told on what a file would have landed.
+fn missing(path: PathBuf, parent: &Path) -> Error {
+    let existing = |directory: &&Path| directory.is_dir();
+    let nearest = parent.ancestors().find(existing).unwrap_or(Path::new("."));
+    let remedy = match nearest == parent {
+        true => format!(
+            "To measure {} with a file that is made here and removed after the run: --create",
+            nearest.display()
+        ),
+        false => format!(
+            "To measure {0} all the same: --target {0}; --create makes files, and no directories",
+            nearest.display()
+        ),
+    };
+    let facts = target_facts(nearest).ok();
+    let file_system = facts.and_then(|facts| facts.file_system);
+    Error::Missing {
+        nearest: nearest.to_owned(),
+        file_system: file_system.map(|it| format!("{} mounted on {}", it.kind, it.mount_point)),
+        remedy,
+        path,
+    }
 }
 
 fn null_place(wish: Wish) -> Place {
@@ -261,13 +284,16 @@ fn null_place(wish: Wish) -> Place {
     }
 }
 
-fn existing_place(path: PathBuf, facts: TargetFacts, wish: Wish) -> Place {
+fn existing_place(handle: &Handle, facts: TargetFacts, wish: Wish) -> Place {
     let size = match facts.kind {
         // It has no end of its own.
         TargetKind::CharDevice => wish.size,
         _ => facts.size_bytes,
     };
-    let file = TargetFile::file(path, size.0, wish.writes);
+    let file = TargetFile {
+        held: Some(handle.file()),
+        ..TargetFile::file(handle.path().to_owned(), size.0, wish.writes)
+    };
     Place {
         file,
         facts,
@@ -276,32 +302,39 @@ fn existing_place(path: PathBuf, facts: TargetFacts, wish: Wish) -> Place {
 }
 
 fn make(
+    directory: &Handle,
     path: &Path,
     wish: Wish,
     terms: &Terms<'_>,
     progress: &mut dyn FnMut(&Path, Bytes, Bytes),
 ) -> Result<Option<Place>, Error> {
-    let directory = match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
     let unusable = |cause| Error::Unusable {
-        path: directory.display().to_string(),
+        path: directory.path().display().to_string(),
         cause,
     };
-    let mut facts = target_facts(directory).map_err(unusable)?;
+    let mut facts = facts_of(directory).map_err(unusable)?;
     check_space(path, wish.size, &facts)?;
     let mut report = |done| progress(path, done, wish.size);
     report(Bytes::ZERO);
-    let made = Scratch::make(path, wish.size, terms.seed, terms.interrupted, report)?;
+    let made = Scratch::make(
+        directory,
+        path,
+        wish.size,
+        terms.seed,
+        terms.interrupted,
+        report,
+    )?;
     let Some(scratch) = made else { return Ok(None) };
-    let own = target_facts(scratch.open_as()).map_err(unusable)?;
+    let own = facts_of(scratch.handle()).map_err(unusable)?;
     facts.path = path.display().to_string();
     facts.kind = TargetKind::Scratch;
     facts.size_bytes = wish.size;
     facts.direct_memory_align = own.direct_memory_align;
     facts.direct_offset_align = own.direct_offset_align;
-    let file = TargetFile::file(scratch.open_as().to_owned(), wish.size.0, true);
+    let file = TargetFile {
+        held: Some(scratch.file()),
+        ..TargetFile::file(path.to_owned(), wish.size.0, true)
+    };
     Ok(Some(Place {
         file,
         facts,

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use blocklab_catalog::Catalog;
 use blocklab_dialect::native;
 use blocklab_record::{Interval, Record, Status};
-use blocklab_study::{Assignment, Observer, Part, conduct_all};
+use blocklab_study::{Assignment, Guard, Observer, Part, conduct_all};
 use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::Case;
 use blocklab_workload::publication::Publication;
@@ -66,6 +66,7 @@ fn on<const N: usize>(
     let catalog = Catalog::embedded();
     let interrupted = AtomicBool::new(false);
     let targets = [target.to_owned()];
+    let guard = Guard::default();
     let parts = before.into_iter().enumerate().map(|(number, before)| Part {
         assignment: Assignment {
             id: format!("run{number}"),
@@ -73,7 +74,8 @@ fn on<const N: usize>(
             plan: parsed.plan.clone(),
             notes: Vec::new(),
             targets: &targets,
-            destroy: &[],
+            guard: &guard,
+            create: false,
             may_replace_engine: false,
             catalog: &catalog,
             interrupted: &interrupted,

@@ -5,7 +5,7 @@ use std::thread;
 use blocklab_catalog::{Address, Catalog, resolve};
 use blocklab_device::{DeviceSpec, Load, predict};
 use blocklab_record::{Interval, Measurement, Record, Status};
-use blocklab_study::{Assignment, Observer, conduct};
+use blocklab_study::{Assignment, Guard, Observer, conduct};
 use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::publication::System;
 use blocklab_workload::{Case, Job, Plan};
@@ -145,7 +145,8 @@ pub fn simulate(plan: Plan, address: &str) -> Record {
         plan,
         notes: Vec::new(),
         targets: &[format!("sim:{address}")],
-        destroy: &[],
+        guard: &Guard::default(),
+        create: false,
         may_replace_engine: false,
         catalog: &Catalog::embedded(),
         interrupted: &AtomicBool::new(false),

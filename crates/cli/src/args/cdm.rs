@@ -75,8 +75,11 @@ pub struct CdmArgs {
     /// Root of all chance: the same seed gives the same requests
     #[arg(long, value_name = "NUMBER")]
     pub seed: Option<u64>,
-    /// Allow to overwrite exactly this device or file, whatever it holds (its name or serial
-    /// number)
+    /// Make a file where TARGET does not exist, and remove it after the run
+    #[arg(long)]
+    pub create: bool,
+    /// Allow to overwrite exactly this device (its name or serial number) or file (its path),
+    /// whatever it holds
     #[arg(long, value_name = "NAME")]
     pub destroy_data: Vec<String>,
     /// Do not keep the run

@@ -4,7 +4,7 @@
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
@@ -12,19 +12,17 @@ use std::sync::atomic::AtomicBool;
 use anyhow::{Context, Result, bail};
 use blocklab_dialect::fio::{CloneFacts, Layout, Planned, Prepared};
 use blocklab_engine::lay_out;
+use blocklab_host::Handle;
+use blocklab_host::guard::Guard;
 use blocklab_units::Bytes;
 use blocklab_workload::{Content, Engine, Job};
 
 use super::groups;
 use crate::output::{self, Over};
 
-/// Makes what is missing. Whether that was not interrupted. What jobs name, they may overwrite
-/// where it is a regular file: `destroy` gets it.
-pub fn make(
-    prepared: &Prepared,
-    interrupted: &AtomicBool,
-    destroy: &mut Vec<String>,
-) -> Result<bool> {
+/// Makes what is missing. Whether that was not interrupted. Jobs may overwrite the content of
+/// regular files that they name, as with fio.
+pub fn make(prepared: &Prepared, interrupted: &AtomicBool, guard: &Guard) -> Result<bool> {
     for directory in &prepared.directories {
         if !Path::new(directory).is_dir() {
             bail!("{directory} is not a directory; `mkdir -p {directory}` would make it");
@@ -33,15 +31,8 @@ pub fn make(
     groups::make(&prepared.control_groups)?;
     let may_create = prepared.clones.iter().all(|clone| clone.may_create);
     for file in &prepared.files {
-        let path = Path::new(&file.path);
-        match fs::metadata(path) {
-            Ok(metadata) if metadata.is_file() => lengthen(path, file, metadata.len())?,
-            Ok(metadata) if metadata.is_dir() => bail!(
-                "{} is a directory; filename= names files, and directory={} makes them in it",
-                file.path,
-                file.path
-            ),
-            Ok(_) => {}
+        match guard.open(Path::new(&file.path)) {
+            Ok(handle) => fit(&handle, file, guard)?,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 if !may_create {
                     bail!(
@@ -49,7 +40,7 @@ pub fn make(
                         file.path
                     );
                 }
-                if !create(path, file, interrupted)? {
+                if !create(file, interrupted, guard)? {
                     return Ok(false);
                 }
             }
@@ -64,7 +55,9 @@ pub fn make(
     let named = jobs
         .filter(|job| job.changes())
         .flat_map(|job| &job.targets);
-    destroy.extend(named.filter(|path| Path::new(path).is_file()).cloned());
+    for handle in named.filter_map(|path| guard.open(Path::new(path)).ok()) {
+        guard.give_up_content(&handle)?;
+    }
     Ok(true)
 }
 
@@ -139,45 +132,61 @@ pub fn plans(prepared: &Prepared) -> Vec<String> {
     lines
 }
 
-fn create(path: &Path, file: &Planned, interrupted: &AtomicBool) -> Result<bool> {
-    if let Some(parent) = path
-        .parent()
-        .filter(|parent| !parent.as_os_str().is_empty())
-    {
-        fs::create_dir_all(parent).with_context(|| format!("cannot make {}", parent.display()))?;
+fn create(file: &Planned, interrupted: &AtomicBool, guard: &Guard) -> Result<bool> {
+    let path = Path::new(&file.path);
+    make_directories(path, guard)?;
+    let new = guard.new_path(path)?;
+    // Files that stay are for other jobs and users, too, as fio's are.
+    let created = new.create(0o644);
+    let handle = created.with_context(|| format!("cannot make {}", file.path))?;
+    guard.adopt(&handle)?;
+    let open = handle.file();
+    if file.layout != Layout::Written {
+        reserve(&open, file).with_context(|| format!("cannot make {}", file.path))?;
+        return Ok(true);
     }
-    if file.layout == Layout::Written {
-        let layout = blocklab_engine::Layout {
-            path,
-            size: file.length,
-            content: Content::Random,
-            seed: 0,
-        };
-        let made = lay_out(layout, interrupted, |_| {});
-        if !matches!(made, Ok(true)) {
-            // What is half made helps nobody; a second failure would say nothing new.
-            let _ = fs::remove_file(path);
-        }
-        let made = made?;
-        open_to_readers(path);
-        return Ok(made);
+    let layout = blocklab_engine::Layout {
+        file: &open,
+        path,
+        size: file.length,
+        content: Content::Random,
+        seed: 0,
+    };
+    let made = lay_out(layout, interrupted, |_| {});
+    if !matches!(made, Ok(true)) && handle.is_at(path) {
+        // What is half made helps nobody; a second failure would say nothing new.
+        let _ = fs::remove_file(path);
     }
-    let made = File::create_new(path).and_then(|open| reserve(&open, file));
-    made.with_context(|| format!("cannot make {}", file.path))?;
-    Ok(true)
+    Ok(made?)
 }
 
-/// Files that stay are for other jobs and users, too, as fio's are.
-fn open_to_readers(path: &Path) {
-    // Where that cannot be had, its owner can still use it.
-    let _ = fs::set_permissions(path, fs::Permissions::from_mode(0o644));
+/// The missing directories of a file, where the nearest that exists may get any.
+fn make_directories(path: &Path, guard: &Guard) -> Result<()> {
+    let Some(parent) = path.parent().filter(|it| !it.as_os_str().is_empty()) else {
+        return Ok(());
+    };
+    if let Some(nearest) = parent.ancestors().find(|it| it.is_dir()) {
+        guard.may_write(&Handle::open(nearest)?)?;
+    }
+    fs::create_dir_all(parent).with_context(|| format!("cannot make {}", parent.display()))
 }
 
-fn lengthen(path: &Path, file: &Planned, length: u64) -> Result<()> {
-    if length >= file.length.0 {
+/// A file that is too short is made longer, where nobody else uses it.
+fn fit(handle: &Handle, file: &Planned, guard: &Guard) -> Result<()> {
+    let metadata = handle.metadata()?;
+    if metadata.is_dir() {
+        bail!(
+            "{0} is a directory; filename= names files, and directory={0} makes them in it",
+            file.path
+        );
+    }
+    let length = metadata.len();
+    if !metadata.is_file() || length >= file.length.0 {
         return Ok(());
     }
-    let open = || File::options().write(true).open(path);
+    guard.give_up_content(handle)?;
+    guard.may_write(handle)?;
+    let open = || handle.reopen(File::options().write(true));
     let done = open().and_then(|mut open| match file.layout {
         Layout::Written => append(&mut open, length, file.length),
         _ => reserve(&open, file),
@@ -293,10 +302,21 @@ fn command(text: &str, path: &str, suffix: &str) -> bool {
 }
 
 /// After the run: what is not wanted any longer.
-pub fn remove(prepared: &Prepared) {
+pub fn remove(prepared: &Prepared, guard: &Guard) {
     groups::remove(&prepared.control_groups);
+    let jobs = prepared
+        .plan
+        .cases
+        .iter()
+        .flat_map(|case| &case.workload.jobs);
+    let of_names: Vec<&Job> = jobs.filter(|job| job.engine.is_of_names()).collect();
     for file in prepared.files.iter().filter(|file| file.unlink) {
-        // It may be gone already; nobody misses it then.
-        let _ = fs::remove_file(&file.path);
+        let path = Path::new(&file.path);
+        // An engine of names may have made it anew.
+        let anew = of_names.iter().any(|job| job.targets.contains(&file.path));
+        if anew || guard.open(path).is_ok_and(|handle| handle.is_at(path)) {
+            // It may be gone already; nobody misses it then.
+            let _ = fs::remove_file(path);
+        }
     }
 }

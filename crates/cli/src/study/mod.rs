@@ -10,6 +10,7 @@ use anyhow::{Context, Result, anyhow};
 use blocklab_analysis::study::{Seat, outcome};
 use blocklab_analysis::{Assessment, assess};
 use blocklab_catalog::{Address, Catalog, Resolved, resolve};
+use blocklab_host::guard::Guard;
 use blocklab_record::{Origin, Record, Status};
 use blocklab_report::{html, json, text};
 use blocklab_store::Store;
@@ -40,6 +41,7 @@ pub fn hold(args: &RunArgs, study: Study, store: &Store) -> Result<u8> {
         .parse()
         .context("the ledger of the study is damaged; --fresh begins it anew")?;
     let interrupted = listen()?;
+    let guard = Guard::new(&args.destroy_data);
     let mut fresh: Vec<(&str, Part<'_>)> = Vec::new();
     for role in &cast.roles {
         if let Role::Target { system, targets } = role {
@@ -56,7 +58,8 @@ pub fn hold(args: &RunArgs, study: Study, store: &Store) -> Result<u8> {
                 plan,
                 notes: study.notes.clone(),
                 targets,
-                destroy: &args.destroy_data,
+                guard: &guard,
+                create: args.create,
                 may_replace_engine: study.built_in,
                 catalog: &catalog,
                 interrupted: &interrupted,

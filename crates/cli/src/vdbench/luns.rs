@@ -1,7 +1,7 @@
 //! What the storage definitions name: how large it is, and whether it must be written first.
 
-use std::fs::{self, OpenOptions};
-use std::io::ErrorKind;
+use std::fs::File;
+use std::io::{self, ErrorKind};
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
@@ -9,7 +9,8 @@ use anyhow::Result;
 use blocklab_catalog::{Address, resolve};
 use blocklab_device::Device;
 use blocklab_dialect::vdbench::{Script, Sd};
-use blocklab_host::{guard, target_facts};
+use blocklab_host::guard::{Guard, mark};
+use blocklab_host::{Handle, facts_of};
 
 use super::{about, context};
 
@@ -21,7 +22,7 @@ pub struct Luns {
 }
 
 /// Looks at every lun that a run uses, and makes files that are missing. Those may be overwritten.
-pub fn look(script: &Script, destroy: &mut Vec<String>, keep: bool) -> Result<Luns> {
+pub fn look(script: &Script, guard: &Guard, keep: bool) -> Result<Luns> {
     let used = |index: usize| {
         let uses = script.runs.iter().flat_map(|run| &run.uses);
         uses.flat_map(|one| &one.sds).any(|sd| *sd == index)
@@ -32,7 +33,7 @@ pub fn look(script: &Script, destroy: &mut Vec<String>, keep: bool) -> Result<Lu
             luns.sizes.push(sd.size);
             continue;
         }
-        let there = size_of(sd)?;
+        let there = look_at(sd, guard)?;
         let size = if sd.size > 0 { sd.size } else { there.bytes };
         if size == 0 {
             return Err(about(
@@ -53,7 +54,7 @@ pub fn look(script: &Script, destroy: &mut Vec<String>, keep: bool) -> Result<Lu
             luns.format.push(index);
         }
         if short {
-            make(sd, size, there.bytes, destroy)?;
+            make(sd, size, there.bytes, guard)?;
         }
         luns.sizes.push(size);
     }
@@ -65,7 +66,7 @@ struct There {
     is_file: bool,
 }
 
-fn size_of(sd: &Sd) -> Result<There> {
+fn look_at(sd: &Sd, guard: &Guard) -> Result<There> {
     let model = sd
         .lun
         .strip_prefix("sim:")
@@ -78,20 +79,11 @@ fn size_of(sd: &Sd) -> Result<There> {
         });
     }
     let path = Path::new(&sd.lun);
-    match fs::metadata(path) {
-        Ok(metadata) if metadata.is_dir() => Err(about(
-            sd,
-            format!("{} is a directory; a file in it would work", sd.lun),
-        )),
-        Ok(metadata) if metadata.file_type().is_block_device() => Ok(There {
-            bytes: target_facts(path)?.size_bytes.0,
-            is_file: false,
-        }),
-        Ok(metadata) => Ok(There {
-            bytes: metadata.len(),
-            is_file: true,
-        }),
-        Err(error) if error.kind() == ErrorKind::NotFound && !sd.lun.starts_with("/dev/") => {
+    match guard.open(path) {
+        Ok(handle) => there(sd, &handle),
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            let new = guard.new_path(path);
+            new.map_err(|refusal| about(sd, refusal.to_string()))?;
             Ok(There {
                 bytes: 0,
                 is_file: true,
@@ -99,6 +91,22 @@ fn size_of(sd: &Sd) -> Result<There> {
         }
         Err(error) => Err(about(sd, format!("cannot use {}: {error}", sd.lun))),
     }
+}
+
+fn there(sd: &Sd, handle: &Handle) -> Result<There> {
+    let kind = handle.metadata()?.file_type();
+    let unfit = match () {
+        () if kind.is_dir() => "a directory; a file in it would work",
+        () if kind.is_fifo() => "a pipe, which stores nothing; a file or a device would work",
+        () if kind.is_socket() => "a socket, which stores nothing; a file or a device would work",
+        () => {
+            return Ok(There {
+                bytes: facts_of(handle)?.size_bytes.0,
+                is_file: kind.is_file(),
+            });
+        }
+    };
+    Err(about(sd, format!("{} is {unfit}", sd.lun)))
 }
 
 fn capacity(address: &str) -> Result<u64, String> {
@@ -110,21 +118,21 @@ fn capacity(address: &str) -> Result<u64, String> {
 }
 
 /// A new file is ours and may be overwritten; of one with content the user must have said so.
-fn make(sd: &Sd, size: u64, there: u64, destroy: &mut Vec<String>) -> Result<()> {
+fn make(sd: &Sd, size: u64, there: u64, guard: &Guard) -> Result<()> {
     let path = Path::new(&sd.lun);
-    if there > 0 {
-        guard::may_write(path, destroy)?;
-    }
-    let file = OpenOptions::new()
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .open(path);
-    let made = file.and_then(|file| file.set_len(size));
+    let handle = match guard.open(path) {
+        Ok(handle) => {
+            guard.may_write(&handle)?;
+            handle
+        }
+        Err(_) => context(guard.new_path(path)?.create(0o666), "make the file", path)?,
+    };
+    let sized = |file: File| -> io::Result<()> { file.set_len(size) };
+    let made = handle.reopen(File::options().write(true)).and_then(sized);
     context(made, "make the file", path)?;
     if there == 0 {
-        guard::claim(path);
+        mark(&handle);
     }
-    destroy.push(sd.lun.clone());
+    guard.adopt(&handle)?;
     Ok(())
 }

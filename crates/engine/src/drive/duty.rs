@@ -307,7 +307,7 @@ impl Duty {
             .iter()
             .map(|file| {
                 let opening = self.entry.opening(&self.job, file);
-                let opened = open(&file.path, opening, file.size)
+                let opened = open(&file.open_path(), opening, file.size)
                     .map_err(|source| self.entry.cannot_open(&self.job, file, source))?;
                 let told = opened.hint(self.job.hints, random, self.entry.direct);
                 told.map_err(|error| self.engine_error(error, LIFETIME))?;

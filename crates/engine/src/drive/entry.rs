@@ -1,6 +1,8 @@
 //! How the targets of a job are opened.
 
-use std::io;
+use std::os::unix::fs::FileTypeExt;
+use std::path::Path;
+use std::{fs, io};
 
 use blocklab_record::{Note, NoteLevel};
 use blocklab_workload::{Access, Engine, Job};
@@ -88,12 +90,10 @@ impl Entry {
 
     fn try_all(self, job: &Job, files: &[TargetFile]) -> Result<(), Error> {
         for file in files {
-            let attempt = open(&file.path, self.opening(job, file), file.size).and_then(|opened| {
-                if self.direct {
-                    probe_direct(&opened)
-                } else {
-                    Ok(())
-                }
+            let opened = open(&file.open_path(), self.opening(job, file), file.size);
+            let attempt = opened.and_then(|opened| match self.direct {
+                true => probe_direct(&opened),
+                false => Ok(()),
             });
             attempt.map_err(|source| self.cannot_open(job, file, source))?;
         }
@@ -116,9 +116,15 @@ impl Entry {
     pub(super) fn cannot_open(self, job: &Job, file: &TargetFile, source: io::Error) -> Error {
         let direct = if self.direct { "direct " } else { "" };
         let kind = if self.write { "writes" } else { "reads" };
-        let hint = match self.direct && is_refusal(&source) {
-            true => "; it has no O_DIRECT: access = \"auto\" or \"buffered\" would work",
-            false => "",
+        let hint = match source.kind() {
+            _ if self.direct && is_refusal(&source) => {
+                "; it has no O_DIRECT: access = \"auto\" or \"buffered\" would work"
+            }
+            io::ErrorKind::PermissionDenied if is_device(&file.path) => {
+                "; a device is open to root and to members of the group that owns it (usually \
+                 `disk`)"
+            }
+            _ => "",
         };
         Error::Open {
             job: job.name.clone(),
@@ -151,6 +157,10 @@ pub(super) fn emulated(job: &Job, files: &[TargetFile]) -> Result<Option<Vec<Mod
             job: job.name.clone(),
         }),
     }
+}
+
+fn is_device(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|metadata| metadata.file_type().is_block_device())
 }
 
 /// What file systems and devices without O_DIRECT answer.

@@ -15,7 +15,9 @@ pub(crate) struct Forget {
 impl Forget {
     /// Whatever cannot be opened is not forgotten: its operations will tell why.
     pub(crate) fn new(files: &[TargetFile], every: u64) -> Self {
-        let files = files.iter().filter_map(|file| File::open(&file.path).ok());
+        let files = files
+            .iter()
+            .filter_map(|file| File::open(file.open_path()).ok());
         Self {
             files: files.collect(),
             every,

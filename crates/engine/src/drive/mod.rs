@@ -28,7 +28,10 @@ mod steady;
 mod usage;
 mod watch;
 
+use std::fs::File;
+use std::os::fd::AsRawFd;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use blocklab_record::{Interval, Measurement, Note, NoteLevel};
@@ -56,8 +59,11 @@ pub enum Backing {
 /// A file or device that a job works on.
 #[derive(Debug, Clone)]
 pub struct TargetFile {
-    /// Where it is.
+    /// Its name, for people, and for engines that work on names.
     pub path: PathBuf,
+    /// What all others open again, so that a name that changes meanwhile leads them nowhere else;
+    /// without it they open the name.
+    pub held: Option<Arc<File>>,
     /// Bytes that may be used.
     pub size: u64,
     /// Whether the caller has established that it may be written to.
@@ -72,9 +78,18 @@ impl TargetFile {
     pub const fn file(path: PathBuf, size: u64, may_write: bool) -> Self {
         Self {
             path,
+            held: None,
             size,
             may_write,
             backing: Backing::File,
+        }
+    }
+
+    /// What workers open.
+    pub(crate) fn open_path(&self) -> PathBuf {
+        match &self.held {
+            Some(file) => PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd())),
+            None => self.path.clone(),
         }
     }
 }

@@ -84,7 +84,8 @@ impl CarryOut for NamesCall {
         let result = unsafe {
             match self.call {
                 NameCall::Create => {
-                    let flags = libc::O_CREAT | libc::O_RDWR | libc::O_CLOEXEC;
+                    // A link that leads nowhere must not become a file somewhere else.
+                    let flags = libc::O_CREAT | libc::O_RDWR | libc::O_CLOEXEC | libc::O_NOFOLLOW;
                     match libc::open(path, flags, 0o644) {
                         -1 => -1,
                         fd => libc::close(fd),

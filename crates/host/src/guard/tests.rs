@@ -1,5 +1,18 @@
+use std::fs;
+
+use super::ours::{is_hole, marked_size};
 use super::*;
 use crate::machine::tree::Tree;
+use crate::signatures::Kind;
+
+/// As a run asks: what is there is judged, where nothing is a file may be made.
+fn may_write(path: &Path, destroy: &[String]) -> Result<Permission, Refusal> {
+    let guard = Guard::new(destroy);
+    match guard.open(path) {
+        Ok(handle) => guard.may_write(&handle),
+        Err(_) => guard.new_path(path).map(|_| free()),
+    }
+}
 
 /// The outcome as one line: `ok`, or the reasons.
 fn outcome(path: &Path, destroy: &[&str]) -> String {
@@ -24,10 +37,6 @@ fn files_that_hold_nothing_may_be_written() {
     fs::write(&path, "").unwrap();
     assert_eq!(outcome(&path, &[]), "ok");
     assert_eq!(outcome(folder.path(), &[]), "ok");
-    assert_eq!(
-        may_write(&path, &[]).unwrap().path(),
-        path.canonicalize().unwrap()
-    );
 }
 
 #[test]
@@ -53,17 +62,18 @@ fn a_file_with_content_is_given_up_by_name_only() {
     let refused = "is a file with content (8 B)";
     assert_eq!(outcome(&path, &[]), refused);
     assert_eq!(
-        outcome(&path, &["data", "other.img", "", "/dev/null"]),
+        outcome(&path, &["data", "data.img", "other.img", "", "/dev/null"]),
         refused
     );
     let lifted = format!("lifted: {} {refused}", path.display());
-    assert_eq!(outcome(&path, &["data.img"]), lifted);
     assert_eq!(outcome(&path, &[path.to_str().unwrap()]), lifted);
     // Through a link it is the same file.
     let link = folder.path().join("link");
     std::os::unix::fs::symlink(&path, &link).unwrap();
     assert_eq!(outcome(&link, &[]), refused);
-    assert!(outcome(&link, &["data.img"]).starts_with("lifted: "));
+    for name in [&path, &link] {
+        assert!(outcome(&link, &[name.to_str().unwrap()]).starts_with("lifted: "));
+    }
 }
 
 #[test]
@@ -127,7 +137,7 @@ fn several_reasons_make_a_list() {
         Path::new("/dev/sda"),
         vec![
             reason("/dev/sda", Cause::Partitions(vec!["sda1".into()])),
-            reason("/dev/sda1", Cause::Swap),
+            reason("/dev/sda1", Cause::Forbidden),
         ],
         vec!["sda".into()],
     );
@@ -135,7 +145,9 @@ fn several_reasons_make_a_list() {
         refusal.to_string(),
         "blocklab does not write to /dev/sda:\n  \
          - /dev/sda has partitions (sda1)\n  \
-         - /dev/sda1 is in use as swap\n\
+         - /dev/sda1 cannot be read by this user, so what is on it is unknown\n\
+         To let blocklab look at it: run it as root, or as a member of the group that owns it \
+         (usually `disk`).\n\
          To measure reads only: --read-only.\n\
          To destroy what is on it: --destroy-data=sda"
     );
@@ -149,8 +161,12 @@ fn partition(given_up: &[&str]) -> Result<Permission, Refusal> {
         reasons: vec![reason(&format!("/dev/{name}"), cause)],
     };
     let path = Path::new("/dev/sda1");
-    let groups = [group("sda1", Cause::Swap), group("sda", Cause::Claimed)];
-    decide(path, path, groups.into_iter())
+    let mark = |offset| Cause::Signature {
+        kind: Kind::Lvm2,
+        offset,
+    };
+    let groups = [group("sda1", mark(512)), group("sda", mark(0))];
+    decide(path, groups.into_iter())
 }
 
 #[test]
@@ -170,11 +186,30 @@ fn a_read_only_device_is_not_made_writable_by_a_name() {
         given_up: true,
         reasons: vec![reason("/dev/sda", Cause::ReadOnly)],
     };
-    let refusal = decide(path, path, std::iter::once(group)).unwrap_err();
+    let refusal = decide(path, std::iter::once(group)).unwrap_err();
     assert_eq!(
         refusal.to_string(),
         "/dev/sda is read-only; blocklab does not write to it. \
          To measure reads only: --read-only."
+    );
+}
+
+/// A device that another run was writing to could be given up by its name, and both wrote.
+#[test]
+fn a_use_is_not_given_up_by_a_name() {
+    let path = Path::new("/dev/sda");
+    let claimed = Cause::Claimed(vec!["blocklab (process 7)".into()]);
+    let group = Named {
+        name: "sda".into(),
+        given_up: true,
+        reasons: vec![reason("/dev/sda", claimed)],
+    };
+    let refusal = decide(path, std::iter::once(group)).unwrap_err();
+    assert_eq!(
+        refusal.to_string(),
+        "/dev/sda is in exclusive use; blocklab (process 7) has it open; blocklab does not write \
+         to it. To free it: let the program that has it end (--destroy-data gives up content, \
+         never what others use). To measure reads only: --read-only."
     );
 }
 
@@ -227,8 +262,9 @@ fn a_file_that_was_made_here_may_be_overwritten() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("data.img");
     fs::write(&path, "made by a run").unwrap();
-    claim(&path);
-    if claimed_size(&path).is_none() {
+    let handle = Handle::open(&path).unwrap();
+    mark(&handle);
+    if marked_size(&handle).is_none() {
         println!("skipped: marks on files, which this file system does not keep");
         return;
     }
@@ -241,7 +277,7 @@ fn a_file_that_was_made_here_may_be_overwritten() {
     assert_eq!(outcome(&path, &[]), "is a file with content (14 B)");
     let mut disk = vec![0; 1 << 20];
     fs::write(&path, &disk).unwrap();
-    claim(&path);
+    mark(&handle);
     disk[0] = 1;
     fs::write(&path, &disk).unwrap();
     assert_eq!(outcome(&path, &[]), "ok");

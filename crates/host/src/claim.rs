@@ -1,0 +1,81 @@
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// What came of the wish to have a device exclusively.
+#[derive(Debug)]
+pub(crate) enum Claim {
+    /// We have it as long as this file is open. Plain opens by our own threads still succeed.
+    Ours(File),
+    /// A claim that we have already serves for this one, or there is nothing to claim.
+    Held,
+    /// The kernel or another program has it.
+    Taken,
+    /// It cannot be opened at all.
+    Failed(io::Error),
+}
+
+/// Opens a block device exclusively. Another program that merely looks whether a device is free
+/// has it for microseconds: what is still claimed after a few tries is really in use.
+pub(crate) fn claim(path: &Path) -> Claim {
+    const TRIES: u32 = 5;
+    const REST: Duration = Duration::from_millis(20);
+    for attempt in 0..TRIES {
+        match open_exclusively(path) {
+            Ok(file) => return Claim::Ours(file),
+            Err(error) if error.raw_os_error() == Some(libc::EBUSY) => {}
+            Err(error) => return Claim::Failed(error),
+        }
+        if attempt + 1 < TRIES {
+            std::thread::sleep(REST);
+        }
+    }
+    Claim::Taken
+}
+
+/// For reading, which never touches the medium; for writing where only that is allowed.
+fn open_exclusively(path: &Path) -> io::Result<File> {
+    let open = |options: &mut OpenOptions| {
+        let flags = libc::O_EXCL | libc::O_NONBLOCK;
+        options.custom_flags(flags).open(path)
+    };
+    open(File::options().read(true)).or_else(|error| match error.kind() {
+        io::ErrorKind::PermissionDenied => open(File::options().write(true)),
+        _ => Err(error),
+    })
+}
+
+/// Programs that have the block device of this number open, as `mkfs.ext4 (process 4711)`, as far
+/// as this user may see them; this process is left out.
+pub(crate) fn users(rdev: u64) -> Vec<String> {
+    let Ok(processes) = fs::read_dir("/proc") else {
+        return Vec::new();
+    };
+    let own = std::process::id();
+    let numbers = processes.flatten().filter_map(|process| {
+        let number: u32 = process.file_name().to_str()?.parse().ok()?;
+        (number != own && has_open(&process.path(), rdev)).then_some(number)
+    });
+    let mut numbers: Vec<u32> = numbers.collect();
+    numbers.sort_unstable();
+    numbers.into_iter().map(named).collect()
+}
+
+fn has_open(process: &Path, rdev: u64) -> bool {
+    let Ok(files) = fs::read_dir(process.join("fd")) else {
+        return false;
+    };
+    files.flatten().any(|file| {
+        fs::metadata(file.path())
+            .is_ok_and(|metadata| metadata.file_type().is_block_device() && metadata.rdev() == rdev)
+    })
+}
+
+/// A program chooses its own name, so it may hold anything.
+fn named(process: u32) -> String {
+    let path = PathBuf::from(format!("/proc/{process}/comm"));
+    let name = fs::read_to_string(path).unwrap_or_default();
+    format!("{} (process {process})", name.trim_end().escape_debug())
+}

@@ -1,0 +1,75 @@
+use std::path::PathBuf;
+
+use crate::reason::{Cause, Reason};
+
+/// That a path is not written to, why, and what would work.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}", self.text())]
+pub struct Refusal {
+    /// As it was asked for.
+    pub path: PathBuf,
+    /// At least one.
+    pub reasons: Vec<Reason>,
+    /// What has to be named to lift them all; empty where naming does not help.
+    pub names: Vec<String>,
+}
+
+impl Refusal {
+    fn text(&self) -> String {
+        let mut text = match self.reasons.as_slice() {
+            [reason] => format!("{reason}; blocklab does not write to it."),
+            reasons => reasons.iter().fold(
+                format!("blocklab does not write to {}:", self.path.display()),
+                |text, reason| format!("{text}\n  - {reason}"),
+            ),
+        };
+        let separator = if self.reasons.len() == 1 { ' ' } else { '\n' };
+        for advice in self.advice() {
+            text.push(separator);
+            text.push_str(&advice);
+        }
+        text
+    }
+
+    /// What would work, one sentence each.
+    fn advice(&self) -> Vec<String> {
+        let any = |of: fn(&Cause) -> bool| self.reasons.iter().any(|reason| of(&reason.cause));
+        let mut advice = Vec::new();
+        if any(|cause| matches!(cause, Cause::NoSuchDevice)) {
+            advice.push("To see what there is: blocklab devices.".to_owned());
+        }
+        if any(|cause| matches!(cause, Cause::Forbidden)) {
+            let words = "To let blocklab look at it: run it as root, or as a member of the group \
+                         that owns it (usually `disk`).";
+            advice.push(words.to_owned());
+        }
+        let mut ends: Vec<String> = Vec::new();
+        for end in self.reasons.iter().filter_map(Reason::how_it_ends) {
+            if !ends.contains(&end) {
+                ends.push(end);
+            }
+        }
+        if !ends.is_empty() {
+            let uses = "--destroy-data gives up content, never what others use";
+            advice.push(format!("To free it: {} ({uses}).", ends.join("; ")));
+        }
+        if self.reasons.iter().all(|reason| reason.cause.can_be_read()) {
+            advice.push("To measure reads only: --read-only.".to_owned());
+        }
+        if !self.names.is_empty() {
+            let options = self.names.iter().map(|name| option(name));
+            let options = options.collect::<Vec<_>>().join(" ");
+            advice.push(format!("To destroy what is on it: {options}"));
+        }
+        advice
+    }
+}
+
+/// The option, in quotes where a shell would take the name apart.
+fn option(name: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "/._-+:@%=,".contains(c);
+    if name.chars().all(plain) {
+        return format!("--destroy-data={name}");
+    }
+    format!("--destroy-data='{}'", name.replace('\'', r"'\''"))
+}

@@ -1,0 +1,181 @@
+use std::ffi::OsString;
+use std::fs::{self, File, Metadata, OpenOptions};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::machine::FileId;
+
+/// What a path led to when it was opened, links followed.
+///
+/// Whoever judges it and whoever uses it goes through the same descriptor, so a link or a name
+/// that is changed meanwhile leads nobody elsewhere. The descriptor only holds the place
+/// (`O_PATH`): opening a pipe, a tape or a watchdog that way does nothing to it.
+#[derive(Debug, Clone)]
+pub struct Handle {
+    path: PathBuf,
+    file: Arc<File>,
+}
+
+impl Handle {
+    /// Opens what `path` leads to.
+    ///
+    /// # Errors
+    /// As `open`.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        let open = |flags| {
+            let mut options = File::options();
+            options.read(true).custom_flags(libc::O_PATH | flags);
+            options.open(path)
+        };
+        // Only a path that must be a directory makes the kernel mount what is mounted on demand.
+        let file = match open(libc::O_DIRECTORY) {
+            Err(error) if error.kind() == io::ErrorKind::NotADirectory => open(0)?,
+            other => other?,
+        };
+        Ok(Self::new(file, path))
+    }
+
+    /// A handle on an open file; `path` is its name for people.
+    #[must_use]
+    pub fn new(file: File, path: &Path) -> Self {
+        Self {
+            path: path.to_owned(),
+            file: Arc::new(file),
+        }
+    }
+
+    /// As it was asked for.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Where the path led, as the kernel names the place now.
+    #[must_use]
+    pub fn resolved(&self) -> PathBuf {
+        fs::read_link(self.reopen_path()).unwrap_or_else(|_| self.path.clone())
+    }
+
+    /// A path that leads to the descriptor, and so to the same thing whatever becomes of its
+    /// name. It is valid in this process while the handle or [`Handle::file`] lives.
+    #[must_use]
+    pub fn reopen_path(&self) -> PathBuf {
+        PathBuf::from(format!("/proc/self/fd/{}", self.file.as_raw_fd()))
+    }
+
+    /// Opens the same thing again.
+    ///
+    /// # Errors
+    /// As `open`.
+    pub fn reopen(&self, options: &OpenOptions) -> io::Result<File> {
+        options.open(self.reopen_path())
+    }
+
+    /// The descriptor, to be kept open.
+    #[must_use]
+    pub fn file(&self) -> Arc<File> {
+        Arc::clone(&self.file)
+    }
+
+    /// What it is, and how large.
+    ///
+    /// # Errors
+    /// As `fstat`.
+    pub fn metadata(&self) -> io::Result<Metadata> {
+        self.file.metadata()
+    }
+
+    /// Whether `path` leads to the same file now.
+    #[must_use]
+    pub fn is_at(&self, path: &Path) -> bool {
+        let there = fs::metadata(path).map(|metadata| id_of(&metadata));
+        let own = self.metadata().map(|metadata| id_of(&metadata));
+        matches!((there, own), (Ok(there), Ok(own)) if there == own)
+    }
+}
+
+pub(crate) fn id_of(metadata: &Metadata) -> FileId {
+    (metadata.dev(), metadata.ino())
+}
+
+/// A name that nothing has yet, in a directory that is held open.
+#[derive(Debug)]
+pub struct NewPath {
+    path: PathBuf,
+    directory: Handle,
+    name: OsString,
+}
+
+impl NewPath {
+    pub(crate) fn new(path: &Path, directory: Handle) -> Self {
+        Self {
+            path: path.to_owned(),
+            directory,
+            name: path.file_name().unwrap_or_default().to_owned(),
+        }
+    }
+
+    /// As it was asked for.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The directory.
+    #[must_use]
+    pub const fn directory(&self) -> &Handle {
+        &self.directory
+    }
+
+    /// Makes a file there with these permissions, for reading and writing.
+    ///
+    /// # Errors
+    /// As `open`; also where somebody made something of this name meanwhile.
+    pub fn create(&self, mode: u32) -> io::Result<Handle> {
+        let mut options = File::options();
+        options.read(true).write(true).create_new(true).mode(mode);
+        let file = options.open(self.directory.reopen_path().join(&self.name))?;
+        Ok(Handle::new(file, &self.path))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    /// A link was swapped between the look at a target and its use, and another file was
+    /// overwritten.
+    #[test]
+    fn a_handle_stays_on_what_it_was_opened_on() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs::write(at("first"), "first").unwrap();
+        fs::write(at("second"), "second").unwrap();
+        symlink("first", at("link")).unwrap();
+        let handle = Handle::open(&at("link")).unwrap();
+        fs::remove_file(at("link")).unwrap();
+        symlink("second", at("link")).unwrap();
+        fs::rename(at("first"), at("elsewhere")).unwrap();
+        let read = handle.reopen(File::options().read(true)).unwrap();
+        assert_eq!(io::read_to_string(read).unwrap(), "first");
+        assert_eq!(handle.resolved(), at("elsewhere").canonicalize().unwrap());
+        assert!(handle.is_at(&at("elsewhere")));
+        assert!(!handle.is_at(&at("link")));
+    }
+
+    /// Vdbench waited for ever for a writer of a pipe that was given as its lun.
+    #[test]
+    fn a_pipe_is_opened_without_waiting() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("pipe");
+        let name = std::ffi::CString::new(path.to_str().unwrap()).unwrap();
+        // SAFETY: the name ends in a zero byte and lives through the call.
+        assert_eq!(unsafe { libc::mkfifo(name.as_ptr(), 0o600) }, 0);
+        assert!(Handle::open(&path).is_ok());
+    }
+}
