@@ -283,3 +283,47 @@ fn this_host_runs_by_any_of_its_names() {
     let words = "parm:1: system=: only this host runs, and 192.0.2.1 is another";
     assert!(output.err.contains(words), "{}", output.err);
 }
+
+/// The story: two runs of one rate delivered 88.33 and 88.33 of the 100 that were asked for, and
+/// `-l` gave them again, because every run drew the same arrivals. What repeats its draws looks
+/// steadier than it is, and no number of repetitions averages them out.
+#[test]
+fn equal_runs_draw_arrivals_of_their_own() {
+    let file = "sd=sd1,lun=sim:local@i3.xlarge\nwd=wd1,sd=sd1,rdpct=100\n\
+                rd=default,wd=wd1,iorate=100,elapsed=10,interval=5,threads=8\nrd=rd1\nrd=rd2\n";
+    let lab = Lab::new();
+    let rates = |more: &[&str], rows: usize| -> Vec<f64> {
+        let output = vdbench(&lab, file, more);
+        let words = text(&output);
+        assert!(output.code == Some(0), "{words}");
+        let all = (0..rows).map(|n| row(&words, "avg_2-2", n)[0]);
+        all.collect()
+    };
+    let given = rates(&["--no-save", "--seed", "42"], 2);
+    assert_ne!(given[0], given[1], "two runs with the same arrivals");
+    assert_eq!(given, rates(&["--no-save", "--seed=42"], 2), "one seed");
+    let other = rates(&["--no-save", "--seed=43"], 2);
+    assert_ne!(given[0], other[0], "another seed, the same arrivals");
+    let wrong = vdbench(&lab, file, &["--seed", "soon"]);
+    assert_eq!(wrong.code, Some(2), "{}", text(&wrong));
+}
+
+/// Each repetition of `repeat=` is kept as a run of its own, with its own seed.
+#[test]
+fn a_repetition_keeps_the_seed_that_it_drew_from() {
+    let lab = Lab::new();
+    let file = "repeat=2\nsd=sd1,lun=sim:local@i3.xlarge\nwd=wd1,sd=sd1,rdpct=100\n\
+                rd=rd1,wd=wd1,iorate=100,elapsed=2,interval=1\n";
+    let output = vdbench(&lab, file, &["--seed", "42"]);
+    assert!(output.code == Some(0), "{}", text(&output));
+    let listed = lab.store().list().runs;
+    let runs = listed.iter().map(|run| lab.store().load(&run.id));
+    let seeds: Vec<String> = runs
+        .map(|run| run.expect("it is kept").record.asked.seed)
+        .collect();
+    assert_eq!(seeds.len(), 2);
+    assert!(
+        seeds.contains(&"42".to_owned()) && seeds[0] != seeds[1],
+        "{seeds:?}"
+    );
+}

@@ -23,6 +23,7 @@ use blocklab_dialect::vdbench::{
 use blocklab_host::guard::Guard;
 use blocklab_record::{Note, NoteLevel, Record};
 use blocklab_store::Store;
+use blocklab_workload::Workload;
 
 use self::folder::Folder;
 use self::house::House;
@@ -143,9 +144,10 @@ fn measure(
     let mut terms = Terms {
         sizes: luns.sizes,
         format: luns.format,
-        seed: seed(None)?,
+        seed: seed(house.seed)?,
         validation,
     };
+    let root = terms.seed;
     let begun = Instant::now();
     let repeat = command.repeat.or(script.general.repeat);
     let mut rounds = 0;
@@ -198,6 +200,7 @@ fn measure(
             break code;
         }
         terms.format.clear();
+        terms.seed = Workload::seed_of(root, rounds);
         terms.validation.recover = false;
         prepared = prepare(&script, &terms)?;
     };

@@ -15,7 +15,7 @@ use blocklab_record::{
 };
 use blocklab_units::Nanos;
 use blocklab_workload::publication::Share;
-use blocklab_workload::{Aggregate, Case, Engine, Pace, PauseBefore, Plan, Rate};
+use blocklab_workload::{Aggregate, Case, Engine, Pace, PauseBefore, Plan, Rate, Workload};
 use jiff::Timestamp;
 
 use crate::Error;
@@ -146,11 +146,13 @@ impl<'a> Session<'a> {
         }
         notes.extend(fit_engines(&mut plan, targets, may_replace_engine));
         let seed = plan.cases[0].workload.seed;
+        let done = part.before.as_ref().map_or(0, |it| it.measurements.len());
         let terms = Terms {
             targets,
             guard,
             create,
-            seed,
+            // A model that goes on later must not repeat the chances of its first passes.
+            seed: Workload::seed_of(seed, done as u64),
             catalog,
             interrupted,
         };
@@ -226,6 +228,7 @@ impl<'a> Session<'a> {
         if !observer.adapt(&mut case, &self.record) {
             return Ok(());
         }
+        case.workload.seed = case.workload.seed_in_pass(pass);
         observer.begins(&case, pass, step, self.steps.len());
         self.goes_on = match self.measure(&case, pass, observer) {
             Ok(go_on) => go_on,

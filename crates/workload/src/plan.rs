@@ -1,3 +1,4 @@
+use blocklab_random::Stream;
 use blocklab_units::Nanos;
 
 use crate::Job;
@@ -9,6 +10,35 @@ pub struct Workload {
     pub seed: u64,
     /// At least one.
     pub jobs: Vec<Job>,
+}
+
+impl Workload {
+    /// The seed of one of several repetitions, counted from 0: the first keeps the root seed.
+    ///
+    /// A repetition that drew the same offsets, sizes and directions as the one before would tell
+    /// nothing of how far another draw lies, and the scatter of the passes would promise far more
+    /// than they know. 32 bits, which every format can hold and a person can copy.
+    #[must_use]
+    pub fn seed_of(root: u64, repetition: u64) -> u64 {
+        match repetition {
+            0 => root,
+            _ => Stream::new(root, "repetition", repetition).next_u64() & 0xffff_ffff,
+        }
+    }
+
+    /// The seed of pass `number`, counted from 1; 0 is any discarded one, and enters no figure.
+    ///
+    /// What is verified keeps its draws: a pass that reads back has to find what was written.
+    #[must_use]
+    pub fn seed_in_pass(&self, number: u32) -> u64 {
+        let verifies = self.jobs.iter().any(|job| job.verify.is_some());
+        let repetition = match number {
+            _ if verifies => 0,
+            0 => u64::MAX,
+            number => u64::from(number) - 1,
+        };
+        Self::seed_of(self.seed, repetition)
+    }
 }
 
 /// A workload with a name and the settings that tell it from its siblings in a sweep.
@@ -146,6 +176,32 @@ mod tests {
             pause_before: PauseBefore::Measurement,
         };
         assert_eq!(plan.steps().collect::<Vec<_>>(), expected);
+    }
+
+    fn workload(jobs: Vec<Job>) -> Workload {
+        Workload { seed: 7, jobs }
+    }
+
+    #[test]
+    fn every_pass_draws_for_itself_and_the_first_from_the_root() {
+        let plain = workload(vec![Job::new("a")]);
+        let seeds = [0, 1, 2, 3, 4].map(|pass| plain.seed_in_pass(pass));
+        assert_eq!(
+            seeds[1], 7,
+            "a single pass draws from the seed as it is given"
+        );
+        let different: std::collections::BTreeSet<_> = seeds.into_iter().collect();
+        assert_eq!(different.len(), seeds.len());
+        assert_eq!(seeds, [0, 1, 2, 3, 4].map(|pass| plain.seed_in_pass(pass)));
+    }
+
+    #[test]
+    fn what_is_verified_is_drawn_alike_in_every_pass() {
+        let mut job = Job::new("a");
+        job.verify = Some(crate::Verify::new(crate::Checksum::Crc32c));
+        let verified = workload(vec![job]);
+        let seeds = [0, 1, 2, 3].map(|pass| verified.seed_in_pass(pass));
+        assert_eq!(seeds, [7; 4]);
     }
 
     #[test]

@@ -1,4 +1,5 @@
 use std::path::Path;
+use std::sync::LazyLock;
 use std::sync::atomic::AtomicBool;
 use std::thread;
 
@@ -139,6 +140,8 @@ impl<'a> SystemRun<'a> {
 /// When it cannot be conducted to its end.
 #[must_use]
 pub fn simulate(plan: Plan, address: &str) -> Record {
+    // It takes longer to read than most plans to simulate.
+    static CATALOG: LazyLock<Catalog> = LazyLock::new(Catalog::embedded);
     let assignment = Assignment {
         id: "accuracy".to_owned(),
         tool: "blocklab".to_owned(),
@@ -148,7 +151,7 @@ pub fn simulate(plan: Plan, address: &str) -> Record {
         guard: &Guard::default(),
         create: false,
         may_replace_engine: false,
-        catalog: &Catalog::embedded(),
+        catalog: &CATALOG,
         interrupted: &AtomicBool::new(false),
     };
     let record = conduct(assignment, &mut Unwatched).expect("a run");

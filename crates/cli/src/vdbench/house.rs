@@ -1,6 +1,6 @@
 //! Options of our own among those of Vdbench: all begin with two hyphens.
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 
 /// Our own options, and what is left for the dialect.
 #[derive(Debug, Default)]
@@ -8,6 +8,7 @@ pub struct House {
     pub destroy: Vec<String>,
     pub no_save: bool,
     pub quiet: bool,
+    pub seed: Option<u64>,
     pub help: bool,
     pub rest: Vec<String>,
 }
@@ -26,6 +27,8 @@ impl House {
                 ("no-save", _) => house.no_save = true,
                 ("quiet", _) => house.quiet = true,
                 ("help", _) => house.help = true,
+                ("seed", "") => house.seed = Some(whole(arguments.next().map(String::as_str))?),
+                ("seed", text) => house.seed = Some(whole(Some(text))?),
                 ("destroy-data", "") => match arguments.next() {
                     Some(name) => house.destroy.push(name.clone()),
                     None => bail!("--destroy-data: the name of a device or file must follow"),
@@ -33,10 +36,15 @@ impl House {
                 ("destroy-data", name) => house.destroy.push(name.to_owned()),
                 (name, _) => bail!(
                     "--{name}: there is no such option; ours are --destroy-data, --no-save, \
-                     --quiet and --help"
+                     --quiet, --seed and --help"
                 ),
             }
         }
         Ok(house)
     }
+}
+
+fn whole(text: Option<&str>) -> Result<u64> {
+    let number = text.and_then(|text| text.parse().ok());
+    number.with_context(|| "--seed: a whole number must follow, such as --seed 42")
 }

@@ -217,7 +217,7 @@ impl Maker<'_> {
             name: name(run, before),
             settings,
             workload: Workload {
-                seed: self.terms.seed,
+                seed: Workload::seed_of(self.terms.seed, before.len() as u64),
                 jobs,
             },
         };

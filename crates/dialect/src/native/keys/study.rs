@@ -82,7 +82,7 @@ pub static STUDY: [Key<Study>; 9] = [
         name: "seed",
         kind: "whole number",
         meaning: "The root of all chance: with the same seed, the same offsets, sizes and content \
-                  are used again.",
+                  are used again. Each pass draws anew from it, except what is verified.",
         allowed: Allowed::Said("0 to 2^64 - 1; from 2^63 on in quotes"),
         default: Some("drawn anew for each run, and recorded"),
         example: "42",
