@@ -39,26 +39,40 @@ pub fn fit(values: &[f64]) -> Option<Line> {
 /// A monotone change over a sequence.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Drift {
-    /// From the beginning to the end of the fitted line, in per cent of the mean; negative falls.
-    pub change_percent: f64,
+    /// Where the change ends over where it begins: 0.8 has fallen by a fifth of its beginning.
+    pub last_over_first: f64,
     /// Probability that independent normal values without a trend show at least such a slope.
     pub chance: f64,
 }
 
-/// Looks for a drift: the least-squares slope with its t-test (n - 2 degrees of freedom).
+impl Drift {
+    /// The change in per cent of its beginning: a fall is negative and never reaches -100.
+    #[must_use]
+    pub fn percent_of_first(&self) -> f64 {
+        (self.last_over_first - 1.0) * 100.0
+    }
+}
+
+/// Looks for a drift: the least-squares slope with its t-test (n - 2 degrees of freedom). How far
+/// it goes is told by the line through the logarithms, which stays above 0: one through the values
+/// themselves would let a steep fall exceed all that there was.
 ///
 /// Chosen over Mann-Kendall because passes are few: with three or four values the rank test can
 /// not reach 5 % at all (2/3! and 2/4!), and with five only for a perfect order. The price is
 /// the supposition of independent, about normal values; average neighbours of an autocorrelated
-/// series into blocks first. `None` below three values or where the mean is not above 0.
+/// series into blocks first. `None` below three values, where one is not above 0, or where the two
+/// lines disagree on the direction.
 #[must_use]
 pub fn drift(values: &[f64]) -> Option<Drift> {
-    let level = mean(values);
-    if values.len() < 3 || level <= 0.0 || level.is_nan() {
+    let sound = values.iter().all(|value| *value > 0.0 && value.is_finite());
+    if values.len() < 3 || !sound {
         return None;
     }
-    let line = fit(values)?;
-    let change_percent = line.slope * (values.len() - 1) as f64 / level * 100.0;
+    let logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();
+    let (line, by_share) = (fit(values)?, fit(&logs)?.slope);
+    if line.slope * by_share < 0.0 {
+        return None;
+    }
     let freedom = u32::try_from(values.len() - 2).unwrap_or(u32::MAX);
     let chance = match (line.slope == 0.0, line.slope_error > 0.0) {
         (true, _) => 1.0,
@@ -66,7 +80,7 @@ pub fn drift(values: &[f64]) -> Option<Drift> {
         (false, false) => 0.0,
     };
     Some(Drift {
-        change_percent,
+        last_over_first: (by_share * (values.len() - 1) as f64).exp(),
         chance,
     })
 }
@@ -139,18 +153,36 @@ mod tests {
         assert!((line.slope - 0.8).abs() < 1e-12);
         assert!((line.slope_error - 0.424_264).abs() < 1e-6, "{line:?}");
         let drift = drift(&[1.0, 3.0, 2.0, 4.0]).unwrap();
-        assert!((drift.change_percent - 96.0).abs() < 1e-9);
+        // The logarithms: slope (3 ln 4 + ln 2 - ln 3) / 10.
+        assert!((drift.last_over_first.ln() - 3.0 * 0.375_341).abs() < 1e-5);
         assert!((drift.chance - 0.2).abs() < 1e-9, "{drift:?}");
     }
 
     #[test]
     fn a_fall_is_a_drift_and_scatter_is_none() {
         let fall = drift(&[100.0, 96.0, 91.0, 86.0, 80.5]).unwrap();
-        assert!(fall.chance < 0.001 && fall.change_percent < -20.0);
+        assert!(fall.chance < 0.001);
+        assert!((fall.percent_of_first() + 19.5).abs() < 1.0, "{fall:?}");
         assert!(drift(&[100.0, 91.0, 99.0, 92.0, 98.0]).unwrap().chance > 0.5);
         assert_eq!(drift(&[5.0; 4]).unwrap().chance, 1.0);
         assert_eq!(drift(&[5.0; 2]), None);
         assert_eq!(drift(&[0.0; 9]), None);
+    }
+
+    /// The story: the slope was told as a share of the mean in a sentence that said "from the
+    /// first to the last", so a fall could be one of 154 % and +145 % was told as +84 %.
+    #[test]
+    fn a_change_is_told_of_where_it_began() {
+        let percent = |values: &[f64]| drift(values).unwrap().percent_of_first();
+        let rise = percent(&[1207.0, 2059.0, 2953.0]);
+        assert!((rise - 144.7).abs() < 0.1, "{rise}");
+        for steep in [[1000.0, 20.0, 10.0], [1000.0, 999.0, 1e-6], [9.0, 1.0, 0.1]] {
+            let fall = percent(&steep);
+            assert!(
+                (-100.0..-90.0).contains(&fall),
+                "{steep:?} fell by {fall} %"
+            );
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@ use blocklab_catalog::{Address, Filter, Listed, Offer};
 
 use super::bench::{ABOVE, Bench, Seen, Why};
 use crate::rules::hit::{Hit, figure, joined};
-use crate::rules::says::{number, percent, says, word};
+use crate::rules::says::{fixed, number, percent, says, word};
 use crate::{Confidence, Finding, Severity};
 
 /// Rule 17: an instance's own disk can do what its largest sibling's disks are documented with.
@@ -89,7 +89,7 @@ pub(super) fn above_every_limit(bench: &Bench<'_>) -> Vec<Finding> {
                     number(seen.iops),
                     percent(seen.iops / expected * 100.0),
                     number(expected),
-                    word(&phase.binding),
+                    fixed(phase.binding.as_str()),
                 ],
             ),
             evidence: vec![

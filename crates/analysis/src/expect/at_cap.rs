@@ -5,7 +5,7 @@ use blocklab_units::count;
 
 use super::bench::{Bench, NEAR, Seen, Why};
 use crate::rules::hit::{Hit, figure, joined};
-use crate::rules::says::{number, percent, says, word};
+use crate::rules::says::{fixed, number, percent, says};
 use crate::{Confidence, Finding, Severity};
 
 /// More than so many times what fills the limit only waits.
@@ -38,7 +38,7 @@ pub(super) fn documented_limit(bench: &Bench<'_>) -> Vec<Finding> {
             says: says(
                 "what is documented as {} is delivered: {} of it",
                 [
-                    word(&phase.binding),
+                    fixed(phase.binding.as_str()),
                     percent(seen.iops / phase.iops * 100.0),
                 ],
             ),
@@ -108,7 +108,7 @@ pub(super) fn separate_budgets(bench: &Bench<'_>) -> Vec<Finding> {
                 "reads and writes have budgets of their own: {} binds {} of the operations, and \
                  {} are {} of that kind",
                 [
-                    word(&phase.binding),
+                    fixed(phase.binding.as_str()),
                     percent(f64::from(share)),
                     number(seen.iops),
                     number(seen.iops * f64::from(share) / 100.0),
@@ -142,7 +142,11 @@ pub(super) fn aggregate(bench: &Bench<'_>) -> Vec<Finding> {
             confidence: Confidence::High,
             says: says(
                 "the volumes together could do {} IOPS, and {} lets {} pass",
-                [number(sum), word(&phase.binding), number(phase.iops)],
+                [
+                    number(sum),
+                    fixed(phase.binding.as_str()),
+                    number(phase.iops),
+                ],
             ),
             evidence: vec![
                 figure("all volumes", sum, "IOPS"),

@@ -2,7 +2,7 @@
 
 use super::bench::{Bench, LITTLE, Seen, Why};
 use crate::rules::hit::{Hit, figure, joined};
-use crate::rules::says::{number, percent, says, word};
+use crate::rules::says::{fixed, number, percent, says};
 use crate::{Confidence, Finding, Severity};
 
 fn hit<'a>(seen: &Seen<'a>, severity: Severity, confidence: Confidence) -> Option<Hit<'a>> {
@@ -17,9 +17,10 @@ fn hit<'a>(seen: &Seen<'a>, severity: Severity, confidence: Confidence) -> Optio
             [
                 number(seen.iops),
                 percent(seen.iops / expected * 100.0),
-                word(&phase.binding),
+                fixed(phase.binding.as_str()),
             ],
-        ),
+        )
+        .graded(1.0 - seen.iops / expected),
         evidence: vec![
             figure("delivered", seen.iops, "IOPS"),
             figure("expected", expected, "IOPS"),

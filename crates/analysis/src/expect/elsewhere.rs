@@ -4,7 +4,7 @@ use blocklab_device::predict;
 
 use super::bench::{Bench, Why};
 use crate::rules::hit::{Hit, figure, joined};
-use crate::rules::says::{number, says, word};
+use crate::rules::says::{fixed, number, says, word};
 use crate::{Confidence, Finding, Severity};
 
 /// Rule 7: the provisioned setting is paid for and not in effect.
@@ -20,7 +20,11 @@ pub(super) fn setting_not_in_effect(bench: &Bench<'_>) -> Vec<Finding> {
             says: says(
                 "{} IOPS are what the type gives without settings ({}), and {} were to be expected \
                  with those of the address: the settings are not in effect",
-                [number(seen.iops), word(&rate.binding), number(expected)],
+                [
+                    number(seen.iops),
+                    fixed(rate.binding.as_str()),
+                    number(expected),
+                ],
             ),
             evidence: vec![
                 figure("delivered", seen.iops, "IOPS"),

@@ -5,7 +5,7 @@ use blocklab_units::Nanos;
 
 use super::bench::{Bench, NEAR, Seen, Why};
 use crate::rules::hit::{Hit, figure, joined};
-use crate::rules::says::{number, percent, says, time, word};
+use crate::rules::says::{fixed, number, percent, says, time};
 use crate::{Confidence, Finding, Severity};
 
 /// A bucket that lasts no longer is a limiter's own, and no burst that is sold.
@@ -29,10 +29,10 @@ pub(super) fn burst_only(bench: &Bench<'_>) -> Vec<Finding> {
             says: says(
                 "this is what {} allows for a while: after {} of this load {} IOPS remain, by {}",
                 [
-                    word(&phase.binding),
+                    fixed(phase.binding.as_str()),
                     time(last.begins),
                     number(last.iops),
-                    word(&last.binding),
+                    fixed(last.binding.as_str()),
                 ],
             ),
             evidence: vec![
@@ -68,7 +68,7 @@ pub(super) fn bucket_amortised(bench: &Bench<'_>) -> Vec<Finding> {
                  long test falls to {} IOPS",
                 [
                     percent((seen.iops / last.iops - 1.0) * 100.0),
-                    word(&last.binding),
+                    fixed(last.binding.as_str()),
                     number(last.iops),
                 ],
             ),

@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 
 use blocklab_record::Stopped;
 use blocklab_stats::{in_flight, ratio};
+use blocklab_units::count;
 
 use super::hit::{Hit, figure, joined, per_case};
-use super::says::{Slot, delay, number, says, word};
+use super::says::{Slot, delay, fixed, number, says, word};
 use super::sibling::{Axis, families};
 use super::{limits, processor};
 use crate::view::{CaseView, Cases};
@@ -73,8 +74,12 @@ pub(super) fn littles_law(cases: &Cases<'_>) -> Vec<Finding> {
             confidence,
             says: says(
                 text,
-                [Slot::Range(found, |n| format!("{n:.2}")), number(slots)],
-            ),
+                [
+                    Slot::Range(found, |n| format!("{n:.2}")),
+                    fixed(count(slots)),
+                ],
+            )
+            .graded(percent.abs()),
             evidence: law(case),
         })
     })
@@ -152,10 +157,10 @@ fn gains<'a>(cases: &Cases<'_>, family: &[&'a CaseView<'a>]) -> Vec<Hit<'a>> {
                 "latency is the limit: {} in flight, {} each, gives {} IOPS, while {} reached {} \
                  with {}",
                 [
-                    number(case.slots() as f64),
+                    fixed(count(case.slots() as f64)),
                     delay(case.latency_ns()),
                     number(case.iops()),
-                    word(best.name),
+                    fixed(best.name),
                     number(best.iops()),
                     number(best.slots() as f64),
                 ],
@@ -224,10 +229,10 @@ fn queues<'a>(family: &[&'a CaseView<'a>]) -> Vec<Hit<'a>> {
                 "more is in flight than helps: {} give {} IOPS, about the {} of {} with {}, and \
                  wait {} times as long",
                 [
-                    number(deep.slots() as f64),
+                    fixed(count(deep.slots() as f64)),
                     number(deep.iops()),
                     number(shallow.iops()),
-                    word(shallow.name),
+                    fixed(shallow.name),
                     number(shallow.slots() as f64),
                     Slot::Range(longer, |times| format!("{times:.1}")),
                 ],
@@ -249,7 +254,7 @@ mod tests {
     use blocklab_record::Record;
 
     use super::*;
-    use crate::testing::{Sketch, record, silent, the};
+    use crate::testing::{Sketch, found, record, silent, the};
 
     fn at(depth: u32, iops: f64) -> Sketch {
         Sketch {
@@ -297,6 +302,33 @@ mod tests {
         let impossible = the(&with_latency(1.3), "littles-law");
         assert_eq!(impossible.confidence, Confidence::High);
         silent(&with_latency(0.95), "littles-law");
+    }
+
+    /// The story: "IOPS times latency gives 5.11 to 21.24 operations in flight where there are
+    /// always 8 to 32": two ranges of different cases, of which nobody could tell what lacked.
+    #[test]
+    fn littles_law_is_told_by_depth_and_the_worst_by_name() {
+        let of = |case: &str, depth: u32, share: f64| Sketch {
+            depth,
+            latency_ns: Some(f64::from(depth) * 1e9 / 10_000.0 * share),
+            ..Sketch::named(case)
+        };
+        let record = record(&[of("a", 32, 0.8), of("b", 8, 0.7), of("c", 32, 0.5)]);
+        let told = found(&record, "littles-law").into_iter();
+        let told: Vec<_> = told.map(|finding| finding.statement).collect();
+        assert_eq!(told.len(), 2, "{told:?}");
+        assert!(
+            told.iter().any(|it| it.starts_with(
+                "a and c: IOPS times latency gives 16.00 to 25.60 operations in flight where \
+                 there are always 32:"
+            ) && it.ends_with("; worst in c.")),
+            "{told:?}"
+        );
+        assert!(
+            told.iter()
+                .any(|it| it.contains("5.60") && it.contains("always 8:")),
+            "{told:?}"
+        );
     }
 
     /// Two jobs in a pool of 32: each has half of it in flight, and both once had to have 32.

@@ -1,7 +1,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use super::says::{Says, listed, together};
+use super::says::{Says, listed, together, worst};
 use crate::view::{CaseView, Cases};
 use crate::{Confidence, Evidence, Finding, Severity};
 
@@ -29,8 +29,8 @@ pub(crate) fn per_case<'a>(
     joined(cases, rule, advice, hits)
 }
 
-/// One finding for all hits of the same gravity that say the same. It is as sure as the least
-/// sure of them; the evidence of every case stays.
+/// One finding for all hits of the same gravity that say the same of the same limit. It names the
+/// worst of them and is as sure as the least sure; the evidence of every case stays.
 pub(crate) fn joined(
     cases: &Cases<'_>,
     rule: &'static str,
@@ -39,7 +39,7 @@ pub(crate) fn joined(
 ) -> Vec<Finding> {
     let mut alike = BTreeMap::<_, Vec<Hit<'_>>>::new();
     for hit in hits {
-        let kind = (Reverse(hit.severity), hit.says.text());
+        let kind = (Reverse(hit.severity), hit.says.kind());
         alike.entry(kind).or_default().push(hit);
     }
     let finding = |((Reverse(severity), _), hits): (_, Vec<Hit<'_>>)| {
@@ -47,11 +47,16 @@ pub(crate) fn joined(
         let said: Vec<&Says> = hits.iter().map(|hit| &hit.says).collect();
         let opening = opening(&names, cases.list.len());
         let surest = hits.iter().map(|hit| hit.confidence).min();
+        let worst = worst(&said).map(|place| format!("; worst in {}", names[place]));
         Finding {
             rule,
             severity,
             confidence: surest.unwrap_or(Confidence::Low),
-            statement: format!("{opening} {}.", together(&said)),
+            statement: format!(
+                "{opening} {}{}.",
+                together(&said),
+                worst.unwrap_or_default()
+            ),
             subject: names.into_iter().map(str::to_owned).collect(),
             evidence: hits.into_iter().flat_map(evidence).collect(),
             advice: advice.map(str::to_owned),

@@ -7,7 +7,7 @@ use blocklab_units::{Nanos, stated};
 use super::caps::is_flat;
 use super::hit::{Hit, figure, joined};
 use super::processor;
-use super::says::{Slot, number, percent, says, time, word};
+use super::says::{Slot, fixed, number, percent, says, time};
 use super::sibling::{Axis, families};
 use crate::known::{Covers, KnownLimits, Level, Limit};
 use crate::view::{CaseView, Cases};
@@ -160,8 +160,8 @@ fn hit<'a>(at: &At<'a>, limits: &KnownLimits<'_>, depths: &[Vec<&CaseView<'_>>])
     let share = at.share() * 100.0;
     let mut slots = vec![
         in_unit(limit.value, limit.unit),
-        word(limit.known),
-        word(limit.name),
+        fixed(limit.known),
+        fixed(limit.name),
         percent(share),
     ];
     let mut evidence = vec![
@@ -223,11 +223,7 @@ fn in_service(case: &CaseView<'_>, limits: &KnownLimits<'_>) -> Option<f64> {
 
 /// `125 MiB/s`
 fn in_unit(value: f64, unit: &'static str) -> Slot {
-    match unit {
-        "IOPS" => Slot::Range(value, |v| format!("{} IOPS", stated(v))),
-        "MiB/s" => Slot::Range(value, |v| format!("{} MiB/s", stated(v))),
-        _ => Slot::Range(value, |v| format!("{} MB/s", stated(v))),
-    }
+    fixed(format!("{} {unit}", stated(value)))
 }
 
 /// The rate is above the limit that should bind it, by what a limiter saves up while idle.
@@ -267,11 +263,12 @@ fn saved_up<'a>(
             [
                 percent(over * 100.0),
                 in_unit(limit.value, limit.unit),
-                word(limit.known),
-                word(limit.name),
+                fixed(limit.known),
+                fixed(limit.name),
                 time(Nanos((seconds * 1e9) as u64)),
             ],
-        ),
+        )
+        .graded(over),
         evidence: vec![
             figure("rate", rate(case, limit), limit.unit),
             figure("limit", limit.value, limit.unit),
@@ -480,6 +477,39 @@ mod tests {
         );
         silent(&with(gp3(), &[lasting(10)]), "above-limit");
         silent(&with(gp3(), &[reads("a", 6000.0, 4, 32)]), "above-limit");
+    }
+
+    /// The story: "In 13 of 28 cases, the rate is 105 to 150 % of a limit of 125 to 6,000 MiB/s":
+    /// the 6,000 were operations a second of another limit.
+    #[test]
+    fn only_cases_above_the_same_limit_are_told_together() {
+        let lasting = |case: &str, iops, kib| Sketch {
+            seconds: 2,
+            ..reads(case, iops, kib, 32)
+        };
+        let sketches = [
+            lasting("small", 6900.0, 4),
+            lasting("smaller", 7500.0, 4),
+            lasting("large", 700.0, 1024),
+        ];
+        let mut told = found(&with(gp3(), &sketches), "above-limit").into_iter();
+        let mut statement = || {
+            told.next()
+                .map(|finding| finding.statement)
+                .unwrap_or_default()
+        };
+        let (one, other) = (statement(), statement());
+        assert!(
+            one.starts_with("large: the rate is 140 % of a limit of 500 MiB/s,"),
+            "{one}"
+        );
+        assert!(
+            other.starts_with(
+                "small and smaller: the rate is 115 to 125 % of a limit of 6,000 IOPS,"
+            ) && other.ends_with("; worst in smaller."),
+            "{other}"
+        );
+        assert_eq!(statement(), "");
     }
 
     #[test]

@@ -11,7 +11,7 @@ use crate::{Confidence, Finding, Severity};
 const SCATTER_PERCENT: f64 = 10.0;
 /// Passes that agree within this share of their median are not told apart.
 const AGREE: f64 = 0.01;
-/// A change from the first pass to the last below this is of no consequence.
+/// A trend that ends nearer than this to where it began is of no consequence.
 const DRIFT_PERCENT: f64 = 5.0;
 /// Chance of such a drift among passes without one, at most.
 const CHANCE: f64 = 0.05;
@@ -45,7 +45,8 @@ pub(super) fn outlier_pass(cases: &Cases<'_>) -> Vec<Finding> {
                     number(case.pass_iops.len() as f64),
                 ],
             )
-            .alone(" ({})", [speed(median)]),
+            .alone(" ({})", [speed(median)])
+            .graded(found.off_percent.abs()),
             evidence: vec![
                 figure("pass", f64::from(case.pass_numbers[found.index]), ""),
                 figure("its IOPS", iops, "IOPS"),
@@ -70,9 +71,10 @@ pub(super) fn drift_over_passes(cases: &Cases<'_>) -> Vec<Finding> {
     );
     per_case(cases, "drift-over-passes", Some(advice), |case| {
         let found = drifts(case)?;
-        let text = match found.change_percent < 0.0 {
-            true => "IOPS fell by {} from the first to the last of {} passes",
-            false => "IOPS rose by {} from the first to the last of {} passes",
+        let change = found.percent_of_first();
+        let text = match change < 0.0 {
+            true => "IOPS fell by {} over {} passes, from the beginning of their trend to its end",
+            false => "IOPS rose by {} over {} passes, from the beginning of their trend to its end",
         };
         let likely = found.chance < SMALL_CHANCE;
         Some(Hit {
@@ -85,13 +87,12 @@ pub(super) fn drift_over_passes(cases: &Cases<'_>) -> Vec<Finding> {
             },
             says: says(
                 text,
-                [
-                    percent(found.change_percent.abs()),
-                    number(case.pass_iops.len() as f64),
-                ],
-            ),
+                [percent(change.abs()), number(case.pass_iops.len() as f64)],
+            )
+            .graded(found.last_over_first.ln().abs()),
             evidence: vec![
-                figure("change over the passes", found.change_percent, "%"),
+                figure("first pass", case.pass_iops[0], "IOPS"),
+                figure("end of the trend over its beginning", change, "%"),
                 figure("chance without a trend", found.chance * 100.0, "%"),
             ],
         })
@@ -100,7 +101,7 @@ pub(super) fn drift_over_passes(cases: &Cases<'_>) -> Vec<Finding> {
 
 fn drifts(case: &CaseView<'_>) -> Option<Drift> {
     let found = drift(&case.pass_iops)?;
-    (found.chance < CHANCE && found.change_percent.abs() > DRIFT_PERCENT).then_some(found)
+    (found.chance < CHANCE && found.percent_of_first().abs() > DRIFT_PERCENT).then_some(found)
 }
 
 /// Passes differ, and neither a single one nor a trend explains it.
@@ -130,7 +131,8 @@ pub(super) fn scatter(cases: &Cases<'_>) -> Vec<Finding> {
                     speed(summary.max),
                     number(summary.count as f64),
                 ],
-            ),
+            )
+            .graded(scatter),
             evidence: vec![
                 figure("coefficient of variation", scatter, "%"),
                 figure("slowest pass", summary.min, "IOPS"),
@@ -187,7 +189,9 @@ mod tests {
         let record = passes(&[10_000.0, 9200.0, 8450.0, 7600.0, 6900.0]);
         let finding = the(&record, "drift-over-passes");
         assert!(
-            finding.statement.contains("IOPS fell by 37 %"),
+            finding
+                .statement
+                .contains("IOPS fell by 31 % over 5 passes"),
             "{finding:?}"
         );
         assert_eq!(finding.confidence, Confidence::Medium);
@@ -196,6 +200,30 @@ mod tests {
             &passes(&[10_000.0, 9200.0, 9900.0, 9300.0]),
             "drift-over-passes",
         );
+    }
+
+    /// The story: "IOPS fell by 154 % from the first to the last of 3 passes", and +145 % told as
+    /// "rose by 84 %".
+    #[test]
+    fn a_trend_is_told_of_where_it_began() {
+        let rise = the(&passes(&[1207.0, 2059.0, 2953.0]), "drift-over-passes");
+        assert!(rise.statement.contains("rose by 145 %"), "{rise:?}");
+        let fall = the(&passes(&[5000.0, 2650.0, 200.0]), "drift-over-passes");
+        assert!(fall.statement.contains("fell by 96 %"), "{fall:?}");
+    }
+
+    #[test]
+    fn of_several_cases_the_worst_is_named() {
+        let of = |case: &str, iops: &[f64]| Sketch {
+            iops: iops.to_vec(),
+            ..Sketch::named(case)
+        };
+        let record = record(&[
+            of("a", &[10_000.0, 13_000.0, 9000.0]),
+            of("b", &[10_000.0, 19_000.0, 5000.0]),
+        ]);
+        let finding = the(&record, "scatter");
+        assert!(finding.statement.ends_with("; worst in b."), "{finding:?}");
     }
 
     #[test]

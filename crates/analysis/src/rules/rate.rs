@@ -1,10 +1,9 @@
 //! The pace that was asked for.
 
 use blocklab_record::JobResult;
-use blocklab_units::rate;
 
 use super::hit::{Hit, figure, per_case};
-use super::says::{Slot, says, speed};
+use super::says::{Slot, fixed, says, speed};
 use crate::view::Cases;
 use crate::{Confidence, Finding, Severity};
 
@@ -13,9 +12,9 @@ const REACHED: f64 = 0.98;
 /// Share of the operations that may start late at the end of a run without a word.
 const LATE: f64 = 0.001;
 
-const SLOWER: &str = "{} were asked for and {} delivered in the worst pass";
-const LATE_TOO: &str = "{} were asked for and {} delivered in the worst pass; {} operations were \
-                        due and never began";
+const SLOWER: &str = "{} {} were asked for and {} delivered in the worst pass";
+const LATE_TOO: &str = "{} {} were asked for and {} delivered in the worst pass; {} operations \
+                        were due and never began";
 
 /// Less was delivered than asked for, or operations were due and never issued.
 pub(super) fn rate_missed(cases: &Cases<'_>) -> Vec<Finding> {
@@ -35,15 +34,13 @@ pub(super) fn rate_missed(cases: &Cases<'_>) -> Vec<Finding> {
             true => Severity::Warning,
             false => Severity::Info,
         };
-        let wanted = match unit {
-            "IOPS" => Slot::Range(asked, |value| format!("{} IOPS", rate(value))),
-            _ => Slot::Range(asked, |value| format!("{} MB/s", rate(value))),
-        };
+        let (wanted, unit_of) = (speed(asked), fixed(unit));
         let never = Slot::Sum(overdue as f64);
         let says = match overdue {
-            0 => says(SLOWER, [wanted, speed(delivered)]),
-            _ => says(LATE_TOO, [wanted, speed(delivered), never]),
-        };
+            0 => says(SLOWER, [wanted, unit_of, speed(delivered)]),
+            _ => says(LATE_TOO, [wanted, unit_of, speed(delivered), never]),
+        }
+        .graded(1.0 - worst.share());
         Some(Hit {
             case: case.name,
             severity,

@@ -9,6 +9,8 @@ pub(crate) struct Says {
     slots: Vec<Slot>,
     /// A clause that follows where one case speaks alone: it would not survive a range.
     alone: Option<(&'static str, Vec<Slot>)>,
+    /// How bad it is: of several cases, the worst is named.
+    badness: Option<f64>,
 }
 
 /// What stands in a place of the sentence.
@@ -20,6 +22,9 @@ pub(crate) enum Slot {
     Sum(f64),
     /// Many cases: each different one once.
     Word(String),
+    /// Only cases in which it is the same are joined: a limit, with its unit, or what the others
+    /// are held against. Figures of different limits have no range.
+    Fixed(String),
 }
 
 /// A sentence; `slots` in the order of its `{}`.
@@ -28,6 +33,7 @@ pub(crate) fn says(text: &'static str, slots: impl Into<Vec<Slot>>) -> Says {
         text,
         slots: slots.into(),
         alone: None,
+        badness: None,
     }
 }
 
@@ -37,10 +43,33 @@ impl Says {
         self
     }
 
-    /// The sentence before its figures: what several cases must share to be one statement.
-    pub(crate) const fn text(&self) -> &'static str {
-        self.text
+    /// How bad it is, on any scale that the cases of one rule share.
+    pub(crate) const fn graded(mut self, badness: f64) -> Self {
+        self.badness = Some(badness);
+        self
     }
+
+    /// The sentence before its figures, and what is fixed in it: what several cases must share to
+    /// be one statement.
+    pub(crate) fn kind(&self) -> (&'static str, Vec<String>) {
+        let fixed = self.slots.iter().filter_map(|slot| match slot {
+            Slot::Fixed(text) => Some(text.clone()),
+            _ => None,
+        });
+        (self.text, fixed.collect())
+    }
+}
+
+/// Place of the worst of several; `None` where one speaks alone or none is worse than the others.
+pub(crate) fn worst(all: &[&Says]) -> Option<usize> {
+    let grades: Vec<f64> = all.iter().filter_map(|one| one.badness).collect();
+    let least = grades.iter().copied().reduce(f64::min)?;
+    let (place, most) = grades
+        .iter()
+        .copied()
+        .enumerate()
+        .max_by(|(_, a), (_, b)| a.total_cmp(b))?;
+    (grades.len() == all.len() && most > least).then_some(place)
 }
 
 /// What several cases say, in the words of the first; they share its text.
@@ -95,6 +124,7 @@ fn joined(slots: &[&Slot]) -> String {
             }
             listed(&words, "or")
         }
+        Some(Slot::Fixed(text)) => text.clone(),
     }
 }
 
@@ -122,7 +152,7 @@ impl Slot {
     const fn value(&self) -> f64 {
         match self {
             Self::Range(value, _) | Self::Sum(value) => *value,
-            Self::Word(_) => 0.0,
+            Self::Word(_) | Self::Fixed(_) => 0.0,
         }
     }
 }
@@ -153,6 +183,11 @@ pub(crate) fn time(time: Nanos) -> Slot {
         ns if ns < 120e9 => format!("{:.1} s", ns / 1e9),
         ns => Nanos(ns as u64).to_string(),
     })
+}
+
+/// What several cases must have in common to be told together.
+pub(crate) fn fixed(text: impl Into<String>) -> Slot {
+    Slot::Fixed(text.into())
 }
 
 /// A name.

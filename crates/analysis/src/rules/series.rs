@@ -77,7 +77,8 @@ fn stepped<'a>(
         .alone(
             ": from {} to {} after {}",
             [speed(step.before), speed(step.after), time(at)],
-        ),
+        )
+        .graded(of_change(&step)),
         evidence: vec![
             figure("time of the step", at.as_secs_f64(), "s"),
             figure("before", step.before, "IOPS"),
@@ -110,14 +111,14 @@ pub(super) fn drift_within(cases: &Cases<'_>) -> Vec<Finding> {
         if drifts.len() * 2 < judged {
             return None;
         }
-        let widest =
-            |a: &&Drift, b: &&Drift| a.change_percent.abs().total_cmp(&b.change_percent.abs());
+        let size = |it: &Drift| it.last_over_first.ln().abs();
+        let widest = |a: &&Drift, b: &&Drift| size(a).total_cmp(&size(b));
         let found = drifts.iter().max_by(widest)?;
-        let (text, severity) = match found.change_percent < 0.0 {
+        let change = found.percent_of_first();
+        let (text, severity) = match change < 0.0 {
             true => (SINKS, Severity::Warning),
             false => (CLIMBS, Severity::Info),
         };
-        let percent = found.change_percent.abs();
         Some(Hit {
             case: case.name,
             severity,
@@ -125,13 +126,14 @@ pub(super) fn drift_within(cases: &Cases<'_>) -> Vec<Finding> {
             says: says(
                 text,
                 [
-                    share_of(percent),
+                    share_of(change.abs()),
                     number(drifts.len() as f64),
                     number(judged as f64),
                 ],
-            ),
+            )
+            .graded(size(found)),
             evidence: vec![
-                figure("change from first to last third", found.change_percent, "%"),
+                figure("last third over the first", change, "%"),
                 figure("chance without a trend", found.chance * 100.0, "%"),
                 figure("passes that drift", drifts.len() as f64, ""),
             ],
@@ -149,12 +151,12 @@ fn drifts(pass: &Measurement) -> Option<Drift> {
         mean(&levels[..third]),
         mean(&levels[levels.len() - third..]),
     );
-    let change_percent = (last / first - 1.0) * 100.0;
-    let real = chance < CHANCE && change_percent.abs() > DRIFT_PERCENT;
-    (real && step(pass).is_none()).then_some(Drift {
-        change_percent,
+    let found = Drift {
+        last_over_first: last / first,
         chance,
-    })
+    };
+    let real = chance < CHANCE && found.percent_of_first().abs() > DRIFT_PERCENT;
+    (real && step(pass).is_none()).then_some(found)
 }
 
 /// Full slices of the measured time, if there are enough and if all jobs worked all the time:

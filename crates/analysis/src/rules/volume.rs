@@ -3,7 +3,7 @@
 use blocklab_record::{Exceeded, Measurement};
 
 use super::hit::{Hit, figure, per_case};
-use super::says::{percent, says, word};
+use super::says::{fixed, percent, says};
 use crate::view::{CaseView, Cases};
 use crate::{Confidence, Finding, Severity};
 
@@ -38,7 +38,7 @@ pub(super) fn told_by_volume(cases: &Cases<'_>) -> Vec<Finding> {
             confidence: Confidence::High,
             says: says(
                 "{} are the limit: by the volume's own statistics, more was asked for in {} of the time",
-                [word(name), percent(most * 100.0)],
+                [fixed(name), percent(most * 100.0)],
             ),
             evidence: shares
                 .map(|(name, share)| figure(name, share * 100.0, "% of the time"))
