@@ -308,11 +308,11 @@ fn equal_runs_draw_arrivals_of_their_own() {
     assert_eq!(wrong.code, Some(2), "{}", text(&wrong));
 }
 
-/// Each repetition of `repeat=` is kept as a run of its own, with its own seed.
+/// Each repetition of `loop=` is kept as a run of its own, with its own seed.
 #[test]
 fn a_repetition_keeps_the_seed_that_it_drew_from() {
     let lab = Lab::new();
-    let file = "repeat=2\nsd=sd1,lun=sim:local@i3.xlarge\nwd=wd1,sd=sd1,rdpct=100\n\
+    let file = "loop=2\nsd=sd1,lun=sim:local@i3.xlarge\nwd=wd1,sd=sd1,rdpct=100\n\
                 rd=rd1,wd=wd1,iorate=100,elapsed=2,interval=1\n";
     let output = vdbench(&lab, file, &["--seed", "42"]);
     assert!(output.code == Some(0), "{}", text(&output));

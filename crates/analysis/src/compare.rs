@@ -183,6 +183,31 @@ mod tests {
         check(&[500.0; 3], &[500.2; 3], Verdict::NoDifference);
     }
 
+    /// The story: one measurement was 23,506 IOPS in its own table, the median of its passes,
+    /// 26,605 in a comparison, their geometric mean, and 28,631 in a diagnosis, their mean.
+    #[test]
+    fn a_comparison_shows_the_figures_of_each_runs_own_table() {
+        let mut scattered = run(&[10_000.0, 11_000.0, 40_000.0]);
+        scattered.asked.aggregate = "median".to_owned();
+        let own = &crate::assess(&scattered).rows[0].directions[0];
+        let pair = only(&scattered, &scattered);
+        let figure = |name: &str| {
+            let mut all = pair.contrasts.iter();
+            let found = all.find(|it| it.quantity.name() == name).expect(name);
+            [found.baseline, found.other]
+        };
+        assert_eq!(own.iops.value, 11_000.0);
+        assert_eq!(figure("iops"), [11_000.0; 2]);
+        assert_eq!(figure("service_mean_ns"), [own.mean_ns.value; 2]);
+        assert_eq!(figure("service_p99_ns"), [own.p99_ns as f64; 2]);
+        // What the rules and a diagnosis look at.
+        let passes = crate::assess::by_case(&scattered.measurements).remove(0);
+        let summed = crate::rows::row(&passes, crate::rows::Aggregate::Median);
+        let view = crate::view::CaseView::new(passes, &summed.row, 0);
+        assert_eq!(view.iops(), 11_000.0);
+        assert_eq!(view.latency_ns(), own.mean_ns.value);
+    }
+
     /// The story: two single runs differ by a third, and a table calls one of them the winner.
     #[test]
     fn one_pass_is_never_called_better() {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use blocklab_record::{DiskUse, JobResult, Measurement, Origin, Record, TargetKind};
 
-use crate::{Row, rows};
+use crate::{Row, RowDirection, rows};
 
 /// What the rules look at: the record and its cases.
 pub(crate) struct Cases<'a> {
@@ -117,15 +117,19 @@ impl<'a> CaseView<'a> {
         }
     }
 
-    /// Mean over the passes, without syncs.
+    /// As the tables show it: by the record's own aggregate of the passes, without syncs.
     pub(crate) fn iops(&self) -> f64 {
-        mean(self.pass_iops.iter().copied())
+        self.without_syncs().map(|it| it.iops.value).sum()
     }
 
-    /// Mean over the passes that moved anything.
+    /// As the tables show it.
     pub(crate) fn bytes_per_s(&self) -> f64 {
-        let total = |m: &&Measurement| m.jobs.iter().map(JobResult::bytes_per_s).sum::<f64>();
-        mean(self.passes.iter().map(total).filter(|bytes| *bytes > 0.0))
+        self.without_syncs().map(|it| it.bytes_per_s.value).sum()
+    }
+
+    fn without_syncs(&self) -> impl Iterator<Item = &'a RowDirection> {
+        let directions = self.row.directions.iter();
+        directions.filter(|it| it.direction != "sync")
     }
 
     /// Bytes of an average operation.
@@ -139,13 +143,12 @@ impl<'a> CaseView<'a> {
         directions.map(|direction| direction.ios).sum()
     }
 
-    /// Mean service latency over all directions and passes.
+    /// Mean service latency as the tables show it, of all directions by their share.
     pub(crate) fn latency_ns(&self) -> f64 {
-        self.latency_sum_ns() / self.ios().max(1) as f64
-    }
-
-    fn latency_sum_ns(&self) -> f64 {
-        self.jobs().map(job_latency_sum_ns).sum()
+        let directions = || self.row.directions.iter();
+        let all: f64 = directions().map(|it| it.iops.value).sum();
+        let sum = directions().map(|it| it.iops.value * it.mean_ns.value);
+        sum.sum::<f64>() / all.max(f64::MIN_POSITIVE)
     }
 
     /// Operations in flight on average, by Little's law: sum of latencies over time.
@@ -201,6 +204,15 @@ impl<'a> CaseView<'a> {
     pub(crate) fn measured_ns(&self) -> u64 {
         let longest = |pass: &&Measurement| pass.jobs.iter().map(|job| job.elapsed_ns).max();
         self.passes.iter().filter_map(longest).sum()
+    }
+
+    /// The shortest load before the measured time of a pass.
+    pub(crate) fn ramp_ns(&self) -> u64 {
+        let of_pass = |pass: &&Measurement| {
+            let ramp = pass.series.iter().filter(|interval| interval.ramp);
+            ramp.map(|interval| interval.length_ns).sum::<u64>()
+        };
+        self.passes.iter().map(of_pass).min().unwrap_or(0)
     }
 
     /// Bytes moved in a direction by a pass, the ramp included: the devices saw that too. The

@@ -1,7 +1,7 @@
 //! The words for delivered against documented: one wording for text and HTML.
 
 use blocklab_analysis::expect::{CaseCheck, Compared, LimitCheck, State, Why};
-use blocklab_units::{count, stated};
+use blocklab_units::{count, rate, stated};
 
 /// Titles of [`limit_cells`].
 pub const LIMIT_TITLES: [&str; 4] = ["documented", "delivered", "share", "verdict"];
@@ -24,7 +24,7 @@ pub fn limit_cells(of: &LimitCheck) -> [String; 4] {
     [
         format!("{} {}", stated(of.value), of.unit),
         of.delivered
-            .map_or_else(dash, |it| format!("{} {}", stated(it), of.unit)),
+            .map_or_else(dash, |it| format!("{} {}", rate(it), of.unit)),
         share.map_or_else(dash, |it| format!("{} %", count(it))),
         state(of.state).to_owned(),
     ]

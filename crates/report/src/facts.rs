@@ -168,9 +168,18 @@ pub fn half_width_percent(estimate: &Estimate) -> Option<f64> {
     (estimate.value > 0.0).then(|| width / 2.0 / estimate.value * 100.0)
 }
 
-/// `1.2 %` of the figure, or `–` where there is no interval.
+/// Stands for an interval that tells nothing.
+pub const TOO_FEW: &str = "too few passes";
+
+/// `1.2 %` of the figure, or `–` where there is no interval. One that is wider than the figure
+/// itself, or that nothing at all lies within, is no news but that more passes are needed.
 pub fn plus_minus(estimate: &Estimate) -> String {
-    half_width_percent(estimate).map_or_else(|| "–".to_owned(), half)
+    let reaches_zero = estimate.low.is_some_and(|low| low <= 0.0);
+    match half_width_percent(estimate) {
+        None => "–".to_owned(),
+        Some(percent) if percent > 100.0 || reaches_zero => TOO_FEW.to_owned(),
+        Some(percent) => half(percent),
+    }
 }
 
 /// An interval needs no second decimal: `0.4 %`, `12 %`.
@@ -336,6 +345,27 @@ pub fn passes(rows: &[Row]) -> Vec<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The story: passes of 100 and 1,000 were told as "± 363 %", which is true and useless.
+    #[test]
+    fn an_interval_wider_than_the_figure_says_what_it_takes() {
+        let told = |low, high| {
+            plus_minus(&Estimate {
+                value: 100.0,
+                low,
+                high,
+                min: 0.0,
+                max: 0.0,
+                cv_percent: 0.0,
+                passes: 2,
+            })
+        };
+        assert_eq!(told(Some(90.0), Some(110.0)), "10 %");
+        assert_eq!(told(Some(1.0), Some(200.0)), "100 %");
+        assert_eq!(told(Some(1.0), Some(300.0)), TOO_FEW);
+        assert_eq!(told(Some(0.0), Some(150.0)), TOO_FEW);
+        assert_eq!(told(None, None), "–");
+    }
 
     #[track_caller]
     fn check(value: f64, unit: &str, expected: &str) {

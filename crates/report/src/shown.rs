@@ -164,7 +164,7 @@ fn rounded(value: f64) -> String {
     }
 }
 
-/// `NVMe: peak 3,300,000 IOPS at 310 µs; knee at …; 1,000 µs is passed at … (between … and …)`.
+/// `NVMe: peak 3,300,000 IOPS at 310 µs mean service time; knee at …; 1,000 µs is passed at … (between … and …)`.
 pub fn line(plot: &Plot, line: &Line) -> String {
     let several = plot.lines.iter().any(|it| it.family != line.family);
     let name = match several {
@@ -175,7 +175,8 @@ pub fn line(plot: &Plot, line: &Line) -> String {
     let up = |value: f64| format!("{} {}", rounded(value), unit(&plot.y));
     let mut parts = Vec::new();
     if let Some(peak) = line.peak {
-        parts.push(format!("peak {} at {}", across(peak.x), up(peak.y)));
+        let (across, up) = (across(peak.x), up(peak.y));
+        parts.push(format!("peak {across} at {up}{}", kind(&plot.y)));
     }
     if let Some(knee) = line.knee {
         parts.push(format!("knee at {}, {}", across(knee.x), up(knee.y)));
@@ -196,6 +197,15 @@ pub fn line(plot: &Plot, line: &Line) -> String {
         _ => {}
     }
     format!("{name}: {}.", parts.join("; "))
+}
+
+/// ` mean service time` of `mean service time, µs`: the same load has both, far apart.
+fn kind(title: &str) -> String {
+    let kind = title.rsplit_once(", ").map_or("", |(kind, _)| kind);
+    match kind.ends_with("time") {
+        true => format!(" {kind}"),
+        false => String::new(),
+    }
 }
 
 /// `µs` of `mean, µs`.

@@ -6,6 +6,8 @@ use blocklab_analysis::compare::{
 use blocklab_record::Record;
 use blocklab_units::{latency, rate};
 
+use crate::facts;
+
 /// Titles of [`cells`]; A is the baseline and B the other run.
 pub const TITLES: [&str; 5] = ["A", "B", "B / A", "95 % interval", "B is"];
 
@@ -67,6 +69,7 @@ pub fn cells(of: &Contrast) -> [String; 5] {
     };
     let ratio = of.ratio.map_or_else(|| "–".to_owned(), times);
     let interval = match (of.ci95_low, of.ci95_high) {
+        _ if tells_nothing(of) => facts::TOO_FEW.to_owned(),
         (Some(low), Some(high)) => format!("{} to {}", times(low), times(high)),
         _ => passes(of).to_owned(),
     };
@@ -77,6 +80,14 @@ pub fn cells(of: &Contrast) -> [String; 5] {
         interval,
         verdict(of.verdict).to_owned(),
     ]
+}
+
+/// Whether the interval holds 1 and is wider than the ratio itself.
+fn tells_nothing(of: &Contrast) -> bool {
+    let wide = |low: f64, high: f64, ratio: f64| (high - low) / 2.0 > ratio;
+    let known = (of.ci95_low, of.ci95_high, of.ratio);
+    matches!(known, (Some(low), Some(high), Some(ratio)) if wide(low, high, ratio))
+        && of.verdict == Verdict::NoDifference
 }
 
 const fn passes(of: &Contrast) -> &'static str {
@@ -152,7 +163,10 @@ pub fn legend(comparison: &Comparison) -> String {
     let pairs = || comparison.against.iter().flat_map(|it| &it.pairs);
     let judged = pairs().filter(|it| it.verdict != Verdict::Unknown).count();
     let mut parts = vec![
-        "Figures are geometric means of the passes.".to_owned(),
+        "The figures of a run are those of its own table: the mean, the median or the best of its \
+         passes, percentiles of all passes together. The ratio is that of the geometric means of \
+         the passes, to which the interval belongs; it need not be the quotient of the figures."
+            .to_owned(),
         format!(
             "The interval holds the true ratio with {LEVEL_PERCENT} % probability; faster or \
              slower is said where it does not hold 1, of latencies too, where less is faster."

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::LEVEL_PERCENT;
 use super::pairs::Load;
+use crate::rows::Aggregate;
 
 /// Rates and means that lie nearer than this are the same, however little they scatter: modelled
 /// passes can agree to the last operation, and then any difference would be called.
@@ -131,11 +132,12 @@ impl Quantity {
 pub struct Contrast {
     /// Which, with its unit.
     pub quantity: Quantity,
-    /// Of the baseline: geometric mean of the passes, in the unit of the quantity.
+    /// Of the baseline, in the unit of the quantity: as its own table shows it.
     pub baseline: f64,
-    /// Of the other run.
+    /// Of the other run, as its own table shows it.
     pub other: f64,
-    /// The other over the baseline; `None`: the baseline has none, or nothing moved.
+    /// The geometric mean of the other's passes over that of the baseline's: scatter in per cent
+    /// has an interval only there. `None`: the baseline has none, or nothing moved.
     pub ratio: Option<f64>,
     /// Where the true ratio lies with 95 % probability; `None` with one pass on a side.
     pub ci95_low: Option<f64>,
@@ -157,7 +159,7 @@ pub(super) fn contrasts(base: &Load<'_>, other: &Load<'_>) -> Vec<Contrast> {
     let all = [Quantity::Iops].into_iter().chain(latencies);
     let supported = all.filter(|quantity| supports(base, *quantity) && supports(other, *quantity));
     supported
-        .map(|quantity| contrast(quantity, &values(base, quantity), &values(other, quantity)))
+        .map(|quantity| contrast(quantity, base, other))
         .collect()
 }
 
@@ -171,19 +173,20 @@ fn supports(load: &Load<'_>, quantity: Quantity) -> bool {
     }
 }
 
-fn contrast(quantity: Quantity, base: &[f64], other: &[f64]) -> Contrast {
-    let found = ratio(other, base, LEVEL_PERCENT / 100.0);
-    let (of_base, of_other) = (geometric(base), geometric(other));
+fn contrast(quantity: Quantity, base: &Load<'_>, other: &Load<'_>) -> Contrast {
+    let (base_passes, other_passes) = (values(base, quantity), values(other, quantity));
+    let found = ratio(&other_passes, &base_passes, LEVEL_PERCENT / 100.0);
+    let (of_base, of_other) = (geometric(&base_passes), geometric(&other_passes));
     let plain = (of_base > 0.0 && of_other > 0.0).then(|| of_other / of_base);
     let interval = found.map(|found| found.interval);
     Contrast {
         quantity,
-        baseline: of_base,
-        other: of_other,
+        baseline: shown(base, quantity, &base_passes),
+        other: shown(other, quantity, &other_passes),
         ratio: found.map(|found| found.value).or(plain),
         ci95_low: interval.map(|interval| interval.low),
         ci95_high: interval.map(|interval| interval.high),
-        passes: [base.len(), other.len()],
+        passes: [base_passes.len(), other_passes.len()],
         verdict: match (found, interval) {
             (Some(found), Some(interval)) => {
                 let apart = (found.value - 1.0).abs() > quantity.resolution();
@@ -197,6 +200,26 @@ fn contrast(quantity: Quantity, base: &[f64], other: &[f64]) -> Contrast {
             }
             _ => Verdict::Unknown,
         },
+    }
+}
+
+/// The figure that the run's own table shows. It has no mean response, which is made alike.
+fn shown(load: &Load<'_>, quantity: Quantity, passes: &[f64]) -> f64 {
+    let row = &load.shown;
+    let response = |place: usize| row.response_ns.map_or(0.0, |all| all[place] as f64);
+    match quantity {
+        Quantity::Iops => row.iops.value,
+        Quantity::ServiceMeanNs => row.mean_ns.value,
+        Quantity::ServiceP50Ns => row.p50_ns as f64,
+        Quantity::ServiceP99Ns => row.p99_ns as f64,
+        Quantity::ServiceP999Ns => row.p999_ns as f64,
+        Quantity::ResponseMeanNs => Summary::of(passes).map_or(0.0, |all| match load.aggregate {
+            Aggregate::Median => all.median,
+            Aggregate::Mean | Aggregate::Best => all.mean,
+        }),
+        Quantity::ResponseP50Ns => response(0),
+        Quantity::ResponseP99Ns => response(1),
+        Quantity::ResponseP999Ns => response(2),
     }
 }
 

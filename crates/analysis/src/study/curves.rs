@@ -1,9 +1,11 @@
 //! Latency over rate, of a Record whose cases are points of curves.
 
 use blocklab_record::{Measurement, Record};
+use blocklab_stats::Summary;
 
 use super::sweep::{crossing, curve, knee};
 use super::tables::{Line, Plot, Point};
+use crate::rows::Aggregate;
 
 /// Settings of cases that are a share of a full rate: Vdbench's curves, and the native sweep.
 const SHARES: [&str; 2] = ["curve", "rate_percent"];
@@ -30,14 +32,22 @@ pub fn curves(record: &Record) -> Option<Plot> {
             None => families.push((family, vec![pass])),
         }
     }
-    let lines: Vec<Line> = families.iter().filter_map(line).collect();
+    let aggregate = Aggregate::named(&record.asked.aggregate);
+    let lines = families.iter().filter_map(|it| line(it, aggregate));
+    let lines: Vec<Line> = lines.collect();
+    let mut all = families.iter().flat_map(|(_, passes)| passes);
+    let (from, y) = match all.all(|pass| pass.responds) {
+        true => ("the moment an operation was due", "mean response time, µs"),
+        false => ("submission", "mean service time, µs"),
+    };
     (!lines.is_empty()).then(|| Plot {
         title: "Latency over rate".to_owned(),
-        note: "Mean from the moment an operation was due to its completion. At the knee the rate \
-               divided by the latency is largest; between two points a straight line is assumed."
-            .to_owned(),
+        note: format!(
+            "Mean from {from} to its completion. At the knee the rate divided by the latency is \
+             largest; between two points a straight line is assumed."
+        ),
         x: "IOPS".to_owned(),
-        y: "mean, µs".to_owned(),
+        y: y.to_owned(),
         bound: Some(BOUND_US),
         lines,
     })
@@ -48,6 +58,8 @@ struct Pass {
     case: String,
     iops: f64,
     mean_us: f64,
+    /// Whether every operation of it was due at some moment.
+    responds: bool,
 }
 
 /// The name of a case without its point: `rd1_(10%) threads=8`, `b-rate_percent50`.
@@ -58,8 +70,10 @@ fn family(case: &str, setting: &str, value: &str) -> String {
 
 fn pass(measurement: &Measurement) -> Option<Pass> {
     let (mut iops, mut sum_ns, mut count) = (0.0, 0.0, 0.0);
+    let mut responds = true;
     for job in &measurement.jobs {
         for direction in job.directions.values() {
+            responds &= direction.response.is_some();
             let latency = direction.response.as_ref().unwrap_or(&direction.service);
             iops += direction.ios as f64 * 1e9 / job.elapsed_ns.max(1) as f64;
             sum_ns += latency.mean_ns * latency.count as f64;
@@ -70,10 +84,28 @@ fn pass(measurement: &Measurement) -> Option<Pass> {
         case: measurement.case.clone(),
         iops,
         mean_us: sum_ns / count / 1e3,
+        responds,
     })
 }
 
-fn line((family, passes): &(String, Vec<Pass>)) -> Option<Line> {
+/// The figures of a case as its row has them: by the record's own aggregate.
+fn headline(passes: &[&Pass], aggregate: Aggregate) -> Option<(f64, f64)> {
+    let each = |of: fn(&Pass) -> f64| passes.iter().map(|pass| of(pass)).collect::<Vec<_>>();
+    let (rates, latencies) = (
+        Summary::of(&each(|it| it.iops))?,
+        Summary::of(&each(|it| it.mean_us))?,
+    );
+    Some(match aggregate {
+        Aggregate::Mean => (rates.mean, latencies.mean),
+        Aggregate::Median => (rates.median, latencies.median),
+        Aggregate::Best => {
+            let best = passes.iter().max_by(|a, b| a.iops.total_cmp(&b.iops))?;
+            (best.iops, best.mean_us)
+        }
+    })
+}
+
+fn line((family, passes): &(String, Vec<Pass>), aggregate: Aggregate) -> Option<Line> {
     let mut cases: Vec<&str> = passes.iter().map(|pass| &*pass.case).collect();
     cases.dedup();
     cases.sort_unstable();
@@ -81,12 +113,11 @@ fn line((family, passes): &(String, Vec<Pass>)) -> Option<Line> {
     if cases.len() < 2 {
         return None;
     }
-    let mean = |case: &str, of: &dyn Fn(&Pass) -> f64| {
-        let mine: Vec<f64> = passes.iter().filter(|it| it.case == case).map(of).collect();
-        mine.iter().sum::<f64>() / mine.len() as f64
+    let of_case = |case: &&str| {
+        let mine: Vec<&Pass> = passes.iter().filter(|it| it.case == *case).collect();
+        headline(&mine, aggregate)
     };
-    let of = |of: &dyn Fn(&Pass) -> f64| cases.iter().map(|case| mean(case, of)).collect();
-    let (rates, latencies): (Vec<f64>, Vec<f64>) = (of(&|it| it.iops), of(&|it| it.mean_us));
+    let (rates, latencies): (Vec<f64>, Vec<f64>) = cases.iter().filter_map(of_case).unzip();
     let points = curve(&rates, &latencies);
     let point = |(x, y): (f64, f64)| Point { x, y };
     Some(Line {

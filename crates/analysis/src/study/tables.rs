@@ -197,9 +197,17 @@ pub(super) fn plot(of: &Curve, sources: &Sources<'_>) -> Plot {
         title: of.title.clone(),
         note: of.note.clone(),
         x: of.x.title(),
-        y: of.y.title(),
+        y: latency_title(of.y),
         bound: of.bound,
         lines,
+    }
+}
+
+/// A page may draw response times of the same load elsewhere.
+fn latency_title(of: Figure) -> String {
+    match of {
+        Figure::MeanUs => "mean service time, µs".to_owned(),
+        other => other.title(),
     }
 }
 

@@ -146,7 +146,10 @@ fn split_latency(ns: u64) -> (String, &'static str) {
 
 fn spread(estimate: &Estimate) -> Option<String> {
     facts::half_width_percent(estimate)?;
-    Some(format!("± {}", facts::plus_minus(estimate)))
+    match facts::plus_minus(estimate) {
+        few if few == facts::TOO_FEW => Some(few),
+        percent => Some(format!("± {percent}")),
+    }
 }
 
 /// The best row of each kind; of several records, each shows its own.

@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::{facts, versus};
 
 /// Shape of what [`comparison`] writes. A change of meaning needs a new number.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 #[derive(Serialize)]
 struct View<'a> {
@@ -22,6 +22,8 @@ struct RunView<'a> {
     name: &'a str,
     origin: &'static str,
     status: &'static str,
+    /// How its passes become the figures of its side: `median`.
+    aggregate: &'a str,
     subject: String,
     started_at: &'a str,
 }
@@ -48,6 +50,7 @@ fn run(record: &Record) -> RunView<'_> {
         name: &record.asked.name,
         origin: record.origin.name(),
         status: facts::status(record.status),
+        aggregate: &record.asked.aggregate,
         subject: versus::subject(record),
         started_at: &record.started_at,
     }
