@@ -389,13 +389,13 @@ fn the_quick_study_is_what_its_name_says() {
             "rand4k-q1-write",
         ]
     );
-    assert_eq!((plan.passes, plan.aggregate), (3, Aggregate::Median));
+    assert_eq!((plan.passes, plan.aggregate), (5, Aggregate::Median));
     let jobs = plan.cases.iter().flat_map(|case| &case.workload.jobs);
     let once: u64 = jobs
         .map(|job| job.stop.runtime.unwrap().0 + job.ramp.0)
         .sum();
     let all = Nanos(once * u64::from(plan.passes));
-    assert!(all < Nanos::from_secs(60), "{all}");
+    assert!(all < Nanos::from_secs(66), "about a minute: {all}");
 }
 
 #[test]
