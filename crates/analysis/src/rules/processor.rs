@@ -1,5 +1,6 @@
 //! Figures that are the processor's, or the tool's own.
 
+use blocklab_record::Origin;
 use blocklab_units::count;
 
 use super::hit::{Hit, figure, of_run, per_case};
@@ -27,9 +28,10 @@ fn is_full(case: &CaseView<'_>) -> bool {
     case.machine_busy_percent() > FULL_PERCENT
 }
 
-/// Whether the process used most of the processors.
+/// Whether the process used most of the processors; not where nobody knows how many there are.
 fn is_ours(cases: &Cases<'_>, case: &CaseView<'_>) -> bool {
-    case.own_processors() * 2.0 >= f64::from(cases.record.environment.processor.count)
+    cases.record.environment.processor.count > 0
+        && case.own_processors() * 2.0 >= f64::from(cases.record.environment.processor.count)
 }
 
 /// Our own thread was full.
@@ -72,7 +74,9 @@ pub(super) fn machine_busy(cases: &Cases<'_>) -> Vec<Finding> {
     let advice = "Stop what else runs on the machine and measure again.";
     per_case(cases, "machine-busy", Some(advice), |case| {
         let busy = case.machine_busy_percent();
-        let others = is_full(case) && !is_ours(cases, case);
+        // Of an imported run, nobody knows what the program itself took of it.
+        let imported = cases.record.origin == Origin::Imported;
+        let others = is_full(case) && !is_ours(cases, case) && !imported;
         others.then(|| Hit {
             case: case.name,
             severity: Severity::Warning,
@@ -249,6 +253,19 @@ mod tests {
         silent(&busy(30), "machine-busy");
         the(&busy(5), "machine-busy");
         silent(&busy(5), "cpu-limit");
+    }
+
+    /// A run of DiskSpd on two processors that it kept 98 % busy itself was told that "other
+    /// programs kept the machine 98 % busy".
+    #[test]
+    fn of_another_programs_run_nobody_else_is_blamed() {
+        let mut imported = with(|m| {
+            m.cpu.machine_busy_percent = 98;
+            (m.cpu.user_ns, m.cpu.system_ns) = (0, 0);
+        });
+        the(&imported, "machine-busy");
+        imported.origin = Origin::Imported;
+        silent(&imported, "machine-busy");
     }
 
     fn with_overhead(nanos: f64, ppm: f64) -> Record {

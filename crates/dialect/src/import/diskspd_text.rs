@@ -4,6 +4,7 @@ use super::Wrong;
 use super::figures::{Figures, Shape};
 use super::record::{Case, Found, Job};
 use super::scan::{after, moment, number, size, whole};
+use crate::diskspd::{self, Asked, Cache, Throughput};
 
 /// A target of a time span, as `Input parameters:` tells it.
 #[derive(Debug, Clone, Default)]
@@ -192,6 +193,10 @@ impl Reading {
             self.columns = cells.iter().map(|cell| (*cell).to_owned()).collect();
             return Ok(());
         }
+        if let Some(bytes) = line.strip_prefix("total:") {
+            self.compare_total(bytes, &cells, reads);
+            return Ok(());
+        }
         let is_row = cells.len() > 4 && whole(cells[0]).is_some();
         let Some(outcome) = self.outcomes.last_mut().filter(|_| is_row) else {
             return Ok(());
@@ -224,6 +229,35 @@ impl Reading {
             false => outcome.write.push(row),
         }
         Ok(())
+    }
+
+    /// The `total:` row is a sum of the rows above it, which are the measurement: where it is another
+    /// one, the threads count, and a note says so.
+    fn compare_total(&mut self, bytes: &str, cells: &[&str], reads: bool) {
+        let Some(outcome) = self.outcomes.last() else {
+            return;
+        };
+        let (table, rows) = match reads {
+            true => ("Read IO", &outcome.read),
+            false => ("Write IO", &outcome.write),
+        };
+        let bytes = bytes.split('|').next().and_then(whole);
+        let ios = cells.get(1).and_then(|cell| whole(cell));
+        let (Some(bytes), Some(ios)) = (bytes, ios) else {
+            return;
+        };
+        let sum = sum(rows.iter().map(|row| &row.figures));
+        if (sum.ios, sum.bytes) != (ios, bytes) {
+            let text = format!(
+                "timespan-{}, {table}: the total: row tells {ios} operations and {bytes} bytes, its \
+                 threads add up to {} and {}; the threads are taken, since the total is only their \
+                 sum",
+                self.outcomes.len(),
+                sum.ios,
+                sum.bytes
+            );
+            self.found.note(&text);
+        }
     }
 
     fn percentile(&mut self, line: &str) -> Result<(), String> {
@@ -260,8 +294,14 @@ impl Reading {
                 let message = format!("the results of timespan {} are cut off", index + 1);
                 return Err(Wrong::whole(message));
             }
-            let asked = self.asked.get(outcome.asked).map_or(&[][..], Vec::as_slice);
-            let jobs = outcome.jobs(asked, &mut self.found);
+            let command = self
+                .commands
+                .iter()
+                .rev()
+                .find(|(before, _)| *before <= index);
+            let typed = || command.map(|(_, line)| typed(line)).unwrap_or_default();
+            let asked = self.asked.get(outcome.asked).cloned().unwrap_or_else(typed);
+            let jobs = outcome.jobs(&asked, &mut self.found);
             self.found.cases.push(Case {
                 name: format!("timespan-{}", index + 1),
                 jobs,
@@ -285,6 +325,70 @@ impl Reading {
             self.found.command = format!("{} runs in one text", self.commands.len());
             self.found.notes.extend(runs);
         }
+    }
+}
+
+/// The targets of a command line, where the text has no `Input parameters:`; none where it is not
+/// understood.
+fn typed(line: &str) -> Vec<Target> {
+    let words: Vec<String> = words(line).into_iter().skip(1).collect();
+    match crate::diskspd::parse(&words).map(|parsed| parsed.asked) {
+        Ok(Asked::Load(profile)) => {
+            let spans = profile.timespans.iter();
+            spans
+                .flat_map(|span| span.targets.iter().map(asked_for))
+                .collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Words between blanks; quotes hold them together.
+fn words(line: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut quoted = false;
+    for letter in line.chars() {
+        match letter {
+            '"' => quoted = !quoted,
+            blank if blank.is_whitespace() && !quoted => words.push(String::new()),
+            other => words
+                .last_mut()
+                .into_iter()
+                .for_each(|word| word.push(other)),
+        }
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+fn asked_for(target: &diskspd::Target) -> Target {
+    let threads = f64::from(target.threads);
+    let (iops, bytes) = match target.throughput {
+        Some(Throughput::Iops(iops)) => (Some(f64::from(iops) * threads), None),
+        Some(Throughput::BytesPerMs(bytes)) => (None, Some(f64::from(bytes) * 1000.0 * threads)),
+        None => (None, None),
+    };
+    let job = Job {
+        engine: "diskspd".to_owned(),
+        pattern: match target.random_ratio {
+            0 => "sequential".to_owned(),
+            100.. => "random".to_owned(),
+            percent => format!("{percent} % random"),
+        },
+        block: target.block,
+        read_percent: Some((100 - target.write_ratio.min(100)) as u8),
+        threads: target.threads,
+        depth: target.requests,
+        direct: target.cache == Cache::None,
+        write_through: target.write_through,
+        asked_iops: iops,
+        asked_bytes_per_s: bytes,
+        think: target.think_ms > 0,
+        ..Job::default()
+    };
+    Target {
+        path: target.path.clone(),
+        job,
     }
 }
 

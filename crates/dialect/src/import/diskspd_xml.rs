@@ -135,6 +135,7 @@ fn case(
         jobs,
         series: span.child("Iops").map(series).unwrap_or_default(),
         busy_percent: busy.and_then(|it| figure(it, "UsagePercent")),
+        ..Case::default()
     })
 }
 

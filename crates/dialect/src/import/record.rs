@@ -32,6 +32,10 @@ pub(super) struct Found {
 #[derive(Debug, Default)]
 pub(super) struct Case {
     pub name: String,
+    /// What loops of a study set for it.
+    pub settings: Vec<(String, String)>,
+    /// From 1; 0: the only one.
+    pub pass: u32,
     pub jobs: Vec<Job>,
     pub series: Vec<Interval>,
     /// Of all processors, in per cent.
@@ -123,6 +127,7 @@ impl Found {
             true => "1970-01-01T00:00:00Z".to_owned(),
             false => self.started_at,
         };
+        let passes = self.cases.iter().map(|case| case.pass).max();
         let measurements: Vec<Measurement> =
             self.cases.into_iter().map(Case::measurement).collect();
         let name = self.tool.split(' ').next().unwrap_or("import");
@@ -144,7 +149,7 @@ impl Found {
                 native: String::new(),
                 seed: "0".to_owned(),
                 aggregate: "mean".to_owned(),
-                passes: 1,
+                passes: passes.unwrap_or(1).max(1),
             },
             environment: Environment {
                 os: self.os,
@@ -198,8 +203,8 @@ impl Case {
         let longest = self.jobs.iter().map(|job| job.seconds).fold(0.0, f64::max);
         Measurement {
             case: self.name,
-            settings: Vec::new(),
-            pass: 1,
+            settings: self.settings,
+            pass: self.pass.max(1),
             started_ns: 0,
             elapsed_ns: nanos(longest),
             setup_ns: 0,

@@ -19,18 +19,12 @@ pub(super) fn read(sources: &[Source]) -> Result<Found, Wrong> {
         tool: "Vdbench".to_owned(),
         ..Found::default()
     };
-    rows(flat.unwrap_or_default(), &mut found)?;
-    if let Some(text) = text("histogram.html") {
-        for (run, read, write) in histograms(text) {
-            let Some(case) = found.cases.iter_mut().find(|case| case.name == run) else {
-                continue;
-            };
-            for job in &mut case.jobs {
-                job.read.shape = Shape::Counts(read.clone());
-                job.write.shape = Shape::Counts(write.clone());
-            }
-        }
-    }
+    let first = rows(flat.unwrap_or_default(), &mut found)?;
+    let summary = text("summary.html").map(starts).unwrap_or_default();
+    let histogram = text("histogram.html").map(starts).unwrap_or_default();
+    histograms(&histogram, &mut found);
+    name_runs([&summary, &histogram], &mut found);
+    date(text("summary.html").unwrap_or_default(), first, &mut found);
     if !found
         .cases
         .iter()
@@ -46,6 +40,12 @@ pub(super) fn read(sources: &[Source]) -> Result<Found, Wrong> {
             .to_owned(),
     );
     Ok(found)
+}
+
+/// When the first interval of all ended: its time of day and, of newer versions, its date too.
+struct First {
+    time: String,
+    stamp: String,
 }
 
 /// A row of the flat file, by the names of its header.
@@ -71,7 +71,8 @@ impl Row<'_> {
     }
 }
 
-fn rows(text: &str, found: &mut Found) -> Result<(), Wrong> {
+fn rows(text: &str, found: &mut Found) -> Result<First, Wrong> {
+    let mut first: Option<First> = None;
     let mut columns: Rc<[&str]> = Rc::new([]);
     let mut pending: Vec<Row<'_>> = Vec::new();
     for (index, line) in text.lines().enumerate() {
@@ -99,6 +100,10 @@ fn rows(text: &str, found: &mut Found) -> Result<(), Wrong> {
             columns: Rc::clone(&columns),
             cells,
         };
+        first.get_or_insert_with(|| First {
+            time: row.text("tod").to_owned(),
+            stamp: row.text("timestamp").to_owned(),
+        });
         if !row.text("Interval").starts_with("avg") {
             pending.push(row);
             continue;
@@ -107,9 +112,6 @@ fn rows(text: &str, found: &mut Found) -> Result<(), Wrong> {
         let case = case(&row, &intervals);
         let case =
             case.ok_or_else(|| Wrong::at(index + 1, "an average without rate, resp or bytes/io"))?;
-        if found.started_at.is_empty() {
-            found.started_at = us_date(row.text("timestamp"));
-        }
         let version = row.text("version");
         if !version.is_empty() {
             found.tool = format!("Vdbench {version}");
@@ -121,10 +123,48 @@ fn rows(text: &str, found: &mut Found) -> Result<(), Wrong> {
             "no line of column names that begins with `tod`: not a flatfile.html",
         ));
     }
-    if found.cases.is_empty() {
-        return Err(Wrong::whole("no `avg_` row in it: no run came to its end"));
+    match first {
+        Some(first) if !found.cases.is_empty() => Ok(first),
+        _ => Err(Wrong::whole("no `avg_` row in it: no run came to its end")),
     }
-    Ok(())
+}
+
+/// When it all began: `summary.html` tells it, in UTC too since 5.04.07; else the first interval does.
+fn date(summary: &str, first: First, found: &mut Found) {
+    let created = summary
+        .lines()
+        .find_map(|line| Some(line.split_once(", created ")?.1));
+    let in_utc = created.and_then(|it| it.split_once('(')?.1.split_once(')'));
+    let (mut at, mut zone) = match (in_utc, created) {
+        (Some((utc, _)), _) => (named_date(utc), utc),
+        (None, Some(created)) => (named_date(created), created),
+        (None, None) => (us_date(&first.stamp), &*first.stamp),
+    };
+    if at.is_empty() {
+        // `Dec 03, 2016  interval …` above the rows of the first run.
+        let head = summary.lines().find(|line| line.contains(" interval "));
+        let day = head.unwrap_or_default().replace(',', " ");
+        (at, zone) = (named_date(&format!("{} {day}", first.time)), "");
+    }
+    if !at.is_empty() && !["UTC", "GMT"].iter().any(|it| zone.contains(it)) {
+        found.note("the time of the run is that machine's local time");
+    }
+    found.started_at = at;
+}
+
+/// `07:22:26 Dec 03 2016 PST` as RFC 3339; empty where it is no such date.
+fn named_date(text: &str) -> String {
+    const MONTHS: [&str; 12] = [
+        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+    ];
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let [time, month, day, year, ..] = words[..] else {
+        return String::new();
+    };
+    let month = MONTHS.iter().position(|name| *name == month);
+    month.map_or_else(String::new, |at| {
+        moment(&format!("{year}/{}/{day} {time}", at + 1))
+    })
 }
 
 /// `11/20/2026-16:09:12-UTC` as RFC 3339.
@@ -164,11 +204,13 @@ fn length(rows: &[Row<'_>]) -> f64 {
     gaps.get(gaps.len() / 2).copied().unwrap_or(1.0).max(1.0)
 }
 
-fn series(rows: &[Row<'_>], seconds: f64) -> Vec<Interval> {
-    rows.iter().filter_map(|row| slice(row, seconds)).collect()
+/// `counted` is the first interval that the average counts: those before it are warm-up.
+fn series(rows: &[Row<'_>], seconds: f64, counted: u64) -> Vec<Interval> {
+    let slices = rows.iter().filter_map(|row| slice(row, seconds, counted));
+    slices.collect()
 }
 
-fn slice(row: &Row<'_>, seconds: f64) -> Option<Interval> {
+fn slice(row: &Row<'_>, seconds: f64, counted: u64) -> Option<Interval> {
     let number = row.text("Interval").parse::<u64>().ok();
     let number = number.filter(|it| *it < 1 << 32)?;
     let rate = row.value("rate")?;
@@ -184,25 +226,27 @@ fn slice(row: &Row<'_>, seconds: f64) -> Option<Interval> {
     Some(Interval {
         end_ns: number.saturating_mul(length),
         length_ns: length,
-        // The first interval is warm-up and in no average.
-        ramp: number == 1,
+        ramp: number < counted,
         read: direction(reads, "read_resp"),
         write: direction(1.0 - reads, "write_resp"),
         ..Interval::default()
     })
 }
 
-/// `avg_2-4`: three intervals.
-fn counted(interval: &str) -> f64 {
+/// `avg_2-4`: three intervals, from the second on. None counted (`avg_2-1`) is taken for one, which
+/// moved nothing.
+fn counted(interval: &str) -> (u64, f64) {
     let range = interval.trim_start_matches("avg_").split_once('-');
     let ends = range.and_then(|(first, last)| Some((number(first)?, number(last)?)));
-    ends.map_or(1.0, |(first, last)| (last - first + 1.0).clamp(1.0, 1e8))
+    let (first, last) = ends.unwrap_or((1.0, 1.0));
+    (first as u64, (last - first + 1.0).clamp(1.0, 1e8))
 }
 
 fn case(row: &Row<'_>, intervals: &[Row<'_>]) -> Option<Case> {
     let name = row.text("Run").to_owned();
     let each = length(intervals);
-    let seconds = counted(row.text("Interval")) * each;
+    let (first, intervals_counted) = counted(row.text("Interval"));
+    let seconds = intervals_counted * each;
     let (rate, bytes) = (row.value("rate")?, row.value("bytes/io")?);
     let resp = row.value("resp")?;
     let reads = row.value("read%").unwrap_or(100.0).min(100.0) / 100.0;
@@ -242,22 +286,57 @@ fn case(row: &Row<'_>, intervals: &[Row<'_>]) -> Option<Case> {
             ..Job::default()
         }],
         name,
-        series: series(intervals, each),
+        settings: columns(row),
+        series: series(intervals, each, first),
         busy_percent: row.value("cpu_used"),
+        ..Case::default()
     })
+}
+
+/// What loops may set, as far as the flat file tells it.
+fn columns(row: &Row<'_>) -> Vec<(String, String)> {
+    let all = [
+        "reqrate", "xfersize", "threads", "rdpct", "rhpct", "whpct", "seekpct", "lunsize",
+    ];
+    let told = all
+        .iter()
+        .map(|name| ((*name).to_owned(), row.text(name).to_owned()));
+    told.filter(|(_, value)| !value.is_empty()).collect()
 }
 
 /// Times and counts: the upper edge of a bucket stands for it.
 type Counts = Vec<(f64, u64)>;
 
-/// Runs with their reads and writes.
-fn histograms(text: &str) -> Vec<(String, Counts, Counts)> {
-    let mut found: Vec<(String, Counts, Counts)> = Vec::new();
+/// A run as a report announces it, and what `histogram.html` tells of it.
+#[derive(Debug, Clone, Default)]
+struct Start {
+    name: String,
+    /// `threads=4`, `iorate=200`; empty without loops.
+    loops: Vec<(String, String)>,
+    reads: Counts,
+    writes: Counts,
+}
+
+/// `… Starting RD=rd1; I/O rate: 100; elapsed=3; For loops: threads=4 iorate=100</b></i>`.
+fn start(line: &str) -> Option<Start> {
+    let (_, rest) = line.split_once("Starting RD=")?;
+    let rest = rest.split('<').next().unwrap_or(rest);
+    let (_, loops) = rest.split_once("For loops:").unwrap_or((rest, ""));
+    let pairs = loops.split_whitespace().filter_map(|it| it.split_once('='));
+    Some(Start {
+        name: rest.split(';').next().unwrap_or(rest).trim().to_owned(),
+        loops: pairs.map(|(k, v)| (k.to_owned(), v.to_owned())).collect(),
+        ..Start::default()
+    })
+}
+
+/// The runs of a report in their order.
+fn starts(text: &str) -> Vec<Start> {
+    let mut found: Vec<Start> = Vec::new();
     let mut way = 0;
     for line in text.lines() {
-        if let Some((_, rest)) = line.split_once("Starting RD=") {
-            let name = rest.split(';').next().unwrap_or_default().trim();
-            found.push((name.to_owned(), Vec::new(), Vec::new()));
+        if let Some(start) = start(line) {
+            found.push(start);
             way = 0;
             continue;
         }
@@ -267,15 +346,130 @@ fn histograms(text: &str) -> Vec<(String, Counts, Counts)> {
             "Writes:" => way = 2,
             _ => {}
         }
-        if let (Some((_, reads, writes)), Some(bucket)) = (found.last_mut(), bucket(line)) {
+        if let (Some(start), Some(bucket)) = (found.last_mut(), bucket(line)) {
             match way {
-                1 => reads.push(bucket),
-                2 => writes.push(bucket),
+                1 => start.reads.push(bucket),
+                2 => start.writes.push(bucket),
                 _ => {}
             }
         }
     }
     found
+}
+
+/// For each run of the flat file that has this name, the announcement that belongs to it. Loops give
+/// many runs one name, so they are taken in their order. A run that was stopped has no average; that
+/// can only be known of the last one.
+fn matched<'s>(starts: &'s [Start], name: &str, runs: usize) -> Option<Vec<&'s Start>> {
+    let mut own: Vec<&Start> = starts.iter().filter(|start| start.name == name).collect();
+    let stopped = starts.last().is_some_and(|last| last.name == name);
+    if own.len() == runs + 1 && stopped {
+        own.pop();
+    }
+    (own.len() == runs).then_some(own)
+}
+
+/// The names of the runs, each once, with the places of their cases.
+fn by_name(cases: &[Case]) -> Vec<(String, Vec<usize>)> {
+    let mut names: Vec<(String, Vec<usize>)> = Vec::new();
+    for (place, case) in cases.iter().enumerate() {
+        match names.iter_mut().find(|(name, _)| *name == case.name) {
+            Some((_, places)) => places.push(place),
+            None => names.push((case.name.clone(), vec![place])),
+        }
+    }
+    names
+}
+
+fn histograms(starts: &[Start], found: &mut Found) {
+    let mut more = false;
+    for (name, places) in by_name(&found.cases) {
+        let Some(own) = matched(starts, &name, places.len()) else {
+            continue;
+        };
+        for (place, start) in places.into_iter().zip(own) {
+            for job in &mut found.cases[place].jobs {
+                job.read.shape = Shape::Counts(start.reads.clone());
+                job.write.shape = Shape::Counts(start.writes.clone());
+                let counted: u64 = start.reads.iter().chain(&start.writes).map(|it| it.1).sum();
+                let moved = job.read.ios + job.write.ios;
+                more |= counted as f64 > moved as f64 * 1.005 + 2.0;
+            }
+        }
+    }
+    if more {
+        found.note("histogram.html counts the warm-up too, and so do the percentiles");
+    }
+    if found
+        .cases
+        .iter()
+        .flat_map(|case| &case.jobs)
+        .any(|job| job.read.shape.is_known() || job.write.shape.is_known())
+    {
+        found.note(
+            "percentiles are upper edges of the buckets of histogram.html: the true ones lie \
+             within the bucket, which may be half as slow",
+        );
+    }
+}
+
+/// Runs of one name are passes of one case only where their loops are the same. Where no report
+/// tells the loops, each run stays a case of its own, named by the columns that differ.
+fn name_runs(reports: [&[Start]; 2], found: &mut Found) {
+    for (name, places) in by_name(&found.cases) {
+        let mut tried = reports.iter();
+        let own = tried.find_map(|starts| matched(starts, &name, places.len()));
+        let known = own.is_some();
+        let settings: Vec<_> = match own {
+            Some(own) => own.iter().map(|start| start.loops.clone()).collect(),
+            None => differing(places.iter().map(|place| &found.cases[*place].settings)),
+        };
+        if !known && places.len() > 1 {
+            found.note(
+                "neither summary.html nor histogram.html tells the loops of runs with the same \
+                 name: the columns that differ name them",
+            );
+        }
+        let alike = settings.windows(2).all(|pair| pair[0] == pair[1]);
+        let mut taken: Vec<String> = Vec::new();
+        for (place, settings) in places.into_iter().zip(settings) {
+            let case = &mut found.cases[place];
+            if !(known && alike) {
+                let loops = settings
+                    .iter()
+                    .map(|(key, value)| format!(" {key}={value}"));
+                case.name.extend(loops);
+            }
+            taken.push(case.name.clone());
+            let nth = taken.iter().filter(|it| **it == case.name).count();
+            match known {
+                true => case.pass = nth as u32,
+                false if nth > 1 => case.name.push_str(&format!(" ({nth})")),
+                false => {}
+            }
+            for job in &mut case.jobs {
+                job.name.clone_from(&case.name);
+            }
+            case.settings = settings;
+        }
+    }
+}
+
+/// Of settings with the same names, those that are not the same for all.
+fn differing<'s>(
+    all: impl Iterator<Item = &'s Vec<(String, String)>>,
+) -> Vec<Vec<(String, String)>> {
+    let all: Vec<_> = all.collect();
+    let differs = |key: &String| {
+        let mut values = all.iter().map(|it| it.iter().find(|(name, _)| name == key));
+        let first = values.next();
+        values.any(|value| Some(value) != first)
+    };
+    let kept = |it: &&Vec<(String, String)>| {
+        let pairs = it.iter().filter(|(key, _)| differs(key));
+        pairs.cloned().collect()
+    };
+    all.iter().map(kept).collect()
 }
 
 /// `    0.020 <    0.040     1234  12.34 …`: the upper edge in nanoseconds, and the count.
