@@ -1,6 +1,6 @@
 use std::collections::HashMap;
 
-use blocklab_record::{Measurement, Record};
+use blocklab_record::{Measurement, Origin, Record};
 use blocklab_stats::Histogram;
 
 use crate::Assessment;
@@ -29,7 +29,8 @@ pub fn assess(record: &Record) -> Assessment {
     Assessment {
         rows: rows.into_iter().map(|summed| summed.row).collect(),
         findings,
-        quantile_error_percent: Histogram::ERROR_BOUND * 100.0,
+        quantile_error_percent: (record.origin != Origin::Imported)
+            .then_some(Histogram::ERROR_BOUND * 100.0),
     }
 }
 
@@ -80,7 +81,7 @@ mod tests {
     fn an_empty_record_is_no_panic() {
         let assessment = assess(&record(&[]));
         assert!(assessment.rows.is_empty() && assessment.findings.is_empty());
-        assert_eq!(assessment.quantile_error_percent, 0.78125);
+        assert_eq!(assessment.quantile_error_percent, Some(0.78125));
     }
 
     proptest! {

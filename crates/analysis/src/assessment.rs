@@ -1,3 +1,4 @@
+use blocklab_record::{Statistic, Unknown};
 use serde::Serialize;
 
 /// A figure from one or several passes.
@@ -54,6 +55,9 @@ pub struct RowDirection {
     pub response_bins: Vec<(u64, u64, u64)>,
     /// Operations in all passes.
     pub ios: u64,
+    /// What another program did not tell; the fields of it mean nothing.
+    #[serde(skip)]
+    pub unknown: Unknown,
     /// The merged histogram as (quantile 0 to 1, ns) for a percentile curve: one point a bucket.
     pub curve: Vec<(f64, u64)>,
     /// The merged histogram as (lowest ns, highest ns, count).
@@ -62,14 +66,32 @@ pub struct RowDirection {
 
 /// Quantiles that are judged by [`RowDirection::supports`].
 pub(crate) const QUANTILES: [f64; 6] = [0.5, 0.9, 0.95, 0.99, 0.999, 0.9999];
+/// Quantiles that are stored by themselves.
+const STORED: [(f64, Statistic); 5] = [
+    (0.5, Statistic::P50),
+    (0.9, Statistic::P90),
+    (0.99, Statistic::P99),
+    (0.999, Statistic::P999),
+    (0.9999, Statistic::P9999),
+];
 /// Operations beyond a quantile for it to stand on: with fewer, the next one changes it.
 const BEYOND: f64 = 10.0;
 
 impl RowDirection {
-    /// Whether enough operations lie beyond a quantile (0 to 1) to believe it.
+    /// Whether a quantile (0 to 1) is known, and enough operations lie beyond it to believe it.
     #[must_use]
     pub fn supports(&self, quantile: f64) -> bool {
-        self.ios as f64 * (1.0 - quantile) >= BEYOND - 1e-6
+        self.knows(quantile) && self.ios as f64 * (1.0 - quantile) >= BEYOND - 1e-6
+    }
+
+    /// Whether a quantile (0 to 1) is known; one between two of those that are stored is, where both
+    /// are.
+    #[must_use]
+    pub fn knows(&self, quantile: f64) -> bool {
+        let below = STORED.iter().rev().find(|it| it.0 <= quantile);
+        let above = STORED.iter().find(|it| it.0 >= quantile);
+        let mut around = below.into_iter().chain(above);
+        around.all(|(_, statistic)| !self.unknown.has(*statistic))
     }
 
     /// The highest of the usual quantiles that the operations support; `None`: not even half of
@@ -163,6 +185,7 @@ pub struct Assessment {
     pub rows: Vec<Row>,
     /// Gravest first.
     pub findings: Vec<Finding>,
-    /// Largest relative error of the quantiles, in per cent: half a histogram bucket.
-    pub quantile_error_percent: f64,
+    /// Largest relative error of the quantiles, in per cent: half a histogram bucket; `None` where
+    /// another program measured them.
+    pub quantile_error_percent: Option<f64>,
 }

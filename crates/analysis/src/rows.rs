@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use blocklab_record::{DirectionResult, JobResult, Latency, Measurement};
+use blocklab_record::{DirectionResult, JobResult, Latency, Measurement, Statistic, Unknown};
 use blocklab_stats::{Histogram, Interval, Summary, confidence, median_confidence};
 
 use crate::assessment::QUANTILES;
@@ -115,8 +115,11 @@ fn direction(
     };
     let service = Merged::of(results().map(|result| &result.service), damaged);
     let [p50_ns, p90_ns, p95_ns, p99_ns, p999_ns, p9999_ns] = service.quantiles(&QUANTILES);
+    let unknown = results().map(|result| result.service.unknown);
+    let unknown = unknown.fold(Unknown::default(), Unknown::union);
     let responses = results().filter_map(|result| result.response.as_ref());
     let response = Merged::of(responses, damaged);
+    let known = |statistic, ns| if unknown.has(statistic) { 0 } else { ns };
     Some(RowDirection {
         direction: name.to_owned(),
         iops: rate(|result| result.ios),
@@ -128,8 +131,8 @@ fn direction(
         p99_ns,
         p999_ns,
         p9999_ns,
-        min_ns: service.min,
-        max_ns: service.max,
+        min_ns: known(Statistic::Min, service.min),
+        max_ns: known(Statistic::Max, service.max),
         response_ns: (response.count > 0).then(|| {
             let [p50, p99, p999] = response.quantiles(&[0.5, 0.99, 0.999]);
             [p50, p99, p999, response.max]
@@ -137,6 +140,7 @@ fn direction(
         response_curve: response.curve(),
         response_bins: response.histogram.edges().collect(),
         ios,
+        unknown,
         curve: service.curve(),
         bins: service.histogram.edges().collect(),
     })
@@ -153,7 +157,8 @@ fn mean_ns(part: &Part<'_>) -> Option<f64> {
     let results = || part.iter().map(|(_, result)| *result);
     let ios: u64 = results().map(|result| result.ios).sum();
     let time: f64 = results().map(|r| r.ios as f64 * r.service.mean_ns).sum();
-    (ios > 0).then(|| time / ios as f64)
+    let known = results().all(|it| it.ios == 0 || !it.service.unknown.has(Statistic::Mean));
+    (ios > 0 && known).then(|| time / ios as f64)
 }
 
 /// Latencies of jobs and passes as one.
@@ -174,7 +179,11 @@ impl Merged {
         };
         for latency in latencies.filter(|latency| latency.count > 0) {
             merged.min = merged.min.min(latency.min_ns);
-            merged.max = merged.max.max(latency.max_ns);
+            merged.max = merged.max.max(match latency.unknown.has(Statistic::Max) {
+                // No bound for the quantiles.
+                true => u64::MAX,
+                false => latency.max_ns,
+            });
             match latency.histogram() {
                 Ok(histogram) => merged.histogram.merge(&histogram),
                 Err(_) => *damaged += 1,

@@ -148,7 +148,7 @@ impl Sketch {
             threads: self.threads,
             depth: self.depth,
             effective_depth,
-            direct: self.direct,
+            direct: Some(self.direct),
             asked_iops: None,
             asked_bytes_per_s: None,
             elapsed_ns: u64::from(self.seconds) * 1_000_000_000,

@@ -25,14 +25,15 @@ pub(crate) fn without_engine(jobs: &[JobResult]) -> String {
 
 fn load(job: &JobResult, depth: u32) -> String {
     let (size, pattern, mix) = (&job.block_size, &job.pattern, &job.mix);
-    match depth {
-        // Another program did not tell.
-        0 => format!("{size} {pattern} {mix}"),
-        depth => format!(
-            "{size} {pattern} {mix}, depth {depth}, {}",
-            plural(job.threads)
-        ),
+    let mut text = format!("{size} {pattern} {mix}");
+    // 0: another program did not tell.
+    if depth > 0 {
+        text += &format!(", depth {depth}");
     }
+    if job.threads > 0 {
+        text += &format!(", {}", plural(job.threads));
+    }
+    text
 }
 
 fn one(job: &JobResult) -> String {
@@ -46,7 +47,7 @@ fn one(job: &JobResult) -> String {
     if job.think {
         text += ", with pauses";
     }
-    if !job.direct && job.engine != "null" {
+    if job.direct == Some(false) && job.engine != "null" {
         text += ", through the page cache";
     }
     match job.durability.as_str() {
@@ -81,8 +82,13 @@ mod tests {
         };
         check(|_| {}, "io_uring, 4 KiB random read, depth 32, 1 thread");
         check(
-            |job| (job.direct, job.threads) = (false, 4),
+            |job| (job.direct, job.threads) = (Some(false), 4),
             "io_uring, 4 KiB random read, depth 32, 4 threads, through the page cache",
+        );
+        // Another program told none of it.
+        check(
+            |job| (job.direct, job.threads, job.effective_depth) = (None, 0, 0),
+            "io_uring, 4 KiB random read",
         );
         check(
             |job| {

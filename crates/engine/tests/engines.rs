@@ -170,7 +170,8 @@ fn direct_access_works_where_the_file_system_has_it() {
         match start(job, target(file.path(), 4 * MIB)) {
             Ok(outcome) => {
                 let result = &outcome.measurement.jobs[0];
-                assert!(result.direct && result.accounting.failed == 0, "{engine:?}");
+                assert_eq!(result.direct, Some(true), "{engine:?}");
+                assert_eq!(result.accounting.failed, 0, "{engine:?}");
             }
             Err(error) => {
                 println!("skipped: direct access, which the file system here refuses");
@@ -189,7 +190,7 @@ fn where_there_is_no_direct_access_it_says_so() {
         ..job(Engine::Psync, Mix::READ)
     };
     let outcome = start(asked(Access::DirectIfPossible), zero()).unwrap();
-    assert!(!outcome.measurement.jobs[0].direct);
+    assert_eq!(outcome.measurement.jobs[0].direct, Some(false));
     assert!(
         outcome.notes[0]
             .text

@@ -1,11 +1,14 @@
 use blocklab_stats::Histogram;
 use serde::{Deserialize, Serialize};
 
+use crate::unknown::{Unknown, stored};
+
 /// The distribution of one latency.
 ///
 /// The exact moments stand beside the histogram; quantiles come from the histogram and are exact
 /// to [`Histogram::ERROR_BOUND`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(into = "Form", from = "Form")]
 pub struct Latency {
     /// Operations.
     pub count: u64,
@@ -29,7 +32,25 @@ pub struct Latency {
     pub p9999_ns: u64,
     /// HdrHistogram V2, compressed, base64: what `HistogramLogReader` reads.
     pub histogram_hdr: String,
+    /// What another program did not tell; the fields of it mean nothing.
+    pub unknown: Unknown,
 }
+
+stored!(Form of Latency {
+    count: u64,
+    [
+        min_ns: u64 = Min,
+        max_ns: u64 = Max,
+        mean_ns: f64 = Mean,
+        stddev_ns: f64 = Stddev,
+        p50_ns: u64 = P50,
+        p90_ns: u64 = P90,
+        p99_ns: u64 = P99,
+        p999_ns: u64 = P999,
+        p9999_ns: u64 = P9999,
+    ]
+    histogram_hdr: String,
+});
 
 /// A histogram text that cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -56,6 +77,7 @@ impl Latency {
             p999_ns: quantile(0.999),
             p9999_ns: quantile(0.9999),
             histogram_hdr: histogram.to_hdr_base64(),
+            unknown: Unknown::default(),
         }
     }
 

@@ -8,6 +8,7 @@ mod detail;
 mod environment;
 mod latency;
 mod measurement;
+mod unknown;
 
 use serde::{Deserialize, Serialize};
 
@@ -20,6 +21,7 @@ pub use measurement::{
     Accounting, Cpu, DirectionResult, DiskUse, ErrorCount, Exceeded, Interval, IntervalDirection,
     JobResult, Measurement, Stopped,
 };
+pub use unknown::{Statistic, Unknown};
 
 /// The format that this build writes. A change of meaning or shape needs a new number and a
 /// golden file of the old one under `golden/`.

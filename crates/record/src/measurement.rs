@@ -2,6 +2,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::unknown::{Unknown, stored, zero_is_null};
 use crate::{Depths, DirectionDetail, Latency, ThreadUse, Verified};
 
 /// Why a job ended.
@@ -107,14 +108,17 @@ pub struct JobResult {
     pub pace: String,
     /// Whether threads pause between operations: the depth is then not always full.
     pub think: bool,
-    /// Threads.
+    /// Threads; 0: another program did not tell.
+    #[serde(with = "zero_is_null")]
     pub threads: u32,
-    /// Depth asked for, per thread.
+    /// Depth asked for, per thread; 0: another program did not tell.
+    #[serde(with = "zero_is_null")]
     pub depth: u32,
-    /// Depth that this engine can have, per thread.
+    /// Depth that this engine can have, per thread; 0: another program did not tell.
+    #[serde(with = "zero_is_null")]
     pub effective_depth: u32,
-    /// Whether O_DIRECT was in force.
-    pub direct: bool,
+    /// Whether O_DIRECT was in force; `None`: another program did not tell.
+    pub direct: Option<bool>,
     /// Asked-for operations per second, under a pace by operations.
     pub asked_iops: Option<f64>,
     /// Asked-for bytes per second, under a pace by bytes.
@@ -168,6 +172,7 @@ impl JobResult {
 
 /// One direction in one interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(into = "IntervalDirectionForm", from = "IntervalDirectionForm")]
 pub struct IntervalDirection {
     /// Completed.
     pub ios: u64,
@@ -181,7 +186,20 @@ pub struct IntervalDirection {
     pub p99_ns: u64,
     /// Upper edge of the highest bucket hit.
     pub max_ns: u64,
+    /// What another program did not tell; the fields of it mean nothing.
+    pub unknown: Unknown,
 }
+
+stored!(IntervalDirectionForm of IntervalDirection {
+    ios: u64,
+    [
+        bytes: u64 = Bytes,
+        mean_ns: u64 = Mean,
+        p50_ns: u64 = P50,
+        p99_ns: u64 = P99,
+        max_ns: u64 = Max,
+    ]
+});
 
 /// A slice of a measurement, all jobs together. One second, or more in a run of over an hour; the
 /// last one of the ramp and of the run are shorter.
@@ -207,6 +225,7 @@ pub struct Interval {
 
 /// Processor use of the whole process over a measurement, its kernel workers included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(into = "CpuForm", from = "CpuForm")]
 pub struct Cpu {
     /// In user mode.
     pub user_ns: u64,
@@ -224,7 +243,22 @@ pub struct Cpu {
     pub machine_busy_percent: u32,
     /// The busiest of our own threads, in per cent of one processor.
     pub busiest_thread_percent: u32,
+    /// What another program did not tell; the fields of it mean nothing.
+    pub unknown: Unknown,
 }
+
+stored!(CpuForm of Cpu {
+    [
+        user_ns: u64 = Process,
+        system_ns: u64 = Process,
+        voluntary_switches: u64 = Process,
+        involuntary_switches: u64 = Process,
+        minor_faults: u64 = Process,
+        major_faults: u64 = Process,
+        machine_busy_percent: u32 = MachineBusy,
+        busiest_thread_percent: u32 = Process,
+    ]
+});
 
 /// What the block layer did for a device during a measurement.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]

@@ -3,7 +3,7 @@
 use blocklab_analysis::{Confidence, Estimate, Finding, Row, RowDirection, Severity};
 use blocklab_record::{
     Accounting, BlockDevice, ErrorCount, FileSystem, Interval, IntervalDirection, NoteLevel,
-    Record, Status, TargetFacts, TargetKind,
+    Record, Statistic, Status, TargetFacts, TargetKind,
 };
 use blocklab_units::{count, latency, rate};
 
@@ -64,6 +64,9 @@ pub fn note_level(level: NoteLevel) -> &'static str {
 
 /// `2025-11-20 14:03:22 UTC` of an RFC 3339 moment in UTC; any other text as it is.
 pub fn moment(rfc3339: &str) -> String {
+    if rfc3339.is_empty() {
+        return "time unknown".to_owned();
+    }
     let Some((date, time)) = rfc3339.split_once('T') else {
         return rfc3339.to_owned();
     };
@@ -140,8 +143,11 @@ pub fn cloud(kind: &str) -> String {
 pub fn engines(record: &Record) -> String {
     let mut seen: Vec<String> = Vec::new();
     for job in record.measurements.iter().flat_map(|m| &m.jobs) {
-        let access = if job.direct { "O_DIRECT" } else { "buffered" };
-        let text = format!("{}, {access}", job.engine);
+        let text = match job.direct {
+            Some(true) => format!("{}, O_DIRECT", job.engine),
+            Some(false) => format!("{}, buffered", job.engine),
+            None => job.engine.clone(),
+        };
         if !seen.contains(&text) {
             seen.push(text);
         }
@@ -230,7 +236,7 @@ fn rate_or_count(value: f64) -> String {
 /// `12.3 µs` of a quantile (0 to 1); `~12.3 µs` where too few operations lie beyond it; a dash where
 /// no distribution is known, as of some runs of other programs.
 pub fn quantile(direction: &RowDirection, quantile: f64, ns: u64) -> String {
-    if ns == 0 && direction.curve.is_empty() {
+    if !direction.knows(quantile) || (ns == 0 && direction.curve.is_empty()) {
         return "–".to_owned();
     }
     let sign = match direction.supports(quantile) {
@@ -245,6 +251,14 @@ pub fn mean(direction: &RowDirection) -> String {
     match direction.mean_ns.value {
         0.0 => "–".to_owned(),
         ns => latency(ns),
+    }
+}
+
+/// The least or the greatest latency; a dash where it is not known.
+pub fn extreme(direction: &RowDirection, statistic: Statistic, ns: u64) -> String {
+    match direction.unknown.has(statistic) {
+        true => "–".to_owned(),
+        false => latency(ns as f64),
     }
 }
 

@@ -6,7 +6,9 @@ mod price;
 mod study;
 
 use blocklab_analysis::{Assessment, Estimate, Finding, Row, RowDirection};
-use blocklab_record::{Accounting, Environment, ErrorCount, Note, Overhead, Record, TargetFacts};
+use blocklab_record::{
+    Accounting, Environment, ErrorCount, Note, Overhead, Record, Statistic, TargetFacts,
+};
 use serde::Serialize;
 
 pub use comparison::comparison;
@@ -35,7 +37,8 @@ struct Summary<'a> {
     seed: &'a str,
     aggregate: &'a str,
     planned_passes: u32,
-    quantile_error_percent: f64,
+    /// `null` where another program measured.
+    quantile_error_percent: Option<f64>,
     rows: Vec<RowView<'a>>,
     findings: &'a [Finding],
     notes: &'a [Note],
@@ -47,7 +50,7 @@ struct Summary<'a> {
     workload: &'a str,
 }
 
-/// One direction of a case.
+/// One direction of a case; `null` is what another program did not tell.
 #[derive(Serialize)]
 struct RowView<'a> {
     case: &'a str,
@@ -56,15 +59,15 @@ struct RowView<'a> {
     settings: &'a [(String, String)],
     iops: EstimateView,
     bytes_per_s: EstimateView,
-    service_mean_ns: EstimateView,
-    service_min_ns: u64,
-    service_p50_ns: u64,
-    service_p90_ns: u64,
-    service_p95_ns: u64,
-    service_p99_ns: u64,
-    service_p999_ns: u64,
-    service_p9999_ns: u64,
-    service_max_ns: u64,
+    service_mean_ns: Option<EstimateView>,
+    service_min_ns: Option<u64>,
+    service_p50_ns: Option<u64>,
+    service_p90_ns: Option<u64>,
+    service_p95_ns: Option<u64>,
+    service_p99_ns: Option<u64>,
+    service_p999_ns: Option<u64>,
+    service_p9999_ns: Option<u64>,
+    service_max_ns: Option<u64>,
     response: Option<ResponseView>,
     ios: u64,
     /// The highest quantile beyond which lie ten operations or more.
@@ -144,6 +147,7 @@ fn rows(row: &Row) -> impl Iterator<Item = RowView<'_>> {
 }
 
 fn view<'a>(row: &'a Row, direction: &'a RowDirection) -> RowView<'a> {
+    let known = |statistic| !direction.unknown.has(statistic);
     RowView {
         case: &row.case,
         direction: &direction.direction,
@@ -151,15 +155,15 @@ fn view<'a>(row: &'a Row, direction: &'a RowDirection) -> RowView<'a> {
         settings: &row.settings,
         iops: estimate(&direction.iops),
         bytes_per_s: estimate(&direction.bytes_per_s),
-        service_mean_ns: estimate(&direction.mean_ns),
-        service_min_ns: direction.min_ns,
-        service_p50_ns: direction.p50_ns,
-        service_p90_ns: direction.p90_ns,
-        service_p95_ns: direction.p95_ns,
-        service_p99_ns: direction.p99_ns,
-        service_p999_ns: direction.p999_ns,
-        service_p9999_ns: direction.p9999_ns,
-        service_max_ns: direction.max_ns,
+        service_mean_ns: known(Statistic::Mean).then(|| estimate(&direction.mean_ns)),
+        service_min_ns: known(Statistic::Min).then_some(direction.min_ns),
+        service_p50_ns: direction.knows(0.5).then_some(direction.p50_ns),
+        service_p90_ns: direction.knows(0.9).then_some(direction.p90_ns),
+        service_p95_ns: direction.knows(0.95).then_some(direction.p95_ns),
+        service_p99_ns: direction.knows(0.99).then_some(direction.p99_ns),
+        service_p999_ns: direction.knows(0.999).then_some(direction.p999_ns),
+        service_p9999_ns: direction.knows(0.9999).then_some(direction.p9999_ns),
+        service_max_ns: known(Statistic::Max).then_some(direction.max_ns),
         response: direction.response_ns.map(response),
         ios: direction.ios,
         quantile_supported_max: direction.highest_quantile(),

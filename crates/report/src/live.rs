@@ -283,6 +283,7 @@ mod tests {
                 p50_ns: 90_000,
                 p99_ns: 250_000,
                 max_ns: 300_000,
+                ..IntervalDirection::default()
             },
             ..Interval::default()
         }

@@ -63,7 +63,7 @@ fn quick() -> (Record, Assessment) {
     let assessment = Assessment {
         rows,
         findings: sample::findings(),
-        quantile_error_percent: 0.78,
+        quantile_error_percent: Some(0.78),
     };
     (sample::empty("7f3a2c"), assessment)
 }

@@ -4,6 +4,7 @@ mod sample;
 
 use std::process::Command;
 
+use blocklab_record::{Statistic, Unknown};
 use blocklab_store::export::{self, Rows};
 use sample::record;
 
@@ -68,6 +69,55 @@ fn a_row_of_the_series_is_a_slice() {
     check(&rows, 1, "read_service_ns_p99", "120000");
     check(&rows, 1, "write_ios", "0");
     check(&rows, 1, "write_service_ns_p50", "");
+}
+
+/// Somebody averaged a column of imported runs in which "p99 = 0 ns" stood for "not told".
+#[test]
+fn what_another_program_did_not_tell_is_an_empty_cell() {
+    let mut run = run();
+    let measurement = &mut run.measurements[0];
+    measurement.cpu.unknown = Unknown::these(&[Statistic::Process, Statistic::MachineBusy]);
+    let job = &mut measurement.jobs[0];
+    (job.direct, job.depth, job.threads) = (None, 0, 0);
+    let read = job.directions.get_mut("read").expect("reads");
+    read.service.unknown = Unknown::these(&[Statistic::Min, Statistic::Stddev, Statistic::P99]);
+    for interval in &mut measurement.series {
+        interval.read.unknown = Unknown::these(&[Statistic::P99, Statistic::Bytes]);
+    }
+    let figures = rows(&export::csv(&run, Rows::Figures));
+    for column in [
+        "direct",
+        "depth",
+        "threads",
+        "service_ns_min",
+        "service_ns_stddev",
+        "service_ns_p99",
+        "machine_busy_percent",
+        "process_cpu_user_ns",
+    ] {
+        check(&figures, 0, column, "");
+    }
+    check(&figures, 0, "service_ns_mean", "500500");
+    let series = rows(&export::csv(&run, Rows::Series));
+    check(&series, 1, "read_iops", "500");
+    for column in ["read_service_ns_p99", "read_bytes", "process_cpu_ns"] {
+        check(&series, 1, column, "");
+    }
+    // The stored form says the same, and is read again as it was.
+    let text = run.to_json();
+    let stored: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    let job = &stored["measurements"][0]["jobs"][0];
+    assert!(job["direct"].is_null() && job["depth"].is_null(), "{job}");
+    assert!(
+        job["directions"]["read"]["service"]["p99_ns"].is_null(),
+        "{job}"
+    );
+    assert_eq!(
+        blocklab_record::Record::from_json(&text)
+            .expect("a record")
+            .to_json(),
+        text
+    );
 }
 
 #[test]

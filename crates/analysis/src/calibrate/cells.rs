@@ -289,7 +289,7 @@ fn load(job: &JobResult) -> Result<Load, String> {
     let refusals = [
         (job.engine == "null", "the null engine reaches no disk"),
         (
-            !job.direct && job.engine != "null",
+            job.direct != Some(true) && job.engine != "null",
             "buffered: the page cache answered in the disk's place",
         ),
         (

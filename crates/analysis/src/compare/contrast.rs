@@ -1,4 +1,4 @@
-use blocklab_record::{DirectionResult, Latency};
+use blocklab_record::{DirectionResult, Latency, Statistic};
 use blocklab_stats::{Histogram, Summary, ratio};
 use serde::Serialize;
 
@@ -117,6 +117,16 @@ impl Quantity {
         }
     }
 
+    /// What of a latency it is.
+    const fn statistic(self) -> Statistic {
+        match self {
+            Self::ServiceP50Ns | Self::ResponseP50Ns => Statistic::P50,
+            Self::ServiceP99Ns | Self::ResponseP99Ns => Statistic::P99,
+            Self::ServiceP999Ns | Self::ResponseP999Ns => Statistic::P999,
+            _ => Statistic::Mean,
+        }
+    }
+
     /// How far apart two figures must lie to be told apart at all: both quantiles may be wrong by
     /// half a bucket.
     const fn resolution(self) -> f64 {
@@ -166,8 +176,13 @@ pub(super) fn contrasts(base: &Load<'_>, other: &Load<'_>) -> Vec<Contrast> {
 fn supports(load: &Load<'_>, quantity: Quantity) -> bool {
     let beyond = 1.0 - quantity.quantile().unwrap_or(0.0);
     let ios: u64 = load.results().map(|result| result.ios).sum();
+    let known = load
+        .results()
+        .filter_map(|result| latency_of(result, quantity))
+        .all(|latency| !latency.unknown.has(quantity.statistic()));
     match quantity {
         Quantity::Iops => true,
+        _ if !known => false,
         _ if quantity.is_mean_latency() => ios > 0,
         _ => ios as f64 * beyond >= BEYOND - 1e-6,
     }

@@ -137,8 +137,9 @@ impl<'a> Load<'a> {
                 (u64::from(job.threads) * u64::from(job.effective_depth)).to_string()
             }),
             ("page cache", |job| match job.direct {
-                true => "not used".to_owned(),
-                false => "used".to_owned(),
+                Some(true) => "not used".to_owned(),
+                Some(false) => "used".to_owned(),
+                None => "not told".to_owned(),
             }),
         ];
         let mut found: Vec<String> = Vec::new();

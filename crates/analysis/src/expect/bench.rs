@@ -170,7 +170,7 @@ impl<'a> Bench<'a> {
 impl<'a> Seen<'a> {
     fn of(cases: &Cases<'_>, case: &'a CaseView<'a>, spec: &DeviceSpec) -> Self {
         let load = load(case).filter(|_| {
-            let direct = case.jobs().all(|job| job.direct);
+            let direct = case.jobs().all(|job| job.direct == Some(true));
             let free = case.is_saturating() && !processor::is_limited(cases, case);
             direct && free && !case.is_null() && case.iops() > 0.0
         });

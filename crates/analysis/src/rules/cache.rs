@@ -45,7 +45,7 @@ pub(super) fn page_cache_reads(cases: &Cases<'_>) -> Vec<Finding> {
 fn too_quick<'a>(case: &'a CaseView<'a>) -> Option<Hit<'a>> {
     let reads = case.row.directions.iter().find(|d| d.direction == "read")?;
     let small = case.bytes_per_io() <= 16_384.0;
-    (small && reads.p50_ns > 0 && reads.p50_ns < MEMORY_NS).then(|| Hit {
+    (small && reads.knows(0.5) && reads.p50_ns > 0 && reads.p50_ns < MEMORY_NS).then(|| Hit {
         case: case.name,
         severity: Severity::Warning,
         confidence: Confidence::Medium,
@@ -86,7 +86,7 @@ pub(super) fn not_from_device(cases: &Cases<'_>) -> Vec<Finding> {
     let advice = "Write the whole file first (holes and blocks that were only reserved are read \
                   without the device), and look for a compressing or caching layer in between.";
     per_case(cases, "not-from-device", Some(advice), |case| {
-        if !cases.on_storage() || !case.jobs().all(|job| job.direct) {
+        if !cases.on_storage() || !case.jobs().all(|job| job.direct == Some(true)) {
             return None;
         }
         let reads = share(cases, case, "read", |disk| disk.read_bytes);
@@ -208,7 +208,7 @@ pub(super) fn not_direct(cases: &Cases<'_>) -> Vec<Finding> {
     per_case(cases, "not-direct", Some(advice), |case| {
         let wanted = |job: &&blocklab_record::JobResult| {
             let through_memory = ["mmap", "null"].contains(&&*job.engine);
-            job.access == "direct_if_possible" && !job.direct && !through_memory
+            job.access == "direct_if_possible" && job.direct == Some(false) && !through_memory
         };
         let jobs = case.jobs().filter(wanted).count();
         (cases.on_storage() && jobs > 0).then(|| Hit {
@@ -222,7 +222,8 @@ pub(super) fn not_direct(cases: &Cases<'_>) -> Vec<Finding> {
 }
 
 fn is_buffered(case: &CaseView<'_>) -> bool {
-    case.jobs().all(|job| !job.direct && job.engine != "null")
+    case.jobs()
+        .all(|job| job.direct == Some(false) && job.engine != "null")
 }
 
 /// Bytes that the load moved and bytes that the device saw, over all passes.

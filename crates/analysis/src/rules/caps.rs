@@ -89,7 +89,7 @@ fn plateaus<'a>(
 ) -> Vec<Vec<&'a CaseView<'a>>> {
     let explained = limits::explained(cases);
     let usable = |case: &&CaseView<'_>| {
-        let direct = case.jobs().all(|job| job.direct);
+        let direct = case.jobs().all(|job| job.direct == Some(true));
         direct && !processor::is_limited(cases, case) && !explained.contains(case.name)
     };
     let longest = |family: Vec<&'a CaseView<'a>>| {

@@ -122,7 +122,7 @@ pub(super) fn latency_bound(cases: &Cases<'_>) -> Vec<Finding> {
     let compared: BTreeSet<&str> = members.map(|member| member.name).collect();
     let alone = cases.list.iter().filter(|case| {
         // Through the page cache, a single operation may cost more processor than waiting.
-        let direct = case.jobs().all(|job| job.direct);
+        let direct = case.jobs().all(|job| job.direct == Some(true));
         let single = case.slots() == 1 && direct && !compared.contains(case.name);
         single && case.is_saturating() && is_waiting(cases, case) && !cases.in_memory()
     });

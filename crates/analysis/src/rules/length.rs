@@ -63,7 +63,9 @@ pub(super) fn few_samples(cases: &Cases<'_>) -> Vec<Finding> {
     per_case(cases, "few-samples", Some(advice), |case| {
         let moved = case.row.directions.iter().filter(|d| d.direction != "sync");
         let smallest = moved.min_by_key(|direction| direction.ios)?;
-        let mut usual = QUANTILES.into_iter().filter(|q| *q <= HIGHEST);
+        let mut usual = QUANTILES
+            .into_iter()
+            .filter(|q| *q <= HIGHEST && smallest.knows(*q));
         let missing = usual.find(|q| !smallest.supports(*q))?;
         let highest = smallest.highest_quantile();
         let severity = match highest {

@@ -119,7 +119,7 @@ fn order(at: &At<'_>) -> (bool, f64) {
 fn is_judged(cases: &Cases<'_>, case: &CaseView<'_>) -> bool {
     case.is_saturating()
         && !case.is_null()
-        && case.jobs().all(|job| job.direct)
+        && case.jobs().all(|job| job.direct == Some(true))
         && !processor::is_limited(cases, case)
 }
 

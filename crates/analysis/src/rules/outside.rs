@@ -81,7 +81,7 @@ fn listed(disks: &BTreeSet<&str>) -> String {
 /// reads ahead, nothing read to verify, nothing that failed half-way.
 fn bytes_arrive(case: &CaseView<'_>) -> bool {
     case.jobs()
-        .all(|job| job.direct && job.verified.is_none() && job.accounting.failed == 0)
+        .all(|job| job.direct == Some(true) && job.verified.is_none() && job.accounting.failed == 0)
 }
 
 /// Whether the bytes that a disk writes can be compared with those of the load. A file system

@@ -28,7 +28,7 @@ pub(super) fn paced(cases: &Cases<'_>) -> Vec<Finding> {
     per_case(cases, "limiter-pacing", Some(advice), |case| {
         let eligible = case.is_saturating()
             && !case.is_null()
-            && case.jobs().all(|job| job.direct)
+            && case.jobs().all(|job| job.direct == Some(true))
             && !processor::is_limited(cases, case)
             && !explained.contains(case.name)
             && is_even(case);

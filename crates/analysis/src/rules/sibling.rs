@@ -47,7 +47,11 @@ fn kind<'a>(case: &'a CaseView<'a>, axis: Axis) -> Option<Vec<&'a str>> {
     if !case.is_saturating() || case.is_null() || case.pass_iops.is_empty() {
         return None;
     }
-    let direct = if job.direct { "direct" } else { "buffered" };
+    let direct = match job.direct {
+        Some(true) => "direct",
+        Some(false) => "buffered",
+        None => "not told",
+    };
     let mut key = vec![
         &*job.engine,
         &job.pattern,

@@ -21,12 +21,13 @@ pub(super) fn established(cases: &Cases<'_>) -> Option<Finding> {
     };
     let (repeated, apart) = agreement(&cases.list);
     let (supported, highest) = support(&cases.list);
-    let evidence = apart.into_iter().chain([highest]).collect();
+    let evidence = apart.into_iter().chain(highest).collect();
     // Another pass of a simulation is another draw of the same chances: one tells as much.
     let once = cases.is_simulated() && cases.list.iter().all(|it| it.passes.len() == 1);
-    let known = match once {
-        true => supported,
-        false => format!("{repeated}, and {supported}"),
+    let known = match (once, supported) {
+        (true, Some(supported)) => supported,
+        (false, Some(supported)) => format!("{repeated}, and {supported}"),
+        (_, None) => repeated,
     };
     let statement = format!("{subject} without a failure; {known}.");
     let good = Severity::Good;
@@ -56,10 +57,14 @@ fn agreement(list: &[CaseView<'_>]) -> (String, Option<Evidence>) {
     (words, Some(figure("passes apart at most", widest, "%")))
 }
 
-/// Up to which percentile every case and direction has operations enough.
-fn support(list: &[CaseView<'_>]) -> (String, Evidence) {
+/// Up to which percentile every case and direction has operations enough; nothing where another
+/// program told none of some.
+fn support(list: &[CaseView<'_>]) -> (Option<String>, Option<Evidence>) {
     let directions = list.iter().flat_map(|case| &case.row.directions);
     let moved = directions.filter(|direction| direction.direction != "sync");
+    if moved.clone().any(|direction| !direction.knows(0.5)) {
+        return (None, None);
+    }
     let highest = moved.map(|d| d.highest_quantile().unwrap_or(0.0));
     let lowest = percentile(highest.reduce(f64::min).unwrap_or(0.0));
     let every = if list.len() == 1 {
@@ -68,11 +73,13 @@ fn support(list: &[CaseView<'_>]) -> (String, Evidence) {
         " in every case"
     };
     let words = format!("percentiles up to p{lowest} are supported{every}");
-    (words, figure("supported up to", lowest, "p"))
+    (Some(words), Some(figure("supported up to", lowest, "p")))
 }
 
 #[cfg(test)]
 mod tests {
+    use blocklab_record::{Origin, Statistic, Unknown};
+
     use super::*;
     use crate::testing::{Sketch, record, silent, the};
 
@@ -120,6 +127,32 @@ mod tests {
             the(&record, "sound").statement,
             "The case was simulated without a failure; percentiles up to p99.99 are supported."
         );
+    }
+
+    /// Of a report without a single percentile it was said that "percentiles up to p99 are supported
+    /// in every case", within 0.78 %.
+    #[test]
+    fn percentiles_that_nobody_told_are_not_supported() {
+        let mut record = record(&[passes("a", &[900.0])]);
+        record.origin = Origin::Imported;
+        let jobs = record.measurements.iter_mut().flat_map(|m| &mut m.jobs);
+        for direction in jobs.flat_map(|job| job.directions.values_mut()) {
+            direction.service.unknown = Unknown::these(&[
+                Statistic::P50,
+                Statistic::P90,
+                Statistic::P99,
+                Statistic::P999,
+                Statistic::P9999,
+            ]);
+        }
+        assert_eq!(
+            the(&record, "sound").statement,
+            "The case was imported without a failure; one pass cannot tell how far it repeats."
+        );
+        silent(&record, "few-samples");
+        let assessment = crate::assess(&record);
+        assert_eq!(assessment.quantile_error_percent, None);
+        assert!(!assessment.rows[0].directions[0].knows(0.95));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use blocklab_catalog::Resolved;
+use blocklab_record::Statistic;
 use blocklab_workload::publication::{Cell, Figure, Publication, Scope};
 use serde::Serialize;
 
@@ -107,7 +108,12 @@ impl<'a> Sources<'a> {
         let row = *self.rows.get(&(system, case))?;
         let latencies = || Latencies::of(row);
         let exact = |value: f64| Some(Value::exact(value));
+        // Another program may not have told it.
+        let told = |statistic| row.directions.iter().all(|it| !it.unknown.has(statistic));
         match figure {
+            Figure::MeanUs if !told(Statistic::Mean) => None,
+            Figure::MinUs if !told(Statistic::Min) => None,
+            Figure::MaxUs if !told(Statistic::Max) => None,
             Figure::Iops => total(row, |it| it.iops),
             Figure::MbPerS => Some(total(row, |it| it.bytes_per_s)?.times(1e-6)),
             Figure::MibPerS => Some(total(row, |it| it.bytes_per_s)?.times(1.0 / 1_048_576.0)),

@@ -220,7 +220,7 @@ pub(crate) fn measurement(case: &Case, pass: u32, ios: u64, mean_ns: f64) -> Mea
         threads: job.threads,
         depth: job.depth,
         effective_depth: job.depth,
-        direct: true,
+        direct: Some(true),
         asked_iops: None,
         asked_bytes_per_s: None,
         elapsed_ns: 1_000_000_000,

@@ -89,6 +89,11 @@ pub(super) fn read(text: &str) -> Result<Found, Wrong> {
         .iter()
         .map(|(row, reads)| row.case(*reads, seconds))
         .collect();
+    if kde {
+        // A setting of the program, which its report does not tell.
+        let jobs = found.cases.iter_mut().flat_map(|case| &mut case.jobs);
+        jobs.for_each(|job| job.direct = None);
+    }
     Ok(found)
 }
 
@@ -207,6 +212,7 @@ impl Row {
             read_percent: Some(reads),
             threads: self.threads,
             depth: self.queues,
+            direct: Some(true),
             seconds,
             read: figures(share),
             write: figures(1.0 - share),

@@ -158,7 +158,6 @@ impl Reading {
                 path: path.trim_matches('\'').to_owned(),
                 job: Job {
                     engine: "diskspd".to_owned(),
-                    direct: false,
                     ..Job::default()
                 },
             });
@@ -379,7 +378,11 @@ fn asked_for(target: &diskspd::Target) -> Target {
         read_percent: Some((100 - target.write_ratio.min(100)) as u8),
         threads: target.threads,
         depth: target.requests,
-        direct: target.cache == Cache::None,
+        direct: match target.cache {
+            Cache::None => Some(true),
+            Cache::Cached => Some(false),
+            Cache::NotLocal => None,
+        },
         write_through: target.write_through,
         asked_iops: iops,
         asked_bytes_per_s: bytes,
@@ -413,6 +416,8 @@ fn setting(job: &mut Job, line: &str) -> Result<(), String> {
         job.threads = whole(rest).ok_or_else(|| format!("`{rest}` is no number"))? as u32;
     } else if let Some(rest) = after(line, "performing ") {
         job.read_percent = mix(rest);
+    } else if line == "using software cache" {
+        job.direct = Some(false);
     } else if let Some(rest) = after(line, "using ") {
         if let Some(pattern) = pattern(rest) {
             job.pattern = pattern;
@@ -421,16 +426,19 @@ fn setting(job: &mut Job, line: &str) -> Result<(), String> {
         let mut words = rest.split(' ');
         let value = words.next().and_then(number);
         match words.next() {
-            Some("IOPS") => job.asked_iops = value.map(|it| it * f64::from(job.threads)),
-            _ => job.asked_bytes_per_s = value.map(|it| it * 1000.0 * f64::from(job.threads)),
+            Some("IOPS") => job.asked_iops = value.map(|it| it * f64::from(job.threads.max(1))),
+            _ => {
+                let threads = f64::from(job.threads.max(1));
+                job.asked_bytes_per_s = value.map(|it| it * 1000.0 * threads);
+            }
         }
     } else if let Some(rest) = after(line, "think time:") {
         job.think = rest != "0ms";
     } else if line.contains("software cache disabled") && !line.contains("local software") {
-        job.direct = true;
+        job.direct = Some(true);
     } else if line.starts_with("software and hardware") && line.ends_with("disabled") {
         // Before 2.0.17.
-        (job.direct, job.write_through) = (true, true);
+        (job.direct, job.write_through) = (Some(true), true);
     } else if line.contains("writethrough on") {
         job.write_through = true;
     }
@@ -485,11 +493,12 @@ fn share(label: &str) -> Option<f64> {
 /// Rows of the same path as one.
 pub(super) fn sum<'a>(rows: impl Iterator<Item = &'a Figures>) -> Figures {
     let (mut total, mut time, mut square) = (Figures::default(), 0.0, 0.0);
-    let mut timed = true;
+    let (mut timed, mut spread) = (true, true);
     for row in rows {
         total.ios = total.ios.saturating_add(row.ios);
         total.bytes = total.bytes.saturating_add(row.bytes);
         timed &= row.ios == 0 || row.mean.is_some();
+        spread &= row.ios == 0 || row.stddev.is_some();
         let mean = row.mean.unwrap_or(0.0);
         let deviation = row.stddev.unwrap_or(0.0);
         time += mean * row.ios as f64;
@@ -498,7 +507,8 @@ pub(super) fn sum<'a>(rows: impl Iterator<Item = &'a Figures>) -> Figures {
     if total.ios > 0 && timed {
         let mean = time / total.ios as f64;
         total.mean = Some(mean);
-        total.stddev = Some((square / total.ios as f64 - mean * mean).max(0.0).sqrt());
+        let variance = (square / total.ios as f64 - mean * mean).max(0.0);
+        total.stddev = spread.then(|| variance.sqrt());
     }
     total
 }
@@ -517,8 +527,6 @@ impl Outcome {
             let mut job = told.or(asked.first()).map_or_else(
                 || Job {
                     engine: "diskspd".to_owned(),
-                    direct: false,
-                    depth: 0,
                     ..Job::default()
                 },
                 |target| target.job.clone(),

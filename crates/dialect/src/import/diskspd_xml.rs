@@ -1,6 +1,6 @@
 //! DiskSpd's XML result.
 
-use blocklab_record::{Interval, IntervalDirection};
+use blocklab_record::{Interval, IntervalDirection, Statistic, Unknown};
 
 use super::Wrong;
 use super::diskspd_text::sum;
@@ -130,10 +130,16 @@ fn case(
     let busy = span
         .child("CpuUtilization")
         .and_then(|it| it.child("Average"));
+    // Of targets with different blocks, nobody knows the bytes of an interval.
+    let blocks = jobs.first().map(|job| job.block);
+    let block = blocks.filter(|block| *block > 0 && jobs.iter().all(|job| job.block == *block));
     Ok(Case {
         name: format!("timespan-{}", index + 1),
         jobs,
-        series: span.child("Iops").map(series).unwrap_or_default(),
+        series: span
+            .child("Iops")
+            .map(|iops| series(iops, block))
+            .unwrap_or_default(),
         busy_percent: busy.and_then(|it| figure(it, "UsagePercent")),
         ..Case::default()
     })
@@ -184,7 +190,7 @@ fn shape(figures: &mut Figures, latency: &Element, name: &str) {
 fn settings(asked: Option<&Element>, path: &str) -> Job {
     let mut job = Job {
         engine: "diskspd".to_owned(),
-        direct: false,
+        depth: 0,
         ..Job::default()
     };
     let targets = asked.and_then(|span| span.child("Targets"));
@@ -200,7 +206,7 @@ fn settings(asked: Option<&Element>, path: &str) -> Job {
     job.threads = figure(target, "ThreadsPerFile").unwrap_or(1.0) as u32;
     let writes = figure(target, "WriteRatio").unwrap_or(0.0);
     job.read_percent = Some((100.0 - writes.clamp(0.0, 100.0)) as u8);
-    job.direct = flag(target, "DisableOSCache") || flag(target, "DisableAllCache");
+    job.direct = Some(flag(target, "DisableOSCache") || flag(target, "DisableAllCache"));
     job.write_through = flag(target, "WriteThrough") || flag(target, "DisableAllCache");
     job.think = figure(target, "ThinkTime").unwrap_or(0.0) > 0.0;
     job.pattern = match (target.child("Random"), figure(target, "RandomRatio")) {
@@ -218,8 +224,20 @@ fn settings(asked: Option<&Element>, path: &str) -> Job {
     job
 }
 
+/// What the intervals of `-D` do not tell.
+fn unknown(block: Option<u64>) -> Unknown {
+    let latencies = [
+        Statistic::Mean,
+        Statistic::P50,
+        Statistic::P99,
+        Statistic::Max,
+    ];
+    let bytes = block.is_none().then_some(Statistic::Bytes);
+    latencies.into_iter().chain(bytes).collect()
+}
+
 /// Operations a second by slice, as `-D` gathers them.
-fn series(iops: &Element) -> Vec<Interval> {
+fn series(iops: &Element, block: Option<u64>) -> Vec<Interval> {
     let mut slices = Vec::new();
     let mut before = 0;
     for bucket in iops.all("Bucket") {
@@ -230,9 +248,14 @@ fn series(iops: &Element) -> Vec<Interval> {
         };
         let end = end as u64;
         let seconds = (end - before) as f64 / 1e3;
-        let direction = |name: &str| IntervalDirection {
-            ios: (of(name).unwrap_or(0.0).max(0.0) * seconds).round() as u64,
-            ..IntervalDirection::default()
+        let direction = |name: &str| {
+            let ios = (of(name).unwrap_or(0.0).max(0.0) * seconds).round() as u64;
+            IntervalDirection {
+                ios,
+                bytes: ios.saturating_mul(block.unwrap_or(0)),
+                unknown: unknown(block),
+                ..IntervalDirection::default()
+            }
         };
         slices.push(Interval {
             end_ns: end * 1_000_000,

@@ -1,6 +1,6 @@
 //! Latency as other programs tell it: moments, and a few percentiles or buckets.
 
-use blocklab_record::{DirectionResult, Latency};
+use blocklab_record::{DirectionResult, Latency, Statistic, Unknown};
 use blocklab_stats::Histogram;
 
 /// What is known of one direction. Times in nanoseconds.
@@ -28,6 +28,15 @@ pub(super) enum Shape {
 }
 
 impl Shape {
+    /// Whether it tells the quantile of this share.
+    fn tells(&self, share: f64) -> bool {
+        match self {
+            Self::Unknown => false,
+            Self::Percentiles(list) => list.iter().any(|(told, _)| (told - share).abs() < 1e-9),
+            Self::Counts(list) => !list.is_empty(),
+        }
+    }
+
     pub fn is_known(&self) -> bool {
         match self {
             Self::Unknown => false,
@@ -36,6 +45,15 @@ impl Shape {
         }
     }
 }
+
+/// Quantiles that a record keeps by themselves.
+const STORED: [(f64, Statistic); 5] = [
+    (0.5, Statistic::P50),
+    (0.9, Statistic::P90),
+    (0.99, Statistic::P99),
+    (0.999, Statistic::P999),
+    (0.9999, Statistic::P9999),
+];
 
 impl Figures {
     pub fn result(&self) -> DirectionResult {
@@ -76,6 +94,22 @@ impl Figures {
         Histogram::from_counts(counts)
     }
 
+    /// What the text does not tell.
+    fn unknown(&self) -> Unknown {
+        let single = [
+            (self.min, Statistic::Min),
+            (self.max, Statistic::Max),
+            (self.mean, Statistic::Mean),
+            (self.stddev, Statistic::Stddev),
+        ];
+        let single = single.iter().filter(|(figure, _)| figure.is_none());
+        let quantiles = STORED.iter().filter(|(share, _)| !self.shape.tells(*share));
+        single
+            .map(|it| it.1)
+            .chain(quantiles.map(|it| it.1))
+            .collect()
+    }
+
     fn latency(&self) -> Latency {
         let histogram = self.histogram();
         let edge = |given: Option<f64>, q: f64| match given {
@@ -99,6 +133,7 @@ impl Figures {
             p999_ns: at(3),
             p9999_ns: at(4),
             histogram_hdr: histogram.to_hdr_base64(),
+            unknown: self.unknown(),
         }
     }
 }
@@ -138,5 +173,20 @@ mod tests {
         assert_eq!(latency.histogram().expect("readable").count(), 0);
         assert!((latency.mean_ns - 5_000.0).abs() < 1e-9);
         assert_eq!(latency.count, 10);
+        let text = serde_json::to_value(&latency).expect("JSON");
+        for name in [
+            "min_ns",
+            "max_ns",
+            "stddev_ns",
+            "p50_ns",
+            "p90_ns",
+            "p99_ns",
+            "p999_ns",
+        ] {
+            assert!(text[name].is_null(), "{name}: {text}");
+        }
+        assert_eq!(text["mean_ns"], 5_000.0);
+        let read: Latency = serde_json::from_value(text).expect("a latency");
+        assert_eq!(read, latency);
     }
 }

@@ -181,7 +181,8 @@ fn job(object: &Object, options: &Options) -> Job {
             1
         },
         depth: if asynchronous { depth } else { 1 },
-        direct: on("direct"),
+        // Before 3.0, a result has no options.
+        direct: (!options.is_empty()).then(|| on("direct")),
         write_through: on("sync"),
         asked_iops: options.get("rate_iops").and_then(|it| it.parse().ok()),
         asked_bytes_per_s: options

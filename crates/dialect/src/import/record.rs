@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use blocklab_record::{
     Accounting, Asked, Cpu, Environment, FORMAT, Interval, JobResult, Measurement, Note, NoteLevel,
-    Origin, Processor, Record, Status, Stopped, TargetFacts,
+    Origin, Processor, Record, Statistic, Status, Stopped, TargetFacts, Unknown,
 };
 
 use super::Wrong;
@@ -51,10 +51,12 @@ pub(super) struct Job {
     pub block: u64,
     /// Share of reads; `None`: not told.
     pub read_percent: Option<u8>,
+    /// 0: not told.
     pub threads: u32,
     /// Of a thread; 0: not told.
     pub depth: u32,
-    pub direct: bool,
+    /// `None`: not told.
+    pub direct: Option<bool>,
     pub write_through: bool,
     pub asked_iops: Option<f64>,
     pub asked_bytes_per_s: Option<f64>,
@@ -74,9 +76,9 @@ impl Default for Job {
             pattern: "not told".to_owned(),
             block: 0,
             read_percent: None,
-            threads: 1,
-            depth: 1,
-            direct: true,
+            threads: 0,
+            depth: 0,
+            direct: None,
             write_through: false,
             asked_iops: None,
             asked_bytes_per_s: None,
@@ -123,10 +125,7 @@ impl Found {
         let more = self.notes.into_iter();
         let more = more.map(|text| (NoteLevel::Approximated, "import", text));
         let notes = first.into_iter().chain(more);
-        let started_at = match self.started_at.is_empty() {
-            true => "1970-01-01T00:00:00Z".to_owned(),
-            false => self.started_at,
-        };
+        let started_at = self.started_at;
         let passes = self.cases.iter().map(|case| case.pass).max();
         let measurements: Vec<Measurement> =
             self.cases.into_iter().map(Case::measurement).collect();
@@ -212,6 +211,10 @@ impl Case {
             series: self.series,
             cpu: Cpu {
                 machine_busy_percent: self.busy_percent.unwrap_or(0.0).clamp(0.0, 100.0) as u32,
+                unknown: match self.busy_percent {
+                    Some(_) => Unknown::these(&[Statistic::Process]),
+                    None => Unknown::these(&[Statistic::Process, Statistic::MachineBusy]),
+                },
                 ..Cpu::default()
             },
             disks: Vec::new(),
@@ -248,11 +251,16 @@ impl Job {
                 0 => "not told".to_owned(),
                 bytes => blocklab_units::Bytes(bytes).to_string(),
             },
-            access: if self.direct { "direct" } else { "buffered" }.to_owned(),
+            access: match self.direct {
+                Some(true) => "direct",
+                Some(false) => "buffered",
+                None => "not told",
+            }
+            .to_owned(),
             durability: if self.write_through { "dsync" } else { "none" }.to_owned(),
             pace: pace.to_owned(),
             think: self.think,
-            threads: self.threads.max(1),
+            threads: self.threads,
             depth: self.depth,
             effective_depth: self.depth,
             direct: self.direct,

@@ -236,7 +236,7 @@ fn diskspd_on_windows() {
     assert_eq!(job.mix, "70 % read, 30 % write");
     assert_eq!((&*job.block_size, &*job.pattern), ("8 KiB", "random"));
     assert_eq!((job.threads, job.depth), (2, 4));
-    assert!(job.direct);
+    assert_eq!(job.direct, Some(true));
     let (read, write) = (&job.directions["read"], &job.directions["write"]);
     assert_eq!((read.ios, read.bytes, write.ios), (4000, 32_768_000, 1000));
     near(read.service.mean_ns, 1_750_000.0);
@@ -542,6 +542,59 @@ fn a_command_line_tells_what_no_parameters_tell() {
     assert_eq!((job.threads, job.depth), (2, 4));
     let record = read(Tool::DiskSpd, &bare(""));
     assert_eq!(record.measurements[0].jobs[0].depth, 0);
+}
+
+/// A spreadsheet read "p99 = 0 ns" of reports that tell no percentile, and every run of Vdbench was
+/// O_DIRECT with one operation in flight.
+#[test]
+fn what_a_text_does_not_tell_is_null() {
+    let json = |record: &Record| serde_json::to_value(record).expect("JSON");
+    let cdm = json(&read(Tool::Cdm, include_str!("../cdm/golden/v8.txt")));
+    let service = &cdm["measurements"][0]["jobs"][0]["directions"]["read"]["service"];
+    for name in [
+        "min_ns",
+        "max_ns",
+        "stddev_ns",
+        "p50_ns",
+        "p99_ns",
+        "p9999_ns",
+    ] {
+        assert!(service[name].is_null(), "{name}: {service}");
+    }
+    assert!(service["mean_ns"].is_number(), "{service}");
+    assert!(cdm["measurements"][0]["cpu"]["machine_busy_percent"].is_null());
+
+    let rows = VDBENCH_LOOPS.replace(" 4096 8 100 100\n", " n/a n/a n/a n/a\n");
+    let vdbench = json(&vdbench(&[("flatfile.html", &rows)]));
+    let job = &vdbench["measurements"][0]["jobs"][0];
+    for name in ["direct", "threads", "depth", "effective_depth"] {
+        assert!(job[name].is_null(), "{name}: {job}");
+    }
+    assert_eq!(
+        (&job["pattern"], &job["access"]),
+        (&"not told".into(), &"not told".into())
+    );
+    let slice = &vdbench["measurements"][0]["series"][0]["read"];
+    assert!(
+        slice["p99_ns"].is_null() && slice["mean_ns"].is_number(),
+        "{slice}"
+    );
+    let again = Record::from_json(&vdbench.to_string()).expect("a record");
+    assert_eq!(json(&again), vdbench);
+}
+
+/// A format was called random, with the workload's block and mixture.
+#[test]
+fn a_format_is_no_workload() {
+    let text = VDBENCH_LOOPS
+        .replace("rd1", "SD_format")
+        .replace("0.4 4096 100", "0.4 131072 0");
+    let record = vdbench(&[("flatfile.html", &text)]);
+    let job = &record.measurements[0].jobs[0];
+    assert_eq!(
+        (&*job.pattern, &*job.block_size, &*job.mix),
+        ("sequential", "128 KiB", "write")
+    );
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use blocklab_record::{Interval, IntervalDirection};
+use blocklab_record::{Interval, IntervalDirection, Statistic};
 
 use super::figures::{Figures, Shape};
 use super::record::{Case, Found, Job, nanos};
@@ -217,11 +217,18 @@ fn slice(row: &Row<'_>, seconds: f64, counted: u64) -> Option<Interval> {
     let reads = row.value("read%").unwrap_or(100.0).min(100.0) / 100.0;
     let length = nanos(seconds);
     let bytes = row.value("bytes/io").unwrap_or(0.0);
-    let direction = |share: f64, name: &str| IntervalDirection {
-        ios: (rate * share * seconds).round() as u64,
-        bytes: (rate * share * seconds * bytes).round() as u64,
-        mean_ns: (row.value(name).unwrap_or(0.0) * 1e6) as u64,
-        ..IntervalDirection::default()
+    let direction = |share: f64, name: &str| {
+        let both = (share >= 1.0).then(|| row.value("resp")).flatten();
+        let mean = row.value(name).or(both);
+        let always = [Statistic::P50, Statistic::P99, Statistic::Max];
+        let more = mean.is_none().then_some(Statistic::Mean);
+        IntervalDirection {
+            ios: (rate * share * seconds).round() as u64,
+            bytes: (rate * share * seconds * bytes).round() as u64,
+            mean_ns: (mean.unwrap_or(0.0) * 1e6) as u64,
+            unknown: always.into_iter().chain(more).collect(),
+            ..IntervalDirection::default()
+        }
     };
     Some(Interval {
         end_ns: number.saturating_mul(length),
@@ -248,16 +255,25 @@ fn case(row: &Row<'_>, intervals: &[Row<'_>]) -> Option<Case> {
     let (first, intervals_counted) = counted(row.text("Interval"));
     let seconds = intervals_counted * each;
     let (rate, bytes) = (row.value("rate")?, row.value("bytes/io")?);
-    let resp = row.value("resp")?;
+    row.value("resp")?;
     let reads = row.value("read%").unwrap_or(100.0).min(100.0) / 100.0;
     let side = |share: f64, way: &str| {
-        let ms = |what: &str| row.value(&format!("{way}_{what}"));
+        // What is told of reads and writes together is that of one only where it is alone.
+        let alone = share >= 1.0;
+        let ms = |what: &str| {
+            let both = match what {
+                "resp" => "resp".to_owned(),
+                _ => format!("resp_{what}"),
+            };
+            let both = alone.then(|| row.value(&both)).flatten();
+            row.value(&format!("{way}_{what}")).or(both)
+        };
         Figures {
             ios: (rate * share * seconds).round() as u64,
             bytes: (rate * share * seconds * bytes).round() as u64,
-            mean: Some(ms("resp").filter(|it| *it > 0.0).unwrap_or(resp) * 1e6),
-            stddev: ms("std").or(row.value("resp_std")).map(|it| it * 1e6),
-            max: ms("max").or(row.value("resp_max")).map(|it| it * 1e6),
+            mean: ms("resp").map(|it| it * 1e6),
+            stddev: ms("std").map(|it| it * 1e6),
+            max: ms("max").map(|it| it * 1e6),
             ..Figures::default()
         }
     };
@@ -265,20 +281,27 @@ fn case(row: &Row<'_>, intervals: &[Row<'_>]) -> Option<Case> {
     let asked = row
         .value("reqrate")
         .filter(|it| *it > 0.0 && *it < 999_900.0);
-    let random = row.value("seekpct").unwrap_or(100.0);
-    let told = row.value("rdpct");
+    // It formats targets before their first use: one after the other, whatever the columns say.
+    let formats = name == "SD_format";
+    let random = row.value("seekpct").filter(|_| !formats);
+    let told = row.value("rdpct").filter(|_| !formats);
     Some(Case {
         jobs: vec![Job {
             name: name.clone(),
             engine: "vdbench".to_owned(),
             pattern: match random {
-                100.0.. => "random".to_owned(),
-                ..=0.0 => "sequential".to_owned(),
-                percent => format!("{percent} % random"),
+                _ if formats => "sequential".to_owned(),
+                None => "not told".to_owned(),
+                Some(100.0..) => "random".to_owned(),
+                Some(..=0.0) => "sequential".to_owned(),
+                Some(percent) => format!("{percent} % random"),
             },
-            block: row.value("xfersize").unwrap_or(0.0) as u64,
+            block: match formats {
+                true => bytes as u64,
+                false => row.value("xfersize").unwrap_or(0.0) as u64,
+            },
             read_percent: told.map(|it| it.min(100.0) as u8),
-            threads: row.value("threads").unwrap_or(1.0) as u32,
+            threads: row.value("threads").unwrap_or(0.0) as u32,
             asked_iops: asked,
             seconds,
             read: side(reads, "read"),
@@ -408,7 +431,7 @@ fn histograms(starts: &[Start], found: &mut Found) {
     {
         found.note(
             "percentiles are upper edges of the buckets of histogram.html: the true ones lie \
-             within the bucket, which may be half as slow",
+             anywhere in the bucket",
         );
     }
 }

@@ -147,7 +147,7 @@ fn job_result(
         threads: job.threads,
         depth: job.depth,
         effective_depth: job.effective_depth(),
-        direct: roster.direct[index],
+        direct: Some(roster.direct[index]),
         asked_iops,
         asked_bytes_per_s,
         elapsed_ns: measured_time(job, &members, frame.start, watched.end, stopped).0,

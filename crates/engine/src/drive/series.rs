@@ -79,6 +79,7 @@ impl DirectionSum {
             p50_ns: quantiles[0],
             p99_ns: quantiles[1],
             max_ns: highest.map_or(0, Histogram::highest),
+            ..IntervalDirection::default()
         }
     }
 }

@@ -37,7 +37,7 @@ impl Usage {
             minor_faults: now.minor_faults - then.minor_faults,
             major_faults: now.major_faults - then.major_faults,
             machine_busy_percent: (busy * 100 / total.max(1)) as u32,
-            busiest_thread_percent: 0,
+            ..Cpu::default()
         }
     }
 }
@@ -99,8 +99,7 @@ fn used(by: libc::c_int) -> Cpu {
         involuntary_switches: usage.ru_nivcsw as u64,
         minor_faults: usage.ru_minflt as u64,
         major_faults: usage.ru_majflt as u64,
-        machine_busy_percent: 0,
-        busiest_thread_percent: 0,
+        ..Cpu::default()
     }
 }
 

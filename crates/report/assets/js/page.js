@@ -170,7 +170,9 @@ function percentiles(card) {
     x: { axis: tailAxis, title: "percentile", full: () => full, say: percentileText },
     side: { axis: logAxis(shortLatency), title: "latency" }, say: latencyText,
     lines: visible, height: (width) => (width < 620 ? 320 : 420),
-    note: `values within ${percentText(data.quantile_error_percent)}; ~ fewer than ten operations beyond`,
+    note: data.quantile_error_percent === null
+      ? "~ fewer than ten operations beyond"
+      : `values within ${percentText(data.quantile_error_percent)}; ~ fewer than ten operations beyond`,
   });
 }
 

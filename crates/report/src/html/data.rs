@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use blocklab_analysis::{Assessment, Estimate, Row, RowDirection};
-use blocklab_record::{Interval, IntervalDirection, Measurement, Record};
+use blocklab_record::{Interval, IntervalDirection, Measurement, Record, Statistic};
 use serde::Serialize;
 
 use super::frame::Side;
@@ -17,7 +17,7 @@ const SERIES_SLICES: usize = 15_000;
 #[derive(Serialize)]
 struct Page {
     records: Vec<RecordData>,
-    quantile_error_percent: f64,
+    quantile_error_percent: Option<f64>,
 }
 
 #[derive(Serialize)]
@@ -39,9 +39,9 @@ struct RowData {
     what: String,
     iops: EstimateData,
     mbps: EstimateData,
-    p50: u64,
-    p99: u64,
-    max: u64,
+    p50: Option<u64>,
+    p99: Option<u64>,
+    max: Option<u64>,
     ios: u64,
     /// `[share above, ns, share above, ns, …]`
     curve: Vec<f64>,
@@ -101,8 +101,8 @@ pub fn json(sides: &[Side<'_>]) -> String {
         records: sides.iter().map(|side| record(side, sides)).collect(),
         quantile_error_percent: sides
             .iter()
-            .map(|side| side.assessment.quantile_error_percent)
-            .fold(0.0, f64::max),
+            .filter_map(|side| side.assessment.quantile_error_percent)
+            .reduce(f64::max),
     };
     let text = serde_json::to_string(&page).expect("the page's data holds no exotic keys");
     text.replace('<', "\\u003c")
@@ -158,9 +158,9 @@ fn directions_of(side: &Side<'_>, room: usize) -> Vec<RowData> {
                 1e-6,
                 each(side.record, row, direction, |d| d.bytes),
             ),
-            p50: direction.p50_ns,
-            p99: direction.p99_ns,
-            max: direction.max_ns,
+            p50: direction.knows(0.5).then_some(direction.p50_ns),
+            p99: direction.knows(0.99).then_some(direction.p99_ns),
+            max: (!direction.unknown.has(Statistic::Max)).then_some(direction.max_ns),
             ios: direction.ios,
             curve: curve(&direction.curve, room),
             bins: bins(&direction.bins, room),
@@ -296,14 +296,18 @@ fn without_remainder(series: &[Interval]) -> &[Interval] {
 fn series_of(slices: &[&[Interval]], of: impl Fn(&Interval) -> IntervalDirection) -> SeriesData {
     let mut data = SeriesData::default();
     for slice in slices {
-        let worst = |what: fn(IntervalDirection) -> u64| {
-            let busy = slice.iter().map(&of).filter(|moved| moved.ios > 0);
+        let worst = |statistic, what: fn(IntervalDirection) -> u64| {
+            let known = |moved: &IntervalDirection| !moved.unknown.has(statistic);
+            let busy = slice
+                .iter()
+                .map(&of)
+                .filter(|moved| moved.ios > 0 && known(moved));
             busy.map(what).max()
         };
         data.iops.push(figures(rate(slice, |i| of(i).ios)));
         data.mbps.push(figures(rate(slice, |i| of(i).bytes) / 1e6));
-        data.p50.push(worst(|d| d.p50_ns));
-        data.p99.push(worst(|d| d.p99_ns));
+        data.p50.push(worst(Statistic::P50, |d| d.p50_ns));
+        data.p99.push(worst(Statistic::P99, |d| d.p99_ns));
     }
     data
 }

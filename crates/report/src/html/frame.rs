@@ -292,8 +292,9 @@ fn foot(sides: &[Side<'_>]) -> Markup {
                     p {
                         (side.record.tool) " · run " code { (side.record.id) }
                         " · record format " (side.record.format)
-                        " · percentiles within "
-                        (crate::facts::percent(side.assessment.quantile_error_percent))
+                        @if let Some(error) = side.assessment.quantile_error_percent {
+                            " · percentiles within " (crate::facts::percent(error))
+                        }
                         " · MB = 10" sup { "6" } " bytes"
                     }
                 }

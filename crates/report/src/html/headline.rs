@@ -104,6 +104,8 @@ struct Tile {
     show: fn(&RowDirection) -> (String, &'static str),
     beside: fn(&RowDirection) -> Option<String>,
     direction: &'static str,
+    /// Whether a row has it: another program may not have told.
+    known: fn(&RowDirection) -> bool,
 }
 
 fn all_tiles() -> Vec<Tile> {
@@ -115,6 +117,7 @@ fn all_tiles() -> Vec<Tile> {
             show: |d| (rate(d.bytes_per_s.value / 1e6), "MB/s"),
             beside: |d| spread(&d.bytes_per_s),
             direction,
+            known: |_| true,
         });
         tiles.push(Tile {
             title: format!("{name} rate"),
@@ -122,6 +125,7 @@ fn all_tiles() -> Vec<Tile> {
             show: |d| (count(d.iops.value), "IOPS"),
             beside: |d| spread(&d.iops),
             direction,
+            known: |_| true,
         });
         tiles.push(Tile {
             title: format!("{name} latency, median"),
@@ -129,6 +133,7 @@ fn all_tiles() -> Vec<Tile> {
             show: |d| split_latency(d.p50_ns),
             beside: |d| Some(format!("p99 {}", facts::quantile(d, 0.99, d.p99_ns))),
             direction,
+            known: |d| d.knows(0.5),
         });
     }
     tiles
@@ -183,7 +188,7 @@ fn tiles(sides: &[Side<'_>]) -> Markup {
 fn best<'a>(side: &'a Side<'_>, tile: &Tile) -> Option<(&'a Row, &'a RowDirection)> {
     let rows = side.assessment.rows.iter();
     let all = rows.flat_map(|row| row.directions.iter().map(move |d| (row, d)));
-    all.filter(|(_, d)| d.direction == tile.direction && d.ios > 0)
+    all.filter(|(_, d)| d.direction == tile.direction && d.ios > 0 && (tile.known)(d))
         .max_by(|(_, a), (_, b)| (tile.best)(a).total_cmp(&(tile.best)(b)))
 }
 

@@ -1,6 +1,7 @@
 //! The full table: every figure, sortable, readable without a script.
 
 use blocklab_analysis::{Estimate, Row, RowDirection};
+use blocklab_record::Statistic;
 use blocklab_units::{count, latency, rate};
 use maud::{Markup, html};
 
@@ -52,15 +53,21 @@ const COLUMNS: [Column; 13] = [
     ),
     column("IOPS", |d| rate(d.iops.value), |d| d.iops.value),
     column("±", |d| facts::plus_minus(&d.iops), |d| sort_key(&d.iops)),
-    column("mean", |d| latency(d.mean_ns.value), |d| d.mean_ns.value),
-    latency_column!("min", min_ns),
+    column("mean", facts::mean, |d| d.mean_ns.value),
+    Column {
+        text: |d| facts::extreme(d, Statistic::Min, d.min_ns),
+        ..latency_column!("min", min_ns)
+    },
     latency_column!("p50", p50_ns, 0.5),
     latency_column!("p90", p90_ns, 0.9),
     latency_column!("p95", p95_ns, 0.95),
     latency_column!("p99", p99_ns, 0.99),
     latency_column!("p99.9", p999_ns, 0.999),
     latency_column!("p99.99", p9999_ns, 0.9999),
-    latency_column!("max", max_ns),
+    Column {
+        text: |d| facts::extreme(d, Statistic::Max, d.max_ns),
+        ..latency_column!("max", max_ns)
+    },
     column("operations", |d| count(d.ios as f64), |d| d.ios as f64),
 ];
 

@@ -153,10 +153,13 @@ fn legend(record: &Record, assessment: &Assessment, lines: &[Line<'_>]) -> Strin
     if lines.iter().any(|line| line.direction.iops.low.is_some()) {
         parts.push("± is half the 95 % confidence interval of the IOPS.".to_owned());
     }
-    parts.push(format!(
-        "Latency is service time; its percentiles are of all passes and within {} of the truth.",
-        facts::percent(assessment.quantile_error_percent)
-    ));
+    parts.push(match assessment.quantile_error_percent {
+        Some(error) => format!(
+            "Latency is service time; its percentiles are of all passes and within {} of the truth.",
+            facts::percent(error)
+        ),
+        None => format!("Latencies are as {} tells them.", record.tool),
+    });
     if lines
         .iter()
         .any(|line| line.direction.response_ns.is_some())
@@ -166,7 +169,7 @@ fn legend(record: &Record, assessment: &Assessment, lines: &[Line<'_>]) -> Strin
     let weak = |line: &Line<'_>| {
         [0.5, 0.99, 0.999]
             .iter()
-            .any(|q| !line.direction.supports(*q))
+            .any(|q| line.direction.knows(*q) && !line.direction.supports(*q))
     };
     if lines.iter().any(weak) {
         parts.push("A percentile with ~ has fewer than ten operations beyond it.".to_owned());

@@ -14,6 +14,7 @@ use blocklab_record::{
     Accounting, Asked, BlockDevice, ClockFacts, Cpu, DirectionResult, DiskUse, Environment,
     ErrorCount, FileSystem, Interval, IntervalDirection, JobResult, Latency, Measurement, Note,
     NoteLevel, Origin, Overhead, Processor, Record, Status, Stopped, TargetFacts, TargetKind,
+    Unknown,
 };
 use blocklab_stats::Histogram;
 use blocklab_units::Bytes;
@@ -101,7 +102,7 @@ pub fn run(id: &str, factor: f64) -> (Record, Assessment) {
     let assessment = Assessment {
         rows,
         findings: findings(),
-        quantile_error_percent: Histogram::ERROR_BOUND * 100.0,
+        quantile_error_percent: Some(Histogram::ERROR_BOUND * 100.0),
     };
     (record, assessment)
 }
@@ -194,7 +195,7 @@ fn job(shape: &Shape, direction: DirectionResult) -> JobResult {
         threads: 1,
         depth: shape.depth,
         effective_depth: shape.depth,
-        direct: true,
+        direct: Some(true),
         asked_iops: None,
         asked_bytes_per_s: None,
         elapsed_ns: SECONDS * 1_000_000_000,
@@ -236,6 +237,7 @@ fn interval(shape: &Shape, second: u64, iops: f64, latency: &Latency, dice: &mut
         p50_ns: (latency.p50_ns as f64 / speed) as u64,
         p99_ns: (latency.p99_ns as f64 / speed / speed) as u64,
         max_ns: latency.max_ns,
+        ..IntervalDirection::default()
     };
     let mut interval = Interval {
         end_ns: (second + 1) * 1_000_000_000,
@@ -322,6 +324,7 @@ pub fn direction(name: &str, histogram: &Histogram) -> RowDirection {
         response_curve: Vec::new(),
         response_bins: Vec::new(),
         ios: histogram.count(),
+        unknown: Unknown::default(),
         curve: histogram.curve().collect(),
         bins: histogram.edges().collect(),
     }

@@ -1,5 +1,6 @@
 use blocklab_record::{
-    DirectionResult, Interval, IntervalDirection, JobResult, Latency, Measurement, Record,
+    Cpu, DirectionResult, Interval, IntervalDirection, JobResult, Latency, Measurement, Record,
+    Statistic,
 };
 use serde::Serialize;
 
@@ -32,7 +33,7 @@ pub(super) fn table(record: &Record, rows: Rows) -> Table {
         .collect();
     let nothing = match rows {
         Rows::Figures => figure(None, None, None),
-        Rows::Series => slice(None),
+        Rows::Series => slice(None, true),
     };
     Table::new(&line(None, nothing), all)
 }
@@ -122,14 +123,19 @@ fn asked(job: Option<&JobResult>) -> Named {
         text("access", job.map(|j| &j.access)),
         text("durability", job.map(|j| &j.durability)),
         text("pace", job.map(|j| &j.pace)),
-        count("threads", job.map(|j| j.threads.into())),
-        count("depth", job.map(|j| j.depth.into())),
-        count("effective_depth", job.map(|j| j.effective_depth.into())),
-        ("direct".into(), Cell::Flag(job.map(|j| j.direct))),
+        count("threads", told(job.map(|j| j.threads))),
+        count("depth", told(job.map(|j| j.depth))),
+        count("effective_depth", told(job.map(|j| j.effective_depth))),
+        ("direct".into(), Cell::Flag(job.and_then(|j| j.direct))),
         real("asked_iops", job.and_then(|j| j.asked_iops)),
         real("asked_bytes_per_s", job.and_then(|j| j.asked_bytes_per_s)),
         text("stopped", job.and_then(|j| word(&j.stopped)).as_ref()),
     ]
+}
+
+/// 0 stands for what another program did not tell.
+fn told(count: Option<u32>) -> Option<u64> {
+    count.filter(|count| *count > 0).map(u64::from)
 }
 
 fn totals(job: Option<&JobResult>, direction: Option<&DirectionResult>) -> Named {
@@ -148,21 +154,23 @@ fn totals(job: Option<&JobResult>, direction: Option<&DirectionResult>) -> Named
 
 fn latency(which: &str, latency: Option<&Latency>) -> Named {
     let ns = |statistic: &str| format!("{which}_ns_{statistic}");
-    let whole =
-        |statistic: &str, value: fn(&Latency) -> u64| count(&ns(statistic), latency.map(value));
+    let known = |what| latency.filter(|it| !it.unknown.has(what));
+    let whole = |statistic: &str, what, value: fn(&Latency) -> u64| {
+        count(&ns(statistic), known(what).map(value))
+    };
     vec![
-        whole("min", |l| l.min_ns),
-        real(&ns("mean"), latency.map(|l| l.mean_ns)),
-        real(&ns("stddev"), latency.map(|l| l.stddev_ns)),
-        whole("p50", |l| l.p50_ns),
-        whole("p90", |l| l.p90_ns),
-        whole("p99", |l| l.p99_ns),
-        whole("p999", |l| l.p999_ns),
-        whole("p9999", |l| l.p9999_ns),
-        whole("max", |l| l.max_ns),
+        whole("min", Statistic::Min, |l| l.min_ns),
+        real(&ns("mean"), known(Statistic::Mean).map(|l| l.mean_ns)),
+        real(&ns("stddev"), known(Statistic::Stddev).map(|l| l.stddev_ns)),
+        whole("p50", Statistic::P50, |l| l.p50_ns),
+        whole("p90", Statistic::P90, |l| l.p90_ns),
+        whole("p99", Statistic::P99, |l| l.p99_ns),
+        whole("p999", Statistic::P999, |l| l.p999_ns),
+        whole("p9999", Statistic::P9999, |l| l.p9999_ns),
+        whole("max", Statistic::Max, |l| l.max_ns),
         text(
             &format!("{which}_histogram_hdr"),
-            latency.map(|l| &l.histogram_hdr),
+            known(Statistic::P50).map(|l| &l.histogram_hdr),
         ),
     ]
 }
@@ -188,17 +196,28 @@ fn errors(job: &JobResult) -> String {
 
 fn process(measurement: Option<&Measurement>) -> Named {
     let cpu = measurement.map(|m| m.cpu);
+    let busy = cpu.filter(|it| !it.unknown.has(Statistic::MachineBusy));
+    // The process that issued the load was another program's.
+    let own = |_: &Cpu| !cpu.is_some_and(|it| it.unknown.has(Statistic::Process));
+    let measurement_of_ours = measurement.filter(|m| own(&m.cpu));
+    let cpu = cpu.filter(own);
     vec![
-        count("measurement_started_ns", measurement.map(|m| m.started_ns)),
+        count(
+            "measurement_started_ns",
+            measurement_of_ours.map(|m| m.started_ns),
+        ),
         count("measurement_elapsed_ns", measurement.map(|m| m.elapsed_ns)),
-        count("measurement_setup_ns", measurement.map(|m| m.setup_ns)),
+        count(
+            "measurement_setup_ns",
+            measurement_of_ours.map(|m| m.setup_ns),
+        ),
         count("process_cpu_user_ns", cpu.map(|c| c.user_ns)),
         count("process_cpu_system_ns", cpu.map(|c| c.system_ns)),
         count("voluntary_switches", cpu.map(|c| c.voluntary_switches)),
         count("involuntary_switches", cpu.map(|c| c.involuntary_switches)),
         count(
             "machine_busy_percent",
-            cpu.map(|c| c.machine_busy_percent.into()),
+            busy.map(|c| c.machine_busy_percent.into()),
         ),
         count(
             "busiest_thread_percent",
@@ -206,17 +225,19 @@ fn process(measurement: Option<&Measurement>) -> Named {
         ),
         count(
             "uring_workers_max",
-            measurement.map(|m| m.uring_workers_max.into()),
+            measurement_of_ours.map(|m| m.uring_workers_max.into()),
         ),
     ]
 }
 
 fn series(measurement: &Measurement) -> Vec<Named> {
     let slices = measurement.series.iter();
-    slices.map(|interval| slice(Some(interval))).collect()
+    let ours = !measurement.cpu.unknown.has(Statistic::Process);
+    slices.map(|interval| slice(Some(interval), ours)).collect()
 }
 
-fn slice(interval: Option<&Interval>) -> Named {
+/// `ours`: our process issued the load, so what it used is known.
+fn slice(interval: Option<&Interval>, ours: bool) -> Named {
     let mut row = vec![
         count("end_ns", interval.map(|i| i.end_ns)),
         count("length_ns", interval.map(|i| i.length_ns)),
@@ -226,6 +247,7 @@ fn slice(interval: Option<&Interval>) -> Named {
     row.extend(slice_direction("read", length, interval.map(|i| i.read)));
     row.extend(slice_direction("write", length, interval.map(|i| i.write)));
     row.extend(slice_direction("trim", length, interval.map(|i| i.trim)));
+    let interval = interval.filter(|_| ours);
     row.push(count("process_cpu_ns", interval.map(|i| i.cpu_ns)));
     row.push(count(
         "uring_workers",
@@ -242,15 +264,29 @@ fn slice_direction(name: &str, length: Option<u64>, did: Option<IntervalDirectio
     // Without operations there is no latency: the Record's zeros would read as a fast disk.
     let served = did.filter(|d| d.ios > 0);
     let column = |what: &str| format!("{name}_{what}");
+    let known = |what| served.filter(|d| !d.unknown.has(what));
+    let bytes = did.filter(|d| d.ios == 0 || !d.unknown.has(Statistic::Bytes));
     vec![
         count(&column("ios"), did.map(|d| d.ios)),
-        count(&column("bytes"), did.map(|d| d.bytes)),
+        count(&column("bytes"), bytes.map(|d| d.bytes)),
         real(&column("iops"), per_second(did.map(|d| d.ios))),
-        real(&column("bytes_per_s"), per_second(did.map(|d| d.bytes))),
-        count(&column("service_ns_mean"), served.map(|d| d.mean_ns)),
-        count(&column("service_ns_p50"), served.map(|d| d.p50_ns)),
-        count(&column("service_ns_p99"), served.map(|d| d.p99_ns)),
-        count(&column("service_ns_max"), served.map(|d| d.max_ns)),
+        real(&column("bytes_per_s"), per_second(bytes.map(|d| d.bytes))),
+        count(
+            &column("service_ns_mean"),
+            known(Statistic::Mean).map(|d| d.mean_ns),
+        ),
+        count(
+            &column("service_ns_p50"),
+            known(Statistic::P50).map(|d| d.p50_ns),
+        ),
+        count(
+            &column("service_ns_p99"),
+            known(Statistic::P99).map(|d| d.p99_ns),
+        ),
+        count(
+            &column("service_ns_max"),
+            known(Statistic::Max).map(|d| d.max_ns),
+        ),
     ]
 }
 

@@ -112,7 +112,7 @@ fn job(name: &str, stopped: Stopped) -> JobResult {
         threads: 1,
         depth: 32,
         effective_depth: 32,
-        direct: true,
+        direct: Some(true),
         asked_iops: None,
         asked_bytes_per_s: None,
         elapsed_ns: 2_000_000_000,
@@ -157,6 +157,7 @@ fn interval(second: u64, ramp: bool) -> Interval {
             p50_ns: 88_000,
             p99_ns: 120_000,
             max_ns: 130_000,
+            ..IntervalDirection::default()
         },
         ..Interval::default()
     }

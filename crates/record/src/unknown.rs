@@ -1,0 +1,126 @@
+//! Figures that nobody told: another program printed a mean and no percentiles, say. In memory such
+//! a figure is 0 and stands in the [`Unknown`] of its owner; in JSON it is `null`.
+
+/// A figure that may be unknown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Statistic {
+    /// The least.
+    Min,
+    /// The most.
+    Max,
+    /// The mean.
+    Mean,
+    /// The standard deviation.
+    Stddev,
+    /// The median.
+    P50,
+    /// The 90th percentile.
+    P90,
+    /// The 99th percentile.
+    P99,
+    /// The 99.9th percentile.
+    P999,
+    /// The 99.99th percentile.
+    P9999,
+    /// The bytes moved.
+    Bytes,
+    /// How busy the machine was.
+    MachineBusy,
+    /// What the process that issued the load used.
+    Process,
+}
+
+/// The figures of an owner that are not known; of our own runs there are none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Unknown(u16);
+
+impl Unknown {
+    /// These.
+    #[must_use]
+    pub fn these(statistics: &[Statistic]) -> Self {
+        statistics.iter().copied().collect()
+    }
+
+    /// Whether a figure is not known.
+    #[must_use]
+    pub const fn has(self, statistic: Statistic) -> bool {
+        self.0 & 1 << statistic as u16 != 0
+    }
+
+    /// Whether everything is known.
+    #[must_use]
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// What is unknown here or there.
+    #[must_use]
+    pub const fn union(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}
+
+impl FromIterator<Statistic> for Unknown {
+    fn from_iter<I: IntoIterator<Item = Statistic>>(statistics: I) -> Self {
+        let bits = statistics.into_iter().map(|it| 1 << it as u16);
+        Self(bits.fold(0, |all, bit: u16| all | bit))
+    }
+}
+
+/// The JSON of a type with an [`Unknown`]: fields that are always known, those that are `null` where
+/// their statistic is unknown, and again some that are always known.
+macro_rules! stored {
+    ($form:ident of $owner:ident {
+        $($before:ident: $before_type:ty,)*
+        [$($field:ident: $type:ty = $statistic:ident,)*]
+        $($after:ident: $after_type:ty,)*
+    }) => {
+        #[derive(serde::Serialize, serde::Deserialize)]
+        pub(crate) struct $form {
+            $($before: $before_type,)*
+            $($field: Option<$type>,)*
+            $($after: $after_type,)*
+        }
+
+        impl From<$owner> for $form {
+            fn from(owner: $owner) -> Self {
+                let known = |statistic| !owner.unknown.has(statistic);
+                Self {
+                    $($field: known($crate::Statistic::$statistic).then_some(owner.$field),)*
+                    $($before: owner.$before,)*
+                    $($after: owner.$after,)*
+                }
+            }
+        }
+
+        impl From<$form> for $owner {
+            fn from(form: $form) -> Self {
+                let unknown = [
+                    $((form.$field.is_none(), $crate::Statistic::$statistic),)*
+                ];
+                let unknown = unknown.into_iter().filter(|(unknown, _)| *unknown);
+                Self {
+                    $($before: form.$before,)*
+                    $($field: form.$field.unwrap_or_default(),)*
+                    $($after: form.$after,)*
+                    unknown: unknown.map(|(_, statistic)| statistic).collect(),
+                }
+            }
+        }
+    };
+}
+
+pub(crate) use stored;
+
+/// A count that is never 0 where it is known: 0 is `null` in JSON.
+pub(crate) mod zero_is_null {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub(crate) fn serialize<S: Serializer>(count: &u32, serializer: S) -> Result<S::Ok, S::Error> {
+        (*count > 0).then_some(*count).serialize(serializer)
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<u32, D::Error> {
+        Ok(Option::<u32>::deserialize(from)?.unwrap_or_default())
+    }
+}
