@@ -109,7 +109,7 @@ fn described(option: &Opt) -> String {
         "here",
         &match option.support {
             Support::Exact => "exact".to_owned(),
-            Support::Mostly => format!("exact, but: {}", option.here),
+            Support::Mostly => format!("differs: {}", option.here),
             Support::Nearly => format!("approximated: {}", option.here),
             Support::Ignored => format!("ignored: {}", option.here),
             Support::Refused => format!("refused: {}", option.here),

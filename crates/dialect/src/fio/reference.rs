@@ -43,7 +43,7 @@ fn default(option: &Opt) -> String {
 fn support(option: &Opt) -> String {
     match option.support {
         Support::Exact => "exact".to_owned(),
-        Support::Mostly => format!("exact, but: {}", option.here),
+        Support::Mostly => format!("differs: {}", option.here),
         Support::Nearly => format!("approximated: {}", option.here),
         Support::Ignored => format!("ignored, with a note: {}", option.here),
         Support::Refused => format!("refused: {}", option.here),
