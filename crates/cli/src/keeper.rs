@@ -37,6 +37,7 @@ pub fn keep(work: impl FnOnce() -> u8) -> Result<ExitCode> {
             // The first and only time.
             let _ = KEPT.set(File::from(namer));
             become_child();
+            allow_many_files();
             let code = work();
             // A parent that is gone needs no word.
             let _ = File::from(writer).write_all(&[code]);
@@ -108,6 +109,20 @@ fn become_child() {
     set_handlers(libc::SIG_DFL, 0);
     // SAFETY: sets a number of the calling process.
     unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM) };
+}
+
+/// Targets are held open from the look at them to the end of the run, beside what the workers
+/// open: as many as the hard limit allows, where the usual soft one is 1,024.
+fn allow_many_files() {
+    // SAFETY: the kernel fills the structure, and reads it again; it lives through both calls.
+    unsafe {
+        let mut limit: libc::rlimit = std::mem::zeroed();
+        if libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) == 0 {
+            limit.rlim_cur = limit.rlim_max;
+            // A run with few files needs no more than it has.
+            libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit);
+        }
+    }
 }
 
 fn set_handlers(handler: usize, flags: i32) {

@@ -122,3 +122,52 @@ fn create(directory: &Handle) -> io::Result<(File, PathBuf)> {
     let file = writable().create_new(true).open(&path)?;
     Ok((file, path))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    fn directory() -> (tempfile::TempDir, Handle) {
+        let folder = tempfile::tempdir().unwrap();
+        let handle = Handle::open(folder.path()).unwrap();
+        (folder, handle)
+    }
+
+    /// Who owned the directory put a link in place of the scratch file while it was filled, and
+    /// what the link led to was overwritten. Here the name is gone before the first byte.
+    #[test]
+    fn without_tmpfile_the_name_is_gone_at_once() {
+        let (folder, handle) = directory();
+        let scratch = Scratch::unlinked(&handle, Path::new("shown")).unwrap();
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+        fs::write(scratch.handle.reopen_path(), "load").unwrap();
+        let read = scratch.handle.reopen(File::options().read(true)).unwrap();
+        assert_eq!(io::read_to_string(read).unwrap(), "load");
+    }
+
+    /// Where the name must stay, it is neither followed nor taken from its new owner.
+    #[test]
+    fn a_name_that_stays_is_not_what_is_used() {
+        let (folder, handle) = directory();
+        let victim = folder.path().join("victim");
+        fs::write(&victim, "precious").unwrap();
+        let scratch = Scratch::named(&handle, Path::new("shown")).unwrap();
+        let (name, _) = scratch.named.as_ref().unwrap();
+        let name = folder.path().join(name.file_name().unwrap());
+        fs::rename(&name, folder.path().join("moved")).unwrap();
+        symlink(&victim, &name).unwrap();
+        fs::write(scratch.handle.reopen_path(), "load").unwrap();
+        drop(scratch);
+        assert_eq!(fs::read_to_string(&victim).unwrap(), "precious");
+        assert!(name.is_symlink(), "it is not ours");
+    }
+
+    #[test]
+    fn a_name_that_stayed_is_removed_at_the_end() {
+        let (folder, handle) = directory();
+        drop(Scratch::named(&handle, Path::new("shown")).unwrap());
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+}

@@ -165,6 +165,9 @@ fn make_directories(path: &Path, guard: &Guard) -> Result<()> {
     let Some(parent) = path.parent().filter(|it| !it.as_os_str().is_empty()) else {
         return Ok(());
     };
+    if parent.is_dir() {
+        return Ok(());
+    }
     if let Some(nearest) = parent.ancestors().find(|it| it.is_dir()) {
         guard.may_write(&Handle::open(nearest)?)?;
     }

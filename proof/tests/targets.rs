@@ -1,0 +1,363 @@
+//! A target is what it was when it was judged, nobody else writes to it meanwhile, and nothing is
+//! made where nobody asked for it.
+
+mod stand;
+
+use std::fs::{self, File};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt, symlink};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Instant;
+
+use blocklab_proof::Said;
+use stand::kernel::{Loop, Mount};
+use stand::running::{PATIENCE, Running};
+use stand::{KIB, MIB, Stand, is_root, skip, text, tool};
+
+/// Overwrites 64 KiB.
+const WRITE: &str = r#"
+    name = "write"
+    [[case]]
+    name = "write"
+    engine = "psync"
+    mix = "write"
+    pattern = "sequential"
+    block_size = "16KiB"
+    size = "64KiB"
+    stop_bytes = "64KiB"
+"#;
+
+/// Reads them.
+const READ: &str = r#"
+    name = "read"
+    [[case]]
+    name = "read"
+    engine = "psync"
+    pattern = "sequential"
+    block_size = "16KiB"
+    size = "64KiB"
+    stop_bytes = "64KiB"
+"#;
+
+/// Writes until it is ended.
+const LONG: &str = r#"
+    name = "long"
+    [[case]]
+    name = "long"
+    engine = "psync"
+    mix = "write"
+    block_size = "4KiB"
+    size = "1MiB"
+    rate_iops = 100
+    runtime = "1h"
+"#;
+
+/// Of a block device: for nobody else.
+const O_EXCL: i32 = 0o200;
+
+fn is_claimed(device: &str) -> bool {
+    let mut options = File::options();
+    options.read(true).custom_flags(O_EXCL);
+    options.open(device).is_err()
+}
+
+/// The guard looked at a device once, before hours of load. A second run wrote to it at once, and
+/// mkfs made a file system on it that the first run then overwrote.
+#[test]
+fn a_device_under_load_is_nobody_elses() {
+    let Some(device) = Loop::attach(16 * MIB, &[]) else {
+        return;
+    };
+    let stand = Stand::new();
+    let mut command = stand.lab.command();
+    command.args(["run", stand.study(LONG), "--no-save"]);
+    command.args(["--target", device.path()]);
+    let run = Running::start(command);
+    let began = Instant::now();
+    while !is_claimed(device.path()) {
+        assert!(began.elapsed() < PATIENCE, "the device is not claimed");
+        thread::yield_now();
+    }
+    let other = Stand::new();
+    let named = format!("--destroy-data={}", device.name());
+    let words = [device.path(), "blocklab (process ", "gives up content"];
+    other.refused(WRITE, &["--target", device.path()], &words);
+    other.refused(WRITE, &["--target", device.path(), &named], &words);
+    for line in [
+        format!(
+            "fio --name=a --rw=write --size=64k --filename={}",
+            device.path()
+        ),
+        format!("diskspd -w100 -d1 {}", device.path()),
+    ] {
+        let said = other.lab.blocklab(line.split(' ').chain(["--no-save"]));
+        assert_ne!(said.code, Some(0), "{line}");
+        assert!(said.err.contains(words[1]), "{line}: {}", said.err);
+    }
+    let mkfs = Command::new("mkfs.ext4")
+        .args(["-qF", device.path()])
+        .output();
+    assert!(!mkfs.is_ok_and(|output| output.status.success()), "mkfs");
+    // Readers are in nobody's way.
+    other.record(READ, &["--target", device.path()]);
+    run.end_by("INT", true);
+    assert!(!is_claimed(device.path()), "nothing is left of the claim");
+}
+
+/// A run that only reads must not keep others from the device.
+#[test]
+fn a_run_that_reads_claims_nothing() {
+    let Some(device) = Loop::attach(16 * MIB, &[]) else {
+        return;
+    };
+    let mut options = File::options();
+    options.read(true).custom_flags(O_EXCL);
+    let _owner = options.open(device.path()).expect("nobody else has it");
+    Stand::new().record(READ, &["--target", device.path()]);
+}
+
+/// The guard followed a link, and the workers opened its text again: while another process swapped
+/// it, 3 of 8 runs overwrote the file that nobody had judged.
+#[test]
+fn a_link_that_is_swapped_leads_nowhere_else() {
+    let stand = Stand::new();
+    let precious = vec![7; 64 * KIB as usize];
+    let kept = stand.file("precious", &precious);
+    let free = stand.hole("free", 64 * KIB);
+    let (link, next) = (stand.disk().join("link"), stand.disk().join("next"));
+    symlink(&free, &link).expect("a link");
+    let ended = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while !ended.load(Ordering::Relaxed) {
+                for target in [&kept, &free] {
+                    symlink(target, &next).expect("a link");
+                    fs::rename(&next, &link).expect("in its place");
+                }
+            }
+        });
+        let (mut ran, mut refused) = (0, 0);
+        while ran < 5 && refused < 100 {
+            let said = stand.run(WRITE, &["--target", text(&link), "--no-save"]);
+            match said.code {
+                Some(0) => ran += 1,
+                _ => refused += 1,
+            }
+            // Free again for the next run.
+            fs::write(&free, b"").expect("mine");
+            File::options()
+                .write(true)
+                .open(&free)
+                .and_then(|file| file.set_len(64 * KIB))
+                .expect("a hole");
+        }
+        ended.store(true, Ordering::Relaxed);
+        assert!(ran > 0, "every run was refused");
+    });
+    assert!(fs::read(&kept).expect("there") == precious);
+}
+
+/// While a scratch file was filled its name was visible: the owner of the directory put a link in
+/// its place, and root overwrote what that led to. A run that was killed meanwhile left the file.
+#[test]
+fn a_scratch_file_has_no_name_at_any_moment() {
+    let stand = Stand::new();
+    let mut command = stand.lab.command();
+    command.args(["run", "--quiet", "--size", "2GiB", "--no-save"]);
+    command.args(["--target", stand.disk_text()]);
+    let run = Running::start(command);
+    run.await_writes(16 * MIB);
+    assert!(stand.left().is_empty(), "{:?}", stand.left());
+    run.end_by("KILL", true);
+    assert!(stand.left().is_empty(), "{:?}", stand.left());
+}
+
+/// A run under a limit of file sizes was killed by the kernel and left its scratch file.
+#[test]
+fn a_limit_of_file_sizes_leaves_nothing() {
+    let stand = Stand::new();
+    let program = stand.lab.command();
+    let line = format!(
+        "ulimit -f 1024; exec {} run --quiet --size 16MiB --no-save --target {}",
+        program.get_program().display(),
+        stand.disk_text()
+    );
+    let ended = Command::new("sh").args(["-c", &line]).output();
+    assert!(!ended.expect("a shell").status.success());
+    assert!(stand.left().is_empty(), "{:?}", stand.left());
+}
+
+/// fio's rule that a job may overwrite the files it names once covered the file below a mounted
+/// loop device, too.
+#[test]
+fn fio_spares_a_file_that_backs_a_loop_device() {
+    let Some(device) = Loop::attach(16 * MIB, &[]) else {
+        return;
+    };
+    let made = tool("mkfs.ext4", &["-q", device.path()]);
+    let Some(_mount) = made.and_then(|_| Mount::read_only(device.path())) else {
+        return;
+    };
+    let before = fs::read(device.backing()).expect("readable");
+    let stand = Stand::new();
+    let file = format!("--filename={}", device.backing());
+    for (load, size) in [("write", "1m"), ("read", "32m"), ("write", "32m")] {
+        let load = format!("--rw={load} --size={size} --name=a --no-save");
+        let said = stand
+            .lab
+            .blocklab(["fio", &file].into_iter().chain(load.split(' ')));
+        assert_eq!(said.code, Some(1), "{load}: {}", said.err);
+        let words = format!("is the backing of the loop device {}", device.path());
+        assert!(said.err.contains(&words), "{load}: {}", said.err);
+    }
+    assert!(fs::read(device.backing()).expect("readable") == before);
+}
+
+/// What each command says of a target that it is to make or write to.
+fn asked(stand: &Stand, path: &str) -> [Said; 5] {
+    fs::write(
+        stand.lab.path().join("parm"),
+        format!(
+            "sd=s,lun={path},size=64k\nwd=w,sd=s,rdpct=0,xfersize=4k\n\
+             rd=r,wd=w,iorate=10,elapsed=2,interval=1\n"
+        ),
+    )
+    .expect("written");
+    let file = format!("--filename={path}");
+    [
+        stand.run(WRITE, &["--target", path, "--create"]),
+        stand
+            .lab
+            .blocklab(["cdm", "--target", path, "--create", "--size", "16MiB"]),
+        stand
+            .lab
+            .blocklab(["fio", "--name=a", "--rw=write", "--size=64k", &file]),
+        stand
+            .lab
+            .blocklab(["diskspd", "-c64K", "-w100", "-d1", path]),
+        stand.lab.blocklab(["vdbench", "-f", "parm", "-o", "out"]),
+    ]
+}
+
+#[track_caller]
+fn all_refuse(stand: &Stand, path: &str, words: &str) {
+    for said in asked(stand, path) {
+        assert!(matches!(said.code, Some(1 | 2)), "{path}: {said:?}");
+        assert!(said.err.contains(words), "{path}: {said:?}");
+    }
+}
+
+/// The guard of /dev compared text, so that other spellings made a file there, in memory, which
+/// was then measured as a disk.
+#[test]
+fn no_file_is_made_below_dev_by_whatever_path() {
+    if !is_root("a try to make files below /dev") {
+        return;
+    }
+    let stand = Stand::new();
+    let link = stand.disk().join("dev");
+    symlink("/dev", &link).expect("a link");
+    let name = "blocklab-no-such-disk";
+    for folder in ["/dev", "//dev", "/tmp/../dev", text(&link)] {
+        let path = format!("{folder}/{name}");
+        all_refuse(&stand, &path, "/dev is no place for files");
+        assert!(!Path::new("/dev").join(name).exists(), "{path}");
+    }
+}
+
+/// Vdbench followed a link that leads nowhere, and made its target.
+#[test]
+fn no_file_is_made_where_a_link_leads_nowhere() {
+    let stand = Stand::new();
+    let (link, nowhere) = (stand.disk().join("link"), stand.disk().join("nowhere"));
+    symlink(&nowhere, &link).expect("a link");
+    all_refuse(&stand, text(&link), "is a link that leads nowhere");
+    assert!(!nowhere.exists());
+}
+
+/// Vdbench waited in open for somebody at the other end of a pipe.
+#[test]
+fn a_pipe_is_refused_at_once() {
+    let stand = Stand::new();
+    let pipe = stand.disk().join("pipe");
+    if tool("mkfifo", &[text(&pipe)]).is_some() {
+        let [run, cdm, _, diskspd, vdbench] = asked(&stand, text(&pipe));
+        for said in [run, cdm, diskspd, vdbench] {
+            assert!(matches!(said.code, Some(1 | 2)), "{said:?}");
+            assert!(said.err.contains("a pipe"), "{said:?}");
+        }
+    }
+}
+
+/// `--destroy-data f.db` gave up every file of that name, in whatever directory.
+#[test]
+fn a_bare_file_name_gives_up_the_file_that_lies_here() {
+    let stand = Stand::new();
+    let content = vec![7; 64 * KIB as usize];
+    let here = stand.lab.path().join("f.db");
+    fs::write(&here, &content).expect("written");
+    let there = stand.file("f.db", &content);
+    let named = "--destroy-data=f.db";
+    stand.refused(WRITE, &["--target", &there, named], &["with content"]);
+    assert!(fs::read(&there).expect("there") == content);
+    for target in ["f.db", text(&here)] {
+        fs::write(&here, &content).expect("written");
+        stand.record(WRITE, &["--target", target, named]);
+        assert!(fs::read(&here).expect("there") != content);
+    }
+}
+
+/// Who may not open a device was told "Permission denied", and not what would work.
+#[test]
+fn a_device_that_may_not_be_opened_is_told_with_what_would_work() {
+    let Some(device) = Loop::attach(16 * MIB, &[]) else {
+        return;
+    };
+    let stand = Stand::new();
+    fs::set_permissions(stand.lab.path(), fs::Permissions::from_mode(0o777)).expect("mine");
+    let mut command = stand.lab.command();
+    command.env("HOME", stand.lab.path());
+    command.args(["run", stand.study(READ), "--quiet", "--no-save"]);
+    command
+        .args(["--target", device.path()])
+        .uid(65534)
+        .gid(65534);
+    let Ok(output) = command.output() else {
+        skip("a run as another user", "it may not start the program here");
+        return;
+    };
+    let err = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{err}");
+    assert!(err.contains("Permission denied"), "{err}");
+    assert!(err.contains("root") && err.contains("`disk`"), "{err}");
+}
+
+/// Targets are held open during the run: a job of more files than the usual soft limit of a
+/// process must still run.
+#[test]
+fn more_files_than_the_soft_limit_of_open_ones() {
+    let stand = Stand::new();
+    let program = stand.lab.command();
+    let line = format!(
+        "ulimit -S -n 256; exec {} fio --no-save --name=a --rw=read --nrfiles=400 --size=1600k \
+         --directory={}",
+        program.get_program().display(),
+        stand.disk_text()
+    );
+    let hard = Command::new("sh").args(["-c", "ulimit -H -n"]).output();
+    let hard = String::from_utf8(hard.expect("a shell").stdout).expect("text");
+    if hard.trim().parse::<u64>().is_ok_and(|hard| hard < 1200) {
+        skip("many files", "the hard limit of open files is low here");
+        return;
+    }
+    let mut command = Command::new("sh");
+    let output = command
+        .args(["-c", &line])
+        .current_dir(stand.lab.path())
+        .output();
+    let output = output.expect("a shell");
+    assert!(output.status.success(), "{output:?}");
+}
