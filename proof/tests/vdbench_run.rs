@@ -74,6 +74,8 @@ fn a_curve_on_a_model_holds_its_rates() {
         "errorlog",
         "localhost",
         "localhost-0",
+        "localhost-0.stdout",
+        "config",
         "sd1",
         "sd1.histogram",
         "wd1",

@@ -68,7 +68,9 @@ fn attempt(arguments: &[String], store: &Store) -> Result<u8> {
     script.notes.extend(ignored(&command));
     keeping::try_out(store, house.no_save || command.simulate)?;
     let folder = Folder::make(command.output.as_deref().unwrap_or("output"))?;
-    terminal::print(greeting(&command, &folder))?;
+    let greeting = greeting(&command, &folder);
+    folder.append("logfile", greeting.trim_start())?;
+    terminal::print(greeting)?;
     folder.copy_parameters(&command.files, &read)?;
     if command.simulate {
         let (validation, _) = watch::asked(command.validation, &script, &folder);
@@ -82,9 +84,8 @@ const QUICK: &str = "quick_test";
 
 fn greeting(command: &Command, folder: &Folder) -> String {
     let mut text = format!(
-        "\n\nblocklab {}: parameter files of Vdbench\nVdbench distribution: vdbench50407 \
-         (layout of its reports)\n\n",
-        env!("CARGO_PKG_VERSION")
+        "\n\n{}\nVdbench distribution: vdbench50407 (layout of its reports)\n\n",
+        house::WRITTEN_BY
     );
     if folder.is_new() {
         text.push_str(&format!(
@@ -208,13 +209,18 @@ fn measure(
     folder.status("Shutting down slaves", None)?;
     folder.status("Vdbench complete", None)?;
     if code == status::DONE {
-        terminal::print(format!(
-            "{} Vdbench execution completed successfully. Output directory: {} \n\n",
-            times::now().clock,
-            folder.path().display()
-        ))?;
+        completed(folder)?;
     }
     Ok(code)
+}
+
+fn completed(folder: &Folder) -> Result<()> {
+    let clock = times::now().clock;
+    let done = format!("{clock} Vdbench execution completed successfully");
+    folder.append("summary", &format!("{done}\n"))?;
+    let done = format!("{done}. Output directory: {} \n\n", folder.path().display());
+    folder.append("logfile", &done)?;
+    terminal::print(done)
 }
 
 fn finish(

@@ -60,24 +60,30 @@ impl Pooled {
 /// How many errors end a pool. Pools that hold clones of one limit count together.
 #[derive(Debug, Clone)]
 pub struct MostErrors {
-    most: u64,
+    most: u32,
     so_far: Arc<AtomicU64>,
 }
 
 impl MostErrors {
     /// A limit of its own, at which nothing has been counted; at least 1.
     #[must_use]
-    pub fn new(most: u64) -> Self {
+    pub fn new(most: u32) -> Self {
         Self {
             most: most.max(1),
             so_far: Arc::default(),
         }
     }
 
+    /// The limit.
+    #[must_use]
+    pub const fn most(&self) -> u32 {
+        self.most
+    }
+
     /// Counts errors. Returns whether that is enough.
     #[must_use]
     pub fn count(&self, errors: u64) -> bool {
-        self.so_far.fetch_add(errors, Ordering::Relaxed) + errors >= self.most
+        self.so_far.fetch_add(errors, Ordering::Relaxed) + errors >= u64::from(self.most)
     }
 }
 

@@ -36,7 +36,8 @@ impl Folder {
             path: context(fs::canonicalize(&path), "find", &path)?,
         };
         folder.clear()?;
-        folder.create("errorlog", "")?;
+        let errors = format!("Vdbench error log, created {}\n{ERRORS}", times::created());
+        folder.create("errorlog", &errors)?;
         folder.create("logfile", "")?;
         folder.create("status", STATUS)?;
         Ok(folder)
@@ -72,7 +73,7 @@ impl Folder {
     /// A new file with its title.
     pub fn create(&self, name: &str, text: &str) -> Result<()> {
         let path = self.file(name);
-        let title = format!("{TITLE}{}</title><pre>\n", path.display());
+        let title = format!("{TITLE}{}</title><pre>\n", title(&path));
         output::write(&path, title + text, Over::Files)
     }
 
@@ -93,7 +94,8 @@ impl Folder {
         let run = run.map_or(String::new(), |(name, loops)| {
             format!("\trd={name}\t{loops}")
         });
-        self.append("status", &format!("{}\t{event}{run}\n", times::now().stamp))
+        let stamp = times::now().stamp;
+        self.append("status", &format!("{stamp} \t{event}{run}\n"))
     }
 
     /// What was read, as it was read.
@@ -132,8 +134,22 @@ fn is_report(path: &Path) -> bool {
     read.is_ok() && path.extension().is_some_and(|it| it == "html") && written == path.file_name()
 }
 
-const STATUS: &str = "* A line for each event: time, event, and of a run its name and its loops, \
-                      with tabs between them.\n";
+const STATUS: &str = "* Vdbench status\n\n* A line for each event: time, event, and of a run its name and \
+                      its loops, with tabs between them.\n\n";
+const ERRORS: &str = "Failed operations and wrong blocks follow; nothing follows where there are \
+                      none.\n\n";
+
+/// The directory and the file, without the way to them.
+fn title(path: &Path) -> String {
+    let mut names = path.iter().rev().take(2).map(|name| name.to_string_lossy());
+    let (file, directory) = (names.next(), names.next());
+    let title = format!(
+        "{}/{}",
+        directory.unwrap_or_default(),
+        file.unwrap_or_default()
+    );
+    title.replace(char::is_control, "?")
+}
 
 fn numbered(stem: &str) -> Result<PathBuf> {
     for number in 1..=999 {

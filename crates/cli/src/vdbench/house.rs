@@ -2,6 +2,13 @@
 
 use anyhow::{Context, Result, bail};
 
+/// Stands where the original names its owner.
+pub const WRITTEN_BY: &str = concat!(
+    "Written by blocklab ",
+    env!("CARGO_PKG_VERSION"),
+    " in the layout of Vdbench 5.04.07"
+);
+
 /// Our own options, and what is left for the dialect.
 #[derive(Debug, Default)]
 pub struct House {

@@ -3,6 +3,7 @@
 mod ending;
 mod errors;
 mod opening;
+mod skew;
 mod wrongs;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,7 +12,7 @@ use std::path::Path;
 use anyhow::Result;
 use blocklab_dialect::vdbench::{
     CurvePoint, Figures, FlatRow, Lane, Planned, Prepared, Rate, Script, Sum, Terms, Watched,
-    curve_text, flat_row, heading, interval_row, observed, set_rate,
+    anchor, curve_text, flat_row, heading, interval_row, observed, set_rate,
 };
 use blocklab_engine::{DirectionSlice, Slice};
 use blocklab_record::{Interval, JobResult, Measurement, Record};
@@ -68,6 +69,9 @@ pub struct Reporter<'a> {
     first_error: Option<ErrorPlace>,
     /// Errors have ended all runs.
     is_over: bool,
+    /// The heads that stand once in a file are there.
+    has_totals: bool,
+    has_skew: bool,
     /// What could not be written.
     pub trouble: Option<anyhow::Error>,
 }
@@ -145,6 +149,8 @@ impl<'a> Reporter<'a> {
             removed: BTreeSet::new(),
             first_error: None,
             is_over: false,
+            has_totals: false,
+            has_skew: false,
             watched,
             trouble: None,
         };
@@ -184,19 +190,18 @@ impl<'a> Reporter<'a> {
         let run = &planned.run;
         let moment = self.moment(Nanos::ZERO);
         let banner = run.banner(self.reqrate);
-        let anchored = format!(
-            "\n<a name=\"_{}\"></a><i><b>{} {banner}</b></i>\n\n",
-            self.current, moment.clock
-        );
-        let head = heading(&moment.date);
-        for name in ["summary", "totals", "localhost", "localhost-0"] {
-            self.folder.append(name, &format!("{anchored}{head}"))?;
+        let anchored = anchor(self.current, &moment.clock, &banner);
+        for name in self.reports() {
+            self.folder.append(&name, &anchored)?;
         }
-        for name in self.current_names() {
-            self.folder.append(&name, &format!("{anchored}{head}"))?;
+        let head = heading(&moment.date, self.in_real_time);
+        let with_head = self.whole_reports().into_iter().chain(self.current_names());
+        for name in with_head {
+            self.folder.append(&name, &format!("\n{head}"))?;
         }
-        self.folder
-            .append("logfile", &format!("{} {banner}\n", moment.clock))?;
+        if !std::mem::replace(&mut self.has_totals, true) {
+            self.folder.append("totals", &format!("\n{head}"))?;
+        }
         terminal::print(format!("{} {banner}\n\n{head}", moment.clock))?;
         self.folder
             .status("Starting", Some((&run.name, &run.loops.text())))?;
@@ -250,8 +255,8 @@ impl<'a> Reporter<'a> {
         let moment = self.moment(slice.end);
         let label = slice.number.to_string();
         let row = interval_row(&moment.clock, &label, &all);
-        for name in ["summary", "localhost", "localhost-0"] {
-            self.folder.append(name, &row)?;
+        for name in self.whole_reports() {
+            self.folder.append(&name, &row)?;
         }
         terminal::print(&row)?;
         let flat = self.flat(&moment, label.clone());
@@ -313,11 +318,12 @@ impl<'a> Reporter<'a> {
             rdpct: same(&|one| one.wd.rdpct),
             rhpct: same(&|one| one.wd.rhpct),
             whpct: same(&|one| one.wd.whpct),
-            seekpct: same(&|one| one.wd.seek.number()),
+            // Of a run that ends at the end of its range the original says nothing.
+            seekpct: same(&|one| one.wd.seek.number()).filter(|seek| *seek >= 0.0),
             lunsize: used.iter().map(|sd| self.terms.sizes[*sd]).sum::<u64>() as f64
                 / 1_073_741_824.0,
             compratio: run.compratio.or(general.compratio).unwrap_or(1.0),
-            dedupratio: general.dedupratio.unwrap_or(1.0),
+            dedupratio: general.dedupratio,
         }
     }
 

@@ -19,6 +19,14 @@ pub fn now() -> Moment {
     of(&Zoned::now())
 }
 
+/// This one as the heads of reports have it: here, and in UTC.
+pub fn created() -> String {
+    let now = Zoned::now();
+    let utc = now.with_time_zone(jiff::tz::TimeZone::UTC);
+    let text = |moment: &Zoned| moment.strftime("%H:%M:%S %b %d %Y %Z").to_string();
+    format!("{} ({})", text(&now), text(&utc))
+}
+
 /// A moment so long after another: of simulated time.
 pub fn after(start: &Zoned, elapsed: Nanos) -> Moment {
     let later = start.saturating_add(jiff::SignedDuration::from_nanos(elapsed.0 as i64));

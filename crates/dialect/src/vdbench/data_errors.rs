@@ -11,7 +11,7 @@ use super::read::Known;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DataErrors {
     /// All runs end at this one (50), or with `remove` the use of its storage definition.
-    pub most: u64,
+    pub most: u32,
     /// The first error ends the run, then the shell runs this.
     pub command: Option<String>,
     /// The storage definition on which the errors happen is used no more; the others go on.
@@ -65,8 +65,8 @@ pub(super) fn data_errors(known: &Known<'_>) -> Result<DataErrors, Mistake> {
 }
 
 /// The original ends at the first error with 0 as with 1.
-fn number(known: &Known<'_>, word: &str) -> Result<u64, Mistake> {
-    match word.parse::<u64>() {
+fn number(known: &Known<'_>, word: &str) -> Result<u32, Mistake> {
+    match word.parse::<u32>() {
         Ok(number) => Ok(number.max(1)),
         Err(_) => Err(known.wrong(format!("`{word}` is no number of errors; {FORMS}"))),
     }

@@ -15,6 +15,7 @@ mod data_errors;
 mod defs;
 mod expand;
 mod figures;
+mod heads;
 mod histogram;
 mod hosts;
 mod keywords;
@@ -34,6 +35,7 @@ mod run;
 mod scan;
 mod shuffle;
 mod sizes;
+mod skew;
 mod validate;
 mod value;
 mod wrong;
@@ -52,16 +54,16 @@ pub use defs::{
     Xfersize,
 };
 pub use figures::{Cpu, Figures, Sum};
+pub use heads::{anchor, links, run_links};
 pub use histogram::{NO_STATISTICS, histogram};
 pub use lines::Reader;
 pub use mistake::{Mistake, Place};
 pub use plan::{FORMAT, Planned, Prepared, Terms, about_storage, prepare, quick_test};
 pub use rates::{Lane, observed, set_rate};
 pub use reference::{reference, usage};
-pub use report::{
-    FLAT_COLUMNS, FlatRow, SkewRow, flat_header, flat_row, heading, interval_row, skew_table,
-};
+pub use report::{FLAT_COLUMNS, FlatRow, flat_header, flat_row, heading, interval_row};
 pub use run::{Bursts, Loops, Rate, Run, Use, share, size};
+pub use skew::{SKEW_HEAD, Skew, SkewRow};
 pub use validate::{RECOVERY, Watched, key_plans, recovery_run, validate};
 pub use wrong::{settled_text, wrong_text};
 

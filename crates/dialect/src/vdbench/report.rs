@@ -2,59 +2,35 @@
 
 use super::figures::Figures;
 
-/// The two lines above the rows of a summary; `date` is `Nov 20, 2026`.
+/// The two lines above the rows of a summary; `date` is `Nov 20, 2026`. Without `has_cpu` there are
+/// no columns of processors.
 #[must_use]
-pub fn heading(date: &str) -> String {
-    let columns = |first: &str, second: &str, rest: [&str; 12]| {
-        let [a, b, c, d, e, f, g, h, i, j, k, l] = rest;
+pub fn heading(date: &str, has_cpu: bool) -> String {
+    let line = |first: &str, second: &str, rest: [&str; 11], cpu: &str| {
+        let [a, b, c, d, e, f, g, h, i, j, k] = rest;
+        let cpu = if has_cpu { cpu } else { "" };
         format!(
-            "{first:>12}{second:>12}{a:>11}{b:>9}{c:>8}{d:>7}{e:>9}{f:>9}{g:>9}{h:>9}{i:>9}{j:>9}{k:>7}{l:>12}\n"
+            "{first:>12}{second:>12}{a:>11}{b:>9}{c:>8}{d:>7}{e:>9}{f:>9}{g:>9}{h:>9}{i:>9}{j:>9}{k:>7} {cpu}\n"
         )
     };
-    columns(
-        date,
-        "interval",
-        [
-            "i/o",
-            "MB/sec",
-            "bytes",
-            "read",
-            "resp",
-            "read",
-            "write",
-            "read",
-            "write",
-            "resp",
-            "queue",
-            "cpu%  cpu%",
-        ],
-    ) + &columns(
-        "",
-        "",
-        [
-            "rate",
-            "1024**2",
-            "i/o",
-            "pct",
-            "time",
-            "resp",
-            "resp",
-            "max",
-            "max",
-            "stddev",
-            "depth",
-            "sys+u   sys",
-        ],
-    )
+    let above = [
+        "i/o", "MB/sec", "bytes", "read", "resp", "read", "write", "read", "write", "resp", "queue",
+    ];
+    let below = [
+        "rate", "1024**2", "i/o", "pct", "time", "resp", "resp", "max", "max", "stddev", "depth",
+    ];
+    line(date, "interval", above, " cpu%  cpu%") + &line("", "", below, "sys+u   sys")
 }
 
 /// A row of a summary: `time` is `16:09:10.032`, `label` the interval or `avg_2-4`.
 #[must_use]
 pub fn interval_row(time: &str, label: &str, figures: &Figures) -> String {
     let both = figures.both();
-    let cpu = figures.cpu.unwrap_or_default();
+    let cpu = figures.cpu.map_or(String::new(), |cpu| {
+        format!("{:>5.1} {:>5.1}", cpu.used(), cpu.kernel)
+    });
     format!(
-        "{time:>12}{label:>12}{:>11.1}{:>9.2}{:>8.0}{:>7.2}{:>9.3}{:>9.3}{:>9.3}{:>9.2}{:>9.2}{:>9.3}{:>7.1}{:>6.1}{:>6.1}\n",
+        "{time:>12}{label:>12}{:>11.1}{:>9.2}{:>8.0}{:>7.2}{:>9.3}{:>9.3}{:>9.3}{:>9.2}{:>9.2}{:>9.3}{:>7.1} {cpu}\n",
         figures.rate(),
         figures.mib(),
         figures.bytes_per_io().floor(),
@@ -66,8 +42,6 @@ pub fn interval_row(time: &str, label: &str, figures: &Figures) -> String {
         figures.write.max(),
         both.std(),
         figures.depth(),
-        cpu.used(),
-        cpu.kernel,
     )
 }
 
@@ -98,7 +72,7 @@ pub const FLAT_COLUMNS: [(&str, &str); 34] = [
     ("whpct", "Share of write hits that was asked for"),
     ("seekpct", "Share of seeks that was asked for"),
     ("lunsize", "Size of all storage in GiB"),
-    ("version", "Version of the layout"),
+    ("version", "Not available"),
     ("compratio", "Compression that was asked for"),
     ("dedupratio", "Duplicates that were asked for"),
     ("queue_depth", "Mean operations in flight"),
@@ -120,7 +94,12 @@ pub fn flat_header() -> String {
     }
     text.push_str("* 'n/a'           : Not available, or different values\n* \n");
     let names: Vec<&str> = FLAT_COLUMNS.iter().skip(1).map(|(name, _)| *name).collect();
-    text + &format!("{:>12} {}\n", FLAT_COLUMNS[0].0, names.join(" "))
+    text + &format!(
+        "{:>12} {:>23} {} \n",
+        FLAT_COLUMNS[0].0,
+        names[0],
+        names[1..].join(" ")
+    )
 }
 
 /// What a row of the flat file holds besides the figures.
@@ -152,20 +131,25 @@ pub struct FlatRow {
     pub lunsize: f64,
     /// 1: none.
     pub compratio: f64,
-    /// 1: none.
-    pub dedupratio: f64,
+    /// Nothing where none was asked for.
+    pub dedupratio: Option<f64>,
 }
 
-/// A row of the flat file. That of an average is preceded by two blanks.
+/// A row of the flat file.
 #[must_use]
 pub fn flat_row(row: &FlatRow, figures: &Figures) -> String {
     let both = figures.both();
     let some = |value: Option<f64>| value.map_or("n/a".to_owned(), number);
+    // Before an average stand two blanks.
+    let label = match row.label.starts_with("avg_") {
+        true => format!(" {}", row.label),
+        false => row.label.clone(),
+    };
     let cpu = |of: fn(&super::figures::Cpu) -> f64| some(figures.cpu.as_ref().map(of));
     let values = [
         row.timestamp.clone(),
         row.run.replace(' ', "_"),
-        row.label.clone(),
+        label,
         number(row.reqrate),
         number(figures.rate()),
         number(figures.mib()),
@@ -187,9 +171,9 @@ pub fn flat_row(row: &FlatRow, figures: &Figures) -> String {
         some(row.whpct),
         some(row.seekpct),
         number(row.lunsize),
-        "vdbench50407".to_owned(),
+        "n/a".to_owned(),
         number(row.compratio),
-        number(row.dedupratio),
+        some(row.dedupratio),
         number(figures.depth()),
         cpu(super::figures::Cpu::used),
         cpu(|cpu| cpu.user),
@@ -197,12 +181,7 @@ pub fn flat_row(row: &FlatRow, figures: &Figures) -> String {
         cpu(|cpu| cpu.wait),
         cpu(|cpu| cpu.idle),
     ];
-    let before = if row.label.starts_with("avg_") {
-        "  "
-    } else {
-        ""
-    };
-    format!("{before}{:>12} {}\n", row.time, values.join(" "))
+    format!("{:>12} {} \n", row.time, values.join(" "))
 }
 
 /// At most four decimals, no zeros behind them.
@@ -217,52 +196,6 @@ fn number(value: f64) -> String {
     } else {
         text.to_owned()
     }
-}
-
-/// A workload or a storage definition in the skew report.
-#[derive(Debug, Clone, PartialEq)]
-pub struct SkewRow {
-    /// `wd1` or `sd1`.
-    pub name: String,
-    /// What it did.
-    pub figures: Figures,
-    /// The share that was asked for, in per cent; nothing where none was.
-    pub asked: Option<f64>,
-}
-
-/// Shares asked for and observed; a difference above 0.10 is marked.
-#[must_use]
-pub fn skew_table(what: &str, rows: &[SkewRow]) -> String {
-    let all: u64 = rows.iter().map(|row| row.figures.both().ios).sum();
-    let mut text = format!(
-        "{:<12}{:>12}{:>12}{:>10}{:>10}{:>9}{:>12}{:>12}{:>10}\n",
-        what, "i/o rate", "MB/sec", "bytes", "rdpct", "resp", "skew", "skew", "skew"
-    );
-    text.push_str(&format!(
-        "{:<12}{:>12}{:>12}{:>10}{:>10}{:>9}{:>12}{:>12}{:>10}\n",
-        "", "", "", "i/o", "", "time", "requested", "observed", "delta"
-    ));
-    for row in rows {
-        let figures = &row.figures;
-        let observed = figures.both().ios as f64 * 100.0 / all.max(1) as f64;
-        let delta = row.asked.map(|asked| observed - asked);
-        let shown =
-            |value: Option<f64>| value.map_or("n/a".to_owned(), |value| format!("{value:.2}%"));
-        let marked = delta.filter(|delta| delta.abs() > 0.10);
-        text.push_str(&format!(
-            "{:<12}{:>12.2}{:>12.2}{:>10.0}{:>10.2}{:>9.3}{:>12}{:>11.2}%{:>10}\n",
-            row.name,
-            figures.rate(),
-            figures.mib(),
-            figures.bytes_per_io(),
-            figures.read_percent(),
-            figures.both().resp(),
-            shown(row.asked),
-            observed,
-            marked.map_or(String::new(), |delta| format!("{delta:.2}%")),
-        ));
-    }
-    text + "\n"
 }
 
 #[cfg(test)]
@@ -293,7 +226,7 @@ mod tests {
 
     #[test]
     fn rows_have_the_columns_of_the_original() {
-        let head = heading("Nov 20, 2026");
+        let head = heading("Nov 20, 2026", true);
         let lines: Vec<&str> = head.lines().collect();
         assert_eq!(
             lines[0],
@@ -310,6 +243,77 @@ mod tests {
         );
     }
 
+    /// In virtual time no processor does the work, and the columns said 0.0. The lines are those of
+    /// a run of 5.04.07 on a host without figures of its processors.
+    #[test]
+    fn what_is_not_known_of_processors_has_no_columns() {
+        let head = heading("May 10, 2023", false);
+        let lines: Vec<&str> = head.lines().collect();
+        assert_eq!(
+            lines[0],
+            "May 10, 2023    interval        i/o   MB/sec   bytes   read     resp     read    write     read    write     resp  queue "
+        );
+        assert_eq!(
+            lines[1],
+            "                               rate  1024**2     i/o    pct     time     resp     resp      max      max   stddev  depth "
+        );
+        let unknown = Figures {
+            cpu: None,
+            ..figures()
+        };
+        let row = interval_row("16:09:10.032", "2", &unknown);
+        assert!(row.ends_with("   0.6 \n"), "{row}");
+    }
+
+    /// The two blanks before `avg_` stood at the beginning of the row, `version` and `dedupratio`
+    /// were filled, and formatting carried the figures of the first workload. The rows are those
+    /// of a run of 5.04.07, whose head has them in the same places.
+    #[test]
+    fn rows_of_the_flat_file_are_those_of_the_original() {
+        let head = flat_header();
+        let names = head.lines().last().unwrap_or_default();
+        let begin = "         tod               timestamp Run Interval reqrate rate ";
+        assert!(
+            names.starts_with(begin) && names.ends_with(" cpu_idle "),
+            "{names}"
+        );
+        let sum = Sum {
+            ios: 320,
+            bytes: 320 * 131_072,
+            sum_ns: 320.0 * 54_850.0,
+            sum_squares: 320.0 * (54_850.0 * 54_850.0 + 59_520.0 * 59_520.0),
+            max_ns: 537_000,
+        };
+        let figures = Figures {
+            seconds: 1.0,
+            write: sum,
+            ..Figures::default()
+        };
+        let mut row = FlatRow {
+            time: "21:16:09.042".to_owned(),
+            timestamp: "05/10/2023-21:16:09-CST".to_owned(),
+            run: "SD_format".to_owned(),
+            label: "1".to_owned(),
+            reqrate: 9_999_988.0,
+            xfersize: Some(131_072.0),
+            threads: Some(2.0),
+            rdpct: Some(0.0),
+            rhpct: Some(0.0),
+            whpct: Some(0.0),
+            seekpct: None,
+            lunsize: 0.0391,
+            compratio: 1.0,
+            dedupratio: None,
+        };
+        assert_eq!(
+            flat_row(&row, &figures),
+            "21:16:09.042 05/10/2023-21:16:09-CST SD_format 1 9999988 320 40 131072 0 0.0549 0 0.0549 0.537 0 0.537 0.0595 0 0.0595 131072 2 0 0 0 n/a 0.0391 n/a 1 n/a 0.0176 n/a n/a n/a n/a n/a \n"
+        );
+        row.label = "avg_2-1".to_owned();
+        let begin = "21:16:09.042 05/10/2023-21:16:09-CST SD_format  avg_2-1 9999988 ";
+        assert!(flat_row(&row, &figures).starts_with(begin));
+    }
+
     #[test]
     fn the_flat_file_has_34_columns() {
         let names = flat_header().lines().last().unwrap().to_owned();
@@ -324,19 +328,6 @@ mod tests {
         };
         let line = flat_row(&row, &figures());
         assert_eq!(line.split_whitespace().count(), 34);
-        assert!(line.starts_with("  16:09:12.040 11/20/2026-16:09:12-UTC rd1_(10%) avg_2-4 2700 2666 20.8281 8192 51.1628 0.2153 "), "{line}");
-    }
-
-    #[test]
-    fn skew_is_marked_when_it_is_off() {
-        let row = |name: &str, asked| SkewRow {
-            name: name.to_owned(),
-            figures: figures(),
-            asked: Some(asked),
-        };
-        let text = skew_table("wd", &[row("wd1", 50.0), row("wd2", 49.0)]);
-        let lines: Vec<&str> = text.lines().collect();
-        assert!(lines[2].trim_end().ends_with("50.00%"), "{text}");
-        assert!(lines[3].trim_end().ends_with("1.00%"), "{text}");
+        assert!(line.starts_with("16:09:12.040 11/20/2026-16:09:12-UTC rd1_(10%)  avg_2-4 2700 2666 20.8281 8192 51.1628 0.2153 "), "{line}");
     }
 }

@@ -163,7 +163,7 @@ fn attach(
 fn most_wrong(asked: &DataErrors) -> u64 {
     match asked.remove {
         true => u64::MAX,
-        false => asked.most,
+        false => u64::from(asked.most),
     }
 }
 

@@ -2,8 +2,8 @@
 
 use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::{
-    Advice, Batch, Checksum, Flow, Hints, Hits, Job, Least, Lifetime, MovingWindow, Pattern,
-    PatternPart, Pooled, Region, Runs, Share, SizeDraw, Spread, Trims, Verify, When,
+    Advice, Batch, Checksum, Flow, Hints, Hits, Job, Least, Lifetime, MostErrors, MovingWindow,
+    Pattern, PatternPart, Pooled, Region, Runs, Share, SizeDraw, Spread, Trims, Verify, When,
 };
 use proptest::collection::vec;
 use proptest::option::of;
@@ -64,6 +64,7 @@ prop_compose! {
         uniform in any::<bool>(),
         hits in of((0.0..100.0_f64, 0.0..100.0_f64, bytes(), bytes())),
         bursts in vec((0.0..1e9_f64, 0.0..1e9_f64), 0..3),
+        errors in of(1..u32::MAX),
     ) -> Pooled {
         let [depth, rank, queue] = counts;
         Pooled {
@@ -78,6 +79,7 @@ prop_compose! {
                 len: len.0,
             }),
             bursts,
+            most_errors: errors.map(MostErrors::new),
             ..Pooled::new(&name, depth)
         }
     }

@@ -4,15 +4,12 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::Result;
-use blocklab_dialect::vdbench::{
-    Figures, Lane, SkewRow, flat_row, histogram, interval_row, skew_table,
-};
+use blocklab_dialect::vdbench::{Figures, NO_STATISTICS, flat_row, histogram, interval_row};
 use blocklab_record::{DirectionResult, JobResult, Measurement};
 use blocklab_stats::Histogram;
 use blocklab_units::Nanos;
 
 use super::super::commands;
-use super::super::times::Moment;
 use super::Reporter;
 use crate::terminal;
 
@@ -29,7 +26,12 @@ impl Reporter<'_> {
         let mut average = self.counted.all;
         self.exact_maxima(measurement, &mut average);
         let row = interval_row(&moment.clock, &label, &average);
-        for name in ["summary", "totals", "localhost", "localhost-0"] {
+        for name in self
+            .whole_reports()
+            .iter()
+            .map(String::as_str)
+            .chain(["totals"])
+        {
             self.folder.append(name, &row)?;
         }
         terminal::print(format!("{row}\n"))?;
@@ -49,7 +51,7 @@ impl Reporter<'_> {
             self.folder
                 .append(wd, &interval_row(&moment.clock, &label, figures))?;
         }
-        self.histograms(measurement, &moment)?;
+        self.histograms(measurement)?;
         self.skew(&moment)?;
         self.errors(measurement, &moment)?;
         self.busy_machine()?;
@@ -76,24 +78,16 @@ impl Reporter<'_> {
         }
     }
 
-    fn histograms(&self, measurement: &Measurement, moment: &Moment) -> Result<()> {
-        let banner = format!(
-            "\n<a name=\"_{}\"></a><i><b>{} {}</b></i>\n\n",
-            self.current,
-            moment.clock,
-            self.planned().run.banner(self.reqrate)
-        );
+    fn histograms(&self, measurement: &Measurement) -> Result<()> {
         let all: Vec<&JobResult> = measurement.jobs.iter().collect();
-        self.folder
-            .append("histogram", &(banner.clone() + &self.sections(&all)))?;
-        let lanes = &self.lanes;
+        self.folder.append("histogram", &self.sections(&all))?;
         for name in self.current_names() {
-            let pairs = measurement.jobs.iter().zip(lanes);
+            let pairs = measurement.jobs.iter().zip(&self.lanes);
             let mine =
                 pairs.filter(|(_, lane)| lane.wd == name || self.script.sds[lane.sd].name == name);
             let jobs: Vec<&JobResult> = mine.map(|(job, _)| job).collect();
-            let text = banner.clone() + &self.sections(&jobs);
-            self.folder.append(&format!("{name}.histogram"), &text)?;
+            self.folder
+                .append(&format!("{name}.histogram"), &self.sections(&jobs))?;
         }
         Ok(())
     }
@@ -112,41 +106,13 @@ impl Reporter<'_> {
             sum
         };
         let buckets = &self.script.general.histogram;
-        histogram("Reads and writes:", &of(&["read", "write"]), buckets)
+        let text = histogram("Reads and writes:", &of(&["read", "write"]), buckets)
             + &histogram("Reads:", &of(&["read"]), buckets)
-            + &histogram("Writes:", &of(&["write"]), buckets)
-    }
-
-    fn skew(&self, moment: &Moment) -> Result<()> {
-        let planned = self.planned();
-        let asked = |is_mine: &dyn Fn(&Lane) -> bool| {
-            let sum: f64 = self
-                .lanes
-                .iter()
-                .filter(|lane| is_mine(lane))
-                .map(|lane| lane.skew)
-                .sum();
-            planned.run.controlled.then_some(sum)
-        };
-        let wds = self.counted.by_wd.iter().map(|(name, figures)| SkewRow {
-            name: name.clone(),
-            figures: *figures,
-            asked: asked(&|lane| lane.wd == *name),
-        });
-        let sds = self.counted.by_sd.iter().map(|(sd, figures)| SkewRow {
-            name: self.script.sds[*sd].name.clone(),
-            figures: *figures,
-            asked: asked(&|lane| lane.sd == *sd),
-        });
-        let text = format!(
-            "\n<a name=\"_{}\"></a><i><b>{} {}</b></i>\n\n{}{}",
-            self.current,
-            moment.clock,
-            planned.run.banner(self.reqrate),
-            skew_table("wd", &wds.collect::<Vec<_>>()),
-            skew_table("sd", &sds.collect::<Vec<_>>()),
-        );
-        self.folder.append("skew", &text)
+            + &histogram("Writes:", &of(&["write"]), buckets);
+        match text.is_empty() {
+            true => NO_STATISTICS.to_owned(),
+            false => text,
+        }
     }
 
     /// A run that failed before its first operation has no figures; those of the run before are
@@ -159,6 +125,8 @@ impl Reporter<'_> {
             self.moment(Nanos::ZERO).clock
         );
         terminal::print(&text)?;
+        self.folder.append("histogram", NO_STATISTICS)?;
+        self.folder.append("logfile", &text)?;
         self.folder.append("errorlog", &text)
     }
 

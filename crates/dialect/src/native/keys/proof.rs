@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use blocklab_units::Bytes;
 use blocklab_workload::{
-    Checksum, Hits, Job, Log, PatternPart, Pooled, Share, Trims, Verify, When,
+    Checksum, Hits, Job, Log, MostErrors, PatternPart, Pooled, Share, Trims, Verify, When,
 };
 
 use super::super::error::Complaint;
@@ -137,7 +137,8 @@ pub const PROOF: Section<Job> = Section {
                       `uniform` distances between arrivals; `share` { group, weight } of what \
                       several jobs do; `hits` { read, write, offset, len }: a part that is hit \
                       again and again by so many per cent; `bursts`: pairs of a rate and seconds \
-                      that take turns.",
+                      that take turns; `most_errors`: failed operations and wrong blocks that end \
+                      the pool.",
             allowed: Allowed::Said("a table, or \"none\""),
             default: Some("none"),
             example: "{ name = \"one\", depth = 32 }",
@@ -312,8 +313,26 @@ fn shown_log(log: Log) -> String {
 }
 
 fn pool(value: Value<'_>) -> Result<Pooled, Complaint> {
-    let [name, depth, rank, share, queue, uniform, hits, bursts] = value.fields([
-        "name", "depth", "rank", "share", "queue", "uniform", "hits", "bursts",
+    let [
+        name,
+        depth,
+        rank,
+        share,
+        queue,
+        uniform,
+        hits,
+        bursts,
+        errors,
+    ] = value.fields([
+        "name",
+        "depth",
+        "rank",
+        "share",
+        "queue",
+        "uniform",
+        "hits",
+        "bursts",
+        "most_errors",
     ])?;
     let (Some(name), Some(depth)) = (name, depth) else {
         return Err(value.complaint("a pool needs a `name` and a `depth`"));
@@ -326,6 +345,7 @@ fn pool(value: Value<'_>) -> Result<Pooled, Complaint> {
         uniform: or(uniform, Value::flag, false)?,
         hits: hits.map(read_hits).transpose()?,
         bursts: or(bursts, read_bursts, Vec::new())?,
+        most_errors: errors.map(Value::count).transpose()?.map(MostErrors::new),
         ..plain
     })
 }
@@ -394,6 +414,12 @@ fn shown_pool(pool: &Pooled) -> String {
         (
             "bursts",
             (!bursts.is_empty()).then(|| format!("[{}]", bursts.join(", "))),
+        ),
+        (
+            "most_errors",
+            pool.most_errors
+                .as_ref()
+                .map(|errors| errors.most().to_string()),
         ),
     ])
 }
