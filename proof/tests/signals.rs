@@ -111,7 +111,9 @@ fn a_slow_target_is_not_waited_for() {
     end_second_case(&study, Some("emu:sc1:500GiB"), 128);
 }
 
-/// A dead disk: its writers sleep in the kernel, and nothing ends them until it answers.
+/// A dead disk: its writers sleep in the kernel, and nothing ends them until it answers. The process
+/// that stayed for them held the output of the command, so that `blocklab run | tee log` did not end
+/// before the disk came back; and the case was shown with the figures of the time before it hung.
 #[test]
 fn a_target_that_hangs_is_left_behind() {
     let Some(device) = Loop::attach(64 * MIB, &[]) else {
@@ -135,14 +137,23 @@ fn a_target_that_hangs_is_left_behind() {
     assert_eq!(ended.status.code(), Some(130));
     let left = fs::read_dir(mount.path()).expect("a folder").count();
     assert_eq!(left, 1, "only lost+found");
-    drop(frozen);
-    // A process that was left behind has now gone, too.
+    // The end of its standard error, while it still waits for the disk.
     let words = ended.last_words();
+    drop(frozen);
     assert!(!words.contains("panicked"), "{words}");
     let record = assert_kept(&stand);
     let long = jobs(&record).nth(1).expect("the case that was ended");
     println!("{:?} {words}", long.accounting);
+    assert_eq!(long.stopped, Stopped::Interrupted);
     assert!(long.accounting.in_flight > 0, "{:?}", long.accounting);
+    let oldest = long.accounting.oldest_in_flight_ns.expect("an age");
+    assert!(long.directions["write"].service.max_ns >= oldest);
+    let said = stand.lab.blocklab(["show", "latest"]);
+    assert!(
+        said.out.contains("operations were not answered for up to"),
+        "{}",
+        said.out
+    );
 }
 
 /// Ends `study` in its second case, when that has all its threads.

@@ -8,14 +8,19 @@
 //!   parent: waits ──────────────────────────▶ reads the exit code, reaps the child if it can
 //!   child:  measures, keeps, prints, removes ──▶ writes the exit code ──▶ exits, or hangs in the kernel
 //! ```
+//!
+//! A child that is left behind holds no output of the command, so that a pipe behind it ends. It
+//! learns of that, and of the parent's death, by a second pipe, its leash, which a thread of its own
+//! holds: the thread that measures may already hang.
 
-use std::fs::File;
-use std::io::{Read, Write};
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Write};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::process::ExitCode;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
-use std::time::Duration;
+use std::thread::Builder;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow};
 
@@ -27,28 +32,63 @@ use crate::killed::{self, MemoryKills};
 pub fn keep(work: impl FnOnce() -> u8) -> Result<ExitCode> {
     let (reader, writer) = pipe(libc::O_CLOEXEC).context("cannot make a pipe")?;
     let (names, namer) = pipe(libc::O_CLOEXEC | libc::O_NONBLOCK).context("cannot make a pipe")?;
+    let (leash, hand) = pipe(libc::O_CLOEXEC).context("cannot make a pipe")?;
     let before = MemoryKills::now();
     forward_signals();
     // SAFETY: this is the only thread, so the child's copy of the process is whole.
     match unsafe { libc::fork() } {
-        -1 => Err(std::io::Error::last_os_error()).context("cannot start a process"),
+        -1 => Err(io::Error::last_os_error()).context("cannot start a process"),
         0 => {
-            drop((reader, names));
+            drop((reader, names, hand));
             // The first and only time.
             let _ = KEPT.set(File::from(namer));
-            become_child();
+            set_handlers(libc::SIG_DFL, 0);
             allow_many_files();
-            let code = work();
+            let held = hold(leash).context("cannot start a thread");
+            let code = match held {
+                Ok(()) => work(),
+                Err(error) => {
+                    crate::terminal::complain(&error);
+                    crate::status::FAILED
+                }
+            };
+            let_go_of_output();
             // A parent that is gone needs no word.
             let _ = File::from(writer).write_all(&[code]);
             leave(i32::from(code))
         }
         child => {
             CHILD.store(child, Ordering::Relaxed);
-            drop((writer, namer));
-            let ended = await_child(child, File::from(reader));
+            drop((writer, namer, leash));
+            let ended = await_child(child, File::from(reader), File::from(hand));
             Ok(ended.unwrap_or_else(|| reap(child, before, File::from(names))))
         }
+    }
+}
+
+/// Waits at the child's end of the leash. A byte says that the child is left behind; an end without
+/// one, that the parent was killed, and the child is to end as by a signal of its own.
+fn hold(leash: OwnedFd) -> io::Result<()> {
+    let wait = move || match File::from(leash).read(&mut [0]) {
+        Ok(1) => let_go_of_output(),
+        // SAFETY: only numbers are passed.
+        _ => unsafe {
+            libc::kill(libc::getpid(), libc::SIGTERM);
+        },
+    };
+    Builder::new().name("leash".to_owned()).spawn(wait)?;
+    Ok(())
+}
+
+/// Whoever reads what the command prints waits until the last process that could print is gone, and
+/// a child that hangs may never go.
+fn let_go_of_output() {
+    let Ok(nowhere) = OpenOptions::new().read(true).write(true).open("/dev/null") else {
+        return;
+    };
+    for standard in [libc::STDIN_FILENO, libc::STDOUT_FILENO, libc::STDERR_FILENO] {
+        // SAFETY: only numbers are passed; what was open under the second one is closed.
+        unsafe { libc::dup2(nowhere.as_raw_fd(), standard) };
     }
 }
 
@@ -69,12 +109,12 @@ pub fn kept(id: &str) {
     }
 }
 
-fn pipe(flags: i32) -> std::io::Result<(OwnedFd, OwnedFd)> {
+fn pipe(flags: i32) -> io::Result<(OwnedFd, OwnedFd)> {
     let mut ends = [0; 2];
     // SAFETY: the kernel fills both numbers, which then belong to nobody else.
     unsafe {
         if libc::pipe2(ends.as_mut_ptr(), flags) != 0 {
-            return Err(std::io::Error::last_os_error());
+            return Err(io::Error::last_os_error());
         }
         Ok((OwnedFd::from_raw_fd(ends[0]), OwnedFd::from_raw_fd(ends[1])))
     }
@@ -103,13 +143,6 @@ fn forward_signals() {
 
 /// Asks for results so far.
 const ASKING: i32 = libc::SIGUSR1;
-
-/// The child handles signals itself, and ends with a parent that is killed.
-fn become_child() {
-    set_handlers(libc::SIG_DFL, 0);
-    // SAFETY: sets a number of the calling process.
-    unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM) };
-}
 
 /// Targets are held open from the look at them to the end of the run, beside what the workers
 /// open: as many as the hard limit allows, where the usual soft one is 1,024.
@@ -147,61 +180,119 @@ fn leave(code: i32) -> ! {
 
 /// How long a child that has reported may take to go before it is left behind.
 const PATIENCE: Duration = Duration::from_millis(300);
-/// How long a child may take to end in an orderly way after a signal. It gives up what is in
-/// flight after a second and a half itself; only one that hangs before it measures needs this.
-const GRACE: Duration = Duration::from_millis(1900);
+/// How long the whole end may take after a signal. The child gives up what is in flight after three
+/// quarters of a second itself; only one that hangs elsewhere needs all of this.
+const GRACE: Duration = Duration::from_millis(1400);
 const PIECE: Duration = Duration::from_millis(10);
 
 /// The exit code; `None` when the child ended without a word.
-fn await_child(child: i32, mut reader: File) -> Option<ExitCode> {
-    let mut left = GRACE;
+fn await_child(child: i32, mut reader: File, hand: File) -> Option<ExitCode> {
+    let Some(signalled) = await_word(&reader) else {
+        return Some(leave_behind(hand));
+    };
     let mut code = [0];
-    while !has_word(&reader) {
-        if SIGNALLED.load(Ordering::Relaxed) {
-            left = left.saturating_sub(WORD);
-        }
-        if left.is_zero() {
-            crate::terminal::warn(
-                "interrupted; the target did not answer, and a process is left that waits for it",
-            );
-            return Some(ExitCode::from(crate::status::INTERRUPTED));
-        }
+    let Ok(1) = reader.read(&mut code) else {
+        return None;
+    };
+    let mut until = Instant::now() + PATIENCE;
+    if let Signalled::At(moment) = signalled {
+        until = until.min(moment + GRACE);
     }
-    match reader.read(&mut code) {
-        Ok(1) => {}
-        _ => return None,
-    }
-    let mut waited = Duration::ZERO;
-    while waited < PATIENCE {
-        // SAFETY: our own child; no memory is passed.
-        if unsafe { libc::waitpid(child, std::ptr::null_mut(), libc::WNOHANG) } != 0 {
-            break;
-        }
+    // SAFETY: our own child; no memory is passed.
+    while unsafe { libc::waitpid(child, std::ptr::null_mut(), libc::WNOHANG) } == 0
+        && Instant::now() < until
+    {
         std::thread::sleep(PIECE);
-        waited += PIECE;
     }
     Some(ExitCode::from(code[0]))
 }
 
-/// How long one look for the child's word takes, once a signal has come.
-const WORD: Duration = Duration::from_millis(50);
+fn leave_behind(mut hand: File) -> ExitCode {
+    // A child that is gone after all needs no word.
+    let _ = hand.write_all(&[0]);
+    crate::terminal::warn(
+        "interrupted; the target did not answer, and a process is left that waits for it and keeps \
+         the run when it can",
+    );
+    ExitCode::from(crate::status::INTERRUPTED)
+}
 
-/// Whether the pipe can be read. Without a signal it waits as long as it takes.
-fn has_word(reader: &File) -> bool {
-    let signalled = SIGNALLED.load(Ordering::Relaxed);
-    let mut ask = libc::pollfd {
-        fd: reader.as_raw_fd(),
-        events: libc::POLLIN,
-        revents: 0,
-    };
-    // A signal between the look above and the call only delays the next look by a second.
-    let timeout = if signalled {
-        WORD.as_millis() as i32
-    } else {
-        1000
-    };
-    // SAFETY: one valid entry.
-    unsafe { libc::poll(&raw mut ask, 1, timeout) > 0 }
+/// Whether a signal has come, and when that was seen.
+#[derive(Clone, Copy)]
+enum Signalled {
+    Not,
+    At(Instant),
+}
+
+/// Waits until the child's word can be read, or its end. Nothing when a signal came and then
+/// neither.
+fn await_word(reader: &File) -> Option<Signalled> {
+    let asleep = SignalsOnlyInSleep::begin();
+    let mut signalled = Signalled::Not;
+    loop {
+        if let (Signalled::Not, true) = (signalled, SIGNALLED.load(Ordering::Relaxed)) {
+            signalled = Signalled::At(Instant::now());
+        }
+        let left = match signalled {
+            Signalled::Not => None,
+            Signalled::At(moment) => Some(GRACE.checked_sub(moment.elapsed())?),
+        };
+        if asleep.until_readable(reader, left) {
+            return Some(signalled);
+        }
+    }
+}
+
+/// Holds signals back except while it sleeps: none comes between the look whether one has come and
+/// the sleep that it is to end.
+struct SignalsOnlyInSleep {
+    outside: libc::sigset_t,
+}
+
+impl SignalsOnlyInSleep {
+    fn begin() -> Self {
+        // SAFETY: the sets are filled before they are read.
+        unsafe {
+            let mut held: libc::sigset_t = std::mem::zeroed();
+            let mut outside: libc::sigset_t = std::mem::zeroed();
+            libc::sigemptyset(&raw mut held);
+            for signal in SIGNALS {
+                libc::sigaddset(&raw mut held, signal);
+            }
+            libc::pthread_sigmask(libc::SIG_BLOCK, &raw const held, &raw mut outside);
+            Self { outside }
+        }
+    }
+
+    /// Whether the pipe can be read before the time is over or a signal comes; without a limit it
+    /// waits as long as it takes.
+    fn until_readable(&self, reader: &File, at_most: Option<Duration>) -> bool {
+        let mut ask = libc::pollfd {
+            fd: reader.as_raw_fd(),
+            events: libc::POLLIN,
+            revents: 0,
+        };
+        let limit = at_most.map(|left| libc::timespec {
+            tv_sec: left.as_secs() as libc::time_t,
+            tv_nsec: left.subsec_nanos().into(),
+        });
+        let limit = limit.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
+        // SAFETY: one valid entry, and a limit and a set that live as long as the call.
+        unsafe { libc::ppoll(&raw mut ask, 1, limit, &raw const self.outside) > 0 }
+    }
+}
+
+impl Drop for SignalsOnlyInSleep {
+    fn drop(&mut self) {
+        // SAFETY: the set was filled by the kernel.
+        unsafe {
+            libc::pthread_sigmask(
+                libc::SIG_SETMASK,
+                &raw const self.outside,
+                std::ptr::null_mut(),
+            );
+        }
+    }
 }
 
 /// The exit code of a child that ended without a word, and what killed it.
@@ -210,7 +301,7 @@ fn reap(child: i32, before: MemoryKills, names: File) -> ExitCode {
     loop {
         // SAFETY: our own child; the kernel fills `status`.
         let answer = unsafe { libc::waitpid(child, &raw mut status, 0) };
-        let interrupted = std::io::Error::last_os_error().kind() == std::io::ErrorKind::Interrupted;
+        let interrupted = io::Error::last_os_error().kind() == io::ErrorKind::Interrupted;
         if answer >= 0 || !interrupted {
             break;
         }

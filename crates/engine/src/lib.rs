@@ -16,6 +16,7 @@ mod ledger;
 mod load;
 mod log;
 mod model;
+mod outstanding;
 mod overhead;
 mod pace;
 mod pool;

@@ -15,6 +15,7 @@ use blocklab_workload::{
 
 use crate::bounds::{Stopper, Window};
 use crate::buffers::Slot;
+use crate::outstanding::Outstanding;
 use crate::pace::{Due, Pacer};
 use crate::recorder::{Failure, Recorder};
 use crate::shares::Allowance;
@@ -53,6 +54,8 @@ struct Lane {
     budget_reason: Stopped,
     /// Slots of this lane in flight.
     in_flight: u32,
+    /// Which of the pool's slots those are, for those who look on.
+    outstanding: Arc<Outstanding>,
     /// Arrivals that found the queue full.
     turned_away: u64,
     typical_len: u32,
@@ -206,6 +209,8 @@ impl Pool {
         let lane = &mut self.lanes[index];
         let request = lane.draw();
         lane.begun(now, request.len, measured);
+        lane.outstanding
+            .begins(slot.index(), request.direction, now);
         self.in_flight[slot.index()] = InFlight {
             lane: index as u32,
             submitted: now,
@@ -222,6 +227,7 @@ impl Pool {
     pub(crate) fn complete(&mut self, completion: Completion, now: Nanos) {
         let Completion { slot, result } = completion;
         let io = self.in_flight[slot.index()];
+        self.lanes[io.lane as usize].outstanding.ends(slot.index());
         if self.validator.is_some() {
             self.after_step(slot, result, now);
         } else {
@@ -339,6 +345,7 @@ impl Lane {
         let sizes = &pool.sizes[files];
         let (budget, budget_reason) = budget(&job, 0, sizes)?;
         let chance = job.chance(seed, "hits", 0);
+        let outstanding = recorder.admit(pool.slots.len());
         let mut requests = Requests::new(&job, seed, 0, sizes)?;
         if let Some(positions) = pool.shared.positions.get(&job.name) {
             requests.share(positions);
@@ -360,6 +367,7 @@ impl Lane {
             budget,
             budget_reason,
             in_flight: 0,
+            outstanding,
             turned_away: 0,
             typical_len: job.sizes.smallest().0 as u32,
         })

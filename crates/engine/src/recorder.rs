@@ -6,7 +6,7 @@
 //! its figures behind.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Mutex, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use blocklab_record::{Depths, Latency, ThreadUse};
 use blocklab_stats::Histogram;
@@ -15,6 +15,7 @@ use blocklab_workload::{Direction, Flaw, Log, Mark};
 
 use crate::favours::PriorityTable;
 use crate::log::LogBook;
+use crate::outstanding::Outstanding;
 use crate::verifier::Progress;
 
 /// A counter with one writer.
@@ -213,6 +214,8 @@ pub(crate) struct Recorder {
     flaws: Mutex<Flaws>,
     /// Blocks of a validating pool that came back wrong.
     wrong: Mutex<Vec<WrongData>>,
+    /// Of each worker that counts here: what it has in flight.
+    outstanding: Mutex<Vec<Arc<Outstanding>>>,
     pub(crate) log: Option<Mutex<LogBook>>,
 }
 
@@ -272,6 +275,7 @@ impl Recorder {
             failures: Mutex::new(Vec::new()),
             flaws: Mutex::default(),
             wrong: Mutex::default(),
+            outstanding: Mutex::default(),
             log: wanted.log.map(|rule| Mutex::new(LogBook::new(rule))),
         }
     }
@@ -284,6 +288,20 @@ impl Recorder {
     #[inline]
     pub(crate) fn tally(&self, direction: Direction) -> Option<&Tally> {
         self.tallies[direction as usize].as_ref()
+    }
+
+    /// A worker of so many slots counts here: where it tells what it has in flight.
+    pub(crate) fn admit(&self, slots: usize) -> Arc<Outstanding> {
+        let outstanding = Arc::new(Outstanding::new(slots));
+        let mut all = self.outstanding.lock().expect("no panic under this lock");
+        all.push(Arc::clone(&outstanding));
+        outstanding
+    }
+
+    /// Direction and age of each operation in flight.
+    pub(crate) fn ages(&self, now: Nanos) -> Vec<(Direction, Nanos)> {
+        let all = self.outstanding.lock().expect("no panic under this lock");
+        all.iter().flat_map(|one| one.ages(now)).collect()
     }
 
     /// Once, by the thread itself.

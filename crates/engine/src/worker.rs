@@ -27,6 +27,7 @@ use crate::buffers::Slot;
 use crate::favours::Favours;
 use crate::flush::Flusher;
 use crate::ledger::Ledger;
+use crate::outstanding::Outstanding;
 use crate::pace::{Due, Pacer};
 use crate::recorder::{DepthCounters, Recorder};
 use crate::restraint::{Leave, Restraint};
@@ -146,6 +147,8 @@ pub(crate) struct Worker {
     window: Window,
     free: Vec<Slot>,
     in_flight: Vec<InFlight>,
+    /// As `in_flight`, for those who look on.
+    outstanding: Arc<Outstanding>,
     recorder: Arc<Recorder>,
     stopper: Arc<Stopper>,
     requests: Requests,
@@ -210,7 +213,8 @@ impl Worker {
             is_plain: is_bare && pacer.is_never_late() && flush.is_only_at_the_end(),
             pacer,
             window: Window::of(job, start),
-            in_flight: vec![idle; slots.len()],
+            outstanding: recorder.admit(depth),
+            in_flight: vec![idle; depth],
             free: slots,
             budget,
             budget_reason,
@@ -365,8 +369,15 @@ impl Worker {
     #[inline]
     fn launch(&mut self, slot: Slot, request: &Request, now: Nanos, intended: Nanos) -> Action {
         self.recorder.issued.add(1);
-        self.in_flight[slot.index()] = InFlight::new(request, now, intended);
+        self.goes_out(&slot, InFlight::new(request, now, intended));
         Action::Issue(Io::of(slot, request))
+    }
+
+    #[inline]
+    fn goes_out(&mut self, slot: &Slot, io: InFlight) {
+        self.outstanding
+            .begins(slot.index(), io.direction, io.submitted);
+        self.in_flight[slot.index()] = io;
     }
 
     #[inline]
@@ -411,7 +422,7 @@ impl Worker {
         };
         let (file, sync) = self.flush.take();
         self.recorder.issued.add(1);
-        self.in_flight[slot.index()] = InFlight {
+        let io = InFlight {
             submitted: now,
             intended: now,
             offset: 0,
@@ -420,6 +431,7 @@ impl Worker {
             direction: Direction::Sync,
             priority: 0,
         };
+        self.goes_out(&slot, io);
         self.mark(&slot);
         Action::Issue(Io {
             slot,

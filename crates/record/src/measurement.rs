@@ -38,6 +38,10 @@ pub struct Accounting {
     pub failed: u64,
     /// Did not come back before the end.
     pub in_flight: u64,
+    /// How long the oldest of those had waited when it was given up; it enters the greatest latency
+    /// of its direction, and no histogram.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub oldest_in_flight_ns: Option<u64>,
     /// Open loop only: were due before the end and never issued, for want of a free slot.
     pub overdue: u64,
 }
@@ -123,7 +127,8 @@ pub struct JobResult {
     pub asked_iops: Option<f64>,
     /// Asked-for bytes per second, under a pace by bytes.
     pub asked_bytes_per_s: Option<f64>,
-    /// Measured time: from the end of the ramp to the last completion.
+    /// Measured time: from the end of the ramp to the last completion, and of a job that ran out its
+    /// time, was given up or was ended by a signal, at least to that moment.
     pub elapsed_ns: u64,
     /// Why it ended (of several threads, the gravest reason).
     pub stopped: Stopped,

@@ -331,6 +331,7 @@ pub fn accounting(record: &Record) -> Accounting {
         sum.completed_in_ramp += one.completed_in_ramp;
         sum.failed += one.failed;
         sum.in_flight += one.in_flight;
+        sum.oldest_in_flight_ns = sum.oldest_in_flight_ns.max(one.oldest_in_flight_ns);
         sum.overdue += one.overdue;
     }
     sum

@@ -34,17 +34,50 @@ fn fill(hidden: &Path, text: &str) -> io::Result<()> {
 }
 
 /// Puts the record into `folder`, in the place of an older one where there is one. A reader sees
-/// the older or the newer, never half of one.
+/// the older or the newer, never half of one and never none: a disk that is slow or dead can hold up
+/// the flush for ever.
 pub(crate) fn replace(folder: &Path, text: &str) -> io::Result<()> {
-    fs::create_dir_all(folder)?;
+    if !folder.exists() {
+        return begin(folder, text);
+    }
     let fresh = folder.join(FRESH);
     let written = write(&fresh, text).and_then(|()| fs::rename(&fresh, folder.join(RECORD)));
     if written.is_err() {
-        // Half a record is litter, and so is a folder that holds nothing else.
-        let _ = fs::remove_file(&fresh).and_then(|()| fs::remove_dir(folder));
+        // Half a record is litter.
+        let _ = fs::remove_file(&fresh);
     }
     written?;
     flush(folder)
+}
+
+/// The first record of a folder: shown as soon as it is written, and flushed then. Nothing older is
+/// lost when the power goes before that.
+fn begin(folder: &Path, text: &str) -> io::Result<()> {
+    let (parent, name) = split(folder)?;
+    fs::create_dir_all(parent)?;
+    let hidden = parent.join(format!(".{name}.new-{}", std::process::id()));
+    let made = fs::create_dir(&hidden)
+        .and_then(|()| fs::write(hidden.join(RECORD), text))
+        .and_then(|()| fs::rename(&hidden, folder));
+    if made.is_err() {
+        let _ = fs::remove_file(hidden.join(RECORD)).and_then(|()| fs::remove_dir(&hidden));
+    }
+    made?;
+    File::open(folder.join(RECORD))?.sync_all()?;
+    flush(folder)?;
+    flush(parent)
+}
+
+/// The text of the record in `folder`. Killed programs of before may have left only one that was
+/// whole and had not got its name yet.
+pub(crate) fn read(folder: &Path) -> io::Result<String> {
+    let read = fs::read_to_string(folder.join(RECORD));
+    match &read {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            fs::read_to_string(folder.join(FRESH)).or(read)
+        }
+        _ => read,
+    }
 }
 
 /// Room that a run needs, with its page.

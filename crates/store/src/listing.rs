@@ -7,7 +7,7 @@ use blocklab_units::visible;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
-use crate::folder::{FRESH, RECORD};
+use crate::folder::{self, FRESH, RECORD};
 use crate::id::is_id;
 use crate::store::PARTIAL;
 
@@ -200,7 +200,7 @@ fn head(text: &str) -> Result<Head, BadRecord> {
 }
 
 fn glance(path: &Path, folder: &Folder) -> Result<Listed, Unreadable> {
-    let text = fs::read_to_string(path.join(RECORD))?;
+    let text = folder::read(path)?;
     let head = head(&text)?;
     let status = match folder.partial {
         true => Status::Interrupted,

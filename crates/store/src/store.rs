@@ -225,11 +225,11 @@ impl Store {
     /// The run, and the text of its file.
     fn read(&self, spec: &str) -> Result<(Stored, String), StoreError> {
         let Found { folder, partial } = self.resolve(spec)?;
-        let file = match folder.is_dir() {
-            true => folder.join(RECORD),
-            false => folder,
+        let (file, text) = match folder.is_dir() {
+            true => (folder.join(RECORD), folder::read(&folder)),
+            false => (folder.clone(), fs::read_to_string(&folder)),
         };
-        let text = fs::read_to_string(&file).map_err(io_error("read", &file))?;
+        let text = text.map_err(io_error("read", &file))?;
         let mut record = Record::from_json(&text).map_err(|why| StoreError::Damaged {
             path: file.clone(),
             why,

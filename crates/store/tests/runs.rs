@@ -5,6 +5,7 @@ mod sample;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use blocklab_record::Status;
 use blocklab_store::{Removal, Store, StoreError};
@@ -153,6 +154,51 @@ fn a_killed_run_leaves_what_it_measured() {
     let stored = lab.store.load(SECOND).expect("the run");
     assert!(!stored.partial);
     assert_eq!(stored.record, whole);
+}
+
+/// The disk of the store hung while a run was interrupted on it: the record lay whole in the
+/// partial folder, under the name that it has until it is flushed, and `list` warned of damage for
+/// ever.
+#[test]
+fn a_checkpoint_that_never_got_its_name_is_found() {
+    let lab = lab(&[FIRST]);
+    let run = record(SECOND, &started(SECOND));
+    lab.store.checkpoint(&run).expect("kept");
+    let folder = lab.store.root().join(format!("{SECOND}.partial"));
+    let (record, fresh) = (folder.join("record.json"), folder.join(".record.json.new"));
+    fs::rename(&record, &fresh).expect("as a kill left it");
+    let listing = lab.store.list();
+    assert_eq!((listing.runs.len(), listing.damaged), (2, Vec::new()));
+    let stored = lab.store.load("latest").expect("the partial run");
+    assert_eq!(stored.record.measurements, run.measurements);
+    assert!(stored.partial);
+    // A whole one comes before one that may be half of one.
+    lab.store.checkpoint(&run).expect("kept");
+    fs::write(&fresh, "{\"format\": 1,").expect("torn");
+    lab.store.load("latest").expect("the older one");
+}
+
+/// Between the folder of a first checkpoint and the record in it lay a flush of the disk: a kill,
+/// or a look, in that time found a run without a record.
+#[test]
+fn whoever_sees_a_checkpoint_can_read_it() {
+    let lab = lab(&[]);
+    let runs: Vec<_> = (0..50)
+        .map(|number| record(&format!("run-{number}"), "2026-01-01T00:00:00Z"))
+        .collect();
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for run in &runs {
+                lab.store.checkpoint(run).expect("kept");
+            }
+            done.store(true, Ordering::Release);
+        });
+        while !done.load(Ordering::Acquire) {
+            assert_eq!(lab.store.list().damaged, Vec::new());
+        }
+    });
+    assert_eq!(lab.store.list().runs.len(), runs.len());
 }
 
 #[test]

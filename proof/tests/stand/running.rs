@@ -68,8 +68,8 @@ impl Running {
 
     /// Waits until the process that measures has so many threads that do so.
     pub fn await_workers(&self, expected: usize) {
-        // One more looks on.
-        self.await_more("threads", expected as u64 + 1, || self.threads());
+        // One more looks on, and one waits for the parent's word.
+        self.await_more("threads", expected as u64 + 2, || self.threads());
     }
 
     /// Waits until the process that measures has written so many bytes more.

@@ -168,6 +168,37 @@ pub(super) fn stalled(cases: &Cases<'_>) -> Vec<Finding> {
     })
 }
 
+/// An age from which a target is taken to hang: a deep queue of a slow disk is answered before.
+const HANGS: Nanos = Nanos::from_secs(5);
+
+/// Operations were in flight when a signal ended the pass, and did not come back after it either.
+pub(super) fn unanswered(cases: &Cases<'_>) -> Vec<Finding> {
+    let advice = "Look into the kernel's log for hung tasks and resets of the device; the figures \
+                  count the wait as time in which nothing was delivered.";
+    per_case(cases, "unanswered", Some(advice), |case| {
+        let left = || case.jobs().filter(|job| job.stopped != Stopped::Stalled);
+        let ages = left().filter_map(|job| job.accounting.oldest_in_flight_ns);
+        let oldest = ages.max().map(Nanos)?;
+        let sum = left().map(|job| job.accounting.in_flight).sum::<u64>() as f64;
+        Some(Hit {
+            case: case.name,
+            severity: match oldest >= HANGS {
+                true => Severity::Critical,
+                false => Severity::Warning,
+            },
+            confidence: Confidence::High,
+            says: says(
+                "{} operations were not answered for up to {} when a signal ended the pass",
+                [Slot::Sum(sum), time(oldest)],
+            ),
+            evidence: vec![
+                figure("operations in flight at the end", sum, ""),
+                figure("age of the oldest", oldest.as_secs_f64(), "s"),
+            ],
+        })
+    })
+}
+
 /// A stored histogram cannot be read.
 pub(super) fn damaged_histogram(cases: &Cases<'_>) -> Vec<Finding> {
     let advice = "The record was damaged or changed after the run; its quantiles are incomplete.";
@@ -290,6 +321,31 @@ mod tests {
         job.stopped = Stopped::Stalled;
         (job.accounting.in_flight, job.accounting.issued) = (4, job.accounting.issued + 4);
         assert!(the(&record, "stalled").statement.contains("4 operations"));
+    }
+
+    /// A disk stopped answering 2 s into a case, and the user pressed Ctrl-C 18 s later: the run was
+    /// shown with the figures of its first 2 s, and nothing told of the 8 operations that waited.
+    #[test]
+    fn operations_in_flight_at_a_signal_are_told_with_their_age() {
+        let mut record = record(&[Sketch::default()]);
+        let mut left = |in_flight, age: Option<Nanos>| {
+            let job = &mut record.measurements[0].jobs[0];
+            job.stopped = Stopped::Interrupted;
+            job.accounting.in_flight = in_flight;
+            job.accounting.oldest_in_flight_ns = age.map(|age| age.0);
+            record.clone()
+        };
+        silent(&left(0, None), "unanswered");
+        let hung = the(&left(8, Some(Nanos::from_secs(18))), "unanswered");
+        assert!(
+            hung.statement
+                .contains("8 operations were not answered for up to 18.0 s"),
+            "{}",
+            hung.statement
+        );
+        assert_eq!(hung.severity, Severity::Critical);
+        let slow = the(&left(8, Some(Nanos::from_millis(900))), "unanswered");
+        assert_eq!(slow.severity, Severity::Warning);
     }
 
     #[test]

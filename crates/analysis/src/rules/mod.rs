@@ -28,12 +28,13 @@ type Rule = fn(&Cases<'_>) -> Vec<Finding>;
 
 /// In the order in which findings of the same gravity are shown: what spoils a figure comes
 /// before what explains it.
-const RULES: [Rule; 38] = [
+const RULES: [Rule; 39] = [
     failures::accounting,
     failures::failed,
     failures::interrupted,
     failures::failed_operations,
     failures::stalled,
+    failures::unanswered,
     failures::damaged_histogram,
     cache::page_cache_reads,
     cache::page_cache_writes,

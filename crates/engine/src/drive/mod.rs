@@ -106,13 +106,14 @@ pub struct Control<'a> {
 }
 
 impl<'a> Control<'a> {
-    /// Thirty seconds, and one and a half after an interruption.
+    /// Thirty seconds, and three quarters of one after an interruption: most disks answer a full
+    /// queue in that time, and half of the promised second and a half is left to keep the run.
     #[must_use]
     pub const fn new(interrupted: &'a AtomicBool) -> Self {
         Self {
             interrupted,
             drain_limit: Nanos::from_secs(30),
-            drain_limit_interrupted: Nanos::from_millis(1500),
+            drain_limit_interrupted: Nanos::from_millis(750),
         }
     }
 }

@@ -133,6 +133,7 @@ fn job_result(
         .filter(|member| member.job == index)
         .collect();
     let stopped = gravest(&members);
+    let unanswered = unanswered(&members, watched);
     let (asked_iops, asked_bytes_per_s) = asked(job.pace);
     JobResult {
         name: job.name.clone(),
@@ -150,11 +151,12 @@ fn job_result(
         direct: Some(roster.direct[index]),
         asked_iops,
         asked_bytes_per_s,
-        elapsed_ns: measured_time(job, &members, frame.start, watched.end, stopped).0,
+        elapsed_ns: measured_time(job, &members, frame.start, watched, stopped).0,
         stopped,
         directions: directions(
             &members,
             watched.samples.iter().find(|samples| samples.is_of(index)),
+            &unanswered,
         ),
         errors: {
             let mut errors = errors(&members);
@@ -164,7 +166,10 @@ fn job_result(
             errors.extend(members.iter().flat_map(|member| wrong_data(member)));
             errors
         },
-        accounting: accounting(&members),
+        accounting: Accounting {
+            oldest_in_flight_ns: unanswered.iter().map(|(_, age)| age.0).max(),
+            ..accounting(&members)
+        },
         threads_use: threads_use(&members),
         depths: depths(&members),
         found_depth: found_depth(&members),
@@ -205,13 +210,13 @@ fn gravest(members: &[&Member]) -> Stopped {
         .unwrap_or(Stopped::Runtime)
 }
 
-/// From the end of the ramp to the last completion; a job that ran out its time has measured all
-/// of it, even where nothing came back at its end.
+/// From the end of the ramp to the last completion; a job that ran out its time, or that a signal
+/// ended, has measured until then, even where nothing came back at its end.
 fn measured_time(
     job: &Job,
     members: &[&Member],
     start: Nanos,
-    end: Nanos,
+    watched: &Watched,
     stopped: Stopped,
 ) -> Nanos {
     let window = Window::of(job, start);
@@ -221,8 +226,9 @@ fn measured_time(
         .max();
     let mut until = Nanos(last.unwrap_or(0));
     match stopped {
-        Stopped::Runtime => until = until.max(window.deadline.min(end)),
-        Stopped::Stalled => until = end,
+        Stopped::Runtime => until = until.max(window.deadline.min(watched.end)),
+        Stopped::Interrupted => until = until.max(watched.interrupted_at.unwrap_or_default()),
+        Stopped::Stalled => until = watched.end,
         _ => {}
     }
     until.since(window.measure_from)
@@ -324,7 +330,21 @@ fn found_depth(members: &[&Member]) -> Option<u32> {
     found.reduce(|sum, depth| sum + depth).map(|sum| sum as u32)
 }
 
-fn directions(members: &[&Member], samples: Option<&Sampler>) -> BTreeMap<String, DirectionResult> {
+/// Direction and age of the operations that were left behind; none while somebody still waits for
+/// them.
+fn unanswered(members: &[&Member], watched: &Watched) -> Vec<(Direction, Nanos)> {
+    let left = members
+        .iter()
+        .filter(|member| watched.abandoned && member.ended.is_none());
+    left.flat_map(|member| member.recorder.ages(watched.end))
+        .collect()
+}
+
+fn directions(
+    members: &[&Member],
+    samples: Option<&Sampler>,
+    unanswered: &[(Direction, Nanos)],
+) -> BTreeMap<String, DirectionResult> {
     let mut results = BTreeMap::new();
     for direction in Direction::ALL {
         let tallies = || {
@@ -336,7 +356,14 @@ fn directions(members: &[&Member], samples: Option<&Sampler>) -> BTreeMap<String
         if ios == 0 {
             continue;
         }
+        let ages = unanswered.iter().filter(|(its, _)| *its == direction);
+        let age = ages.map(|(_, age)| age.0).max().unwrap_or(0);
         let optional = |sum: SpectrumSum| (sum.max > 0).then(|| sum.into_latency());
+        // What has not been answered has waited at least so long.
+        let waited = |latency: Latency| Latency {
+            max_ns: latency.max_ns.max(age),
+            ..latency
+        };
         let completion = optional(SpectrumSum::of(
             tallies().filter_map(|t| t.completion.as_ref()),
         ));
@@ -347,10 +374,11 @@ fn directions(members: &[&Member], samples: Option<&Sampler>) -> BTreeMap<String
         let result = DirectionResult {
             ios,
             bytes: tallies().map(|tally| tally.bytes.get()).sum(),
-            service: SpectrumSum::of(tallies().map(|tally| &tally.service)).into_latency(),
+            service: waited(SpectrumSum::of(tallies().map(|tally| &tally.service)).into_latency()),
             response: optional(SpectrumSum::of(
                 tallies().filter_map(|t| t.response.as_ref()),
-            )),
+            ))
+            .map(waited),
             submit: optional(SpectrumSum::of(tallies().filter_map(|t| t.submit.as_ref()))),
             detail: detail(completion, by_priority, direction, samples),
         };

@@ -13,7 +13,6 @@ mod queue;
 mod seat;
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
 
 use blocklab_device::Device;
 use blocklab_record::{Measurement, Stopped};
@@ -277,12 +276,7 @@ impl Simulation {
                 members().for_each(|member| member.stopper.request(Stopped::Steady));
             }
         }
-        if control.interrupted.load(Relaxed) {
-            self.roster
-                .members
-                .iter()
-                .for_each(|m| m.stopper.request(Stopped::Interrupted));
-        }
+        self.seen.listen(&self.roster.members, control, now);
         // Steady states and signals are looked for ten times a simulated second.
         let samples = self.seen.samples.iter().filter_map(Sampler::next);
         let looks = [

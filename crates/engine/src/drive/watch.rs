@@ -1,5 +1,6 @@
 //! Looks on while the crew works: intervals, the steady state, the end.
 
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use blocklab_record::{Interval, Stopped};
@@ -21,6 +22,8 @@ use crate::bounds::Window;
 pub(crate) struct Watched {
     pub(crate) series: Vec<Interval>,
     pub(crate) end: Nanos,
+    /// When a signal asked for the end.
+    pub(crate) interrupted_at: Option<Nanos>,
     pub(crate) uring_workers_max: u32,
     /// For how long this process did not run although it was due.
     pub(crate) stood_still: Nanos,
@@ -35,6 +38,7 @@ impl Watched {
         Self {
             series: Vec::new(),
             end: start,
+            interrupted_at: None,
             uring_workers_max: 0,
             stood_still: Nanos::ZERO,
             abandoned: false,
@@ -53,6 +57,15 @@ impl Watched {
         if over >= STANDSTILL {
             let over = Nanos(over.as_nanos() as u64);
             self.stood_still = self.stood_still.saturating_add(over);
+        }
+    }
+
+    /// Asks for the end when a signal has come: of those who have not ended.
+    pub(crate) fn listen(&mut self, members: &[Member], control: Control<'_>, now: Nanos) {
+        if self.interrupted_at.is_none() && control.interrupted.load(Relaxed) {
+            self.interrupted_at = Some(now);
+            let working = members.iter().filter(|member| member.ended.is_none());
+            working.for_each(|member| member.stopper.request(Stopped::Interrupted));
         }
     }
 
@@ -96,7 +109,6 @@ pub(crate) struct Watch<'a> {
     uses_uring: bool,
     expected_threads: u32,
     uring_workers: u32,
-    interrupted_at: Option<Nanos>,
     steady: Vec<Option<Rounds>>,
     interval: Nanos,
     series: Slices,
@@ -121,7 +133,6 @@ impl<'a> Watch<'a> {
             uses_uring: jobs.iter().any(is_uring),
             expected_threads: usage::threads(),
             uring_workers: 0,
-            interrupted_at: None,
             steady: jobs
                 .iter()
                 .map(|job| job.stop.steady.map(Rounds::new))
@@ -215,17 +226,7 @@ impl<'a> Watch<'a> {
         self.tell_status(crew, tap, now);
         self.seen.look(crew.members(), now);
         self.judge_steadiness(crew, now);
-        if self.interrupted_at.is_none()
-            && self
-                .control
-                .interrupted
-                .load(std::sync::atomic::Ordering::Relaxed)
-        {
-            self.interrupted_at = Some(now);
-            crew.members()
-                .iter()
-                .for_each(|member| member.stopper.request(Stopped::Interrupted));
-        }
+        self.seen.listen(crew.members(), self.control, now);
     }
 
     fn tell_status(&mut self, crew: &Crew, tap: &mut dyn Tap, now: Nanos) {
@@ -294,7 +295,7 @@ impl<'a> Watch<'a> {
 
     /// Whether what is still in flight has been waited for long enough.
     fn is_hopeless(&self, crew: &Crew, now: Nanos) -> bool {
-        if let Some(at) = self.interrupted_at {
+        if let Some(at) = self.seen.interrupted_at {
             return now.since(at) > self.control.drain_limit_interrupted;
         }
         let mut waiting = crew

@@ -31,7 +31,9 @@ impl Pool {
             ..*io
         };
         let io = *io;
-        self.lanes[io.lane as usize].recorder.issued.add(1);
+        let lane = &self.lanes[io.lane as usize];
+        lane.recorder.issued.add(1);
+        lane.outstanding.begins(slot.index(), io.direction, now);
         Some(Action::Issue(as_io(slot, io)))
     }
 
@@ -51,6 +53,7 @@ impl Pool {
                     let Some(slot) = self.free.pop() else { break };
                     let step = validator.begin(&slot, request.direction, known);
                     lane.begun(now, request.len, measured);
+                    lane.outstanding.begins(slot.index(), step.direction(), now);
                     self.turn = (index + 1) % self.lanes.len();
                     let io = InFlight {
                         lane: index as u32,

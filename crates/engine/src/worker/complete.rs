@@ -43,6 +43,7 @@ impl Worker {
         self.failures_in_a_row = 0;
         let request = self.requests.next_request();
         *io = InFlight::new(&request, now, now);
+        self.outstanding.begins(slot.index(), io.direction, now);
         self.spend(&request, now);
         Ok(Io::of(slot, &request))
     }
@@ -53,6 +54,7 @@ impl Worker {
         let Completion { slot, mut result } = completion;
         let index = slot.index();
         let io = self.in_flight[index];
+        self.outstanding.ends(index);
         self.free.push(slot);
         self.recorder.last_completion.set(now.0);
         if self.restraint.is_some() && self.back(index, now.since(io.submitted), now) {

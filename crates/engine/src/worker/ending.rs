@@ -23,7 +23,11 @@ impl Worker {
         self.recorder
             .completed_in_ramp
             .add(self.depth_in_use() as u64);
+        for slot in 0..self.in_flight.len() {
+            self.outstanding.ends(slot);
+        }
         self.recorder = Arc::new(Recorder::deaf());
+        self.outstanding = self.recorder.admit(self.in_flight.len());
         self.ledger = None;
         self.window.deadline = self.window.over;
         true

@@ -103,7 +103,7 @@ impl Worker {
     fn issue_check(&mut self, now: Nanos, written: &Written) -> Option<Action> {
         let slot = self.free.pop()?;
         self.recorder.issued.add(1);
-        self.in_flight[slot.index()] = InFlight {
+        let io = InFlight {
             submitted: now,
             intended: now,
             offset: written.offset,
@@ -112,6 +112,7 @@ impl Worker {
             direction: Direction::Read,
             priority: 0,
         };
+        self.goes_out(&slot, io);
         self.verifier.as_mut()?.checks(slot.index(), written);
         self.mark(&slot);
         Some(Action::Issue(Io {

@@ -1,7 +1,7 @@
 //! Where the numbers come from: the machine, the targets, the course of the run, the workload.
 
 use blocklab_record::{BlockDevice, Origin, Overhead, Record, TargetFacts, TargetKind};
-use blocklab_units::{Bytes, Nanos, count};
+use blocklab_units::{Bytes, Nanos, count, latency};
 use maud::{Markup, html};
 
 use super::frame::Side;
@@ -177,6 +177,10 @@ fn census(record: &Record) -> Facts {
         ("In the ramp", some(all.completed_in_ramp)),
         ("Failed", number(all.failed)),
         ("In flight", number(all.in_flight)),
+        (
+            "Oldest in flight",
+            all.oldest_in_flight_ns.map(|age| latency(age as f64)),
+        ),
         ("Due, never issued", some(all.overdue)),
         ("Finished", Some(facts::moment(&record.finished_at))),
     ])

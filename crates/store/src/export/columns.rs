@@ -183,6 +183,10 @@ fn census(job: Option<&JobResult>) -> Named {
         count("job_completed_in_ramp", census.map(|a| a.completed_in_ramp)),
         count("job_failed", census.map(|a| a.failed)),
         count("job_in_flight", census.map(|a| a.in_flight)),
+        count(
+            "job_oldest_in_flight_ns",
+            census.and_then(|a| a.oldest_in_flight_ns),
+        ),
         count("job_overdue", census.map(|a| a.overdue)),
         text("job_errors", job.map(errors).as_ref()),
     ]
