@@ -47,7 +47,7 @@ pub struct RowDirection {
     pub min_ns: u64,
     /// Exact.
     pub max_ns: u64,
-    /// The same of the response latency, under an open-loop pace: p50, p99, p99.9, maximum.
+    /// The same of the response latency, under a rate: p50, p99, p99.9, maximum.
     pub response_ns: Option<[u64; 4]>,
     /// The merged histogram of the response latency as [`Self::curve`]; empty without one.
     pub response_curve: Vec<(f64, u64)>,

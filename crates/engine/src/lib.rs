@@ -15,6 +15,7 @@ mod layout;
 mod ledger;
 mod load;
 mod log;
+mod missed;
 mod model;
 mod outstanding;
 mod overhead;

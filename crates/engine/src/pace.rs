@@ -4,10 +4,12 @@ use blocklab_random::Stream;
 use blocklab_units::Nanos;
 use blocklab_workload::{Job, Pace, Rate, Think, ThinkStyle};
 
+use crate::missed::Missed;
+
 /// What the pacer says of the next operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Due {
-    /// It may begin; under an open loop it was intended for this moment.
+    /// It may begin; under a rate it was due at this moment.
     Now(Nanos),
     /// Not before this moment.
     At(Nanos),
@@ -130,6 +132,11 @@ impl Pacer {
         self.tired_at = self.tired_at.saturating_add(start);
     }
 
+    /// Whether a rate says when operations are due.
+    pub(crate) const fn has_schedule(&self) -> bool {
+        !matches!(self.law, Law::Closed)
+    }
+
     /// Whether operations arrive whatever the target does.
     pub(crate) const fn is_open(&self) -> bool {
         matches!(self.law, Law::Fixed | Law::Poisson)
@@ -161,18 +168,51 @@ impl Pacer {
         if now < next {
             Due::At(next)
         } else {
-            Due::Now(next)
+            // A pause is the job's own wish: nothing was due in it.
+            Due::Now(next.max(self.resume_at))
         }
     }
 
-    /// An operation of `len` bytes has begun.
+    /// An operation of `len` bytes has begun. Returns which of those after it are given up.
     #[inline]
-    pub(crate) fn begun(&mut self, now: Nanos, len: u32) {
+    pub(crate) fn begun(&mut self, now: Nanos, len: u32) -> Missed {
         if self.think.is_some() && !self.style.on_completion {
             self.count();
         }
-        if !matches!(self.law, Law::Closed) {
-            self.step(now, len);
+        match self.law {
+            Law::Closed => Missed::default(),
+            Law::Capped => {
+                self.step(len);
+                self.give_up(now, len)
+            }
+            _ => {
+                self.step(len);
+                Missed::default()
+            }
+        }
+    }
+
+    /// What a capped pace makes up for no more: it was due too long before this moment.
+    pub(crate) fn give_up(&mut self, now: Nanos, len: u32) -> Missed {
+        let (first, gap) = (self.next, self.gap_of(len));
+        let steps = |to: f64| ((to - first) / gap).ceil().max(0.0);
+        let late = steps(now.0 as f64 - CATCH_UP);
+        if self.law != Law::Capped || late < 1.0 {
+            return Missed::default();
+        }
+        self.next = first + late * gap;
+        let rested = steps(self.resume_at.0 as f64).min(late);
+        Missed {
+            first: first + rested * gap,
+            gap,
+            count: (late - rested) as u64,
+        }
+    }
+
+    fn gap_of(&self, len: u32) -> f64 {
+        match self.gap {
+            Gap::Operation(gap) => gap,
+            Gap::Byte(gap) => gap * f64::from(len),
         }
     }
 
@@ -191,17 +231,13 @@ impl Pacer {
         }
     }
 
-    fn step(&mut self, now: Nanos, len: u32) {
-        let gap = match self.gap {
-            Gap::Operation(gap) => gap,
-            Gap::Byte(gap) => gap * f64::from(len),
-        };
+    fn step(&mut self, len: u32) {
+        let gap = self.gap_of(len);
         match self.law {
             Law::Poisson => {
                 self.next += (gap * self.chance.exponential()).min(LONGEST_GAP.max(gap))
             }
             Law::Fixed if self.uniform => self.next += 2.0 * gap * self.chance.unit(),
-            Law::Capped => self.next = (self.next + gap).max(now.0 as f64 - CATCH_UP),
             _ => self.next += gap,
         }
     }
@@ -226,7 +262,7 @@ impl Pacer {
         let mut overdue = 0;
         while self.is_open() && self.next as u64 <= end.0 && overdue < 100_000_000 {
             overdue += 1;
-            self.step(end, len);
+            self.step(len);
         }
         overdue
     }

@@ -15,6 +15,7 @@ use blocklab_workload::{
 
 use crate::bounds::{Stopper, Window};
 use crate::buffers::Slot;
+use crate::missed::{Missed, Misses};
 use crate::outstanding::Outstanding;
 use crate::pace::{Due, Pacer};
 use crate::recorder::{Failure, Recorder};
@@ -60,6 +61,8 @@ struct Lane {
     turned_away: u64,
     typical_len: u32,
     is_open: bool,
+    has_schedule: bool,
+    misses: Misses,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -254,7 +257,7 @@ impl Pool {
         tally.ios.add(1);
         tally.bytes.add(u64::from(io.len));
         tally.service.record(now.since(io.submitted).0);
-        if lane.is_open
+        if lane.has_schedule
             && let Some(response) = &tally.response
         {
             response.record(now.since(io.intended).0);
@@ -293,8 +296,10 @@ impl Pool {
         self.abandon_steps();
         let end = now.min(self.window.deadline);
         for lane in &mut self.lanes {
+            let missed = lane.pacer.give_up(end, lane.typical_len);
+            lane.miss(missed, end, end >= self.window.measure_from);
             let overdue = lane.pacer.overdue(end, lane.typical_len);
-            lane.recorder.overdue.set(overdue + lane.turned_away);
+            lane.recorder.overdue.add(overdue + lane.turned_away);
             if let Some(allowance) = &lane.allowance {
                 allowance.leave();
             }
@@ -354,6 +359,8 @@ impl Lane {
             requests,
             first_file,
             is_open: pacer.is_open(),
+            has_schedule: pacer.has_schedule(),
+            misses: Misses::of(job.mix),
             pacer,
             recorder,
             warm,
@@ -414,7 +421,8 @@ impl Lane {
 
     #[inline]
     fn begun(&mut self, now: Nanos, len: u32, measured: bool) {
-        self.pacer.begun(now, len);
+        let missed = self.pacer.begun(now, len);
+        self.miss(missed, now, measured);
         if let Some(allowance) = &mut self.allowance {
             allowance.used();
         }
@@ -423,6 +431,13 @@ impl Lane {
         }
         self.recorder.issued.add(1);
         self.in_flight += 1;
+    }
+
+    #[inline]
+    fn miss(&mut self, missed: Missed, now: Nanos, measured: bool) {
+        if missed.count > 0 && measured {
+            self.misses.count(missed, now, &self.recorder);
+        }
     }
 
     /// So many bytes less to do.

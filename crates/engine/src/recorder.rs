@@ -88,6 +88,36 @@ impl Spectrum {
     }
 }
 
+impl Spectrum {
+    /// As [`Self::record`], `count` times: of the shortest and of each that is `gap` longer. It costs
+    /// no more than there are buckets.
+    pub(crate) fn record_steps(&self, shortest: f64, gap: f64, count: u64) {
+        let value = |step: u64| (shortest + gap * step as f64) as u64;
+        let last = count - 1;
+        let (n, m) = (count as f64, last as f64);
+        self.sum.add((n * shortest + gap * n * m / 2.0) as u64);
+        let squares = n * shortest * shortest
+            + shortest * gap * n * m
+            + gap * gap * m * n * (2.0 * m + 1.0) / 6.0;
+        self.sum_squares
+            .set((f64::from_bits(self.sum_squares.get()) + squares).to_bits());
+        self.min.set(self.min.get().min(value(0)));
+        self.max.set(self.max.get().max(value(last)));
+        let mut step = 0;
+        while step < count {
+            let bucket = Histogram::index(value(step));
+            let beyond = Histogram::highest(bucket) as f64 + 1.0;
+            let next = ((beyond - shortest) / gap.max(1e-9)).ceil() as u64;
+            let next = match bucket + 1 == Histogram::BUCKETS {
+                true => count,
+                false => next.clamp(step + 1, count),
+            };
+            self.counts[bucket].add(next - step);
+            step = next;
+        }
+    }
+}
+
 /// One direction of one worker.
 #[derive(Debug)]
 pub(crate) struct Tally {

@@ -239,3 +239,41 @@ fn a_replay_keeps_its_moments_or_goes_at_once() {
     let issues = play(&mut worker, &mut Model::new(ms(1)));
     assert_eq!(issues, [ms(0), ms(1), ms(2), ms(3)]);
 }
+
+/// A trace that keeps its times met a target that stood still for half of it: the operations that
+/// were late showed the 0.1 ms of their service only.
+#[test]
+fn a_replay_counts_from_the_moments_of_its_trace() {
+    let operations = (0..100).map(|step| blocklab_workload::Replayed {
+        at: ms(step),
+        target: 0,
+        direction: Direction::Read,
+        len: 4096,
+        offset: step * 4096,
+    });
+    let mut replaying = job();
+    replaying.stop = Stop::default();
+    replaying.replay = Some(Arc::new(blocklab_workload::Replay {
+        operations: operations.collect(),
+        keeps_time: true,
+    }));
+    let (mut worker, recorder, _) = employ(&Job {
+        depth: 1,
+        ..replaying
+    });
+    let mut model = Model::new(Nanos(100_000));
+    model.stall = Some((ms(20), ms(70)));
+    play(&mut worker, &mut model);
+    let tally = recorder.tally(Direction::Read).unwrap();
+    let quantile = |spectrum| {
+        let sum = SpectrumSum::of([spectrum].into_iter());
+        sum.histogram.quantile(0.75)
+    };
+    assert_eq!(tally.ios.get(), 100);
+    assert!(quantile(&tally.service) < 110_000);
+    let response = quantile(tally.response.as_ref().unwrap());
+    assert!(
+        response > 20_000_000,
+        "a quarter was 20 ms late: {response}"
+    );
+}

@@ -30,6 +30,8 @@ pub(crate) struct Restraint {
     no_overlap: bool,
     /// A request that waits for another one that it overlaps.
     held: Option<Request>,
+    /// When the one that was drawn last was due.
+    due: Nanos,
     max_latency: Nanos,
 }
 
@@ -80,6 +82,7 @@ impl Restraint {
                 flow: flows.share(job),
                 no_overlap: job.no_overlap || Verifier::needs_order(job),
                 held: None,
+                due: Nanos::ZERO,
                 max_latency: job.max_latency.unwrap_or(Nanos::MAX),
             })
         }))
@@ -115,12 +118,16 @@ impl Restraint {
 
     /// When the next operation is due, where directions have schedules of their own.
     pub(crate) fn due(&mut self, now: Nanos, requests: &mut Requests) -> Due {
-        match (&mut self.lanes, &self.script) {
-            _ if self.held.is_some() => Due::Now(now),
+        let due = match (&mut self.lanes, &self.script) {
+            _ if self.held.is_some() => Due::Now(self.due),
             (_, Some(script)) => script.due(now),
             (Some(lanes), None) => lanes.due(now, requests),
             (None, None) => Due::Now(now),
+        };
+        if let Due::Now(moment) = due {
+            self.due = moment;
         }
+        due
     }
 
     /// The next request; nothing while it overlaps one in flight.

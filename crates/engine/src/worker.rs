@@ -27,13 +27,14 @@ use crate::buffers::Slot;
 use crate::favours::Favours;
 use crate::flush::Flusher;
 use crate::ledger::Ledger;
+use crate::missed::{Missed, Misses};
 use crate::outstanding::Outstanding;
 use crate::pace::{Due, Pacer};
 use crate::recorder::{DepthCounters, Recorder};
 use crate::restraint::{Leave, Restraint};
 use crate::verifier::Verifier;
 
-pub(crate) use parts::{Parts, Shared, budget, is_open, pass};
+pub(crate) use parts::{Parts, Shared, budget, has_schedule, pass};
 
 /// One operation on its way to a target, with the right to its buffer.
 #[derive(Debug)]
@@ -153,7 +154,8 @@ pub(crate) struct Worker {
     stopper: Arc<Stopper>,
     requests: Requests,
     flush: Flusher,
-    is_open: bool,
+    has_schedule: bool,
+    misses: Misses,
     ledger: Option<Box<Ledger>>,
     restraint: Option<Box<Restraint>>,
     verifier: Option<Box<Verifier>>,
@@ -209,7 +211,8 @@ impl Worker {
             ledger.is_none() && verifier.is_none() && restraint.is_none() && favours.is_none();
         Ok(Self {
             requests,
-            is_open: is_open(job),
+            has_schedule: has_schedule(job),
+            misses: Misses::of(job.mix),
             is_plain: is_bare && pacer.is_never_late() && flush.is_only_at_the_end(),
             pacer,
             window: Window::of(job, start),
@@ -336,7 +339,8 @@ impl Worker {
         let Some(slot) = self.free.pop() else {
             return Action::Wait(None);
         };
-        self.pacer.begun(now, request.len);
+        let missed = self.pacer.begun(now, request.len);
+        self.miss(missed, now);
         self.spend(&request, now);
         if request.direction != Direction::Write {
             self.flush.passed();
@@ -353,6 +357,13 @@ impl Worker {
             self.restrain(&request, now);
         }
         action
+    }
+
+    #[inline]
+    fn miss(&mut self, missed: Missed, now: Nanos) {
+        if missed.count > 0 && now >= self.window.measure_from {
+            self.misses.count(missed, now, &self.recorder);
+        }
     }
 
     /// What a request takes from the budget and brings nearer to a flush.

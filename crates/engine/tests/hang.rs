@@ -1,19 +1,20 @@
-//! A target that stops answering, and a signal that comes then.
+//! A target that stops answering: for a while, or until a signal comes.
+
+mod device;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use blocklab_device::class::Class;
-use blocklab_device::{Device, DeviceSpec, FaultKind, FaultSpec, Layout, VolumeSpec};
-use blocklab_engine::{Backing, Clock, Control, Model, Run, Tap, TargetFile, run};
+use blocklab_device::{FaultKind, FaultSpec};
+use blocklab_engine::{Backing, Clock, Control, Run, Tap, run, simulate};
 use blocklab_record::{Interval, Measurement, Stopped};
-use blocklab_units::{Bytes, Nanos};
-use blocklab_workload::{Engine, Job, Stop, UringOptions, Workload};
+use blocklab_units::Nanos;
+use blocklab_workload::{Engine, Job, Mix, Pace, Rate, Stop, UringOptions, Workload};
 
 const HOUR: Nanos = Nanos::from_secs(3600);
 
-/// A volume on which one read in fifty takes an hour: sooner or later a queue holds nothing else.
-fn forgetful() -> DeviceSpec {
-    let fault = FaultSpec {
+/// One read in fifty takes an hour: sooner or later a queue holds nothing else.
+fn forgetful() -> FaultSpec {
+    FaultSpec {
         from: Nanos::ZERO,
         until: Nanos::MAX,
         volume: None,
@@ -22,23 +23,6 @@ fn forgetful() -> DeviceSpec {
             read_percent: 2.0,
             write_percent: 0.0,
         },
-    };
-    let volume = VolumeSpec {
-        kind: "gp3".to_owned(),
-        capacity: Bytes(1 << 30),
-        accounting: Class::Gp3.accounting(),
-        caps: Vec::new(),
-        credits: Vec::new(),
-        service: Some(Class::Gp3.service()),
-        queue_depth: None,
-        network: None,
-    };
-    DeviceSpec {
-        name: "forgetful".to_owned(),
-        volumes: vec![volume],
-        layout: Layout::default(),
-        instance: None,
-        faults: vec![fault],
     }
 }
 
@@ -62,13 +46,8 @@ fn interrupted(job: Job) -> (Measurement, Nanos) {
         interrupted: &flag,
         at: Nanos::ZERO,
     };
-    let device = Device::new(&forgetful(), 1).expect("a device");
-    let file = TargetFile {
-        path: "model".into(),
-        size: 1 << 30,
-        may_write: true,
-        backing: Backing::Emulated(Model::new(device)),
-    };
+    let model = device::with(vec![forgetful()]);
+    let file = device::target(Backing::Emulated(model));
     let workload = Workload {
         seed: 1,
         jobs: vec![job],
@@ -123,4 +102,77 @@ fn the_wait_for_what_is_not_answered_counts_to_the_signal() {
         counted, read.ios,
         "no histogram holds what did not complete"
     );
+}
+
+/// Of 1,000 operations a second, asked for without a word on arrivals, a third never happened while
+/// the target stood still for 2 s of 6, and the percentiles looked well: service p99.9 15 ms, of the
+/// one operation that waited a single sample, and no response latency at all.
+#[test]
+fn a_stall_shows_under_every_rate() {
+    let stall = FaultSpec {
+        from: Nanos::from_secs(2),
+        until: Nanos::from_secs(4),
+        volume: None,
+        kind: FaultKind::Stall,
+    };
+    let mix = Mix {
+        read: 75,
+        write: 25,
+        trim: 0,
+    };
+    let paces = [
+        Pace::Capped(Rate::Iops(1000.0)),
+        Pace::Capped(Rate::Bytes(4096.0 * 1000.0)),
+        Pace::OpenFixed(Rate::Iops(1000.0)),
+    ];
+    for pace in paces {
+        let model = device::with(vec![stall.clone()]);
+        let file = device::target(Backing::Simulated(model));
+        let job = Job {
+            pace,
+            mix,
+            depth: 4,
+            engine: Engine::IoUring(UringOptions::default()),
+            stop: Stop {
+                runtime: Some(Nanos::from_secs(6)),
+                ..Stop::default()
+            },
+            ..Job::new("stalled")
+        };
+        let workload = Workload {
+            seed: 1,
+            jobs: vec![job],
+        };
+        let run_on = Run {
+            workload: &workload,
+            targets: &[vec![file]],
+            clock: Clock::start(),
+        };
+        let never = AtomicBool::new(false);
+        let outcome = simulate(run_on, Nanos::ZERO, Control::new(&never), &mut ());
+        let job = outcome.expect("a measurement").measurement.jobs.remove(0);
+        let census = job.accounting;
+        let responses = |way: &str| job.directions[way].response.clone().expect("a response");
+        let (read, write) = (responses("read"), responses("write"));
+        // A third of what was due waited for 1 s on average, and a twelfth for 1.5 s or more.
+        for response in [&read, &write] {
+            assert!(response.p90_ns > 1_000_000_000, "{pace:?}: {response:?}");
+            assert!(response.p99_ns > 1_800_000_000, "{pace:?}: {response:?}");
+        }
+        let service = &job.directions["read"].service;
+        assert!(service.p99_ns < 100_000_000, "{pace:?}: {service:?}");
+        if matches!(pace, Pace::Capped(_)) {
+            // What was due was either issued or missed; the last arrival may be that of the end.
+            let due = census.issued + census.overdue;
+            assert!((6000..=6001).contains(&due), "{pace:?}: {census:?}");
+            assert!(
+                (1900..2000).contains(&census.overdue),
+                "{pace:?}: {census:?}"
+            );
+            let told = read.count + write.count;
+            assert_eq!(told, census.completed + census.overdue, "{pace:?}");
+            let share = write.count as f64 / told as f64;
+            assert!((0.23..0.27).contains(&share), "{pace:?}: {share}");
+        }
+    }
 }

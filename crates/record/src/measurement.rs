@@ -42,7 +42,7 @@ pub struct Accounting {
     /// of its direction, and no histogram.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub oldest_in_flight_ns: Option<u64>,
-    /// Open loop only: were due before the end and never issued, for want of a free slot.
+    /// Under a rate: were due and never issued, for want of a free slot.
     pub overdue: u64,
 }
 
@@ -82,7 +82,9 @@ pub struct DirectionResult {
     pub bytes: u64,
     /// Submission to completion.
     pub service: Latency,
-    /// Intended start to completion; only under an open-loop pace.
+    /// From the moment an operation was due to its completion, under a rate or a replay that keeps
+    /// time. A closed loop under a rate makes up for no stall: what it gave up is in here, too, with
+    /// the time that it had waited then.
     pub response: Option<Latency>,
     /// Our submitting call; only where it was measured by itself.
     pub submit: Option<Latency>,

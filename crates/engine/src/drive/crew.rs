@@ -24,7 +24,7 @@ use crate::favours::PriorityTable;
 use crate::journal::Journals;
 use crate::recorder::{Recorder, Wanted};
 use crate::target::WATCH;
-use crate::worker::{Shared, is_open};
+use crate::worker::{Shared, has_schedule};
 
 /// All threads of a run.
 pub(crate) struct Crew {
@@ -283,7 +283,7 @@ pub(super) fn wanted(job: &Job) -> Wanted {
             goes(Direction::Trim, job.mix.trim) || job.trim_first || job.trims_written(),
             goes(Direction::Sync, 0) || flushes,
         ],
-        response: is_open(job),
+        response: has_schedule(job),
         submit,
         depths: job.measure.depths,
         log: job.log,

@@ -91,7 +91,7 @@ impl Worker {
             let completion = ledger.map(|ledger| ledger.since_handed_over(index, now));
             table.served(io.priority, now.since(io.submitted), completion);
         }
-        if self.is_open
+        if self.has_schedule
             && let Some(response) = &tally.response
         {
             response.record(now.since(io.intended).0);

@@ -16,9 +16,11 @@ impl Worker {
         if spent || self.window.over <= ended {
             return false;
         }
+        let missed = self.pacer.give_up(ended, self.typical_len);
+        self.miss(missed, ended);
         self.recorder
             .overdue
-            .set(self.pacer.overdue(ended, self.typical_len));
+            .add(self.pacer.overdue(ended, self.typical_len));
         // They come back when nothing counts any more.
         self.recorder
             .completed_in_ramp
@@ -43,12 +45,14 @@ impl Worker {
         };
         self.ending = Some(asked.unwrap_or(own));
         let end = now.min(self.window.deadline);
+        let missed = self.pacer.give_up(end, self.typical_len);
+        self.miss(missed, end);
         let mut overdue = self.pacer.overdue(end, self.typical_len);
         if let Some(restraint) = &mut self.restraint {
             overdue += restraint.overdue(end, self.typical_len);
             restraint.end();
         }
-        self.recorder.overdue.set(overdue);
+        self.recorder.overdue.add(overdue);
         self.flush.ending();
     }
 

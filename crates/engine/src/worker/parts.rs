@@ -61,12 +61,10 @@ impl Shared {
     }
 }
 
-/// Whether operations arrive whatever the target does.
-pub(crate) const fn is_open(job: &Job) -> bool {
-    matches!(
-        job.pace,
-        Pace::OpenFixed(_) | Pace::OpenPoisson(_) | Pace::ByDirection { .. }
-    )
+/// Whether a rate or a replay says when operations are due.
+pub(crate) fn has_schedule(job: &Job) -> bool {
+    let replay = job.replay.as_ref();
+    job.pace != Pace::Closed || replay.is_some_and(|replay| replay.keeps_time)
 }
 
 pub(crate) fn budget(job: &Job, thread: u32, sizes: &[u64]) -> Result<(u64, Stopped), Invalid> {

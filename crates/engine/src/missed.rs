@@ -1,0 +1,136 @@
+//! Operations that a closed loop under a rate never began: a stall let their moments pass.
+//!
+//! Left out of the percentiles, they would make a device that stands still look quick: one operation
+//! waits through the stall and a thousand that should have begun meanwhile are forgotten
+//! ("coordinated omission"). So each counts in the response latency with the time that it had waited
+//! when the schedule gave it up, which is the least that it can have taken.
+
+use blocklab_units::Nanos;
+use blocklab_workload::{Direction, Mix};
+
+use crate::recorder::Recorder;
+
+/// Moments at equal distances that passed.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(crate) struct Missed {
+    pub(crate) first: f64,
+    pub(crate) gap: f64,
+    pub(crate) count: u64,
+}
+
+/// Shares what was missed out to the directions of a job, as its mix would have.
+#[derive(Debug)]
+pub(crate) struct Misses {
+    mix: Mix,
+    total: u64,
+}
+
+impl Misses {
+    pub(crate) const fn of(mix: Mix) -> Self {
+        Self { mix, total: 0 }
+    }
+
+    /// They were given up at this moment.
+    #[cold]
+    pub(crate) fn count(&mut self, missed: Missed, now: Nanos, recorder: &Recorder) {
+        recorder.overdue.add(missed.count);
+        let before = self.shares();
+        self.total += missed.count;
+        let after = self.shares();
+        for direction in [Direction::Read, Direction::Write, Direction::Trim] {
+            let index = direction as usize;
+            let count = after[index] - before[index];
+            let tally = recorder.tally(direction);
+            if let Some(response) = tally.and_then(|tally| tally.response.as_ref())
+                && count > 0
+            {
+                let gap = missed.gap * missed.count as f64 / count as f64;
+                let longest = now.0 as f64 - missed.first;
+                let shortest = longest - gap * (count - 1) as f64;
+                response.record_steps(shortest.max(0.0), gap, count);
+            }
+        }
+    }
+
+    /// Of all that was missed so far.
+    fn shares(&self) -> [u64; 3] {
+        let below = |percent: u8| (u128::from(self.total) * u128::from(percent) / 100) as u64;
+        let read = below(self.mix.read);
+        let write = below(self.mix.read + self.mix.write) - read;
+        [read, write, self.total - read - write]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::recorder::{SpectrumSum, Wanted};
+
+    #[test]
+    fn what_was_missed_falls_on_the_directions_as_the_mix_says() {
+        let recorder = Recorder::new(Wanted {
+            directions: [true; 4],
+            response: true,
+            ..Wanted::default()
+        });
+        let mut misses = Misses::of(Mix {
+            read: 70,
+            write: 30,
+            trim: 0,
+        });
+        let missed = Missed {
+            first: 1e6,
+            gap: 1e6,
+            count: 1,
+        };
+        for _ in 0..1000 {
+            misses.count(missed, Nanos::from_millis(3), &recorder);
+        }
+        let response = |direction| {
+            let tally = recorder.tally(direction).expect("a tally");
+            SpectrumSum::of(tally.response.iter()).into_latency()
+        };
+        let (read, write) = (response(Direction::Read), response(Direction::Write));
+        assert_eq!((read.count, write.count), (700, 300));
+        assert_eq!((read.min_ns, read.max_ns), (2_000_000, 2_000_000));
+        assert_eq!(recorder.overdue.get(), 1000);
+    }
+
+    /// The same as one by one, without a loop over what may be a billion operations.
+    #[test]
+    fn many_at_equal_distances_are_recorded_at_once() {
+        let wanted = || Wanted {
+            directions: [true; 4],
+            response: true,
+            ..Wanted::default()
+        };
+        let (whole, single) = (Recorder::new(wanted()), Recorder::new(wanted()));
+        let response = |recorder: &Recorder| {
+            let tally = recorder.tally(Direction::Read).expect("a tally");
+            SpectrumSum::of(tally.response.iter()).into_latency()
+        };
+        let spectrum = |recorder: &Recorder, work: &dyn Fn(&crate::recorder::Spectrum)| {
+            work(
+                recorder
+                    .tally(Direction::Read)
+                    .unwrap()
+                    .response
+                    .as_ref()
+                    .unwrap(),
+            );
+        };
+        spectrum(&whole, &|all| {
+            all.record_steps(20_000_000.0, 123_457.0, 16_000)
+        });
+        spectrum(&single, &|all| {
+            for step in 0..16_000 {
+                all.record(20_000_000 + 123_457 * step);
+            }
+        });
+        let (whole, single) = (response(&whole), response(&single));
+        assert_eq!(whole.histogram().unwrap(), single.histogram().unwrap());
+        assert_eq!((whole.min_ns, whole.max_ns), (single.min_ns, single.max_ns));
+        assert!((whole.mean_ns / single.mean_ns - 1.0).abs() < 1e-9);
+        assert!((whole.stddev_ns / single.stddev_ns - 1.0).abs() < 1e-9);
+    }
+}
