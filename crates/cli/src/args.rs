@@ -283,7 +283,7 @@ pub struct ExportArgs {
     /// Write over a file that blocklab did not write (never over a device)
     #[arg(long, requires = "output")]
     pub force: bool,
-    /// The one-second series in place of the totals (csv and parquet)
+    /// The series of intervals in place of the totals (csv and parquet)
     #[arg(long)]
     pub series: bool,
 }

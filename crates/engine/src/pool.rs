@@ -31,8 +31,6 @@ pub(crate) struct LaneParts {
     /// Its targets among those of the pool.
     pub(crate) files: Range<usize>,
     pub(crate) recorder: Arc<Recorder>,
-    /// Counts what ends during the ramp, for those who look at intervals.
-    pub(crate) warm: Arc<Recorder>,
     pub(crate) allowance: Option<Allowance>,
 }
 
@@ -42,7 +40,6 @@ struct Lane {
     first_file: u32,
     pacer: Pacer,
     recorder: Arc<Recorder>,
-    warm: Arc<Recorder>,
     allowance: Option<Allowance>,
     hits: Option<(Hits, Stream)>,
     rank: u32,
@@ -244,19 +241,15 @@ impl Pool {
             return;
         }
         self.failures_in_a_row = 0;
-        let recorder = match now < self.window.measure_from {
-            true => {
-                lane.recorder.completed_in_ramp.add(1);
-                &lane.warm
-            }
-            false => &lane.recorder,
-        };
-        let Some(tally) = recorder.tally(io.direction) else {
+        let service = now.since(io.submitted);
+        if now < self.window.measure_from {
+            lane.recorder.served_in_ramp(io.direction, io.len, service);
+            return;
+        }
+        let Some(tally) = lane.recorder.tally(io.direction) else {
             return;
         };
-        tally.ios.add(1);
-        tally.bytes.add(u64::from(io.len));
-        tally.service.record(now.since(io.submitted).0);
+        tally.served(io.len, service);
         if lane.has_schedule
             && let Some(response) = &tally.response
         {
@@ -341,7 +334,6 @@ impl Lane {
             job,
             files,
             recorder,
-            warm,
             allowance,
         } = parts;
         let pooled = job.pool.clone().unwrap_or_else(|| Pooled::new("", 1));
@@ -363,7 +355,6 @@ impl Lane {
             misses: Misses::of(job.mix),
             pacer,
             recorder,
-            warm,
             allowance,
             hits: pooled.hits.map(|hits| (hits, chance)),
             rank: pooled.rank,

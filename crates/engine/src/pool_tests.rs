@@ -51,7 +51,6 @@ fn pool_on(
             files: files[member].clone(),
             job,
             recorder: Arc::clone(recorder),
-            warm: self::recorder(),
         })
         .collect();
     let shared = Shared::of(&[], std::iter::empty());

@@ -2,7 +2,7 @@
 //!
 //! One thread writes, others may read at any moment: all counters are relaxed atomics that only
 //! their worker stores to, which costs what plain memory costs. So the live view and the
-//! one-second series take nothing from the hot path, and a worker that hangs in the kernel leaves
+//! series take nothing from the hot path, and a worker that hangs in the kernel leaves
 //! its figures behind.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -151,6 +151,8 @@ pub(crate) struct Wanted {
     pub(crate) log: Option<Log>,
     /// Of reads and writes.
     pub(crate) by_priority: [Option<PriorityTable>; 2],
+    /// Whether there is a ramp.
+    pub(crate) ramp: bool,
 }
 
 /// Operations and calls by how many they were: see [`Depths`].
@@ -220,6 +222,8 @@ impl Failure {
 #[derive(Debug)]
 pub(crate) struct Recorder {
     tallies: [Option<Tally>; 4],
+    /// What ended during the ramp: in the series, and in no result.
+    warm: Option<Box<Self>>,
     pub(crate) issued: Counter,
     pub(crate) completed_in_ramp: Counter,
     pub(crate) failed: Counter,
@@ -273,6 +277,12 @@ const TOLD: usize = 100;
 
 impl Recorder {
     pub(crate) fn new(mut wanted: Wanted) -> Self {
+        let warm = wanted.ramp.then(|| {
+            Box::new(Self::new(Wanted {
+                directions: wanted.directions,
+                ..Wanted::default()
+            }))
+        });
         let mut tally = |direction: usize| {
             let by_priority = wanted.by_priority.get_mut(direction);
             wanted.directions[direction].then(|| Tally {
@@ -289,6 +299,7 @@ impl Recorder {
         first_issue.set(u64::MAX);
         Self {
             tallies: [tally(0), tally(1), tally(2), tally(3)],
+            warm,
             issued: Counter::default(),
             completed_in_ramp: Counter::default(),
             failed: Counter::default(),
@@ -318,6 +329,21 @@ impl Recorder {
     #[inline]
     pub(crate) fn tally(&self, direction: Direction) -> Option<&Tally> {
         self.tallies[direction as usize].as_ref()
+    }
+
+    /// What counts during the ramp, where there is one.
+    #[inline]
+    pub(crate) fn warm(&self) -> Option<&Self> {
+        self.warm.as_deref()
+    }
+
+    /// An operation ended during the ramp.
+    #[inline]
+    pub(crate) fn served_in_ramp(&self, direction: Direction, len: u32, service: Nanos) {
+        self.completed_in_ramp.add(1);
+        if let Some(tally) = self.warm().and_then(|warm| warm.tally(direction)) {
+            tally.served(len, service);
+        }
     }
 
     /// A worker of so many slots counts here: where it tells what it has in flight.

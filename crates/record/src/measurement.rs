@@ -208,15 +208,16 @@ stored!(IntervalDirectionForm of IntervalDirection {
     ]
 });
 
-/// A slice of a measurement, all jobs together. One second, or more in a run of over an hour; the
-/// last one of the ramp and of the run are shorter.
+/// A slice of a measurement, all jobs together. One second, more in a run of over an hour, and less
+/// in one of a few seconds; the last one of the ramp and of the run have a length of their own. The
+/// slices after the ramp add up to the totals of the jobs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Interval {
     /// End of the slice, since the measurement's start (the ramp included).
     pub end_ns: u64,
     /// Length of the slice.
     pub length_ns: u64,
-    /// In the ramp: in no total.
+    /// In the ramp, before any job is measured: in no total.
     pub ramp: bool,
     /// Reads.
     pub read: IntervalDirection,
@@ -328,7 +329,7 @@ pub struct Measurement {
     pub setup_ns: u64,
     /// In the order of the workload.
     pub jobs: Vec<JobResult>,
-    /// One-second slices.
+    /// Slices of the time, the ramp included.
     pub series: Vec<Interval>,
     /// Our processor use.
     pub cpu: Cpu,

@@ -11,6 +11,9 @@ use crate::{Confidence, Finding, Severity};
 
 /// Slices that a judgement on time needs: three thirds of three.
 const SLICES: usize = 9;
+/// A file system writes its journal every few seconds, and caches fill in some: what happens in less
+/// is no trend.
+const LONG_ENOUGH: Nanos = Nanos::from_secs(9);
 /// Slices on either side of a step.
 const SIDE: usize = 3;
 /// Share of the scatter that two levels must explain; a straight line reaches 0.75.
@@ -171,7 +174,9 @@ fn slices(pass: &Measurement) -> Option<Vec<&Interval>> {
     let full = pass.series.iter().map(|slice| slice.length_ns).max()? / 2;
     let measured = pass.series.iter().filter(|slice| !slice.ramp);
     let slices: Vec<_> = measured.filter(|slice| slice.length_ns > full).collect();
-    (slices.len() >= SLICES && pass.jobs.iter().all(to_the_end)).then_some(slices)
+    let length = slices.iter().map(|slice| slice.length_ns).sum();
+    let enough = slices.len() >= SLICES && Nanos(length) >= LONG_ENOUGH;
+    (enough && pass.jobs.iter().all(to_the_end)).then_some(slices)
 }
 
 fn levels(slices: &[&Interval]) -> Vec<f64> {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
+use blocklab_units::Nanos;
 use blocklab_workload::{BlockSizes, Job, Mix, SizeMix};
 
 use super::TargetFile;
@@ -11,7 +12,7 @@ use super::crew::wanted;
 use super::roster::Member;
 use crate::bounds::Stopper;
 use crate::pool::LaneParts;
-use crate::recorder::Recorder;
+use crate::recorder::{Recorder, Wanted};
 use crate::shares::{Allowance, Shares};
 
 /// The jobs of one thread, or of identical threads.
@@ -143,12 +144,14 @@ impl Groups {
         let mut lanes = Vec::new();
         for (index, files) in berth.lanes.iter().zip(&berth.own_files) {
             let job = &jobs[*index];
-            let recorder = Arc::new(Recorder::new(wanted(job)));
-            let warm = Arc::new(Recorder::new(wanted(job)));
+            let recorder = Arc::new(Recorder::new(Wanted {
+                // All lanes have the window of the first.
+                ramp: berth.job.ramp > Nanos::ZERO,
+                ..wanted(job)
+            }));
             members.push(Member {
                 job: *index,
                 recorder: Arc::clone(&recorder),
-                warm: Some(Arc::clone(&warm)),
                 stopper: Arc::clone(stopper),
                 ended: None,
             });
@@ -156,7 +159,6 @@ impl Groups {
                 job: job.clone(),
                 files: files.clone(),
                 recorder,
-                warm,
                 allowance: self.0.remove(index),
             });
         }

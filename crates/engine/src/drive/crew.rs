@@ -137,7 +137,6 @@ impl Crew {
             self.roster.members.push(Member {
                 job,
                 recorder,
-                warm: None,
                 stopper,
                 ended: None,
             });
@@ -287,6 +286,7 @@ pub(super) fn wanted(job: &Job) -> Wanted {
         submit,
         depths: job.measure.depths,
         log: job.log,
+        ramp: job.ramp > Nanos::ZERO,
         by_priority: [
             by_priority(Direction::Read, job.mix.read),
             by_priority(Direction::Write, job.mix.write),

@@ -2,7 +2,7 @@
 
 use blocklab_stats::Histogram;
 use blocklab_units::Nanos;
-use blocklab_workload::Direction;
+use blocklab_workload::{Direction, Job};
 
 use super::Tap;
 use super::roster::Member;
@@ -59,10 +59,14 @@ impl Held {
         }
     }
 
-    fn of(members: &[Member], job: usize, direction: Direction) -> Self {
+    /// With what ended during the ramp, or without.
+    fn of(members: &[Member], job: usize, warm: bool, direction: Direction) -> Self {
         let tallies = || {
             let mine = members.iter().filter(move |member| member.job == job);
-            let recorders = mine.flat_map(|member| [Some(&member.recorder), member.warm.as_ref()]);
+            let recorders = mine.flat_map(move |member| {
+                let ramp = member.recorder.warm().filter(|_| warm);
+                [Some(&*member.recorder), ramp]
+            });
             recorders
                 .flatten()
                 .filter_map(move |recorder| recorder.tally(direction))
@@ -102,6 +106,9 @@ pub(crate) struct Rhythm {
     begun: Nanos,
     number: u32,
     before: Vec<[Held; 2]>,
+    /// By job: whether it is in a pool. Vdbench, whose jobs those are, shows its warm-up in every
+    /// interval; the other tools do not.
+    pooled: Vec<bool>,
 }
 
 /// A shorter rest at the end is no slice, unless it is all there is.
@@ -109,14 +116,15 @@ const SHORTEST: Nanos = Nanos::from_millis(10);
 
 impl Rhythm {
     /// Nothing where the tap asks for no slices.
-    pub(crate) fn of(tap: &dyn Tap, start: Nanos, jobs: usize) -> Option<Self> {
+    pub(crate) fn of(tap: &dyn Tap, start: Nanos, jobs: &[Job]) -> Option<Self> {
         let every = tap.rhythm().filter(|every| *every > Nanos::ZERO)?;
         Some(Self {
             every,
             start,
             begun: start,
             number: 0,
-            before: vec![[Held::nothing(), Held::nothing()]; jobs],
+            before: vec![[Held::nothing(), Held::nothing()]; jobs.len()],
+            pooled: jobs.iter().map(|job| job.pool.is_some()).collect(),
         })
     }
 
@@ -151,7 +159,10 @@ impl Rhythm {
     fn cut(&mut self, members: &[Member], end: Nanos, tap: &mut dyn Tap) {
         let directions = [Direction::Read, Direction::Write];
         let held: Vec<[Held; 2]> = (0..self.before.len())
-            .map(|job| directions.map(|direction| Held::of(members, job, direction)))
+            .map(|job| {
+                let warm = self.pooled[job];
+                directions.map(|direction| Held::of(members, job, warm, direction))
+            })
             .collect();
         let jobs = held.iter().zip(&self.before);
         let jobs = jobs.map(|(now, before)| [0, 1].map(|way| now[way].since(&before[way])));

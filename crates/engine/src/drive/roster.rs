@@ -12,8 +12,6 @@ use crate::recorder::Recorder;
 pub(crate) struct Member {
     pub(crate) job: usize,
     pub(crate) recorder: Arc<Recorder>,
-    /// What ended during the ramp, where that is counted: of jobs in a pool.
-    pub(crate) warm: Option<Arc<Recorder>>,
     pub(crate) stopper: Arc<Stopper>,
     /// How it ended; nothing while it works, or when it had to be left behind.
     pub(crate) ended: Option<Stopped>,

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use blocklab_device::Device;
 use blocklab_record::{Measurement, Stopped};
 use blocklab_units::Nanos;
-use blocklab_workload::EndsOthers;
+use blocklab_workload::{EndsOthers, Job};
 
 use super::berths::{Groups, berths};
 use super::crew::wanted;
@@ -57,7 +57,7 @@ pub fn simulate(
             .iter_mut()
             .map(|shared| &mut shared.device)
             .collect();
-        simulation.play(&mut borrowed, control, tap);
+        simulation.play(&run.workload.jobs, &mut borrowed, control, tap);
     }
     Ok(simulation.outcome(run, start))
 }
@@ -116,7 +116,6 @@ impl Simulation {
                     members.push(Member {
                         job: berth.index,
                         recorder: Arc::new(Recorder::new(wanted(job))),
-                        warm: None,
                         stopper: Arc::clone(&stopper),
                         ended: None,
                     });
@@ -142,28 +141,34 @@ impl Simulation {
                 seats.push(seat);
             }
         }
-        let ramp = jobs.iter().map(|job| job.ramp).max().unwrap_or_default();
+        let windows: Vec<Window> = jobs.iter().map(|job| Window::of(job, start)).collect();
         Ok(Self {
             working: seats.len(),
             seats,
             roster,
             queue: Queue::new(start),
             interval: interval(jobs),
-            series: Slices::new(start, ramp, 0),
-            tapped: Slices::new(start, ramp, 0),
+            series: Slices::new(start, &windows, 0),
+            tapped: Slices::new(start, &windows, 0),
             rhythm: None,
             steady: jobs
                 .iter()
                 .map(|job| job.stop.steady.map(Rounds::new))
                 .collect(),
-            windows: jobs.iter().map(|job| Window::of(job, start)).collect(),
+            windows,
             now: start,
             start,
             seen: Watched::from(start, jobs),
         })
     }
 
-    fn play(&mut self, devices: &mut [&mut Device], control: Control<'_>, tap: &mut dyn Tap) {
+    fn play(
+        &mut self,
+        jobs: &[Job],
+        devices: &mut [&mut Device],
+        control: Control<'_>,
+        tap: &mut dyn Tap,
+    ) {
         for index in 0..self.seats.len() {
             let member = self.seats[index].member;
             let window = self.windows[self.roster.members[member].job];
@@ -181,7 +186,7 @@ impl Simulation {
         let over = self.windows.iter().map(|window| window.over).max();
         let over = over.unwrap_or(Nanos::MAX);
         let mut next_look = self.start;
-        self.rhythm = Rhythm::of(tap, self.start, self.windows.len());
+        self.rhythm = Rhythm::of(tap, self.start, jobs);
         while self.working > 0 {
             let Some((at, event)) = self.queue.pop() else {
                 break;
@@ -205,7 +210,9 @@ impl Simulation {
                 tap,
             );
         }
-        self.close(self.now);
+        while self.series.begun < self.now.min(Window::cool_from(&self.windows)) {
+            self.close(self.now);
+        }
         // Most cases end before it is told of again.
         let rest = self.tapped.slice(&self.roster.members, self.now, 0, 0);
         if rest.length_ns > 0 {
@@ -251,7 +258,8 @@ impl Simulation {
     /// Closes slices, judges, listens; returns when to look again.
     fn look(&mut self, now: Nanos, control: Control<'_>, tap: &mut dyn Tap) -> Nanos {
         let measured = now.min(Window::cool_from(&self.windows));
-        while measured >= self.series.boundary(self.interval) {
+        // What ends at the boundary itself belongs to the slice before it.
+        while measured > self.series.boundary(self.interval) {
             let boundary = self.series.boundary(self.interval);
             self.close(boundary);
         }
@@ -280,7 +288,7 @@ impl Simulation {
         // Steady states and signals are looked for ten times a simulated second.
         let samples = self.seen.samples.iter().filter_map(Sampler::next);
         let looks = [
-            self.series.boundary(self.interval),
+            self.series.boundary(self.interval).saturating_add(Nanos(1)),
             now.saturating_add(Nanos::from_millis(100)),
         ];
         let next = samples.filter(|sample| *sample > now).chain(looks).min();

@@ -124,11 +124,12 @@ impl<'a> Watch<'a> {
     pub(crate) fn new(run: Run<'a>, control: Control<'a>, opening: Opening, start: Nanos) -> Self {
         let jobs = &run.workload.jobs;
         let cpu = usage::process_cpu_ns();
-        let ramp_end = jobs.iter().map(|job| job.ramp).max().unwrap_or_default();
         let is_uring = |job: &Job| matches!(job.engine, blocklab_workload::Engine::IoUring(_));
         let windows: Vec<Window> = jobs.iter().map(|job| Window::of(job, start)).collect();
         Self {
             cool_from: Window::cool_from(&windows),
+            series: Slices::new(start, &windows, cpu),
+            tapped: Slices::new(start, &windows, cpu),
             windows,
             uses_uring: jobs.iter().any(is_uring),
             expected_threads: usage::threads(),
@@ -138,8 +139,6 @@ impl<'a> Watch<'a> {
                 .map(|job| job.stop.steady.map(Rounds::new))
                 .collect(),
             interval: interval(jobs),
-            series: Slices::new(start, ramp_end, cpu),
-            tapped: Slices::new(start, ramp_end, cpu),
             rhythm: None,
             status: None,
             opening,
@@ -152,7 +151,7 @@ impl<'a> Watch<'a> {
 
     /// Returns when every thread has ended or has been given up.
     pub(crate) fn until_the_end(mut self, crew: &mut Crew, tap: &mut dyn Tap) -> Watched {
-        self.rhythm = Rhythm::of(tap, self.start, self.run.workload.jobs.len());
+        self.rhythm = Rhythm::of(tap, self.start, &self.run.workload.jobs);
         self.status = tap
             .status_every()
             .map(|every| (every, self.start.saturating_add(every)));
@@ -177,7 +176,9 @@ impl<'a> Watch<'a> {
         if let Some(rhythm) = &mut self.rhythm {
             rhythm.finish(crew.members(), end, last.unwrap_or(end), tap);
         }
-        self.close_interval(crew, end);
+        while self.series.begun < end.min(self.cool_from) {
+            self.close_interval(crew, end);
+        }
         self.seen.end = end;
         self.seen
     }
@@ -217,7 +218,9 @@ impl<'a> Watch<'a> {
             );
             tap.interval(&interval, now.since(self.start));
         }
-        if now >= self.series.boundary(self.interval) {
+        // The last slice before a load that is in no result is closed at the end: what is counted
+        // late is in the totals, too.
+        if now.min(self.cool_from) >= self.series.boundary(self.interval) {
             self.close_interval(crew, now);
         }
         if let Some(rhythm) = &mut self.rhythm {

@@ -72,7 +72,8 @@ impl Worker {
             }
         }
         if now < self.window.measure_from {
-            self.recorder.completed_in_ramp.add(1);
+            let service = now.since(io.submitted);
+            self.recorder.served_in_ramp(io.direction, io.len, service);
             return;
         }
         let Some(tally) = self.recorder.tally(io.direction) else {

@@ -235,8 +235,8 @@ function overTime(card) {
   }
   const merged = Math.max(...all.map((pass) => pass.merged));
   document.getElementById("time-lead").textContent = merged > 1
-    ? `Points show ${merged} intervals of one second: rates over all of them, the worst of their percentiles.`
-    : "Intervals of one second. A flat line is a steady device; passes that part are drift.";
+    ? `A point shows ${merged} intervals: the rate over all of them, the worst of their percentiles.`
+    : "A flat line is a steady device; passes that part are drift.";
   let name = names[0];
   const hiddenPasses = new Set();
   const hiddenRuns = new Set();
