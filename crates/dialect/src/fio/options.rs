@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 pub enum Support {
     /// As fio does.
     Exact,
-    /// As fio does, except where a Note says in what it differs.
+    /// As fio does, except in what `here` says.
     Mostly,
     /// Nearly: a Note says in what it differs.
     Nearly,

@@ -49,3 +49,59 @@ fn support(option: &Opt) -> String {
         Support::Refused => format!("refused: {}", option.here),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fio::options::find;
+
+    /// What is told before the tables.
+    fn differing() -> &'static str {
+        let page = include_str!("reference.md");
+        let (_, told) = page.split_once("## What differs").expect("the heading");
+        told
+    }
+
+    /// The story: the page called `cmdprio_bssplit`, `bssplit`, `verify_only` and others exact, and
+    /// told in its first section in what each of them differs. Users who had searched for their
+    /// option read the table alone.
+    #[test]
+    fn no_option_is_exact_that_the_page_itself_says_differs() {
+        let quoted = differing().split('`').skip(1).step_by(2);
+        let end = |c: char| !c.is_ascii_alphanumeric() && c != '_';
+        let names = quoted.filter_map(|text| text.trim_start_matches('-').split(end).next());
+        let options: Vec<&Opt> = names.filter_map(find).collect();
+        assert!(options.len() > 10, "the section names options: {options:?}");
+        for option in options {
+            assert_ne!(option.support, Support::Exact, "{}", option.name);
+        }
+    }
+
+    /// A level that says "exact" says nothing else: "exact, but …" is a contradiction.
+    #[test]
+    fn exact_stands_alone_in_its_cell() {
+        let page = reference();
+        let cells = page.lines().filter(|line| line.starts_with("| `"));
+        let levels: Vec<&str> = cells
+            .filter_map(|line| line.trim_end_matches(" |").rsplit(" | ").next())
+            .collect();
+        assert_eq!(levels.len(), options().len());
+        for level in levels {
+            assert!(!level.contains("exact") || level == "exact", "{level}");
+        }
+    }
+
+    /// Options that do otherwise than fio 3.33 when both are run side by side.
+    #[test]
+    fn what_a_run_beside_fio_shows_to_differ_is_not_exact() {
+        for name in [
+            "scramble_buffers",
+            "rate_min",
+            "dedupe_percentage",
+            "read_iolog",
+        ] {
+            let option = find(name).expect(name);
+            assert_ne!(option.support, Support::Exact, "{name}");
+        }
+    }
+}
