@@ -1,6 +1,6 @@
 use std::path::{Path, PathBuf};
 
-use crate::listing::Folder;
+use crate::listing::{self, Folder};
 use crate::store::PARTIAL;
 
 /// Why a text names no single run.
@@ -9,7 +9,7 @@ pub enum FindError {
     /// Nothing fits.
     #[error(
         "no run `{spec}` in {}: give an id from `blocklab list`, a unique beginning of one, \
-         its last part, the path of a run, or `latest`",
+         its last part, its name, the path of a run, or `latest`",
         root.display()
     )]
     Unknown {
@@ -25,7 +25,7 @@ pub enum FindError {
         root: PathBuf,
     },
     /// More than one fits.
-    #[error("`{spec}` fits {} runs: {}", ids.len(), some(ids))]
+    #[error("`{spec}` fits {} runs: {}; give the id of one", ids.len(), some(ids))]
     Ambiguous {
         /// What was asked for.
         spec: String,
@@ -50,21 +50,34 @@ pub(crate) struct Found {
     pub(crate) partial: bool,
 }
 
-/// `folders` must be sorted by id. A finished run hides its own checkpoint.
-pub(crate) fn find(root: &Path, folders: Vec<Folder>, spec: &str) -> Result<Found, FindError> {
+/// `folders` must be sorted by id. A finished run hides its own checkpoint. A whole id is always
+/// that run. A part of an id and a name count alike, so a text that is a part of one run's id and
+/// the name of another run is refused, and no run is taken for the other.
+pub(crate) fn find(
+    root: &Path,
+    folders: &[Folder],
+    spec: &str,
+    name: impl Fn(&Folder) -> Option<String>,
+) -> Result<Found, FindError> {
     let run = |folder: &Folder| Found {
         folder: root.join(folder.name()),
         partial: folder.partial,
     };
     if spec == "latest" {
-        return folders.last().map(run).ok_or_else(|| FindError::Empty {
+        let mut newest_first = folders.iter().rev();
+        let kept = newest_first.find(|folder| !listing::is_empty(root, folder));
+        return kept.map(run).ok_or_else(|| FindError::Empty {
             root: root.to_path_buf(),
         });
     }
     if let Some(exact) = folders.iter().find(|folder| folder.id == spec) {
         return Ok(run(exact));
     }
-    let fits: Vec<&Folder> = folders.iter().filter(|f| fits(&f.id, spec)).collect();
+    let wanted = |f: &&Folder| fits(&f.id, spec) || name(f).as_deref() == Some(spec);
+    let fits: Vec<&Folder> = match spec {
+        "" => Vec::new(),
+        _ => folders.iter().filter(wanted).collect(),
+    };
     match fits[..] {
         [one] => Ok(run(one)),
         [] => by_path(spec).ok_or_else(|| FindError::Unknown {
@@ -81,7 +94,7 @@ pub(crate) fn find(root: &Path, folders: Vec<Folder>, spec: &str) -> Result<Foun
 /// A beginning, or the part after the last hyphen, which is what differs between neighbours.
 fn fits(id: &str, spec: &str) -> bool {
     let last = id.rsplit('-').next();
-    !spec.is_empty() && (id.starts_with(spec) || last == Some(spec))
+    id.starts_with(spec) || last == Some(spec)
 }
 
 /// A run by the path of its folder or of its record.
@@ -120,7 +133,12 @@ mod tests {
     #[track_caller]
     fn check(spec: &str, expected: Result<&str, FindError>) {
         let root = Path::new("/store");
-        let found = find(root, folders(), spec).map(|found| found.folder);
+        let name = |folder: &Folder| match folder.id.as_str() {
+            "20261119-080000-a00" => Some("before".to_owned()),
+            "20261121-000000-k3f" => Some("k4f".to_owned()),
+            _ => Some("quick".to_owned()),
+        };
+        let found = find(root, &folders(), spec, name).map(|found| found.folder);
         assert_eq!(found, expected.map(|id| root.join(id)), "{spec}");
     }
 
@@ -145,11 +163,21 @@ mod tests {
         check("20261119", Ok(IDS[0]));
         check("20261120-190142-k4", Ok(IDS[2]));
         check("a00", Ok(IDS[0]));
+        check("before", Ok(IDS[0]));
+        check("quick", Err(ambiguous("quick", &IDS[1..3])));
         check("20261120", Err(ambiguous("20261120", &IDS[1..3])));
         check("k3f", Err(ambiguous("k3f", &[IDS[1], IDS[3]])));
         check("zzz", Err(unknown("zzz")));
         check("", Err(unknown("")));
         check("/nowhere/at/all", Err(unknown("/nowhere/at/all")));
+    }
+
+    /// The story: somebody named a run `k4f`, and `rm k4f` removed another one, whose id happened
+    /// to end so.
+    #[test]
+    fn a_name_that_is_a_part_of_another_id_is_refused() {
+        check("k4f", Err(ambiguous("k4f", &[IDS[2], IDS[3]])));
+        check(IDS[2], Ok(IDS[2]));
     }
 
     #[test]
@@ -162,7 +190,7 @@ mod tests {
         .to_string();
         assert_eq!(
             text,
-            "`r` fits 10 runs: r0, r1, r2, r3, r4, r5, r6, r7 and 2 more"
+            "`r` fits 10 runs: r0, r1, r2, r3, r4, r5, r6, r7 and 2 more; give the id of one"
         );
     }
 }

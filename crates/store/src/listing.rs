@@ -113,19 +113,31 @@ fn is_folder(entry: &fs::DirEntry) -> io::Result<bool> {
     Ok(kind.is_dir() || kind.is_symlink() && entry.path().is_dir())
 }
 
+/// Whether it is the place of a run that was killed before it had measured anything. Nobody can use
+/// it, and nobody need be told.
+pub(crate) fn is_empty(root: &Path, folder: &Folder) -> bool {
+    folder.partial && !root.join(folder.name()).join(RECORD).exists()
+}
+
+/// The name of a run, where its record can be read.
+pub(crate) fn name(root: &Path, folder: &Folder) -> Option<String> {
+    let listed = glance(&root.join(folder.name()), folder).ok()?;
+    Some(listed.name)
+}
+
 pub(crate) fn list(root: &Path) -> Listing {
     let mut listing = Listing::default();
     let damaged = |path: &Path, why: &dyn ToString| Damaged {
         path: path.to_path_buf(),
         why: why.to_string(),
     };
-    let folders = folders(root).unwrap_or_else(|error| {
+    let folders: Vec<Folder> = folders(root).unwrap_or_else(|error| {
         listing.damaged.push(damaged(root, &error));
         Vec::new()
     });
-    for folder in folders {
+    for folder in folders.iter().filter(|it| !is_empty(root, it)) {
         let path = root.join(folder.name());
-        match glance(&path, &folder) {
+        match glance(&path, folder) {
             Ok(run) => listing.runs.push(run),
             Err(why) => listing.damaged.push(damaged(&path, &why)),
         }

@@ -199,8 +199,8 @@ impl Store {
         folder::replace(&folder, &record.to_json()).map_err(io_error("write", &folder))
     }
 
-    /// The run that `spec` names: an id, the beginning of one, the last part of one, the path of
-    /// a run's folder or record, or `latest`.
+    /// The run that `spec` names: an id, the beginning of one, the last part of one, the name of a
+    /// run, the path of a run's folder or record, or `latest`.
     ///
     /// # Errors
     /// [`StoreError::Find`] when it names none or several, [`StoreError::Damaged`] when its
@@ -333,7 +333,8 @@ impl Store {
             return Ok(found);
         }
         let ids = listing::folders(&self.root).map_err(io_error("read", &self.root))?;
-        Ok(find::find(&self.root, ids, spec)?)
+        let name = |folder: &listing::Folder| listing::name(&self.root, folder);
+        Ok(find::find(&self.root, &ids, spec, name)?)
     }
 
     /// Where the page of a run lies.
