@@ -109,6 +109,10 @@ pub struct TargetFacts {
     /// As the user named it; of a scratch file, which has no name of its own, its directory and
     /// `blocklab.scratch`.
     pub path: String,
+    /// As the user typed it, with which the same target is named again; `None` in older records,
+    /// and where nobody typed it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked: Option<String>,
     /// What it is.
     pub kind: TargetKind,
     /// Its size.

@@ -53,6 +53,45 @@ pub fn confidence(confidence: Confidence) -> &'static str {
     }
 }
 
+/// Notes that say the same of several things, as one.
+pub struct NoteOfAll<'a> {
+    /// How well it was honoured.
+    pub level: NoteLevel,
+    /// What it is about, in the order of the record.
+    pub subjects: Vec<&'a str>,
+    /// What was done instead, and why.
+    pub text: &'a str,
+}
+
+/// Every note once, with all that it is about, in the order of the record.
+pub fn notes(record: &Record) -> Vec<NoteOfAll<'_>> {
+    let mut all: Vec<NoteOfAll<'_>> = Vec::new();
+    for note in &record.notes {
+        let same = |it: &&mut NoteOfAll<'_>| it.level == note.level && it.text == note.text;
+        match all.iter_mut().find(same) {
+            Some(known) => known.subjects.push(&note.subject),
+            None => all.push(NoteOfAll {
+                level: note.level,
+                subjects: vec![&note.subject],
+                text: &note.text,
+            }),
+        }
+    }
+    all
+}
+
+impl NoteOfAll<'_> {
+    /// `a`, `a and b`, `a, b and 6 more`.
+    pub fn subject(&self) -> String {
+        match &self.subjects[..] {
+            [] => String::new(),
+            [only] => (*only).to_owned(),
+            [one, other] => format!("{one} and {other}"),
+            [one, other, rest @ ..] => format!("{one}, {other} and {} more", rest.len()),
+        }
+    }
+}
+
 /// `approximated`, `ignored`, `assumed`.
 pub fn note_level(level: NoteLevel) -> &'static str {
     match level {

@@ -11,7 +11,7 @@ use blocklab_host::guard::Guard;
 use blocklab_host::{disk_stats, environment, since};
 use blocklab_record::{
     Asked, DiskUse, FORMAT, JobResult, Measurement, Note, NoteLevel, Origin, Record, Status,
-    Stopped,
+    Stopped, TargetFacts,
 };
 use blocklab_units::Nanos;
 use blocklab_workload::publication::Share;
@@ -171,7 +171,7 @@ impl<'a> Session<'a> {
             failure: None,
             asked: asked(&plan, seed),
             environment: environment(),
-            targets: site.facts(),
+            targets: as_typed(site.facts(), targets),
             overhead: match site.origin() {
                 // In virtual time we cost nothing.
                 Origin::Simulated => None,
@@ -380,6 +380,14 @@ impl<'a> Session<'a> {
         }
         self.record
     }
+}
+
+/// One target was typed for each.
+fn as_typed(mut facts: Vec<TargetFacts>, typed: &[String]) -> Vec<TargetFacts> {
+    for (facts, typed) in facts.iter_mut().zip(typed) {
+        facts.asked = Some(typed.clone());
+    }
+    facts
 }
 
 /// Keeps what an interrupted run had measured whole, and its identity.

@@ -53,10 +53,7 @@ fn drop_writers(plan: &mut Plan) -> Vec<Note> {
     let left_out = |case: &Case| Note {
         level: NoteLevel::Ignored,
         subject: case.name.clone(),
-        text: format!(
-            "`{}` is left out: it writes, and the run is read-only",
-            case.name
-        ),
+        text: "left out: it writes, and the run is read-only".to_owned(),
     };
     let notes = plan.cases.iter().filter(|case| writes(case)).map(left_out);
     let notes = notes.collect();

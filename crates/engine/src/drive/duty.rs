@@ -377,8 +377,8 @@ fn engine_hint(engine: Engine) -> &'static str {
 fn unregistered_note(job: &Job) -> Note {
     Note {
         level: NoteLevel::Approximated,
-        subject: format!("fixed_buffers of job {}", job.name),
-        text: "the kernel did not register the buffers (RLIMIT_MEMLOCK?); they are pinned anew \
+        subject: job.name.clone(),
+        text: "fixed_buffers: the kernel did not register the buffers (RLIMIT_MEMLOCK?); they are pinned anew \
                for every operation"
             .to_owned(),
     }

@@ -217,11 +217,11 @@ fn notes(record: &Record) -> Markup {
             div class="card facts notes" {
                 h3 { "Notes" }
                 ul {
-                    @for note in &record.notes {
+                    @for note in facts::notes(record) {
                         li {
-                            b { (note.subject) } " " span class="level" { (facts::note_level(note.level)) }
+                            b { (note.subject()) } " " span class="level" { (facts::note_level(note.level)) }
                             br;
-                            (headline::prose(&note.text))
+                            (headline::prose(note.text))
                         }
                     }
                 }
@@ -320,11 +320,14 @@ fn permission(record: &Record) -> Option<&'static str> {
     )
 }
 
-/// What a user would give to have this target again: of a scratch file, its folder.
+/// What the user typed; where that was not kept, what leads to the target: of a scratch file, its
+/// folder.
 fn address(target: &TargetFacts) -> String {
-    match (target.kind, target.path.rsplit_once('/')) {
-        (TargetKind::Scratch, Some((folder, _))) if !folder.is_empty() => folder.to_owned(),
-        (TargetKind::Scratch, _) => ".".to_owned(),
+    match (&target.asked, target.kind, target.path.rsplit_once('/')) {
+        (Some(asked), ..) => asked.clone(),
+        (None, TargetKind::Scratch, Some(("", _))) => "/".to_owned(),
+        (None, TargetKind::Scratch, Some((folder, _))) => folder.to_owned(),
+        (None, TargetKind::Scratch, None) => ".".to_owned(),
         _ => target.path.clone(),
     }
 }
@@ -380,6 +383,33 @@ mod tests {
         ] {
             assert_eq!(quoted(text), expected);
         }
+    }
+
+    /// The story: `--target /nonexistent` was measured, and the page said to repeat it with
+    /// `--target .`: another disk.
+    #[test]
+    fn a_target_is_repeated_as_it_was_typed() {
+        let of = |kind, path: &str, asked: Option<&str>| {
+            let target = TargetFacts {
+                kind,
+                path: path.to_owned(),
+                asked: asked.map(str::to_owned),
+                ..TargetFacts::default()
+            };
+            address(&target)
+        };
+        let scratch = TargetKind::Scratch;
+        assert_eq!(
+            of(scratch, "/nonexistent", Some("/nonexistent")),
+            "/nonexistent"
+        );
+        assert_eq!(of(scratch, "/.blocklab-1.scratch", None), "/");
+        assert_eq!(of(scratch, "/data/.blocklab-1.scratch", None), "/data");
+        assert_eq!(of(scratch, ".blocklab-1.scratch", None), ".");
+        assert_eq!(
+            of(TargetKind::BlockDevice, "/dev/dm-0", Some("/dev/mapper/a")),
+            "/dev/mapper/a"
+        );
     }
 
     #[test]

@@ -123,11 +123,11 @@ const fn ink(severity: Severity) -> Ink {
 
 /// What was understood differently from what was written.
 pub fn notes(record: &Record, style: Style) -> String {
-    let blocks = record.notes.iter().map(|note| {
+    let blocks = facts::notes(record).into_iter().map(|note| {
         let text = format!(
             "{} {}: {}",
             facts::note_level(note.level),
-            note.subject,
+            note.subject(),
             note.text
         );
         style.hang(Ink::Dim, "  -", 4, &text)
