@@ -110,7 +110,8 @@ fn other_loads_are_listed_and_not_compared() {
 fn the_page_opens_with_the_comparison() {
     let lab = Lab::new();
     let one = run(&lab, STUDY, "gp3:1TiB", &[]);
-    let said = good(lab.blocklab(["compare", &one, &one, "--html", "-"]));
+    let other = run(&lab, STUDY, "gp3:1TiB", &[]);
+    let said = good(lab.blocklab(["compare", &one, &other, "--html", "-"]));
     let at = |words: &str| said.find(words).unwrap_or_else(|| panic!("no {words}"));
     assert!(at("id=\"comparison\"") < at("id=\"suite\""));
     assert!(said.contains("no difference shown"));
@@ -123,4 +124,131 @@ fn one_run_is_no_comparison() {
     let said = lab.blocklab(["compare", &one]);
     assert_eq!(said.code, Some(2));
     assert!(said.err.contains("name two or more"), "{}", said.err);
+}
+
+/// The story: a script meant to hold a new run against an old one and gave `latest` twice. There
+/// was no difference, of course, and a driver that had become slow went out.
+#[test]
+fn a_run_against_itself_is_refused() {
+    let lab = Lab::new();
+    let one = run(&lab, STUDY, "gp3:1TiB", &[]);
+    for second in ["latest", &one] {
+        let said = lab.blocklab(["compare", "latest", second]);
+        assert_eq!(said.code, Some(2), "{}", said.out);
+        assert!(said.err.contains(&one), "{}", said.err);
+        assert!(said.err.contains("more than once"), "{}", said.err);
+    }
+}
+
+/// The story: a pipeline compared each build with the one before. Everything was slower, the exit
+/// status was 0, and nobody looked.
+#[test]
+fn a_pipeline_ends_where_a_load_is_slower() {
+    let lab = Lab::new();
+    let fast = run(&lab, STUDY, "gp3:1TiB,iops=6000@r5d.xlarge", &[]);
+    let slow = run(&lab, STUDY, "gp3:1TiB@r5d.xlarge", &["--seed", "8"]);
+    let again = run(&lab, STUDY, "gp3:1TiB@r5d.xlarge", &["--seed", "9"]);
+    let gated = |a: &str, b: &str, more: &[&str]| {
+        let words = ["compare", a, b].into_iter().chain(more.iter().copied());
+        lab.blocklab(words)
+    };
+    for (a, b, condition, code, answer) in [
+        (&fast, &slow, "slower", 4, "slower:5%: fail"),
+        (&fast, &slow, "slower:60%", 0, "slower:60%: pass"),
+        (&slow, &fast, "slower", 0, "slower:5%: pass"),
+        (&slow, &again, "slower:5%", 0, "slower:5%: pass"),
+        (&slow, &again, "warning", 0, "warning: pass"),
+        (&fast, &slow, "warning,slower", 4, "slower:5%: fail"),
+    ] {
+        let said = gated(a, b, &["--strict", "--fail-on", condition]);
+        assert_eq!(
+            said.code,
+            Some(code),
+            "{condition}: {}{}",
+            said.out,
+            said.err
+        );
+        assert!(said.out.contains(answer), "{answer}: {}", said.out);
+        let shown = json(&gated(a, b, &["--json", "--fail-on", condition]).out);
+        let answer = if code == 4 { "fail" } else { "pass" };
+        assert_eq!(shown["gate"]["answer"], answer);
+    }
+    assert_eq!(gated(&fast, &slow, &[]).code, Some(0), "nothing was asked");
+    let plain = json(&good(gated(&fast, &slow, &["--json"])));
+    assert!(plain["gate"].is_null(), "{plain}");
+}
+
+/// What cannot be told is no pass and no failure: it is printed, and only `--strict` ends with it.
+#[test]
+fn a_pipeline_is_told_what_is_undecided() {
+    let lab = Lab::new();
+    let once = ["--repeat", "1"];
+    let one = run(&lab, STUDY, "gp3:1TiB@r5d.xlarge", &once);
+    let two = run(&lab, STUDY, "gp3:1TiB@r5d.xlarge", &once);
+    let ask = ["compare", &one, &two, "--fail-on", "slower"];
+    let lenient = lab.blocklab(ask);
+    assert_eq!(lenient.code, Some(0), "{}", lenient.err);
+    assert!(
+        lenient.out.contains("slower:5%: undecided"),
+        "{}",
+        lenient.out
+    );
+    let strict = lab.blocklab(ask.into_iter().chain(["--strict"]));
+    assert_eq!(strict.code, Some(5), "{}", strict.err);
+    let alone = lab.blocklab(["compare", &one, &two, "--strict"]);
+    assert_eq!(
+        alone.code,
+        Some(2),
+        "--strict without a condition asks nothing"
+    );
+    for wrong in ["missed", "slower:100%", "slowr", ""] {
+        let said = lab.blocklab(["compare", &one, &two, "--fail-on", wrong]);
+        assert_eq!(said.code, Some(2), "{wrong}: {}", said.err);
+    }
+}
+
+/// The story: two simulations of one volume were "slower" at 0.998.
+#[test]
+fn a_difference_that_does_not_matter_is_not_called() {
+    let lab = Lab::new();
+    let base = run(&lab, STUDY, "gp3:1TiB,iops=6000@r5d.xlarge", &[]);
+    let less = run(
+        &lab,
+        STUDY,
+        "gp3:1TiB,iops=5950@r5d.xlarge",
+        &["--seed", "8"],
+    );
+    let deep = |more: &[&str]| {
+        let words = ["compare", &base, &less, "--json"].into_iter();
+        let found = json(&good(lab.blocklab(words.chain(more.iter().copied()))));
+        verdicts(&found)[0].1.clone()
+    };
+    assert_eq!(deep(&[]), "slower");
+    assert_eq!(deep(&["--at-least", "2%"]), "negligible");
+    let text = good(lab.blocklab(["compare", &base, &less, "--at-least", "2%"]));
+    assert!(text.contains("negligible in 1"), "{text}");
+    let gate = [
+        "compare",
+        &base,
+        &less,
+        "--at-least",
+        "0.5%",
+        "--fail-on",
+        "slower",
+    ];
+    assert_eq!(
+        lab.blocklab(gate).code,
+        Some(4),
+        "0.5 % is allowed then, and 0.8 % are gone"
+    );
+}
+
+/// The story: runs of 2 s and 5 s stood beside each other, and only the target was said to differ.
+#[test]
+fn passes_of_another_length_are_told() {
+    let lab = Lab::new();
+    let short = run(&lab, STUDY, "gp3:1TiB", &["--runtime", "2s"]);
+    let long = run(&lab, STUDY, "gp3:1TiB", &[]);
+    let text = good(lab.blocklab(["compare", &short, &long]));
+    assert!(text.contains("measured time differs: 2.0"), "{text}");
 }

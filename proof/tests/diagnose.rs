@@ -139,3 +139,80 @@ fn a_page_and_a_text() {
     assert_eq!(wrong.code, Some(2));
     assert!(wrong.err.contains("did you mean"), "{}", wrong.err);
 }
+
+/// The story: a volume delivered half of what was paid for, every night, and the job that
+/// diagnosed it ended with 0.
+#[test]
+fn a_pipeline_ends_where_a_limit_is_missed() {
+    let lab = Lab::new();
+    std::fs::write(lab.path().join("study.toml"), STUDY).expect("written");
+    let target = "sim:gp3:1TiB@r5d.xlarge";
+    let once = [
+        "run",
+        "study.toml",
+        "-q",
+        "--json",
+        "-t",
+        target,
+        "--repeat",
+    ];
+    good(lab.blocklab(once.into_iter().chain(["2"])));
+    let ask = |address: &str, condition: &str| {
+        let words = [
+            "diagnose",
+            "--expect",
+            address,
+            "--strict",
+            "--fail-on",
+            condition,
+        ];
+        lab.blocklab(words)
+    };
+    let missed = ask(GP3, "missed");
+    assert_eq!(missed.code, Some(4), "{}{}", missed.out, missed.err);
+    assert!(missed.out.contains("missed: fail"), "{}", missed.out);
+    let met = ask("gp3:1TiB@r5d.xlarge", "missed");
+    assert_eq!(met.code, Some(0), "{}{}", met.out, met.err);
+    assert!(met.out.contains("missed: pass"), "{}", met.out);
+    assert_eq!(ask(GP3, "warning").code, Some(4));
+    assert_eq!(ask("gp3:1TiB@r5d.xlarge", "warning").code, Some(0));
+
+    good(lab.blocklab(once.into_iter().chain(["1"])));
+    let single = ask(GP3, "missed");
+    assert_eq!(
+        single.code,
+        Some(5),
+        "one pass decides nothing: {}",
+        single.out
+    );
+    let ask = ["diagnose", "--expect", GP3, "--fail-on", "missed", "--json"];
+    let found = json(&good(lab.blocklab(ask)));
+    assert_eq!(found["gate"]["checks"][0]["answer"], "undecided");
+    let nothing = lab.blocklab(["diagnose", "--fail-on", "missed"]);
+    assert_eq!(
+        nothing.code,
+        Some(2),
+        "without an address no limit is known"
+    );
+}
+
+/// `run` can end a pipeline by itself: a finding that doubts a figure is enough.
+#[test]
+fn a_run_ends_with_4_where_a_finding_warns() {
+    let lab = Lab::new();
+    let study = "[[case]]\nname = \"deep\"\nengine = \"psync\"\ndepth = 16\nruntime = \"1s\"\n";
+    std::fs::write(lab.path().join("deep.toml"), study).expect("written");
+    std::fs::write(lab.path().join("study.toml"), STUDY).expect("written");
+    let run = |study: &str| {
+        let words = ["run", study, "-q", "-t", "sim:gp3:1TiB@r5d.xlarge"];
+        lab.blocklab(words.into_iter().chain(["--fail-on", "warning"]))
+    };
+    let said = run("deep.toml");
+    assert_eq!(said.code, Some(4), "{}{}", said.out, said.err);
+    assert!(said.out.contains("warning: fail"), "{}", said.out);
+    assert_eq!(run("study.toml").code, Some(0));
+    let slower = ["run", "study.toml", "--fail-on", "slower"];
+    let said = lab.blocklab(slower);
+    assert_eq!(said.code, Some(2));
+    assert!(said.err.contains("blocklab compare"), "{}", said.err);
+}

@@ -1,7 +1,7 @@
 //! `blocklab price`: figures that can be computed again by hand.
 
 use blocklab_proof::sample::record;
-use blocklab_proof::{Lab, good, json};
+use blocklab_proof::{Lab, good, json, root};
 use serde_json::Value;
 
 /// US dollars for one of these.
@@ -22,6 +22,28 @@ fn a_million_iops_for_an_hour_to_the_cent() {
     assert!((usd - 0.366 / 0.206_25).abs() < 1e-9, "{usd}");
     assert_eq!(found["regions"][0], "ap-northeast-1");
     assert_eq!(found["dates"][0].as_str().map(str::len), Some(10));
+}
+
+/// The story: the price of a run of a device that was described by hand was a table of dashes, and
+/// the command ended with 0.
+#[test]
+fn what_has_no_price_is_told() {
+    let lab = Lab::new();
+    let mut run = record("20261120-190142-k3f", "2026-11-20T19:01:42Z");
+    run.targets[0].path = "sim:./mine.toml".to_owned();
+    let page = std::fs::read_to_string(root().join("docs/device.md")).expect("the page");
+    let mine = page
+        .split("```toml")
+        .nth(1)
+        .and_then(|it| it.split("```").next());
+    std::fs::write(lab.path().join("mine.toml"), mine.expect("a device")).expect("written");
+    lab.keep(&run);
+    let said = lab.blocklab(["price", "latest"]);
+    assert_eq!(said.code, Some(2), "{}", said.out);
+    assert_eq!(said.out, "", "no table of dashes");
+    assert!(said.err.contains("no price is known"), "{}", said.err);
+    let told = good(lab.blocklab(["price", "latest", "--as", "gp3:1TiB@r5d.xlarge"]));
+    assert!(told.contains("gp3:1TiB@r5d.xlarge"), "{told}");
 }
 
 #[test]

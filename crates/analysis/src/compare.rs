@@ -16,11 +16,39 @@ use pairs::{Load, loads, matched};
 /// Level of every interval of a comparison.
 pub const LEVEL_PERCENT: f64 = 95.0;
 
+/// Which differences count.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Margins {
+    /// The least difference that matters: a smaller one is not called faster or slower, however
+    /// certain it is.
+    pub at_least_percent: f64,
+    /// The difference for which the necessary passes are told.
+    pub show_percent: f64,
+}
+
+impl Margins {
+    /// Rates nearer than this are the same, so nobody can be shown a smaller difference.
+    pub const SAME_PERCENT: f64 = contrast::SAME * 100.0;
+}
+
+impl Default for Margins {
+    fn default() -> Self {
+        Self {
+            at_least_percent: 0.0,
+            show_percent: 5.0,
+        }
+    }
+}
+
 /// Two or more runs, load by load.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Comparison {
     /// Place of the run that the others are held against, among the runs given.
     pub baseline: usize,
+    /// Smaller differences are called negligible.
+    pub at_least_percent: f64,
+    /// What `passes_to_show` of a figure is about.
+    pub show_percent: f64,
     /// What is not the same around the loads, gravest first.
     pub differences: Vec<Difference>,
     /// One a run that is not the baseline, in the order given.
@@ -62,10 +90,24 @@ pub struct Pair {
     pub what: String,
     /// In what the two sides differ although the load is the same: `engine: psync | io_uring`.
     pub differs: Vec<String>,
+    /// Whether a rate was asked for: then the device can only show in latencies.
+    #[serde(skip)]
+    pub is_paced: bool,
     /// Of the rate; where a rate was asked for, of the mean latency.
     pub verdict: Verdict,
     /// The rate first, then latencies.
     pub contrasts: Vec<Contrast>,
+}
+
+impl Pair {
+    /// The figure that is judged: the rate, and of a given rate the mean latency.
+    #[must_use]
+    pub fn headline(&self) -> Option<&Contrast> {
+        match self.is_paced {
+            true => self.contrasts.iter().find(|c| c.quantity.is_mean_latency()),
+            false => self.contrasts.first(),
+        }
+    }
 }
 
 /// A load that only one side has.
@@ -90,40 +132,44 @@ pub struct Unmatched {
 /// # Panics
 /// When `baseline` is no place in `records`.
 #[must_use]
-pub fn compare(records: &[&Record], baseline: usize) -> Comparison {
+pub fn compare(records: &[&Record], baseline: usize, margins: Margins) -> Comparison {
     let base = loads(records[baseline]);
     let others = (0..records.len()).filter(|run| *run != baseline);
     let against = |run: usize| {
         let found = matched((baseline, &base), (run, &loads(records[run])));
         Against {
             run,
-            pairs: found.pairs.into_iter().map(|(a, b)| pair(&a, &b)).collect(),
+            pairs: found
+                .pairs
+                .into_iter()
+                .map(|(a, b)| pair(&a, &b, margins))
+                .collect(),
             unmatched: found.unmatched,
         }
     };
     Comparison {
         baseline,
+        at_least_percent: margins.at_least_percent,
+        show_percent: margins.show_percent,
         against: others.map(against).collect(),
         differences: differences::all(records),
     }
 }
 
-fn pair(base: &Load<'_>, other: &Load<'_>) -> Pair {
-    let contrasts = contrasts(base, other);
-    let headline = match base.is_paced() {
-        true => contrasts.iter().find(|c| c.quantity.is_mean_latency()),
-        false => contrasts.first(),
-    };
-    Pair {
+fn pair(base: &Load<'_>, other: &Load<'_>, margins: Margins) -> Pair {
+    let mut pair = Pair {
         case: base.case.to_owned(),
         other_case: (base.case != other.case).then(|| other.case.to_owned()),
         direction: base.direction.to_owned(),
         settings: base.settings.to_vec(),
         what: base.what(),
         differs: base.differs(other),
-        verdict: headline.map_or(Verdict::Unknown, |contrast| contrast.verdict),
-        contrasts,
-    }
+        is_paced: base.is_paced(),
+        verdict: Verdict::Unknown,
+        contrasts: contrasts(base, other, margins),
+    };
+    pair.verdict = pair.headline().map_or(Verdict::Unknown, |it| it.verdict);
+    pair
 }
 
 #[cfg(test)]
@@ -139,7 +185,7 @@ mod tests {
     }
 
     fn only(base: &Record, other: &Record) -> Pair {
-        let mut found = compare(&[base, other], 0);
+        let mut found = compare(&[base, other], 0, Margins::default());
         assert_eq!(found.against[0].pairs.len(), 1, "{found:?}");
         found.against[0].pairs.remove(0)
     }
@@ -208,6 +254,49 @@ mod tests {
         assert_eq!(view.latency_ns(), own.mean_ns.value);
     }
 
+    /// The story: a volume was simulated twice, and the second run was "slower" at 0.998: certain,
+    /// and of no interest to anybody.
+    #[test]
+    fn a_difference_that_does_not_matter_is_not_called() {
+        let (base, other) = (run(&[1000.0, 1000.1, 999.9]), run(&[990.0, 990.1, 989.9]));
+        let judged = |at_least_percent: f64| {
+            let margins = Margins {
+                at_least_percent,
+                ..Margins::default()
+            };
+            compare(&[&base, &other], 0, margins).against[0].pairs[0].verdict
+        };
+        assert_eq!(judged(0.0), Verdict::Slower);
+        assert_eq!(judged(0.9), Verdict::Slower);
+        assert_eq!(judged(2.0), Verdict::Negligible);
+    }
+
+    /// The story: two runs of three passes were told "no difference shown", and their owner read
+    /// "the same"; the passes could not have shown a difference of a third.
+    #[test]
+    fn what_could_have_been_shown_is_told() {
+        let pair = check(
+            &[10_000.0, 12_000.0, 9_000.0],
+            &[11_000.0, 12_500.0, 9_500.0],
+            Verdict::NoDifference,
+        );
+        let rate = &pair.contrasts[0];
+        let could = rate.could_show_percent.expect("three passes");
+        let (low, high) = (rate.ci95_low.expect("low"), rate.ci95_high.expect("high"));
+        let ratio = rate.ratio.expect("a ratio");
+        assert!(
+            (high / ratio - 1.0 - could / 100.0).abs() < 1e-9,
+            "{rate:?}"
+        );
+        assert!((ratio / low - 1.0 - could / 100.0).abs() < 1e-9, "{rate:?}");
+        // 2 · 1.96² · 0.15² / ln(1.05)²: of 13 to 15 % scatter, about 65 passes.
+        let passes = rate.passes_to_show.expect("a number");
+        assert!((50..90).contains(&passes), "{passes}");
+        let single = check(&[10_000.0], &[13_000.0], Verdict::Unknown);
+        let of = &single.contrasts[0];
+        assert_eq!((of.could_show_percent, of.passes_to_show), (None, None));
+    }
+
     /// The story: two single runs differ by a third, and a table calls one of them the winner.
     #[test]
     fn one_pass_is_never_called_better() {
@@ -222,7 +311,7 @@ mod tests {
     fn a_run_against_itself_shows_no_difference() {
         let sketches = [Sketch::named("a"), Sketch::named("b")];
         let one = record(&sketches);
-        let found = compare(&[&one, &one, &one], 1);
+        let found = compare(&[&one, &one, &one], 1, Margins::default());
         let places: Vec<_> = found.against.iter().map(|it| it.run).collect();
         assert_eq!(places, [0, 2]);
         assert!(found.differences.is_empty(), "{:?}", found.differences);
@@ -242,6 +331,7 @@ mod tests {
         let found = compare(
             &[&record(&[small, Sketch::named("log")]), &record(&[large])],
             0,
+            Margins::default(),
         );
         assert!(found.against[0].pairs.is_empty());
         let told: Vec<_> = found.against[0].unmatched.iter().collect();

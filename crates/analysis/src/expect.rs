@@ -30,6 +30,7 @@ pub use bench::Why;
 pub use limits::{LimitCheck, State};
 
 use bench::Bench;
+pub(crate) use bench::NEAR;
 
 /// What was bought, and where everything else stands that could have been.
 #[derive(Debug, Clone, Copy)]

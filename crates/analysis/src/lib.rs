@@ -10,6 +10,7 @@ mod assess;
 mod assessment;
 pub mod compare;
 pub mod expect;
+pub mod gate;
 mod known;
 pub mod price;
 mod rows;

@@ -3,6 +3,7 @@
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 
+use blocklab_analysis::gate::Condition;
 use blocklab_units::{Bytes, Nanos};
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
@@ -40,8 +41,8 @@ file, in about a minute. Blocklab never writes to a thing that it did not create
 name.";
 
 const RUNS: &str = "\
-A RUN is an id from `blocklab list`, a unique beginning of one, its last part, the path of a \
-run's folder, or `latest`.";
+A RUN is an id from `blocklab list`, a unique beginning of one, its last part, the name of a run, \
+the path of a run's folder, or `latest`. What fits several runs is refused, with their ids.";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -51,7 +52,8 @@ Examples:
   blocklab show latest               the last result again
   blocklab report latest             ... as a page for the browser
 
-Exit status: 0 done, 1 a run failed, 2 the request cannot be met as it is written, 130 interrupted.";
+Exit status: 0 done, 1 a run failed, 2 the request cannot be met as it is written, 4 what --fail-on \
+forbids is shown, 5 with --strict where it is undecided, 130 interrupted.";
 
 /// What the user typed.
 #[derive(Debug, Parser)]
@@ -164,7 +166,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "TIME")]
     pub runtime: Option<Nanos>,
     /// Passes of each case
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub repeat: Option<NonZeroU32>,
     /// Root of all chance: the same seed gives the same requests
     #[arg(long, value_name = "NUMBER")]
@@ -197,22 +199,56 @@ pub struct RunArgs {
     /// Do not keep the run
     #[arg(long)]
     pub no_save: bool,
-    /// A name for the run, in place of the study's
-    #[arg(long, value_name = "TEXT")]
+    /// End with 4 if this holds: warning: a finding is a warning or worse (repeatable)
+    #[arg(long, value_name = "CONDITION", value_delimiter = ',', value_parser = crate::gate::of_run)]
+    pub fail_on: Vec<Condition>,
+    /// End with 5, and not with 0, if the passes cannot decide what --fail-on asks
+    #[arg(long, requires = "fail_on")]
+    pub strict: bool,
+    /// A name for the run, in place of the study's: other commands find the run by it
+    #[arg(long, value_name = "TEXT", value_parser = run_name)]
     pub name: Option<String>,
+}
+
+/// A name by which a run can be found again.
+pub(crate) fn run_name(text: &str) -> Result<String, String> {
+    match text.trim() {
+        "" => Err("a name has a letter at least".to_owned()),
+        "latest" => Err("`latest` is always the last run; take another name".to_owned()),
+        name => Ok(name.to_owned()),
+    }
+}
+
+/// A count that is not 0.
+fn at_least_one(text: &str) -> Result<NonZeroU32, String> {
+    let number = text.parse().ok().and_then(NonZeroU32::new);
+    number.ok_or_else(|| {
+        format!(
+            "it must be a whole number, at least 1 and at most {}",
+            u32::MAX
+        )
+    })
 }
 
 const LIST_EXAMPLES: &str = "\
 Examples:
-  blocklab list
-  blocklab list --json | jq -r '.[].id'
+  blocklab list                      the newest first
+  blocklab list --limit 10
+  blocklab list --reverse            the oldest first
+  blocklab list --json | jq -r '.runs[].id'
   blocklab list --store /mnt/shared/runs";
 
 /// `blocklab list`.
 #[derive(Debug, Args)]
 #[command(after_help = LIST_EXAMPLES)]
 pub struct ListArgs {
-    /// Print a JSON array
+    /// The oldest first, so that the newest stands above the prompt
+    #[arg(short, long)]
+    pub reverse: bool,
+    /// Only the N newest
+    #[arg(short = 'n', long, value_name = "N", value_parser = at_least_one)]
+    pub limit: Option<NonZeroU32>,
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }
@@ -265,7 +301,7 @@ const EXPORT_EXAMPLES: &str = "\
 Examples:
   blocklab export latest --format csv > disk.csv
   blocklab export latest --format csv --series -o disk-by-second.csv
-  blocklab export latest --format parquet -o disk.parquet
+  blocklab export latest -o disk.parquet
   duckdb -c \"select direction, avg(iops) from 'disk.parquet' group by direction\"";
 
 /// `blocklab export`.
@@ -274,9 +310,9 @@ Examples:
 pub struct ExportArgs {
     /// The run
     pub run: String,
-    /// What to write
+    /// What to write (default: as the name of the output file ends)
     #[arg(short, long, value_enum)]
-    pub format: Format,
+    pub format: Option<Format>,
     /// Where to write it (default: standard output)
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub output: Option<PathBuf>,
@@ -323,13 +359,13 @@ pub struct RmArgs {
 const DEVICES_EXAMPLES: &str = "\
 Examples:
   blocklab devices
-  blocklab devices --json | jq -r '.[].name'";
+  blocklab devices --json | jq -r '.devices[].name'";
 
 /// `blocklab devices`.
 #[derive(Debug, Args)]
 #[command(after_help = DEVICES_EXAMPLES)]
 pub struct DevicesArgs {
-    /// Print a JSON array
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }
@@ -431,7 +467,9 @@ mod tests {
             ("blocklab run --size lots", "a size such as"),
             ("blocklab run --runtime soon", "a time such as"),
             ("blocklab run --repeat 0", "--repeat"),
-            ("blocklab export latest", "--format"),
+            ("blocklab run --repeat 0", "at least 1"),
+            ("blocklab run --name latest", "always the last run"),
+            ("blocklab list --limit 0", "at least 1"),
             ("blocklab export latest --format xml", "json, csv, parquet"),
             ("blocklab ruin", "'run'"),
         ] {

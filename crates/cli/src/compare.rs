@@ -1,8 +1,10 @@
 use std::path::Path;
+use std::process::ExitCode;
 
 use anyhow::{Result, bail};
-use blocklab_analysis::compare::{Comparison, compare as hold};
-use blocklab_analysis::{Assessment, assess};
+use blocklab_analysis::compare::{Comparison, Margins, compare as hold};
+use blocklab_analysis::gate::{Condition, Gate, slower, warning};
+use blocklab_analysis::{Assessment, Finding, assess};
 use blocklab_record::Record;
 use blocklab_report::{html, json, text};
 use blocklab_store::Store;
@@ -10,10 +12,10 @@ use blocklab_store::Store;
 use crate::abreast::each;
 use crate::args::CompareArgs;
 use crate::output::{self, Over};
-use crate::terminal;
+use crate::{gate, terminal};
 
 /// Holds runs against one of them.
-pub fn compare(args: &CompareArgs, store: &Store) -> Result<()> {
+pub fn compare(args: &CompareArgs, store: &Store) -> Result<ExitCode> {
     let loaded = each(&args.runs, |run| {
         store.load(run).map(|stored| stored.record)
     });
@@ -22,22 +24,85 @@ pub fn compare(args: &CompareArgs, store: &Store) -> Result<()> {
     if records.len() < 2 {
         bail!("one run cannot be compared; name two or more, or a --baseline");
     }
+    all_different(&args.runs, &records)?;
     let all: Vec<&Record> = records.iter().collect();
-    let comparison = hold(&all, baseline);
+    let comparison = hold(&all, baseline, margins(args));
+    let gate = judge(args, &all, &comparison);
+    show(args, &all, &comparison, gate.as_ref())?;
+    Ok(gate::status(gate.as_ref(), args.strict).into())
+}
+
+/// A run shows no difference from itself, whatever happened: a pipeline that compares `latest` with
+/// `latest` would pass for ever.
+fn all_different(asked: &[String], records: &[Record]) -> Result<()> {
+    for (place, record) in records.iter().enumerate() {
+        if records[..place].iter().any(|it| it.id == record.id) {
+            bail!(
+                "{} name the run {} more than once, and a run compared with itself shows nothing",
+                asked.join(" "),
+                record.id
+            );
+        }
+    }
+    Ok(())
+}
+
+/// The passes are planned for the difference that somebody cares about.
+fn margins(args: &CompareArgs) -> Margins {
+    let defaults = Margins::default();
+    let losses = args.fail_on.iter().filter_map(|it| match it {
+        Condition::Slower { percent } => *percent,
+        _ => None,
+    });
+    let wanted = losses.chain(args.at_least).find(|it| *it > 0.0);
+    Margins {
+        at_least_percent: args.at_least.unwrap_or(defaults.at_least_percent),
+        show_percent: wanted.map_or(defaults.show_percent, |it| it.max(Margins::SAME_PERCENT)),
+    }
+}
+
+fn judge(args: &CompareArgs, records: &[&Record], comparison: &Comparison) -> Option<Gate> {
+    let checks = args.fail_on.iter().map(|condition| match condition {
+        Condition::Slower { percent } => {
+            let allowed = percent.or(args.at_least).unwrap_or(Condition::LOSS_PERCENT);
+            slower(records, comparison, allowed)
+        }
+        _ => {
+            let found: Vec<Vec<Finding>> = records.iter().map(|it| assess(it).findings).collect();
+            let runs = records.iter().zip(&found);
+            warning(
+                &runs
+                    .map(|(it, found)| (*it, &found[..]))
+                    .collect::<Vec<_>>(),
+            )
+        }
+    });
+    Gate::new(checks.collect())
+}
+
+/// In words or JSON, and as a page.
+fn show(
+    args: &CompareArgs,
+    all: &[&Record],
+    comparison: &Comparison,
+    gate: Option<&Gate>,
+) -> Result<()> {
     if let Some(path) = &args.html {
-        output::write(path, page(&all, &comparison), Over::forced(args.force))?;
+        output::write(path, page(all, comparison), Over::forced(args.force))?;
     }
     if args.json {
-        return terminal::print_styled(json::comparison(&all, &comparison));
+        return terminal::print_styled(json::comparison(all, comparison, gate));
     }
-    match args.html.as_deref() {
-        Some(path) if path == Path::new("-") => Ok(()),
-        Some(path) => {
-            let words = text::comparison(&all, &comparison, terminal::style());
-            terminal::print_styled(format!("{words}\nReport  {}\n", path.display()))
+    let report = match args.html.as_deref() {
+        Some(path) if path == Path::new("-") => {
+            gate::aside(gate);
+            return Ok(());
         }
-        None => terminal::print_styled(text::comparison(&all, &comparison, terminal::style())),
-    }
+        Some(path) => format!("\nReport  {}\n", path.display()),
+        None => String::new(),
+    };
+    let words = text::comparison(all, comparison, terminal::style());
+    terminal::print_styled(format!("{words}{report}{}", gate::words(gate)))
 }
 
 /// Where the baseline stands; a run that was not named among the others comes first.

@@ -10,12 +10,12 @@ use crate::terminal;
 
 /// Prints it, and says on standard error what was understood differently.
 pub fn convert(args: &ConvertArgs) -> Result<()> {
-    if Path::new(&args.file)
+    let ends_so = Path::new(&args.file)
         .extension()
-        .is_none_or(|end| end != "fio")
-    {
+        .is_some_and(|end| end == "fio");
+    if args.from.is_none() && !ends_so {
         bail!(
-            "{}: only job files of fio, called NAME.fio, are converted",
+            "{}: only job files of fio are converted; if this is one, --from fio says so",
             args.file
         );
     }

@@ -1,8 +1,10 @@
 use std::path::Path;
+use std::process::ExitCode;
 
 use anyhow::{Result, anyhow, bail};
 use blocklab_analysis::assess;
 use blocklab_analysis::expect::{Diagnosis, Expectation, diagnose as judge};
+use blocklab_analysis::gate::{Check, Condition, Gate, missed, warning};
 use blocklab_analysis::price::{Bought, Output, Priced, price as priced};
 use blocklab_catalog::{Address, Catalog, Resolved, resolve};
 use blocklab_record::Record;
@@ -12,31 +14,38 @@ use blocklab_store::Store;
 use crate::abreast::each;
 use crate::args::DiagnoseArgs;
 use crate::output::{self, Over};
-use crate::terminal;
+use crate::{gate, terminal};
 
 /// Says what holds runs back, and whether they got what was bought.
-pub fn diagnose(args: &DiagnoseArgs, store: &Store) -> Result<()> {
+pub fn diagnose(args: &DiagnoseArgs, store: &Store) -> Result<ExitCode> {
     if args.html.is_some() && args.runs.len() > 1 {
         bail!(
             "--html writes the page of one run, and {} are named; a page each would work",
             args.runs.len()
         );
     }
+    if args.expect.is_none() && args.fail_on.contains(&Condition::Missed) {
+        bail!("--fail-on missed needs --expect ADDRESS: without it no limit is known");
+    }
     let catalog = crate::catalog::load()?;
     let page = |run: &String| one(args, &store.load(run)?.record, &catalog);
-    let pages: Vec<String> = each(&args.runs, page).into_iter().collect::<Result<_>>()?;
-    if args.html.as_deref() == Some(Path::new("-")) {
-        return Ok(());
+    let judged: Vec<(String, Option<Gate>)> =
+        each(&args.runs, page).into_iter().collect::<Result<_>>()?;
+    let (pages, gates): (Vec<String>, Vec<Option<Gate>>) = judged.into_iter().unzip();
+    let worst = gates.iter().flatten().max_by_key(|gate| gate.answer);
+    match args.html.as_deref() == Some(Path::new("-")) {
+        true => gate::aside(worst),
+        false => terminal::print_styled(match (&pages[..], args.json) {
+            ([only], _) => only.clone(),
+            (_, true) => format!("[{}]\n", pages.join(",")),
+            (_, false) => pages.join("\n"),
+        })?,
     }
-    terminal::print_styled(match (&pages[..], args.json) {
-        ([only], _) => only.clone(),
-        (_, true) => format!("[{}]\n", pages.join(",")),
-        (_, false) => pages.join("\n"),
-    })
+    Ok(gate::status(worst, args.strict).into())
 }
 
 /// What is said of one run, in words or in JSON; its page is written.
-fn one(args: &DiagnoseArgs, record: &Record, catalog: &Catalog) -> Result<String> {
+fn one(args: &DiagnoseArgs, record: &Record, catalog: &Catalog) -> Result<(String, Option<Gate>)> {
     let bought = args.expect.as_deref();
     let bought = bought.map(|text| find(text, record, catalog)).transpose()?;
     let expectation = bought.as_ref().map(|(resolved, priced)| Expectation {
@@ -49,10 +58,22 @@ fn one(args: &DiagnoseArgs, record: &Record, catalog: &Catalog) -> Result<String
         let page = html::diagnosis(record, &diagnosis);
         output::write(path, page, Over::forced(args.force))?;
     }
-    Ok(match args.json {
-        true => json::diagnosis(record, &diagnosis),
-        false => words(args, record, &diagnosis),
-    })
+    let gate = judge_all(args, record, &diagnosis);
+    let told = match args.json {
+        true => json::diagnosis(record, &diagnosis, gate.as_ref()),
+        false => words(args, record, &diagnosis) + &gate::words(gate.as_ref()),
+    };
+    Ok((told, gate))
+}
+
+fn judge_all(args: &DiagnoseArgs, record: &Record, diagnosis: &Diagnosis) -> Option<Gate> {
+    let check = |condition: &Condition| -> Option<Check> {
+        match condition {
+            Condition::Missed => Some(missed(0, diagnosis.expected.as_ref()?)),
+            _ => Some(warning(&[(record, &diagnosis.assessment.findings)])),
+        }
+    };
+    Gate::new(args.fail_on.iter().filter_map(check).collect())
 }
 
 fn words(args: &DiagnoseArgs, record: &Record, diagnosis: &Diagnosis) -> String {

@@ -16,6 +16,8 @@ mod diagnose;
 mod diskspd;
 mod export;
 mod fio;
+mod forms;
+mod gate;
 mod import;
 mod keeper;
 mod keeping;
@@ -83,8 +85,8 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         Command::List(args) => list::list(args, &store()?)?,
         Command::Show(args) => show::show(args, &store()?)?,
         Command::Report(args) => report::report(args, &store()?)?,
-        Command::Compare(args) => compare::compare(args, &store()?)?,
-        Command::Diagnose(args) => diagnose::diagnose(args, &store()?)?,
+        Command::Compare(args) => return compare::compare(args, &store()?),
+        Command::Diagnose(args) => return diagnose::diagnose(args, &store()?),
         Command::Price(args) => price::price(args, &store()?)?,
         Command::Convert(args) => convert::convert(args)?,
         Command::Export(args) => export::export(args, &store()?)?,

@@ -19,6 +19,9 @@ pub fn price(args: &PriceArgs, store: &Store) -> Result<()> {
             false => of_run(args, store, what, &catalog)?,
         });
     }
+    if let Some(unknown) = unpriced(&all) {
+        bail!(unknown);
+    }
     let by = match args.by {
         PriceBy::Iops => By::Iops,
         PriceBy::Throughput => By::Throughput,
@@ -30,6 +33,31 @@ pub fn price(args: &PriceArgs, store: &Store) -> Result<()> {
         true => json::prices(&all, by, currency),
         false => text::prices(&all, by, currency, terminal::style()),
     })
+}
+
+/// Before the id in the name of a run.
+const RUN: &str = "run ";
+
+/// What is said where nothing has a price: a table of dashes would say less.
+fn unpriced(all: &[Priced]) -> Option<String> {
+    let known = |it: &Priced| it.usd_per_month.is_some() || !it.costs.is_empty();
+    // Of an address the page says itself which list holds no price of it.
+    let a_run = all.iter().any(|it| it.name.starts_with(RUN));
+    if !a_run || all.iter().any(known) {
+        return None;
+    }
+    let names: Vec<&str> = all.iter().map(|it| &*it.name).collect();
+    let what: Vec<&str> = all
+        .iter()
+        .flat_map(|it| &it.addresses)
+        .map(|it| &**it)
+        .collect();
+    Some(format!(
+        "no price is known of {} ({}): what is described by hand, and what no list holds, has none; \
+         name what was bought with --as, for example --as gp3:1TiB@r5d.xlarge",
+        names.join(", "),
+        what.join(", ")
+    ))
 }
 
 /// Whether a word names something that can be bought. What looks like a path is a run, unless it
@@ -67,13 +95,13 @@ fn of_run(args: &PriceArgs, store: &Store, run: &str, catalog: &Catalog) -> Resu
     let origin = record.origin.name();
     let output = Output::of_run(&assess(&record).rows, origin);
     Ok(priced(
-        &format!("run {}", record.id),
+        &format!("{RUN}{}", record.id),
         &bought?,
         Some(&output),
     ))
 }
 
-/// What a run stands for: its own address where it was modelled, else what the user says.
+/// What a run stands for: what the user says, else its own address where it was modelled.
 pub fn addresses(record: &Record, bought_as: Option<&str>) -> Result<Vec<String>> {
     let modelled = |path: &str| {
         let address = path.strip_prefix("sim:").or(path.strip_prefix("emu:"));
@@ -81,8 +109,8 @@ pub fn addresses(record: &Record, bought_as: Option<&str>) -> Result<Vec<String>
     };
     let own: Option<Vec<String>> = record.targets.iter().map(|t| modelled(&t.path)).collect();
     match (own.filter(|own| !own.is_empty()), bought_as) {
-        (Some(own), _) => Ok(own),
-        (None, Some(address)) => Ok(vec![address.to_owned()]),
+        (_, Some(address)) => Ok(vec![address.to_owned()]),
+        (Some(own), None) => Ok(own),
         (None, None) => bail!(
             "run {} was measured, and what was bought for it is not in the record; name it, for \
              example --as gp3:1TiB@r5d.xlarge",

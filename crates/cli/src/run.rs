@@ -9,6 +9,8 @@ use std::sync::atomic::AtomicBool;
 use std::{fs, io};
 
 use anyhow::{Context, Result, anyhow};
+use blocklab_analysis::gate::{Gate, warning};
+use blocklab_analysis::{Assessment, Finding};
 use blocklab_dialect::{native, studies};
 use blocklab_host::guard::Guard;
 use blocklab_record::{Interval, Note, Record, Status};
@@ -16,16 +18,16 @@ use blocklab_report::live::Screen;
 use blocklab_report::{html, json, text};
 use blocklab_store::Store;
 use blocklab_study::{Assignment, Observer, Part, conduct_all};
-use blocklab_units::{Bytes, Nanos};
+use blocklab_units::{Bytes, Nanos, nearest};
 use blocklab_workload::publication::Publication;
-use blocklab_workload::{Case, Plan};
+use blocklab_workload::{Case, Job, Plan};
 use jiff::Timestamp;
 
 use crate::args::RunArgs;
 use crate::keeping::{self, Checkpoints, Keeping};
 use crate::output::{self, Over};
-use crate::status::{DONE, FAILED, INTERRUPTED, MISTAKE};
-use crate::{keeper, study, terminal};
+use crate::status::{FAILED, INTERRUPTED, MISTAKE};
+use crate::{gate, keeper, study, terminal};
 
 /// Runs a study, keeps it, and shows it.
 pub fn run(args: &RunArgs, store: &Store) -> Result<ExitCode> {
@@ -55,20 +57,20 @@ fn measure(args: &RunArgs, store: &Store) -> Result<u8> {
             None => Ok(INTERRUPTED),
         };
     }
-    let study = study(args)?;
+    let mut study = study(args)?;
+    if let Some(name) = &args.name {
+        study.plan.name.clone_from(name);
+    }
     if study::takes_part(args, &study)? {
         return study::hold(args, study, store);
     }
     let Study {
-        mut plan,
+        plan,
         notes,
         publication,
         built_in,
         ..
     } = study;
-    if let Some(name) = &args.name {
-        plan.name.clone_from(name);
-    }
     let interrupted = listen()?;
     let here = [".".to_owned()];
     let targets = if args.target.is_empty() {
@@ -141,6 +143,7 @@ fn study(args: &RunArgs) -> Result<Study> {
     for job in plan.cases.iter().flat_map(|case| &case.workload.jobs) {
         job.check()
             .map_err(|invalid| anyhow!("{name}: job `{}`: {invalid}", job.name))?;
+        has_room(args, &name, job)?;
     }
     Ok(Study {
         source,
@@ -151,14 +154,31 @@ fn study(args: &RunArgs) -> Result<Study> {
     })
 }
 
+/// A region without a single block cannot be worked on; it is better said before anything runs.
+fn has_room(args: &RunArgs, name: &str, job: &Job) -> Result<()> {
+    let (Some(size), block) = (job.region.size, job.least_room()) else {
+        return Ok(());
+    };
+    if size >= block {
+        return Ok(());
+    }
+    let (whose, way_out) = match args.size {
+        Some(_) => ("--size", "give that size or more"),
+        None => (name, "make `size` larger"),
+    };
+    Err(anyhow!(
+        "{whose}: a size of {size} is smaller than one block of `{}`, which is {block}: {way_out}, \
+         or run a study with smaller blocks",
+        job.name
+    ))
+}
+
 /// The text of a built-in study; without a name the commented one.
 fn example(study: &str) -> Result<&'static str> {
     match study {
         "" => Ok(native::EXAMPLE),
-        name => studies::builtin(name).with_context(|| {
-            let known = studies::builtin_names().collect::<Vec<_>>().join(", ");
-            format!("no built-in study is called {name}; these are: {known}")
-        }),
+        name => studies::builtin(name)
+            .with_context(|| format!("no built-in study is called {name}; {}", meant(name))),
     }
 }
 
@@ -175,11 +195,25 @@ fn source(study: &str) -> Result<(String, String, bool)> {
             .context("cannot read the standard input")?;
         return Ok((text, "standard input".to_owned(), false));
     }
-    let text = fs::read_to_string(study).with_context(|| {
-        let known = studies::builtin_names().collect::<Vec<_>>().join(", ");
-        format!("cannot read the study {study}; it is no built-in one either ({known})")
+    let text = fs::read_to_string(study).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => anyhow!(
+            "there is no file {study} and no built-in study of that name; {}",
+            meant(study)
+        ),
+        _ => anyhow!("cannot read the study {study}: {error}"),
     })?;
     Ok((text, study.to_owned(), false))
+}
+
+/// The built-in study that was meant, or all there are.
+fn meant(name: &str) -> String {
+    match nearest(name, studies::builtin_names()) {
+        Some(near) => format!("did you mean {near}?"),
+        None => {
+            let known = studies::builtin_names().collect::<Vec<_>>().join(", ");
+            format!("these are: {known}")
+        }
+    }
 }
 
 /// 64 bits from the kernel: the only chance in the house that is not from a seed.
@@ -211,9 +245,10 @@ fn present(args: &RunArgs, store: &Store, record: &mut Record) -> Result<u8> {
         store.settle(record);
     }
     let assessment = blocklab_analysis::assess(record);
+    let gate = gate_of(args, &[(record, &assessment)]);
     let page = html::page(&[(record, &assessment)]);
     let printed = print(args, &page, || match args.json {
-        true => json::summary(record, &assessment),
+        true => json::summary(record, &assessment, gate.as_ref()),
         false => text::summary(record, &assessment, terminal::style()),
     });
     let mut keeping = Keeping::new(store);
@@ -230,12 +265,31 @@ fn present(args: &RunArgs, store: &Store, record: &mut Record) -> Result<u8> {
     if is_for_people(args) {
         terminal::print(closing(record, page.as_deref(), kept))?;
     }
+    judged(args, gate.as_ref())?;
     Ok(match record.status {
         Status::Complete if !keeping.is_well => FAILED,
-        Status::Complete => DONE,
+        Status::Complete => gate::status(gate.as_ref(), args.strict),
         Status::Interrupted => INTERRUPTED,
         Status::Failed => FAILED,
     })
+}
+
+/// What `--fail-on warning` says of these runs.
+pub fn gate_of(args: &RunArgs, runs: &[(&Record, &Assessment)]) -> Option<Gate> {
+    let runs = runs.iter().map(|(record, it)| (*record, &it.findings[..]));
+    let runs: Vec<(&Record, &[Finding])> = runs.collect();
+    Gate::new(args.fail_on.iter().map(|_| warning(&runs)).collect())
+}
+
+/// The answer to `--fail-on`, last; JSON holds it already.
+pub fn judged(args: &RunArgs, gate: Option<&Gate>) -> Result<()> {
+    if goes_to_output(args) {
+        gate::aside(gate);
+    }
+    match is_for_people(args) {
+        true => terminal::print_styled(gate::words(gate)),
+        false => Ok(()),
+    }
 }
 
 /// Prints the page where it goes to standard output, else the result.

@@ -14,7 +14,7 @@ pub fn show(args: &ShowArgs, store: &Store) -> Result<()> {
     let assessment = blocklab_analysis::assess(&record);
     let style = terminal::style();
     terminal::print_styled(match (args.json, args.findings) {
-        (true, _) => json::summary(&record, &assessment),
+        (true, _) => json::summary(&record, &assessment, None),
         (false, true) => evidence(&record, &assessment, style),
         (false, false) => text::summary(&record, &assessment, style),
     })

@@ -5,6 +5,7 @@ mod diagnosis;
 mod price;
 mod study;
 
+use blocklab_analysis::gate::Gate;
 use blocklab_analysis::{Assessment, Estimate, Finding, Row, RowDirection};
 use blocklab_record::{
     Accounting, Environment, ErrorCount, Note, Overhead, Record, Statistic, TargetFacts,
@@ -41,6 +42,8 @@ struct Summary<'a> {
     quantile_error_percent: Option<f64>,
     rows: Vec<RowView<'a>>,
     findings: &'a [Finding],
+    /// `null` without `--fail-on`.
+    gate: Option<&'a Gate>,
     notes: &'a [Note],
     errors: Vec<CaseError<'a>>,
     accounting: Accounting,
@@ -110,7 +113,7 @@ struct CaseError<'a> {
 /// # Panics
 /// Never: every field is representable in JSON.
 #[must_use]
-pub fn summary(record: &Record, assessment: &Assessment) -> String {
+pub fn summary(record: &Record, assessment: &Assessment, gate: Option<&Gate>) -> String {
     let view = Summary {
         summary_format: FORMAT,
         record_format: record.format,
@@ -129,6 +132,7 @@ pub fn summary(record: &Record, assessment: &Assessment) -> String {
         quantile_error_percent: assessment.quantile_error_percent,
         rows: assessment.rows.iter().flat_map(rows).collect(),
         findings: &assessment.findings,
+        gate,
         notes: &record.notes,
         errors: errors(record),
         accounting: facts::accounting(record),

@@ -61,6 +61,26 @@ pub fn name(pair: &Pair) -> String {
     format!("{text}, {}: {}", pair.direction, pair.what)
 }
 
+/// What the passes of a load without a difference would have shown:
+/// `could have shown ± 38 %; 61 passes on each side would show 5 %`.
+pub fn could_show(comparison: &Comparison, pair: &Pair) -> Option<String> {
+    let contrast = pair.headline()?;
+    let could = contrast.could_show_percent?;
+    let open = contrast.verdict == Verdict::NoDifference && could > comparison.show_percent;
+    let wanted = comparison.show_percent;
+    let more = match contrast.passes_to_show {
+        Some(passes) => format!("about {passes} passes on each side would show {wanted} %"),
+        None => format!("more than 1,000 passes on each side would be needed to show {wanted} %"),
+    };
+    let name = contrast.quantity.label();
+    let could = match could {
+        c if c < 1.0 => format!("{c:.2}"),
+        c if c < 10.0 => format!("{c:.1}"),
+        c => rate(c),
+    };
+    open.then(|| format!("{name}: could have shown ± {could} %; {more}"))
+}
+
 /// A cell for each of [`TITLES`].
 pub fn cells(of: &Contrast) -> [String; 5] {
     let figure = |value: f64| match of.quantity.is_latency() {
@@ -112,6 +132,7 @@ pub const fn verdict(verdict: Verdict) -> &'static str {
         Verdict::Faster => "faster",
         Verdict::Slower => "slower",
         Verdict::NoDifference => "no difference shown",
+        Verdict::Negligible => "negligible",
         Verdict::Unknown => "not certain",
     }
 }
@@ -137,6 +158,7 @@ pub fn outcome(comparison: &Comparison, against: &Against) -> String {
     let all = [
         Verdict::Faster,
         Verdict::Slower,
+        Verdict::Negligible,
         Verdict::NoDifference,
         Verdict::Unknown,
     ];
@@ -172,6 +194,12 @@ pub fn legend(comparison: &Comparison) -> String {
              slower is said where it does not hold 1, of latencies too, where less is faster."
         ),
     ];
+    if comparison.at_least_percent > 0.0 {
+        parts.push(format!(
+            "A difference of less than {} % is called negligible, however certain it is.",
+            comparison.at_least_percent
+        ));
+    }
     if judged > 0 {
         let chance = judged as f64 * (1.0 - LEVEL_PERCENT / 100.0);
         parts.push(format!(

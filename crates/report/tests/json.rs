@@ -14,7 +14,7 @@ fn parsed(text: &str) -> Value {
 fn a_run_is_one_object() {
     let (mut record, assessment) = sample::run("7f3a2c", 1.0);
     sample::fail(&mut record);
-    let value = parsed(&json::summary(&record, &assessment));
+    let value = parsed(&json::summary(&record, &assessment, None));
     for (pointer, expected) in [
         ("/summary_format", "1"),
         ("/record_format", "1"),
@@ -43,7 +43,7 @@ fn a_run_is_one_object() {
 #[test]
 fn the_figures_are_those_of_the_assessment() {
     let (record, assessment) = sample::run("7f3a2c", 1.0);
-    let value = parsed(&json::summary(&record, &assessment));
+    let value = parsed(&json::summary(&record, &assessment, None));
     for (row, shown) in assessment
         .rows
         .iter()
@@ -64,7 +64,7 @@ fn figures_that_are_no_numbers_and_hostile_names_stay_valid() {
     let direction = &mut assessment.rows[0].directions[0];
     direction.iops.value = f64::NAN;
     direction.iops.high = Some(f64::INFINITY);
-    let value = parsed(&json::summary(&record, &assessment));
+    let value = parsed(&json::summary(&record, &assessment, None));
     assert_eq!(value["name"], record.asked.name.as_str());
     assert!(value["rows"][0]["iops"]["value"].is_null());
     assert!(value["rows"][0]["iops"]["ci95_high"].is_null());
@@ -74,7 +74,7 @@ fn figures_that_are_no_numbers_and_hostile_names_stay_valid() {
 fn nothing_measured_is_an_empty_list() {
     let (record, mut assessment) = sample::run("7f3a2c", 1.0);
     assessment.rows.clear();
-    let value = parsed(&json::summary(&record, &assessment));
+    let value = parsed(&json::summary(&record, &assessment, None));
     assert_eq!(value["rows"], Value::Array(Vec::new()));
 }
 
@@ -82,7 +82,7 @@ fn nothing_measured_is_an_empty_list() {
 fn a_model_brings_its_limits_and_assumptions() {
     let (mut record, assessment) = sample::run("7f3a2c", 1.0);
     sample::model(&mut record, Origin::Simulated);
-    let value = parsed(&json::summary(&record, &assessment));
+    let value = parsed(&json::summary(&record, &assessment, None));
     assert_eq!(value["origin"], "simulated");
     let target = &value["targets"][0];
     assert_eq!(target["limits"][0]["name"], "gp2: volume throughput");

@@ -7,6 +7,7 @@
 mod histogram;
 mod littles;
 mod outlier;
+mod passes;
 mod ratio;
 mod steady;
 mod student;
@@ -16,6 +17,7 @@ mod trend;
 pub use histogram::{BadEncoding, Histogram};
 pub use littles::{in_flight, rate_for};
 pub use outlier::{Outlier, outliers};
+pub use passes::{log_variance, passes_for};
 pub use ratio::{Ratio, ratio};
 pub use steady::{SNIA_ROUNDS, Verdict, slope, snia};
 pub use student::{critical, within};

@@ -1,14 +1,14 @@
 use blocklab_record::{DirectionResult, Latency, Statistic};
-use blocklab_stats::{Histogram, Summary, ratio};
+use blocklab_stats::{Histogram, Ratio, Summary, log_variance, passes_for, ratio};
 use serde::Serialize;
 
-use super::LEVEL_PERCENT;
 use super::pairs::Load;
+use super::{LEVEL_PERCENT, Margins};
 use crate::rows::Aggregate;
 
 /// Rates and means that lie nearer than this are the same, however little they scatter: modelled
 /// passes can agree to the last operation, and then any difference would be called.
-const SAME: f64 = 0.001;
+pub(super) const SAME: f64 = 0.001;
 /// Operations beyond a quantile in all passes for it to stand on.
 const BEYOND: f64 = 10.0;
 
@@ -22,6 +22,8 @@ pub enum Verdict {
     Slower,
     /// The interval holds "equal", or the difference is below what can be told apart.
     NoDifference,
+    /// A difference is shown, and it is smaller than the least that matters.
+    Negligible,
     /// One pass on a side, or nothing moved: no certainty can be stated.
     Unknown,
 }
@@ -129,7 +131,7 @@ impl Quantity {
 
     /// How far apart two figures must lie to be told apart at all: both quantiles may be wrong by
     /// half a bucket.
-    const fn resolution(self) -> f64 {
+    pub(crate) const fn resolution(self) -> f64 {
         match self.quantile() {
             Some(_) => 2.0 * Histogram::ERROR_BOUND,
             None => SAME,
@@ -155,12 +157,34 @@ pub struct Contrast {
     pub ci95_high: Option<f64>,
     /// Of the baseline and of the other run.
     pub passes: [usize; 2],
+    /// Smallest difference, in per cent, that these passes would have shown; `None` with one pass
+    /// on a side.
+    pub could_show_percent: Option<f64>,
+    /// Passes on each side that would show [`super::Comparison::show_percent`] if the scatter
+    /// stays what it is; `None`: not known, or more than 1,000.
+    pub passes_to_show: Option<u32>,
+    /// Variance of the logarithms of either side, for other questions of this kind.
+    #[serde(skip)]
+    pub scatter: Option<[f64; 2]>,
     /// What that means.
     pub verdict: Verdict,
 }
 
+impl Contrast {
+    /// Passes on each side that bring the interval down to `half` either way, in logarithms.
+    #[must_use]
+    pub fn passes_for(&self, half: f64) -> Option<u32> {
+        passes_for(self.scatter?, half, LEVEL_PERCENT / 100.0)
+    }
+
+    fn planned(mut self, margins: Margins) -> Self {
+        self.passes_to_show = self.passes_for((margins.show_percent / 100.0).ln_1p());
+        self
+    }
+}
+
 /// The rate, and every latency that both sides support.
-pub(super) fn contrasts(base: &Load<'_>, other: &Load<'_>) -> Vec<Contrast> {
+pub(super) fn contrasts(base: &Load<'_>, other: &Load<'_>, margins: Margins) -> Vec<Contrast> {
     let responds = |load: &Load<'_>| load.results().all(|result| result.response.is_some());
     let latencies = match responds(base) && responds(other) {
         true => Quantity::RESPONSE,
@@ -169,7 +193,7 @@ pub(super) fn contrasts(base: &Load<'_>, other: &Load<'_>) -> Vec<Contrast> {
     let all = [Quantity::Iops].into_iter().chain(latencies);
     let supported = all.filter(|quantity| supports(base, *quantity) && supports(other, *quantity));
     supported
-        .map(|quantity| contrast(quantity, base, other))
+        .map(|quantity| contrast(quantity, base, other, margins).planned(margins))
         .collect()
 }
 
@@ -188,7 +212,7 @@ fn supports(load: &Load<'_>, quantity: Quantity) -> bool {
     }
 }
 
-fn contrast(quantity: Quantity, base: &Load<'_>, other: &Load<'_>) -> Contrast {
+fn contrast(quantity: Quantity, base: &Load<'_>, other: &Load<'_>, margins: Margins) -> Contrast {
     let (base_passes, other_passes) = (values(base, quantity), values(other, quantity));
     let found = ratio(&other_passes, &base_passes, LEVEL_PERCENT / 100.0);
     let (of_base, of_other) = (geometric(&base_passes), geometric(&other_passes));
@@ -202,19 +226,26 @@ fn contrast(quantity: Quantity, base: &Load<'_>, other: &Load<'_>) -> Contrast {
         ci95_low: interval.map(|interval| interval.low),
         ci95_high: interval.map(|interval| interval.high),
         passes: [base_passes.len(), other_passes.len()],
-        verdict: match (found, interval) {
-            (Some(found), Some(interval)) => {
-                let apart = (found.value - 1.0).abs() > quantity.resolution();
-                let more = apart && interval.low > 1.0;
-                let less = apart && interval.high < 1.0;
-                match (more, less, quantity.is_latency()) {
-                    (false, false, _) => Verdict::NoDifference,
-                    (true, _, false) | (_, true, true) => Verdict::Faster,
-                    _ => Verdict::Slower,
-                }
-            }
-            _ => Verdict::Unknown,
-        },
+        could_show_percent: interval
+            .map(|interval| ((interval.high / interval.low).sqrt() - 1.0) * 100.0),
+        passes_to_show: None,
+        scatter: log_variance(&base_passes)
+            .zip(log_variance(&other_passes))
+            .map(|(base, other)| [base, other]),
+        verdict: found.map_or(Verdict::Unknown, |it| verdict(quantity, it, margins)),
+    }
+}
+
+fn verdict(quantity: Quantity, found: Ratio, margins: Margins) -> Verdict {
+    let away = (found.value - 1.0).abs();
+    let apart = away > quantity.resolution();
+    let more = apart && found.interval.low > 1.0;
+    let less = apart && found.interval.high < 1.0;
+    match (more, less, quantity.is_latency()) {
+        (false, false, _) => Verdict::NoDifference,
+        _ if away < margins.at_least_percent / 100.0 => Verdict::Negligible,
+        (true, _, false) | (_, true, true) => Verdict::Faster,
+        _ => Verdict::Slower,
     }
 }
 

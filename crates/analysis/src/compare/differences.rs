@@ -1,4 +1,5 @@
-use blocklab_record::{Record, Status, TargetKind};
+use blocklab_record::{Record, Status, Stopped, TargetKind};
+use blocklab_units::latency;
 use serde::Serialize;
 
 /// Something around the loads that is not the same in all runs.
@@ -107,8 +108,41 @@ pub(super) fn all(records: &[&Record]) -> Vec<Difference> {
     };
     let differs = |it: &Difference| it.values.iter().any(|value| *value != it.values[0]);
     let mut found: Vec<_> = ASPECTS.iter().map(of).filter(differs).collect();
+    found.extend(measured_time(records));
     found.sort_by_key(|it| it.warning.is_none());
     found
+}
+
+/// Times within this factor are the same: the last operation of a pass ends a little late.
+const SAME_TIME: f64 = 1.05;
+
+/// How long a pass was measured on average. Only passes that ended by the clock count: of others
+/// the time is what was measured.
+fn measured_time(records: &[&Record]) -> Option<Difference> {
+    let times: Vec<f64> = records.iter().map(|it| mean_time_ns(it)).collect();
+    let most = times.iter().copied().fold(f64::MIN, f64::max);
+    let least = times.iter().copied().fold(f64::MAX, f64::min);
+    (most > least * SAME_TIME).then(|| Difference {
+        what: "measured time",
+        values: times.iter().map(|ns| per_pass(*ns)).collect(),
+        warning: Some("in a longer pass more of caches, credits and heat shows."),
+    })
+}
+
+fn mean_time_ns(record: &Record) -> f64 {
+    let counted = record.measurements.iter().filter(|it| it.pass > 0);
+    let jobs = counted.flat_map(|it| &it.jobs);
+    let timed = jobs.filter(|job| job.stopped == Stopped::Runtime);
+    let times: Vec<f64> = timed.map(|job| job.elapsed_ns as f64).collect();
+    times.iter().sum::<f64>() / times.len().max(1) as f64
+}
+
+/// `2.0 s a pass`; nothing where no pass ended by the clock.
+fn per_pass(ns: f64) -> String {
+    match ns > 0.0 {
+        true => format!("{} a pass", latency(ns)),
+        false => String::new(),
+    }
 }
 
 fn each(record: &Record, of: impl Fn(&blocklab_record::TargetFacts) -> String) -> String {
@@ -151,6 +185,27 @@ mod tests {
         assert_eq!(found[0].values, ["measured", "simulated"]);
         assert!(found[0].warning.is_some() && found[1].warning.is_none());
         assert_eq!(all(&[&one, &one]), []);
+    }
+
+    /// The story: runs of 2 s and of 5 s were compared, the longer one had drained the credits, and
+    /// nothing on the page said that the times differ.
+    #[test]
+    fn passes_of_another_length_are_told() {
+        let of = |seconds: u32| {
+            record(&[Sketch {
+                seconds,
+                ..Sketch::default()
+            }])
+        };
+        let (short, long) = (of(2), of(5));
+        let found = all(&[&short, &long]);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!(found[0].what, "measured time");
+        assert_eq!(found[0].values, ["2.00 s a pass", "5.00 s a pass"]);
+        assert!(found[0].warning.is_some());
+        let mut late = short.clone();
+        late.measurements[0].jobs[0].elapsed_ns += 20_000_000;
+        assert_eq!(all(&[&short, &late]), []);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::rules::processor;
 use crate::view::{CaseView, Cases};
 
 /// A rate is that of a limit within this share of it.
-pub(super) const NEAR: f64 = 0.025;
+pub(crate) const NEAR: f64 = 0.025;
 /// Above this the documents are exceeded.
 pub(super) const ABOVE: f64 = 0.03;
 /// Another explanation must fit so well: it has more freedom than the first.

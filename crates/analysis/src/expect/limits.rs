@@ -1,6 +1,9 @@
 use blocklab_device::{Limit, Load, Phase, grants, predict};
+use blocklab_stats::{confidence, log_variance};
 use blocklab_units::{Bytes, Nanos};
 use serde::Serialize;
+
+use crate::compare::LEVEL_PERCENT;
 
 use super::bench::{ABOVE, Bench, NEAR, Seen, lasting};
 
@@ -35,6 +38,13 @@ pub struct LimitCheck {
     pub case: Option<String>,
     /// What that case delivered, in `unit`.
     pub delivered: Option<f64>,
+    /// Where the true figure lies with 95 % probability, in `unit`; `None` with one pass.
+    pub delivered_ci95_low: Option<f64>,
+    /// Upper end of it.
+    pub delivered_ci95_high: Option<f64>,
+    /// Variance of the logarithms of its passes.
+    #[serde(skip)]
+    pub scatter: Option<f64>,
     /// Which load would test it, or what always binds first.
     pub how_to_test: Option<String>,
 }
@@ -80,6 +90,9 @@ fn one(bench: &Bench<'_>, limit: &Limit) -> LimitCheck {
         (None, None, Some(share)) => (State::Missed, Some(share)),
         (None, None, None) => (State::NotTested, best(|_| true)),
     };
+    let passes = which.map_or(&[][..], |share| &share.seen.case.pass_iops);
+    let interval = confidence(passes, LEVEL_PERCENT / 100.0);
+    let in_unit = |iops: f64| which.map(|share| iops / share.seen.iops * share.value * limit.value);
     LimitCheck {
         limit: limit.name.clone(),
         value: limit.value,
@@ -88,6 +101,9 @@ fn one(bench: &Bench<'_>, limit: &Limit) -> LimitCheck {
         state,
         case: which.map(|share| share.seen.case.name.to_owned()),
         delivered: which.map(|share| share.value * limit.value),
+        delivered_ci95_low: interval.and_then(|it| in_unit(it.low)),
+        delivered_ci95_high: interval.and_then(|it| in_unit(it.high)),
+        scatter: log_variance(passes),
         how_to_test: (state == State::NotTested).then(|| how(bench, limit)),
     }
 }

@@ -32,7 +32,7 @@ const LIST_EXAMPLES: &str = "\
 Examples:
   blocklab catalog list --family i3
   blocklab catalog list --has-local --min-ebs-iops 100000
-  blocklab catalog list --json | jq -r '.[] | select(.disks > 4) | .name'
+  blocklab catalog list --json | jq -r '.types[] | select(.disks > 4) | .name'
 
 Rates are those of today; `catalog show` tells their sources and dates. MB is 10^6 bytes.";
 
@@ -52,7 +52,7 @@ pub struct CatalogListArgs {
     /// Whose prices
     #[arg(long, default_value = blocklab_catalog::DEFAULT_REGION)]
     pub region: String,
-    /// Print a JSON array
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }
@@ -105,7 +105,7 @@ pub struct CatalogImportArgs {
     /// The day of the figures, for files that do not name it (default: when the file was written)
     #[arg(long, value_name = "YYYY-MM-DD")]
     pub date: Option<String>,
-    /// Print what changed as a JSON array
+    /// Print what changed as JSON
     #[arg(long)]
     pub json: bool,
 }

@@ -7,6 +7,8 @@ Examples:
   blocklab convert job.fio --to native > study.toml
   blocklab convert job.fio --to diskspd
   blocklab convert job.fio --to vdbench > parmfile
+  blocklab convert jobs.ini --from fio --to native
+  ssh lab cat job.fio | blocklab convert - --from fio --to diskspd
 
 What cannot be said there is told, and nothing is printed.";
 
@@ -14,12 +16,22 @@ What cannot be said there is told, and nothing is printed.";
 #[derive(Debug, Args)]
 #[command(after_help = CONVERT_EXAMPLES)]
 pub struct ConvertArgs {
-    /// The job file
+    /// The job file (`-`: standard input)
     #[arg(value_hint = ValueHint::FilePath)]
     pub file: String,
+    /// In which language it is (default: as its name ends)
+    #[arg(long, value_enum)]
+    pub from: Option<Source>,
     /// Into which language
     #[arg(long, value_enum)]
     pub to: Language,
+}
+
+/// What can be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Source {
+    /// fio's job files
+    Fio,
 }
 
 /// What can be written.

@@ -26,10 +26,10 @@ pub struct ImportArgs {
     /// Their files; of Vdbench, output directories (`-`: standard input)
     #[arg(required = true, value_name = "FILE", value_hint = ValueHint::AnyPath)]
     pub files: Vec<PathBuf>,
-    /// A name for the runs
-    #[arg(long, value_name = "TEXT")]
+    /// A name for the runs: other commands find them by it
+    #[arg(long, value_name = "TEXT", value_parser = super::run_name)]
     pub name: Option<String>,
-    /// Print the runs' ids as a JSON array
+    /// Print the runs' ids as JSON
     #[arg(long)]
     pub json: bool,
 }

@@ -1,17 +1,31 @@
 use std::path::PathBuf;
 
+use blocklab_analysis::gate::Condition;
 use blocklab_analysis::price::Currency;
 use clap::{Args, ValueEnum, ValueHint};
+
+use crate::gate;
 
 const COMPARE_EXAMPLES: &str = "\
 Examples:
   blocklab compare k3f 012                    the second against the first
   blocklab compare k3f 012 9ab --baseline 012
-  blocklab compare old new --html change.html
+  blocklab compare old new --html change.html         runs named so by `run --name`
   blocklab compare k3f latest --json | jq '.against[].pairs[] | {case, direction, verdict}'
+  blocklab compare before latest --at-least 2%        a smaller difference does not matter
+  blocklab compare before latest --fail-on slower:5%  ends with 4 if a load lost more than 5 %
 
 Loads are paired by direction, block size, pattern, mix, depth, threads and pace; what only one \
-run has is listed. Two passes at least are needed on each side to call anything faster.";
+run has is listed. Two passes at least are needed on each side to call anything faster.
+
+--fail-on slower:5% looks at the 95 % interval of each load's rate (where a rate was asked for, of \
+its mean latency): it fails where the whole interval lies beyond a loss of 5 %, passes where the \
+whole interval lies within, and is undecided otherwise; then it is said how many passes would \
+decide. slower alone allows what --at-least says, else 5 %. A load that only the baseline has, and \
+a run that did not end as planned, are undecided. --fail-on warning fails where a finding of a run \
+is a warning or worse.
+
+Exit status: 4 a condition fails, 5 with --strict where one is undecided.";
 
 /// `blocklab compare`.
 #[derive(Debug, Args)]
@@ -32,6 +46,15 @@ pub struct CompareArgs {
     /// Write over a file that blocklab did not write (never over a device)
     #[arg(long, requires = "html")]
     pub force: bool,
+    /// The least difference that matters, such as 2%: a smaller one is not called faster or slower
+    #[arg(long, value_name = "PERCENT", value_parser = gate::share)]
+    pub at_least: Option<f64>,
+    /// End with 4 if this holds: slower, slower:5% or warning (repeatable)
+    #[arg(long, value_name = "CONDITION", value_delimiter = ',', value_parser = gate::of_compare)]
+    pub fail_on: Vec<Condition>,
+    /// End with 5, and not with 0, if the passes cannot decide what --fail-on asks
+    #[arg(long, requires = "fail_on")]
+    pub strict: bool,
 }
 
 const PRICE_EXAMPLES: &str = "\
@@ -87,9 +110,16 @@ Examples:
   blocklab diagnose k3f --expect 'gp3:1TiB,iops=6000@r5d.xlarge'
   blocklab diagnose k3f --expect local@i3.xlarge,as-of=2017-02-27 --html disk.html
   blocklab diagnose k3f --expect gp3:1TiB --json | jq '.expected.limits[] | {limit, state}'
+  blocklab diagnose --expect gp3:1TiB --fail-on missed --strict
 
 With --expect, each documented limit is met, exceeded, missed, or not tested, and then it is said \
-which load would test it.";
+which load would test it.
+
+--fail-on missed fails where the 95 % interval of what was delivered lies below 97.5 % of a limit \
+that a load tests, passes where it lies above, and is undecided otherwise; then it is said how many \
+passes would decide. --fail-on warning fails where a finding is a warning or worse.
+
+Exit status: 4 a condition fails, 5 with --strict where one is undecided.";
 
 /// `blocklab diagnose`.
 #[derive(Debug, Args)]
@@ -110,4 +140,10 @@ pub struct DiagnoseArgs {
     /// Write over a file that blocklab did not write (never over a device)
     #[arg(long, requires = "html")]
     pub force: bool,
+    /// End with 4 if this holds: missed or warning (repeatable)
+    #[arg(long, value_name = "CONDITION", value_delimiter = ',', value_parser = gate::of_diagnose)]
+    pub fail_on: Vec<Condition>,
+    /// End with 5, and not with 0, if the passes cannot decide what --fail-on asks
+    #[arg(long, requires = "fail_on")]
+    pub strict: bool,
 }

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow};
+use blocklab_analysis::gate::Gate;
 use blocklab_analysis::study::{Seat, outcome};
 use blocklab_analysis::{Assessment, assess};
 use blocklab_catalog::{Address, Catalog, Resolved, resolve};
@@ -26,9 +27,9 @@ use watch::Watch;
 use crate::args::RunArgs;
 use crate::keeping::Keeping;
 use crate::output::Over;
-use crate::run::{Study, chance, is_for_people, listen, print};
-use crate::status::{DONE, FAILED, INTERRUPTED};
-use crate::terminal;
+use crate::run::{Study, chance, gate_of, is_for_people, judged, listen, print};
+use crate::status::{FAILED, INTERRUPTED};
+use crate::{gate, terminal};
 
 /// Runs a study on all its systems, keeps the runs, and shows what becomes of it.
 pub fn hold(args: &RunArgs, study: Study, store: &Store) -> Result<u8> {
@@ -110,7 +111,10 @@ pub fn hold(args: &RunArgs, study: Study, store: &Store) -> Result<u8> {
     let folder = other.or_else(|| shown.folder(store));
     let is_well = close(args, &shown, folder.as_deref(), keeping)?;
     let failed = runs.iter().any(|(_, run)| run.status == Status::Failed);
-    Ok(if failed || !is_well { FAILED } else { DONE })
+    Ok(match failed || !is_well {
+        true => FAILED,
+        false => gate::status(shown.gate.as_ref(), args.strict),
+    })
 }
 
 /// Keeps what was measured. A folder in which something is kept.
@@ -127,8 +131,9 @@ fn keep(runs: &mut [(String, Record)], keeping: &mut Keeping<'_>) -> Option<Path
 fn stopped(lasting: bool, done: usize) -> u8 {
     terminal::warn(&match (lasting, done) {
         (true, 1..) => format!(
-            "interrupted after {done} measurements; the same command goes on from there, and \
-             --fresh begins anew"
+            "interrupted after {done} measurement{}; the same command goes on from there, and \
+             --fresh begins anew",
+            if done == 1 { "" } else { "s" }
         ),
         _ => "interrupted; nothing is kept".to_owned(),
     });
@@ -213,6 +218,7 @@ fn before(ledger: &Ledger, store: &Store, system: &System, targets: &[String]) -
 /// The result, printed, and its page.
 struct Shown {
     page: String,
+    gate: Option<Gate>,
     /// Ids in the order of the systems, and whether the run is of a real target.
     runs: Vec<(String, bool)>,
 }
@@ -250,12 +256,14 @@ fn show(
     let in_order: Vec<(&Record, &Assessment)> = seats.iter().filter_map(|seat| seat.run).collect();
     let (name, words) = (&study.plan.name, &study.plan.description);
     let page = html::study(&in_order, &found);
+    let gate = gate_of(args, &in_order);
     keeping.printed(print(args, &page, || match args.json {
-        true => json::study(name, words, &found),
+        true => json::study(name, words, &found, gate.as_ref()),
         false => text::study(name, words, &found, &in_order, terminal::style()),
     }));
     Shown {
         page,
+        gate,
         runs: in_order
             .iter()
             .map(|(it, _)| (it.id.clone(), it.origin != Origin::Simulated))
@@ -284,6 +292,7 @@ fn close(
         let words = [page, again].into_iter().flatten().collect::<String>();
         terminal::print(format!("\n{words}"))?;
     }
+    judged(args, shown.gate.as_ref())?;
     Ok(keeping.is_well)
 }
 

@@ -46,7 +46,7 @@ fn table(comparison: &Comparison, against: &Against) -> Markup {
                     tbody {
                         @for pair in &against.pairs {
                             @for (index, contrast) in pair.contrasts.iter().enumerate() {
-                                (row(pair, contrast, index == 0))
+                                (row(comparison, pair, contrast, index == 0))
                             }
                         }
                     }
@@ -56,11 +56,11 @@ fn table(comparison: &Comparison, against: &Against) -> Markup {
     }
 }
 
-fn row(pair: &Pair, contrast: &Contrast, first: bool) -> Markup {
+fn row(comparison: &Comparison, pair: &Pair, contrast: &Contrast, first: bool) -> Markup {
     let class = match contrast.verdict {
         Verdict::Faster => "number better",
         Verdict::Slower => "number worse",
-        Verdict::NoDifference | Verdict::Unknown => "number weak",
+        Verdict::NoDifference | Verdict::Negligible | Verdict::Unknown => "number weak",
     };
     let cells = versus::cells(contrast);
     let (verdict, figures) = cells.split_last().expect("a cell for every title");
@@ -72,6 +72,9 @@ fn row(pair: &Pair, contrast: &Contrast, first: bool) -> Markup {
                     @if let Some(other) = &pair.other_case { " = " (other) }
                     " " (pair.direction)
                     @for text in &pair.differs { br; span class="settings" { "! " (text) } }
+                    @if let Some(could) = versus::could_show(comparison, pair) {
+                        br; span class="settings" { (could) }
+                    }
                 }
             }
             td { (contrast.quantity.label()) }

@@ -1,4 +1,5 @@
 use blocklab_analysis::compare::Comparison;
+use blocklab_analysis::gate::Gate;
 use blocklab_record::Record;
 use serde::Serialize;
 
@@ -14,6 +15,8 @@ struct View<'a> {
     runs: Vec<RunView<'a>>,
     #[serde(flatten)]
     comparison: &'a Comparison,
+    /// `null` without `--fail-on`.
+    gate: Option<&'a Gate>,
 }
 
 #[derive(Serialize)]
@@ -33,11 +36,12 @@ struct RunView<'a> {
 /// # Panics
 /// Never: every field is representable in JSON.
 #[must_use]
-pub fn comparison(records: &[&Record], comparison: &Comparison) -> String {
+pub fn comparison(records: &[&Record], comparison: &Comparison, gate: Option<&Gate>) -> String {
     let view = View {
         comparison_format: FORMAT,
         runs: records.iter().map(|record| run(record)).collect(),
         comparison,
+        gate,
     };
     let mut text = serde_json::to_string_pretty(&view).expect("views hold no exotic keys");
     text.push('\n');

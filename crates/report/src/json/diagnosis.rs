@@ -1,5 +1,6 @@
 use blocklab_analysis::Finding;
 use blocklab_analysis::expect::{Compared, Diagnosis};
+use blocklab_analysis::gate::Gate;
 use blocklab_record::Record;
 use serde::Serialize;
 
@@ -19,6 +20,8 @@ struct View<'a> {
     expected: Option<&'a Compared>,
     /// Gravest first.
     findings: &'a [Finding],
+    /// `null` without `--fail-on`.
+    gate: Option<&'a Gate>,
 }
 
 /// One JSON object, indented, with a newline at the end.
@@ -26,7 +29,7 @@ struct View<'a> {
 /// # Panics
 /// Never: every field is representable in JSON.
 #[must_use]
-pub fn diagnosis(record: &Record, diagnosis: &Diagnosis) -> String {
+pub fn diagnosis(record: &Record, diagnosis: &Diagnosis, gate: Option<&Gate>) -> String {
     let view = View {
         diagnosis_format: FORMAT,
         id: &record.id,
@@ -35,6 +38,7 @@ pub fn diagnosis(record: &Record, diagnosis: &Diagnosis) -> String {
         status: facts::status(record.status),
         expected: diagnosis.expected.as_ref(),
         findings: &diagnosis.assessment.findings,
+        gate,
     };
     let mut text = serde_json::to_string_pretty(&view).expect("views hold no exotic keys");
     text.push('\n');

@@ -1,3 +1,4 @@
+use blocklab_analysis::gate::Gate;
 use blocklab_analysis::study::Outcome;
 use serde::Serialize;
 
@@ -11,6 +12,8 @@ struct View<'a> {
     description: &'a str,
     #[serde(flatten)]
     outcome: &'a Outcome,
+    /// `null` without `--fail-on`.
+    gate: Option<&'a Gate>,
 }
 
 /// A repeated study as one JSON object, indented, with a newline at the end.
@@ -18,12 +21,13 @@ struct View<'a> {
 /// # Panics
 /// Never: every field is representable in JSON.
 #[must_use]
-pub fn study(name: &str, description: &str, outcome: &Outcome) -> String {
+pub fn study(name: &str, description: &str, outcome: &Outcome, gate: Option<&Gate>) -> String {
     let view = View {
         study_format: FORMAT,
         name,
         description,
         outcome,
+        gate,
     };
     let mut text = serde_json::to_string_pretty(&view).expect("views hold no exotic keys");
     text.push('\n');

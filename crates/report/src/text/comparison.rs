@@ -99,6 +99,9 @@ fn table(comparison: &Comparison, against: &Against, style: Style) -> String {
             let label = format!("    {}", contrast.quantity.label());
             out.push_str(&painted(contrast, &line(&label, row), style));
         }
+        if let Some(could) = versus::could_show(comparison, pair) {
+            out.push_str(&style.aside(4, &could));
+        }
     }
     out
 }
@@ -117,7 +120,7 @@ fn painted(contrast: &Contrast, line: &str, style: Style) -> String {
     let ink = match contrast.verdict {
         Verdict::Faster => Ink::Green,
         Verdict::Slower => Ink::Red,
-        Verdict::NoDifference | Verdict::Unknown => Ink::Dim,
+        Verdict::NoDifference | Verdict::Negligible | Verdict::Unknown => Ink::Dim,
     };
     let Some(start) = line.trim_end().strip_suffix(word) else {
         return line.to_owned();

@@ -1,0 +1,100 @@
+use blocklab_stats::passes_for;
+
+use super::{Answer, Check, Condition, Judged, check};
+use crate::compare::LEVEL_PERCENT;
+use crate::expect::{Compared, LimitCheck, NEAR, State};
+
+/// Whether a documented limit was not reached, to within 2.5 % of it.
+///
+/// Limits that no load of the run tests are left out; where none is tested, nothing is decided.
+#[must_use]
+pub fn missed(run: usize, compared: &Compared) -> Check {
+    let tested = compared.limits.iter();
+    let tested = tested.filter(|it| it.state != State::NotTested);
+    let mut judged: Vec<Judged> = tested.map(|it| limit(run, it)).collect();
+    if judged.is_empty() {
+        let why = "no load of this run tests a documented limit".to_owned();
+        let subject = compared.address.clone();
+        judged.push(Judged::new(run, subject, Answer::Undecided, why));
+    }
+    check(&Condition::Missed, judged)
+}
+
+fn limit(run: usize, of: &LimitCheck) -> Judged {
+    let bound = of.value * (1.0 - NEAR);
+    let ends = of.delivered_ci95_low.zip(of.delivered_ci95_high);
+    let (answer, range) = match (of.state, ends) {
+        (State::Exceeded, _) => (Answer::Pass, String::new()),
+        (_, Some((_, high))) if high < bound => (Answer::Fail, shown(ends)),
+        (_, Some((low, _))) if low >= bound => (Answer::Pass, shown(ends)),
+        (_, Some(_)) => (Answer::Undecided, shown(ends)),
+        (_, None) => (Answer::Undecided, ", one pass".to_owned()),
+    };
+    let delivered = of.delivered.unwrap_or_default();
+    let case = of.case.as_deref().unwrap_or_default();
+    let unit = of.unit;
+    let why = format!("{case} delivered {delivered:.0}{range} {unit}; {bound:.0} are needed");
+    Judged::new(run, &of.limit, answer, why).decided_by(passes(of, bound))
+}
+
+fn shown(ends: Option<(f64, f64)>) -> String {
+    ends.map_or_else(String::new, |(low, high)| {
+        format!(" ({low:.0} to {high:.0})")
+    })
+}
+
+/// The limit does not scatter: all of the interval comes from the run.
+fn passes(of: &LimitCheck, bound: f64) -> Option<u32> {
+    let away = (of.delivered? / bound).ln().abs();
+    passes_for([of.scatter?, 0.0], away, LEVEL_PERCENT / 100.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(state: State, delivered: f64, half: Option<f64>) -> Compared {
+        let limit = LimitCheck {
+            limit: "gp3: volume IOPS".to_owned(),
+            value: 6000.0,
+            unit: "IOPS",
+            origin: "a page".to_owned(),
+            state,
+            case: Some("small".to_owned()),
+            delivered: Some(delivered),
+            delivered_ci95_low: half.map(|half| delivered - half),
+            delivered_ci95_high: half.map(|half| delivered + half),
+            scatter: half.map(|half| (half / delivered / 4.303).powi(2) * 3.0),
+            how_to_test: None,
+        };
+        Compared {
+            address: "gp3:1TiB".to_owned(),
+            cases: Vec::new(),
+            limits: vec![limit],
+        }
+    }
+
+    #[test]
+    fn a_limit_is_missed_only_beyond_the_scatter() {
+        for (state, delivered, half, expected) in [
+            (State::Missed, 5000.0, Some(100.0), Answer::Fail),
+            (State::Missed, 5000.0, Some(1000.0), Answer::Undecided),
+            (State::Missed, 5000.0, None, Answer::Undecided),
+            (State::Met, 6000.0, Some(100.0), Answer::Pass),
+            (State::Met, 6000.0, Some(500.0), Answer::Undecided),
+            (State::Exceeded, 9000.0, None, Answer::Pass),
+            (State::NotTested, 100.0, Some(1.0), Answer::Undecided),
+        ] {
+            let found = missed(0, &of(state, delivered, half));
+            assert_eq!(found.answer, expected, "{state:?}: {found:#?}");
+        }
+    }
+
+    /// Three passes with ± 1,000 have a variance of 402² / 5000²: a fourth brings the interval
+    /// to ± 640, below the 850 that lie between 5,000 and 5,850.
+    #[test]
+    fn undecided_says_how_many_passes_would_decide() {
+        let found = missed(0, &of(State::Missed, 5000.0, Some(1000.0)));
+        assert_eq!(found.judged[0].passes_to_decide, Some(4));
+    }
+}

@@ -1,0 +1,204 @@
+use blocklab_record::{Record, Status};
+
+use super::{Answer, Check, Condition, Judged, check};
+use crate::compare::{Against, Comparison, Contrast, Pair};
+
+/// Whether a run lost more than `percent` of the baseline, load by load: of the rate, and where a
+/// rate was asked for, whether the mean latency grew by more than that.
+///
+/// A load that only the baseline has, and a run that did not end as planned, leave it undecided.
+///
+/// # Panics
+/// When the comparison is not of these records.
+#[must_use]
+pub fn slower(records: &[&Record], comparison: &Comparison, percent: f64) -> Check {
+    let mut judged = Vec::new();
+    judged.extend(unfinished(records));
+    for against in &comparison.against {
+        judged.extend(
+            against
+                .pairs
+                .iter()
+                .map(|it| load(against.run, it, percent)),
+        );
+        judged.extend(missing(comparison, against));
+    }
+    let condition = Condition::Slower {
+        percent: Some(percent),
+    };
+    check(&condition, judged)
+}
+
+fn unfinished<'a>(records: &'a [&Record]) -> impl Iterator<Item = Judged> + 'a {
+    let all = records.iter().enumerate();
+    let ended = all.filter(|(_, record)| record.status != Status::Complete);
+    ended.map(|(run, record)| {
+        let why = "it did not end as planned, so cases or passes may be missing";
+        let subject = format!("run {}", record.id);
+        Judged::new(run, subject, Answer::Undecided, why.to_owned())
+    })
+}
+
+fn missing<'a>(comparison: &'a Comparison, against: &'a Against) -> impl Iterator<Item = Judged> {
+    let lost = against.unmatched.iter();
+    let lost = lost.filter(|it| it.run == comparison.baseline);
+    lost.map(|it| {
+        let subject = format!("{} {}", it.case, it.direction);
+        let why = format!("it cannot be compared: {}", it.why);
+        Judged::new(against.run, subject, Answer::Undecided, why)
+    })
+}
+
+fn load(run: usize, pair: &Pair, percent: f64) -> Judged {
+    let subject = format!("{} {}", pair.case, pair.direction);
+    let Some(contrast) = pair.headline() else {
+        let why = "neither its rate nor its latency is known".to_owned();
+        return Judged::new(run, subject, Answer::Undecided, why);
+    };
+    let (answer, why) = verdict(contrast, percent);
+    Judged::new(run, subject, answer, why).decided_by(passes(contrast, percent))
+}
+
+fn verdict(of: &Contrast, percent: f64) -> (Answer, String) {
+    let (Some(ratio), Some(low), Some(high)) = (of.ratio, of.ci95_low, of.ci95_high) else {
+        let why = "one pass on a side shows no scatter; 3 or more on each side would";
+        return (Answer::Undecided, why.to_owned());
+    };
+    let limit = bound(of, percent);
+    let (beyond, within) = match of.quantity.is_latency() {
+        true => (low > limit, high <= limit),
+        false => (high < limit, low >= limit),
+    };
+    let answer = match (beyond, within) {
+        (true, _) => Answer::Fail,
+        (_, true) => Answer::Pass,
+        _ => Answer::Undecided,
+    };
+    let name = of.quantity.label();
+    let figures = format!("{name} {ratio:.3} of the baseline, {low:.3} to {high:.3}");
+    (answer, format!("{figures}; allowed {limit:.3}"))
+}
+
+/// The ratio at which more than the allowed share is lost. What cannot be told apart at all is no
+/// loss.
+fn bound(of: &Contrast, percent: f64) -> f64 {
+    let share = (percent / 100.0).max(of.quantity.resolution());
+    match of.quantity.is_latency() {
+        true => 1.0 + share,
+        false => 1.0 - share,
+    }
+}
+
+/// Passes on each side that bring the end of the interval to the bound.
+fn passes(of: &Contrast, percent: f64) -> Option<u32> {
+    let away = of.ratio?.ln() - bound(of, percent).ln();
+    of.passes_for(away.abs())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compare::{Margins, compare};
+    use crate::testing::{Sketch, record};
+
+    fn run(iops: &[f64]) -> Record {
+        record(&[Sketch {
+            iops: iops.to_vec(),
+            ..Sketch::default()
+        }])
+    }
+
+    fn gated(base: &Record, other: &Record, percent: f64) -> Check {
+        let records = [base, other];
+        let found = compare(&records, 0, Margins::default());
+        slower(&records, &found, percent)
+    }
+
+    #[track_caller]
+    fn answered(base: &[f64], other: &[f64], percent: f64, expected: Answer) -> Judged {
+        let mut found = gated(&run(base), &run(other), percent);
+        assert_eq!(found.answer, expected, "{found:#?}");
+        found.judged.remove(0)
+    }
+
+    const STEADY: [f64; 3] = [10_000.0, 10_010.0, 9_990.0];
+
+    #[test]
+    fn a_loss_is_shown_excluded_or_open() {
+        answered(&STEADY, &[9_000.0, 9_010.0, 8_990.0], 5.0, Answer::Fail);
+        answered(&STEADY, &[9_700.0, 9_710.0, 9_690.0], 5.0, Answer::Pass);
+        answered(&STEADY, &[9_700.0, 9_710.0, 9_690.0], 2.0, Answer::Fail);
+        answered(&STEADY, &[12_000.0, 12_500.0, 11_500.0], 0.0, Answer::Pass);
+        answered(
+            &STEADY,
+            &[9_300.0, 9_600.0, 9_900.0],
+            5.0,
+            Answer::Undecided,
+        );
+    }
+
+    /// The story: a job compared two runs of three noisy passes with the rule "slower", was told
+    /// "no difference shown", and let through a driver that had lost a tenth of its rate.
+    #[test]
+    fn what_the_passes_cannot_show_is_not_passed() {
+        let base = [10_000.0, 11_000.0, 9_000.0];
+        let lost = [9_000.0, 9_900.0, 8_100.0];
+        let judged = answered(&base, &lost, 5.0, Answer::Undecided);
+        let passes = judged.passes_to_decide.expect("a number of passes");
+        // 2 · 1.96² · 0.1² / ln(0.9 / 0.95)² = 26.3, and a little more for Student's t.
+        assert!((26..=30).contains(&passes), "{passes}");
+        let again = |of: &[f64]| -> Vec<f64> {
+            let passes = usize::try_from(passes).expect("few") / 3 + 1;
+            of.repeat(passes)
+        };
+        answered(&again(&base), &again(&lost), 5.0, Answer::Fail);
+    }
+
+    #[test]
+    fn one_pass_decides_nothing_and_equal_ones_need_no_scatter() {
+        let judged = answered(&[100.0], &[10.0], 5.0, Answer::Undecided);
+        assert_eq!(judged.passes_to_decide, None);
+        answered(&[500.0; 3], &[500.0; 3], 0.0, Answer::Pass);
+        answered(&[500.0; 3], &[400.0; 3], 5.0, Answer::Fail);
+    }
+
+    /// Under a given rate the device can only show in latencies: more of it is a loss.
+    #[test]
+    fn of_a_paced_load_the_latency_counts() {
+        let paced = |ns: f64| {
+            let mut run = record(&[Sketch {
+                latency_ns: Some(ns),
+                ..Sketch::default()
+            }]);
+            let jobs = run.measurements.iter_mut().flat_map(|it| &mut it.jobs);
+            jobs.for_each(|job| job.pace = "open_fixed".to_owned());
+            run
+        };
+        let (base, other) = (paced(1e6), paced(1.2e6));
+        assert_eq!(gated(&base, &other, 5.0).answer, Answer::Fail);
+        assert_eq!(gated(&base, &other, 25.0).answer, Answer::Pass);
+        assert_eq!(gated(&other, &base, 5.0).answer, Answer::Pass);
+    }
+
+    /// The story: the case that was slow had been dropped from the study, and everything passed.
+    #[test]
+    fn a_load_that_is_gone_does_not_pass() {
+        let both = record(&[Sketch::named("a"), Sketch::named("b")]);
+        let found = gated(&both, &record(&[Sketch::named("a")]), 5.0);
+        assert_eq!(found.answer, Answer::Undecided, "{found:#?}");
+        assert_eq!(found.judged[1].subject, "b read");
+        let more = gated(&record(&[Sketch::named("a")]), &both, 5.0);
+        assert_eq!(more.answer, Answer::Pass, "a new load is no loss");
+    }
+
+    #[test]
+    fn a_run_that_did_not_end_does_not_pass() {
+        let base = run(&STEADY);
+        let mut other = base.clone();
+        other.status = Status::Interrupted;
+        assert_eq!(gated(&base, &other, 5.0).answer, Answer::Undecided);
+        other.measurements.clear();
+        let found = gated(&other, &other, 5.0);
+        assert_eq!(found.answer, Answer::Undecided, "nothing was measured");
+    }
+}

@@ -1,0 +1,118 @@
+use blocklab_analysis::gate::{Answer, Check, Gate, Judged};
+
+use super::paper::{Ink, Style};
+use crate::versus::letter;
+
+/// Lines shown of one condition; JSON holds them all.
+const SHOWN: usize = 12;
+
+/// The answers that end a pipeline: each condition with what it fails on, what the passes leave
+/// open, and how many passes would decide. Ends with a newline.
+#[must_use]
+pub fn gate(gate: &Gate, style: Style) -> String {
+    let title = style.paint(Ink::Bold, "Gate");
+    let checks = gate.checks.iter().map(|it| check(it, style));
+    format!("{title}\n{}", checks.collect::<String>())
+}
+
+fn check(check: &Check, style: Style) -> String {
+    let ink = match check.answer {
+        Answer::Pass => Ink::Green,
+        Answer::Undecided => Ink::Yellow,
+        Answer::Fail => Ink::Red,
+    };
+    let head = format!("{}: {}", check.condition, answer(check.answer));
+    let mut out = format!("  {}{}\n", style.paint(ink, &head), counts(check));
+    // What fails stands before what is open.
+    let mut open: Vec<&Judged> = check.judged.iter().collect();
+    open.retain(|it| it.answer != Answer::Pass);
+    open.sort_by_key(|it| std::cmp::Reverse(it.answer));
+    let many = check.judged.iter().any(|it| it.run > 1);
+    for it in open.iter().take(SHOWN) {
+        out.push_str(&style.hang(Ink::Dim, "    -", 6, &line(it, many)));
+    }
+    if open.len() > SHOWN {
+        let more = format!("and {} more (--json shows all)", open.len() - SHOWN);
+        out.push_str(&style.hang(Ink::Dim, "    -", 6, &more));
+    }
+    out
+}
+
+/// `: 1 fail, 2 undecided, 5 pass`; nothing where all are the same.
+fn counts(check: &Check) -> String {
+    let all = [Answer::Fail, Answer::Undecided, Answer::Pass];
+    let number = |wanted: Answer| {
+        let of = check.judged.iter().filter(|it| it.answer == wanted);
+        (of.count(), answer(wanted))
+    };
+    let told = all.map(number).into_iter().filter(|(n, _)| *n > 0);
+    let told: Vec<String> = told.map(|(n, word)| format!("{n} {word}")).collect();
+    match told.len() {
+        0 | 1 => String::new(),
+        _ => format!(" ({})", told.join(", ")),
+    }
+}
+
+const fn answer(answer: Answer) -> &'static str {
+    match answer {
+        Answer::Pass => "pass",
+        Answer::Undecided => "undecided",
+        Answer::Fail => "fail",
+    }
+}
+
+fn line(of: &Judged, many: bool) -> String {
+    let run = match many {
+        true => format!("{}, ", letter(of.run)),
+        false => String::new(),
+    };
+    let open = match (of.answer, of.passes_to_decide) {
+        (Answer::Undecided, Some(passes)) => {
+            format!(" (undecided: about {passes} passes would decide)")
+        }
+        (Answer::Undecided, None) => " (undecided)".to_owned(),
+        _ => String::new(),
+    };
+    format!("{run}{}: {}{open}", of.subject, of.why)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn judged(subject: &str, answer: Answer, passes_to_decide: Option<u32>) -> Judged {
+        Judged {
+            run: 1,
+            subject: subject.to_owned(),
+            answer,
+            why: "IOPS 0.900 of the baseline".to_owned(),
+            passes_to_decide,
+        }
+    }
+
+    #[test]
+    fn what_fails_stands_first_and_what_passes_is_counted() {
+        let check = Check {
+            condition: "slower:5%".to_owned(),
+            answer: Answer::Fail,
+            judged: vec![
+                judged("a", Answer::Pass, None),
+                judged("b", Answer::Undecided, Some(26)),
+                judged("c", Answer::Fail, None),
+            ],
+        };
+        let found = Gate {
+            answer: Answer::Fail,
+            checks: vec![check],
+        };
+        assert_eq!(
+            gate(&found, Style::default()),
+            "\
+Gate
+  slower:5%: fail (1 fail, 1 undecided, 1 pass)
+    - c: IOPS 0.900 of the baseline
+    - b: IOPS 0.900 of the baseline (undecided: about 26 passes would decide)
+"
+        );
+    }
+}

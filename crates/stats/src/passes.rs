@@ -1,0 +1,89 @@
+use crate::student::critical;
+use crate::summary::Summary;
+
+/// Above this many passes nobody plans a measurement.
+const MOST: u32 = 1000;
+
+/// How many values on each side bring the interval of [`crate::ratio`] down to `half` either way,
+/// in logarithms, when the scatter stays what it is.
+///
+/// `scatter` holds the variance of the logarithms of each side ([`log_variance`]). It is an
+/// estimate itself, from few passes a rough one, so the answer is a plan and no promise. `None`:
+/// more than 1,000, or `half` is not above 0.
+#[must_use]
+pub fn passes_for(scatter: [f64; 2], half: f64, level: f64) -> Option<u32> {
+    let enough = |passes: u32| half_width(scatter, passes, level) <= half;
+    if half.is_nan() || half <= 0.0 || !enough(MOST) {
+        return None;
+    }
+    // The half width falls with every pass, so the first that is enough is found by halving.
+    let (mut low, mut high) = (1, MOST);
+    while high - low > 1 {
+        let middle = u32::midpoint(low, high);
+        if enough(middle) {
+            high = middle;
+        } else {
+            low = middle;
+        }
+    }
+    Some(high)
+}
+
+/// Variance of the logarithms of positive values; `None` with fewer than two, or one that is not
+/// above 0.
+#[must_use]
+pub fn log_variance(values: &[f64]) -> Option<f64> {
+    let sound = values.len() >= 2 && values.iter().all(|v| *v > 0.0 && v.is_finite());
+    let logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();
+    Some(Summary::of(&logs).filter(|_| sound)?.stddev.powi(2))
+}
+
+/// Half of Welch's interval with `passes` values on each side.
+fn half_width([a, b]: [f64; 2], passes: u32, level: f64) -> f64 {
+    let sum = a + b;
+    if sum <= 0.0 {
+        return 0.0;
+    }
+    let freedom = f64::from(passes - 1) * sum.powi(2) / (a.powi(2) + b.powi(2));
+    critical(level, freedom.max(1.0) as u32) * (sum / f64::from(passes)).sqrt()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ratio;
+
+    /// Four passes a side with a variance of v have the half width 2.447 · sqrt(v / 2).
+    #[test]
+    fn the_printed_table_says_how_many_are_enough() {
+        let variance = 0.0004;
+        let half = 2.447 * f64::sqrt(variance / 2.0);
+        let scatter = [variance; 2];
+        assert_eq!(passes_for(scatter, half * 1.001, 0.95), Some(4));
+        assert_eq!(passes_for(scatter, half * 0.999, 0.95), Some(5));
+        assert_eq!(passes_for(scatter, 1e-6, 0.95), None);
+        assert_eq!(passes_for(scatter, 0.0, 0.95), None);
+        assert_eq!(passes_for(scatter, f64::NAN, 0.95), None);
+        assert_eq!(passes_for([0.0; 2], 0.01, 0.95), Some(2));
+    }
+
+    /// With the number of passes that was planned, and the same scatter, the interval is as narrow
+    /// as was asked for; with one pass less it is not.
+    #[test]
+    fn the_plan_and_the_interval_agree() {
+        let side = |passes: u32| -> Vec<f64> {
+            let up = |n| if n % 2 == 0 { 0.1f64 } else { -0.1 };
+            (0..passes).map(|n| 100.0 * up(n).exp()).collect()
+        };
+        let half = |passes| {
+            let found = ratio(&side(passes), &side(passes), 0.95).expect("two passes or more");
+            found.interval.high.ln()
+        };
+        // Of an even number the variance is 0.01 · n / (n - 1).
+        let variance = log_variance(&side(40)).expect("forty values");
+        let planned = passes_for([variance; 2], half(40) * 1.001, 0.95);
+        assert_eq!(planned, Some(40));
+        assert_eq!(log_variance(&[1.0]), None);
+        assert_eq!(log_variance(&[1.0, 0.0]), None);
+    }
+}
