@@ -70,7 +70,8 @@ fn mistakes_say_what_would_work() {
 fn an_empty_store_is_no_mistake_until_a_run_is_asked_for() {
     let lab = Lab::new();
     assert!(good(lab.blocklab(["list"])).contains("`blocklab run` makes one"));
-    assert_eq!(good(lab.blocklab(["list", "--json"])), "[]\n");
+    let nothing = json(&good(lab.blocklab(["list", "--json"])));
+    assert_eq!(nothing["runs"].as_array().map(Vec::len), Some(0));
     refused(&lab, &["show"], &["no runs", "blocklab run"]);
     assert!(!lab.store().root().exists(), "reading makes no folders");
 }
@@ -83,10 +84,10 @@ fn runs_are_listed_for_people_and_for_programs() {
     assert_eq!(lines.len(), 3);
     assert!(lines[0].starts_with("RUN "), "{text}");
     assert!(
-        lines[1].starts_with(FIRST) && lines[2].starts_with(SECOND),
-        "{text}"
+        lines[1].starts_with(SECOND) && lines[2].starts_with(FIRST),
+        "the newest first: {text}"
     );
-    let column = lines[0].find("STUDY").expect("a column");
+    let column = lines[0].find("NAME").expect("a column");
     assert!(
         lines[1..]
             .iter()
@@ -95,9 +96,177 @@ fn runs_are_listed_for_people_and_for_programs() {
     );
 
     let runs = json(&good(lab.blocklab(["list", "--json"])));
-    assert_eq!(runs[1]["id"], SECOND);
-    assert_eq!(runs[1]["status"], "complete");
-    assert_eq!(runs[1]["measurements"], 2);
+    let newest = &runs["runs"][0];
+    assert_eq!(newest["id"], SECOND);
+    assert_eq!(newest["status"], "complete");
+    assert_eq!(newest["measurements"], 2);
+    let shown = json(&good(lab.blocklab(["show", SECOND, "--json"])));
+    let rows = shown["rows"].as_array().expect("rows").iter();
+    let most = rows.filter_map(|row| row["iops"]["value"].as_f64());
+    assert_eq!(
+        newest["fastest"]["iops"].as_f64(),
+        most.reduce(f64::max),
+        "one run has one figure in both commands"
+    );
+}
+
+/// The story: after a year the list was 2,000 lines long, and began with the oldest.
+#[test]
+fn the_newest_runs_are_a_choice() {
+    let lab = lab();
+    let ids = |more: &[&str]| -> Vec<String> {
+        let words = ["list", "--json"].into_iter().chain(more.iter().copied());
+        let found = json(&good(lab.blocklab(words)));
+        let runs = found["runs"].as_array().expect("runs").iter();
+        runs.filter_map(|run| run["id"].as_str().map(str::to_owned))
+            .collect()
+    };
+    assert_eq!(ids(&[]), [SECOND, FIRST]);
+    assert_eq!(ids(&["--reverse"]), [FIRST, SECOND]);
+    assert_eq!(ids(&["--limit", "1"]), [SECOND]);
+    assert_eq!(ids(&["--limit", "1", "--reverse"]), [SECOND]);
+    refused(&lab, &["list", "--limit", "0"], &["at least 1"]);
+}
+
+/// The story: a run was killed before it had measured anything, and from then on every `list`
+/// warned of a missing record.json.
+#[test]
+fn the_empty_place_of_a_killed_run_is_no_warning() {
+    let lab = lab();
+    let stale = lab.store().root().join("20301231-000000-zzz.partial");
+    std::fs::create_dir(&stale).expect("a folder");
+    assert_eq!(good(lab.blocklab(["list"])).lines().count(), 3);
+    let latest = json(&good(lab.blocklab(["show", "latest", "--json"])));
+    assert_eq!(
+        latest["id"], SECOND,
+        "nothing can be shown of the empty one"
+    );
+}
+
+/// The story: `import --help` told to type `--name before` and then `compare before latest`, which
+/// answered that there is no such run.
+#[test]
+fn a_run_is_found_by_its_name() {
+    let lab = Lab::new();
+    let named = |id: &str, name: &str| {
+        let mut run = record(id, "2026-11-20T19:01:42Z");
+        run.asked.name = name.to_owned();
+        lab.keep(&run);
+    };
+    named(FIRST, "before");
+    named(SECOND, "after");
+    let found = json(&good(
+        lab.blocklab(["compare", "before", "latest", "--json"]),
+    ));
+    assert_eq!(found["runs"][0]["id"], FIRST);
+    assert_eq!(found["runs"][1]["id"], SECOND);
+
+    named("20261120-200000-abc", "before");
+    refused(
+        &lab,
+        &["show", "before"],
+        &["2 runs", FIRST, "20261120-200000-abc", "give the id"],
+    );
+    // The end of one run's id and the name of another: neither is taken for the other.
+    named("20261120-210000-xyz", "abc");
+    refused(
+        &lab,
+        &["rm", "abc"],
+        &["20261120-200000-abc", "20261120-210000-xyz"],
+    );
+    assert_eq!(
+        good(lab.blocklab(["list"])).lines().count(),
+        5,
+        "nothing is gone"
+    );
+    refused(&lab, &["run", "--name", "latest"], &["always the last run"]);
+}
+
+/// The story: messages that only their authors understood.
+#[test]
+fn a_mistake_is_told_with_what_would_work() {
+    let lab = lab();
+    let sim = ["run", "-q", "-t", "sim:gp3:1TiB"];
+    let run = |more: &[&'static str]| [&sim, more].concat();
+    refused(
+        &lab,
+        &run(&["--size", "10"]),
+        &["--size", "10 B", "smaller than one block", "1 MiB"],
+    );
+    refused(&lab, &run(&["--repeat", "0"]), &["at least 1"]);
+    refused(&lab, &["run", "quik"], &["did you mean quick?"]);
+    refused(
+        &lab,
+        &["run", "--example", "quik"],
+        &["did you mean quick?"],
+    );
+    refused(&lab, &["export", "latest"], &["which format?", "csv"]);
+    refused(
+        &lab,
+        &["export", "latest", "-o", "x.txt"],
+        &["x.txt", "--format"],
+    );
+    refused(&lab, &["convert", "-", "--to", "native"], &["--from fio"]);
+    assert_eq!(lab.store().list().runs.len(), 2, "nothing was run");
+}
+
+#[test]
+fn the_name_of_a_file_tells_the_format() {
+    let lab = lab();
+    good(lab.blocklab(["export", "latest", "-o", "x.csv"]));
+    let csv = std::fs::read_to_string(lab.path().join("x.csv")).expect("written");
+    assert!(
+        csv.lines().count() > 1 && csv.contains("block_size"),
+        "{csv}"
+    );
+    good(lab.blocklab(["export", "latest", "-o", "y.JSON"]));
+    let whole = std::fs::read_to_string(lab.path().join("y.JSON")).expect("written");
+    assert_eq!(json(&whole)["id"], SECOND);
+    // What is asked for counts more than the name.
+    good(lab.blocklab(["export", "latest", "-o", "z.csv", "-f", "json"]));
+    let whole = std::fs::read_to_string(lab.path().join("z.csv")).expect("written");
+    assert_eq!(json(&whole)["id"], SECOND);
+}
+
+/// Four cases that write are one note, and not four.
+#[test]
+fn what_is_true_of_many_cases_is_noted_once() {
+    let lab = Lab::new();
+    let words = [
+        "run",
+        "-q",
+        "--read-only",
+        "-t",
+        "sim:gp3:1TiB",
+        "--runtime",
+        "1s",
+    ];
+    let text = good(lab.blocklab(words));
+    let notes = text.matches("left out: it writes").count();
+    assert_eq!(notes, 1, "{text}");
+    assert!(text.contains("and 2 more"), "{text}");
+}
+
+/// A job file that is read from a pipe, or is called otherwise.
+#[test]
+fn a_job_file_needs_no_name() {
+    use std::io::Write;
+    let lab = Lab::new();
+    let job = "[a]\nfilename=f\nsize=1m\nrw=randread\n";
+    std::fs::write(lab.path().join("jobs.ini"), job).expect("written");
+    let named = good(lab.blocklab(["convert", "jobs.ini", "--from", "fio", "--to", "native"]));
+    assert!(named.contains("pattern = \"random-once\""), "{named}");
+    let mut piped = lab.command();
+    piped.args(["convert", "-", "--from", "fio", "--to", "native"]);
+    piped.stdin(std::process::Stdio::piped());
+    piped.stdout(std::process::Stdio::piped());
+    let mut child = piped.spawn().expect("it starts");
+    let mut pipe = child.stdin.take().expect("a pipe");
+    pipe.write_all(job.as_bytes()).expect("read");
+    drop(pipe);
+    let output = child.wait_with_output().expect("it ends");
+    assert!(output.status.success());
+    assert!(String::from_utf8_lossy(&output.stdout).contains("pattern = \"random-once\""));
 }
 
 #[test]

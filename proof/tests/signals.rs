@@ -187,8 +187,8 @@ fn a_killed_run_leaves_its_measurements_and_nothing_else() {
     assert!(stand.left().is_empty(), "{:?}", stand.left());
     let listed = stand.lab.blocklab(["list", "--json"]);
     let runs: Value = serde_json::from_str(&listed.out).expect("JSON");
-    assert_eq!(runs[0]["partial"], true, "{}", listed.out);
-    let measured = runs[0]["measurements"].as_u64().expect("a number");
+    assert_eq!(runs["runs"][0]["partial"], true, "{}", listed.out);
+    let measured = runs["runs"][0]["measurements"].as_u64().expect("a number");
     assert!(measured >= 1, "{}", listed.out);
     let list = stand.lab.blocklab(["list"]);
     assert!(list.out.contains("unfinished"), "{}", list.out);

@@ -24,7 +24,7 @@ use serde_json::json;
 
 use crate::args::CalibrateArgs;
 use crate::output::{self, Over};
-use crate::{run, status, terminal};
+use crate::{forms, run, status, terminal};
 
 /// Fits a device, holds it against the disk, and writes it.
 pub fn calibrate(args: &CalibrateArgs, store: &Store) -> Result<ExitCode> {
@@ -83,7 +83,7 @@ fn json(args: &CalibrateArgs, fitted: &Calibration, residuals: &Residuals) -> Re
         "calibration": fitted,
         "residuals": residuals,
     });
-    Ok(serde_json::to_string_pretty(&whole)? + "\n")
+    forms::json(forms::CALIBRATION, &whole)
 }
 
 /// What the file says of itself.

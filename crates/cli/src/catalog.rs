@@ -11,7 +11,7 @@ use crate::args::{
     CatalogArgs, CatalogCommand, CatalogImportArgs, CatalogListArgs, CatalogShowArgs,
 };
 use crate::columns::aligned;
-use crate::{place, terminal};
+use crate::{forms, place, terminal};
 
 mod sheet;
 
@@ -36,7 +36,7 @@ pub fn load() -> Result<Catalog> {
 fn show(args: &CatalogShowArgs) -> Result<()> {
     let sheet = describe(&args.address, &load()?).map_err(told)?;
     terminal::print(match args.json {
-        true => serde_json::to_string_pretty(&sheet)? + "\n",
+        true => forms::json(forms::CATALOG_SHOW, &sheet)?,
         false => sheet::text(&sheet),
     })
 }
@@ -63,7 +63,7 @@ fn list(args: &CatalogListArgs) -> Result<()> {
         explain_nothing(&catalog, args)?;
     }
     terminal::print(match args.json {
-        true => serde_json::to_string_pretty(&listed)? + "\n",
+        true => forms::json(forms::CATALOG_LIST, &forms::only("types", &listed))?,
         false => table(&listed),
     })
 }
@@ -164,7 +164,7 @@ fn bring(args: &CatalogImportArgs) -> Result<()> {
     let files = args.files.iter().map(file).collect::<Result<Vec<_>>>()?;
     let done = import(&files, &folder)?;
     terminal::print(match args.json {
-        true => serde_json::to_string_pretty(&done)? + "\n",
+        true => forms::json(forms::CATALOG_IMPORT, &forms::only("files", &done))?,
         false => done.iter().map(account).collect(),
     })
 }

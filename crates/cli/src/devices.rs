@@ -2,17 +2,18 @@ use std::fmt::Write;
 use std::process::ExitCode;
 
 use blocklab_host::Device;
+use blocklab_record::BlockDevice;
 use blocklab_units::Bytes;
 
 use crate::args::DevicesArgs;
 use crate::columns::aligned;
-use crate::terminal;
+use crate::{forms, terminal};
 
 /// Shows the machine's block devices, and whether blocklab would write to them.
 pub fn run(args: &DevicesArgs) -> anyhow::Result<ExitCode> {
     let devices = blocklab_host::devices();
     let text = match args.json {
-        true => serde_json::to_string_pretty(&devices)? + "\n",
+        true => forms::json(forms::DEVICES, &forms::only("devices", &devices))?,
         false => text(&devices),
     };
     terminal::print(text)?;
@@ -67,7 +68,7 @@ fn row(device: &Device) -> [String; 9] {
         facts.size_bytes.to_string(),
         or_dash(&facts.model),
         kind(device),
-        yes_no(facts.rotational),
+        rotational(facts),
         or_dash(&facts.scheduler),
         blocks(facts.logical_block_bytes, facts.physical_block_bytes),
         content(device),
@@ -77,6 +78,14 @@ fn row(device: &Device) -> [String; 9] {
 
 fn yes_no(value: bool) -> String {
     if value { "yes" } else { "no" }.to_owned()
+}
+
+/// A virtual disk calls itself rotational whatever lies below it, so of one nothing is known.
+fn rotational(facts: &BlockDevice) -> String {
+    match facts.transport == "virtio" && facts.rotational {
+        true => "unknown".to_owned(),
+        false => yes_no(facts.rotational),
+    }
 }
 
 /// `nvme, ebs`.
@@ -123,7 +132,6 @@ fn content(device: &Device) -> String {
 #[cfg(test)]
 mod tests {
     use blocklab_host::{Mounted, Verdict};
-    use blocklab_record::BlockDevice;
 
     use super::*;
 
@@ -180,6 +188,23 @@ nvme0n1 is not written to:
 Reading is always allowed. --destroy-data=NAME-OR-SERIAL gives up what is on a device.
 ";
         assert_eq!(text(&[root, volume("nvme1n1")]), expected);
+    }
+
+    /// The story: a cloud volume on flash was listed as a spinning disk, because virtio says so of
+    /// every disk whose host does not tell.
+    #[test]
+    fn what_a_virtual_disk_says_of_its_rotation_is_not_believed() {
+        let of = |transport: &str, rotational| {
+            let facts = BlockDevice {
+                transport: transport.into(),
+                rotational,
+                ..BlockDevice::default()
+            };
+            super::rotational(&facts)
+        };
+        assert_eq!(of("virtio", true), "unknown");
+        assert_eq!(of("virtio", false), "no");
+        assert_eq!(of("sata", true), "yes");
     }
 
     #[test]

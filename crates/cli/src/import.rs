@@ -13,7 +13,7 @@ use jiff::Timestamp;
 
 use crate::args::{ImportArgs, ImportTool};
 use crate::run::chance;
-use crate::{keeping, sitting, status, terminal};
+use crate::{forms, keeping, sitting, status, terminal};
 
 /// More is no report.
 const LARGEST: u64 = 1 << 30;
@@ -48,7 +48,7 @@ pub fn import(args: &ImportArgs, store: &Store) -> Result<ExitCode> {
 fn told(records: &[Record], json: bool) -> Result<String> {
     let ids: Vec<&str> = records.iter().map(|record| &*record.id).collect();
     if json {
-        return Ok(serde_json::to_string_pretty(&ids)? + "\n");
+        return forms::json(forms::IMPORT, &forms::only("runs", &ids));
     }
     let style = terminal::style();
     let shown = records.iter().map(|record| {

@@ -1,69 +1,191 @@
 use anyhow::Result;
-use blocklab_record::Status;
-use blocklab_store::{Listed, Store};
+use blocklab_analysis::assess;
+use blocklab_record::{Record, Status};
+use blocklab_store::{Damaged, Listed, Store};
+use blocklab_units::count;
+use serde::Serialize;
+use serde_json::{Value, json};
 
+use crate::abreast::each;
 use crate::args::ListArgs;
-use crate::terminal;
+use crate::{forms, terminal};
 
-/// Prints one line a run, the oldest first, and warns of folders that are no runs.
+/// A run and what it is known by.
+#[derive(Serialize)]
+struct Line {
+    #[serde(flatten)]
+    run: Listed,
+    /// `None`: nothing was measured.
+    fastest: Option<Fastest>,
+}
+
+/// The load of a run with the most operations a second.
+#[derive(Serialize)]
+struct Fastest {
+    case: String,
+    direction: String,
+    iops: f64,
+    bytes_per_s: f64,
+}
+
+/// As JSON.
+#[derive(Serialize)]
+struct Fields<'a> {
+    runs: &'a [Line],
+    damaged: Vec<Value>,
+}
+
+/// Prints one line a run, and warns of folders that are no runs.
 pub fn list(args: &ListArgs, store: &Store) -> Result<()> {
-    let listing = store.list();
+    let mut listing = store.list();
     for damaged in &listing.damaged {
         terminal::warn(&format!("{}: {}", damaged.path.display(), damaged.why));
     }
-    if args.json {
-        let mut json = serde_json::to_string_pretty(&listing.runs)?;
-        json.push('\n');
-        return terminal::print(json);
+    // The store gives the oldest first.
+    let limit = args.limit.map_or(usize::MAX, |it| it.get() as usize);
+    let mut runs = listing
+        .runs
+        .split_off(listing.runs.len().saturating_sub(limit));
+    if !args.reverse {
+        runs.reverse();
     }
-    if listing.runs.is_empty() && listing.damaged.is_empty() {
+    let lines: Vec<Line> = each(&runs, |run| Line {
+        run: run.clone(),
+        fastest: fastest(store, &run.id),
+    });
+    if args.json {
+        let damaged = listing.damaged.iter().map(damaged).collect();
+        let fields = Fields {
+            runs: &lines,
+            damaged,
+        };
+        return terminal::print(forms::json(forms::LIST, &fields)?);
+    }
+    if lines.is_empty() && listing.damaged.is_empty() {
         let root = store.root().display();
         return terminal::print(format!(
             "There are no runs in {root} yet: `blocklab run` makes one.\n"
         ));
     }
-    terminal::print(table(&listing.runs))
+    terminal::print(table(&lines, terminal::style().width.map(usize::from)))
+}
+
+fn damaged(of: &Damaged) -> Value {
+    json!({ "path": of.path, "why": of.why })
+}
+
+fn fastest(store: &Store, id: &str) -> Option<Fastest> {
+    fastest_of(&store.load(id).ok()?.record)
+}
+
+/// By the figure that `show` prints of it.
+fn fastest_of(record: &Record) -> Option<Fastest> {
+    let rows = assess(record).rows;
+    let all = rows.iter().flat_map(|row| {
+        let directions = row.directions.iter();
+        directions.map(move |direction| (&row.case, direction))
+    });
+    let (case, most) = all.max_by(|(_, a), (_, b)| a.iops.value.total_cmp(&b.iops.value))?;
+    Some(Fastest {
+        case: case.clone(),
+        direction: most.direction.clone(),
+        iops: most.iops.value,
+        bytes_per_s: most.bytes_per_s.value,
+    })
 }
 
 const HEAD: [&str; 6] = [
     "RUN",
     "STARTED (UTC)",
-    "STUDY",
     "STATUS",
-    "MEASUREMENTS",
+    "MOST IOPS",
+    "NAME",
     "TARGET",
 ];
+const STARTED: usize = 1;
+const NUMBER: usize = 3;
+const NAME: usize = 4;
+const TARGET: usize = 5;
+/// A narrower terminal does without the moment, which the id tells.
+const WIDE: usize = 110;
+/// Of a name so much is kept, however narrow the terminal is.
+const LEAST: usize = 8;
 
-/// The target comes last, since only it can be long.
-fn table(runs: &[Listed]) -> String {
+/// Cut to `width` columns where there is one: the target gives way first, then the name.
+fn table(lines: &[Line], width: Option<usize>) -> String {
     let head = HEAD.map(str::to_owned);
-    let rows: Vec<[String; 6]> = std::iter::once(head).chain(runs.iter().map(row)).collect();
-    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max();
-    let widths: Vec<usize> = (0..5).map(|column| width(column).unwrap_or(0)).collect();
-    let mut text = String::new();
-    for row in &rows {
-        for (cell, width) in row.iter().zip(&widths) {
-            text.push_str(&format!("{cell:<width$}  "));
-        }
-        text.push_str(&row[5]);
-        text.push('\n');
+    let mut rows: Vec<[String; 6]> = std::iter::once(head).chain(lines.iter().map(row)).collect();
+    let shown: Vec<usize> = (0..HEAD.len())
+        .filter(|column| *column != STARTED || width.is_none_or(|width| width >= WIDE))
+        .collect();
+    if let Some(width) = width {
+        fit(&mut rows, &shown, width);
     }
-    text
+    let widths = shown.iter().map(|column| widest(&rows, *column));
+    let widths: Vec<(usize, usize)> = shown.iter().copied().zip(widths).collect();
+    let line = |row: &[String; 6]| {
+        let cells = widths.iter().map(|(column, width)| match *column {
+            NUMBER => format!("{:>width$}", row[*column]),
+            other => format!("{:<width$}", row[other]),
+        });
+        let line = cells.collect::<Vec<_>>().join("  ");
+        format!("{}\n", line.trim_end())
+    };
+    rows.iter().map(line).collect()
 }
 
-fn row(run: &Listed) -> [String; 6] {
+fn widest(rows: &[[String; 6]], column: usize) -> usize {
+    let cells = rows.iter().map(|row| row[column].chars().count());
+    cells.max().unwrap_or(0)
+}
+
+/// Shares what the other columns leave between name and target.
+fn fit(rows: &mut [[String; 6]], shown: &[usize], width: usize) {
+    let fixed = shown.iter().filter(|column| **column < NAME);
+    let fixed: usize = fixed.map(|column| widest(rows, *column) + 2).sum();
+    let room = width.saturating_sub(fixed + 2);
+    let name = widest(rows, NAME).min((room / 2).max(LEAST));
+    let target = room.saturating_sub(name).max(LEAST);
+    for row in rows {
+        row[NAME] = cut_end(&row[NAME], name);
+        row[TARGET] = cut_start(&row[TARGET], target);
+    }
+}
+
+fn cut_end(text: &str, width: usize) -> String {
+    match text.chars().count() > width {
+        true => text.chars().take(width - 1).chain(['…']).collect(),
+        false => text.to_owned(),
+    }
+}
+
+/// The end of a path says more than its beginning.
+fn cut_start(text: &str, width: usize) -> String {
+    let length = text.chars().count();
+    match length > width {
+        true => ['…']
+            .into_iter()
+            .chain(text.chars().skip(length - width + 1))
+            .collect(),
+        false => text.to_owned(),
+    }
+}
+
+fn row(line: &Line) -> [String; 6] {
+    let run = &line.run;
     let status = match (run.partial, run.status) {
         (true, _) => "unfinished",
         (_, Status::Complete) => "complete",
         (_, Status::Interrupted) => "interrupted",
         (_, Status::Failed) => "failed",
     };
+    let fastest = line.fastest.as_ref();
     [
         run.id.clone(),
         moment(&run.started_at),
-        run.name.clone(),
         status.to_owned(),
-        run.measurements.to_string(),
+        fastest.map_or_else(|| "-".to_owned(), |it| count(it.iops)),
+        run.name.clone(),
         run.targets.join(" "),
     ]
 }
@@ -78,25 +200,67 @@ fn moment(rfc3339: &str) -> String {
 mod tests {
     use super::*;
 
+    fn lines() -> Vec<Line> {
+        let line = |id: &str, name: &str, measurements, iops: Option<f64>| Line {
+            run: Listed {
+                id: id.into(),
+                started_at: "2026-11-20T19:01:42.5Z".into(),
+                name: name.into(),
+                targets: vec!["/data/some/where/far/away/on/this/machine/file.bin".into()],
+                status: Status::Complete,
+                partial: measurements == 1,
+                measurements,
+            },
+            fastest: iops.map(|iops| Fastest {
+                case: "a".into(),
+                direction: "read".into(),
+                iops,
+                bytes_per_s: iops * 4096.0,
+            }),
+        };
+        vec![
+            line("20261120-190142-k3f", "quick", 24, Some(56_554.4)),
+            line("20261120-190143-012", "my-study: of a volume", 1, None),
+        ]
+    }
+
     #[test]
     fn columns_are_aligned() {
-        let run = |id: &str, name: &str, measurements| Listed {
-            id: id.into(),
-            started_at: "2026-11-20T19:01:42.5Z".into(),
-            name: name.into(),
-            targets: vec!["/data/.blocklab".into()],
-            status: Status::Complete,
-            partial: measurements == 1,
-            measurements,
-        };
-        let runs = [run("a-k3f", "quick", 24), run("b-012", "my-study", 1)];
         assert_eq!(
-            table(&runs),
+            table(&lines(), None),
             "\
-RUN    STARTED (UTC)     STUDY     STATUS      MEASUREMENTS  TARGET
-a-k3f  2026-11-20 19:01  quick     complete    24            /data/.blocklab
-b-012  2026-11-20 19:01  my-study  unfinished  1             /data/.blocklab
+RUN                  STARTED (UTC)     STATUS      MOST IOPS  NAME                   TARGET
+20261120-190142-k3f  2026-11-20 19:01  complete       56,554  quick                  /data/some/where/far/away/on/this/machine/file.bin
+20261120-190143-012  2026-11-20 19:01  unfinished          -  my-study: of a volume  /data/some/where/far/away/on/this/machine/file.bin
 "
         );
+    }
+
+    /// The story: lines of 130 to 190 columns wrapped into three on a terminal of 80, and no
+    /// column stood below its title.
+    #[test]
+    fn lines_fit_the_terminal() {
+        for width in [60, 80, 100, 109, 110, 132, 250] {
+            for line in table(&lines(), Some(width)).lines() {
+                let long = line.chars().count();
+                assert!(long <= width.max(71), "{width}: {long} {line}");
+            }
+        }
+        let narrow = table(&lines(), Some(80));
+        assert!(
+            narrow.contains("my-study: of …") && narrow.contains("…"),
+            "{narrow}"
+        );
+        assert!(
+            narrow.contains("file.bin") && !narrow.contains("STARTED"),
+            "{narrow}"
+        );
+    }
+
+    #[test]
+    fn a_run_without_a_measurement_has_no_figure() {
+        assert_eq!(cut_end("abcdef", 4), "abc…");
+        assert_eq!(cut_start("abcdef", 4), "…def");
+        assert_eq!(cut_start("abcd", 4), "abcd");
     }
 }

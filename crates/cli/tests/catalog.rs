@@ -147,7 +147,7 @@ fn newer_figures() {
         home.path(),
         &["list", "--json", "--family", "z9"],
     ));
-    assert_eq!(listed[0]["ebs_base_iops"], 400_000.0);
+    assert_eq!(listed["types"][0]["ebs_base_iops"], 400_000.0);
     let elsewhere = tempfile::tempdir().expect("a folder");
     let output = blocklab(elsewhere.path(), &["list", "--family", "z9"]);
     assert_eq!(output.status.code(), Some(2));

@@ -283,11 +283,15 @@ fn middle(row: &Row) -> Option<(f64, f64)> {
     Some((median, if median > 0.0 { range / median } else { 0.0 }))
 }
 
+/// Shape of what [`json`] writes. A change of meaning needs a new number.
+const FORMAT: u32 = 1;
+
 /// The same figures for programs.
 #[must_use]
 pub fn json(record: &Record, form: &Form) -> String {
     let rows: Vec<Value> = rows(record, form).iter().map(json_row).collect();
     let value = json!({
+        "cdm_format": FORMAT,
         "run": record.id,
         "layout": form.version.release(),
         "profile": form.profile.title(),

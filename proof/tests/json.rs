@@ -1,0 +1,147 @@
+//! `docs/json.md` names every command with `--json` and the version key that its output has.
+
+use std::collections::BTreeSet;
+
+use blocklab_proof::{Lab, good, json, root};
+use serde_json::Value;
+
+/// The rows of the table: commands, and the key with its number.
+fn table() -> Vec<(String, String, u64)> {
+    let page = std::fs::read_to_string(root().join("docs/json.md")).expect("the page");
+    let rows = page.lines().filter(|line| line.starts_with("| `"));
+    let row = |line: &str| {
+        let cells: Vec<&str> = line.split('|').map(str::trim).collect();
+        let key = cells[2].trim_matches('`').to_owned();
+        (
+            cells[1].to_owned(),
+            key,
+            cells[3].parse().expect("a number"),
+        )
+    };
+    rows.map(row).collect()
+}
+
+const STUDY: &str = "name = \"one\"\n[[case]]\nname = \"a\"\nengine = \"io_uring\"\n\
+                     runtime = \"1s\"\ndepth = 4\n";
+
+/// What a command prints, as JSON. What it keeps for the user it keeps in the lab.
+fn shown(lab: &Lab, words: &[&str]) -> Value {
+    let mut command = lab.command();
+    let output = command
+        .args(words)
+        .env("XDG_DATA_HOME", lab.path())
+        .output();
+    let output = output.expect("it starts");
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{words:?}: {told}");
+    json(&String::from_utf8(output.stdout).expect("text"))
+}
+
+/// What each command really prints, by the command's name on the page.
+fn printed(lab: &Lab) -> Vec<(&'static str, Value)> {
+    std::fs::write(lab.path().join("study.toml"), STUDY).expect("written");
+    let types = root().join("crates/catalog/tests/samples/describe-instance-types.json");
+    let types = types.to_str().expect("a path");
+    let run = "run study.toml -q --json --name one -t sim:gp3:1TiB@r5d.xlarge";
+    let lines = [
+        ("run", run),
+        (
+            "run",
+            "run study.toml -q --json --name two -t sim:gp3:1TiB@r5d.xlarge",
+        ),
+        ("show", "show --json"),
+        ("list", "list --json"),
+        ("compare", "compare one two --json"),
+        ("diagnose", "diagnose --json"),
+        ("price", "price latest --json"),
+        ("export --format json", "export latest -f json"),
+        ("devices", "devices --json"),
+        ("catalog list", "catalog list --family i3 --json"),
+        ("catalog show", "catalog show gp3:1TiB --json"),
+        (
+            "cdm",
+            "cdm -q --json --target sim:gp3:1TiB@r5d.xlarge --output report.txt",
+        ),
+        ("import", "import cdm report.txt --json"),
+    ];
+    let one = |(name, line): &(&'static str, &str)| {
+        let words: Vec<&str> = line.split(' ').collect();
+        (*name, shown(lab, &words))
+    };
+    let mut all: Vec<(&str, Value)> = lines.iter().map(one).collect();
+    let study = "run im4gn -q --json -t sim --runtime 1s --repeat 1 --no-save";
+    all.push(("run` of a study", one(&("", study)).1));
+    let sweep = "run calibrate -q --json -t sim:gp3:1TiB@r5d.xlarge --name sweep";
+    one(&("", sweep));
+    all.push((
+        "calibrate",
+        one(&("", "calibrate sweep --allow-simulated --json")).1,
+    ));
+    all.push((
+        "catalog import",
+        shown(lab, &["catalog", "import", "--json", types]),
+    ));
+    all
+}
+
+/// The story: four forms carried a version and five were bare arrays; a script that read
+/// `.[0].name` would have broken with the first field beside the list.
+#[test]
+fn every_form_has_the_version_that_the_page_names() {
+    let lab = Lab::new();
+    let rows = table();
+    for (command, value) in printed(&lab) {
+        let start = format!("`blocklab {command}");
+        let row = rows.iter().find(|(commands, ..)| commands.contains(&start));
+        let (_, key, number) = row.unwrap_or_else(|| panic!("{command} is not on the page"));
+        assert_eq!(value[key].as_u64(), Some(*number), "{command}: {key}");
+    }
+}
+
+/// The help of every command says whether it has `--json`; the page names just these.
+#[test]
+fn the_page_names_every_command_with_json() {
+    let lab = Lab::new();
+    let rows = table();
+    let named = |command: &str| {
+        rows.iter()
+            .any(|(it, ..)| it.contains(&format!("`blocklab {command}`")))
+    };
+    let mut seen = BTreeSet::new();
+    for command in commands(&lab, &[]) {
+        for path in with_inner(&lab, &command) {
+            let words: Vec<&str> = path.split(' ').chain(["--help"]).collect();
+            let help = good(lab.blocklab(words));
+            let has = help
+                .lines()
+                .any(|line| line.trim_start().starts_with("--json"));
+            assert_eq!(has, named(&path), "{path}");
+            seen.extend(has.then_some(path));
+        }
+    }
+    assert!(seen.len() > 10, "{seen:?}");
+}
+
+/// A command, or those below it.
+fn with_inner(lab: &Lab, command: &str) -> Vec<String> {
+    match command {
+        // Their arguments are those of other tools.
+        "fio" | "diskspd" | "vdbench" => Vec::new(),
+        "catalog" => {
+            let inner = commands(lab, &[command]);
+            inner.iter().map(|it| format!("{command} {it}")).collect()
+        }
+        other => vec![other.to_owned()],
+    }
+}
+
+/// The names under `Commands:` of a help text.
+fn commands(lab: &Lab, of: &[&str]) -> Vec<String> {
+    let help = good(lab.blocklab(of.iter().copied().chain(["--help"])));
+    let (_, list) = help.split_once("Commands:\n").expect("commands");
+    let lines = list.lines().take_while(|line| line.starts_with("  "));
+    // Deeper lines go on with a description.
+    let names = lines.filter_map(|line| line[2..].split(' ').next());
+    let names = names.filter(|name| !["", "help"].contains(name));
+    names.map(str::to_owned).collect()
+}
