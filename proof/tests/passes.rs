@@ -1,7 +1,7 @@
 //! What passes tell of the truth: how often a 95 % interval holds it, how wide it is, and how
 //! often equal things are called different. On a model in virtual time, from fixed seeds.
 
-use blocklab_analysis::compare::{Quantity, Verdict, compare};
+use blocklab_analysis::compare::{Margins, Quantity, Verdict, compare};
 use blocklab_analysis::{Estimate, assess};
 use blocklab_dialect::native;
 use blocklab_proof::accuracy::simulate;
@@ -72,7 +72,7 @@ fn equal(runs: &[Record], what: &str) {
     let mut called = std::collections::BTreeMap::<(String, &str), (u32, u32)>::new();
     for (place, one) in runs.iter().enumerate() {
         let other = &runs[(place + 1) % runs.len()];
-        for pair in &compare(&[one, other], 0).against[0].pairs {
+        for pair in &compare(&[one, other], 0, Margins::default()).against[0].pairs {
             for it in &pair.contrasts {
                 let key = (pair.direction.clone(), it.quantity.name());
                 let (different, all) = called.entry(key).or_default();
