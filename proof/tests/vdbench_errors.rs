@@ -95,25 +95,3 @@ fn a_command_is_told_where_the_first_error_was() {
     );
     assert!(!said.out.contains("Starting RD=rd2;"), "{}", said.out);
 }
-
-/// After a run that failed at its start `avg_0-0` showed the longest times of the run before.
-#[test]
-fn a_run_that_did_not_start_shows_no_figures_of_the_run_before() {
-    let lab = Lab::new();
-    let file = "sd=sd1,lun=lun,size=4m\nwd=wd1,sd=sd1\n\
-                rd=default,wd=wd1,iorate=200,elapsed=2,interval=1\n\
-                rd=rd1\nrd=rd2,startcmd=\"sh cut.sh\"\n";
-    std::fs::write(lab.path().join("cut.sh"), "rm lun; ln -s lun lun\n").expect("can be written");
-    std::fs::write(lab.path().join("parm"), file).expect("a file can be written");
-    let said = lab.blocklab(["vdbench", "-f", "parm", "-o", "out"]);
-    assert_eq!(said.code, Some(1), "{}{}", said.out, said.err);
-    let told = " rd=rd2 did not start: ";
-    assert!(said.out.contains(told), "{}", said.out);
-    assert!(!said.out.contains("avg_0-0"), "{}", said.out);
-    let totals = report(&lab, "totals.html");
-    assert_eq!(
-        totals.matches(" avg_").count(),
-        2,
-        "SD_format and rd1: {totals}"
-    );
-}

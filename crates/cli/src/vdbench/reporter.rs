@@ -450,3 +450,6 @@ impl Observer for Reporter<'_> {
         self.checkpoints.keep(record);
     }
 }
+
+#[cfg(test)]
+mod tests;
