@@ -8,7 +8,6 @@ use anyhow::Result;
 use blocklab_dialect::cdm::{
     self, Form, Imprint, Prepared, Profile, Row, Taking, Version, Way, Wish,
 };
-use blocklab_host::guard::Guard;
 use blocklab_record::{Interval, Record};
 use blocklab_report::cdm::Window;
 use blocklab_store::Store;
@@ -21,7 +20,7 @@ use crate::keeping::{self, Checkpoints};
 use crate::output::{self, Over};
 use crate::run::listen;
 use crate::sitting::{Sitting, exit_code, hold, keep, seed, with_keeping};
-use crate::{keeper, status, terminal};
+use crate::{keeper, place, status, terminal};
 
 /// Measures, keeps, and prints the report.
 pub fn run(args: &CdmArgs, store: &Store) -> Result<ExitCode> {
@@ -40,7 +39,7 @@ fn measure(args: &CdmArgs, store: &Store) -> Result<u8> {
         output::try_out(path, Over::Files)?;
     }
     let targets = [args.target.clone().unwrap_or_else(|| ".".to_owned())];
-    let guard = Guard::new(&args.destroy_data);
+    let guard = place::guard(&args.destroy_data, store);
     let sitting = Sitting {
         plan,
         notes,

@@ -3,15 +3,17 @@ use std::process::ExitCode;
 
 use blocklab_host::Device;
 use blocklab_record::BlockDevice;
+use blocklab_store::Store;
 use blocklab_units::Bytes;
 
 use crate::args::DevicesArgs;
 use crate::columns::aligned;
-use crate::{forms, terminal};
+use crate::{forms, place, terminal};
 
 /// Shows the machine's block devices, and whether blocklab would write to them.
-pub fn run(args: &DevicesArgs) -> anyhow::Result<ExitCode> {
-    let devices = blocklab_host::devices();
+pub fn run(args: &DevicesArgs, store: Option<&Store>) -> anyhow::Result<ExitCode> {
+    let memory = store.map(place::memory);
+    let devices = blocklab_host::devices(memory.as_ref());
     let text = match args.json {
         true => forms::json(forms::DEVICES, &forms::only("devices", &devices))?,
         false => text(&devices),

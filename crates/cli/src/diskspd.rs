@@ -30,7 +30,7 @@ use crate::args::DiskspdArgs;
 use crate::processors::Ticks;
 use crate::run::{chance, listen};
 use crate::sitting::{Sitting, code_of, exit_code, hold, keep, with_keeping};
-use crate::{keeper, keeping, status, terminal};
+use crate::{keeper, keeping, place, status, terminal};
 
 /// As the original: the command line cannot be understood.
 const NOT_UNDERSTOOD: u8 = 3;
@@ -124,7 +124,7 @@ fn print_profile(profile: &Profile, house: &House) -> Result<()> {
 }
 
 fn measure(profile: &Profile, mut notes: Vec<Note>, house: &House, store: &Store) -> Result<u8> {
-    let guard = Guard::new(&house.destroy);
+    let guard = place::guard(&house.destroy, store);
     let terms = Terms {
         mappings: house.mappings.clone(),
         clock_seed: (chance()? & 0xffff_ffff) as u32,

@@ -38,7 +38,7 @@ use self::watch::Watcher;
 use crate::args::{FioArgs, RunArgs};
 use crate::run::listen;
 use crate::sitting::{Sitting, code_of, hold, keep, with_keeping};
-use crate::{keeper, keeping, status, terminal};
+use crate::{keeper, keeping, place, status, terminal};
 
 /// As fio: terminated by a signal.
 const INTERRUPTED: u8 = 128;
@@ -229,7 +229,7 @@ fn measure(
         out.borrow_mut().tell(&line)?;
     }
     out.borrow_mut().tell(&dialect::capped(prepared))?;
-    let guard = Guard::new(&house.destroy);
+    let guard = place::guard(&house.destroy, store);
     if !ground::make(prepared, &interrupted, &guard)? {
         return Ok(INTERRUPTED);
     }
@@ -329,7 +329,7 @@ pub fn study(args: &RunArgs, store: &Store) -> Result<Option<Record>> {
     }
     logs::try_out(&prepared)?;
     let interrupted = listen()?;
-    let guard = Guard::new(&args.destroy_data);
+    let guard = place::guard(&args.destroy_data, store);
     if !ground::make(&prepared, &interrupted, &guard)? {
         return Ok(None);
     }

@@ -94,7 +94,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         Command::Rm(args) => rm::rm(args, &store()?)?,
         Command::Calibrate(args) => return calibrate::calibrate(args, &store()?),
         Command::Catalog(args) => return catalog::run(args),
-        Command::Devices(args) => return devices::run(args),
+        Command::Devices(args) => return devices::run(args, store().ok().as_ref()),
         Command::Man(args) => man::man(args)?,
         Command::Completions(args) => completions::completions(args)?,
     }

@@ -5,7 +5,11 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
+use blocklab_host::Memory;
+use blocklab_host::guard::Guard;
 use blocklab_store::Store;
+
+use crate::terminal;
 
 /// The store that the user means: `--store`, else `$BLOCKLAB_STORE`, else
 /// `$XDG_DATA_HOME/blocklab/runs`, else `~/.local/share/blocklab/runs`.
@@ -15,6 +19,16 @@ pub fn store(asked: Option<PathBuf>) -> Result<Store> {
         "cannot tell where runs are kept: none of BLOCKLAB_STORE, XDG_DATA_HOME and HOME is set; \
          name a directory with --store DIR",
     )
+}
+
+/// Decides what a command may write to. What runs leave on devices is remembered in the store.
+pub fn guard(names: &[String], store: &Store) -> Guard {
+    Guard::new(names).with_memory(memory(store), terminal::warn)
+}
+
+/// Its name begins with a dot, so it is no run.
+pub fn memory(store: &Store) -> Memory {
+    Memory::at(store.root().join(".devices"))
 }
 
 /// The folder of the user's own catalog: `$XDG_DATA_HOME/blocklab/catalog`, else

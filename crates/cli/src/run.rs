@@ -12,7 +12,6 @@ use anyhow::{Context, Result, anyhow};
 use blocklab_analysis::gate::{Gate, warning};
 use blocklab_analysis::{Assessment, Finding};
 use blocklab_dialect::{native, studies};
-use blocklab_host::guard::Guard;
 use blocklab_record::{Interval, Note, Record, Status};
 use blocklab_report::live::Screen;
 use blocklab_report::{html, json, text};
@@ -27,7 +26,7 @@ use crate::args::RunArgs;
 use crate::keeping::{self, Checkpoints, Keeping};
 use crate::output::{self, Over};
 use crate::status::{FAILED, INTERRUPTED, MISTAKE};
-use crate::{gate, keeper, study, terminal};
+use crate::{gate, keeper, place, study, terminal};
 
 /// Runs a study, keeps it, and shows it.
 pub fn run(args: &RunArgs, store: &Store) -> Result<ExitCode> {
@@ -79,7 +78,7 @@ fn measure(args: &RunArgs, store: &Store) -> Result<u8> {
         &args.target
     };
     let catalog = crate::catalog::load()?;
-    let guard = Guard::new(&args.destroy_data);
+    let guard = place::guard(&args.destroy_data, store);
     let assignment = Assignment {
         id: store.new_id(Timestamp::now(), chance()?),
         tool: concat!("blocklab ", env!("CARGO_PKG_VERSION")).to_owned(),

@@ -20,7 +20,6 @@ use anyhow::{Context, Result};
 use blocklab_dialect::vdbench::{
     self as dialect, Command, Mistake, Repeat, Script, Terms, prepare, quick_test, validate,
 };
-use blocklab_host::guard::Guard;
 use blocklab_record::{Note, NoteLevel, Record};
 use blocklab_store::Store;
 use blocklab_workload::Workload;
@@ -31,7 +30,7 @@ use self::reporter::Reporter;
 use crate::args::VdbenchArgs;
 use crate::run::listen;
 use crate::sitting::{Sitting, exit_code, hold, keep, seed, with_keeping};
-use crate::{keeper, keeping, status, terminal};
+use crate::{keeper, keeping, place, status, terminal};
 
 /// Runs what the arguments ask for.
 pub fn run(args: &VdbenchArgs, store: &Store) -> Result<ExitCode> {
@@ -140,7 +139,7 @@ fn measure(
 ) -> Result<u8> {
     let (validation, journals) = watch::asked(command.validation, &script, folder);
     let interrupted = listen()?;
-    let guard = Guard::new(&house.destroy);
+    let guard = place::guard(&house.destroy, store);
     let luns = luns::look(&script, &guard, validation.recover)?;
     let mut terms = Terms {
         sizes: luns.sizes,

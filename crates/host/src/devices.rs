@@ -4,8 +4,11 @@ use blocklab_record::BlockDevice;
 use serde::Serialize;
 
 use crate::block::Node;
+use crate::guard::Content;
 use crate::judge::{Use, judge};
 use crate::machine::Machine;
+use crate::memory::Memory;
+use crate::reason::Reason;
 use crate::signatures::Signature;
 
 /// Where a file system on a device is mounted.
@@ -59,12 +62,12 @@ pub struct Device {
 }
 
 /// All block devices of the machine: disks by name, each followed by its partitions. Loop devices
-/// that show nothing are left out.
+/// that show nothing are left out. `memory` knows what earlier runs left on them.
 #[must_use]
-pub fn devices() -> Vec<Device> {
+pub fn devices(memory: Option<&Memory>) -> Vec<Device> {
     let machine = Machine::look();
     let nodes = machine.nodes.iter().filter(|node| is_there(node));
-    nodes.map(|node| device(&machine, node)).collect()
+    nodes.map(|node| device(&machine, node, memory)).collect()
 }
 
 /// The kernel keeps a few loop and ram devices in stock.
@@ -73,12 +76,18 @@ fn is_there(node: &Node) -> bool {
     !in_stock || node.has_capacity() || node.backing_file.is_some()
 }
 
-fn device(machine: &Machine, node: &Node) -> Device {
+fn device(machine: &Machine, node: &Node, memory: Option<&Memory>) -> Device {
     let name = &node.facts.name;
     let path = machine.open_path(name);
     let judgement = judge(machine, node, (&path, &path), Use::Unknown);
     let reasons = judgement.own.iter().chain(&judgement.around);
-    let reasons: Vec<String> = reasons.map(ToString::to_string).collect();
+    let mut reasons: Vec<String> = reasons.map(ToString::to_string).collect();
+    if judgement.own.is_empty()
+        && let Content::Speaks(cause) = Content::of(machine, node, &path, memory)
+    {
+        let subject = node.path();
+        reasons.push(Reason { subject, cause }.to_string());
+    }
     let mounts = machine.mounts_on(name).into_iter().map(|mount| Mounted {
         kind: mount.kind.clone(),
         mount_point: mount.point.clone(),
@@ -127,7 +136,7 @@ mod tests {
         tree.disk("sda", "8:0", 1 << 20);
         tree.write("sda", 0, b"XFSB");
         let machine = tree.machine();
-        let json = serde_json::to_value(device(&machine, &machine.nodes[0])).unwrap();
+        let json = serde_json::to_value(device(&machine, &machine.nodes[0], None)).unwrap();
         assert_eq!(json["name"], "sda");
         assert_eq!(json["size_bytes"], 1 << 20);
         assert_eq!(json["signatures"][0]["kind"], "xfs");
@@ -136,8 +145,8 @@ mod tests {
 
     #[test]
     fn this_machine_is_looked_at_without_harm() {
-        let names: Vec<String> = devices().into_iter().map(|d| d.facts.name).collect();
-        let again: Vec<String> = devices().into_iter().map(|d| d.facts.name).collect();
+        let names: Vec<String> = devices(None).into_iter().map(|d| d.facts.name).collect();
+        let again: Vec<String> = devices(None).into_iter().map(|d| d.facts.name).collect();
         assert!(names.iter().all(|name| !name.is_empty()));
         // Other tests attach loop devices meanwhile.
         let fixed = |names: &[String]| -> Vec<String> {

@@ -2,6 +2,7 @@
 //! Out: a [`Permission`], or a [`Refusal`] with every reason and what would work.
 //! Never: a write; a guess in favour of writing; a second look at a name.
 
+mod left;
 mod ours;
 mod refusal;
 
@@ -17,8 +18,11 @@ use crate::claim::{Claim, claim, users};
 use crate::handle::{Handle, NewPath, id_of};
 use crate::judge::{Use, judge, plain};
 use crate::machine::{FileId, Machine, number_text};
+use crate::memory::Memory;
 use crate::reason::{Cause, Reason};
 
+pub(crate) use left::Content;
+use left::{Allowed, Remains};
 pub use ours::mark;
 pub use refusal::Refusal;
 
@@ -48,6 +52,8 @@ pub struct Guard {
     /// Files whose content a job file gives up by naming them, or that were made in this run.
     files: RefCell<BTreeSet<FileId>>,
     handles: RefCell<BTreeMap<PathBuf, Handle>>,
+    /// What the run leaves; before the claims, under which it is sampled when the guard goes.
+    remains: Remains,
     /// Our exclusive claims, by kernel name.
     claims: RefCell<BTreeMap<String, File>>,
 }
@@ -62,6 +68,26 @@ impl Guard {
             names: names.to_vec(),
             ..Self::default()
         }
+    }
+
+    /// Lets a device be written to that still shows what an earlier run left on it, and keeps what
+    /// this one leaves, when the guard is dropped. `tell` gets the words where that fails.
+    #[must_use]
+    pub fn with_memory(self, memory: Memory, tell: fn(&str)) -> Self {
+        Self {
+            remains: Remains::with_memory(memory, tell),
+            ..self
+        }
+    }
+
+    /// Tells that a run wrote to what this path led to: its content is ours now.
+    pub fn has_written(&self, path: &Path) {
+        self.remains.are_on(path);
+    }
+
+    /// Tells that operations did not come back: nobody knows what they will have done.
+    pub fn hangs(&self) {
+        self.remains.are_unknown();
     }
 
     /// Opens what `path` leads to, or gives what it led to the first time.
@@ -86,6 +112,9 @@ impl Guard {
     pub fn adopt(&self, handle: &Handle) -> io::Result<()> {
         self.give_up_content(handle)?;
         let path = handle.path().to_owned();
+        if ours::is_marked(handle) {
+            self.remains.allow(Allowed::file(handle), false);
+        }
         self.handles.borrow_mut().insert(path, handle.clone());
         Ok(())
     }
@@ -149,11 +178,20 @@ impl Guard {
             _ => Use::Free,
         };
         let judgement = judge(&machine, node, (&handle.reopen_path(), &found), others);
-        let own = Named {
+        let mut own = Named {
             name: node.facts.name.clone(),
             given_up: names_device(&machine, node, &self.names),
             reasons: judgement.own,
         };
+        let mut is_known = false;
+        // What we hold already holds nothing but what we wrote since.
+        if own.reasons.is_empty() && !self.claims.borrow().contains_key(&node.facts.name) {
+            match Content::of(&machine, node, &handle.reopen_path(), self.remains.memory()) {
+                Content::Blank => {}
+                Content::Known => is_known = true,
+                Content::Speaks(cause) => own.reasons.push(about(&found, cause)),
+            }
+        }
         let disk = node.parent.as_deref().and_then(|name| machine.node(name));
         let around = disk.map(|disk| Named {
             name: disk.facts.name.clone(),
@@ -172,6 +210,8 @@ impl Guard {
             }
             Claim::Held | Claim::Taken => {}
         }
+        self.remains
+            .allow(Allowed::device(&machine, node, handle), is_known);
         Ok(permission)
     }
 
@@ -200,7 +240,10 @@ impl Guard {
             causes.push(Cause::Kernels(mount.kind.clone()));
         }
         causes.extend(file_uses(&machine, id));
-        causes.extend(ours::content(handle, metadata));
+        match self.remains.has(path) || ours::is_ours(handle, metadata) {
+            true => self.remains.allow(Allowed::file(handle), false),
+            false => causes.extend(ours::content(handle, metadata)),
+        }
         let named = |entry: &String| crate::machine::file_id(Path::new(entry)) == Some(id);
         let group = Named {
             name: handle.resolved().display().to_string(),

@@ -12,6 +12,8 @@ mod claim;
 mod ebs;
 mod handle;
 mod machine;
+mod memory;
+mod sample;
 mod target;
 mod usage;
 
@@ -26,6 +28,7 @@ mod devices;
 pub use devices::{Device, Mounted, Verdict, devices};
 pub use environment::environment;
 pub use handle::{Handle, NewPath};
+pub use memory::Memory;
 pub use reason::{Cause, Reason};
 pub use target::{facts_of, target_facts};
 pub use usage::{disk_stats, since};

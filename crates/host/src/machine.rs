@@ -54,6 +54,11 @@ impl Machine {
         machine
     }
 
+    /// Where the kernel's files of this look are.
+    pub(crate) const fn roots(&self) -> &Roots {
+        &self.roots
+    }
+
     fn look_for_swaps(&mut self) {
         let swaps = self.roots.whole("/proc/swaps").unwrap_or_default();
         for path in parse_swaps(&swaps) {

@@ -48,12 +48,19 @@ pub enum Cause {
         /// Where, in bytes from the start.
         offset: u64,
     },
+    /// Data that no known mark explains.
+    UnknownData {
+        /// Where samples found the first of it, in bytes from the start.
+        offset: u64,
+    },
     /// This user may not look at it.
     Forbidden,
     /// Nobody can say what is on it; the text is the system's.
     Unreadable(String),
     /// A regular file that has data.
     Content(Bytes),
+    /// A file that blocklab made, with other data than a run left there.
+    Changed(Bytes),
     /// The device refuses writes.
     ReadOnly,
     /// No medium, or a size of 0.
@@ -80,9 +87,11 @@ impl Cause {
             self,
             Self::Partitions(_)
                 | Self::Signature { .. }
+                | Self::UnknownData { .. }
                 | Self::Forbidden
                 | Self::Unreadable(_)
                 | Self::Content(_)
+                | Self::Changed(_)
         )
     }
 
@@ -161,11 +170,20 @@ impl fmt::Display for Cause {
             }
             Self::Partitions(names) => write!(f, "has partitions ({})", names.join(", ")),
             Self::Signature { kind, offset } => write!(f, "holds {kind} (mark at byte {offset})"),
+            Self::UnknownData { offset } => write!(
+                f,
+                "holds data of an unknown kind (the first was found at byte {offset})"
+            ),
             Self::Forbidden => {
                 f.write_str("cannot be read by this user, so what is on it is unknown")
             }
             Self::Unreadable(error) => write!(f, "cannot be read to see what is on it ({error})"),
             Self::Content(size) => write!(f, "is a file with content ({size})"),
+            Self::Changed(size) => write!(
+                f,
+                "is a file that blocklab made ({size}), but not as a run left it: one was killed, \
+                 or other data was copied over it"
+            ),
             Self::ReadOnly => f.write_str("is read-only"),
             Self::NoCapacity => f.write_str("has no capacity (no medium, or not set up)"),
             Self::CharDevice => f.write_str(

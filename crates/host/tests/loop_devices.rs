@@ -3,12 +3,12 @@
 
 use std::fs::{self, File};
 use std::io::ErrorKind;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use blocklab_host::guard::{Guard, Permission, Refusal};
-use blocklab_host::{Device, Handle, devices, target_facts};
+use blocklab_host::{Device, Handle, Memory, devices, target_facts};
 use blocklab_record::TargetKind;
 use blocklab_units::Bytes;
 use tempfile::TempDir;
@@ -89,7 +89,7 @@ impl Loop {
     }
 
     fn facts(&self) -> Device {
-        let mut all = devices().into_iter();
+        let mut all = devices(None).into_iter();
         all.find(|device| device.path == self.device)
             .expect("an attached loop device is listed")
     }
@@ -427,4 +427,64 @@ fn a_device_that_may_not_be_looked_at() {
         device.name()
     );
     assert_eq!(text, expected);
+}
+
+/// Whatever no known mark explains was taken for blank. Now it is refused, unless it is what the
+/// last run left; a run that was killed leaves nothing that is known.
+#[test]
+fn what_a_run_left_is_known_and_other_data_is_not() {
+    let Some(device) = Loop::attach(16 * MIB, &[]) else {
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let put = |byte: u8| {
+        let file = File::options().write(true).open(&device.device).unwrap();
+        file.write_all_at(&[byte], 777).unwrap();
+        file.sync_all().unwrap();
+    };
+    let guard = |names: &[&str]| {
+        let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+        let memory = Memory::at(folder.path().join("devices"));
+        Guard::new(&names).with_memory(memory, |words| panic!("{words}"))
+    };
+    let handle = Handle::open(&device.device).unwrap();
+    put(7);
+    let refusal = guard(&[]).may_write(&handle).unwrap_err();
+    let told = refusal.to_string();
+    assert!(
+        told.contains("of an unknown kind (the first was found at byte 777)"),
+        "{told}"
+    );
+    assert_eq!(refusal.names, [device.name()]);
+
+    let named = guard(&[device.name()]);
+    assert!(named.may_write(&handle).is_ok());
+    drop(named);
+    assert!(
+        guard(&[]).may_write(&handle).is_err(),
+        "nothing was written"
+    );
+
+    let named = guard(&[device.name()]);
+    assert!(named.may_write(&handle).is_ok());
+    put(8);
+    named.has_written(&device.device);
+    drop(named);
+    assert!(guard(&[]).may_write(&handle).is_ok(), "as the run left it");
+    assert!(
+        guard(&[]).may_write(&handle).is_ok(),
+        "and the next one, which wrote nothing"
+    );
+    put(9);
+    assert!(
+        guard(&[]).may_write(&handle).is_err(),
+        "somebody wrote there"
+    );
+    put(8);
+
+    let killed = guard(&[]);
+    assert!(killed.may_write(&handle).is_ok());
+    std::mem::forget(killed);
+    let left = fs::read_dir(folder.path().join("devices")).unwrap().count();
+    assert_eq!(left, 0, "nothing is known after a run that was killed");
 }

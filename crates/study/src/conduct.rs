@@ -91,6 +91,7 @@ pub fn conduct_all(
     parts: Vec<Part<'_>>,
     observer: &mut dyn Observer,
 ) -> Result<Vec<Record>, Error> {
+    let guards: Vec<&Guard> = parts.iter().map(|part| part.assignment.guard).collect();
     let open = |part| Session::open(part, observer);
     let mut sessions: Vec<_> = parts.into_iter().map(open).collect::<Result<_, _>>()?;
     let longest = sessions.iter().map(|it| it.steps.len()).max();
@@ -104,6 +105,7 @@ pub fn conduct_all(
             if session.has(step) {
                 observer.turns_to(number);
                 session.step(step, observer)?;
+                session.tell_of_writes(step, guards[number]);
             }
         }
     }
@@ -243,6 +245,24 @@ impl<'a> Session<'a> {
         self.record.finished_at = now_text();
         observer.ended(&self.record);
         Ok(())
+    }
+
+    /// Tells the guard what the measurement of this step did to its targets.
+    fn tell_of_writes(&self, step: usize, guard: &Guard) {
+        let case = &self.plan.cases[self.steps[step].0];
+        let last = self.record.measurements.last();
+        let Some(last) = last.filter(|it| step >= self.done && it.case == case.name) else {
+            return;
+        };
+        for (job, result) in case.workload.jobs.iter().zip(&last.jobs) {
+            if result.accounting.in_flight > 0 {
+                guard.hangs();
+            }
+            if job.changes() && wrote(result) {
+                let files = self.site.files(job, self.targets);
+                files.iter().for_each(|file| guard.has_written(&file.path));
+            }
+        }
     }
 
     /// Gives a case its share of the rate that another one has reached in the same pass.
@@ -388,6 +408,14 @@ fn as_typed(mut facts: Vec<TargetFacts>, typed: &[String]) -> Vec<TargetFacts> {
         facts.asked = Some(typed.clone());
     }
     facts
+}
+
+/// Whether a job that writes came to do so. What ended in the ramp or failed is not told apart by
+/// direction.
+fn wrote(result: &JobResult) -> bool {
+    let did = |direction: &str| result.directions.contains_key(direction);
+    let census = result.accounting;
+    did("write") || did("trim") || census.completed_in_ramp > 0 || census.failed > 0
 }
 
 /// Keeps what an interrupted run had measured whole, and its identity.

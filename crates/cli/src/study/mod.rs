@@ -11,7 +11,6 @@ use blocklab_analysis::gate::Gate;
 use blocklab_analysis::study::{Seat, outcome};
 use blocklab_analysis::{Assessment, assess};
 use blocklab_catalog::{Address, Catalog, Resolved, resolve};
-use blocklab_host::guard::Guard;
 use blocklab_record::{Origin, Record, Status};
 use blocklab_report::{html, json, text};
 use blocklab_store::Store;
@@ -29,7 +28,7 @@ use crate::keeping::Keeping;
 use crate::output::Over;
 use crate::run::{Study, chance, gate_of, is_for_people, judged, listen, print};
 use crate::status::{FAILED, INTERRUPTED};
-use crate::{gate, terminal};
+use crate::{gate, place, terminal};
 
 /// Runs a study on all its systems, keeps the runs, and shows what becomes of it.
 pub fn hold(args: &RunArgs, study: Study, store: &Store) -> Result<u8> {
@@ -42,7 +41,7 @@ pub fn hold(args: &RunArgs, study: Study, store: &Store) -> Result<u8> {
         .parse()
         .context("the ledger of the study is damaged; --fresh begins it anew")?;
     let interrupted = listen()?;
-    let guard = Guard::new(&args.destroy_data);
+    let guard = place::guard(&args.destroy_data, store);
     let mut fresh: Vec<(&str, Part<'_>)> = Vec::new();
     for role in &cast.roles {
         if let Role::Target { system, targets } = role {

@@ -53,6 +53,11 @@ impl Refusal {
             let uses = "--destroy-data gives up content, never what others use";
             advice.push(format!("To free it: {} ({uses}).", ends.join("; ")));
         }
+        if any(|cause| matches!(cause, Cause::UnknownData { .. })) {
+            let words = "What an earlier run left would be known, unless that was killed or \
+                         somebody wrote there since.";
+            advice.push(words.to_owned());
+        }
         if self.reasons.iter().all(|reason| reason.cause.can_be_read()) {
             advice.push("To measure reads only: --read-only.".to_owned());
         }

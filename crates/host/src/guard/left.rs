@@ -1,0 +1,207 @@
+//! What a run leaves on what it wrote to. It is kept at the end, so that the next run can tell its
+//! remains from anybody's data.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use super::ours;
+use crate::block::Node;
+use crate::handle::Handle;
+use crate::judge::plain;
+use crate::machine::Machine;
+use crate::memory::{Memory, identity, seed};
+use crate::reason::Cause;
+use crate::sample::{Samples, sample};
+
+/// Everything that may be written to, and what is remembered of it from run to run.
+#[derive(Debug, Default)]
+pub(super) struct Remains {
+    /// Of devices.
+    memory: Option<Memory>,
+    /// Gets the words where something cannot be remembered.
+    tell: Option<fn(&str)>,
+    /// By path.
+    allowed: RefCell<BTreeMap<PathBuf, Allowed>>,
+    are_unknown: Cell<bool>,
+}
+
+impl Remains {
+    pub(super) fn with_memory(memory: Memory, tell: fn(&str)) -> Self {
+        Self {
+            memory: Some(memory),
+            tell: Some(tell),
+            allowed: RefCell::default(),
+            are_unknown: Cell::default(),
+        }
+    }
+
+    pub(super) const fn memory(&self) -> Option<&Memory> {
+        self.memory.as_ref()
+    }
+
+    /// Whether this may be written to already.
+    pub(super) fn has(&self, path: &Path) -> bool {
+        self.allowed.borrow().contains_key(path)
+    }
+
+    /// A run is about to write there; `is_known`: over what an earlier one left.
+    pub(super) fn allow(&self, new: Allowed, is_known: bool) {
+        let path = new.handle.path().to_owned();
+        if self.has(&path) {
+            return;
+        }
+        if let Err(error) = new.forget(self.memory()) {
+            let path = path.display();
+            self.tell(&format!(
+                "cannot forget what an earlier run left on {path}: {error}"
+            ));
+        }
+        let due = is_known;
+        let mut allowed = self.allowed.borrow_mut();
+        allowed.insert(path, Allowed { due, ..new });
+    }
+
+    /// A run wrote there.
+    pub(super) fn are_on(&self, path: &Path) {
+        if let Some(allowed) = self.allowed.borrow_mut().get_mut(path) {
+            allowed.due = true;
+        }
+    }
+
+    /// Operations are in flight for ever.
+    pub(super) fn are_unknown(&self) {
+        self.are_unknown.set(true);
+    }
+
+    fn tell(&self, words: &str) {
+        if let Some(tell) = self.tell {
+            tell(words);
+        }
+    }
+}
+
+/// The end of the run, whatever it was. A run that is killed does not come here, and one that
+/// hangs would hang here, too.
+impl Drop for Remains {
+    fn drop(&mut self) {
+        if self.are_unknown.get() {
+            return;
+        }
+        for (path, allowed) in self.allowed.borrow().iter().filter(|(_, it)| it.due) {
+            if let Err(error) = allowed.keep(self.memory()) {
+                let path = path.display();
+                self.tell(&format!(
+                    "cannot keep what the run left on {path}, so the next one will ask for \
+                     --destroy-data: {error}"
+                ));
+            }
+        }
+    }
+}
+
+/// Something that may be written to.
+#[derive(Debug)]
+pub(super) struct Allowed {
+    handle: Handle,
+    kind: Kind,
+    /// Whether what is on it at the end is ours: a run wrote to it, or left it as it was.
+    due: bool,
+}
+
+#[derive(Debug)]
+enum Kind {
+    /// A file that blocklab made.
+    File,
+    /// A device: its size, and by what it is known again, if by anything.
+    Device(u64, Option<String>),
+}
+
+impl Allowed {
+    /// A file of ours.
+    pub(super) fn file(handle: &Handle) -> Self {
+        Self {
+            handle: handle.clone(),
+            kind: Kind::File,
+            due: false,
+        }
+    }
+
+    pub(super) fn device(machine: &Machine, node: &Node, handle: &Handle) -> Self {
+        Self {
+            handle: handle.clone(),
+            kind: Kind::Device(node.facts.size_bytes.0, identity(machine, node)),
+            due: false,
+        }
+    }
+
+    /// What is remembered of a device is forgotten until the end: after a killed run nothing is
+    /// known of it.
+    fn forget(&self, memory: Option<&Memory>) -> io::Result<()> {
+        match (&self.kind, memory) {
+            (Kind::Device(_, Some(identity)), Some(memory)) => memory.forget(identity),
+            _ => Ok(()),
+        }
+    }
+
+    /// Keeps what is on it now.
+    fn keep(&self, memory: Option<&Memory>) -> io::Result<()> {
+        match (&self.kind, memory) {
+            (Kind::File, _) => ours::mark(&self.handle),
+            (Kind::Device(size, Some(identity)), Some(memory)) => {
+                let samples = look(&self.handle.reopen_path(), *size, Some(identity))?;
+                memory.keep(identity, &samples.digest)?;
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+/// What samples of a device show.
+pub(crate) enum Content {
+    /// Zeros.
+    Blank,
+    /// What the last run left.
+    Known,
+    /// Anybody's data, or what cannot be read.
+    Speaks(Cause),
+}
+
+impl Content {
+    /// Of the device `node`, which is opened at `path`.
+    pub(crate) fn of(machine: &Machine, node: &Node, path: &Path, memory: Option<&Memory>) -> Self {
+        let identity = identity(machine, node);
+        let samples = match look(path, node.facts.size_bytes.0, identity.as_deref()) {
+            Ok(samples) => samples,
+            Err(error) => return Self::Speaks(Cause::Unreadable(plain(&error))),
+        };
+        let Some(offset) = samples.first_data else {
+            return Self::Blank;
+        };
+        match (memory, &identity) {
+            (Some(memory), Some(identity)) if memory.knows(identity, &samples.digest) => {
+                Self::Known
+            }
+            _ => Self::Speaks(Cause::UnknownData { offset }),
+        }
+    }
+}
+
+fn look(path: &Path, size: u64, identity: Option<&str>) -> io::Result<Samples> {
+    let mut options = File::options();
+    let file = options
+        .read(true)
+        .custom_flags(libc::O_NONBLOCK)
+        .open(path)?;
+    sample(&file, size, identity.map_or(0, seed))
+}
+
+/// The samples of a file that is marked as ours.
+pub(super) fn look_at_file(file: &File) -> io::Result<Samples> {
+    let metadata = file.metadata()?;
+    sample(file, metadata.len(), metadata.ino())
+}
