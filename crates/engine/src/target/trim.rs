@@ -1,4 +1,4 @@
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, RawFd};
 
 use blocklab_workload::Direction;
 
@@ -24,9 +24,7 @@ pub(super) fn at_once(io: &Io, files: &[OpenFile]) -> Option<i32> {
 pub(super) fn trim(file: &OpenFile, offset: u64, len: u32) -> i32 {
     let fd = file.file.as_raw_fd();
     let result = if file.is_block {
-        let range = [offset, u64::from(len)];
-        // SAFETY: BLKDISCARD reads two 64-bit numbers from the pointer.
-        unsafe { libc::ioctl(fd, BLKDISCARD, range.as_ptr()) }
+        discard(fd, offset, len)
     } else {
         let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
         // SAFETY: no memory is passed.
@@ -36,6 +34,30 @@ pub(super) fn trim(file: &OpenFile, offset: u64, len: u32) -> i32 {
         len as i32
     } else {
         -super::sync::errno()
+    }
+}
+
+/// Discards a range of a block device.
+///
+/// Of a device that is claimed, the kernel drops the cached pages of the range only where they are
+/// clean: unwritten ones make it answer EBUSY. They are written then, and it is asked again. With
+/// direct access no page is cached.
+fn discard(fd: RawFd, offset: u64, len: u32) -> libc::c_int {
+    let range = [offset, u64::from(len)];
+    // SAFETY: BLKDISCARD reads two 64-bit numbers from the pointer.
+    let ask = || unsafe { libc::ioctl(fd, BLKDISCARD, range.as_ptr()) };
+    let result = ask();
+    if result == 0 || super::sync::errno() != libc::EBUSY {
+        return result;
+    }
+    let how = libc::SYNC_FILE_RANGE_WAIT_BEFORE
+        | libc::SYNC_FILE_RANGE_WRITE
+        | libc::SYNC_FILE_RANGE_WAIT_AFTER;
+    // SAFETY: no memory is passed.
+    let written = unsafe { libc::sync_file_range(fd, offset as i64, i64::from(len), how) };
+    match written {
+        0 => ask(),
+        failed => failed,
     }
 }
 
