@@ -116,7 +116,7 @@ fn is_folder(entry: &fs::DirEntry) -> io::Result<bool> {
 /// Whether it is the place of a run that was killed before it had measured anything. Nobody can use
 /// it, and nobody need be told.
 pub(crate) fn is_empty(root: &Path, folder: &Folder) -> bool {
-    folder.partial && !root.join(folder.name()).join(RECORD).exists()
+    folder.partial && !holds_a_record(&root.join(folder.name()))
 }
 
 /// The name of a run, where its record can be read.
@@ -157,7 +157,7 @@ fn renamed_run(root: &Path, name: &str) -> Option<Damaged> {
         return None;
     }
     let path = root.join(name);
-    let text = fs::read_to_string(path.join(RECORD)).ok()?;
+    let text = folder::read(&path).ok()?;
     head(&text).ok()?;
     let why = "it holds a run, but its name is no id: its path names it".to_owned();
     Some(Damaged { path, why })

@@ -183,16 +183,21 @@ fn a_checkpoint_that_never_got_its_name_is_found() {
 #[test]
 fn whoever_sees_a_checkpoint_can_read_it() {
     let lab = lab(&[]);
-    let runs: Vec<_> = (0..50)
-        .map(|number| record(&format!("run-{number}"), "2026-01-01T00:00:00Z"))
+    let runs: Vec<_> = (10..30)
+        .map(|number| {
+            record(
+                &format!("20260101-0000{number}-k3f"),
+                "2026-01-01T00:00:00Z",
+            )
+        })
         .collect();
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            for run in &runs {
-                lab.store.checkpoint(run).expect("kept");
-            }
+            let kept: Result<Vec<()>, _> =
+                runs.iter().map(|run| lab.store.checkpoint(run)).collect();
             done.store(true, Ordering::Release);
+            kept.expect("kept");
         });
         while !done.load(Ordering::Acquire) {
             assert_eq!(lab.store.list().damaged, Vec::new());
