@@ -11,10 +11,12 @@ use stand::kernel::Loop;
 use stand::{MIB, tool};
 
 const FIRST: &str = "20261120-190142-k3f";
+const SECOND: &str = "20261120-190143-012";
 
 fn lab() -> Lab {
     let lab = Lab::new();
     lab.keep(&record(FIRST, "2026-11-20T19:01:42Z"));
+    lab.keep(&record(SECOND, "2026-11-20T19:01:43Z"));
     lab
 }
 
@@ -22,7 +24,7 @@ fn lab() -> Lab {
 const OURS: [&str; 7] = [
     "report latest --html FILE",
     "diagnose latest --html FILE",
-    "compare latest latest --html FILE",
+    "compare 20261120-190142-k3f latest --html FILE",
     "export latest --format csv -o FILE",
     "export latest --format json -o FILE",
     "export latest --format parquet -o FILE",
@@ -61,7 +63,7 @@ fn what_somebody_else_wrote_stays_until_it_is_forced() {
             "{line}"
         );
     }
-    let usual = format!("blocklab-report-{FIRST}.html");
+    let usual = format!("blocklab-report-{SECOND}.html");
     fs::write(lab.path().join(&usual), "precious").expect("written");
     assert_eq!(lab.blocklab(["report", "latest"]).code, Some(2));
     for line in OURS {

@@ -112,8 +112,8 @@ fn no_language_takes_it_for_blank() {
     let before = disk.bytes();
     let stand = Stand::new();
     let parameters = format!(
-        "sd=sd1,lun={},size=16m\nwd=wd1,sd=sd1,rdpct=0,xfersize=4k\n\
-         rd=r,wd=wd1,iorate=10,elapsed=1,interval=1\n",
+        "sd=sd1,lun={},size=16m,openflags=o_direct\nwd=wd1,sd=sd1,rdpct=0,xfersize=4k\n\
+         rd=r,wd=wd1,iorate=10,elapsed=2,interval=1\n",
         disk.path()
     );
     fs::write(stand.lab.path().join("p"), parameters).expect("written");

@@ -247,10 +247,7 @@ RUN                  STARTED (UTC)     STATUS      MOST IOPS  NAME              
             }
         }
         let narrow = table(&lines(), Some(80));
-        assert!(
-            narrow.contains("my-study: of …") && narrow.contains("…"),
-            "{narrow}"
-        );
+        assert!(narrow.contains("my-study: of a v…  …"), "{narrow}");
         assert!(
             narrow.contains("file.bin") && !narrow.contains("STARTED"),
             "{narrow}"
