@@ -17,7 +17,7 @@ fuzz_target!(|text: &str| {
         _ => Err(io::Error::from(io::ErrorKind::NotFound)),
     };
     if let Ok(command) = command(&words)
-        && let Ok(script) = parse(&command, &read)
+        && let Ok(script) = parse(&command, &read, &|_| false)
     {
         for run in script.runs.iter().take(1000) {
             assert!(run.simulated().starts_with("Simulating RD="));
