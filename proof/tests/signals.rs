@@ -96,6 +96,21 @@ fn a_signal_keeps_what_was_measured() {
     }
 }
 
+/// `timeout`, `systemctl stop` and a terminal that closes signal every process of a command, some
+/// of them twice. The process that measures got its own signal and those that its parent passed
+/// on, took the second one for "end at once", and the run was lost without a word.
+#[test]
+fn a_signal_to_all_processes_of_a_command_is_one_signal() {
+    let stand = Stand::new();
+    let mut running = start(&stand, ENDLESS, stand.disk_text());
+    running.await_measurement();
+    running.await_measurement();
+    running.signal("TERM", false);
+    let ended = running.end_by("TERM", true);
+    let record = assert_interrupted(&stand, ended, "SIGTERM to all");
+    assert!(record.measurements.len() >= 2);
+}
+
 /// Threads that sleep until the next arrival, an hour ahead.
 #[test]
 fn threads_that_wait_for_their_next_operation_are_woken() {

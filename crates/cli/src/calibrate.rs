@@ -24,7 +24,7 @@ use serde_json::json;
 
 use crate::args::CalibrateArgs;
 use crate::output::{self, Over};
-use crate::{forms, run, status, terminal};
+use crate::{forms, run, signals, status, terminal};
 
 /// Fits a device, holds it against the disk, and writes it.
 pub fn calibrate(args: &CalibrateArgs, store: &Store) -> Result<ExitCode> {
@@ -106,7 +106,7 @@ fn foreword(fitted: &Calibration, residuals: &Residuals) -> String {
 
 /// The same loads on the fitted device, in virtual time; `None` when it was interrupted.
 fn simulate_all(measured: &[&Record], device: &str) -> Result<Option<Vec<Record>>> {
-    let interrupted = run::listen()?;
+    let interrupted = signals::listen()?;
     let file = Passing::new(device)?;
     let target = [format!("sim:{}", file.0.display())];
     let catalog = crate::catalog::load()?;

@@ -18,7 +18,7 @@ use blocklab_workload::Case;
 use crate::args::{CdmArgs, CdmProfile};
 use crate::keeping::{self, Checkpoints};
 use crate::output::{self, Over};
-use crate::run::listen;
+use crate::signals::listen;
 use crate::sitting::{Sitting, exit_code, hold, keep, seed, with_keeping};
 use crate::{keeper, place, status, terminal};
 

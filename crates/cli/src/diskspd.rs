@@ -28,7 +28,8 @@ use self::house::House;
 use self::watch::Watcher;
 use crate::args::DiskspdArgs;
 use crate::processors::Ticks;
-use crate::run::{chance, listen};
+use crate::run::chance;
+use crate::signals::listen;
 use crate::sitting::{Sitting, code_of, exit_code, hold, keep, with_keeping};
 use crate::{keeper, keeping, place, status, terminal};
 

@@ -36,7 +36,7 @@ use self::idle::Profiler;
 use self::outside::{Outside, Presence};
 use self::watch::Watcher;
 use crate::args::{FioArgs, RunArgs};
-use crate::run::listen;
+use crate::signals::listen;
 use crate::sitting::{Sitting, code_of, hold, keep, with_keeping};
 use crate::{keeper, keeping, place, status, terminal};
 

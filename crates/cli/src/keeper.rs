@@ -307,7 +307,14 @@ fn reap(child: i32, before: MemoryKills, names: File) -> ExitCode {
         }
     }
     match libc::WIFEXITED(status) {
-        true => ExitCode::from(libc::WEXITSTATUS(status) as u8),
+        true => {
+            let code = libc::WEXITSTATUS(status) as u8;
+            if code == crate::status::INTERRUPTED {
+                let kept = killed::what_is_kept(last(names).as_deref());
+                crate::terminal::warn(&format!("ended at once by a second signal. {kept}"));
+            }
+            ExitCode::from(code)
+        }
         false => {
             let signal = libc::WTERMSIG(status);
             tell(signal, before, names);
@@ -316,12 +323,17 @@ fn reap(child: i32, before: MemoryKills, names: File) -> ExitCode {
     }
 }
 
-fn tell(signal: i32, before: MemoryKills, mut names: File) {
+/// The id of the run of which something is kept.
+fn last(mut names: File) -> Option<String> {
     let mut kept = Vec::new();
     // What cannot be read any more was not written.
     let _ = names.read_to_end(&mut kept);
     let kept = String::from_utf8_lossy(&kept);
-    if let Some(words) = killed::words(signal, before, kept.lines().last()) {
+    kept.lines().last().map(str::to_owned)
+}
+
+fn tell(signal: i32, before: MemoryKills, names: File) {
+    if let Some(words) = killed::words(signal, before, last(names).as_deref()) {
         crate::terminal::complain(&anyhow!(words));
     }
 }

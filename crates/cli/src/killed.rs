@@ -62,14 +62,19 @@ pub fn words(signal: i32, before: MemoryKills, kept: Option<&str>) -> Option<Str
     if [libc::SIGINT, libc::SIGTERM, libc::SIGHUP].contains(&signal) {
         return None;
     }
-    let kept = match kept {
+    Some(format!(
+        "the process that measured was killed by signal {signal}{}. {}",
+        cause(signal, before, MemoryKills::now()),
+        what_is_kept(kept)
+    ))
+}
+
+/// What is left of a run that could not end in an orderly way.
+pub fn what_is_kept(kept: Option<&str>) -> String {
+    match kept {
         Some(id) => format!("What was measured until then is kept: blocklab show {id}"),
         None => "Nothing is kept of it".to_owned(),
-    };
-    Some(format!(
-        "the process that measured was killed by signal {signal}{}. {kept}",
-        cause(signal, before, MemoryKills::now())
-    ))
+    }
 }
 
 /// The name of the signal, and what it most likely means.

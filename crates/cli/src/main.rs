@@ -32,6 +32,7 @@ mod report;
 mod rm;
 mod run;
 mod show;
+mod signals;
 mod sitting;
 mod status;
 mod study;

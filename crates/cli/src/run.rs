@@ -4,8 +4,6 @@ use std::fs::File;
 use std::io::{IsTerminal, Read};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::{fs, io};
 
 use anyhow::{Context, Result, anyhow};
@@ -25,6 +23,7 @@ use jiff::Timestamp;
 use crate::args::RunArgs;
 use crate::keeping::{self, Checkpoints, Keeping};
 use crate::output::{self, Over};
+use crate::signals::listen;
 use crate::status::{FAILED, INTERRUPTED, MISTAKE};
 use crate::{gate, keeper, place, study, terminal};
 
@@ -223,18 +222,6 @@ pub fn chance() -> Result<u64> {
         .and_then(|mut file| file.read_exact(&mut bytes))
         .with_context(|| format!("cannot read {source}"))?;
     Ok(u64::from_le_bytes(bytes))
-}
-
-/// The first Ctrl-C or SIGTERM asks for an orderly end, the second one ends at once.
-pub fn listen() -> Result<Arc<AtomicBool>> {
-    let interrupted = Arc::new(AtomicBool::new(false));
-    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
-        let at_once = i32::from(INTERRUPTED);
-        signal_hook::flag::register_conditional_shutdown(signal, at_once, Arc::clone(&interrupted))
-            .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&interrupted)))
-            .context("cannot listen for signals")?;
-    }
-    Ok(interrupted)
 }
 
 /// Prints what was asked for, keeps the run, writes the page: in this order, so that a run that

@@ -28,7 +28,7 @@ use self::folder::Folder;
 use self::house::House;
 use self::reporter::Reporter;
 use crate::args::VdbenchArgs;
-use crate::run::listen;
+use crate::signals::listen;
 use crate::sitting::{Sitting, exit_code, hold, keep, seed, with_keeping};
 use crate::{keeper, keeping, place, status, terminal};
 

@@ -120,11 +120,22 @@ impl Running {
     }
 
     /// Sends `signal`, to the process alone as `kill` does, or to all of its group as a terminal
-    /// does, and waits for the end.
+    /// does.
+    pub fn signal(&self, signal: &str, whole_group: bool) {
+        send(signal, &self.address(whole_group));
+    }
+
+    /// As [`Running::signal`], and waits for the end.
     pub fn end_by(self, signal: &str, whole_group: bool) -> Ended {
+        let to = self.address(whole_group);
+        self.end_to(signal, &to)
+    }
+
+    /// As `kill` takes it.
+    fn address(&self, whole_group: bool) -> String {
         let pid = self.child.id();
         let to = if whole_group { "-" } else { "" };
-        self.end_to(signal, &format!("{to}{pid}"))
+        format!("{to}{pid}")
     }
 
     /// Sends `signal` to the process that measures, and waits for the end of the other.

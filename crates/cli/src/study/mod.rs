@@ -26,7 +26,8 @@ use watch::Watch;
 use crate::args::RunArgs;
 use crate::keeping::Keeping;
 use crate::output::Over;
-use crate::run::{Study, chance, gate_of, is_for_people, judged, listen, print};
+use crate::run::{Study, chance, gate_of, is_for_people, judged, print};
+use crate::signals::listen;
 use crate::status::{FAILED, INTERRUPTED};
 use crate::{gate, place, terminal};
 

@@ -1,0 +1,67 @@
+//! Ctrl-C and its like, in the process that measures.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+
+use crate::status::INTERRUPTED;
+
+/// Within this time after the first signal, others are the same wish to end.
+///
+/// `timeout`, `systemctl stop` and a terminal that closes signal all processes of a command, and
+/// the parent passes its own signal on: the process that measures gets two or three for one.
+const ECHO: Duration = Duration::from_millis(500);
+
+/// The first Ctrl-C or SIGTERM asks for an orderly end, a later one ends at once.
+pub fn listen() -> Result<Arc<AtomicBool>> {
+    let interrupted = Arc::new(AtomicBool::new(false));
+    let first = Arc::new(AtomicU64::new(0));
+    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+        let (interrupted, first) = (Arc::clone(&interrupted), Arc::clone(&first));
+        let obey = move || {
+            interrupted.store(true, Ordering::Relaxed);
+            if is_another(&first, now()) {
+                signal_hook::low_level::exit(i32::from(INTERRUPTED));
+            }
+        };
+        // SAFETY: the action uses atomics, reads a clock, and may call _exit: all of that is
+        // async-signal-safe.
+        unsafe { signal_hook::low_level::register(signal, obey) }
+            .context("cannot listen for signals")?;
+    }
+    Ok(interrupted)
+}
+
+/// Whether a signal at `now` is more than the echo of the first one.
+fn is_another(first: &AtomicU64, now: u64) -> bool {
+    match first.compare_exchange(0, now, Ordering::Relaxed, Ordering::Relaxed) {
+        Ok(_) => false,
+        Err(first) => now.saturating_sub(first) > ECHO.as_nanos() as u64,
+    }
+}
+
+/// Nanoseconds since the machine was started.
+fn now() -> u64 {
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: the kernel fills the structure, which lives through the call.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut time) };
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn echoes_are_no_second_wish() {
+        let first = AtomicU64::new(0);
+        let at = |millis: u64| is_another(&first, (10_000 + millis) * 1_000_000);
+        assert_eq!([0, 0, 3, 499].map(at), [false; 4]);
+        assert!(at(501));
+    }
+}
