@@ -136,14 +136,24 @@ fn an_output_directory_of_vdbench_keeps_what_is_not_its_own() {
         ("index.html", "mine".to_owned()),
         ("baseline.html", title("summary.html")),
         ("old.html", title("old.html")),
+        ("totals.html", "a backup".to_owned()),
     ] {
         fs::write(folder.join(name), text).expect("written");
     }
+    // The original takes the names from these; to write through them destroyed what others had.
+    fs::hard_link(folder.join("totals.html"), lab.path().join("backup")).expect("a second name");
+    fs::write(lab.path().join("notes"), "mine").expect("written");
+    symlink("../notes", folder.join("status.html")).expect("a link");
     let vdbench = || lab.blocklab(["vdbench", "-s", "-f", "p", "-o", "site"]);
     assert_eq!(vdbench().code, Some(0));
     let there = |name: &str| folder.join(name).exists();
     assert!(there("index.html") && there("baseline.html") && there("logfile.html"));
     assert!(!there("old.html"));
+    for (name, text) in [("backup", "a backup"), ("notes", "mine")] {
+        let now = fs::read_to_string(lab.path().join(name)).expect("text");
+        assert_eq!(now, text, "{name}");
+    }
+    assert!(!folder.join("status.html").is_symlink());
     let Some(device) = Loop::attach(MIB, &[]) else {
         return;
     };

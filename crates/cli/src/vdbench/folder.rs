@@ -74,12 +74,15 @@ impl Folder {
     pub fn create(&self, name: &str, text: &str) -> Result<()> {
         let path = self.file(name);
         let title = format!("{TITLE}{}</title><pre>\n", title(&path));
+        make_room(&path)?;
         output::write(&path, title + text, Over::Files)
     }
 
     /// A new file without a title.
     pub fn create_plain(&self, name: &str) -> Result<()> {
-        output::create(&self.path.join(name), Over::Files).map(drop)
+        let path = self.path.join(name);
+        make_room(&path)?;
+        output::create(&path, Over::Files).map(drop)
     }
 
     /// More text at the end of a file.
@@ -117,6 +120,15 @@ impl Folder {
             .map(|line| format!("line: {line}\n"))
             .collect();
         self.create("parmscan", &scanned)
+    }
+}
+
+/// Takes the name from a file, as the original does. To write into the file would destroy what a
+/// link leads to, or what has another name in a backup.
+fn make_room(path: &Path) -> Result<()> {
+    match fs::metadata(path).is_ok_and(|metadata| metadata.is_file()) {
+        true => context(fs::remove_file(path), "remove", path),
+        false => Ok(()),
     }
 }
 
