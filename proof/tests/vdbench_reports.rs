@@ -226,3 +226,39 @@ fn a_histogram_has_the_buckets_that_were_asked_for() {
         ]
     );
 }
+
+/// `avg_2-3` showed a longest response of 2.07 ms below an interval with 2.08 ms, and `sd1.html`
+/// showed 2.08 ms again: intervals knew their maxima to a bucket of the histogram, the average knew
+/// them exactly.
+#[test]
+fn an_average_has_the_maximum_of_its_intervals() {
+    let lab = Lab::new();
+    std::fs::write(lab.path().join("parm"), FILE).expect("a file can be written");
+    let said = lab.blocklab(["vdbench", "-f", "parm", "-o", "out", "--seed", "1"]);
+    assert_eq!(said.code, Some(0), "{}{}", said.out, said.err);
+    let flat = report(&lab, "flatfile.html");
+    let rows: Vec<Vec<&str>> = flat
+        .lines()
+        .filter(|row| row.contains(" rd1 "))
+        .map(|row| row.split_whitespace().collect())
+        .collect();
+    assert_eq!(rows.len(), 8, "{flat}");
+    // resp_max, read_max and write_max.
+    for run in rows.chunks(4) {
+        for column in 12..15 {
+            let max = |row: &[&str]| row[column].parse::<f64>().expect("a number");
+            let highest = max(&run[1]).max(max(&run[2]));
+            assert_eq!(highest, max(&run[3]), "column {column}: {flat}");
+            assert!(max(&run[0]) > 0.0, "column {column}: {flat}");
+        }
+    }
+    // sd1 is only read, so its longest read is that of the whole.
+    let read_max = |name: &str| {
+        let text = report(&lab, name);
+        let mut averages = text.lines().filter(|row| row.contains(" avg_2-3 "));
+        let row = averages.next_back().unwrap_or_default().to_owned();
+        row.split_whitespace().nth(9).map(str::to_owned)
+    };
+    assert_eq!(read_max("sd1.html"), read_max("summary.html"));
+    assert_eq!(read_max("wd1.html"), read_max("summary.html"));
+}

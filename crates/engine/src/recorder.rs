@@ -132,6 +132,11 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
+    /// The longest service latency so far.
+    pub(crate) fn longest(&self) -> u64 {
+        self.service.max.get()
+    }
+
     /// An operation of so many bytes took so long.
     #[inline(always)]
     pub(crate) fn served(&self, len: u32, service: Nanos) {

@@ -6,7 +6,7 @@ use blocklab_workload::{Direction, Job};
 
 use super::Tap;
 use super::roster::Member;
-use crate::recorder::SpectrumSum;
+use crate::recorder::{SpectrumSum, Tally};
 
 /// What one direction of a job did in a slice.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -21,7 +21,8 @@ pub struct DirectionSlice {
     pub sum_squares: f64,
     /// The shortest, to the lower edge of its histogram bucket (at most 1/64 less).
     pub min_ns: u64,
-    /// The longest, to the upper edge of its histogram bucket (at most 1/64 more).
+    /// The longest, to the upper edge of its histogram bucket (at most 1/64 more), and never above
+    /// the longest of the run so far, which is known exactly.
     pub max_ns: u64,
 }
 
@@ -45,6 +46,11 @@ struct Held {
     bytes: u64,
     sum: f64,
     sum_squares: f64,
+    /// The longest of the measured time alone; 0 as long as nothing has ended in it.
+    longest: u64,
+    /// The longest of the ramp, and what ended in it.
+    ramp_longest: u64,
+    ramp_ios: u64,
     histogram: Histogram,
 }
 
@@ -55,22 +61,20 @@ impl Held {
             bytes: 0,
             sum: 0.0,
             sum_squares: 0.0,
+            longest: 0,
+            ramp_longest: 0,
+            ramp_ios: 0,
             histogram: Histogram::new(),
         }
     }
 
     /// With what ended during the ramp, or without.
     fn of(members: &[Member], job: usize, warm: bool, direction: Direction) -> Self {
-        let tallies = || {
-            let mine = members.iter().filter(move |member| member.job == job);
-            let recorders = mine.flat_map(move |member| {
-                let ramp = member.recorder.warm().filter(|_| warm);
-                [Some(&*member.recorder), ramp]
-            });
-            recorders
-                .flatten()
-                .filter_map(move |recorder| recorder.tally(direction))
-        };
+        let mine = || members.iter().filter(move |member| member.job == job);
+        let measured = || mine().filter_map(move |member| member.recorder.tally(direction));
+        let ramps = mine().filter_map(|member| member.recorder.warm().filter(|_| warm));
+        let ramp: Vec<&Tally> = ramps.filter_map(|ramp| ramp.tally(direction)).collect();
+        let tallies = || measured().chain(ramp.iter().copied());
         if tallies().next().is_none() {
             return Self::nothing();
         }
@@ -80,7 +84,18 @@ impl Held {
             bytes: tallies().map(|tally| tally.bytes.get()).sum(),
             sum: spectrum.sum,
             sum_squares: spectrum.sum_squares,
+            longest: measured().map(Tally::longest).max().unwrap_or(0),
+            ramp_longest: ramp.iter().map(|tally| tally.longest()).max().unwrap_or(0),
+            ramp_ios: ramp.iter().map(|tally| tally.ios.get()).sum(),
             histogram: spectrum.histogram,
+        }
+    }
+
+    /// No operation since `earlier` took longer: that of the ramp counts while it goes on.
+    fn bound(&self, earlier: &Self) -> u64 {
+        match self.ramp_ios > earlier.ramp_ios {
+            true => self.longest.max(self.ramp_longest),
+            false => self.longest,
         }
     }
 
@@ -94,7 +109,9 @@ impl Held {
             sum_ns: (self.sum - earlier.sum).max(0.0),
             sum_squares: (self.sum_squares - earlier.sum_squares).max(0.0),
             min_ns: lowest.map_or(0, Histogram::lowest),
-            max_ns: highest.map_or(0, Histogram::highest),
+            max_ns: highest
+                .map_or(0, Histogram::highest)
+                .min(self.bound(earlier)),
         }
     }
 }

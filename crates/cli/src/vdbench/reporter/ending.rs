@@ -4,7 +4,7 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::Result;
-use blocklab_dialect::vdbench::{Figures, NO_STATISTICS, flat_row, histogram, interval_row};
+use blocklab_dialect::vdbench::{Figures, Lane, NO_STATISTICS, flat_row, histogram, interval_row};
 use blocklab_record::{DirectionResult, JobResult, Measurement};
 use blocklab_stats::Histogram;
 use blocklab_units::Nanos;
@@ -24,7 +24,7 @@ impl Reporter<'_> {
         let moment = self.moment(Nanos(measurement.elapsed_ns));
         let label = format!("avg_{}-{}", self.counted.first, self.counted.last);
         let mut average = self.counted.all;
-        self.exact_maxima(measurement, &mut average);
+        exact_maxima(measurement.jobs.iter(), &mut average);
         let row = interval_row(&moment.clock, &label, &average);
         for name in self
             .whole_reports()
@@ -37,6 +37,7 @@ impl Reporter<'_> {
         terminal::print(format!("{row}\n"))?;
         let flat = self.flat(&moment, label.clone());
         self.folder.append("flatfile", &flat_row(&flat, &average))?;
+        self.exact_parts(measurement);
         for (sd, figures) in &self.counted.by_sd {
             let name = &self.script.sds[*sd].name;
             self.folder
@@ -68,13 +69,19 @@ impl Reporter<'_> {
         Ok(())
     }
 
-    /// The slices know maxima to a bucket; the record knows them exactly.
-    fn exact_maxima(&self, measurement: &Measurement, average: &mut Figures) {
-        for (name, sum) in [("read", &mut average.read), ("write", &mut average.write)] {
-            let of = |job: &JobResult| job.directions.get(name).map(|d| d.service.max_ns);
-            if let Some(max) = measurement.jobs.iter().filter_map(of).max() {
-                sum.max_ns = max;
-            }
+    /// The reports of storage and workloads show the same maxima as those of the whole.
+    fn exact_parts(&mut self, measurement: &Measurement) {
+        let lanes = &self.lanes;
+        let jobs_of = |is_mine: &dyn Fn(&Lane) -> bool| -> Vec<&JobResult> {
+            let pairs = measurement.jobs.iter().zip(lanes);
+            let mine = pairs.filter(|(_, lane)| is_mine(lane));
+            mine.map(|(job, _)| job).collect()
+        };
+        for (sd, figures) in &mut self.counted.by_sd {
+            exact_maxima(jobs_of(&|lane| lane.sd == *sd).into_iter(), figures);
+        }
+        for (wd, figures) in &mut self.counted.by_wd {
+            exact_maxima(jobs_of(&|lane| lane.wd == *wd).into_iter(), figures);
         }
     }
 
@@ -141,5 +148,15 @@ impl Reporter<'_> {
         );
         terminal::print(&text)?;
         self.folder.append("summary", &text)
+    }
+}
+
+/// The slices know maxima to a bucket; the record knows them exactly.
+fn exact_maxima<'a>(jobs: impl Iterator<Item = &'a JobResult> + Clone, average: &mut Figures) {
+    for (name, sum) in [("read", &mut average.read), ("write", &mut average.write)] {
+        let of = |job: &JobResult| job.directions.get(name).map(|d| d.service.max_ns);
+        if let Some(max) = jobs.clone().filter_map(of).max() {
+            sum.max_ns = max;
+        }
     }
 }
