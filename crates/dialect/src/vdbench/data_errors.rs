@@ -51,10 +51,12 @@ pub(super) fn data_errors(known: &Known<'_>) -> Result<DataErrors, Mistake> {
             most: 1,
             ..DataErrors::default()
         }),
-        [word] if word.starts_with(|letter: char| letter.is_ascii_digit()) => Ok(DataErrors {
-            most: number(known, word)?,
-            ..DataErrors::default()
-        }),
+        [word] if word.starts_with(|letter: char| letter.is_ascii_digit() || letter == '-') => {
+            Ok(DataErrors {
+                most: number(known, word)?,
+                ..DataErrors::default()
+            })
+        }
         [command] if !command.trim().is_empty() => Ok(DataErrors {
             most: 1,
             command: Some((*command).to_owned()),

@@ -12,8 +12,10 @@ pub(super) struct Hosts {
     /// Its name stands where an address is missing, and it is no name of this machine. The
     /// mistake, until an address follows.
     elsewhere: Option<Mistake>,
-    /// Parameters of `hd=default` come now, which has no address.
+    /// Parameters of `hd=default` come now.
     is_default: bool,
+    /// `hd=default` has an address of this machine, which those have that give none.
+    is_default_here: bool,
 }
 
 impl Hosts {
@@ -41,7 +43,8 @@ impl Hosts {
             )));
         }
         self.label = Some(name.to_owned());
-        self.elsewhere = (!is_here(name)).then(|| elsewhere(parameter, name));
+        let is_here = self.is_default_here || is_here(name);
+        self.elsewhere = (!is_here).then(|| elsewhere(parameter, name));
         Ok(())
     }
 
@@ -55,8 +58,9 @@ impl Hosts {
         if !is_here(&address) {
             return Err(elsewhere(known.parameter, &address));
         }
-        if !self.is_default {
-            self.elsewhere = None;
+        match self.is_default {
+            true => self.is_default_here = true,
+            false => self.elsewhere = None,
         }
         Ok(())
     }
