@@ -40,11 +40,12 @@ pub(super) static EARLY: [Opt; 21] = [
         form: "-b<size>[KMGT]",
         default: "64K",
         meaning: "Block size. It is read before all others, whatever its place.",
+        level: NEARLY,
+        here: "at most 1 GiB",
         set: |draft, rest| {
             draft.target.block = some_size("-b", rest, None)?;
             Ok(())
         },
-        ..ROW
     },
     Opt {
         name: "-B",
@@ -99,7 +100,11 @@ pub(super) static EARLY: [Opt; 21] = [
         set: |draft, rest| {
             draft.span.iops_std_dev = true;
             if !rest.is_empty() {
-                draft.span.bucket_ms = number("-D", rest, 1, ANY)?;
+                // The original takes 0 for no number.
+                match number("-D", rest, 0, ANY)? {
+                    0 => {}
+                    ms => draft.span.bucket_ms = ms,
+                }
             }
             Ok(())
         },
@@ -129,7 +134,7 @@ pub(super) static EARLY: [Opt; 21] = [
         meaning: "Threads for all targets together.",
         level: NEARLY,
         here: "each pair of thread and target is a thread of its own; under -O one thread works on \
-               all targets, in turn",
+               all targets, in turn; at most 4,096",
         set: |draft, rest| {
             draft.span.thread_count = number("-F", rest, 1, 4096)?;
             Ok(())

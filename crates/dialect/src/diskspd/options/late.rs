@@ -1,5 +1,6 @@
 //! Rows of the table: `-o` to `-Zr`.
 
+use super::super::command::Draft;
 use super::super::distribution;
 use super::super::number::number;
 use super::super::setters::{buffers, caching, event, results};
@@ -12,11 +13,12 @@ pub(super) static LATE: [Opt; 26] = [
         form: "-o<count>",
         default: "2",
         meaning: "Operations in flight per thread and target; 1 is synchronous I/O.",
+        level: NEARLY,
+        here: "at most 32,768",
         set: |draft, rest| {
             draft.target.requests = number("-o", rest, 1, 32768)?;
             Ok(())
         },
-        ..ROW
     },
     Opt {
         name: "-O",
@@ -52,7 +54,11 @@ pub(super) static LATE: [Opt; 26] = [
         set: |draft, rest| {
             draft.progress = match rest {
                 "" => 65536,
-                _ => number("-P", rest, 1, ANY)?,
+                // The original takes 0 for no number.
+                _ => match number("-P", rest, 0, ANY)? {
+                    0 => 65536,
+                    count => count,
+                },
             };
             Ok(())
         },
@@ -109,7 +115,7 @@ pub(super) static LATE: [Opt; 26] = [
         meaning: "Sequential offsets, so far apart; not with -r and -rs.",
         set: |draft, rest| {
             if !rest.is_empty() {
-                draft.stride = Some(draft.some_size("-s", rest)?);
+                draft.stride = stride("-s", draft, rest)?;
             }
             Ok(())
         },
@@ -122,7 +128,7 @@ pub(super) static LATE: [Opt; 26] = [
         set: |draft, rest| {
             draft.target.interlocked = true;
             if !rest.is_empty() {
-                draft.stride = Some(draft.some_size("-si", rest)?);
+                draft.stride = stride("-si", draft, rest)?;
             }
             Ok(())
         },
@@ -143,12 +149,13 @@ pub(super) static LATE: [Opt; 26] = [
         form: "-t<count>",
         default: "1",
         meaning: "Threads for each target; not with -F.",
+        level: NEARLY,
+        here: "at most 4,096",
         set: |draft, rest| {
             draft.target.threads = number("-t", rest, 1, 4096)?;
             draft.given.push("-t");
             Ok(())
         },
-        ..ROW
     },
     Opt {
         name: "-T",
@@ -156,7 +163,7 @@ pub(super) static LATE: [Opt; 26] = [
         default: "0",
         meaning: "Thread k begins k times so far behind the first.",
         set: |draft, rest| {
-            draft.target.thread_stride = draft.size("-T", rest)?;
+            draft.target.thread_stride = draft.some_size("-T", rest)?;
             Ok(())
         },
         ..ROW
@@ -321,3 +328,9 @@ pub(super) static LATE: [Opt; 26] = [
         ..ROW
     },
 ];
+
+/// The original takes a stride of 0 for the block size.
+fn stride(option: &str, draft: &Draft, rest: &str) -> Result<Option<u64>, Mistake> {
+    let stride = draft.size(option, rest)?;
+    Ok((stride > 0).then_some(stride))
+}
