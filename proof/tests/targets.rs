@@ -216,6 +216,39 @@ fn fio_spares_a_file_that_backs_a_loop_device() {
     assert!(fs::read(device.backing()).expect("readable") == before);
 }
 
+/// `ioengine=filedelete` took away the node of a device, and `unlink=1` a link to one, as those
+/// below /dev/mapper are. Fio does neither.
+#[test]
+fn names_of_devices_are_not_removed() {
+    let stand = Stand::new();
+    let Some(device) = Loop::attach(MIB, &[]) else {
+        return;
+    };
+    let link = stand.lab.path().join("link");
+    symlink(device.path(), &link).expect("a link");
+    let fio = |more: &[&str]| {
+        let line = [
+            "fio",
+            "--no-save",
+            "--name=a",
+            "--filename=link",
+            "--size=64k",
+        ];
+        stand.lab.blocklab(line.iter().chain(more).copied())
+    };
+    let said = fio(&["--rw=read", "--unlink=1"]);
+    assert_eq!(said.code, Some(0), "{}", said.err);
+    assert!(link.is_symlink());
+    let said = fio(&["--ioengine=filedelete"]);
+    assert_eq!(said.code, Some(1));
+    assert!(
+        said.err.contains("only files are supported"),
+        "{}",
+        said.err
+    );
+    assert!(link.is_symlink());
+}
+
 /// What each command says of a target that it is to make or write to.
 fn asked(stand: &Stand, path: &str) -> [Said; 5] {
     fs::write(

@@ -20,6 +20,8 @@ use crate::scratch::Scratch;
 #[derive(Debug, Clone, Copy, Default)]
 struct Wish {
     writes: bool,
+    /// Makes, looks up or removes its name: of a file, and of nothing else.
+    of_names: bool,
     /// Bytes that a file made for it must have.
     size: Bytes,
 }
@@ -137,6 +139,7 @@ fn wishes(plan: &Plan, default: &[String]) -> Vec<(String, Wish)> {
                 }
             };
             wish.writes |= job.changes() && job.engine != Engine::Null;
+            wish.of_names |= job.engine.is_of_names();
             wish.size = wish.size.max(extent(job));
         }
     }
@@ -187,6 +190,12 @@ impl Kind {
             Err(error) => return Err(unusable(error)),
         };
         let kind = handle.metadata().map_err(unusable)?.file_type();
+        if wish.of_names && !kind.is_file() {
+            return Err(unusable(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                "only files are supported by engines that make, look up or remove names",
+            )));
+        }
         if kind.is_dir() {
             terms.guard.may_write(&handle)?;
             return Ok(Self::InDirectory(handle));

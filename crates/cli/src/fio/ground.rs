@@ -315,6 +315,10 @@ pub fn remove(prepared: &Prepared, guard: &Guard) {
     let of_names: Vec<&Job> = jobs.filter(|job| job.engine.is_of_names()).collect();
     for file in prepared.files.iter().filter(|file| file.unlink) {
         let path = Path::new(&file.path);
+        // The name of a device, or a link to one, is not ours to take away; fio leaves it, too.
+        if !fs::metadata(path).is_ok_and(|metadata| metadata.is_file()) {
+            continue;
+        }
         // An engine of names may have made it anew.
         let anew = of_names.iter().any(|job| job.targets.contains(&file.path));
         if anew || guard.open(path).is_ok_and(|handle| handle.is_at(path)) {
