@@ -21,11 +21,18 @@ pub(crate) fn create(folder: &Path, text: &str) -> io::Result<()> {
     fs::create_dir(&hidden)?;
     let made = fill(&hidden, text).and_then(|()| fs::rename(&hidden, folder));
     if made.is_err() {
-        // The first error is the one to tell; what cannot be removed either is only litter.
-        let _ = fs::remove_file(hidden.join(RECORD)).and_then(|()| fs::remove_dir(&hidden));
+        clear(&hidden);
     }
     made?;
     flush(parent)
+}
+
+/// Takes away what was half made. The error of that is the one to tell; what cannot be removed
+/// either is only litter.
+fn clear(hidden: &Path) {
+    // Where there was no room for the file, there is only the folder.
+    let _ = fs::remove_file(hidden.join(RECORD));
+    let _ = fs::remove_dir(hidden);
 }
 
 fn fill(hidden: &Path, text: &str) -> io::Result<()> {
@@ -60,7 +67,7 @@ fn begin(folder: &Path, text: &str) -> io::Result<()> {
         .and_then(|()| fs::write(hidden.join(RECORD), text))
         .and_then(|()| fs::rename(&hidden, folder));
     if made.is_err() {
-        let _ = fs::remove_file(hidden.join(RECORD)).and_then(|()| fs::remove_dir(&hidden));
+        clear(&hidden);
     }
     made?;
     File::open(folder.join(RECORD))?.sync_all()?;
@@ -120,4 +127,19 @@ fn write(path: &Path, text: &str) -> io::Result<()> {
 
 pub(crate) fn flush(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A store without room for a file kept an empty folder of each run that failed there.
+    #[test]
+    fn what_is_half_made_is_taken_away() {
+        let root = tempfile::tempdir().expect("a folder");
+        let hidden = root.path().join(".hidden");
+        fs::create_dir(&hidden).expect("made");
+        clear(&hidden);
+        assert!(!hidden.exists());
+    }
 }
