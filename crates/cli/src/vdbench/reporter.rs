@@ -12,7 +12,7 @@ use std::path::Path;
 use anyhow::Result;
 use blocklab_dialect::vdbench::{
     CurvePoint, Figures, FlatRow, Lane, Planned, Prepared, Rate, Script, Sum, Terms, Watched,
-    anchor, curve_text, flat_row, heading, interval_row, observed, set_rate,
+    anchor, concatenated_threads, curve_text, flat_row, heading, interval_row, observed, set_rate,
 };
 use blocklab_engine::{DirectionSlice, Slice};
 use blocklab_record::{Interval, JobResult, Measurement, Record};
@@ -305,7 +305,11 @@ impl<'a> Reporter<'a> {
         used.dedup();
         let threads: Vec<u32> = used.iter().map(|sd| self.script.sds[*sd].threads).collect();
         let alike = threads.windows(2).all(|pair| pair[0] == pair[1]);
-        let own = threads.first().copied().filter(|_| alike).map(f64::from);
+        let own = threads.first().copied().filter(|_| alike);
+        let threads = same(&|one| {
+            let of_all = concatenated_threads(self.script, run, one);
+            of_all.or(own).map_or(0.0, f64::from)
+        });
         let general = &self.script.general;
         FlatRow {
             time: moment.clock.clone(),
@@ -314,7 +318,10 @@ impl<'a> Reporter<'a> {
             label,
             reqrate: self.reqrate,
             xfersize: same(&|one| one.wd.xfersize.named() as f64),
-            threads: run.threads.map(f64::from).or(own),
+            threads: run
+                .threads
+                .map(f64::from)
+                .or(threads.filter(|threads| *threads > 0.0)),
             rdpct: same(&|one| one.wd.rdpct),
             rhpct: same(&|one| one.wd.rhpct),
             whpct: same(&|one| one.wd.whpct),

@@ -38,6 +38,8 @@ pub struct General {
     pub compratio: Option<f64>,
     /// How often what is written repeats itself, 1 and more.
     pub dedupratio: Option<f64>,
+    /// The storage definitions of a workload are one device.
+    pub concatenate: bool,
     /// What failed operations and wrong blocks lead to.
     pub data_errors: DataErrors,
     /// Before the first run.
@@ -217,6 +219,8 @@ pub struct Wd {
     pub stride: Option<(u64, u64)>,
     /// Sequential streams.
     pub streams: u32,
+    /// Operations in flight of a concatenation.
+    pub threads: Option<u32>,
     /// A rate of its own; 0: a share of the run's.
     pub iorate: f64,
     /// Who comes first; the lower the sooner.
@@ -241,6 +245,7 @@ impl Default for Wd {
             seek: Seek::Percent(100.0),
             stride: None,
             streams: 0,
+            threads: None,
             iorate: 0.0,
             priority: None,
             openflags: None,

@@ -92,7 +92,7 @@ pub(super) const KEYWORDS: &[Keyword] = rows! {
     General "compratio" "what is written compresses so well" Near("by zeros behind noise in each 4 KiB")
     General "compression" "compratio, in per cent" Near("by zeros behind noise in each 4 KiB")
     General "compressionseed" "seed of the data pattern" Ignored("the seed of the run decides")
-    General "concatenatesds" "one device made of all storage definitions" Refused("a workload over several storage definitions spreads over all of them, too")
+    General "concatenatesds" "one device made of all storage definitions" Near("random workloads only, and without data validation, data_errors=remove, ranges, strides, streams, hit areas and storage that is opened in different ways; each storage definition does its part of the operations, by its size, and none is drawn by lot")
     General "create_anchors" "make the directories of file systems" Ignored("file system workloads are not run")
     General "data_errors" "what a failed operation or a wrong block leads to: n of them end all (50), remove or (remove,n) ends the use of that sd, stop and a \"command\" end all at the first one" Near("a command finds $lun, $lba, $size and $output in its environment, runs when the run has ended, and $size is empty of a failed operation")
     General "dataerrors" "as data_errors" Near("as data_errors")
@@ -177,7 +177,7 @@ pub(super) const KEYWORDS: &[Keyword] = rows! {
     Workload "streams" "so many sequential streams, each in its part" Exact
     Workload "iorate" "a rate of its own, besides the run's" Exact
     Workload "priority" "who is served first" Near("of fixed rates before the rest")
-    Workload "threads" "threads of a concatenation" Refused("concatenatesds is not run")
+    Workload "threads" "threads of a concatenation" Near("8 where neither these nor those of the run are given")
     Workload "host" "which hosts run it" Near("the one that runs")
     Workload "hd" "as host" Near("the one that runs")
     Workload "openflags" "as of sd" Near("fsync at the end has no effect; numbers are refused")

@@ -10,6 +10,7 @@
 
 mod buckets;
 mod command;
+mod concat;
 mod curve;
 mod data_errors;
 mod defs;
@@ -47,6 +48,7 @@ use blocklab_record::Note;
 
 pub use buckets::Buckets;
 pub use command::{Command, Validation, command};
+pub use concat::concatenated_threads;
 pub use curve::{CurvePoint, curve_text};
 pub use data_errors::DataErrors;
 pub use defs::{

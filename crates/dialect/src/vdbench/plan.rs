@@ -8,6 +8,7 @@ use blocklab_workload::{
 };
 
 use super::command::Validation;
+use super::concat;
 use super::data_errors::limit_errors;
 use super::defs::{Commands, OpenFlags, Sd, Seek, Wd, Xfersize};
 use super::mistake::{Mistake, Place};
@@ -187,6 +188,10 @@ impl Maker<'_> {
         let skews = skews(run);
         for (one, skew) in run.uses.iter().zip(skews) {
             let lanes_before = jobs.len();
+            let of_all = concat::concatenated_threads(self.script, run, one);
+            if of_all.is_some() {
+                concat::check(self.script, self.terms, one)?;
+            }
             for sd in &one.sds {
                 for job in self.jobs(run, one, *sd)? {
                     jobs.push(job);
@@ -198,10 +203,17 @@ impl Maker<'_> {
                     });
                 }
             }
-            let parts = (jobs.len() - lanes_before).max(1) as f64;
-            for lane in &mut lanes[lanes_before..] {
-                lane.skew /= parts;
-                lane.fixed = lane.fixed.map(|rate| rate / parts);
+            let (own, own_lanes) = (&mut jobs[lanes_before..], &mut lanes[lanes_before..]);
+            if let Some(threads) = of_all {
+                // Group 1 is that of controlled runs.
+                let group = 2 + lanes_before as u32;
+                concat::concatenate(own, own_lanes, &self.terms.sizes, threads, group);
+            } else {
+                let parts = own.len().max(1) as f64;
+                for lane in own_lanes {
+                    lane.skew /= parts;
+                    lane.fixed = lane.fixed.map(|rate| rate / parts);
+                }
             }
         }
         let mut settings: Vec<(String, String)> = Vec::new();

@@ -51,14 +51,19 @@ pub fn set_rate(case: &mut Case, run: &Run, lanes: &[Lane], rate: f64) {
             Some(fixed) => fixed,
             None if run.rate.is_max() => {
                 job.pace = Pace::Closed;
-                pooled.share = run.controlled.then_some(Share {
-                    group: GROUP,
-                    weight: lane.skew.max(1e-6),
-                });
+                // The shares of a concatenation stand in the plan.
+                if run.controlled {
+                    pooled.share = Some(Share {
+                        group: GROUP,
+                        weight: lane.skew.max(1e-6),
+                    });
+                }
                 continue;
             }
             None => asked(lane),
         };
+        // Arrivals keep the shares.
+        pooled.share = None;
         let speed = Speed::Iops(speed.max(1e-6));
         job.pace = match run.arrivals {
             Arrivals::Exponential => Pace::OpenPoisson(speed),
@@ -73,23 +78,23 @@ pub fn set_rate(case: &mut Case, run: &Run, lanes: &[Lane], rate: f64) {
     }
 }
 
-/// The shares that workloads had in a run, spread evenly over their storage, for the points of
-/// its curve. `ios` are the operations of each job.
+/// The shares that workloads had in a run, spread over their storage as they were asked for, for
+/// the points of its curve. `ios` are the operations of each job.
 #[must_use]
 pub fn observed(lanes: &[Lane], ios: &[u64]) -> Vec<Lane> {
-    let mut by_wd: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
+    let mut by_wd: BTreeMap<&str, (u64, f64)> = BTreeMap::new();
     for (lane, ios) in lanes
         .iter()
         .zip(ios)
         .filter(|(lane, _)| lane.fixed.is_none())
     {
         let sum = by_wd.entry(&lane.wd).or_default();
-        *sum = (sum.0 + ios, sum.1 + 1);
+        *sum = (sum.0 + ios, sum.1 + lane.skew);
     }
     let all: u64 = by_wd.values().map(|(ios, _)| ios).sum();
     let skew = |lane: &Lane| match by_wd.get(&*lane.wd) {
-        Some((ios, jobs)) if all > 0 && lane.fixed.is_none() => {
-            *ios as f64 * 100.0 / all as f64 / *jobs as f64
+        Some((ios, skew)) if all > 0 && *skew > 0.0 && lane.fixed.is_none() => {
+            *ios as f64 * 100.0 / all as f64 * lane.skew / skew
         }
         _ => lane.skew,
     };

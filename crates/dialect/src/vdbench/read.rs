@@ -199,6 +199,16 @@ pub(super) fn definitions(
             Standing::Run(Some(at)) => read_run::set(&mut all.rds[*at], &known)?,
         }
     }
+    if let Some(wd) = all.wds.iter().find(|wd| wd.threads.is_some())
+        && !all.general.concatenate
+    {
+        return Err(Mistake::new(
+            &wd.place,
+            format!("wd={}", wd.name),
+            "threads= of a workload are those of a concatenation: concatenatesds=yes, or threads= \
+             of the sd would work",
+        ));
+    }
     all.wd_default = wd_default;
     read_storage::finish(&mut all.sds)?;
     Ok(all)
@@ -343,9 +353,7 @@ fn known<'a>(
             }
             Ok(None)
         }
-        Support::Refused(why) if row.name != "concatenatesds" => {
-            Err(parameter.wrong(format!("{} is not run: {why}", row.name)))
-        }
+        Support::Refused(why) => Err(parameter.wrong(format!("{} is not run: {why}", row.name))),
         _ => Ok(Some(Known {
             parameter,
             name: row.name,

@@ -38,13 +38,8 @@ pub(super) fn set(general: &mut General, known: &Known<'_>) -> Result<(), Mistak
             }
             general.journal = Some(words.join(","));
         }
-        _ if !known.yes()? => {}
-        name => {
-            return Err(known.wrong(format!(
-                "{name} is not run: storage definitions stay apart. A workload over several of them \
-                 (wd=wd1,sd=(sd1,sd2)) spreads over all of them, too"
-            )));
-        }
+        "concatenatesds" => general.concatenate = known.yes()?,
+        _ => {}
     }
     Ok(())
 }

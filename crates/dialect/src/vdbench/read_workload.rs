@@ -20,12 +20,20 @@ pub(super) fn set(wd: &mut Wd, known: &Known<'_>) -> Result<(), Mistake> {
         "seekpct" => wd.seek = seek(known)?,
         "stride" => wd.stride = Some(stride(known)?),
         "streams" => wd.streams = streams(known)?,
+        "threads" => wd.threads = Some(threads(known)?),
         "iorate" => wd.iorate = rate(known)?,
         "priority" => wd.priority = Some(priority(known)?),
         "openflags" => wd.openflags = Some(known.openflags()?),
         _ => {}
     }
     Ok(())
+}
+
+fn threads(known: &Known<'_>) -> Result<u32, Mistake> {
+    match known.whole()? {
+        threads @ 1..=4096 => Ok(threads as u32),
+        other => Err(known.wrong(format!("{other} threads; 1 to 4096 would work"))),
+    }
 }
 
 pub(super) fn percent(known: &Known<'_>) -> Result<f64, Mistake> {

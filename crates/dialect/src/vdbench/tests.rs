@@ -322,3 +322,78 @@ proptest! {
         let _ = command(&words(&line));
     }
 }
+
+const CONCATENATION: &str = "concatenatesds=yes\nsd=sd1,lun=a,threads=3\nsd=sd2,lun=b,threads=3\n\
+                             wd=wd1,sd=sd*,threads=4\nrd=rd1,wd=wd1,iorate=max\n\
+                             rd=rd2,wd=wd1,iorate=100\n";
+
+fn of_two_sizes(text: &str) -> Result<Prepared, Mistake> {
+    let terms = Terms {
+        sizes: vec![1 << 30, 3 << 30],
+        ..Terms::default()
+    };
+    prepare(&parsed(text, "").unwrap(), &terms)
+}
+
+/// A parameter file with concatenatesds=yes was refused, so that nothing of it ran. A device made
+/// of 1 and 3 GiB has one set of threads, and gets a quarter and three quarters of what is random.
+#[test]
+fn one_device_is_made_of_several() {
+    let prepared = of_two_sizes(CONCATENATION).unwrap();
+    let [max, rate] = &prepared.plan.cases[..] else {
+        panic!("{:?}", prepared.plan.cases);
+    };
+    let pools = |case: &blocklab_workload::Case| -> Vec<_> {
+        let jobs = case.workload.jobs.iter();
+        let pools = jobs.map(|job| (job.targets[0].clone(), job.pool.clone().unwrap()));
+        pools
+            .map(|(lun, pool)| (lun, pool.pool, pool.depth, pool.share))
+            .collect()
+    };
+    let share = |weight| Some(blocklab_workload::Share { group: 2, weight });
+    let all = "concat/wd1".to_owned();
+    assert_eq!(
+        pools(max),
+        [
+            ("a".to_owned(), all.clone(), 4, share(0.25)),
+            ("b".to_owned(), all.clone(), 4, share(0.75)),
+        ]
+    );
+    assert_eq!(
+        pools(rate),
+        [
+            ("a".to_owned(), all.clone(), 4, None),
+            ("b".to_owned(), all, 4, None),
+        ]
+    );
+    let paces: Vec<_> = rate.workload.jobs.iter().map(|job| job.pace).collect();
+    let iops = |rate| blocklab_workload::Pace::OpenPoisson(blocklab_workload::Rate::Iops(rate));
+    assert_eq!(paces, [iops(25.0), iops(75.0)]);
+}
+
+/// Where the end of one storage definition would be seen, a concatenation is refused and not run
+/// as something else.
+#[test]
+fn a_concatenation_that_is_not_random_is_refused() {
+    for (more, word) in [
+        ("seekpct=seq", "seekpct="),
+        ("seekpct=50", "seekpct="),
+        ("seekpct=eof", "seekpct="),
+        ("range=(10,20)", "range="),
+        ("rhpct=50", "rhpct="),
+        ("streams=2", "streams="),
+        ("stride=(4k,8k)", "stride="),
+    ] {
+        let text = CONCATENATION.replace("threads=4", &format!("threads=4,{more}"));
+        let mistake = of_two_sizes(&text).expect_err(more).to_string();
+        assert!(mistake.contains(word), "{more}: {mistake}");
+    }
+    // One storage definition is no concatenation.
+    let alone = CONCATENATION.replace("sd=sd*,threads=4", "sd=sd1,seekpct=seq");
+    let prepared = of_two_sizes(&alone).unwrap();
+    let pool = prepared.plan.cases[0].workload.jobs[0]
+        .pool
+        .clone()
+        .unwrap();
+    assert_eq!((&*pool.pool, pool.depth), ("sd1", 3));
+}

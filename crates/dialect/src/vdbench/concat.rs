@@ -1,0 +1,79 @@
+//! `concatenatesds=yes`: the storage definitions of a workload are one device.
+
+use blocklab_workload::{Job, Share};
+
+use super::Script;
+use super::defs::Seek;
+use super::mistake::Mistake;
+use super::plan::Terms;
+use super::rates::Lane;
+use super::run::{Run, Use};
+
+/// Operations in flight of a concatenation for which no others are asked.
+const THREADS: u32 = 8;
+
+/// Operations in flight of a workload on one device made of several; nothing of any other
+/// workload.
+#[must_use]
+pub fn concatenated_threads(script: &Script, run: &Run, one: &Use) -> Option<u32> {
+    let is_concatenated = script.general.concatenate && one.sds.len() > 1;
+    is_concatenated.then(|| run.threads.or(one.wd.threads).unwrap_or(THREADS))
+}
+
+/// What does not depend on where one storage definition ends and the next begins can be run.
+///
+/// # Errors
+/// What does depend on it.
+pub(super) fn check(script: &Script, terms: &Terms, one: &Use) -> Result<(), Mistake> {
+    let wd = &one.wd;
+    let sds = || one.sds.iter().map(|index| &script.sds[*index]);
+    let flags = sds().next().map(|sd| sd.openflags);
+    let wrong = [
+        (wd.seek != Seek::Percent(100.0), "any seekpct= but 100"),
+        (wd.streams > 0, "streams="),
+        (wd.stride.is_some(), "stride="),
+        (wd.range.is_some(), "range= or hotband="),
+        (sds().any(|sd| sd.range.is_some()), "range= of an sd"),
+        (wd.rhpct > 0.0 || wd.whpct > 0.0, "rhpct= or whpct="),
+        (terms.validation.validate, "data validation"),
+        (script.general.data_errors.remove, "data_errors=remove"),
+        (
+            wd.openflags.is_none() && sds().any(|sd| Some(sd.openflags) != flags),
+            "storage opened in different ways",
+        ),
+    ];
+    match wrong.into_iter().find(|(is_so, _)| *is_so) {
+        Some((_, what)) => Err(Mistake::new(
+            &wd.place,
+            format!("wd={}", wd.name),
+            format!("with concatenatesds=yes, {what} is not run; without it, it is"),
+        )),
+        None => Ok(()),
+    }
+}
+
+/// The jobs of a workload on each of its storage definitions share their operations in flight, and
+/// each does as large a part of the operations as its storage is of the whole.
+pub(super) fn concatenate(
+    jobs: &mut [Job],
+    lanes: &mut [Lane],
+    sizes: &[u64],
+    threads: u32,
+    group: u32,
+) {
+    let whole: u64 = lanes.iter().map(|lane| sizes[lane.sd]).sum();
+    for (job, lane) in jobs.iter_mut().zip(lanes) {
+        let part = sizes[lane.sd] as f64 / whole.max(1) as f64;
+        lane.skew *= part;
+        lane.fixed = lane.fixed.map(|rate| rate * part);
+        job.depth = threads;
+        if let Some(pooled) = &mut job.pool {
+            pooled.pool = format!("concat/{}", lane.wd);
+            pooled.depth = threads;
+            pooled.share = Some(Share {
+                group,
+                weight: part,
+            });
+        }
+    }
+}
