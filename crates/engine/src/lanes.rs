@@ -3,6 +3,7 @@
 use blocklab_units::Nanos;
 use blocklab_workload::{Direction, Job, Pace, Requests};
 
+use crate::missed::Missed;
 use crate::pace::{Due, Pacer};
 
 /// One schedule a direction.
@@ -16,7 +17,7 @@ pub(crate) struct Lanes {
     chosen: Direction,
 }
 
-const MOVING: [Direction; 3] = [Direction::Read, Direction::Write, Direction::Trim];
+pub(crate) const MOVING: [Direction; 3] = [Direction::Read, Direction::Write, Direction::Trim];
 
 impl Lanes {
     pub(crate) fn of(job: &Job, seed: u64, thread: u32) -> Option<Self> {
@@ -89,8 +90,9 @@ impl Lanes {
         }
     }
 
-    pub(crate) fn overdue(&mut self, end: Nanos, len: u32) -> u64 {
-        let pacers = self.pacers.iter_mut().flatten();
-        pacers.map(|pacer| pacer.overdue(end, len)).sum()
+    /// By direction, arrivals that were due by `end` and have not begun.
+    pub(crate) fn overdue(&mut self, end: Nanos, len: u32) -> [Missed; 3] {
+        let late = |pacer: &mut Option<Pacer>| pacer.as_mut().map(|it| it.overdue(end, len));
+        MOVING.map(|direction| late(&mut self.pacers[direction as usize]).unwrap_or_default())
     }
 }

@@ -1,4 +1,5 @@
-//! Operations that a closed loop under a rate never began: a stall let their moments pass.
+//! Operations that were due under a rate and never began: a stall let their moments pass, or the
+//! end came before their turn.
 //!
 //! Left out of the percentiles, they would make a device that stands still look quick: one operation
 //! waits through the stall and a thousand that should have begun meanwhile are forgotten
@@ -16,6 +17,24 @@ pub(crate) struct Missed {
     pub(crate) first: f64,
     pub(crate) gap: f64,
     pub(crate) count: u64,
+}
+
+impl Missed {
+    const fn spread(self, count: u64, gap: f64) -> Self {
+        Self { count, gap, ..self }
+    }
+
+    /// In the response latency of one direction, as given up at this moment.
+    pub(crate) fn record(self, direction: Direction, now: Nanos, recorder: &Recorder) {
+        let tally = recorder.tally(direction);
+        if let Some(response) = tally.and_then(|tally| tally.response.as_ref())
+            && self.count > 0
+        {
+            let longest = now.0 as f64 - self.first;
+            let shortest = longest - self.gap * (self.count - 1) as f64;
+            response.record_steps(shortest.max(0.0), self.gap, self.count);
+        }
+    }
 }
 
 /// Shares what was missed out to the directions of a job, as its mix would have.
@@ -40,15 +59,8 @@ impl Misses {
         for direction in [Direction::Read, Direction::Write, Direction::Trim] {
             let index = direction as usize;
             let count = after[index] - before[index];
-            let tally = recorder.tally(direction);
-            if let Some(response) = tally.and_then(|tally| tally.response.as_ref())
-                && count > 0
-            {
-                let gap = missed.gap * missed.count as f64 / count as f64;
-                let longest = now.0 as f64 - missed.first;
-                let shortest = longest - gap * (count - 1) as f64;
-                response.record_steps(shortest.max(0.0), gap, count);
-            }
+            let gap = missed.gap * missed.count as f64 / count.max(1) as f64;
+            missed.spread(count, gap).record(direction, now, recorder);
         }
     }
 

@@ -256,15 +256,16 @@ impl Pacer {
         }
     }
 
-    /// Arrivals of an open loop that were due by `end` and have not begun. Operations are taken
-    /// to be `len` bytes long.
-    pub(crate) fn overdue(&mut self, end: Nanos, len: u32) -> u64 {
-        let mut overdue = 0;
-        while self.is_open() && self.next as u64 <= end.0 && overdue < 100_000_000 {
-            overdue += 1;
+    /// Arrivals of an open loop that were due by `end` and have not begun, as if at equal distances.
+    /// Operations are taken to be `len` bytes long.
+    pub(crate) fn overdue(&mut self, end: Nanos, len: u32) -> Missed {
+        let (first, mut last, mut count) = (self.next, self.next, 0_u64);
+        while self.is_open() && self.next as u64 <= end.0 && count < 100_000_000 {
+            (last, count) = (self.next, count + 1);
             self.step(len);
         }
-        overdue
+        let gap = (last - first) / count.saturating_sub(1).max(1) as f64;
+        Missed { first, gap, count }
     }
 }
 
@@ -295,7 +296,7 @@ mod tests {
             .collect();
         let millis = |m| Due::Now(Nanos::from_millis(m));
         assert_eq!(intended, [millis(0), millis(1), millis(2)]);
-        assert_eq!(pacer.overdue(late, 4096), 8, "those of 3 ms to 10 ms");
+        assert_eq!(pacer.overdue(late, 4096).count, 8, "those of 3 ms to 10 ms");
     }
 
     #[test]
@@ -325,7 +326,7 @@ mod tests {
     #[test]
     fn poisson_arrivals_have_the_asked_mean() {
         let mut pacer = pacer(Pace::OpenPoisson(Iops(10_000.0)), 1, 0);
-        let arrivals = pacer.overdue(Nanos::from_secs(10), 4096);
+        let arrivals = pacer.overdue(Nanos::from_secs(10), 4096).count;
         assert!((98_500..101_500).contains(&arrivals), "{arrivals}");
     }
 

@@ -291,8 +291,9 @@ impl Pool {
         for lane in &mut self.lanes {
             let missed = lane.pacer.give_up(end, lane.typical_len);
             lane.miss(missed, end, end >= self.window.measure_from);
-            let overdue = lane.pacer.overdue(end, lane.typical_len);
-            lane.recorder.overdue.add(overdue + lane.turned_away);
+            let late = lane.pacer.overdue(end, lane.typical_len);
+            lane.miss(late, end, end >= self.window.measure_from);
+            lane.recorder.overdue.add(lane.turned_away);
             if let Some(allowance) = &lane.allowance {
                 allowance.leave();
             }

@@ -7,6 +7,7 @@ use blocklab_units::Nanos;
 use blocklab_workload::{Direction, Flow, Invalid, Job, Request, Requests};
 
 use crate::lanes::Lanes;
+use crate::missed::Missed;
 use crate::pace::Due;
 use crate::script::Script;
 use crate::seek::{Seek, Sought};
@@ -184,10 +185,10 @@ impl Restraint {
         self.flow = None;
     }
 
-    /// Arrivals that were due and never issued.
-    pub(crate) fn overdue(&mut self, end: Nanos, len: u32) -> u64 {
+    /// By direction, arrivals that were due and never issued.
+    pub(crate) fn overdue(&mut self, end: Nanos, len: u32) -> [Missed; 3] {
         let lanes = self.lanes.as_mut();
-        lanes.map_or(0, |lanes| lanes.overdue(end, len))
+        lanes.map_or_else(Default::default, |lanes| lanes.overdue(end, len))
     }
 }
 

@@ -18,8 +18,8 @@ const LATE_TOO: &str = "{} {} were asked for and {} delivered in the worst pass;
 
 /// Less was delivered than asked for, or operations were due and never issued.
 pub(super) fn rate_missed(cases: &Cases<'_>) -> Vec<Finding> {
-    let advice = "Ask for less, or give it more depth or threads; under an open-loop pace the \
-                  operations that never began are missing from the percentiles.";
+    let advice = "Ask for less, or give it more depth or threads. Service latency leaves out what \
+                  never began; response latency counts it.";
     per_case(cases, "rate-missed", Some(advice), |case| {
         let worst = case.jobs().filter_map(missed);
         let worst = worst.min_by(|a, b| a.share().total_cmp(&b.share()))?;

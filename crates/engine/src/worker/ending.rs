@@ -6,6 +6,7 @@ use blocklab_record::Stopped;
 use blocklab_units::Nanos;
 
 use super::{Action, Worker};
+use crate::lanes::MOVING;
 use crate::recorder::Recorder;
 
 impl Worker {
@@ -18,9 +19,8 @@ impl Worker {
         }
         let missed = self.pacer.give_up(ended, self.typical_len);
         self.miss(missed, ended);
-        self.recorder
-            .overdue
-            .add(self.pacer.overdue(ended, self.typical_len));
+        let late = self.pacer.overdue(ended, self.typical_len);
+        self.miss(late, ended);
         // They come back when nothing counts any more.
         self.recorder
             .completed_in_ramp
@@ -47,12 +47,16 @@ impl Worker {
         let end = now.min(self.window.deadline);
         let missed = self.pacer.give_up(end, self.typical_len);
         self.miss(missed, end);
-        let mut overdue = self.pacer.overdue(end, self.typical_len);
+        let late = self.pacer.overdue(end, self.typical_len);
+        self.miss(late, end);
         if let Some(restraint) = &mut self.restraint {
-            overdue += restraint.overdue(end, self.typical_len);
+            let late = restraint.overdue(end, self.typical_len);
             restraint.end();
+            for (direction, missed) in MOVING.into_iter().zip(late) {
+                self.recorder.overdue.add(missed.count);
+                missed.record(direction, end, &self.recorder);
+            }
         }
-        self.recorder.overdue.add(overdue);
         self.flush.ending();
     }
 

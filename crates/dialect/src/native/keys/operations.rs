@@ -263,7 +263,7 @@ pub const PACE: Section<Job> = Section {
                       rate; what a stall lets pass is not made up for. `fixed` and `poisson`: \
                       operations arrive at the rate, at even or at random distances, whatever the \
                       target does. Response latency counts from the moment an operation was due; \
-                      what a stall let pass is in it with the time that it had waited.",
+                      what never began is in it with the time that it had waited.",
             allowed: Allowed::Words(&names(&ARRIVALS)),
             example: "\"poisson\"",
             elsewhere: &["rate_process", "distribution"],
