@@ -1,10 +1,12 @@
 //! The command line as data. Help, man pages and completions are derived from it.
 
+use std::borrow::Cow;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 use blocklab_analysis::gate::Condition;
-use blocklab_units::{Bytes, Nanos};
+use blocklab_store::is_id;
+use blocklab_units::{Bytes, Nanos, visible};
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 
@@ -210,13 +212,22 @@ pub struct RunArgs {
     pub name: Option<String>,
 }
 
-/// A name by which a run can be found again.
+/// More would push everything else off a line of `list`.
+const LONGEST_NAME: usize = 100;
+
+/// A name by which a run can be found again: one that can be typed, and that is no id.
 pub(crate) fn run_name(text: &str) -> Result<String, String> {
-    match text.trim() {
-        "" => Err("a name has a letter at least".to_owned()),
-        "latest" => Err("`latest` is always the last run; take another name".to_owned()),
-        name => Ok(name.to_owned()),
-    }
+    let wrong = match text.trim() {
+        "" => "a name has a letter at least",
+        "latest" => "`latest` is always the last run; take another name",
+        name if is_id(name) => "it has the form of a run's id; take another name",
+        name if matches!(visible(name), Cow::Owned(_)) => {
+            "it has characters that no terminal shows, so nobody could type it; leave them out"
+        }
+        name if name.chars().count() > LONGEST_NAME => "a name has at most 100 characters",
+        name => return Ok(name.to_owned()),
+    };
+    Err(wrong.to_owned())
 }
 
 /// A count that is not 0.
@@ -411,6 +422,37 @@ mod tests {
     use clap::CommandFactory;
 
     use super::*;
+
+    /// The story: a run was named with an escape character in it, and no command found it again,
+    /// because names are compared as they are shown. Another was named like the id of a run, so
+    /// its name always meant that other run; a third had a name of 3,000 letters, and `list` a
+    /// line of 3,079.
+    #[test]
+    fn a_name_can_be_typed_and_is_no_id() {
+        let long = "a".repeat(LONGEST_NAME + 1);
+        for bad in [
+            "",
+            " \t",
+            "latest",
+            "20261122-185558-q9w",
+            "e\u{1b}[31mvil",
+            "\u{202e}txt",
+            "two\nlines",
+            &long,
+        ] {
+            assert!(run_name(bad).is_err(), "{bad:?}");
+        }
+        for good in [
+            "before",
+            " two words ",
+            "nightly/q9w",
+            "größer",
+            &long[1..],
+            "2026",
+        ] {
+            assert_eq!(run_name(good).as_deref(), Ok(good.trim()));
+        }
+    }
 
     #[test]
     fn the_definition_is_sound() {

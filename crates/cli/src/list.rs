@@ -103,24 +103,21 @@ const HEAD: [&str; 6] = [
     "TARGET",
 ];
 const STARTED: usize = 1;
+const STATUS: usize = 2;
 const NUMBER: usize = 3;
 const NAME: usize = 4;
 const TARGET: usize = 5;
 /// A narrower terminal does without the moment, which the id tells.
 const WIDE: usize = 110;
-/// Of a name so much is kept, however narrow the terminal is.
+/// Of a name and of a target so much is kept, or the column goes.
 const LEAST: usize = 8;
 
-/// Cut to `width` columns where there is one: the target gives way first, then the name.
+/// Cut to `width` columns where there is one: the target gives way first, then the name, and on a
+/// terminal that is too narrow for a word of each, whole columns.
 fn table(lines: &[Line], width: Option<usize>) -> String {
     let head = HEAD.map(str::to_owned);
     let mut rows: Vec<[String; 6]> = std::iter::once(head).chain(lines.iter().map(row)).collect();
-    let shown: Vec<usize> = (0..HEAD.len())
-        .filter(|column| *column != STARTED || width.is_none_or(|width| width >= WIDE))
-        .collect();
-    if let Some(width) = width {
-        fit(&mut rows, &shown, width);
-    }
+    let shown = width.map_or_else(|| (0..HEAD.len()).collect(), |width| fit(&mut rows, width));
     let widths = shown.iter().map(|column| widest(&rows, *column));
     let widths: Vec<(usize, usize)> = shown.iter().copied().zip(widths).collect();
     let line = |row: &[String; 6]| {
@@ -139,17 +136,36 @@ fn widest(rows: &[[String; 6]], column: usize) -> usize {
     cells.max().unwrap_or(0)
 }
 
-/// Shares what the other columns leave between name and target.
-fn fit(rows: &mut [[String; 6]], shown: &[usize], width: usize) {
+/// Which columns `width` has room for; cuts name and target to what the others leave.
+fn fit(rows: &mut [[String; 6]], width: usize) -> Vec<usize> {
+    let mut shown: Vec<usize> = (0..HEAD.len())
+        .filter(|column| *column != STARTED || width >= WIDE)
+        .collect();
+    for dispensable in [TARGET, STATUS, NAME] {
+        let least = |column: &usize| match *column {
+            NAME | TARGET => widest(rows, *column).min(LEAST),
+            other => widest(rows, other),
+        };
+        if shown.iter().map(|column| least(column) + 2).sum::<usize>() <= width + 2 {
+            break;
+        }
+        shown.retain(|column| *column != dispensable);
+    }
     let fixed = shown.iter().filter(|column| **column < NAME);
     let fixed: usize = fixed.map(|column| widest(rows, *column) + 2).sum();
-    let room = width.saturating_sub(fixed + 2);
-    let name = widest(rows, NAME).min((room / 2).max(LEAST));
-    let target = room.saturating_sub(name).max(LEAST);
+    let room = width.saturating_sub(fixed);
+    let (name, target) = match shown.contains(&TARGET) {
+        true => {
+            let name = widest(rows, NAME).min((room.saturating_sub(2) / 2).max(LEAST));
+            (name, room.saturating_sub(name + 2).max(LEAST))
+        }
+        false => (room.max(LEAST), LEAST),
+    };
     for row in rows {
         row[NAME] = cut_end(&row[NAME], name);
         row[TARGET] = cut_start(&row[TARGET], target);
     }
+    shown
 }
 
 fn cut_end(text: &str, width: usize) -> String {
@@ -240,12 +256,17 @@ RUN                  STARTED (UTC)     STATUS      MOST IOPS  NAME              
     /// column stood below its title.
     #[test]
     fn lines_fit_the_terminal() {
-        for width in [60, 80, 100, 109, 110, 132, 250] {
+        for width in 30..250 {
             for line in table(&lines(), Some(width)).lines() {
                 let long = line.chars().count();
-                assert!(long <= width.max(71), "{width}: {long} {line}");
+                assert!(long <= width, "{width}: {long} {line}");
             }
         }
+        let narrowest = table(&lines(), Some(40));
+        assert!(
+            narrowest.contains("20261120-190142-k3f     56,554"),
+            "{narrowest}"
+        );
         let narrow = table(&lines(), Some(80));
         assert!(narrow.contains("my-study: of a v…  …"), "{narrow}");
         assert!(

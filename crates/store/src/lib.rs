@@ -12,6 +12,7 @@ mod store;
 mod visible;
 
 pub use find::FindError;
+pub use id::is_id;
 pub use listing::{Damaged, Listed, Listing};
 pub use removal::Removal;
 pub use store::{Store, StoreError, Stored};
