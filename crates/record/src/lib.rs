@@ -19,7 +19,7 @@ pub use environment::{
 pub use latency::{BadHistogram, Latency};
 pub use measurement::{
     Accounting, Cpu, DirectionResult, DiskUse, ErrorCount, Exceeded, Interval, IntervalDirection,
-    JobResult, Measurement, Stopped,
+    JobResult, Measurement, Stopped, Told,
 };
 pub use unknown::{Statistic, Unknown};
 

@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::unknown::{Unknown, stored, zero_is_null};
-use crate::{Depths, DirectionDetail, Latency, ThreadUse, Verified};
+use crate::{Depths, DirectionDetail, Latency, Origin, ThreadUse, Verified};
 
 /// Why a job ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -51,6 +51,45 @@ impl Accounting {
     #[must_use]
     pub const fn balances(&self) -> bool {
         self.issued == self.completed + self.failed + self.in_flight
+    }
+}
+
+/// What is known of a census; `None`: nobody told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Told {
+    /// As in [`Accounting`].
+    pub issued: Option<u64>,
+    /// As in [`Accounting`].
+    pub completed: u64,
+    /// As in [`Accounting`].
+    pub completed_in_ramp: Option<u64>,
+    /// As in [`Accounting`].
+    pub failed: Option<u64>,
+    /// As in [`Accounting`].
+    pub in_flight: Option<u64>,
+    /// As in [`Accounting`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub oldest_in_flight_ns: Option<u64>,
+    /// As in [`Accounting`].
+    pub overdue: Option<u64>,
+}
+
+impl Accounting {
+    /// The census of a run of this origin. What another program printed tells what came back, and
+    /// failures where there were any.
+    #[must_use]
+    pub fn told(self, origin: Origin) -> Told {
+        let own = origin != Origin::Imported;
+        let of_ours = |count: u64| own.then_some(count);
+        Told {
+            issued: of_ours(self.issued),
+            completed: self.completed,
+            completed_in_ramp: of_ours(self.completed_in_ramp),
+            failed: (own || self.failed > 0).then_some(self.failed),
+            in_flight: of_ours(self.in_flight),
+            oldest_in_flight_ns: self.oldest_in_flight_ns,
+            overdue: of_ours(self.overdue),
+        }
     }
 }
 

@@ -8,7 +8,7 @@ mod study;
 use blocklab_analysis::gate::Gate;
 use blocklab_analysis::{Assessment, Estimate, Finding, Row, RowDirection};
 use blocklab_record::{
-    Accounting, Environment, ErrorCount, Note, Overhead, Record, Statistic, TargetFacts,
+    Environment, ErrorCount, Note, Overhead, Record, Statistic, TargetFacts, Told,
 };
 use serde::Serialize;
 
@@ -46,7 +46,7 @@ struct Summary<'a> {
     gate: Option<&'a Gate>,
     notes: &'a [Note],
     errors: Vec<CaseError<'a>>,
-    accounting: Accounting,
+    accounting: Told,
     overhead: &'a Option<Overhead>,
     targets: &'a [TargetFacts],
     environment: &'a Environment,
@@ -135,7 +135,7 @@ pub fn summary(record: &Record, assessment: &Assessment, gate: Option<&Gate>) ->
         gate,
         notes: &record.notes,
         errors: errors(record),
-        accounting: facts::accounting(record),
+        accounting: facts::accounting(record).told(record.origin),
         overhead: &record.overhead,
         targets: &record.targets,
         environment: &record.environment,

@@ -4,7 +4,7 @@ mod sample;
 
 use std::process::Command;
 
-use blocklab_record::{Statistic, Unknown};
+use blocklab_record::{Origin, Statistic, Unknown};
 use blocklab_store::export::{self, Rows};
 use sample::record;
 
@@ -75,7 +75,9 @@ fn a_row_of_the_series_is_a_slice() {
 #[test]
 fn what_another_program_did_not_tell_is_an_empty_cell() {
     let mut run = run();
+    run.origin = Origin::Imported;
     let measurement = &mut run.measurements[0];
+    measurement.jobs[0].accounting.failed = 0;
     measurement.cpu.unknown = Unknown::these(&[Statistic::Process, Statistic::MachineBusy]);
     let job = &mut measurement.jobs[0];
     (job.direct, job.depth, job.threads) = (None, 0, 0);
@@ -94,6 +96,11 @@ fn what_another_program_did_not_tell_is_an_empty_cell() {
         "service_ns_p99",
         "machine_busy_percent",
         "process_cpu_user_ns",
+        "job_issued",
+        "job_completed_in_ramp",
+        "job_failed",
+        "job_in_flight",
+        "job_overdue",
     ] {
         check(&figures, 0, column, "");
     }

@@ -137,6 +137,25 @@ fn options(job: &Object, global: &Options) -> Options {
 }
 
 fn job(object: &Object, options: &Options) -> Job {
+    let told = Job {
+        name: text_of(object, "jobname").unwrap_or("job").to_owned(),
+        engine: "fio".to_owned(),
+        seconds: seconds(object),
+        errors: object.get("total_err").and_then(Value::as_u64).unwrap_or(0),
+        read: figures(object.get("read")),
+        write: figures(object.get("write")),
+        trim: figures(object.get("trim")),
+        ..Job::default()
+    };
+    // Before 3.0, a result has no options: what was asked for is not known.
+    match options.is_empty() {
+        true => told,
+        false => asked(told, options),
+    }
+}
+
+/// With what the options say, and fio's own defaults where they say nothing.
+fn asked(told: Job, options: &Options) -> Job {
     let number = |name: &str| {
         options
             .get(name)
@@ -151,12 +170,10 @@ fn job(object: &Object, options: &Options) -> Job {
             .is_some_and(|it| !matches!(it.as_str(), "0" | "false"))
     };
     let grouped = options.contains_key("group_reporting");
-    let one = |name: &str| figures(object.get(name));
     let asynchronous = ["libaio", "io_uring", "posixaio", "windowsaio", "null"].contains(&engine);
     let depth = number("iodepth").unwrap_or(1);
     let mixed = rw.contains("rw") || rw == "readwrite";
     Job {
-        name: text_of(object, "jobname").unwrap_or("job").to_owned(),
         engine: engine.to_owned(),
         pattern: if rw.starts_with("rand") {
             "random"
@@ -181,8 +198,7 @@ fn job(object: &Object, options: &Options) -> Job {
             1
         },
         depth: if asynchronous { depth } else { 1 },
-        // Before 3.0, a result has no options.
-        direct: (!options.is_empty()).then(|| on("direct")),
+        direct: Some(on("direct")),
         write_through: on("sync"),
         asked_iops: options.get("rate_iops").and_then(|it| it.parse().ok()),
         asked_bytes_per_s: options
@@ -190,11 +206,7 @@ fn job(object: &Object, options: &Options) -> Job {
             .and_then(|it| size(it))
             .map(|it| it as f64),
         think: options.contains_key("thinktime"),
-        seconds: seconds(object),
-        errors: object.get("total_err").and_then(Value::as_u64).unwrap_or(0),
-        read: one("read"),
-        write: one("write"),
-        trim: one("trim"),
+        ..told
     }
 }
 
@@ -234,7 +246,10 @@ fn figures(side: Option<&Value>) -> Figures {
             None => Some((of(name.to_owned())?, 1e3)),
         }
     };
-    let completion = latency("clat").or_else(|| latency("lat"));
+    // With `gtod_reduce` or `disable_clat`, zeros of no sample.
+    let sampled = |(object, _): &(&Object, f64)| object.get("N").and_then(Value::as_u64) != Some(0);
+    let measured = |name: &str| latency(name).filter(sampled);
+    let completion = measured("clat").or_else(|| measured("lat"));
     let ios = count("total_ios");
     let moment = |key: &str| {
         let (object, factor) = completion?;

@@ -1,6 +1,6 @@
 //! Texts of the programs, shortened, and what comes out of them.
 
-use blocklab_record::Record;
+use blocklab_record::{Record, Statistic};
 use proptest::prelude::*;
 
 use super::*;
@@ -656,6 +656,30 @@ fn old_fio_counts_in_microseconds_and_kib() {
     near(service.mean_ns, 100_000.0);
     near(service.p50_ns as f64, 99_000.0);
     near(service.p99_ns as f64, 200_000.0);
+    // The story: such a result, of a job at depth 32, was told to have been 4 KiB sequential reads
+    // by psync, one in flight, and a finding doubted its latencies for that.
+    assert_eq!(
+        (&job.engine[..], &job.pattern[..], &job.block_size[..]),
+        ("fio", "not told", "not told")
+    );
+    assert_eq!((job.depth, job.effective_depth, job.threads), (0, 0, 0));
+    assert_eq!((job.direct, &job.mix[..]), (None, "read"));
+}
+
+/// The story: a job under `gtod_reduce` measures no latency, and fio prints zeros of it. They were
+/// exported as a latency of 0 ns, and a finding took them for time between operations.
+#[test]
+fn zeros_of_no_sample_are_no_latency() {
+    let text = r#"{ "fio version" : "fio-3.33", "jobs" : [ {
+  "jobname" : "a", "job options" : { "rw" : "randread", "gtod_reduce" : "1" },
+  "read" : { "io_bytes" : 4096000, "bw_bytes" : 409600, "runtime" : 10000, "total_ios" : 1000,
+    "clat_ns" : { "min" : 0, "max" : 0, "mean" : 0.0, "stddev" : 0.0, "N" : 0 },
+    "lat_ns" : { "min" : 0, "max" : 0, "mean" : 0.0, "stddev" : 0.0, "N" : 0 } } } ] }"#;
+    let record = read(Tool::Fio, text);
+    let service = &record.measurements[0].jobs[0].directions["read"].service;
+    for of in [Statistic::Mean, Statistic::Min, Statistic::Max] {
+        assert!(service.unknown.has(of), "{of:?}");
+    }
 }
 
 proptest! {

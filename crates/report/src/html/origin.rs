@@ -168,15 +168,15 @@ pub fn course(sides: &[Side<'_>]) -> Markup {
 }
 
 fn census(record: &Record) -> Facts {
-    let all = facts::accounting(record);
-    let number = |n: u64| Some(count(n as f64));
-    let some = |n: u64| if n > 0 { number(n) } else { None };
+    let all = facts::accounting(record).told(record.origin);
+    let number = |n: u64| count(n as f64);
+    let some = |n: Option<u64>| n.filter(|n| *n > 0).map(number);
     known(vec![
-        ("Issued", number(all.issued)),
-        ("Completed", number(all.completed)),
+        ("Issued", all.issued.map(number)),
+        ("Completed", Some(number(all.completed))),
         ("In the ramp", some(all.completed_in_ramp)),
-        ("Failed", number(all.failed)),
-        ("In flight", number(all.in_flight)),
+        ("Failed", all.failed.map(number)),
+        ("In flight", all.in_flight.map(number)),
         (
             "Oldest in flight",
             all.oldest_in_flight_ns.map(|age| latency(age as f64)),

@@ -1,6 +1,6 @@
 use blocklab_record::{
-    Cpu, DirectionResult, Interval, IntervalDirection, JobResult, Latency, Measurement, Record,
-    Statistic,
+    Cpu, DirectionResult, Interval, IntervalDirection, JobResult, Latency, Measurement, Origin,
+    Record, Statistic, Told,
 };
 use serde::Serialize;
 
@@ -24,7 +24,7 @@ pub(super) fn table(record: &Record, rows: Rows) -> Table {
         .iter()
         .flat_map(|measurement| {
             let own = match rows {
-                Rows::Figures => figures(measurement),
+                Rows::Figures => figures(record.origin, measurement),
                 Rows::Series => series(measurement),
             };
             own.into_iter().map(move |own| (measurement, own))
@@ -32,7 +32,7 @@ pub(super) fn table(record: &Record, rows: Rows) -> Table {
         .map(|(measurement, own)| line(Some(measurement), own))
         .collect();
     let nothing = match rows {
-        Rows::Figures => figure(None, None, None),
+        Rows::Figures => figure(None, None, None, None),
         Rows::Series => slice(None, true),
     };
     Table::new(&line(None, nothing), all)
@@ -76,18 +76,14 @@ fn head(record: &Record, measurement: Option<&Measurement>) -> Named {
     ]
 }
 
-fn figures(measurement: &Measurement) -> Vec<Named> {
+fn figures(origin: Origin, measurement: &Measurement) -> Vec<Named> {
     let mut rows = Vec::new();
     for job in &measurement.jobs {
-        for (name, direction) in &job.directions {
-            rows.push(figure(
-                Some(measurement),
-                Some(job),
-                Some((name, direction)),
-            ));
-        }
+        let census = Some(job.accounting.told(origin));
+        let row = |direction| figure(Some(measurement), Some(job), census, direction);
+        rows.extend(job.directions.iter().map(Some).map(row));
         if job.directions.is_empty() {
-            rows.push(figure(Some(measurement), Some(job), None));
+            rows.push(row(None));
         }
     }
     rows
@@ -96,6 +92,7 @@ fn figures(measurement: &Measurement) -> Vec<Named> {
 fn figure(
     measurement: Option<&Measurement>,
     job: Option<&JobResult>,
+    told: Option<Told>,
     direction: Option<(&String, &DirectionResult)>,
 ) -> Named {
     let mut row = asked(job);
@@ -108,7 +105,7 @@ fn figure(
         result.and_then(|r| r.response.as_ref()),
     ));
     row.extend(latency("submit", result.and_then(|r| r.submit.as_ref())));
-    row.extend(census(job));
+    row.extend(census(job, told));
     row.extend(process(measurement));
     row
 }
@@ -175,19 +172,21 @@ fn latency(which: &str, latency: Option<&Latency>) -> Named {
     ]
 }
 
-fn census(job: Option<&JobResult>) -> Named {
-    let census = job.map(|j| j.accounting);
+fn census(job: Option<&JobResult>, census: Option<Told>) -> Named {
     vec![
-        count("job_issued", census.map(|a| a.issued)),
+        count("job_issued", census.and_then(|a| a.issued)),
         count("job_completed", census.map(|a| a.completed)),
-        count("job_completed_in_ramp", census.map(|a| a.completed_in_ramp)),
-        count("job_failed", census.map(|a| a.failed)),
-        count("job_in_flight", census.map(|a| a.in_flight)),
+        count(
+            "job_completed_in_ramp",
+            census.and_then(|a| a.completed_in_ramp),
+        ),
+        count("job_failed", census.and_then(|a| a.failed)),
+        count("job_in_flight", census.and_then(|a| a.in_flight)),
         count(
             "job_oldest_in_flight_ns",
             census.and_then(|a| a.oldest_in_flight_ns),
         ),
-        count("job_overdue", census.map(|a| a.overdue)),
+        count("job_overdue", census.and_then(|a| a.overdue)),
         text("job_errors", job.map(errors).as_ref()),
     ]
 }
