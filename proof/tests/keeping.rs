@@ -164,6 +164,30 @@ fn a_page_that_fails_at_the_end_costs_nothing_else() {
     assert!(page.starts_with("<!DOCTYPE html>"));
 }
 
+/// The story: the disk behind `blocklab run > result.txt` was full. The run was kept, the command
+/// ended with 2 as if nothing had been measured, and did not say where the result was.
+#[test]
+fn a_result_that_cannot_be_printed_is_told_of_with_where_it_is() {
+    let lab = lab("true");
+    let line = [
+        "run",
+        "--target",
+        "null",
+        "--runtime",
+        "10ms",
+        "--repeat",
+        "1",
+    ];
+    let full = fs::File::options().write(true).open("/dev/full");
+    let mut command = lab.command();
+    command.args(line).stdout(full.expect("/dev/full"));
+    let said = command.output().expect("it starts");
+    let words = String::from_utf8_lossy(&said.stderr);
+    assert_eq!(said.status.code(), Some(1), "{words}");
+    let id = lab.store().load("latest").expect("kept").record.id;
+    assert!(words.contains(&format!("blocklab show {id}")), "{words}");
+}
+
 /// The story: a worker process was killed, and the command ended with 137 and not a word: neither
 /// by whom, nor that the measurements until then were kept.
 #[test]

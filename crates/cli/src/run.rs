@@ -242,16 +242,24 @@ fn present(args: &RunArgs, store: &Store, record: &mut Record) -> Result<u8> {
         true => None,
         false => keeping.keep(record),
     };
-    keeping.printed(printed);
     let kept = folder.is_some() && keeping.is_well;
+    let is_printed = printed.is_ok();
+    keeping.printed(printed);
     let again = format!("blocklab report {} --html FILE", record.id);
     let again = kept.then_some(&*again);
     let page = page_path(args, folder.as_deref())
         .filter(|path| keeping.page(path, &page, Over::forced(args.force), again));
-    if is_for_people(args) {
-        terminal::print(closing(record, page.as_deref(), kept))?;
+    let closing = closing(record, page.as_deref(), kept);
+    match is_printed {
+        true if is_for_people(args) => terminal::print(closing)?,
+        true => {}
+        // Somebody who sees no result still learns where it is.
+        false => terminal::tell(&closing),
     }
-    judged(args, gate.as_ref())?;
+    match is_printed {
+        true => judged(args, gate.as_ref())?,
+        false => gate::aside(gate.as_ref()),
+    }
     Ok(match record.status {
         Status::Complete if !keeping.is_well => FAILED,
         Status::Complete => gate::status(gate.as_ref(), args.strict),
