@@ -2,7 +2,7 @@
 //! plan of sound jobs that can be written as XML and read again.
 #![no_main]
 
-use blocklab_dialect::diskspd::{
+use blocklab_diskspd::{
     Asked, Overrides, Profile, Terms, parse, prepare, profile_xml, read_xml,
 };
 use libfuzzer_sys::fuzz_target;

@@ -1,7 +1,7 @@
 //! No binary trace crashes the reader, and each operation is on a file that it names.
 #![no_main]
 
-use blocklab_dialect::fio::blktrace::parse;
+use blocklab_fio::blktrace::parse;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {

@@ -1,7 +1,7 @@
 //! No trace crashes the reader, and what it reads is written and read again alike.
 #![no_main]
 
-use blocklab_dialect::fio::iolog::{Traced, parse, render};
+use blocklab_fio::iolog::{Traced, parse, render};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {

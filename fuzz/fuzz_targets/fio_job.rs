@@ -1,7 +1,7 @@
 //! No job file crashes the reader, and whatever it plans can be run.
 #![no_main]
 
-use blocklab_dialect::fio::{Reader, Terms, parse_jobs, prepare, resolve};
+use blocklab_fio::{Reader, Terms, parse_jobs, prepare, resolve};
 use libfuzzer_sys::fuzz_target;
 
 struct Outside;

@@ -1,7 +1,7 @@
 //! No compressed log crashes the reader, and what it prints before a mistake ends with a whole line.
 #![no_main]
 
-use blocklab_dialect::fio::inflate;
+use blocklab_fio::inflate;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {

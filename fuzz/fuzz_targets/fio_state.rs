@@ -1,7 +1,7 @@
 //! No state file crashes the reader, and what it reads is written and read again alike.
 #![no_main]
 
-use blocklab_dialect::fio::State;
+use blocklab_fio::State;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {

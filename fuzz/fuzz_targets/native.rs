@@ -2,7 +2,7 @@
 //! what parses is the same after it was written and read again.
 #![no_main]
 
-use blocklab_dialect::native::{parse, render};
+use blocklab_native::{parse, render};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {

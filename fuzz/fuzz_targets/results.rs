@@ -1,7 +1,7 @@
 //! Any text as the result of another program: a Record that can be kept, or a refusal.
 #![no_main]
 
-use blocklab_dialect::import::{Source, Tool, decode, import};
+use blocklab_import::{Source, Tool, decode, import};
 use blocklab_record::Record;
 use libfuzzer_sys::fuzz_target;
 

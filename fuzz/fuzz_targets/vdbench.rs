@@ -5,7 +5,7 @@
 use std::io;
 use std::path::Path;
 
-use blocklab_dialect::vdbench::{command, parse};
+use blocklab_vdbench::{command, parse};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {

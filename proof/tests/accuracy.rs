@@ -3,7 +3,7 @@
 
 use std::{env, fs};
 
-use blocklab_dialect::native;
+use blocklab_native as native;
 use blocklab_proof::accuracy::{Study, page, repeat_all, simulate};
 use blocklab_proof::root;
 use blocklab_record::{JobResult, Measurement};

@@ -3,7 +3,7 @@
 
 use blocklab_analysis::compare::{Margins, Quantity, Verdict, compare};
 use blocklab_analysis::{Estimate, assess};
-use blocklab_dialect::native;
+use blocklab_native as native;
 use blocklab_proof::accuracy::simulate;
 use blocklab_record::{JobResult, Measurement, Record};
 use blocklab_stats::{Summary, critical};

@@ -473,7 +473,7 @@ mod tests {
     fn the_help_names_every_built_in_study() {
         let told = RUN_EXAMPLES.rsplit("Built-in studies: ").next();
         let told = told.unwrap_or_default();
-        for name in blocklab_dialect::studies::builtin_names() {
+        for name in blocklab_native::studies::builtin_names() {
             assert!(told.contains(name), "{name}: {told}");
         }
     }

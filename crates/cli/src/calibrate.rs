@@ -12,8 +12,8 @@ use blocklab_analysis::calibrate::{
     Calibration, Residuals, calibrate as fit, is_usable, residuals,
 };
 use blocklab_catalog::{Catalog, device_file};
-use blocklab_dialect::native;
 use blocklab_host::guard::Guard;
+use blocklab_native as native;
 use blocklab_record::{Interval, Record, Status};
 use blocklab_report::text;
 use blocklab_store::Store;

@@ -5,8 +5,8 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use blocklab_dialect::cdm::{
-    self, Form, Imprint, Prepared, Profile, Row, Taking, Version, Way, Wish,
+use blocklab_cdm::{
+    self as cdm, Form, Imprint, Prepared, Profile, Row, Taking, Version, Way, Wish,
 };
 use blocklab_record::{Interval, Record};
 use blocklab_report::cdm::Window;

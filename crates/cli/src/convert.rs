@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use anyhow::{Result, bail};
-use blocklab_dialect::{fio, native};
+use blocklab_fio as fio;
+use blocklab_native as native;
 
 use crate::args::{ConvertArgs, Language};
 use crate::terminal;

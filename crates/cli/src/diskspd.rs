@@ -11,16 +11,16 @@ use std::sync::atomic::AtomicBool;
 use std::{fs, io};
 
 use anyhow::{Context, Result, bail};
-use blocklab_dialect::diskspd::{
+use blocklab_diskspd::{
     self as dialect, Asked, Buffers, Format, Mistake, Overrides, Parsed, Prepared, Profile, System,
     Terms,
 };
-use blocklab_dialect::encoding;
 use blocklab_engine::{Layout, lay_out};
 use blocklab_host::guard::{Guard, mark};
 use blocklab_host::{Handle, facts_of};
 use blocklab_record::{Note, NoteLevel, TargetKind};
 use blocklab_store::Store;
+use blocklab_syntax::encoding;
 use blocklab_units::Bytes;
 use blocklab_workload::Content;
 

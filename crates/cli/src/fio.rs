@@ -22,7 +22,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Result, anyhow};
-use blocklab_dialect::fio::{
+use blocklab_fio::{
     self as dialect, General, Input, Mistake, Place, Prepared, Profiled, Resolved, Section, Setting,
 };
 use blocklab_host::guard::Guard;

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::{fs, io};
 
 use anyhow::{Context, Result, bail};
-use blocklab_dialect::import::{self, Source, Tool, VDBENCH_FILES};
+use blocklab_import::{self as import, Source, Tool, VDBENCH_FILES};
 use blocklab_record::Record;
 use blocklab_store::Store;
 use jiff::Timestamp;

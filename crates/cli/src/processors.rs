@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use blocklab_dialect::diskspd::{Processor, Usage};
+use blocklab_diskspd::{Processor, Usage};
 
 /// Ticks of each processor since the machine's start: its number, then user, kernel and idle.
 #[derive(Debug, Clone, Default)]

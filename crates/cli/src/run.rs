@@ -9,14 +9,14 @@ use std::{fs, io};
 use anyhow::{Context, Result, anyhow};
 use blocklab_analysis::gate::{Gate, warning};
 use blocklab_analysis::{Assessment, Finding};
-use blocklab_dialect::{native, studies};
+use blocklab_native::{self as native, studies};
+use blocklab_publication::Publication;
 use blocklab_record::{Interval, Note, Record, Status};
 use blocklab_report::live::Screen;
 use blocklab_report::{html, json, text};
 use blocklab_store::Store;
 use blocklab_study::{Assignment, Observer, Part, conduct_all};
 use blocklab_units::{Bytes, Nanos, nearest};
-use blocklab_workload::publication::Publication;
 use blocklab_workload::{Case, Job, Plan};
 use jiff::Timestamp;
 

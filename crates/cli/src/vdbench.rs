@@ -17,11 +17,11 @@ use std::time::Instant;
 use std::{fs, io};
 
 use anyhow::{Context, Result};
-use blocklab_dialect::vdbench::{
-    self as dialect, Command, Mistake, Repeat, Script, Terms, prepare, quick_test, validate,
-};
 use blocklab_record::{Note, NoteLevel, Record};
 use blocklab_store::Store;
+use blocklab_vdbench::{
+    self as dialect, Command, Mistake, Repeat, Script, Terms, prepare, quick_test, validate,
+};
 use blocklab_workload::Workload;
 
 use self::folder::Folder;

@@ -5,16 +5,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use blocklab_catalog::Catalog;
-use blocklab_dialect::native;
 use blocklab_engine::{Clock, Control, Run, io_uring_is_available, measure_overhead, simulate};
 use blocklab_host::guard::Guard;
 use blocklab_host::{disk_stats, environment, since};
+use blocklab_native as native;
+use blocklab_publication::Share;
 use blocklab_record::{
     Asked, DiskUse, FORMAT, JobResult, Measurement, Note, NoteLevel, Origin, Record, Status,
     Stopped, TargetFacts,
 };
 use blocklab_units::Nanos;
-use blocklab_workload::publication::Share;
 use blocklab_workload::{Aggregate, Case, Engine, Pace, PauseBefore, Plan, Rate, Workload};
 use jiff::Timestamp;
 

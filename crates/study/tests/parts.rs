@@ -4,12 +4,12 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use blocklab_catalog::Catalog;
-use blocklab_dialect::native;
+use blocklab_native as native;
+use blocklab_publication::Publication;
 use blocklab_record::{Interval, Record, Status};
 use blocklab_study::{Assignment, Guard, Observer, Part, conduct_all};
 use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::Case;
-use blocklab_workload::publication::Publication;
 
 const STUDY: &str = r#"
 name = "turns"

@@ -10,7 +10,6 @@ mod job;
 mod place;
 mod plan;
 mod pool;
-pub mod publication;
 mod route;
 mod stream;
 mod targets;

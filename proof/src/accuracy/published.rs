@@ -1,8 +1,8 @@
 use std::fmt;
 
-use blocklab_dialect::{native, studies};
+use blocklab_native::{self as native, studies};
+use blocklab_publication::{Figure, System};
 use blocklab_workload::Plan;
-use blocklab_workload::publication::{Figure, System};
 
 /// How near the model must come to a study: largest median and 90th percentile of the absolute
 /// relative errors, in per cent.

@@ -5,10 +5,10 @@ use std::thread;
 
 use blocklab_catalog::{Address, Catalog, resolve};
 use blocklab_device::{DeviceSpec, Load, predict};
+use blocklab_publication::System;
 use blocklab_record::{Interval, Measurement, Record, Status};
 use blocklab_study::{Assignment, Guard, Observer, conduct};
 use blocklab_units::{Bytes, Nanos};
-use blocklab_workload::publication::System;
 use blocklab_workload::{Case, Job, Plan};
 
 use super::published::{Cell, Study, Unit};

@@ -12,7 +12,7 @@ use std::thread;
 use blocklab_analysis::Severity;
 use blocklab_analysis::expect::{Expectation, diagnose};
 use blocklab_catalog::{Address, Catalog, resolve};
-use blocklab_dialect::native;
+use blocklab_native as native;
 
 use crate::accuracy::simulate;
 

@@ -2,7 +2,7 @@
 
 use blocklab_catalog::{HOURS_PER_MONTH, Per, Resolved};
 use blocklab_device::Limit;
-use blocklab_workload::publication::Figure;
+use blocklab_publication::Figure;
 
 use super::Value;
 

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use blocklab_catalog::Resolved;
+use blocklab_publication::{Cell, Figure, Publication, Scope};
 use blocklab_record::Statistic;
-use blocklab_workload::publication::{Cell, Figure, Publication, Scope};
 use serde::Serialize;
 
 use super::latencies::Latencies;

@@ -10,8 +10,8 @@ mod sweep;
 mod tables;
 
 use blocklab_catalog::Resolved;
+use blocklab_publication::{Publication, Scope, System};
 use blocklab_record::{Origin, Record};
-use blocklab_workload::publication::{Publication, Scope, System};
 use serde::Serialize;
 
 pub use conclusions::{Judged, Verdict};

@@ -1,6 +1,6 @@
 //! Options of our own among those of DiskSpd: all begin with two hyphens.
 
-use blocklab_dialect::diskspd::{Layout, Mapping, Mistake};
+use blocklab_diskspd::{Layout, Mapping, Mistake};
 use blocklab_units::Bytes;
 
 /// Our own options, and what is left for the dialect.

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use anyhow::Result;
-use blocklab_dialect::fio::mean_speed;
+use blocklab_fio::mean_speed;
 use blocklab_record::Interval;
 use blocklab_units::Nanos;
 

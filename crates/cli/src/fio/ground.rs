@@ -10,8 +10,8 @@ use std::process::Command;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result, bail};
-use blocklab_dialect::fio::{CloneFacts, Layout, Planned, Prepared};
 use blocklab_engine::lay_out;
+use blocklab_fio::{CloneFacts, Layout, Planned, Prepared};
 use blocklab_host::Handle;
 use blocklab_host::guard::Guard;
 use blocklab_units::Bytes;

@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use blocklab_dialect::fio::ControlGroup;
+use blocklab_fio::ControlGroup;
 
 use crate::terminal;
 

@@ -1,7 +1,7 @@
 //! What the command says of itself.
 
 use anyhow::{Result, anyhow};
-use blocklab_dialect::fio::{
+use blocklab_fio::{
     DEBUG_WORDS, General, Kind, Opt, Section, Support, VERSION, find_option, option_hint, options,
 };
 

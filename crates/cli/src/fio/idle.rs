@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use blocklab_dialect::fio::{Idleness, Profiled};
+use blocklab_fio::{Idleness, Profiled};
 
 use super::processor;
 

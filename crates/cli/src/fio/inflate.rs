@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{self, BufWriter, Write};
 
 use anyhow::{Context, Result};
-use blocklab_dialect::fio::{Unreadable, inflate};
+use blocklab_fio::{Unreadable, inflate};
 
 use crate::{status, terminal};
 

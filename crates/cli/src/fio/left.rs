@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use anyhow::Result;
-use blocklab_dialect::fio::{CloneFacts, Flawed, State};
 use blocklab_engine::{FlawedBlock, JobLog, Outcome, Progress};
+use blocklab_fio::{CloneFacts, Flawed, State};
 use blocklab_workload::{Case, Job};
 
 use super::logs;

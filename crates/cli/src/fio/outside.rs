@@ -5,7 +5,7 @@ use std::path::Path;
 use std::{env, fs, io};
 
 use anyhow::{Context, Result, anyhow};
-use blocklab_dialect::fio::{Prepared, Reader, Resolved, Terms, prepare as plan};
+use blocklab_fio::{Prepared, Reader, Resolved, Terms, prepare as plan};
 use blocklab_host::target_facts;
 
 use crate::run::chance;

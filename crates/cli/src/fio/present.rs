@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process;
 
 use anyhow::{Context, Result};
-use blocklab_dialect::fio::{self as dialect, Format, General, Idleness, Moment, Prepared};
+use blocklab_fio::{self as dialect, Format, General, Idleness, Moment, Prepared};
 use blocklab_record::Measurement;
 use blocklab_units::Nanos;
 use jiff::Zoned;

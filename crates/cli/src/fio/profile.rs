@@ -1,7 +1,7 @@
 //! `--profile`: loads that are built in.
 
 use anyhow::{Result, bail};
-use blocklab_dialect::fio::{Input, Place, Section, Setting};
+use blocklab_fio::{Input, Place, Section, Setting};
 
 use super::outside::memory_kib;
 

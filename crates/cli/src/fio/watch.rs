@@ -9,8 +9,8 @@ use std::time::Instant;
 
 use anyhow::Result;
 
-use blocklab_dialect::fio::{General, Prepared, eta_line, eta_rates};
 use blocklab_engine::Outcome;
+use blocklab_fio::{General, Prepared, eta_line, eta_rates};
 use blocklab_record::{Interval, Measurement, Record};
 use blocklab_report::live::Screen;
 use blocklab_store::Store;

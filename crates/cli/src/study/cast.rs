@@ -1,10 +1,10 @@
 //! Who plays which system: a target, a model, or a run that was made earlier.
 
 use anyhow::{Result, bail};
+use blocklab_publication::System;
 use blocklab_record::Record;
 use blocklab_store::Store;
 use blocklab_units::nearest;
-use blocklab_workload::publication::System;
 
 use crate::args::RunArgs;
 use crate::run::Study;

@@ -11,12 +11,12 @@ use blocklab_analysis::gate::Gate;
 use blocklab_analysis::study::{Seat, outcome};
 use blocklab_analysis::{Assessment, assess};
 use blocklab_catalog::{Address, Catalog, Resolved, resolve};
+use blocklab_publication::System;
 use blocklab_record::{Origin, Record, Status};
 use blocklab_report::{html, json, text};
 use blocklab_store::Store;
 use blocklab_study::{Assignment, Error, Ledger, Part, conduct_all};
 use blocklab_workload::Plan;
-use blocklab_workload::publication::System;
 use jiff::Timestamp;
 
 pub use cast::takes_part;

@@ -3,7 +3,7 @@
 use std::process::{Command, Output};
 
 use anyhow::{Context, Result, bail};
-use blocklab_dialect::vdbench::Commands;
+use blocklab_vdbench::Commands;
 
 use super::folder::Folder;
 use crate::terminal;

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use blocklab_dialect::vdbench::Cpu;
+use blocklab_vdbench::Cpu;
 
 /// The kernel's counters at the last look.
 #[derive(Debug, Default)]

@@ -8,9 +8,9 @@ use std::path::Path;
 use anyhow::Result;
 use blocklab_catalog::{Address, resolve};
 use blocklab_device::Device;
-use blocklab_dialect::vdbench::{Script, Sd};
 use blocklab_host::guard::{Guard, mark};
 use blocklab_host::{Handle, facts_of};
+use blocklab_vdbench::{Script, Sd};
 
 use super::{about, context};
 

@@ -10,15 +10,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use anyhow::Result;
-use blocklab_dialect::vdbench::{
-    CurvePoint, Figures, FlatRow, Lane, Planned, Prepared, Rate, Script, Sum, Terms, Watched,
-    anchor, concatenated_threads, curve_text, flat_row, heading, interval_row, observed, set_rate,
-};
 use blocklab_engine::{DirectionSlice, Slice};
 use blocklab_record::{Interval, JobResult, Measurement, Record};
 use blocklab_store::Store;
 use blocklab_study::Observer;
 use blocklab_units::{Bytes, Nanos};
+use blocklab_vdbench::{
+    CurvePoint, Figures, FlatRow, Lane, Planned, Prepared, Rate, Script, Sum, Terms, Watched,
+    anchor, concatenated_threads, curve_text, flat_row, heading, interval_row, observed, set_rate,
+};
 use blocklab_workload::Case;
 use jiff::Zoned;
 
@@ -296,7 +296,7 @@ impl<'a> Reporter<'a> {
     fn flat(&self, moment: &Moment, label: String) -> FlatRow {
         let planned = self.planned();
         let run = &planned.run;
-        let same = |of: &dyn Fn(&blocklab_dialect::vdbench::Use) -> f64| {
+        let same = |of: &dyn Fn(&blocklab_vdbench::Use) -> f64| {
             let first = run.uses.first().map(of)?;
             run.uses.iter().all(|one| of(one) == first).then_some(first)
         };

@@ -1,7 +1,7 @@
 //! `-s`: what would be run.
 
 use anyhow::Result;
-use blocklab_dialect::vdbench::{Run, Script, Validation, recovery_run};
+use blocklab_vdbench::{Run, Script, Validation, recovery_run};
 
 use super::folder::Folder;
 use super::times;

@@ -9,7 +9,7 @@ mod sums;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use blocklab_dialect::fio::{General, Trial};
+use blocklab_fio::{General, Trial};
 
 use crate::{status, terminal};
 

@@ -4,10 +4,10 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::Result;
-use blocklab_dialect::vdbench::{Figures, Lane, NO_STATISTICS, flat_row, histogram, interval_row};
 use blocklab_record::{DirectionResult, JobResult, Measurement};
 use blocklab_stats::Histogram;
 use blocklab_units::Nanos;
+use blocklab_vdbench::{Figures, Lane, NO_STATISTICS, flat_row, histogram, interval_row};
 
 use super::super::commands;
 use super::Reporter;

@@ -1,8 +1,8 @@
 //! What failed operations and wrong blocks lead to: `data_errors=`.
 
 use anyhow::Result;
-use blocklab_dialect::vdbench::Lane;
 use blocklab_record::{Measurement, Stopped};
+use blocklab_vdbench::Lane;
 use blocklab_workload::Case;
 
 use super::super::commands::{self, ErrorPlace};

@@ -3,8 +3,8 @@
 use std::process;
 
 use anyhow::Result;
-use blocklab_dialect::vdbench::{Run, SKEW_HEAD, flat_header, links, run_links};
 use blocklab_host::environment;
+use blocklab_vdbench::{Run, SKEW_HEAD, flat_header, links, run_links};
 
 use super::super::house::WRITTEN_BY;
 use super::super::times;

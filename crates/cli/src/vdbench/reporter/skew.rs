@@ -1,7 +1,7 @@
 //! What each storage definition and workload did of a run.
 
 use anyhow::Result;
-use blocklab_dialect::vdbench::{Figures, Lane, Skew, SkewRow};
+use blocklab_vdbench::{Figures, Lane, Skew, SkewRow};
 
 use super::super::times::Moment;
 use super::Reporter;

@@ -1,6 +1,6 @@
 use std::path::Path;
 
-use blocklab_dialect::vdbench::{Command, parse, prepare};
+use blocklab_vdbench::{Command, parse, prepare};
 
 use super::*;
 

@@ -1,7 +1,7 @@
 //! Blocks that came back wrong, told while a run goes on.
 
 use anyhow::Result;
-use blocklab_dialect::vdbench::{RECOVERY, settled_text, wrong_text};
+use blocklab_vdbench::{RECOVERY, settled_text, wrong_text};
 
 use super::super::commands::ErrorPlace;
 use super::super::times;

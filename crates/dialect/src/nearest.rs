@@ -1,3 +1,0 @@
-//! "Did you mean": see [`blocklab_units::nearest`].
-
-pub use blocklab_units::nearest;

@@ -1,0 +1,53 @@
+//! In: DiskSpd's command lines and XML profiles; a Record.
+//! Out: a Plan as meant and Notes, or a mistake; DiskSpd's own text and XML.
+//! Never: a file, a run, an option dropped in silence.
+//!
+//! DiskSpd 2.2: command lines and XML profiles as plans, records as its text and XML.
+//!
+//! ```text
+//!   arguments ──▶ command ──┐
+//!                           ├──▶ Profile ──▶ validate ──▶ plan ──▶ Plan, Notes, Spans
+//!   XML ────────▶ read_xml ─┘        │
+//!                                    └──▶ profile text, profile XML
+//!   Record + Spans ──▶ results ──▶ text, XML
+//! ```
+
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
+
+mod command;
+mod conflicts;
+mod distribution;
+mod number;
+mod options;
+mod paths;
+mod plan;
+mod profile_text;
+mod profile_xml;
+mod ranges;
+mod read_xml;
+mod reference;
+mod results;
+mod setters;
+mod sheet;
+mod spec;
+#[cfg(test)]
+mod tests;
+mod text;
+mod validate;
+mod xml;
+
+pub use blocklab_syntax::Mistake;
+pub use command::{Asked, Overrides, Parsed, parse};
+pub use paths::{Mapping, here};
+pub use plan::{Pair, Prepared, Span, Terms, prepare};
+pub use profile_text::profile_text;
+pub use profile_xml::profile_xml;
+pub use read_xml::read_xml;
+pub use reference::{reference, usage};
+pub use results::{Bucket, Processor, Served, System, Usage};
+pub use spec::{
+    Buffers, Cache, Distribution, Format, MapFlush, Profile, Target, Throughput, TimeSpan,
+};
+pub use text::{Layout, text};
+pub use validate::{validate, warnings};
+pub use xml::xml;

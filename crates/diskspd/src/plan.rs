@@ -1,0 +1,454 @@
+//! From a profile to a plan: each pair of thread and target is a job of one thread.
+
+mod notes;
+mod pool;
+
+use std::sync::Arc;
+
+use blocklab_record::{Note, NoteLevel};
+use blocklab_units::{Bytes, Nanos};
+use blocklab_workload::{
+    Access, BlockSizes, Case, Content, Durability, Engine, Flush, IoPriority, Job, Mix, Pace,
+    Pattern, Plan, Priority, Rate, Region, Runs, Spread, Stop, Think, UringOptions, Workload, Zone,
+};
+
+use super::distribution;
+use super::paths::Mapping;
+use super::spec::{Buffers, Cache, Profile, Target, Throughput, TimeSpan};
+use blocklab_syntax::Mistake;
+
+/// What the caller knows.
+#[derive(Debug, Clone, Default)]
+pub struct Terms {
+    /// How paths of Windows are called here.
+    pub mappings: Vec<Mapping>,
+    /// The seed where it is to come from the clock.
+    pub clock_seed: u32,
+    /// The size of files that are made, in place of that of `-c`.
+    pub size: Option<Bytes>,
+    /// What the files hold that `-Z` takes its bytes from, by their names.
+    pub sources: Vec<(String, Arc<[u8]>)>,
+    /// Sizes of targets that are there, as they are called here.
+    pub sizes: Vec<(String, Bytes)>,
+    /// Numbers of the processors; none: not known.
+    pub processors: Vec<u32>,
+}
+
+/// A profile as a plan.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Prepared {
+    /// What is run: a case for each time span.
+    pub plan: Plan,
+    /// What is done differently.
+    pub notes: Vec<Note>,
+    /// How the results of the jobs belong together, by time span.
+    pub spans: Vec<Span>,
+    /// Files that are to be made: path here, bytes.
+    pub files: Vec<(String, Bytes)>,
+    /// Paths that must be there already, as they are called here.
+    pub existing: Vec<String>,
+}
+
+/// The results of a time span.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Span {
+    /// The case.
+    pub case: String,
+    /// Threads as DiskSpd counts them.
+    pub threads: u32,
+    /// Pairs of thread and target.
+    pub pairs: Vec<Pair>,
+}
+
+/// A thread on a target.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pair {
+    /// From 0.
+    pub thread: u32,
+    /// Index of the target in its time span.
+    pub target: usize,
+    /// What the target is called here.
+    pub path: String,
+    /// Bytes of the file that was to be made; 0: none.
+    pub file_size: u64,
+    /// The jobs whose results it is.
+    pub jobs: Vec<String>,
+}
+
+/// What is run for a profile.
+///
+/// # Errors
+/// Paths of Windows that no mapping covers, and distributions without a size.
+pub fn prepare(profile: &Profile, terms: &Terms) -> Result<Prepared, Mistake> {
+    let mut maker = Maker {
+        terms,
+        notes: Vec::new(),
+        spans: Vec::new(),
+        files: Vec::new(),
+        existing: Vec::new(),
+    };
+    for (element, why) in &profile.unheeded {
+        maker.note(NoteLevel::Ignored, element, (*why).to_owned());
+    }
+    let mut cases = Vec::new();
+    for (index, span) in profile.timespans.iter().enumerate() {
+        cases.push(maker.case(span, index)?);
+    }
+    let plan = Plan::once("diskspd", "A profile of DiskSpd.", cases);
+    let Maker {
+        notes,
+        spans,
+        files,
+        existing,
+        ..
+    } = maker;
+    Ok(Prepared {
+        plan,
+        notes,
+        spans,
+        files,
+        existing,
+    })
+}
+
+struct Maker<'a> {
+    terms: &'a Terms,
+    notes: Vec<Note>,
+    spans: Vec<Span>,
+    files: Vec<(String, Bytes)>,
+    existing: Vec<String>,
+}
+
+impl Maker<'_> {
+    fn case(&mut self, span: &TimeSpan, index: usize) -> Result<Case, Mistake> {
+        self.processors_are_there(span)?;
+        let name = format!("timespan-{}", index + 1);
+        let mut paths = Vec::new();
+        for target in &span.targets {
+            paths.push(self.place(target)?);
+            self.tell(span, target);
+        }
+        let (jobs, pairs) = match span.request_count {
+            0 => self.by_target(span, &paths)?,
+            _ => self.pooled(span, &paths)?,
+        };
+        let threads = match span.thread_count {
+            0 => span.targets.iter().map(|target| target.threads).sum(),
+            all => all,
+        };
+        self.spans.push(Span {
+            case: name.clone(),
+            threads,
+            pairs,
+        });
+        let seed = span.seed.unwrap_or(self.terms.clock_seed).into();
+        Ok(Case {
+            name,
+            settings: Vec::new(),
+            workload: Workload { seed, jobs },
+        })
+    }
+
+    fn processors_are_there(&self, span: &TimeSpan) -> Result<(), Mistake> {
+        let there = &self.terms.processors;
+        let missing = span.affinity.iter().find(|(_, cpu)| !there.contains(cpu));
+        match missing {
+            Some((_, cpu)) if !there.is_empty() => {
+                let last = there.iter().max().unwrap_or(cpu);
+                let wrong = format!("there is no processor {cpu} here; the last one is {last}");
+                Err(Mistake::new("-a", wrong))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The target's name here; remembers whether it is to be made.
+    fn place(&mut self, target: &Target) -> Result<String, Mistake> {
+        let path = super::paths::here(&target.path, &self.terms.mappings)?;
+        match target.file_size {
+            0 => self.existing.push(path.clone()),
+            bytes => {
+                let bytes = self.terms.size.unwrap_or(Bytes(bytes));
+                match self.files.iter_mut().find(|(known, _)| *known == path) {
+                    Some((_, size)) => *size = bytes.max(*size),
+                    None => self.files.push((path.clone(), bytes)),
+                }
+            }
+        }
+        Ok(path)
+    }
+
+    /// A job for each pair.
+    fn by_target(
+        &mut self,
+        span: &TimeSpan,
+        paths: &[String],
+    ) -> Result<(Vec<Job>, Vec<Pair>), Mistake> {
+        let (mut jobs, mut pairs) = (Vec::new(), Vec::new());
+        let mut first = 0;
+        for (index, (target, path)) in span.targets.iter().zip(paths).enumerate() {
+            let threads = match span.thread_count {
+                0 => target.threads,
+                all => all,
+            };
+            for number in 0..threads {
+                let thread = first + number;
+                let name = format!("thread{thread}-target{index}");
+                let made = self.jobs(span, target, path, &name, (thread, number))?;
+                pairs.push(Pair {
+                    thread,
+                    target: index,
+                    path: path.clone(),
+                    file_size: self.made(target).unwrap_or(0),
+                    jobs: made.iter().map(|job| job.name.clone()).collect(),
+                });
+                jobs.extend(made);
+            }
+            // Threads of its own are numbered on; common ones work on every target.
+            first += if span.thread_count == 0 { threads } else { 0 };
+        }
+        pairs.sort_by_key(|pair| (pair.thread, pair.target));
+        Ok((jobs, pairs))
+    }
+
+    /// The jobs of one pair: under `-p` one for each operation in flight.
+    fn jobs(
+        &self,
+        span: &TimeSpan,
+        target: &Target,
+        path: &str,
+        name: &str,
+        (thread, number): (u32, u32),
+    ) -> Result<Vec<Job>, Mistake> {
+        let job = Job {
+            targets: vec![path.to_owned()],
+            region: self.region(target, number),
+            pattern: self.pattern(target)?,
+            pin: pin(span, thread, &self.terms.processors),
+            fill: self.fill(span, target)?,
+            ..load(span, target, name)
+        };
+        if !(target.parallel && target.requests > 1) {
+            return Ok(vec![job]);
+        }
+        let one = |lane: u32| Job {
+            name: format!("{name}-lane{lane}"),
+            engine: Engine::Psync,
+            depth: 1,
+            ..job.clone()
+        };
+        Ok((0..target.requests).map(one).collect())
+    }
+
+    /// The bytes that writes carry, where they are neither random nor zeros.
+    fn fill(&self, span: &TimeSpan, target: &Target) -> Result<Option<Arc<[u8]>>, Mistake> {
+        if target.write_ratio == 0 {
+            return Ok(None);
+        }
+        match &target.buffers {
+            Buffers::Pattern if span.random_write_data => Ok(None),
+            Buffers::Pattern => Ok(Some((0..=255).collect())),
+            Buffers::Source {
+                file: Some(file), ..
+            } => {
+                let known = self.terms.sources.iter().find(|(name, _)| name == file);
+                let bytes = known.map(|(_, bytes)| Arc::clone(bytes));
+                let bytes = bytes.filter(|bytes| !bytes.is_empty());
+                let wrong = || Mistake::new("-Z", format!("{file} cannot be read, or is empty"));
+                bytes.map(Some).ok_or_else(wrong)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn region(&self, target: &Target, number: u32) -> Region {
+        let step = target.thread_stride;
+        let offset = target
+            .base
+            .saturating_add(step.saturating_mul(number.into()));
+        let end = self.end(target);
+        Region {
+            offset: Bytes(offset),
+            size: end.map(|end| Bytes(end.saturating_sub(offset))),
+            spread: match shares_position(target) {
+                true => Spread::Shared,
+                false => Spread::Same,
+            },
+        }
+    }
+
+    /// The size of the file that is made.
+    fn made(&self, target: &Target) -> Option<u64> {
+        let bytes = Some(target.file_size).filter(|bytes| *bytes > 0)?;
+        Some(self.terms.size.map_or(bytes, |size| size.0))
+    }
+
+    /// Where what is used ends, as far as the profile says: a limit beyond the end is none.
+    fn end(&self, target: &Target) -> Option<u64> {
+        let size = self.made(target).or_else(|| self.known_size(target));
+        let limit = (target.max_file_size > 0).then_some(target.max_file_size);
+        match (size, limit) {
+            (Some(size), Some(limit)) => Some(size.min(limit)),
+            (_, Some(limit)) => Some(limit),
+            // A target that is there is used to its end, whatever its size will be then.
+            _ => self.made(target),
+        }
+    }
+
+    /// Of a target that is there.
+    fn known_size(&self, target: &Target) -> Option<u64> {
+        let path = super::paths::here(&target.path, &self.terms.mappings).ok()?;
+        let known = self.terms.sizes.iter().find(|(name, _)| *name == path);
+        known.map(|(_, size)| size.0)
+    }
+
+    fn pattern(&self, target: &Target) -> Result<Pattern, Mistake> {
+        if let Some(distribution) = &target.distribution {
+            let end = self.end(target).or_else(|| self.known_size(target));
+            let len = end.map(|end| end.saturating_sub(target.base));
+            let zone = |(access_percent, space_percent)| Zone {
+                access_percent,
+                space_percent,
+            };
+            let zones = distribution::zones(distribution, len)?;
+            return Ok(Pattern::Zones(zones.into_iter().map(zone).collect()));
+        }
+        let stride = target.step();
+        Ok(match target.random_ratio {
+            0 if stride == target.block => Pattern::Sequential,
+            0 => Pattern::Strided {
+                stride: Bytes(stride),
+            },
+            _ => Pattern::Random {
+                every_block_once: false,
+            },
+        })
+    }
+}
+
+/// What is not random goes on behind what was, in the same direction.
+fn runs(target: &Target) -> Option<Runs> {
+    let mixed = (1..100).contains(&target.random_ratio);
+    mixed.then(|| Runs {
+        follow_percent: 100 - target.random_ratio as u8,
+        step: target.align.map(Bytes),
+        one_way: true,
+        ..Runs::default()
+    })
+}
+
+/// As large a buffer is kept in memory by each thread, and in each write a part of it.
+const LARGEST_WINDOW: u64 = 16 << 20;
+
+/// The buffer out of which writes are taken, where that can be told from random bytes of which no
+/// two blocks are equal.
+pub(super) fn window(target: &Target) -> Option<Bytes> {
+    match &target.buffers {
+        Buffers::Source { size, file: None } if *size <= LARGEST_WINDOW => Some(Bytes(*size)),
+        Buffers::Source {
+            size,
+            file: Some(_),
+        } => Some(Bytes(*size).min(Bytes::GIB)),
+        _ => None,
+    }
+}
+
+/// Whether its threads take the next step of one sequence.
+fn shares_position(target: &Target) -> bool {
+    target.interlocked && target.random_ratio == 0
+}
+
+/// Random offsets that are multiples of something else than the block.
+fn alignment(target: &Target) -> Option<[Bytes; 3]> {
+    let align = target.align.filter(|align| *align != target.block)?;
+    (target.random_ratio > 0).then_some([Bytes(align); 3])
+}
+
+/// Very low and low give way to everybody else; normal changes nothing.
+const fn priority(target: &Target) -> Priority {
+    let (class, level) = match target.priority {
+        1 => (3, 7),
+        2 => (2, 7),
+        _ => return Priority { nice: 0, io: None },
+    };
+    Priority {
+        nice: 0,
+        io: Some(IoPriority { class, level }),
+    }
+}
+
+/// The processor of a thread: of those that are listed, or of all.
+fn pin(span: &TimeSpan, thread: u32, all: &[u32]) -> Vec<u32> {
+    let listed: Vec<u32> = span
+        .affinity
+        .iter()
+        .map(|(_, processor)| *processor)
+        .collect();
+    let among = match listed.is_empty() && span.round_robin {
+        true => all,
+        false => &listed[..],
+    };
+    let own = among.get(thread as usize % among.len().max(1));
+    own.copied().into_iter().collect()
+}
+
+/// What does not depend on the thread.
+fn load(span: &TimeSpan, target: &Target, name: &str) -> Job {
+    let write = target.write_ratio as u8;
+    let through = target.write_through;
+    let flushes = target.mapped && (target.map_flush.is_some() || through);
+    Job {
+        engine: match (target.mapped, target.requests) {
+            (true, _) => Engine::Mmap,
+            (false, 1) => Engine::Psync,
+            (false, _) => Engine::IoUring(UringOptions::default()),
+        },
+        access: match target.cache {
+            Cache::Cached => Access::Buffered,
+            Cache::NotLocal | Cache::None => Access::DirectIfPossible,
+        },
+        durability: match through && !target.mapped {
+            true => Durability::Dsync,
+            false => Durability::None,
+        },
+        depth: target.requests,
+        mix: Mix {
+            read: 100 - write,
+            write,
+            trim: 0,
+        },
+        sizes: BlockSizes::fixed(Bytes(target.block)),
+        content: match (&target.buffers, window(target)) {
+            (Buffers::Zero, _) => Content::Zero,
+            // Only the common buffers of all operations are made anew.
+            (Buffers::Pattern, _) if span.random_write_data => Content::Fresh,
+            (_, Some(size)) if write > 0 => Content::Window { size },
+            _ => Content::Random,
+        },
+        runs: runs(target),
+        pace: match target.throughput {
+            None => Pace::Closed,
+            Some(Throughput::BytesPerMs(bytes)) => {
+                Pace::Capped(Rate::Bytes(f64::from(bytes) * 1e3))
+            }
+            Some(Throughput::Iops(iops)) => Pace::Capped(Rate::Iops(iops.into())),
+        },
+        think: (target.burst > 0).then(|| Think {
+            pause: Nanos::from_millis(target.think_ms.into()),
+            every: target.burst,
+        }),
+        stop: Stop {
+            runtime: Some(Nanos::from_secs(span.duration.into())),
+            ..Stop::default()
+        },
+        ramp: Nanos::from_secs(span.warmup.into()),
+        cool_down: Nanos::from_secs(span.cooldown.into()),
+        align: alignment(target),
+        priority: priority(target),
+        flush: Flush {
+            fsync_every: u32::from(flushes),
+            ..Flush::default()
+        },
+        ..Job::new(name)
+    }
+}

@@ -1,0 +1,242 @@
+//! A DiskSpd profile as it is written, whether on a command line or in XML.
+
+/// Everything that one call asks for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Profile {
+    /// One after the other.
+    pub timespans: Vec<TimeSpan>,
+    /// How the result is printed.
+    pub format: Format,
+    /// Operations between two dots; 0: none.
+    pub progress: u32,
+    /// Say more (`-v`).
+    pub verbose: bool,
+    /// Only check the profile and print it (`-Rp`).
+    pub profile_only: bool,
+    /// Elements of an XML profile that change nothing here, and why.
+    pub unheeded: Vec<(&'static str, &'static str)>,
+}
+
+/// How the result is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// For people.
+    Text,
+    /// For programs.
+    Xml,
+}
+
+/// Targets that are loaded at the same time.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TimeSpan {
+    /// Seconds that count.
+    pub duration: u32,
+    /// Seconds before.
+    pub warmup: u32,
+    /// Seconds after.
+    pub cooldown: u32,
+    /// Nothing: from the clock.
+    pub seed: Option<u32>,
+    /// Threads for all targets together (`-F`); 0: each target has its own.
+    pub thread_count: u32,
+    /// Operations in flight per thread over all targets (`-O`); 0: by target.
+    pub request_count: u32,
+    /// Processor groups and processors, in turn.
+    pub affinity: Vec<(u16, u32)>,
+    /// Threads are bound to all processors in turn, as the command line says (`-ag`).
+    pub round_robin: bool,
+    /// No affinity (`-n`).
+    pub disable_affinity: bool,
+    /// Completion routines (`-x`).
+    pub completion_routines: bool,
+    /// Latency in the results (`-L`).
+    pub measure_latency: bool,
+    /// Standard deviation of the rate in the results (`-D`).
+    pub iops_std_dev: bool,
+    /// Milliseconds of an interval.
+    pub bucket_ms: u32,
+    /// Fresh random bytes for each write (`-Zr`).
+    pub random_write_data: bool,
+    /// At least one.
+    pub targets: Vec<Target>,
+}
+
+impl Default for TimeSpan {
+    fn default() -> Self {
+        Self {
+            duration: 10,
+            warmup: 5,
+            cooldown: 0,
+            seed: Some(0),
+            thread_count: 0,
+            request_count: 0,
+            affinity: Vec::new(),
+            round_robin: false,
+            disable_affinity: false,
+            completion_routines: false,
+            measure_latency: false,
+            iops_std_dev: false,
+            bucket_ms: 1000,
+            random_write_data: false,
+            targets: Vec::new(),
+        }
+    }
+}
+
+/// Which caches take part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cache {
+    /// The system's.
+    Cached,
+    /// Only a server's.
+    NotLocal,
+    /// None of the system's.
+    None,
+}
+
+/// How mapped memory is flushed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MapFlush {
+    /// FlushViewOfFile.
+    View,
+    /// RtlFlushNonVolatileMemory.
+    NonVolatile,
+    /// The same, without waiting.
+    NonVolatileNoDrain,
+}
+
+/// A rate per thread and target.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Throughput {
+    /// Bytes a millisecond.
+    BytesPerMs(u32),
+    /// Operations a second.
+    Iops(u32),
+}
+
+/// What writes carry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Buffers {
+    /// 0, 1, … 255, again and again.
+    Pattern,
+    /// Zeros.
+    Zero,
+    /// From a buffer of so many bytes: random, or out of a file.
+    Source {
+        /// Bytes.
+        size: u64,
+        /// Where they come from.
+        file: Option<String>,
+    },
+}
+
+/// Where random operations go: (per cent of the operations, width).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Distribution {
+    /// Widths in per cent of the target.
+    Percent(Vec<(u32, u64)>),
+    /// Widths in bytes; 0: the rest.
+    Absolute(Vec<(u32, u64)>),
+}
+
+/// One file, disk or volume and its load.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Target {
+    /// As it is written.
+    pub path: String,
+    /// Bytes of an operation.
+    pub block: u64,
+    /// First byte that is used.
+    pub base: u64,
+    /// End of what is used; 0: the target's own.
+    pub max_file_size: u64,
+    /// Size of the file that is made (`-c`); 0: none.
+    pub file_size: u64,
+    /// Caches.
+    pub cache: Cache,
+    /// Write through (`-Sw`).
+    pub write_through: bool,
+    /// Mapped memory (`-Sm`).
+    pub mapped: bool,
+    /// How that is flushed (`-N`).
+    pub map_flush: Option<MapFlush>,
+    /// Per cent of the operations that are random.
+    pub random_ratio: u32,
+    /// Alignment of random operations, stride of sequential ones; nothing: the block size.
+    pub align: Option<u64>,
+    /// Threads share one sequence (`-si`).
+    pub interlocked: bool,
+    /// Distance between the beginnings of two threads (`-T`).
+    pub thread_stride: u64,
+    /// All operations in flight begin at the same offset (`-p`).
+    pub parallel: bool,
+    /// Operations in flight per thread (`-o`).
+    pub requests: u32,
+    /// Threads (`-t`).
+    pub threads: u32,
+    /// Per cent of the operations that write.
+    pub write_ratio: u32,
+    /// Rate, where it is limited.
+    pub throughput: Option<Throughput>,
+    /// Operations of a burst (`-i`); 0: no bursts.
+    pub burst: u32,
+    /// Milliseconds between two bursts (`-j`).
+    pub think_ms: u32,
+    /// What writes carry.
+    pub buffers: Buffers,
+    /// Hints: sequential scan, random access, temporary.
+    pub hints: [bool; 3],
+    /// Large pages for buffers.
+    pub large_pages: bool,
+    /// 1 very low, 2 low, 3 normal.
+    pub priority: u32,
+    /// Share under `-O`.
+    pub weight: u32,
+    /// Under `-O`, the only threads that work on it, each with its own share (0: the target's);
+    /// none: all do.
+    pub threads_of_pool: Vec<(u32, u32)>,
+    /// Where random operations go.
+    pub distribution: Option<Distribution>,
+}
+
+impl Default for Target {
+    fn default() -> Self {
+        Self {
+            path: String::new(),
+            block: 64 << 10,
+            base: 0,
+            max_file_size: 0,
+            file_size: 0,
+            cache: Cache::Cached,
+            write_through: false,
+            mapped: false,
+            map_flush: None,
+            random_ratio: 0,
+            align: None,
+            interlocked: false,
+            thread_stride: 0,
+            parallel: false,
+            requests: 2,
+            threads: 1,
+            write_ratio: 0,
+            throughput: None,
+            burst: 0,
+            think_ms: 0,
+            buffers: Buffers::Pattern,
+            hints: [false; 3],
+            large_pages: false,
+            priority: 3,
+            weight: 1,
+            threads_of_pool: Vec::new(),
+            distribution: None,
+        }
+    }
+}
+
+impl Target {
+    /// Alignment or stride.
+    #[must_use]
+    pub fn step(&self) -> u64 {
+        self.align.unwrap_or(self.block)
+    }
+}

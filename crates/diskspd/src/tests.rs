@@ -1,0 +1,173 @@
+//! The printed results, to the letter. `BLESS=1` rewrites them; read the difference.
+
+use super::*;
+
+#[path = "../../record/tests/sample/mod.rs"]
+mod sample;
+use sample::{measurement, record_of};
+
+fn bucket(second: u64, ios: u64) -> Bucket {
+    let served = Served {
+        ios,
+        sum_ns: ios as f64 * 250_000.0,
+        sum_squares: ios as f64 * 250_000_f64.powi(2),
+        min_ns: 250_000,
+        max_ns: 250_000,
+    };
+    Bucket {
+        end_ns: second * 1_000_000_000,
+        length_ns: 1_000_000_000,
+        jobs: vec![[served; 2]],
+    }
+}
+
+fn processor(id: u32, user: f64) -> Processor {
+    let usage = Usage {
+        user,
+        kernel: 10.0,
+        idle: 90.0 - user,
+    };
+    Processor {
+        id,
+        usage,
+        ..Processor::default()
+    }
+}
+
+/// One thread, 1,000 reads and 1,000 writes in a second; two threads of one core.
+fn printed(line: &str, layout: Layout) -> (String, String) {
+    let arguments: Vec<String> = line.split(' ').map(str::to_owned).collect();
+    let Ok(Parsed {
+        asked: Asked::Load(profile),
+        ..
+    }) = parse(&arguments)
+    else {
+        panic!("{line} is sound");
+    };
+    let prepared = prepare(&profile, &Terms::default()).expect(line);
+    let measurement = measurement(&prepared.plan.cases[0], 1, 2000, 250_000.0);
+    let system = System {
+        computer: "bench".to_owned(),
+        command_line: format!("diskspd {line}"),
+        processors: vec![vec![processor(0, 30.0), processor(1, 5.0)]],
+        buckets: vec![vec![bucket(1, 900), bucket(2, 1100)]],
+    };
+    let record = record_of(vec![measurement]);
+    (
+        text(&record, &profile, &prepared, &system, layout),
+        xml(&record, &profile, &prepared, &system),
+    )
+}
+
+#[track_caller]
+fn check(file: &str, printed: &str) {
+    let path = format!("{}/src/diskspd/golden/{file}", env!("CARGO_MANIFEST_DIR"));
+    if std::env::var_os("BLESS").is_some() {
+        std::fs::write(&path, printed).expect("the file can be written");
+    }
+    let kept = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(kept == printed, "{file} is stale:\n{printed}");
+}
+
+const LINE: &str = "-b4K -d30 -r -w50 -L -D -Sh -Z1M -c1G dummy.dat";
+
+#[test]
+fn the_text_of_2_2() {
+    check("text-2.2.txt", &printed(LINE, Layout::V2_2).0);
+}
+
+#[test]
+fn the_text_of_2_0_21a() {
+    check("text-2.0.21a.txt", &printed(LINE, Layout::V2_0_21a).0);
+}
+
+#[test]
+fn the_text_without_latency() {
+    check(
+        "text-plain.txt",
+        &printed("-d30 -w50 dummy.dat", Layout::V2_2).0,
+    );
+}
+
+/// Two time spans, the first on two targets, of which one has hot ranges.
+const TWO_SPANS: &str = "<Profile><Verbose>true</Verbose><TimeSpans>\
+    <TimeSpan><MeasureLatency>true</MeasureLatency><Targets>\
+    <Target><Path>a.dat</Path><BlockSize>4096</BlockSize><FileSize>1073741824</FileSize>\
+    <Random>4096</Random><ThreadsPerFile>4</ThreadsPerFile>\
+    <Distribution><Percent><Range IO=\"90\">10</Range><Range IO=\"0\">10</Range>\
+    <Range IO=\"5\">20</Range></Percent></Distribution></Target>\
+    <Target><Path>*1</Path><MaxFileSize>2048000</MaxFileSize></Target></Targets></TimeSpan>\
+    <TimeSpan><RandomWriteData>true</RandomWriteData><ThreadCount>2</ThreadCount>\
+    <RequestCount>8</RequestCount><Targets><Target><Path>a.dat</Path>\
+    <WriteRatio>100</WriteRatio></Target></Targets></TimeSpan></TimeSpans></Profile>";
+
+#[test]
+fn the_text_of_several_time_spans() {
+    let overrides = Overrides {
+        targets: vec!["b.dat".to_owned()],
+        ..Overrides::default()
+    };
+    let profile = read_xml(TWO_SPANS, &overrides).expect("a sound profile");
+    let prepared = prepare(&profile, &Terms::default()).expect("a plan");
+    let cases = prepared.plan.cases.iter();
+    let measurements = cases.map(|case| measurement(case, 1, 2000, 250_000.0));
+    let record = record_of(measurements.collect());
+    let system = System {
+        computer: "bench".to_owned(),
+        command_line: "diskspd -Xtwo.xml b.dat".to_owned(),
+        ..System::default()
+    };
+    for (file, layout) in [
+        ("text-spans-2.2.txt", Layout::V2_2),
+        ("text-spans-2.0.21a.txt", Layout::V2_0_21a),
+    ] {
+        check(file, &text(&record, &profile, &prepared, &system, layout));
+    }
+    let notes: Vec<&str> = prepared.notes.iter().map(|it| &*it.subject).collect();
+    assert!(notes.contains(&"Verbose"), "{notes:?}");
+}
+
+/// Scripts take the command line and the processors out of the text, `-Rptext` included.
+#[test]
+fn the_head_tells_the_command_line_and_the_processors_by_group() {
+    let arguments = ["-a0,1".to_owned(), "x.dat".to_owned()];
+    let Ok(Parsed {
+        asked: Asked::Load(profile),
+        ..
+    }) = parse(&arguments)
+    else {
+        panic!("a sound line");
+    };
+    let text = profile_text(&profile, "diskspd -a0,1 x.dat", Layout::V2_2);
+    let head = "\nCommand Line: diskspd -a0,1 x.dat\n\nInput parameters:\n\n";
+    assert!(text.starts_with(head), "{text}");
+    let affinity = "\tadvanced affinity round robin (group/core): 0/0, 0/1\n";
+    assert!(text.contains(affinity), "{text}");
+}
+
+#[test]
+fn the_xml_of_2_2() {
+    check("result.xml", &printed(LINE, Layout::V2_2).1);
+}
+
+#[test]
+fn a_time_span_that_was_not_reached_is_told() {
+    let arguments = ["x.dat".to_owned()];
+    let Ok(Parsed {
+        asked: Asked::Load(profile),
+        ..
+    }) = parse(&arguments)
+    else {
+        panic!("a sound line");
+    };
+    let prepared = prepare(&profile, &Terms::default()).expect("a plan");
+    let record = record_of(Vec::new());
+    let text = text(
+        &record,
+        &profile,
+        &prepared,
+        &System::default(),
+        Layout::V2_2,
+    );
+    assert!(text.contains("No results are displayed"), "{text}");
+}

@@ -1,0 +1,71 @@
+//! In: fio's command lines and job files; a Record.
+//! Out: a Plan as meant and Notes, or a mistake with its place; fio's own output.
+//! Never: a file, a run, an option dropped in silence.
+//!
+//! fio 3.33: command lines and job files as plans, records as its JSON, terse and normal output.
+//!
+//! ```text
+//!   arguments ──▶ command ──┐
+//!                           ├──▶ Sections ──▶ jobs ──▶ Specs ──▶ plan ──▶ Plan, Notes, Clones
+//!   job files ──▶ source ───┘      (as written)         (as meant)
+//!   Record + Clones ──▶ output ──▶ JSON, terse, normal
+//! ```
+
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
+
+pub mod blktrace;
+mod bytes;
+mod command;
+mod compressed;
+mod elsewhere;
+mod ending;
+mod engine;
+mod files;
+mod flaws;
+pub mod iolog;
+mod jobs;
+mod load;
+mod logs;
+mod mistake;
+mod number;
+mod options;
+mod output;
+mod pass;
+mod pattern;
+mod plan;
+mod priority;
+mod reference;
+mod source;
+mod standing;
+mod state;
+#[cfg(test)]
+mod tests;
+mod to_diskspd;
+mod to_vdbench;
+mod turns;
+mod value;
+mod verify;
+
+pub use command::{
+    Command, DEBUG_WORDS, Format, General, Input, Profiled, Trial, parse as parse_command,
+};
+pub use compressed::{Packer, Sample, Unreadable, inflate};
+pub use files::{Layout, Planned};
+pub use flaws::Flawed;
+pub use jobs::{Resolved, Spec, resolve};
+pub use logs::{Epoch, LogKind, LogRule, Logged, mean_speed, per_second, speed};
+pub use mistake::{Mistake, Place};
+pub use options::{Kind, Opt, Support, find as find_option, hint as option_hint, options};
+pub use output::{
+    Idleness, Moment, Style, capped, eta_line, eta_rates, header, json, normal, terse,
+};
+pub use plan::{CloneFacts, Prepared, Terms, prepare};
+pub use reference::reference;
+pub use source::{Reader, Section, Setting, parse as parse_jobs};
+pub use standing::ControlGroup;
+pub use state::State;
+pub use to_diskspd::to_diskspd;
+pub use to_vdbench::to_vdbench;
+
+/// What `--version` answers: the version whose language this is.
+pub const VERSION: &str = "fio-3.33";

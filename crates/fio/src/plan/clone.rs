@@ -1,0 +1,155 @@
+//! What is known of a clone besides its load.
+
+use blocklab_workload::{Direction, Engine, IoPriority, Job, Steady};
+
+use super::Maker;
+use crate::jobs::Spec;
+use crate::load::is_asynchronous;
+use crate::logs::LogRule;
+use crate::output::Style;
+use crate::pattern::{self, Way};
+
+/// What the report and the run say and do of a clone, besides its load.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CloneFacts {
+    /// Index of the case.
+    pub case: usize,
+    /// Name of the job in the plan.
+    pub job: String,
+    /// Name of the job in the job file.
+    pub name: String,
+    /// From 0, at each `stonewall` and `new_group` one more.
+    pub group: u32,
+    /// Which job it is a clone of, from 0.
+    pub spec: usize,
+    /// The job's options, as given.
+    pub options: Vec<(String, String)>,
+    /// Whether the group is reported as one.
+    pub grouped: bool,
+    /// `rw`, as given, without what stands behind `:`.
+    pub rw: &'static str,
+    /// Smallest and largest blocks of reads, writes, trims.
+    pub blocks: [(u64, u64); 3],
+    /// `ioengine`, as given.
+    pub engine: String,
+    /// `iodepth`.
+    pub depth: u32,
+    /// How many files it works on.
+    pub file_count: usize,
+    /// How its figures are printed.
+    pub style: Style,
+    /// Commands before and after the job.
+    pub commands: [Option<String>; 2],
+    /// Whether cached pages are dropped before the run.
+    pub invalidate: bool,
+    /// Whether the files are read before the run.
+    pub pre_read: bool,
+    /// Whether flushes are counted in the report (only those of `fsync` are), and whether their
+    /// latencies are told.
+    pub flushes: [bool; 2],
+    /// What is logged, and how.
+    pub logs: LogRule,
+    /// What its threads have with the block layer's scheduler.
+    pub priority: Option<IoPriority>,
+    /// Whether submitting and completing are two things.
+    pub is_asynchronous: bool,
+    /// `verify`, as given.
+    pub verify: String,
+    /// When the job counts as steady.
+    pub steady: Option<Steady>,
+    /// Whether it reads what it wrote, and nothing else.
+    pub reads_back: bool,
+    /// Whether its end is that of everything that follows.
+    pub ends_all: bool,
+    /// Whether it asks for a thread and not for a process.
+    pub thread: bool,
+    /// Whether errors are counted and told.
+    pub counts_errors: bool,
+    /// Whether flawed blocks are left in files.
+    pub dumps: bool,
+    /// Where it leaves how far its writes came, if it verifies them.
+    pub state: Option<String>,
+    /// Whether it cannot be run, for what it should go on from cannot be read.
+    pub is_unfit: bool,
+    /// Whether a job before it leaves the trace that it replays: it is read when that has ended.
+    pub awaits_trace: bool,
+    /// Whether missing files may be made.
+    pub may_create: bool,
+    /// Whether nothing but the files is wanted.
+    pub create_only: bool,
+}
+
+impl CloneFacts {
+    /// The depth that the engine made of `iodepth`: rings have a power of two.
+    pub(crate) fn depth_had(&self) -> u32 {
+        match &*self.engine {
+            "io_uring" => self.depth.next_power_of_two(),
+            _ => self.depth,
+        }
+    }
+}
+
+impl Maker<'_> {
+    pub(super) fn facts(&self, spec: &Spec, way: Way, job: &Job, index: usize) -> CloneFacts {
+        let sizes = [&job.sizes.read, &job.sizes.write, &job.sizes.trim];
+        let text = |name| spec.values.text(name).map(str::to_owned);
+        CloneFacts {
+            case: self.cases.len().saturating_sub(1),
+            job: job.name.clone(),
+            name: spec.name.clone(),
+            group: self.group,
+            spec: index,
+            options: spec.own.clone(),
+            grouped: spec.values.flag("group_reporting"),
+            rw: way.word,
+            blocks: match pattern::given_by_order(spec) {
+                Some(given) => given.map(|size| (size, size)),
+                None => sizes.map(|mix| (mix.smallest().0, mix.largest().0)),
+            },
+            engine: text("ioengine").unwrap_or_else(|| "psync".to_owned()),
+            depth: job.depth,
+            file_count: job.targets.len(),
+            style: Style {
+                // As fio, which looks for disks before it knows these files.
+                disks: Style::of(spec).disks
+                    && job.replay.is_none()
+                    && job.engine != Engine::FileCreate,
+                ..Style::of(spec)
+            },
+            commands: [text("exec_prerun"), text("exec_postrun")],
+            invalidate: spec.values.number("invalidate") != Some(0),
+            pre_read: spec.values.flag("pre_read"),
+            flushes: [
+                spec.values.flag("fsync") || replays_flushes(job),
+                spec.values.flag("fsync")
+                    || replays_flushes(job)
+                    || spec.values.flag("fdatasync")
+                    || spec.values.is_given("sync_file_range"),
+            ],
+            logs: LogRule::of(spec, job),
+            priority: job.priority.io,
+            is_asynchronous: is_asynchronous(job.engine, job.depth),
+            verify: text("verify").unwrap_or_else(|| "pattern".to_owned()),
+            steady: job.stop.steady,
+            reads_back: !way.reads && job.verify.as_ref().is_some_and(|it| it.pass.is_none()),
+            ends_all: spec.values.flag("exitall") && spec.values.text("exit_what") == Some("all"),
+            thread: spec.values.flag("thread"),
+            counts_errors: spec.values.is_given("ignore_error")
+                || !matches!(
+                    spec.values.text("continue_on_error"),
+                    None | Some("none" | "0")
+                ),
+            dumps: spec.values.flag("verify_dump"),
+            state: None,
+            awaits_trace: false,
+            is_unfit: false,
+            may_create: spec.values.number("allow_file_create") != Some(0),
+            create_only: spec.values.flag("create_only"),
+        }
+    }
+}
+
+fn replays_flushes(job: &Job) -> bool {
+    let replay = job.replay.as_ref();
+    replay.is_some_and(|replay| replay.goes(Direction::Sync))
+}

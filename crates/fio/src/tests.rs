@@ -1,0 +1,341 @@
+//! From text to plan: what job files mean.
+
+use blocklab_units::{Bytes, Nanos};
+use blocklab_workload::{Access, Content, Engine, Job, Mix, Pace, Pattern, Rate};
+
+use super::*;
+
+struct NoFiles;
+
+impl Reader for NoFiles {
+    fn include(&mut self, path: &str) -> Result<String, String> {
+        match path {
+            "common.fio" => Ok("[global]\nbs=8k\n".to_owned()),
+            "itself.fio" => Ok("include itself.fio\n".to_owned()),
+            _ => Err("there is none".to_owned()),
+        }
+    }
+
+    fn variable(&self, name: &str) -> Option<String> {
+        match name {
+            "SIZE" => Some("2m".to_owned()),
+            "$ncpus" => Some("4".to_owned()),
+            _ => None,
+        }
+    }
+}
+
+pub(super) fn planned(text: &str) -> Result<Prepared, Mistake> {
+    let sections = parse_jobs("job.fio", text, &mut NoFiles)?;
+    let resolved = resolve(&sections, &[])?;
+    let terms = Terms {
+        size_of: &|path| (path == "/dev/there").then_some(1 << 30),
+        files_below: &|_| Vec::new(),
+        processors: 8,
+        device_of: &|major, minor| format!("/dev/{major}-{minor}"),
+        control_groups: None,
+        node_processors: &|node| vec![2 * node, 2 * node + 1],
+        bytes_of: &|_| Err("there is none".to_owned()),
+        aux: None,
+        seed: 7,
+    };
+    prepare(&resolved, "job", &terms)
+}
+
+fn jobs(text: &str) -> Vec<Job> {
+    let prepared = planned(text).unwrap_or_else(|mistake| panic!("{text}\n{mistake}"));
+    let cases = prepared.plan.cases.into_iter();
+    cases.flat_map(|case| case.workload.jobs).collect()
+}
+
+#[track_caller]
+fn job(options: &str) -> Job {
+    let text = format!("[a]\n{}\n", options.replace(' ', "\n"));
+    let mut jobs = jobs(&text);
+    assert_eq!(jobs.len(), 1, "{options}");
+    jobs.remove(0)
+}
+
+#[track_caller]
+fn refused(text: &str, words: &str) {
+    let mistake = planned(text).expect_err(text).to_string();
+    assert!(mistake.contains(words), "{text}\n{mistake}");
+}
+
+#[test]
+fn without_options_it_is_a_buffered_sequential_read_of_4_kib() {
+    let job = job("size=1m");
+    assert_eq!(job.engine, Engine::Psync);
+    assert_eq!(job.access, Access::Buffered);
+    assert_eq!(job.pattern, Pattern::Sequential);
+    assert_eq!(job.mix, Mix::READ);
+    assert_eq!(job.sizes.largest(), Bytes(4096));
+    assert_eq!(job.stop.bytes, Some(Bytes::MIB));
+    assert_eq!(job.targets, ["a.0.0"]);
+}
+
+#[test]
+fn globals_hold_for_the_jobs_after_them() {
+    let all = jobs("[global]\nbs=8k\nsize=1m\n[a]\n[global]\nbs=16k\n[b]\nsize=2m\n[c]\n");
+    let sizes: Vec<u64> = all.iter().map(|job| job.sizes.largest().0).collect();
+    assert_eq!(sizes, [8192, 16384, 16384]);
+    let bytes: Vec<u64> = all
+        .iter()
+        .filter_map(|job| job.stop.bytes)
+        .map(|b| b.0)
+        .collect();
+    assert_eq!(bytes, [1 << 20, 2 << 20, 1 << 20]);
+}
+
+#[test]
+fn includes_variables_and_arithmetic_are_resolved() {
+    let all =
+        jobs("include common.fio\n[a] ; first\nsize=${SIZE} # so big\n[b]\nsize=2*$ncpus*1k\n");
+    assert_eq!(all[0].sizes.largest(), Bytes(8192));
+    assert_eq!(all[0].stop.bytes, Some(Bytes(2 << 20)));
+    assert_eq!(all[1].stop.bytes, Some(Bytes(8192)));
+}
+
+#[test]
+fn clones_have_files_and_parts_of_their_own() {
+    let all = jobs("[a]\nsize=64k\nnumjobs=2\noffset_increment=16k\nnrfiles=2\ndirectory=/x:/y\n");
+    assert_eq!(all[0].targets, ["/x/a.0.0", "/x/a.0.1"]);
+    assert_eq!(all[1].targets, ["/y/a.1.0", "/y/a.1.1"]);
+    assert_eq!(all[1].region.offset, Bytes(16 << 10));
+    assert_eq!(all[1].region.size, Some(Bytes(32 << 10)));
+}
+
+#[test]
+fn a_stonewall_begins_a_case_and_both_walls_a_group() {
+    let text = "[global]\nsize=1m\n[a]\n[b]\nnew_group\n[c]\nstonewall\n[d]\n";
+    let prepared = planned(text).expect("a sound file");
+    let groups: Vec<(usize, u32)> = prepared
+        .clones
+        .iter()
+        .map(|clone| (clone.case, clone.group))
+        .collect();
+    assert_eq!(groups, [(0, 0), (0, 1), (1, 2), (1, 2)]);
+}
+
+#[test]
+fn time_based_jobs_end_by_time_alone() {
+    let timed = job("size=1m runtime=2m time_based");
+    assert_eq!(timed.stop.runtime, Some(Nanos::from_secs(120)));
+    assert_eq!(timed.stop.bytes, None);
+    let either = job("size=1m runtime=10");
+    assert_eq!(either.stop.runtime, Some(Nanos::from_secs(10)));
+    assert_eq!(either.stop.bytes, Some(Bytes::MIB));
+}
+
+#[test]
+fn a_pass_is_of_whole_blocks() {
+    assert_eq!(job("size=10k").stop.bytes, Some(Bytes(8192)));
+    assert_eq!(job("size=10k rw=randread").stop.bytes, Some(Bytes(8192)));
+    let free = job("size=10k rw=randread norandommap");
+    assert_eq!(free.stop.bytes, Some(Bytes(12288)));
+    let lfsr = job("size=10k rw=randread norandommap random_generator=lfsr");
+    assert_eq!(lfsr.stop.bytes, Some(Bytes(8192)));
+    assert_eq!(job("size=64k nrfiles=3").stop.bytes, Some(Bytes(61440)));
+    assert_eq!(job("size=64k loops=3").stop.bytes, Some(Bytes(196_608)));
+}
+
+#[test]
+fn gaps_end_at_the_end_or_lead_to_the_beginning() {
+    let blocks = |text| job(text).stop.bytes.unwrap().0 >> 10;
+    // The next one would begin at 127.5 MiB and end beyond.
+    assert_eq!(blocks("rw=read:512k bs=1m size=128m"), 85 << 10);
+    assert_eq!(blocks("rw=read:512k bs=1m size=128m loops=2"), 170 << 10);
+    // The last one ends with the file.
+    assert_eq!(blocks("rw=read:4k bs=4k size=20k"), 12);
+    // The next one would begin beyond, and begins anew instead.
+    assert_eq!(blocks("rw=read:4k bs=4k size=13k"), 16);
+    assert_eq!(blocks("rw=write:4k bs=4k size=1m"), 1024);
+    assert_eq!(
+        blocks("rw=read:512k bs=1m size=128m io_size=256m"),
+        256 << 10
+    );
+}
+
+#[test]
+fn what_stands_behind_a_number_is_dropped_and_noted() {
+    let text = "[a]\nsize=64k)\nrw=randread\nbsrange=512/25:1k:25:4k/25\n";
+    let prepared = planned(text).expect("fio takes it");
+    let sizes = &prepared.plan.cases[0].workload.jobs[0].sizes.read;
+    assert_eq!(sizes.smallest(), Bytes(512));
+    assert_eq!(sizes.largest(), Bytes(1024));
+    let noted = |subject| prepared.notes.iter().any(|note| note.subject == subject);
+    assert!(noted("size") && noted("bsrange"));
+}
+
+#[test]
+fn a_device_is_worked_on_whole() {
+    let whole = job("filename=/dev/there");
+    assert_eq!(whole.region.size, None);
+    assert_eq!(whole.stop.bytes, Some(Bytes::GIB));
+    let half = job("filename=/dev/there size=50%");
+    assert_eq!(half.region.size, Some(Bytes(512 << 20)));
+    refused("[a]\nfilename=/dev/missing\n", "you need to specify size=");
+}
+
+#[test]
+fn models_are_names_to_the_end() {
+    let model = job("filename=sim:gp3:1TiB@r5d.xlarge runtime=30 time_based");
+    assert_eq!(model.targets, ["sim:gp3:1TiB@r5d.xlarge"]);
+}
+
+#[test]
+fn sizes_patterns_and_paces() {
+    let split = job("size=1m rw=randread bssplit=4k/60:8k/40");
+    assert_eq!(split.sizes.read.0, [(Bytes(4096), 60), (Bytes(8192), 40)]);
+    let by_way = job("size=1m rw=randrw bs=4k,8k");
+    assert_eq!(by_way.sizes.write.largest(), Bytes(8192));
+    let zipf = job("size=1m rw=randread random_distribution=zipf:1.2");
+    assert_eq!(zipf.pattern, Pattern::Zipf { theta: 1.2 });
+    let strided = job("size=1m rw=read:4k");
+    assert_eq!(
+        strided.pattern,
+        Pattern::Strided {
+            stride: Bytes(8192)
+        }
+    );
+    let capped = job("size=1m rw=rw rate=1m");
+    let rate = Some(Rate::Bytes(1_048_576.0));
+    let rates = [rate, rate, None];
+    assert_eq!(
+        capped.pace,
+        Pace::ByDirection {
+            rates,
+            poisson: false
+        }
+    );
+    assert_eq!(job("size=1m rw=write zero_buffers").content, Content::Zero);
+    assert_eq!(
+        job("size=1m thinktime=10ms").think.map(|t| t.pause),
+        Some(Nanos::from_millis(10))
+    );
+    assert_eq!(job("size=1m cpus_allowed=1-3").pin, [1]);
+}
+
+#[test]
+fn mistakes_say_where_and_what_would_work() {
+    for (text, words) in [
+        ("[a]\nsize=1m\nfoo=1\n", "job.fio:3: Bad option <foo=1>"),
+        ("[a]\nsize=1m\niodepht=4\n", "did you mean iodepth?"),
+        ("[a]\nsize=4x\n", "job.fio:2: failed parsing size=4x"),
+        (
+            "[a]\nsize=1m\nrw=readx\n",
+            "job.fio:3: job a: rw: `readx` is none of read",
+        ),
+        ("size=1m\n", "outside of [] job section"),
+        ("[a\n", "lacks its `]`"),
+        ("[a]\nsize=${NOPE}\n", "NOPE"),
+        ("include itself.fio\n", "include itself"),
+        ("include nowhere.fio\n", "cannot include nowhere.fio"),
+        ("[a]\nsize=1m\ndirect=2\n", "out of range: 0 to 1"),
+        ("[a]\nsize=1m\nioengine=rbd\n", "engine rbd is not there"),
+        (
+            "[a]\nsize=1m\nrandom_distribution=zoned:50/50:40/50\nrw=randread\n",
+            "not to 100",
+        ),
+        ("[a]\n", "you need to specify size="),
+    ] {
+        refused(text, words);
+    }
+}
+
+#[test]
+fn what_is_not_exact_is_noted_once() {
+    let text = "[global]\nsize=1m\nthread\nclocksource=cpu\n[a]\n[b]\n";
+    let prepared = planned(text).expect("a sound file");
+    let subjects: Vec<&str> = prepared.notes.iter().map(|note| &*note.subject).collect();
+    assert_eq!(subjects, ["clocksource", "thread"]);
+    let harmless = planned("[a]\nsize=1m\nthread=0\nnice=0\nfallocate=native\n");
+    assert_eq!(harmless.expect("a sound file").notes, []);
+}
+
+#[test]
+fn sections_can_be_chosen() {
+    let sections = parse_jobs("j", "[global]\nsize=1m\n[a]\n[b]\n", &mut NoFiles).expect("sound");
+    let only = resolve(&sections, &["b".to_owned()]).expect("there is b");
+    assert_eq!(only.specs.len(), 1);
+    assert_eq!(only.specs[0].name, "b");
+    let missing = resolve(&sections, &["c".to_owned()]).expect_err("there is no c");
+    assert!(missing.to_string().contains("there are a, b"), "{missing}");
+}
+
+#[track_caller]
+fn command(line: &str) -> Command {
+    let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+    parse_command(&words).unwrap_or_else(|mistake| panic!("{line}: {mistake}"))
+}
+
+#[test]
+fn a_command_line_is_jobs_and_files() {
+    let line = "--bs=8k --name=a --size=1m --name b --rw=write job.fio --output-format=json,normal";
+    let command = command(line);
+    assert_eq!(command.general.formats, [Format::Json, Format::Normal]);
+    let names: Vec<String> = command
+        .inputs
+        .iter()
+        .map(|input| match input {
+            Input::Job(section) => section.name.clone(),
+            Input::File(path) => path.clone(),
+        })
+        .collect();
+    assert_eq!(names, ["global", "a", "b", "job.fio"]);
+}
+
+#[test]
+fn options_may_be_shortened_and_mistaken() {
+    assert!(command("--parse").general.parse_only);
+    for (line, words) in [
+        ("--output-formt=json", "did you mean --output-format?"),
+        ("--output-format=xml", "none of normal, terse"),
+        ("--terse-version=9", "2, 3, 4 or 5"),
+        ("--client=host", "not distributed"),
+        ("--section", "requires an argument"),
+        ("--minimal=1", "doesn't allow an argument"),
+    ] {
+        let words_of = [line.to_owned()];
+        let mistake = parse_command(&words_of).expect_err(line).to_string();
+        assert!(mistake.contains(words), "{line}: {mistake}");
+    }
+}
+
+const MIXED: &str = "[global]\ndirect=1\nioengine=io_uring\niodepth=8\nruntime=30\ntime_based\n\
+                     [a]\nfilename=/data/one\nsize=1g\nrw=randrw\nrwmixread=70\nbs=8k\n\
+                     ramp_time=5\nnumjobs=2\nrate_iops=500\n\
+                     [b]\nstonewall\nfilename=/data/two\nsize=2g\nrw=write\nbs=64k\n";
+
+#[test]
+fn jobs_as_a_parameter_file_of_vdbench() {
+    let prepared = planned(MIXED).expect("a plan");
+    let text = to_vdbench(&prepared).expect("can be said");
+    assert_eq!(
+        text,
+        "* Vdbench never touches the first block of a storage.\n\
+         sd=sd1,lun=/data/one,size=1g,openflags=o_direct\n\
+         sd=sd2,lun=/data/two,size=2g,openflags=o_direct\n\
+         wd=wd1,sd=sd1,xfersize=8k,rdpct=70,seekpct=100\n\
+         wd=wd2,sd=sd2,xfersize=64k,rdpct=0,seekpct=0\n\
+         rd=rd1,wd=wd1,iorate=2000,elapsed=30,interval=1,warmup=5,threads=16,distribution=deterministic\n\
+         rd=rd2,wd=wd2,iorate=max,elapsed=30,interval=1,threads=8\n"
+    );
+}
+
+#[test]
+fn what_vdbench_cannot_say_is_told() {
+    let told = |options: &str, why: &str| {
+        let text = format!("[a]\nfilename=/x\nsize=1g\nruntime=3\ntime_based\n{options}\n");
+        let prepared = planned(&text).expect(options);
+        let mistake = to_vdbench(&prepared).expect_err(options).to_string();
+        assert!(mistake.contains(why), "{mistake}");
+    };
+    told(
+        "rw=randread\nrandom_distribution=zipf:1.2",
+        "its distribution",
+    );
+    told("rw=randtrim", "it trims");
+    told("rw=write\nverify=crc32c", "its checks");
+    told("rw=rw\nbs=4k,8k", "of different sizes");
+}

@@ -1,0 +1,144 @@
+//! Which jobs run at the same time: walls between them, jobs that wait for another one, and what
+//! the end of one means for the others.
+
+use super::jobs::Spec;
+use super::mistake::Mistake;
+use super::plan::CloneFacts;
+
+/// Where the next job belongs.
+#[derive(Debug, Default)]
+pub(super) struct Turn {
+    /// From 0, at each `stonewall` and `new_group` one more.
+    pub(super) group: u32,
+    /// Whether it begins when all jobs before it have ended.
+    pub(super) walled: bool,
+    /// Options that are not honoured to the letter, and in words why.
+    pub(super) notes: Vec<(&'static str, &'static str)>,
+}
+
+/// The jobs of one command line, as they take their turns.
+#[derive(Debug, Default)]
+pub(super) struct Turns {
+    group: u32,
+    /// The job for which those wait that run at the time.
+    awaited: Option<String>,
+    /// Whether the end of one of them ends its group, and whether they are of several groups.
+    ends: bool,
+    groups: bool,
+}
+
+const WAITS: &str = "the job begins when all have ended that ran beside the one it waits for";
+const BEHIND: &str = "the job runs beside one that waits, and waits with it";
+const GROUPS: &str = "jobs of other groups that run at the same time are ended, too";
+const ON_ERROR: &str = "a failure ends the jobs that run at the same time; what follows still runs";
+
+impl Turns {
+    /// Where this job belongs, behind these clones.
+    pub(super) fn next(&mut self, spec: &Spec, clones: &[CloneFacts]) -> Result<Turn, Mistake> {
+        let values = &spec.values;
+        let is_first = clones.is_empty();
+        let mut turn = Turn::default();
+        let newly_grouped = values.flag("stonewall") || values.flag("new_group");
+        self.group += u32::from(newly_grouped && !is_first);
+        turn.group = self.group;
+        let awaited = awaited(spec, clones)?;
+        if values.flag("stonewall") || is_first {
+            turn.walled = true;
+            self.awaited = None;
+        } else if let Some(name) = awaited {
+            let mut beside = running(clones);
+            if beside.any(|clone| clone.name != name) {
+                turn.notes.push(("wait_for", WAITS));
+            }
+            turn.walled = true;
+            self.awaited = Some(name.to_owned());
+        } else if self.awaited.is_some() && values.text("wait_for") != self.awaited.as_deref() {
+            turn.notes.push(("wait_for", BEHIND));
+        }
+        if turn.walled {
+            (self.ends, self.groups) = (false, false);
+        } else {
+            self.groups |= values.flag("new_group");
+        }
+        self.judge_ends(spec, &mut turn);
+        Ok(turn)
+    }
+
+    /// What the end of a job means.
+    fn judge_ends(&mut self, spec: &Spec, turn: &mut Turn) {
+        let values = &spec.values;
+        let on_error = values.flag("exitall_on_error");
+        let what = values.text("exit_what").unwrap_or("group");
+        self.ends |= (values.flag("exitall") || on_error) && what == "group";
+        if self.ends && self.groups {
+            turn.notes.push(("exitall", GROUPS));
+        }
+        if on_error && !values.flag("exitall") && what == "all" {
+            turn.notes.push(("exit_what", ON_ERROR));
+        }
+    }
+}
+
+/// Clones that begin together with the last one.
+fn running(clones: &[CloneFacts]) -> impl Iterator<Item = &CloneFacts> {
+    let case = clones.last().map(|clone| clone.case);
+    clones.iter().filter(move |clone| Some(clone.case) == case)
+}
+
+/// The job that this one waits for, where that runs at the time.
+fn awaited<'s>(spec: &'s Spec, clones: &[CloneFacts]) -> Result<Option<&'s str>, Mistake> {
+    let Some(name) = spec.values.text("wait_for") else {
+        return Ok(None);
+    };
+    if !clones.iter().any(|clone| clone.name == name) {
+        return Err(spec.mistake("wait_for", format!("waitee job {name} unknown")));
+    }
+    let runs = running(clones).any(|clone| clone.name == name);
+    Ok(runs.then_some(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::tests::planned;
+
+    /// By job, which stretch it runs in; and what is noted.
+    #[track_caller]
+    fn check(jobs: &[&str], cases: &[usize], notes: &[&str]) {
+        let sections = jobs.iter().zip('a'..);
+        let sections = sections.map(|(lines, name)| format!("[{name}]\n{lines}\n"));
+        let text = format!(
+            "[global]\nioengine=null\nsize=4k\n{}",
+            sections.collect::<String>()
+        );
+        let prepared = planned(&text).expect("sound jobs");
+        let found: Vec<usize> = prepared.clones.iter().map(|clone| clone.case).collect();
+        assert_eq!(found, cases, "{text}");
+        let told: Vec<&str> = prepared.notes.iter().map(|note| &*note.subject).collect();
+        assert_eq!(told, notes, "{text}");
+    }
+
+    #[test]
+    fn whoever_waits_for_all_that_runs_is_no_approximation() {
+        check(&["", "wait_for=a"], &[0, 1], &[]);
+        check(&["", "wait_for=a", "wait_for=a"], &[0, 1, 1], &[]);
+        check(&["", "wait_for=a", "wait_for=b"], &[0, 1, 2], &[]);
+        check(&["numjobs=2", "wait_for=a"], &[0, 0, 1], &[]);
+        // What has ended is not waited for.
+        check(&["", "stonewall", "wait_for=a"], &[0, 1, 1], &[]);
+    }
+
+    #[test]
+    fn whoever_waits_for_one_of_several_is_one() {
+        check(&["", "", "wait_for=a"], &[0, 0, 1], &["wait_for"]);
+        check(&["", "wait_for=a", ""], &[0, 1, 1], &["wait_for"]);
+        check(&["", "wait_for=a", "stonewall"], &[0, 1, 2], &[]);
+    }
+
+    #[test]
+    fn an_end_is_that_of_a_group() {
+        check(&["exitall", ""], &[0, 0], &[]);
+        check(&["exitall", "new_group"], &[0, 0], &["exitall"]);
+        check(&["exitall\nexit_what=stonewall", "new_group"], &[0, 0], &[]);
+        check(&["exitall_on_error\nexit_what=all"], &[0], &["exit_what"]);
+    }
+}

@@ -1,0 +1,134 @@
+//! Results of other programs as Records, so that they can be compared, diagnosed, priced, charted.
+//!
+//! In: what fio, DiskSpd, CrystalDiskMark and Vdbench printed.
+//! Out: Records with what those texts tell, and Notes on what they do not.
+//! Never: a figure that the text does not hold or that does not follow from it.
+
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
+
+mod cdm;
+mod diskspd_text;
+mod diskspd_xml;
+mod figures;
+mod fio;
+mod record;
+mod scan;
+mod terse;
+#[cfg(test)]
+mod tests;
+mod vdbench;
+
+use blocklab_record::Record;
+
+/// Whose results.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tool {
+    /// DiskSpd: text of 2.0.21a or 2.2, or XML.
+    DiskSpd,
+    /// CrystalDiskMark: the report of versions 5 to 9.
+    Cdm,
+    /// fio: JSON, json+ or terse.
+    Fio,
+    /// Vdbench: the files of its output directory.
+    Vdbench,
+}
+
+/// Files of a Vdbench output directory that are read; only the first must be there.
+pub const VDBENCH_FILES: [&str; 3] = ["flatfile.html", "histogram.html", "summary.html"];
+
+/// A text as it came: its name and what it holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Source {
+    /// For messages and Notes: the path.
+    pub name: String,
+    /// The text.
+    pub text: String,
+}
+
+/// A text that is no result of that program.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{source_name}{}: {message}", place(*line))]
+pub struct NotAResult {
+    /// The file.
+    pub source_name: String,
+    /// From 1; 0: the whole text.
+    pub line: usize,
+    /// What is wrong, and what would work.
+    pub message: String,
+}
+
+fn place(line: usize) -> String {
+    match line {
+        0 => String::new(),
+        line => format!(", line {line}"),
+    }
+}
+
+/// What went wrong inside a parser, before the file's name is known.
+#[derive(Debug)]
+struct Wrong {
+    line: usize,
+    message: String,
+}
+
+impl Wrong {
+    fn whole(message: impl Into<String>) -> Self {
+        Self::at(0, message)
+    }
+
+    fn at(line: usize, message: impl Into<String>) -> Self {
+        Self {
+            line,
+            message: message.into(),
+        }
+    }
+}
+
+/// Bytes as text: see [`blocklab_syntax::encoding`].
+///
+/// # Errors
+/// Other encodings.
+pub fn decode(name: &str, bytes: &[u8]) -> Result<Source, NotAResult> {
+    let text = blocklab_syntax::encoding::text(bytes).ok_or_else(|| NotAResult {
+        source_name: name.to_owned(),
+        line: 0,
+        message: "neither UTF-8 nor UTF-16 text; save the report as UTF-8".to_owned(),
+    })?;
+    Ok(Source {
+        name: name.to_owned(),
+        text,
+    })
+}
+
+/// What a program left, as one Record without an id. `sources` is one text, or for Vdbench the
+/// files of [`VDBENCH_FILES`] that are there.
+///
+/// # Errors
+/// A text that is something else, that ends too early, or whose figures contradict themselves.
+pub fn import(tool: Tool, sources: &[Source]) -> Result<Record, NotAResult> {
+    let Some(first) = sources.first() else {
+        return Err(NotAResult {
+            source_name: "nothing".to_owned(),
+            line: 0,
+            message: "no file was given".to_owned(),
+        });
+    };
+    let text = &first.text;
+    let found = match tool {
+        Tool::DiskSpd => match diskspd_xml::begins(text) {
+            Some(start) => diskspd_xml::read(&text[start..]),
+            None => diskspd_text::read(text),
+        },
+        Tool::Cdm => cdm::read(text),
+        Tool::Fio if terse::is_terse(text) => terse::read(text),
+        Tool::Fio => fio::read(text),
+        Tool::Vdbench => vdbench::read(sources),
+    };
+    let found = found.and_then(record::Found::checked);
+    let found = found.map_err(|wrong| NotAResult {
+        source_name: first.name.clone(),
+        line: wrong.line,
+        message: wrong.message,
+    })?;
+    Ok(found.record(&first.name))
+}

@@ -1,0 +1,115 @@
+//! Conclusions, and the bounds by which they are tested.
+
+use blocklab_publication::{Cell, Check, Conclusion, Scope};
+
+use super::super::error::Complaint;
+use super::super::value::Value;
+use super::pick::{Known, Pick, figure};
+use super::{missing, text_or_empty};
+
+pub(super) fn conclusion(section: Value<'_>, known: &Known) -> Result<Conclusion, Complaint> {
+    let [text, checks, because] = section.fields(["text", "checks", "because"])?;
+    let text = text.ok_or_else(|| missing(section, "a text", "text = \"A is faster than B.\""))?;
+    let checks = checks.map(Value::list).transpose()?.unwrap_or_default();
+    let because = text_or_empty(because)?;
+    if checks.is_empty() && because.is_empty() {
+        return Err(missing(
+            section,
+            "checks, or because: why it cannot be tested",
+            "checks = [{ systems = [\"i3.xlarge\"], cases = [\"read\"], figure = \"saturation\", max = 64 }]",
+        ));
+    }
+    let checks = checks.into_iter().map(|it| check(it, known));
+    Ok(Conclusion {
+        text: text.name()?,
+        checks: checks.collect::<Result<_, _>>()?,
+        because,
+    })
+}
+
+fn check(entry: Value<'_>, known: &Known) -> Result<Check, Complaint> {
+    let [name, systems, over, cases, at, one, min, max] = entry.fields([
+        "name", "systems", "over", "cases", "at", "figure", "min", "max",
+    ])?;
+    let systems = systems.ok_or_else(|| missing(entry, "systems", "systems = [\"i3.xlarge\"]"))?;
+    let one = one.ok_or_else(|| missing(entry, "a figure", "figure = \"iops\""))?;
+    if min.is_none() && max.is_none() {
+        return Err(missing(entry, "`min`, `max` or both", "min = 1.5"));
+    }
+    let all = Pick {
+        over: over.map(|it| known.system(it)).transpose()?,
+        figure: Some(figure(one)?),
+        ..Pick::default()
+    };
+    let at = at.map_or_else(|| Ok(Vec::new()), settings)?;
+    let mut cells = Vec::new();
+    for system in systems.list_or_one() {
+        let pick = Pick {
+            system: Some(known.system(system)?),
+            ..all.clone()
+        };
+        cells.extend(of_system(entry, &pick, cases, &at, known)?);
+    }
+    if cells.is_empty() {
+        return Err(entry.complaint("no case has these settings"));
+    }
+    Ok(Check {
+        name: text_or_empty(name)?,
+        cells,
+        min: min.map(Value::number).transpose()?,
+        max: max.map(Value::number).transpose()?,
+    })
+}
+
+fn of_system(
+    entry: Value<'_>,
+    pick: &Pick,
+    cases: Option<Value<'_>>,
+    at: &[(String, Vec<String>)],
+    known: &Known,
+) -> Result<Vec<Cell>, Complaint> {
+    let wrong = |message: String| entry.complaint(message);
+    if pick.figure.is_some_and(|it| it.scope() == Scope::System) {
+        return Ok(pick.cell(known).map_err(wrong)?.into_iter().collect());
+    }
+    let cases = cases.ok_or_else(|| missing(entry, "cases", "cases = [\"read\"]"))?;
+    let mut cells = Vec::new();
+    for case in cases.list_or_one() {
+        let name = known.case(case)?;
+        if pick.figure.is_some_and(|it| it.scope() == Scope::Sweep) {
+            let pick = Pick {
+                case: Some(name),
+                ..pick.clone()
+            };
+            cells.extend(pick.cell(known).map_err(wrong)?);
+            continue;
+        }
+        let fitting = known.made(&name).into_iter().filter(|(settings, _)| {
+            at.iter().all(|(key, values)| {
+                let mut own = settings.iter();
+                own.any(|(known, value)| known == key && values.contains(value))
+            })
+        });
+        for (_, case) in fitting {
+            let pick = Pick {
+                case: Some(case),
+                ..pick.clone()
+            };
+            cells.extend(pick.cell(known).map_err(wrong)?);
+        }
+    }
+    Ok(cells)
+}
+
+/// `{ threads = ["1", "2"], block_size = "4KiB" }`.
+fn settings(value: Value<'_>) -> Result<Vec<(String, Vec<String>)>, Complaint> {
+    let one = |value: Value<'_>| match value.whole() {
+        Ok(number) => Ok(number.to_string()),
+        Err(_) => value.text().map(str::to_owned),
+    };
+    let entry = |(key, _, value): (&str, _, Value<'_>)| {
+        let values = value.list_or_one().into_iter().map(one);
+        Ok((key.to_owned(), values.collect::<Result<_, _>>()?))
+    };
+    value.entries()?.into_iter().map(entry).collect()
+}

@@ -1,0 +1,121 @@
+//! What a study shows: read after its load, so that every name in a table can be looked up.
+
+mod conclusion;
+mod pick;
+mod published;
+mod system;
+mod table;
+
+use blocklab_publication::{Family, Publication, Share};
+
+use super::error::Complaint;
+use super::value::{Node, Value};
+use pick::Known;
+
+/// Names that stand above the first section, or are sections.
+pub(super) const KEYS: [&str; 7] = [
+    "preparation",
+    "remarks",
+    "system",
+    "published",
+    "table",
+    "curve",
+    "conclusion",
+];
+
+/// Reads everything that is no load.
+pub(super) fn read(
+    document: &Node<'_>,
+    families: &[Family],
+    shares: Vec<Share>,
+) -> Result<Publication, Complaint> {
+    let mut shown = Publication {
+        families: families.to_vec(),
+        shares,
+        ..Publication::default()
+    };
+    let found = |name: &str| -> Result<Option<Value<'_>>, Complaint> {
+        let entries = Value(document).entries()?;
+        let entry = entries.into_iter().find(|(key, ..)| *key == name);
+        Ok(entry.map(|(_, _, value)| value))
+    };
+    if let Some(value) = found("preparation")? {
+        shown.preparation = texts(value)?;
+    }
+    if let Some(value) = found("remarks")? {
+        shown.remarks = texts(value)?;
+    }
+    if let Some(value) = found("system")? {
+        shown.systems = system::systems(sections("system", value)?)?;
+    }
+    let known = Known {
+        systems: shown.systems.clone(),
+        families: shown.families.clone(),
+    };
+    if let Some(value) = found("published")? {
+        (shown.source, shown.figures) = published::read(value, &known)?;
+    }
+    for value in repeated("table", found("table")?, &known)? {
+        shown.tables.push(table::table(value, &known)?);
+    }
+    for value in repeated("curve", found("curve")?, &known)? {
+        shown.curves.push(table::curve(value, &known)?);
+    }
+    for value in repeated("conclusion", found("conclusion")?, &known)? {
+        let conclusion = conclusion::conclusion(value, &known)?;
+        shown.conclusions.push(conclusion);
+    }
+    Ok(shown)
+}
+
+fn repeated<'v>(
+    name: &str,
+    value: Option<Value<'v>>,
+    known: &Known,
+) -> Result<Vec<Value<'v>>, Complaint> {
+    let Some(value) = value else {
+        return Ok(Vec::new());
+    };
+    if known.systems.is_empty() {
+        let wrong = format!("[[{name}]] shows systems, and the study names none");
+        return Err(value
+            .complaint(wrong)
+            .hint("example: [[system]]")
+            .hint("         name = \"gp3\"")
+            .hint("         address = \"gp3:1TiB@r5d.xlarge\""));
+    }
+    sections(name, value)
+}
+
+/// The sections of a name in double brackets.
+fn sections<'v>(name: &str, value: Value<'v>) -> Result<Vec<Value<'v>>, Complaint> {
+    let wrong = || {
+        value
+            .complaint(format!("`{name}` is a section that can be repeated"))
+            .hint(format!("write it in double brackets: [[{name}]]"))
+    };
+    let list = value.list().map_err(|_| wrong())?;
+    match list.iter().all(|item| item.is_table()) {
+        true => Ok(list),
+        false => Err(wrong()),
+    }
+}
+
+fn texts(value: Value<'_>) -> Result<Vec<String>, Complaint> {
+    let list = value.list_or_one().into_iter();
+    list.map(|it| it.text().map(str::to_owned)).collect()
+}
+
+/// A text, or nothing where the key is not given.
+fn text_or_empty(value: Option<Value<'_>>) -> Result<String, Complaint> {
+    let text = value.map(Value::text).transpose()?;
+    Ok(text.unwrap_or_default().to_owned())
+}
+
+fn missing(of: Value<'_>, what: &str, example: &str) -> Complaint {
+    of.complaint(format!("this section needs {what}"))
+        .hint(format!("example: {example}"))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,162 @@
+//! What a row, a column or a check says of a cell, and the cell that it comes to.
+
+use blocklab_publication::{Cell, Family, Figure, Scope, System};
+
+use super::super::error::Complaint;
+use super::super::value::Value;
+use blocklab_units::nearest;
+
+/// Every name that may be used.
+pub(super) struct Known {
+    pub systems: Vec<System>,
+    pub families: Vec<Family>,
+}
+
+/// Settings and name of a case.
+type Made = (Vec<(String, String)>, String);
+
+impl Known {
+    /// Settings and name of every case.
+    pub fn cases(&self) -> impl Iterator<Item = (&[(String, String)], &str)> {
+        let all = self.families.iter().flat_map(|it| &it.cases);
+        all.map(|(settings, name)| (&settings[..], &name[..]))
+    }
+
+    pub fn system(&self, value: Value<'_>) -> Result<String, Complaint> {
+        let names = self.systems.iter().map(|it| &*it.name);
+        one_of(value, names, "system")
+    }
+
+    /// The name of a sweep, or of one of its cases.
+    pub fn case(&self, value: Value<'_>) -> Result<String, Complaint> {
+        let families = self.families.iter().map(|it| &*it.name);
+        one_of(
+            value,
+            families.chain(self.cases().map(|(_, name)| name)),
+            "case",
+        )
+    }
+
+    /// All cases of a sweep, or the case itself.
+    pub fn made(&self, name: &str) -> Vec<Made> {
+        let family = self.families.iter().find(|it| it.name == name);
+        let all = || self.families.iter().flat_map(|it| &it.cases);
+        let alone = || all().filter(|(_, case)| case == name).cloned().collect();
+        family.map_or_else(alone, |family| family.cases.clone())
+    }
+}
+
+fn one_of<'k>(
+    value: Value<'_>,
+    known: impl Iterator<Item = &'k str>,
+    what: &str,
+) -> Result<String, Complaint> {
+    let name = value.text()?;
+    let known: Vec<&str> = known.collect();
+    if known.contains(&name) {
+        return Ok(name.to_owned());
+    }
+    let wrong = value.complaint(format!("no {what} is called `{name}`"));
+    Err(match nearest(name, known.iter().copied()) {
+        Some(guess) => wrong.guess(Some(guess)),
+        None => wrong.hint(format!("known here: {}", known.join(", "))),
+    })
+}
+
+pub(super) fn figure(value: Value<'_>) -> Result<Figure, Complaint> {
+    let text = value.text()?;
+    text.parse().map_err(|_| value.complaint(figure_hint(text)))
+}
+
+/// What is said of a word that is no figure.
+pub(super) fn figure_hint(text: &str) -> String {
+    let guess = nearest(text, Figure::names());
+    let hint = guess.map_or_else(
+        || {
+            format!(
+                "known are {}",
+                Figure::names().collect::<Vec<_>>().join(", ")
+            )
+        },
+        |guess| format!("did you mean `{guess}`?"),
+    );
+    format!("`{text}` is no figure; {hint}")
+}
+
+/// What is settled of a cell so far.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Pick {
+    pub system: Option<String>,
+    pub over: Option<String>,
+    pub case: Option<String>,
+    pub settings: Vec<(String, String)>,
+    pub figure: Option<Figure>,
+}
+
+impl Pick {
+    /// What this says, and what `other` says of the rest.
+    pub fn or(&self, other: &Self) -> Self {
+        let mut settings = self.settings.clone();
+        settings.extend(other.settings.iter().cloned());
+        Self {
+            system: self.system.clone().or_else(|| other.system.clone()),
+            over: self.over.clone().or_else(|| other.over.clone()),
+            case: self.case.clone().or_else(|| other.case.clone()),
+            settings,
+            figure: self.figure.or(other.figure),
+        }
+    }
+
+    /// The cell; nothing where no case has these settings. Says what is missing.
+    pub fn cell(&self, known: &Known) -> Result<Option<Cell>, String> {
+        let system = self
+            .system
+            .clone()
+            .ok_or("of which system? `system` tells")?;
+        let figure = self.figure.ok_or("which figure? `figure` tells")?;
+        let case = match figure.scope() {
+            Scope::System => None,
+            Scope::Sweep => Some(self.case.clone().ok_or("of which sweep? `case` tells")?),
+            Scope::Case => match self.only_case(known)? {
+                Some(case) => Some(case),
+                None => return Ok(None),
+            },
+        };
+        Ok(Some(Cell {
+            system,
+            over: self.over.clone(),
+            case,
+            figure,
+        }))
+    }
+
+    fn only_case(&self, known: &Known) -> Result<Option<String>, String> {
+        let made = match &self.case {
+            Some(name) => known.made(name),
+            None => known
+                .families
+                .iter()
+                .flat_map(|it| it.cases.clone())
+                .collect(),
+        };
+        let fitting: Vec<Made> = made.into_iter().filter(|it| self.fits(&it.0)).collect();
+        // Of a case and its repetitions at lower rates, the name alone means the case.
+        let named = fitting
+            .iter()
+            .find(|(_, case)| self.case.as_ref() == Some(case));
+        if let Some((_, case)) = named {
+            return Ok(Some(case.clone()));
+        }
+        match &fitting[..] {
+            [] => Ok(None),
+            [(_, case)] => Ok(Some(case.clone())),
+            [(_, a), (_, b), ..] => Err(format!(
+                "of which case? `{a}` and `{b}` fit, and perhaps more; `case` or a setting tells"
+            )),
+        }
+    }
+
+    pub fn fits(&self, settings: &[(String, String)]) -> bool {
+        self.settings.iter().all(|wanted| settings.contains(wanted))
+    }
+}

@@ -1,0 +1,238 @@
+//! Tables and curves: rows and columns are systems, cases, figures, or the values of a setting.
+
+use blocklab_publication::{Cell, Curve, Drawn, Figure, Table};
+
+use super::super::error::Complaint;
+use super::super::value::Value;
+use super::pick::{Known, Pick, figure};
+use super::{missing, text_or_empty};
+
+const DRAWN: [(&str, Drawn); 3] = [
+    ("no", Drawn::No),
+    ("lines", Drawn::Lines),
+    ("bars", Drawn::Bars),
+];
+
+/// The keys of a table; the last ones hold for all of its cells.
+const TABLE: [&str; 13] = [
+    "title", "note", "corner", "draw", "rows", "columns", "ratio", "systems", "cases", "figures",
+    "system", "case", "figure",
+];
+
+/// What the axes of a table choose from.
+struct Choice {
+    systems: Vec<String>,
+    cases: Vec<String>,
+    figures: Vec<Figure>,
+}
+
+/// An axis: names, and what each settles.
+type Axis = Vec<(String, Pick)>;
+
+pub(super) fn table(section: Value<'_>, known: &Known) -> Result<Table, Complaint> {
+    let [
+        title,
+        note,
+        corner,
+        draw,
+        rows,
+        columns,
+        ratio,
+        systems,
+        cases,
+        figures,
+        system,
+        case,
+        one,
+    ] = section.fields(TABLE)?;
+    let title = title.ok_or_else(|| missing(section, "a title", "title = \"Random reads\""))?;
+    let choice = choice(known, systems, cases.or(case), figures)?;
+    let fixed = Pick {
+        system: system.map(|it| known.system(it)).transpose()?,
+        case: case.map(|it| known.case(it)).transpose()?,
+        figure: one.map(figure).transpose()?,
+        ..Pick::default()
+    };
+    let no_axis = |what: &str| {
+        missing(
+            section,
+            &format!("`{what}`"),
+            &format!("{what} = \"system\""),
+        )
+    };
+    let rows = rows.ok_or_else(|| no_axis("rows"))?;
+    let row_axis = axis(rows, known, &choice)?;
+    let columns = columns.ok_or_else(|| no_axis("columns"))?;
+    let mut column_axis = axis(columns, known, &choice)?;
+    if let Some(ratio) = ratio {
+        column_axis.push(quotient(ratio, known)?);
+    }
+    let cells = cells(section, &row_axis, &column_axis, &fixed, known)?;
+    Ok(Table {
+        title: title.name()?,
+        note: text_or_empty(note)?,
+        corner: match corner {
+            Some(corner) => corner.name()?,
+            None => rows.text().unwrap_or_default().to_owned(),
+        },
+        rows: row_axis.into_iter().map(|(name, _)| name).collect(),
+        columns: column_axis.into_iter().map(|(name, _)| name).collect(),
+        cells,
+        drawn: draw.map_or(Ok(Drawn::No), |value| {
+            let drawn = value.word(&DRAWN);
+            drawn.map_err(|wrong| wrong.hint("a table is drawn as \"lines\" or as \"bars\""))
+        })?,
+    })
+}
+
+fn choice(
+    known: &Known,
+    systems: Option<Value<'_>>,
+    cases: Option<Value<'_>>,
+    figures: Option<Value<'_>>,
+) -> Result<Choice, Complaint> {
+    let list = |value: Value<'_>, read: &dyn Fn(Value<'_>) -> Result<String, Complaint>| {
+        let names = value.list_or_one().into_iter().map(read);
+        names.collect::<Result<Vec<String>, Complaint>>()
+    };
+    let measured = known.systems.iter().filter(|it| it.measured);
+    Ok(Choice {
+        systems: match systems {
+            Some(value) => list(value, &|it| known.system(it))?,
+            None => measured.map(|it| it.name.clone()).collect(),
+        },
+        cases: match cases {
+            Some(value) => list(value, &|it| known.case(it))?,
+            None => known.families.iter().map(|it| it.name.clone()).collect(),
+        },
+        figures: match figures {
+            Some(value) => value
+                .list_or_one()
+                .into_iter()
+                .map(figure)
+                .collect::<Result<_, _>>()?,
+            None => Vec::new(),
+        },
+    })
+}
+
+fn axis(value: Value<'_>, known: &Known, choice: &Choice) -> Result<Axis, Complaint> {
+    if value.is_list() {
+        let entries = value.list()?.into_iter();
+        return entries.map(|entry| named(entry, known)).collect();
+    }
+    let named = |name: &String, pick: Pick| (name.clone(), pick);
+    let found: Axis = match value.text()? {
+        "system" => {
+            let all = choice.systems.iter();
+            let pick = |name: &String| Pick {
+                system: Some(name.clone()),
+                ..Pick::default()
+            };
+            all.map(|it| named(it, pick(it))).collect()
+        }
+        "case" => {
+            let made = choice.cases.iter().flat_map(|it| known.made(it));
+            let pick = |name: &String| Pick {
+                case: Some(name.clone()),
+                ..Pick::default()
+            };
+            made.map(|(_, it)| named(&it, pick(&it))).collect()
+        }
+        "figure" => {
+            let pick = |figure: Figure| Pick {
+                figure: Some(figure),
+                ..Pick::default()
+            };
+            let all = choice.figures.iter();
+            all.map(|it| (it.title(), pick(*it))).collect()
+        }
+        setting => values(setting, known, choice),
+    };
+    match found.is_empty() {
+        false => Ok(found),
+        true => Err(value
+            .complaint(format!("nothing is there to stand on the axis `{}`", value.text()?))
+            .hint("an axis is \"system\", \"case\", \"figure\" (with figures = [...]), a setting that the cases sweep, or a list of tables")),
+    }
+}
+
+/// The values of a setting, in the order of the sweep.
+fn values(setting: &str, known: &Known, choice: &Choice) -> Axis {
+    let made = choice.cases.iter().flat_map(|it| known.made(it));
+    let mut found: Axis = Vec::new();
+    for (key, value) in made.flat_map(|(settings, _)| settings) {
+        if key == setting && !found.iter().any(|(known, _)| *known == value) {
+            let pick = Pick {
+                settings: vec![(key, value.clone())],
+                ..Pick::default()
+            };
+            found.push((value, pick));
+        }
+    }
+    found
+}
+
+/// `{ title = "reads", case = "read", figure = "mb_per_s" }`.
+fn named(entry: Value<'_>, known: &Known) -> Result<(String, Pick), Complaint> {
+    let [title, system, over, case, one] =
+        entry.fields(["title", "system", "over", "case", "figure"])?;
+    let title = title.ok_or_else(|| missing(entry, "a title", "title = \"reads\""))?;
+    let pick = Pick {
+        system: system.map(|it| known.system(it)).transpose()?,
+        over: over.map(|it| known.system(it)).transpose()?,
+        case: case.map(|it| known.case(it)).transpose()?,
+        figure: one.map(figure).transpose()?,
+        settings: Vec::new(),
+    };
+    Ok((title.name()?, pick))
+}
+
+/// `ratio = ["i3.xlarge", "i2.xlarge"]`: the first over the second.
+fn quotient(ratio: Value<'_>, known: &Known) -> Result<(String, Pick), Complaint> {
+    let [above, below] = ratio.pair()?;
+    let (above, below) = (known.system(above)?, known.system(below)?);
+    let title = format!("{above} / {below}, %");
+    let pick = Pick {
+        system: Some(above),
+        over: Some(below),
+        ..Pick::default()
+    };
+    Ok((title, pick))
+}
+
+fn cells(
+    section: Value<'_>,
+    rows: &Axis,
+    columns: &Axis,
+    fixed: &Pick,
+    known: &Known,
+) -> Result<Vec<Vec<Option<Cell>>>, Complaint> {
+    let cell = |row: &(String, Pick), column: &(String, Pick)| {
+        let pick = row.1.or(&column.1).or(fixed);
+        pick.cell(known).map_err(|wrong| {
+            section.complaint(format!("row {}, column {}: {wrong}", row.0, column.0))
+        })
+    };
+    let line = |row: &(String, Pick)| columns.iter().map(|column| cell(row, column)).collect();
+    rows.iter().map(line).collect()
+}
+
+pub(super) fn curve(section: Value<'_>, known: &Known) -> Result<Curve, Complaint> {
+    let [title, note, cases, systems, x, y, bound] =
+        section.fields(["title", "note", "cases", "systems", "x", "y", "bound"])?;
+    let title = title.ok_or_else(|| missing(section, "a title", "title = \"4K random read\""))?;
+    let cases =
+        cases.ok_or_else(|| missing(section, "the sweeps", "cases = [\"rand-read-4k\"]"))?;
+    let choice = choice(known, systems, Some(cases), None)?;
+    let axis = |value: Option<Value<'_>>, default| value.map_or(Ok(default), figure);
+    Ok(Curve {
+        title: title.name()?,
+        note: text_or_empty(note)?,
+        families: choice.cases,
+        systems: choice.systems,
+        x: axis(x, Figure::Iops)?,
+        y: axis(y, Figure::MeanUs)?,
+        bound: bound.map(Value::number).transpose()?,
+    })
+}

@@ -1,0 +1,309 @@
+//! The study as written: which keys stand on which level, with their places, nothing resolved.
+
+use std::ops::Range;
+
+use blocklab_workload::Job;
+
+use super::error::Complaint;
+use super::keys::{self, CASE, Case, Key, STUDY, Study};
+use super::publication::KEYS as PUBLICATION;
+use super::value::{Node, Value};
+use blocklab_units::nearest;
+
+/// A job key with its value.
+#[derive(Clone)]
+pub(super) struct Entry<'a> {
+    /// Its row.
+    pub key: &'static Key<Job>,
+    /// Where the key stands.
+    pub place: Range<usize>,
+    /// Its value.
+    pub node: &'a Node<'a>,
+}
+
+impl<'a> Entry<'a> {
+    pub const fn value(&self) -> Value<'a> {
+        Value(self.node)
+    }
+}
+
+/// A key that is swept.
+pub(super) struct Axis<'a> {
+    pub key: &'static Key<Job>,
+    /// Where the key stands.
+    pub place: Range<usize>,
+    /// Its values as they were written, at least one.
+    pub values: Vec<&'a Node<'a>>,
+}
+
+/// A job of a case with several.
+pub(super) struct RawJob<'a> {
+    pub name: String,
+    /// Where its name stands.
+    pub place: Range<usize>,
+    pub entries: Vec<Entry<'a>>,
+}
+
+pub(super) struct RawCase<'a> {
+    pub head: Case,
+    /// Where its name stands.
+    pub place: Range<usize>,
+    pub entries: Vec<Entry<'a>>,
+    /// Empty: the entries of the case are those of its only job.
+    pub jobs: Vec<RawJob<'a>>,
+    pub axes: Vec<Axis<'a>>,
+}
+
+pub(super) struct Raw<'a> {
+    pub study: Study,
+    pub defaults: Vec<Entry<'a>>,
+    pub axes: Vec<Axis<'a>>,
+    pub cases: Vec<RawCase<'a>>,
+}
+
+/// Sorts the keys of a document to their levels and reads those that are no job's.
+pub(super) fn read<'a>(document: &'a Node<'a>) -> Result<Raw<'a>, Complaint> {
+    let mut raw = Raw {
+        study: Study::default(),
+        defaults: Vec::new(),
+        axes: Vec::new(),
+        cases: Vec::new(),
+    };
+    for (name, place, value) in Value(document).entries()? {
+        match name {
+            "defaults" => raw.defaults = job_entries(section(name, &place, value)?, "[defaults]")?,
+            "matrix" => raw.axes = axes(section(name, &place, value)?)?,
+            "case" => {
+                let cases = tables(name, &place, value)?.into_iter().map(case);
+                raw.cases = cases.collect::<Result<_, _>>()?;
+            }
+            _ if PUBLICATION.contains(&name) => (),
+            _ => match STUDY.iter().find(|key| key.name == name) {
+                Some(key) => key.read(&mut raw.study, value)?,
+                None => return Err(stranger_above(name, place)),
+            },
+        }
+    }
+    if raw.cases.is_empty() {
+        let end = document.span().end;
+        return Err(
+            Complaint::new(end..end, "the study has no case: nothing to run")
+                .hint("example: [[case]]")
+                .hint("         name = \"rand4k\""),
+        );
+    }
+    Ok(raw)
+}
+
+/// A table that stands once.
+fn section<'a>(name: &str, place: &Range<usize>, value: Value<'a>) -> Result<Value<'a>, Complaint> {
+    if value.is_table() {
+        return Ok(value);
+    }
+    Err(
+        Complaint::new(place.clone(), format!("`{name}` is a section of its own"))
+            .hint(format!("write [{name}], and its keys below it")),
+    )
+}
+
+/// Tables that may be repeated.
+fn tables<'a>(
+    name: &str,
+    place: &Range<usize>,
+    value: Value<'a>,
+) -> Result<Vec<Value<'a>>, Complaint> {
+    let wrong = || {
+        Complaint::new(
+            place.clone(),
+            format!("`{name}` is a section that can be repeated"),
+        )
+        .hint("write it in double brackets: [[case]], and [[case.job]] for the jobs of a case")
+    };
+    let list = value.list().map_err(|_| wrong())?;
+    match list.iter().all(|item| item.is_table()) {
+        true => Ok(list),
+        false => Err(wrong()),
+    }
+}
+
+fn case(value: Value<'_>) -> Result<RawCase<'_>, Complaint> {
+    let mut case = RawCase {
+        head: Case::default(),
+        place: value.span(),
+        entries: Vec::new(),
+        jobs: Vec::new(),
+        axes: Vec::new(),
+    };
+    for (name, place, value) in value.entries()? {
+        match name {
+            "matrix" => case.axes = axes(section("case.matrix", &place, value)?)?,
+            "job" => {
+                let jobs = tables("case.job", &place, value)?.into_iter().map(job);
+                case.jobs = jobs.collect::<Result<_, _>>()?;
+            }
+            _ => {
+                if let Some(key) = CASE.iter().find(|key| key.name == name) {
+                    key.read(&mut case.head, value)?;
+                    if name == "name" {
+                        case.place = value.span();
+                    }
+                } else {
+                    let own = CASE.iter().map(|key| key.name).chain(["job", "matrix"]);
+                    let own: Vec<_> = own.collect();
+                    case.entries
+                        .push(job_entry(name, place, value, "[[case]]", &own)?);
+                }
+            }
+        }
+    }
+    match case.head.name.is_empty() {
+        true => Err(Complaint::new(case.place.clone(), "a case needs a name")
+            .hint("example: name = \"rand4k-read\"")),
+        false => Ok(case),
+    }
+}
+
+fn job(value: Value<'_>) -> Result<RawJob<'_>, Complaint> {
+    let mut job = RawJob {
+        name: String::new(),
+        place: value.span(),
+        entries: Vec::new(),
+    };
+    for (name, place, value) in value.entries()? {
+        match name {
+            "name" => {
+                job.name = value.name()?;
+                job.place = value.span();
+            }
+            _ => {
+                let entry = job_entry(name, place, value, "[[case.job]]", &["name"])?;
+                job.entries.push(entry);
+            }
+        }
+    }
+    match job.name.is_empty() {
+        true => Err(
+            Complaint::new(value.span(), "each of several jobs needs a name")
+                .hint("example: name = \"reader\""),
+        ),
+        false => Ok(job),
+    }
+}
+
+fn job_entries<'a>(table: Value<'a>, level: &str) -> Result<Vec<Entry<'a>>, Complaint> {
+    let entries = table.entries()?.into_iter();
+    entries
+        .map(|(name, place, value)| job_entry(name, place, value, level, &[]))
+        .collect()
+}
+
+/// Finds the row of a job key and tries its value, so that a wrong one is told even where a more
+/// specific level replaces it.
+fn job_entry<'a>(
+    name: &str,
+    place: Range<usize>,
+    value: Value<'a>,
+    level: &str,
+    also: &[&'static str],
+) -> Result<Entry<'a>, Complaint> {
+    let key = job_key(name, &place, level, also)?;
+    key.read(&mut Job::new("trial"), value)?;
+    Ok(Entry {
+        key,
+        place,
+        node: value.0,
+    })
+}
+
+fn axes<'a>(table: Value<'a>) -> Result<Vec<Axis<'a>>, Complaint> {
+    let axis = |(name, place, value): (&str, Range<usize>, Value<'a>)| {
+        let key = job_key(name, &place, "[matrix]", &[])?;
+        let values = axis_values(key, value)?;
+        Ok(Axis { key, place, values })
+    };
+    table.entries()?.into_iter().map(axis).collect()
+}
+
+fn axis_values<'a>(key: &Key<Job>, value: Value<'a>) -> Result<Vec<&'a Node<'a>>, Complaint> {
+    let sweep = || format!("example: {} = [{}]", key.name, key.example);
+    let Ok(list) = value.list() else {
+        let wrong = format!("`{}` in a matrix needs the list of its values", key.name);
+        return Err(value.complaint(wrong).hint(sweep()));
+    };
+    if list.is_empty() {
+        let wrong = format!(
+            "`{}` has no values here, so no case would be left",
+            key.name
+        );
+        return Err(value.complaint(wrong).hint(sweep()));
+    }
+    for item in &list {
+        key.read(&mut Job::new("trial"), *item)?;
+    }
+    Ok(list.into_iter().map(|item| item.0).collect())
+}
+
+fn job_key(
+    name: &str,
+    place: &Range<usize>,
+    level: &str,
+    also: &[&'static str],
+) -> Result<&'static Key<Job>, Complaint> {
+    keys::job_key(name).ok_or_else(|| {
+        let wrong = Complaint::new(place.clone(), format!("unknown key `{name}` in {level}"));
+        if STUDY.iter().any(|key| key.name == name) {
+            return wrong.hint(format!(
+                "`{name}` is said once for the study: above the first [section]"
+            ));
+        }
+        let own = keys::job_keys().map(|key| key.name);
+        stranger(wrong, name, own.chain(also.iter().copied()))
+    })
+}
+
+fn stranger_above(name: &str, place: Range<usize>) -> Complaint {
+    let wrong = Complaint::new(place, format!("unknown key `{name}`"));
+    if keys::job_key(name).is_some() {
+        return wrong.hint(format!(
+            "`{name}` says what a job does: it stands below [defaults], [[case]] or [matrix]"
+        ));
+    }
+    let own = STUDY.iter().map(|key| key.name);
+    let sections = ["defaults", "matrix", "case"].into_iter();
+    stranger(wrong, name, own.chain(sections).chain(PUBLICATION))
+}
+
+/// The nearest known key, or what another tool's name is called here, or all that may stand here.
+fn stranger(wrong: Complaint, name: &str, known: impl Iterator<Item = &'static str>) -> Complaint {
+    if let Some(key) = keys::job_keys().find(|key| key.elsewhere.contains(&name)) {
+        let wrong = wrong.hint(format!(
+            "that is called `{}` here: {}",
+            key.name, key.meaning
+        ));
+        return key.with_advice(wrong);
+    }
+    if let Some(key) = STUDY.iter().find(|key| key.elsewhere.contains(&name)) {
+        return key.with_advice(wrong.hint(format!("that is called `{}` here", key.name)));
+    }
+    let known: Vec<&str> = known.collect();
+    match nearest(name, known.iter().copied()) {
+        Some(guess) => wrong.guess(Some(guess)),
+        None => wrap(&known).into_iter().fold(wrong, Complaint::hint),
+    }
+}
+
+/// The known keys in lines of a bearable width.
+fn wrap(known: &[&str]) -> Vec<String> {
+    const WIDTH: usize = 90;
+    let mut lines = vec![String::from("known here:")];
+    for name in known {
+        let last = lines.last_mut().expect("begins with one");
+        if last.len() + name.len() > WIDTH {
+            lines.push(format!("            {name}"));
+        } else {
+            last.push(' ');
+            last.push_str(name);
+        }
+    }
+    lines
+}

@@ -1,0 +1,424 @@
+//! From what was written to what was meant: inheritance, sweeps, and the rules of a job.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use blocklab_publication::{Family, Share};
+use blocklab_record::{Note, NoteLevel};
+use blocklab_units::Nanos;
+use blocklab_workload::{Case, Job, Pace, Plan, Rate, Workload};
+
+use super::assemble::{Fate, Fates, assemble};
+use super::error::{Complaint, line_of};
+use super::raw::{Axis, Entry, Raw, RawCase};
+use super::value::Value;
+
+/// A sweep that makes more is a slip: no one waits for it.
+pub(super) const MOST_CASES: usize = 10_000;
+
+/// What a study means.
+pub(super) struct Meant {
+    pub plan: Plan,
+    pub notes: Vec<Note>,
+    pub seed_given: bool,
+    pub families: Vec<Family>,
+    pub shares: Vec<Share>,
+}
+
+/// Resolves a study. `text` is its source, for the names of swept values; `fallback_name` is used
+/// where it has no name.
+pub(super) fn resolve(raw: &Raw<'_>, text: &str, fallback_name: &str) -> Result<Meant, Complaint> {
+    let mut resolver = Resolver {
+        raw,
+        text,
+        fates: BTreeMap::new(),
+        names: BTreeMap::new(),
+    };
+    refuse_too_many(raw)?;
+    let seed_given = seeds(raw)?;
+    let mut cases: Vec<Case> = Vec::new();
+    let (mut families, mut shares) = (Vec::new(), Vec::new());
+    for case in &raw.cases {
+        let first = cases.len();
+        resolver.sweep(case, &mut cases)?;
+        resolver.at_shares(case, first, &mut cases, &mut shares)?;
+        let made = cases[first..].iter();
+        families.push(Family {
+            name: case.head.name.clone(),
+            cases: made
+                .map(|it| (it.settings.clone(), it.name.clone()))
+                .collect(),
+        });
+    }
+    let notes = resolver.notes()?;
+    let study = &raw.study;
+    let plan = Plan {
+        name: study
+            .name
+            .clone()
+            .unwrap_or_else(|| fallback_name.to_owned()),
+        description: study.description.clone(),
+        cases,
+        passes: study.passes,
+        discard: study.discard,
+        aggregate: study.aggregate,
+        order: study.order,
+        pause: study.pause,
+        pause_before: study.pause_before,
+    };
+    Ok(Meant {
+        plan,
+        notes,
+        seed_given,
+        families,
+        shares,
+    })
+}
+
+/// The axes of a case: the study's, unless the case has its own of that name, then its own.
+fn axes_of<'r>(raw: &'r Raw<'r>, case: &'r RawCase<'r>) -> Vec<&'r Axis<'r>> {
+    let replaced = |axis: &&Axis<'_>| case.axes.iter().any(|own| own.key.name == axis.key.name);
+    let shared = raw.axes.iter().filter(|axis| !replaced(axis));
+    shared.chain(&case.axes).collect()
+}
+
+/// Whether the text gives every seed. Where it gives only some, the others could not be drawn
+/// without replacing those.
+fn seeds(raw: &Raw<'_>) -> Result<bool, Complaint> {
+    let own = |case: &&RawCase<'_>| case.head.seed.is_some();
+    let with_own = raw.cases.iter().filter(own).count();
+    if raw.study.seed.is_some() || with_own == raw.cases.len() {
+        return Ok(true);
+    }
+    match raw.cases.iter().find(own) {
+        None => Ok(false),
+        Some(case) => {
+            let wrong = "this case has a seed, and others have none";
+            Err(Complaint::new(case.place.clone(), wrong)
+                .hint("add a seed of the study, above the first [section]: seed = 42"))
+        }
+    }
+}
+
+fn refuse_too_many(raw: &Raw<'_>) -> Result<(), Complaint> {
+    let mut total = 0_usize;
+    for case in &raw.cases {
+        let axes = axes_of(raw, case);
+        let combinations = axes.iter().fold(1_usize, |product, axis| {
+            product.saturating_mul(axis.values.len())
+        });
+        total = total.saturating_add(combinations);
+        if total > MOST_CASES {
+            let place = axes.first().map_or(&case.place, |axis| &axis.place);
+            let wrong =
+                format!("the sweep makes at least {total} cases, and {MOST_CASES} are allowed");
+            return Err(Complaint::new(place.clone(), wrong).hint(
+                "each axis multiplies the number of cases: sweep fewer values, or split the study",
+            ));
+        }
+    }
+    Ok(())
+}
+
+struct Resolver<'r> {
+    raw: &'r Raw<'r>,
+    text: &'r str,
+    /// What became of each entry that is inherited, by the place of its key.
+    fates: BTreeMap<usize, Inherited<'r>>,
+    /// Names of cases, and the place of the case that made each.
+    names: BTreeMap<String, usize>,
+}
+
+/// An entry and what became of it in all the jobs that could take it.
+struct Inherited<'r> {
+    entry: Entry<'r>,
+    used: bool,
+    replaced: bool,
+    unfit: Option<String>,
+}
+
+impl<'r> Resolver<'r> {
+    /// Every combination of the axes of a case, the first axis slowest.
+    fn sweep(&mut self, case: &'r RawCase<'r>, cases: &mut Vec<Case>) -> Result<(), Complaint> {
+        let axes = axes_of(self.raw, case);
+        let combinations: usize = axes.iter().map(|axis| axis.values.len()).product();
+        for number in 0..combinations {
+            let mut rest = number;
+            let mut chosen: Vec<Entry<'r>> = axes
+                .iter()
+                .rev()
+                .map(|axis| {
+                    let node = axis.values[rest % axis.values.len()];
+                    rest /= axis.values.len();
+                    let (key, place) = (axis.key, axis.place.clone());
+                    Entry { key, place, node }
+                })
+                .collect();
+            chosen.reverse();
+            cases.push(self.case(case, &chosen)?);
+        }
+        Ok(())
+    }
+
+    /// Behind each case, the same at shares of the rate that it will reach. Their rate is a place
+    /// holder until then.
+    fn at_shares(
+        &mut self,
+        raw: &'r RawCase<'r>,
+        first: usize,
+        cases: &mut Vec<Case>,
+        shares: &mut Vec<Share>,
+    ) -> Result<(), Complaint> {
+        let full = cases.split_off(first);
+        for case in full {
+            let paced = case
+                .workload
+                .jobs
+                .iter()
+                .any(|job| job.pace != Pace::Closed);
+            if paced && !raw.head.rate_percent.is_empty() {
+                let wrong = "`rate_percent` is a share of the full rate, and the case has a rate";
+                return Err(Complaint::new(raw.place.clone(), wrong));
+            }
+            cases.push(case.clone());
+            for percent in &raw.head.rate_percent {
+                let paced = at_share(&case, *percent, raw.head.rate_ramp);
+                self.claim(&paced.name, raw, &[])?;
+                shares.push(Share {
+                    case: paced.name.clone(),
+                    of: case.name.clone(),
+                    percent: *percent,
+                });
+                cases.push(paced);
+            }
+        }
+        Ok(())
+    }
+
+    fn case(&mut self, case: &'r RawCase<'r>, chosen: &[Entry<'r>]) -> Result<Case, Complaint> {
+        let swept: Vec<(String, String)> = chosen
+            .iter()
+            .map(|entry| (entry.key.name.to_owned(), self.setting(entry.value())))
+            .collect();
+        let name = swept_name(&case.head.name, &swept);
+        self.claim(&name, case, chosen)?;
+        let jobs = self
+            .jobs(case, chosen, &name)
+            .map_err(|complaint| match chosen.is_empty() {
+                true => complaint,
+                false => complaint.hint(format!("in the case `{name}`")),
+            })?;
+        let seed = case.head.seed.or(self.raw.study.seed).unwrap_or(0);
+        let mut settings = case.head.settings.clone();
+        settings.extend(swept);
+        Ok(Case {
+            name,
+            settings,
+            workload: Workload { seed, jobs },
+        })
+    }
+
+    fn jobs(
+        &mut self,
+        case: &'r RawCase<'r>,
+        chosen: &[Entry<'r>],
+        name: &str,
+    ) -> Result<Vec<Job>, Complaint> {
+        let defaults = &self.raw.defaults[..];
+        let case_level = &case.entries[..];
+        let mut fates = Vec::new();
+        let mut jobs: Vec<Job> = Vec::new();
+        if case.jobs.is_empty() {
+            let layers = [case_level, chosen, defaults];
+            jobs.push(assemble(name, &case.place, &layers, &mut fates)?);
+        }
+        for job in &case.jobs {
+            if jobs.iter().any(|earlier| earlier.name == job.name) {
+                let wrong = format!("the case has two jobs called `{}`", job.name);
+                return Err(Complaint::new(job.place.clone(), wrong));
+            }
+            let layers = [&job.entries[..], chosen, case_level, defaults];
+            jobs.push(assemble(&job.name, &job.place, &layers, &mut fates)?);
+        }
+        for entry in chosen {
+            self.must_matter(entry, &fates)?;
+        }
+        self.remember(fates, chosen);
+        Ok(jobs)
+    }
+
+    /// A value of a sweep that changes nothing would be measured for nothing.
+    fn must_matter(&self, axis: &Entry<'r>, fates: &Fates<'r>) -> Result<(), Complaint> {
+        let mut of_axis = fates
+            .iter()
+            .filter(|(entry, _)| entry.place == axis.place)
+            .map(|(_, fate)| fate);
+        let Some(fate) = of_axis.clone().next() else {
+            return Ok(());
+        };
+        if of_axis.any(|fate| *fate == Fate::Used) {
+            return Ok(());
+        }
+        let name = axis.key.name;
+        Err(match fate {
+            Fate::Unfit(why) => Complaint::new(
+                axis.value().span(),
+                format!("`{name}` is swept, and changes nothing here: {why}"),
+            ),
+            Fate::Replaced(by) => Complaint::new(
+                by.clone(),
+                format!(
+                    "`{name}` is swept by the matrix in line {}, and the case fixes it",
+                    line_of(self.text, axis.place.start)
+                ),
+            )
+            .hint(format!(
+                "remove one of the two, or give the case its own [case.matrix] with {name} = [{}]",
+                axis.key.example
+            )),
+            Fate::Used => unreachable!("was returned above"),
+        })
+    }
+
+    fn remember(&mut self, fates: Fates<'r>, chosen: &[Entry<'r>]) {
+        for (entry, fate) in fates {
+            if chosen.iter().any(|axis| axis.place == entry.place) {
+                continue;
+            }
+            let inherited = self.fates.entry(entry.place.start);
+            let inherited = inherited.or_insert_with(|| Inherited {
+                entry,
+                used: false,
+                replaced: false,
+                unfit: None,
+            });
+            match fate {
+                Fate::Used => inherited.used = true,
+                Fate::Replaced(_) => inherited.replaced = true,
+                Fate::Unfit(why) => inherited.unfit = Some(why),
+            }
+        }
+    }
+
+    /// Keys that fit nowhere are mistakes; keys that are replaced everywhere are worth a note.
+    fn notes(&self) -> Result<Vec<Note>, Complaint> {
+        let mut notes = Vec::new();
+        for inherited in self.fates.values() {
+            let Inherited { entry, unfit, .. } = inherited;
+            if inherited.used {
+                continue;
+            }
+            if let (false, Some(why)) = (inherited.replaced, unfit) {
+                let wrong = format!("`{}` has no effect: {why}", entry.key.name);
+                return Err(Complaint::new(entry.place.clone(), wrong));
+            }
+            notes.push(Note {
+                level: NoteLevel::Ignored,
+                subject: entry.key.name.to_owned(),
+                text: format!(
+                    "`{}` in line {} has no effect: every job that could take it sets it anew",
+                    entry.key.name,
+                    line_of(self.text, entry.place.start)
+                ),
+            });
+        }
+        Ok(notes)
+    }
+
+    /// The name of a case belongs to it alone.
+    fn claim(
+        &mut self,
+        name: &str,
+        case: &RawCase<'_>,
+        chosen: &[Entry<'_>],
+    ) -> Result<(), Complaint> {
+        let Some(first) = self.names.insert(name.to_owned(), case.place.start) else {
+            return Ok(());
+        };
+        let wrong = format!("two cases are called `{name}`");
+        if let (true, Some(axis)) = (first == case.place.start, chosen.last()) {
+            return Err(Complaint::new(axis.value().span(), wrong)
+                .hint("two combinations of the sweep: write each value once"));
+        }
+        Err(Complaint::new(case.place.clone(), wrong).hint(format!(
+            "the other one comes from line {}",
+            line_of(self.text, first)
+        )))
+    }
+
+    /// A swept value as people read it: a text without its quotes, else as it is written.
+    fn setting(&self, value: Value<'_>) -> String {
+        if let Ok(text) = value.text() {
+            return text.to_owned();
+        }
+        let span: Range<usize> = value.span();
+        let written = self.text.get(span).unwrap_or_default();
+        written.split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+}
+
+fn at_share(case: &Case, percent: f64, ramp: Option<Nanos>) -> Case {
+    let mut paced = case.clone();
+    let setting = ("rate_percent".to_owned(), percent.to_string());
+    paced.name = swept_name(&case.name, std::slice::from_ref(&setting));
+    paced.settings.push(setting);
+    for job in &mut paced.workload.jobs {
+        job.pace = Pace::OpenPoisson(Rate::Iops(1.0));
+        job.ramp = ramp.unwrap_or(job.ramp);
+        if job.name == case.name {
+            job.name.clone_from(&paced.name);
+        }
+    }
+    paced
+}
+
+/// `rand4k` and depth 4: `rand4k-depth4`. Values that begin with a letter are set off:
+/// `rand4k-engine-psync`.
+fn swept_name(name: &str, swept: &[(String, String)]) -> String {
+    let mut full = name.to_owned();
+    for (axis, value) in swept {
+        let word = slug(value);
+        let dash = match word.starts_with(|c: char| c.is_ascii_digit()) {
+            true => "",
+            false => "-",
+        };
+        full.push_str(&format!("-{axis}{dash}{word}"));
+    }
+    full
+}
+
+/// Letters, digits, `.` and `_` of a value; whatever stands between becomes one dash.
+fn slug(value: &str) -> String {
+    let keep = |c: char| c.is_alphanumeric() || c == '.' || c == '_';
+    let words: Vec<&str> = value
+        .split(|c| !keep(c))
+        .filter(|word| !word.is_empty())
+        .collect();
+    words.join("-")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(swept: &[(&str, &str)], expected: &str) {
+        let owned = |(axis, value): &(&str, &str)| ((*axis).to_owned(), (*value).to_owned());
+        let swept: Vec<_> = swept.iter().map(owned).collect();
+        assert_eq!(swept_name("rand4k", &swept), expected);
+    }
+
+    #[test]
+    fn names_tell_the_settings() {
+        check(&[], "rand4k");
+        check(&[("depth", "4")], "rand4k-depth4");
+        check(
+            &[("block_size", "4KiB"), ("engine", "io_uring")],
+            "rand4k-block_size4KiB-engine-io_uring",
+        );
+        check(
+            &[("mix", "{ read = 70, write = 30 }")],
+            "rand4k-mix-read-70-write-30",
+        );
+    }
+}

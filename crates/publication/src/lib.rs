@@ -1,0 +1,468 @@
+//! In: nothing; a study's text is read by its language, its figures by the analysis.
+//! Out: what a study shows, as plain data.
+//! Never: a measurement.
+//!
+//! What a study shows besides its load: the systems that it holds against each other, the tables
+//! and charts that it draws, the figures that somebody published, and what was concluded.
+
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
+
+use std::fmt;
+use std::str::FromStr;
+
+/// All of it; empty for a study that only measures.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Publication {
+    /// What is held against each other, in the order in which it is shown.
+    pub systems: Vec<System>,
+    /// What its author did before measuring, one step a text.
+    pub preparation: Vec<String>,
+    /// What the reader must know of the repetition, one sentence a text.
+    pub remarks: Vec<String>,
+    /// Who published the figures, and when.
+    pub source: String,
+    /// The published figures.
+    pub figures: Vec<Published>,
+    /// Tables, in order; a table may be drawn as a chart too.
+    pub tables: Vec<Table>,
+    /// One figure over another.
+    pub curves: Vec<Curve>,
+    /// What was concluded.
+    pub conclusions: Vec<Conclusion>,
+    /// The cases of each sweep.
+    pub families: Vec<Family>,
+    /// Cases whose rate is a share of what another case reached.
+    pub shares: Vec<Share>,
+}
+
+impl Publication {
+    /// Whether there is something to show.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.systems.is_empty()
+    }
+
+    /// The sweep of this name.
+    #[must_use]
+    pub fn family(&self, name: &str) -> Option<&Family> {
+        self.families.iter().find(|family| family.name == name)
+    }
+
+    /// What was published for a figure.
+    #[must_use]
+    pub fn published(&self, system: &str, case: Option<&str>, figure: Figure) -> Option<f64> {
+        let wanted = |it: &&Published| {
+            it.system == system && it.case.as_deref() == case && it.figure == figure
+        };
+        Some(self.figures.iter().find(wanted)?.value)
+    }
+}
+
+/// One of the things compared.
+#[derive(Debug, Clone, PartialEq)]
+pub struct System {
+    /// As the tables call it.
+    pub name: String,
+    /// What it is to the catalog and the model: `local,as-of=2017-02-27@i3.xlarge`.
+    pub address: String,
+    /// Why the address is not what the author wrote, where it is not.
+    pub because: String,
+    /// Whether the load is run on it; otherwise it only stands in tables of documents and prices.
+    pub measured: bool,
+    /// Passes, where the author made another number than on the others.
+    pub passes: Option<u32>,
+    /// Of one target that stands for so many devices, each of which has the threads of a job.
+    pub devices: u32,
+}
+
+/// The cases that one entry of the text made.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Family {
+    /// The name before the sweep's settings.
+    pub name: String,
+    /// Settings and name of each case.
+    pub cases: Vec<(Vec<(String, String)>, String)>,
+}
+
+/// A case that runs at a share of the rate that another one reached just before.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Share {
+    /// The paced case.
+    pub case: String,
+    /// The case that ran as fast as it could.
+    pub of: String,
+    /// Per cent of it.
+    pub percent: f64,
+}
+
+/// A figure that somebody published.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Published {
+    /// Of which system.
+    pub system: String,
+    /// Of which case; `None`: of the system itself.
+    pub case: Option<String>,
+    /// Which figure.
+    pub figure: Figure,
+    /// Its value.
+    pub value: f64,
+}
+
+/// One figure of one case on one system, or its ratio over the same of another system.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Cell {
+    /// The system.
+    pub system: String,
+    /// The system that it is divided by, in per cent.
+    pub over: Option<String>,
+    /// The case, or the sweep for figures of a whole sweep; `None` for figures of the system.
+    pub case: Option<String>,
+    /// Which figure.
+    pub figure: Figure,
+}
+
+/// How a table is drawn besides.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Drawn {
+    /// Not at all.
+    #[default]
+    No,
+    /// A line a column over the rows, which are numbers or sizes.
+    Lines,
+    /// Bars: groups are rows, colours are columns.
+    Bars,
+}
+
+/// Rows and columns of figures.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Table {
+    /// Above it.
+    pub title: String,
+    /// Below it; may be empty.
+    pub note: String,
+    /// Above the names of the rows.
+    pub corner: String,
+    /// Names of the rows.
+    pub rows: Vec<String>,
+    /// Titles of the columns.
+    pub columns: Vec<String>,
+    /// A cell for each row and column; `None` where the rows have no such figure.
+    pub cells: Vec<Vec<Option<Cell>>>,
+    /// Whether it is a chart too.
+    pub drawn: Drawn,
+}
+
+/// One figure over another, a line a system.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Curve {
+    /// Above it.
+    pub title: String,
+    /// Below it; may be empty.
+    pub note: String,
+    /// The sweeps whose cases are its points.
+    pub families: Vec<String>,
+    /// Systems, a line each.
+    pub systems: Vec<String>,
+    /// To the right.
+    pub x: Figure,
+    /// Upwards.
+    pub y: Figure,
+    /// A bound of `y` that is drawn, and where it is passed told.
+    pub bound: Option<f64>,
+}
+
+/// Something that the author concluded, and by what it is tested.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Conclusion {
+    /// The conclusion, one sentence.
+    pub text: String,
+    /// All of these must hold. Empty: it cannot be tested.
+    pub checks: Vec<Check>,
+    /// Why it cannot be tested, or what explains a correction.
+    pub because: String,
+}
+
+/// A bound on figures.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Check {
+    /// What is looked at, in words; empty: told from the cell.
+    pub name: String,
+    /// Every one of these.
+    pub cells: Vec<Cell>,
+    /// Not below.
+    pub min: Option<f64>,
+    /// Not above.
+    pub max: Option<f64>,
+}
+
+/// A figure that tables can show.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Figure {
+    /// Operations a second.
+    Iops,
+    /// 10^6 bytes a second.
+    MbPerS,
+    /// 2^20 bytes a second.
+    MibPerS,
+    /// Completed operations of one pass.
+    Operations,
+    /// Mean service latency in microseconds.
+    MeanUs,
+    /// Its standard deviation.
+    StdevUs,
+    /// The smallest.
+    MinUs,
+    /// The largest.
+    MaxUs,
+    /// A quantile, in thousandths of a per cent: 99,950 is p99.95.
+    QuantileUs(u32),
+    /// Share of the operations that took at most so many microseconds, in per cent.
+    WithinUs(u32),
+    /// Of a sweep: from where on 95 % of its largest rate are reached.
+    Saturation,
+    /// Of a sweep: how far its smallest rate lies below its largest, in per cent.
+    FallPercent,
+    /// Of a sweep: its highest rate.
+    PeakIops,
+    /// Of a sweep: its highest throughput in 10^6 bytes a second.
+    PeakMbPerS,
+    /// Of a sweep: mean latency, in microseconds, where its rate is highest.
+    LatencyAtPeakUs,
+    /// Of a sweep: operations a second where the mean latency passes one millisecond.
+    IopsAt1Ms,
+    /// Of a sweep: operations a second at the knee of its curve.
+    IopsAtKnee,
+    /// Of the address: documented random reads of 4 KiB a second.
+    DocumentedReadIops,
+    /// Of the address: documented random writes of 4 KiB a second.
+    DocumentedWriteIops,
+    /// Of the address: documented sequential reads of local disks in 10^6 bytes a second.
+    DocumentedReadMbPerS,
+    /// Of the address: size of all volumes or local disks in 10^9 bytes.
+    CapacityGb,
+    /// Of the address: what a volume may move for as long as its credit lasts, in MiB a second.
+    BurstMibPerS,
+    /// Of the address: what it may move always.
+    BaseMibPerS,
+    /// Of the address: US dollars an hour, all of it.
+    UsdPerHour,
+    /// Of the address: US dollars a month, without the instance where there is a volume.
+    UsdPerMonth,
+    /// US dollars an hour for a million documented reads a second.
+    UsdHourPerMillionReadIops,
+    /// US dollars an hour for a million documented writes a second.
+    UsdHourPerMillionWriteIops,
+    /// 10^6 bytes a second for a US dollar a month.
+    MbPerSPerUsd,
+    /// Operations a second for a US dollar a month.
+    IopsPerUsd,
+}
+
+/// Name, title for people, decimals.
+const FIGURES: [(Figure, &str, &str, usize); 27] = {
+    use Figure::*;
+    [
+        (Iops, "iops", "IOPS", 0),
+        (MbPerS, "mb_per_s", "MB/s", 1),
+        (MibPerS, "mib_per_s", "MiB/s", 1),
+        (Operations, "operations", "operations", 0),
+        (MeanUs, "mean_us", "mean, µs", 1),
+        (StdevUs, "stdev_us", "standard deviation, µs", 1),
+        (MinUs, "min_us", "smallest, µs", 0),
+        (MaxUs, "max_us", "largest, µs", 0),
+        (Saturation, "saturation", "saturation point", 0),
+        (FallPercent, "fall_percent", "fall, %", 1),
+        (PeakIops, "peak_iops", "peak, IOPS", 0),
+        (PeakMbPerS, "peak_mb_per_s", "peak, MB/s", 0),
+        (
+            LatencyAtPeakUs,
+            "latency_at_peak_us",
+            "latency at the peak, µs",
+            0,
+        ),
+        (IopsAt1Ms, "iops_at_1ms", "IOPS where 1 ms is passed", 0),
+        (IopsAtKnee, "iops_at_knee", "IOPS at the knee", 0),
+        (
+            DocumentedReadIops,
+            "documented_read_iops",
+            "random reads, IOPS",
+            0,
+        ),
+        (
+            DocumentedWriteIops,
+            "documented_write_iops",
+            "writes, IOPS",
+            0,
+        ),
+        (
+            DocumentedReadMbPerS,
+            "documented_read_mb_per_s",
+            "reads, MB/s",
+            0,
+        ),
+        (CapacityGb, "capacity_gb", "size, GB", 0),
+        (BurstMibPerS, "burst_mib_per_s", "burst, MiB/s", 1),
+        (BaseMibPerS, "base_mib_per_s", "baseline, MiB/s", 1),
+        (UsdPerHour, "usd_per_hour", "USD an hour", 3),
+        (UsdPerMonth, "usd_per_month", "USD a month", 2),
+        (
+            UsdHourPerMillionReadIops,
+            "usd_hour_per_million_read_iops",
+            "USD an hour per 1,000,000 read IOPS",
+            2,
+        ),
+        (
+            UsdHourPerMillionWriteIops,
+            "usd_hour_per_million_write_iops",
+            "USD an hour per 1,000,000 write IOPS",
+            2,
+        ),
+        (MbPerSPerUsd, "mb_per_s_per_usd", "MB/s per USD a month", 3),
+        (IopsPerUsd, "iops_per_usd", "IOPS per USD a month", 2),
+    ]
+};
+
+/// What a figure is a figure of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// Of a case on a system.
+    Case,
+    /// Of a whole sweep on a system.
+    Sweep,
+    /// Of the system: its documents and prices.
+    System,
+}
+
+impl Figure {
+    fn row(self) -> Option<&'static (Self, &'static str, &'static str, usize)> {
+        FIGURES.iter().find(|(figure, ..)| *figure == self)
+    }
+
+    /// As it is written: `mib_per_s`, `p99.9_us`.
+    #[must_use]
+    pub fn name(self) -> String {
+        match (self, self.row()) {
+            (Self::QuantileUs(thousandths), _) => format!("p{}_us", percent(thousandths)),
+            (Self::WithinUs(us), _) => format!("within_{us}_us"),
+            (_, row) => row.map_or("", |row| row.1).to_owned(),
+        }
+    }
+
+    /// For people: `MiB/s`, `p99.9, µs`.
+    #[must_use]
+    pub fn title(self) -> String {
+        match (self, self.row()) {
+            (Self::QuantileUs(thousandths), _) => format!("p{}, µs", percent(thousandths)),
+            (Self::WithinUs(us), _) => format!("within {us} µs, %"),
+            (_, row) => row.map_or("", |row| row.2).to_owned(),
+        }
+    }
+
+    /// Decimals that it deserves.
+    #[must_use]
+    pub fn decimals(self) -> usize {
+        let other = if let Self::WithinUs(_) = self { 2 } else { 0 };
+        self.row().map_or(other, |row| row.3)
+    }
+
+    /// What it is a figure of.
+    #[must_use]
+    pub const fn scope(self) -> Scope {
+        match self {
+            Self::Saturation
+            | Self::FallPercent
+            | Self::PeakIops
+            | Self::PeakMbPerS
+            | Self::LatencyAtPeakUs
+            | Self::IopsAt1Ms
+            | Self::IopsAtKnee => Scope::Sweep,
+            Self::DocumentedReadIops
+            | Self::DocumentedWriteIops
+            | Self::DocumentedReadMbPerS
+            | Self::CapacityGb
+            | Self::BurstMibPerS
+            | Self::BaseMibPerS
+            | Self::UsdPerHour
+            | Self::UsdPerMonth
+            | Self::UsdHourPerMillionReadIops
+            | Self::UsdHourPerMillionWriteIops => Scope::System,
+            _ => Scope::Case,
+        }
+    }
+
+    /// Every name that can be written; of quantiles and shares one stands for all.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        let patterns = ["p99_us", "within_500_us"];
+        FIGURES.iter().map(|(_, name, ..)| *name).chain(patterns)
+    }
+}
+
+/// `99.95` of 99,950.
+fn percent(thousandths: u32) -> String {
+    format!("{}", f64::from(thousandths) / 1000.0)
+}
+
+impl fmt::Display for Figure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name())
+    }
+}
+
+/// A text that names no figure.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NoFigure;
+
+impl FromStr for Figure {
+    type Err = NoFigure;
+
+    fn from_str(text: &str) -> Result<Self, NoFigure> {
+        let known = FIGURES.iter().find(|(_, name, ..)| *name == text);
+        if let Some((figure, ..)) = known {
+            return Ok(*figure);
+        }
+        let within = text
+            .strip_prefix("within_")
+            .and_then(|it| it.strip_suffix("_us"));
+        if let Some(within) = within {
+            return within.parse().map(Self::WithinUs).map_err(|_| NoFigure);
+        }
+        let quantile = text.strip_prefix('p').and_then(|it| it.strip_suffix("_us"));
+        let quantile = quantile.and_then(|it| it.parse::<f64>().ok());
+        let inside = quantile.filter(|it| (0.001..100.0).contains(it));
+        inside
+            .map(|it| Self::QuantileUs((it * 1000.0).round() as u32))
+            .ok_or(NoFigure)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_have_one_name_each() {
+        for name in Figure::names().chain(["p99.95_us", "p1_us", "within_250_us"]) {
+            let figure: Figure = name.parse().expect(name);
+            assert_eq!(figure.name(), name);
+            assert!(!figure.title().is_empty());
+        }
+        for wrong in ["", "p_us", "p100_us", "iop", "p99"] {
+            assert_eq!(wrong.parse::<Figure>(), Err(NoFigure), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_published_figure_is_found_by_all_that_it_is_of() {
+        let publication = Publication {
+            figures: vec![Published {
+                system: "a".to_owned(),
+                case: None,
+                figure: Figure::UsdPerHour,
+                value: 0.366,
+            }],
+            ..Publication::default()
+        };
+        let found = |case| publication.published("a", case, Figure::UsdPerHour);
+        assert_eq!((found(None), found(Some("x"))), (Some(0.366), None));
+    }
+}

@@ -1,0 +1,124 @@
+//! A measured second and a run of such, for the tests of those who write reports of runs.
+
+use std::collections::BTreeMap;
+
+use blocklab_record::{
+    Accounting, Asked, Cpu, DirectionResult, Environment, FileSystem, JobResult, Latency,
+    Measurement, Origin, Record, Status, Stopped, TargetFacts,
+};
+use blocklab_stats::Histogram;
+use blocklab_units::Bytes;
+use blocklab_workload::Case;
+
+fn direction(ios: u64, block: u64, mean_ns: f64) -> DirectionResult {
+    let mut histogram = Histogram::new();
+    histogram.record(mean_ns as u64);
+    DirectionResult {
+        ios,
+        bytes: ios * block,
+        service: Latency {
+            mean_ns,
+            ..Latency::new(&histogram, mean_ns as u64, mean_ns as u64, mean_ns, 0.0)
+        },
+        response: None,
+        submit: None,
+        detail: None,
+    }
+}
+
+/// One second in which `ios` operations of the case's direction came back.
+pub fn measurement(case: &Case, pass: u32, ios: u64, mean_ns: f64) -> Measurement {
+    let job = &case.workload.jobs[0];
+    let block = job.sizes.largest().0;
+    let names = match job.mix.read {
+        100 => vec!["read"],
+        0 => vec!["write"],
+        _ => vec!["read", "write"],
+    };
+    let share = ios / names.len() as u64;
+    let directions = names
+        .iter()
+        .map(|name| ((*name).to_owned(), direction(share, block, mean_ns)));
+    let result = JobResult {
+        name: job.name.clone(),
+        engine: "io_uring".to_owned(),
+        pattern: String::new(),
+        block_size: String::new(),
+        mix: String::new(),
+        access: String::new(),
+        durability: String::new(),
+        pace: "closed".to_owned(),
+        think: false,
+        threads: job.threads,
+        depth: job.depth,
+        effective_depth: job.depth,
+        direct: Some(true),
+        asked_iops: None,
+        asked_bytes_per_s: None,
+        elapsed_ns: 1_000_000_000,
+        stopped: Stopped::Runtime,
+        directions: directions.collect::<BTreeMap<_, _>>(),
+        errors: Vec::new(),
+        accounting: Accounting::default(),
+        threads_use: None,
+        depths: None,
+        found_depth: None,
+        pool: None,
+        verified: None,
+    };
+    Measurement {
+        case: case.name.clone(),
+        settings: Vec::new(),
+        pass,
+        started_ns: 0,
+        elapsed_ns: 1_000_000_000,
+        setup_ns: 0,
+        jobs: vec![result],
+        series: Vec::new(),
+        cpu: Cpu::default(),
+        disks: Vec::new(),
+        backing_disks: Vec::new(),
+        uring_workers_max: 0,
+        stood_still_ns: None,
+    }
+}
+
+/// A complete run of these measurements.
+pub fn record_of(measurements: Vec<Measurement>) -> Record {
+    Record {
+        format: 1,
+        id: "x".to_owned(),
+        tool: "blocklab 0.1.0".to_owned(),
+        started_at: "2024-05-25T09:00:00Z".to_owned(),
+        finished_at: "2024-05-25T09:26:52Z".to_owned(),
+        origin: Origin::Measured,
+        status: Status::Complete,
+        failure: None,
+        asked: Asked {
+            name: "cdm".to_owned(),
+            description: String::new(),
+            native: String::new(),
+            seed: "1".to_owned(),
+            aggregate: "best".to_owned(),
+            passes: 3,
+        },
+        environment: Environment {
+            kernel: "6.1.0-18-amd64".to_owned(),
+            os: "Debian GNU/Linux 12".to_owned(),
+            ..Environment::default()
+        },
+        targets: vec![TargetFacts {
+            path: "/data/x".to_owned(),
+            file_system: Some(FileSystem {
+                mount_point: "/data".to_owned(),
+                size_bytes: Bytes(932 << 30),
+                free_bytes: Bytes(38 << 30),
+                ..FileSystem::default()
+            }),
+            ..TargetFacts::default()
+        }],
+        overhead: None,
+        notes: Vec::new(),
+        measurements,
+    }
+}

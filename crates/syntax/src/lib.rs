@@ -1,0 +1,11 @@
+//! In: text in the encodings and forms that tools write.
+//! Out: plain text, trees of XML elements, with places for mistakes.
+//! Never: a particular tool; I/O.
+
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
+
+pub mod encoding;
+mod mistake;
+pub mod xml_tree;
+
+pub use mistake::Mistake;

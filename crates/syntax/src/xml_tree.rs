@@ -1,0 +1,185 @@
+//! A document as a tree of elements.
+//!
+//! No document type is read and no entity but XML's own five is known, so no text can grow.
+
+use quick_xml::Reader;
+use quick_xml::events::{BytesStart, Event};
+
+use crate::Mistake;
+
+/// Deeper nesting than any profile has.
+const DEEPEST: usize = 16;
+/// More elements than any sane profile has.
+const MOST: usize = 100_000;
+
+/// An element: its name, attributes, text, and what it holds.
+#[derive(Debug, Default)]
+pub struct Element {
+    /// Its name, without a namespace.
+    pub name: String,
+    /// In order.
+    pub attributes: Vec<(String, String)>,
+    /// What stands in it outside its children.
+    pub text: String,
+    /// What it holds, in order.
+    pub children: Vec<Element>,
+}
+
+impl Element {
+    /// The first child of this name.
+    #[must_use]
+    pub fn child(&self, name: &str) -> Option<&Self> {
+        self.children.iter().find(|child| child.name == name)
+    }
+
+    /// All children of this name.
+    pub fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Self> {
+        self.children.iter().filter(move |child| child.name == name)
+    }
+
+    /// The text of an attribute.
+    #[must_use]
+    pub fn attribute(&self, name: &str) -> Option<&str> {
+        let found = self.attributes.iter().find(|(known, _)| known == name);
+        found.map(|(_, value)| &**value)
+    }
+
+    /// Whether a child says yes; one that is not there says no.
+    ///
+    /// # Errors
+    /// [`Mistake`] where it says neither.
+    pub fn flag(&self, name: &str) -> Result<bool, Mistake> {
+        let Some(child) = self.child(name) else {
+            return Ok(false);
+        };
+        match child.text.trim() {
+            "true" | "1" => Ok(true),
+            "false" | "0" => Ok(false),
+            other => Err(Mistake::new(
+                name,
+                format!("`{other}` is neither true nor false"),
+            )),
+        }
+    }
+
+    /// A whole number; an empty element counts as none, as templates leave them.
+    ///
+    /// # Errors
+    /// [`Mistake`] where it is none.
+    pub fn number<T: std::str::FromStr>(&self, name: &str) -> Result<Option<T>, Mistake> {
+        let text = self.child(name).map(|child| child.text.trim());
+        let Some(text) = text.filter(|text| !text.is_empty()) else {
+            return Ok(None);
+        };
+        let wrong = || Mistake::new(name, format!("`{text}` is no whole number that fits here"));
+        text.parse().map(Some).map_err(|_| wrong())
+    }
+}
+
+/// Reads a document into its root element.
+///
+/// # Errors
+/// [`Mistake`] with the line: no XML, an entity or a document type that is not read, or more
+/// elements than any profile has.
+pub fn document(text: &str) -> Result<Element, Mistake> {
+    let mut reader = Reader::from_str(text.trim_start_matches('\u{feff}'));
+    let mut open: Vec<Element> = Vec::new();
+    let mut seen = 0;
+    loop {
+        let wrong = |reader: &Reader<&[u8]>, message: &str| {
+            let before = &text[..text.floor_char_boundary(reader.buffer_position() as usize)];
+            let line = before.matches('\n').count() + 1;
+            Mistake::new(format!("XML, line {line}"), message)
+        };
+        let event = reader.read_event();
+        let event = event.map_err(|error| wrong(&reader, &error.to_string()))?;
+        match event {
+            Event::Start(start) => {
+                seen += 1;
+                if open.len() >= DEEPEST || seen > MOST {
+                    return Err(wrong(&reader, "more elements than any profile has"));
+                }
+                open.push(element(&start)?);
+            }
+            Event::Empty(start) => {
+                seen += 1;
+                let done = element(&start)?;
+                match open.last_mut() {
+                    Some(parent) if seen <= MOST => parent.children.push(done),
+                    Some(_) => return Err(wrong(&reader, "more elements than any profile has")),
+                    None => return Ok(done),
+                }
+            }
+            Event::End(_) => {
+                let Some(done) = open.pop() else {
+                    return Err(wrong(&reader, "an element is closed that is not open"));
+                };
+                match open.last_mut() {
+                    Some(parent) => parent.children.push(done),
+                    None => return Ok(done),
+                }
+            }
+            Event::Text(part) => {
+                if let Some(current) = open.last_mut() {
+                    current.text.push_str(&part);
+                }
+            }
+            Event::CData(part) => {
+                if let Some(current) = open.last_mut() {
+                    current.text.push_str(&part);
+                }
+            }
+            Event::GeneralRef(name) => {
+                let known = plain(&name);
+                let Some(character) = known else {
+                    return Err(wrong(&reader, "only XML's own five entities are known"));
+                };
+                if let Some(current) = open.last_mut() {
+                    current.text.push(character);
+                }
+            }
+            Event::DocType(_) => {
+                return Err(wrong(
+                    &reader,
+                    "a document type is not read: remove the <!DOCTYPE>",
+                ));
+            }
+            Event::Eof => return Err(wrong(&reader, "the text ends before its root element does")),
+            _ => {}
+        }
+    }
+}
+
+/// What an entity stands for.
+fn plain(name: &str) -> Option<char> {
+    Some(match name {
+        "amp" => '&',
+        "lt" => '<',
+        "gt" => '>',
+        "quot" => '"',
+        "apos" => '\'',
+        _ => {
+            let code = name.strip_prefix('#')?;
+            let number = match code.strip_prefix(['x', 'X']) {
+                Some(hex) => u32::from_str_radix(hex, 16).ok()?,
+                None => code.parse().ok()?,
+            };
+            char::from_u32(number)?
+        }
+    })
+}
+
+fn element(start: &BytesStart<'_>) -> Result<Element, Mistake> {
+    let name = start.local_name().as_ref().to_owned();
+    let mut attributes = Vec::new();
+    for attribute in start.attributes() {
+        let attribute = attribute.map_err(|error| Mistake::new(&*name, error.to_string()))?;
+        let key = attribute.key.as_ref().to_owned();
+        attributes.push((key, attribute.value.into_owned()));
+    }
+    Ok(Element {
+        name,
+        attributes,
+        ..Element::default()
+    })
+}

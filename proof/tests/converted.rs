@@ -1,0 +1,20 @@
+//! What one language writes, another one reads.
+
+use blocklab_proof::{Lab, good};
+
+const JOBS: &str = "[global]\ndirect=1\nioengine=io_uring\niodepth=8\nruntime=30\ntime_based\n\
+                    [a]\nfilename=/data/one\nsize=1g\nrw=randrw\nrwmixread=70\nbs=8k\n\
+                    ramp_time=5\nnumjobs=2\nrate_iops=500\n\
+                    [b]\nstonewall\nfilename=/data/two\nsize=2g\nrw=write\nbs=64k\n";
+
+#[test]
+fn vdbench_reads_what_jobs_of_fio_were_converted_to() {
+    let lab = Lab::new();
+    std::fs::write(lab.path().join("jobs.fio"), JOBS).expect("it can be written");
+    let text = good(lab.blocklab(["convert", "jobs.fio", "--to", "vdbench"]));
+    std::fs::write(lab.path().join("p"), text).expect("it can be written");
+    let shown = good(lab.blocklab(["vdbench", "-s", "-f", "p"]));
+    for run in ["RD=rd1", "RD=rd2"] {
+        assert!(shown.contains(run), "{run}: {shown}");
+    }
+}
