@@ -15,7 +15,7 @@ use blocklab_diskspd::{
     self as dialect, Asked, Buffers, Format, Mistake, Overrides, Parsed, Prepared, Profile, System,
     Terms,
 };
-use blocklab_engine::{Layout, lay_out};
+use blocklab_driver::{Layout, lay_out};
 use blocklab_host::guard::{Guard, mark};
 use blocklab_host::{Handle, facts_of};
 use blocklab_record::{Note, NoteLevel, TargetKind};

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use blocklab_catalog::Catalog;
-use blocklab_engine::{Clock, Control, Run, io_uring_is_available, measure_overhead, simulate};
+use blocklab_driver::{Control, Run, measure_overhead, simulate};
 use blocklab_host::guard::Guard;
 use blocklab_host::{disk_stats, environment, since};
 use blocklab_native as native;
@@ -14,6 +14,7 @@ use blocklab_record::{
     Asked, DiskUse, FORMAT, JobResult, Measurement, Note, NoteLevel, Origin, Record, Status,
     Stopped, TargetFacts,
 };
+use blocklab_targets::{Clock, io_uring_is_available};
 use blocklab_units::Nanos;
 use blocklab_workload::{Aggregate, Case, Engine, Pace, PauseBefore, Plan, Rate, Workload};
 use jiff::Timestamp;
@@ -303,7 +304,7 @@ impl<'a> Session<'a> {
         case: &Case,
         pass: u32,
         observer: &mut dyn Observer,
-    ) -> Result<bool, blocklab_engine::Error> {
+    ) -> Result<bool, blocklab_driver::Error> {
         let jobs = &case.workload.jobs;
         let targets: Vec<_> = jobs
             .iter()
@@ -328,7 +329,7 @@ impl<'a> Session<'a> {
                 self.virtual_now = start + Nanos(outcome.measurement.elapsed_ns);
                 outcome
             }
-            _ => blocklab_engine::run(run, control, &mut relay)?,
+            _ => blocklab_driver::run(run, control, &mut relay)?,
         };
         let (disks, backing_disks) = (disks.since(), backing.since());
         observer.left(case, &outcome);

@@ -12,7 +12,7 @@ pub enum Error {
     Refused(#[from] Refusal),
     /// The engine cannot begin.
     #[error(transparent)]
-    Engine(#[from] blocklab_engine::Error),
+    Engine(#[from] blocklab_driver::Error),
     /// Nothing is there, or it cannot be looked at.
     #[error("cannot use the target {path}: {cause}")]
     Unusable {

@@ -2,8 +2,9 @@
 
 use blocklab_catalog::{Address, Resolved, resolve};
 use blocklab_device::{Device, Limit};
-use blocklab_engine::{Backing, Model, TargetFile};
+use blocklab_driver::{Backing, TargetFile};
 use blocklab_record::{LimitFact, TargetFacts, TargetKind};
+use blocklab_targets::Model;
 
 use crate::Error;
 use crate::place::{Place, Terms};

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use blocklab_engine::{Outcome, Slice, Tap};
+use blocklab_driver::{Outcome, Slice, Tap};
 use blocklab_record::{DiskUse, Measurement, Record};
 use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::Case;

@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicBool;
 
 use blocklab_catalog::Catalog;
-use blocklab_engine::TargetFile;
+use blocklab_driver::TargetFile;
 use blocklab_host::guard::Guard;
 use blocklab_record::TargetFacts;
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use blocklab_engine::{Layout, lay_out};
+use blocklab_driver::{Layout, lay_out};
 use blocklab_host::Handle;
 use blocklab_units::Bytes;
 use blocklab_workload::Content;

@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
-use blocklab_engine::{Backing, TargetFile};
+use blocklab_driver::{Backing, TargetFile};
 use blocklab_host::{Handle, NewPath, facts_of, target_facts};
 use blocklab_record::{BlockDevice, Origin, TargetFacts, TargetKind};
 use blocklab_units::Bytes;

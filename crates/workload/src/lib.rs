@@ -5,7 +5,9 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
 mod content;
+pub mod errno;
 mod gaps;
+mod io;
 mod job;
 mod place;
 mod plan;
@@ -16,6 +18,7 @@ mod targets;
 mod verify;
 
 pub use content::ContentMaker;
+pub use io::{Completion, Io, Slot, SyncKind};
 pub use job::{
     Access, Advice, Batch, BlockSizes, CallFlags, Content, Direction, Durability, EndsOthers,
     Engine, ErrorPolicy, Flow, Flush, Hints, Invalid, IoPriority, Job, LatencyTarget, Least,

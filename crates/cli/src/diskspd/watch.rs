@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal};
 use std::path::Path;
 
 use blocklab_diskspd::{Bucket, Processor, Profile, Served, TimeSpan};
-use blocklab_engine::{DirectionSlice, Slice};
+use blocklab_driver::{DirectionSlice, Slice};
 use blocklab_record::{Interval, Origin, Record};
 use blocklab_report::live::Screen;
 use blocklab_store::Store;

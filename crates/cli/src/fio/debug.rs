@@ -7,9 +7,9 @@ use std::fmt::Write;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::{fs, process};
 
-use blocklab_engine::{JobLog, LogEntry};
 use blocklab_fio::{CloneFacts, DEBUG_WORDS, General, Section};
 use blocklab_record::Measurement;
+use blocklab_worker::{JobLog, LogEntry};
 use blocklab_workload::{Direction, Job, Log, Plan, Steady};
 
 use crate::terminal;

@@ -10,7 +10,7 @@ use std::process::Command;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result, bail};
-use blocklab_engine::lay_out;
+use blocklab_driver::lay_out;
 use blocklab_fio::{CloneFacts, Layout, Planned, Prepared};
 use blocklab_host::Handle;
 use blocklab_host::guard::Guard;
@@ -145,7 +145,7 @@ fn create(file: &Planned, interrupted: &AtomicBool, guard: &Guard) -> Result<boo
         reserve(&open, file).with_context(|| format!("cannot make {}", file.path))?;
         return Ok(true);
     }
-    let layout = blocklab_engine::Layout {
+    let layout = blocklab_driver::Layout {
         file: &open,
         path,
         size: file.length,

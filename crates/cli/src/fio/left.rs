@@ -3,8 +3,9 @@
 use std::path::Path;
 
 use anyhow::Result;
-use blocklab_engine::{FlawedBlock, JobLog, Outcome, Progress};
+use blocklab_driver::{FlawedBlock, Outcome};
 use blocklab_fio::{CloneFacts, Flawed, State};
+use blocklab_worker::{JobLog, Progress};
 use blocklab_workload::{Case, Job};
 
 use super::logs;

@@ -5,13 +5,13 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use blocklab_engine::{JobLog, LogEntry, LogSpan};
 use blocklab_fio::{
     CloneFacts, Epoch, LogKind, LogRule, Logged, Packer, Prepared, Sample,
     iolog::{self, Traced},
     mean_speed, per_second, speed,
 };
 use blocklab_units::Nanos;
+use blocklab_worker::{JobLog, LogEntry, LogSpan};
 use blocklab_workload::{Direction, Job};
 use jiff::Timestamp;
 

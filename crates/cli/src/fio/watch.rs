@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use anyhow::Result;
 
-use blocklab_engine::Outcome;
+use blocklab_driver::Outcome;
 use blocklab_fio::{General, Prepared, eta_line, eta_rates};
 use blocklab_record::{Interval, Measurement, Record};
 use blocklab_report::live::Screen;

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use anyhow::Result;
-use blocklab_engine::{DirectionSlice, Slice};
+use blocklab_driver::{DirectionSlice, Slice};
 use blocklab_record::{Interval, JobResult, Measurement, Record};
 use blocklab_store::Store;
 use blocklab_study::Observer;

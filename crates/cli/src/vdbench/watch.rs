@@ -7,7 +7,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use blocklab_engine::{journal_path, map_path};
+use blocklab_driver::{journal_path, map_path};
 use blocklab_record::{Record, Status};
 use blocklab_vdbench::{Prepared, Script, Sd, Terms, Validation, Watched, key_plans};
 use blocklab_workload::{Journal, KeyMap, KeyPlan, SavedKeys, Wrongs, saved_name};

@@ -1,0 +1,179 @@
+//! How the targets of a job are opened.
+
+use std::os::unix::fs::FileTypeExt;
+use std::path::Path;
+use std::{fs, io};
+
+use blocklab_record::{Note, NoteLevel};
+use blocklab_workload::{Access, Engine, Job};
+
+use super::{Backing, TargetFile};
+use crate::Error;
+use blocklab_targets::Model;
+use blocklab_targets::{Opening, open, probe_direct};
+
+/// How the files of a job are opened: decided once, by trying.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Entry {
+    pub(super) direct: bool,
+    write: bool,
+}
+
+/// Whether a job that changes its targets may.
+pub(super) fn permitted(job: &Job, files: &[TargetFile]) -> Result<(), Error> {
+    let changes = job.changes();
+    match files.iter().find(|file| changes && !file.may_write) {
+        None => Ok(()),
+        Some(file) => Err(Error::NotPermitted {
+            job: job.name.clone(),
+            path: file.path.clone(),
+        }),
+    }
+}
+
+impl Entry {
+    pub(super) fn decide(job: &Job, files: &[TargetFile]) -> Result<(Self, Option<Note>), Error> {
+        // Even a read of the fallocate engine allocates.
+        let write = job.writes() || job.flush.at_end || job.engine == Engine::Falloc;
+        if emulated(job, files)?.is_some() {
+            return Ok((
+                Self {
+                    direct: true,
+                    write,
+                },
+                None,
+            ));
+        }
+        if job.engine == Engine::Null {
+            return Ok((
+                Self {
+                    direct: false,
+                    write: false,
+                },
+                None,
+            ));
+        }
+        // In a pool, a target may be for jobs that only read: its lanes are asked one by one.
+        if job.pool.is_none() {
+            permitted(job, files)?;
+        }
+        if job.engine.is_of_names() {
+            return Ok((
+                Self {
+                    direct: false,
+                    write: false,
+                },
+                None,
+            ));
+        }
+        // A mapping goes through the page cache whatever the flags say.
+        let direct = job.access != Access::Buffered && job.engine != Engine::Mmap;
+        let attempt = Self { direct, write };
+        match attempt.try_all(job, files) {
+            Ok(()) => Ok((attempt, None)),
+            Err(Error::Open { cause, path, .. })
+                if job.access == Access::DirectIfPossible && is_refusal(&cause) =>
+            {
+                let buffered = Self {
+                    direct: false,
+                    write,
+                };
+                buffered.try_all(job, files)?;
+                Ok((
+                    buffered,
+                    Some(buffered_note(job, &path.to_string_lossy(), &cause)),
+                ))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn try_all(self, job: &Job, files: &[TargetFile]) -> Result<(), Error> {
+        for file in files {
+            let opened = open(&file.open_path(), self.opening(job, file), file.size);
+            let attempt = opened.and_then(|opened| match self.direct {
+                true => probe_direct(&opened),
+                false => Ok(()),
+            });
+            attempt.map_err(|source| self.cannot_open(job, file, source))?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn opening(self, job: &Job, file: &TargetFile) -> Opening {
+        let write = self.write && (job.pool.is_none() || file.may_write);
+        Opening {
+            write,
+            read_too: job.mix.read > 0
+                || job.replay.is_some()
+                || job.reads_back()
+                || job.engine == Engine::Mmap,
+            direct: self.direct,
+            durability: job.durability,
+        }
+    }
+
+    pub(super) fn cannot_open(self, job: &Job, file: &TargetFile, source: io::Error) -> Error {
+        let direct = if self.direct { "direct " } else { "" };
+        let kind = if self.write { "writes" } else { "reads" };
+        let hint = match source.kind() {
+            _ if self.direct && is_refusal(&source) => {
+                "; it has no O_DIRECT: access = \"auto\" or \"buffered\" would work"
+            }
+            io::ErrorKind::PermissionDenied if is_device(&file.path) => {
+                "; a device is open to root and to members of the group that owns it (usually \
+                 `disk`)"
+            }
+            _ => "",
+        };
+        Error::Open {
+            job: job.name.clone(),
+            path: file.path.clone(),
+            how: format!("for {direct}{kind}"),
+            cause: source,
+            hint: hint.to_owned(),
+        }
+    }
+}
+
+/// The devices of a job that works on the model in real time; `None` of a job that works on this
+/// machine's files.
+pub(super) fn emulated(job: &Job, files: &[TargetFile]) -> Result<Option<Vec<Model>>, Error> {
+    let model = |file: &TargetFile| match &file.backing {
+        Backing::Emulated(model) => Some(model.clone()),
+        _ => None,
+    };
+    let models: Vec<Model> = files.iter().filter_map(model).collect();
+    let simulated = files
+        .iter()
+        .any(|file| matches!(file.backing, Backing::Simulated(_)));
+    match models.len() {
+        _ if simulated => Err(Error::MixedClocks {
+            job: job.name.clone(),
+        }),
+        0 => Ok(None),
+        len if len == files.len() => Ok(Some(models)),
+        _ => Err(Error::MixedClocks {
+            job: job.name.clone(),
+        }),
+    }
+}
+
+fn is_device(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|metadata| metadata.file_type().is_block_device())
+}
+
+/// What file systems and devices without O_DIRECT answer.
+fn is_refusal(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::EINVAL | libc::EOPNOTSUPP))
+}
+
+fn buffered_note(job: &Job, path: &str, error: &io::Error) -> Note {
+    Note {
+        level: NoteLevel::Approximated,
+        subject: format!("access of job {}", job.name),
+        text: format!(
+            "{path} offers no O_DIRECT ({error}); its operations went through the page cache"
+        ),
+    }
+}

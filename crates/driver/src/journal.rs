@@ -1,0 +1,387 @@
+//! Writes noted on stable storage before they begin.
+//!
+//! ```text
+//!   begin:  map ─▶ PATH.map, empty PATH.jnl
+//!   write:  note ─▶ PATH.jnl, synced ─▶ the write goes out
+//!   end:    map ─▶ PATH.map, empty PATH.jnl
+//! ```
+//!
+//! A new map takes the place of the old one at once, with a higher generation; what is left of an
+//! older journal then says nothing.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use blocklab_units::Nanos;
+use blocklab_workload::{
+    Direction, Job, Journal, JournalWriter, KeyMap, MapState, SavedKeys, Validation,
+};
+
+use crate::Error;
+use blocklab_targets::Target;
+use blocklab_workload::{Completion, Io};
+
+/// The file with the keys of a journal at this path.
+#[must_use]
+pub fn map_path(path: &str) -> PathBuf {
+    with_ending(path, ".map")
+}
+
+/// The file with the writes since its map.
+#[must_use]
+pub fn journal_path(path: &str) -> PathBuf {
+    with_ending(path, ".jnl")
+}
+
+fn with_ending(path: &str, ending: &str) -> PathBuf {
+    let mut path = OsString::from(path);
+    path.push(ending);
+    PathBuf::from(path)
+}
+
+/// The journals of a run, by their path.
+#[derive(Debug, Default)]
+pub(crate) struct Journals(BTreeMap<String, Arc<OpenJournal>>);
+
+/// The journal of one storage while a run goes on.
+#[derive(Debug)]
+pub(crate) struct OpenJournal {
+    how: Journal,
+    keys: Arc<KeyMap>,
+    generation: u64,
+    /// Nothing where only maps are kept.
+    notes: Option<Mutex<Notes>>,
+}
+
+#[derive(Debug)]
+struct Notes {
+    file: File,
+    writer: JournalWriter,
+}
+
+impl Journals {
+    /// Of all jobs that keep one.
+    pub(crate) fn begin(jobs: &[Job]) -> Result<Self, Error> {
+        let mut journals = BTreeMap::new();
+        for job in jobs {
+            let Some((validation, how)) = journal_of(job) else {
+                continue;
+            };
+            if journals.contains_key(&how.path) {
+                continue;
+            }
+            let journal = OpenJournal::begin(how, &validation.keys);
+            let journal = journal.map_err(|cause| Error::Journal {
+                path: map_path(&how.path),
+                cause,
+            })?;
+            journals.insert(how.path.clone(), Arc::new(journal));
+        }
+        Ok(Self(journals))
+    }
+
+    pub(crate) fn of(&self, job: &Job) -> Option<Arc<OpenJournal>> {
+        let (_, how) = journal_of(job)?;
+        self.0.get(&how.path).map(Arc::clone)
+    }
+
+    /// Nothing is in flight any more: the maps say all.
+    pub(crate) fn end(&self) -> Result<(), Error> {
+        for journal in self.0.values() {
+            journal.end().map_err(|cause| Error::Journal {
+                path: map_path(&journal.how.path),
+                cause,
+            })?;
+        }
+        Ok(())
+    }
+}
+
+fn journal_of(job: &Job) -> Option<(&Validation, &Journal)> {
+    let validation = job.pool.as_ref()?.validation.as_ref()?;
+    Some((validation, validation.journal.as_ref()?))
+}
+
+impl OpenJournal {
+    fn begin(how: &Journal, keys: &Arc<KeyMap>) -> io::Result<Self> {
+        let generation = last_generation(&map_path(&how.path)) + 1;
+        let state = match how.map_only {
+            true => MapState::Open,
+            false => MapState::Journalled,
+        };
+        write_map(&how.path, &keys.saved(generation, state))?;
+        let file = empty(&journal_path(&how.path))?;
+        let notes = (!how.map_only).then(|| {
+            Mutex::new(Notes {
+                file,
+                writer: JournalWriter::new(generation),
+            })
+        });
+        Ok(Self {
+            how: how.clone(),
+            keys: Arc::clone(keys),
+            generation,
+            notes,
+        })
+    }
+
+    fn end(&self) -> io::Result<()> {
+        let saved = self.keys.saved(self.generation + 1, MapState::Closed);
+        write_map(&self.how.path, &saved)?;
+        empty(&journal_path(&self.how.path)).map(drop)
+    }
+
+    fn notes(&self) -> Option<MutexGuard<'_, Notes>> {
+        let notes = self.notes.as_ref()?;
+        Some(notes.lock().expect("no panic under this lock"))
+    }
+}
+
+impl Notes {
+    /// Appends what was noted since the last time.
+    fn store(&mut self, sync: bool) -> io::Result<()> {
+        self.file.write_all(&self.writer.records())?;
+        match sync {
+            true => self.file.sync_data(),
+            false => Ok(()),
+        }
+    }
+}
+
+/// 0 where there is no map, or none that can be read: it is about to be replaced.
+fn last_generation(path: &Path) -> u64 {
+    let saved = fs::read(path).ok();
+    let saved = saved.and_then(|bytes| SavedKeys::from_bytes(&bytes).ok());
+    saved.map_or(0, |saved| saved.generation)
+}
+
+fn write_map(path: &str, saved: &SavedKeys) -> io::Result<()> {
+    let (new, map) = (with_ending(path, ".map.new"), map_path(path));
+    // What lies there is left of a run that was killed, or a link to somewhere.
+    match fs::remove_file(&new) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let mut file = File::create_new(&new)?;
+    file.write_all(&saved.to_bytes())?;
+    file.sync_all()?;
+    fs::rename(&new, &map)?;
+    match map.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+        Some(folder) => File::open(folder)?.sync_all(),
+        None => Ok(()),
+    }
+}
+
+fn empty(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    let file = options
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(path)?;
+    if !file.metadata()?.is_file() {
+        let why = format!("{} is no regular file", path.display());
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+    }
+    file.set_len(0)?;
+    file.sync_all()?;
+    Ok(file)
+}
+
+/// A target whose writes are noted first: they are held until [`Target::flush`] or
+/// [`Target::wait`], noted together, and then handed on.
+pub(crate) struct Journalled {
+    inner: Box<dyn Target>,
+    journal: Arc<OpenJournal>,
+    held: Vec<Io>,
+    /// By slot: offset and length of the write in it.
+    writes: Vec<Option<(u64, u32)>>,
+}
+
+impl Journalled {
+    pub(crate) fn new(inner: Box<dyn Target>, journal: Arc<OpenJournal>, depth: u32) -> Self {
+        Self {
+            inner,
+            journal,
+            held: Vec::with_capacity(depth as usize),
+            writes: vec![None; depth as usize],
+        }
+    }
+
+    fn release(&mut self) -> io::Result<()> {
+        if self.held.is_empty() {
+            return Ok(());
+        }
+        if let Some(mut notes) = self.journal.notes() {
+            for io in &self.held {
+                let coming = self.journal.keys.coming(io.offset, u64::from(io.len));
+                for (block, key) in coming {
+                    notes.writer.begins(block, key);
+                }
+            }
+            notes.store(self.journal.how.sync)?;
+        }
+        for io in self.held.drain(..) {
+            self.inner.submit(io);
+        }
+        Ok(())
+    }
+
+    /// Notes the writes that went well; they are stored with the next ones that begin.
+    fn note_ends(&mut self, done: &[Completion]) {
+        let Some(mut notes) = self.journal.notes() else {
+            return;
+        };
+        for completion in done {
+            let write = self.writes[completion.slot.index()].take();
+            let Some((offset, len)) = write.filter(|(_, len)| completion.result == *len as i32)
+            else {
+                continue;
+            };
+            for (block, key) in self.journal.keys.coming(offset, u64::from(len)) {
+                notes.writer.ended(block, key);
+            }
+        }
+    }
+}
+
+impl Target for Journalled {
+    fn submit(&mut self, io: Io) {
+        if io.direction != Direction::Write {
+            self.inner.submit(io);
+            return;
+        }
+        self.writes[io.slot.index()] = Some((io.offset, io.len));
+        self.held.push(io);
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.release()?;
+        self.inner.flush()
+    }
+
+    fn wait(
+        &mut self,
+        at_least: usize,
+        until: Option<Nanos>,
+        done: &mut Vec<Completion>,
+    ) -> io::Result<()> {
+        self.release()?;
+        self.inner.wait(at_least, until, done)?;
+        self.note_ends(done);
+        Ok(())
+    }
+
+    fn now(&self) -> Nanos {
+        self.inner.now()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use blocklab_workload::Slot;
+
+    use blocklab_workload::SyncKind;
+
+    use blocklab_workload::KeyPlan;
+
+    /// A target that tells how long the journal was when each operation came.
+    struct Watching {
+        path: PathBuf,
+        lengths: Arc<Mutex<Vec<u64>>>,
+        done: Vec<Completion>,
+    }
+
+    impl Target for Watching {
+        fn submit(&mut self, io: Io) {
+            let len = fs::metadata(&self.path).expect("it is there").len();
+            self.lengths.lock().expect("no panic").push(len);
+            self.done.push(Completion {
+                slot: io.slot,
+                result: io.len as i32,
+            });
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn wait(
+            &mut self,
+            _: usize,
+            _: Option<Nanos>,
+            done: &mut Vec<Completion>,
+        ) -> io::Result<()> {
+            done.append(&mut self.done);
+            Ok(())
+        }
+
+        fn now(&self) -> Nanos {
+            Nanos::ZERO
+        }
+    }
+
+    fn write(slot: u32, offset: u64) -> Io {
+        Io {
+            slot: Slot::returned(slot),
+            direction: Direction::Write,
+            sync: SyncKind::Whole,
+            file: 0,
+            len: 4096,
+            offset,
+            priority: 0,
+        }
+    }
+
+    /// Two writes at once are one note; it is there before either, and what is left after a kill
+    /// names those in flight.
+    #[test]
+    fn a_write_is_noted_before_it_begins() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("sd1").to_string_lossy().into_owned();
+        let plan = KeyPlan {
+            name: "sd1".to_owned(),
+            block: 4096,
+            compress_percent: 0,
+            times: false,
+        };
+        let keys = Arc::new(KeyMap::new(&plan, 1 << 20, Arc::default()));
+        let how = Journal {
+            path: path.clone(),
+            map_only: false,
+            sync: true,
+        };
+        let journal = OpenJournal::begin(&how, &keys).expect("it can be begun");
+        let journal = Arc::new(journal);
+        let lengths = Arc::new(Mutex::new(Vec::new()));
+        let inner = Box::new(Watching {
+            path: journal_path(&path),
+            lengths: Arc::clone(&lengths),
+            done: Vec::new(),
+        });
+        let mut target = Journalled::new(inner, Arc::clone(&journal), 4);
+        let mut done = Vec::new();
+        target.submit(write(0, 4096));
+        target.submit(write(1, 8192));
+        target.wait(2, None, &mut done).expect("it works");
+        keys.written(4096, 8192, 1);
+        target.submit(write(2, 4096));
+        target.flush().expect("it works");
+        assert_eq!(*lengths.lock().expect("no panic"), [512, 512, 1024]);
+        let map = fs::read(map_path(&path)).expect("it is there");
+        let mut saved = SavedKeys::from_bytes(&map).expect("it is whole");
+        let left = fs::read(journal_path(&path)).expect("it is there");
+        let pending = saved.replay(&left).expect("it is whole");
+        assert_eq!(pending.into_keys().collect::<Vec<_>>(), [1]);
+        assert_eq!(saved.keys[..4], [0, 1, 1, 0]);
+        journal.end().expect("it can be ended");
+        let map = fs::read(map_path(&path)).expect("it is there");
+        let saved = SavedKeys::from_bytes(&map).expect("it is whole");
+        assert_eq!((saved.generation, saved.state), (2, MapState::Closed));
+    }
+}

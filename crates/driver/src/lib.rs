@@ -1,0 +1,247 @@
+//! In: a Workload and opened targets, or a device and virtual time.
+//! Out: a Measurement, and intervals while it runs.
+//! Never: prints, parses a script, judges a figure.
+//!
+//! The real driver: threads, one loop, one clock.
+//!
+//! ```text
+//!   run() ──▶ crew: a thread each, opens its files, fills its buffers, reports ready
+//!        ──▶ gate opens: all begin at the same moment
+//!        ──▶ watch: intervals, steady state, interruption, deadlines, hung threads
+//!        ──▶ results: what the recorders hold, added up by job
+//! ```
+
+mod berths;
+mod crew;
+mod describe;
+mod duty;
+mod entry;
+mod error;
+mod failures;
+mod forget;
+mod gate;
+mod journal;
+mod layout;
+mod least;
+mod overhead;
+mod real;
+mod results;
+mod rhythm;
+mod roster;
+mod samples;
+mod series;
+mod sim;
+mod standing;
+mod steady;
+mod usage;
+mod watch;
+
+use std::fs::File;
+use std::os::fd::AsRawFd;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use blocklab_record::{Interval, Measurement, Note, NoteLevel};
+use blocklab_units::Nanos;
+use blocklab_workload::{Flaw, Workload};
+
+pub use rhythm::{DirectionSlice, Slice};
+pub use sim::simulate;
+
+use crate::journal::Journals;
+use blocklab_targets::{Clock, Model};
+use blocklab_worker::{JobLog, Progress};
+
+pub use error::Error;
+pub use journal::{journal_path, map_path};
+pub use layout::{Layout, lay_out};
+pub use overhead::measure as measure_overhead;
+
+/// What stands behind a target.
+#[derive(Debug, Clone)]
+pub enum Backing {
+    /// A file or device of this machine.
+    File,
+    /// The device model, paced in real time.
+    Emulated(Model),
+    /// The device model, in virtual time.
+    Simulated(Model),
+}
+
+/// A file or device that a job works on.
+#[derive(Debug, Clone)]
+pub struct TargetFile {
+    /// Its name, for people, and for engines that work on names.
+    pub path: PathBuf,
+    /// What all others open again, so that a name that changes meanwhile leads them nowhere else;
+    /// without it they open the name.
+    pub held: Option<Arc<File>>,
+    /// Bytes that may be used.
+    pub size: u64,
+    /// Whether the caller has established that it may be written to.
+    pub may_write: bool,
+    /// What stands behind it.
+    pub backing: Backing,
+}
+
+impl TargetFile {
+    /// A file or device of this machine.
+    #[must_use]
+    pub const fn file(path: PathBuf, size: u64, may_write: bool) -> Self {
+        Self {
+            path,
+            held: None,
+            size,
+            may_write,
+            backing: Backing::File,
+        }
+    }
+
+    /// What workers open.
+    pub(crate) fn open_path(&self) -> PathBuf {
+        match &self.held {
+            Some(file) => PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd())),
+            None => self.path.clone(),
+        }
+    }
+}
+
+/// What may come from outside while a workload runs.
+#[derive(Debug, Clone, Copy)]
+pub struct Control<'a> {
+    /// Set by a signal handler: end, keep what was measured.
+    pub interrupted: &'a AtomicBool,
+    /// How long operations may stay in flight after the end before they are given up.
+    pub drain_limit: Nanos,
+    /// The same after an interruption.
+    pub drain_limit_interrupted: Nanos,
+}
+
+impl<'a> Control<'a> {
+    /// Thirty seconds, and three quarters of one after an interruption: most disks answer a full
+    /// queue in that time, and half of the promised second and a half is left to keep the run.
+    #[must_use]
+    pub const fn new(interrupted: &'a AtomicBool) -> Self {
+        Self {
+            interrupted,
+            drain_limit: Nanos::from_secs(30),
+            drain_limit_interrupted: Nanos::from_millis(750),
+        }
+    }
+}
+
+/// Sees the intervals while they are made. It takes nothing from the measurement.
+pub trait Tap {
+    /// What happened since the last call, about twice a second; `elapsed` counts from the start,
+    /// the ramp included.
+    fn interval(&mut self, interval: &Interval, elapsed: Nanos);
+
+    /// How long the slices are that it wants; nothing: none.
+    fn rhythm(&self) -> Option<Nanos> {
+        None
+    }
+
+    /// How often it wants to know everything that was measured so far; nothing: never. Simulated
+    /// runs, which take no time, do not tell it.
+    fn status_every(&self) -> Option<Nanos> {
+        None
+    }
+
+    /// Whether it wants that now, too.
+    fn is_asked(&mut self) -> bool {
+        false
+    }
+
+    /// Everything so far.
+    fn status(&mut self, _: &Measurement) {}
+
+    /// A slice has ended.
+    fn slice(&mut self, _: &Slice) {}
+}
+
+/// A tap that looks away.
+impl Tap for () {
+    fn interval(&mut self, _: &Interval, _: Nanos) {}
+}
+
+/// What is run, on what.
+#[derive(Debug, Clone, Copy)]
+pub struct Run<'a> {
+    /// The jobs.
+    pub workload: &'a Workload,
+    /// The files of each job, in the order of the jobs. Of a job with the null engine only the
+    /// sizes matter.
+    pub targets: &'a [Vec<TargetFile>],
+    /// The clock of the whole run.
+    pub clock: Clock,
+}
+
+/// What a run of a workload left.
+#[derive(Debug)]
+pub struct Outcome {
+    /// Without name, pass, settings and disks, which the caller knows.
+    pub measurement: Measurement,
+    /// What was done differently from what was asked.
+    pub notes: Vec<Note>,
+    /// Whether threads were left hanging in the kernel: nothing more should be run.
+    pub abandoned: bool,
+    /// The first hundred blocks of each thread that came back otherwise than they were written.
+    pub flawed: Vec<FlawedBlock>,
+    /// Of each thread that keeps a log: the name of its job, and the log.
+    pub logs: Vec<(String, JobLog)>,
+    /// Of each thread whose writes are verified: the name of its job, and how far they came.
+    pub progress: Vec<(String, Progress)>,
+}
+
+/// A block that came back otherwise than it was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FlawedBlock {
+    /// Name of the job that read it.
+    pub job: String,
+    /// What is wrong with it, and where.
+    pub flaw: Flaw,
+    /// Index of the target in the job's list.
+    pub target: u32,
+    /// First byte of the block.
+    pub offset: u64,
+    /// What was read, of as many blocks as the job keeps; empty of the others.
+    pub bytes: Vec<u8>,
+}
+
+/// Runs a workload to its end and returns what it left.
+///
+/// # Errors
+/// When it cannot begin; from then on whatever happens is data.
+pub fn run(run: Run<'_>, control: Control<'_>, tap: &mut dyn Tap) -> Result<Outcome, Error> {
+    let called = run.clock.now();
+    let journals = Journals::begin(&run.workload.jobs)?;
+    let mut crew = crew::Crew::muster(run, &journals)?;
+    let before = usage::Usage::now();
+    let start = crew.open_gate(run.clock);
+    let opening = watch::Opening { called, before };
+    let watched = watch::Watch::new(run, control, opening, start).until_the_end(&mut crew, tap);
+    let after = usage::Usage::now();
+    let mut outcome = results::outcome(
+        run,
+        &crew.roster,
+        &results::Frame {
+            called,
+            start,
+            before,
+            after,
+        },
+        watched,
+    );
+    // With operations still in flight the journal stays as a kill would leave it.
+    if !outcome.abandoned
+        && let Err(error) = journals.end()
+    {
+        outcome.notes.push(Note {
+            level: NoteLevel::Approximated,
+            subject: "journal".to_owned(),
+            text: format!("{error}; what was noted before is still there"),
+        });
+    }
+    Ok(outcome)
+}

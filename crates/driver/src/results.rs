@@ -1,0 +1,435 @@
+//! From recorders to a Measurement.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use blocklab_record::{
+    Accounting, ByPriority, Depths, DirectionDetail, DirectionResult, JobResult, Latency,
+    Measurement, Note, NoteLevel, Stopped, ThreadUse, Verified,
+};
+use blocklab_units::Nanos;
+use blocklab_workload::{Direction, Job, Pace, Rate};
+
+use super::failures::{errors, flaws, wrong_data};
+use super::roster::{Member, Roster};
+use super::samples::Sampler;
+use super::usage::Usage;
+use super::watch::Watched;
+use super::{Backing, FlawedBlock, Outcome, Run, TargetFile, describe};
+use blocklab_worker::PriorityTable;
+use blocklab_worker::Window;
+use blocklab_worker::{JobLog, Progress};
+use blocklab_worker::{Recorder, SpectrumSum};
+
+/// Moments and counters around the run.
+pub(crate) struct Frame {
+    pub(crate) called: Nanos,
+    pub(crate) start: Nanos,
+    pub(crate) before: Usage,
+    pub(crate) after: Usage,
+}
+
+pub(crate) fn outcome(run: Run<'_>, roster: &Roster, frame: &Frame, watched: Watched) -> Outcome {
+    let mut measurement = measurement(run, roster, frame, &watched);
+    measurement.series = watched.series;
+    Outcome {
+        measurement,
+        notes: notes(run, roster),
+        abandoned: watched.abandoned,
+        flawed: flawed_blocks(run, roster),
+        logs: logs(run, roster, frame.start),
+        progress: progress(run, roster),
+    }
+}
+
+/// What the threads told, and of what a model takes no notice.
+fn notes(run: Run<'_>, roster: &Roster) -> Vec<Note> {
+    let mut notes = roster.notes.clone();
+    for (job, files) in run.workload.jobs.iter().zip(run.targets) {
+        let is_modelled = |file: &TargetFile| !matches!(file.backing, Backing::File);
+        if !job.priority_shares.is_empty() && files.iter().any(is_modelled) {
+            notes.push(Note {
+                level: NoteLevel::Approximated,
+                subject: format!("priorities of job {}", job.name),
+                text: "operations are counted by their priority, and the model serves them in the \
+                       order of their arrival"
+                    .to_owned(),
+            });
+        }
+    }
+    notes
+}
+
+/// What was measured while some of the jobs still run.
+pub(crate) fn so_far(
+    run: Run<'_>,
+    roster: &Roster,
+    frame: &Frame,
+    watched: &Watched,
+) -> Measurement {
+    let mut measurement = measurement(run, roster, frame, watched);
+    for (index, job) in measurement.jobs.iter_mut().enumerate() {
+        let mut members = roster.members.iter().filter(|member| member.job == index);
+        if job.stopped == Stopped::Stalled && members.any(|member| member.ended.is_none()) {
+            // It has not ended: it is no worse than one that has.
+            job.stopped = Stopped::Runtime;
+        }
+    }
+    measurement
+}
+
+/// Without the series.
+fn measurement(run: Run<'_>, roster: &Roster, frame: &Frame, watched: &Watched) -> Measurement {
+    let first = roster
+        .members
+        .iter()
+        .map(|member| member.recorder.first_issue.get())
+        .min();
+    let elapsed = watched.end.since(frame.start);
+    let jobs = run.workload.jobs.iter().enumerate();
+    let mut cpu = frame.after.since(&frame.before);
+    cpu.busiest_thread_percent = busiest_thread(roster, elapsed);
+    Measurement {
+        case: String::new(),
+        settings: Vec::new(),
+        pass: 1,
+        started_ns: frame.start.0,
+        elapsed_ns: elapsed.0,
+        setup_ns: first
+            .unwrap_or(frame.start.0)
+            .saturating_sub(frame.called.0),
+        jobs: jobs
+            .map(|(index, job)| job_result(job, index, roster, frame, watched))
+            .collect(),
+        series: Vec::new(),
+        cpu,
+        disks: Vec::new(),
+        backing_disks: Vec::new(),
+        uring_workers_max: watched.uring_workers_max,
+        stood_still_ns: (watched.stood_still > Nanos::ZERO).then_some(watched.stood_still.0),
+    }
+}
+
+fn busiest_thread(roster: &Roster, elapsed: Nanos) -> u32 {
+    let busiest = roster
+        .members
+        .iter()
+        .filter_map(|member| member.recorder.thread_use())
+        .map(|used| used.user_ns + used.system_ns)
+        .max();
+    (busiest.unwrap_or(0) * 100 / elapsed.0.max(1)) as u32
+}
+
+fn job_result(
+    job: &Job,
+    index: usize,
+    roster: &Roster,
+    frame: &Frame,
+    watched: &Watched,
+) -> JobResult {
+    let members: Vec<&Member> = roster
+        .members
+        .iter()
+        .filter(|member| member.job == index)
+        .collect();
+    let stopped = gravest(&members);
+    let unanswered = unanswered(&members, watched);
+    let (asked_iops, asked_bytes_per_s) = asked(job.pace);
+    JobResult {
+        name: job.name.clone(),
+        engine: job.engine.name().to_owned(),
+        pattern: describe::pattern(job),
+        block_size: describe::block_size(job),
+        mix: describe::mix(job.mix),
+        access: describe::access(job.access).to_owned(),
+        durability: describe::durability(job.durability).to_owned(),
+        pace: describe::pace(job.pace).to_owned(),
+        think: job.think.is_some(),
+        threads: job.threads,
+        depth: job.depth,
+        effective_depth: job.effective_depth(),
+        direct: Some(roster.direct[index]),
+        asked_iops,
+        asked_bytes_per_s,
+        elapsed_ns: measured_time(job, &members, frame.start, watched, stopped).0,
+        stopped,
+        directions: directions(
+            &members,
+            watched.samples.iter().find(|samples| samples.is_of(index)),
+            &unanswered,
+        ),
+        errors: {
+            let mut errors = errors(&members);
+            let slow = watched.least.iter().filter(|least| least.job == index);
+            errors.extend(slow.filter_map(|least| least.missed.clone()));
+            errors.extend(flaws(&members));
+            errors.extend(members.iter().flat_map(|member| wrong_data(member)));
+            errors
+        },
+        accounting: Accounting {
+            oldest_in_flight_ns: unanswered.iter().map(|(_, age)| age.0).max(),
+            ..accounting(&members)
+        },
+        threads_use: threads_use(&members),
+        depths: depths(&members),
+        found_depth: found_depth(&members),
+        verified: verified(job, &members, frame.start),
+        pool: job.pool.as_ref().map(|pooled| pooled.pool.clone()),
+    }
+}
+
+const fn asked(pace: Pace) -> (Option<f64>, Option<f64>) {
+    match pace {
+        Pace::Closed | Pace::ByDirection { .. } => (None, None),
+        Pace::Capped(rate) | Pace::OpenFixed(rate) | Pace::OpenPoisson(rate) => match rate {
+            Rate::Iops(iops) => (Some(iops), None),
+            Rate::Bytes(bytes) => (None, Some(bytes)),
+        },
+    }
+}
+
+fn gravest(members: &[&Member]) -> Stopped {
+    let of = |member: &&Member| match (member.ended, member.stopper.reason()) {
+        // After a signal nobody waits long: what did not come back in time is no hang.
+        (None, Some(Stopped::Interrupted)) => Stopped::Interrupted,
+        (None, _) => Stopped::Stalled,
+        (Some(stopped), reason) => reason.unwrap_or(stopped),
+    };
+    let rank = |stopped: &Stopped| match stopped {
+        Stopped::Runtime => 0,
+        Stopped::Bytes | Stopped::Loops => 1,
+        Stopped::Steady => 2,
+        Stopped::Interrupted => 3,
+        Stopped::Error => 4,
+        Stopped::Stalled => 5,
+    };
+    members
+        .iter()
+        .map(of)
+        .max_by_key(rank)
+        .unwrap_or(Stopped::Runtime)
+}
+
+/// From the end of the ramp to the last completion; a job that ran out its time, or that a signal
+/// ended, has measured until then, even where nothing came back at its end.
+fn measured_time(
+    job: &Job,
+    members: &[&Member],
+    start: Nanos,
+    watched: &Watched,
+    stopped: Stopped,
+) -> Nanos {
+    let window = Window::of(job, start);
+    let last = members
+        .iter()
+        .map(|member| member.recorder.last_completion.get())
+        .max();
+    let mut until = Nanos(last.unwrap_or(0));
+    match stopped {
+        Stopped::Runtime => until = until.max(window.deadline.min(watched.end)),
+        Stopped::Interrupted => until = until.max(watched.interrupted_at.unwrap_or_default()),
+        Stopped::Stalled => until = watched.end,
+        _ => {}
+    }
+    until.since(window.measure_from)
+}
+
+fn threads_use(members: &[&Member]) -> Option<ThreadUse> {
+    let used = members
+        .iter()
+        .filter_map(|member| member.recorder.thread_use());
+    used.copied().reduce(|sum, more| ThreadUse {
+        running_ns: sum.running_ns + more.running_ns,
+        user_ns: sum.user_ns + more.user_ns,
+        system_ns: sum.system_ns + more.system_ns,
+        voluntary_switches: sum.voluntary_switches + more.voluntary_switches,
+        involuntary_switches: sum.involuntary_switches + more.involuntary_switches,
+        minor_faults: sum.minor_faults + more.minor_faults,
+        major_faults: sum.major_faults + more.major_faults,
+    })
+}
+
+fn depths(members: &[&Member]) -> Option<Depths> {
+    let counters = members
+        .iter()
+        .filter_map(|member| member.recorder.depths.as_ref());
+    counters.fold(None, |sum, counters| {
+        let mut sum: Depths = sum.unwrap_or_default();
+        counters.add_to(&mut sum);
+        Some(sum)
+    })
+}
+
+fn verified(job: &Job, members: &[&Member], start: Nanos) -> Option<Verified> {
+    let validates = job
+        .pool
+        .as_ref()
+        .is_some_and(|pooled| pooled.validation.is_some());
+    if job.verify.is_none() && !validates {
+        return None;
+    }
+    let recorders = || members.iter().map(|member| &member.recorder);
+    let began = recorders()
+        .map(|recorder| recorder.verify_began.get())
+        .filter(|moment| *moment > 0)
+        .min();
+    let from = Window::of(job, start).measure_from;
+    Some(Verified {
+        began_ns: began.map(|moment| Nanos(moment).since(from).0),
+        blocks: recorders().map(|recorder| recorder.verified.get()).sum(),
+        flawed: recorders().map(flawed).sum(),
+    })
+}
+
+fn flawed(recorder: &Arc<Recorder>) -> u64 {
+    let wrong = recorder.wrong();
+    recorder.flaws().count + wrong.iter().map(|wrong| wrong.count).sum::<u64>()
+}
+
+/// The flaws that are told one by one, of all jobs.
+fn flawed_blocks(run: Run<'_>, roster: &Roster) -> Vec<FlawedBlock> {
+    let of = |member: &Member| {
+        let job = run.workload.jobs[member.job].name.clone();
+        let blocks = member.recorder.flaws().kept.into_iter();
+        blocks.map(move |(flaw, target, offset, bytes)| FlawedBlock {
+            job: job.clone(),
+            flaw,
+            target,
+            offset,
+            bytes,
+        })
+    };
+    roster.members.iter().flat_map(of).collect()
+}
+
+fn logs(run: Run<'_>, roster: &Roster, start: Nanos) -> Vec<(String, JobLog)> {
+    let kept = roster.members.iter().filter_map(|member| {
+        let job = &run.workload.jobs[member.job];
+        let from = Window::of(job, start).measure_from;
+        let end = Nanos(member.recorder.last_completion.get()).since(from);
+        let log = member.recorder.log.as_ref()?;
+        let mut log = log.lock().expect("no panic under this lock");
+        Some((job.name.clone(), log.finish(end)))
+    });
+    kept.collect()
+}
+
+fn progress(run: Run<'_>, roster: &Roster) -> Vec<(String, Progress)> {
+    let of = |member: &Member| {
+        let progress = member.recorder.progress()?.clone();
+        Some((run.workload.jobs[member.job].name.clone(), progress))
+    };
+    roster.members.iter().filter_map(of).collect()
+}
+
+/// Of several threads, the sum of what each found.
+fn found_depth(members: &[&Member]) -> Option<u32> {
+    let found = members
+        .iter()
+        .filter_map(|member| member.recorder.found_depth.get().checked_sub(1));
+    found.reduce(|sum, depth| sum + depth).map(|sum| sum as u32)
+}
+
+/// Direction and age of the operations that were left behind; none while somebody still waits for
+/// them.
+fn unanswered(members: &[&Member], watched: &Watched) -> Vec<(Direction, Nanos)> {
+    let left = members
+        .iter()
+        .filter(|member| watched.abandoned && member.ended.is_none());
+    left.flat_map(|member| member.recorder.ages(watched.end))
+        .collect()
+}
+
+fn directions(
+    members: &[&Member],
+    samples: Option<&Sampler>,
+    unanswered: &[(Direction, Nanos)],
+) -> BTreeMap<String, DirectionResult> {
+    let mut results = BTreeMap::new();
+    for direction in Direction::ALL {
+        let tallies = || {
+            members
+                .iter()
+                .filter_map(|member| member.recorder.tally(direction))
+        };
+        let ios = tallies().map(|tally| tally.ios.get()).sum();
+        if ios == 0 {
+            continue;
+        }
+        let ages = unanswered.iter().filter(|(its, _)| *its == direction);
+        let age = ages.map(|(_, age)| age.0).max().unwrap_or(0);
+        let optional = |sum: SpectrumSum| (sum.max > 0).then(|| sum.into_latency());
+        // What has not been answered has waited at least so long.
+        let waited = |latency: Latency| Latency {
+            max_ns: latency.max_ns.max(age),
+            ..latency
+        };
+        let completion = optional(SpectrumSum::of(
+            tallies().filter_map(|t| t.completion.as_ref()),
+        ));
+        let tables: Vec<_> = tallies()
+            .filter_map(|tally| tally.by_priority.as_ref())
+            .collect();
+        let by_priority = PriorityTable::sum(&tables);
+        let result = DirectionResult {
+            ios,
+            bytes: tallies().map(|tally| tally.bytes.get()).sum(),
+            service: waited(SpectrumSum::of(tallies().map(|tally| &tally.service)).into_latency()),
+            response: optional(SpectrumSum::of(
+                tallies().filter_map(|t| t.response.as_ref()),
+            ))
+            .map(waited),
+            submit: optional(SpectrumSum::of(tallies().filter_map(|t| t.submit.as_ref()))),
+            detail: detail(completion, by_priority, direction, samples),
+        };
+        results.insert(direction.name().to_owned(), result);
+    }
+    results
+}
+
+fn detail(
+    completion: Option<Latency>,
+    by_priority: Vec<ByPriority>,
+    direction: Direction,
+    samples: Option<&Sampler>,
+) -> Option<Box<DirectionDetail>> {
+    if completion.is_none() && samples.is_none() && by_priority.is_empty() {
+        return None;
+    }
+    let sampled = samples.map(|samples| samples.of_direction(direction));
+    let (bytes_per_s, iops) = sampled.unwrap_or_default();
+    Some(Box::new(DirectionDetail {
+        completion,
+        bytes_per_s,
+        iops,
+        by_priority,
+    }))
+}
+
+/// The census. For threads that have ended, nothing may be missing: that is our promise, not the
+/// device's.
+fn accounting(members: &[&Member]) -> Accounting {
+    let mut total = Accounting::default();
+    for member in members {
+        let recorder = &member.recorder;
+        let measured = Direction::ALL
+            .iter()
+            .filter_map(|direction| recorder.tally(*direction));
+        let measured: u64 = measured.map(|tally| tally.ios.get()).sum();
+        let (issued, failed) = (recorder.issued.get(), recorder.failed.get());
+        let ramp = recorder.completed_in_ramp.get();
+        let in_flight = issued - (measured + ramp + failed).min(issued);
+        assert!(
+            member.ended.is_none() || in_flight == recorder.unreturned.get(),
+            "an operation was lost: {issued} issued, {measured} measured, {ramp} in the ramp, \
+             {failed} failed"
+        );
+        total.issued += issued;
+        total.completed += measured + ramp;
+        total.completed_in_ramp += ramp;
+        total.failed += failed;
+        total.in_flight += in_flight;
+        total.overdue += recorder.overdue.get();
+    }
+    total
+}

@@ -1,0 +1,133 @@
+//! Bandwidth and operations per second of each job, sampled at equal distances.
+
+use blocklab_record::Samples;
+use blocklab_units::Nanos;
+use blocklab_workload::{Direction, Job, Measure};
+
+use super::roster::Member;
+use blocklab_worker::Window;
+
+/// The directions that move data, in the order of their numbers.
+const MOVING: [Direction; 3] = [Direction::Read, Direction::Write, Direction::Trim];
+
+/// Samples of one quantity of a job, by direction.
+#[derive(Debug, Clone)]
+struct Quantity {
+    every: Nanos,
+    due: Nanos,
+    last: Nanos,
+    before: [u64; 3],
+    values: [Vec<f64>; 3],
+}
+
+impl Quantity {
+    fn new(every: Nanos, from: Nanos) -> Self {
+        Self {
+            every,
+            due: from.saturating_add(every),
+            last: from,
+            before: [0; 3],
+            values: [Vec::new(), Vec::new(), Vec::new()],
+        }
+    }
+
+    /// Takes a sample when it is time. What looks on may come late; the rate is that of the time
+    /// that really went by.
+    fn look(&mut self, now: Nanos, totals: impl Fn() -> [u64; 3]) {
+        if now < self.due {
+            return;
+        }
+        let span = now.since(self.last).0 as f64 / 1e9;
+        let totals = totals();
+        for (direction, total) in totals.iter().enumerate() {
+            let moved = total - self.before[direction];
+            self.values[direction].push(moved as f64 / span);
+        }
+        self.before = totals;
+        self.last = now;
+        let missed = now.since(self.due).0 / self.every.0;
+        self.due = self.due.saturating_add(Nanos(self.every.0 * (missed + 1)));
+    }
+}
+
+/// The samples of one job.
+#[derive(Debug, Clone)]
+pub(crate) struct Sampler {
+    job: usize,
+    deadline: Nanos,
+    bandwidth: Option<Quantity>,
+    iops: Option<Quantity>,
+}
+
+impl Sampler {
+    /// One for each job that asks for samples.
+    pub(crate) fn all(jobs: &[Job], start: Nanos) -> Vec<Self> {
+        let asks = |job: &Job| {
+            let Measure {
+                bandwidth_every,
+                iops_every,
+                ..
+            } = job.measure;
+            bandwidth_every.is_some() || iops_every.is_some()
+        };
+        let jobs = jobs.iter().enumerate().filter(|(_, job)| asks(job));
+        jobs.map(|(index, job)| Self::of(index, job, start))
+            .collect()
+    }
+
+    fn of(job: usize, spec: &Job, start: Nanos) -> Self {
+        let window = Window::of(spec, start);
+        let quantity = |every| Quantity::new(every, window.measure_from);
+        Self {
+            job,
+            deadline: window.deadline,
+            bandwidth: spec.measure.bandwidth_every.map(quantity),
+            iops: spec.measure.iops_every.map(quantity),
+        }
+    }
+
+    /// When the next sample is due; nothing after the end of the job's time.
+    pub(crate) fn next(&self) -> Option<Nanos> {
+        let quantities = [&self.bandwidth, &self.iops].into_iter().flatten();
+        let next = quantities.map(|quantity| quantity.due).min()?;
+        (next <= self.deadline).then_some(next)
+    }
+
+    pub(crate) fn look(&mut self, members: &[Member], now: Nanos) {
+        let total = |what: fn(&blocklab_worker::Tally) -> u64| {
+            MOVING.map(|direction| {
+                let mine = members.iter().filter(|member| member.job == self.job);
+                let tallies = mine.filter_map(|member| member.recorder.tally(direction));
+                tallies.map(what).sum()
+            })
+        };
+        if members
+            .iter()
+            .all(|member| member.job != self.job || member.ended.is_some())
+        {
+            return;
+        }
+        if let Some(bandwidth) = &mut self.bandwidth {
+            bandwidth.look(now, || total(|tally| tally.bytes.get()));
+        }
+        if let Some(iops) = &mut self.iops {
+            iops.look(now, || total(|tally| tally.ios.get()));
+        }
+    }
+
+    /// Whether it is of this job.
+    pub(crate) const fn is_of(&self, job: usize) -> bool {
+        self.job == job
+    }
+
+    /// Bytes and operations per second of a direction.
+    pub(crate) fn of_direction(&self, direction: Direction) -> (Samples, Samples) {
+        let samples = |quantity: &Option<Quantity>| {
+            let values = quantity
+                .as_ref()
+                .and_then(|q| q.values.get(direction as usize));
+            values.map_or_else(Samples::default, |values| Samples::of(values))
+        };
+        (samples(&self.bandwidth), samples(&self.iops))
+    }
+}

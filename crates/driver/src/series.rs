@@ -1,0 +1,212 @@
+//! Slices of what the recorders count.
+
+use blocklab_record::{Interval, IntervalDirection};
+use blocklab_stats::Histogram;
+use blocklab_units::Nanos;
+use blocklab_workload::{Direction, Job};
+
+use super::roster::Member;
+use blocklab_worker::SpectrumSum;
+use blocklab_worker::Window;
+
+/// Length of the intervals of a series: a second. In a run of more than an hour it is so many whole
+/// seconds that there are at most 3,600 of them, so that the Record of a simulated day stays small;
+/// in one of less than ten seconds the longest of a few that gives ten.
+pub(crate) fn interval(jobs: &[Job]) -> Nanos {
+    let planned = jobs
+        .iter()
+        .filter_map(|job| Some(job.ramp.0 + job.stop.runtime?.0))
+        .max();
+    let seconds = planned
+        .unwrap_or(0)
+        .div_ceil(SECOND.0)
+        .div_ceil(MOST)
+        .max(1);
+    match planned {
+        Some(planned) if seconds == 1 && can_be_fine(jobs) => fine(planned),
+        _ => Nanos(SECOND.0 * seconds),
+    }
+}
+
+/// Whether slices may be shorter than a second: adding up many threads takes time, and a steady
+/// state is shown by the second.
+fn can_be_fine(jobs: &[Job]) -> bool {
+    let threads: u32 = jobs.iter().map(|job| job.threads).sum();
+    threads <= 64 && jobs.iter().all(|job| job.stop.steady.is_none())
+}
+
+/// Of a run of at most an hour.
+fn fine(planned: u64) -> Nanos {
+    let lengths = [1000, 500, 200].map(Nanos::from_millis);
+    let enough = lengths.into_iter().find(|it| planned / it.0 >= 10);
+    enough.unwrap_or(Nanos::from_millis(100))
+}
+
+const SECOND: Nanos = Nanos::from_secs(1);
+const MOST: u64 = 3600;
+
+/// Cuts the counters of all recorders into slices.
+pub(crate) struct Slices {
+    start: Nanos,
+    /// Until here nothing is measured.
+    ramp_end: Nanos,
+    /// When the last job is to end.
+    deadline: Nanos,
+    pub(crate) begun: Nanos,
+    before: [DirectionSum; 3],
+    cpu_before: u64,
+}
+
+/// What all recorders of a direction held at one moment.
+struct DirectionSum {
+    ios: u64,
+    bytes: u64,
+    sum: f64,
+    histogram: Histogram,
+}
+
+impl DirectionSum {
+    fn empty() -> Self {
+        Self {
+            ios: 0,
+            bytes: 0,
+            sum: 0.0,
+            histogram: Histogram::new(),
+        }
+    }
+
+    fn nothing() -> [Self; 3] {
+        [Self::empty(), Self::empty(), Self::empty()]
+    }
+
+    /// Of what ended in the ramp, or after it.
+    fn of(members: &[Member], ramp: bool, direction: Direction) -> Self {
+        let recorders = || {
+            let all = members.iter().map(|member| &*member.recorder);
+            all.filter_map(move |recorder| match ramp {
+                true => recorder.warm(),
+                false => Some(recorder),
+            })
+        };
+        let tallies = || recorders().filter_map(|recorder| recorder.tally(direction));
+        if tallies().next().is_none() {
+            return Self::empty();
+        }
+        let spectrum = SpectrumSum::of(tallies().map(|tally| &tally.service));
+        Self {
+            ios: tallies().map(|tally| tally.ios.get()).sum(),
+            bytes: tallies().map(|tally| tally.bytes.get()).sum(),
+            sum: spectrum.sum,
+            histogram: spectrum.histogram,
+        }
+    }
+
+    fn since(&self, earlier: &Self) -> IntervalDirection {
+        let histogram = self.histogram.since(&earlier.histogram);
+        let count = histogram.count();
+        let quantiles = histogram.quantiles(&[0.5, 0.99]);
+        let highest = histogram.counts().iter().rposition(|count| *count > 0);
+        IntervalDirection {
+            ios: self.ios - earlier.ios,
+            bytes: self.bytes - earlier.bytes,
+            mean_ns: ((self.sum - earlier.sum).max(0.0) / count.max(1) as f64) as u64,
+            p50_ns: quantiles[0],
+            p99_ns: quantiles[1],
+            max_ns: highest.map_or(0, Histogram::highest),
+            ..IntervalDirection::default()
+        }
+    }
+}
+
+impl Slices {
+    /// The measured time begins with the first job whose ramp is over: its slices add up to the
+    /// totals of all jobs, whatever their ramps.
+    pub(crate) fn new(start: Nanos, windows: &[Window], cpu: u64) -> Self {
+        let measured = windows.iter().map(|window| window.measure_from).min();
+        let deadline = windows.iter().map(|window| window.deadline).max();
+        Self {
+            start,
+            ramp_end: measured.unwrap_or(start),
+            deadline: deadline.unwrap_or(Nanos::MAX),
+            begun: start,
+            before: DirectionSum::nothing(),
+            cpu_before: cpu,
+        }
+    }
+
+    /// When the current slice is to be closed. The end of the ramp closes one, so that a slice holds
+    /// either what counts or what does not. One that would end about when the jobs do takes in what
+    /// comes back after it: a slice of a few operations in a millisecond would show no rate.
+    pub(crate) fn boundary(&self, length: Nanos) -> Nanos {
+        let end = self.begun.saturating_add(length);
+        let half = Nanos(length.0 / 2);
+        let latest = self.deadline.saturating_add(half);
+        if self.begun < self.ramp_end {
+            end.min(self.ramp_end)
+        } else if end.saturating_add(half) >= self.deadline && end <= latest {
+            latest
+        } else {
+            end
+        }
+    }
+
+    /// Closes the current slice. `cpu` is the processor time of this process so far.
+    pub(crate) fn slice(
+        &mut self,
+        members: &[Member],
+        now: Nanos,
+        cpu: u64,
+        uring_workers: u32,
+    ) -> Interval {
+        let ramp = self.begun < self.ramp_end;
+        // The look comes a moment after the boundary, and what ended in that moment counts.
+        let now = if ramp { now.min(self.ramp_end) } else { now };
+        let directions = [Direction::Read, Direction::Write, Direction::Trim];
+        let sums = directions.map(|direction| DirectionSum::of(members, ramp, direction));
+        let [read, write, trim] = [0, 1, 2].map(|index| sums[index].since(&self.before[index]));
+        let interval = Interval {
+            end_ns: now.since(self.start).0,
+            length_ns: now.since(self.begun).0,
+            ramp,
+            read,
+            write,
+            trim,
+            cpu_ns: cpu - self.cpu_before,
+            uring_workers,
+        };
+        self.before = match ramp && now == self.ramp_end {
+            true => DirectionSum::nothing(),
+            false => sums,
+        };
+        self.cpu_before = cpu;
+        self.begun = now;
+        interval
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use blocklab_workload::Stop;
+
+    #[test]
+    fn long_runs_have_longer_slices_and_short_ones_shorter() {
+        let of = |seconds| {
+            let stop = Stop {
+                runtime: Some(Nanos::from_secs(seconds)),
+                ..Stop::default()
+            };
+            interval(&[Job {
+                stop,
+                ..Job::new("slices")
+            }])
+        };
+        assert_eq!(of(1), Nanos::from_millis(100));
+        assert_eq!(of(2), Nanos::from_millis(200));
+        assert_eq!(of(5), Nanos::from_millis(500));
+        assert_eq!(of(10), Nanos::from_secs(1));
+        assert_eq!(of(3600), Nanos::from_secs(1));
+        assert_eq!(of(3601), Nanos::from_secs(2));
+        assert_eq!(of(86_400), Nanos::from_secs(24));
+    }
+}

@@ -1,0 +1,327 @@
+//! The virtual driver: the same workers, an event queue, and the device model.
+//!
+//! ```text
+//!   queue: (moment, number) ──▶ next event ──▶ worker.complete ──▶ worker.next … ──▶ device.admit
+//!              ▲                                                                        │
+//!              └──────────────────────── completion at the device's moment ◀────────────┘
+//! ```
+//!
+//! Time jumps from event to event. Events of the same moment keep the order in which they were
+//! made, so the same seed gives the same figures on every machine.
+
+mod queue;
+mod seat;
+
+use std::sync::Arc;
+
+use blocklab_device::Device;
+use blocklab_record::{Measurement, Stopped};
+use blocklab_units::Nanos;
+use blocklab_workload::{EndsOthers, Job};
+
+use super::berths::{Groups, berths};
+use super::crew::wanted;
+use super::results::{self, Frame};
+use super::rhythm::Rhythm;
+use super::roster::{Member, Roster};
+use super::samples::Sampler;
+use super::series::{Slices, interval};
+use super::steady::Rounds;
+use super::usage::Usage;
+use super::watch::Watched;
+use super::{Backing, Control, Outcome, Run, Tap, TargetFile};
+use crate::Error;
+use blocklab_targets::Model;
+use blocklab_worker::Recorder;
+use blocklab_worker::Shared;
+use blocklab_worker::{Stopper, Window};
+use blocklab_workload::Completion;
+
+use queue::{Event, Queue};
+use seat::{Round, Seat};
+
+/// Runs a workload whose targets are all simulated, from moment `start` of their devices.
+///
+/// # Errors
+/// When a job does not fit its target.
+pub fn simulate(
+    run: Run<'_>,
+    start: Nanos,
+    control: Control<'_>,
+    tap: &mut dyn Tap,
+) -> Result<Outcome, Error> {
+    let models = models(run.targets);
+    let mut devices: Vec<_> = models.iter().map(Model::lock).collect();
+    let mut simulation = Simulation::new(run, &models, start)?;
+    {
+        let mut borrowed: Vec<&mut Device> = devices
+            .iter_mut()
+            .map(|shared| &mut shared.device)
+            .collect();
+        simulation.play(&run.workload.jobs, &mut borrowed, control, tap);
+    }
+    Ok(simulation.outcome(run, start))
+}
+
+/// Every model once, in the order of the jobs.
+fn models(targets: &[Vec<TargetFile>]) -> Vec<Model> {
+    let mut models: Vec<Model> = Vec::new();
+    for file in targets.iter().flatten() {
+        if let Backing::Simulated(model) = &file.backing
+            && !models.iter().any(|known| known.is(model))
+        {
+            models.push(model.clone());
+        }
+    }
+    models
+}
+
+struct Simulation {
+    seats: Vec<Seat>,
+    roster: Roster,
+    queue: Queue,
+    interval: Nanos,
+    series: Slices,
+    tapped: Slices,
+    rhythm: Option<Rhythm>,
+    steady: Vec<Option<Rounds>>,
+    windows: Vec<Window>,
+    working: usize,
+    now: Nanos,
+    start: Nanos,
+    seen: Watched,
+}
+
+/// How often the tap is told, in simulated time: a view that is told of every simulated second
+/// would take longer than the simulation.
+const TAP: Nanos = Nanos::from_secs(10);
+
+impl Simulation {
+    fn new(run: Run<'_>, models: &[Model], start: Nanos) -> Result<Self, Error> {
+        let jobs = &run.workload.jobs;
+        let mut roster = Roster::default();
+        let mut seats = Vec::new();
+        let shared = Shared::of(jobs, run.targets.iter().map(Vec::len));
+        roster.direct = vec![true; jobs.len()];
+        roster.ends_others = jobs.iter().map(|job| job.ends_others).collect();
+        let mut groups = Groups::of(jobs);
+        for berth in berths(jobs, run.targets) {
+            let job = &berth.job;
+            let stopper = Arc::new(Stopper::default());
+            let devices = seat::devices(job, &berth.files, models)?;
+            let first = roster.members.len();
+            let mut in_common = false;
+            for thread in 0..job.threads {
+                let (lanes, mut members) = groups.lanes(&berth, jobs, &stopper);
+                if members.is_empty() && !in_common {
+                    members.push(Member {
+                        job: berth.index,
+                        recorder: Arc::new(Recorder::new(wanted(job))),
+                        stopper: Arc::clone(&stopper),
+                        ended: None,
+                    });
+                }
+                let member = if in_common {
+                    first
+                } else {
+                    roster.members.len()
+                };
+                roster.members.extend(members);
+                let mut seat = Seat::new(
+                    job,
+                    (lanes, member),
+                    run.workload.seed,
+                    thread,
+                    (&berth.files, &devices),
+                    (&roster.members[member].recorder, &stopper, &shared),
+                )?;
+                // One thread drives them all, so plain workers can count together: 128 times the
+                // buckets of a histogram are more than a processor's cache holds.
+                in_common = seat.is_plain() && job.ends_others == EndsOthers::Never;
+                seat.worker.begin(start);
+                seats.push(seat);
+            }
+        }
+        let windows: Vec<Window> = jobs.iter().map(|job| Window::of(job, start)).collect();
+        Ok(Self {
+            working: seats.len(),
+            seats,
+            roster,
+            queue: Queue::new(start),
+            interval: interval(jobs),
+            series: Slices::new(start, &windows, 0),
+            tapped: Slices::new(start, &windows, 0),
+            rhythm: None,
+            steady: jobs
+                .iter()
+                .map(|job| job.stop.steady.map(Rounds::new))
+                .collect(),
+            windows,
+            now: start,
+            start,
+            seen: Watched::from(start, jobs),
+        })
+    }
+
+    fn play(
+        &mut self,
+        jobs: &[Job],
+        devices: &mut [&mut Device],
+        control: Control<'_>,
+        tap: &mut dyn Tap,
+    ) {
+        for index in 0..self.seats.len() {
+            let member = self.seats[index].member;
+            let window = self.windows[self.roster.members[member].job];
+            for end in [window.deadline, window.over] {
+                if end < Nanos::MAX {
+                    self.queue.push(end, Event::wake(index as u32));
+                }
+            }
+            self.roster.members[member]
+                .recorder
+                .first_issue
+                .set(self.start.0);
+            self.turn(index, None, devices);
+        }
+        let over = self.windows.iter().map(|window| window.over).max();
+        let over = over.unwrap_or(Nanos::MAX);
+        let mut next_look = self.start;
+        self.rhythm = Rhythm::of(tap, self.start, jobs);
+        while self.working > 0 {
+            let Some((at, event)) = self.queue.pop() else {
+                break;
+            };
+            // After it, what is in flight is given up: the device does not answer.
+            if at > over.max(self.now).saturating_add(control.drain_limit) {
+                break;
+            }
+            self.now = at;
+            if at >= next_look {
+                next_look = self.look(at, control, tap);
+            }
+            self.turn(event.worker as usize, event.returned(), devices);
+        }
+        let last = self.windows.iter().map(|window| window.deadline).max();
+        if let Some(rhythm) = &mut self.rhythm {
+            rhythm.finish(
+                &self.roster.members,
+                self.now,
+                last.unwrap_or(self.now),
+                tap,
+            );
+        }
+        while self.series.begun < self.now.min(Window::cool_from(&self.windows)) {
+            self.close(self.now);
+        }
+        // Most cases end before it is told of again.
+        let rest = self.tapped.slice(&self.roster.members, self.now, 0, 0);
+        if rest.length_ns > 0 {
+            tap.interval(&rest, self.now.since(self.start));
+        }
+        self.seen.end = self.now;
+        self.seen.abandoned = self.working > 0;
+    }
+
+    /// One worker's turn: something of it came back, or it wanted to be asked.
+    #[inline(always)]
+    fn turn(&mut self, index: usize, returned: Option<Completion>, devices: &mut [&mut Device]) {
+        let round = Round {
+            now: self.now,
+            worker: index as u32,
+            queue: &mut self.queue,
+            devices,
+        };
+        if self.seats[index].turn(returned, round) {
+            self.leave(index);
+        }
+    }
+
+    /// A worker has done all that it had to.
+    #[cold]
+    fn leave(&mut self, index: usize) {
+        self.working -= 1;
+        self.seats[index].has_left = true;
+        let seat = &self.seats[index];
+        let beside = |other: &Seat| other.member == seat.member && !other.has_left;
+        if self.seats.iter().any(beside) {
+            return;
+        }
+        seat.worker
+            .leave(&self.roster.members[seat.member].recorder);
+        let mine = seat.member..seat.member + seat.worker.members();
+        for member in &mut self.roster.members[mine] {
+            member.ended = Some(seat.worker.stopped());
+        }
+        self.roster.end_others();
+    }
+
+    /// Closes slices, judges, listens; returns when to look again.
+    fn look(&mut self, now: Nanos, control: Control<'_>, tap: &mut dyn Tap) -> Nanos {
+        let measured = now.min(Window::cool_from(&self.windows));
+        // What ends at the boundary itself belongs to the slice before it.
+        while measured > self.series.boundary(self.interval) {
+            let boundary = self.series.boundary(self.interval);
+            self.close(boundary);
+        }
+        if let Some(rhythm) = &mut self.rhythm {
+            rhythm.look(&self.roster.members, measured, tap);
+        }
+        if now >= self.tapped.boundary(TAP) {
+            let interval = self.tapped.slice(&self.roster.members, now, 0, 0);
+            tap.interval(&interval, now.since(self.start));
+        }
+        self.seen.look(&self.roster.members, now);
+        for (job, rounds) in self.steady.iter_mut().enumerate() {
+            let Some(rounds) = rounds else { continue };
+            let members = || {
+                self.roster
+                    .members
+                    .iter()
+                    .filter(|member| member.job == job)
+            };
+            let measured = now.since(self.windows[job].measure_from);
+            if rounds.look(members().map(|member| &*member.recorder), measured) {
+                members().for_each(|member| member.stopper.request(Stopped::Steady));
+            }
+        }
+        self.seen.listen(&self.roster.members, control, now);
+        // Steady states and signals are looked for ten times a simulated second.
+        let samples = self.seen.samples.iter().filter_map(Sampler::next);
+        let looks = [
+            self.series.boundary(self.interval).saturating_add(Nanos(1)),
+            now.saturating_add(Nanos::from_millis(100)),
+        ];
+        let next = samples.filter(|sample| *sample > now).chain(looks).min();
+        next.unwrap_or(now)
+    }
+
+    fn close(&mut self, now: Nanos) {
+        let now = now.min(Window::cool_from(&self.windows));
+        let interval = self.series.slice(&self.roster.members, now, 0, 0);
+        if interval.length_ns > 0 {
+            self.seen.series.push(interval);
+        }
+    }
+
+    fn outcome(self, run: Run<'_>, start: Nanos) -> Outcome {
+        let usage = Usage::default();
+        let frame = Frame {
+            called: start,
+            start,
+            before: usage,
+            after: usage,
+        };
+        let mut outcome = results::outcome(run, &self.roster, &frame, self.seen);
+        // Our own processor time is no property of a simulated run.
+        outcome.measurement = Measurement {
+            cpu: Default::default(),
+            ..outcome.measurement
+        };
+        outcome
+    }
+}
+
+#[cfg(test)]
+#[path = "sim_tests.rs"]
+mod tests;

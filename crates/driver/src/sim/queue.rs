@@ -1,0 +1,354 @@
+//! What is to come, in order.
+//!
+//! ```text
+//!           present
+//!   wheel    │ · │   │ ·· │   │ · │   │ ··· │ · │   │      a list for each slot of 1 µs
+//!   far                                             ··     a heap: what lies beyond the wheel
+//! ```
+//!
+//! Most events lie less than the wheel's span ahead, and are compared with the few of their own
+//! slot alone: a queue of a thousand events costs what a queue of two costs. A slot with many is
+//! sorted by a heap when its time has come.
+
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+
+use blocklab_units::Nanos;
+
+use blocklab_workload::Slot;
+
+use blocklab_workload::Completion;
+
+/// What happens at a moment: an operation of a worker comes back, or it wanted to be asked again.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Event {
+    pub(super) worker: u32,
+    slot: u32,
+    result: i32,
+}
+
+/// In place of a slot: nothing comes back.
+const NO_SLOT: u32 = u32::MAX;
+
+impl Event {
+    /// An operation comes back.
+    #[inline]
+    pub(super) const fn completion(worker: u32, slot: &Slot, result: i32) -> Self {
+        Self {
+            worker,
+            slot: slot.index() as u32,
+            result,
+        }
+    }
+
+    /// The worker is asked again.
+    pub(super) const fn wake(worker: u32) -> Self {
+        Self {
+            worker,
+            slot: NO_SLOT,
+            result: 0,
+        }
+    }
+
+    /// What comes back.
+    #[inline]
+    pub(super) fn returned(self) -> Option<Completion> {
+        (self.slot != NO_SLOT).then(|| Completion {
+            slot: Slot::returned(self.slot),
+            result: self.result,
+        })
+    }
+}
+
+/// An event, its moment, and its number among those of the same moment.
+#[derive(Debug, Clone, Copy)]
+struct Entry {
+    at: u64,
+    number: u64,
+    event: Event,
+}
+
+impl PartialEq for Entry {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Entry {}
+
+impl PartialOrd for Entry {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// The earliest is the greatest: that one stands on top of a heap.
+impl Ord for Entry {
+    fn cmp(&self, other: &Self) -> Ordering {
+        (other.at, other.number).cmp(&(self.at, self.number))
+    }
+}
+
+/// Nanoseconds of a slot, as a power of two.
+const WIDTH: u32 = 10;
+/// Slots of the wheel: together 17 ms.
+const SLOTS: usize = 16384;
+const WORDS: usize = SLOTS / 64;
+/// Entries of one slot among which the first is sought one by one.
+const CROWD: usize = 8;
+/// The end of a list.
+const NONE: u32 = u32::MAX;
+
+/// An entry in the list of its slot, or a place that is free.
+#[derive(Debug, Clone, Copy)]
+struct Node {
+    entry: Entry,
+    next: u32,
+}
+
+/// Events by moment and number.
+pub(super) struct Queue {
+    /// The present slot; the wheel holds it and the slots after it.
+    present: u64,
+    /// First node of every slot's list.
+    heads: Box<[u32; SLOTS]>,
+    /// Which slots hold anything.
+    used: [u64; WORDS],
+    nodes: Vec<Node>,
+    free: u32,
+    /// All of the present slot, where that is a crowd.
+    crowd: BinaryHeap<Entry>,
+    far: BinaryHeap<Entry>,
+    /// Slot of the first far entry.
+    far_from: u64,
+    made: u64,
+}
+
+impl Queue {
+    /// An empty one, whose events come at `start` or later.
+    pub(super) fn new(start: Nanos) -> Self {
+        Self {
+            present: start.0 >> WIDTH,
+            heads: Box::new([NONE; SLOTS]),
+            used: [0; WORDS],
+            nodes: Vec::new(),
+            free: NONE,
+            crowd: BinaryHeap::new(),
+            far: BinaryHeap::new(),
+            far_from: u64::MAX,
+            made: 0,
+        }
+    }
+
+    /// Not before the moment that was popped last.
+    #[inline(always)]
+    pub(super) fn push(&mut self, at: Nanos, event: Event) {
+        self.made += 1;
+        let ahead = (at.0 >> WIDTH).saturating_sub(self.present);
+        if ahead >= SLOTS as u64 {
+            self.put_far(at, event);
+        } else {
+            self.put(self.present + ahead, at, self.made, event);
+        }
+    }
+
+    #[cold]
+    fn put_far(&mut self, at: Nanos, event: Event) {
+        self.far_from = self.far_from.min(at.0 >> WIDTH);
+        self.far.push(Entry {
+            at: at.0,
+            number: self.made,
+            event,
+        });
+    }
+
+    #[inline(always)]
+    fn put(&mut self, slot: u64, at: Nanos, number: u64, event: Event) {
+        let place = slot as usize % SLOTS;
+        let index = self.free;
+        let head = &mut self.heads[place];
+        if let Some(node) = self.nodes.get_mut(index as usize) {
+            self.free = node.next;
+            node.next = *head;
+            // One by one: a whole entry would be put together on the stack first.
+            node.entry.at = at.0;
+            node.entry.number = number;
+            node.entry.event.worker = event.worker;
+            node.entry.event.slot = event.slot;
+            node.entry.event.result = event.result;
+            *head = index;
+        } else {
+            let entry = Entry {
+                at: at.0,
+                number,
+                event,
+            };
+            self.grow(place, entry);
+        }
+        self.used[place / 64] |= 1 << (place % 64);
+    }
+
+    #[cold]
+    fn grow(&mut self, place: usize, entry: Entry) {
+        let next = self.heads[place];
+        self.heads[place] = self.nodes.len() as u32;
+        self.nodes.push(Node { entry, next });
+    }
+
+    #[inline(always)]
+    pub(super) fn pop(&mut self) -> Option<(Nanos, Event)> {
+        let entry = match self.next_used() {
+            Some(slot) if slot < self.far_from && self.crowd.is_empty() => self.take_first(slot)?,
+            slot => self.pop_rarely(slot)?,
+        };
+        Some((Nanos(entry.at), entry.event))
+    }
+
+    /// From a crowd, or after what was far has come near.
+    #[cold]
+    fn pop_rarely(&mut self, slot: Option<u64>) -> Option<Entry> {
+        if self.crowd.is_empty() {
+            let slot = slot.unwrap_or(self.far_from).min(self.far_from);
+            if slot == u64::MAX {
+                return None;
+            }
+            self.approach(slot);
+            return self.take_first(slot);
+        }
+        // What was pushed to the present slot since then.
+        while let Some(entry) = self.take(self.present) {
+            self.crowd.push(entry);
+        }
+        self.crowd.pop()
+    }
+
+    /// Far entries of this slot, which becomes the present one, get to the wheel.
+    fn approach(&mut self, slot: u64) {
+        self.present = slot;
+        while let Some(entry) = self.far.peek().copied()
+            && entry.at >> WIDTH == slot
+        {
+            self.far.pop();
+            self.put(slot, Nanos(entry.at), entry.number, entry.event);
+        }
+        self.far_from = self.far.peek().map_or(u64::MAX, |entry| entry.at >> WIDTH);
+    }
+
+    /// The first entry of the first slot that holds anything.
+    #[inline(always)]
+    fn take_first(&mut self, slot: u64) -> Option<Entry> {
+        self.present = slot;
+        let head = self.heads[slot as usize % SLOTS];
+        if self.nodes.get(head as usize)?.next == NONE {
+            return self.take(slot);
+        }
+        self.take_of_several(slot)
+    }
+
+    fn take_of_several(&mut self, slot: u64) -> Option<Entry> {
+        let place = slot as usize % SLOTS;
+        let mut first = self.heads[place];
+        let mut node = first;
+        for _ in 0..CROWD {
+            if self.nodes[node as usize].entry > self.nodes[first as usize].entry {
+                first = node;
+            }
+            node = self.nodes[node as usize].next;
+            if node == NONE {
+                // Taken from the head of the list, where the head goes to its place.
+                let head = self.heads[place] as usize;
+                let wanted = self.nodes[first as usize].entry;
+                self.nodes[first as usize].entry = self.nodes[head].entry;
+                self.nodes[head].entry = wanted;
+                return self.take(slot);
+            }
+        }
+        while let Some(entry) = self.take(slot) {
+            self.crowd.push(entry);
+        }
+        self.crowd.pop()
+    }
+
+    /// An entry of this slot, whose place in the wheel becomes free with the last one.
+    #[inline(always)]
+    fn take(&mut self, slot: u64) -> Option<Entry> {
+        let place = slot as usize % SLOTS;
+        let index = self.heads[place];
+        let node = self.nodes.get_mut(index as usize)?;
+        let entry = node.entry;
+        self.heads[place] = std::mem::replace(&mut node.next, self.free);
+        self.free = index;
+        if self.heads[place] == NONE {
+            self.used[place / 64] &= !(1 << (place % 64));
+        }
+        Some(entry)
+    }
+
+    /// The first slot of the wheel that holds anything.
+    #[inline(always)]
+    fn next_used(&self) -> Option<u64> {
+        let first = self.present as usize % SLOTS;
+        let mut word = first / 64;
+        let mut bits = self.used[word] & (!0 << (first % 64));
+        // Once around: the first word is looked at twice, as its lower slots are the last ones.
+        for _ in 0..WORDS {
+            if bits != 0 {
+                break;
+            }
+            word = (word + 1) % WORDS;
+            bits = self.used[word];
+        }
+        let place = word * 64 + bits.trailing_zeros() as usize;
+        let ahead = place.wrapping_sub(first) % SLOTS;
+        (bits != 0).then_some(self.present + ahead as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use blocklab_random::Stream;
+
+    /// Against a list that is sorted: thousands of pushes and pops, of which each one lies at most
+    /// `span` nanoseconds ahead of the last one popped.
+    #[track_caller]
+    fn check(start: u64, span: u64, held: usize) {
+        let mut chance = Stream::new(span, "queue", held as u64);
+        let mut queue = Queue::new(Nanos(start));
+        let mut known: Vec<(u64, u32)> = Vec::new();
+        let mut now = start;
+        for number in 0..20_000 {
+            let at = now + chance.below(span);
+            queue.push(Nanos(at), Event::wake(number));
+            known.push((at, number));
+            while known.len() > chance.below(2 * held as u64) as usize {
+                let next = *known.iter().min().unwrap();
+                known.retain(|entry| *entry != next);
+                let (at, event) = queue.pop().unwrap();
+                assert_eq!((at.0, event.worker), next);
+                now = at.0;
+            }
+        }
+    }
+
+    #[test]
+    fn events_come_in_the_order_of_moment_and_number() {
+        for span in [1, 300, 5000, 1 << 20, 1 << 22, 1 << 23, 1 << 34] {
+            check(0, span, 3);
+            check(987_654_321_012, span, 40);
+        }
+    }
+
+    #[test]
+    fn an_empty_one_gives_nothing_and_goes_on() {
+        let mut queue = Queue::new(Nanos(5));
+        assert!(queue.pop().is_none());
+        queue.push(Nanos::MAX, Event::wake(1));
+        queue.push(Nanos(5), Event::wake(2));
+        let order: Vec<u32> = std::iter::from_fn(|| queue.pop())
+            .map(|(_, event)| event.worker)
+            .collect();
+        assert_eq!(order, [2, 1]);
+        assert!(queue.pop().is_none());
+    }
+}

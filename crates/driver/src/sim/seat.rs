@@ -1,0 +1,220 @@
+//! A worker in virtual time.
+
+use std::sync::Arc;
+
+use blocklab_device::Device;
+use blocklab_units::Nanos;
+use blocklab_workload::Job;
+
+use super::queue::{Event, Queue};
+use crate::Error;
+use blocklab_worker::Stopper;
+use blocklab_workload::Slot;
+
+use crate::{Backing, TargetFile};
+use blocklab_targets::{Model, question, result};
+use blocklab_worker::LaneParts;
+use blocklab_worker::Recorder;
+use blocklab_worker::{Action, Parts, Shared, Worker};
+use blocklab_worker::{Driven, Load};
+use blocklab_workload::{Completion, Io};
+
+/// A worker and what the driver keeps of it; what every operation needs comes first.
+#[repr(C, align(64))]
+pub(super) struct Seat {
+    pub(super) worker: Load,
+    side: Side,
+    /// The first of the members that it stands for; several seats may stand for one.
+    pub(super) member: usize,
+    pub(super) has_left: bool,
+}
+
+/// What a seat needs beside its worker.
+#[repr(C)]
+struct Side {
+    /// By target of the job: the index of its device.
+    devices: Arc<[usize]>,
+    complete: usize,
+    /// Completions that wait until there are enough of them.
+    gathered: Vec<Completion>,
+    /// The earliest wake that is in the queue.
+    wake_at: Nanos,
+    done: bool,
+}
+
+/// A worker's turn, and what it may reach.
+pub(super) struct Round<'a, 'd> {
+    pub(super) now: Nanos,
+    /// Whose turn it is.
+    pub(super) worker: u32,
+    pub(super) queue: &'a mut Queue,
+    pub(super) devices: &'a mut [&'d mut Device],
+}
+
+impl Seat {
+    /// Whether its worker has nothing of its own to tell.
+    pub(super) fn is_plain(&self) -> bool {
+        matches!(&self.worker, Load::One(worker) if worker.is_plain())
+    }
+
+    /// Hands over what came back and asks the worker until it wants to wait. Whether it has just
+    /// ended.
+    #[inline(always)]
+    pub(super) fn turn(&mut self, returned: Option<Completion>, round: Round<'_, '_>) -> bool {
+        match (&mut self.worker, returned) {
+            (Load::One(worker), Some(back)) => self.side.came_back(worker, back, round),
+            (Load::Pool(pool), Some(back)) => self.side.gather(&mut **pool, back, round),
+            (Load::One(worker), None) => self.side.woken(&mut **worker, round),
+            (Load::Pool(pool), None) => self.side.woken(&mut **pool, round),
+        }
+    }
+}
+
+impl Side {
+    #[inline(always)]
+    fn came_back(
+        &mut self,
+        worker: &mut Worker,
+        completion: Completion,
+        mut round: Round<'_, '_>,
+    ) -> bool {
+        if self.complete > 1 {
+            return self.gather(worker, completion, round);
+        }
+        match worker.again(completion, round.now) {
+            Ok(io) => {
+                self.issue(&io, &mut round);
+                false
+            }
+            Err(completion) => self.gather(worker, completion, round),
+        }
+    }
+
+    /// Keeps completions back until there are enough of them.
+    #[inline(never)]
+    fn gather(
+        &mut self,
+        worker: &mut impl Driven,
+        completion: Completion,
+        round: Round<'_, '_>,
+    ) -> bool {
+        self.gathered.push(completion);
+        if self.gathered.len() < self.complete.min(worker.depth_in_use()) {
+            return false;
+        }
+        self.woken(worker, round)
+    }
+
+    #[inline(never)]
+    fn woken(&mut self, worker: &mut impl Driven, mut round: Round<'_, '_>) -> bool {
+        self.hand_over(worker, round.now);
+        self.ask(worker, &mut round)
+    }
+
+    /// Hands over the completions that were kept back.
+    fn hand_over(&mut self, worker: &mut impl Driven, now: Nanos) {
+        if !self.gathered.is_empty() {
+            worker.reaped(self.gathered.len());
+        }
+        for completion in self.gathered.drain(..) {
+            worker.complete(completion, now);
+        }
+    }
+
+    #[inline]
+    fn ask(&mut self, worker: &mut impl Driven, round: &mut Round<'_, '_>) -> bool {
+        loop {
+            match worker.next(round.now) {
+                Action::Issue(io) => self.issue(&io, round),
+                Action::Wait(None) => {
+                    worker.handed_over(round.now);
+                    return false;
+                }
+                Action::Wait(Some(until)) | Action::Spin(until) => {
+                    // A wake that is past or later than this one is of no use any more.
+                    if until <= round.now {
+                        continue;
+                    }
+                    worker.handed_over(round.now);
+                    self.wake(until, round);
+                    return false;
+                }
+                Action::Done => return !std::mem::replace(&mut self.done, true),
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn issue(&self, io: &Io, round: &mut Round<'_, '_>) {
+        let device = &mut round.devices[self.devices[io.file as usize]];
+        let answer = device.admit(round.now, question(io));
+        let result = result(answer, io.len);
+        let event = Event::completion(round.worker, &io.slot, result);
+        round.queue.push(answer.at, event);
+    }
+
+    fn wake(&mut self, until: Nanos, round: &mut Round<'_, '_>) {
+        if self.wake_at <= round.now || until < self.wake_at {
+            self.wake_at = until;
+            round.queue.push(until, Event::wake(round.worker));
+        }
+    }
+}
+
+/// By target of a job: the index of its model.
+///
+/// # Errors
+/// When one of the targets is no model.
+pub(super) fn devices(
+    job: &Job,
+    files: &[TargetFile],
+    models: &[Model],
+) -> Result<Arc<[usize]>, Error> {
+    let device = |file: &TargetFile| match &file.backing {
+        Backing::Simulated(model) => models.iter().position(|known| known.is(model)),
+        _ => None,
+    };
+    let devices: Option<_> = files.iter().map(device).collect();
+    devices.ok_or_else(|| Error::MixedClocks {
+        job: job.name.clone(),
+    })
+}
+
+impl Seat {
+    pub(super) fn new(
+        job: &Job,
+        (lanes, member): (Vec<LaneParts>, usize),
+        seed: u64,
+        thread: u32,
+        (files, devices): (&[TargetFile], &Arc<[usize]>),
+        (recorder, stopper, shared): (&Arc<Recorder>, &Arc<Stopper>, &Shared),
+    ) -> Result<Self, Error> {
+        let sizes: Vec<u64> = files.iter().map(|file| file.size).collect();
+        let depth = job.effective_depth();
+        let parts = Parts {
+            thread,
+            seed,
+            sizes: &sizes,
+            slots: (0..depth).rev().map(Slot::returned).collect(),
+            recorder: Arc::clone(recorder),
+            stopper: Arc::clone(stopper),
+            shared,
+        };
+        let worker = Load::new(job, lanes, parts).map_err(|invalid| Error::Job {
+            job: job.name.clone(),
+            invalid,
+        })?;
+        Ok(Self {
+            worker,
+            member,
+            has_left: false,
+            side: Side {
+                devices: Arc::clone(devices),
+                gathered: Vec::with_capacity(depth as usize),
+                complete: job.batch.complete.min(depth) as usize,
+                wake_at: Nanos::ZERO,
+                done: false,
+            },
+        })
+    }
+}

@@ -1,0 +1,327 @@
+//! Looks on while the crew works: intervals, the steady state, the end.
+
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+
+use blocklab_record::{Interval, Stopped};
+use blocklab_units::Nanos;
+use blocklab_workload::Job;
+
+use super::crew::Crew;
+use super::least::LeastRates;
+use super::results::{Frame, so_far};
+use super::rhythm::Rhythm;
+use super::roster::Member;
+use super::samples::Sampler;
+use super::series::{Slices, interval};
+use super::steady::Rounds;
+use super::{Control, Run, Tap, usage};
+use blocklab_worker::Window;
+
+/// What the watch has seen.
+pub(crate) struct Watched {
+    pub(crate) series: Vec<Interval>,
+    pub(crate) end: Nanos,
+    /// When a signal asked for the end.
+    pub(crate) interrupted_at: Option<Nanos>,
+    pub(crate) uring_workers_max: u32,
+    /// For how long this process did not run although it was due.
+    pub(crate) stood_still: Nanos,
+    pub(crate) abandoned: bool,
+    pub(crate) samples: Vec<Sampler>,
+    pub(crate) least: Vec<LeastRates>,
+}
+
+impl Watched {
+    /// Nothing yet.
+    pub(crate) fn from(start: Nanos, jobs: &[Job]) -> Self {
+        Self {
+            series: Vec::new(),
+            end: start,
+            interrupted_at: None,
+            uring_workers_max: 0,
+            stood_still: Nanos::ZERO,
+            abandoned: false,
+            samples: Sampler::all(jobs, start),
+            least: LeastRates::all(jobs, start),
+        }
+    }
+}
+
+impl Watched {
+    /// Counts a sleep that took far longer than it was meant to: the process was stopped, its
+    /// machine was, or no processor was left for it. A busy machine delays a thread by
+    /// milliseconds.
+    fn slept(&mut self, wanted: Duration, took: Nanos) {
+        let over = Duration::from(took).saturating_sub(wanted);
+        if over >= STANDSTILL {
+            let over = Nanos(over.as_nanos() as u64);
+            self.stood_still = self.stood_still.saturating_add(over);
+        }
+    }
+
+    /// Asks for the end when a signal has come: of those who have not ended.
+    pub(crate) fn listen(&mut self, members: &[Member], control: Control<'_>, now: Nanos) {
+        if self.interrupted_at.is_none() && control.interrupted.load(Relaxed) {
+            self.interrupted_at = Some(now);
+            let working = members.iter().filter(|member| member.ended.is_none());
+            working.for_each(|member| member.stopper.request(Stopped::Interrupted));
+        }
+    }
+
+    /// Takes samples, and ends the jobs that are too slow.
+    pub(crate) fn look(&mut self, members: &[Member], now: Nanos) {
+        for sampler in &mut self.samples {
+            sampler.look(members, now);
+        }
+        for least in &mut self.least {
+            if least.look(members, now) {
+                let slow = members.iter().filter(|member| member.job == least.job);
+                slow.for_each(|member| member.stopper.request(Stopped::Error));
+            }
+        }
+    }
+}
+
+/// From so long on, a wake-up that comes too late is no delay but a standstill.
+const STANDSTILL: Duration = Duration::from_secs(1);
+/// How often a signal and the deadlines are looked at.
+const TICK: Duration = Duration::from_millis(100);
+/// How often the tap is told.
+const TAP: Nanos = Nanos::from_millis(500);
+/// How often a thread that should have ended is woken from its system call.
+const NUDGE: Duration = Duration::from_millis(20);
+
+/// What was there before the gate opened.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Opening {
+    pub(crate) called: Nanos,
+    pub(crate) before: usage::Usage,
+}
+
+pub(crate) struct Watch<'a> {
+    run: Run<'a>,
+    control: Control<'a>,
+    start: Nanos,
+    windows: Vec<Window>,
+    /// Nothing is looked at from here on.
+    cool_from: Nanos,
+    uses_uring: bool,
+    expected_threads: u32,
+    uring_workers: u32,
+    steady: Vec<Option<Rounds>>,
+    interval: Nanos,
+    series: Slices,
+    tapped: Slices,
+    rhythm: Option<Rhythm>,
+    /// How often the tap wants everything so far, when it is due next, and what it is told from.
+    status: Option<(Nanos, Nanos)>,
+    opening: Opening,
+    seen: Watched,
+}
+
+impl<'a> Watch<'a> {
+    pub(crate) fn new(run: Run<'a>, control: Control<'a>, opening: Opening, start: Nanos) -> Self {
+        let jobs = &run.workload.jobs;
+        let cpu = usage::process_cpu_ns();
+        let is_uring = |job: &Job| matches!(job.engine, blocklab_workload::Engine::IoUring(_));
+        let windows: Vec<Window> = jobs.iter().map(|job| Window::of(job, start)).collect();
+        Self {
+            cool_from: Window::cool_from(&windows),
+            series: Slices::new(start, &windows, cpu),
+            tapped: Slices::new(start, &windows, cpu),
+            windows,
+            uses_uring: jobs.iter().any(is_uring),
+            expected_threads: usage::threads(),
+            uring_workers: 0,
+            steady: jobs
+                .iter()
+                .map(|job| job.stop.steady.map(Rounds::new))
+                .collect(),
+            interval: interval(jobs),
+            rhythm: None,
+            status: None,
+            opening,
+            seen: Watched::from(start, jobs),
+            run,
+            control,
+            start,
+        }
+    }
+
+    /// Returns when every thread has ended or has been given up.
+    pub(crate) fn until_the_end(mut self, crew: &mut Crew, tap: &mut dyn Tap) -> Watched {
+        self.rhythm = Rhythm::of(tap, self.start, &self.run.workload.jobs);
+        self.status = tap
+            .status_every()
+            .map(|every| (every, self.start.saturating_add(every)));
+        while !crew.is_complete() {
+            let now = self.run.clock.now();
+            let patience = self.patience(crew, now);
+            let ended = crew.await_end(patience);
+            self.seen.slept(patience, self.run.clock.now().since(now));
+            if ended {
+                crew.roster.end_others();
+            }
+            let now = self.run.clock.now();
+            self.look(crew, tap, now);
+            self.press(crew, now);
+            if self.is_hopeless(crew, now) {
+                self.give_up(crew);
+                break;
+            }
+        }
+        let end = self.run.clock.now();
+        let last = self.windows.iter().map(|window| window.deadline).max();
+        if let Some(rhythm) = &mut self.rhythm {
+            rhythm.finish(crew.members(), end, last.unwrap_or(end), tap);
+        }
+        while self.series.begun < end.min(self.cool_from) {
+            self.close_interval(crew, end);
+        }
+        self.seen.end = end;
+        self.seen
+    }
+
+    /// How long to sleep: to the next tick, or shorter when somebody overstays.
+    fn patience(&self, crew: &Crew, now: Nanos) -> Duration {
+        let overstays =
+            |member: &Member| member.ended.is_none() && self.should_have_ended(member, now);
+        if crew.members().iter().any(overstays) {
+            return NUDGE;
+        }
+        let next_interval = self.series.boundary(self.interval);
+        let ends = |window: &Window| [window.deadline, window.over];
+        let deadlines = self.windows.iter().flat_map(ends);
+        let samples = self.seen.samples.iter().filter_map(Sampler::next);
+        let soonest = deadlines
+            .chain(samples)
+            .chain(self.rhythm.as_ref().map(Rhythm::boundary))
+            .filter(|moment| *moment > now)
+            .chain([next_interval])
+            .min();
+        let left = Duration::from(soonest.unwrap_or(next_interval).since(now));
+        left.clamp(Duration::from_millis(1), TICK)
+    }
+
+    fn look(&mut self, crew: &Crew, tap: &mut dyn Tap, now: Nanos) {
+        if self.uses_uring {
+            self.count_uring_workers();
+        }
+        if now >= self.tapped.boundary(TAP) && self.tapped.begun < self.cool_from {
+            let now = now.min(self.cool_from);
+            let interval = self.tapped.slice(
+                crew.members(),
+                now,
+                usage::process_cpu_ns(),
+                self.uring_workers,
+            );
+            tap.interval(&interval, now.since(self.start));
+        }
+        // The last slice before a load that is in no result is closed at the end: what is counted
+        // late is in the totals, too.
+        if now.min(self.cool_from) >= self.series.boundary(self.interval) {
+            self.close_interval(crew, now);
+        }
+        if let Some(rhythm) = &mut self.rhythm {
+            rhythm.look(crew.members(), now.min(self.cool_from), tap);
+        }
+        self.tell_status(crew, tap, now);
+        self.seen.look(crew.members(), now);
+        self.judge_steadiness(crew, now);
+        self.seen.listen(crew.members(), self.control, now);
+    }
+
+    fn tell_status(&mut self, crew: &Crew, tap: &mut dyn Tap, now: Nanos) {
+        let is_asked = tap.is_asked();
+        match self.status.filter(|(_, due)| now >= *due) {
+            Some((every, due)) => self.status = Some((every, due.saturating_add(every))),
+            None if is_asked => {}
+            None => return,
+        }
+        let frame = Frame {
+            called: self.opening.called,
+            start: self.start,
+            before: self.opening.before,
+            after: usage::Usage::now(),
+        };
+        let seen = Watched {
+            end: now,
+            samples: self.seen.samples.clone(),
+            least: self.seen.least.clone(),
+            ..Watched::from(self.start, &[])
+        };
+        tap.status(&so_far(self.run, &crew.roster, &frame, &seen));
+    }
+
+    fn count_uring_workers(&mut self) {
+        // The cheap count first: without extra threads there are no workers.
+        self.uring_workers = match usage::threads() > self.expected_threads {
+            true => usage::uring_workers(),
+            false => 0,
+        };
+        self.seen.uring_workers_max = self.seen.uring_workers_max.max(self.uring_workers);
+    }
+
+    fn close_interval(&mut self, crew: &Crew, now: Nanos) {
+        let now = now.min(self.cool_from);
+        let interval = self.series.slice(
+            crew.members(),
+            now,
+            usage::process_cpu_ns(),
+            self.uring_workers,
+        );
+        if interval.length_ns > 0 {
+            self.seen.series.push(interval);
+        }
+    }
+
+    fn judge_steadiness(&mut self, crew: &Crew, now: Nanos) {
+        for (job, rounds) in self.steady.iter_mut().enumerate() {
+            let Some(rounds) = rounds else { continue };
+            let members = || crew.members().iter().filter(|member| member.job == job);
+            let from = self.windows[job].measure_from;
+            if rounds.look(members().map(|member| &*member.recorder), now.since(from)) {
+                members().for_each(|member| member.stopper.request(Stopped::Steady));
+            }
+        }
+    }
+
+    fn should_have_ended(&self, member: &Member, now: Nanos) -> bool {
+        member.stopper.reason().is_some() || now >= self.windows[member.job].over
+    }
+
+    /// Wakes those who should have ended from the wait that they may be in.
+    fn press(&self, crew: &Crew, now: Nanos) {
+        crew.nudge(|member| self.should_have_ended(member, now));
+    }
+
+    /// Whether what is still in flight has been waited for long enough.
+    fn is_hopeless(&self, crew: &Crew, now: Nanos) -> bool {
+        if let Some(at) = self.seen.interrupted_at {
+            return now.since(at) > self.control.drain_limit_interrupted;
+        }
+        let mut waiting = crew
+            .members()
+            .iter()
+            .filter(|member| member.ended.is_none());
+        waiting.any(|member| {
+            let deadline = self.windows[member.job].over;
+            let last = Nanos(member.recorder.last_completion.get());
+            // A slow drain is no hang: operations that come back renew the patience.
+            let since = deadline.max(last);
+            self.should_have_ended(member, now)
+                && deadline != Nanos::MAX
+                && now.since(since) > self.control.drain_limit
+        })
+    }
+
+    fn give_up(&mut self, crew: &Crew) {
+        self.seen.abandoned = !crew.is_complete();
+        let missing = crew
+            .members()
+            .iter()
+            .filter(|member| member.ended.is_none());
+        missing.for_each(|member| member.stopper.request(Stopped::Stalled));
+    }
+}

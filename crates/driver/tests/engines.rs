@@ -1,0 +1,481 @@
+//! Every engine against real files: what it moves, what it counts, how it fails.
+
+use std::fs::{self, File};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use blocklab_driver::{Control, Error, Outcome, Run, Tap, TargetFile, run};
+use blocklab_record::{Interval, JobResult, Stopped};
+use blocklab_targets::Clock;
+use blocklab_units::{Bytes, Nanos};
+use blocklab_workload::{
+    Access, BlockSizes, CallFlags, Content, Engine, ErrorPolicy, Flush, Job, Mix, Pace, Pattern,
+    Rate, Stop, UringOptions, Workload,
+};
+
+const MIB: u64 = 1 << 20;
+
+/// All engines that this machine has; io_uring may be forbidden in a container.
+fn engines() -> Vec<Engine> {
+    let pvsync2 = Engine::Pvsync2(CallFlags::default());
+    let mut engines = vec![
+        Engine::Sync,
+        Engine::Psync,
+        Engine::Vsync,
+        Engine::Pvsync,
+        Engine::PosixAio,
+        Engine::Splice,
+        pvsync2,
+        Engine::Mmap,
+        Engine::Libaio,
+    ];
+    match blocklab_targets::io_uring_is_available() {
+        Ok(()) => {
+            let plain = UringOptions {
+                fixed_buffers: false,
+                fixed_files: false,
+                ..UringOptions::default()
+            };
+            let polled = UringOptions {
+                sqpoll: true,
+                ..UringOptions::default()
+            };
+            engines.extend([UringOptions::default(), plain, polled].map(Engine::IoUring));
+        }
+        Err(error) => println!("skipped: io_uring, which this machine does not offer ({error})"),
+    }
+    engines
+}
+
+fn target(path: &Path, size: u64) -> TargetFile {
+    TargetFile::file(path.to_owned(), size, true)
+}
+
+fn start(job: Job, file: TargetFile) -> Result<Outcome, Error> {
+    let never = AtomicBool::new(false);
+    start_with(job, file, Control::new(&never), &mut ())
+}
+
+fn start_with(
+    job: Job,
+    file: TargetFile,
+    control: Control<'_>,
+    tap: &mut dyn Tap,
+) -> Result<Outcome, Error> {
+    let workload = Workload {
+        seed: 7,
+        jobs: vec![job],
+    };
+    let targets = [vec![file]];
+    run(
+        Run {
+            workload: &workload,
+            targets: &targets,
+            clock: Clock::start(),
+        },
+        control,
+        tap,
+    )
+}
+
+fn result(job: Job, file: TargetFile) -> JobResult {
+    start(job, file).unwrap().measurement.jobs.remove(0)
+}
+
+/// One MiB in blocks of 4 KiB through the page cache.
+fn job(engine: Engine, mix: Mix) -> Job {
+    let depth = if engine.is_asynchronous() { 8 } else { 1 };
+    let stop = Stop {
+        bytes: Some(Bytes(MIB)),
+        ..Stop::default()
+    };
+    Job {
+        engine,
+        mix,
+        depth,
+        stop,
+        access: Access::Buffered,
+        ..Job::new("test")
+    }
+}
+
+fn file_of(byte: u8, len: u64) -> tempfile::NamedTempFile {
+    let file = tempfile::NamedTempFile::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    fs::write(file.path(), vec![byte; len as usize]).unwrap();
+    file
+}
+
+#[test]
+fn every_engine_reads_what_it_was_asked_to() {
+    let file = file_of(7, 4 * MIB);
+    for engine in engines() {
+        let result = result(job(engine, Mix::READ), target(file.path(), 4 * MIB));
+        let reads = &result.directions["read"];
+        assert_eq!((reads.ios, reads.bytes), (256, MIB), "{engine:?}");
+        assert_eq!(reads.service.count, 256, "{engine:?}");
+        assert!(
+            result.accounting.balances() && result.accounting.failed == 0,
+            "{engine:?}"
+        );
+        assert_eq!(result.stopped, Stopped::Bytes, "{engine:?}");
+    }
+}
+
+#[test]
+fn every_engine_writes_every_block_once() {
+    for engine in engines() {
+        let file = file_of(0, MIB);
+        let pattern = Pattern::Random {
+            every_block_once: true,
+        };
+        let job = Job {
+            pattern,
+            ..job(engine, Mix::WRITE)
+        };
+        let result = result(job, target(file.path(), MIB));
+        assert_eq!(result.directions["write"].ios, 256, "{engine:?}");
+        let bytes = fs::read(file.path()).unwrap();
+        let mut blocks: Vec<&[u8]> = bytes.chunks(4096).collect();
+        let untouched = blocks
+            .iter()
+            .filter(|block| block.iter().all(|byte| *byte == 0))
+            .count();
+        assert_eq!(untouched, 0, "{engine:?}: blocks that no write reached");
+        blocks.sort_unstable();
+        blocks.dedup();
+        assert_eq!(
+            blocks.len(),
+            256,
+            "{engine:?}: each block has content of its own"
+        );
+    }
+}
+
+#[test]
+fn direct_access_works_where_the_file_system_has_it() {
+    let file = file_of(7, 4 * MIB);
+    let mix = Mix {
+        read: 50,
+        write: 50,
+        trim: 0,
+    };
+    for engine in engines()
+        .into_iter()
+        .filter(|engine| *engine != Engine::Mmap)
+    {
+        let job = Job {
+            access: Access::Direct,
+            ..job(engine, mix)
+        };
+        match start(job, target(file.path(), 4 * MIB)) {
+            Ok(outcome) => {
+                let result = &outcome.measurement.jobs[0];
+                assert_eq!(result.direct, Some(true), "{engine:?}");
+                assert_eq!(result.accounting.failed, 0, "{engine:?}");
+            }
+            Err(error) => {
+                println!("skipped: direct access, which the file system here refuses");
+                assert!(error.to_string().contains("access = \"auto\""), "{error}");
+                return;
+            }
+        }
+    }
+}
+
+#[test]
+fn where_there_is_no_direct_access_it_says_so() {
+    let zero = || target(Path::new("/dev/zero"), MIB);
+    let asked = |access| Job {
+        access,
+        ..job(Engine::Psync, Mix::READ)
+    };
+    let outcome = start(asked(Access::DirectIfPossible), zero()).unwrap();
+    assert_eq!(outcome.measurement.jobs[0].direct, Some(false));
+    assert!(
+        outcome.notes[0]
+            .text
+            .contains("went through the page cache")
+    );
+    let error = start(asked(Access::Direct), zero())
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("cannot open /dev/zero (for direct reads)"),
+        "{error}"
+    );
+}
+
+/// Another program cuts a file short while it is read: calls come back short at its end, and a
+/// mapping gives SIGBUS, which used to be the end of the whole process.
+#[test]
+fn a_file_that_shrinks_is_a_failure_of_the_device() {
+    let file = file_of(7, MIB);
+    for engine in engines() {
+        let job = Job {
+            on_error: ErrorPolicy::Continue,
+            ..job(engine, Mix::READ)
+        };
+        let result = result(job, target(file.path(), 2 * MIB));
+        let expected = if engine == Engine::Mmap {
+            "EIO"
+        } else {
+            "short"
+        };
+        assert_eq!(result.errors[0].kind, expected, "{engine:?}");
+        assert!(result.accounting.balances(), "{engine:?}");
+        let failed = result.accounting.failed as f64 / result.accounting.issued as f64;
+        assert!(
+            (0.35..0.65).contains(&failed),
+            "{engine:?}: half of it is gone: {failed}"
+        );
+    }
+}
+
+#[test]
+fn a_full_device_ends_the_job_with_its_reason() {
+    for engine in [Engine::Sync, Engine::Psync] {
+        let full = Job {
+            pattern: Pattern::Sequential,
+            ..job(engine, Mix::WRITE)
+        };
+        let result = result(full, target(Path::new("/dev/full"), MIB));
+        assert_eq!(result.stopped, Stopped::Error);
+        let error = &result.errors[0];
+        assert_eq!(
+            (error.kind.as_str(), error.direction.as_str()),
+            ("ENOSPC", "write")
+        );
+        assert_eq!((error.count, error.first_offset), (1, 0));
+    }
+}
+
+#[test]
+fn trims_punch_holes() {
+    let file = file_of(7, MIB);
+    for engine in engines() {
+        let mut trim = job(engine, Mix::TRIM);
+        trim.sizes = BlockSizes::fixed(Bytes(65536));
+        trim.pattern = Pattern::Sequential;
+        let result = result(trim, target(file.path(), MIB));
+        if result
+            .errors
+            .first()
+            .is_some_and(|error| error.kind == "EOPNOTSUPP")
+        {
+            println!("skipped: trims, which the file system here refuses");
+            return;
+        }
+        assert_eq!(result.directions["trim"].ios, 16, "{engine:?}");
+        assert!(
+            fs::read(file.path()).unwrap().iter().all(|byte| *byte == 0),
+            "{engine:?}"
+        );
+        let whole = File::options().write(true).open(file.path()).unwrap();
+        whole.write_all_at(&vec![7; MIB as usize], 0).unwrap();
+    }
+}
+
+#[test]
+fn flushes_are_counted_apart() {
+    let file = file_of(7, MIB);
+    for engine in engines() {
+        // The one after the last write and the one at the end are the same.
+        for (fsync_every, at_end, expected) in [(64, false, 4), (64, true, 4), (100, true, 3)] {
+            let mut flushing = job(engine, Mix::WRITE);
+            flushing.flush = Flush {
+                fsync_every,
+                fdatasync_every: 0,
+                at_end,
+                ..Flush::default()
+            };
+            let result = result(flushing, target(file.path(), MIB));
+            assert_eq!(
+                result.directions["sync"].ios, expected,
+                "{engine:?} {fsync_every}"
+            );
+            assert_eq!(result.directions["write"].ios, 256, "{engine:?}");
+        }
+    }
+}
+
+#[test]
+fn a_hundred_and_twenty_eight_threads_lose_nothing() {
+    let file = file_of(7, 4 * MIB);
+    let mix = Mix {
+        read: 70,
+        write: 30,
+        trim: 0,
+    };
+    let job = Job {
+        threads: 128,
+        ..job(Engine::Psync, mix)
+    };
+    let result = result(job, target(file.path(), 4 * MIB));
+    assert_eq!(result.accounting.issued, 128 * 256);
+    assert_eq!(result.accounting.completed, 128 * 256);
+}
+
+#[test]
+fn an_open_loop_records_both_latencies() {
+    let mut open = job(Engine::Null, Mix::READ);
+    open.pace = Pace::OpenFixed(Rate::Iops(20_000.0));
+    open.stop = Stop {
+        bytes: Some(Bytes(4096 * 2000)),
+        ..Stop::default()
+    };
+    let result = result(open, target(Path::new("null"), MIB));
+    let reads = &result.directions["read"];
+    let response = reads.response.as_ref().unwrap();
+    assert_eq!((reads.ios, response.count), (2000, 2000));
+    assert!(response.mean_ns >= reads.service.mean_ns);
+    assert_eq!(result.asked_iops, Some(20_000.0));
+}
+
+#[test]
+fn the_submitting_call_is_measured_when_asked() {
+    let file = file_of(7, MIB);
+    for engine in engines()
+        .into_iter()
+        .filter(|engine| engine.is_asynchronous())
+    {
+        let job = Job {
+            submit_latency: true,
+            ..job(engine, Mix::READ)
+        };
+        let result = result(job, target(file.path(), MIB));
+        let submit = result.directions["read"].submit.as_ref().unwrap();
+        assert_eq!(submit.count, 256, "{engine:?}");
+    }
+}
+
+/// Interrupts at the first interval.
+struct Interrupter<'a>(&'a AtomicBool);
+
+impl Tap for Interrupter<'_> {
+    fn interval(&mut self, _: &Interval, _: Nanos) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Threads that sleep until the next arrival of a slow schedule, hours ahead.
+#[test]
+fn an_interruption_wakes_everybody() {
+    for engine in [Engine::Null, Engine::Psync, Engine::Libaio] {
+        let flag = AtomicBool::new(false);
+        let file = file_of(7, MIB);
+        let mut slow = Job {
+            threads: 16,
+            ..job(engine, Mix::READ)
+        };
+        slow.pace = Pace::OpenFixed(Rate::Iops(0.0002));
+        slow.stop = Stop {
+            runtime: Some(Nanos::from_secs(86_400)),
+            ..Stop::default()
+        };
+        let file = target(file.path(), MIB);
+        let control = Control::new(&flag);
+        let outcome = start_with(slow, file, control, &mut Interrupter(&flag)).unwrap();
+        assert_eq!(
+            outcome.measurement.jobs[0].stopped,
+            Stopped::Interrupted,
+            "{engine:?}"
+        );
+        assert!(!outcome.abandoned, "{engine:?}");
+    }
+}
+
+#[test]
+fn what_cannot_be_run_says_why() {
+    let file = file_of(7, 8192);
+    let too_big = Job {
+        sizes: BlockSizes::fixed(Bytes(65536)),
+        ..job(Engine::Psync, Mix::READ)
+    };
+    let error = start(too_big, target(file.path(), 8192))
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("holds no whole block of 65536 bytes"),
+        "{error}"
+    );
+    let read_only = TargetFile::file(file.path().to_owned(), 8192, false);
+    let error = start(job(Engine::Psync, Mix::WRITE), read_only).unwrap_err();
+    assert!(matches!(error, Error::NotPermitted { .. }), "{error}");
+    let gone = target(Path::new("no/such/file"), 8192);
+    let error = start(job(Engine::Psync, Mix::READ), gone)
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("cannot open no/such/file (for reads): No such file"),
+        "{error}"
+    );
+}
+
+#[test]
+fn shaped_content_reaches_the_file() {
+    let file = file_of(0, MIB);
+    let content = Content::Shaped {
+        compress_percent: 75,
+        dedupe_percent: 0,
+    };
+    let pattern = Pattern::Sequential;
+    let job = Job {
+        content,
+        pattern,
+        ..job(Engine::Psync, Mix::WRITE)
+    };
+    let result = result(job, target(file.path(), MIB));
+    assert_eq!(result.directions["write"].ios, 256);
+    let bytes = fs::read(file.path()).unwrap();
+    let zeros = bytes.iter().filter(|byte| **byte == 0).count() as f64 / bytes.len() as f64;
+    assert!((0.74..0.77).contains(&zeros), "{zeros}");
+}
+
+#[test]
+fn space_is_given_and_cut_off() {
+    let file = file_of(7, MIB);
+    let mut grows = job(Engine::Falloc, Mix::WRITE);
+    grows.region.offset = Bytes(MIB);
+    grows.pattern = Pattern::Sequential;
+    let grown = result(grows, target(file.path(), 2 * MIB));
+    assert_eq!(grown.directions["write"].ios, 256);
+    assert_eq!(fs::metadata(file.path()).unwrap().len(), 2 * MIB);
+    let mut cuts = job(Engine::Ftruncate, Mix::WRITE);
+    cuts.pattern = Pattern::Sequential;
+    result(cuts, target(file.path(), MIB));
+    let last = MIB - 4096;
+    assert_eq!(
+        fs::metadata(file.path()).unwrap().len(),
+        last,
+        "where the last block began"
+    );
+}
+
+#[test]
+fn names_are_made_asked_for_and_deleted() {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let files: Vec<TargetFile> = (0..20)
+        .map(|number| target(&folder.path().join(number.to_string()), 4096))
+        .collect();
+    let play = |engine| {
+        let mut job = job(engine, Mix::WRITE);
+        job.stop.bytes = Some(Bytes(20 * 4096));
+        let workload = Workload {
+            seed: 7,
+            jobs: vec![job],
+        };
+        let never = AtomicBool::new(false);
+        let run_on = Run {
+            workload: &workload,
+            targets: std::slice::from_ref(&files),
+            clock: Clock::start(),
+        };
+        let outcome = run(run_on, Control::new(&never), &mut ()).unwrap();
+        outcome.measurement.jobs[0].directions["write"].ios
+    };
+    let there = || fs::read_dir(folder.path()).unwrap().count();
+    assert_eq!((play(Engine::FileCreate), there()), (20, 20));
+    assert_eq!((play(Engine::FileStat), there()), (20, 20));
+    assert_eq!((play(Engine::FileDelete), there()), (20, 0));
+}

@@ -1,0 +1,179 @@
+//! A target that stops answering: for a while, or until a signal comes.
+
+mod device;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use blocklab_device::{FaultKind, FaultSpec};
+use blocklab_driver::{Backing, Control, Run, Tap, run, simulate};
+use blocklab_record::{Interval, Measurement, Stopped};
+use blocklab_targets::Clock;
+use blocklab_units::Nanos;
+use blocklab_workload::{Engine, Job, Mix, Pace, Rate, Stop, UringOptions, Workload};
+
+const HOUR: Nanos = Nanos::from_secs(3600);
+
+/// One read in fifty takes an hour: sooner or later a queue holds nothing else.
+fn forgetful() -> FaultSpec {
+    FaultSpec {
+        from: Nanos::ZERO,
+        until: Nanos::MAX,
+        volume: None,
+        kind: FaultKind::Latency {
+            added: HOUR,
+            read_percent: 2.0,
+            write_percent: 0.0,
+        },
+    }
+}
+
+/// Sends the signal at the first interval, and remembers when that was.
+struct Signal<'a> {
+    interrupted: &'a AtomicBool,
+    at: Nanos,
+}
+
+impl Tap for Signal<'_> {
+    fn interval(&mut self, _: &Interval, elapsed: Nanos) {
+        if !self.interrupted.swap(true, Ordering::Relaxed) {
+            self.at = elapsed;
+        }
+    }
+}
+
+fn interrupted(job: Job) -> (Measurement, Nanos) {
+    let flag = AtomicBool::new(false);
+    let mut signal = Signal {
+        interrupted: &flag,
+        at: Nanos::ZERO,
+    };
+    let model = device::with(vec![forgetful()]);
+    let file = device::target(Backing::Emulated(model));
+    let workload = Workload {
+        seed: 1,
+        jobs: vec![job],
+    };
+    let run_on = Run {
+        workload: &workload,
+        targets: &[vec![file]],
+        clock: Clock::start(),
+    };
+    let outcome = run(run_on, Control::new(&flag), &mut signal).expect("a measurement");
+    assert!(outcome.abandoned, "the device answers in an hour");
+    (outcome.measurement, signal.at)
+}
+
+/// A target stopped answering after 2 s, and the user pressed Ctrl-C at 20 s. The time of the job
+/// ended with its last completion: "17,887 IOPS, only 2.0 s were measured", where 1,900 IOPS were
+/// true, and the 8 operations that had waited for 18 s were in no latency.
+#[test]
+fn the_wait_for_what_is_not_answered_counts_to_the_signal() {
+    let (measurement, signal) = interrupted(Job {
+        engine: Engine::IoUring(UringOptions::default()),
+        depth: 8,
+        stop: Stop {
+            runtime: Some(HOUR),
+            ..Stop::default()
+        },
+        ..Job::new("hung")
+    });
+    let job = &measurement.jobs[0];
+    assert_eq!(job.stopped, Stopped::Interrupted);
+    assert!(signal > Nanos::ZERO);
+    assert!(
+        job.elapsed_ns >= signal.0,
+        "{} ns were measured, and the signal came at {signal}",
+        job.elapsed_ns
+    );
+    let census = job.accounting;
+    assert!(census.balances(), "{census:?}");
+    assert_eq!(census.in_flight, 8);
+    // What hung when the signal came hung for as long as it was waited for after that, too.
+    let oldest = census.oldest_in_flight_ns.expect("an age");
+    assert!(
+        oldest
+            >= Control::new(&AtomicBool::new(false))
+                .drain_limit_interrupted
+                .0
+    );
+    let read = &job.directions["read"];
+    assert_eq!(read.service.max_ns, oldest);
+    let counted = read.service.histogram().expect("a histogram").count();
+    assert_eq!(
+        counted, read.ios,
+        "no histogram holds what did not complete"
+    );
+}
+
+/// Of 1,000 operations a second, asked for without a word on arrivals, a third never happened while
+/// the target stood still for 2 s of 6, and the percentiles looked well: service p99.9 15 ms, of the
+/// one operation that waited a single sample, and no response latency at all.
+#[test]
+fn a_stall_shows_under_every_rate() {
+    let stall = FaultSpec {
+        from: Nanos::from_secs(2),
+        until: Nanos::from_secs(4),
+        volume: None,
+        kind: FaultKind::Stall,
+    };
+    let mix = Mix {
+        read: 75,
+        write: 25,
+        trim: 0,
+    };
+    let paces = [
+        Pace::Capped(Rate::Iops(1000.0)),
+        Pace::Capped(Rate::Bytes(4096.0 * 1000.0)),
+        Pace::OpenFixed(Rate::Iops(1000.0)),
+    ];
+    for pace in paces {
+        let model = device::with(vec![stall.clone()]);
+        let file = device::target(Backing::Simulated(model));
+        let job = Job {
+            pace,
+            mix,
+            depth: 4,
+            engine: Engine::IoUring(UringOptions::default()),
+            stop: Stop {
+                runtime: Some(Nanos::from_secs(6)),
+                ..Stop::default()
+            },
+            ..Job::new("stalled")
+        };
+        let workload = Workload {
+            seed: 1,
+            jobs: vec![job],
+        };
+        let run_on = Run {
+            workload: &workload,
+            targets: &[vec![file]],
+            clock: Clock::start(),
+        };
+        let never = AtomicBool::new(false);
+        let outcome = simulate(run_on, Nanos::ZERO, Control::new(&never), &mut ());
+        let job = outcome.expect("a measurement").measurement.jobs.remove(0);
+        let census = job.accounting;
+        let responses = |way: &str| job.directions[way].response.clone().expect("a response");
+        let (read, write) = (responses("read"), responses("write"));
+        // A third of what was due waited for 1 s on average, and a twelfth for 1.5 s or more.
+        for response in [&read, &write] {
+            assert!(response.p90_ns > 1_000_000_000, "{pace:?}: {response:?}");
+            assert!(response.p99_ns > 1_800_000_000, "{pace:?}: {response:?}");
+        }
+        let service = &job.directions["read"].service;
+        assert!(service.p99_ns < 100_000_000, "{pace:?}: {service:?}");
+        if matches!(pace, Pace::Capped(_)) {
+            // What was due was either issued or missed; the last arrival may be that of the end.
+            let due = census.issued + census.overdue;
+            assert!((6000..=6001).contains(&due), "{pace:?}: {census:?}");
+            assert!(
+                (1900..2000).contains(&census.overdue),
+                "{pace:?}: {census:?}"
+            );
+            let told = read.count + write.count;
+            assert_eq!(told, census.completed + census.overdue, "{pace:?}");
+            let share = write.count as f64 / told as f64;
+            assert!((0.23..0.27).contains(&share), "{pace:?}: {share}");
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! A series and its totals are one truth in two places.
+
+mod device;
+
+use std::fs::File;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use blocklab_driver::{Backing, Control, Run, TargetFile, run, simulate};
+use blocklab_record::{Interval, IntervalDirection, Measurement};
+use blocklab_targets::Clock;
+use blocklab_units::{Bytes, Nanos};
+use blocklab_workload::{Access, Engine, Job, Mix, Pace, Rate, Stop, Workload};
+
+const MIB: u64 = 1 << 20;
+const HALF: Mix = Mix {
+    read: 50,
+    write: 50,
+    trim: 0,
+};
+
+fn measured(jobs: Vec<Job>, file: &TargetFile) -> Measurement {
+    let targets = vec![vec![file.clone()]; jobs.len()];
+    let workload = Workload { seed: 3, jobs };
+    let run_on = Run {
+        workload: &workload,
+        targets: &targets,
+        clock: Clock::start(),
+    };
+    let never = AtomicBool::new(false);
+    let control = Control::new(&never);
+    let outcome = match file.backing {
+        Backing::Simulated(_) => simulate(run_on, Nanos::ZERO, control, &mut ()),
+        _ => run(run_on, control, &mut ()),
+    };
+    outcome.expect("a measurement").measurement
+}
+
+/// A rested one: its time begins with each measurement.
+fn simulated() -> TargetFile {
+    device::target(Backing::Simulated(device::with(Vec::new())))
+}
+
+fn job(engine: Engine, ramp_ms: u64, runtime_ms: u64) -> Job {
+    Job {
+        engine,
+        mix: HALF,
+        depth: 8,
+        access: Access::Buffered,
+        ramp: Nanos::from_millis(ramp_ms),
+        stop: Stop {
+            runtime: Some(Nanos::from_millis(runtime_ms)),
+            ..Stop::default()
+        },
+        ..Job::new("load")
+    }
+}
+
+const QUEUED: Engine = Engine::Libaio;
+
+type Of = fn(&Interval) -> IntervalDirection;
+const WAYS: [(&str, Of); 3] = [
+    ("read", |it| it.read),
+    ("write", |it| it.write),
+    ("trim", |it| it.trim),
+];
+
+/// The slices after the ramp hold what the jobs hold, to the operation and to the byte; they lie
+/// end to end.
+#[track_caller]
+fn assert_adds_up(measurement: &Measurement) {
+    let series = &measurement.series;
+    for (way, of) in WAYS {
+        let slices = series.iter().filter(|slice| !slice.ramp).map(of);
+        let sum = slices.fold((0, 0), |sum, it| (sum.0 + it.ios, sum.1 + it.bytes));
+        let results = measurement
+            .jobs
+            .iter()
+            .filter_map(|job| job.directions.get(way));
+        let total = results.fold((0, 0), |sum, it| (sum.0 + it.ios, sum.1 + it.bytes));
+        assert_eq!(sum, total, "{way}: {series:#?}");
+    }
+    let mut end = 0;
+    for slice in series {
+        end += slice.length_ns;
+        assert_eq!(slice.end_ns, end, "{series:#?}");
+        assert!(slice.length_ns > 0, "{series:#?}");
+    }
+}
+
+/// A pass with a ramp of 3 s showed three slices without an operation, where 94,045 had ended, and
+/// 50 of the 2,417 writes after the ramp were in its last slice: no chart told whether the ramp was
+/// long enough, and no series added up to its totals.
+#[track_caller]
+fn assert_ramp_is_filled(measurement: &Measurement, ramp_ms: u64) {
+    let ramp = || measurement.series.iter().filter(|slice| slice.ramp);
+    let length: u64 = ramp().map(|slice| slice.length_ns).sum();
+    assert_eq!(length, ramp_ms * 1_000_000, "{:#?}", measurement.series);
+    let ended: u64 = ramp().map(|slice| slice.read.ios + slice.write.ios).sum();
+    let census = measurement
+        .jobs
+        .iter()
+        .map(|job| job.accounting.completed_in_ramp);
+    let counted: u64 = census.sum();
+    assert!(ended > 0 && ended <= counted, "{ended} of {counted}");
+}
+
+#[test]
+fn of_a_simulation() {
+    for (ramp, runtime) in [(0, 2000), (300, 1000), (1000, 20_000), (250, 450)] {
+        let measurement = measured(vec![job(QUEUED, ramp, runtime)], &simulated());
+        assert_adds_up(&measurement);
+        if ramp > 0 {
+            assert_ramp_is_filled(&measurement, ramp);
+            // Time stands still while it is cut: nothing of the ramp is missing either.
+            let ramp = measurement.series.iter().filter(|slice| slice.ramp);
+            let ended: u64 = ramp.map(|slice| slice.read.ios + slice.write.ios).sum();
+            let census = measurement.jobs[0].accounting;
+            assert_eq!(ended, census.completed_in_ramp);
+        }
+    }
+}
+
+#[test]
+fn of_jobs_that_differ() {
+    let mut paced = job(QUEUED, 0, 1500);
+    paced.pace = Pace::Capped(Rate::Iops(777.0));
+    let mut cooling = job(QUEUED, 500, 1000);
+    cooling.stop.bytes = Some(Bytes(3 * MIB));
+    let mut late = job(QUEUED, 200, 1000);
+    late.start_delay = Nanos::from_millis(300);
+    let sets = [
+        vec![job(QUEUED, 300, 2000), paced],
+        vec![job(QUEUED, 100, 900), cooling.clone()],
+        vec![late],
+        vec![cooling],
+    ];
+    for jobs in sets {
+        assert_adds_up(&measured(jobs, &simulated()));
+    }
+    let mut cools = job(QUEUED, 200, 800);
+    cools.cool_down = Nanos::from_millis(700);
+    assert_adds_up(&measured(vec![cools], &simulated()));
+}
+
+#[test]
+fn of_the_null_target() {
+    let null = TargetFile::file(Path::new("null").to_owned(), MIB, true);
+    let jobs = vec![Job {
+        threads: 3,
+        ..job(Engine::Null, 250, 350)
+    }];
+    let measurement = measured(jobs, &null);
+    assert_adds_up(&measurement);
+    assert_ramp_is_filled(&measurement, 250);
+    let mut cools = job(Engine::Null, 100, 250);
+    cools.cool_down = Nanos::from_millis(150);
+    assert_adds_up(&measured(vec![cools], &null));
+}
+
+#[test]
+fn of_a_file() {
+    let path = tempfile::NamedTempFile::new_in(env!("CARGO_TARGET_TMPDIR")).expect("a file");
+    let file = File::create(path.path()).expect("a file");
+    file.set_len(4 * MIB).expect("a hole");
+    let file = TargetFile::file(path.path().to_owned(), 4 * MIB, true);
+    let jobs = vec![Job {
+        threads: 2,
+        ..job(Engine::Psync, 250, 350)
+    }];
+    let measurement = measured(jobs, &file);
+    assert_adds_up(&measurement);
+    assert_ramp_is_filled(&measurement, 250);
+}
+
+/// Two slices of a second, one of them cut, were all that a pass of 2 s had to show.
+#[test]
+fn a_short_pass_has_ten_slices_and_no_stump() {
+    let measurement = measured(vec![job(QUEUED, 0, 2000)], &simulated());
+    let lengths: Vec<u64> = measurement
+        .series
+        .iter()
+        .map(|slice| slice.length_ns)
+        .collect();
+    assert_eq!(lengths.len(), 10, "{lengths:?}");
+    assert!(lengths[..9].iter().all(|length| *length == 200_000_000));
+    assert!(
+        (200_000_000..300_000_000).contains(&lengths[9]),
+        "{lengths:?}"
+    );
+}

@@ -1,0 +1,124 @@
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::path::Path;
+
+use blocklab_workload::{Advice, Durability, Hints, Lifetime};
+
+/// An open file of a worker. Each worker opens its own: threads that share one contend for its
+/// reference count.
+#[derive(Debug)]
+pub struct OpenFile {
+    pub(crate) file: File,
+    pub(crate) is_block: bool,
+    pub(crate) size: u64,
+}
+
+/// How a file is opened.
+#[derive(Debug, Clone, Copy)]
+pub struct Opening {
+    /// Opened for writing.
+    pub write: bool,
+    /// O_RDWR although only writes are asked for: mappings need it.
+    pub read_too: bool,
+    /// Past the page cache, with O_DIRECT.
+    pub direct: bool,
+    /// What a completed write promises.
+    pub durability: Durability,
+}
+
+/// Opens a file or device as asked for.
+///
+/// # Errors
+/// The kernel's answer.
+pub fn open(path: &Path, opening: Opening, size: u64) -> io::Result<OpenFile> {
+    let mut flags = libc::O_CLOEXEC | libc::O_NOATIME;
+    if opening.direct {
+        flags |= libc::O_DIRECT;
+    }
+    flags |= match opening.durability {
+        Durability::None => 0,
+        Durability::Dsync => libc::O_DSYNC,
+        Durability::Sync => libc::O_SYNC,
+    };
+    let mut options = OpenOptions::new();
+    options
+        .read(!opening.write || opening.read_too)
+        .write(opening.write);
+    let file = options
+        .custom_flags(flags)
+        .open(path)
+        .or_else(|error| match error.kind() {
+            // O_NOATIME is a privilege of the owner, and only a courtesy here.
+            io::ErrorKind::PermissionDenied => {
+                options.custom_flags(flags & !libc::O_NOATIME).open(path)
+            }
+            _ => Err(error),
+        })?;
+    let is_block = file.metadata()?.file_type().is_block_device();
+    Ok(OpenFile {
+        file,
+        is_block,
+        size,
+    })
+}
+
+impl OpenFile {
+    /// Tells the kernel what to expect: the page cache, where it takes part, in which order the
+    /// file will be read, and whoever cares, how long what is written will live.
+    ///
+    /// # Errors
+    /// Where the kernel does not want to know how long. The order is advice, whose failure does
+    /// not matter.
+    pub fn hint(&self, hints: Hints, random: bool, direct: bool) -> io::Result<()> {
+        let advice = match hints.advice {
+            _ if direct => None,
+            Advice::None => None,
+            Advice::ByPattern if random => Some(libc::POSIX_FADV_RANDOM),
+            Advice::Random => Some(libc::POSIX_FADV_RANDOM),
+            Advice::ByPattern | Advice::Sequential => Some(libc::POSIX_FADV_SEQUENTIAL),
+        };
+        if let Some(advice) = advice {
+            // SAFETY: no memory is passed.
+            unsafe { libc::posix_fadvise(self.file.as_raw_fd(), 0, 0, advice) };
+        }
+        let Some(lifetime) = hints.lifetime else {
+            return Ok(());
+        };
+        let value: u64 = match lifetime {
+            Lifetime::None => 1,
+            Lifetime::Short => 2,
+            Lifetime::Medium => 3,
+            Lifetime::Long => 4,
+            Lifetime::Extreme => 5,
+        };
+        // SAFETY: the kernel reads a number of 64 bits that lives through the call.
+        let told = unsafe { libc::fcntl(self.file.as_raw_fd(), SET_RW_HINT, &raw const value) };
+        match told {
+            0.. => Ok(()),
+            _ => Err(io::Error::last_os_error()),
+        }
+    }
+}
+
+/// F_SET_RW_HINT of linux/fcntl.h.
+const SET_RW_HINT: libc::c_int = 1024 + 12;
+
+/// Whether reads by O_DIRECT work: some file systems accept the flag and refuse the first read.
+pub fn probe_direct(opened: &OpenFile) -> io::Result<()> {
+    let (buffers, _) = crate::buffers::Buffers::new(1, 4096)?;
+    let fd = opened.file.as_raw_fd();
+    // SAFETY: the buffer holds 4096 bytes and lives through the call.
+    let read = unsafe { libc::pread(fd, buffers.address(0).cast(), 4096, 0) };
+    if read >= 0 {
+        return Ok(());
+    }
+    let error = io::Error::last_os_error();
+    // A file open for writing only cannot be read; a device that fails does so again, as data.
+    if error.raw_os_error() == Some(libc::EINVAL) {
+        Err(error)
+    } else {
+        Ok(())
+    }
+}

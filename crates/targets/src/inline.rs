@@ -1,0 +1,66 @@
+use std::io;
+
+use blocklab_units::Nanos;
+
+use super::{Target, sleep};
+use crate::clock::Clock;
+use blocklab_workload::{Completion, Io};
+
+/// Something that carries out an operation at once.
+pub trait CarryOut {
+    /// Bytes moved, or a negated errno; `len` of a trim or a sync that worked.
+    fn carry_out(&self, io: &Io) -> i32;
+}
+
+/// A target without a queue: the submitting call is the operation.
+pub struct Inline<C> {
+    clock: Clock,
+    call: C,
+    done: Vec<Completion>,
+}
+
+impl<C: CarryOut> Inline<C> {
+    /// Carries out operations with `call`, at most `depth` of them staged.
+    pub fn new(clock: Clock, call: C, depth: u32) -> Self {
+        Self {
+            clock,
+            call,
+            done: Vec::with_capacity(depth as usize),
+        }
+    }
+}
+
+impl<C: CarryOut> Target for Inline<C> {
+    #[inline]
+    fn submit(&mut self, io: Io) {
+        let result = self.call.carry_out(&io);
+        self.done.push(Completion {
+            slot: io.slot,
+            result,
+        });
+    }
+
+    #[inline]
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
+    #[inline]
+    fn wait(
+        &mut self,
+        _at_least: usize,
+        until: Option<Nanos>,
+        done: &mut Vec<Completion>,
+    ) -> io::Result<()> {
+        if self.done.is_empty() {
+            sleep::until(self.now(), until);
+        }
+        std::mem::swap(&mut self.done, done);
+        Ok(())
+    }
+
+    #[inline]
+    fn now(&self) -> Nanos {
+        self.clock.now()
+    }
+}

@@ -1,0 +1,71 @@
+//! In: operations with their buffers.
+//! Out: completions with their buffers, from every engine there is; the clock.
+//! Never: what is measured, a histogram, a report.
+
+mod buffers;
+mod clock;
+mod files;
+mod inline;
+mod libaio;
+mod mmap;
+mod model;
+mod null;
+mod paced;
+mod posix;
+mod sleep;
+mod space;
+mod splice;
+mod sync;
+mod trim;
+mod uring;
+
+use std::io;
+
+use blocklab_units::Nanos;
+
+use blocklab_workload::{Completion, Io};
+
+pub use buffers::Buffers;
+pub use clock::{Clock, thread_cpu_ns};
+pub use files::{OpenFile, Opening, open, probe_direct};
+pub use inline::{CarryOut, Inline};
+pub use libaio::LibaioTarget;
+pub use mmap::MmapCall;
+pub use model::{Arrival, Model, question, result};
+pub use null::NullCall;
+pub use paced::{ModelTarget, WATCH};
+pub use posix::PosixTarget;
+pub use space::{NameCall, NamesCall, SpaceCall};
+pub use splice::SpliceCall;
+pub use sync::{Call, SyncCall};
+pub use uring::UringTarget;
+pub use uring::is_available as io_uring_is_available;
+
+/// Something that takes operations and gives them back.
+pub trait Target {
+    /// Takes an operation and its buffer. It may be carried out at once, staged until
+    /// [`Target::flush`], or staged until [`Target::wait`].
+    fn submit(&mut self, io: Io);
+
+    /// Hands everything staged to the kernel, without waiting.
+    ///
+    /// # Errors
+    /// When the interface itself fails; the failure of an operation is a [`Completion`].
+    fn flush(&mut self) -> io::Result<()>;
+
+    /// Hands over everything staged and appends what came back: returns with at least
+    /// `at_least` completions, or when `until` has come, or when a signal arrived. With
+    /// `at_least` 0 it only waits for the moment.
+    ///
+    /// # Errors
+    /// As [`Target::flush`].
+    fn wait(
+        &mut self,
+        at_least: usize,
+        until: Option<Nanos>,
+        done: &mut Vec<Completion>,
+    ) -> io::Result<()>;
+
+    /// The moment on the run's clock.
+    fn now(&self) -> Nanos;
+}

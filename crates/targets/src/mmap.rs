@@ -1,0 +1,177 @@
+use std::cell::Cell;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::ptr::NonNull;
+use std::sync::Once;
+
+use blocklab_workload::Direction;
+
+use super::inline::CarryOut;
+use super::{OpenFile, trim};
+use blocklab_workload::Io;
+
+/// Copies from and to a shared mapping of each file.
+///
+/// A device error or a file that shrinks arrives as SIGBUS in the middle of the copy. The handler
+/// puts a zero page under the faulting address, so that the copy ends, and notes the fault; the
+/// operation then fails with EIO.
+pub struct MmapCall {
+    files: Vec<OpenFile>,
+    maps: Vec<Map>,
+    base: *mut u8,
+    stride: usize,
+}
+
+struct Map {
+    start: NonNull<u8>,
+    len: usize,
+}
+
+impl Drop for Map {
+    fn drop(&mut self) {
+        // SAFETY: exactly the mapping made in `map`.
+        unsafe { libc::munmap(self.start.as_ptr().cast(), self.len) };
+    }
+}
+
+impl MmapCall {
+    /// # Errors
+    /// When a file cannot be mapped: empty, or of a kind without mappings.
+    pub fn new(
+        files: Vec<OpenFile>,
+        write: bool,
+        base: *mut u8,
+        stride: usize,
+    ) -> io::Result<Self> {
+        install_handler();
+        let maps = files
+            .iter()
+            .map(|file| map(file, write))
+            .collect::<io::Result<_>>()?;
+        Ok(Self {
+            files,
+            maps,
+            base,
+            stride,
+        })
+    }
+
+    fn copy(&self, io: &Io) -> i32 {
+        let map = &self.maps[io.file as usize];
+        let (offset, len) = (io.offset as usize, io.len as usize);
+        if offset + len > map.len {
+            return -libc::EINVAL;
+        }
+        GUARD.set(Guard {
+            start: map.start.as_ptr() as usize,
+            len: map.len,
+            faulted: false,
+        });
+        // SAFETY: both ranges lie inside their mappings (checked above; slots are), and they are
+        // different mappings. A page without backing is replaced by the SIGBUS handler.
+        unsafe {
+            let stored = map.start.as_ptr().add(offset);
+            let buffer = self.base.add(io.slot.index() * self.stride);
+            let (from, to) = match io.direction {
+                Direction::Read => (stored.cast_const(), buffer),
+                _ => (buffer.cast_const(), stored),
+            };
+            std::ptr::copy_nonoverlapping(from, to, len);
+        }
+        let faulted = GUARD.get().faulted;
+        GUARD.set(Guard::NONE);
+        if faulted { -libc::EIO } else { io.len as i32 }
+    }
+}
+
+impl CarryOut for MmapCall {
+    fn carry_out(&self, io: &Io) -> i32 {
+        let file = &self.files[io.file as usize];
+        match io.direction {
+            Direction::Trim => trim::trim(file, io.offset, io.len),
+            Direction::Sync => super::sync::flush_file(file.file.as_raw_fd(), io.sync),
+            Direction::Read | Direction::Write => self.copy(io),
+        }
+    }
+}
+
+fn map(file: &OpenFile, write: bool) -> io::Result<Map> {
+    let len = file.size as usize;
+    let protection = libc::PROT_READ | if write { libc::PROT_WRITE } else { 0 };
+    let fd = file.file.as_raw_fd();
+    // SAFETY: a new mapping at an address of the kernel's choice.
+    let start = unsafe {
+        libc::mmap(
+            std::ptr::null_mut(),
+            len,
+            protection,
+            libc::MAP_SHARED,
+            fd,
+            0,
+        )
+    };
+    if start == libc::MAP_FAILED {
+        return Err(io::Error::last_os_error());
+    }
+    let start = NonNull::new(start.cast()).ok_or(io::ErrorKind::InvalidInput)?;
+    Ok(Map { start, len })
+}
+
+/// The range that the running copy may fault in.
+#[derive(Debug, Clone, Copy)]
+struct Guard {
+    start: usize,
+    len: usize,
+    faulted: bool,
+}
+
+impl Guard {
+    const NONE: Self = Self {
+        start: 0,
+        len: 0,
+        faulted: false,
+    };
+}
+
+thread_local! {
+    /// `const` initialisation and no destructor: reading it in a signal handler is one load.
+    static GUARD: Cell<Guard> = const { Cell::new(Guard::NONE) };
+}
+
+fn install_handler() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        // SAFETY: the structure is fully set; the handler only makes async-signal-safe calls.
+        unsafe {
+            let mut action: libc::sigaction = std::mem::zeroed();
+            action.sa_sigaction = on_bus_error as *const () as usize;
+            action.sa_flags = libc::SA_SIGINFO;
+            libc::sigaction(libc::SIGBUS, &raw const action, std::ptr::null_mut());
+        }
+    });
+}
+
+extern "C" fn on_bus_error(_: i32, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
+    const PAGE: usize = 4096;
+    // SAFETY: the kernel passes a valid siginfo to SA_SIGINFO handlers; mmap over one page of our
+    // own mapping is a plain system call; sigaction and raise are async-signal-safe.
+    unsafe {
+        let address = (*info).si_addr() as usize;
+        let guard = GUARD.get();
+        if address.wrapping_sub(guard.start) < guard.len {
+            let page = (address & !(PAGE - 1)) as *mut libc::c_void;
+            let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED;
+            let protection = libc::PROT_READ | libc::PROT_WRITE;
+            if libc::mmap(page, PAGE, protection, flags, -1, 0) != libc::MAP_FAILED {
+                GUARD.set(Guard {
+                    faulted: true,
+                    ..guard
+                });
+                return;
+            }
+        }
+        // Not ours: die of it as without a handler.
+        libc::signal(libc::SIGBUS, libc::SIG_DFL);
+        libc::raise(libc::SIGBUS);
+    }
+}

@@ -1,0 +1,114 @@
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::io;
+
+use blocklab_units::Nanos;
+
+use super::{Target, sleep};
+use blocklab_workload::Slot;
+
+use crate::clock::Clock;
+use crate::model::{Model, result};
+use blocklab_workload::{Completion, Io};
+
+/// A modelled device in real time: an operation comes back when the model says so.
+pub struct ModelTarget {
+    clock: Clock,
+    models: Vec<Model>,
+    pending: BinaryHeap<Reverse<(Nanos, u64, u32, i32)>>,
+    made: u64,
+    /// How long before the moment the sleep ends and the watching of the clock begins. A sleep
+    /// ends some 50 microseconds late on a virtual machine; watching costs a processor, so it is
+    /// zero where none is to spare.
+    watch: Nanos,
+}
+
+/// Longer than nearly all late ends of a sleep that were seen.
+pub const WATCH: Nanos = Nanos(80_000);
+
+impl ModelTarget {
+    /// Answers when the models say so. It looks for an end at least every `watch`.
+    pub fn new(clock: Clock, models: Vec<Model>, depth: u32, watch: Nanos) -> Self {
+        let pending = BinaryHeap::with_capacity(depth as usize);
+        Self {
+            clock,
+            models,
+            pending,
+            made: 0,
+            watch,
+        }
+    }
+
+    /// Moves what is due to `done`; returns the moment and the clock's reading.
+    fn collect(&mut self, done: &mut Vec<Completion>) -> Nanos {
+        let now = self.clock.now();
+        while let Some(Reverse((at, ..))) = self.pending.peek() {
+            if *at > now {
+                break;
+            }
+            if let Some(Reverse((_, _, slot, result))) = self.pending.pop() {
+                done.push(Completion {
+                    slot: Slot::returned(slot),
+                    result,
+                });
+            }
+        }
+        now
+    }
+
+    /// The moment at which the wait is over: the next completion or the caller's own moment.
+    fn next_moment(&self, until: Option<Nanos>) -> Option<Nanos> {
+        let next = self.pending.peek().map(|Reverse((at, ..))| *at);
+        [next, until].into_iter().flatten().min()
+    }
+}
+
+impl Target for ModelTarget {
+    fn submit(&mut self, io: Io) {
+        let (at, answer) = self.models[io.file as usize].arrive(&self.clock, &io);
+        debug_assert!(answer.at >= at, "the device's own promise");
+        self.made += 1;
+        let result = result(answer, io.len);
+        self.pending.push(Reverse((
+            answer.at,
+            self.made,
+            io.slot.index() as u32,
+            result,
+        )));
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn wait(
+        &mut self,
+        at_least: usize,
+        until: Option<Nanos>,
+        done: &mut Vec<Completion>,
+    ) -> io::Result<()> {
+        loop {
+            let now = self.collect(done);
+            let enough = done.len() >= at_least && !done.is_empty();
+            if enough || until.is_some_and(|until| until <= now) {
+                return Ok(());
+            }
+            let Some(moment) = self.next_moment(until) else {
+                return Ok(());
+            };
+            let sleep_until = Nanos(moment.0.saturating_sub(self.watch.0));
+            if sleep_until > now && !sleep::until(now, Some(sleep_until)) {
+                // A signal: the worker looks around.
+                self.collect(done);
+                return Ok(());
+            }
+            while self.watch > Nanos::ZERO && self.clock.now() < moment {
+                std::hint::spin_loop();
+            }
+        }
+    }
+
+    fn now(&self) -> Nanos {
+        self.clock.now()
+    }
+}

@@ -1,0 +1,165 @@
+use std::io;
+use std::os::fd::AsRawFd;
+
+use blocklab_units::Nanos;
+use blocklab_workload::Direction;
+
+use super::sync::errno;
+use super::{OpenFile, Target, sleep, trim};
+use blocklab_workload::Slot;
+
+use crate::clock::Clock;
+use blocklab_workload::{Completion, Io, SyncKind};
+
+/// POSIX asynchronous I/O: the C library's threads carry the operations out.
+pub struct PosixTarget {
+    clock: Clock,
+    files: Vec<OpenFile>,
+    base: *mut u8,
+    stride: usize,
+    /// By slot. They must not move while the library works on them.
+    blocks: Box<[libc::aiocb]>,
+    /// Slots that the library works on.
+    in_flight: Vec<u32>,
+    inline: Vec<Completion>,
+}
+
+impl PosixTarget {
+    /// Up to `depth` operations in flight on these files.
+    ///
+    /// # Errors
+    /// When the interface cannot be set up.
+    pub fn new(
+        clock: Clock,
+        depth: u32,
+        files: Vec<OpenFile>,
+        base: *mut u8,
+        stride: usize,
+    ) -> Self {
+        // SAFETY: all-zero is a valid control block.
+        let block = |_| unsafe { std::mem::zeroed::<libc::aiocb>() };
+        Self {
+            clock,
+            files,
+            base,
+            stride,
+            blocks: (0..depth).map(block).collect(),
+            in_flight: Vec::with_capacity(depth as usize),
+            inline: Vec::new(),
+        }
+    }
+
+    fn begin(&mut self, io: &Io) -> i32 {
+        let index = io.slot.index();
+        let block = &mut self.blocks[index];
+        // SAFETY: all-zero is a valid control block; nothing is in flight in this slot.
+        *block = unsafe { std::mem::zeroed() };
+        block.aio_fildes = self.files[io.file as usize].file.as_raw_fd();
+        block.aio_offset = io.offset as libc::off_t;
+        block.aio_nbytes = io.len as usize;
+        block.aio_sigevent.sigev_notify = libc::SIGEV_NONE;
+        // SAFETY: the slot's buffer lies inside the mapping.
+        block.aio_buf = unsafe { self.base.add(index * self.stride) }.cast();
+        // SAFETY: block and buffer stay where they are until the operation has ended.
+        unsafe {
+            match (io.direction, io.sync) {
+                (Direction::Read, _) => libc::aio_read(block),
+                (Direction::Sync, SyncKind::DataOnly) => libc::aio_fsync(libc::O_DSYNC, block),
+                (Direction::Sync, _) => libc::aio_fsync(libc::O_SYNC, block),
+                _ => libc::aio_write(block),
+            }
+        }
+    }
+
+    /// Moves what has ended to `done`.
+    fn reap(&mut self, done: &mut Vec<Completion>) {
+        let blocks = &mut self.blocks;
+        self.in_flight.retain(|slot| {
+            let block = &raw mut blocks[*slot as usize];
+            // SAFETY: the block was given to the library, and its result is taken once.
+            let (state, moved) = unsafe {
+                match libc::aio_error(block) {
+                    libc::EINPROGRESS => return true,
+                    state => (state, libc::aio_return(block)),
+                }
+            };
+            done.push(Completion {
+                slot: Slot::returned(*slot),
+                result: if state == 0 { moved as i32 } else { -state },
+            });
+            false
+        });
+    }
+
+    /// Sleeps until one of the operations ends, the moment comes, or a signal.
+    fn suspend(&self, until: Option<Nanos>) {
+        let block = |slot: &u32| &raw const self.blocks[*slot as usize];
+        let list: Vec<*const libc::aiocb> = self.in_flight.iter().map(block).collect();
+        let time = until.map(|moment| sleep::timespec(moment.since(self.clock.now())));
+        let time = time.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
+        // SAFETY: every pointer leads to a block that the library knows.
+        unsafe { libc::aio_suspend(list.as_ptr(), list.len() as libc::c_int, time) };
+    }
+}
+
+impl Target for PosixTarget {
+    fn submit(&mut self, io: Io) {
+        let result = match trim::at_once(&io, &self.files) {
+            Some(result) => result,
+            None if self.begin(&io) == 0 => {
+                self.in_flight.push(io.slot.index() as u32);
+                return;
+            }
+            None => -errno(),
+        };
+        self.inline.push(Completion {
+            slot: io.slot,
+            result,
+        });
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn wait(
+        &mut self,
+        at_least: usize,
+        until: Option<Nanos>,
+        done: &mut Vec<Completion>,
+    ) -> io::Result<()> {
+        done.append(&mut self.inline);
+        self.reap(done);
+        while done.len() < at_least && !self.in_flight.is_empty() {
+            let before = done.len();
+            self.suspend(until);
+            self.reap(done);
+            // A signal or the end of the time.
+            if done.len() == before {
+                return Ok(());
+            }
+        }
+        if done.is_empty() && self.in_flight.is_empty() {
+            sleep::until(self.clock.now(), until);
+        } else if done.is_empty() && at_least == 0 {
+            self.suspend(until);
+            self.reap(done);
+        }
+        Ok(())
+    }
+
+    fn now(&self) -> Nanos {
+        self.clock.now()
+    }
+}
+
+impl Drop for PosixTarget {
+    /// The library may still be writing into the buffers.
+    fn drop(&mut self) {
+        let mut done = Vec::new();
+        while !self.in_flight.is_empty() {
+            self.suspend(None);
+            self.reap(&mut done);
+        }
+    }
+}

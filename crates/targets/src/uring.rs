@@ -1,0 +1,316 @@
+use std::io;
+use std::os::fd::AsRawFd;
+use std::ptr::NonNull;
+
+use blocklab_units::Nanos;
+use blocklab_workload::{Direction, UringOptions};
+use io_uring::types::{Fd, FsyncFlags, SubmitArgs, Timespec};
+use io_uring::{CompletionQueue, IoUring, SubmissionQueue, Submitter, opcode, squeue};
+
+use super::{OpenFile, Target, sleep, trim};
+use crate::buffers::Buffers;
+use crate::clock::Clock;
+use blocklab_workload::Slot;
+use blocklab_workload::{Completion, Io, SyncKind};
+
+/// io_uring: one ring a thread, submission and wait in one system call.
+pub struct UringTarget {
+    // The three borrow from `ring`; they are declared before it and never leave this value.
+    queue: SubmissionQueue<'static>,
+    finished: CompletionQueue<'static>,
+    submitter: Submitter<'static>,
+    _ring: OwnedRing,
+    clock: Clock,
+    files: Vec<OpenFile>,
+    base: *mut u8,
+    stride: usize,
+    fixed_files: bool,
+    polled: bool,
+    /// Buffers a registered piece holds; 0: not registered.
+    per_piece: usize,
+    /// Operations in the queue that the kernel has not been told of.
+    staged: usize,
+    in_flight: usize,
+    /// Trims, which are carried out at once.
+    inline: Vec<Completion>,
+}
+
+/// A ring at a fixed address, freed after everything that borrows from it.
+struct OwnedRing(NonNull<IoUring>);
+
+impl OwnedRing {
+    fn new(ring: IoUring) -> Self {
+        Self(NonNull::from(Box::leak(Box::new(ring))))
+    }
+
+    /// # Safety
+    /// The parts must be dropped before this value.
+    unsafe fn split(
+        &mut self,
+    ) -> (
+        Submitter<'static>,
+        SubmissionQueue<'static>,
+        CompletionQueue<'static>,
+    ) {
+        // SAFETY: the box is alive until drop, and only these parts use it.
+        unsafe { self.0.as_mut() }.split()
+    }
+}
+
+impl Drop for OwnedRing {
+    fn drop(&mut self) {
+        // SAFETY: made from a box in `new`; the borrowing parts are gone (field order).
+        drop(unsafe { Box::from_raw(self.0.as_ptr()) });
+    }
+}
+
+/// Whether this kernel lets this process make a ring.
+///
+/// # Errors
+/// Why not: ENOSYS without io_uring, EPERM where a container or `kernel.io_uring_disabled`
+/// forbids it.
+pub fn is_available() -> io::Result<()> {
+    IoUring::new(2).map(drop)
+}
+
+impl UringTarget {
+    /// Must be made on the thread that uses it: the ring has a single issuer.
+    ///
+    /// # Errors
+    /// When the ring cannot be made. Buffers that cannot be registered (RLIMIT_MEMLOCK) are used
+    /// unregistered; [`UringTarget::has_fixed_buffers`] tells.
+    pub fn new(
+        clock: Clock,
+        depth: u32,
+        options: UringOptions,
+        files: Vec<OpenFile>,
+        buffers: &Buffers,
+    ) -> io::Result<Self> {
+        let mut ring = OwnedRing::new(build(depth, options)?);
+        // SAFETY: the parts are fields declared before `ring`, so they drop first.
+        let (mut submitter, queue, finished) = unsafe { ring.split() };
+        let descriptors: Vec<i32> = files.iter().map(|file| file.file.as_raw_fd()).collect();
+        let fixed_files = options.fixed_files && submitter.register_files(&descriptors).is_ok();
+        let (pieces, per_piece) = buffers.pieces();
+        // SAFETY: the buffers outlive the target: the drive owns both and drops this first.
+        let fixed = options.fixed_buffers && unsafe { submitter.register_buffers(&pieces) }.is_ok();
+        // An old kernel without it only pays a file look-up a call.
+        let _ = submitter.register_ring_fd();
+        Ok(Self {
+            queue,
+            finished,
+            submitter,
+            _ring: ring,
+            clock,
+            files,
+            base: buffers.address(0),
+            stride: buffers.stride(),
+            fixed_files,
+            polled: options.sqpoll,
+            per_piece: if fixed { per_piece } else { 0 },
+            staged: 0,
+            in_flight: 0,
+            inline: Vec::new(),
+        })
+    }
+
+    /// Whether the kernel has the buffers registered.
+    pub const fn has_fixed_buffers(&self) -> bool {
+        self.per_piece > 0
+    }
+
+    #[inline]
+    fn entry(&self, io: &Io) -> squeue::Entry {
+        let (fd, flags) = if self.fixed_files {
+            (io.file as i32, squeue::Flags::FIXED_FILE)
+        } else {
+            (
+                self.files[io.file as usize].file.as_raw_fd(),
+                squeue::Flags::empty(),
+            )
+        };
+        self.operation(io, Fd(fd)).flags(flags)
+    }
+
+    #[inline]
+    fn operation(&self, io: &Io, fd: Fd) -> squeue::Entry {
+        let index = io.slot.index();
+        // SAFETY: the slot's buffer lies inside the mapping.
+        let buffer = unsafe { self.base.add(index * self.stride) };
+        let piece = if self.per_piece > 1 {
+            index / self.per_piece
+        } else {
+            0
+        } as u16;
+        let fixed = self.per_piece > 0;
+        let entry = match io.direction {
+            Direction::Read if fixed => opcode::ReadFixed::new(fd, buffer, io.len, piece)
+                .offset(io.offset)
+                .ioprio(io.priority)
+                .build(),
+            Direction::Read => opcode::Read::new(fd, buffer, io.len)
+                .offset(io.offset)
+                .ioprio(io.priority)
+                .build(),
+            Direction::Sync => {
+                let flags = match io.sync {
+                    SyncKind::DataOnly => FsyncFlags::DATASYNC,
+                    _ => FsyncFlags::empty(),
+                };
+                opcode::Fsync::new(fd).flags(flags).build()
+            }
+            _ if fixed => opcode::WriteFixed::new(fd, buffer, io.len, piece)
+                .offset(io.offset)
+                .ioprio(io.priority)
+                .build(),
+            _ => opcode::Write::new(fd, buffer, io.len)
+                .offset(io.offset)
+                .ioprio(io.priority)
+                .build(),
+        };
+        entry.user_data(index as u64)
+    }
+
+    #[inline]
+    fn reap(&mut self, done: &mut Vec<Completion>) {
+        self.finished.sync();
+        let before = done.len();
+        done.extend((&mut self.finished).map(|entry| Completion {
+            slot: Slot::returned(entry.user_data() as u32),
+            result: entry.result(),
+        }));
+        self.finished.sync();
+        self.in_flight -= done.len() - before;
+    }
+
+    /// One io_uring_enter: hands over what is staged and waits for `want` completions.
+    #[inline]
+    fn enter(&mut self, want: usize, until: Option<Nanos>) -> io::Result<()> {
+        self.queue.sync();
+        let answer = match until {
+            None => self.submitter.submit_and_wait(want),
+            Some(moment) => {
+                let left = moment.since(self.clock.now());
+                let time = Timespec::new()
+                    .sec(left.0 / 1_000_000_000)
+                    .nsec((left.0 % 1_000_000_000) as u32);
+                self.submitter
+                    .submit_with_args(want, &SubmitArgs::new().timespec(&time))
+            }
+        };
+        self.queue.sync();
+        // A polling kernel thread takes everything, and its completions can be seen before the
+        // queue's head has moved.
+        let waiting = if self.polled { 0 } else { self.queue.len() };
+        self.in_flight += self.staged - waiting;
+        self.staged = waiting;
+        match answer {
+            Ok(_) => Ok(()),
+            Err(error) => match error.raw_os_error() {
+                // A signal, the end of the time, or a full completion queue: reap and go on.
+                Some(libc::EINTR | libc::ETIME | libc::EBUSY | libc::EAGAIN) => Ok(()),
+                _ => Err(error),
+            },
+        }
+    }
+}
+
+impl Target for UringTarget {
+    #[inline]
+    fn submit(&mut self, io: Io) {
+        if let Some(result) = trim::at_once(&io, &self.files) {
+            self.inline.push(Completion {
+                slot: io.slot,
+                result,
+            });
+            return;
+        }
+        let entry = self.entry(&io);
+        // SAFETY: the buffer stays valid and untouched until the completion gives the slot back.
+        while unsafe { self.queue.push(&entry) }.is_err() {
+            // With SQPOLL a completion can be seen before the queue's head has moved on.
+            self.queue.sync();
+            if self.queue.is_full() {
+                let _ = self.submitter.squeue_wait();
+            }
+        }
+        self.staged += 1;
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        if self.staged == 0 {
+            Ok(())
+        } else {
+            self.enter(0, None)
+        }
+    }
+
+    #[inline]
+    fn wait(
+        &mut self,
+        at_least: usize,
+        until: Option<Nanos>,
+        done: &mut Vec<Completion>,
+    ) -> io::Result<()> {
+        done.append(&mut self.inline);
+        if self.staged == 0 {
+            self.reap(done);
+            if done.len() >= at_least && !done.is_empty() {
+                return Ok(());
+            }
+            if self.in_flight == 0 {
+                sleep::until(self.clock.now(), until);
+                return Ok(());
+            }
+        }
+        let want = at_least.saturating_sub(done.len());
+        let patient = want > 0 || until.is_some();
+        self.enter(if patient { want.max(1) } else { 0 }, until)?;
+        self.reap(done);
+        // One interrupt often ends many operations, and the first of them wakes us while the
+        // kernel is still busy with the others. As long as it says that more are pending, they
+        // are collected first: answering one at a time costs a device that works through its
+        // queue in batches an eighth of its rate.
+        while self.in_flight > 0 && self.queue.taskrun() {
+            self.enter(0, None)?;
+            self.reap(done);
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn now(&self) -> Nanos {
+        self.clock.now()
+    }
+}
+
+/// The best ring that this kernel gives: newer flags first, then without them.
+fn build(depth: u32, options: UringOptions) -> io::Result<IoUring> {
+    // With SQPOLL the queue's head lags behind; twice the depth keeps room.
+    let entries = if options.sqpoll {
+        depth.saturating_mul(2)
+    } else {
+        depth
+    };
+    let attempt = |level: u8| {
+        let mut builder = IoUring::builder();
+        builder.setup_clamp();
+        if options.iopoll {
+            builder.setup_iopoll();
+        }
+        if options.sqpoll {
+            builder.setup_sqpoll(1000);
+        } else if level >= 1 {
+            builder
+                .setup_single_issuer()
+                .setup_defer_taskrun()
+                .setup_taskrun_flag();
+        }
+        if level >= 2 {
+            builder.setup_no_sqarray();
+        }
+        builder.build(entries.next_power_of_two())
+    };
+    // NO_SQARRAY came with 6.6, DEFER_TASKRUN with 6.1, io_uring itself with 5.1.
+    attempt(2).or_else(|_| attempt(1)).or_else(|_| attempt(0))
+}

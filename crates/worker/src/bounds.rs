@@ -1,0 +1,91 @@
+//! When a job ends: its moments, and what asks for it.
+
+use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
+
+use blocklab_record::Stopped;
+use blocklab_units::Nanos;
+use blocklab_workload::Job;
+
+/// Asks all workers of a job to end. The first reason stays.
+#[derive(Debug, Default)]
+pub struct Stopper(AtomicU8);
+
+const REASONS: [Stopped; 7] = [
+    Stopped::Runtime,
+    Stopped::Bytes,
+    Stopped::Loops,
+    Stopped::Steady,
+    Stopped::Error,
+    Stopped::Interrupted,
+    Stopped::Stalled,
+];
+
+impl Stopper {
+    /// Asks for the end. The first reason stays.
+    pub fn request(&self, reason: Stopped) {
+        let position = REASONS
+            .iter()
+            .position(|known| *known == reason)
+            .unwrap_or(0);
+        let _ = self
+            .0
+            .compare_exchange(0, position as u8 + 1, Relaxed, Relaxed);
+    }
+
+    #[inline]
+    pub(crate) fn is_requested(&self) -> bool {
+        self.0.load(Relaxed) != 0
+    }
+
+    /// Why the end was asked for, where it was.
+    pub fn reason(&self) -> Option<Stopped> {
+        let code = usize::from(self.0.load(Relaxed));
+        code.checked_sub(1).map(|position| REASONS[position])
+    }
+}
+
+/// The moments that bound a job, on the run's clock.
+#[derive(Debug, Clone, Copy)]
+pub struct Window {
+    pub(crate) start: Nanos,
+    /// End of the ramp.
+    pub measure_from: Nanos,
+    /// End of the measured time.
+    pub deadline: Nanos,
+    /// No operation begins after it: the deadline, or the end of the load that follows.
+    pub over: Nanos,
+}
+
+impl Window {
+    /// The moments of a job that starts at `start`.
+    pub fn of(job: &Job, start: Nanos) -> Self {
+        let start = start.saturating_add(job.start_delay);
+        let measure_from = start.saturating_add(job.ramp);
+        let deadline = match job.stop.runtime {
+            Some(runtime) => measure_from.saturating_add(runtime),
+            None => Nanos::MAX,
+        };
+        Self {
+            start,
+            measure_from,
+            deadline,
+            over: deadline.saturating_add(job.cool_down),
+        }
+    }
+
+    /// When the last of these jobs is no longer measured, where one goes on after that.
+    pub fn cool_from(windows: &[Self]) -> Nanos {
+        let cools = windows.iter().any(|window| window.over > window.deadline);
+        let last = windows.iter().map(|window| window.deadline).max();
+        last.filter(|_| cools).unwrap_or(Nanos::MAX)
+    }
+
+    pub(crate) const fn shifted(self, by: Nanos) -> Self {
+        Self {
+            start: self.start.saturating_add(by),
+            measure_from: self.measure_from.saturating_add(by),
+            deadline: self.deadline.saturating_add(by),
+            over: self.over.saturating_add(by),
+        }
+    }
+}

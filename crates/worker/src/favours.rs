@@ -1,0 +1,197 @@
+//! Operations that carry a priority of their own: which they are, and how long they took.
+//!
+//! Only a job that asks for it has any of this; of all others an operation says 0, which is the
+//! priority of its thread.
+
+use blocklab_random::Stream;
+use blocklab_record::ByPriority;
+use blocklab_units::Nanos;
+use blocklab_workload::{Direction, IoPriority, Job, PriorityShare};
+
+use crate::recorder::{Spectrum, SpectrumSum};
+
+/// Draws the priorities of one thread's operations.
+#[derive(Debug)]
+pub(crate) struct Favours {
+    shares: Vec<PriorityShare>,
+    /// What the thread has: an operation that draws the same is none of its own.
+    own: u16,
+    chance: Stream,
+}
+
+impl Favours {
+    pub(crate) fn of(job: &Job, (seed, thread): (u64, u32)) -> Option<Box<Self>> {
+        if job.priority_shares.is_empty() {
+            return None;
+        }
+        Some(Box::new(Self {
+            shares: job.priority_shares.clone(),
+            own: own(job),
+            chance: job.chance(seed, "priority", thread.into()),
+        }))
+    }
+
+    /// The priority of the next operation, as the kernel takes it; 0: that of its thread.
+    pub(crate) fn draw(&mut self, direction: Direction, len: u32) -> u16 {
+        let drawn = self.chance.below(100);
+        let mut passed = 0;
+        let chosen = self.shares.iter().find(|share| {
+            let may_be = share.covers(direction, len.into());
+            passed += if may_be { u64::from(share.percent) } else { 0 };
+            may_be && drawn < passed
+        });
+        match chosen.map(|share| share.priority.encoded()) {
+            Some(priority) if priority != self.own => priority,
+            _ => 0,
+        }
+    }
+}
+
+fn own(job: &Job) -> u16 {
+    job.priority.io.map_or(0, IoPriority::encoded)
+}
+
+/// Latencies of one direction by priority; the first row is that of the thread.
+#[derive(Debug)]
+pub struct PriorityTable(Vec<Row>);
+
+#[derive(Debug)]
+struct Row {
+    /// As an operation carries it.
+    carried: u16,
+    priority: Option<IoPriority>,
+    service: Spectrum,
+    completion: Option<Spectrum>,
+}
+
+impl PriorityTable {
+    /// Nothing where all operations of the direction go as their thread does. `apart`: submission
+    /// and completion are measured by themselves.
+    pub fn of(job: &Job, direction: Direction, apart: bool) -> Option<Self> {
+        let row = |carried, priority| Row {
+            carried,
+            priority,
+            service: Spectrum::new(),
+            completion: apart.then(Spectrum::new),
+        };
+        let mut rows = vec![row(0, job.priority.io)];
+        let own = own(job);
+        let shares = job.priority_shares.iter();
+        for share in shares.filter(|share| share.direction == direction && share.percent > 0) {
+            let carried = share.priority.encoded();
+            if carried != own && rows.iter().all(|row| row.carried != carried) {
+                rows.push(row(carried, Some(share.priority)));
+            }
+        }
+        (rows.len() > 1).then_some(Self(rows))
+    }
+
+    /// An operation came back.
+    pub(crate) fn served(&self, carried: u16, service: Nanos, completion: Option<Nanos>) {
+        let Some(row) = self.0.iter().find(|row| row.carried == carried) else {
+            return;
+        };
+        row.service.record(service.0);
+        if let (Some(spectrum), Some(completion)) = (&row.completion, completion) {
+            spectrum.record(completion.0);
+        }
+    }
+
+    /// What the threads of a job, which have the same rows, counted together.
+    pub fn sum(tables: &[&Self]) -> Vec<ByPriority> {
+        let Some(first) = tables.first() else {
+            return Vec::new();
+        };
+        let rows = first.0.iter().enumerate();
+        let summed = rows.filter_map(|(index, row)| {
+            let all = || tables.iter().filter_map(|table| table.0.get(index));
+            let service = SpectrumSum::of(all().map(|row| &row.service)).into_latency();
+            let completion = SpectrumSum::of(all().filter_map(|row| row.completion.as_ref()));
+            (service.count > 0).then(|| ByPriority {
+                class: row.priority.map_or(0, |priority| priority.class),
+                level: row.priority.map_or(0, |priority| priority.level),
+                service,
+                completion: row.completion.as_ref().map(|_| completion.into_latency()),
+            })
+        });
+        summed.collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use blocklab_units::Bytes;
+    use blocklab_workload::Priority;
+
+    const FIRST: IoPriority = IoPriority { class: 1, level: 0 };
+    const IDLE: IoPriority = IoPriority { class: 3, level: 7 };
+
+    fn share(size: Option<u64>, percent: u8, priority: IoPriority) -> PriorityShare {
+        PriorityShare {
+            direction: Direction::Read,
+            size: size.map(Bytes),
+            percent,
+            priority,
+        }
+    }
+
+    fn job(shares: &[PriorityShare]) -> Job {
+        Job {
+            priority_shares: shares.to_vec(),
+            ..Job::new("a")
+        }
+    }
+
+    /// How many of 1000 operations of this size carry each priority.
+    fn drawn(job: &Job, direction: Direction, len: u32) -> Vec<(u16, u32)> {
+        let mut favours = Favours::of(job, (1, 0)).expect("there are shares");
+        let mut counts = std::collections::BTreeMap::new();
+        for _ in 0..1000 {
+            *counts.entry(favours.draw(direction, len)).or_default() += 1;
+        }
+        counts.into_iter().collect()
+    }
+
+    #[test]
+    fn shares_are_drawn_by_size_and_direction() {
+        let job = job(&[share(Some(4096), 30, FIRST), share(Some(4096), 70, IDLE)]);
+        let of_4k = drawn(&job, Direction::Read, 4096);
+        let [(0x2000, first), (0x6007, idle)] = of_4k[..] else {
+            panic!("{of_4k:?}");
+        };
+        assert!((250..350).contains(&first) && first + idle == 1000);
+        assert_eq!(drawn(&job, Direction::Read, 8192), [(0, 1000)]);
+        assert_eq!(drawn(&job, Direction::Write, 4096), [(0, 1000)]);
+    }
+
+    #[test]
+    fn what_the_thread_has_is_none_of_its_own() {
+        let mut job = job(&[share(None, 100, FIRST)]);
+        assert_eq!(drawn(&job, Direction::Read, 512), [(0x2000, 1000)]);
+        job.priority = Priority {
+            io: Some(FIRST),
+            ..Priority::default()
+        };
+        assert_eq!(drawn(&job, Direction::Read, 512), [(0, 1000)]);
+        assert!(PriorityTable::of(&job, Direction::Read, false).is_none());
+    }
+
+    #[test]
+    fn tables_hold_what_was_carried() {
+        let job = job(&[share(None, 50, FIRST), share(None, 10, IDLE)]);
+        assert!(PriorityTable::of(&job, Direction::Write, true).is_none());
+        let table = PriorityTable::of(&job, Direction::Read, true).expect("two priorities");
+        table.served(0, Nanos(1000), Some(Nanos(900)));
+        table.served(0x2000, Nanos(3000), Some(Nanos(2500)));
+        table.served(0x2000, Nanos(5000), Some(Nanos(4500)));
+        let sums = PriorityTable::sum(&[&table, &table]);
+        let told: Vec<_> = sums
+            .iter()
+            .map(|row| (row.class, row.level, row.service.count, row.service.max_ns))
+            .collect();
+        assert_eq!(told, [(0, 0, 2, 1000), (1, 0, 4, 5000)]);
+        let completion = sums[1].completion.as_ref().map(|latency| latency.max_ns);
+        assert_eq!(completion, Some(4500));
+    }
+}

@@ -1,0 +1,232 @@
+//! Operations one by one, and sums of them over short spans.
+
+use blocklab_stats::Histogram;
+use blocklab_units::Nanos;
+use blocklab_workload::{Direction, Log};
+
+/// One operation, by moments since its job's measured time began.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LogEntry {
+    /// When it was issued; 0 of one that was issued in the ramp.
+    pub begin: Nanos,
+    /// When it came back.
+    pub end: Nanos,
+    /// From issue to return.
+    pub service: Nanos,
+    /// Of that, what the submitting call took; 0 where it is not measured by itself.
+    pub submit: Nanos,
+    /// What it did.
+    pub direction: Direction,
+    /// Index of the target in the job's list.
+    pub target: u32,
+    /// Bytes.
+    pub len: u32,
+    /// First byte.
+    pub offset: u64,
+    /// What it carried for the block layer's scheduler, as the kernel takes it; 0: what its
+    /// thread has.
+    pub priority: u16,
+}
+
+/// The operations of one direction that came back within a span.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LogSpan {
+    /// End of the span, since the job's measured time began.
+    pub end: Nanos,
+    /// Its length; the last one of a job is shorter.
+    pub length: Nanos,
+    /// Direction.
+    pub direction: Direction,
+    /// How many.
+    pub operations: u64,
+    /// Bytes of them.
+    pub bytes: u64,
+    /// Service latencies, summed.
+    pub service_sum: Nanos,
+    /// The longest one.
+    pub service_max: Nanos,
+    /// Submitting calls, summed.
+    pub submit_sum: Nanos,
+    /// The longest one.
+    pub submit_max: Nanos,
+    /// The longest time from the return of the submitting call to completion.
+    pub completion_max: Nanos,
+}
+
+impl LogSpan {
+    /// Times from the return of the submitting call to completion, summed.
+    #[must_use]
+    pub fn completion_sum(&self) -> Nanos {
+        self.service_sum.since(self.submit_sum)
+    }
+}
+
+/// What one thread of a job logged.
+#[derive(Debug, Clone, Default)]
+pub struct JobLog {
+    /// In the order of their return.
+    pub entries: Vec<LogEntry>,
+    /// In the order of time; only spans in which something came back.
+    pub spans: Vec<LogSpan>,
+    /// End of the span, direction, latencies from the return of the submitting call (where it is
+    /// measured by itself) to completion.
+    pub histograms: Vec<(Nanos, Direction, Histogram)>,
+}
+
+/// A log in the making.
+#[derive(Debug)]
+pub struct LogBook {
+    rule: Log,
+    log: JobLog,
+    span: [Option<LogSpan>; 4],
+    span_begin: Nanos,
+    histogram: [Option<Histogram>; 4],
+    histogram_begin: Nanos,
+}
+
+impl LogBook {
+    pub(crate) fn new(rule: Log) -> Self {
+        Self {
+            rule,
+            log: JobLog::default(),
+            span: [None; 4],
+            span_begin: Nanos::ZERO,
+            histogram: [const { None }; 4],
+            histogram_begin: Nanos::ZERO,
+        }
+    }
+
+    pub(crate) fn write(&mut self, entry: LogEntry) {
+        if self.rule.entries {
+            self.log.entries.push(entry);
+        }
+        if let Some(length) = self.rule.average {
+            self.average(entry, length);
+        }
+        if let Some(length) = self.rule.histogram {
+            self.count(entry, length);
+        }
+    }
+
+    fn average(&mut self, entry: LogEntry, length: Nanos) {
+        let passed = entry.end.since(self.span_begin).0 / length.0;
+        if passed > 0 {
+            self.close_span(self.span_begin.saturating_add(length));
+            self.span_begin = self.span_begin.saturating_add(Nanos(passed * length.0));
+        }
+        let span = self.span[entry.direction as usize].get_or_insert(LogSpan {
+            end: Nanos::ZERO,
+            length,
+            direction: entry.direction,
+            operations: 0,
+            bytes: 0,
+            service_sum: Nanos::ZERO,
+            service_max: Nanos::ZERO,
+            submit_sum: Nanos::ZERO,
+            submit_max: Nanos::ZERO,
+            completion_max: Nanos::ZERO,
+        });
+        span.operations += 1;
+        span.bytes += u64::from(entry.len);
+        span.service_sum = span.service_sum.saturating_add(entry.service);
+        span.service_max = span.service_max.max(entry.service);
+        span.submit_sum = span.submit_sum.saturating_add(entry.submit);
+        span.submit_max = span.submit_max.max(entry.submit);
+        let completion = entry.service.since(entry.submit);
+        span.completion_max = span.completion_max.max(completion);
+    }
+
+    fn close_span(&mut self, end: Nanos) {
+        for span in self.span.iter_mut().filter_map(Option::take) {
+            self.log.spans.push(LogSpan {
+                end,
+                length: end.since(self.span_begin),
+                ..span
+            });
+        }
+    }
+
+    fn count(&mut self, entry: LogEntry, length: Nanos) {
+        let passed = entry.end.since(self.histogram_begin).0 / length.0;
+        if passed > 0 {
+            self.close_histogram(self.histogram_begin.saturating_add(length));
+            self.histogram_begin = self
+                .histogram_begin
+                .saturating_add(Nanos(passed * length.0));
+        }
+        let histogram = &mut self.histogram[entry.direction as usize];
+        histogram
+            .get_or_insert_with(Histogram::new)
+            .record(entry.service.since(entry.submit).0);
+    }
+
+    fn close_histogram(&mut self, end: Nanos) {
+        for direction in Direction::ALL {
+            if let Some(histogram) = self.histogram[direction as usize].take() {
+                self.log.histograms.push((end, direction, histogram));
+            }
+        }
+    }
+
+    /// The log, with what the last spans hold; `end` is that of the job.
+    pub fn finish(&mut self, end: Nanos) -> JobLog {
+        self.close_span(end.max(self.span_begin));
+        self.close_histogram(end.max(self.histogram_begin));
+        std::mem::take(&mut self.log)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(end_ms: u64, service_us: u64) -> LogEntry {
+        let end = Nanos::from_millis(end_ms);
+        LogEntry {
+            begin: Nanos(end.0 - service_us * 1000),
+            end,
+            service: Nanos(service_us * 1000),
+            submit: Nanos(500),
+            direction: Direction::Read,
+            target: 0,
+            len: 4096,
+            offset: 0,
+            priority: 0,
+        }
+    }
+
+    #[test]
+    fn spans_hold_what_came_back_in_them() {
+        let mut book = LogBook::new(Log {
+            entries: true,
+            average: Some(Nanos::from_millis(100)),
+            histogram: Some(Nanos::from_millis(200)),
+        });
+        for (end, service) in [(10, 100), (99, 300), (150, 50), (410, 20)] {
+            book.write(entry(end, service));
+        }
+        let log = book.finish(Nanos::from_millis(450));
+        assert_eq!(log.entries.len(), 4);
+        let spans: Vec<(u64, u64, u64, u64)> = log
+            .spans
+            .iter()
+            .map(|span| {
+                (
+                    span.end.0 / 1_000_000,
+                    span.operations,
+                    span.service_sum.0,
+                    span.service_max.0,
+                )
+            })
+            .collect();
+        let expected = [
+            (100, 2, 400_000, 300_000),
+            (200, 1, 50_000, 50_000),
+            (450, 1, 20_000, 20_000),
+        ];
+        assert_eq!(spans, expected);
+        assert_eq!(log.spans[2].length, Nanos::from_millis(50));
+        let counts: Vec<u64> = log.histograms.iter().map(|(_, _, h)| h.count()).collect();
+        assert_eq!(counts, [3, 1]);
+    }
+}

@@ -1,0 +1,64 @@
+//! The operations of a worker that are in flight, for those who look on.
+//!
+//! A worker that hangs in the kernel can tell nobody what it waits for. So it leaves the moment of
+//! every submission where the watching thread can read it; like all that is counted, that costs
+//! one store an operation.
+
+use blocklab_units::Nanos;
+use blocklab_workload::Direction;
+
+use crate::recorder::Counter;
+
+/// One worker's operations in flight, by slot.
+#[derive(Debug)]
+pub struct Outstanding(Box<[Counter]>);
+
+/// Below the moment of submission stand the direction and, lowest, that there is an operation.
+const BUSY: u64 = 1;
+const DIRECTION: u64 = 0b11;
+
+impl Outstanding {
+    /// None of `depth` is in flight.
+    pub(crate) fn new(depth: usize) -> Self {
+        Self((0..depth).map(|_| Counter::default()).collect())
+    }
+
+    #[inline]
+    pub(crate) fn begins(&self, slot: usize, direction: Direction, now: Nanos) {
+        self.0[slot].set(now.0 << 3 | (direction as u64) << 1 | BUSY);
+    }
+
+    #[inline]
+    pub(crate) fn ends(&self, slot: usize) {
+        self.0[slot].set(0);
+    }
+
+    /// Direction and age of each operation in flight.
+    pub(crate) fn ages(&self, now: Nanos) -> impl Iterator<Item = (Direction, Nanos)> {
+        let words = self.0.iter().map(Counter::get);
+        words.filter(|word| word & BUSY > 0).map(move |word| {
+            let direction = Direction::ALL[(word >> 1 & DIRECTION) as usize];
+            (direction, now.since(Nanos(word >> 3)))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_began_and_did_not_end_has_an_age() {
+        let outstanding = Outstanding::new(4);
+        outstanding.begins(0, Direction::Read, Nanos::ZERO);
+        outstanding.begins(1, Direction::Write, Nanos(100));
+        outstanding.begins(3, Direction::Sync, Nanos(1_000));
+        outstanding.ends(1);
+        let ages: Vec<_> = outstanding.ages(Nanos(5_000)).collect();
+        let expected = [
+            (Direction::Read, Nanos(5_000)),
+            (Direction::Sync, Nanos(4_000)),
+        ];
+        assert_eq!(ages, expected);
+    }
+}

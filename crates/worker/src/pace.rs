@@ -1,0 +1,348 @@
+//! When the next operation of a worker may begin: pure arithmetic on handed-in time.
+
+use blocklab_random::Stream;
+use blocklab_units::Nanos;
+use blocklab_workload::{Job, Pace, Rate, Think, ThinkStyle};
+
+use crate::missed::Missed;
+
+/// What the pacer says of the next operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Due {
+    /// It may begin; under a rate it was due at this moment.
+    Now(Nanos),
+    /// Not before this moment.
+    At(Nanos),
+    /// Not before this moment, with the processor busy until then.
+    Spin(Nanos),
+    /// Not before everything in flight has ended.
+    AfterDrain,
+}
+
+/// Gap in nanoseconds: per operation, or per byte.
+#[derive(Debug, Clone, Copy)]
+enum Gap {
+    Operation(f64),
+    Byte(f64),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Law {
+    Closed,
+    Capped,
+    Fixed,
+    Poisson,
+}
+
+/// One worker's schedule.
+#[derive(Debug)]
+pub(crate) struct Pacer {
+    law: Law,
+    gap: Gap,
+    /// The next intended start, with the fraction that whole nanoseconds would lose.
+    next: f64,
+    chance: Stream,
+    think: Option<Think>,
+    style: ThinkStyle,
+    since_think: u32,
+    resting: bool,
+    resume_at: Nanos,
+    spin_until: Nanos,
+    /// A pause is due at this moment, however few operations there were.
+    tired_at: Nanos,
+    /// Even distances are drawn from nothing to twice the mean instead.
+    uniform: bool,
+}
+
+/// No two Poisson arrivals of a pool are further apart.
+const LONGEST_GAP: f64 = 180e9;
+
+/// A capped pace makes up for at most so much lost time: enough to hide the timer's lateness, too
+/// little to make a burst after a stall.
+const CATCH_UP: f64 = 20e6;
+
+impl Pacer {
+    /// For thread `thread` of the job; its threads share the rate evenly and interleave.
+    pub(crate) fn new(job: &Job, seed: u64, thread: u32) -> Self {
+        let (law, rate) = match job.pace {
+            // Each direction has a pacer of its own.
+            Pace::Closed | Pace::ByDirection { .. } => (Law::Closed, None),
+            Pace::Capped(rate) => (Law::Capped, Some(rate)),
+            Pace::OpenFixed(rate) => (Law::Fixed, Some(rate)),
+            Pace::OpenPoisson(rate) => (Law::Poisson, Some(rate)),
+        };
+        let threads = f64::from(job.threads);
+        let gap = match rate {
+            Some(Rate::Iops(iops)) => Gap::Operation(1e9 * threads / iops),
+            Some(Rate::Bytes(bytes)) => Gap::Byte(1e9 * threads / bytes),
+            None => Gap::Operation(0.0),
+        };
+        let first = match gap {
+            Gap::Operation(gap) => gap,
+            Gap::Byte(gap) => gap * job.sizes.smallest().as_f64(),
+        };
+        let mut chance = job.chance(seed, "arrivals", u64::from(thread));
+        let offset = match law {
+            Law::Poisson => chance.exponential() * first,
+            _ => first * f64::from(thread) / threads,
+        };
+        Self {
+            law,
+            gap,
+            next: offset,
+            chance,
+            think: job.think,
+            style: job.think_style,
+            since_think: 0,
+            resting: false,
+            resume_at: Nanos::ZERO,
+            spin_until: Nanos::ZERO,
+            tired_at: job.think_style.work.unwrap_or(Nanos::MAX),
+            uniform: job.pool.as_ref().is_some_and(|pooled| pooled.uniform),
+        }
+    }
+
+    /// From this moment on, so many operations a second.
+    pub(crate) fn set_rate(&mut self, iops: f64, from: Nanos) {
+        self.gap = Gap::Operation(1e9 / iops.max(1e-9));
+        self.next = self
+            .next
+            .clamp(from.0 as f64, from.0 as f64 + 1e9 / iops.max(1e-9));
+    }
+
+    /// Forgets arrivals beyond the last `most` that are due and have not begun: the queue that
+    /// they would wait in is full. Returns how many.
+    #[inline]
+    pub(crate) fn keep_backlog(&mut self, now: Nanos, most: u32) -> u64 {
+        let Gap::Operation(gap) = self.gap else {
+            return 0;
+        };
+        let oldest = now.0 as f64 - gap * f64::from(most);
+        if self.next >= oldest {
+            return 0;
+        }
+        let forgotten = (oldest - self.next) / gap;
+        self.next = oldest;
+        forgotten as u64
+    }
+
+    /// The schedule, made as if for moment zero, begins at this moment.
+    pub(crate) fn begin(&mut self, start: Nanos) {
+        self.next += start.0 as f64;
+        self.tired_at = self.tired_at.saturating_add(start);
+    }
+
+    /// Whether a rate says when operations are due.
+    pub const fn has_schedule(&self) -> bool {
+        !matches!(self.law, Law::Closed)
+    }
+
+    /// Whether operations arrive whatever the target does.
+    pub(crate) const fn is_open(&self) -> bool {
+        matches!(self.law, Law::Fixed | Law::Poisson)
+    }
+
+    /// Whether the next operation may always begin: a closed loop without pauses.
+    pub(crate) const fn is_never_late(&self) -> bool {
+        matches!(self.law, Law::Closed) && self.think.is_none()
+    }
+
+    /// Whether the next operation may begin.
+    #[inline]
+    pub(crate) fn due(&self, now: Nanos) -> Due {
+        if self.think.is_some() {
+            if self.resting || now >= self.tired_at {
+                return Due::AfterDrain;
+            }
+            if now < self.spin_until {
+                return Due::Spin(self.spin_until);
+            }
+            if now < self.resume_at {
+                return Due::At(self.resume_at);
+            }
+        }
+        if matches!(self.law, Law::Closed) {
+            return Due::Now(now);
+        }
+        let next = Nanos(self.next as u64);
+        if now < next {
+            Due::At(next)
+        } else {
+            // A pause is the job's own wish: nothing was due in it.
+            Due::Now(next.max(self.resume_at))
+        }
+    }
+
+    /// An operation of `len` bytes has begun. Returns which of those after it are given up.
+    #[inline]
+    pub(crate) fn begun(&mut self, now: Nanos, len: u32) -> Missed {
+        if self.think.is_some() && !self.style.on_completion {
+            self.count();
+        }
+        match self.law {
+            Law::Closed => Missed::default(),
+            Law::Capped => {
+                self.step(len);
+                self.give_up(now, len)
+            }
+            _ => {
+                self.step(len);
+                Missed::default()
+            }
+        }
+    }
+
+    /// What a capped pace makes up for no more: it was due too long before this moment.
+    pub(crate) fn give_up(&mut self, now: Nanos, len: u32) -> Missed {
+        let (first, gap) = (self.next, self.gap_of(len));
+        let steps = |to: f64| ((to - first) / gap).ceil().max(0.0);
+        let late = steps(now.0 as f64 - CATCH_UP);
+        if self.law != Law::Capped || late < 1.0 {
+            return Missed::default();
+        }
+        self.next = first + late * gap;
+        let rested = steps(self.resume_at.0 as f64).min(late);
+        Missed {
+            first: first + rested * gap,
+            gap,
+            count: (late - rested) as u64,
+        }
+    }
+
+    fn gap_of(&self, len: u32) -> f64 {
+        match self.gap {
+            Gap::Operation(gap) => gap,
+            Gap::Byte(gap) => gap * f64::from(len),
+        }
+    }
+
+    /// An operation has ended.
+    #[inline]
+    pub(crate) fn completed(&mut self) {
+        if self.style.on_completion {
+            self.count();
+        }
+    }
+
+    fn count(&mut self) {
+        if let Some(think) = self.think {
+            self.since_think += 1;
+            self.resting = self.since_think >= think.every;
+        }
+    }
+
+    fn step(&mut self, len: u32) {
+        let gap = self.gap_of(len);
+        match self.law {
+            Law::Poisson => {
+                self.next += (gap * self.chance.exponential()).min(LONGEST_GAP.max(gap))
+            }
+            Law::Fixed if self.uniform => self.next += 2.0 * gap * self.chance.unit(),
+            _ => self.next += gap,
+        }
+    }
+
+    /// Everything in flight has ended.
+    pub(crate) fn drained(&mut self, now: Nanos) {
+        let due = self.resting || now >= self.tired_at;
+        if let Some(think) = self.think.filter(|_| due) {
+            self.resting = false;
+            self.since_think = 0;
+            self.resume_at = now.saturating_add(think.pause);
+            self.spin_until = now.saturating_add(self.style.spin.min(think.pause));
+            if let Some(work) = self.style.work {
+                self.tired_at = self.resume_at.saturating_add(work);
+            }
+        }
+    }
+
+    /// Arrivals of an open loop that were due by `end` and have not begun, as if at equal distances.
+    /// Operations are taken to be `len` bytes long.
+    pub(crate) fn overdue(&mut self, end: Nanos, len: u32) -> Missed {
+        let (first, mut last, mut count) = (self.next, self.next, 0_u64);
+        while self.is_open() && self.next as u64 <= end.0 && count < 100_000_000 {
+            (last, count) = (self.next, count + 1);
+            self.step(len);
+        }
+        let gap = (last - first) / count.saturating_sub(1).max(1) as f64;
+        Missed { first, gap, count }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use blocklab_workload::Rate::Iops;
+
+    fn pacer(pace: Pace, threads: u32, thread: u32) -> Pacer {
+        let job = Job {
+            pace,
+            threads,
+            ..Job::new("pace")
+        };
+        Pacer::new(&job, 1, thread)
+    }
+
+    #[test]
+    fn fixed_arrivals_keep_their_distance_whatever_the_target_does() {
+        let mut pacer = pacer(Pace::OpenFixed(Iops(1000.0)), 1, 0);
+        let late = Nanos::from_millis(10);
+        let intended: Vec<Due> = (0..3)
+            .map(|_| {
+                let due = pacer.due(late);
+                pacer.begun(late, 4096);
+                due
+            })
+            .collect();
+        let millis = |m| Due::Now(Nanos::from_millis(m));
+        assert_eq!(intended, [millis(0), millis(1), millis(2)]);
+        assert_eq!(pacer.overdue(late, 4096).count, 8, "those of 3 ms to 10 ms");
+    }
+
+    #[test]
+    fn threads_interleave() {
+        let second = pacer(Pace::OpenFixed(Iops(1000.0)), 4, 1);
+        assert_eq!(second.due(Nanos::ZERO), Due::At(Nanos::from_millis(1)));
+    }
+
+    #[test]
+    fn a_cap_makes_up_for_a_late_timer_but_not_for_a_stall() {
+        let mut pacer = pacer(Pace::Capped(Iops(1000.0)), 1, 0);
+        pacer.begun(Nanos::ZERO, 4096);
+        pacer.begun(Nanos(1_050_000), 4096);
+        assert_eq!(pacer.due(Nanos(1_060_000)), Due::At(Nanos::from_millis(2)));
+        let after_stall = Nanos::from_secs(1);
+        let mut burst = 0;
+        while matches!(pacer.due(after_stall), Due::Now(_)) {
+            pacer.begun(after_stall, 4096);
+            burst += 1;
+        }
+        assert_eq!(
+            burst, 22,
+            "20 ms worth, the one that was due, and the one due now"
+        );
+    }
+
+    #[test]
+    fn poisson_arrivals_have_the_asked_mean() {
+        let mut pacer = pacer(Pace::OpenPoisson(Iops(10_000.0)), 1, 0);
+        let arrivals = pacer.overdue(Nanos::from_secs(10), 4096).count;
+        assert!((98_500..101_500).contains(&arrivals), "{arrivals}");
+    }
+
+    #[test]
+    fn thinking_waits_for_the_drain() {
+        let mut job = Job::new("think");
+        job.think = Some(Think {
+            pause: Nanos::from_millis(5),
+            every: 2,
+        });
+        let mut pacer = Pacer::new(&job, 1, 0);
+        pacer.begun(Nanos(10), 4096);
+        assert_eq!(pacer.due(Nanos(20)), Due::Now(Nanos(20)));
+        pacer.begun(Nanos(20), 4096);
+        assert_eq!(pacer.due(Nanos(30)), Due::AfterDrain);
+        pacer.drained(Nanos(1000));
+        assert_eq!(pacer.due(Nanos(1001)), Due::At(Nanos(5_001_000)));
+    }
+}

@@ -1,0 +1,461 @@
+//! Several jobs that share one queue and the operations in flight: see [`blocklab_workload::Pooled`].
+//!
+//! The state machine has the joint of the single worker; a lane is what is left of a worker when
+//! slots, window and stopping belong to all.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use blocklab_random::Stream;
+use blocklab_record::Stopped;
+use blocklab_units::Nanos;
+use blocklab_workload::{
+    Direction, ErrorPolicy, Hits, Invalid, Job, MostErrors, Pooled, Request, Requests,
+};
+
+use crate::bounds::{Stopper, Window};
+use blocklab_workload::Slot;
+
+use crate::missed::{Missed, Misses};
+use crate::outstanding::Outstanding;
+use crate::pace::{Due, Pacer};
+use crate::recorder::{Failure, Recorder};
+use crate::shares::Allowance;
+use crate::validator::Validator;
+use crate::worker::{Action, Parts, budget};
+use blocklab_workload::{Completion, Io};
+
+mod validated;
+
+/// What a lane is made of.
+pub struct LaneParts {
+    /// What it does.
+    pub job: Job,
+    /// Its targets among those of the pool.
+    pub files: Range<usize>,
+    /// What it counts.
+    pub recorder: Arc<Recorder>,
+    /// Its share of the operations, where shares were asked for.
+    pub allowance: Option<Allowance>,
+}
+
+struct Lane {
+    requests: Requests,
+    /// Index of its first target among those of the pool.
+    first_file: u32,
+    pacer: Pacer,
+    recorder: Arc<Recorder>,
+    allowance: Option<Allowance>,
+    hits: Option<(Hits, Stream)>,
+    rank: u32,
+    queue: u32,
+    /// Rates that take turns, the current one, and when the next one begins.
+    bursts: Vec<(f64, f64)>,
+    burst: usize,
+    next_burst: Nanos,
+    budget: u64,
+    budget_reason: Stopped,
+    /// Slots of this lane in flight.
+    in_flight: u32,
+    /// Which of the pool's slots those are, for those who look on.
+    outstanding: Arc<Outstanding>,
+    /// Arrivals that found the queue full.
+    turned_away: u64,
+    typical_len: u32,
+    is_open: bool,
+    has_schedule: bool,
+    misses: Misses,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct InFlight {
+    lane: u32,
+    submitted: Nanos,
+    intended: Nanos,
+    offset: u64,
+    len: u32,
+    direction: Direction,
+}
+
+/// The load of one pool.
+pub struct Pool {
+    lanes: Vec<Lane>,
+    /// The lane that is asked first.
+    turn: usize,
+    window: Window,
+    free: Vec<Slot>,
+    in_flight: Vec<InFlight>,
+    on_error: ErrorPolicy,
+    most_errors: Option<MostErrors>,
+    failures_in_a_row: u32,
+    ending: Option<Stopped>,
+    stopper: Arc<Stopper>,
+    validator: Option<Box<Validator>>,
+}
+
+/// As of the single worker: a device that is gone fails at once, for ever.
+const FAILURES_IN_A_ROW: u32 = 1000;
+/// How long a lane that is ahead of its share waits before it looks again.
+const AHEAD: Nanos = Nanos(100_000);
+
+impl Pool {
+    /// `lanes` must not be empty; they all have the window of the first.
+    pub(crate) fn new(lanes: Vec<LaneParts>, parts: Parts<'_>) -> Result<Self, Invalid> {
+        let window = Window::of(&lanes[0].job, Nanos::ZERO);
+        let on_error = lanes[0].job.on_error;
+        let pooled = lanes[0].job.pool.as_ref();
+        let most_errors = pooled.and_then(|pooled| pooled.most_errors.clone());
+        let validator = Validator::of(&lanes[0].job, parts.slots.len(), parts.shared.epoch_micros);
+        let lanes: Vec<Lane> = lanes
+            .into_iter()
+            .map(|lane| Lane::new(lane, &parts))
+            .collect::<Result<_, Invalid>>()?;
+        let idle = InFlight {
+            lane: 0,
+            submitted: Nanos::ZERO,
+            intended: Nanos::ZERO,
+            offset: 0,
+            len: 0,
+            direction: Direction::Read,
+        };
+        Ok(Self {
+            lanes,
+            turn: 0,
+            window,
+            in_flight: vec![idle; parts.slots.len()],
+            free: parts.slots,
+            on_error,
+            most_errors,
+            failures_in_a_row: 0,
+            ending: None,
+            stopper: parts.stopper,
+            validator,
+        })
+    }
+
+    pub(crate) fn begin(&mut self, start: Nanos) {
+        self.window = self.window.shifted(start);
+        for lane in &mut self.lanes {
+            lane.pacer.begin(start);
+            lane.next_burst = start;
+        }
+    }
+
+    /// What to do at this moment.
+    #[inline]
+    pub(crate) fn next(&mut self, now: Nanos) -> Action {
+        if self.ending.is_none() {
+            let spent = self.lanes.iter().all(|lane| lane.budget == 0);
+            if now >= self.window.deadline || spent || self.stopper.is_requested() {
+                self.end(now, spent);
+            } else {
+                return self.go_on(now);
+            }
+        }
+        match self.depth_in_use() {
+            0 => Action::Done,
+            _ => Action::Wait(None),
+        }
+    }
+
+    #[inline]
+    fn go_on(&mut self, now: Nanos) -> Action {
+        if self.validator.is_some()
+            && let Some(step) = self.next_step(now)
+        {
+            return step;
+        }
+        if self.free.is_empty() {
+            return Action::Wait(None);
+        }
+        match self.choose(now) {
+            Ok((lane, intended)) if self.validator.is_some() => {
+                self.issue_validated(lane, now, intended)
+            }
+            Ok((lane, intended)) => self.issue(lane, now, intended),
+            Err(until) => Action::Wait(until.map(|until| until.min(self.window.deadline))),
+        }
+    }
+
+    /// The lane whose operation has waited longest, of the best rank; else when to ask again.
+    #[inline]
+    fn choose(&mut self, now: Nanos) -> Result<(usize, Nanos), Option<Nanos>> {
+        let count = self.lanes.len();
+        let mut best: Option<(u32, Nanos, usize)> = None;
+        let mut until: Option<Nanos> = None;
+        for step in 0..count {
+            let index = (self.turn + step) % count;
+            let lane = &mut self.lanes[index];
+            match lane.due(now) {
+                Due::Now(intended) => {
+                    let better = best
+                        .is_none_or(|(rank, earliest, _)| (lane.rank, intended) < (rank, earliest));
+                    if better {
+                        best = Some((lane.rank, intended, index));
+                    }
+                }
+                Due::At(moment) | Due::Spin(moment) => {
+                    until = Some(until.map_or(moment, |until| until.min(moment)));
+                }
+                Due::AfterDrain => {}
+            }
+        }
+        best.map(|(_, intended, index)| (index, intended))
+            .ok_or(until)
+    }
+
+    #[inline]
+    fn issue(&mut self, index: usize, now: Nanos, intended: Nanos) -> Action {
+        let Some(slot) = self.free.pop() else {
+            return Action::Wait(None);
+        };
+        self.turn = (index + 1) % self.lanes.len();
+        let measured = now >= self.window.measure_from;
+        let lane = &mut self.lanes[index];
+        let request = lane.draw();
+        lane.begun(now, request.len, measured);
+        lane.outstanding
+            .begins(slot.index(), request.direction, now);
+        self.in_flight[slot.index()] = InFlight {
+            lane: index as u32,
+            submitted: now,
+            intended,
+            offset: request.offset,
+            len: request.len,
+            direction: request.direction,
+        };
+        Action::Issue(Io::of(slot, &request))
+    }
+
+    /// Accounts for an operation that came back at this moment.
+    #[inline]
+    pub(crate) fn complete(&mut self, completion: Completion, now: Nanos) {
+        let Completion { slot, result } = completion;
+        let io = self.in_flight[slot.index()];
+        self.lanes[io.lane as usize].outstanding.ends(slot.index());
+        if self.validator.is_some() {
+            self.after_step(slot, result, now);
+        } else {
+            self.free.push(slot);
+            self.lanes[io.lane as usize].in_flight -= 1;
+        }
+        let lane = &self.lanes[io.lane as usize];
+        lane.recorder.last_completion.set(now.0);
+        if result != io.len as i32 {
+            self.failed(io, result, now);
+            return;
+        }
+        self.failures_in_a_row = 0;
+        let service = now.since(io.submitted);
+        if now < self.window.measure_from {
+            lane.recorder.served_in_ramp(io.direction, io.len, service);
+            return;
+        }
+        let Some(tally) = lane.recorder.tally(io.direction) else {
+            return;
+        };
+        tally.served(io.len, service);
+        if lane.has_schedule
+            && let Some(response) = &tally.response
+        {
+            response.record(now.since(io.intended).0);
+        }
+    }
+
+    #[cold]
+    fn failed(&mut self, io: InFlight, result: i32, now: Nanos) {
+        let at = now.since(self.window.start);
+        let failure = Failure::of(result, io.direction, at, io.offset);
+        self.lanes[io.lane as usize].recorder.fail(failure);
+        self.failures_in_a_row += 1;
+        if self.on_error == ErrorPolicy::Stop || self.failures_in_a_row >= FAILURES_IN_A_ROW {
+            self.stopper.request(Stopped::Error);
+        }
+        self.erred(1);
+    }
+
+    /// Counts failed operations or wrong blocks, and ends at the last one that is allowed.
+    #[cold]
+    fn erred(&mut self, errors: u64) {
+        if let Some(most) = &self.most_errors
+            && most.count(errors)
+        {
+            self.stopper.request(Stopped::Error);
+        }
+    }
+
+    #[cold]
+    fn end(&mut self, now: Nanos, spent: bool) {
+        let own = match spent {
+            true => self.lanes[0].budget_reason,
+            false => Stopped::Runtime,
+        };
+        self.ending = Some(self.stopper.reason().unwrap_or(own));
+        self.abandon_steps();
+        let end = now.min(self.window.deadline);
+        for lane in &mut self.lanes {
+            let missed = lane.pacer.give_up(end, lane.typical_len);
+            lane.miss(missed, end, end >= self.window.measure_from);
+            let late = lane.pacer.overdue(end, lane.typical_len);
+            lane.miss(late, end, end >= self.window.measure_from);
+            lane.recorder.overdue.add(lane.turned_away);
+            if let Some(allowance) = &lane.allowance {
+                allowance.leave();
+            }
+        }
+    }
+
+    /// Operations in flight.
+    #[inline]
+    pub(crate) fn depth_in_use(&self) -> usize {
+        self.in_flight.len() - self.free.len()
+    }
+
+    /// Why it ended, once it has.
+    pub(crate) fn stopped(&self) -> Stopped {
+        self.ending.unwrap_or(Stopped::Error)
+    }
+
+    /// The buffers that are not in flight, for filling them before the start.
+    pub(crate) fn idle_slots(&self) -> &[Slot] {
+        &self.free
+    }
+
+    pub(crate) const fn lanes(&self) -> usize {
+        self.lanes.len()
+    }
+
+    /// Says of each lane what it still misses, when its thread ends.
+    pub(crate) fn leave(&self) {
+        for lane in &self.lanes {
+            lane.recorder.unreturned.set(u64::from(lane.in_flight));
+        }
+    }
+}
+
+impl Lane {
+    fn new(parts: LaneParts, pool: &Parts<'_>) -> Result<Self, Invalid> {
+        let seed = pool.seed;
+        let LaneParts {
+            job,
+            files,
+            recorder,
+            allowance,
+        } = parts;
+        let pooled = job.pool.clone().unwrap_or_else(|| Pooled::new("", 1));
+        let pacer = Pacer::new(&job, seed, 0);
+        let first_file = files.start as u32;
+        let sizes = &pool.sizes[files];
+        let (budget, budget_reason) = budget(&job, 0, sizes)?;
+        let chance = job.chance(seed, "hits", 0);
+        let outstanding = recorder.admit(pool.slots.len());
+        let mut requests = Requests::new(&job, seed, 0, sizes)?;
+        if let Some(positions) = pool.shared.positions.get(&job.name) {
+            requests.share(positions);
+        }
+        Ok(Self {
+            requests,
+            first_file,
+            is_open: pacer.is_open(),
+            has_schedule: pacer.has_schedule(),
+            misses: Misses::of(job.mix),
+            pacer,
+            recorder,
+            allowance,
+            hits: pooled.hits.map(|hits| (hits, chance)),
+            rank: pooled.rank,
+            queue: pooled.queue.max(1),
+            bursts: pooled.bursts,
+            burst: 0,
+            next_burst: Nanos::ZERO,
+            budget,
+            budget_reason,
+            in_flight: 0,
+            outstanding,
+            turned_away: 0,
+            typical_len: job.sizes.smallest().0 as u32,
+        })
+    }
+
+    #[inline]
+    fn due(&mut self, now: Nanos) -> Due {
+        if self.budget == 0 {
+            return Due::AfterDrain;
+        }
+        if !self.bursts.is_empty() && now >= self.next_burst {
+            self.change_rate(now);
+        }
+        if let Some(allowance) = &mut self.allowance
+            && !allowance.permits()
+        {
+            return Due::At(now.saturating_add(AHEAD));
+        }
+        if self.is_open {
+            self.turned_away += self.pacer.keep_backlog(now, self.queue);
+        }
+        self.pacer.due(now)
+    }
+
+    #[cold]
+    fn change_rate(&mut self, now: Nanos) {
+        while now >= self.next_burst {
+            let (rate, seconds) = self.bursts[self.burst];
+            self.pacer.set_rate(rate, self.next_burst);
+            self.next_burst = self.next_burst + Nanos((seconds.max(0.001) * 1e9) as u64);
+            self.burst = (self.burst + 1) % self.bursts.len();
+        }
+    }
+
+    #[inline]
+    fn draw(&mut self) -> Request {
+        let mut request = self.requests.next_request();
+        request.target += self.first_file;
+        if let Some((hits, chance)) = &mut self.hits {
+            redirect(&mut request, *hits, chance);
+        }
+        request
+    }
+
+    #[inline]
+    fn begun(&mut self, now: Nanos, len: u32, measured: bool) {
+        let missed = self.pacer.begun(now, len);
+        self.miss(missed, now, measured);
+        if let Some(allowance) = &mut self.allowance {
+            allowance.used();
+        }
+        if measured || self.budget < u64::MAX {
+            self.leave_out(len);
+        }
+        self.recorder.issued.add(1);
+        self.in_flight += 1;
+    }
+
+    #[inline]
+    fn miss(&mut self, missed: Missed, now: Nanos, measured: bool) {
+        if missed.count > 0 && measured {
+            self.misses.count(missed, now, &self.recorder);
+        }
+    }
+
+    /// So many bytes less to do.
+    #[inline]
+    fn leave_out(&mut self, len: u32) {
+        self.budget = self.budget.saturating_sub(u64::from(len));
+    }
+}
+
+/// Sends the share of hits to their part.
+fn redirect(request: &mut Request, hits: Hits, chance: &mut Stream) {
+    let percent = match request.direction {
+        Direction::Read => hits.read_percent,
+        _ => hits.write_percent,
+    };
+    let len = u64::from(request.len);
+    if chance.unit() * 100.0 < percent && hits.len >= len {
+        request.offset = hits.offset + chance.below(hits.len / len) * len;
+    }
+}
+
+#[cfg(test)]
+#[path = "pool_tests.rs"]
+mod tests;

@@ -1,0 +1,519 @@
+//! What a worker counts while it runs.
+//!
+//! One thread writes, others may read at any moment: all counters are relaxed atomics that only
+//! their worker stores to, which costs what plain memory costs. So the live view and the
+//! series take nothing from the hot path, and a worker that hangs in the kernel leaves
+//! its figures behind.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, OnceLock};
+
+use blocklab_record::{Depths, Latency, ThreadUse};
+use blocklab_stats::Histogram;
+use blocklab_units::Nanos;
+use blocklab_workload::{Direction, Flaw, Log, Mark};
+
+use crate::favours::PriorityTable;
+use crate::log::LogBook;
+use crate::outstanding::Outstanding;
+use crate::verifier::Progress;
+
+/// A counter with one writer.
+#[derive(Debug, Default)]
+pub struct Counter(AtomicU64);
+
+impl Counter {
+    #[inline]
+    pub fn add(&self, by: u64) {
+        self.0.store(self.0.load(Relaxed).wrapping_add(by), Relaxed);
+    }
+
+    #[inline]
+    pub fn set(&self, value: u64) {
+        self.0.store(value, Relaxed);
+    }
+
+    #[inline]
+    pub fn get(&self) -> u64 {
+        self.0.load(Relaxed)
+    }
+}
+
+/// The distribution of one latency, with exact moments.
+#[derive(Debug)]
+pub struct Spectrum {
+    sum: Counter,
+    /// The bits of an f64: squares of nanoseconds outgrow 64 bits within seconds.
+    sum_squares: Counter,
+    min: Counter,
+    max: Counter,
+    counts: Box<[Counter]>,
+}
+
+impl Spectrum {
+    pub(crate) fn new() -> Self {
+        let counts = (0..Histogram::BUCKETS)
+            .map(|_| Counter::default())
+            .collect();
+        let min = Counter::default();
+        min.set(u64::MAX);
+        Self {
+            sum: Counter::default(),
+            sum_squares: Counter::default(),
+            min,
+            max: Counter::default(),
+            counts,
+        }
+    }
+
+    /// All recorded values added up, in nanoseconds.
+    pub fn sum(&self) -> f64 {
+        self.sum.get() as f64
+    }
+
+    #[inline]
+    pub(crate) fn record(&self, nanos: u64) {
+        self.sum.add(nanos);
+        // Latencies are far below 2^63 ns; the signed conversion is one instruction.
+        let value = nanos as i64 as f64;
+        self.sum_squares
+            .set((f64::from_bits(self.sum_squares.get()) + value * value).to_bits());
+        if nanos < self.min.get() {
+            self.min.set(nanos);
+        }
+        if nanos > self.max.get() {
+            self.max.set(nanos);
+        }
+        self.counts[Histogram::index(nanos)].add(1);
+    }
+}
+
+impl Spectrum {
+    /// As [`Self::record`], `count` times: of the shortest and of each that is `gap` longer. It costs
+    /// no more than there are buckets.
+    pub(crate) fn record_steps(&self, shortest: f64, gap: f64, count: u64) {
+        let value = |step: u64| (shortest + gap * step as f64) as u64;
+        let last = count - 1;
+        let (n, m) = (count as f64, last as f64);
+        self.sum.add((n * shortest + gap * n * m / 2.0) as u64);
+        let squares = n * shortest * shortest
+            + shortest * gap * n * m
+            + gap * gap * m * n * (2.0 * m + 1.0) / 6.0;
+        self.sum_squares
+            .set((f64::from_bits(self.sum_squares.get()) + squares).to_bits());
+        self.min.set(self.min.get().min(value(0)));
+        self.max.set(self.max.get().max(value(last)));
+        let mut step = 0;
+        while step < count {
+            let bucket = Histogram::index(value(step));
+            let beyond = Histogram::highest(bucket) as f64 + 1.0;
+            let next = ((beyond - shortest) / gap.max(1e-9)).ceil() as u64;
+            let next = match bucket + 1 == Histogram::BUCKETS {
+                true => count,
+                false => next.clamp(step + 1, count),
+            };
+            self.counts[bucket].add(next - step);
+            step = next;
+        }
+    }
+}
+
+/// One direction of one worker.
+#[derive(Debug)]
+pub struct Tally {
+    /// Completed operations.
+    pub ios: Counter,
+    /// Bytes of them.
+    pub bytes: Counter,
+    /// From submission to completion.
+    pub service: Spectrum,
+    /// From the moment an operation was due to its completion.
+    pub response: Option<Spectrum>,
+    /// The submitting call.
+    pub submit: Option<Spectrum>,
+    /// From the return of the submitting call to the completion.
+    pub completion: Option<Spectrum>,
+    /// Where operations carry priorities of their own.
+    pub by_priority: Option<PriorityTable>,
+}
+
+impl Tally {
+    /// The longest service latency so far.
+    pub fn longest(&self) -> u64 {
+        self.service.max.get()
+    }
+
+    /// An operation of so many bytes took so long.
+    #[inline(always)]
+    pub(crate) fn served(&self, len: u32, service: Nanos) {
+        self.ios.add(1);
+        self.bytes.add(u64::from(len));
+        self.service.record(service.0);
+    }
+}
+
+/// Which distributions a job needs: unused ones cost no memory.
+#[derive(Debug, Default)]
+pub struct Wanted {
+    /// Read, write, trim, sync.
+    pub directions: [bool; 4],
+    /// Response latency.
+    pub response: bool,
+    /// Submission latency by itself.
+    pub submit: bool,
+    /// Depths and batches.
+    pub depths: bool,
+    /// A log of operations.
+    pub log: Option<Log>,
+    /// Of reads and writes.
+    pub by_priority: [Option<PriorityTable>; 2],
+    /// Whether there is a ramp.
+    pub ramp: bool,
+}
+
+/// Operations and calls by how many they were: see [`Depths`].
+#[derive(Debug, Default)]
+pub struct DepthCounters {
+    pub(crate) in_flight: [Counter; 7],
+    pub(crate) submitted: [Counter; 7],
+    pub(crate) completed: [Counter; 7],
+}
+
+impl DepthCounters {
+    /// So many were in flight when one more was issued, itself included.
+    #[inline]
+    pub(crate) fn issued(&self, in_flight: usize) {
+        let class = (in_flight.max(1).ilog2() as usize).min(6);
+        self.in_flight[class].add(1);
+    }
+
+    /// A call handed over or brought so many.
+    #[inline]
+    pub(crate) fn moved(counters: &[Counter; 7], operations: usize) {
+        let class = match operations {
+            0 => 0,
+            1..=4 => 1,
+            more => (more - 1).ilog2() as usize,
+        };
+        counters[class.min(6)].add(1);
+    }
+
+    pub fn add_to(&self, sum: &mut Depths) {
+        let add = |sum: &mut [u64; 7], counters: &[Counter; 7]| {
+            for (sum, counter) in sum.iter_mut().zip(counters) {
+                *sum += counter.get();
+            }
+        };
+        add(&mut sum.in_flight, &self.in_flight);
+        add(&mut sum.submitted, &self.submitted);
+        add(&mut sum.completed, &self.completed);
+    }
+}
+
+/// A failure as the worker saw it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Failure {
+    /// errno, or 0 for a short transfer.
+    pub errno: i32,
+    /// What failed.
+    pub direction: Direction,
+    /// How many.
+    pub count: u64,
+    /// When the first failed.
+    pub first_at: Nanos,
+    /// Where the first was.
+    pub first_offset: u64,
+}
+
+impl Failure {
+    /// Of an operation that gave this result: a negated errno, or too few bytes.
+    pub(crate) fn of(result: i32, direction: Direction, at: Nanos, offset: u64) -> Self {
+        Self {
+            errno: if result < 0 { -result } else { 0 },
+            direction,
+            count: 1,
+            first_at: at,
+            first_offset: offset,
+        }
+    }
+}
+
+/// Everything one worker counts.
+#[derive(Debug)]
+pub struct Recorder {
+    tallies: [Option<Tally>; 4],
+    /// What ended during the ramp: in the series, and in no result.
+    warm: Option<Box<Self>>,
+    /// Operations handed to the target, ramp included.
+    pub issued: Counter,
+    /// Completed during the ramp.
+    pub completed_in_ramp: Counter,
+    /// Came back with an error, or short.
+    pub failed: Counter,
+    /// Were due and never issued.
+    pub overdue: Counter,
+    /// One more than the depth that a search found; 0 before.
+    pub found_depth: Counter,
+    /// Operations that the worker still missed when it ended.
+    pub unreturned: Counter,
+    /// First submission and last completion, as moments of the run's clock.
+    pub first_issue: Counter,
+    /// When the last operation came back.
+    pub last_completion: Counter,
+    /// Depths and batches, where they are wanted.
+    pub depths: Option<DepthCounters>,
+    /// How far a verifying job's writes came, set when the thread ends.
+    progress: OnceLock<Progress>,
+    /// What the thread used, set when it ends.
+    thread_use: OnceLock<ThreadUse>,
+    /// When reading back began, as a moment of the run's clock; 0: it has not.
+    pub verify_began: Counter,
+    /// Blocks compared.
+    pub verified: Counter,
+    failures: Mutex<Vec<Failure>>,
+    flaws: Mutex<Flaws>,
+    /// Blocks of a validating pool that came back wrong.
+    wrong: Mutex<Vec<WrongData>>,
+    /// Of each worker that counts here: what it has in flight.
+    outstanding: Mutex<Vec<Arc<Outstanding>>>,
+    /// The log, where one is wanted.
+    pub log: Option<Mutex<LogBook>>,
+}
+
+/// The flawed blocks of a worker.
+#[derive(Debug, Clone, Default)]
+pub struct Flaws {
+    /// How many.
+    pub count: u64,
+    /// When the first failed.
+    pub first_at: Nanos,
+    /// The first ones: flaw, target, offset of the block, and its bytes as far as they are kept.
+    pub kept: Vec<(Flaw, u32, u64, Vec<u8>)>,
+}
+
+/// A block of a validating pool that came back wrong.
+#[derive(Debug, Clone)]
+pub struct WrongData {
+    pub at: Nanos,
+    pub offset: u64,
+    pub words: String,
+    /// Itself and those that are not told one by one.
+    pub count: u64,
+}
+
+/// Flaws that are told one by one; the others are counted.
+const TOLD: usize = 100;
+
+impl Recorder {
+    /// Counts what is wanted.
+    pub fn new(mut wanted: Wanted) -> Self {
+        let warm = wanted.ramp.then(|| {
+            Box::new(Self::new(Wanted {
+                directions: wanted.directions,
+                ..Wanted::default()
+            }))
+        });
+        let mut tally = |direction: usize| {
+            let by_priority = wanted.by_priority.get_mut(direction);
+            wanted.directions[direction].then(|| Tally {
+                ios: Counter::default(),
+                bytes: Counter::default(),
+                service: Spectrum::new(),
+                response: wanted.response.then(Spectrum::new),
+                submit: wanted.submit.then(Spectrum::new),
+                completion: wanted.submit.then(Spectrum::new),
+                by_priority: by_priority.and_then(Option::take),
+            })
+        };
+        let first_issue = Counter::default();
+        first_issue.set(u64::MAX);
+        Self {
+            tallies: [tally(0), tally(1), tally(2), tally(3)],
+            warm,
+            issued: Counter::default(),
+            completed_in_ramp: Counter::default(),
+            failed: Counter::default(),
+            overdue: Counter::default(),
+            found_depth: Counter::default(),
+            unreturned: Counter::default(),
+            first_issue,
+            last_completion: Counter::default(),
+            depths: wanted.depths.then(DepthCounters::default),
+            progress: OnceLock::new(),
+            thread_use: OnceLock::new(),
+            verify_began: Counter::default(),
+            verified: Counter::default(),
+            failures: Mutex::new(Vec::new()),
+            flaws: Mutex::default(),
+            wrong: Mutex::default(),
+            outstanding: Mutex::default(),
+            log: wanted.log.map(|rule| Mutex::new(LogBook::new(rule))),
+        }
+    }
+
+    /// Counts nothing: for load that is in no result.
+    pub(crate) fn deaf() -> Self {
+        Self::new(Wanted::default())
+    }
+
+    /// The counters of a direction that occurs.
+    #[inline]
+    pub fn tally(&self, direction: Direction) -> Option<&Tally> {
+        self.tallies[direction as usize].as_ref()
+    }
+
+    /// What counts during the ramp, where there is one.
+    #[inline]
+    pub fn warm(&self) -> Option<&Self> {
+        self.warm.as_deref()
+    }
+
+    /// An operation ended during the ramp.
+    #[inline]
+    pub(crate) fn served_in_ramp(&self, direction: Direction, len: u32, service: Nanos) {
+        self.completed_in_ramp.add(1);
+        if let Some(tally) = self.warm().and_then(|warm| warm.tally(direction)) {
+            tally.served(len, service);
+        }
+    }
+
+    /// A worker of so many slots counts here: where it tells what it has in flight.
+    pub(crate) fn admit(&self, slots: usize) -> Arc<Outstanding> {
+        let outstanding = Arc::new(Outstanding::new(slots));
+        let mut all = self.outstanding.lock().expect("no panic under this lock");
+        all.push(Arc::clone(&outstanding));
+        outstanding
+    }
+
+    /// Direction and age of each operation in flight.
+    pub fn ages(&self, now: Nanos) -> Vec<(Direction, Nanos)> {
+        let all = self.outstanding.lock().expect("no panic under this lock");
+        all.iter().flat_map(|one| one.ages(now)).collect()
+    }
+
+    /// Once, by the thread itself.
+    pub fn has_used(&self, used: ThreadUse) {
+        let _ = self.thread_use.set(used);
+    }
+
+    /// Once, by the thread itself.
+    pub(crate) fn has_written(&self, progress: Progress) {
+        let _ = self.progress.set(progress);
+    }
+
+    /// Nothing while the thread works.
+    pub fn progress(&self) -> Option<&Progress> {
+        self.progress.get()
+    }
+
+    /// Nothing while the thread works, and of a simulated one.
+    pub fn thread_use(&self) -> Option<&ThreadUse> {
+        self.thread_use.get()
+    }
+
+    /// An operation failed.
+    pub fn fail(&self, failure: Failure) {
+        self.failed.add(1);
+        let mut failures = self.failures.lock().expect("no panic under this lock");
+        let same = |known: &&mut Failure| {
+            known.errno == failure.errno && known.direction == failure.direction
+        };
+        match failures.iter_mut().find(same) {
+            Some(known) => known.count += 1,
+            None => failures.push(failure),
+        }
+    }
+
+    /// `bytes` are those of the whole block where they are to be kept.
+    pub(crate) fn flawed(&self, flaw: Flaw, mark: Mark, at: Nanos, bytes: &[u8], keep: u32) {
+        let mut flaws = self.flaws.lock().expect("no panic under this lock");
+        if flaws.count == 0 {
+            flaws.first_at = at;
+        }
+        flaws.count += 1;
+        if flaws.kept.len() < TOLD {
+            let kept = match flaws.kept.len() < keep as usize {
+                true => bytes.to_vec(),
+                false => Vec::new(),
+            };
+            flaws.kept.push((flaw, mark.target, mark.offset, kept));
+        }
+    }
+
+    /// A block came back wrong; the words say how.
+    pub(crate) fn came_wrong(&self, at: Nanos, offset: u64, words: String) {
+        let mut wrong = self.wrong.lock().expect("no panic under this lock");
+        if wrong.len() >= TOLD
+            && let Some(last) = wrong.last_mut()
+        {
+            last.count += 1;
+            return;
+        }
+        wrong.push(WrongData {
+            at,
+            offset,
+            words,
+            count: 1,
+        });
+    }
+
+    /// Sectors that were not as the key map says.
+    pub fn wrong(&self) -> Vec<WrongData> {
+        self.wrong.lock().expect("no panic under this lock").clone()
+    }
+
+    /// Blocks that came back otherwise than they were written.
+    pub fn flaws(&self) -> Flaws {
+        self.flaws.lock().expect("no panic under this lock").clone()
+    }
+
+    /// Failures by kind.
+    pub fn failures(&self) -> Vec<Failure> {
+        self.failures
+            .lock()
+            .expect("no panic under this lock")
+            .clone()
+    }
+}
+
+/// The sum of several spectra at one moment.
+#[derive(Debug, Clone)]
+pub struct SpectrumSum {
+    /// Nanoseconds.
+    pub sum: f64,
+    /// Squared nanoseconds.
+    pub sum_squares: f64,
+    pub(crate) min: u64,
+    /// Nanoseconds.
+    pub max: u64,
+    /// All values.
+    pub histogram: Histogram,
+}
+
+impl SpectrumSum {
+    /// Several distributions added up.
+    pub fn of<'a>(spectra: impl Iterator<Item = &'a Spectrum>) -> Self {
+        let mut total = Self {
+            sum: 0.0,
+            sum_squares: 0.0,
+            min: u64::MAX,
+            max: 0,
+            histogram: Histogram::new(),
+        };
+        for spectrum in spectra {
+            total.sum += spectrum.sum.get() as f64;
+            total.sum_squares += f64::from_bits(spectrum.sum_squares.get());
+            total.min = total.min.min(spectrum.min.get());
+            total.max = total.max.max(spectrum.max.get());
+            let counts = Histogram::from_counts(spectrum.counts.iter().map(Counter::get));
+            total.histogram.merge(&counts);
+        }
+        total
+    }
+
+    /// As a Record keeps it.
+    pub fn into_latency(self) -> Latency {
+        let min = self.min.min(self.max);
+        Latency::new(&self.histogram, min, self.max, self.sum, self.sum_squares)
+    }
+}

@@ -1,0 +1,305 @@
+//! What holds a worker back, or ends it, where a job asks for more than a depth and a pace.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+
+use blocklab_units::Nanos;
+use blocklab_workload::{Direction, Flow, Invalid, Job, Request, Requests};
+
+use crate::lanes::Lanes;
+use crate::missed::Missed;
+use crate::pace::Due;
+use crate::script::Script;
+use crate::seek::{Seek, Sought};
+use crate::verifier::Verifier;
+use crate::worker::{InFlight, pass};
+
+/// The restraints of one worker; most jobs have none.
+#[derive(Debug)]
+pub(crate) struct Restraint {
+    /// Nothing is issued before it.
+    begin: Nanos,
+    /// Refill only below so many in flight, and whether the depth has been full since.
+    low: usize,
+    draining: bool,
+    ios_left: u64,
+    pieces: Option<Pieces>,
+    pub(crate) lanes: Option<Lanes>,
+    pub(crate) script: Option<Script>,
+    pub(crate) seek: Option<Seek>,
+    flow: Option<Share>,
+    no_overlap: bool,
+    /// A request that waits for another one that it overlaps.
+    held: Option<Request>,
+    /// When the one that was drawn last was due.
+    due: Nanos,
+    max_latency: Nanos,
+}
+
+/// Whether an operation may be issued.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Leave {
+    Go,
+    /// Not before a completion.
+    Stay,
+    /// Not before this moment, or a completion.
+    Until(Nanos),
+}
+
+impl Restraint {
+    /// # Errors
+    /// [`Invalid`] when a replay does not fit the targets of these sizes.
+    pub(crate) fn of(
+        job: &Job,
+        (seed, thread): (u64, u32),
+        sizes: &[u64],
+        flows: &Flows,
+    ) -> Result<Option<Box<Self>>, Invalid> {
+        let script = Script::of(job, sizes)?;
+        let lanes = Lanes::of(job, seed, thread);
+        let depth = job.effective_depth();
+        let pieces = Pieces::of(job, thread, sizes)?;
+        let asked = lanes.is_some()
+            || script.is_some()
+            || job.latency_target.is_some()
+            || job.flow.is_some()
+            || job.max_latency.is_some()
+            || job.no_overlap
+            || Verifier::needs_order(job)
+            || job.batch.low > 0
+            || job.stop.ios.is_some()
+            || pieces.is_some()
+            || job.start_delay > Nanos::ZERO;
+        Ok(asked.then(|| {
+            Box::new(Self {
+                begin: Nanos::ZERO,
+                low: (job.batch.low as usize).min(depth as usize - 1),
+                draining: false,
+                ios_left: job.stop.ios.unwrap_or(u64::MAX),
+                pieces,
+                lanes,
+                script,
+                seek: job.latency_target.map(|target| Seek::new(target, depth)),
+                flow: flows.share(job),
+                no_overlap: job.no_overlap || Verifier::needs_order(job),
+                held: None,
+                due: Nanos::ZERO,
+                max_latency: job.max_latency.unwrap_or(Nanos::MAX),
+            })
+        }))
+    }
+
+    pub(crate) fn begin(&mut self, start: Nanos, measure_from: Nanos) {
+        self.begin = start;
+        if let Some(lanes) = &mut self.lanes {
+            lanes.begin(start);
+        }
+        if let Some(script) = &mut self.script {
+            script.begin(start);
+        }
+        if let Some(seek) = &mut self.seek {
+            seek.begin(measure_from);
+        }
+    }
+
+    pub(crate) fn leave(&mut self, now: Nanos, in_flight: usize) -> Leave {
+        if now < self.begin {
+            return Leave::Until(self.begin);
+        }
+        self.draining &= in_flight > self.low;
+        let allowed = self.seek.as_ref().map_or(usize::MAX, Seek::depth);
+        if self.draining || in_flight >= allowed {
+            return Leave::Stay;
+        }
+        match &mut self.flow {
+            Some(share) if share.is_ahead() => Leave::Until(now.saturating_add(share.pause)),
+            _ => Leave::Go,
+        }
+    }
+
+    /// When the next operation is due, where directions have schedules of their own.
+    pub(crate) fn due(&mut self, now: Nanos, requests: &mut Requests) -> Due {
+        let due = match (&mut self.lanes, &self.script) {
+            _ if self.held.is_some() => Due::Now(self.due),
+            (_, Some(script)) => script.due(now),
+            (Some(lanes), None) => lanes.due(now, requests),
+            (None, None) => Due::Now(now),
+        };
+        if let Due::Now(moment) = due {
+            self.due = moment;
+        }
+        due
+    }
+
+    /// The next request; nothing while it overlaps one in flight.
+    pub(crate) fn draw<'a>(
+        &mut self,
+        requests: &mut Requests,
+        in_flight: impl Iterator<Item = &'a InFlight>,
+    ) -> Option<Request> {
+        let drawn = match (self.held.take(), &mut self.script, &mut self.lanes) {
+            (Some(held), ..) => held,
+            (None, Some(script), _) => script.draw()?,
+            (None, None, Some(lanes)) => requests.request(lanes.take()),
+            (None, None, None) => requests.next_request(),
+        };
+        if self.no_overlap && overlaps(&drawn, in_flight) {
+            self.held = Some(drawn);
+            return None;
+        }
+        Some(drawn)
+    }
+
+    /// An operation was issued. Returns whether it was the last one.
+    pub(crate) fn issued(&mut self, request: &Request, now: Nanos, is_full: bool) -> bool {
+        self.draining = self.low > 0 && (is_full || self.draining);
+        self.ios_left -= 1;
+        if let Some(lanes) = &mut self.lanes {
+            lanes.begun(request.direction, now, request.len);
+        }
+        if let Some(share) = &self.flow {
+            share.moved();
+        }
+        let played = self.script.as_ref().is_some_and(Script::is_over);
+        let covered = self.pieces.as_mut().is_some_and(|it| it.hit(request));
+        self.ios_left == 0 || covered || played && self.held.is_none()
+    }
+
+    /// Whether the pace is not that of the job alone.
+    pub const fn has_schedule(&self) -> bool {
+        self.lanes.is_some() || self.script.is_some()
+    }
+
+    /// An operation came back. Returns whether the search for a depth is over.
+    pub(crate) fn completed(&mut self, service: Nanos, now: Nanos) -> Option<Sought> {
+        self.seek.as_mut()?.completed(service, now)
+    }
+
+    /// Whether an operation took longer than any may.
+    pub(crate) fn is_too_slow(&self, service: Nanos) -> bool {
+        service > self.max_latency
+    }
+
+    /// Nothing more is issued: others of the flow need not wait.
+    pub(crate) fn end(&mut self) {
+        self.flow = None;
+    }
+
+    /// By direction, arrivals that were due and never issued.
+    pub(crate) fn overdue(&mut self, end: Nanos, len: u32) -> [Missed; 3] {
+        let lanes = self.lanes.as_mut();
+        lanes.map_or_else(Default::default, |lanes| lanes.overdue(end, len))
+    }
+}
+
+/// Pieces that are still to be hit until all passes are over. Where they are no whole blocks, a
+/// pass moves fewer bytes than there are.
+#[derive(Debug)]
+struct Pieces {
+    piece: u64,
+    left: u64,
+    trim_first: bool,
+}
+
+impl Pieces {
+    fn of(job: &Job, thread: u32, sizes: &[u64]) -> Result<Option<Self>, Invalid> {
+        let (Some(piece), Some(loops)) = (job.piece(), job.stop.loops) else {
+            return Ok(None);
+        };
+        Ok(Some(Self {
+            piece: piece.0,
+            left: pass(job, thread, sizes)? / piece.0 * u64::from(loops),
+            trim_first: job.trim_first,
+        }))
+    }
+
+    /// Returns whether it was the last.
+    fn hit(&mut self, request: &Request) -> bool {
+        if !(self.trim_first && request.direction == Direction::Trim) {
+            let hit = u64::from(request.len).div_ceil(self.piece);
+            self.left = self.left.saturating_sub(hit);
+        }
+        self.left == 0
+    }
+}
+
+fn overlaps<'a>(request: &Request, mut others: impl Iterator<Item = &'a InFlight>) -> bool {
+    let end = request.offset + u64::from(request.len);
+    others.any(|other| {
+        let moves = other.direction != Direction::Sync;
+        let other_end = other.offset + u64::from(other.len);
+        moves && other.file == request.target && request.offset < other_end && other.offset < end
+    })
+}
+
+/// What the jobs of all flows have moved.
+#[derive(Debug, Default)]
+pub struct Flows(Vec<(String, Flow, Arc<Moved>)>);
+
+/// One job of a flow.
+#[derive(Debug, Default)]
+struct Moved {
+    operations: AtomicU64,
+    /// Threads of it that work.
+    threads: AtomicU32,
+}
+
+impl Flows {
+    pub(crate) fn of(jobs: &[Job]) -> Self {
+        let flows = jobs.iter().filter_map(|job| {
+            let flow = job.flow?;
+            Some((job.name.clone(), flow, Arc::default()))
+        });
+        Self(flows.collect())
+    }
+
+    fn share(&self, job: &Job) -> Option<Share> {
+        let flow = job.flow?;
+        let group = self
+            .0
+            .iter()
+            .filter(|(_, other, _)| other.group == flow.group);
+        let (mine, others): (Vec<_>, Vec<_>) = group.partition(|(name, ..)| *name == job.name);
+        let (_, _, moved) = mine.into_iter().next()?;
+        moved.threads.fetch_add(1, Relaxed);
+        Some(Share {
+            weight: u64::from(flow.weight),
+            pause: flow.pause.max(Nanos(1_000)),
+            mine: Arc::clone(moved),
+            others: others
+                .into_iter()
+                .map(|(_, flow, moved)| (u64::from(flow.weight), Arc::clone(moved)))
+                .collect(),
+        })
+    }
+}
+
+/// A worker's part in a flow.
+#[derive(Debug)]
+struct Share {
+    weight: u64,
+    pause: Nanos,
+    mine: Arc<Moved>,
+    others: Vec<(u64, Arc<Moved>)>,
+}
+
+impl Share {
+    /// Whether some other job that still works has moved less for its weight.
+    fn is_ahead(&self) -> bool {
+        let mine = self.mine.operations.load(Relaxed);
+        self.others.iter().any(|(weight, other)| {
+            let working = other.threads.load(Relaxed) > 0;
+            working && mine * weight > other.operations.load(Relaxed) * self.weight
+        })
+    }
+
+    fn moved(&self) {
+        self.mine.operations.fetch_add(1, Relaxed);
+    }
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        self.mine.threads.fetch_sub(1, Relaxed);
+    }
+}

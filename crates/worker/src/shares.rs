@@ -1,0 +1,121 @@
+//! Shares of the work of a group of jobs, kept without a lock.
+//!
+//! Each member counts its operations in units of its weight. A member may run ahead of the one
+//! that is furthest behind by a little, and no further: the slowest decides how fast all go.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// Operations of all members of a group.
+#[derive(Debug)]
+pub struct Shares {
+    counts: Vec<AtomicU64>,
+    /// Share of each, normalized: the largest has 1.
+    weights: Vec<f64>,
+}
+
+/// A member that has left holds nobody up.
+const LEFT: u64 = u64::MAX;
+/// How far ahead a member may be, in operations of the largest share. Small against any run, and
+/// large enough to hide what one look at all members costs.
+const AHEAD: f64 = 64.0;
+
+impl Shares {
+    /// By the members' weights, which are above 0.
+    pub fn new(weights: &[f64]) -> Arc<Self> {
+        let largest = weights.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
+        Arc::new(Self {
+            counts: weights.iter().map(|_| AtomicU64::new(0)).collect(),
+            weights: weights
+                .iter()
+                .map(|weight| (weight / largest).max(1e-9))
+                .collect(),
+        })
+    }
+
+    /// The progress of the member that is furthest behind.
+    fn behind(&self) -> f64 {
+        let members = self.counts.iter().zip(&self.weights);
+        let active = members.filter_map(|(count, weight)| match count.load(Relaxed) {
+            LEFT => None,
+            count => Some(count as f64 / weight),
+        });
+        active.fold(f64::INFINITY, f64::min)
+    }
+}
+
+/// What one member may still do.
+#[derive(Debug)]
+pub struct Allowance {
+    shares: Arc<Shares>,
+    member: usize,
+    count: u64,
+    /// Up to so many operations nothing need be looked at.
+    until: u64,
+}
+
+impl Allowance {
+    /// The share of one member.
+    pub const fn new(shares: Arc<Shares>, member: usize) -> Self {
+        Self {
+            shares,
+            member,
+            count: 0,
+            until: 0,
+        }
+    }
+
+    /// Whether one more operation would not run ahead.
+    #[inline]
+    pub(crate) fn permits(&mut self) -> bool {
+        self.count < self.until || self.look()
+    }
+
+    #[cold]
+    fn look(&mut self) -> bool {
+        let most = (self.shares.behind() + AHEAD) * self.shares.weights[self.member];
+        // At least one more than nothing, however small the share.
+        self.until = most.ceil().min(1e18) as u64;
+        self.count < self.until
+    }
+
+    /// One operation was begun.
+    #[inline]
+    pub(crate) fn used(&mut self) {
+        self.count += 1;
+        self.shares.counts[self.member].store(self.count, Relaxed);
+    }
+
+    /// No more will be begun.
+    pub(crate) fn leave(&self) {
+        self.shares.counts[self.member].store(LEFT, Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_runs_ahead_of_the_slowest() {
+        let shares = Shares::new(&[75.0, 25.0]);
+        let mut fast = Allowance::new(Arc::clone(&shares), 0);
+        let mut slow = Allowance::new(Arc::clone(&shares), 1);
+        let mut done = 0;
+        for _ in 0..100 {
+            while fast.permits() {
+                fast.used();
+                done += 1;
+            }
+            assert!(slow.permits());
+            slow.used();
+        }
+        // 100 operations of a third of the share allow 300, and the head start.
+        assert!((300..=300 + 67).contains(&done), "{done}");
+        slow.leave();
+        (0..10_000).for_each(|_| {
+            assert!(fast.permits());
+            fast.used();
+        });
+    }
+}

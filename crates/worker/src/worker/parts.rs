@@ -1,0 +1,107 @@
+//! What a worker is made of, and how much it may do.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use blocklab_record::Stopped;
+use blocklab_workload::{Extent, Invalid, Job, Pace, Positions, Spread, TargetOrder};
+
+use crate::bounds::Stopper;
+use blocklab_workload::Slot;
+
+use crate::recorder::Recorder;
+use crate::restraint::Flows;
+
+/// What a worker is made of besides its job.
+pub struct Parts<'a> {
+    /// Its number among the threads of the job.
+    pub thread: u32,
+    /// Root of its random draws.
+    pub seed: u64,
+    /// Bytes of each target file.
+    pub sizes: &'a [u64],
+    /// The right to its buffers.
+    pub slots: Vec<Slot>,
+    /// What counts.
+    pub recorder: Arc<Recorder>,
+    /// What asks for its end.
+    pub stopper: Arc<Stopper>,
+    /// What all threads of the run share.
+    pub shared: &'a Shared,
+}
+
+/// What the workers of a run share.
+#[derive(Debug, Default)]
+pub struct Shared {
+    /// Of jobs that take turns: how far each may run ahead.
+    pub flows: Flows,
+    /// The positions that threads advance together, by job; jobs on the same part of the same
+    /// targets have the same ones.
+    pub positions: HashMap<String, Positions>,
+    /// Microseconds since 1970 at the zero of the run's clock; 0 in virtual time.
+    pub epoch_micros: u64,
+}
+
+impl Shared {
+    /// `targets` counts the files of each job.
+    pub fn of(jobs: &[Job], targets: impl Iterator<Item = usize>) -> Self {
+        let shared = jobs.iter().zip(targets);
+        let shared = shared.filter(|(job, _)| job.region.spread == Spread::Shared);
+        let mut known: Vec<(&Job, Positions)> = Vec::new();
+        for (job, targets) in shared {
+            let alike = |(other, _): &&(&Job, Positions)| {
+                other.targets == job.targets && other.region == job.region
+            };
+            let positions = match known.iter().find(alike) {
+                Some((_, positions)) => positions.clone(),
+                None => Positions::new(targets),
+            };
+            known.push((job, positions));
+        }
+        let positions = known.into_iter();
+        Self {
+            flows: Flows::of(jobs),
+            positions: positions
+                .map(|(job, positions)| (job.name.clone(), positions))
+                .collect(),
+            epoch_micros: 0,
+        }
+    }
+}
+
+/// Whether a rate or a replay says when operations are due.
+pub fn has_schedule(job: &Job) -> bool {
+    let replay = job.replay.as_ref();
+    job.pace != Pace::Closed || replay.is_some_and(|replay| replay.keeps_time)
+}
+
+pub fn budget(job: &Job, thread: u32, sizes: &[u64]) -> Result<(u64, Stopped), Invalid> {
+    let mut budget = (u64::MAX, Stopped::Runtime);
+    if let Some(loops) = job.stop.loops {
+        // What is trimmed first is moved twice.
+        let times = u64::from(loops) * (1 + u64::from(job.trim_first));
+        budget = (pass(job, thread, sizes)? * times, Stopped::Loops);
+    }
+    match job.stop.bytes {
+        Some(bytes) if bytes.0 < budget.0 => Ok((bytes.0, Stopped::Bytes)),
+        _ => Ok(budget),
+    }
+}
+
+/// Bytes of one pass of a thread over targets of these sizes.
+///
+/// # Errors
+/// [`Invalid`] when the job's region does not fit one of them.
+pub fn pass(job: &Job, thread: u32, sizes: &[u64]) -> Result<u64, Invalid> {
+    let block = job.least_room().0;
+    let mine = |index: &usize| match job.target_order {
+        TargetOrder::PerThread => thread as usize % sizes.len() == *index,
+        _ => true,
+    };
+    let mut pass = 0;
+    for index in (0..sizes.len()).filter(mine) {
+        let extent = Extent::of(job.region, sizes[index], (thread, job.threads), block)?;
+        pass += extent.len / block * block;
+    }
+    Ok(pass)
+}

@@ -1,0 +1,355 @@
+//! The worker against a target in virtual time: no clock, no kernel.
+
+use std::collections::BinaryHeap;
+
+use blocklab_record::Depths;
+use blocklab_units::Bytes;
+use blocklab_workload::errno;
+use blocklab_workload::{Flush, Mix, Pace, Rate, Stop};
+
+use blocklab_workload::Completion;
+
+use super::*;
+use crate::recorder::{Recorder, Wanted};
+
+/// Completes every operation after `service`, on as many servers as are asked for. `stall` is a
+/// span in which nothing completes.
+struct Model {
+    now: Nanos,
+    service: Nanos,
+    stall: Option<(Nanos, Nanos)>,
+    fail_from: Option<u64>,
+    errno: i32,
+    served: u64,
+    pending: BinaryHeap<std::cmp::Reverse<(Nanos, u64, u32, i32)>>,
+}
+
+impl Model {
+    fn new(service: Nanos) -> Self {
+        Self {
+            now: Nanos::ZERO,
+            service,
+            stall: None,
+            fail_from: None,
+            errno: errno::EIO,
+            served: 0,
+            pending: BinaryHeap::new(),
+        }
+    }
+
+    fn take(&mut self, io: &Io) {
+        let mut end = self.now.saturating_add(self.service);
+        if let Some((from, to)) = self.stall
+            && (from..to).contains(&end)
+        {
+            end = to;
+        }
+        self.served += 1;
+        let fails = self.fail_from.is_some_and(|first| self.served >= first);
+        let result = if fails { -self.errno } else { io.len as i32 };
+        self.pending.push(std::cmp::Reverse((
+            end,
+            self.served,
+            io.slot.index() as u32,
+            result,
+        )));
+    }
+}
+
+/// Runs the worker to its end; returns every moment at which it issued something.
+fn play(worker: &mut Worker, model: &mut Model) -> Vec<Nanos> {
+    let mut issues = Vec::new();
+    worker.begin(Nanos::ZERO);
+    loop {
+        match worker.next(model.now) {
+            Action::Issue(io) => {
+                issues.push(model.now);
+                model.take(&io);
+            }
+            Action::Done => return issues,
+            Action::Spin(until) => model.now = model.now.max(until),
+            Action::Wait(until) => {
+                worker.handed_over(model.now);
+                let first = model.pending.peek().map(|entry| entry.0.0);
+                let Some(moment) = [until, first].into_iter().flatten().min() else {
+                    panic!("the worker waits for nothing");
+                };
+                model.now = model.now.max(moment);
+                let due = model.pending.iter().filter(|entry| entry.0.0 <= model.now);
+                worker.reaped(due.count());
+                while model
+                    .pending
+                    .peek()
+                    .is_some_and(|entry| entry.0.0 <= model.now)
+                {
+                    let std::cmp::Reverse((_, _, slot, result)) = model.pending.pop().unwrap();
+                    let slot = Slot::returned(slot);
+                    worker.complete(Completion { slot, result }, model.now);
+                }
+            }
+        }
+    }
+}
+
+fn employ(job: &Job) -> (Worker, Arc<Recorder>, Arc<Stopper>) {
+    let wanted = Wanted {
+        directions: [true; 4],
+        response: true,
+        submit: true,
+        depths: true,
+        ..Wanted::default()
+    };
+    let (recorder, stopper) = (
+        Arc::new(Recorder::new(wanted)),
+        Arc::new(Stopper::default()),
+    );
+    let depth = job.effective_depth();
+    let parts = Parts {
+        thread: 0,
+        seed: 1,
+        sizes: &[1 << 30],
+        slots: (0..depth).map(Slot::returned).collect(),
+        recorder: Arc::clone(&recorder),
+        stopper: Arc::clone(&stopper),
+        shared: &Shared::default(),
+    };
+    (Worker::new(job, parts).unwrap(), recorder, stopper)
+}
+
+#[test]
+fn depths_are_counted_in_powers_of_two() {
+    let (mut worker, recorder, _) = employ(&Job { depth: 9, ..job() });
+    play(&mut worker, &mut Model::new(ms(1)));
+    let mut depths = Depths::default();
+    recorder.depths.as_ref().unwrap().add_to(&mut depths);
+    // Nine at a time: in company of 1, of 2 or 3, of 4 to 7, and of 8 and 9.
+    assert_eq!(depths.in_flight[..4], [100, 200, 400, 200]);
+    assert_eq!(depths.completed[3], 100, "nine a wait is 9 to 16");
+    assert_eq!(depths.submitted[3], 100);
+}
+
+#[test]
+fn submission_and_completion_add_up_to_the_service() {
+    let (mut worker, recorder, _) = employ(&job());
+    worker.begin(Nanos::ZERO);
+    let Action::Issue(io) = worker.next(Nanos(1_000)) else {
+        panic!("a closed loop begins at once");
+    };
+    worker.handed_over(Nanos(1_300));
+    let (slot, result) = (io.slot, io.len as i32);
+    worker.complete(Completion { slot, result }, Nanos(51_000));
+    let tally = recorder.tally(Direction::Read).unwrap();
+    let sum = |spectrum: &Option<_>| SpectrumSum::of(spectrum.iter()).sum;
+    assert_eq!(
+        (sum(&tally.submit), sum(&tally.completion)),
+        (300.0, 49_700.0)
+    );
+    assert_eq!(tally.service.sum(), 50_000.0);
+}
+
+fn reads(recorder: &Recorder) -> u64 {
+    recorder.tally(Direction::Read).unwrap().ios.get()
+}
+
+fn ms(millis: u64) -> Nanos {
+    Nanos::from_millis(millis)
+}
+
+fn job() -> Job {
+    Job {
+        stop: Stop {
+            runtime: Some(ms(100)),
+            ..Stop::default()
+        },
+        ..Job::new("story")
+    }
+}
+
+#[test]
+fn a_closed_loop_keeps_its_depth_full() {
+    let (mut worker, recorder, _) = employ(&Job { depth: 4, ..job() });
+    play(&mut worker, &mut Model::new(ms(1)));
+    assert_eq!(reads(&recorder), 400, "four at a time, a hundred times");
+    assert_eq!(recorder.issued.get(), 400);
+    assert_eq!(worker.stopped(), Stopped::Runtime);
+}
+
+#[test]
+fn the_ramp_is_in_no_figure() {
+    let (mut worker, recorder, _) = employ(&Job {
+        ramp: ms(50),
+        ..job()
+    });
+    play(&mut worker, &mut Model::new(ms(1)));
+    // The operation that ends with the ramp at 50 ms is already measured.
+    assert_eq!(recorder.completed_in_ramp.get(), 49);
+    assert_eq!(reads(&recorder), 101);
+}
+
+#[test]
+fn bytes_end_a_job() {
+    let stop = Stop {
+        bytes: Some(Bytes(4096 * 10)),
+        ..Stop::default()
+    };
+    let (mut worker, recorder, _) = employ(&Job {
+        stop,
+        depth: 3,
+        ..job()
+    });
+    play(&mut worker, &mut Model::new(ms(1)));
+    assert_eq!((reads(&recorder), worker.stopped()), (10, Stopped::Bytes));
+}
+
+#[test]
+fn loops_pass_over_the_region() {
+    let mut looping = job();
+    looping.region.size = Some(Bytes(4096 * 25));
+    looping.stop = Stop {
+        loops: Some(2),
+        ..Stop::default()
+    };
+    let (mut worker, recorder, _) = employ(&looping);
+    play(&mut worker, &mut Model::new(ms(1)));
+    assert_eq!((reads(&recorder), worker.stopped()), (50, Stopped::Loops));
+}
+
+/// A load generator that waits for the stalled target forgets the operations that should have
+/// begun meanwhile: its percentiles look well. Here 1,000 arrivals a second meet a target that
+/// stands still for half of the second.
+#[test]
+fn a_stall_shows_in_the_response_time() {
+    let stop = Stop {
+        runtime: Some(ms(1000)),
+        ..Stop::default()
+    };
+    let pace = Pace::OpenFixed(Rate::Iops(1000.0));
+    let (mut worker, recorder, _) = employ(&Job {
+        stop,
+        pace,
+        depth: 1,
+        ..job()
+    });
+    let mut model = Model::new(Nanos(100_000));
+    model.stall = Some((ms(200), ms(700)));
+    play(&mut worker, &mut model);
+    let tally = recorder.tally(Direction::Read).unwrap();
+    let quantile = |spectrum| {
+        SpectrumSum::of([spectrum].into_iter())
+            .histogram
+            .quantile(0.9)
+    };
+    assert!(
+        quantile(&tally.service) < 110_000,
+        "all but one were served in 100 us"
+    );
+    let response = quantile(tally.response.as_ref().unwrap());
+    assert!(
+        response > 300_000_000,
+        "a tenth had to wait for more than 300 ms: {response}"
+    );
+}
+
+use crate::recorder::SpectrumSum;
+
+#[test]
+fn what_an_open_loop_could_not_begin_is_counted() {
+    let pace = Pace::OpenFixed(Rate::Iops(1000.0));
+    let (mut worker, recorder, _) = employ(&Job {
+        pace,
+        depth: 1,
+        ..job()
+    });
+    play(&mut worker, &mut Model::new(ms(10)));
+    assert_eq!(reads(&recorder), 10);
+    assert_eq!(
+        recorder.overdue.get(),
+        101 - 10,
+        "arrivals of 0 ms to 100 ms, less ten"
+    );
+}
+
+#[test]
+fn the_first_failure_ends_a_job_and_nothing_is_lost() {
+    let (mut worker, recorder, stopper) = employ(&Job { depth: 8, ..job() });
+    let mut model = Model::new(ms(1));
+    model.fail_from = Some(20);
+    play(&mut worker, &mut model);
+    assert_eq!(stopper.reason(), Some(Stopped::Error));
+    let failed = recorder.failed.get();
+    assert_eq!(recorder.issued.get(), reads(&recorder) + failed);
+    assert_eq!(
+        (reads(&recorder), recorder.failures()[0].errno),
+        (19, errno::EIO)
+    );
+}
+
+#[test]
+fn a_patient_job_counts_failures_and_gives_up_after_a_thousand_in_a_row() {
+    let stop = Stop {
+        runtime: Some(Nanos::from_secs(60)),
+        ..Stop::default()
+    };
+    let patient = Job {
+        on_error: ErrorPolicy::Continue,
+        stop,
+        ..job()
+    };
+    let (mut worker, recorder, _) = employ(&patient);
+    let mut model = Model::new(ms(1));
+    model.fail_from = Some(11);
+    play(&mut worker, &mut model);
+    assert_eq!((reads(&recorder), recorder.failed.get()), (10, 1000));
+    assert_eq!(recorder.failures().len(), 1, "one kind of failure, counted");
+}
+
+#[test]
+fn a_flush_follows_every_third_write_and_the_end() {
+    let mut flushing = Job {
+        mix: Mix::WRITE,
+        ..job()
+    };
+    flushing.flush = Flush {
+        fsync_every: 3,
+        fdatasync_every: 0,
+        at_end: true,
+        ..Flush::default()
+    };
+    flushing.stop = Stop {
+        bytes: Some(Bytes(4096 * 10)),
+        ..Stop::default()
+    };
+    let (mut worker, recorder, _) = employ(&flushing);
+    play(&mut worker, &mut Model::new(ms(1)));
+    let ios = |direction| recorder.tally(direction).unwrap().ios.get();
+    assert_eq!((ios(Direction::Write), ios(Direction::Sync)), (10, 4));
+}
+
+#[test]
+fn asked_to_stop_it_drains_and_ends() {
+    let (mut worker, recorder, stopper) = employ(&Job { depth: 2, ..job() });
+    stopper.request(Stopped::Interrupted);
+    stopper.request(Stopped::Error);
+    assert!(play(&mut worker, &mut Model::new(ms(1))).is_empty());
+    assert_eq!(
+        (recorder.issued.get(), worker.stopped()),
+        (0, Stopped::Interrupted)
+    );
+}
+
+#[test]
+fn the_same_seed_issues_at_the_same_moments() {
+    let pace = Pace::OpenPoisson(Rate::Iops(5000.0));
+    let moments = || {
+        let (mut worker, ..) = employ(&Job {
+            pace,
+            depth: 16,
+            ..job()
+        });
+        play(&mut worker, &mut Model::new(ms(1)))
+    };
+    assert_eq!(moments(), moments());
+}
+
+#[path = "restrained_tests.rs"]
+mod restrained;
