@@ -5,6 +5,7 @@
 
 pub mod accuracy;
 pub mod corpus;
+pub mod imports;
 mod lab;
 #[path = "../../crates/store/tests/sample/mod.rs"]
 pub mod sample;

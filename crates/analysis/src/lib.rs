@@ -2,9 +2,7 @@
 //! Out: summaries (passes made one figure, with certainty) and Findings with evidence.
 //! Never: runs something, does I/O, prints.
 
-#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
-
-pub mod calibrate;
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
 mod assess;
 mod assessment;

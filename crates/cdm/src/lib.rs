@@ -13,7 +13,7 @@
 //! The two figures of a printed row need not come from one pass: that is the original's way, and
 //! [`all_passes`] shows what it hides.
 
-#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
 mod figures;
 mod profile;

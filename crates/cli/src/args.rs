@@ -6,31 +6,24 @@ use std::path::PathBuf;
 
 use blocklab_analysis::gate::Condition;
 use blocklab_store::is_id;
+use blocklab_tools::args::{CdmArgs, DiskspdArgs, FioArgs, VdbenchArgs};
 use blocklab_units::{Bytes, Nanos, visible};
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 
 mod calibrate;
 mod catalog;
-mod cdm;
 mod convert;
-mod diskspd;
-mod fio;
 mod import;
 mod judge;
-mod vdbench;
 
 pub use calibrate::CalibrateArgs;
 pub use catalog::{
     CatalogArgs, CatalogCommand, CatalogImportArgs, CatalogListArgs, CatalogShowArgs,
 };
-pub use cdm::{CdmArgs, CdmProfile};
 pub use convert::{ConvertArgs, Language};
-pub use diskspd::DiskspdArgs;
-pub use fio::FioArgs;
 pub use import::{ImportArgs, ImportTool};
 pub use judge::{CompareArgs, DiagnoseArgs, PriceArgs, PriceBy};
-pub use vdbench::VdbenchArgs;
 
 const ABOUT: &str = "A lab bench for block storage: measures what a disk delivers";
 

@@ -8,9 +8,7 @@ use std::sync::atomic::AtomicBool;
 use std::{env, process};
 
 use anyhow::{Context, Result, anyhow};
-use blocklab_analysis::calibrate::{
-    Calibration, Residuals, calibrate as fit, is_usable, residuals,
-};
+use blocklab_calibrate::{Calibration, Residuals, calibrate as fit, is_usable, residuals};
 use blocklab_catalog::{Catalog, device_file};
 use blocklab_host::guard::Guard;
 use blocklab_native as native;
@@ -23,8 +21,9 @@ use blocklab_workload::{Case, Plan};
 use serde_json::json;
 
 use crate::args::CalibrateArgs;
-use crate::output::{self, Over};
-use crate::{forms, run, signals, status, terminal};
+use crate::forms;
+use blocklab_console::{status, terminal};
+use blocklab_tools::output::{self, Over};
 
 /// Fits a device, holds it against the disk, and writes it.
 pub fn calibrate(args: &CalibrateArgs, store: &Store) -> Result<ExitCode> {
@@ -106,10 +105,10 @@ fn foreword(fitted: &Calibration, residuals: &Residuals) -> String {
 
 /// The same loads on the fitted device, in virtual time; `None` when it was interrupted.
 fn simulate_all(measured: &[&Record], device: &str) -> Result<Option<Vec<Record>>> {
-    let interrupted = signals::listen()?;
+    let interrupted = blocklab_console::listen()?;
     let file = Passing::new(device)?;
     let target = [format!("sim:{}", file.0.display())];
-    let catalog = crate::catalog::load()?;
+    let catalog = blocklab_console::place::load_catalog()?;
     let mut simulated = Vec::new();
     for record in measured {
         let conducted = simulate(record, &target, &catalog, &interrupted);
@@ -185,7 +184,7 @@ impl Passing {
         let name = format!(
             "blocklab-calibrate-{}-{:016x}.toml",
             process::id(),
-            run::chance()?
+            blocklab_console::chance()?
         );
         let path = env::temp_dir().join(name);
         let mut file =

@@ -10,8 +10,9 @@ use blocklab_units::{count, rate};
 use crate::args::{
     CatalogArgs, CatalogCommand, CatalogImportArgs, CatalogListArgs, CatalogShowArgs,
 };
-use crate::columns::aligned;
-use crate::{forms, place, terminal};
+use crate::forms;
+use blocklab_console::aligned;
+use blocklab_console::{place, terminal};
 
 mod sheet;
 
@@ -25,16 +26,8 @@ pub fn run(args: &CatalogArgs) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The embedded figures, and the user's own above them.
-pub fn load() -> Result<Catalog> {
-    match place::catalog() {
-        Some(folder) => Ok(Catalog::load(&folder)?),
-        None => Ok(Catalog::embedded()),
-    }
-}
-
 fn show(args: &CatalogShowArgs) -> Result<()> {
-    let sheet = describe(&args.address, &load()?).map_err(told)?;
+    let sheet = describe(&args.address, &place::load_catalog()?).map_err(told)?;
     terminal::print(match args.json {
         true => forms::json(forms::CATALOG_SHOW, &sheet)?,
         false => sheet::text(&sheet),
@@ -51,7 +44,7 @@ fn told(error: blocklab_catalog::Error) -> anyhow::Error {
 }
 
 fn list(args: &CatalogListArgs) -> Result<()> {
-    let catalog = load()?;
+    let catalog = place::load_catalog()?;
     let filter = Filter {
         family: args.family.clone(),
         has_local: args.has_local,

@@ -11,8 +11,9 @@ use blocklab_store::Store;
 
 use crate::abreast::each;
 use crate::args::CompareArgs;
-use crate::output::{self, Over};
-use crate::{gate, terminal};
+use crate::gate;
+use blocklab_console::terminal;
+use blocklab_tools::output::{self, Over};
 
 /// Holds runs against one of them.
 pub fn compare(args: &CompareArgs, store: &Store) -> Result<ExitCode> {

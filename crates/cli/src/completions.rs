@@ -2,7 +2,7 @@ use anyhow::Result;
 use clap::CommandFactory;
 
 use crate::args::{Cli, CompletionsArgs};
-use crate::terminal;
+use blocklab_console::terminal;
 
 /// Prints what the shell needs to complete our words.
 pub fn completions(args: &CompletionsArgs) -> Result<()> {

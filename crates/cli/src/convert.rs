@@ -7,7 +7,7 @@ use blocklab_fio as fio;
 use blocklab_native as native;
 
 use crate::args::{ConvertArgs, Language};
-use crate::terminal;
+use blocklab_console::terminal;
 
 /// Prints it, and says on standard error what was understood differently.
 pub fn convert(args: &ConvertArgs) -> Result<()> {
@@ -20,7 +20,7 @@ pub fn convert(args: &ConvertArgs) -> Result<()> {
             args.file
         );
     }
-    let prepared = crate::fio::prepared(&args.file)?;
+    let prepared = blocklab_tools::fio::prepared(&args.file)?;
     let text = match args.to {
         Language::Native => native::render(&prepared.plan),
         Language::Diskspd => fio::to_diskspd(&prepared)?,

@@ -7,8 +7,9 @@ use blocklab_store::Store;
 use blocklab_units::Bytes;
 
 use crate::args::DevicesArgs;
-use crate::columns::aligned;
-use crate::{forms, place, terminal};
+use crate::forms;
+use blocklab_console::aligned;
+use blocklab_console::{place, terminal};
 
 /// Shows the machine's block devices, and whether blocklab would write to them.
 pub fn run(args: &DevicesArgs, store: Option<&Store>) -> anyhow::Result<ExitCode> {

@@ -13,8 +13,9 @@ use blocklab_store::Store;
 
 use crate::abreast::each;
 use crate::args::DiagnoseArgs;
-use crate::output::{self, Over};
-use crate::{gate, terminal};
+use crate::gate;
+use blocklab_console::terminal;
+use blocklab_tools::output::{self, Over};
 
 /// Says what holds runs back, and whether they got what was bought.
 pub fn diagnose(args: &DiagnoseArgs, store: &Store) -> Result<ExitCode> {
@@ -27,7 +28,7 @@ pub fn diagnose(args: &DiagnoseArgs, store: &Store) -> Result<ExitCode> {
     if args.expect.is_none() && args.fail_on.contains(&Condition::Missed) {
         bail!("--fail-on missed needs --expect ADDRESS: without it no limit is known");
     }
-    let catalog = crate::catalog::load()?;
+    let catalog = blocklab_console::place::load_catalog()?;
     let page = |run: &String| one(args, &store.load(run)?.record, &catalog);
     let judged: Vec<(String, Option<Gate>)> =
         each(&args.runs, page).into_iter().collect::<Result<_>>()?;

@@ -6,8 +6,8 @@ use blocklab_store::export::{self, Rows};
 use clap::ValueEnum;
 
 use crate::args::{ExportArgs, Format};
-use crate::output::{self, Over};
-use crate::terminal;
+use blocklab_console::terminal;
+use blocklab_tools::output::{self, Over};
 
 /// Writes a run for other programs.
 pub fn export(args: &ExportArgs, store: &Store) -> Result<()> {

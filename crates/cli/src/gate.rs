@@ -3,8 +3,8 @@
 use blocklab_analysis::gate::{Answer, Condition, Gate, percent};
 use blocklab_report::text;
 
-use crate::status::{DONE, NOT_PASSED, UNDECIDED};
-use crate::terminal;
+use blocklab_console::status::{DONE, NOT_PASSED, UNDECIDED};
+use blocklab_console::terminal;
 
 /// What the answer is worth to a shell.
 pub fn status(gate: Option<&Gate>, strict: bool) -> u8 {

@@ -12,8 +12,10 @@ use blocklab_store::Store;
 use jiff::Timestamp;
 
 use crate::args::{ImportArgs, ImportTool};
-use crate::run::chance;
-use crate::{forms, keeping, sitting, status, terminal};
+use crate::forms;
+use blocklab_console::chance;
+use blocklab_console::{status, terminal};
+use blocklab_tools::{keeping, sitting};
 
 /// More is no report.
 const LARGEST: u64 = 1 << 30;

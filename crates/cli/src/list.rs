@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 
 use crate::abreast::each;
 use crate::args::ListArgs;
-use crate::{forms, terminal};
+use crate::forms;
+use blocklab_console::terminal;
 
 /// A run and what it is known by.
 #[derive(Serialize)]

@@ -6,38 +6,23 @@ mod abreast;
 mod args;
 mod calibrate;
 mod catalog;
-mod cdm;
-mod columns;
 mod compare;
 mod completions;
 mod convert;
 mod devices;
 mod diagnose;
-mod diskspd;
 mod export;
-mod fio;
 mod forms;
 mod gate;
 mod import;
-mod keeper;
-mod keeping;
-mod killed;
 mod list;
 mod man;
-mod output;
-mod place;
 mod price;
-mod processors;
 mod report;
 mod rm;
 mod run;
 mod show;
-mod signals;
-mod sitting;
-mod status;
 mod study;
-mod terminal;
-mod vdbench;
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -46,6 +31,8 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use args::{Cli, Command};
+use blocklab_console::{place, status, terminal};
+use blocklab_tools::{cdm, diskspd, fio, vdbench};
 use clap::Parser;
 
 fn main() -> ExitCode {
@@ -58,9 +45,6 @@ fn main() -> ExitCode {
     })
 }
 
-/// Programs whose languages are spoken: a link of such a name behaves as that command.
-const TONGUES: [&str; 3] = ["diskspd", "fio", "vdbench"];
-
 /// The arguments, with the command that the program's own name stands for.
 fn by_name(arguments: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     let mut arguments: Vec<OsString> = arguments.into_iter().collect();
@@ -69,7 +53,7 @@ fn by_name(arguments: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
         .and_then(|path| Path::new(path).file_name());
     let name = name.and_then(OsStr::to_str).unwrap_or_default();
     let name = name.strip_suffix(".exe").unwrap_or(name).to_owned();
-    if TONGUES.contains(&name.as_str()) {
+    if blocklab_tools::NAMES.contains(&name.as_str()) {
         arguments.insert(1, name.into());
     }
     arguments

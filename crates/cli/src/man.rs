@@ -8,8 +8,8 @@ use clap::{Command, CommandFactory};
 use clap_mangen::Man;
 
 use crate::args::{Cli, ManArgs};
-use crate::output::{self, Over};
-use crate::terminal;
+use blocklab_console::terminal;
+use blocklab_tools::output::{self, Over};
 
 /// Prints the page of a command, or writes all pages into a directory.
 pub fn man(args: &ManArgs) -> Result<()> {

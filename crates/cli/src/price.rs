@@ -7,11 +7,11 @@ use blocklab_report::{json, text};
 use blocklab_store::Store;
 
 use crate::args::{PriceArgs, PriceBy};
-use crate::terminal;
+use blocklab_console::terminal;
 
 /// Says what runs and addresses cost, cheapest first.
 pub fn price(args: &PriceArgs, store: &Store) -> Result<()> {
-    let catalog = crate::catalog::load()?;
+    let catalog = blocklab_console::place::load_catalog()?;
     let mut all = Vec::new();
     for what in &args.what {
         all.push(match is_address(what, &catalog) {

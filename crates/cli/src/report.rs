@@ -7,8 +7,8 @@ use blocklab_report::html;
 use blocklab_store::Store;
 
 use crate::args::ReportArgs;
-use crate::output::{self, Over};
-use crate::terminal;
+use blocklab_console::terminal;
+use blocklab_tools::output::{self, Over};
 
 /// Makes the page of one or more runs again, and says where it is.
 pub fn report(args: &ReportArgs, store: &Store) -> Result<()> {

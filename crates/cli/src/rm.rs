@@ -2,7 +2,7 @@ use anyhow::Result;
 use blocklab_store::{Removal, Store};
 
 use crate::args::RmArgs;
-use crate::terminal;
+use blocklab_console::terminal;
 
 /// Removes runs, all that are named or none, and says what is gone and what stays.
 pub fn rm(args: &RmArgs, store: &Store) -> Result<()> {

@@ -1,6 +1,5 @@
 //! `blocklab run`: from arguments to a kept Record, its table and its page.
 
-use std::fs::File;
 use std::io::{IsTerminal, Read};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -21,11 +20,14 @@ use blocklab_workload::{Case, Job, Plan};
 use jiff::Timestamp;
 
 use crate::args::RunArgs;
-use crate::keeping::{self, Checkpoints, Keeping};
-use crate::output::{self, Over};
-use crate::signals::listen;
-use crate::status::{FAILED, INTERRUPTED, MISTAKE};
-use crate::{gate, keeper, place, study, terminal};
+use crate::{gate, study};
+use blocklab_console::chance;
+use blocklab_console::listen;
+use blocklab_console::status::{FAILED, INTERRUPTED, MISTAKE};
+use blocklab_console::{keeper, place, terminal};
+use blocklab_tools::fio::{self, JobFile};
+use blocklab_tools::keeping::{self, Checkpoints, Keeping};
+use blocklab_tools::output::{self, Over};
 
 /// Runs a study, keeps it, and shows it.
 pub fn run(args: &RunArgs, store: &Store) -> Result<ExitCode> {
@@ -50,7 +52,15 @@ fn measure(args: &RunArgs, store: &Store) -> Result<u8> {
         .extension()
         .is_some_and(|end| end == "fio")
     {
-        return match crate::fio::study(args, store)? {
+        let file = JobFile {
+            path: &args.study,
+            is_reshaped: !args.target.is_empty() || args.size.is_some() || args.runtime.is_some(),
+            read_only: args.read_only,
+            destroy_data: &args.destroy_data,
+            no_save: args.no_save,
+            quiet: args.quiet,
+        };
+        return match fio::study(&file, store)? {
             Some(mut record) => present(args, store, &mut record),
             None => Ok(INTERRUPTED),
         };
@@ -76,7 +86,7 @@ fn measure(args: &RunArgs, store: &Store) -> Result<u8> {
     } else {
         &args.target
     };
-    let catalog = crate::catalog::load()?;
+    let catalog = blocklab_console::place::load_catalog()?;
     let guard = place::guard(&args.destroy_data, store);
     let assignment = Assignment {
         id: store.new_id(Timestamp::now(), chance()?),
@@ -212,16 +222,6 @@ fn meant(name: &str) -> String {
             format!("these are: {known}")
         }
     }
-}
-
-/// 64 bits from the kernel: the only chance in the house that is not from a seed.
-pub fn chance() -> Result<u64> {
-    let mut bytes = [0; 8];
-    let source = "/dev/urandom";
-    File::open(source)
-        .and_then(|mut file| file.read_exact(&mut bytes))
-        .with_context(|| format!("cannot read {source}"))?;
-    Ok(u64::from_le_bytes(bytes))
 }
 
 /// Prints what was asked for, keeps the run, writes the page: in this order, so that a run that

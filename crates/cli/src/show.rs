@@ -1,12 +1,12 @@
 use anyhow::Result;
 use blocklab_analysis::Assessment;
 use blocklab_record::Record;
-use blocklab_report::text::Style;
 use blocklab_report::{json, text};
 use blocklab_store::Store;
+use blocklab_units::Style;
 
 use crate::args::ShowArgs;
-use crate::terminal;
+use blocklab_console::terminal;
 
 /// Prints the result of a run again.
 pub fn show(args: &ShowArgs, store: &Store) -> Result<()> {

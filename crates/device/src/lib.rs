@@ -2,7 +2,7 @@
 //! Out: when each request leaves the device, and whether it failed; predictions; limits.
 //! Never: a clock, who asks, real time.
 
-#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
 mod device;
 mod invalid;

@@ -12,7 +12,7 @@
 //!   Record + Spans ──▶ results ──▶ text, XML
 //! ```
 
-#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
 mod command;
 mod conflicts;

@@ -11,7 +11,7 @@
 //!   Record + Clones ──▶ output ──▶ JSON, terse, normal
 //! ```
 
-#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
 pub mod blktrace;
 mod bytes;

@@ -4,7 +4,7 @@
 //! Out: Records with what those texts tell, and Notes on what they do not.
 //! Never: a figure that the text does not hold or that does not follow from it.
 
-#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
 mod cdm;
 mod diskspd_text;

@@ -7,7 +7,7 @@
 //! The text is parsed twice: [`raw`] keeps what is written and where, [`resolve`] turns it into a
 //! [`Plan`]. What a key is called, means and takes stands once, in the table of [`keys`].
 
-#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
 mod assemble;
 mod error;

@@ -5,7 +5,7 @@
 //! What a study shows besides its load: the systems that it holds against each other, the tables
 //! and charts that it draws, the figures that somebody published, and what was concluded.
 
-#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
 use std::fmt;
 use std::str::FromStr;

@@ -2,7 +2,7 @@
 //! Out: reproducible streams of chance, the same on every machine.
 //! Never: the operating system's entropy, the platform's floating-point library.
 
-#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
 mod permutation;
 mod stream;

@@ -2,7 +2,7 @@
 //! Out: one versioned, self-contained value that says it all, and its JSON.
 //! Never: a judgement, or a text for people.
 
-#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
 mod detail;
 mod environment;

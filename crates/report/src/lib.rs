@@ -2,7 +2,6 @@
 //! Out: text, JSON, one HTML file; a live screen on a terminal.
 //! Never: computes a statistic, judges a figure, opens a network connection.
 
-pub mod cdm;
 pub mod html;
 pub mod json;
 pub mod live;

@@ -4,8 +4,9 @@ mod sample;
 
 use blocklab_analysis::{Assessment, Estimate, Row, RowDirection};
 use blocklab_record::{Origin, Record, Status};
-use blocklab_report::text::{self, Style};
+use blocklab_report::text;
 use blocklab_stats::Histogram;
+use blocklab_units::Style;
 
 /// A figure with half of its interval, from three passes.
 fn figure(value: f64, half: f64) -> Estimate {

@@ -2,7 +2,7 @@
 //! Out: histograms, quantiles with an error bound, confidence intervals, steady state.
 //! Never: storage, files, clocks.
 
-#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
 mod histogram;
 mod littles;

@@ -2,7 +2,7 @@
 //! Out: plain text, trees of XML elements, with places for mistakes.
 //! Never: a particular tool; I/O.
 
-#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
 pub mod encoding;
 mod mistake;

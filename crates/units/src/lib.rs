@@ -3,18 +3,20 @@
 //! meant, and any text as a terminal may show it.
 //! Never: I/O, a clock.
 
-#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
 mod bytes;
 mod format;
 mod nanos;
 mod nearest;
+mod paper;
 mod visible;
 
 pub use bytes::Bytes;
 pub use format::{count, latency, rate, si_rate, stated};
 pub use nanos::Nanos;
 pub use nearest::nearest;
+pub use paper::{Ink, Style, after_ink, width};
 pub use visible::{visible, visible_lines};
 
 /// A text that is no quantity of the wanted kind, and what would be one.

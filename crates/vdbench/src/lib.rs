@@ -12,7 +12,7 @@
 //! The grammar is that of Vdbench 5.04.07 for raw I/O. Where its program and its guide differ,
 //! the program is followed.
 
-#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
 mod buckets;
 mod command;

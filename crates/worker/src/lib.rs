@@ -2,7 +2,7 @@
 //! Out: what to do next; counters, histograms, logs.
 //! Never: a clock, a kernel, a thread.
 
-#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
 mod bounds;
 mod favours;

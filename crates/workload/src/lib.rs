@@ -2,7 +2,7 @@
 //! Out: the stream of requests that it means: where, how big, when, with what content.
 //! Never: a script, a file, a thread, a clock.
 
-#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
 mod content;
 pub mod errno;

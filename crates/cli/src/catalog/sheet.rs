@@ -5,7 +5,7 @@ use blocklab_device::Origin;
 use blocklab_units::{Bytes, Nanos, count, rate};
 
 use super::trimmed;
-use crate::columns::aligned;
+use blocklab_console::aligned;
 
 /// All of it: what it reaches first, its evidence last.
 pub fn text(sheet: &Sheet) -> String {

@@ -24,16 +24,18 @@ use cast::{Cast, Role};
 use watch::Watch;
 
 use crate::args::RunArgs;
-use crate::keeping::Keeping;
-use crate::output::Over;
-use crate::run::{Study, chance, gate_of, is_for_people, judged, print};
-use crate::signals::listen;
-use crate::status::{FAILED, INTERRUPTED};
-use crate::{gate, place, terminal};
+use crate::gate;
+use crate::run::{Study, gate_of, is_for_people, judged, print};
+use blocklab_console::chance;
+use blocklab_console::listen;
+use blocklab_console::status::{FAILED, INTERRUPTED};
+use blocklab_console::{place, terminal};
+use blocklab_tools::keeping::Keeping;
+use blocklab_tools::output::Over;
 
 /// Runs a study on all its systems, keeps the runs, and shows what becomes of it.
 pub fn hold(args: &RunArgs, study: Study, store: &Store) -> Result<u8> {
-    let catalog = crate::catalog::load()?;
+    let catalog = blocklab_console::place::load_catalog()?;
     let bought = bought(&study.publication.systems, &catalog)?;
     let cast = Cast::of(args, &study, store)?;
     let mut ledger = ledger(args, &study, store, &cast)?;

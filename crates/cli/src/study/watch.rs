@@ -11,8 +11,8 @@ use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::{Case, Plan};
 
 use crate::args::RunArgs;
-use crate::keeping::Checkpoints;
 use crate::run::planned;
+use blocklab_tools::keeping::Checkpoints;
 
 /// Shows which system is measured, and keeps what was measured in real time.
 pub struct Watch<'a> {

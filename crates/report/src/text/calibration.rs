@@ -1,10 +1,10 @@
 //! A fitted device, and how far it is from the disk, as text for a terminal.
 
-use blocklab_analysis::calibrate::{Calibration, Compared, Errors, Quality, Residual, Residuals};
+use blocklab_calibrate::{Calibration, Compared, Errors, Quality, Residual, Residuals};
 use blocklab_units::{Bytes, count, latency, rate};
 
 use super::grid::{aligned, padded};
-use super::paper::{Ink, Style, width};
+use blocklab_units::{Ink, Style, width};
 
 /// What was fitted and from what, every cell of the disk beside the model's, how far the model can
 /// be trusted, and what the records cannot tell. Ends with a newline.

@@ -2,8 +2,8 @@ use blocklab_analysis::compare::{Against, Comparison, Contrast, Pair, Verdict};
 use blocklab_record::Record;
 
 use super::grid::{padded, spaced};
-use super::paper::{Ink, Style, width};
 use crate::versus::{self, TITLES};
+use blocklab_units::{Ink, Style, width};
 
 /// Runs beside each other: who they are, what differs around them, every load that both have,
 /// and what only one has. Ends with a newline.

@@ -4,8 +4,8 @@ use blocklab_record::Record;
 use super::findings::findings;
 use super::grid::{padded, spaced};
 use super::header::header;
-use super::paper::{Ink, Style, width};
 use crate::delivered::{CASE_TITLES, LIMIT_TITLES, case_cells, limit_cells, limit_words, outcome};
+use blocklab_units::{Ink, Style, width};
 
 /// What a run is worth: how it stands to what was bought, then all findings with their evidence.
 /// Ends with a newline.

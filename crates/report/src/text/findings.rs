@@ -3,9 +3,9 @@ use blocklab_record::Record;
 use blocklab_units::{Bytes, Nanos, count};
 
 use super::grid::{self, Cells};
-use super::paper::{Ink, Style};
 use crate::evidence::Grid;
 use crate::facts;
+use blocklab_units::{Ink, Style};
 
 /// Column in which statements begin.
 const INDENT: usize = 12;

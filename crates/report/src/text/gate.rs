@@ -1,7 +1,7 @@
 use blocklab_analysis::gate::{Answer, Check, Gate, Judged};
 
-use super::paper::{Ink, Style};
 use crate::versus::letter;
+use blocklab_units::{Ink, Style};
 
 /// Lines shown of one condition; JSON holds them all.
 const SHOWN: usize = 12;

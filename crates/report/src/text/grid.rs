@@ -1,4 +1,4 @@
-use super::paper::{Ink, Style, width};
+use blocklab_units::{Ink, Style, width};
 
 /// What stands in a table: a title a column, and named rows of as many cells.
 pub struct Cells {

@@ -1,7 +1,7 @@
 use blocklab_record::{Origin, Record};
 
-use super::paper::{Ink, Style};
 use crate::facts;
+use blocklab_units::{Ink, Style};
 
 /// Width of the names at the left.
 const INDENT: usize = 10;

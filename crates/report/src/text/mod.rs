@@ -9,13 +9,13 @@ mod gate;
 mod grid;
 mod header;
 mod model;
-mod paper;
 mod price;
 mod study;
 mod table;
 
 use blocklab_analysis::Assessment;
 use blocklab_record::Record;
+use blocklab_units::Style;
 
 pub use calibration::calibration;
 pub use comparison::comparison;
@@ -24,7 +24,6 @@ pub use diagnosis::diagnosis;
 pub use findings::findings;
 pub use gate::gate;
 pub use model::model;
-pub use paper::{Style, after_ink};
 pub use price::prices;
 pub use study::study;
 pub use table::table;

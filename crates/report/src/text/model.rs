@@ -3,8 +3,8 @@
 use blocklab_record::{LimitFact, Record, TargetFacts};
 
 use super::grid::padded;
-use super::paper::{Ink, Style, width};
 use crate::model;
+use blocklab_units::{Ink, Style, width};
 
 /// So many limits stand in a brief; more are counted.
 const LIMITS: usize = 6;

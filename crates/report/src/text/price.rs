@@ -2,7 +2,7 @@ use blocklab_analysis::price::{By, Currency, Priced, Unit, UnitPrice};
 use blocklab_units::count;
 
 use super::grid::{self, Cells};
-use super::paper::{Ink, Style};
+use blocklab_units::{Ink, Style};
 
 /// A column: its title and the unit that it shows.
 const UNITS: [(&str, Unit); 5] = [

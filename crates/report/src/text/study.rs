@@ -6,8 +6,8 @@ use blocklab_record::Record;
 
 use super::findings;
 use super::grid::{self, Cells};
-use super::paper::{Ink, Style};
 use crate::shown::{self, columns};
+use blocklab_units::{Ink, Style};
 
 const MARGIN: usize = 2;
 /// Narrowest title of a column.

@@ -3,8 +3,8 @@ use blocklab_record::Record;
 use blocklab_units::{latency, rate};
 
 use super::grid::{padded, spaced};
-use super::paper::{Ink, Style, width};
 use crate::facts;
+use blocklab_units::{Ink, Style, width};
 
 /// A column: its title and what it shows of a row.
 type Column = (&'static str, fn(&RowDirection) -> String);

@@ -1,0 +1,218 @@
+//! How latencies scatter, from the histograms of depth 1.
+//!
+//! ```text
+//!   body   half the distance of ln(15.9 %) and ln(84.1 %): one sigma to each side, whatever the
+//!          rare slow ones do
+//!   tail   what lies more than 4 sigma above the median, where a lognormal has 3 in 100,000
+//! ```
+
+use blocklab_device::Tail;
+use blocklab_stats::Histogram;
+
+use super::cells::Cell;
+use super::plateau::median;
+
+/// A body and a tail.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Scatter {
+    pub sigma: f64,
+    pub tail: Option<Tail>,
+}
+
+/// One sigma to each side.
+const AROUND: [f64; 3] = [0.158_655, 0.5, 0.841_345];
+/// Where the tail begins, in sigmas.
+const FAR: f64 = 4.0;
+/// A histogram's bucket is 1/64 wide: a smaller sigma is none.
+const FINEST: f64 = Histogram::ERROR_BOUND;
+/// The share of a lognormal that lies beyond [`FAR`].
+const EXPECTED: f64 = 3.2e-5;
+/// Fewer slow operations are chance.
+const FEWEST: f64 = 20.0;
+/// A smaller share hardly moves a p99.9.
+const LEAST_SHARE: f64 = 2e-4;
+
+impl Scatter {
+    /// Of all these cells together, each weighing the same. `None` without cells.
+    pub(super) fn of(cells: &[&Cell]) -> Option<Self> {
+        let bodies: Vec<Body> = cells.iter().map(|cell| Body::of(&cell.histogram)).collect();
+        let number = bodies.len() as f64;
+        let squares: f64 = bodies.iter().map(|body| body.sigma.powi(2)).sum();
+        let sigma = (squares / number).sqrt();
+        (number > 0.0).then(|| Self {
+            sigma: if sigma < FINEST { 0.0 } else { sigma.min(2.0) },
+            tail: tail(cells, &bodies),
+        })
+    }
+
+    /// What is left on average, in means, of a time `held` when an operation of mean 1 is done.
+    pub(super) fn left_of(&self, held: f64) -> f64 {
+        if self.sigma == 0.0 {
+            return (held - 1.0).max(0.0);
+        }
+        let sigma = self.sigma;
+        let far = (-held.ln() + sigma * sigma / 2.0) / sigma;
+        held * below(sigma - far) - below(-far)
+    }
+}
+
+/// The standard normal distribution.
+fn below(z: f64) -> f64 {
+    libm::erfc(-z / core::f64::consts::SQRT_2) / 2.0
+}
+
+/// The body of one histogram.
+struct Body {
+    median: f64,
+    sigma: f64,
+}
+
+impl Body {
+    fn of(histogram: &Histogram) -> Self {
+        let at = histogram.quantiles(&AROUND);
+        let ln = |value: u64| (value.max(1) as f64).ln();
+        Self {
+            median: at[1].max(1) as f64,
+            sigma: (ln(at[2]) - ln(at[0])) / 2.0,
+        }
+    }
+}
+
+/// Sums over the operations beyond the body, in medians of their cells, cells weighing the same.
+#[derive(Default)]
+struct Sums {
+    /// Of each cell: half of them have less, so that one stall does not become the rule.
+    shares: Vec<f64>,
+    share: f64,
+    value: f64,
+    ln: f64,
+    ln_squares: f64,
+    body_share: f64,
+    body_value: f64,
+    ops: f64,
+}
+
+impl Sums {
+    fn add(&mut self, cell: &Cell, body: &Body) {
+        let before = self.share;
+        let far = body.median * (FAR * body.sigma.max(2.0 * FINEST)).exp();
+        for (ns, count) in cell.histogram.bins() {
+            let share = count as f64 / cell.count as f64;
+            let value = ns as f64 / body.median;
+            if ns as f64 <= far {
+                self.body_share += share;
+                self.body_value += share * value;
+                continue;
+            }
+            let ln = value.ln();
+            self.share += share;
+            self.value += share * value;
+            self.ln += share * ln;
+            self.ln_squares += share * ln * ln;
+            self.ops += count as f64;
+        }
+        self.shares.push(self.share - before);
+    }
+}
+
+fn tail(cells: &[&Cell], bodies: &[Body]) -> Option<Tail> {
+    let mut sums = Sums::default();
+    let pairs = cells.iter().zip(bodies);
+    pairs.for_each(|(cell, body)| sums.add(cell, body));
+    let share = median(sums.shares) - EXPECTED;
+    if sums.ops < FEWEST || share < LEAST_SHARE {
+        return None;
+    }
+    let mean_ln = sums.ln / sums.share;
+    let variance = sums.ln_squares / sums.share - mean_ln * mean_ln;
+    let factor = (sums.value / sums.share) / (sums.body_value / sums.body_share);
+    Some(Tail {
+        share: share.min(0.5),
+        factor: factor.clamp(1.0, 1e4),
+        sigma: variance.max(0.0).sqrt().min(2.0),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cells::{Load, Way};
+
+    /// A lognormal of this median and sigma, with a share of operations at so many medians.
+    fn cell(median: f64, sigma: f64, slow: Option<(f64, f64)>) -> Cell {
+        const OPS: f64 = 1_000_000.0;
+        let mut counts = vec![0; Histogram::BUCKETS];
+        let (share, factor) = slow.unwrap_or((0.0, 1.0));
+        for (index, count) in counts
+            .iter_mut()
+            .enumerate()
+            .take(Histogram::BUCKETS - 1)
+            .skip(1)
+        {
+            let z = |ns: u64| (ns as f64 / median).ln() / sigma;
+            let part = below(z(Histogram::lowest(index + 1))) - below(z(Histogram::lowest(index)));
+            *count = (part * OPS * (1.0 - share)).round() as u64;
+        }
+        counts[Histogram::index((median * factor) as u64)] += (share * OPS) as u64;
+        let histogram = Histogram::from_counts(counts);
+        let load = Load {
+            way: Way::Read,
+            sequential: false,
+            block: 4096,
+            depth: 1,
+        };
+        Cell {
+            load,
+            iops: 1e9 / median,
+            range: None,
+            mean_ns: median,
+            mean_error: 0.0,
+            count: histogram.count(),
+            histogram,
+            cpu_bound: false,
+            busy: false,
+        }
+    }
+
+    #[test]
+    fn the_sigma_of_a_lognormal() {
+        for sigma in [0.05, 0.11, 0.295, 0.8] {
+            let found = Scatter::of(&[&cell(100_000.0, sigma, None)]).expect("a cell");
+            assert!(
+                (found.sigma / sigma - 1.0).abs() < 0.1,
+                "{sigma}: {found:?}"
+            );
+            assert_eq!(found.tail, None, "{sigma}");
+        }
+    }
+
+    #[test]
+    fn a_tail_is_told_from_the_body() {
+        let found = Scatter::of(&[&cell(100_000.0, 0.11, Some((0.005, 20.0)))]).expect("a cell");
+        let tail = found.tail.expect("a tail");
+        assert!((tail.share / 0.005 - 1.0).abs() < 0.05, "{tail:?}");
+        assert!((tail.factor / 20.0 - 1.0).abs() < 0.05, "{tail:?}");
+        // The few of the body that lie as far out count as slow ones, and widen the tail.
+        assert!(tail.sigma < 0.2, "{tail:?}");
+    }
+
+    #[test]
+    fn one_cell_with_stalls_does_not_become_the_rule() {
+        let calm = cell(100_000.0, 0.11, None);
+        let stalled = cell(100_000.0, 0.11, Some((0.05, 50.0)));
+        assert_eq!(
+            Scatter::of(&[&calm, &stalled, &calm]).and_then(|it| it.tail),
+            None
+        );
+    }
+
+    #[test]
+    fn what_is_left_when_an_operation_is_done() {
+        let scatter = |sigma| Scatter { sigma, tail: None };
+        assert_eq!(scatter(0.0).left_of(0.9), 0.0);
+        // Held for its mean: the mean deviation downwards, 2 Φ(σ/2) - 1.
+        let expected = 2.0 * below(0.15) - 1.0;
+        assert!((scatter(0.3).left_of(1.0) - expected).abs() < 1e-12);
+        assert!(scatter(0.3).left_of(0.2) < 1e-6);
+    }
+}

@@ -1,0 +1,225 @@
+//! Records made by hand: what is refused, and what the figures of known distributions give.
+
+use blocklab_device::Covers;
+use blocklab_record::{Origin, Record, Status};
+use proptest::prelude::*;
+
+use super::{CannotCalibrate, calibrate, is_usable, residuals};
+
+#[path = "../../record/tests/sketch/mod.rs"]
+mod sketch;
+use sketch::{Sketch, record};
+
+/// A disk of 100 µs + 2 µs/KiB for one operation, limited to 20,000 operations a second: IOPS of
+/// so many KiB at this depth.
+fn iops(kib: u64, depth: u32) -> f64 {
+    (f64::from(depth) * 1e9 / (100_000.0 + 2000.0 * kib as f64)).min(20_000.0)
+}
+
+fn sketch(direction: &'static str, kib: u64, depth: u32) -> Sketch {
+    Sketch {
+        case: format!("{direction}-{kib}-{depth}"),
+        direction,
+        block: kib << 10,
+        depth,
+        iops: vec![iops(kib, depth); 2],
+        ..Sketch::default()
+    }
+}
+
+fn sweep(directions: &[&'static str], sizes: &[u64], depths: &[u32]) -> Record {
+    let mut sketches = Vec::new();
+    for direction in directions {
+        for kib in sizes {
+            sketches.extend(depths.iter().map(|depth| sketch(direction, *kib, *depth)));
+        }
+    }
+    record(&sketches)
+}
+
+#[test]
+fn a_latency_line_and_a_cap_are_found() {
+    let record = sweep(&["read", "write"], &[4, 16, 64], &[1, 4, 16, 64, 128]);
+    let fitted = calibrate(&[&record], false).expect("a fit");
+    let volume = &fitted.device.volumes[0];
+    let caps: Vec<_> = volume
+        .caps
+        .iter()
+        .map(|cap| (cap.covers, cap.rate.per_second()))
+        .collect();
+    assert_eq!(caps, [(Covers::All, 20_000.0)]);
+    let service = volume.service.as_ref().expect("a medium");
+    assert!(
+        (service.read.base.0 as f64 / 100_000.0 - 1.0).abs() < 0.001,
+        "{service:?}"
+    );
+    assert!(
+        (service.read.per_kib_ns / 2000.0 - 1.0).abs() < 0.001,
+        "{service:?}"
+    );
+    assert_eq!(service.saturation, None);
+    assert!(
+        service.read.origin.to_string().contains("run t3st"),
+        "{service:?}"
+    );
+    let about_shares = fitted.unknown.iter().any(|it| it.contains("share a cap"));
+    assert!(
+        about_shares,
+        "no cell mixes reads and writes: {:?}",
+        fitted.unknown
+    );
+}
+
+#[test]
+fn the_same_records_give_the_same_device() {
+    let record = sweep(&["read"], &[4, 64], &[1, 8, 64, 128]);
+    assert_eq!(calibrate(&[&record], false), calibrate(&[&record], false));
+}
+
+#[test]
+fn one_direction_stands_for_the_other_as_an_assumption() {
+    let record = sweep(&["read"], &[4, 64], &[1, 8, 64, 128]);
+    let fitted = calibrate(&[&record], false).expect("a fit");
+    let service = fitted.device.volumes[0].service.as_ref().expect("a medium");
+    assert!(service.write.origin.is_assumed() && !service.read.origin.is_assumed());
+    let mut told = fitted.unknown.iter();
+    assert!(told.any(|it| it.contains("random writes were not measured")));
+}
+
+#[test]
+fn a_record_against_itself_has_no_error() {
+    let record = sweep(&["read"], &[4, 64], &[1, 8]);
+    let same = residuals(&[&record], &[&record]).expect("cells");
+    assert_eq!(same.cells.len(), 4);
+    assert_eq!(same.iops.map(|it| it.worst.error_percent), Some(0.0));
+    assert_eq!(same.quality, super::Quality::Good);
+    assert_eq!(same.passes_differ_percent, Some(0.0));
+}
+
+/// The refusal of these records tells these words.
+#[track_caller]
+fn check(records: &[Record], words: &[&str]) {
+    let records: Vec<&Record> = records.iter().collect();
+    let refusal = calibrate(&records, false)
+        .expect_err("a refusal")
+        .to_string();
+    for word in words {
+        assert!(refusal.contains(word), "{refusal}");
+    }
+}
+
+const STUDY: &str = "blocklab run calibrate --target";
+
+#[test]
+fn what_cannot_be_fitted_is_refused_with_what_to_measure() {
+    let whole = || sweep(&["read"], &[4, 64], &[1, 8]);
+    check(&[], &["no run", STUDY]);
+    check(
+        &[sweep(&["read"], &[4], &[1, 8])],
+        &["only one block size (4 KiB)", "64KiB", STUDY],
+    );
+    check(
+        &[sweep(&["read"], &[4, 64], &[8, 32])],
+        &["no random read cell of depth 1", "depths: 8, 32", STUDY],
+    );
+    let failed = Record {
+        status: Status::Failed,
+        failure: Some("EIO on read".to_owned()),
+        ..whole()
+    };
+    check(&[failed], &["run t3st failed (EIO on read)", STUDY]);
+    let simulated = Record {
+        origin: Origin::Simulated,
+        ..whole()
+    };
+    check(&[simulated], &["was simulated", "--allow-simulated"]);
+    let mut other = whole();
+    other.targets[0].devices[0].name = "sdb".to_owned();
+    check(
+        &[whole(), other],
+        &["nvme0n1 and sdb are different targets"],
+    );
+    let buffered = Sketch {
+        direct: false,
+        ..sketch("read", 4, 1)
+    };
+    check(
+        &[record(&[buffered])],
+        &["none of 2 cells", "page cache", STUDY],
+    );
+}
+
+#[test]
+fn cells_that_show_something_else_are_left_out_and_counted() {
+    let mut record = sweep(&["read"], &[4, 64], &[1, 8, 64, 128]);
+    record.measurements[0].jobs[0].think = true;
+    record.measurements[1].disks[0].read_merges = u64::MAX / 4;
+    record.measurements[2].pass = 0;
+    let usable = record
+        .measurements
+        .iter()
+        .filter(|it| is_usable(it))
+        .count();
+    assert_eq!(usable, record.measurements.len() - 3);
+    let fitted = calibrate(&[&record], false).expect("a fit");
+    let left_out: Vec<_> = fitted
+        .left_out
+        .iter()
+        .map(|it| (&it.reason[..10], it.measurements))
+        .collect();
+    assert_eq!(left_out, [("paced: the", 1), ("the kernel", 1)]);
+}
+
+#[test]
+fn a_thread_without_a_moment_to_spare_is_no_disk() {
+    let mut record = sweep(&["read"], &[4, 64], &[1, 8, 64, 128]);
+    for measurement in record
+        .measurements
+        .iter_mut()
+        .filter(|it| it.jobs[0].depth == 128)
+    {
+        measurement.cpu.busiest_thread_percent = 100;
+    }
+    let fitted = calibrate(&[&record], false).expect("a fit");
+    assert!(
+        fitted
+            .unknown
+            .iter()
+            .any(|it| it.contains("a thread of blocklab")),
+        "{:?}",
+        fitted.unknown
+    );
+}
+
+#[test]
+fn a_record_of_nothing_is_no_panic() {
+    let mut empty = record(&[]);
+    assert!(matches!(
+        calibrate(&[&empty], false),
+        Err(CannotCalibrate::NothingUsable { .. })
+    ));
+    empty.targets.clear();
+    assert!(calibrate(&[&empty], false).is_err());
+}
+
+proptest! {
+    /// Whatever the figures are: no panic, and a device that can be.
+    #[test]
+    fn any_record_is_fitted_or_refused(
+        cells in prop::collection::vec((0usize..2, 0usize..4, 0usize..4, figure()), 1..24),
+    ) {
+        let sketches = cells.into_iter().map(|(direction, size, depth, iops)| {
+            let (kib, depth) = ([4, 16, 64, 1024][size], [1, 4, 64, 128][depth]);
+            Sketch { iops: vec![iops], ..sketch(["read", "write"][direction], kib, depth) }
+        });
+        let record = record(&sketches.collect::<Vec<_>>());
+        if let Ok(fitted) = calibrate(&[&record], false) {
+            prop_assert_eq!(fitted.device.check(), Ok(()));
+            prop_assert!(residuals(&[&record], &[&record]).is_ok());
+        }
+    }
+}
+
+fn figure() -> impl Strategy<Value = f64> {
+    prop_oneof![2.0..10.0, 10.0..1e6, 1e6..1e8]
+}

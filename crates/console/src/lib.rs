@@ -1,0 +1,16 @@
+//! In: arguments that name places, signals, a run to supervise, words and colours.
+//! Out: a store, a guard and a catalog as the user has them; text on a terminal; an exit code.
+//! Never: what is run.
+
+mod chance;
+mod columns;
+pub mod keeper;
+mod killed;
+pub mod place;
+mod signals;
+pub mod status;
+pub mod terminal;
+
+pub use chance::chance;
+pub use columns::aligned;
+pub use signals::listen;

@@ -1,0 +1,95 @@
+//! Where runs and figures are kept.
+
+use std::env;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use blocklab_catalog::Catalog;
+use blocklab_host::Memory;
+use blocklab_host::guard::Guard;
+use blocklab_store::Store;
+
+use crate::terminal;
+
+/// The store that the user means: `--store`, else `$BLOCKLAB_STORE`, else
+/// `$XDG_DATA_HOME/blocklab/runs`, else `~/.local/share/blocklab/runs`.
+pub fn store(asked: Option<PathBuf>) -> Result<Store> {
+    let root = asked.or_else(|| root(|name| env::var_os(name)));
+    root.map(Store::open).context(
+        "cannot tell where runs are kept: none of BLOCKLAB_STORE, XDG_DATA_HOME and HOME is set; \
+         name a directory with --store DIR",
+    )
+}
+
+/// Decides what a command may write to. What runs leave on devices is remembered in the store.
+pub fn guard(names: &[String], store: &Store) -> Guard {
+    Guard::new(names).with_memory(memory(store), terminal::warn)
+}
+
+/// Its name begins with a dot, so it is no run.
+pub fn memory(store: &Store) -> Memory {
+    Memory::at(store.root().join(".devices"))
+}
+
+/// The embedded figures of volumes and instances, and the user's own above them.
+///
+/// # Errors
+/// Where a file of the user's own cannot be read, or says what cannot be.
+pub fn load_catalog() -> Result<Catalog> {
+    match catalog() {
+        Some(folder) => Ok(Catalog::load(&folder)?),
+        None => Ok(Catalog::embedded()),
+    }
+}
+
+/// The folder of the user's own catalog: `$XDG_DATA_HOME/blocklab/catalog`, else
+/// `~/.local/share/blocklab/catalog`; none when neither variable is set.
+pub fn catalog() -> Option<PathBuf> {
+    data(|name| env::var_os(name)).map(|data| data.join("blocklab/catalog"))
+}
+
+/// An empty variable counts as none; a relative XDG_DATA_HOME is to be ignored, as its
+/// specification demands.
+fn data(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+    let path = |name| path(&variable, name);
+    let xdg = path("XDG_DATA_HOME").filter(|path| path.is_absolute());
+    xdg.or_else(|| path("HOME").map(|home| home.join(".local/share")))
+}
+
+fn root(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+    let runs = || data(&variable).map(|data| data.join("blocklab/runs"));
+    path(&variable, "BLOCKLAB_STORE").or_else(runs)
+}
+
+fn path(variable: impl Fn(&str) -> Option<OsString>, name: &str) -> Option<PathBuf> {
+    let value = variable(name).filter(|value| !value.is_empty());
+    value.map(PathBuf::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(variables: &[(&str, &str)], expected: Option<&str>) {
+        let variable = |name: &str| {
+            let found = variables.iter().find(|(key, _)| *key == name);
+            found.map(|(_, value)| OsString::from(value))
+        };
+        assert_eq!(root(variable), expected.map(PathBuf::from), "{variables:?}");
+    }
+
+    #[test]
+    fn the_nearest_answer_counts() {
+        let (home, xdg) = (("HOME", "/home/a"), ("XDG_DATA_HOME", "/x"));
+        check(&[home], Some("/home/a/.local/share/blocklab/runs"));
+        check(&[home, xdg], Some("/x/blocklab/runs"));
+        check(&[home, xdg, ("BLOCKLAB_STORE", "runs")], Some("runs"));
+        check(
+            &[home, ("XDG_DATA_HOME", "relative")],
+            Some("/home/a/.local/share/blocklab/runs"),
+        );
+        check(&[("BLOCKLAB_STORE", ""), ("HOME", "")], None);
+    }
+}

@@ -1,0 +1,159 @@
+//! Words to the user: standard output, standard error, colours.
+//!
+//! Names of jobs, folders and devices, and the records of others, hold whatever somebody put
+//! there. All text for people passes here, and nothing that a terminal obeys gets through but our
+//! own colours.
+
+use std::borrow::Cow;
+use std::env;
+use std::ffi::OsStr;
+use std::io::{self, ErrorKind, IsTerminal, Write};
+
+use anyhow::Context;
+use blocklab_units::visible_lines;
+use blocklab_units::{Style, after_ink};
+
+/// Prints text to standard output. A reader that has gone away (`| head`) is no error: it has what
+/// it wanted.
+pub fn print(text: impl AsRef<str>) -> anyhow::Result<()> {
+    put(visible_lines(text.as_ref()).as_bytes())
+}
+
+/// Prints text that was made in the [`style`] of standard output.
+pub fn print_styled(text: impl AsRef<str>) -> anyhow::Result<()> {
+    put(shown(text.as_ref(), style().color).as_bytes())
+}
+
+/// Prints what another program is to read, byte by byte; a terminal is shown it as text.
+pub fn print_data(bytes: impl AsRef<[u8]>) -> anyhow::Result<()> {
+    match io::stdout().is_terminal() {
+        true => print(String::from_utf8_lossy(bytes.as_ref())),
+        false => put(bytes.as_ref()),
+    }
+}
+
+/// Standard output, for what another program is to read: as [`print_data`], piece by piece.
+pub struct Data;
+
+impl Write for Data {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let text = |bytes| visible_lines(&String::from_utf8_lossy(bytes)).into_owned();
+        match io::stdout().is_terminal() {
+            true => write_out(text(bytes).as_bytes())?,
+            false => write_out(bytes)?,
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn write_out(bytes: &[u8]) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(bytes).and_then(|()| out.flush())
+}
+
+fn put(bytes: &[u8]) -> anyhow::Result<()> {
+    match write_out(bytes) {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        other => other.context("cannot write to the standard output"),
+    }
+}
+
+/// The text as a terminal may get it.
+fn shown(text: &str, colors: bool) -> Cow<'_, str> {
+    if !colors || !text.contains('\x1b') {
+        return visible_lines(text);
+    }
+    let mut shown = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('\x1b') {
+        shown.push_str(&visible_lines(&rest[..at]));
+        let (sequence, after) = match after_ink(&rest[at..]) {
+            Some((ink, after)) => (Cow::Borrowed(ink), after),
+            None => (visible_lines("\x1b"), &rest[at + 1..]),
+        };
+        shown.push_str(&sequence);
+        rest = after;
+    }
+    shown.push_str(&visible_lines(rest));
+    shown.into()
+}
+
+/// How text on standard output may look: colours and width only where it is a terminal, and no
+/// colours when NO_COLOR is set.
+pub fn style() -> Style {
+    let terminal = io::stdout().is_terminal();
+    Style {
+        color: terminal && colors_wanted(),
+        width: if terminal { columns() } else { None },
+    }
+}
+
+/// Tells standard error what went wrong.
+pub fn complain(error: &anyhow::Error) {
+    let head = match io::stderr().is_terminal() && colors_wanted() {
+        true => "\x1b[1;31merror:\x1b[0m",
+        false => "error:",
+    };
+    let text = format!("{error:#}");
+    // Whichever file it was: the kernel's words do not say whose limit it is.
+    let limit = match text.contains(&format!("(os error {})", libc::EFBIG)) {
+        true => "; `ulimit -f` limits the size of files, or the file system does",
+        false => "",
+    };
+    // Nobody is left to tell when standard error is closed.
+    let _ = writeln!(io::stderr(), "{head} {}{limit}", visible_lines(&text));
+}
+
+/// Tells standard error something that did not stop us.
+pub fn warn(text: &str) {
+    let _ = writeln!(io::stderr(), "warning: {}", visible_lines(text));
+}
+
+/// <https://no-color.org>: any value but an empty one; and terminals without colours.
+fn colors_wanted() -> bool {
+    let unset = |value: Option<_>| value.is_none_or(|value: std::ffi::OsString| value.is_empty());
+    unset(env::var_os("NO_COLOR")) && env::var_os("TERM").as_deref() != Some(OsStr::new("dumb"))
+}
+
+/// Says something on standard error, beside a result that others will read.
+pub fn tell(text: &str) {
+    let _ = writeln!(io::stderr(), "{}", visible_lines(text));
+}
+
+/// The width of the terminal on standard output, where the kernel knows it.
+fn columns() -> Option<u16> {
+    let mut size = libc::winsize {
+        ws_row: 0,
+        ws_col: 0,
+        ws_xpixel: 0,
+        ws_ypixel: 0,
+    };
+    // SAFETY: TIOCGWINSZ writes one winsize, and `size` is one that lives through the call.
+    let answer = unsafe { libc::ioctl(libc::STDOUT_FILENO, libc::TIOCGWINSZ, &raw mut size) };
+    (answer == 0 && size.ws_col > 0).then_some(size.ws_col)
+}
+
+#[cfg(test)]
+mod tests {
+    use blocklab_units::Style;
+
+    use super::shown;
+
+    /// The story: the name of a study in somebody's record set the title of the terminal, and hid
+    /// what followed it.
+    #[test]
+    fn only_our_own_colours_reach_the_terminal() {
+        let text = "\x1b[1mHEAD\x1b[0m a\x1b]0;evil\x07 \x1b[8m\u{202e}b\n";
+        assert_eq!(
+            shown(text, true),
+            "\x1b[1mHEAD\x1b[0m a\\u001b]0;evil\\u0007 \\u001b[8m\\u202eb\n"
+        );
+        assert!(!shown(text, false).contains('\x1b'));
+        let style = Style::default();
+        assert_eq!(shown("plain\n", style.color), "plain\n");
+    }
+}

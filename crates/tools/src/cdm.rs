@@ -1,0 +1,204 @@
+//! `blocklab cdm`: CrystalDiskMark's tests, window and report.
+
+mod window;
+
+use std::io::{self, IsTerminal};
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::Result;
+use blocklab_cdm::{
+    self as cdm, Form, Imprint, Prepared, Profile, Row, Taking, Version, Way, Wish,
+};
+use blocklab_record::{Interval, Record};
+use blocklab_store::Store;
+use blocklab_study::Observer;
+use blocklab_units::{Bytes, Nanos};
+use blocklab_workload::Case;
+
+use self::window::Window;
+use crate::args::{CdmArgs, CdmProfile};
+use crate::keeping::{self, Checkpoints};
+use crate::output::{self, Over};
+use crate::sitting::{Sitting, exit_code, hold, keep, seed, with_keeping};
+use blocklab_console::listen;
+use blocklab_console::{keeper, place, status, terminal};
+
+/// Measures, keeps, and prints the report.
+pub fn run(args: &CdmArgs, store: &Store) -> Result<ExitCode> {
+    keeper::keep(|| {
+        measure(args, store).unwrap_or_else(|error| {
+            terminal::complain(&error);
+            status::MISTAKE
+        })
+    })
+}
+
+fn measure(args: &CdmArgs, store: &Store) -> Result<u8> {
+    let Prepared { plan, notes, form } = cdm::prepare(&wish(args)?)?;
+    keeping::try_out(store, args.no_save)?;
+    if let Some(path) = &args.output {
+        output::try_out(path, Over::Files)?;
+    }
+    let targets = [args.target.clone().unwrap_or_else(|| ".".to_owned())];
+    let guard = place::guard(&args.destroy_data, store);
+    let sitting = Sitting {
+        plan,
+        notes,
+        targets: &targets,
+        guard: &guard,
+        create: args.create,
+    };
+    let mut watcher = Watcher::new(args, &form, store);
+    let held = hold(sitting, &*listen()?, store, &mut watcher);
+    watcher.window.finished();
+    let Some(mut record) = held? else {
+        return Ok(status::INTERRUPTED);
+    };
+    let is_well = present(args, store, &mut record, &form);
+    Ok(with_keeping(exit_code(&record), is_well))
+}
+
+fn wish(args: &CdmArgs) -> Result<Wish> {
+    Ok(Wish {
+        version: Version::numbered(args.cdm_version).unwrap_or(Version::V9),
+        profile: match args.profile {
+            CdmProfile::Default => Profile::Default,
+            CdmProfile::Peak => Profile::Peak,
+            CdmProfile::Real => Profile::Real,
+            CdmProfile::Nvme => Profile::Nvme,
+            CdmProfile::Flash => Profile::Flash,
+            CdmProfile::Demo => Profile::Demo,
+        },
+        size: args.size,
+        loops: args.loops,
+        measure: args.measure,
+        interval: args.interval,
+        mix: args.mix,
+        read_only: args.read_only,
+        zero_fill: args.zero_fill,
+        taking: if args.average {
+            Taking::Mean
+        } else {
+            Taking::Best
+        },
+        seed: seed(args.seed)?,
+    })
+}
+
+/// Prints first, so that a run that cannot be kept is seen. Whether all went well.
+fn present(args: &CdmArgs, store: &Store, record: &mut Record, form: &Form) -> bool {
+    if !args.no_save {
+        store.settle(record);
+    }
+    let printed = print(args, record, form);
+    if let Err(error) = &printed {
+        terminal::complain(error);
+    }
+    let is_kept = args.no_save || keep(record, store);
+    if !args.quiet {
+        tell(args, record, is_kept);
+    }
+    printed.is_ok() && is_kept
+}
+
+fn print(args: &CdmArgs, record: &Record, form: &Form) -> Result<()> {
+    let imprint = Imprint {
+        // SAFETY: asks for a number of this process.
+        admin: unsafe { libc::geteuid() } == 0,
+        arch: std::env::consts::ARCH.to_owned(),
+        comment: args.comment.clone(),
+    };
+    let report = cdm::report(record, form, &imprint);
+    if let Some(path) = &args.output {
+        let report = with_line_ends(&report, path != Path::new("-") || args.crlf);
+        output::write(path, report, Over::Files)?;
+    }
+    let mut words = match (args.json, &args.output) {
+        (true, _) => cdm::json(record, form),
+        (false, Some(_)) => String::new(),
+        (false, None) => with_line_ends(&report, args.crlf),
+    };
+    if args.all_passes {
+        words.push_str(&format!("\n{}", cdm::all_passes(record, form)));
+    }
+    terminal::print(words)
+}
+
+/// CR LF where the original would write them.
+fn with_line_ends(text: &str, windows: bool) -> String {
+    match windows {
+        true => text.replace('\n', "\r\n"),
+        false => text.to_owned(),
+    }
+}
+
+/// On standard error, so that what is printed can be pasted as it is.
+fn tell(args: &CdmArgs, record: &Record, is_kept: bool) {
+    if let Some(failure) = &record.failure {
+        terminal::warn(failure);
+    }
+    if !args.no_save && is_kept {
+        terminal::tell(&format!("\nMore    blocklab show {}", record.id));
+    }
+}
+
+/// Fills the window while the run lasts, and keeps what is measured.
+struct Watcher<'a> {
+    window: Window,
+    checkpoints: Checkpoints<'a>,
+    form: &'a Form,
+    /// Index of the test under way: by way, then by test.
+    at: (usize, usize),
+}
+
+impl<'a> Watcher<'a> {
+    fn new(args: &CdmArgs, form: &'a Form, store: &'a Store) -> Self {
+        let labels = form.tests.iter().map(|test| [test.kind(), test.queue()]);
+        let title = |way: &Way| match way {
+            Way::Mix(read) => format!("Mix {read}:{}", 100 - read),
+            other => other.title().to_owned(),
+        };
+        let titles = form.ways.iter().map(title);
+        let is_terminal = io::stderr().is_terminal();
+        Self {
+            window: Window::new(!args.quiet, is_terminal, labels.collect(), titles.collect()),
+            checkpoints: Checkpoints::new((!args.no_save).then_some(store)),
+            form,
+            at: (0, 0),
+        }
+    }
+}
+
+impl Observer for Watcher<'_> {
+    fn laying_out(&mut self, path: &Path, done: Bytes, total: Bytes) {
+        let what = format!("laying out {}", path.display());
+        self.window.laying_out(&what, done.0, total.0);
+    }
+
+    fn begins(&mut self, _: &Case, pass: u32, step: usize, steps: usize) {
+        let (tests, ways) = (self.form.tests.len(), self.form.ways.len());
+        let rounds = (steps / (tests * ways)).max(1);
+        let case = step / rounds;
+        self.at = (case % tests, case / tests);
+        let what = match pass {
+            0 => "a pass that does not count".to_owned(),
+            _ => format!("pass {pass} of {}", self.form.loops),
+        };
+        self.window.begins(self.at.0, self.at.1, &what);
+    }
+
+    fn interval(&mut self, interval: &Interval, _: Nanos) {
+        self.window.interval(interval);
+    }
+
+    fn ended(&mut self, record: &Record) {
+        let rows = cdm::rows(record, self.form);
+        let (row, column) = self.at;
+        let shown = rows.get(column * self.form.tests.len() + row);
+        let speed = shown.and_then(|row: &Row| row.shown);
+        self.window
+            .settle(row, column, speed.map(|shown| shown.mb_per_s));
+        self.checkpoints.keep(record);
+    }
+}

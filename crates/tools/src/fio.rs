@@ -1,0 +1,374 @@
+//! `blocklab fio`: a command line or job file of fio, run here.
+
+mod aggregate;
+mod debug;
+mod ground;
+mod groups;
+mod help;
+mod idle;
+mod inflate;
+mod left;
+mod logs;
+mod outside;
+mod present;
+mod processor;
+mod profile;
+mod trial;
+mod watch;
+
+use std::cell::RefCell;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use anyhow::{Result, anyhow};
+use blocklab_fio::{
+    self as dialect, General, Input, Mistake, Place, Prepared, Profiled, Resolved, Section, Setting,
+};
+use blocklab_host::guard::Guard;
+use blocklab_record::{Note, NoteLevel, Record, Status, Stopped};
+use blocklab_store::Store;
+use blocklab_units::Nanos;
+
+use self::aggregate::Aggregate;
+use self::debug::Debug;
+use self::idle::Profiler;
+use self::outside::{Outside, Presence};
+use self::watch::Watcher;
+use crate::args::FioArgs;
+use crate::keeping;
+use crate::sitting::{Sitting, code_of, hold, keep, with_keeping};
+use blocklab_console::listen;
+use blocklab_console::{keeper, place, status, terminal};
+
+/// As fio: terminated by a signal.
+const INTERRUPTED: u8 = 128;
+
+/// Options of our own among those of fio.
+#[derive(Debug, Default)]
+struct House {
+    destroy: Vec<String>,
+    no_save: bool,
+    rest: Vec<String>,
+}
+
+impl House {
+    fn split(arguments: &[String]) -> Result<Self> {
+        let mut house = Self::default();
+        let mut arguments = arguments.iter();
+        while let Some(argument) = arguments.next() {
+            match argument.as_str() {
+                "--no-save" => house.no_save = true,
+                "--destroy-data" => {
+                    let name = arguments.next();
+                    let name = name.ok_or_else(|| anyhow!("--destroy-data: a name must follow"))?;
+                    house.destroy.push(name.clone());
+                }
+                other => match other.strip_prefix("--destroy-data=") {
+                    Some(name) => house.destroy.push(name.to_owned()),
+                    None => house.rest.push(other.to_owned()),
+                },
+            }
+        }
+        Ok(house)
+    }
+}
+
+/// Runs what the arguments ask for.
+pub fn run(args: &FioArgs, store: &Store) -> Result<ExitCode> {
+    keeper::keep(|| {
+        attempt(&args.args, store).unwrap_or_else(|error| {
+            terminal::complain(&error);
+            code_of(&error, status::FAILED)
+        })
+    })
+}
+
+fn attempt(arguments: &[String], store: &Store) -> Result<u8> {
+    let house = House::split(arguments)?;
+    let command = dialect::parse_command(&house.rest)?;
+    let general = &command.general;
+    if let Some(text) = help::asked(general)? {
+        terminal::print(text)?;
+        return Ok(status::DONE);
+    }
+    if let Some(code) = trial::asked(general)? {
+        return Ok(code);
+    }
+    if general.idle == Some(Profiled::Calibration) {
+        let idleness = Profiler::start(Profiled::Calibration).finish();
+        terminal::print(idleness.normal())?;
+        return Ok(status::DONE);
+    }
+    if let Some(path) = &general.inflate_log {
+        return inflate::print(path);
+    }
+    let sections = match profile::sections(&command.inputs)? {
+        Some(built_in) => built_in,
+        None => sections(&command.inputs)?,
+    };
+    let resolved = dialect::resolve(&sections, &general.sections)?;
+    if resolved.specs.is_empty() && !general.parse_only {
+        terminal::print(help::usage())?;
+        return Err(anyhow!("No job(s) defined"));
+    }
+    if general.show_command {
+        terminal::print(help::command_line(&sections))?;
+        return Ok(status::DONE);
+    }
+    let name = name(&command.inputs);
+    let presence = match general.parse_only {
+        true => Presence::Supposed,
+        false => Presence::Looked,
+    };
+    let prepare = || outside::prepare(&resolved, &name, general.aux_path.as_deref(), presence);
+    let mut prepared = prepare()?;
+    if general.read_only && prepared.plan.writes() {
+        let words = "trim and write operations are not allowed with the --readonly parameter";
+        return Err(anyhow!(words));
+    }
+    let debug = Debug::of(general);
+    let opening = debug.opening(&sections);
+    if general.parse_only {
+        terminal::print(&opening)?;
+        return Ok(status::DONE);
+    }
+    if general.read_only {
+        ground::leaves_all_as_it_is(&prepared)?;
+    }
+    prepared.notes.extend(ignored(general));
+    debug.prepare(&mut prepared.plan);
+    let told = Told {
+        debug,
+        opening: &opening,
+    };
+    measure((&prepared, &prepare), general, &house, store, told)
+}
+
+fn ignored(general: &General) -> impl Iterator<Item = Note> + '_ {
+    general.ignored.iter().map(|(subject, text)| Note {
+        level: NoteLevel::Ignored,
+        subject: subject.clone(),
+        text: (*text).to_owned(),
+    })
+}
+
+/// What the run is called in the store.
+fn name(inputs: &[Input]) -> String {
+    let first = inputs.iter().find_map(|input| match input {
+        Input::File(path) => {
+            let name = path.rsplit('/').next().unwrap_or(path);
+            Some(name.trim_end_matches(".fio").to_owned())
+        }
+        Input::Job(section) => (!section.is_global()).then(|| section.name.clone()),
+    });
+    first
+        .filter(|name| name != "-")
+        .unwrap_or_else(|| "fio".to_owned())
+}
+
+/// The sections of all inputs, in order.
+fn sections(inputs: &[Input]) -> Result<Vec<Section>> {
+    let mut all = Vec::new();
+    let mut follows = false;
+    for input in inputs {
+        match input {
+            Input::Job(section) => all.push(section.clone()),
+            Input::File(path) => {
+                let text = outside::text(path)?;
+                let mut read = dialect::parse_jobs(path, &text, &mut Outside)?;
+                if std::mem::replace(&mut follows, true) {
+                    follow(&mut read);
+                }
+                all.extend(read);
+            }
+        }
+    }
+    Ok(all)
+}
+
+/// The jobs of a second file begin when those of the first have ended, and without what that gave
+/// for all of its own.
+fn follow(sections: &mut [Section]) {
+    if let Some(first) = sections.first_mut() {
+        first.begins_anew = true;
+    }
+    if let Some(first) = sections.iter_mut().find(|section| !section.is_global()) {
+        first.settings.push(Setting {
+            key: "stonewall".to_owned(),
+            value: None,
+            at: first.at.clone(),
+        });
+    }
+}
+
+/// What `--debug` adds.
+struct Told<'a> {
+    debug: Debug,
+    opening: &'a str,
+}
+
+fn measure(
+    (prepared, again): (&Prepared, &dyn Fn() -> Result<Prepared>),
+    general: &General,
+    house: &House,
+    store: &Store,
+    told: Told<'_>,
+) -> Result<u8> {
+    keeping::try_out(store, house.no_save)?;
+    logs::try_out(prepared)?;
+    let interrupted = listen()?;
+    let asked = Arc::new(AtomicBool::new(false));
+    signal_hook::flag::register(libc::SIGUSR1, Arc::clone(&asked))?;
+    let out = RefCell::new(present::Out::open(general)?);
+    for remark in &prepared.remarks {
+        terminal::tell(&format!("fio: {remark}"));
+    }
+    out.borrow_mut().put(told.opening)?;
+    out.borrow_mut().begin(prepared)?;
+    for line in ground::plans(prepared) {
+        out.borrow_mut().tell(&line)?;
+    }
+    out.borrow_mut().tell(&dialect::capped(prepared))?;
+    let guard = place::guard(&house.destroy, store);
+    if !ground::make(prepared, &interrupted, &guard)? {
+        return Ok(INTERRUPTED);
+    }
+    if prepared.clones.iter().all(|clone| clone.create_only) {
+        out.borrow_mut().end(&[], prepared, Nanos::ZERO)?;
+        return Ok(status::DONE);
+    }
+    let kept = (!house.no_save).then_some(store);
+    let mut watcher = Watcher::new(prepared, general, kept, &out)
+        .telling(told.debug, again)
+        .asked_by(asked);
+    if general.bandwidth_log {
+        watcher = watcher.adding_up(Aggregate::open()?);
+    }
+    let profiler = general.idle.map(Profiler::start);
+    let record = conduct(prepared, &guard, &interrupted, store, &mut watcher);
+    out.borrow_mut().idleness = profiler.map(Profiler::finish);
+    ground::remove(prepared, &guard);
+    let Some(mut record) = record? else {
+        return Ok(INTERRUPTED);
+    };
+    // Printed first, so that a run that cannot be kept is seen.
+    let elapsed = watcher.elapsed();
+    let printed = out
+        .borrow_mut()
+        .end(&record.measurements, prepared, elapsed);
+    let is_kept = house.no_save || keep(&mut record, store);
+    printed?;
+    let unfit = prepared.clones.iter().any(|clone| clone.is_unfit);
+    Ok(with_keeping(exit_code(&record), is_kept && !unfit))
+}
+
+fn conduct(
+    prepared: &Prepared,
+    guard: &Guard,
+    interrupted: &AtomicBool,
+    store: &Store,
+    watcher: &mut Watcher<'_>,
+) -> Result<Option<Record>> {
+    let sitting = Sitting {
+        plan: prepared.plan.clone(),
+        notes: prepared.notes.clone(),
+        targets: &[],
+        guard,
+        create: true,
+    };
+    let held = hold(sitting, interrupted, store, watcher);
+    watcher.finished();
+    held
+}
+
+/// As fio: how many jobs failed, 128 after a signal.
+fn exit_code(record: &Record) -> u8 {
+    if let Some(failure) = &record.failure {
+        terminal::tell(&format!("fio: {failure}"));
+    }
+    match record.status {
+        Status::Complete => status::DONE,
+        Status::Interrupted => INTERRUPTED,
+        Status::Failed => failed(record).max(status::FAILED),
+    }
+}
+
+fn failed(record: &Record) -> u8 {
+    let jobs = record.measurements.iter().flat_map(|it| &it.jobs);
+    let failed = jobs.filter(|job| matches!(job.stopped, Stopped::Error | Stopped::Stalled));
+    u8::try_from(failed.count()).unwrap_or(u8::MAX)
+}
+
+/// The plan of a job file.
+pub fn prepared(path: &str) -> Result<Prepared> {
+    let inputs = [Input::File(path.to_owned())];
+    let resolved: Resolved = dialect::resolve(&sections(&inputs)?, &[])?;
+    outside::prepare(&resolved, &name(&inputs), None, Presence::Looked)
+}
+
+/// A job file that `blocklab run` was given, and what was said beside it.
+#[derive(Debug)]
+pub struct JobFile<'a> {
+    /// Its path.
+    pub path: &'a str,
+    /// Whether a target, a size or a time was given, which the file says itself.
+    pub is_reshaped: bool,
+    /// Whether nothing may be written.
+    pub read_only: bool,
+    /// Devices and files whose content was given up.
+    pub destroy_data: &'a [String],
+    /// Whether the run is not to be kept.
+    pub no_save: bool,
+    /// Whether nothing is shown while it runs.
+    pub quiet: bool,
+}
+
+/// `blocklab run JOB.fio`: the record of a job file, for the house's own report.
+pub fn study(file: &JobFile<'_>, store: &Store) -> Result<Option<Record>> {
+    if file.is_reshaped {
+        let words = "a job file of fio says itself where, how big and how long: \
+                     filename=, size= and runtime= in its [global] section would change it";
+        return Err(Mistake::new(&Place::COMMAND_LINE, words).into());
+    }
+    let plan = || prepared(file.path);
+    let prepared = plan()?;
+    if prepared.plan.cases.is_empty() {
+        return Err(anyhow!("{}: No job(s) defined", file.path));
+    }
+    if file.read_only && prepared.plan.writes() {
+        return Err(anyhow!(
+            "{}: a job writes, and --read-only forbids it",
+            file.path
+        ));
+    }
+    if file.read_only {
+        ground::leaves_all_as_it_is(&prepared)?;
+    }
+    logs::try_out(&prepared)?;
+    let interrupted = listen()?;
+    let guard = place::guard(file.destroy_data, store);
+    if !ground::make(&prepared, &interrupted, &guard)? {
+        return Ok(None);
+    }
+    let kept = (!file.no_save).then_some(store);
+    let mut watcher = Watcher::shown(&prepared, kept, !file.quiet);
+    watcher = watcher.telling(Debug::default(), &plan);
+    let record = conduct(&prepared, &guard, &interrupted, store, &mut watcher)?;
+    ground::remove(&prepared, &guard);
+    Ok(record)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ours_are_taken_out_wherever_they_stand() {
+        let words = ["--name=a", "--no-save", "--destroy-data=sdb", "--size=1m"];
+        let house = House::split(&words.map(str::to_owned)).expect("a sound line");
+        assert_eq!(house.rest, ["--name=a", "--size=1m"]);
+        assert_eq!(house.destroy, ["sdb"]);
+        assert!(house.no_save);
+    }
+}

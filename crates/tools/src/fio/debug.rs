@@ -1,0 +1,379 @@
+//! `--debug`: what a run did, in the lines that scripts look for.
+//!
+//! They are written when the jobs between two stonewalls have ended, job by job: telling them while
+//! the clock runs would be measured, too.
+
+use std::fmt::Write;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::{fs, process};
+
+use blocklab_fio::{CloneFacts, DEBUG_WORDS, General, Section};
+use blocklab_record::Measurement;
+use blocklab_worker::{JobLog, LogEntry};
+use blocklab_workload::{Direction, Job, Log, Plan, Steady};
+
+use blocklab_console::terminal;
+
+/// What is told.
+#[derive(Debug, Default)]
+pub struct Debug {
+    words: Vec<&'static str>,
+    /// `job:2`: the only clone of which is told, from 1; 0 where that was asked without a number.
+    only: Option<usize>,
+}
+
+impl Debug {
+    pub fn of(general: &General) -> Self {
+        let asked = |word: &str| {
+            let mut given = general.debug.iter();
+            given.any(|it| it == "all" || it.split(':').next() == Some(word))
+        };
+        let words = DEBUG_WORDS.into_iter();
+        let words = words.filter(|word| !["all", "job"].contains(word));
+        let mut given = general.debug.iter().filter_map(|it| it.strip_prefix("job"));
+        let only = given.next().map(|number| {
+            let number = number.trim_start_matches(':');
+            number.parse().unwrap_or(0)
+        });
+        Self {
+            words: words.filter(|word| asked(word)).collect(),
+            only,
+        }
+    }
+
+    fn wants(&self, word: &str) -> bool {
+        self.words.contains(&word)
+    }
+
+    /// Adds a line about `word`, where it is wanted.
+    fn tell(&self, to: &mut String, word: &str, line: std::fmt::Arguments<'_>) {
+        if self.wants(word) {
+            // Writing to a text does not fail.
+            let _ = writeln!(to, "{word:<8} {:<5} {line}", process::id());
+        }
+    }
+
+    /// What stands before everything else: what is told, and how the jobs were read.
+    pub fn opening(&self, sections: &[Section]) -> String {
+        let mut text = String::new();
+        for word in &self.words {
+            let _ = writeln!(text, "fio: set debug option {word}");
+        }
+        match self.only {
+            None => {}
+            Some(0) => terminal::tell("fio: missing job number"),
+            Some(number) => {
+                let _ = writeln!(text, "fio: set debug jobno {number}");
+            }
+        }
+        for setting in sections.iter().flat_map(|section| &section.settings) {
+            let value = setting.value.as_deref().unwrap_or_default();
+            let key = &setting.key;
+            self.tell(
+                &mut text,
+                "parse",
+                format_args!("handle_option={key}, ptr={value}"),
+            );
+            if let "ss" | "steadystate" = &**key
+                && let Some(threshold) = threshold(value)
+            {
+                self.tell(&mut text, "parse", format_args!("{threshold}"));
+            }
+        }
+        text
+    }
+
+    /// Single operations are told only where they are kept.
+    pub fn prepare(&self, plan: &mut Plan) {
+        if !["io", "random", "verify"]
+            .iter()
+            .any(|word| self.wants(word))
+        {
+            return;
+        }
+        let jobs = plan
+            .cases
+            .iter_mut()
+            .flat_map(|case| &mut case.workload.jobs);
+        for job in jobs {
+            job.log
+                .get_or_insert(Log {
+                    entries: false,
+                    average: None,
+                    histogram: None,
+                })
+                .entries = true;
+        }
+    }
+
+    /// What a clone did; `number` is its own, from 1.
+    pub fn job(
+        &self,
+        number: usize,
+        clone: &CloneFacts,
+        job: &Job,
+        log: Option<&JobLog>,
+    ) -> String {
+        let mut text = String::new();
+        if self.only.is_some_and(|only| only > 0 && only != number) {
+            return text;
+        }
+        let to = &mut text;
+        let pid = process::id();
+        self.disks(to, job);
+        let buffers = u64::from(job.effective_depth()) * job.sizes.largest().0;
+        self.tell(to, "mem", format_args!("Alloc {buffers} for buffers"));
+        self.tell(to, "io", format_args!("load ioengine {}", clone.engine));
+        for state in [
+            "NOT_CREATED -> CREATED",
+            "CREATED -> INITIALIZED",
+            "INITIALIZED -> RUNNING",
+        ] {
+            self.tell(to, "process", format_args!("pid={pid}: runstate {state}"));
+        }
+        for (index, path) in job.targets.iter().enumerate() {
+            self.tell(to, "file", format_args!("add file {path}"));
+            self.tell(
+                to,
+                "file",
+                format_args!("file {index:#x} \"{path}\" added at {index}"),
+            );
+            self.tell(to, "file", format_args!("fd open {path}"));
+        }
+        for entry in log.into_iter().flat_map(|log| &log.entries) {
+            self.operation(to, job, entry);
+        }
+        if job.verify.is_some() {
+            let entries = log.map_or(&[][..], |log| &log.entries);
+            self.verified(to, &clone.verify, entries);
+        }
+        for path in &job.targets {
+            self.tell(to, "file", format_args!("fd close {path}"));
+        }
+        self.tell(to, "mem", format_args!("free malloc mem"));
+        self.tell(to, "io", format_args!("close ioengine {}", clone.engine));
+        for state in [
+            "RUNNING -> FINISHING",
+            "FINISHING -> EXITED",
+            "EXITED -> REAPED",
+        ] {
+            self.tell(to, "process", format_args!("pid={pid}: runstate {state}"));
+        }
+        text
+    }
+
+    /// The disks below its files, and what their counters say now.
+    fn disks(&self, to: &mut String, job: &Job) {
+        if !self.wants("diskutil") {
+            return;
+        }
+        let mut known = Vec::new();
+        for path in &job.targets {
+            let Some((device, disk)) = disk_below(path) else {
+                continue;
+            };
+            self.tell(
+                to,
+                "diskutil",
+                format_args!("{path} belongs to maj/min {device}"),
+            );
+            if known.contains(&disk) {
+                continue;
+            }
+            let folder = format!("/sys/block/{disk}");
+            self.tell(
+                to,
+                "diskutil",
+                format_args!("add maj/min {device}: {folder}"),
+            );
+            self.tell(to, "diskutil", format_args!("add {disk} to list"));
+            self.tell(
+                to,
+                "diskutil",
+                format_args!("open stat file: {folder}/stat"),
+            );
+            if let Ok(counters) = fs::read_to_string(format!("{folder}/stat")) {
+                let counters = counters.trim_end();
+                self.tell(to, "diskutil", format_args!("{folder}/stat: {counters}"));
+            }
+            known.push(disk);
+        }
+    }
+
+    /// What was sealed, and then compared.
+    fn verified(&self, to: &mut String, kind: &str, entries: &[LogEntry]) {
+        let mut reads = false;
+        for LogEntry {
+            direction,
+            target,
+            len,
+            ..
+        } in entries
+        {
+            let io = format_args!("{kind} io_u {target:#x}, len {len}").to_string();
+            match direction {
+                Direction::Write => self.tell(to, "verify", format_args!("fill {io}")),
+                Direction::Read => {
+                    if !std::mem::replace(&mut reads, true) {
+                        self.tell(to, "verify", format_args!("starting loop"));
+                    }
+                    let io = io.replacen(kind, &format!("{kind} verify"), 1);
+                    self.tell(to, "verify", format_args!("{io}"));
+                }
+                Direction::Trim | Direction::Sync => {}
+            }
+        }
+        if reads {
+            self.tell(to, "verify", format_args!("exiting loop"));
+        }
+    }
+
+    fn operation(&self, to: &mut String, job: &Job, entry: &LogEntry) {
+        let number = match entry.direction {
+            Direction::Read => 0,
+            Direction::Write => 1,
+            Direction::Trim => 2,
+            Direction::Sync => 3,
+        };
+        if !job.pattern.is_sequential() {
+            self.tell(to, "random", format_args!("off rand {}", entry.offset));
+        }
+        let file = job
+            .targets
+            .get(entry.target as usize)
+            .map_or("", |path| path);
+        for step in ["fill", "prep", "queue", "complete"] {
+            let what = format_args!(
+                "{step}: io_u {:#x}: off={:#x},len={:#x},ddir={number},file={file}",
+                entry.target, entry.offset, entry.len
+            );
+            self.tell(to, "io", what);
+        }
+    }
+
+    /// By what a steady state was judged.
+    pub fn rounds(&self, clones: &[&CloneFacts], measured: &Measurement) -> String {
+        let mut text = String::new();
+        let judged = clones.iter().filter(|clone| clone.steady.is_some());
+        for clone in judged {
+            let rounds = match clone.steady {
+                Some(Steady::Slope { rounds, .. } | Steady::Deviation { rounds, .. }) => rounds,
+                _ => 1,
+            };
+            let counted = measured.series.iter().filter(|slice| !slice.ramp);
+            for (number, slice) in counted.enumerate() {
+                let tail = number % rounds.max(1) as usize;
+                let flows = [&slice.read, &slice.write, &slice.trim];
+                let ms = slice.length_ns / 1_000_000;
+                let per_second = |sum: u64| sum * 1000 / ms.max(1);
+                let iops = per_second(flows.iter().map(|flow| flow.ios).sum());
+                let bw = per_second(flows.iter().map(|flow| flow.bytes).sum());
+                let group = clone.group;
+                let line = format_args!(
+                    "steadystate_check() thread: 0, groupid: {group}, rate_msec: {ms}, \
+                     iops: {iops}, bw: {bw}, head: 0, tail: {tail}"
+                );
+                self.tell(&mut text, "steadystate", line);
+            }
+        }
+        text
+    }
+}
+
+/// What `iops:10%` or `bw_slope:1m` sets, in fio's words.
+fn threshold(text: &str) -> Option<String> {
+    let (what, limit) = text.split_once(':')?;
+    if let Some(percent) = limit.strip_suffix('%') {
+        let percent: f64 = percent.parse().ok()?;
+        return Some(format!("set steady state threshold to {percent:.6}%"));
+    }
+    match what.starts_with("bw") {
+        true => Some(format!("set steady state BW threshold to {limit}")),
+        false => {
+            let limit: f64 = limit.parse().ok()?;
+            Some(format!("set steady state IOPS threshold to {limit:.6}"))
+        }
+    }
+}
+
+/// Numbers and name of the disk on which a file lies, or which it is; nothing where there is none.
+fn disk_below(path: &str) -> Option<(String, String)> {
+    let metadata = fs::metadata(path).ok()?;
+    let number = match metadata.file_type().is_block_device() {
+        true => metadata.rdev(),
+        false => metadata.dev(),
+    };
+    let device = format!("{}/{}", libc::major(number), libc::minor(number));
+    let link = fs::read_link(format!("/sys/dev/block/{}", device.replace('/', ":"))).ok()?;
+    let mut names = link.iter().rev().filter_map(|name| name.to_str());
+    // Of a partition, the disk is the folder around it.
+    let disk = names.find(|name| fs::exists(format!("/sys/block/{name}")).unwrap_or(false))?;
+    Some((device, disk.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use blocklab_units::Nanos;
+
+    fn debug(words: &[&str]) -> Debug {
+        Debug::of(&General {
+            debug: words.iter().map(|word| (*word).to_owned()).collect(),
+            ..General::default()
+        })
+    }
+
+    fn entry(direction: Direction) -> LogEntry {
+        LogEntry {
+            begin: Nanos::ZERO,
+            end: Nanos::ZERO,
+            service: Nanos::ZERO,
+            submit: Nanos::ZERO,
+            direction,
+            target: 0,
+            len: 4096,
+            offset: 0,
+            priority: 0,
+        }
+    }
+
+    #[test]
+    fn thresholds_of_steady_states_are_told() {
+        for (text, told) in [
+            ("iops:10", "set steady state IOPS threshold to 10.000000"),
+            ("bw_slope:.1%", "set steady state threshold to 0.100000%"),
+            ("bw:12", "set steady state BW threshold to 12"),
+        ] {
+            assert_eq!(threshold(text).as_deref(), Some(told));
+        }
+    }
+
+    #[test]
+    fn a_number_chooses_the_clone_that_is_told_of() {
+        assert_eq!(debug(&["io", "job:2"]).only, Some(2));
+        assert_eq!(debug(&["io:1", "job"]).only, Some(0));
+        assert_eq!(debug(&["io"]).only, None);
+        assert_eq!(debug(&["all"]).only, None);
+        assert!(debug(&["io:1"]).wants("io"));
+    }
+
+    #[test]
+    fn blocks_are_sealed_and_then_compared() {
+        let mut text = String::new();
+        let entries = [entry(Direction::Write), entry(Direction::Read)];
+        debug(&["verify"]).verified(&mut text, "md5", &entries);
+        let lines: Vec<&str> = text.lines().map(|line| &line[9..]).collect();
+        let told = lines
+            .iter()
+            .map(|line| line.split_once(' ').map(|(_, what)| what.trim()));
+        assert_eq!(
+            told.collect::<Vec<_>>(),
+            [
+                Some("fill md5 io_u 0x0, len 4096"),
+                Some("starting loop"),
+                Some("md5 verify io_u 0x0, len 4096"),
+                Some("exiting loop"),
+            ]
+        );
+    }
+}

@@ -1,0 +1,329 @@
+//! The files of the jobs: made before the run, as fio makes them, and left behind as it leaves
+//! them.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::process::Command;
+use std::sync::atomic::AtomicBool;
+
+use anyhow::{Context, Result, bail};
+use blocklab_driver::lay_out;
+use blocklab_fio::{CloneFacts, Layout, Planned, Prepared};
+use blocklab_host::Handle;
+use blocklab_host::guard::Guard;
+use blocklab_units::Bytes;
+use blocklab_workload::{Content, Engine, Job};
+
+use super::groups;
+use crate::output::{self, Over};
+
+/// Makes what is missing. Whether that was not interrupted. Jobs may overwrite the content of
+/// regular files that they name, as with fio.
+pub fn make(prepared: &Prepared, interrupted: &AtomicBool, guard: &Guard) -> Result<bool> {
+    for directory in &prepared.directories {
+        if !Path::new(directory).is_dir() {
+            bail!("{directory} is not a directory; `mkdir -p {directory}` would make it");
+        }
+    }
+    groups::make(&prepared.control_groups)?;
+    let may_create = prepared.clones.iter().all(|clone| clone.may_create);
+    for file in &prepared.files {
+        match guard.open(Path::new(&file.path)) {
+            Ok(handle) => fit(&handle, file, guard)?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                if !may_create {
+                    bail!(
+                        "{} is not there, and allow_file_create=0 forbids to make it",
+                        file.path
+                    );
+                }
+                if !create(file, interrupted, guard)? {
+                    return Ok(false);
+                }
+            }
+            Err(error) => return Err(error).with_context(|| format!("cannot use {}", file.path)),
+        }
+    }
+    let jobs = prepared
+        .plan
+        .cases
+        .iter()
+        .flat_map(|case| &case.workload.jobs);
+    let named = jobs
+        .filter(|job| job.changes())
+        .flat_map(|job| &job.targets);
+    for handle in named.filter_map(|path| guard.open(Path::new(path)).ok()) {
+        guard.give_up_content(&handle)?;
+    }
+    Ok(true)
+}
+
+/// Of a run that only reads: refuses jobs for which a file would have to be made or to grow. Fio
+/// tells so in these words, measures what there is, and fails at the end of the file; here nothing
+/// is run.
+pub fn leaves_all_as_it_is(prepared: &Prepared) -> Result<()> {
+    const REFUSED: &str = "refusing extend of file due to read-only";
+    let mut jobs = prepared
+        .plan
+        .cases
+        .iter()
+        .flat_map(|case| &case.workload.jobs);
+    if let Some(job) = jobs.find(|job| job.engine == Engine::FileCreate) {
+        bail!(
+            "{REFUSED}: the ioengine=filecreate of job {} makes files",
+            job.name
+        );
+    }
+    for file in &prepared.files {
+        let path = &file.path;
+        match fs::metadata(path) {
+            Ok(metadata) if metadata.is_file() && metadata.len() < file.length.0 => bail!(
+                "{REFUSED}: {path} has {}, and the jobs read {} of it; a smaller size=, or a run \
+                 that may write, would work",
+                Bytes(metadata.len()),
+                file.length
+            ),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                bail!("{REFUSED}: {path} does not exist")
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// What is about to be made, a line for each job that names it first.
+pub fn plans(prepared: &Prepared) -> Vec<String> {
+    let short = |file: &&Planned| match fs::metadata(&file.path) {
+        Ok(metadata) => metadata.is_file() && metadata.len() < file.length.0,
+        Err(_) => true,
+    };
+    let mut missing: Vec<&Planned> = prepared.files.iter().filter(short).collect();
+    let jobs = prepared
+        .plan
+        .cases
+        .iter()
+        .flat_map(|case| &case.workload.jobs);
+    let mut lines = Vec::new();
+    for (clone, job) in prepared.clones.iter().zip(jobs) {
+        if job.engine == Engine::FileCreate {
+            continue;
+        }
+        let (its, others): (Vec<_>, Vec<_>) = missing
+            .into_iter()
+            .partition(|file| job.targets.contains(&file.path));
+        missing = others;
+        let mib = its.iter().map(|file| file.length.0).sum::<u64>() >> 20;
+        lines.extend(match its.len() {
+            0 => None,
+            1 => Some(format!(
+                "{}: Laying out IO file (1 file / {mib}MiB)\n",
+                clone.name
+            )),
+            count => Some(format!(
+                "{}: Laying out IO files ({count} files / total {mib}MiB)\n",
+                clone.name
+            )),
+        });
+    }
+    lines
+}
+
+fn create(file: &Planned, interrupted: &AtomicBool, guard: &Guard) -> Result<bool> {
+    let path = Path::new(&file.path);
+    make_directories(path, guard)?;
+    let new = guard.new_path(path)?;
+    // Files that stay are for other jobs and users, too, as fio's are.
+    let created = new.create(0o644);
+    let handle = created.with_context(|| format!("cannot make {}", file.path))?;
+    guard.adopt(&handle)?;
+    let open = handle.file();
+    if file.layout != Layout::Written {
+        reserve(&open, file).with_context(|| format!("cannot make {}", file.path))?;
+        return Ok(true);
+    }
+    let layout = blocklab_driver::Layout {
+        file: &open,
+        path,
+        size: file.length,
+        content: Content::Random,
+        seed: 0,
+    };
+    let made = lay_out(layout, interrupted, |_| {});
+    if !matches!(made, Ok(true)) && handle.is_at(path) {
+        // What is half made helps nobody; a second failure would say nothing new.
+        let _ = fs::remove_file(path);
+    }
+    Ok(made?)
+}
+
+/// The missing directories of a file, where the nearest that exists may get any.
+fn make_directories(path: &Path, guard: &Guard) -> Result<()> {
+    let Some(parent) = path.parent().filter(|it| !it.as_os_str().is_empty()) else {
+        return Ok(());
+    };
+    if parent.is_dir() {
+        return Ok(());
+    }
+    if let Some(nearest) = parent.ancestors().find(|it| it.is_dir()) {
+        guard.may_write(&Handle::open(nearest)?)?;
+    }
+    fs::create_dir_all(parent).with_context(|| format!("cannot make {}", parent.display()))
+}
+
+/// A file that is too short is made longer, where nobody else uses it.
+fn fit(handle: &Handle, file: &Planned, guard: &Guard) -> Result<()> {
+    let metadata = handle.metadata()?;
+    if metadata.is_dir() {
+        bail!(
+            "{0} is a directory; filename= names files, and directory={0} makes them in it",
+            file.path
+        );
+    }
+    let length = metadata.len();
+    if !metadata.is_file() || length >= file.length.0 {
+        return Ok(());
+    }
+    guard.give_up_content(handle)?;
+    guard.may_write(handle)?;
+    let open = || handle.reopen(File::options().write(true));
+    let done = open().and_then(|mut open| match file.layout {
+        Layout::Written => append(&mut open, length, file.length),
+        _ => reserve(&open, file),
+    });
+    done.with_context(|| format!("cannot make {} longer", file.path))
+}
+
+/// Gives the file its length, and the space for it where that can be had.
+fn reserve(open: &File, file: &Planned) -> io::Result<()> {
+    let length = i64::try_from(file.length.0).map_err(io::Error::other)?;
+    if file.layout == Layout::Space {
+        // SAFETY: no memory is passed.
+        let set_aside = unsafe { libc::fallocate(open.as_raw_fd(), 0, 0, length) };
+        if set_aside == 0 {
+            return Ok(());
+        }
+    }
+    open.set_len(file.length.0)
+}
+
+/// Random bytes from the kernel, so that no two blocks are the same.
+fn append(open: &mut File, from: u64, to: Bytes) -> io::Result<()> {
+    open.seek(SeekFrom::Start(from))?;
+    let mut left = File::open("/dev/urandom")?.take(to.0 - from);
+    io::copy(&mut left, open)?;
+    open.sync_data()
+}
+
+/// Before the jobs of a case: cached pages are read or dropped.
+pub fn before<'a>(clones: impl Iterator<Item = &'a CloneFacts>, jobs: &[Job]) {
+    for clone in clones {
+        let job = jobs.iter().find(|job| job.name == clone.job);
+        for path in job.into_iter().flat_map(|job| &job.targets) {
+            if job.is_some_and(|job| job.engine == Engine::FileCreate) {
+                make_room(Path::new(path));
+                continue;
+            }
+            let Ok(file) = File::open(path) else { continue };
+            if clone.pre_read {
+                // What cannot be read fails in the run, as data.
+                let _ = io::copy(&mut &file, &mut io::sink());
+            } else if clone.invalidate {
+                // SAFETY: no memory is passed. It is advice, so failure does not matter.
+                unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED) };
+            }
+        }
+    }
+}
+
+/// A file that will be created must not be there: one that holds nothing goes.
+fn make_room(path: &Path) {
+    if fs::metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.blocks() == 0) {
+        // Where it cannot go, creating it opens it.
+        let _ = fs::remove_file(path);
+    }
+}
+
+/// When a command of a job is run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Around {
+    /// Before the job.
+    Before,
+    /// After it.
+    After,
+}
+
+/// Runs the commands of these clones, once for each job. Returns what there is to tell of them,
+/// and which jobs' commands failed.
+pub fn commands<'a>(
+    clones: impl Iterator<Item = &'a CloneFacts>,
+    around: Around,
+) -> (Vec<String>, Vec<usize>) {
+    let (mut told, mut failed, mut commanded) = (Vec::new(), Vec::new(), None);
+    for clone in clones {
+        if commanded == Some(clone.spec) {
+            continue;
+        }
+        let Some(text) = &clone.commands[around as usize] else {
+            continue;
+        };
+        commanded = Some(clone.spec);
+        let suffix = match around {
+            Around::Before => "prerun",
+            Around::After => "postrun",
+        };
+        let path = format!("{}.{suffix}.txt", clone.name.replace('/', "_"));
+        told.push(format!(
+            "{} : Saving output of {suffix} in {path}\n",
+            clone.name
+        ));
+        if !command(text, &path, suffix) {
+            failed.push(clone.spec);
+        }
+    }
+    (told, failed)
+}
+
+/// What the command says goes where fio puts it: into `JOB.prerun.txt`. Whether it went well.
+fn command(text: &str, path: &str, suffix: &str) -> bool {
+    let ran = output::create(Path::new(path), Over::Files).and_then(|mut out| {
+        let output = Command::new("sh").arg("-c").arg(text).output()?;
+        out.write_all(&output.stdout)?;
+        out.write_all(&output.stderr)?;
+        Ok(output.status)
+    });
+    match ran {
+        Ok(status) => status.success(),
+        Err(error) => {
+            blocklab_console::terminal::warn(&format!("exec_{suffix}={text}: {error:#}"));
+            false
+        }
+    }
+}
+
+/// After the run: what is not wanted any longer.
+pub fn remove(prepared: &Prepared, guard: &Guard) {
+    groups::remove(&prepared.control_groups);
+    let jobs = prepared
+        .plan
+        .cases
+        .iter()
+        .flat_map(|case| &case.workload.jobs);
+    let of_names: Vec<&Job> = jobs.filter(|job| job.engine.is_of_names()).collect();
+    for file in prepared.files.iter().filter(|file| file.unlink) {
+        let path = Path::new(&file.path);
+        // The name of a device, or a link to one, is not ours to take away; fio leaves it, too.
+        if !fs::metadata(path).is_ok_and(|metadata| metadata.is_file()) {
+            continue;
+        }
+        // An engine of names may have made it anew.
+        let anew = of_names.iter().any(|job| job.targets.contains(&file.path));
+        if anew || guard.open(path).is_ok_and(|handle| handle.is_at(path)) {
+            // It may be gone already; nobody misses it then.
+            let _ = fs::remove_file(path);
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! What the command says of itself.
+
+use anyhow::{Result, anyhow};
+use blocklab_fio::{
+    DEBUG_WORDS, General, Kind, Opt, Section, Support, VERSION, find_option, option_hint, options,
+};
+
+use blocklab_console::terminal;
+
+/// The answer to `--version`, `--help`, `--cmdhelp` and `--enghelp`, where one of them was given.
+pub fn asked(general: &General) -> Result<Option<String>> {
+    if general.version {
+        return Ok(Some(format!("{VERSION}\n")));
+    }
+    if general.help {
+        return Ok(Some(usage()));
+    }
+    if let Some(name) = &general.command_help {
+        return command_help(name).map(Some);
+    }
+    if let Some(name) = &general.engine_help {
+        return engine_help(name).map(Some);
+    }
+    if general
+        .debug
+        .iter()
+        .any(|word| word == "?" || word == "help")
+    {
+        return Ok(Some(format!(
+            "fio: dumping debug options:{}\n",
+            DEBUG_WORDS.join(",")
+        )));
+    }
+    Ok(None)
+}
+
+/// `--help`.
+pub fn usage() -> String {
+    format!(
+        "{VERSION}\n\
+         fio [options] [job options] <job file(s)>\n\
+         \x20 --output=FILE         Write the results to a file\n\
+         \x20 --output-format=LIST  normal, terse, json, json+; several with commas between\n\
+         \x20 --minimal             Terse results\n\
+         \x20 --terse-version=N     2 to 5 (default 3)\n\
+         \x20 --section=NAME        Run this section of the job file; may be given several times\n\
+         \x20 --parse-only          Read everything, run nothing\n\
+         \x20 --showcmd             Print the jobs as a command line\n\
+         \x20 --readonly            Refuse what writes\n\
+         \x20 --eta=WHEN            always, never or auto\n\
+         \x20 --status-interval=T   Print the results so far every T seconds\n\
+         \x20 --aux-path=DIR        Where state files of verify lie\n\
+         \x20 --inflate-log=FILE    Print a compressed log as text\n\
+         \x20 --bandwidth-log       Leave the throughput of all jobs in agg-read_bw.log and its like\n\
+         \x20 --idle-prof=WHOSE     system or percpu: tell how idle the processors were; calibrate\n\
+         \x20 --crctest=LIST        Try the speed of checksums; `list` lists them\n\
+         \x20 --memcpytest=LIST     Try the speed of copying; `list` lists the ways\n\
+         \x20 --cpuclock-test       Try the processors' counters\n\
+         \x20 --cmdhelp=OPTION      Explain an option of a job; `all` lists them\n\
+         \x20 --enghelp             List the engines\n\
+         \x20 --version             Print the version whose language this is\n\
+         \x20 --destroy-data=NAME   Allow to overwrite this device, whatever it holds\n\
+         \x20 --no-save             Do not keep the run\n\
+         Options of jobs follow --name=JOB. Run by blocklab {}.\n",
+        env!("CARGO_PKG_VERSION")
+    )
+}
+
+fn command_help(name: &str) -> Result<String> {
+    if name.is_empty() || name == "all" {
+        let line = |option: &Opt| format!("{:<24}: {}\n", option.name, option.meaning);
+        return Ok(options().iter().map(line).collect());
+    }
+    let Some(option) = find_option(name) else {
+        terminal::tell(&format!("No such command: {name}{}", option_hint(name)));
+        return Ok(String::new());
+    };
+    Ok(described(option))
+}
+
+fn described(option: &Opt) -> String {
+    let mut text = format!("{:>20}: {}\n", option.name, option.meaning);
+    let mut row = |label: &str, value: &str| {
+        text.push_str(&format!("{label:>20}: {value}\n"));
+    };
+    for alias in &option.aliases {
+        row("alias", alias);
+    }
+    let (kind, range) = kind(option.kind);
+    row("type", kind);
+    row(
+        "default",
+        if option.default == "-" {
+            "no default"
+        } else {
+            option.default
+        },
+    );
+    if let Some(range) = range {
+        row("range", &range);
+    }
+    if let Kind::Word(choices) = option.kind {
+        row(
+            "valid values",
+            &choices.split(' ').collect::<Vec<_>>().join(", "),
+        );
+    }
+    row(
+        "here",
+        &match option.support {
+            Support::Exact => "exact".to_owned(),
+            Support::Mostly => format!("differs: {}", option.here),
+            Support::Nearly => format!("approximated: {}", option.here),
+            Support::Ignored => format!("ignored: {}", option.here),
+            Support::Refused => format!("refused: {}", option.here),
+        },
+    );
+    text
+}
+
+fn kind(kind: Kind) -> (&'static str, Option<String>) {
+    match kind {
+        Kind::Text | Kind::Name | Kind::Word(_) => ("string (opt=bla)", None),
+        Kind::Flag => ("empty or boolean value ([0|1])", None),
+        Kind::Bool => ("boolean value (opt=1)", Some("min=0, max=1".to_owned())),
+        Kind::Int(low, high) => {
+            let high = if high == i64::MAX { -1 } else { high };
+            (
+                "integer value (opt=100)",
+                Some(format!("min={low}, max={high}")),
+            )
+        }
+        Kind::Size | Kind::Share | Kind::Sizes => {
+            ("string with possible k/m/g postfix (opt=4k)", None)
+        }
+        Kind::Ranges => ("one to three ranges (opt=1k-4k[,4k-8k[,1k-8k]])", None),
+        Kind::Floats | Kind::Percents => (
+            "list of floating point values separated by ':' (opt=5.9:7.8)",
+            None,
+        ),
+        Kind::Seconds | Kind::Micros => ("string with time postfix (opt=10s)", None),
+    }
+}
+
+/// The engines, and their own options.
+const ENGINES: [(&str, &[&str]); 16] = [
+    ("sync", &[]),
+    ("psync", &[]),
+    (
+        "pvsync2",
+        &["hipri", "hipri_percentage", "uncached", "nowait"],
+    ),
+    ("libaio", &["userspace_reap"]),
+    (
+        "io_uring",
+        &[
+            "hipri",
+            "fixedbufs",
+            "registerfiles",
+            "sqthread_poll",
+            "nonvectored",
+        ],
+    ),
+    ("mmap", &["thp"]),
+    ("null", &[]),
+    ("vsync", &[]),
+    ("pvsync", &[]),
+    ("posixaio", &[]),
+    ("splice", &[]),
+    ("falloc", &[]),
+    ("ftruncate", &[]),
+    ("filecreate", &[]),
+    ("filestat", &[]),
+    ("filedelete", &[]),
+];
+
+fn engine_help(name: &str) -> Result<String> {
+    if name.is_empty() {
+        let names = ENGINES.map(|(name, _)| format!("\t{name}\n"));
+        return Ok(format!("Available IO engines:\n{}", names.concat()));
+    }
+    let (engine, option) = name
+        .split_once(',')
+        .map_or((name, None), |(e, o)| (e, Some(o)));
+    let known = ENGINES.iter().find(|(known, _)| *known == engine);
+    let (_, own) = known.ok_or_else(|| {
+        let names = ENGINES.map(|(name, _)| name).join(", ");
+        anyhow!("engine {engine} is not there; there are {names}")
+    })?;
+    if let Some(option) = option {
+        return command_help(option);
+    }
+    if own.is_empty() {
+        return Ok(format!("IO engine {engine} has no options\n"));
+    }
+    let line = |name: &&str| {
+        find_option(name).map(|option| format!("{:<24}: {}\n", option.name, option.meaning))
+    };
+    Ok(own.iter().filter_map(line).collect())
+}
+
+/// `--showcmd`: the jobs as a command line, global options first.
+pub fn command_line(sections: &[Section]) -> String {
+    let mut text = String::from("fio");
+    for section in sections {
+        let words: String = section
+            .settings
+            .iter()
+            .filter(|setting| setting.key != "name")
+            .map(|setting| match &setting.value {
+                Some(value) if value.contains(' ') => format!(" --{}=\"{value}\"", setting.key),
+                Some(value) => format!(" --{}={value}", setting.key),
+                None => format!(" --{}", setting.key),
+            })
+            .collect();
+        if !section.is_global() {
+            text.push_str(&format!(" --name={}", section.name));
+        }
+        text.push_str(&words);
+    }
+    text.push('\n');
+    text
+}

@@ -1,0 +1,167 @@
+//! What a job file asks the machine for.
+
+use std::io::Read;
+use std::path::Path;
+use std::{env, fs, io};
+
+use anyhow::{Context, Result, anyhow};
+use blocklab_fio::{Prepared, Reader, Resolved, Terms, prepare as plan};
+use blocklab_host::target_facts;
+
+use blocklab_console::chance;
+
+/// Files and the environment.
+pub struct Outside;
+
+impl Reader for Outside {
+    fn include(&mut self, path: &str) -> Result<String, String> {
+        fs::read_to_string(path).map_err(|error| error.to_string())
+    }
+
+    fn variable(&self, name: &str) -> Option<String> {
+        match name {
+            "$pagesize" => Some(page_size().to_string()),
+            "$ncpus" => Some(processors().to_string()),
+            "$mb_memory" => Some((memory_kib() >> 10).to_string()),
+            name => env::var(name).ok(),
+        }
+    }
+}
+
+/// The text of a job file; `-` is the standard input.
+pub fn text(path: &str) -> Result<String> {
+    let mut bytes = Vec::new();
+    match path {
+        "-" => io::stdin().lock().read_to_end(&mut bytes).map(|_| ()),
+        path => fs::read(path).map(|read| bytes = read),
+    }
+    .with_context(|| format!("unable to open '{path}' job file"))?;
+    String::from_utf8(bytes).map_err(|_| anyhow!("{path} is no text: a job file is expected"))
+}
+
+/// Whether files and devices are looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Presence {
+    /// They are.
+    Looked,
+    /// What is not there is thought to be: the jobs are only read.
+    Supposed,
+}
+
+/// The plan of these jobs on this machine.
+pub fn prepare(
+    resolved: &Resolved,
+    name: &str,
+    aux: Option<&str>,
+    presence: Presence,
+) -> Result<Prepared> {
+    let supposed = (presence == Presence::Supposed).then_some(SUPPOSED);
+    let control_groups = control_groups();
+    let terms = Terms {
+        size_of: &|path| size_of(path).or(supposed),
+        files_below: &|directory| files_below(Path::new(directory)),
+        processors: configured_processors(),
+        device_of: &device_of,
+        control_groups: control_groups.as_deref(),
+        node_processors: &node_processors,
+        bytes_of: &|path| fs::read(path).map_err(|error| error.to_string()),
+        aux,
+        seed: chance()? & 0xffff_ffff,
+    };
+    let mut prepared = plan(resolved, name, &terms)?;
+    for group in &mut prepared.control_groups {
+        // Only what we make is ours to remove.
+        group.keep |= Path::new(&group.path).exists();
+    }
+    Ok(prepared)
+}
+
+/// Bytes of a file that is thought to be there.
+const SUPPOSED: u64 = 1 << 40;
+
+fn size_of(path: &str) -> Option<u64> {
+    let metadata = fs::metadata(path).ok()?;
+    if metadata.is_file() {
+        return Some(metadata.len());
+    }
+    target_facts(Path::new(path))
+        .ok()
+        .map(|facts| facts.size_bytes.0)
+}
+
+/// Regular files, directory by directory, by name.
+fn files_below(directory: &Path) -> Vec<String> {
+    let Ok(entries) = fs::read_dir(directory) else {
+        return Vec::new();
+    };
+    let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
+    paths.sort();
+    let mut files = Vec::new();
+    for path in paths {
+        // Links are not followed: they could lead back.
+        match fs::symlink_metadata(&path) {
+            Ok(metadata) if metadata.is_dir() => files.extend(files_below(&path)),
+            Ok(metadata) if metadata.is_file() => files.push(path.display().to_string()),
+            _ => {}
+        }
+    }
+    files
+}
+
+fn node_processors(node: u32) -> Vec<u32> {
+    let path = format!("/sys/devices/system/node/node{node}/cpulist");
+    let text = fs::read_to_string(path).unwrap_or_default();
+    let part = |part: &str| {
+        let (low, high) = part.split_once('-').unwrap_or((part, part));
+        Some(low.parse::<u32>().ok()?..=high.parse::<u32>().ok()?)
+    };
+    let parts = text.trim().split(',').filter_map(part);
+    parts.flatten().collect()
+}
+
+fn page_size() -> i64 {
+    // SAFETY: no memory is passed.
+    unsafe { libc::sysconf(libc::_SC_PAGESIZE) }
+}
+
+fn processors() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// As the kernel calls it; a number where it knows none.
+fn device_of(major: u32, minor: u32) -> String {
+    let link = fs::read_link(format!("/sys/dev/block/{major}:{minor}"));
+    let link = link.unwrap_or_default();
+    let name = link.file_name().map(|name| name.display().to_string());
+    format!(
+        "/dev/{}",
+        name.unwrap_or_else(|| format!("block/{major}:{minor}"))
+    )
+}
+
+/// Where the block I/O controller of control groups of version 1 is mounted.
+fn control_groups() -> Option<String> {
+    let mounts = fs::read_to_string("/proc/mounts").ok()?;
+    mounts.lines().find_map(|line| {
+        let mut words = line.split(' ').skip(1);
+        let (point, kind, options) = (words.next()?, words.next()?, words.next()?);
+        let is_it = kind == "cgroup" && options.split(',').any(|option| option == "blkio");
+        is_it.then(|| point.to_owned())
+    })
+}
+
+fn configured_processors() -> u32 {
+    // SAFETY: no memory is passed.
+    let count = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_CONF) };
+    u32::try_from(count).unwrap_or(1).max(1)
+}
+
+/// Of the machine.
+pub fn memory_kib() -> u64 {
+    let text = fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let kib = text.lines().find_map(|line| {
+        let rest = line.strip_prefix("MemTotal:")?.trim();
+        rest.strip_suffix(" kB")?.trim().parse::<u64>().ok()
+    });
+    kib.unwrap_or(0)
+}

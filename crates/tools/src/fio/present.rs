@@ -1,0 +1,112 @@
+//! The results, in every form that was asked for.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::Path;
+use std::process;
+
+use anyhow::{Context, Result};
+use blocklab_fio::{self as dialect, Format, General, Idleness, Moment, Prepared};
+use blocklab_record::Measurement;
+use blocklab_units::Nanos;
+use jiff::Zoned;
+
+use crate::output::{self, Over};
+use blocklab_console::terminal;
+
+/// Where the results go: standard output or a file.
+pub struct Out<'a> {
+    general: &'a General,
+    /// `None`: standard output.
+    to: Option<File>,
+    /// What `--idle-prof` found.
+    pub idleness: Option<Idleness>,
+}
+
+impl<'a> Out<'a> {
+    /// Opens it: a file that cannot be written is told before anything runs.
+    pub fn open(general: &'a General) -> Result<Self> {
+        let create = |path: &String| output::create(Path::new(path), Over::Files);
+        let to = general.output.as_ref().map(create).transpose();
+        let to = to.context("--output")?;
+        Ok(Self {
+            general,
+            to,
+            idleness: None,
+        })
+    }
+
+    /// What stands before the results, where people read them.
+    pub fn begin(&mut self, prepared: &Prepared) -> Result<()> {
+        if self.general.formats.contains(&Format::Normal) {
+            self.put(&dialect::header(prepared))?;
+        }
+        Ok(())
+    }
+
+    /// A word to people, where they read along.
+    pub fn tell(&mut self, line: &str) -> Result<()> {
+        match self.general.formats.contains(&Format::Normal) {
+            true => self.put(line),
+            false => Ok(()),
+        }
+    }
+
+    /// A word that stands before the results, whatever their form.
+    pub fn put(&mut self, text: &str) -> Result<()> {
+        match &mut self.to {
+            None => terminal::print(text),
+            Some(file) => match file.write_all(text.as_bytes()) {
+                // A reader that has gone away has what it wanted.
+                Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+                other => other.context("cannot write the results"),
+            },
+        }
+    }
+
+    /// The results.
+    pub fn end(
+        &mut self,
+        measurements: &[Measurement],
+        prepared: &Prepared,
+        elapsed: Nanos,
+    ) -> Result<()> {
+        let moment = Moment {
+            idleness: self.idleness.clone(),
+            ..moment(elapsed)
+        };
+        const ORDER: [Format; 4] = [
+            Format::Terse,
+            Format::Json,
+            Format::JsonPlus,
+            Format::Normal,
+        ];
+        for format in ORDER {
+            let wants = |format| self.general.formats.contains(&format);
+            // With all buckets it says the same and more.
+            let repeats = format == Format::Json && wants(Format::JsonPlus);
+            if !wants(format) || repeats {
+                continue;
+            }
+            let text = match format {
+                Format::Normal => dialect::normal(measurements, prepared, &moment),
+                Format::Terse => dialect::terse(measurements, prepared, self.general.terse_version),
+                Format::Json => dialect::json(measurements, prepared, &moment, false),
+                Format::JsonPlus => dialect::json(measurements, prepared, &moment, true),
+            };
+            self.put(&text)?;
+        }
+        Ok(())
+    }
+}
+
+fn moment(elapsed: Nanos) -> Moment {
+    let now = Zoned::now();
+    Moment {
+        unix_ms: u64::try_from(now.timestamp().as_millisecond()).unwrap_or(0),
+        text: now.strftime("%a %b %e %H:%M:%S %Y").to_string(),
+        pid: process::id(),
+        elapsed_s: elapsed.0 / 1_000_000_000 + 1,
+        idleness: None,
+    }
+}

@@ -1,0 +1,315 @@
+//! What is shown and done while jobs run.
+
+use std::cell::RefCell;
+use std::io::{self, IsTerminal, Write};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use anyhow::Result;
+
+use blocklab_driver::Outcome;
+use blocklab_fio::{General, Prepared, eta_line, eta_rates};
+use blocklab_record::{Interval, Measurement, Record};
+use blocklab_report::live::Screen;
+use blocklab_store::Store;
+use blocklab_study::Observer;
+use blocklab_units::{Bytes, Nanos};
+use blocklab_workload::Case;
+
+use super::aggregate::Aggregate;
+use super::debug::Debug;
+use super::ground::Around;
+use super::present::Out;
+use super::{ground, left, logs};
+use crate::keeping::Checkpoints;
+use blocklab_console::terminal;
+
+/// Draws the live screen on a terminal, and does what jobs want before and after them.
+pub struct Watcher<'a> {
+    screen: Screen,
+    prepared: &'a Prepared,
+    checkpoints: Checkpoints<'a>,
+    current: usize,
+    /// What ends the line that tells how far the run is; nothing: there is none.
+    eta: Option<char>,
+    /// Planned time of the case under way; zero where it is unknown.
+    planned: Nanos,
+    debug: Debug,
+    again: Option<&'a dyn Fn() -> Result<Prepared>>,
+    /// What adds up the throughput of all jobs.
+    aggregate: Option<Aggregate>,
+    /// How often the ETA line is renewed, when the next one is due, and what it says of rates.
+    eta_every: Nanos,
+    eta_due: Nanos,
+    rates: String,
+    /// Where results go.
+    out: Option<&'a RefCell<Out<'a>>>,
+    /// How often those so far are printed.
+    status: Option<Nanos>,
+    /// Raised by a signal that asks for them.
+    asked: Arc<AtomicBool>,
+    /// What was measured before the case under way.
+    before: Vec<Measurement>,
+    /// What the logs of each clone count from.
+    epochs_ms: Vec<u64>,
+    begun: Instant,
+}
+
+impl<'a> Watcher<'a> {
+    /// On a terminal, where the results do not go to the same one as JSON.
+    pub fn new(
+        prepared: &'a Prepared,
+        general: &General,
+        store: Option<&'a Store>,
+        out: &'a RefCell<Out<'a>>,
+    ) -> Self {
+        let terminal = io::stderr().is_terminal() && io::stdout().is_terminal();
+        let eta = general.eta.unwrap_or(terminal);
+        Self {
+            eta: eta.then_some(if general.eta_newline { '\n' } else { '\r' }),
+            out: Some(out),
+            eta_every: Nanos(general.eta_interval),
+            status: general.status_interval.map(Nanos),
+            ..Self::shown(prepared, store, false)
+        }
+    }
+
+    pub fn shown(prepared: &'a Prepared, store: Option<&'a Store>, shown: bool) -> Self {
+        let total = prepared.plan.cases.iter().map(planned);
+        let total = total.fold(Nanos::ZERO, |sum, time| sum + time);
+        Self {
+            screen: Screen::new(shown, io::stderr().is_terminal(), total),
+            prepared,
+            checkpoints: Checkpoints::new(store),
+            current: 0,
+            eta: None,
+            planned: Nanos::ZERO,
+            debug: Debug::default(),
+            again: None,
+            out: None,
+            aggregate: None,
+            eta_every: Nanos::from_secs(1),
+            eta_due: Nanos::ZERO,
+            rates: String::new(),
+            status: None,
+            asked: Arc::default(),
+            before: Vec::new(),
+            epochs_ms: Vec::new(),
+            begun: now(),
+        }
+    }
+
+    /// Prints the results so far whenever this is raised.
+    pub fn asked_by(self, asked: Arc<AtomicBool>) -> Self {
+        Self { asked, ..self }
+    }
+
+    /// With what `--debug` asks for; `again` plans anew, with what jobs have left by then.
+    pub fn telling(self, debug: Debug, again: &'a dyn Fn() -> Result<Prepared>) -> Self {
+        Self {
+            debug,
+            again: Some(again),
+            ..self
+        }
+    }
+
+    /// With the throughput of all jobs in files.
+    pub fn adding_up(self, aggregate: Aggregate) -> Self {
+        Self {
+            aggregate: Some(aggregate),
+            ..self
+        }
+    }
+
+    fn add_up(&mut self, interval: &Interval) {
+        let elapsed = self.elapsed();
+        let aggregate = self.aggregate.as_mut();
+        if let Some(Err(error)) = aggregate.map(|it| it.add(interval, elapsed)) {
+            terminal::warn(&format!("--bandwidth-log: {error}"));
+            self.aggregate = None;
+        }
+    }
+
+    /// The jobs of a case that replays what an earlier one traced.
+    fn plan_anew(&self, step: usize, case: &mut Case) -> Result<()> {
+        let Some(again) = self.again else {
+            return Ok(());
+        };
+        let mut prepared = again()?;
+        self.debug.prepare(&mut prepared.plan);
+        if step < prepared.plan.cases.len() {
+            case.workload = prepared.plan.cases.swap_remove(step).workload;
+        }
+        Ok(())
+    }
+
+    fn say(&self, text: &str) {
+        if let Some(Err(error)) = self.out.map(|out| out.borrow_mut().put(text)) {
+            terminal::complain(&error);
+        }
+    }
+
+    /// On standard output, as fio.
+    fn tell_eta(&mut self, interval: &Interval, elapsed: Nanos) {
+        let Some(end) = self.eta.filter(|_| elapsed >= self.eta_due) else {
+            return;
+        };
+        self.eta_due = self.eta_due + self.eta_every;
+        let clones = self.prepared.clones.iter();
+        let clones: Vec<_> = clones.filter(|clone| clone.case == self.current).collect();
+        let times = (elapsed, self.planned);
+        let line = eta_line((&clones, &self.rates), interval, times);
+        let mut out = io::stdout();
+        // Whoever closed it does not read the line.
+        let _ = write!(out, "{line}{end}").and_then(|()| out.flush());
+    }
+
+    /// Runs the commands around the jobs of a case. Which jobs' commands failed.
+    fn commands(&self, step: usize, around: Around) -> Vec<usize> {
+        let clones = self.prepared.clones.iter();
+        let (told, failed) = ground::commands(clones.filter(|clone| clone.case == step), around);
+        told.iter().for_each(|line| self.say(line));
+        failed
+    }
+
+    /// Since the beginning.
+    pub fn elapsed(&self) -> Nanos {
+        Nanos(self.begun.elapsed().as_nanos() as u64)
+    }
+
+    pub fn finished(&mut self) {
+        self.screen.finished();
+        if self.eta == Some('\r') {
+            let _ = writeln!(io::stdout());
+        }
+    }
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the command's own time, beside the measured one"
+)]
+fn now() -> Instant {
+    Instant::now()
+}
+
+/// The longest job's time; zero where none has one.
+fn planned(case: &Case) -> Nanos {
+    let jobs = case.workload.jobs.iter();
+    let times = jobs.map(|job| job.start_delay + job.ramp + job.stop.runtime.unwrap_or_default());
+    times.max().unwrap_or_default()
+}
+
+impl Observer for Watcher<'_> {
+    fn laying_out(&mut self, path: &Path, done: Bytes, total: Bytes) {
+        if done == Bytes::ZERO {
+            self.screen
+                .phase(&format!("laying out {} ({total})", path.display()));
+        }
+        self.screen.progress(done.0, total.0);
+    }
+
+    /// A job whose command failed does nothing, as with fio.
+    fn adapt(&mut self, case: &mut Case, _: &Record) -> bool {
+        let cases = &self.prepared.plan.cases;
+        let Some(step) = cases.iter().position(|planned| planned.name == case.name) else {
+            return true;
+        };
+        let mut earlier = self
+            .prepared
+            .clones
+            .iter()
+            .filter(|clone| clone.case < step);
+        if earlier.any(|clone| clone.ends_all) {
+            return false;
+        }
+        let mut clones = self.prepared.clones.iter();
+        if clones.any(|clone| clone.case == step && clone.awaits_trace)
+            && let Err(error) = self.plan_anew(step, case)
+        {
+            terminal::complain(&error);
+            return false;
+        }
+        let failed = self.commands(step, Around::Before);
+        let clones = self.prepared.clones.iter();
+        let without: Vec<&str> = clones
+            .filter(|clone| failed.contains(&clone.spec) || clone.is_unfit || clone.create_only)
+            .map(|clone| &*clone.job)
+            .collect();
+        let jobs = &mut case.workload.jobs;
+        jobs.retain(|job| !without.contains(&&*job.name));
+        !jobs.is_empty()
+    }
+
+    fn begins(&mut self, case: &Case, _: u32, step: usize, steps: usize) {
+        self.current = step;
+        self.planned = planned(case);
+        self.eta_due = self.eta_every;
+        self.rates = eta_rates(&case.workload.jobs);
+        let rules = self.prepared.clones.iter().map(|clone| &clone.logs);
+        self.epochs_ms = rules.map(logs::epoch_ms).collect();
+        self.screen.case(&case.name, 1, 1, step + 1, steps);
+        let clones = self.prepared.clones.iter();
+        ground::before(
+            clones.filter(|clone| clone.case == step),
+            &case.workload.jobs,
+        );
+    }
+
+    fn interval(&mut self, interval: &Interval, elapsed: Nanos) {
+        self.screen.interval(interval, elapsed);
+        self.tell_eta(interval, elapsed);
+        self.add_up(interval);
+    }
+
+    fn left(&mut self, case: &Case, outcome: &Outcome) {
+        let clones = self.prepared.clones.iter().enumerate();
+        let clones: Vec<_> = clones
+            .filter(|(_, clone)| clone.case == self.current)
+            .collect();
+        for (number, clone) in &clones {
+            let job = case.workload.jobs.iter().find(|job| job.name == clone.job);
+            let log = outcome.logs.iter().find(|(name, _)| *name == clone.job);
+            if let Some(job) = job {
+                let log = log.map(|(_, log)| log);
+                self.say(&self.debug.job(number + 1, clone, job, log));
+            }
+        }
+        if let Err(error) = left::leave(&clones, case, outcome, &self.epochs_ms) {
+            terminal::complain(&error);
+        }
+    }
+
+    fn status_every(&self) -> Option<Nanos> {
+        self.status
+    }
+
+    fn is_asked(&mut self) -> bool {
+        self.asked.swap(false, Ordering::Relaxed)
+    }
+
+    fn status(&mut self, so_far: &Measurement) {
+        let Some(out) = self.out else { return };
+        let mut measured = self.before.clone();
+        measured.push(so_far.clone());
+        let elapsed = self.elapsed();
+        if let Err(error) = out.borrow_mut().end(&measured, self.prepared, elapsed) {
+            terminal::complain(&error);
+        }
+    }
+
+    fn ended(&mut self, record: &Record) {
+        if self.out.is_some() {
+            self.before.clone_from(&record.measurements);
+        }
+        self.commands(self.current, Around::After);
+        if let Some(measured) = record.measurements.last() {
+            let clones = self.prepared.clones.iter();
+            let clones: Vec<_> = clones.filter(|clone| clone.case == self.current).collect();
+            self.say(&self.debug.rounds(&clones, measured));
+        }
+        self.checkpoints.keep(record);
+    }
+}

@@ -1,0 +1,347 @@
+//! Files that the user asks for: pages, tables, reports, logs.
+//!
+//! A path may lead to a disk, or to somebody's file. So what is there is held first, looked at,
+//! and then opened through that hold: what is judged is what is written to, whatever becomes of
+//! the path meanwhile.
+//!
+//! ```text
+//!  nothing there ──▶ made, exclusively
+//!  a device      ──▶ refused, always
+//!  a file        ──▶ ours, empty, or `Over::Files`: written over; else refused
+//! ```
+//!
+//! A page says itself that it is ours. Other files get an extended attribute with their size and
+//! the moment of their last change: a copy does not carry it, and a file that somebody has edited
+//! does not fit it any longer.
+
+use std::ffi::CStr;
+use std::fs::{self, File, Metadata, OpenOptions};
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use blocklab_report::html;
+
+use blocklab_console::terminal;
+
+/// What may be written over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Over {
+    /// Only what blocklab wrote.
+    Ours,
+    /// Any regular file: as the tool does whose language is spoken, or as `--force` says.
+    Files,
+}
+
+impl Over {
+    /// What `--force` lifts.
+    pub const fn forced(force: bool) -> Self {
+        match force {
+            true => Self::Files,
+            false => Self::Ours,
+        }
+    }
+}
+
+/// Writes a file, or standard output when it is called `-`.
+pub fn write(path: &Path, bytes: impl AsRef<[u8]>, over: Over) -> Result<()> {
+    if path.as_os_str() == "-" {
+        return terminal::print_data(bytes);
+    }
+    let mut file = create(path, over)?;
+    let written = file.write_all(bytes.as_ref());
+    written.with_context(|| format!("cannot write {}", path.display()))?;
+    mark(&file);
+    Ok(())
+}
+
+/// The file, empty.
+pub fn create(path: &Path, over: Over) -> Result<File> {
+    let opened = open(path, over).and_then(|opened| opened.emptied());
+    opened.with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// A file of a tool whose language is spoken, to which more is added at its end.
+pub fn append(path: &Path) -> Result<File> {
+    let opened = open(path, Over::Files).and_then(|opened| opened.at_its_end());
+    opened.with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// Whether the file could be written now, so that it is told before anything is measured. Leaves
+/// everything as it is.
+pub fn try_out(path: &Path, over: Over) -> Result<()> {
+    let tried = match path.as_os_str() == "-" || is_pipe(path) {
+        // To open a pipe would wait for its reader.
+        true => Ok(()),
+        false => open(path, over).and_then(|opened| opened.taken_back(path)),
+    };
+    tried.with_context(|| format!("cannot write {}", path.display()))
+}
+
+fn is_pipe(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|metadata| metadata.file_type().is_fifo())
+}
+
+struct Opened {
+    file: File,
+    metadata: Metadata,
+    is_new: bool,
+}
+
+impl Opened {
+    fn emptied(self) -> io::Result<File> {
+        if self.metadata.is_file() {
+            self.file.set_len(0)?;
+        }
+        Ok(self.file)
+    }
+
+    fn at_its_end(mut self) -> io::Result<File> {
+        if self.metadata.is_file() {
+            io::Seek::seek(&mut self.file, io::SeekFrom::End(0))?;
+        }
+        Ok(self.file)
+    }
+
+    fn taken_back(mut self, path: &Path) -> io::Result<()> {
+        if !self.is_new {
+            return Ok(());
+        }
+        // A file system that is full gives a name, and no room.
+        let written = self.file.write_all(&[0; 4096]);
+        fs::remove_file(path)?;
+        written
+    }
+}
+
+fn open(path: &Path, over: Over) -> io::Result<Opened> {
+    let made = File::create_new(path);
+    let (file, is_new) = match made {
+        Ok(file) => (file, true),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => (reopen(path, over)?, false),
+        Err(error) => return Err(error),
+    };
+    let metadata = file.metadata()?;
+    Ok(Opened {
+        file,
+        metadata,
+        is_new,
+    })
+}
+
+/// What is there, when it may be written to.
+fn reopen(path: &Path, over: Over) -> io::Result<File> {
+    let held = OpenOptions::new()
+        .read(true)
+        .custom_flags(libc::O_PATH)
+        .open(path);
+    let held = match held {
+        // A link to nothing: what it names is made.
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            let mut options = OpenOptions::new();
+            let file = options
+                .write(true)
+                .create(true)
+                .truncate(false)
+                .open(path)?;
+            return judge(&file.metadata()?, None, over).map(|()| file);
+        }
+        held => held?,
+    };
+    let through = PathBuf::from(format!("/proc/self/fd/{}", held.as_raw_fd()));
+    judge(&held.metadata()?, Some(&through), over)?;
+    OpenOptions::new().write(true).open(through)
+}
+
+fn judge(metadata: &Metadata, through: Option<&Path>, over: Over) -> io::Result<()> {
+    let kind = metadata.file_type();
+    let refused = |why: &str| Err(io::Error::new(ErrorKind::InvalidInput, why.to_owned()));
+    if kind.is_dir() {
+        return refused("it is a directory; the name of a file in it would work");
+    }
+    if kind.is_block_device() || kind.is_char_device() && !is_harmless(metadata, through) {
+        return refused("it is a device, and results are never written to one");
+    }
+    let may = !kind.is_file()
+        || over == Over::Files
+        || metadata.len() == 0
+        || through.is_some_and(is_ours);
+    match may {
+        true => Ok(()),
+        false => refused(
+            "it is there, and blocklab did not write it as it is now; --force writes over it, \
+             and another name would work",
+        ),
+    }
+}
+
+/// Memory devices without memory (`/dev/null`, `/dev/zero`, `/dev/full`), and terminals.
+fn is_harmless(metadata: &Metadata, through: Option<&Path>) -> bool {
+    let device = metadata.rdev();
+    let (major, minor) = (libc::major(device), libc::minor(device));
+    let is_terminal = || {
+        let mut options = OpenOptions::new();
+        options.write(true).custom_flags(libc::O_NOCTTY);
+        let file = through.and_then(|path| options.open(path).ok());
+        file.is_some_and(|file| io::IsTerminal::is_terminal(&file))
+    };
+    // The majors of terminals, so that nothing else is opened to be asked.
+    match major {
+        1 => [3, 5, 7].contains(&minor),
+        4 | 5 | 136..=143 => is_terminal(),
+        _ => false,
+    }
+}
+
+/// Whether blocklab wrote the file, and nobody has changed it since.
+fn is_ours(through: &Path) -> bool {
+    let Ok(mut file) = File::open(through) else {
+        return false;
+    };
+    let mut head = Vec::new();
+    let read = (&mut file).take(html::HEAD).read_to_end(&mut head);
+    read.is_ok() && html::is_page(&head) || marked(&file)
+}
+
+const MARK: &CStr = c"user.blocklab.output";
+
+/// Where the file system keeps no such marks, the file counts as anybody's.
+fn mark(file: &File) {
+    let Some(state) = state(file) else { return };
+    // SAFETY: the descriptor is open, the name ends in a zero byte, and the value is as long as is
+    // said.
+    unsafe {
+        libc::fsetxattr(
+            file.as_raw_fd(),
+            MARK.as_ptr(),
+            state.as_ptr().cast(),
+            state.len(),
+            0,
+        )
+    };
+}
+
+fn marked(file: &File) -> bool {
+    let mut text = [0; 64];
+    // SAFETY: the descriptor is open, the name ends in a zero byte, and the buffer is as long as
+    // is said.
+    let len = unsafe {
+        libc::fgetxattr(
+            file.as_raw_fd(),
+            MARK.as_ptr(),
+            text.as_mut_ptr().cast(),
+            text.len(),
+        )
+    };
+    let text = usize::try_from(len).ok().and_then(|len| text.get(..len));
+    text.is_some() && text == state(file).as_deref().map(str::as_bytes)
+}
+
+/// Size and last change of a regular file.
+fn state(file: &File) -> Option<String> {
+    let metadata = file.metadata().ok().filter(Metadata::is_file)?;
+    let (seconds, part) = (metadata.mtime(), metadata.mtime_nsec());
+    Some(format!("{} {seconds}.{part:09}", metadata.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    fn folder() -> tempfile::TempDir {
+        tempfile::tempdir().expect("a temporary folder")
+    }
+
+    fn refused(result: Result<()>, words: &str) {
+        let error = format!("{:#}", result.expect_err("refused"));
+        assert!(error.contains(words), "{error}");
+    }
+
+    /// The story: `report --html notes.html` put a page in the place of a user's own file.
+    #[test]
+    fn only_what_is_ours_is_written_over() {
+        let folder = folder();
+        let path = folder.path().join("table.csv");
+        fs::write(&path, "precious").expect("written");
+        refused(write(&path, "new", Over::Ours), "--force");
+        refused(try_out(&path, Over::Ours), "--force");
+        assert_eq!(fs::read_to_string(&path).expect("text"), "precious");
+        write(&path, "2", Over::Files).expect("forced");
+        assert_eq!(fs::read_to_string(&path).expect("text"), "2");
+        // A page of another version is one by its head.
+        let page = folder.path().join("page.html");
+        fs::write(&page, "<!DOCTYPE html><p>mine").expect("written");
+        refused(write(&page, "new", Over::Ours), "--force");
+        let ours = "<!DOCTYPE html><meta name=\"generator\" content=\"blocklab 0.1.0\">";
+        fs::write(&page, ours).expect("written");
+        write(&page, "new", Over::Ours).expect("ours");
+    }
+
+    #[test]
+    fn a_table_of_ours_is_written_again_until_somebody_edits_it() {
+        let folder = folder();
+        let path = folder.path().join("table.csv");
+        write(&path, "1", Over::Ours).expect("new");
+        if !File::open(&path).is_ok_and(|file| marked(&file)) {
+            println!("skipped: marks on files, which this file system does not keep");
+            return;
+        }
+        write(&path, "12", Over::Ours).expect("ours");
+        let copy = folder.path().join("copy.csv");
+        fs::copy(&path, &copy).expect("copied");
+        refused(write(&copy, "3", Over::Ours), "--force");
+        fs::write(&path, "123").expect("edited");
+        refused(write(&path, "3", Over::Ours), "--force");
+    }
+
+    #[test]
+    fn links_are_followed_to_files_and_never_to_devices() {
+        let folder = folder();
+        let place = |name: &str| folder.path().join(name);
+        fs::write(place("mine"), "precious").expect("written");
+        symlink(place("mine"), place("link")).expect("a link");
+        refused(write(&place("link"), "new", Over::Ours), "--force");
+        symlink(place("absent"), place("dangling")).expect("a link");
+        write(&place("dangling"), "new", Over::Ours).expect("made");
+        assert_eq!(fs::read_to_string(place("absent")).expect("text"), "new");
+        // /dev/mem and its like are no place for results; sinks are.
+        for sink in ["/dev/null", "/dev/zero"] {
+            write(Path::new(sink), "new", Over::Ours).expect("a sink");
+        }
+        symlink("/dev/random", place("device")).expect("a link");
+        for over in [Over::Ours, Over::Files] {
+            refused(write(&place("device"), "new", over), "device");
+            refused(try_out(&place("device"), over), "device");
+        }
+        refused(append(&place("device")).map(drop), "device");
+    }
+
+    #[test]
+    fn trying_out_leaves_nothing_and_finds_what_fails() {
+        let folder = folder();
+        let path = folder.path().join("page.html");
+        try_out(&path, Over::Ours).expect("possible");
+        assert!(!path.exists());
+        refused(try_out(folder.path(), Over::Files), "directory");
+        let nowhere = folder.path().join("no/page.html");
+        refused(try_out(&nowhere, Over::Files), "No such file");
+        fs::write(&path, "12").expect("written");
+        try_out(&path, Over::Files).expect("possible");
+        assert_eq!(fs::read_to_string(&path).expect("text"), "12");
+    }
+
+    #[test]
+    fn more_goes_to_the_end() {
+        let folder = folder();
+        let path = folder.path().join("log");
+        for text in ["1", "2"] {
+            let mut file = append(&path).expect("opened");
+            file.write_all(text.as_bytes()).expect("written");
+        }
+        assert_eq!(fs::read_to_string(&path).expect("text"), "12");
+    }
+}

@@ -1,0 +1,110 @@
+//! One run for a front end that speaks another tool's language: conducted, kept, its page made.
+
+use std::sync::atomic::AtomicBool;
+
+use anyhow::Result;
+use blocklab_host::guard::Guard;
+use blocklab_record::{Note, Record, Status};
+use blocklab_report::html;
+use blocklab_store::Store;
+use blocklab_study::{Assignment, Error, Observer, conduct};
+use blocklab_workload::Plan;
+use jiff::Timestamp;
+
+use crate::keeping::{Keeping, NoStore};
+use crate::output::Over;
+use blocklab_console::chance;
+use blocklab_console::{status, terminal};
+
+/// What is run, and on what.
+pub struct Sitting<'a> {
+    /// What is run.
+    pub plan: Plan,
+    /// What was understood differently from what was written.
+    pub notes: Vec<Note>,
+    /// Targets of the jobs that name none.
+    pub targets: &'a [String],
+    /// Decides what may be written to.
+    pub guard: &'a Guard,
+    /// Whether a target that does not exist is made as a scratch file.
+    pub create: bool,
+}
+
+/// A seed for a run whose user named none.
+pub fn seed(asked: Option<u64>) -> Result<u64> {
+    match asked {
+        Some(seed) => Ok(seed),
+        None => Ok(chance()? & 0xffff_ffff),
+    }
+}
+
+/// Runs it; nothing when a signal came before the first measurement.
+pub fn hold(
+    sitting: Sitting<'_>,
+    interrupted: &AtomicBool,
+    store: &Store,
+    observer: &mut dyn Observer,
+) -> Result<Option<Record>> {
+    let catalog = blocklab_console::place::load_catalog()?;
+    let assignment = Assignment {
+        id: store.new_id(Timestamp::now(), chance()?),
+        tool: concat!("blocklab ", env!("CARGO_PKG_VERSION")).to_owned(),
+        notes: sitting.notes,
+        targets: sitting.targets,
+        guard: sitting.guard,
+        create: sitting.create,
+        // The foreign tools know nothing of Linux engines: nobody insisted on one.
+        may_replace_engine: true,
+        catalog: &catalog,
+        interrupted,
+        plan: sitting.plan,
+    };
+    match conduct(assignment, observer) {
+        Ok(record) => Ok(Some(record)),
+        Err(Error::Interrupted) => {
+            terminal::warn("interrupted before anything was measured; nothing is kept");
+            Ok(None)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Keeps the record, whose result has been printed, and its page. Whether both are where they
+/// belong.
+pub fn keep(record: &mut Record, store: &Store) -> bool {
+    let mut keeping = Keeping::new(store);
+    if let Some(folder) = keeping.keep(record) {
+        let assessment = blocklab_analysis::assess(record);
+        let page = html::page(&[(record, &assessment)]);
+        let again = format!("blocklab report {} --html FILE", record.id);
+        let again = keeping.is_well.then_some(&*again);
+        keeping.page(&Store::page(&folder), &page, Over::Ours, again);
+    }
+    keeping.is_well
+}
+
+/// The exit code of a command whose run was kept so.
+pub const fn with_keeping(code: u8, is_well: bool) -> u8 {
+    match code {
+        status::DONE if !is_well => status::FAILED,
+        code => code,
+    }
+}
+
+/// The exit code of an error: a store that cannot be written to is the user's mistake in every
+/// language.
+pub fn code_of(error: &anyhow::Error, otherwise: u8) -> u8 {
+    match error.is::<NoStore>() {
+        true => status::MISTAKE,
+        false => otherwise,
+    }
+}
+
+/// As everywhere: 0 done, 1 failed, 130 interrupted.
+pub const fn exit_code(record: &Record) -> u8 {
+    match record.status {
+        Status::Complete => status::DONE,
+        Status::Interrupted => status::INTERRUPTED,
+        Status::Failed => status::FAILED,
+    }
+}

@@ -1,0 +1,84 @@
+//! Commands before and after runs, and after an error.
+
+use std::process::{Command, Output};
+
+use anyhow::{Context, Result, bail};
+use blocklab_vdbench::Commands;
+
+use super::folder::Folder;
+use blocklab_console::terminal;
+
+/// Runs them one after the other by the shell. Their output goes to the log, with `cons` among the
+/// words to the console, and with `sum` to the summary, too.
+pub fn run(commands: &Commands, folder: &Folder) -> Result<()> {
+    let own = [
+        "cons", "console", "log", "sum", "summary", "slave", "master",
+    ];
+    let is_own = |word: &&String| own.contains(&word.as_str());
+    let is_asked = |start: &str| {
+        commands
+            .0
+            .iter()
+            .filter(is_own)
+            .any(|it| it.starts_with(start))
+    };
+    let (to_console, to_summary) = (is_asked("cons"), is_asked("sum"));
+    for command in commands.0.iter().filter(|word| !is_own(word)) {
+        let output = shell(command, folder, &[])?;
+        let text = format!("Command: {command}\n{}", both(&output));
+        folder.append("logfile", &text)?;
+        if to_summary {
+            folder.append("summary", &text)?;
+        }
+        if to_console {
+            terminal::print(&text)?;
+        }
+        if !output.status.success() {
+            bail!("the command `{command}` failed: {}", output.status);
+        }
+    }
+    Ok(())
+}
+
+/// Where the first failed operation or wrong block was.
+#[derive(Debug, Clone)]
+pub struct ErrorPlace {
+    pub lun: String,
+    /// First byte.
+    pub lba: u64,
+    /// Bytes, where they are known.
+    pub size: Option<u64>,
+}
+
+/// Runs the command of `data_errors=`. The shell finds the place in variables and puts it in
+/// itself, so that no name of a file can become a command.
+pub fn after_error(command: &str, place: &ErrorPlace, folder: &Folder) -> Result<()> {
+    let size = place.size.map_or(String::new(), |size| size.to_string());
+    let variables = [
+        ("lun", place.lun.clone()),
+        ("lba", place.lba.to_string()),
+        ("size", size),
+    ];
+    let output = shell(command, folder, &variables)?;
+    let text = format!("data_errors: {command}\n{}", both(&output));
+    terminal::print(&text)?;
+    folder.append("logfile", &text)?;
+    if !output.status.success() {
+        terminal::warn(&format!("data_errors=\"{command}\": {}", output.status));
+    }
+    Ok(())
+}
+
+fn shell(command: &str, folder: &Folder, variables: &[(&str, String)]) -> Result<Output> {
+    let mut shell = Command::new("/bin/sh");
+    shell.arg("-c").arg(command).env("output", folder.path());
+    shell.envs(variables.iter().map(|(name, value)| (name, value)));
+    shell
+        .output()
+        .with_context(|| format!("cannot run the command `{command}`"))
+}
+
+fn both(output: &Output) -> String {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    text(&output.stdout) + &text(&output.stderr)
+}

@@ -1,0 +1,89 @@
+//! What failed operations and wrong blocks lead to: `data_errors=`.
+
+use anyhow::Result;
+use blocklab_record::{Measurement, Stopped};
+use blocklab_vdbench::Lane;
+use blocklab_workload::Case;
+
+use super::super::commands::{self, ErrorPlace};
+use super::super::times::Moment;
+use super::Reporter;
+use blocklab_console::terminal;
+
+impl Reporter<'_> {
+    /// Leaves the jobs out whose storage definition is used no more. Returns whether any is left.
+    pub(super) fn leave_out_removed(&mut self, case: &mut Case) -> bool {
+        let lanes = &self.planned().lanes;
+        let keeps = |lane: &Lane| !self.removed.contains(&lane.sd);
+        let mut kept = lanes.iter().map(keeps);
+        case.workload.jobs.retain(|_| kept.next().unwrap_or(true));
+        self.lanes = lanes.iter().filter(|lane| keeps(lane)).cloned().collect();
+        !self.lanes.is_empty()
+    }
+
+    /// Tells failed operations, and does what `data_errors=` asks for.
+    pub(super) fn errors(&mut self, measurement: &Measurement, moment: &Moment) -> Result<()> {
+        let mut text = String::new();
+        for (job, lane) in measurement.jobs.iter().zip(&self.lanes) {
+            let sd = &self.script.sds[lane.sd];
+            // Wrong blocks were told as they came.
+            for error in job.errors.iter().filter(|error| error.kind != "verify") {
+                text.push_str(&format!(
+                    "{} sd={},lun={}: {} of {} ({}), first at byte {:#x}, {} in all\n",
+                    moment.clock,
+                    sd.name,
+                    sd.lun,
+                    error.kind,
+                    error.direction,
+                    error.message,
+                    error.first_offset,
+                    error.count
+                ));
+                self.first_error.get_or_insert_with(|| ErrorPlace {
+                    lun: sd.lun.clone(),
+                    lba: error.first_offset,
+                    size: None,
+                });
+            }
+        }
+        text.push_str(&self.remove_failed(measurement, moment));
+        if !text.is_empty() {
+            terminal::print(&text)?;
+        }
+        self.folder.append("errorlog", &text)?;
+        self.end_after_errors(measurement)
+    }
+
+    /// With `remove`, storage whose jobs ended by errors is used no more.
+    fn remove_failed(&mut self, measurement: &Measurement, moment: &Moment) -> String {
+        let asked = &self.script.general.data_errors;
+        let mut text = String::new();
+        let pairs = measurement.jobs.iter().zip(&self.lanes);
+        for (_, lane) in pairs.filter(|(job, _)| asked.remove && job.stopped == Stopped::Error) {
+            if self.removed.insert(lane.sd) {
+                text.push_str(&format!(
+                    "{} sd={} had as many errors as data_errors= allows and is used no more\n",
+                    moment.clock, self.script.sds[lane.sd].name
+                ));
+            }
+        }
+        text
+    }
+
+    /// Without `remove`, too many errors end all runs; a command then tells somebody.
+    fn end_after_errors(&mut self, measurement: &Measurement) -> Result<()> {
+        let asked = &self.script.general.data_errors;
+        let ended = measurement
+            .jobs
+            .iter()
+            .any(|job| job.stopped == Stopped::Error);
+        if asked.remove || !ended {
+            return Ok(());
+        }
+        self.is_over = true;
+        match (&asked.command, &self.first_error) {
+            (Some(command), Some(place)) => commands::after_error(command, place, self.folder),
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,187 @@
+/// How text may look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Style {
+    /// ANSI colours; only where the reader is a terminal.
+    pub color: bool,
+    /// Columns to fit into; `None`: 80.
+    pub width: Option<u16>,
+}
+
+/// Colours by meaning.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ink {
+    /// Headings.
+    Bold,
+    /// What may be overlooked.
+    Dim,
+    /// A warning.
+    Yellow,
+    /// Something that forbids a figure.
+    Red,
+    /// Something that explains.
+    Blue,
+    /// Nothing is wrong.
+    Green,
+}
+
+const BOLD: &str = "\x1b[1m";
+const DIM: &str = "\x1b[2m";
+const YELLOW: &str = "\x1b[33m";
+const RED: &str = "\x1b[31m";
+const BLUE: &str = "\x1b[34m";
+const GREEN: &str = "\x1b[32m";
+const PLAIN: &str = "\x1b[0m";
+
+/// The sequence of an ink with which a text begins, and what follows it: for whoever lets no other
+/// sequence through to the terminal.
+#[must_use]
+pub fn after_ink(text: &str) -> Option<(&'static str, &str)> {
+    [BOLD, DIM, YELLOW, RED, BLUE, GREEN, PLAIN]
+        .into_iter()
+        .find_map(|code| Some((code, text.strip_prefix(code)?)))
+}
+
+impl Style {
+    /// Columns to fit into.
+    #[must_use]
+    pub fn columns(self) -> usize {
+        usize::from(self.width.unwrap_or(80))
+    }
+
+    /// The text in this ink, where colours are wanted.
+    #[must_use]
+    pub fn paint(self, ink: Ink, text: &str) -> String {
+        if !self.color || text.is_empty() {
+            return text.to_owned();
+        }
+        let code = match ink {
+            Ink::Bold => BOLD,
+            Ink::Dim => DIM,
+            Ink::Yellow => YELLOW,
+            Ink::Red => RED,
+            Ink::Blue => BLUE,
+            Ink::Green => GREEN,
+        };
+        format!("{code}{text}{PLAIN}")
+    }
+
+    /// The text broken at blanks into lines that fit beside a margin of `indent` columns. A number
+    /// stays with its unit. What is longer than a line stands on its own and is not cut: paths
+    /// stay copyable.
+    #[must_use]
+    pub fn wrap(self, text: &str, indent: usize) -> Vec<String> {
+        let room = self.columns().saturating_sub(indent).max(20);
+        let mut lines: Vec<String> = Vec::new();
+        for word in words(text) {
+            match lines.last_mut() {
+                Some(line) if width(line) + 1 + width(&word) <= room => {
+                    line.push(' ');
+                    line.push_str(&word);
+                }
+                _ => lines.push(word),
+            }
+        }
+        lines
+    }
+
+    /// As much of the text as one line beside a margin holds, and a sign that there is more. It
+    /// ends with a clause where that leaves most of the line.
+    #[must_use]
+    pub fn cut(self, text: &str, indent: usize) -> String {
+        let lines = self.wrap(text, indent + 2);
+        let first = lines.first().map_or("", String::as_str);
+        let clause = first
+            .rfind([',', ':', ';'])
+            .filter(|at| *at > first.len() / 2);
+        format!("{} …", &first[..clause.unwrap_or(first.len())])
+    }
+
+    /// The text wrapped beside a margin, as what may be overlooked.
+    #[must_use]
+    pub fn aside(self, indent: usize, text: &str) -> String {
+        let margin = " ".repeat(indent);
+        let lines = self.wrap(text, indent);
+        let lines = lines.iter().map(|line| self.paint(Ink::Dim, line));
+        lines.map(|line| format!("{margin}{line}\n")).collect()
+    }
+
+    /// `head`, then the text wrapped to its right, every line under the first.
+    #[must_use]
+    pub fn hang(self, ink: Ink, head: &str, indent: usize, text: &str) -> String {
+        let mut out = String::new();
+        for (index, line) in self.wrap(text, indent).iter().enumerate() {
+            let head = if index == 0 { head } else { "" };
+            out.push_str(&self.paint(ink, head));
+            let gap = if line.is_empty() {
+                0
+            } else {
+                indent.saturating_sub(width(head))
+            };
+            out.push_str(&" ".repeat(gap));
+            out.push_str(line);
+            out.push('\n');
+        }
+        out
+    }
+}
+
+/// The words of a text, each number together with its unit.
+fn words(text: &str) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match words.last_mut() {
+            Some(number) if number.starts_with(|c: char| c.is_ascii_digit()) && is_unit(word) => {
+                number.push(' ');
+                number.push_str(word);
+            }
+            _ => words.push(word.to_owned()),
+        }
+    }
+    words
+}
+
+fn is_unit(word: &str) -> bool {
+    let word = word.trim_end_matches([',', '.', ';', ')']);
+    let units = [
+        "ns", "µs", "ms", "s", "B", "KiB", "MiB", "GiB", "TiB", "%", "IOPS", "MB/s",
+    ];
+    units.contains(&word)
+}
+
+/// Columns of a text: every sign that we print takes one.
+#[must_use]
+pub fn width(text: &str) -> usize {
+    text.chars().count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_hangs_under_its_head() {
+        let style = Style {
+            color: false,
+            width: Some(30),
+        };
+        assert_eq!(
+            style.hang(Ink::Dim, "note", 6, "one two three four 5 GiB, six seven"),
+            "note  one two three four\n      5 GiB, six seven\n"
+        );
+        assert_eq!(
+            style.cut("one two three four, five six", 6),
+            "one two three four …"
+        );
+    }
+
+    #[test]
+    fn colour_only_when_asked() {
+        let plain = Style::default();
+        let colored = Style {
+            color: true,
+            ..plain
+        };
+        assert_eq!(plain.paint(Ink::Red, "x"), "x");
+        assert_eq!(colored.paint(Ink::Red, "x"), "\x1b[31mx\x1b[0m");
+    }
+}
