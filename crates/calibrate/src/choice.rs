@@ -7,7 +7,7 @@ use super::CannotCalibrate;
 use super::cells::{Cell, Sweep, Way, pattern};
 use super::draft::{Draft, Says};
 use super::plateau::Level;
-use super::scatter::Scatter;
+use super::scatter::LatencyDistribution;
 use super::side::{CONSTANT, Errors, Evidence, Judged, REPEATABILITY, Side};
 
 /// What was chosen.
@@ -15,7 +15,7 @@ pub(super) struct Choice {
     pub read: Option<Side>,
     pub write: Option<Side>,
     pub accounting: Accounting,
-    pub scatter: Scatter,
+    pub scatter: LatencyDistribution,
     /// Of reads and of writes alone, where both were measured.
     pub sigmas: Option<[f64; 2]>,
     pub scatter_cells: usize,
@@ -60,7 +60,7 @@ pub(super) fn choose(sweep: &Sweep) -> Result<Choice, CannotCalibrate> {
         });
     }
     let alone = scattering(sweep);
-    let scatter = Scatter::of(&alone).unwrap_or(Scatter {
+    let scatter = LatencyDistribution::of(&alone).unwrap_or(LatencyDistribution {
         sigma: 0.0,
         tail: None,
     });
@@ -163,7 +163,7 @@ fn sigmas(alone: &[&Cell]) -> Option<[f64; 2]> {
             .copied()
             .filter(|cell| cell.load.way == way)
             .collect();
-        Scatter::of(&cells).map(|it| it.sigma)
+        LatencyDistribution::of(&cells).map(|it| it.sigma)
     };
     Some([of(Way::Read)?, of(Way::Write)?])
 }

@@ -9,12 +9,12 @@ use blocklab_units::{Bytes, Nanos, count};
 use super::cells::pattern;
 use super::line::Line;
 use super::plateau::Level;
-use super::scatter::Scatter;
+use super::scatter::LatencyDistribution;
 use super::side::Side;
 
 /// Where physical maxima are stated.
 const STATED_AT: u64 = 4096;
-/// As many lanes as the model can have: so many that no queue fills them.
+/// As many channels as the model can have: so many that no queue fills them.
 const UNSEEN: f64 = 65_536.0;
 /// The most that the model takes.
 const MOST_IOPS: f64 = 1e9;
@@ -24,7 +24,7 @@ pub(super) struct Draft<'a> {
     pub read: &'a Side,
     pub write: &'a Side,
     pub accounting: Accounting,
-    pub scatter: &'a Scatter,
+    pub scatter: &'a LatencyDistribution,
     /// One cap on operations for reads and writes together.
     pub shares_iops: bool,
     /// One cap on bytes for reads and writes together.
@@ -38,13 +38,13 @@ pub(super) struct Says<'a> {
     pub runs: &'a str,
     /// Whether a direction was measured, reads first; else it is as the other one.
     pub measured: [bool; 2],
-    /// Scatter rests on so many cells.
+    /// LatencyDistribution rests on so many cells.
     pub scatter_cells: usize,
 }
 
 /// A device of one side, for predictions.
 pub(super) fn of_one(side: &Side, accounting: Accounting) -> DeviceSpec {
-    let scatter = Scatter {
+    let scatter = LatencyDistribution {
         sigma: 0.0,
         tail: None,
     };
@@ -164,15 +164,15 @@ impl Draft<'_> {
         }
     }
 
-    /// One side that was never full has more lanes than any queue fills.
+    /// One side that was never full has more channels than any queue fills.
     fn saturation(&self) -> Option<Saturation> {
         let most = |side: &Side| {
-            let lanes = side.lanes.unwrap_or(UNSEEN);
-            rounded((lanes * 1e9 / side.random.at(STATED_AT)).clamp(1.0, MOST_IOPS))
+            let channels = side.channels.unwrap_or(UNSEEN);
+            rounded((channels * 1e9 / side.random.at(STATED_AT)).clamp(1.0, MOST_IOPS))
         };
-        let (reads, writes) = (self.read.lanes, self.write.lanes);
-        let told = [("reads", reads), ("writes", writes)].map(|(what, lanes)| match lanes {
-            Some(lanes) => format!("{lanes:.1} {what} at a time"),
+        let (reads, writes) = (self.read.channels, self.write.channels);
+        let told = [("reads", reads), ("writes", writes)].map(|(what, channels)| match channels {
+            Some(channels) => format!("{channels:.1} {what} at a time"),
             None => format!("no maximum of {what} seen"),
         });
         let from = format!("{}: explains the rates by depth", told.join(", "));
@@ -236,7 +236,7 @@ pub(super) fn rounded(value: f64) -> f64 {
 }
 
 /// `65,536`.
-pub(super) fn lanes_unseen() -> String {
+pub(super) fn channels_unseen() -> String {
     count(UNSEEN)
 }
 

@@ -14,7 +14,7 @@ use super::plateau::median;
 
 /// A body and a tail.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Scatter {
+pub(super) struct LatencyDistribution {
     pub sigma: f64,
     pub tail: Option<Tail>,
 }
@@ -32,7 +32,7 @@ const FEWEST: f64 = 20.0;
 /// A smaller share hardly moves a p99.9.
 const LEAST_SHARE: f64 = 2e-4;
 
-impl Scatter {
+impl LatencyDistribution {
     /// Of all these cells together, each weighing the same. `None` without cells.
     pub(super) fn of(cells: &[&Cell]) -> Option<Self> {
         let bodies: Vec<Body> = cells.iter().map(|cell| Body::of(&cell.histogram)).collect();
@@ -177,7 +177,7 @@ mod tests {
     #[test]
     fn the_sigma_of_a_lognormal() {
         for sigma in [0.05, 0.11, 0.295, 0.8] {
-            let found = Scatter::of(&[&cell(100_000.0, sigma, None)]).expect("a cell");
+            let found = LatencyDistribution::of(&[&cell(100_000.0, sigma, None)]).expect("a cell");
             assert!(
                 (found.sigma / sigma - 1.0).abs() < 0.1,
                 "{sigma}: {found:?}"
@@ -188,7 +188,8 @@ mod tests {
 
     #[test]
     fn a_tail_is_told_from_the_body() {
-        let found = Scatter::of(&[&cell(100_000.0, 0.11, Some((0.005, 20.0)))]).expect("a cell");
+        let found = LatencyDistribution::of(&[&cell(100_000.0, 0.11, Some((0.005, 20.0)))])
+            .expect("a cell");
         let tail = found.tail.expect("a tail");
         assert!((tail.share / 0.005 - 1.0).abs() < 0.05, "{tail:?}");
         assert!((tail.factor / 20.0 - 1.0).abs() < 0.05, "{tail:?}");
@@ -201,14 +202,14 @@ mod tests {
         let calm = cell(100_000.0, 0.11, None);
         let stalled = cell(100_000.0, 0.11, Some((0.05, 50.0)));
         assert_eq!(
-            Scatter::of(&[&calm, &stalled, &calm]).and_then(|it| it.tail),
+            LatencyDistribution::of(&[&calm, &stalled, &calm]).and_then(|it| it.tail),
             None
         );
     }
 
     #[test]
     fn what_is_left_when_an_operation_is_done() {
-        let scatter = |sigma| Scatter { sigma, tail: None };
+        let scatter = |sigma| LatencyDistribution { sigma, tail: None };
         assert_eq!(scatter(0.0).left_of(0.9), 0.0);
         // Held for its mean: the mean deviation downwards, 2 Φ(σ/2) - 1.
         let expected = 2.0 * below(0.15) - 1.0;

@@ -7,7 +7,7 @@ use super::cells::{Cell, Load};
 use super::draft;
 use super::line::{Line, Point};
 use super::plateau::{Level, Plateau, bytes, operations, plateaus};
-use super::scatter::Scatter;
+use super::scatter::LatencyDistribution;
 
 /// What is known of a direction under one candidate.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,14 +18,14 @@ pub(super) struct Side {
     pub iops: Option<Level>,
     pub bytes: Option<Level>,
     /// Operations that the medium works on at a time.
-    pub lanes: Option<f64>,
+    pub channels: Option<f64>,
 }
 
 /// The cells of a direction and what does not change between candidates.
 pub(super) struct Evidence<'a> {
     pub random: Vec<&'a Cell>,
     pub sequential: Vec<&'a Cell>,
-    pub scatter: &'a Scatter,
+    pub scatter: &'a LatencyDistribution,
     /// What a rate may be off by without telling anything, as a share: at least [`REPEATABILITY`].
     pub noise: f64,
 }
@@ -50,7 +50,7 @@ const FAR: f64 = 3.0;
 /// What a further constant must save: a cell that was off by three times its error. A constant
 /// that only smooths the small errors of many cells is none of the disk's.
 pub(super) const CONSTANT: f64 = 10.0;
-/// Lanes that are tried lie so far apart at first.
+/// Channels that are tried lie so far apart at first.
 const STEP: f64 = 1.25;
 /// Streams that differ from random by less are no streams.
 const AS_RANDOM: f64 = 0.02;
@@ -78,7 +78,7 @@ impl<'a> Evidence<'a> {
                     bytes,
                     accounting,
                 };
-                for found in self.with_and_without_lanes(&caps) {
+                for found in self.with_and_without_channels(&caps) {
                     if best.as_ref().is_none_or(|best| found.cost < best.cost) {
                         best = Some(found);
                     }
@@ -88,19 +88,19 @@ impl<'a> Evidence<'a> {
         best
     }
 
-    fn with_and_without_lanes(&self, caps: &Caps) -> Vec<Judged> {
+    fn with_and_without_channels(&self, caps: &Caps) -> Vec<Judged> {
         let without = self.judged(caps, None);
-        let laned = without.as_ref().and_then(|_| self.with_lanes(caps));
-        without.into_iter().chain(laned).collect()
+        let has_channels = without.as_ref().and_then(|_| self.with_channels(caps));
+        without.into_iter().chain(has_channels).collect()
     }
 
-    /// The number of lanes that explains most: a coarse search, then a fine one around its best.
-    fn with_lanes(&self, caps: &Caps) -> Option<Judged> {
+    /// The number of channels that explains most: a coarse search, then a fine one around its best.
+    fn with_channels(&self, caps: &Caps) -> Option<Judged> {
         let deepest = self.cells().map(|cell| cell.load.depth).max()?;
         let most = 4.0 * f64::from(deepest);
-        let coarse = std::iter::successors(Some(1.0), |lanes| Some(lanes * STEP));
-        let best = self.cheapest(caps, coarse.take_while(|lanes| *lanes <= most))?;
-        let mut around = best.side.lanes?;
+        let coarse = std::iter::successors(Some(1.0), |channels| Some(channels * STEP));
+        let best = self.cheapest(caps, coarse.take_while(|channels| *channels <= most))?;
+        let mut around = best.side.channels?;
         let mut best = best;
         for finer in [
             STEP.powf(0.25),
@@ -109,7 +109,7 @@ impl<'a> Evidence<'a> {
         ] {
             let near = (-4..=4).map(|k| (around * finer.powi(k)).max(1.0));
             let found = self.cheapest(caps, near)?;
-            around = found.side.lanes?;
+            around = found.side.channels?;
             if found.cost < best.cost {
                 best = found;
             }
@@ -117,26 +117,30 @@ impl<'a> Evidence<'a> {
         Some(best)
     }
 
-    fn cheapest(&self, caps: &Caps, lanes: impl Iterator<Item = f64>) -> Option<Judged> {
-        let judged = lanes.filter_map(|lanes| self.judged(caps, Some(lanes)));
+    fn cheapest(&self, caps: &Caps, channels: impl Iterator<Item = f64>) -> Option<Judged> {
+        let judged = channels.filter_map(|channels| self.judged(caps, Some(channels)));
         judged.min_by(|a, b| a.cost.total_cmp(&b.cost))
     }
 
-    fn judged(&self, caps: &Caps, lanes: Option<f64>) -> Option<Judged> {
-        let slower = lanes.map_or(1.0, |lanes| alone(lanes, self.scatter));
+    fn judged(&self, caps: &Caps, channels: Option<f64>) -> Option<Judged> {
+        let slower = channels.map_or(1.0, |channels| alone(channels, self.scatter));
         let random = self.line(&self.random, caps)?.times(1.0 / slower);
         let stream = self
             .line(&self.sequential, caps)
             .map(|it| it.times(1.0 / slower));
         let stream = stream.filter(|it| !it.agrees(random, AS_RANDOM));
-        let constants = [caps.iops.is_some(), caps.bytes.is_some(), lanes.is_some()];
+        let constants = [
+            caps.iops.is_some(),
+            caps.bytes.is_some(),
+            channels.is_some(),
+        ];
         let constants = constants.into_iter().filter(|it| *it).count();
         let side = Side {
             random,
             stream,
             iops: caps.iops.clone(),
             bytes: caps.bytes.clone(),
-            lanes,
+            channels,
         };
         let spec = draft::of_one(&side, caps.accounting);
         let errors = Errors::of(&spec, self.cells(), slower)?;
@@ -197,8 +201,8 @@ fn charged(accounting: Accounting, load: Load) -> (f64, f64) {
 
 /// How much longer than its own time an operation takes that is alone on a medium with a maximum:
 /// where the one before it was quicker than usual, the medium is not yet ready for the next.
-fn alone(lanes: f64, scatter: &Scatter) -> f64 {
-    1.0 + scatter.left_of(1.0 / lanes)
+fn alone(channels: f64, scatter: &LatencyDistribution) -> f64 {
+    1.0 + scatter.left_of(1.0 / channels)
 }
 
 /// What the predicted rates of cells are off by.

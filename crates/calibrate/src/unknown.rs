@@ -5,11 +5,11 @@ use blocklab_units::Bytes;
 
 use super::cells::{Sweep, Way, cells_text, pattern};
 use super::choice::Choice;
-use super::draft::lanes_unseen;
+use super::draft::channels_unseen;
 use super::plateau::plateaus;
 use super::side::Side;
 
-/// Scatter of reads and of writes that differ by more than this factor are not one scatter.
+/// LatencyDistribution of reads and of writes that differ by more than this factor are not one scatter.
 const ONE_SCATTER: f64 = 1.5;
 
 /// One sentence each.
@@ -17,7 +17,7 @@ pub(super) fn told(sweep: &Sweep, choice: &Choice) -> Vec<String> {
     let mut said = Vec::new();
     missing(sweep, choice, &mut said);
     growing(sweep, choice, &mut said);
-    lanes(choice, &mut said);
+    channels(choice, &mut said);
     shares(choice, &mut said);
     units(choice, &mut said);
     scatter(choice, &mut said);
@@ -69,8 +69,8 @@ fn growing(sweep: &Sweep, choice: &Choice, said: &mut Vec<String>) {
         (Way::Read, &choice.read, "reads"),
         (Way::Write, &choice.write, "writes"),
     ];
-    let laned = |side: &Option<Side>| side.as_ref().is_some_and(|it| it.lanes.is_some());
-    for (way, _, name) in sides.into_iter().filter(|(_, side, _)| !laned(side)) {
+    let has_channels = |side: &Option<Side>| side.as_ref().is_some_and(|it| it.channels.is_some());
+    for (way, _, name) in sides.into_iter().filter(|(_, side, _)| !has_channels(side)) {
         for sequential in [false, true] {
             let cells = || sweep.series(way, sequential);
             let Some(deepest) = cells().map(|it| it.load.depth).max() else {
@@ -95,9 +95,9 @@ fn growing(sweep: &Sweep, choice: &Choice, said: &mut Vec<String>) {
     }
 }
 
-fn lanes(choice: &Choice, said: &mut Vec<String>) {
-    let laned = |side: &Option<Side>| side.as_ref().map(|it| it.lanes.is_some());
-    let (reads, writes) = (laned(&choice.read), laned(&choice.write));
+fn channels(choice: &Choice, said: &mut Vec<String>) {
+    let has_channels = |side: &Option<Side>| side.as_ref().map(|it| it.channels.is_some());
+    let (reads, writes) = (has_channels(&choice.read), has_channels(&choice.write));
     let open = match (reads, writes) {
         (Some(true), Some(false)) => "writes",
         (Some(false), Some(true)) => "reads",
@@ -105,7 +105,7 @@ fn lanes(choice: &Choice, said: &mut Vec<String>) {
     };
     said.push(format!(
         "a maximum of the medium for {open} was not seen: the model lets it work on {} at a time.",
-        lanes_unseen()
+        channels_unseen()
     ));
 }
 

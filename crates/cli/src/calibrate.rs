@@ -15,7 +15,7 @@ use blocklab_native as native;
 use blocklab_record::{Interval, Record, Status};
 use blocklab_report::text;
 use blocklab_store::Store;
-use blocklab_study::{Assignment, Observer, conduct};
+use blocklab_study::{Assignment, Observer, run_plan};
 use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::{Case, Plan};
 use serde_json::json;
@@ -138,7 +138,7 @@ fn simulate(
         catalog,
         interrupted,
     };
-    match conduct(assignment, &mut Silent) {
+    match run_plan(assignment, &mut Silent) {
         Ok(record) => Ok(Some(record)),
         Err(blocklab_study::Error::Interrupted) => Ok(None),
         Err(error) => Err(anyhow!(error).context("the fitted device cannot be simulated")),

@@ -9,9 +9,9 @@ use blocklab_record::Record;
 use blocklab_report::{html, json, text};
 use blocklab_store::Store;
 
-use crate::abreast::each;
 use crate::args::CompareArgs;
 use crate::gate;
+use crate::parallel::each;
 use blocklab_console::terminal;
 use blocklab_tools::output::{self, Over};
 

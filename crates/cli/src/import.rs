@@ -15,7 +15,7 @@ use crate::args::{ImportArgs, ImportTool};
 use crate::forms;
 use blocklab_console::chance;
 use blocklab_console::{status, terminal};
-use blocklab_tools::{keeping, sitting};
+use blocklab_tools::{keeping, tool_run};
 
 /// More is no report.
 const LARGEST: u64 = 1 << 30;
@@ -41,10 +41,13 @@ pub fn import(args: &ImportArgs, store: &Store) -> Result<ExitCode> {
     let mut is_well = true;
     for record in &mut records {
         record.id = store.new_id(Timestamp::now(), chance()?);
-        is_well &= sitting::keep(record, store);
+        is_well &= tool_run::keep(record, store);
     }
     terminal::print_styled(told(&records, args.json)?)?;
-    Ok(ExitCode::from(sitting::with_keeping(status::DONE, is_well)))
+    Ok(ExitCode::from(tool_run::with_keeping(
+        status::DONE,
+        is_well,
+    )))
 }
 
 fn told(records: &[Record], json: bool) -> Result<String> {

@@ -6,9 +6,9 @@ use blocklab_units::count;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::abreast::each;
 use crate::args::ListArgs;
 use crate::forms;
+use crate::parallel::each;
 use blocklab_console::terminal;
 
 /// A run and what it is known by.

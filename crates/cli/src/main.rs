@@ -2,7 +2,6 @@
 //! Out: calls into the house, words to the user, an exit code.
 //! Never: a rule about storage, a figure, a format.
 
-mod abreast;
 mod args;
 mod calibrate;
 mod catalog;
@@ -17,6 +16,7 @@ mod gate;
 mod import;
 mod list;
 mod man;
+mod parallel;
 mod price;
 mod report;
 mod rm;

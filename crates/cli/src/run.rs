@@ -14,7 +14,7 @@ use blocklab_record::{Interval, Note, Record, Status};
 use blocklab_report::live::Screen;
 use blocklab_report::{html, json, text};
 use blocklab_store::Store;
-use blocklab_study::{Assignment, Observer, Part, conduct_all};
+use blocklab_study::{Assignment, Observer, Part, run_plans};
 use blocklab_units::{Bytes, Nanos, nearest};
 use blocklab_workload::{Case, Job, Plan};
 use jiff::Timestamp;
@@ -105,7 +105,7 @@ fn measure(args: &RunArgs, store: &Store) -> Result<u8> {
         shares: &publication.shares,
         ..Part::from(assignment)
     };
-    let conducted = conduct_all(vec![part], &mut watcher);
+    let conducted = run_plans(vec![part], &mut watcher);
     watcher.screen.finished();
     let mut record = match conducted {
         Err(blocklab_study::Error::Interrupted) => {

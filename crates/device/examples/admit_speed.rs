@@ -107,7 +107,7 @@ fn measure(name: &str, spec: &DeviceSpec, sequential: bool) {
 fn main() {
     measure("gp3, random", &device(gp3(), 1), false);
     measure("gp3, sequential", &device(gp3(), 1), true);
-    measure("local NVMe with lanes, random", &device(i3(), 1), false);
+    measure("local NVMe with channels, random", &device(i3(), 1), false);
     measure("30 x gp3 on an instance, random", &device(gp3(), 30), false);
     measure("30 x gp3 on an instance, seq.", &device(gp3(), 30), true);
 }

@@ -2,14 +2,14 @@ use blocklab_random::Stream;
 use blocklab_units::{Bytes, Nanos};
 
 use crate::spec::Network;
-use crate::stage::accounting::Ledger;
+use crate::stage::accounting::ChargeCounter;
 use crate::stage::chain::Chain;
 use crate::stage::fault::Schedule;
 use crate::stage::layout::{Map, capacity};
 use crate::stage::media::Media;
-use crate::stage::network::Road;
-use crate::stage::spread::Scatter;
-use crate::stage::tags::Tags;
+use crate::stage::network::NetworkDelay;
+use crate::stage::spread::LatencyDistribution;
+use crate::stage::tags::QueueTags;
 use crate::stage::{Counts, Link, instance, limiters};
 use crate::{Answer, DeviceSpec, Fault, Invalid, Io, Limit, Service, Spread, VolumeSpec};
 
@@ -31,8 +31,8 @@ pub struct Device {
 /// One volume's chain.
 #[derive(Debug, Clone)]
 struct Volume {
-    ledger: Ledger,
-    tags: Option<Tags>,
+    ledger: ChargeCounter,
+    tags: Option<QueueTags>,
     chain: Chain,
 }
 
@@ -184,8 +184,8 @@ impl Volume {
         chain.push(Link::Media(media));
         chain.extend(road);
         Self {
-            ledger: Ledger::new(spec.accounting, service),
-            tags: spec.queue_depth.map(Tags::new),
+            ledger: ChargeCounter::new(spec.accounting, service),
+            tags: spec.queue_depth.map(QueueTags::new),
             chain: Chain::new(chain),
         }
     }
@@ -207,18 +207,21 @@ impl Volume {
 
 impl Network {
     fn half(&self) -> Link {
-        Link::Road(Road {
+        Link::NetworkDelay(NetworkDelay {
             time: Nanos(self.round_trip.0 / 2),
         })
     }
 }
 
 /// The tables of a spread, made once for equal volumes.
-fn shared<'a>(known: &mut Vec<(&'a Spread, Scatter)>, spread: &'a Spread) -> Scatter {
+fn shared<'a>(
+    known: &mut Vec<(&'a Spread, LatencyDistribution)>,
+    spread: &'a Spread,
+) -> LatencyDistribution {
     if let Some((_, scatter)) = known.iter().find(|(other, _)| *other == spread) {
         return scatter.clone();
     }
-    let scatter = Scatter::new(spread);
+    let scatter = LatencyDistribution::new(spread);
     known.push((spread, scatter.clone()));
     scatter
 }

@@ -325,7 +325,7 @@ impl Demand {
         let volumes = spec.volumes.len() as f64;
         let part = part_of(spec, load);
         let parts = load.block.as_f64() / part.as_f64();
-        let media = Lanes::new(&spec.volumes[0], service, load, part);
+        let media = Channels::new(&spec.volumes[0], service, load, part);
         let places = spec.volumes[0].queue_depth.map_or(f64::INFINITY, f64::from);
         let in_flight = f64::from(load.in_flight);
         let working = in_flight.min(places * volumes);
@@ -353,22 +353,22 @@ impl Demand {
 struct Side {
     share: f64,
     mean: f64,
-    /// How long a lane is held, and how many there are; no lanes: nothing is waited for.
+    /// How long a channel is held, and how many there are; no channels: nothing is waited for.
     held: f64,
-    lanes: f64,
+    channels: f64,
 }
 
 impl Side {
     /// Mean time when the volume gets `rate` operations a second.
     ///
-    /// Mean value analysis of lanes that are chosen at random and held for a constant time
+    /// Mean value analysis of channels that are chosen at random and held for a constant time
     /// (Reiser, 1979): a newcomer finds what the others leave there on average, and the one being
     /// served is half done.
     fn latency(&self, rate: f64, others: f64) -> f64 {
-        if self.lanes == 0.0 {
+        if self.channels == 0.0 {
             return self.mean;
         }
-        let busy = rate * self.share * self.held / self.lanes;
+        let busy = rate * self.share * self.held / self.channels;
         if busy >= 1.0 {
             return f64::INFINITY;
         }
@@ -378,13 +378,13 @@ impl Side {
     }
 }
 
-struct Lanes {
+struct Channels {
     read: Side,
     write: Side,
     network: f64,
 }
 
-impl Lanes {
+impl Channels {
     fn new(volume: &VolumeSpec, service: &Service, load: Load, part: Bytes) -> Self {
         let reads = f64::from(load.read_percent) / 100.0;
         let most = service.saturation.as_ref();
@@ -398,14 +398,14 @@ impl Lanes {
         };
         let side = |share: f64, random: &Latency, here: &Latency, iops: Option<f64>| {
             let needed = iops.map_or(0.0, |it| it * random.seconds(Bytes(STATED_AT)));
-            let lanes = if needed > 0.0 {
+            let channels = if needed > 0.0 {
                 needed.max(1.0).floor()
             } else {
                 0.0
             };
             let mean = here.seconds(part);
-            let held = if lanes > 0.0 {
-                mean * lanes / needed
+            let held = if channels > 0.0 {
+                mean * channels / needed
             } else {
                 0.0
             };
@@ -413,7 +413,7 @@ impl Lanes {
                 share,
                 mean,
                 held,
-                lanes,
+                channels,
             }
         };
         let (read, write) = (&service.read, &service.write);
@@ -442,12 +442,12 @@ impl Lanes {
         times.sum::<f64>() + self.network
     }
 
-    /// The direction whose lanes are used most, and to which share.
+    /// The direction whose channels are used most, and to which share.
     fn busiest(&self, rate: f64) -> Option<(f64, &'static str)> {
-        let used = |side: &Side| rate * side.share * side.held / side.lanes;
+        let used = |side: &Side| rate * side.share * side.held / side.channels;
         let sides = [(&self.read, "reads"), (&self.write, "writes")].into_iter();
-        let laned = sides.filter(|(side, _)| side.lanes > 0.0);
-        let all = laned.map(|(side, what)| (used(side), what));
+        let has_channels = sides.filter(|(side, _)| side.channels > 0.0);
+        let all = has_channels.map(|(side, what)| (used(side), what));
         all.max_by(|a, b| a.0.total_cmp(&b.0))
     }
 }

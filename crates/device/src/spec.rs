@@ -265,7 +265,7 @@ pub struct Service {
     /// A write that continues a recent one while others came between. `None`: as random.
     #[serde(default)]
     pub interleaved_write: Option<Latency>,
-    /// Scatter of reads and writes.
+    /// LatencyDistribution of reads and writes.
     pub spread: Spread,
     /// Physical maximum. `None`: only limiters bind (cloud volumes).
     #[serde(default)]

@@ -78,7 +78,7 @@ impl Served {
         self.sum_squares += other.sum_squares;
     }
 
-    /// Least, most, mean and standard deviation in milliseconds; zeros without operations.
+    /// MinRate, most, mean and standard deviation in milliseconds; zeros without operations.
     pub(super) fn latency_ms(&self) -> [f64; 4] {
         let number = self.ios.max(1) as f64;
         let mean = self.sum_ns / number;

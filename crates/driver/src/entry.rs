@@ -53,7 +53,7 @@ impl Entry {
                 None,
             ));
         }
-        // In a pool, a target may be for jobs that only read: its lanes are asked one by one.
+        // In a pool, a target may be for jobs that only read: its pool_jobs are asked one by one.
         if job.pool.is_none() {
             permitted(job, files)?;
         }

@@ -42,7 +42,7 @@ pub enum Error {
     },
     /// A thread cannot become who it should be.
     #[error("job `{job}`: cannot {deed}: {cause}{hint}")]
-    Standing {
+    Credentials {
         /// Name of the job.
         job: String,
         /// `run as user 5`.

@@ -2,11 +2,11 @@
 
 use blocklab_record::ErrorCount;
 
-use super::roster::Member;
+use super::workers::WorkerStatus;
 use blocklab_worker::Failure;
 
 /// Operations that failed.
-pub(super) fn errors(members: &[&Member]) -> Vec<ErrorCount> {
+pub(super) fn errors(members: &[&WorkerStatus]) -> Vec<ErrorCount> {
     let mut merged: Vec<Failure> = Vec::new();
     for failure in members.iter().flat_map(|member| member.recorder.failures()) {
         let same = |known: &&mut Failure| {
@@ -85,7 +85,7 @@ fn errno_name(errno: i32) -> String {
 }
 
 /// Blocks that came back otherwise than they were written, as one kind of failure.
-pub(super) fn flaws(members: &[&Member]) -> Option<ErrorCount> {
+pub(super) fn flaws(members: &[&WorkerStatus]) -> Option<ErrorCount> {
     let all = members.iter().map(|member| member.recorder.flaws());
     let flawed: Vec<_> = all.filter(|flaws| flaws.count > 0).collect();
     let first = flawed.iter().min_by_key(|flaws| flaws.first_at)?;
@@ -101,7 +101,7 @@ pub(super) fn flaws(members: &[&Member]) -> Option<ErrorCount> {
 }
 
 /// Each block of a validating pool that came back wrong; of very many the last stands for the rest.
-pub(super) fn wrong_data(member: &Member) -> impl Iterator<Item = ErrorCount> {
+pub(super) fn wrong_data(member: &WorkerStatus) -> impl Iterator<Item = ErrorCount> {
     let told = member.recorder.wrong().into_iter();
     told.map(|wrong| ErrorCount {
         kind: "verify".to_owned(),

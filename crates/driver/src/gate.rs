@@ -14,7 +14,7 @@ pub(super) struct Gate {
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Order {
     Begin(Nanos),
-    GoHome,
+    Abort,
 }
 
 impl Gate {

@@ -56,7 +56,7 @@ pub fn lay_out(
             progress(Bytes(written));
         }
         file.sync_all()?;
-        forget(file);
+        drop_cache(file);
         Ok(true)
     };
     attempt().map_err(|source| Error::LayOut {
@@ -67,7 +67,7 @@ pub fn lay_out(
 }
 
 /// Asks the page cache to drop the file, so that a buffered read comes from the device.
-fn forget(file: &File) {
+fn drop_cache(file: &File) {
     // SAFETY: no memory is passed. It is advice: a cache that keeps the pages shows in the
     // device's own counters.
     unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED) };

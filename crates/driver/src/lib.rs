@@ -5,36 +5,36 @@
 //! The real driver: threads, one loop, one clock.
 //!
 //! ```text
-//!   run() ──▶ crew: a thread each, opens its files, fills its buffers, reports ready
+//!   run() ──▶ threads: a thread each, opens its files, fills its buffers, reports ready
 //!        ──▶ gate opens: all begin at the same moment
 //!        ──▶ watch: intervals, steady state, interruption, deadlines, hung threads
 //!        ──▶ results: what the recorders hold, added up by job
 //! ```
 
-mod berths;
-mod crew;
+mod credentials;
 mod describe;
-mod duty;
+mod drop_cache;
 mod entry;
 mod error;
 mod failures;
-mod forget;
 mod gate;
+mod interval_ticker;
 mod journal;
 mod layout;
-mod least;
+mod min_rate;
 mod overhead;
 mod real;
 mod results;
-mod rhythm;
-mod roster;
 mod samples;
 mod series;
 mod sim;
-mod standing;
 mod steady;
+mod thread;
+mod thread_groups;
+mod threads;
 mod usage;
 mod watch;
+mod workers;
 
 use std::fs::File;
 use std::os::fd::AsRawFd;
@@ -46,7 +46,7 @@ use blocklab_record::{Interval, Measurement, Note, NoteLevel};
 use blocklab_units::Nanos;
 use blocklab_workload::{Flaw, Workload};
 
-pub use rhythm::{DirectionSlice, Slice};
+pub use interval_ticker::{DirectionInterval, IntervalData};
 pub use sim::simulate;
 
 use crate::journal::Journals;
@@ -138,7 +138,7 @@ pub trait Tap {
     fn interval(&mut self, interval: &Interval, elapsed: Nanos);
 
     /// How long the slices are that it wants; nothing: none.
-    fn rhythm(&self) -> Option<Nanos> {
+    fn interval_length(&self) -> Option<Nanos> {
         None
     }
 
@@ -157,7 +157,7 @@ pub trait Tap {
     fn status(&mut self, _: &Measurement) {}
 
     /// A slice has ended.
-    fn slice(&mut self, _: &Slice) {}
+    fn slice(&mut self, _: &IntervalData) {}
 }
 
 /// A tap that looks away.
@@ -216,15 +216,15 @@ pub struct FlawedBlock {
 pub fn run(run: Run<'_>, control: Control<'_>, tap: &mut dyn Tap) -> Result<Outcome, Error> {
     let called = run.clock.now();
     let journals = Journals::begin(&run.workload.jobs)?;
-    let mut crew = crew::Crew::muster(run, &journals)?;
+    let mut threads = threads::Threads::spawn_all(run, &journals)?;
     let before = usage::Usage::now();
-    let start = crew.open_gate(run.clock);
+    let start = threads.open_gate(run.clock);
     let opening = watch::Opening { called, before };
-    let watched = watch::Watch::new(run, control, opening, start).until_the_end(&mut crew, tap);
+    let watched = watch::Watch::new(run, control, opening, start).until_the_end(&mut threads, tap);
     let after = usage::Usage::now();
     let mut outcome = results::outcome(
         run,
-        &crew.roster,
+        &threads.workers,
         &results::Frame {
             called,
             start,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use blocklab_units::Nanos;
 use blocklab_workload::{ContentMaker, Direction, KeyMap, Seal};
 
-use super::forget::Forget;
+use super::drop_cache::DropCache;
 use blocklab_targets::Buffers;
 use blocklab_targets::Clock;
 use blocklab_targets::Target;
@@ -33,7 +33,7 @@ pub(crate) struct Grouping {
 pub(crate) fn drive<L: Driven, T: Target>(
     worker: &mut L,
     target: &mut T,
-    hands: &mut Hands,
+    filler: &mut BufferFiller,
     grouping: Grouping,
 ) -> io::Result<()> {
     let mut done: Vec<Completion> = Vec::with_capacity(worker.depth());
@@ -43,7 +43,7 @@ pub(crate) fn drive<L: Driven, T: Target>(
         let until = loop {
             match worker.next(now) {
                 Action::Issue(io) => {
-                    hands.prepare(&io, worker);
+                    filler.prepare(&io, worker);
                     staged += 1;
                     target.submit(io);
                     if staged >= grouping.submit {
@@ -68,8 +68,8 @@ pub(crate) fn drive<L: Driven, T: Target>(
         target.wait(at_least, until, &mut done)?;
         now = target.now();
         worker.reaped(done.len());
-        if hands.seal.is_some() {
-            hands.compare(&done, worker, now);
+        if filler.seal.is_some() {
+            filler.compare(&done, worker, now);
         }
         for completion in done.drain(..) {
             worker.complete(completion, now);
@@ -89,17 +89,17 @@ fn spin<T: Target>(target: &T, until: Nanos) -> Nanos {
 }
 
 /// What fills the buffers of writes and looks into those of reads.
-pub(crate) struct Hands {
+pub(crate) struct BufferFiller {
     pub(crate) buffers: Buffers,
     pub(crate) content: ContentMaker,
     /// Where written data is to be recognised.
-    pub(crate) seal: Option<Box<Recognition>>,
+    pub(crate) seal: Option<Box<DataCheck>>,
     /// Where the page cache is to forget what was moved.
-    pub(crate) forget: Option<Box<Forget>>,
+    pub(crate) drop_cache: Option<Box<DropCache>>,
 }
 
 /// How written data is recognised.
-pub(crate) enum Recognition {
+pub(crate) enum DataCheck {
     /// By what a worker remembers of its writes.
     Seal(Seal),
     /// By the keys of a storage.
@@ -120,11 +120,11 @@ impl Keys {
     }
 }
 
-impl Hands {
+impl BufferFiller {
     #[inline(always)]
     fn prepare<L: Driven>(&mut self, io: &Io, load: &L) {
-        if let Some(forget) = &mut self.forget {
-            forget.moves(io.len);
+        if let Some(drop_cache) = &mut self.drop_cache {
+            drop_cache.moves(io.len);
         }
         if io.direction != Direction::Write {
             return;
@@ -140,7 +140,7 @@ impl Hands {
     fn compare<L: Driven>(&mut self, done: &[Completion], load: &mut L, now: Nanos) {
         match self.seal.as_deref_mut() {
             None => {}
-            Some(Recognition::Seal(seal)) => {
+            Some(DataCheck::Seal(seal)) => {
                 let Some(worker) = load.worker() else { return };
                 for completion in done {
                     if let Some((mark, len)) = worker.expected(completion) {
@@ -150,7 +150,7 @@ impl Hands {
                     }
                 }
             }
-            Some(Recognition::Keys(keys)) => {
+            Some(DataCheck::Keys(keys)) => {
                 let Some(pool) = load.pool() else { return };
                 for completion in done {
                     if let Some((offset, len)) = pool.expected(completion) {
@@ -164,7 +164,7 @@ impl Hands {
     }
 }
 
-impl Recognition {
+impl DataCheck {
     #[inline(never)]
     fn prepare<L: Driven>(
         &mut self,

@@ -11,15 +11,15 @@ use blocklab_units::Nanos;
 use blocklab_workload::{Direction, Job, Pace, Rate};
 
 use super::failures::{errors, flaws, wrong_data};
-use super::roster::{Member, Roster};
 use super::samples::Sampler;
 use super::usage::Usage;
 use super::watch::Watched;
+use super::workers::{WorkerStatus, Workers};
 use super::{Backing, FlawedBlock, Outcome, Run, TargetFile, describe};
 use blocklab_worker::PriorityTable;
 use blocklab_worker::Window;
 use blocklab_worker::{JobLog, Progress};
-use blocklab_worker::{Recorder, SpectrumSum};
+use blocklab_worker::{LatencySum, Recorder};
 
 /// Moments and counters around the run.
 pub(crate) struct Frame {
@@ -29,22 +29,22 @@ pub(crate) struct Frame {
     pub(crate) after: Usage,
 }
 
-pub(crate) fn outcome(run: Run<'_>, roster: &Roster, frame: &Frame, watched: Watched) -> Outcome {
-    let mut measurement = measurement(run, roster, frame, &watched);
+pub(crate) fn outcome(run: Run<'_>, workers: &Workers, frame: &Frame, watched: Watched) -> Outcome {
+    let mut measurement = measurement(run, workers, frame, &watched);
     measurement.series = watched.series;
     Outcome {
         measurement,
-        notes: notes(run, roster),
+        notes: notes(run, workers),
         abandoned: watched.abandoned,
-        flawed: flawed_blocks(run, roster),
-        logs: logs(run, roster, frame.start),
-        progress: progress(run, roster),
+        flawed: flawed_blocks(run, workers),
+        logs: logs(run, workers, frame.start),
+        progress: progress(run, workers),
     }
 }
 
 /// What the threads told, and of what a model takes no notice.
-fn notes(run: Run<'_>, roster: &Roster) -> Vec<Note> {
-    let mut notes = roster.notes.clone();
+fn notes(run: Run<'_>, workers: &Workers) -> Vec<Note> {
+    let mut notes = workers.notes.clone();
     for (job, files) in run.workload.jobs.iter().zip(run.targets) {
         let is_modelled = |file: &TargetFile| !matches!(file.backing, Backing::File);
         if !job.priority_shares.is_empty() && files.iter().any(is_modelled) {
@@ -63,13 +63,13 @@ fn notes(run: Run<'_>, roster: &Roster) -> Vec<Note> {
 /// What was measured while some of the jobs still run.
 pub(crate) fn so_far(
     run: Run<'_>,
-    roster: &Roster,
+    workers: &Workers,
     frame: &Frame,
     watched: &Watched,
 ) -> Measurement {
-    let mut measurement = measurement(run, roster, frame, watched);
+    let mut measurement = measurement(run, workers, frame, watched);
     for (index, job) in measurement.jobs.iter_mut().enumerate() {
-        let mut members = roster.members.iter().filter(|member| member.job == index);
+        let mut members = workers.members.iter().filter(|member| member.job == index);
         if job.stopped == Stopped::Stalled && members.any(|member| member.ended.is_none()) {
             // It has not ended: it is no worse than one that has.
             job.stopped = Stopped::Runtime;
@@ -79,8 +79,8 @@ pub(crate) fn so_far(
 }
 
 /// Without the series.
-fn measurement(run: Run<'_>, roster: &Roster, frame: &Frame, watched: &Watched) -> Measurement {
-    let first = roster
+fn measurement(run: Run<'_>, workers: &Workers, frame: &Frame, watched: &Watched) -> Measurement {
+    let first = workers
         .members
         .iter()
         .map(|member| member.recorder.first_issue.get())
@@ -88,7 +88,7 @@ fn measurement(run: Run<'_>, roster: &Roster, frame: &Frame, watched: &Watched) 
     let elapsed = watched.end.since(frame.start);
     let jobs = run.workload.jobs.iter().enumerate();
     let mut cpu = frame.after.since(&frame.before);
-    cpu.busiest_thread_percent = busiest_thread(roster, elapsed);
+    cpu.busiest_thread_percent = busiest_thread(workers, elapsed);
     Measurement {
         case: String::new(),
         settings: Vec::new(),
@@ -99,7 +99,7 @@ fn measurement(run: Run<'_>, roster: &Roster, frame: &Frame, watched: &Watched) 
             .unwrap_or(frame.start.0)
             .saturating_sub(frame.called.0),
         jobs: jobs
-            .map(|(index, job)| job_result(job, index, roster, frame, watched))
+            .map(|(index, job)| job_result(job, index, workers, frame, watched))
             .collect(),
         series: Vec::new(),
         cpu,
@@ -110,8 +110,8 @@ fn measurement(run: Run<'_>, roster: &Roster, frame: &Frame, watched: &Watched) 
     }
 }
 
-fn busiest_thread(roster: &Roster, elapsed: Nanos) -> u32 {
-    let busiest = roster
+fn busiest_thread(workers: &Workers, elapsed: Nanos) -> u32 {
+    let busiest = workers
         .members
         .iter()
         .filter_map(|member| member.recorder.thread_use())
@@ -123,11 +123,11 @@ fn busiest_thread(roster: &Roster, elapsed: Nanos) -> u32 {
 fn job_result(
     job: &Job,
     index: usize,
-    roster: &Roster,
+    workers: &Workers,
     frame: &Frame,
     watched: &Watched,
 ) -> JobResult {
-    let members: Vec<&Member> = roster
+    let members: Vec<&WorkerStatus> = workers
         .members
         .iter()
         .filter(|member| member.job == index)
@@ -148,7 +148,7 @@ fn job_result(
         threads: job.threads,
         depth: job.depth,
         effective_depth: job.effective_depth(),
-        direct: Some(roster.direct[index]),
+        direct: Some(workers.direct[index]),
         asked_iops,
         asked_bytes_per_s,
         elapsed_ns: measured_time(job, &members, frame.start, watched, stopped).0,
@@ -160,8 +160,11 @@ fn job_result(
         ),
         errors: {
             let mut errors = errors(&members);
-            let slow = watched.least.iter().filter(|least| least.job == index);
-            errors.extend(slow.filter_map(|least| least.missed.clone()));
+            let slow = watched
+                .min_rate
+                .iter()
+                .filter(|min_rate| min_rate.job == index);
+            errors.extend(slow.filter_map(|min_rate| min_rate.missed.clone()));
             errors.extend(flaws(&members));
             errors.extend(members.iter().flat_map(|member| wrong_data(member)));
             errors
@@ -188,8 +191,8 @@ const fn asked(pace: Pace) -> (Option<f64>, Option<f64>) {
     }
 }
 
-fn gravest(members: &[&Member]) -> Stopped {
-    let of = |member: &&Member| match (member.ended, member.stopper.reason()) {
+fn gravest(members: &[&WorkerStatus]) -> Stopped {
+    let of = |member: &&WorkerStatus| match (member.ended, member.stopper.reason()) {
         // After a signal nobody waits long: what did not come back in time is no hang.
         (None, Some(Stopped::Interrupted)) => Stopped::Interrupted,
         (None, _) => Stopped::Stalled,
@@ -214,7 +217,7 @@ fn gravest(members: &[&Member]) -> Stopped {
 /// ended, has measured until then, even where nothing came back at its end.
 fn measured_time(
     job: &Job,
-    members: &[&Member],
+    members: &[&WorkerStatus],
     start: Nanos,
     watched: &Watched,
     stopped: Stopped,
@@ -234,7 +237,7 @@ fn measured_time(
     until.since(window.measure_from)
 }
 
-fn threads_use(members: &[&Member]) -> Option<ThreadUse> {
+fn threads_use(members: &[&WorkerStatus]) -> Option<ThreadUse> {
     let used = members
         .iter()
         .filter_map(|member| member.recorder.thread_use());
@@ -249,7 +252,7 @@ fn threads_use(members: &[&Member]) -> Option<ThreadUse> {
     })
 }
 
-fn depths(members: &[&Member]) -> Option<Depths> {
+fn depths(members: &[&WorkerStatus]) -> Option<Depths> {
     let counters = members
         .iter()
         .filter_map(|member| member.recorder.depths.as_ref());
@@ -260,7 +263,7 @@ fn depths(members: &[&Member]) -> Option<Depths> {
     })
 }
 
-fn verified(job: &Job, members: &[&Member], start: Nanos) -> Option<Verified> {
+fn verified(job: &Job, members: &[&WorkerStatus], start: Nanos) -> Option<Verified> {
     let validates = job
         .pool
         .as_ref()
@@ -287,8 +290,8 @@ fn flawed(recorder: &Arc<Recorder>) -> u64 {
 }
 
 /// The flaws that are told one by one, of all jobs.
-fn flawed_blocks(run: Run<'_>, roster: &Roster) -> Vec<FlawedBlock> {
-    let of = |member: &Member| {
+fn flawed_blocks(run: Run<'_>, workers: &Workers) -> Vec<FlawedBlock> {
+    let of = |member: &WorkerStatus| {
         let job = run.workload.jobs[member.job].name.clone();
         let blocks = member.recorder.flaws().kept.into_iter();
         blocks.map(move |(flaw, target, offset, bytes)| FlawedBlock {
@@ -299,11 +302,11 @@ fn flawed_blocks(run: Run<'_>, roster: &Roster) -> Vec<FlawedBlock> {
             bytes,
         })
     };
-    roster.members.iter().flat_map(of).collect()
+    workers.members.iter().flat_map(of).collect()
 }
 
-fn logs(run: Run<'_>, roster: &Roster, start: Nanos) -> Vec<(String, JobLog)> {
-    let kept = roster.members.iter().filter_map(|member| {
+fn logs(run: Run<'_>, workers: &Workers, start: Nanos) -> Vec<(String, JobLog)> {
+    let kept = workers.members.iter().filter_map(|member| {
         let job = &run.workload.jobs[member.job];
         let from = Window::of(job, start).measure_from;
         let end = Nanos(member.recorder.last_completion.get()).since(from);
@@ -314,16 +317,16 @@ fn logs(run: Run<'_>, roster: &Roster, start: Nanos) -> Vec<(String, JobLog)> {
     kept.collect()
 }
 
-fn progress(run: Run<'_>, roster: &Roster) -> Vec<(String, Progress)> {
-    let of = |member: &Member| {
+fn progress(run: Run<'_>, workers: &Workers) -> Vec<(String, Progress)> {
+    let of = |member: &WorkerStatus| {
         let progress = member.recorder.progress()?.clone();
         Some((run.workload.jobs[member.job].name.clone(), progress))
     };
-    roster.members.iter().filter_map(of).collect()
+    workers.members.iter().filter_map(of).collect()
 }
 
 /// Of several threads, the sum of what each found.
-fn found_depth(members: &[&Member]) -> Option<u32> {
+fn found_depth(members: &[&WorkerStatus]) -> Option<u32> {
     let found = members
         .iter()
         .filter_map(|member| member.recorder.found_depth.get().checked_sub(1));
@@ -332,7 +335,7 @@ fn found_depth(members: &[&Member]) -> Option<u32> {
 
 /// Direction and age of the operations that were left behind; none while somebody still waits for
 /// them.
-fn unanswered(members: &[&Member], watched: &Watched) -> Vec<(Direction, Nanos)> {
+fn unanswered(members: &[&WorkerStatus], watched: &Watched) -> Vec<(Direction, Nanos)> {
     let left = members
         .iter()
         .filter(|member| watched.abandoned && member.ended.is_none());
@@ -341,7 +344,7 @@ fn unanswered(members: &[&Member], watched: &Watched) -> Vec<(Direction, Nanos)>
 }
 
 fn directions(
-    members: &[&Member],
+    members: &[&WorkerStatus],
     samples: Option<&Sampler>,
     unanswered: &[(Direction, Nanos)],
 ) -> BTreeMap<String, DirectionResult> {
@@ -358,13 +361,13 @@ fn directions(
         }
         let ages = unanswered.iter().filter(|(its, _)| *its == direction);
         let age = ages.map(|(_, age)| age.0).max().unwrap_or(0);
-        let optional = |sum: SpectrumSum| (sum.max > 0).then(|| sum.into_latency());
+        let optional = |sum: LatencySum| (sum.max > 0).then(|| sum.into_latency());
         // What has not been answered has waited at least so long.
         let waited = |latency: Latency| Latency {
             max_ns: latency.max_ns.max(age),
             ..latency
         };
-        let completion = optional(SpectrumSum::of(
+        let completion = optional(LatencySum::of(
             tallies().filter_map(|t| t.completion.as_ref()),
         ));
         let tables: Vec<_> = tallies()
@@ -374,12 +377,12 @@ fn directions(
         let result = DirectionResult {
             ios,
             bytes: tallies().map(|tally| tally.bytes.get()).sum(),
-            service: waited(SpectrumSum::of(tallies().map(|tally| &tally.service)).into_latency()),
-            response: optional(SpectrumSum::of(
+            service: waited(LatencySum::of(tallies().map(|tally| &tally.service)).into_latency()),
+            response: optional(LatencySum::of(
                 tallies().filter_map(|t| t.response.as_ref()),
             ))
             .map(waited),
-            submit: optional(SpectrumSum::of(tallies().filter_map(|t| t.submit.as_ref()))),
+            submit: optional(LatencySum::of(tallies().filter_map(|t| t.submit.as_ref()))),
             detail: detail(completion, by_priority, direction, samples),
         };
         results.insert(direction.name().to_owned(), result);
@@ -408,7 +411,7 @@ fn detail(
 
 /// The census. For threads that have ended, nothing may be missing: that is our promise, not the
 /// device's.
-fn accounting(members: &[&Member]) -> Accounting {
+fn accounting(members: &[&WorkerStatus]) -> Accounting {
     let mut total = Accounting::default();
     for member in members {
         let recorder = &member.recorder;

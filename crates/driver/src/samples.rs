@@ -4,7 +4,7 @@ use blocklab_record::Samples;
 use blocklab_units::Nanos;
 use blocklab_workload::{Direction, Job, Measure};
 
-use super::roster::Member;
+use super::workers::WorkerStatus;
 use blocklab_worker::Window;
 
 /// The directions that move data, in the order of their numbers.
@@ -93,8 +93,8 @@ impl Sampler {
         (next <= self.deadline).then_some(next)
     }
 
-    pub(crate) fn look(&mut self, members: &[Member], now: Nanos) {
-        let total = |what: fn(&blocklab_worker::Tally) -> u64| {
+    pub(crate) fn look(&mut self, members: &[WorkerStatus], now: Nanos) {
+        let total = |what: fn(&blocklab_worker::DirectionCounters) -> u64| {
             MOVING.map(|direction| {
                 let mine = members.iter().filter(|member| member.job == self.job);
                 let tallies = mine.filter_map(|member| member.recorder.tally(direction));

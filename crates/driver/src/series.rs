@@ -1,12 +1,12 @@
-//! Slices of what the recorders count.
+//! IntervalSeries of what the recorders count.
 
 use blocklab_record::{Interval, IntervalDirection};
 use blocklab_stats::Histogram;
 use blocklab_units::Nanos;
 use blocklab_workload::{Direction, Job};
 
-use super::roster::Member;
-use blocklab_worker::SpectrumSum;
+use super::workers::WorkerStatus;
+use blocklab_worker::LatencySum;
 use blocklab_worker::Window;
 
 /// Length of the intervals of a series: a second. In a run of more than an hour it is so many whole
@@ -46,7 +46,7 @@ const SECOND: Nanos = Nanos::from_secs(1);
 const MOST: u64 = 3600;
 
 /// Cuts the counters of all recorders into slices.
-pub(crate) struct Slices {
+pub(crate) struct IntervalSeries {
     start: Nanos,
     /// Until here nothing is measured.
     ramp_end: Nanos,
@@ -80,7 +80,7 @@ impl DirectionSum {
     }
 
     /// Of what ended in the ramp, or after it.
-    fn of(members: &[Member], ramp: bool, direction: Direction) -> Self {
+    fn of(members: &[WorkerStatus], ramp: bool, direction: Direction) -> Self {
         let recorders = || {
             let all = members.iter().map(|member| &*member.recorder);
             all.filter_map(move |recorder| match ramp {
@@ -92,12 +92,12 @@ impl DirectionSum {
         if tallies().next().is_none() {
             return Self::empty();
         }
-        let spectrum = SpectrumSum::of(tallies().map(|tally| &tally.service));
+        let histogram = LatencySum::of(tallies().map(|tally| &tally.service));
         Self {
             ios: tallies().map(|tally| tally.ios.get()).sum(),
             bytes: tallies().map(|tally| tally.bytes.get()).sum(),
-            sum: spectrum.sum,
-            histogram: spectrum.histogram,
+            sum: histogram.sum,
+            histogram: histogram.histogram,
         }
     }
 
@@ -118,7 +118,7 @@ impl DirectionSum {
     }
 }
 
-impl Slices {
+impl IntervalSeries {
     /// The measured time begins with the first job whose ramp is over: its slices add up to the
     /// totals of all jobs, whatever their ramps.
     pub(crate) fn new(start: Nanos, windows: &[Window], cpu: u64) -> Self {
@@ -153,7 +153,7 @@ impl Slices {
     /// Closes the current slice. `cpu` is the processor time of this process so far.
     pub(crate) fn slice(
         &mut self,
-        members: &[Member],
+        members: &[WorkerStatus],
         now: Nanos,
         cpu: u64,
         uring_workers: u32,

@@ -10,7 +10,7 @@
 //! made, so the same seed gives the same figures on every machine.
 
 mod queue;
-mod seat;
+mod worker;
 
 use std::sync::Arc;
 
@@ -19,16 +19,16 @@ use blocklab_record::{Measurement, Stopped};
 use blocklab_units::Nanos;
 use blocklab_workload::{EndsOthers, Job};
 
-use super::berths::{Groups, berths};
-use super::crew::wanted;
+use super::interval_ticker::IntervalTicker;
 use super::results::{self, Frame};
-use super::rhythm::Rhythm;
-use super::roster::{Member, Roster};
 use super::samples::Sampler;
-use super::series::{Slices, interval};
+use super::series::{IntervalSeries, interval};
 use super::steady::Rounds;
+use super::thread_groups::{Groups, thread_groups};
+use super::threads::wanted;
 use super::usage::Usage;
 use super::watch::Watched;
+use super::workers::{WorkerStatus, Workers};
 use super::{Backing, Control, Outcome, Run, Tap, TargetFile};
 use crate::Error;
 use blocklab_targets::Model;
@@ -38,7 +38,7 @@ use blocklab_worker::{Stopper, Window};
 use blocklab_workload::Completion;
 
 use queue::{Event, Queue};
-use seat::{Round, Seat};
+use worker::{SimStep, SimWorker};
 
 /// Runs a workload whose targets are all simulated, from moment `start` of their devices.
 ///
@@ -77,13 +77,13 @@ fn models(targets: &[Vec<TargetFile>]) -> Vec<Model> {
 }
 
 struct Simulation {
-    seats: Vec<Seat>,
-    roster: Roster,
+    sim_workers: Vec<SimWorker>,
+    workers: Workers,
     queue: Queue,
     interval: Nanos,
-    series: Slices,
-    tapped: Slices,
-    rhythm: Option<Rhythm>,
+    series: IntervalSeries,
+    tapped: IntervalSeries,
+    interval_ticker: Option<IntervalTicker>,
     steady: Vec<Option<Rounds>>,
     windows: Vec<Window>,
     working: usize,
@@ -99,23 +99,23 @@ const TAP: Nanos = Nanos::from_secs(10);
 impl Simulation {
     fn new(run: Run<'_>, models: &[Model], start: Nanos) -> Result<Self, Error> {
         let jobs = &run.workload.jobs;
-        let mut roster = Roster::default();
-        let mut seats = Vec::new();
+        let mut workers = Workers::default();
+        let mut sim_workers = Vec::new();
         let shared = Shared::of(jobs, run.targets.iter().map(Vec::len));
-        roster.direct = vec![true; jobs.len()];
-        roster.ends_others = jobs.iter().map(|job| job.ends_others).collect();
+        workers.direct = vec![true; jobs.len()];
+        workers.ends_others = jobs.iter().map(|job| job.ends_others).collect();
         let mut groups = Groups::of(jobs);
-        for berth in berths(jobs, run.targets) {
-            let job = &berth.job;
+        for group in thread_groups(jobs, run.targets) {
+            let job = &group.job;
             let stopper = Arc::new(Stopper::default());
-            let devices = seat::devices(job, &berth.files, models)?;
-            let first = roster.members.len();
+            let devices = worker::devices(job, &group.files, models)?;
+            let first = workers.members.len();
             let mut in_common = false;
             for thread in 0..job.threads {
-                let (lanes, mut members) = groups.lanes(&berth, jobs, &stopper);
+                let (pool_jobs, mut members) = groups.pool_jobs(&group, jobs, &stopper);
                 if members.is_empty() && !in_common {
-                    members.push(Member {
-                        job: berth.index,
+                    members.push(WorkerStatus {
+                        job: group.index,
                         recorder: Arc::new(Recorder::new(wanted(job))),
                         stopper: Arc::clone(&stopper),
                         ended: None,
@@ -124,34 +124,34 @@ impl Simulation {
                 let member = if in_common {
                     first
                 } else {
-                    roster.members.len()
+                    workers.members.len()
                 };
-                roster.members.extend(members);
-                let mut seat = Seat::new(
+                workers.members.extend(members);
+                let mut worker = SimWorker::new(
                     job,
-                    (lanes, member),
+                    (pool_jobs, member),
                     run.workload.seed,
                     thread,
-                    (&berth.files, &devices),
-                    (&roster.members[member].recorder, &stopper, &shared),
+                    (&group.files, &devices),
+                    (&workers.members[member].recorder, &stopper, &shared),
                 )?;
                 // One thread drives them all, so plain workers can count together: 128 times the
                 // buckets of a histogram are more than a processor's cache holds.
-                in_common = seat.is_plain() && job.ends_others == EndsOthers::Never;
-                seat.worker.begin(start);
-                seats.push(seat);
+                in_common = worker.is_plain() && job.ends_others == EndsOthers::Never;
+                worker.worker.begin(start);
+                sim_workers.push(worker);
             }
         }
         let windows: Vec<Window> = jobs.iter().map(|job| Window::of(job, start)).collect();
         Ok(Self {
-            working: seats.len(),
-            seats,
-            roster,
+            working: sim_workers.len(),
+            sim_workers,
+            workers,
             queue: Queue::new(start),
             interval: interval(jobs),
-            series: Slices::new(start, &windows, 0),
-            tapped: Slices::new(start, &windows, 0),
-            rhythm: None,
+            series: IntervalSeries::new(start, &windows, 0),
+            tapped: IntervalSeries::new(start, &windows, 0),
+            interval_ticker: None,
             steady: jobs
                 .iter()
                 .map(|job| job.stop.steady.map(Rounds::new))
@@ -170,15 +170,15 @@ impl Simulation {
         control: Control<'_>,
         tap: &mut dyn Tap,
     ) {
-        for index in 0..self.seats.len() {
-            let member = self.seats[index].member;
-            let window = self.windows[self.roster.members[member].job];
+        for index in 0..self.sim_workers.len() {
+            let member = self.sim_workers[index].member;
+            let window = self.windows[self.workers.members[member].job];
             for end in [window.deadline, window.over] {
                 if end < Nanos::MAX {
                     self.queue.push(end, Event::wake(index as u32));
                 }
             }
-            self.roster.members[member]
+            self.workers.members[member]
                 .recorder
                 .first_issue
                 .set(self.start.0);
@@ -187,7 +187,7 @@ impl Simulation {
         let over = self.windows.iter().map(|window| window.over).max();
         let over = over.unwrap_or(Nanos::MAX);
         let mut next_look = self.start;
-        self.rhythm = Rhythm::of(tap, self.start, jobs);
+        self.interval_ticker = IntervalTicker::of(tap, self.start, jobs);
         while self.working > 0 {
             let Some((at, event)) = self.queue.pop() else {
                 break;
@@ -203,9 +203,9 @@ impl Simulation {
             self.turn(event.worker as usize, event.returned(), devices);
         }
         let last = self.windows.iter().map(|window| window.deadline).max();
-        if let Some(rhythm) = &mut self.rhythm {
-            rhythm.finish(
-                &self.roster.members,
+        if let Some(interval_ticker) = &mut self.interval_ticker {
+            interval_ticker.finish(
+                &self.workers.members,
                 self.now,
                 last.unwrap_or(self.now),
                 tap,
@@ -215,7 +215,7 @@ impl Simulation {
             self.close(self.now);
         }
         // Most cases end before it is told of again.
-        let rest = self.tapped.slice(&self.roster.members, self.now, 0, 0);
+        let rest = self.tapped.slice(&self.workers.members, self.now, 0, 0);
         if rest.length_ns > 0 {
             tap.interval(&rest, self.now.since(self.start));
         }
@@ -226,13 +226,13 @@ impl Simulation {
     /// One worker's turn: something of it came back, or it wanted to be asked.
     #[inline(always)]
     fn turn(&mut self, index: usize, returned: Option<Completion>, devices: &mut [&mut Device]) {
-        let round = Round {
+        let round = SimStep {
             now: self.now,
             worker: index as u32,
             queue: &mut self.queue,
             devices,
         };
-        if self.seats[index].turn(returned, round) {
+        if self.sim_workers[index].turn(returned, round) {
             self.leave(index);
         }
     }
@@ -241,19 +241,20 @@ impl Simulation {
     #[cold]
     fn leave(&mut self, index: usize) {
         self.working -= 1;
-        self.seats[index].has_left = true;
-        let seat = &self.seats[index];
-        let beside = |other: &Seat| other.member == seat.member && !other.has_left;
-        if self.seats.iter().any(beside) {
+        self.sim_workers[index].has_left = true;
+        let worker = &self.sim_workers[index];
+        let beside = |other: &SimWorker| other.member == worker.member && !other.has_left;
+        if self.sim_workers.iter().any(beside) {
             return;
         }
-        seat.worker
-            .leave(&self.roster.members[seat.member].recorder);
-        let mine = seat.member..seat.member + seat.worker.members();
-        for member in &mut self.roster.members[mine] {
-            member.ended = Some(seat.worker.stopped());
+        worker
+            .worker
+            .leave(&self.workers.members[worker.member].recorder);
+        let mine = worker.member..worker.member + worker.worker.members();
+        for member in &mut self.workers.members[mine] {
+            member.ended = Some(worker.worker.stopped());
         }
-        self.roster.end_others();
+        self.workers.end_others();
     }
 
     /// Closes slices, judges, listens; returns when to look again.
@@ -264,18 +265,18 @@ impl Simulation {
             let boundary = self.series.boundary(self.interval);
             self.close(boundary);
         }
-        if let Some(rhythm) = &mut self.rhythm {
-            rhythm.look(&self.roster.members, measured, tap);
+        if let Some(interval_ticker) = &mut self.interval_ticker {
+            interval_ticker.look(&self.workers.members, measured, tap);
         }
         if now >= self.tapped.boundary(TAP) {
-            let interval = self.tapped.slice(&self.roster.members, now, 0, 0);
+            let interval = self.tapped.slice(&self.workers.members, now, 0, 0);
             tap.interval(&interval, now.since(self.start));
         }
-        self.seen.look(&self.roster.members, now);
+        self.seen.look(&self.workers.members, now);
         for (job, rounds) in self.steady.iter_mut().enumerate() {
             let Some(rounds) = rounds else { continue };
             let members = || {
-                self.roster
+                self.workers
                     .members
                     .iter()
                     .filter(|member| member.job == job)
@@ -285,7 +286,7 @@ impl Simulation {
                 members().for_each(|member| member.stopper.request(Stopped::Steady));
             }
         }
-        self.seen.listen(&self.roster.members, control, now);
+        self.seen.listen(&self.workers.members, control, now);
         // Steady states and signals are looked for ten times a simulated second.
         let samples = self.seen.samples.iter().filter_map(Sampler::next);
         let looks = [
@@ -298,7 +299,7 @@ impl Simulation {
 
     fn close(&mut self, now: Nanos) {
         let now = now.min(Window::cool_from(&self.windows));
-        let interval = self.series.slice(&self.roster.members, now, 0, 0);
+        let interval = self.series.slice(&self.workers.members, now, 0, 0);
         if interval.length_ns > 0 {
             self.seen.series.push(interval);
         }
@@ -312,7 +313,7 @@ impl Simulation {
             before: usage,
             after: usage,
         };
-        let mut outcome = results::outcome(run, &self.roster, &frame, self.seen);
+        let mut outcome = results::outcome(run, &self.workers, &frame, self.seen);
         // Our own processor time is no property of a simulated run.
         outcome.measurement = Measurement {
             cpu: Default::default(),

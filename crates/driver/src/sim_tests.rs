@@ -9,7 +9,7 @@ use blocklab_device::{
 use blocklab_record::JobResult;
 use blocklab_units::Bytes;
 use blocklab_workload::{
-    EndsOthers, Engine, Flow, Job, LatencyTarget, Least, Log, Measure, Mix, Pace, Pattern, Rate,
+    EndsOthers, Engine, Flow, Job, LatencyTarget, Log, Measure, MinRate, Mix, Pace, Pattern, Rate,
     Spread, Stop, UringOptions, Workload,
 };
 
@@ -287,13 +287,13 @@ fn what_is_done_after_the_measured_time_counts_nowhere() {
 #[test]
 fn a_job_that_is_too_slow_ends_as_failed() {
     let mut slow = job(4, 60);
-    let least = |iops| {
-        Some(Least {
+    let min_rate = |iops| {
+        Some(MinRate {
             rates: [Some(Rate::Iops(iops)), None, None],
             cycle: Nanos::from_secs(1),
         })
     };
-    slow.least = least(2900.0);
+    slow.min_rate = min_rate(2900.0);
     let in_time = result(
         Job {
             depth: 32,
@@ -302,7 +302,7 @@ fn a_job_that_is_too_slow_ends_as_failed() {
         &volume(3000.0),
     );
     assert_eq!(in_time.stopped, Stopped::Runtime);
-    slow.least = least(3100.0);
+    slow.min_rate = min_rate(3100.0);
     let late = result(slow, &volume(3000.0));
     assert_eq!(late.stopped, Stopped::Error);
     assert_eq!(

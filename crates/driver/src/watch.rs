@@ -1,4 +1,4 @@
-//! Looks on while the crew works: intervals, the steady state, the end.
+//! Looks on while the threads works: intervals, the steady state, the end.
 
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
@@ -7,14 +7,14 @@ use blocklab_record::{Interval, Stopped};
 use blocklab_units::Nanos;
 use blocklab_workload::Job;
 
-use super::crew::Crew;
-use super::least::LeastRates;
+use super::interval_ticker::IntervalTicker;
+use super::min_rate::MinRates;
 use super::results::{Frame, so_far};
-use super::rhythm::Rhythm;
-use super::roster::Member;
 use super::samples::Sampler;
-use super::series::{Slices, interval};
+use super::series::{IntervalSeries, interval};
 use super::steady::Rounds;
+use super::threads::Threads;
+use super::workers::WorkerStatus;
 use super::{Control, Run, Tap, usage};
 use blocklab_worker::Window;
 
@@ -29,7 +29,7 @@ pub(crate) struct Watched {
     pub(crate) stood_still: Nanos,
     pub(crate) abandoned: bool,
     pub(crate) samples: Vec<Sampler>,
-    pub(crate) least: Vec<LeastRates>,
+    pub(crate) min_rate: Vec<MinRates>,
 }
 
 impl Watched {
@@ -43,7 +43,7 @@ impl Watched {
             stood_still: Nanos::ZERO,
             abandoned: false,
             samples: Sampler::all(jobs, start),
-            least: LeastRates::all(jobs, start),
+            min_rate: MinRates::all(jobs, start),
         }
     }
 }
@@ -61,7 +61,7 @@ impl Watched {
     }
 
     /// Asks for the end when a signal has come: of those who have not ended.
-    pub(crate) fn listen(&mut self, members: &[Member], control: Control<'_>, now: Nanos) {
+    pub(crate) fn listen(&mut self, members: &[WorkerStatus], control: Control<'_>, now: Nanos) {
         if self.interrupted_at.is_none() && control.interrupted.load(Relaxed) {
             self.interrupted_at = Some(now);
             let working = members.iter().filter(|member| member.ended.is_none());
@@ -70,13 +70,13 @@ impl Watched {
     }
 
     /// Takes samples, and ends the jobs that are too slow.
-    pub(crate) fn look(&mut self, members: &[Member], now: Nanos) {
+    pub(crate) fn look(&mut self, members: &[WorkerStatus], now: Nanos) {
         for sampler in &mut self.samples {
             sampler.look(members, now);
         }
-        for least in &mut self.least {
-            if least.look(members, now) {
-                let slow = members.iter().filter(|member| member.job == least.job);
+        for min_rate in &mut self.min_rate {
+            if min_rate.look(members, now) {
+                let slow = members.iter().filter(|member| member.job == min_rate.job);
                 slow.for_each(|member| member.stopper.request(Stopped::Error));
             }
         }
@@ -111,9 +111,9 @@ pub(crate) struct Watch<'a> {
     uring_workers: u32,
     steady: Vec<Option<Rounds>>,
     interval: Nanos,
-    series: Slices,
-    tapped: Slices,
-    rhythm: Option<Rhythm>,
+    series: IntervalSeries,
+    tapped: IntervalSeries,
+    interval_ticker: Option<IntervalTicker>,
     /// How often the tap wants everything so far, when it is due next, and what it is told from.
     status: Option<(Nanos, Nanos)>,
     opening: Opening,
@@ -128,8 +128,8 @@ impl<'a> Watch<'a> {
         let windows: Vec<Window> = jobs.iter().map(|job| Window::of(job, start)).collect();
         Self {
             cool_from: Window::cool_from(&windows),
-            series: Slices::new(start, &windows, cpu),
-            tapped: Slices::new(start, &windows, cpu),
+            series: IntervalSeries::new(start, &windows, cpu),
+            tapped: IntervalSeries::new(start, &windows, cpu),
             windows,
             uses_uring: jobs.iter().any(is_uring),
             expected_threads: usage::threads(),
@@ -139,7 +139,7 @@ impl<'a> Watch<'a> {
                 .map(|job| job.stop.steady.map(Rounds::new))
                 .collect(),
             interval: interval(jobs),
-            rhythm: None,
+            interval_ticker: None,
             status: None,
             opening,
             seen: Watched::from(start, jobs),
@@ -150,44 +150,44 @@ impl<'a> Watch<'a> {
     }
 
     /// Returns when every thread has ended or has been given up.
-    pub(crate) fn until_the_end(mut self, crew: &mut Crew, tap: &mut dyn Tap) -> Watched {
-        self.rhythm = Rhythm::of(tap, self.start, &self.run.workload.jobs);
+    pub(crate) fn until_the_end(mut self, threads: &mut Threads, tap: &mut dyn Tap) -> Watched {
+        self.interval_ticker = IntervalTicker::of(tap, self.start, &self.run.workload.jobs);
         self.status = tap
             .status_every()
             .map(|every| (every, self.start.saturating_add(every)));
-        while !crew.is_complete() {
+        while !threads.is_complete() {
             let now = self.run.clock.now();
-            let patience = self.patience(crew, now);
-            let ended = crew.await_end(patience);
+            let patience = self.patience(threads, now);
+            let ended = threads.await_end(patience);
             self.seen.slept(patience, self.run.clock.now().since(now));
             if ended {
-                crew.roster.end_others();
+                threads.workers.end_others();
             }
             let now = self.run.clock.now();
-            self.look(crew, tap, now);
-            self.press(crew, now);
-            if self.is_hopeless(crew, now) {
-                self.give_up(crew);
+            self.look(threads, tap, now);
+            self.press(threads, now);
+            if self.is_hopeless(threads, now) {
+                self.give_up(threads);
                 break;
             }
         }
         let end = self.run.clock.now();
         let last = self.windows.iter().map(|window| window.deadline).max();
-        if let Some(rhythm) = &mut self.rhythm {
-            rhythm.finish(crew.members(), end, last.unwrap_or(end), tap);
+        if let Some(interval_ticker) = &mut self.interval_ticker {
+            interval_ticker.finish(threads.members(), end, last.unwrap_or(end), tap);
         }
         while self.series.begun < end.min(self.cool_from) {
-            self.close_interval(crew, end);
+            self.close_interval(threads, end);
         }
         self.seen.end = end;
         self.seen
     }
 
     /// How long to sleep: to the next tick, or shorter when somebody overstays.
-    fn patience(&self, crew: &Crew, now: Nanos) -> Duration {
+    fn patience(&self, threads: &Threads, now: Nanos) -> Duration {
         let overstays =
-            |member: &Member| member.ended.is_none() && self.should_have_ended(member, now);
-        if crew.members().iter().any(overstays) {
+            |member: &WorkerStatus| member.ended.is_none() && self.should_have_ended(member, now);
+        if threads.members().iter().any(overstays) {
             return NUDGE;
         }
         let next_interval = self.series.boundary(self.interval);
@@ -196,7 +196,7 @@ impl<'a> Watch<'a> {
         let samples = self.seen.samples.iter().filter_map(Sampler::next);
         let soonest = deadlines
             .chain(samples)
-            .chain(self.rhythm.as_ref().map(Rhythm::boundary))
+            .chain(self.interval_ticker.as_ref().map(IntervalTicker::boundary))
             .filter(|moment| *moment > now)
             .chain([next_interval])
             .min();
@@ -204,14 +204,14 @@ impl<'a> Watch<'a> {
         left.clamp(Duration::from_millis(1), TICK)
     }
 
-    fn look(&mut self, crew: &Crew, tap: &mut dyn Tap, now: Nanos) {
+    fn look(&mut self, threads: &Threads, tap: &mut dyn Tap, now: Nanos) {
         if self.uses_uring {
             self.count_uring_workers();
         }
         if now >= self.tapped.boundary(TAP) && self.tapped.begun < self.cool_from {
             let now = now.min(self.cool_from);
             let interval = self.tapped.slice(
-                crew.members(),
+                threads.members(),
                 now,
                 usage::process_cpu_ns(),
                 self.uring_workers,
@@ -221,18 +221,18 @@ impl<'a> Watch<'a> {
         // The last slice before a load that is in no result is closed at the end: what is counted
         // late is in the totals, too.
         if now.min(self.cool_from) >= self.series.boundary(self.interval) {
-            self.close_interval(crew, now);
+            self.close_interval(threads, now);
         }
-        if let Some(rhythm) = &mut self.rhythm {
-            rhythm.look(crew.members(), now.min(self.cool_from), tap);
+        if let Some(interval_ticker) = &mut self.interval_ticker {
+            interval_ticker.look(threads.members(), now.min(self.cool_from), tap);
         }
-        self.tell_status(crew, tap, now);
-        self.seen.look(crew.members(), now);
-        self.judge_steadiness(crew, now);
-        self.seen.listen(crew.members(), self.control, now);
+        self.tell_status(threads, tap, now);
+        self.seen.look(threads.members(), now);
+        self.judge_steadiness(threads, now);
+        self.seen.listen(threads.members(), self.control, now);
     }
 
-    fn tell_status(&mut self, crew: &Crew, tap: &mut dyn Tap, now: Nanos) {
+    fn tell_status(&mut self, threads: &Threads, tap: &mut dyn Tap, now: Nanos) {
         let is_asked = tap.is_asked();
         match self.status.filter(|(_, due)| now >= *due) {
             Some((every, due)) => self.status = Some((every, due.saturating_add(every))),
@@ -248,10 +248,10 @@ impl<'a> Watch<'a> {
         let seen = Watched {
             end: now,
             samples: self.seen.samples.clone(),
-            least: self.seen.least.clone(),
+            min_rate: self.seen.min_rate.clone(),
             ..Watched::from(self.start, &[])
         };
-        tap.status(&so_far(self.run, &crew.roster, &frame, &seen));
+        tap.status(&so_far(self.run, &threads.workers, &frame, &seen));
     }
 
     fn count_uring_workers(&mut self) {
@@ -263,10 +263,10 @@ impl<'a> Watch<'a> {
         self.seen.uring_workers_max = self.seen.uring_workers_max.max(self.uring_workers);
     }
 
-    fn close_interval(&mut self, crew: &Crew, now: Nanos) {
+    fn close_interval(&mut self, threads: &Threads, now: Nanos) {
         let now = now.min(self.cool_from);
         let interval = self.series.slice(
-            crew.members(),
+            threads.members(),
             now,
             usage::process_cpu_ns(),
             self.uring_workers,
@@ -276,10 +276,10 @@ impl<'a> Watch<'a> {
         }
     }
 
-    fn judge_steadiness(&mut self, crew: &Crew, now: Nanos) {
+    fn judge_steadiness(&mut self, threads: &Threads, now: Nanos) {
         for (job, rounds) in self.steady.iter_mut().enumerate() {
             let Some(rounds) = rounds else { continue };
-            let members = || crew.members().iter().filter(|member| member.job == job);
+            let members = || threads.members().iter().filter(|member| member.job == job);
             let from = self.windows[job].measure_from;
             if rounds.look(members().map(|member| &*member.recorder), now.since(from)) {
                 members().for_each(|member| member.stopper.request(Stopped::Steady));
@@ -287,21 +287,21 @@ impl<'a> Watch<'a> {
         }
     }
 
-    fn should_have_ended(&self, member: &Member, now: Nanos) -> bool {
+    fn should_have_ended(&self, member: &WorkerStatus, now: Nanos) -> bool {
         member.stopper.reason().is_some() || now >= self.windows[member.job].over
     }
 
     /// Wakes those who should have ended from the wait that they may be in.
-    fn press(&self, crew: &Crew, now: Nanos) {
-        crew.nudge(|member| self.should_have_ended(member, now));
+    fn press(&self, threads: &Threads, now: Nanos) {
+        threads.interrupt(|member| self.should_have_ended(member, now));
     }
 
     /// Whether what is still in flight has been waited for long enough.
-    fn is_hopeless(&self, crew: &Crew, now: Nanos) -> bool {
+    fn is_hopeless(&self, threads: &Threads, now: Nanos) -> bool {
         if let Some(at) = self.seen.interrupted_at {
             return now.since(at) > self.control.drain_limit_interrupted;
         }
-        let mut waiting = crew
+        let mut waiting = threads
             .members()
             .iter()
             .filter(|member| member.ended.is_none());
@@ -316,9 +316,9 @@ impl<'a> Watch<'a> {
         })
     }
 
-    fn give_up(&mut self, crew: &Crew) {
-        self.seen.abandoned = !crew.is_complete();
-        let missing = crew
+    fn give_up(&mut self, threads: &Threads) {
+        self.seen.abandoned = !threads.is_complete();
+        let missing = threads
             .members()
             .iter()
             .filter(|member| member.ended.is_none());

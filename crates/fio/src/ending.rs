@@ -2,7 +2,8 @@
 
 use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::{
-    Flow, LatencyTarget, Least, Limit, Pace, Rate, Steady, SteadyVariable, Stop, Think, ThinkStyle,
+    Flow, LatencyTarget, Limit, MinRate, Pace, Rate, Steady, SteadyVariable, Stop, Think,
+    ThinkStyle,
 };
 
 use super::jobs::Spec;
@@ -42,11 +43,11 @@ pub(super) fn pace(spec: &Spec, way: Way, block: u64) -> Result<Pace, Mistake> {
     })
 }
 
-pub(super) fn least(spec: &Spec, way: Way) -> Option<Least> {
+pub(super) fn min_rate(spec: &Spec, way: Way) -> Option<MinRate> {
     let rates = rates(spec, way, "rate_min", "rate_iops_min");
     let cycle = count(spec, "rate_cycle");
     let cycle = if cycle == 0 { 1000 } else { cycle };
-    (rates != [None; 3]).then(|| Least {
+    (rates != [None; 3]).then(|| MinRate {
         rates,
         cycle: Nanos::from_millis(cycle.into()),
     })

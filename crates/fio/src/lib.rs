@@ -17,6 +17,7 @@ pub mod blktrace;
 mod bytes;
 mod command;
 mod compressed;
+mod credentials;
 mod elsewhere;
 mod ending;
 mod engine;
@@ -36,7 +37,6 @@ mod plan;
 mod priority;
 mod reference;
 mod source;
-mod standing;
 mod state;
 #[cfg(test)]
 mod tests;
@@ -50,6 +50,7 @@ pub use command::{
     Command, DEBUG_WORDS, Format, General, Input, Profiled, Trial, parse as parse_command,
 };
 pub use compressed::{Packer, Sample, Unreadable, inflate};
+pub use credentials::ControlGroup;
 pub use files::{Layout, Planned};
 pub use flaws::Flawed;
 pub use jobs::{Resolved, Spec, resolve};
@@ -62,7 +63,6 @@ pub use output::{
 pub use plan::{CloneFacts, Prepared, Terms, prepare};
 pub use reference::reference;
 pub use source::{Reader, Section, Setting, parse as parse_jobs};
-pub use standing::ControlGroup;
 pub use state::State;
 pub use to_diskspd::to_diskspd;
 pub use to_vdbench::to_vdbench;

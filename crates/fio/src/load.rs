@@ -32,7 +32,7 @@ pub(super) fn load(
     let outline = outline(spec, way, ground, name)?;
     let block = pattern::largest_block(&outline.sizes, way);
     let pass = Pass::new(spec, way, ground, &outline);
-    let (again, forget_every) = (pass.again(), pass.forget_every());
+    let (again, drop_cache_every) = (pass.again(), pass.drop_cache_every());
     let stop = ending::stop(spec, &pass)?;
     let engine = engine::engine(spec)?;
     let depth = spec.values.number("iodepth").unwrap_or(1).clamp(1, 32768) as u32;
@@ -59,7 +59,7 @@ pub(super) fn load(
         pin: processors(spec, number, terms)?,
         priority: priority::priority(spec),
         priority_shares: priority::shares(spec, engine)?,
-        standing: super::standing::standing(spec, terms),
+        credentials: super::credentials::credentials(spec, terms),
         region: Region {
             offset: Bytes(ground.offset),
             size: ground.size.map(Bytes),
@@ -71,7 +71,7 @@ pub(super) fn load(
             ..Runs::default()
         }),
         window: window(spec, block)?,
-        positions_apart: !way.random && way.reads && way.writes,
+        per_direction_position: !way.random && way.reads && way.writes,
         no_overlap: spec.values.flag("serialize_overlap"),
         verify: super::verify::verify(spec, way, terms.bytes_of)?.map(|verify| Verify {
             pass: again,
@@ -81,7 +81,7 @@ pub(super) fn load(
         fill: fill(spec, terms)?,
         content_unit: content_unit(spec),
         pace: ending::pace(spec, way, block)?,
-        least: ending::least(spec, way),
+        min_rate: ending::min_rate(spec, way),
         flow: ending::flow(spec),
         latency_target: ending::latency_target(spec),
         think_style: if think.is_some() {
@@ -100,7 +100,7 @@ pub(super) fn load(
         ),
         flush: flush(spec)?,
         on_error: on_error(spec)?,
-        forget_every,
+        drop_cache_every,
         ends_others: ends_others(spec),
         max_latency: spec
             .values
@@ -108,7 +108,7 @@ pub(super) fn load(
             .filter(|limit| *limit > 0)
             .map(Nanos),
         ignored_errors: ignored_errors(spec)?,
-        until_full: spec.values.flag("fill_device"),
+        stop_on_enospc: spec.values.flag("fill_device"),
         measure: Measure {
             depths: true,
             bandwidth_every: sample(spec, "bwavgtime"),

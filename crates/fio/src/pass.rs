@@ -79,7 +79,7 @@ impl<'a> Pass<'a> {
 
     /// A job that begins anew opens its files anew, and `invalidate` then drops what the page cache
     /// holds of them.
-    pub(super) fn forget_every(&self) -> Option<Bytes> {
+    pub(super) fn drop_cache_every(&self) -> Option<Bytes> {
         let invalidates = self.spec.values.number("invalidate") != Some(0);
         self.again().filter(|_| invalidates)
     }

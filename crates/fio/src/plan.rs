@@ -7,6 +7,7 @@ mod judge;
 use blocklab_record::{Note, NoteLevel};
 use blocklab_workload::{Case, Job, Plan, Workload};
 
+use super::credentials::{self, ControlGroup};
 use super::files::{self, Files, Planned};
 use super::iolog;
 use super::jobs::{Resolved, Spec};
@@ -15,7 +16,6 @@ use super::logs::LogRule;
 use super::mistake::Mistake;
 use super::number::{Scale, amount};
 use super::pattern;
-use super::standing::{self, ControlGroup};
 use super::state;
 use super::turns::Turns;
 use super::verify::leaves_no_time;
@@ -132,7 +132,7 @@ impl<'a> Maker<'a> {
         let way = pattern::way(spec)?;
         self.begin(spec)?;
         self.directories.extend(files::directories(spec));
-        let group = standing::control_group(spec, self.terms);
+        let group = credentials::control_group(spec, self.terms);
         let known = |group: &ControlGroup| self.control_groups.contains(group);
         self.control_groups
             .extend(group.filter(|group| !known(group)));
@@ -166,7 +166,7 @@ impl<'a> Maker<'a> {
                 iolog::apply(spec, &mut job, trace);
             }
             // A job that reads back another's writes draws the same places, whatever its name.
-            job.draws = job.verify.is_some().then(|| unique.to_string());
+            job.rng_label = job.verify.is_some().then(|| unique.to_string());
             job.log = LogRule::of(spec, &job).kept();
             let state = state::path(self.terms.aux, &spec.name, unique);
             if job.verify.is_some() && number == 0 && !way.reads && leaves_no_time(spec, way) {

@@ -19,7 +19,7 @@ use super::scan::number;
 const KIB: usize = 0;
 const IOPS: usize = 2;
 const RUNTIME_MS: usize = 3;
-/// Least, most, mean, deviation from submission to completion.
+/// MinRate, most, mean, deviation from submission to completion.
 const COMPLETION: usize = 8;
 const PERCENTILES: std::ops::Range<usize> = 12..32;
 

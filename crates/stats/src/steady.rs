@@ -11,7 +11,7 @@ pub struct Verdict {
     pub mean: f64,
     /// Largest less smallest, in per cent of the mean; infinite where the mean is not above 0.
     pub range_percent: f64,
-    /// Least-squares slope, without its sign, in per cent of the mean: over the whole window for
+    /// MinRate-squares slope, without its sign, in per cent of the mean: over the whole window for
     /// [`snia`], per round for [`slope`]. Infinite where the mean is not above 0.
     pub slope_percent: f64,
     /// Settled.

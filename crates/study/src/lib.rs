@@ -2,18 +2,18 @@
 //! Out: one Record of all its cases and passes, whole at every moment.
 //! Never: a judgement; a write to what it did not make or was not allowed to touch.
 
-mod abreast;
-mod conduct;
 mod error;
-mod ledger;
 mod modelled;
 mod observer;
+mod opened_targets;
+mod parallel;
 mod place;
+mod resume_state;
+mod run_plan;
 mod scratch;
-mod site;
 
 pub use blocklab_host::guard::Guard;
-pub use conduct::{Assignment, Part, conduct, conduct_all};
 pub use error::Error;
-pub use ledger::Ledger;
 pub use observer::Observer;
+pub use resume_state::ResumeState;
+pub use run_plan::{Assignment, Part, run_plan, run_plans};

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use blocklab_driver::{Outcome, Slice, Tap};
+use blocklab_driver::{IntervalData, Outcome, Tap};
 use blocklab_record::{DiskUse, Measurement, Record};
 use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::Case;
@@ -20,7 +20,7 @@ pub trait Observer {
     /// About twice a second. `elapsed` counts from the measurement's start.
     fn interval(&mut self, interval: &blocklab_record::Interval, elapsed: Nanos);
     /// How long the slices are that it wants to be told of; nothing: none.
-    fn rhythm(&self) -> Option<Nanos> {
+    fn interval_length(&self) -> Option<Nanos> {
         None
     }
     /// How often it wants everything that was measured so far; nothing: never.
@@ -34,7 +34,7 @@ pub trait Observer {
     /// Everything so far of the measurement under way.
     fn status(&mut self, _: &Measurement) {}
     /// A slice of the measurement has ended.
-    fn slice(&mut self, _: &Slice) {}
+    fn slice(&mut self, _: &IntervalData) {}
     /// The last chance to change a case by what was measured before it: a rate that is a share of
     /// an earlier maximum. Returns whether it is run at all.
     fn adapt(&mut self, _: &mut Case, _: &Record) -> bool {
@@ -58,11 +58,11 @@ impl Tap for Relay<'_> {
         self.observer.interval(interval, elapsed);
     }
 
-    fn rhythm(&self) -> Option<Nanos> {
-        self.observer.rhythm()
+    fn interval_length(&self) -> Option<Nanos> {
+        self.observer.interval_length()
     }
 
-    fn slice(&mut self, slice: &Slice) {
+    fn slice(&mut self, slice: &IntervalData) {
         self.observer.slice(slice);
     }
 

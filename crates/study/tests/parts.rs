@@ -7,7 +7,7 @@ use blocklab_catalog::Catalog;
 use blocklab_native as native;
 use blocklab_publication::Publication;
 use blocklab_record::{Interval, Record, Status};
-use blocklab_study::{Assignment, Guard, Observer, Part, conduct_all};
+use blocklab_study::{Assignment, Guard, Observer, Part, run_plans};
 use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::Case;
 
@@ -90,7 +90,7 @@ fn on<const N: usize>(
         left,
         interrupted: &interrupted,
     };
-    let records = conduct_all(parts, &mut plug).expect("conducted");
+    let records = run_plans(parts, &mut plug).expect("conducted");
     (records, plug.turns)
 }
 

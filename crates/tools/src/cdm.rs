@@ -20,7 +20,7 @@ use self::window::Window;
 use crate::args::{CdmArgs, CdmProfile};
 use crate::keeping::{self, Checkpoints};
 use crate::output::{self, Over};
-use crate::sitting::{Sitting, exit_code, hold, keep, seed, with_keeping};
+use crate::tool_run::{ToolRun, exit_code, hold, keep, seed, with_keeping};
 use blocklab_console::listen;
 use blocklab_console::{keeper, place, status, terminal};
 
@@ -42,7 +42,7 @@ fn measure(args: &CdmArgs, store: &Store) -> Result<u8> {
     }
     let targets = [args.target.clone().unwrap_or_else(|| ".".to_owned())];
     let guard = place::guard(&args.destroy_data, store);
-    let sitting = Sitting {
+    let tool_run = ToolRun {
         plan,
         notes,
         targets: &targets,
@@ -50,7 +50,7 @@ fn measure(args: &CdmArgs, store: &Store) -> Result<u8> {
         create: args.create,
     };
     let mut watcher = Watcher::new(args, &form, store);
-    let held = hold(sitting, &*listen()?, store, &mut watcher);
+    let held = hold(tool_run, &*listen()?, store, &mut watcher);
     watcher.window.finished();
     let Some(mut record) = held? else {
         return Ok(status::INTERRUPTED);

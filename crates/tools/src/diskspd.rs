@@ -29,7 +29,7 @@ use self::watch::Watcher;
 use crate::args::DiskspdArgs;
 use crate::keeping;
 use crate::processors::Ticks;
-use crate::sitting::{Sitting, code_of, exit_code, hold, keep, with_keeping};
+use crate::tool_run::{ToolRun, code_of, exit_code, hold, keep, with_keeping};
 use blocklab_console::chance;
 use blocklab_console::listen;
 use blocklab_console::{keeper, place, status, terminal};
@@ -144,7 +144,7 @@ fn measure(profile: &Profile, mut notes: Vec<Note>, house: &House, store: &Store
         terminal::warn("interrupted before anything was measured; nothing is kept");
         return Ok(status::INTERRUPTED);
     }
-    let sitting = Sitting {
+    let tool_run = ToolRun {
         plan: prepared.plan.clone(),
         notes,
         targets: &[],
@@ -152,7 +152,7 @@ fn measure(profile: &Profile, mut notes: Vec<Note>, house: &House, store: &Store
         create: true,
     };
     let mut watcher = Watcher::new(house, profile, &prepared.plan, store);
-    let held = hold(sitting, &interrupted, store, &mut watcher);
+    let held = hold(tool_run, &interrupted, store, &mut watcher);
     watcher.screen.finished();
     let Some(mut record) = held? else {
         return Ok(status::INTERRUPTED);

@@ -37,7 +37,7 @@ use self::outside::{Outside, Presence};
 use self::watch::Watcher;
 use crate::args::FioArgs;
 use crate::keeping;
-use crate::sitting::{Sitting, code_of, hold, keep, with_keeping};
+use crate::tool_run::{ToolRun, code_of, hold, keep, with_keeping};
 use blocklab_console::listen;
 use blocklab_console::{keeper, place, status, terminal};
 
@@ -246,7 +246,7 @@ fn measure(
         watcher = watcher.adding_up(Aggregate::open()?);
     }
     let profiler = general.idle.map(Profiler::start);
-    let record = conduct(prepared, &guard, &interrupted, store, &mut watcher);
+    let record = run_plan(prepared, &guard, &interrupted, store, &mut watcher);
     out.borrow_mut().idleness = profiler.map(Profiler::finish);
     ground::remove(prepared, &guard);
     let Some(mut record) = record? else {
@@ -263,21 +263,21 @@ fn measure(
     Ok(with_keeping(exit_code(&record), is_kept && !unfit))
 }
 
-fn conduct(
+fn run_plan(
     prepared: &Prepared,
     guard: &Guard,
     interrupted: &AtomicBool,
     store: &Store,
     watcher: &mut Watcher<'_>,
 ) -> Result<Option<Record>> {
-    let sitting = Sitting {
+    let tool_run = ToolRun {
         plan: prepared.plan.clone(),
         notes: prepared.notes.clone(),
         targets: &[],
         guard,
         create: true,
     };
-    let held = hold(sitting, interrupted, store, watcher);
+    let held = hold(tool_run, interrupted, store, watcher);
     watcher.finished();
     held
 }
@@ -354,7 +354,7 @@ pub fn study(file: &JobFile<'_>, store: &Store) -> Result<Option<Record>> {
     let kept = (!file.no_save).then_some(store);
     let mut watcher = Watcher::shown(&prepared, kept, !file.quiet);
     watcher = watcher.telling(Debug::default(), &plan);
-    let record = conduct(&prepared, &guard, &interrupted, store, &mut watcher)?;
+    let record = run_plan(&prepared, &guard, &interrupted, store, &mut watcher)?;
     ground::remove(&prepared, &guard);
     Ok(record)
 }

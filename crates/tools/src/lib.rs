@@ -9,7 +9,7 @@ pub mod fio;
 pub mod keeping;
 pub mod output;
 mod processors;
-pub mod sitting;
+pub mod tool_run;
 pub mod vdbench;
 
 /// Programs whose languages are spoken: a link of such a name behaves as that command.

@@ -29,7 +29,7 @@ use self::house::House;
 use self::reporter::Reporter;
 use crate::args::VdbenchArgs;
 use crate::keeping;
-use crate::sitting::{Sitting, exit_code, hold, keep, seed, with_keeping};
+use crate::tool_run::{ToolRun, exit_code, hold, keep, seed, with_keeping};
 use blocklab_console::listen;
 use blocklab_console::{keeper, place, status, terminal};
 
@@ -159,7 +159,7 @@ fn measure(
         if terms.validation.validate {
             validate(&mut prepared, &script, &terms, &watch.watched);
         }
-        let sitting = Sitting {
+        let tool_run = ToolRun {
             plan: prepared.plan.clone(),
             notes: prepared.notes.clone(),
             targets: &[],
@@ -175,7 +175,7 @@ fn measure(
             house,
             &watch.watched,
         )?;
-        let held = hold(sitting, &interrupted, store, &mut reporter);
+        let held = hold(tool_run, &interrupted, store, &mut reporter);
         if let Some(error) = reporter.trouble.take() {
             if let (Ok(Some(mut record)), false) = (held, house.no_save) {
                 keep(&mut record, store);

@@ -6,7 +6,7 @@ use super::Script;
 use super::defs::Seek;
 use super::mistake::Mistake;
 use super::plan::Terms;
-use super::rates::Lane;
+use super::rates::PlannedJob;
 use super::run::{Run, Use};
 
 /// Operations in flight of a concatenation for which no others are asked.
@@ -56,19 +56,22 @@ pub(super) fn check(script: &Script, terms: &Terms, one: &Use) -> Result<(), Mis
 /// each does as large a part of the operations as its storage is of the whole.
 pub(super) fn concatenate(
     jobs: &mut [Job],
-    lanes: &mut [Lane],
+    planned_jobs: &mut [PlannedJob],
     sizes: &[u64],
     threads: u32,
     group: u32,
 ) {
-    let whole: u64 = lanes.iter().map(|lane| sizes[lane.sd]).sum();
-    for (job, lane) in jobs.iter_mut().zip(lanes) {
-        let part = sizes[lane.sd] as f64 / whole.max(1) as f64;
-        lane.skew *= part;
-        lane.fixed = lane.fixed.map(|rate| rate * part);
+    let whole: u64 = planned_jobs
+        .iter()
+        .map(|planned_job| sizes[planned_job.sd])
+        .sum();
+    for (job, planned_job) in jobs.iter_mut().zip(planned_jobs) {
+        let part = sizes[planned_job.sd] as f64 / whole.max(1) as f64;
+        planned_job.skew *= part;
+        planned_job.fixed = planned_job.fixed.map(|rate| rate * part);
         job.depth = threads;
         if let Some(pooled) = &mut job.pool {
-            pooled.pool = format!("concat/{}", lane.wd);
+            pooled.pool = format!("concat/{}", planned_job.wd);
             pooled.depth = threads;
             pooled.share = Some(Share {
                 group,

@@ -85,8 +85,12 @@ pub(super) fn limit_errors(script: &Script, cases: &mut [Case], runs: &[Planned]
         .map(|_| MostErrors::new(asked.most))
         .collect();
     for (case, planned) in cases.iter_mut().zip(runs) {
-        for (job, lane) in case.workload.jobs.iter_mut().zip(&planned.lanes) {
-            let limit = if asked.remove { &each[lane.sd] } else { &all };
+        for (job, planned_job) in case.workload.jobs.iter_mut().zip(&planned.planned_jobs) {
+            let limit = if asked.remove {
+                &each[planned_job.sd]
+            } else {
+                &all
+            };
             if let Some(pool) = &mut job.pool {
                 pool.most_errors = Some(limit.clone());
             }

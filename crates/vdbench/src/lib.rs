@@ -67,7 +67,7 @@ pub use histogram::{NO_STATISTICS, histogram};
 pub use lines::Reader;
 pub use mistake::{Mistake, Place};
 pub use plan::{FORMAT, Planned, Prepared, Terms, about_storage, prepare, quick_test};
-pub use rates::{Lane, observed, set_rate};
+pub use rates::{PlannedJob, observed, set_rate};
 pub use reference::{reference, usage};
 pub use report::{FLAT_COLUMNS, FlatRow, flat_header, flat_row, heading, interval_row};
 pub use run::{Bursts, Loops, Rate, Run, Use, share, size};

@@ -13,7 +13,7 @@ use super::data_errors::limit_errors;
 use super::defs::{Commands, OpenFlags, Sd, Seek, Wd, Xfersize};
 use super::mistake::{Mistake, Place};
 use super::place::{Spot, spots};
-use super::rates::{Lane, nominal, set_rate};
+use super::rates::{PlannedJob, nominal, set_rate};
 use super::run::{Loops, Rate, Run, Use};
 use super::sizes::sizes;
 use super::{General, Script};
@@ -42,7 +42,7 @@ pub struct Planned {
     /// Name of its case.
     pub case: String,
     /// What each job is, in their order.
-    pub lanes: Vec<Lane>,
+    pub planned_jobs: Vec<PlannedJob>,
 }
 
 /// A script as a plan.
@@ -115,7 +115,7 @@ impl Maker<'_> {
     fn format(&mut self) -> (Planned, Case) {
         let block = self.script.general.formatxfersize.unwrap_or(FORMAT_BLOCK);
         let mut jobs = Vec::new();
-        let mut lanes = Vec::new();
+        let mut planned_jobs = Vec::new();
         for index in &self.terms.format {
             let sd = &self.script.sds[*index];
             let size = self.terms.sizes[*index];
@@ -135,7 +135,7 @@ impl Maker<'_> {
             job.pool = Some(Pooled::new(&sd.name, FORMAT_THREADS));
             job.depth = FORMAT_THREADS;
             jobs.push(job);
-            lanes.push(Lane {
+            planned_jobs.push(PlannedJob {
                 wd: String::new(),
                 sd: *index,
                 skew: 100.0 / self.terms.format.len() as f64,
@@ -153,7 +153,7 @@ impl Maker<'_> {
         let planned = Planned {
             run,
             case: FORMAT.to_owned(),
-            lanes,
+            planned_jobs,
         };
         let case = Case {
             name: FORMAT.to_owned(),
@@ -184,10 +184,10 @@ impl Maker<'_> {
 
     fn case(&mut self, run: &Run, before: &[Case]) -> Result<(Planned, Case), Mistake> {
         let mut jobs = Vec::new();
-        let mut lanes = Vec::new();
+        let mut planned_jobs = Vec::new();
         let skews = skews(run);
         for (one, skew) in run.uses.iter().zip(skews) {
-            let lanes_before = jobs.len();
+            let jobs_before = jobs.len();
             let of_all = concat::concatenated_threads(self.script, run, one);
             if of_all.is_some() {
                 concat::check(self.script, self.terms, one)?;
@@ -195,7 +195,7 @@ impl Maker<'_> {
             for sd in &one.sds {
                 for job in self.jobs(run, one, *sd)? {
                     jobs.push(job);
-                    lanes.push(Lane {
+                    planned_jobs.push(PlannedJob {
                         wd: one.wd.name.clone(),
                         sd: *sd,
                         skew,
@@ -203,16 +203,16 @@ impl Maker<'_> {
                     });
                 }
             }
-            let (own, own_lanes) = (&mut jobs[lanes_before..], &mut lanes[lanes_before..]);
+            let (own, own_lanes) = (&mut jobs[jobs_before..], &mut planned_jobs[jobs_before..]);
             if let Some(threads) = of_all {
                 // Group 1 is that of controlled runs.
-                let group = 2 + lanes_before as u32;
+                let group = 2 + jobs_before as u32;
                 concat::concatenate(own, own_lanes, &self.terms.sizes, threads, group);
             } else {
                 let parts = own.len().max(1) as f64;
-                for lane in own_lanes {
-                    lane.skew /= parts;
-                    lane.fixed = lane.fixed.map(|rate| rate / parts);
+                for planned_job in own_lanes {
+                    planned_job.skew /= parts;
+                    planned_job.fixed = planned_job.fixed.map(|rate| rate / parts);
                 }
             }
         }
@@ -234,11 +234,11 @@ impl Maker<'_> {
             },
         };
         limit(&mut case, run, &self.terms.sizes);
-        set_rate(&mut case, run, &lanes, nominal(run));
+        set_rate(&mut case, run, &planned_jobs, nominal(run));
         let planned = Planned {
             run: run.clone(),
             case: case.name.clone(),
-            lanes,
+            planned_jobs,
         };
         Ok((planned, case))
     }

@@ -9,7 +9,7 @@ use super::run::{Rate, Run};
 
 /// What a job of a case is.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Lane {
+pub struct PlannedJob {
     /// Name of its workload; empty of a job that no workload asks for: formatting, recovery.
     pub wd: String,
     /// Index of its storage definition.
@@ -31,23 +31,24 @@ pub(super) fn nominal(run: &Run) -> f64 {
 }
 
 /// Gives every job of a case its part of a rate. A maximum leaves all free, or keeps their shares.
-pub fn set_rate(case: &mut Case, run: &Run, lanes: &[Lane], rate: f64) {
-    let asked = |lane: &Lane| lane.fixed.unwrap_or(rate * lane.skew / 100.0);
+pub fn set_rate(case: &mut Case, run: &Run, planned_jobs: &[PlannedJob], rate: f64) {
+    let asked =
+        |planned_job: &PlannedJob| planned_job.fixed.unwrap_or(rate * planned_job.skew / 100.0);
     let mut in_pool: BTreeMap<String, f64> = BTreeMap::new();
-    for (job, lane) in case.workload.jobs.iter().zip(lanes) {
+    for (job, planned_job) in case.workload.jobs.iter().zip(planned_jobs) {
         if let Some(pooled) = &job.pool {
-            *in_pool.entry(pooled.pool.clone()).or_default() += asked(lane);
+            *in_pool.entry(pooled.pool.clone()).or_default() += asked(planned_job);
         }
     }
-    for (job, lane) in case.workload.jobs.iter_mut().zip(lanes) {
+    for (job, planned_job) in case.workload.jobs.iter_mut().zip(planned_jobs) {
         let Some(pooled) = &mut job.pool else {
             continue;
         };
         // The oldest waits equally long in all of them, so that a full queue keeps their shares.
-        let part = asked(lane) / in_pool[&pooled.pool].max(1e-9);
+        let part = asked(planned_job) / in_pool[&pooled.pool].max(1e-9);
         pooled.queue = ((QUEUE * part).round() as u32).max(1);
         pooled.uniform = run.arrivals == Arrivals::Uniform;
-        let speed = match lane.fixed {
+        let speed = match planned_job.fixed {
             Some(fixed) => fixed,
             None if run.rate.is_max() => {
                 job.pace = Pace::Closed;
@@ -55,12 +56,12 @@ pub fn set_rate(case: &mut Case, run: &Run, lanes: &[Lane], rate: f64) {
                 if run.controlled {
                     pooled.share = Some(Share {
                         group: GROUP,
-                        weight: lane.skew.max(1e-6),
+                        weight: planned_job.skew.max(1e-6),
                     });
                 }
                 continue;
             }
-            None => asked(lane),
+            None => asked(planned_job),
         };
         // Arrivals keep the shares.
         pooled.share = None;
@@ -70,7 +71,7 @@ pub fn set_rate(case: &mut Case, run: &Run, lanes: &[Lane], rate: f64) {
             Arrivals::Uniform | Arrivals::Deterministic => Pace::OpenFixed(speed),
         };
         if let Some(bursts) = &run.bursts {
-            let part = lane.skew / 100.0;
+            let part = planned_job.skew / 100.0;
             let pairs = bursts.rates.chunks(2);
             let turns = pairs.map(|pair| (pair[0] * part, pair.get(1).copied().unwrap_or(1.0)));
             pooled.bursts = turns.collect();
@@ -81,28 +82,28 @@ pub fn set_rate(case: &mut Case, run: &Run, lanes: &[Lane], rate: f64) {
 /// The shares that workloads had in a run, spread over their storage as they were asked for, for
 /// the points of its curve. `ios` are the operations of each job.
 #[must_use]
-pub fn observed(lanes: &[Lane], ios: &[u64]) -> Vec<Lane> {
+pub fn observed(planned_jobs: &[PlannedJob], ios: &[u64]) -> Vec<PlannedJob> {
     let mut by_wd: BTreeMap<&str, (u64, f64)> = BTreeMap::new();
-    for (lane, ios) in lanes
+    for (planned_job, ios) in planned_jobs
         .iter()
         .zip(ios)
-        .filter(|(lane, _)| lane.fixed.is_none())
+        .filter(|(planned_job, _)| planned_job.fixed.is_none())
     {
-        let sum = by_wd.entry(&lane.wd).or_default();
-        *sum = (sum.0 + ios, sum.1 + lane.skew);
+        let sum = by_wd.entry(&planned_job.wd).or_default();
+        *sum = (sum.0 + ios, sum.1 + planned_job.skew);
     }
     let all: u64 = by_wd.values().map(|(ios, _)| ios).sum();
-    let skew = |lane: &Lane| match by_wd.get(&*lane.wd) {
-        Some((ios, skew)) if all > 0 && *skew > 0.0 && lane.fixed.is_none() => {
-            *ios as f64 * 100.0 / all as f64 * lane.skew / skew
+    let skew = |planned_job: &PlannedJob| match by_wd.get(&*planned_job.wd) {
+        Some((ios, skew)) if all > 0 && *skew > 0.0 && planned_job.fixed.is_none() => {
+            *ios as f64 * 100.0 / all as f64 * planned_job.skew / skew
         }
-        _ => lane.skew,
+        _ => planned_job.skew,
     };
-    lanes
+    planned_jobs
         .iter()
-        .map(|lane| Lane {
-            skew: skew(lane),
-            ..lane.clone()
+        .map(|planned_job| PlannedJob {
+            skew: skew(planned_job),
+            ..planned_job.clone()
         })
         .collect()
 }

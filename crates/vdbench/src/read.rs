@@ -147,7 +147,7 @@ impl Known<'_> {
 }
 
 /// Where the reading stands.
-enum Standing {
+enum CurrentSection {
     General,
     Host,
     Storage(Storing),
@@ -169,34 +169,38 @@ pub(super) fn definitions(
     let mut all = Definitions::default();
     let (mut sd_default, mut wd_default, mut rd_default) =
         (Sd::default(), Wd::default(), Rd::default());
-    let mut standing = Standing::General;
+    let mut current = CurrentSection::General;
     for parameter in parameters {
         if let Some(next) = begins(
-            &standing,
+            &current,
             parameter,
             &mut all,
             (&sd_default, &wd_default, &rd_default),
             is_here,
         )? {
-            standing = next;
+            current = next;
             continue;
         }
-        let section = section(&standing);
+        let section = section(&current);
         let Some(known) = known(section, parameter, &mut all.notes)? else {
             continue;
         };
-        match &standing {
-            Standing::General => read_general::set(&mut all.general, &known)?,
-            Standing::Host => all.hosts.system(&known, is_here)?,
-            Standing::Storage(_) | Standing::Workload(_) if is_host(known.name) => {
+        match &current {
+            CurrentSection::General => read_general::set(&mut all.general, &known)?,
+            CurrentSection::Host => all.hosts.system(&known, is_here)?,
+            CurrentSection::Storage(_) | CurrentSection::Workload(_) if is_host(known.name) => {
                 all.hosts.check(&known)?;
             }
-            Standing::Storage(Storing::Default) => read_storage::set(&mut sd_default, &known)?,
-            Standing::Storage(Storing::One(at)) => read_storage::set(&mut all.sds[*at], &known)?,
-            Standing::Workload(None) => read_workload::set(&mut wd_default, &known)?,
-            Standing::Workload(Some(at)) => read_workload::set(&mut all.wds[*at], &known)?,
-            Standing::Run(None) => read_run::set(&mut rd_default, &known)?,
-            Standing::Run(Some(at)) => read_run::set(&mut all.rds[*at], &known)?,
+            CurrentSection::Storage(Storing::Default) => {
+                read_storage::set(&mut sd_default, &known)?
+            }
+            CurrentSection::Storage(Storing::One(at)) => {
+                read_storage::set(&mut all.sds[*at], &known)?
+            }
+            CurrentSection::Workload(None) => read_workload::set(&mut wd_default, &known)?,
+            CurrentSection::Workload(Some(at)) => read_workload::set(&mut all.wds[*at], &known)?,
+            CurrentSection::Run(None) => read_run::set(&mut rd_default, &known)?,
+            CurrentSection::Run(Some(at)) => read_run::set(&mut all.rds[*at], &known)?,
         }
     }
     if let Some(wd) = all.wds.iter().find(|wd| wd.threads.is_some())
@@ -214,25 +218,25 @@ pub(super) fn definitions(
     Ok(all)
 }
 
-const fn section(standing: &Standing) -> Section {
-    match standing {
-        Standing::General => Section::General,
-        Standing::Host => Section::Host,
-        Standing::Storage(_) => Section::Storage,
-        Standing::Workload(_) => Section::Workload,
-        Standing::Run(_) => Section::Run,
+const fn section(current: &CurrentSection) -> Section {
+    match current {
+        CurrentSection::General => Section::General,
+        CurrentSection::Host => Section::Host,
+        CurrentSection::Storage(_) => Section::Storage,
+        CurrentSection::Workload(_) => Section::Workload,
+        CurrentSection::Run(_) => Section::Run,
     }
 }
 
 /// Whether a parameter begins a definition, and which one.
 fn begins(
-    standing: &Standing,
+    current: &CurrentSection,
     parameter: &Parameter,
     all: &mut Definitions,
     (sd, wd, rd): (&Sd, &Wd, &Rd),
     is_here: &dyn Fn(&str) -> bool,
-) -> Result<Option<Standing>, Mistake> {
-    let now = section(standing);
+) -> Result<Option<CurrentSection>, Mistake> {
+    let now = section(current);
     let keyword = &*parameter.keyword;
     let wanted = match keyword {
         "fsd" | "fwd" => {
@@ -263,9 +267,9 @@ fn begins(
         Section::General => return Ok(None),
         Section::Host => {
             all.hosts.begin(parameter, &name, is_here)?;
-            Standing::Host
+            CurrentSection::Host
         }
-        Section::Storage if is_default => Standing::Storage(Storing::Default),
+        Section::Storage if is_default => CurrentSection::Storage(Storing::Default),
         Section::Storage => {
             if name == "concat" {
                 return Err(parameter.wrong("the name `concat` is taken; another one would work"));
@@ -275,9 +279,9 @@ fn begins(
                 name,
                 ..sd.clone()
             });
-            Standing::Storage(Storing::One(all.sds.len() - 1))
+            CurrentSection::Storage(Storing::One(all.sds.len() - 1))
         }
-        Section::Workload if is_default => Standing::Workload(None),
+        Section::Workload if is_default => CurrentSection::Workload(None),
         Section::Workload => {
             unique(parameter, &name, all.wds.iter().map(|wd| &*wd.name))?;
             all.wds.push(Wd {
@@ -285,9 +289,9 @@ fn begins(
                 name,
                 ..wd.clone()
             });
-            Standing::Workload(Some(all.wds.len() - 1))
+            CurrentSection::Workload(Some(all.wds.len() - 1))
         }
-        Section::Run if is_default => Standing::Run(None),
+        Section::Run if is_default => CurrentSection::Run(None),
         Section::Run => {
             unique(parameter, &name, all.rds.iter().map(|rd| &*rd.name))?;
             all.rds.push(Rd {
@@ -295,7 +299,7 @@ fn begins(
                 name,
                 ..rd.clone()
             });
-            Standing::Run(Some(all.rds.len() - 1))
+            CurrentSection::Run(Some(all.rds.len() - 1))
         }
     }))
 }

@@ -14,7 +14,7 @@ use super::data_errors::{DataErrors, limit_errors};
 use super::defs::{Sd, Seek, Wd, Xfersize};
 use super::mistake::Mistake;
 use super::plan::{Planned, Prepared, Terms};
-use super::rates::Lane;
+use super::rates::PlannedJob;
 use super::run::{Loops, Run, Use};
 
 /// The run that reads all that an earlier run wrote.
@@ -64,8 +64,8 @@ pub fn key_plans(
 fn jobs_on(prepared: &Prepared, sd: usize) -> impl Iterator<Item = &Job> {
     let cases = prepared.plan.cases.iter().zip(&prepared.runs);
     cases.flat_map(move |(case, planned)| {
-        let jobs = case.workload.jobs.iter().zip(&planned.lanes);
-        jobs.filter(move |(_, lane)| lane.sd == sd && !lane.wd.is_empty())
+        let jobs = case.workload.jobs.iter().zip(&planned.planned_jobs);
+        jobs.filter(move |(_, planned_job)| planned_job.sd == sd && !planned_job.wd.is_empty())
             .map(|(job, _)| job)
     })
 }
@@ -121,12 +121,12 @@ pub fn validate(
         prepared.runs.clear();
     }
     for (case, planned) in prepared.plan.cases.iter_mut().zip(&prepared.runs) {
-        for (job, lane) in case.workload.jobs.iter_mut().zip(&planned.lanes) {
-            let Some(watched) = &watched[lane.sd] else {
+        for (job, planned_job) in case.workload.jobs.iter_mut().zip(&planned.planned_jobs) {
+            let Some(watched) = &watched[planned_job.sd] else {
                 continue;
             };
-            if lane.wd.is_empty() {
-                format_whole_blocks(job, watched.keys.block(), terms.sizes[lane.sd]);
+            if planned_job.wd.is_empty() {
+                format_whole_blocks(job, watched.keys.block(), terms.sizes[planned_job.sd]);
             }
             attach(job, watched, watched.journal.clone(), script, terms);
         }
@@ -180,7 +180,7 @@ fn format_whole_blocks(job: &mut Job, block: u64, end: u64) {
 /// that is known.
 fn recovery(script: &Script, terms: &Terms, watched: &[Option<Watched>]) -> (Planned, Case) {
     let mut jobs = Vec::new();
-    let mut lanes = Vec::new();
+    let mut planned_jobs = Vec::new();
     let mut uses = Vec::new();
     for (index, sd) in script.sds.iter().enumerate() {
         let Some(watched) = &watched[index] else {
@@ -208,15 +208,15 @@ fn recovery(script: &Script, terms: &Terms, watched: &[Option<Watched>]) -> (Pla
         attach(&mut job, watched, None, script, terms);
         uses.push(recovery_use(index, job.sizes.largest().0));
         jobs.push(job);
-        lanes.push(Lane {
+        planned_jobs.push(PlannedJob {
             wd: String::new(),
             sd: index,
             skew: 100.0,
             fixed: None,
         });
     }
-    for lane in &mut lanes {
-        lane.skew /= jobs.len().max(1) as f64;
+    for planned_job in &mut planned_jobs {
+        planned_job.skew /= jobs.len().max(1) as f64;
     }
     let planned = Planned {
         run: Run {
@@ -224,7 +224,7 @@ fn recovery(script: &Script, terms: &Terms, watched: &[Option<Watched>]) -> (Pla
             ..recovery_run(script)
         },
         case: RECOVERY.to_owned(),
-        lanes,
+        planned_jobs,
     };
     let case = Case {
         name: RECOVERY.to_owned(),

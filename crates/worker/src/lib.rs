@@ -5,10 +5,11 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
 mod bounds;
-mod favours;
+mod depth_search;
+mod direction_pacers;
 mod flush;
-mod lanes;
-mod ledger;
+mod io_priority;
+mod issue_rules;
 mod load;
 mod log;
 mod missed;
@@ -16,22 +17,21 @@ mod outstanding;
 mod pace;
 mod pool;
 mod recorder;
-mod restraint;
-mod script;
-mod seek;
+mod replay_cursor;
 mod shares;
+mod submit_times;
 mod trimmer;
 mod validator;
 mod verifier;
 mod worker;
 
 pub use bounds::{Stopper, Window};
-pub use favours::PriorityTable;
+pub use io_priority::PriorityTable;
 pub use load::{Driven, Load};
 pub use log::{JobLog, LogEntry, LogSpan};
 pub use outstanding::Outstanding;
-pub use pool::LaneParts;
-pub use recorder::{Failure, Recorder, SpectrumSum, Tally, Wanted};
+pub use pool::PoolJobParts;
+pub use recorder::{DirectionCounters, Failure, LatencySum, Recorder, Wanted};
 pub use shares::{Allowance, Shares};
 pub use verifier::Progress;
 pub use worker::{Action, Parts, Shared, Worker, has_schedule};

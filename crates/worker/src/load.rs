@@ -4,7 +4,7 @@ use blocklab_record::Stopped;
 use blocklab_units::Nanos;
 use blocklab_workload::{Invalid, Job};
 
-use crate::pool::{LaneParts, Pool};
+use crate::pool::{Pool, PoolJobParts};
 use crate::recorder::Recorder;
 use crate::worker::{Action, Parts, Worker};
 use blocklab_workload::Completion;
@@ -18,19 +18,19 @@ pub enum Load {
 }
 
 impl Load {
-    /// Of a job, or of the lanes of a pool.
-    pub fn new(job: &Job, lanes: Vec<LaneParts>, parts: Parts<'_>) -> Result<Self, Invalid> {
-        if lanes.is_empty() {
+    /// Of a job, or of the pool_jobs of a pool.
+    pub fn new(job: &Job, pool_jobs: Vec<PoolJobParts>, parts: Parts<'_>) -> Result<Self, Invalid> {
+        if pool_jobs.is_empty() {
             return Worker::new(job, parts).map(Box::new).map(Self::One);
         }
-        Pool::new(lanes, parts).map(Box::new).map(Self::Pool)
+        Pool::new(pool_jobs, parts).map(Box::new).map(Self::Pool)
     }
 
     /// How many members of the run it stands for.
     pub const fn members(&self) -> usize {
         match self {
             Self::One(_) => 1,
-            Self::Pool(pool) => pool.lanes(),
+            Self::Pool(pool) => pool.pool_jobs(),
         }
     }
 

@@ -76,7 +76,7 @@ impl Misses {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::recorder::{SpectrumSum, Wanted};
+    use crate::recorder::{LatencySum, Wanted};
 
     #[test]
     fn what_was_missed_falls_on_the_directions_as_the_mix_says() {
@@ -100,7 +100,7 @@ mod tests {
         }
         let response = |direction| {
             let tally = recorder.tally(direction).expect("a tally");
-            SpectrumSum::of(tally.response.iter()).into_latency()
+            LatencySum::of(tally.response.iter()).into_latency()
         };
         let (read, write) = (response(Direction::Read), response(Direction::Write));
         assert_eq!((read.count, write.count), (700, 300));
@@ -119,9 +119,9 @@ mod tests {
         let (whole, single) = (Recorder::new(wanted()), Recorder::new(wanted()));
         let response = |recorder: &Recorder| {
             let tally = recorder.tally(Direction::Read).expect("a tally");
-            SpectrumSum::of(tally.response.iter()).into_latency()
+            LatencySum::of(tally.response.iter()).into_latency()
         };
-        let spectrum = |recorder: &Recorder, work: &dyn Fn(&crate::recorder::Spectrum)| {
+        let histogram = |recorder: &Recorder, work: &dyn Fn(&crate::recorder::LatencyHistogram)| {
             work(
                 recorder
                     .tally(Direction::Read)
@@ -131,10 +131,10 @@ mod tests {
                     .unwrap(),
             );
         };
-        spectrum(&whole, &|all| {
+        histogram(&whole, &|all| {
             all.record_steps(20_000_000.0, 123_457.0, 16_000)
         });
-        spectrum(&single, &|all| {
+        histogram(&single, &|all| {
             for step in 0..16_000 {
                 all.record(20_000_000 + 123_457 * step);
             }

@@ -1,6 +1,6 @@
 //! Several jobs that share one queue and the operations in flight: see [`blocklab_workload::Pooled`].
 //!
-//! The state machine has the joint of the single worker; a lane is what is left of a worker when
+//! The state machine has the joint of the single worker; a pool_job is what is left of a worker when
 //! slots, window and stopping belong to all.
 
 use std::ops::Range;
@@ -27,8 +27,8 @@ use blocklab_workload::{Completion, Io};
 
 mod validated;
 
-/// What a lane is made of.
-pub struct LaneParts {
+/// What a pool_job is made of.
+pub struct PoolJobParts {
     /// What it does.
     pub job: Job,
     /// Its targets among those of the pool.
@@ -39,7 +39,7 @@ pub struct LaneParts {
     pub allowance: Option<Allowance>,
 }
 
-struct Lane {
+struct PoolJob {
     requests: Requests,
     /// Index of its first target among those of the pool.
     first_file: u32,
@@ -55,7 +55,7 @@ struct Lane {
     next_burst: Nanos,
     budget: u64,
     budget_reason: Stopped,
-    /// Slots of this lane in flight.
+    /// Slots of this pool_job in flight.
     in_flight: u32,
     /// Which of the pool's slots those are, for those who look on.
     outstanding: Arc<Outstanding>,
@@ -69,7 +69,7 @@ struct Lane {
 
 #[derive(Debug, Clone, Copy)]
 struct InFlight {
-    lane: u32,
+    pool_job: u32,
     submitted: Nanos,
     intended: Nanos,
     offset: u64,
@@ -79,8 +79,8 @@ struct InFlight {
 
 /// The load of one pool.
 pub struct Pool {
-    lanes: Vec<Lane>,
-    /// The lane that is asked first.
+    pool_jobs: Vec<PoolJob>,
+    /// The pool_job that is asked first.
     turn: usize,
     window: Window,
     free: Vec<Slot>,
@@ -95,23 +95,27 @@ pub struct Pool {
 
 /// As of the single worker: a device that is gone fails at once, for ever.
 const FAILURES_IN_A_ROW: u32 = 1000;
-/// How long a lane that is ahead of its share waits before it looks again.
+/// How long a pool_job that is ahead of its share waits before it looks again.
 const AHEAD: Nanos = Nanos(100_000);
 
 impl Pool {
-    /// `lanes` must not be empty; they all have the window of the first.
-    pub(crate) fn new(lanes: Vec<LaneParts>, parts: Parts<'_>) -> Result<Self, Invalid> {
-        let window = Window::of(&lanes[0].job, Nanos::ZERO);
-        let on_error = lanes[0].job.on_error;
-        let pooled = lanes[0].job.pool.as_ref();
+    /// `pool_jobs` must not be empty; they all have the window of the first.
+    pub(crate) fn new(pool_jobs: Vec<PoolJobParts>, parts: Parts<'_>) -> Result<Self, Invalid> {
+        let window = Window::of(&pool_jobs[0].job, Nanos::ZERO);
+        let on_error = pool_jobs[0].job.on_error;
+        let pooled = pool_jobs[0].job.pool.as_ref();
         let most_errors = pooled.and_then(|pooled| pooled.most_errors.clone());
-        let validator = Validator::of(&lanes[0].job, parts.slots.len(), parts.shared.epoch_micros);
-        let lanes: Vec<Lane> = lanes
+        let validator = Validator::of(
+            &pool_jobs[0].job,
+            parts.slots.len(),
+            parts.shared.epoch_micros,
+        );
+        let pool_jobs: Vec<PoolJob> = pool_jobs
             .into_iter()
-            .map(|lane| Lane::new(lane, &parts))
+            .map(|pool_job| PoolJob::new(pool_job, &parts))
             .collect::<Result<_, Invalid>>()?;
         let idle = InFlight {
-            lane: 0,
+            pool_job: 0,
             submitted: Nanos::ZERO,
             intended: Nanos::ZERO,
             offset: 0,
@@ -119,7 +123,7 @@ impl Pool {
             direction: Direction::Read,
         };
         Ok(Self {
-            lanes,
+            pool_jobs,
             turn: 0,
             window,
             in_flight: vec![idle; parts.slots.len()],
@@ -135,9 +139,9 @@ impl Pool {
 
     pub(crate) fn begin(&mut self, start: Nanos) {
         self.window = self.window.shifted(start);
-        for lane in &mut self.lanes {
-            lane.pacer.begin(start);
-            lane.next_burst = start;
+        for pool_job in &mut self.pool_jobs {
+            pool_job.pacer.begin(start);
+            pool_job.next_burst = start;
         }
     }
 
@@ -145,7 +149,7 @@ impl Pool {
     #[inline]
     pub(crate) fn next(&mut self, now: Nanos) -> Action {
         if self.ending.is_none() {
-            let spent = self.lanes.iter().all(|lane| lane.budget == 0);
+            let spent = self.pool_jobs.iter().all(|pool_job| pool_job.budget == 0);
             if now >= self.window.deadline || spent || self.stopper.is_requested() {
                 self.end(now, spent);
             } else {
@@ -169,29 +173,30 @@ impl Pool {
             return Action::Wait(None);
         }
         match self.choose(now) {
-            Ok((lane, intended)) if self.validator.is_some() => {
-                self.issue_validated(lane, now, intended)
+            Ok((pool_job, intended)) if self.validator.is_some() => {
+                self.issue_validated(pool_job, now, intended)
             }
-            Ok((lane, intended)) => self.issue(lane, now, intended),
+            Ok((pool_job, intended)) => self.issue(pool_job, now, intended),
             Err(until) => Action::Wait(until.map(|until| until.min(self.window.deadline))),
         }
     }
 
-    /// The lane whose operation has waited longest, of the best rank; else when to ask again.
+    /// The pool_job whose operation has waited longest, of the best rank; else when to ask again.
     #[inline]
     fn choose(&mut self, now: Nanos) -> Result<(usize, Nanos), Option<Nanos>> {
-        let count = self.lanes.len();
+        let count = self.pool_jobs.len();
         let mut best: Option<(u32, Nanos, usize)> = None;
         let mut until: Option<Nanos> = None;
         for step in 0..count {
             let index = (self.turn + step) % count;
-            let lane = &mut self.lanes[index];
-            match lane.due(now) {
+            let pool_job = &mut self.pool_jobs[index];
+            match pool_job.due(now) {
                 Due::Now(intended) => {
-                    let better = best
-                        .is_none_or(|(rank, earliest, _)| (lane.rank, intended) < (rank, earliest));
+                    let better = best.is_none_or(|(rank, earliest, _)| {
+                        (pool_job.rank, intended) < (rank, earliest)
+                    });
                     if better {
-                        best = Some((lane.rank, intended, index));
+                        best = Some((pool_job.rank, intended, index));
                     }
                 }
                 Due::At(moment) | Due::Spin(moment) => {
@@ -209,15 +214,16 @@ impl Pool {
         let Some(slot) = self.free.pop() else {
             return Action::Wait(None);
         };
-        self.turn = (index + 1) % self.lanes.len();
+        self.turn = (index + 1) % self.pool_jobs.len();
         let measured = now >= self.window.measure_from;
-        let lane = &mut self.lanes[index];
-        let request = lane.draw();
-        lane.begun(now, request.len, measured);
-        lane.outstanding
+        let pool_job = &mut self.pool_jobs[index];
+        let request = pool_job.draw();
+        pool_job.begun(now, request.len, measured);
+        pool_job
+            .outstanding
             .begins(slot.index(), request.direction, now);
         self.in_flight[slot.index()] = InFlight {
-            lane: index as u32,
+            pool_job: index as u32,
             submitted: now,
             intended,
             offset: request.offset,
@@ -232,15 +238,17 @@ impl Pool {
     pub(crate) fn complete(&mut self, completion: Completion, now: Nanos) {
         let Completion { slot, result } = completion;
         let io = self.in_flight[slot.index()];
-        self.lanes[io.lane as usize].outstanding.ends(slot.index());
+        self.pool_jobs[io.pool_job as usize]
+            .outstanding
+            .ends(slot.index());
         if self.validator.is_some() {
             self.after_step(slot, result, now);
         } else {
             self.free.push(slot);
-            self.lanes[io.lane as usize].in_flight -= 1;
+            self.pool_jobs[io.pool_job as usize].in_flight -= 1;
         }
-        let lane = &self.lanes[io.lane as usize];
-        lane.recorder.last_completion.set(now.0);
+        let pool_job = &self.pool_jobs[io.pool_job as usize];
+        pool_job.recorder.last_completion.set(now.0);
         if result != io.len as i32 {
             self.failed(io, result, now);
             return;
@@ -248,14 +256,16 @@ impl Pool {
         self.failures_in_a_row = 0;
         let service = now.since(io.submitted);
         if now < self.window.measure_from {
-            lane.recorder.served_in_ramp(io.direction, io.len, service);
+            pool_job
+                .recorder
+                .served_in_ramp(io.direction, io.len, service);
             return;
         }
-        let Some(tally) = lane.recorder.tally(io.direction) else {
+        let Some(tally) = pool_job.recorder.tally(io.direction) else {
             return;
         };
         tally.served(io.len, service);
-        if lane.has_schedule
+        if pool_job.has_schedule
             && let Some(response) = &tally.response
         {
             response.record(now.since(io.intended).0);
@@ -266,7 +276,7 @@ impl Pool {
     fn failed(&mut self, io: InFlight, result: i32, now: Nanos) {
         let at = now.since(self.window.start);
         let failure = Failure::of(result, io.direction, at, io.offset);
-        self.lanes[io.lane as usize].recorder.fail(failure);
+        self.pool_jobs[io.pool_job as usize].recorder.fail(failure);
         self.failures_in_a_row += 1;
         if self.on_error == ErrorPolicy::Stop || self.failures_in_a_row >= FAILURES_IN_A_ROW {
             self.stopper.request(Stopped::Error);
@@ -287,19 +297,19 @@ impl Pool {
     #[cold]
     fn end(&mut self, now: Nanos, spent: bool) {
         let own = match spent {
-            true => self.lanes[0].budget_reason,
+            true => self.pool_jobs[0].budget_reason,
             false => Stopped::Runtime,
         };
         self.ending = Some(self.stopper.reason().unwrap_or(own));
         self.abandon_steps();
         let end = now.min(self.window.deadline);
-        for lane in &mut self.lanes {
-            let missed = lane.pacer.give_up(end, lane.typical_len);
-            lane.miss(missed, end, end >= self.window.measure_from);
-            let late = lane.pacer.overdue(end, lane.typical_len);
-            lane.miss(late, end, end >= self.window.measure_from);
-            lane.recorder.overdue.add(lane.turned_away);
-            if let Some(allowance) = &lane.allowance {
+        for pool_job in &mut self.pool_jobs {
+            let missed = pool_job.pacer.give_up(end, pool_job.typical_len);
+            pool_job.miss(missed, end, end >= self.window.measure_from);
+            let late = pool_job.pacer.overdue(end, pool_job.typical_len);
+            pool_job.miss(late, end, end >= self.window.measure_from);
+            pool_job.recorder.overdue.add(pool_job.turned_away);
+            if let Some(allowance) = &pool_job.allowance {
                 allowance.leave();
             }
         }
@@ -321,22 +331,25 @@ impl Pool {
         &self.free
     }
 
-    pub(crate) const fn lanes(&self) -> usize {
-        self.lanes.len()
+    pub(crate) const fn pool_jobs(&self) -> usize {
+        self.pool_jobs.len()
     }
 
-    /// Says of each lane what it still misses, when its thread ends.
+    /// Says of each pool_job what it still misses, when its thread ends.
     pub(crate) fn leave(&self) {
-        for lane in &self.lanes {
-            lane.recorder.unreturned.set(u64::from(lane.in_flight));
+        for pool_job in &self.pool_jobs {
+            pool_job
+                .recorder
+                .unreturned
+                .set(u64::from(pool_job.in_flight));
         }
     }
 }
 
-impl Lane {
-    fn new(parts: LaneParts, pool: &Parts<'_>) -> Result<Self, Invalid> {
+impl PoolJob {
+    fn new(parts: PoolJobParts, pool: &Parts<'_>) -> Result<Self, Invalid> {
         let seed = pool.seed;
-        let LaneParts {
+        let PoolJobParts {
             job,
             files,
             recorder,

@@ -42,11 +42,11 @@ fn pool_on(
         .collect();
     let shares = crate::shares::Shares::new(&weights);
     let recorders: Vec<Arc<Recorder>> = jobs.iter().map(|_| recorder()).collect();
-    let lanes = jobs
+    let pool_jobs = jobs
         .into_iter()
         .zip(&recorders)
         .enumerate()
-        .map(|(member, (job, recorder))| LaneParts {
+        .map(|(member, (job, recorder))| PoolJobParts {
             allowance: (!weights.is_empty()).then(|| Allowance::new(Arc::clone(&shares), member)),
             files: files[member].clone(),
             job,
@@ -63,7 +63,7 @@ fn pool_on(
         stopper: Arc::default(),
         shared: &shared,
     };
-    let mut pool = Pool::new(lanes, parts).unwrap();
+    let mut pool = Pool::new(pool_jobs, parts).unwrap();
     pool.begin(Nanos::ZERO);
     (pool, recorders)
 }
@@ -144,7 +144,7 @@ fn shares_are_kept() {
     };
     let (mut pool, recorders) = pool(vec![shared("a", 90.0), shared("b", 10.0)], 8);
     drive(&mut pool, QUICK);
-    let [a, b] = [0, 1].map(|lane: usize| recorders[lane].issued.get() as f64);
+    let [a, b] = [0, 1].map(|pool_job: usize| recorders[pool_job].issued.get() as f64);
     assert!((a / (a + b) - 0.9).abs() < 0.01, "{a} {b}");
     assert!(a + b > 7500.0, "{a} {b}");
 }

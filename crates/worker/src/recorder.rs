@@ -13,7 +13,7 @@ use blocklab_stats::Histogram;
 use blocklab_units::Nanos;
 use blocklab_workload::{Direction, Flaw, Log, Mark};
 
-use crate::favours::PriorityTable;
+use crate::io_priority::PriorityTable;
 use crate::log::LogBook;
 use crate::outstanding::Outstanding;
 use crate::verifier::Progress;
@@ -41,7 +41,7 @@ impl Counter {
 
 /// The distribution of one latency, with exact moments.
 #[derive(Debug)]
-pub struct Spectrum {
+pub struct LatencyHistogram {
     sum: Counter,
     /// The bits of an f64: squares of nanoseconds outgrow 64 bits within seconds.
     sum_squares: Counter,
@@ -50,7 +50,7 @@ pub struct Spectrum {
     counts: Box<[Counter]>,
 }
 
-impl Spectrum {
+impl LatencyHistogram {
     pub(crate) fn new() -> Self {
         let counts = (0..Histogram::BUCKETS)
             .map(|_| Counter::default())
@@ -88,7 +88,7 @@ impl Spectrum {
     }
 }
 
-impl Spectrum {
+impl LatencyHistogram {
     /// As [`Self::record`], `count` times: of the shortest and of each that is `gap` longer. It costs
     /// no more than there are buckets.
     pub(crate) fn record_steps(&self, shortest: f64, gap: f64, count: u64) {
@@ -120,24 +120,24 @@ impl Spectrum {
 
 /// One direction of one worker.
 #[derive(Debug)]
-pub struct Tally {
+pub struct DirectionCounters {
     /// Completed operations.
     pub ios: Counter,
     /// Bytes of them.
     pub bytes: Counter,
     /// From submission to completion.
-    pub service: Spectrum,
+    pub service: LatencyHistogram,
     /// From the moment an operation was due to its completion.
-    pub response: Option<Spectrum>,
+    pub response: Option<LatencyHistogram>,
     /// The submitting call.
-    pub submit: Option<Spectrum>,
+    pub submit: Option<LatencyHistogram>,
     /// From the return of the submitting call to the completion.
-    pub completion: Option<Spectrum>,
+    pub completion: Option<LatencyHistogram>,
     /// Where operations carry priorities of their own.
     pub by_priority: Option<PriorityTable>,
 }
 
-impl Tally {
+impl DirectionCounters {
     /// The longest service latency so far.
     pub fn longest(&self) -> u64 {
         self.service.max.get()
@@ -241,7 +241,7 @@ impl Failure {
 /// Everything one worker counts.
 #[derive(Debug)]
 pub struct Recorder {
-    tallies: [Option<Tally>; 4],
+    tallies: [Option<DirectionCounters>; 4],
     /// What ended during the ramp: in the series, and in no result.
     warm: Option<Box<Self>>,
     /// Operations handed to the target, ramp included.
@@ -315,13 +315,13 @@ impl Recorder {
         });
         let mut tally = |direction: usize| {
             let by_priority = wanted.by_priority.get_mut(direction);
-            wanted.directions[direction].then(|| Tally {
+            wanted.directions[direction].then(|| DirectionCounters {
                 ios: Counter::default(),
                 bytes: Counter::default(),
-                service: Spectrum::new(),
-                response: wanted.response.then(Spectrum::new),
-                submit: wanted.submit.then(Spectrum::new),
-                completion: wanted.submit.then(Spectrum::new),
+                service: LatencyHistogram::new(),
+                response: wanted.response.then(LatencyHistogram::new),
+                submit: wanted.submit.then(LatencyHistogram::new),
+                completion: wanted.submit.then(LatencyHistogram::new),
                 by_priority: by_priority.and_then(Option::take),
             })
         };
@@ -352,13 +352,13 @@ impl Recorder {
     }
 
     /// Counts nothing: for load that is in no result.
-    pub(crate) fn deaf() -> Self {
+    pub(crate) fn discarding() -> Self {
         Self::new(Wanted::default())
     }
 
     /// The counters of a direction that occurs.
     #[inline]
-    pub fn tally(&self, direction: Direction) -> Option<&Tally> {
+    pub fn tally(&self, direction: Direction) -> Option<&DirectionCounters> {
         self.tallies[direction as usize].as_ref()
     }
 
@@ -478,7 +478,7 @@ impl Recorder {
 
 /// The sum of several spectra at one moment.
 #[derive(Debug, Clone)]
-pub struct SpectrumSum {
+pub struct LatencySum {
     /// Nanoseconds.
     pub sum: f64,
     /// Squared nanoseconds.
@@ -490,9 +490,9 @@ pub struct SpectrumSum {
     pub histogram: Histogram,
 }
 
-impl SpectrumSum {
+impl LatencySum {
     /// Several distributions added up.
-    pub fn of<'a>(spectra: impl Iterator<Item = &'a Spectrum>) -> Self {
+    pub fn of<'a>(spectra: impl Iterator<Item = &'a LatencyHistogram>) -> Self {
         let mut total = Self {
             sum: 0.0,
             sum_squares: 0.0,
@@ -500,12 +500,12 @@ impl SpectrumSum {
             max: 0,
             histogram: Histogram::new(),
         };
-        for spectrum in spectra {
-            total.sum += spectrum.sum.get() as f64;
-            total.sum_squares += f64::from_bits(spectrum.sum_squares.get());
-            total.min = total.min.min(spectrum.min.get());
-            total.max = total.max.max(spectrum.max.get());
-            let counts = Histogram::from_counts(spectrum.counts.iter().map(Counter::get));
+        for histogram in spectra {
+            total.sum += histogram.sum.get() as f64;
+            total.sum_squares += f64::from_bits(histogram.sum_squares.get());
+            total.min = total.min.min(histogram.min.get());
+            total.max = total.max.max(histogram.max.get());
+            let counts = Histogram::from_counts(histogram.counts.iter().map(Counter::get));
             total.histogram.merge(&counts);
         }
         total

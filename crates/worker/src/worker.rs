@@ -23,14 +23,14 @@ use blocklab_units::Nanos;
 use blocklab_workload::{Direction, ErrorPolicy, Invalid, Io, Job, Request, Requests, Slot};
 
 use crate::bounds::{Stopper, Window};
-use crate::favours::Favours;
 use crate::flush::Flusher;
-use crate::ledger::Ledger;
+use crate::io_priority::IoPriorityDraw;
+use crate::issue_rules::{IssueDecision, IssueRules};
 use crate::missed::{Missed, Misses};
 use crate::outstanding::Outstanding;
 use crate::pace::{Due, Pacer};
 use crate::recorder::{DepthCounters, Recorder};
-use crate::restraint::{Leave, Restraint};
+use crate::submit_times::SubmitTimes;
 use crate::verifier::Verifier;
 
 pub use parts::{Parts, Shared, budget, has_schedule, pass};
@@ -100,16 +100,16 @@ pub struct Worker {
     flush: Flusher,
     has_schedule: bool,
     misses: Misses,
-    ledger: Option<Box<Ledger>>,
-    restraint: Option<Box<Restraint>>,
+    submit_times: Option<Box<SubmitTimes>>,
+    issue_rules: Option<Box<IssueRules>>,
     verifier: Option<Box<Verifier>>,
-    favours: Option<Box<Favours>>,
+    io_priority: Option<Box<IoPriorityDraw>>,
     pacer: Pacer,
     /// Which rule set the budget.
     budget_reason: Stopped,
     on_error: ErrorPolicy,
     ignored_errors: Vec<(Direction, i32)>,
-    until_full: bool,
+    stop_on_enospc: bool,
     typical_len: u32,
     /// Of the verification: the first flaw ends the job, and bytes are kept of so many.
     fatal: bool,
@@ -146,13 +146,15 @@ impl Worker {
         if let Some(positions) = shared.positions.get(&job.name) {
             requests.share(positions);
         }
-        let ledger = Ledger::wanted(&recorder, depth);
+        let submit_times = SubmitTimes::wanted(&recorder, depth);
         let verifier = Verifier::of(job, depth, (seed, thread));
-        let restraint = Restraint::of(job, (seed, thread), sizes, &shared.flows)?;
-        let favours = Favours::of(job, (seed, thread));
+        let issue_rules = IssueRules::of(job, (seed, thread), sizes, &shared.flows)?;
+        let io_priority = IoPriorityDraw::of(job, (seed, thread));
         let flush = Flusher::new(job.flush, sizes.len() as u32);
-        let is_bare =
-            ledger.is_none() && verifier.is_none() && restraint.is_none() && favours.is_none();
+        let is_bare = submit_times.is_none()
+            && verifier.is_none()
+            && issue_rules.is_none()
+            && io_priority.is_none();
         Ok(Self {
             requests,
             has_schedule: has_schedule(job),
@@ -168,17 +170,17 @@ impl Worker {
             flush,
             on_error: job.on_error,
             ignored_errors: job.ignored_errors.clone(),
-            until_full: job.until_full,
+            stop_on_enospc: job.stop_on_enospc,
             failures_in_a_row: 0,
             ending: None,
             typical_len: job.sizes.smallest().0 as u32,
-            ledger,
+            submit_times,
             verifier,
-            favours,
+            io_priority,
             fatal: job.verify.as_ref().is_some_and(|verify| verify.fatal),
             keep: job.verify.as_ref().map_or(0, |verify| verify.keep),
             in_time: job.verify.as_ref().is_some_and(|verify| verify.in_time),
-            restraint,
+            issue_rules,
             recorder,
             stopper,
         })
@@ -193,8 +195,8 @@ impl Worker {
     pub(crate) fn begin(&mut self, start: Nanos) {
         self.window = self.window.shifted(start);
         self.pacer.begin(self.window.start);
-        if let Some(restraint) = &mut self.restraint {
-            restraint.begin(self.window.start, self.window.measure_from);
+        if let Some(issue_rules) = &mut self.issue_rules {
+            issue_rules.begin(self.window.start, self.window.measure_from);
         }
     }
 
@@ -238,7 +240,7 @@ impl Worker {
         {
             return check;
         }
-        if self.restraint.is_some()
+        if self.issue_rules.is_some()
             && let Some(wait) = self.hold(now)
         {
             return wait;
@@ -257,9 +259,9 @@ impl Worker {
 
     #[inline]
     fn due(&mut self, now: Nanos) -> Due {
-        match (self.pacer.due(now), &mut self.restraint) {
-            (Due::Now(_), Some(restraint)) if restraint.has_schedule() => {
-                restraint.due(now, &mut self.requests)
+        match (self.pacer.due(now), &mut self.issue_rules) {
+            (Due::Now(_), Some(issue_rules)) if issue_rules.has_schedule() => {
+                issue_rules.due(now, &mut self.requests)
             }
             (due, _) => due,
         }
@@ -269,10 +271,12 @@ impl Worker {
     #[inline(never)]
     fn hold(&mut self, now: Nanos) -> Option<Action> {
         let in_flight = self.depth_in_use();
-        match self.restraint.as_mut()?.leave(now, in_flight) {
-            Leave::Go => None,
-            Leave::Stay => Some(Action::Wait(None)),
-            Leave::Until(moment) => Some(Action::Wait(Some(moment.min(self.window.deadline)))),
+        match self.issue_rules.as_mut()?.leave(now, in_flight) {
+            IssueDecision::Go => None,
+            IssueDecision::Stay => Some(Action::Wait(None)),
+            IssueDecision::Until(moment) => {
+                Some(Action::Wait(Some(moment.min(self.window.deadline))))
+            }
         }
     }
 
@@ -292,13 +296,13 @@ impl Worker {
         }
         let mut action = self.launch(slot, &request, now, intended);
         if let Action::Issue(io) = &mut action {
-            self.favour(io);
+            self.draw_priority(io);
             self.mark(&io.slot);
             if let Some(verifier) = &mut self.verifier {
                 verifier.issued(io.slot.index(), &request);
             }
         }
-        if self.restraint.is_some() {
+        if self.issue_rules.is_some() {
             self.restrain(&request, now);
         }
         action
@@ -338,18 +342,18 @@ impl Worker {
 
     #[inline]
     fn draw(&mut self) -> Option<Request> {
-        let Some(restraint) = &mut self.restraint else {
+        let Some(issue_rules) = &mut self.issue_rules else {
             return Some(self.requests.next_request());
         };
         let in_flight = self.in_flight.iter().filter(|io| io.len > 0);
-        restraint.draw(&mut self.requests, in_flight)
+        issue_rules.draw(&mut self.requests, in_flight)
     }
 
     #[inline(never)]
     fn restrain(&mut self, request: &Request, now: Nanos) {
         let is_full = self.free.is_empty();
-        let restraint = self.restraint.as_mut();
-        if restraint.is_some_and(|restraint| restraint.issued(request, now, is_full)) {
+        let issue_rules = self.issue_rules.as_mut();
+        if issue_rules.is_some_and(|issue_rules| issue_rules.issued(request, now, is_full)) {
             self.budget = 0;
             self.budget_reason = Stopped::Bytes;
         }
@@ -357,9 +361,9 @@ impl Worker {
 
     /// Gives an operation the priority that it draws, where some have one of their own.
     #[inline]
-    fn favour(&mut self, io: &mut Io) {
-        if let Some(favours) = &mut self.favours {
-            io.priority = favours.draw(io.direction, io.len);
+    fn draw_priority(&mut self, io: &mut Io) {
+        if let Some(io_priority) = &mut self.io_priority {
+            io.priority = io_priority.draw(io.direction, io.len);
             self.in_flight[io.slot.index()].priority = io.priority;
         }
     }
@@ -367,8 +371,8 @@ impl Worker {
     #[inline]
     fn mark(&mut self, slot: &Slot) {
         let in_flight = self.depth_in_use();
-        if let Some(ledger) = &mut self.ledger {
-            ledger.issued(slot.index(), in_flight, &self.recorder);
+        if let Some(submit_times) = &mut self.submit_times {
+            submit_times.issued(slot.index(), in_flight, &self.recorder);
         }
     }
 
@@ -404,8 +408,8 @@ impl Worker {
     /// moment.
     #[inline]
     pub(crate) fn handed_over(&mut self, now: Nanos) {
-        if let Some(ledger) = &mut self.ledger {
-            ledger.handed_over(
+        if let Some(submit_times) = &mut self.submit_times {
+            submit_times.handed_over(
                 &self.in_flight,
                 &self.recorder,
                 now,
@@ -417,7 +421,7 @@ impl Worker {
     /// A wait brought so many completions.
     #[inline]
     pub(crate) fn reaped(&self, completions: usize) {
-        if self.ledger.is_some()
+        if self.submit_times.is_some()
             && let Some(depths) = &self.recorder.depths
         {
             DepthCounters::moved(&depths.completed, completions);

@@ -139,7 +139,7 @@ fn submission_and_completion_add_up_to_the_service() {
     let (slot, result) = (io.slot, io.len as i32);
     worker.complete(Completion { slot, result }, Nanos(51_000));
     let tally = recorder.tally(Direction::Read).unwrap();
-    let sum = |spectrum: &Option<_>| SpectrumSum::of(spectrum.iter()).sum;
+    let sum = |histogram: &Option<_>| LatencySum::of(histogram.iter()).sum;
     assert_eq!(
         (sum(&tally.submit), sum(&tally.completion)),
         (300.0, 49_700.0)
@@ -234,8 +234,8 @@ fn a_stall_shows_in_the_response_time() {
     model.stall = Some((ms(200), ms(700)));
     play(&mut worker, &mut model);
     let tally = recorder.tally(Direction::Read).unwrap();
-    let quantile = |spectrum| {
-        SpectrumSum::of([spectrum].into_iter())
+    let quantile = |histogram| {
+        LatencySum::of([histogram].into_iter())
             .histogram
             .quantile(0.9)
     };
@@ -250,7 +250,7 @@ fn a_stall_shows_in_the_response_time() {
     );
 }
 
-use crate::recorder::SpectrumSum;
+use crate::recorder::LatencySum;
 
 #[test]
 fn what_an_open_loop_could_not_begin_is_counted() {
@@ -351,5 +351,5 @@ fn the_same_seed_issues_at_the_same_moments() {
     assert_eq!(moments(), moments());
 }
 
-#[path = "restrained_tests.rs"]
+#[path = "issue_rules_tests.rs"]
 mod restrained;

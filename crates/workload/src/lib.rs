@@ -20,11 +20,11 @@ mod verify;
 pub use content::ContentMaker;
 pub use io::{Completion, Io, Slot, SyncKind};
 pub use job::{
-    Access, Advice, Batch, BlockSizes, CallFlags, Content, Direction, Durability, EndsOthers,
-    Engine, ErrorPolicy, Flow, Flush, Hints, Invalid, IoPriority, Job, LatencyTarget, Least,
-    Lifetime, Limit, Log, Measure, Mix, MovingWindow, Pace, Pattern, Priority, PriorityShare, Rate,
-    Region, Replay, Replayed, Runs, SizeDraw, SizeMix, Spread, Standing, Steady, SteadyVariable,
-    Stop, TargetOrder, Think, ThinkStyle, UringOptions, Zone,
+    Access, Advice, Batch, BlockSizes, CallFlags, Content, Credentials, Direction, Durability,
+    EndsOthers, Engine, ErrorPolicy, Flow, Flush, Hints, Invalid, IoPriority, Job, LatencyTarget,
+    Lifetime, Limit, Log, Measure, MinRate, Mix, MovingWindow, Pace, Pattern, Priority,
+    PriorityShare, Rate, Region, Replay, Replayed, Runs, SizeDraw, SizeMix, Spread, Steady,
+    SteadyVariable, Stop, TargetOrder, Think, ThinkStyle, UringOptions, Zone,
 };
 pub use place::{Extent, Places};
 pub use plan::{Aggregate, Case, Order, PauseBefore, Plan, Workload};

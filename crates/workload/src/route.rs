@@ -32,13 +32,16 @@ struct Walk {
 impl Route {
     /// Whether a job needs it.
     pub(crate) const fn is_asked_for(job: &Job) -> bool {
-        job.align.is_some() || job.runs.is_some() || job.window.is_some() || job.positions_apart
+        job.align.is_some()
+            || job.runs.is_some()
+            || job.window.is_some()
+            || job.per_direction_position
     }
 
     /// `places` are made for the extent that [`Route::inner`] gives, and refined from now on.
     pub(crate) fn new(job: &Job, places: &Places, extent: Extent) -> Self {
         Self {
-            positions: job.positions_apart.then(|| [places.position(); 3]),
+            positions: job.per_direction_position.then(|| [places.position(); 3]),
             extent,
             align: job.align.map(|align| align.map(|bytes| bytes.0)),
             runs: job.runs,
@@ -275,7 +278,7 @@ mod tests {
     #[test]
     fn directions_advance_apart() {
         let mut job = sequential();
-        job.positions_apart = true;
+        job.per_direction_position = true;
         job.mix = Mix {
             read: 50,
             write: 50,

@@ -7,7 +7,7 @@ use blocklab_catalog::{Address, Catalog, resolve};
 use blocklab_device::{DeviceSpec, Load, predict};
 use blocklab_publication::System;
 use blocklab_record::{Interval, Measurement, Record, Status};
-use blocklab_study::{Assignment, Guard, Observer, conduct};
+use blocklab_study::{Assignment, Guard, Observer, run_plan};
 use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::{Case, Job, Plan};
 
@@ -154,7 +154,7 @@ pub fn simulate(plan: Plan, address: &str) -> Record {
         catalog: &CATALOG,
         interrupted: &AtomicBool::new(false),
     };
-    let record = conduct(assignment, &mut Unwatched).expect("a run");
+    let record = run_plan(assignment, &mut Unwatched).expect("a run");
     assert_eq!(record.status, Status::Complete, "{:?}", record.failure);
     record
 }

@@ -8,7 +8,7 @@ use blocklab_record::Statistic;
 use serde::Serialize;
 
 use super::latencies::Latencies;
-use super::{Seat, documents, sweep};
+use super::{SystemOutcome, documents, sweep};
 use crate::{Estimate, Row};
 
 /// A figure, and how certain it is.
@@ -53,14 +53,18 @@ pub(super) struct Sources<'a> {
 }
 
 impl<'a> Sources<'a> {
-    pub fn of(publication: &'a Publication, seats: &'a [Seat<'a>]) -> Self {
+    pub fn of(publication: &'a Publication, systems: &'a [SystemOutcome<'a>]) -> Self {
         let mut rows = HashMap::new();
-        for seat in seats {
-            for row in seat.run.iter().flat_map(|(_, assessment)| &assessment.rows) {
-                rows.insert((&*seat.system.name, &*row.case), row);
+        for system in systems {
+            for row in system
+                .run
+                .iter()
+                .flat_map(|(_, assessment)| &assessment.rows)
+            {
+                rows.insert((&*system.system.name, &*row.case), row);
             }
         }
-        let bought = seats
+        let bought = systems
             .iter()
             .filter_map(|it| Some((&*it.system.name, it.bought?)));
         Self {

@@ -26,7 +26,7 @@ use crate::Assessment;
 
 /// A system of a study, and what is known of it.
 #[derive(Debug)]
-pub struct Seat<'a> {
+pub struct SystemOutcome<'a> {
     /// The system.
     pub system: &'a System,
     /// What was measured on it, and what is said of that.
@@ -96,8 +96,8 @@ pub struct Nearness {
 ///
 /// Takes as long as there are cells: milliseconds.
 #[must_use]
-pub fn outcome(publication: &Publication, seats: &[Seat<'_>]) -> Outcome {
-    let sources = Sources::of(publication, seats);
+pub fn outcome(publication: &Publication, systems: &[SystemOutcome<'_>]) -> Outcome {
+    let sources = Sources::of(publication, systems);
     let tables = publication.tables.iter();
     let tables: Vec<Table> = tables.map(|it| tables::table(it, &sources)).collect();
     let curves = publication.curves.iter();
@@ -106,7 +106,7 @@ pub fn outcome(publication: &Publication, seats: &[Seat<'_>]) -> Outcome {
         source: publication.source.clone(),
         preparation: publication.preparation.clone(),
         remarks: publication.remarks.clone(),
-        systems: seats.iter().map(party).collect(),
+        systems: systems.iter().map(party).collect(),
         plots: curves.map(|it| tables::plot(it, &sources)).collect(),
         conclusions: judged.map(|it| conclusions::judge(it, &sources)).collect(),
         nearness: nearness(publication, &sources),
@@ -114,20 +114,20 @@ pub fn outcome(publication: &Publication, seats: &[Seat<'_>]) -> Outcome {
     }
 }
 
-fn party(seat: &Seat<'_>) -> Party {
-    let hour = seat.bought.and_then(documents::hour);
-    let record = seat.run.map(|(record, _)| record);
+fn party(system: &SystemOutcome<'_>) -> Party {
+    let hour = system.bought.and_then(documents::hour);
+    let record = system.run.map(|(record, _)| record);
     let target = record.and_then(|record| record.targets.first());
     Party {
-        name: seat.system.name.clone(),
-        address: seat.system.address.clone(),
-        because: seat.system.because.clone(),
+        name: system.system.name.clone(),
+        address: system.system.address.clone(),
+        because: system.system.because.clone(),
         run: record.map(|record| record.id.clone()),
         target: target.map(|target| target.path.clone()),
         origin: record.map(|record| record.origin),
         usd_per_hour: hour,
-        price_list: seat.bought.and_then(documents::price_list),
-        price_assumed: seat.bought.is_some_and(documents::price_is_assumed),
+        price_list: system.bought.and_then(documents::price_list),
+        price_assumed: system.bought.is_some_and(documents::price_is_assumed),
     }
 }
 

@@ -13,7 +13,7 @@ use crate::run::Study;
 const MODELS: [&str; 2] = ["sim", "emu"];
 
 /// The systems of a study and who plays them.
-pub struct Cast<'a> {
+pub struct SystemAssignment<'a> {
     /// In the order of the study.
     pub roles: Vec<Role<'a>>,
 }
@@ -71,7 +71,7 @@ fn models(targets: &[String]) -> bool {
     matches!(targets, [only] if MODELS.contains(&only.as_str()))
 }
 
-impl<'a> Cast<'a> {
+impl<'a> SystemAssignment<'a> {
     /// As the command line says; who is not named is simulated.
     pub fn of(args: &RunArgs, study: &'a Study, store: &Store) -> Result<Self> {
         for name in &args.system {

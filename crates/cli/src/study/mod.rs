@@ -8,19 +8,19 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow};
 use blocklab_analysis::gate::Gate;
-use blocklab_analysis::study::{Seat, outcome};
+use blocklab_analysis::study::{SystemOutcome, outcome};
 use blocklab_analysis::{Assessment, assess};
 use blocklab_catalog::{Address, Catalog, Resolved, resolve};
 use blocklab_publication::System;
 use blocklab_record::{Origin, Record, Status};
 use blocklab_report::{html, json, text};
 use blocklab_store::Store;
-use blocklab_study::{Assignment, Error, Ledger, Part, conduct_all};
+use blocklab_study::{Assignment, Error, Part, ResumeState, run_plans};
 use blocklab_workload::Plan;
 use jiff::Timestamp;
 
 pub use cast::takes_part;
-use cast::{Cast, Role};
+use cast::{Role, SystemAssignment};
 use watch::Watch;
 
 use crate::args::RunArgs;
@@ -37,7 +37,7 @@ use blocklab_tools::output::Over;
 pub fn hold(args: &RunArgs, study: Study, store: &Store) -> Result<u8> {
     let catalog = blocklab_console::place::load_catalog()?;
     let bought = bought(&study.publication.systems, &catalog)?;
-    let cast = Cast::of(args, &study, store)?;
+    let cast = SystemAssignment::of(args, &study, store)?;
     let mut ledger = ledger(args, &study, store, &cast)?;
     let seed: u64 = ledger
         .seed
@@ -85,7 +85,7 @@ pub fn hold(args: &RunArgs, study: Study, store: &Store) -> Result<u8> {
     let names: Vec<String> = fresh.iter().map(|(name, _)| (*name).to_owned()).collect();
     let mut watch = Watch::new(args, &fresh, store);
     let parts = fresh.into_iter().map(|(_, part)| part).collect();
-    let conducted = conduct_all(parts, &mut watch);
+    let conducted = run_plans(parts, &mut watch);
     watch.finished();
     let mut measured = match conducted {
         Err(Error::Interrupted) => return Ok(stopped(lasting, 0)),
@@ -171,14 +171,19 @@ fn plan_of(plan: &Plan, system: &System, seed: u64) -> Plan {
 }
 
 /// The ledger of the same study that was interrupted, or a new one.
-fn ledger(args: &RunArgs, study: &Study, store: &Store, cast: &Cast) -> Result<Ledger> {
+fn ledger(
+    args: &RunArgs,
+    study: &Study,
+    store: &Store,
+    cast: &SystemAssignment,
+) -> Result<ResumeState> {
     let asked = format!(
         "{}\n{}\n{}",
         study.source,
         said_over(args),
         cast.described()
     );
-    if let Some(ledger) = Ledger::find(store.root(), &asked).filter(|_| !args.no_save) {
+    if let Some(ledger) = ResumeState::find(store.root(), &asked).filter(|_| !args.no_save) {
         if !args.fresh {
             return Ok(ledger);
         }
@@ -191,7 +196,7 @@ fn ledger(args: &RunArgs, study: &Study, store: &Store, cast: &Cast) -> Result<L
         .cases
         .first()
         .map_or(0, |case| case.workload.seed);
-    Ok(Ledger {
+    Ok(ResumeState {
         asked,
         seed: seed.to_string(),
         runs: BTreeMap::new(),
@@ -208,7 +213,12 @@ fn said_over(args: &RunArgs) -> String {
 
 /// What was measured of a system before an interruption. Virtual time is cheap: what was simulated
 /// is simulated again, so that its device begins where the record does.
-fn before(ledger: &Ledger, store: &Store, system: &System, targets: &[String]) -> Option<Record> {
+fn before(
+    ledger: &ResumeState,
+    store: &Store,
+    system: &System,
+    targets: &[String],
+) -> Option<Record> {
     if targets.iter().any(|it| it.starts_with("sim:")) {
         return None;
     }
@@ -245,17 +255,18 @@ fn show(
         .iter()
         .map(|(name, record)| (name, record, assess(record)))
         .collect();
-    let seats = study.publication.systems.iter().map(|system| {
+    let systems = study.publication.systems.iter().map(|system| {
         let run = judged.iter().find(|(played, ..)| **played == system.name);
-        Seat {
+        SystemOutcome {
             system,
             run: run.map(|(_, record, assessment)| (*record, assessment)),
             bought: bought.get(&system.name),
         }
     });
-    let seats: Vec<Seat<'_>> = seats.collect();
-    let found = outcome(&study.publication, &seats);
-    let in_order: Vec<(&Record, &Assessment)> = seats.iter().filter_map(|seat| seat.run).collect();
+    let systems: Vec<SystemOutcome<'_>> = systems.collect();
+    let found = outcome(&study.publication, &systems);
+    let in_order: Vec<(&Record, &Assessment)> =
+        systems.iter().filter_map(|system| system.run).collect();
     let (name, words) = (&study.plan.name, &study.plan.description);
     let page = html::study(&in_order, &found);
     let gate = gate_of(args, &in_order);

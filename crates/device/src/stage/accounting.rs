@@ -17,11 +17,11 @@
 use crate::{Accounting, Direction, Io, Service};
 
 use super::streams::{Streams, Tail};
-use super::{Follows, Passage};
+use super::{ChargedIo, Follows};
 
 /// An [`Accounting`] at work.
 #[derive(Debug, Clone)]
-pub(crate) struct Ledger {
+pub(crate) struct ChargeCounter {
     accounting: Accounting,
     /// Unit as a power of two.
     shift: u32,
@@ -29,7 +29,7 @@ pub(crate) struct Ledger {
     streams: Option<Streams>,
 }
 
-impl Ledger {
+impl ChargeCounter {
     /// Units must be powers of two.
     pub(crate) fn new(accounting: Accounting, service: &Service) -> Self {
         let unit = match accounting {
@@ -46,7 +46,7 @@ impl Ledger {
 
     /// The operation with its count.
     #[inline]
-    pub(crate) fn enter(&mut self, io: Io) -> Passage {
+    pub(crate) fn enter(&mut self, io: Io) -> ChargedIo {
         match io.direction {
             Direction::Flush => whole(io, 0, 0),
             Direction::Trim => whole(io, 1, 0),
@@ -55,7 +55,7 @@ impl Ledger {
     }
 
     #[inline]
-    fn enter_data(&mut self, io: Io) -> Passage {
+    fn enter_data(&mut self, io: Io) -> ChargedIo {
         let bytes = u64::from(io.len);
         let Some(streams) = &mut self.streams else {
             return whole(io, 1, bytes);
@@ -63,7 +63,7 @@ impl Ledger {
         let (follows, tail) = streams.take(io.offset);
         if self.accounting == Accounting::Plain {
             streams.put(io.offset + bytes, 0, io.direction, false);
-            return Passage {
+            return ChargedIo {
                 follows,
                 ..whole(io, 1, bytes)
             };
@@ -81,7 +81,7 @@ impl Ledger {
             Accounting::WholeUnits { .. } => ops << self.shift,
             _ => bytes,
         };
-        Passage {
+        ChargedIo {
             io,
             ops,
             charged,
@@ -91,8 +91,8 @@ impl Ledger {
     }
 }
 
-fn whole(io: Io, ops: u64, bytes: u64) -> Passage {
-    Passage {
+fn whole(io: Io, ops: u64, bytes: u64) -> ChargedIo {
+    ChargedIo {
         io,
         ops,
         charged: bytes,
@@ -133,7 +133,7 @@ mod tests {
     /// Operations and bytes counted for operations of so many KiB at so many KiB.
     #[track_caller]
     fn check(accounting: Accounting, ios: &[(Direction, u64, u32)], ops: u64, charged_kib: u64) {
-        let mut ledger = Ledger::new(accounting, &Class::EbsSsd.service());
+        let mut ledger = ChargeCounter::new(accounting, &Class::EbsSsd.service());
         let mut sum = (0, 0);
         for (direction, at, kib) in ios {
             let passage = ledger.enter(Io {

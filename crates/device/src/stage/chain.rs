@@ -9,7 +9,7 @@
 
 use blocklab_units::Nanos;
 
-use super::{Link, Passage, Stage};
+use super::{ChargedIo, Link, Stage};
 use crate::Direction;
 
 /// Links with their state, in order.
@@ -42,7 +42,7 @@ impl Chain {
 
     /// When an operation that arrives `now` has passed all links: a fold over them.
     #[inline(always)]
-    pub(crate) fn admit(&mut self, now: Nanos, passage: &Passage) -> Nanos {
+    pub(crate) fn admit(&mut self, now: Nanos, passage: &ChargedIo) -> Nanos {
         let mut at = now;
         for link in &self.routes[passage.io.direction as usize] {
             at = self.links[usize::from(*link)].admit(at, passage);
@@ -80,7 +80,7 @@ mod tests {
         let mut chain = Chain::new(vec![limiter(covers)]);
         let got: Vec<_> = directions
             .iter()
-            .map(|direction| chain.admit(Nanos(0), &Passage::plain(*direction, 4096)).0)
+            .map(|direction| chain.admit(Nanos(0), &ChargedIo::plain(*direction, 4096)).0)
             .collect();
         assert_eq!(got, starts);
     }

@@ -16,7 +16,7 @@
 
 use blocklab_units::Nanos;
 
-use super::{Counts, Passage, Stage, meter::Meter};
+use super::{ChargedIo, Counts, Stage, meter::Meter};
 use crate::Credit;
 
 /// What the burst rate forgives. Without any, each time that the other side of a real-time run is
@@ -70,7 +70,7 @@ impl Burst {
 
 impl Stage for Burst {
     #[inline]
-    fn admit(&mut self, now: Nanos, passage: &Passage) -> Nanos {
+    fn admit(&mut self, now: Nanos, passage: &ChargedIo) -> Nanos {
         if let Some(at_the_latest) = self.full_again {
             self.fill_in_time(now, at_the_latest);
         }
@@ -98,8 +98,8 @@ mod tests {
         }
     }
 
-    fn passage(units: u64) -> Passage {
-        Passage {
+    fn passage(units: u64) -> ChargedIo {
+        ChargedIo {
             io: Io {
                 direction: Direction::Read,
                 offset: 0,

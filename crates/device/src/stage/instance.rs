@@ -50,11 +50,11 @@ pub(crate) fn chain(spec: Option<&InstanceSpec>) -> Chain {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stage::{Follows, Passage};
+    use crate::stage::{ChargedIo, Follows};
     use crate::{Cap, Covers, Direction, Io};
 
-    fn passage(moved: u64) -> Passage {
-        Passage {
+    fn passage(moved: u64) -> ChargedIo {
+        ChargedIo {
             io: Io {
                 direction: Direction::Read,
                 offset: 0,

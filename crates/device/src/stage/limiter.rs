@@ -13,7 +13,7 @@
 
 use blocklab_units::Nanos;
 
-use super::{Counts, Passage, Stage, meter::Meter};
+use super::{ChargedIo, Counts, Stage, meter::Meter};
 use crate::{Cap, Covers};
 
 /// A [`Cap`] at work.
@@ -45,7 +45,7 @@ impl Limiter {
 
 impl Stage for Limiter {
     #[inline]
-    fn admit(&mut self, now: Nanos, passage: &Passage) -> Nanos {
+    fn admit(&mut self, now: Nanos, passage: &ChargedIo) -> Nanos {
         let units = self.counts.of(passage);
         let at = self.rate.admit(now, units);
         match &mut self.peak {
@@ -81,7 +81,7 @@ mod tests {
         let mut stage = Limiter::new(cap, counts);
         let got: Vec<_> = directions
             .iter()
-            .map(|d| stage.admit(Nanos(0), &Passage::plain(*d, 65_536)).0)
+            .map(|d| stage.admit(Nanos(0), &ChargedIo::plain(*d, 65_536)).0)
             .collect();
         assert_eq!(got, starts);
     }
@@ -130,7 +130,7 @@ mod tests {
         let mut stage = Limiter::new(&one_second, Counts::Operations);
         let mut last = Nanos(0);
         for _ in 0..93_750 {
-            last = stage.admit(Nanos(0), &Passage::plain(Write, 4096));
+            last = stage.admit(Nanos(0), &ChargedIo::plain(Write, 4096));
         }
         let seen = 93_750.0 / last.as_secs_f64();
         assert!((seen - 23_437.5).abs() < 1.0, "{seen}");

@@ -3,21 +3,21 @@
 //! ```text
 //!   L(b) = base + slope · b, times a lognormal factor of mean 1
 //!
-//!              ┌▶ lane 1 ▯▯ ┐        a medium with a physical maximum C has as many lanes as
-//!   offset ──hash▶ lane 2   ├─▶      operations it takes to reach it (C · L, Little), and each
-//!              └▶ lane k ▯  ┘        lane is held for k / C: two that meet on a lane wait
+//!              ┌▶ channel 1 ▯▯ ┐        a medium with a physical maximum C has as many channels as
+//!   offset ──hash▶ channel 2   ├─▶      operations it takes to reach it (C · L, Little), and each
+//!              └▶ channel k ▯  ┘        channel is held for k / C: two that meet on a channel wait
 //! ```
 //!
-//! Lanes are what dies and channels do to a load: throughput comes near C gradually, because some
-//! lanes have a queue while others idle. Against the random reads and writes of I2 and I3
+//! Channels are what dies and channels do to a load: throughput comes near C gradually, because some
+//! channels have a queue while others idle. Against the random reads and writes of I2 and I3
 //! (i3-vs-i2) this describes the way to the maximum better than ((n/L)^-2 + C^-2)^(-1/2), and has
-//! no constant of its own. Reads and writes have lanes apart: their interference is not modelled.
+//! no constant of its own. Reads and writes have channels apart: their interference is not modelled.
 
 use blocklab_random::Stream;
 use blocklab_units::Nanos;
 
-use super::spread::{ONE, Scatter};
-use super::{Follows, Passage, Stage};
+use super::spread::{LatencyDistribution, ONE};
+use super::{ChargedIo, Follows, Stage};
 use crate::{Direction, Latency, Service};
 
 /// Size at which physical maxima are stated.
@@ -51,31 +51,31 @@ fn share(nanos: u64, parts: u64) -> u64 {
     (u128::from(nanos) * u128::from(parts) / u128::from(ONE)) as u64
 }
 
-/// The lanes of one direction.
+/// The channels of one direction.
 #[derive(Debug, Clone)]
-struct Lanes {
+struct Channels {
     free_at: Box<[Nanos]>,
-    /// Share of the mean latency for which a lane is held, in parts of [`ONE`].
+    /// Share of the mean latency for which a channel is held, in parts of [`ONE`].
     held: u64,
 }
 
-impl Lanes {
+impl Channels {
     fn new(iops: f64, line: Line) -> Self {
         let needed = iops * line.at(STATED_AT) as f64 / 1e9;
-        let lanes = needed.clamp(1.0, 65_536.0) as usize;
+        let channels = needed.clamp(1.0, 65_536.0) as usize;
         Self {
-            free_at: vec![Nanos::ZERO; lanes].into(),
-            held: (lanes as f64 / needed * ONE as f64 + 0.5) as u64,
+            free_at: vec![Nanos::ZERO; channels].into(),
+            held: (channels as f64 / needed * ONE as f64 + 0.5) as u64,
         }
     }
 
-    /// When the operation gets its lane, which it then holds.
+    /// When the operation gets its channel, which it then holds.
     #[inline]
     fn admit(&mut self, now: Nanos, offset: u64, mean: u64) -> Nanos {
         let hash = (offset >> 12).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let hash = (hash ^ (hash >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);
-        let lane = (u128::from(hash) * self.free_at.len() as u128) >> 64;
-        let free_at = &mut self.free_at[lane as usize];
+        let channel = (u128::from(hash) * self.free_at.len() as u128) >> 64;
+        let free_at = &mut self.free_at[channel as usize];
         let start = now.max(*free_at);
         *free_at = start + Nanos(share(mean, self.held));
         start
@@ -88,7 +88,7 @@ struct Side {
     random: Line,
     stream: Line,
     interleaved: Line,
-    lanes: Option<Lanes>,
+    channels: Option<Channels>,
 }
 
 impl Side {
@@ -103,7 +103,7 @@ impl Side {
             random: line,
             stream: stream.map_or(line, Line::new),
             interleaved: interleaved.map_or(line, Line::new),
-            lanes: most.map(|iops| Lanes::new(iops, line)),
+            channels: most.map(|iops| Channels::new(iops, line)),
         }
     }
 
@@ -122,12 +122,12 @@ impl Side {
 pub(crate) struct Media {
     read: Side,
     write: Side,
-    scatter: Scatter,
+    scatter: LatencyDistribution,
     chance: Stream,
 }
 
 impl Media {
-    pub(crate) fn new(service: &Service, scatter: Scatter, chance: Stream) -> Self {
+    pub(crate) fn new(service: &Service, scatter: LatencyDistribution, chance: Stream) -> Self {
         let most = service.saturation.as_ref();
         Self {
             read: Side::new(
@@ -150,15 +150,15 @@ impl Media {
 
 impl Stage for Media {
     #[inline(always)]
-    fn admit(&mut self, now: Nanos, passage: &Passage) -> Nanos {
+    fn admit(&mut self, now: Nanos, passage: &ChargedIo) -> Nanos {
         let side = match passage.is_read() {
             true => &mut self.read,
             false => &mut self.write,
         };
         let mean = side.line(passage.follows).at(passage.moved);
-        let start = match &mut side.lanes {
-            Some(lanes) if passage.io.direction != Direction::Flush => {
-                lanes.admit(now, passage.io.offset, mean)
+        let start = match &mut side.channels {
+            Some(channels) if passage.io.direction != Direction::Flush => {
+                channels.admit(now, passage.io.offset, mean)
             }
             _ => now,
         };
@@ -198,12 +198,12 @@ mod tests {
     }
 
     fn media(service: &Service) -> Media {
-        let scatter = Scatter::new(&service.spread);
+        let scatter = LatencyDistribution::new(&service.spread);
         Media::new(service, scatter, Stream::new(1, "media", 0))
     }
 
-    fn passage(direction: Direction, offset: u64, kib: u64, follows: Follows) -> Passage {
-        Passage {
+    fn passage(direction: Direction, offset: u64, kib: u64, follows: Follows) -> ChargedIo {
+        ChargedIo {
             io: Io {
                 direction,
                 offset,
@@ -236,7 +236,7 @@ mod tests {
         check(Trim, 0, Nothing, 40_000);
     }
 
-    fn with_lanes(read_iops: f64) -> Media {
+    fn with_channels(read_iops: f64) -> Media {
         media(&Service {
             saturation: Some(Saturation {
                 read_iops,
@@ -249,8 +249,8 @@ mod tests {
 
     #[test]
     fn one_lane_is_a_queue() {
-        // 10,000 reads of 100 µs a second: one lane. A flush waits for nobody, a write neither.
-        let mut media = with_lanes(10_000.0);
+        // 10,000 reads of 100 µs a second: one channel. A flush waits for nobody, a write neither.
+        let mut media = with_channels(10_000.0);
         let ends = [
             (Read, 0),
             (Read, 1 << 20),
@@ -269,13 +269,13 @@ mod tests {
 
     #[test]
     fn the_same_block_waits_for_itself_and_the_maximum_is_kept() {
-        // 80,000 a second: eight lanes.
-        let mut media = with_lanes(80_000.0);
+        // 80,000 a second: eight channels.
+        let mut media = with_channels(80_000.0);
         let twice = [0; 2].map(|_| media.admit(Nanos(0), &passage(Read, 0, 4, Nothing)).0);
         assert_eq!(twice, [100_000, 200_000]);
         let blocks = (0..800_000u64).map(|block| passage(Read, block << 12, 4, Nothing));
         let last = blocks.map(|it| media.admit(Nanos(0), &it).0).max();
-        // Ten seconds of work on eight lanes, the fullest of which has a little more.
+        // Ten seconds of work on eight channels, the fullest of which has a little more.
         let seconds = last.unwrap_or(0) as f64 / 1e9;
         assert!((10.0..10.2).contains(&seconds), "{seconds}");
     }

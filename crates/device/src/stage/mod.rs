@@ -36,7 +36,7 @@ use credit::Burst;
 use limiter::Limiter;
 use media::Media;
 pub(crate) use media::STATED_AT;
-use network::Road;
+use network::NetworkDelay;
 
 /// How an operation lies to the ones before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,7 +51,7 @@ pub(crate) enum Follows {
 
 /// An operation with what the accounting made of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Passage {
+pub(crate) struct ChargedIo {
     pub io: Io,
     /// Operations that it counts as; 0 when it was merged into one that is paid for.
     pub ops: u64,
@@ -62,14 +62,14 @@ pub(crate) struct Passage {
     pub follows: Follows,
 }
 
-impl Passage {
+impl ChargedIo {
     pub(crate) const fn is_read(&self) -> bool {
         matches!(self.io.direction, Direction::Read)
     }
 }
 
 #[cfg(test)]
-impl Passage {
+impl ChargedIo {
     /// An operation at 0 that nothing was made of: it counts as one, with its own bytes.
     pub(crate) const fn plain(direction: Direction, len: u32) -> Self {
         Self {
@@ -106,7 +106,7 @@ pub(crate) enum Counts {
 }
 
 impl Counts {
-    pub(crate) const fn of(self, passage: &Passage) -> u64 {
+    pub(crate) const fn of(self, passage: &ChargedIo) -> u64 {
         match self {
             Self::Operations => passage.ops,
             Self::ChargedBytes => passage.charged,
@@ -118,7 +118,7 @@ impl Counts {
 /// One verb: when may an operation that arrives `now` go on? Asked only of operations that it
 /// concerns.
 pub(crate) trait Stage {
-    fn admit(&mut self, now: Nanos, passage: &Passage) -> Nanos;
+    fn admit(&mut self, now: Nanos, passage: &ChargedIo) -> Nanos;
 }
 
 /// The stages that a chain can hold.
@@ -126,7 +126,7 @@ pub(crate) trait Stage {
 pub(crate) enum Link {
     Limiter(Limiter),
     Burst(Burst),
-    Road(Road),
+    NetworkDelay(NetworkDelay),
     Media(Media),
 }
 
@@ -136,18 +136,18 @@ impl Link {
         match self {
             Self::Limiter(stage) => stage.covers().counts(direction),
             Self::Burst(_) => Covers::All.counts(direction),
-            Self::Road(_) | Self::Media(_) => true,
+            Self::NetworkDelay(_) | Self::Media(_) => true,
         }
     }
 }
 
 impl Stage for Link {
     #[inline(always)]
-    fn admit(&mut self, now: Nanos, passage: &Passage) -> Nanos {
+    fn admit(&mut self, now: Nanos, passage: &ChargedIo) -> Nanos {
         match self {
             Self::Limiter(stage) => stage.admit(now, passage),
             Self::Burst(stage) => stage.admit(now, passage),
-            Self::Road(stage) => stage.admit(now, passage),
+            Self::NetworkDelay(stage) => stage.admit(now, passage),
             Self::Media(stage) => stage.admit(now, passage),
         }
     }

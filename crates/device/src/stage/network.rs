@@ -6,17 +6,17 @@
 
 use blocklab_units::Nanos;
 
-use super::{Passage, Stage};
+use super::{ChargedIo, Stage};
 
 /// One way.
 #[derive(Debug, Clone)]
-pub(crate) struct Road {
+pub(crate) struct NetworkDelay {
     pub time: Nanos,
 }
 
-impl Stage for Road {
+impl Stage for NetworkDelay {
     #[inline]
-    fn admit(&mut self, now: Nanos, _: &Passage) -> Nanos {
+    fn admit(&mut self, now: Nanos, _: &ChargedIo) -> Nanos {
         now.saturating_add(self.time)
     }
 }
@@ -28,8 +28,8 @@ mod tests {
 
     #[test]
     fn half_a_millisecond_each_way() {
-        let passage = Passage::plain(Direction::Read, 4096);
-        let mut road = Road {
+        let passage = ChargedIo::plain(Direction::Read, 4096);
+        let mut road = NetworkDelay {
             time: Nanos(500_000),
         };
         assert_eq!(road.admit(Nanos(100), &passage), Nanos(500_100));

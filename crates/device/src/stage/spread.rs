@@ -35,12 +35,12 @@ struct Lognormal {
 
 /// A [`Spread`] ready to draw from. Clones share the tables.
 #[derive(Debug, Clone)]
-pub(crate) struct Scatter {
+pub(crate) struct LatencyDistribution {
     body: Option<Arc<Lognormal>>,
     tail: Option<(u64, Arc<Lognormal>)>,
 }
 
-impl Scatter {
+impl LatencyDistribution {
     pub(crate) fn new(spread: &Spread) -> Self {
         let Some(tail) = &spread.tail else {
             let body = (spread.sigma > 0.0).then(|| Arc::new(Lognormal::new(1.0, spread.sigma)));
@@ -142,7 +142,7 @@ mod tests {
     }
 
     fn drawn(spread: &Spread, count: usize) -> Vec<f64> {
-        let scatter = Scatter::new(spread);
+        let scatter = LatencyDistribution::new(spread);
         let mut chance = Stream::new(11, "spread", 0);
         let one = ONE as f64;
         let mut all: Vec<_> = (0..count)

@@ -13,11 +13,11 @@ use blocklab_units::Nanos;
 
 /// When each place becomes free.
 #[derive(Debug, Clone)]
-pub(crate) struct Tags {
+pub(crate) struct QueueTags {
     free_at: BinaryHeap<Reverse<Nanos>>,
 }
 
-impl Tags {
+impl QueueTags {
     pub(crate) fn new(places: u32) -> Self {
         Self {
             free_at: (0..places).map(|_| Reverse(Nanos::ZERO)).collect(),
@@ -44,7 +44,7 @@ mod tests {
 
     #[test]
     fn the_third_waits_for_the_first_of_two_to_leave() {
-        let mut tags = Tags::new(2);
+        let mut tags = QueueTags::new(2);
         for (arrival, time, start) in [(0, 100, 0), (10, 20, 10), (20, 50, 30), (40, 50, 80)] {
             let got = tags.admit(Nanos(arrival));
             tags.hold(got + Nanos(time));
@@ -65,7 +65,7 @@ mod tests {
     #[test]
     fn waits_of_m_m_k() {
         for (places, load) in [(1, 0.5), (4, 3.0), (16, 14.0)] {
-            let mut tags = Tags::new(places);
+            let mut tags = QueueTags::new(places);
             let mut chance = Stream::new(7, "m/m/k", u64::from(places));
             let (mut now, mut waited) = (0.0, 0.0);
             let count = 2_000_000;

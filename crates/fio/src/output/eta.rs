@@ -20,7 +20,7 @@ pub fn eta_rates(jobs: &[Job]) -> String {
             Rate::Iops(rate) => (bytes, iops + rate),
         })
     };
-    let (least_bytes, least_iops) = sums(&|job| job.least.map(|least| least.rates));
+    let (least_bytes, least_iops) = sums(&|job| job.min_rate.map(|least| least.rates));
     let (most_bytes, most_iops) = sums(&|job| match job.pace {
         Pace::ByDirection { rates, .. } => Some(rates),
         _ => None,

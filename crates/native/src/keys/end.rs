@@ -425,8 +425,8 @@ pub const CARE: Section<Job> = Section {
             default: Some("false"),
             example: "true",
             elsewhere: &["fill_device"],
-            set: |job, value| put(&mut job.until_full, value.flag()),
-            show: |job| job.until_full.then(|| "true".to_owned()),
+            set: |job, value| put(&mut job.stop_on_enospc, value.flag()),
+            show: |job| job.stop_on_enospc.then(|| "true".to_owned()),
             ..Key::ROW
         },
     ],

@@ -69,9 +69,9 @@ pub const FINER: Section<Job> = Section {
             example: "\"first\"",
             set: |job, value| {
                 let text = |value: Value<'_>| value.name();
-                put(&mut job.draws, value.unless_none(text))
+                put(&mut job.rng_label, value.unless_none(text))
             },
-            show: |job| job.draws.as_deref().map(quoted),
+            show: |job| job.rng_label.as_deref().map(quoted),
             ..Key::ROW
         },
         Key {
@@ -184,8 +184,8 @@ pub const FINER: Section<Job> = Section {
         Key {
             name: "positions_apart",
             meaning: "Reads, writes and trims each have a sequential position of their own.",
-            set: |job, value| put(&mut job.positions_apart, value.flag()),
-            show: |job| raised(job.positions_apart),
+            set: |job, value| put(&mut job.per_direction_position, value.flag()),
+            show: |job| raised(job.per_direction_position),
             ..FLAG
         },
         Key {
@@ -213,8 +213,13 @@ pub const FINER: Section<Job> = Section {
             default: Some("none"),
             example: "\"1GiB\"",
             elsewhere: &["invalidate"],
-            set: |job, value| put(&mut job.forget_every, value.unless_none(|size| size.size())),
-            show: |job| job.forget_every.map(size),
+            set: |job, value| {
+                put(
+                    &mut job.drop_cache_every,
+                    value.unless_none(|size| size.size()),
+                )
+            },
+            show: |job| job.drop_cache_every.map(size),
             ..Key::ROW
         },
         Key {

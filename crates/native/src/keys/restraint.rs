@@ -1,7 +1,7 @@
 //! Keys of a job: what holds it back, beside a plain rate.
 
 use blocklab_units::Nanos;
-use blocklab_workload::{Flow, Job, LatencyTarget, Least, Pace, Rate, Standing, ThinkStyle};
+use blocklab_workload::{Credentials, Flow, Job, LatencyTarget, MinRate, Pace, Rate, ThinkStyle};
 
 use super::super::error::Complaint;
 use super::super::value::Value;
@@ -78,11 +78,11 @@ pub const RESTRAINT: Section<Job> = Section {
             group: Some("least"),
             set: |job, value| {
                 put(
-                    &mut job.least,
+                    &mut job.min_rate,
                     value.unless_none(|table| least(table, iops)),
                 )
             },
-            show: |job| shown_least(job.least?, as_iops),
+            show: |job| shown_least(job.min_rate?, as_iops),
             ..Key::ROW
         },
         Key {
@@ -97,11 +97,11 @@ pub const RESTRAINT: Section<Job> = Section {
             group: Some("least"),
             set: |job, value| {
                 put(
-                    &mut job.least,
+                    &mut job.min_rate,
                     value.unless_none(|table| least(table, bytes)),
                 )
             },
-            show: |job| shown_least(job.least?, as_bytes),
+            show: |job| shown_least(job.min_rate?, as_bytes),
             ..Key::ROW
         },
         Key {
@@ -212,34 +212,38 @@ pub const RESTRAINT: Section<Job> = Section {
             example: "{ user = 65534, group = 65534 }",
             elsewhere: &["uid", "gid", "cgroup"],
             set: |job, value| {
-                let standing = value.unless_none(standing);
-                put(&mut job.standing, standing.map(Option::unwrap_or_default))
+                let credentials = value.unless_none(credentials);
+                put(
+                    &mut job.credentials,
+                    credentials.map(Option::unwrap_or_default),
+                )
             },
             show: |job| {
-                (job.standing != Standing::default()).then(|| shown_standing(&job.standing))
+                (job.credentials != Credentials::default())
+                    .then(|| shown_standing(&job.credentials))
             },
             ..Key::ROW
         },
     ],
 };
 
-fn standing(value: Value<'_>) -> Result<Standing, Complaint> {
+fn credentials(value: Value<'_>) -> Result<Credentials, Complaint> {
     let [user, group, control_group] = value.fields(["user", "group", "control_group"])?;
-    Ok(Standing {
+    Ok(Credentials {
         user: user.map(Value::count).transpose()?,
         group: group.map(Value::count).transpose()?,
         control_group: control_group.map(Value::name).transpose()?,
     })
 }
 
-fn shown_standing(standing: &Standing) -> String {
+fn shown_standing(credentials: &Credentials) -> String {
     let number = |id: Option<u32>| id.map(|id| id.to_string());
     shown_table(&[
-        ("user", number(standing.user)),
-        ("group", number(standing.group)),
+        ("user", number(credentials.user)),
+        ("group", number(credentials.group)),
         (
             "control_group",
-            standing.control_group.as_deref().map(quoted),
+            credentials.control_group.as_deref().map(quoted),
         ),
     ])
 }
@@ -250,15 +254,15 @@ fn given(span: Nanos) -> Option<String> {
 
 type Read = fn(Value<'_>) -> Result<Rate, Complaint>;
 
-fn least(value: Value<'_>, read: Read) -> Result<Least, Complaint> {
+fn least(value: Value<'_>, read: Read) -> Result<MinRate, Complaint> {
     let [reads, writes, trims, cycle] = value.fields(["read", "write", "trim", "cycle"])?;
-    Ok(Least {
+    Ok(MinRate {
         rates: rates(value, [reads, writes, trims], read)?,
         cycle: cycle.map_or(Ok(Nanos::from_secs(1)), Value::time)?,
     })
 }
 
-fn shown_least(least: Least, kind: fn(Rate) -> Option<f64>) -> Option<String> {
+fn shown_least(least: MinRate, kind: fn(Rate) -> Option<f64>) -> Option<String> {
     let [read, write, trim] = numbers(least.rates, kind)?;
     let cycle = Some(time(least.cycle));
     Some(shown_table(&[

@@ -2,7 +2,7 @@
 
 use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::{
-    Advice, Batch, Checksum, Flow, Hints, Hits, Job, Least, Lifetime, MostErrors, MovingWindow,
+    Advice, Batch, Checksum, Flow, Hints, Hits, Job, Lifetime, MinRate, MostErrors, MovingWindow,
     Pattern, PatternPart, Pooled, Region, Runs, Share, SizeDraw, Spread, Trims, Verify, When,
 };
 use proptest::collection::vec;
@@ -129,7 +129,7 @@ prop_compose! {
             target_turn: order.1,
             size_draw: [SizeDraw::Listed, SizeDraw::Multiples, SizeDraw::AnyByte][draw],
             align,
-            draws,
+            rng_label: draws,
             hints: hints(advice, lifetime),
             runs: runs.map(|(length, same, follow_percent, step, one_way)| Runs {
                 length,
@@ -143,12 +143,12 @@ prop_compose! {
                 range: Bytes(range.0.max(largest.0)),
                 skip,
             }),
-            positions_apart: apart,
+            per_direction_position: apart,
             trim_first: trim_first && job.mix.trim == 0,
             no_overlap,
             fill: fill.map(Into::into),
             content_unit: Bytes(unit),
-            least: least.map(|(rates, cycle)| Least {
+            min_rate: least.map(|(rates, cycle)| MinRate {
                 rates,
                 cycle: Nanos(cycle.0.max(1_000_000)),
             }),

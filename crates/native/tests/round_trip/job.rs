@@ -2,8 +2,8 @@
 
 use blocklab_units::Nanos;
 use blocklab_workload::{
-    Access, Batch, Direction, Durability, EndsOthers, Engine, ErrorPolicy, Flush, Job,
-    LatencyTarget, Log, Measure, Priority, Region, Standing, Stop, Think, ThinkStyle,
+    Access, Batch, Credentials, Direction, Durability, EndsOthers, Engine, ErrorPolicy, Flush, Job,
+    LatencyTarget, Log, Measure, Priority, Region, Stop, Think, ThinkStyle,
 };
 use proptest::collection::vec;
 use proptest::option::of;
@@ -88,10 +88,10 @@ prop_compose! {
         range in (any::<u32>(), 0..8_u32),
         on_error in on_error(),
         ignored in vec((0..4_usize, any::<i32>()), 0..3),
-        until_full in any::<bool>(),
+        stop_on_enospc in any::<bool>(),
         priority in (-20..=19_i32, of(io_priority())),
         shares in vec(priority_share(), 0..4),
-        standing in (any::<Option<u32>>(), any::<Option<u32>>(), of(name())),
+        credentials in (any::<Option<u32>>(), any::<Option<u32>>(), of(name())),
         measure in (any::<bool>(), of(time()), of(time())),
         log in of((any::<bool>(), of(time()), of(time()))),
         seal in (of(verify()), of(pool())),
@@ -107,7 +107,7 @@ prop_compose! {
         let (seal, pool) = seal;
         let pool = pool.filter(|_| job.stop.runtime.is_none());
         Job {
-            forget_every: of_bytes,
+            drop_cache_every: of_bytes,
             max_latency: of_bytes.map(|bytes| Nanos(bytes.0)),
             ends_others: [EndsOthers::Never, EndsOthers::OnError, EndsOthers::Always][ending],
             cool_down: if job.stop.runtime.is_some() { delay } else { Nanos::ZERO },
@@ -127,7 +127,7 @@ prop_compose! {
                 ..job.flush
             },
             on_error,
-            until_full,
+            stop_on_enospc,
             ignored_errors:
                 ignored.into_iter().map(|(way, errno)| (Direction::ALL[way], errno)).collect(),
             priority: Priority {
@@ -138,10 +138,10 @@ prop_compose! {
                 Engine::Libaio | Engine::IoUring(_) if pool.is_none() => shares,
                 _ => Vec::new(),
             },
-            standing: Standing {
-                user: standing.0,
-                group: standing.1,
-                control_group: standing.2,
+            credentials: Credentials {
+                user: credentials.0,
+                group: credentials.1,
+                control_group: credentials.2,
             },
             measure: Measure {
                 depths: measure.0,

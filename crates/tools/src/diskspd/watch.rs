@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal};
 use std::path::Path;
 
 use blocklab_diskspd::{Bucket, Processor, Profile, Served, TimeSpan};
-use blocklab_driver::{DirectionSlice, Slice};
+use blocklab_driver::{DirectionInterval, IntervalData};
 use blocklab_record::{Interval, Origin, Record};
 use blocklab_report::live::Screen;
 use blocklab_store::Store;
@@ -101,16 +101,16 @@ impl Observer for Watcher<'_> {
         self.screen.interval(interval, elapsed);
     }
 
-    fn rhythm(&self) -> Option<Nanos> {
+    fn interval_length(&self) -> Option<Nanos> {
         self.current.every
     }
 
-    fn slice(&mut self, slice: &Slice) {
+    fn slice(&mut self, slice: &IntervalData) {
         let measured = slice.end.since(self.current.warmup);
         if slice.end <= self.current.warmup {
             return;
         }
-        let served = |way: &DirectionSlice| Served {
+        let served = |way: &DirectionInterval| Served {
             ios: way.ios,
             sum_ns: way.sum_ns,
             sum_squares: way.sum_squares,

@@ -10,13 +10,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use anyhow::Result;
-use blocklab_driver::{DirectionSlice, Slice};
+use blocklab_driver::{DirectionInterval, IntervalData};
 use blocklab_record::{Interval, JobResult, Measurement, Record};
 use blocklab_store::Store;
 use blocklab_study::Observer;
 use blocklab_units::{Bytes, Nanos};
 use blocklab_vdbench::{
-    CurvePoint, Figures, FlatRow, Lane, Planned, Prepared, Rate, Script, Sum, Terms, Watched,
+    CurvePoint, Figures, FlatRow, Planned, PlannedJob, Prepared, Rate, Script, Sum, Terms, Watched,
     anchor, concatenated_threads, curve_text, flat_row, heading, interval_row, observed, set_rate,
 };
 use blocklab_workload::Case;
@@ -30,7 +30,7 @@ use super::times::{self, Moment};
 use crate::keeping::Checkpoints;
 use blocklab_console::terminal;
 
-/// Sees every run of a sitting.
+/// Sees every run of a tool_run.
 pub struct Reporter<'a> {
     script: &'a Script,
     prepared: &'a Prepared,
@@ -44,7 +44,7 @@ pub struct Reporter<'a> {
     passed: Nanos,
     current: usize,
     /// What the jobs of the current run are: as planned, without what is used no more.
-    lanes: Vec<Lane>,
+    planned_jobs: Vec<PlannedJob>,
     /// Measurements before the current one.
     measured: usize,
     /// The rate that the current run asks for.
@@ -56,7 +56,7 @@ pub struct Reporter<'a> {
     curve_max: f64,
     last_rate: f64,
     /// Of the curve's maximum: the jobs and their operations.
-    shares: Option<(Vec<Lane>, Vec<u64>)>,
+    shares: Option<(Vec<PlannedJob>, Vec<u64>)>,
     /// A point was slower than stopcurve allows.
     stopped: bool,
     curves: Vec<(String, Vec<CurvePoint>)>,
@@ -134,7 +134,7 @@ impl<'a> Reporter<'a> {
             start: Zoned::now(),
             passed: Nanos::ZERO,
             current: 0,
-            lanes: Vec::new(),
+            planned_jobs: Vec::new(),
             measured: 0,
             reqrate: 0.0,
             counted: Counted::default(),
@@ -213,8 +213,8 @@ impl<'a> Reporter<'a> {
 
     fn current_names(&self) -> Vec<String> {
         let mut names = Vec::new();
-        for lane in &self.lanes {
-            for name in [&self.script.sds[lane.sd].name, &lane.wd] {
+        for planned_job in &self.planned_jobs {
+            for name in [&self.script.sds[planned_job.sd].name, &planned_job.wd] {
                 if !names.contains(name) && !name.is_empty() {
                     names.push(name.clone());
                 }
@@ -223,7 +223,7 @@ impl<'a> Reporter<'a> {
         names
     }
 
-    fn interval_ended(&mut self, slice: &Slice) -> Result<()> {
+    fn interval_ended(&mut self, slice: &IntervalData) -> Result<()> {
         let planned = self.planned();
         let seconds = slice.length.0 as f64 / 1e9;
         let cpu = self.in_real_time.then(|| self.machine.since_last());
@@ -234,7 +234,7 @@ impl<'a> Reporter<'a> {
         };
         let mut by_sd: BTreeMap<usize, Figures> = BTreeMap::new();
         let mut by_wd: BTreeMap<String, Figures> = BTreeMap::new();
-        for (lane, [read, write]) in self.lanes.iter().zip(&slice.jobs) {
+        for (planned_job, [read, write]) in self.planned_jobs.iter().zip(&slice.jobs) {
             let figures = Figures {
                 seconds: 0.0,
                 read: sum(read),
@@ -247,9 +247,9 @@ impl<'a> Reporter<'a> {
                 cpu,
                 ..Figures::default()
             };
-            let sd = by_sd.entry(lane.sd).or_insert(fresh);
+            let sd = by_sd.entry(planned_job.sd).or_insert(fresh);
             *sd = sd.plus(figures);
-            let wd = by_wd.entry(lane.wd.clone()).or_insert(fresh);
+            let wd = by_wd.entry(planned_job.wd.clone()).or_insert(fresh);
             *wd = wd.plus(figures);
         }
         let moment = self.moment(slice.end);
@@ -300,7 +300,11 @@ impl<'a> Reporter<'a> {
             let first = run.uses.first().map(of)?;
             run.uses.iter().all(|one| of(one) == first).then_some(first)
         };
-        let mut used: Vec<usize> = self.lanes.iter().map(|lane| lane.sd).collect();
+        let mut used: Vec<usize> = self
+            .planned_jobs
+            .iter()
+            .map(|planned_job| planned_job.sd)
+            .collect();
         used.sort_unstable();
         used.dedup();
         let threads: Vec<u32> = used.iter().map(|sd| self.script.sds[*sd].threads).collect();
@@ -363,7 +367,7 @@ impl<'a> Reporter<'a> {
                 self.stopped = false;
                 let ios = |job: &JobResult| job.directions.values().map(|d| d.ios).sum();
                 self.shares = Some((
-                    self.lanes.clone(),
+                    self.planned_jobs.clone(),
                     measurement.jobs.iter().map(ios).collect(),
                 ));
                 self.curves.push((planned.case.clone(), vec![point]));
@@ -380,7 +384,7 @@ impl<'a> Reporter<'a> {
     }
 }
 
-fn sum(slice: &DirectionSlice) -> Sum {
+fn sum(slice: &DirectionInterval) -> Sum {
     Sum {
         ios: slice.ios,
         bytes: slice.bytes,
@@ -412,13 +416,13 @@ impl Observer for Reporter<'_> {
         }
         self.reqrate = run.rate.number(self.curve_max, self.last_rate);
         if run.rate.is_relative() {
-            let lanes = match (&self.shares, run.rate) {
-                (Some((lanes, ios)), Rate::CurvePoint(_)) => observed(lanes, ios),
-                _ => self.lanes.clone(),
+            let planned_jobs = match (&self.shares, run.rate) {
+                (Some((planned_jobs, ios)), Rate::CurvePoint(_)) => observed(planned_jobs, ios),
+                _ => self.planned_jobs.clone(),
             };
-            let mut lanes = lanes;
-            lanes.retain(|lane| !self.removed.contains(&lane.sd));
-            set_rate(case, run, &lanes, self.reqrate.max(1.0));
+            let mut planned_jobs = planned_jobs;
+            planned_jobs.retain(|planned_job| !self.removed.contains(&planned_job.sd));
+            set_rate(case, run, &planned_jobs, self.reqrate.max(1.0));
         }
         true
     }
@@ -432,11 +436,11 @@ impl Observer for Reporter<'_> {
 
     fn interval(&mut self, _: &Interval, _: Nanos) {}
 
-    fn rhythm(&self) -> Option<Nanos> {
+    fn interval_length(&self) -> Option<Nanos> {
         Some(Nanos::from_secs(self.planned().run.interval.max(1)))
     }
 
-    fn slice(&mut self, slice: &Slice) {
+    fn slice(&mut self, slice: &IntervalData) {
         self.guarded(|reporter| {
             reporter.interval_ended(slice)?;
             reporter.tell_wrong_blocks()

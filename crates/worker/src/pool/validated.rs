@@ -33,9 +33,9 @@ impl Pool {
             ..*io
         };
         let io = *io;
-        let lane = &self.lanes[io.lane as usize];
-        lane.recorder.issued.add(1);
-        lane.outstanding.begins(slot.index(), io.direction, now);
+        let pool_job = &self.pool_jobs[io.pool_job as usize];
+        pool_job.recorder.issued.add(1);
+        pool_job.outstanding.begins(slot.index(), io.direction, now);
         Some(Action::Issue(as_io(slot, io)))
     }
 
@@ -44,21 +44,23 @@ impl Pool {
     pub(super) fn issue_validated(&mut self, index: usize, now: Nanos, intended: Nanos) -> Action {
         let is_idle = self.depth_in_use() == 0;
         let measured = now >= self.window.measure_from;
-        let lane = &mut self.lanes[index];
+        let pool_job = &mut self.pool_jobs[index];
         let Some(validator) = &mut self.validator else {
             return Action::Wait(None);
         };
         for _ in 0..TRIES {
-            let request = lane.draw();
+            let request = pool_job.draw();
             match validator.keys.claim(request.offset, u64::from(request.len)) {
                 Ok(known) => {
                     let Some(slot) = self.free.pop() else { break };
                     let step = validator.begin(&slot, request.direction, known);
-                    lane.begun(now, request.len, measured);
-                    lane.outstanding.begins(slot.index(), step.direction(), now);
-                    self.turn = (index + 1) % self.lanes.len();
+                    pool_job.begun(now, request.len, measured);
+                    pool_job
+                        .outstanding
+                        .begins(slot.index(), step.direction(), now);
+                    self.turn = (index + 1) % self.pool_jobs.len();
                     let io = InFlight {
-                        lane: index as u32,
+                        pool_job: index as u32,
                         submitted: now,
                         intended,
                         offset: request.offset,
@@ -68,10 +70,10 @@ impl Pool {
                     self.in_flight[slot.index()] = io;
                     return Action::Issue(as_io(slot, io));
                 }
-                Err(Taken::Bad) => lane.leave_out(request.len),
+                Err(Taken::Bad) => pool_job.leave_out(request.len),
                 Err(Taken::Busy) => {}
             }
-            if lane.budget == 0 {
+            if pool_job.budget == 0 {
                 return Action::Wait(Some(now));
             }
         }
@@ -90,7 +92,7 @@ impl Pool {
     /// The data of a read was compared.
     pub fn compared(&mut self, slot: &Slot, wrong: Vec<WrongBlock>, now: Nanos) {
         let io = self.in_flight[slot.index()];
-        let recorder = &self.lanes[io.lane as usize].recorder;
+        let recorder = &self.pool_jobs[io.pool_job as usize].recorder;
         recorder.verified.add(1);
         let Some(validator) = self.validator.as_mut().filter(|_| !wrong.is_empty()) else {
             return;
@@ -129,7 +131,7 @@ impl Pool {
         }
         validator.keys.release(offset, len);
         self.free.push(slot);
-        self.lanes[io.lane as usize].in_flight -= 1;
+        self.pool_jobs[io.pool_job as usize].in_flight -= 1;
     }
 
     /// At the end no further step begins.
@@ -141,7 +143,7 @@ impl Pool {
         while let Some(slot) = validator.ready.pop_front() {
             let io = self.in_flight[slot.index()];
             validator.keys.release(io.offset, u64::from(io.len));
-            self.lanes[io.lane as usize].in_flight -= 1;
+            self.pool_jobs[io.pool_job as usize].in_flight -= 1;
             self.free.push(slot);
         }
     }

@@ -59,7 +59,7 @@ impl Worker {
         self.outstanding.ends(index);
         self.free.push(slot);
         self.recorder.last_completion.set(now.0);
-        if self.restraint.is_some() && self.back(index, now.since(io.submitted), now) {
+        if self.issue_rules.is_some() && self.back(index, now.since(io.submitted), now) {
             result = -errno::ETIMEDOUT;
         }
         if result != io.len as i32 && !self.is_ignored(io.direction, result) {
@@ -85,13 +85,14 @@ impl Worker {
         if self.is_plain {
             return;
         }
-        if let Some(ledger) = &self.ledger {
-            ledger.completed(tally, index, now);
-            ledger.log(&io, index, now, self.window.measure_from, &self.recorder);
+        if let Some(submit_times) = &self.submit_times {
+            submit_times.completed(tally, index, now);
+            submit_times.log(&io, index, now, self.window.measure_from, &self.recorder);
         }
         if let Some(table) = &tally.by_priority {
-            let ledger = self.ledger.as_ref();
-            let completion = ledger.map(|ledger| ledger.since_handed_over(index, now));
+            let submit_times = self.submit_times.as_ref();
+            let completion =
+                submit_times.map(|submit_times| submit_times.since_handed_over(index, now));
             table.served(io.priority, now.since(io.submitted), completion);
         }
         if self.has_schedule
@@ -107,11 +108,11 @@ impl Worker {
     fn back(&mut self, index: usize, service: Nanos, now: Nanos) -> bool {
         // No longer in the way of another one.
         self.in_flight[index].len = 0;
-        let Some(restraint) = &mut self.restraint else {
+        let Some(issue_rules) = &mut self.issue_rules else {
             return false;
         };
-        let is_too_slow = restraint.is_too_slow(service);
-        if let Some(sought) = restraint.completed(service, now) {
+        let is_too_slow = issue_rules.is_too_slow(service);
+        if let Some(sought) = issue_rules.completed(service, now) {
             self.recorder.found_depth.set(u64::from(sought.depth) + 1);
             if !sought.go_on {
                 self.stopper.request(Stopped::Steady);
@@ -130,7 +131,7 @@ impl Worker {
         let at = now.since(self.window.start);
         let failure = Failure::of(result, io.direction, at, io.offset);
         self.recorder.fail(failure);
-        if self.until_full && io.direction == Direction::Write && result == -errno::ENOSPC {
+        if self.stop_on_enospc && io.direction == Direction::Write && result == -errno::ENOSPC {
             self.stopper.request(Stopped::Bytes);
             return;
         }

@@ -6,7 +6,7 @@ use blocklab_record::Stopped;
 use blocklab_units::Nanos;
 
 use super::{Action, Worker};
-use crate::lanes::MOVING;
+use crate::direction_pacers::MOVING;
 use crate::recorder::Recorder;
 
 impl Worker {
@@ -28,9 +28,9 @@ impl Worker {
         for slot in 0..self.in_flight.len() {
             self.outstanding.ends(slot);
         }
-        self.recorder = Arc::new(Recorder::deaf());
+        self.recorder = Arc::new(Recorder::discarding());
         self.outstanding = self.recorder.admit(self.in_flight.len());
-        self.ledger = None;
+        self.submit_times = None;
         self.window.deadline = self.window.over;
         true
     }
@@ -49,9 +49,9 @@ impl Worker {
         self.miss(missed, end);
         let late = self.pacer.overdue(end, self.typical_len);
         self.miss(late, end);
-        if let Some(restraint) = &mut self.restraint {
-            let late = restraint.overdue(end, self.typical_len);
-            restraint.end();
+        if let Some(issue_rules) = &mut self.issue_rules {
+            let late = issue_rules.overdue(end, self.typical_len);
+            issue_rules.end();
             for (direction, missed) in MOVING.into_iter().zip(late) {
                 self.recorder.overdue.add(missed.count);
                 missed.record(direction, end, &self.recorder);

@@ -9,8 +9,8 @@ use blocklab_workload::{Extent, Invalid, Job, Pace, Positions, Spread, TargetOrd
 use crate::bounds::Stopper;
 use blocklab_workload::Slot;
 
+use crate::issue_rules::Flows;
 use crate::recorder::Recorder;
-use crate::restraint::Flows;
 
 /// What a worker is made of besides its job.
 pub struct Parts<'a> {

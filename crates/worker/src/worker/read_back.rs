@@ -24,8 +24,8 @@ impl Worker {
                 let request = self.requests.next_request();
                 verifier.assumed(&request);
                 self.budget = self.budget.saturating_sub(u64::from(request.len));
-                let last = self.restraint.as_mut();
-                if last.is_some_and(|restraint| restraint.issued(&request, now, false)) {
+                let last = self.issue_rules.as_mut();
+                if last.is_some_and(|issue_rules| issue_rules.issued(&request, now, false)) {
                     self.budget = 0;
                 }
             }

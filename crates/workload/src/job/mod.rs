@@ -1,13 +1,13 @@
 //! One kind of load as plain data.
 
 mod ending;
+mod io_path;
 mod log;
 mod measure;
 mod operation;
 mod pace;
 mod priority;
 mod region;
-mod road;
 mod rules;
 
 use std::sync::Arc;
@@ -18,15 +18,16 @@ use blocklab_units::{Bytes, Nanos};
 use crate::{Pooled, Verify, When};
 
 pub use ending::{EndsOthers, ErrorPolicy, Flush, Limit, Steady, SteadyVariable, Stop};
+pub use io_path::{
+    Access, Advice, Batch, CallFlags, Credentials, Durability, Engine, Hints, Lifetime,
+    UringOptions,
+};
 pub use log::{Log, Replay, Replayed};
 pub use measure::Measure;
 pub use operation::{BlockSizes, Content, Direction, Mix, SizeDraw, SizeMix};
-pub use pace::{Flow, LatencyTarget, Least, Pace, Rate, Think, ThinkStyle};
+pub use pace::{Flow, LatencyTarget, MinRate, Pace, Rate, Think, ThinkStyle};
 pub use priority::{IoPriority, Priority, PriorityShare};
 pub use region::{MovingWindow, Pattern, Region, Runs, Spread, TargetOrder, Zone};
-pub use road::{
-    Access, Advice, Batch, CallFlags, Durability, Engine, Hints, Lifetime, Standing, UringOptions,
-};
 
 /// One kind of load: what each of its threads does.
 #[derive(Debug, Clone, PartialEq)]
@@ -35,7 +36,7 @@ pub struct Job {
     pub name: String,
     /// What its random numbers are called after: two jobs with the same draw the same. `None`: its
     /// name.
-    pub draws: Option<String>,
+    pub rng_label: Option<String>,
     /// Target texts (paths); empty: the targets that the run was given.
     pub targets: Vec<String>,
     /// Order over several targets.
@@ -58,12 +59,12 @@ pub struct Job {
     pub batch: Batch,
     /// Processors: thread k runs on entry k modulo their number. Empty: anywhere.
     pub pin: Vec<u32>,
-    /// How the kernel favours its threads.
+    /// How the kernel priorities its threads.
     pub priority: Priority,
     /// Operations that carry a priority of their own; libaio and io_uring only.
     pub priority_shares: Vec<PriorityShare>,
     /// As whom its threads work.
-    pub standing: Standing,
+    pub credentials: Credentials,
     /// Part of the target.
     pub region: Region,
     /// Where operations go.
@@ -85,7 +86,7 @@ pub struct Job {
     /// A part of the region that moves on.
     pub window: Option<MovingWindow>,
     /// Reads, writes and trims each have a sequential position of their own.
-    pub positions_apart: bool,
+    pub per_direction_position: bool,
     /// Each write comes after a trim of the same range.
     pub trim_first: bool,
     /// No operation is issued that overlaps one in flight of the same thread: it waits.
@@ -99,7 +100,7 @@ pub struct Job {
     /// When operations begin.
     pub pace: Pace,
     /// Rates that must be reached.
-    pub least: Option<Least>,
+    pub min_rate: Option<MinRate>,
     /// Shares among several jobs.
     pub flow: Option<Flow>,
     /// A search for a depth.
@@ -127,7 +128,7 @@ pub struct Job {
     pub on_error: ErrorPolicy,
     /// Through the page cache: it is asked to drop the targets whenever a thread has moved so many
     /// bytes, so that each pass comes from the device.
-    pub forget_every: Option<Bytes>,
+    pub drop_cache_every: Option<Bytes>,
     /// What its end means for the jobs beside it.
     pub ends_others: EndsOthers,
     /// A service latency above this is a failure (ETIMEDOUT).
@@ -135,7 +136,7 @@ pub struct Job {
     /// Failures that count as success, by direction and errno.
     pub ignored_errors: Vec<(Direction, i32)>,
     /// Whether a write that finds no space ends the job, and is no failure.
-    pub until_full: bool,
+    pub stop_on_enospc: bool,
     /// Measure submission and completion apart (asynchronous engines): one more system call a
     /// batch. Submission ends when the submitting call returns, and the two add up to the service
     /// latency.
@@ -162,7 +163,7 @@ impl Job {
     pub fn new(name: &str) -> Self {
         Self {
             name: name.to_owned(),
-            draws: None,
+            rng_label: None,
             targets: Vec::new(),
             target_order: TargetOrder::RoundRobin,
             target_turn: 1,
@@ -176,7 +177,7 @@ impl Job {
             pin: Vec::new(),
             priority: Priority::default(),
             priority_shares: Vec::new(),
-            standing: Standing::default(),
+            credentials: Credentials::default(),
             region: Region::default(),
             pattern: Pattern::Random {
                 every_block_once: false,
@@ -188,14 +189,14 @@ impl Job {
             align: None,
             runs: None,
             window: None,
-            positions_apart: false,
+            per_direction_position: false,
             trim_first: false,
             no_overlap: false,
             content: Content::Random,
             fill: None,
             content_unit: Bytes(4096),
             pace: Pace::Closed,
-            least: None,
+            min_rate: None,
             flow: None,
             latency_target: None,
             think: None,
@@ -211,11 +212,11 @@ impl Job {
             pool: None,
             verify: None,
             on_error: ErrorPolicy::Stop,
-            forget_every: None,
+            drop_cache_every: None,
             ends_others: EndsOthers::Never,
             max_latency: None,
             ignored_errors: Vec::new(),
-            until_full: false,
+            stop_on_enospc: false,
             submit_latency: false,
             measure: Measure::default(),
             log: None,
@@ -225,7 +226,7 @@ impl Job {
     /// The random numbers of one of its threads for one purpose.
     #[must_use]
     pub fn chance(&self, seed: u64, purpose: &str, thread: u64) -> Stream {
-        let called = self.draws.as_ref().unwrap_or(&self.name);
+        let called = self.rng_label.as_ref().unwrap_or(&self.name);
         Stream::new(seed, &format!("{called}/{purpose}"), thread)
     }
 

@@ -33,7 +33,7 @@ pub enum Pace {
 
 /// Rates below which a job counts as failed.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Least {
+pub struct MinRate {
     /// Of reads, writes and trims, by all threads of the job together.
     pub rates: [Option<Rate>; 3],
     /// They must hold over each span of this length.

@@ -2,7 +2,7 @@ use blocklab_units::Bytes;
 
 use super::Direction;
 
-/// How the kernel favours a thread.
+/// How the kernel priorities a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Priority {
     /// Of the processor scheduler, -20 (first) to 19 (last); 0 changes nothing.

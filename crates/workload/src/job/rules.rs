@@ -104,7 +104,7 @@ pub(super) fn rules(job: &Job) -> Result<(), Invalid> {
     refinement_rules(job)?;
     restraint_rules(job)?;
     rule(
-        job.forget_every != Some(Bytes::ZERO),
+        job.drop_cache_every != Some(Bytes::ZERO),
         "forget_every",
         "the page cache can forget after so many bytes, but not after none",
     )?;
@@ -191,7 +191,7 @@ fn refinement_rules(job: &Job) -> Result<(), Invalid> {
         "trim_first makes the trims itself: the mix may have none",
     )?;
     let forward = matches!(job.pattern, Pattern::Sequential | Pattern::Strided { .. });
-    let sequential = forward && !job.positions_apart;
+    let sequential = forward && !job.per_direction_position;
     rule(
         job.region.spread != Spread::Shared || sequential,
         "spread",
@@ -286,7 +286,7 @@ fn restraint_rules(job: &Job) -> Result<(), Invalid> {
             "the weight of a flow must be at least 1",
         )?;
     }
-    if let Some(least) = job.least {
+    if let Some(least) = job.min_rate {
         rule(
             least.cycle >= SHORTEST_SAMPLE,
             "least_cycle",

@@ -7,7 +7,7 @@ use anyhow::Result;
 use blocklab_record::{DirectionResult, JobResult, Measurement};
 use blocklab_stats::Histogram;
 use blocklab_units::Nanos;
-use blocklab_vdbench::{Figures, Lane, NO_STATISTICS, flat_row, histogram, interval_row};
+use blocklab_vdbench::{Figures, NO_STATISTICS, PlannedJob, flat_row, histogram, interval_row};
 
 use super::super::commands;
 use super::Reporter;
@@ -71,17 +71,23 @@ impl Reporter<'_> {
 
     /// The reports of storage and workloads show the same maxima as those of the whole.
     fn exact_parts(&mut self, measurement: &Measurement) {
-        let lanes = &self.lanes;
-        let jobs_of = |is_mine: &dyn Fn(&Lane) -> bool| -> Vec<&JobResult> {
-            let pairs = measurement.jobs.iter().zip(lanes);
-            let mine = pairs.filter(|(_, lane)| is_mine(lane));
+        let planned_jobs = &self.planned_jobs;
+        let jobs_of = |is_mine: &dyn Fn(&PlannedJob) -> bool| -> Vec<&JobResult> {
+            let pairs = measurement.jobs.iter().zip(planned_jobs);
+            let mine = pairs.filter(|(_, planned_job)| is_mine(planned_job));
             mine.map(|(job, _)| job).collect()
         };
         for (sd, figures) in &mut self.counted.by_sd {
-            exact_maxima(jobs_of(&|lane| lane.sd == *sd).into_iter(), figures);
+            exact_maxima(
+                jobs_of(&|planned_job| planned_job.sd == *sd).into_iter(),
+                figures,
+            );
         }
         for (wd, figures) in &mut self.counted.by_wd {
-            exact_maxima(jobs_of(&|lane| lane.wd == *wd).into_iter(), figures);
+            exact_maxima(
+                jobs_of(&|planned_job| planned_job.wd == *wd).into_iter(),
+                figures,
+            );
         }
     }
 
@@ -89,9 +95,10 @@ impl Reporter<'_> {
         let all: Vec<&JobResult> = measurement.jobs.iter().collect();
         self.folder.append("histogram", &self.sections(&all))?;
         for name in self.current_names() {
-            let pairs = measurement.jobs.iter().zip(&self.lanes);
-            let mine =
-                pairs.filter(|(_, lane)| lane.wd == name || self.script.sds[lane.sd].name == name);
+            let pairs = measurement.jobs.iter().zip(&self.planned_jobs);
+            let mine = pairs.filter(|(_, planned_job)| {
+                planned_job.wd == name || self.script.sds[planned_job.sd].name == name
+            });
             let jobs: Vec<&JobResult> = mine.map(|(job, _)| job).collect();
             self.folder
                 .append(&format!("{name}.histogram"), &self.sections(&jobs))?;

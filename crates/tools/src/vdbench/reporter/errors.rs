@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use blocklab_record::{Measurement, Stopped};
-use blocklab_vdbench::Lane;
+use blocklab_vdbench::PlannedJob;
 use blocklab_workload::Case;
 
 use super::super::commands::{self, ErrorPlace};
@@ -13,19 +13,23 @@ use blocklab_console::terminal;
 impl Reporter<'_> {
     /// Leaves the jobs out whose storage definition is used no more. Returns whether any is left.
     pub(super) fn leave_out_removed(&mut self, case: &mut Case) -> bool {
-        let lanes = &self.planned().lanes;
-        let keeps = |lane: &Lane| !self.removed.contains(&lane.sd);
-        let mut kept = lanes.iter().map(keeps);
+        let planned_jobs = &self.planned().planned_jobs;
+        let keeps = |planned_job: &PlannedJob| !self.removed.contains(&planned_job.sd);
+        let mut kept = planned_jobs.iter().map(keeps);
         case.workload.jobs.retain(|_| kept.next().unwrap_or(true));
-        self.lanes = lanes.iter().filter(|lane| keeps(lane)).cloned().collect();
-        !self.lanes.is_empty()
+        self.planned_jobs = planned_jobs
+            .iter()
+            .filter(|planned_job| keeps(planned_job))
+            .cloned()
+            .collect();
+        !self.planned_jobs.is_empty()
     }
 
     /// Tells failed operations, and does what `data_errors=` asks for.
     pub(super) fn errors(&mut self, measurement: &Measurement, moment: &Moment) -> Result<()> {
         let mut text = String::new();
-        for (job, lane) in measurement.jobs.iter().zip(&self.lanes) {
-            let sd = &self.script.sds[lane.sd];
+        for (job, planned_job) in measurement.jobs.iter().zip(&self.planned_jobs) {
+            let sd = &self.script.sds[planned_job.sd];
             // Wrong blocks were told as they came.
             for error in job.errors.iter().filter(|error| error.kind != "verify") {
                 text.push_str(&format!(
@@ -58,12 +62,14 @@ impl Reporter<'_> {
     fn remove_failed(&mut self, measurement: &Measurement, moment: &Moment) -> String {
         let asked = &self.script.general.data_errors;
         let mut text = String::new();
-        let pairs = measurement.jobs.iter().zip(&self.lanes);
-        for (_, lane) in pairs.filter(|(job, _)| asked.remove && job.stopped == Stopped::Error) {
-            if self.removed.insert(lane.sd) {
+        let pairs = measurement.jobs.iter().zip(&self.planned_jobs);
+        for (_, planned_job) in
+            pairs.filter(|(job, _)| asked.remove && job.stopped == Stopped::Error)
+        {
+            if self.removed.insert(planned_job.sd) {
                 text.push_str(&format!(
                     "{} sd={} had as many errors as data_errors= allows and is used no more\n",
-                    moment.clock, self.script.sds[lane.sd].name
+                    moment.clock, self.script.sds[planned_job.sd].name
                 ));
             }
         }

@@ -168,9 +168,14 @@ impl Reporter<'_> {
 
     pub(super) fn storage_names(&self) -> Vec<String> {
         let mut used: Vec<usize> = Vec::new();
-        for lane in self.prepared.runs.iter().flat_map(|planned| &planned.lanes) {
-            if !used.contains(&lane.sd) {
-                used.push(lane.sd);
+        for planned_job in self
+            .prepared
+            .runs
+            .iter()
+            .flat_map(|planned| &planned.planned_jobs)
+        {
+            if !used.contains(&planned_job.sd) {
+                used.push(planned_job.sd);
             }
         }
         used.sort_unstable();
@@ -181,9 +186,14 @@ impl Reporter<'_> {
 
     pub(super) fn workload_names(&self) -> Vec<String> {
         let mut names: Vec<String> = Vec::new();
-        for lane in self.prepared.runs.iter().flat_map(|planned| &planned.lanes) {
-            if !names.contains(&lane.wd) && !lane.wd.is_empty() {
-                names.push(lane.wd.clone());
+        for planned_job in self
+            .prepared
+            .runs
+            .iter()
+            .flat_map(|planned| &planned.planned_jobs)
+        {
+            if !names.contains(&planned_job.wd) && !planned_job.wd.is_empty() {
+                names.push(planned_job.wd.clone());
             }
         }
         names

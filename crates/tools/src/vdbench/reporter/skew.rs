@@ -1,7 +1,7 @@
 //! What each storage definition and workload did of a run.
 
 use anyhow::Result;
-use blocklab_vdbench::{Figures, Lane, Skew, SkewRow};
+use blocklab_vdbench::{Figures, PlannedJob, Skew, SkewRow};
 
 use super::super::times::Moment;
 use super::Reporter;
@@ -22,14 +22,16 @@ impl Reporter<'_> {
     fn shares(&self) -> Skew {
         let sds = self.counted.by_sd.iter().map(|(sd, figures)| {
             let name = &self.script.sds[*sd].name;
-            self.share(name, figures, &|lane| lane.sd == *sd)
+            self.share(name, figures, &|planned_job| planned_job.sd == *sd)
         });
         let wds = self
             .counted
             .by_wd
             .iter()
             .filter(|(name, _)| !name.is_empty());
-        let wds = wds.map(|(name, figures)| self.share(name, figures, &|lane| lane.wd == *name));
+        let wds = wds.map(|(name, figures)| {
+            self.share(name, figures, &|planned_job| planned_job.wd == *name)
+        });
         let slave = format!("{}-0", self.script.host);
         let names = self
             .storage_names()
@@ -48,13 +50,22 @@ impl Reporter<'_> {
         }
     }
 
-    fn share(&self, name: &str, figures: &Figures, is_own: &dyn Fn(&Lane) -> bool) -> SkewRow {
-        let own = || self.lanes.iter().filter(|lane| is_own(lane));
-        let has_rate = own().any(|lane| lane.fixed.is_some());
+    fn share(
+        &self,
+        name: &str,
+        figures: &Figures,
+        is_own: &dyn Fn(&PlannedJob) -> bool,
+    ) -> SkewRow {
+        let own = || {
+            self.planned_jobs
+                .iter()
+                .filter(|planned_job| is_own(planned_job))
+        };
+        let has_rate = own().any(|planned_job| planned_job.fixed.is_some());
         SkewRow {
             name: name.to_owned(),
             figures: *figures,
-            asked: (!has_rate).then(|| own().map(|lane| lane.skew).sum()),
+            asked: (!has_rate).then(|| own().map(|planned_job| planned_job.skew).sum()),
         }
     }
 }

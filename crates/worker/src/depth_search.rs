@@ -9,7 +9,7 @@ use blocklab_workload::LatencyTarget;
 
 /// A search in progress.
 #[derive(Debug)]
-pub(crate) struct Seek {
+pub(crate) struct DepthSearch {
     target: LatencyTarget,
     most: u32,
     depth: u32,
@@ -24,13 +24,13 @@ pub(crate) struct Seek {
 
 /// How a search ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Sought {
+pub(crate) struct FoundDepth {
     /// The depth; 0 where not even one operation at a time is quick enough.
     pub(crate) depth: u32,
     pub(crate) go_on: bool,
 }
 
-impl Seek {
+impl DepthSearch {
     pub(crate) const fn new(target: LatencyTarget, most: u32) -> Self {
         Self {
             target,
@@ -55,7 +55,7 @@ impl Seek {
         self.depth as usize
     }
 
-    pub(crate) fn completed(&mut self, service: Nanos, now: Nanos) -> Option<Sought> {
+    pub(crate) fn completed(&mut self, service: Nanos, now: Nanos) -> Option<FoundDepth> {
         if self.settled {
             return None;
         }
@@ -70,7 +70,7 @@ impl Seek {
         self.judge(held)
     }
 
-    fn judge(&mut self, held: bool) -> Option<Sought> {
+    fn judge(&mut self, held: bool) -> Option<FoundDepth> {
         if held {
             self.holds = self.depth;
         } else {
@@ -79,7 +79,7 @@ impl Seek {
         if self.fails <= self.holds + 1 {
             self.settled = true;
             self.depth = self.holds.max(1);
-            return Some(Sought {
+            return Some(FoundDepth {
                 depth: self.holds,
                 go_on: self.target.go_on,
             });
@@ -98,20 +98,20 @@ mod tests {
     use super::*;
 
     /// A device whose latency grows by 100 µs with each operation in flight.
-    fn search(limit_us: u64, most: u32) -> Sought {
+    fn search(limit_us: u64, most: u32) -> FoundDepth {
         let target = LatencyTarget {
             limit: Nanos(limit_us * 1000),
             window: Nanos::from_millis(10),
             percentile: 99.0,
             go_on: false,
         };
-        let mut seek = Seek::new(target, most);
-        seek.begin(Nanos::ZERO);
+        let mut depth_search = DepthSearch::new(target, most);
+        depth_search.begin(Nanos::ZERO);
         let mut now = Nanos::ZERO;
         for _ in 0..100_000 {
-            let service = Nanos(seek.depth() as u64 * 100_000);
+            let service = Nanos(depth_search.depth() as u64 * 100_000);
             now = now.saturating_add(service);
-            if let Some(sought) = seek.completed(service, now) {
+            if let Some(sought) = depth_search.completed(service, now) {
                 return sought;
             }
         }

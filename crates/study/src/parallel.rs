@@ -9,19 +9,19 @@ use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::Case;
 
 use crate::Error;
-use crate::conduct::Session;
 use crate::observer::Observer;
+use crate::run_plan::SystemRun;
 
 /// Whether all of them can go on at once, and it pays.
-pub(crate) fn can_be(sessions: &[Session<'_>]) -> bool {
+pub(crate) fn can_be(sessions: &[SystemRun<'_>]) -> bool {
     let processors = thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let simulated = |session: &Session<'_>| session.record().origin == Origin::Simulated;
+    let simulated = |session: &SystemRun<'_>| session.record().origin == Origin::Simulated;
     sessions.len() > 1 && processors > 1 && sessions.iter().all(simulated)
 }
 
 /// One measurement of each, at once. The observer hears of them one after the other.
 pub(crate) fn step(
-    sessions: &mut [Session<'_>],
+    sessions: &mut [SystemRun<'_>],
     step: usize,
     observer: &mut dyn Observer,
 ) -> Result<(), Error> {

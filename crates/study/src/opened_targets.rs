@@ -28,7 +28,7 @@ struct Wish {
 
 /// All targets of a plan, by the text that names them.
 #[derive(Debug, Default)]
-pub(crate) struct Site {
+pub(crate) struct OpenedTargets {
     places: BTreeMap<String, Place>,
     order: Vec<String>,
 }
@@ -39,7 +39,7 @@ pub(crate) const DEFAULT_SIZE: Bytes = Bytes::GIB;
 /// The text that stands for no device.
 const NULL: &str = "null";
 
-impl Site {
+impl OpenedTargets {
     /// Looks at everything first, and makes files only when all else is well. `None` when it was
     /// interrupted.
     pub(crate) fn prepare(
@@ -52,15 +52,15 @@ impl Site {
         for (text, wish) in &wishes {
             kinds.push((text, wish, Kind::of(text, *wish, terms)?));
         }
-        let mut site = Self::default();
+        let mut opened_targets = Self::default();
         for (text, wish, kind) in kinds {
             let Some(place) = kind.open(*wish, terms, progress)? else {
                 return Ok(None);
             };
-            site.order.push(text.clone());
-            site.places.insert(text.clone(), place);
+            opened_targets.order.push(text.clone());
+            opened_targets.places.insert(text.clone(), place);
         }
-        Ok(Some(site))
+        Ok(Some(opened_targets))
     }
 
     /// The files of a job.

@@ -8,67 +8,67 @@ use blocklab_units::Nanos;
 use blocklab_workload::{BlockSizes, Job, Mix, SizeMix};
 
 use super::TargetFile;
-use super::crew::wanted;
-use super::roster::Member;
-use blocklab_worker::LaneParts;
+use super::threads::wanted;
+use super::workers::WorkerStatus;
+use blocklab_worker::PoolJobParts;
 use blocklab_worker::Stopper;
 use blocklab_worker::{Allowance, Shares};
 use blocklab_worker::{Recorder, Wanted};
 
 /// The jobs of one thread, or of identical threads.
-pub(super) struct Berth {
+pub(super) struct ThreadGroup {
     /// What the thread opens and needs buffers for: the job, or all of the pool in one.
     pub(super) job: Job,
     /// The first of them.
     pub(super) index: usize,
     /// All jobs of the pool; empty of a job by itself.
-    pub(super) lanes: Vec<usize>,
+    pub(super) pool_jobs: Vec<usize>,
     /// The targets of all of them.
     pub(super) files: Vec<TargetFile>,
-    /// By lane: which of those are its own.
+    /// By pool_job: which of those are its own.
     own_files: Vec<Range<usize>>,
 }
 
 /// In the order of the jobs.
-pub(super) fn berths(jobs: &[Job], targets: &[Vec<TargetFile>]) -> Vec<Berth> {
-    let mut berths: Vec<Berth> = Vec::new();
+pub(super) fn thread_groups(jobs: &[Job], targets: &[Vec<TargetFile>]) -> Vec<ThreadGroup> {
+    let mut thread_groups: Vec<ThreadGroup> = Vec::new();
     let mut pools: BTreeMap<&str, usize> = BTreeMap::new();
     for (index, job) in jobs.iter().enumerate() {
         let Some(pooled) = &job.pool else {
-            berths.push(Berth {
+            thread_groups.push(ThreadGroup {
                 job: job.clone(),
                 index,
-                lanes: Vec::new(),
+                pool_jobs: Vec::new(),
                 files: targets[index].clone(),
                 own_files: Vec::new(),
             });
             continue;
         };
         match pools.get(&*pooled.pool) {
-            Some(at) => berths[*at].join(job, index, &targets[index]),
+            Some(at) => thread_groups[*at].join(job, index, &targets[index]),
             None => {
                 let all_files = 0..targets[index].len();
-                pools.insert(&pooled.pool, berths.len());
-                berths.push(Berth {
+                pools.insert(&pooled.pool, thread_groups.len());
+                thread_groups.push(ThreadGroup {
                     job: Job {
                         depth: pooled.depth,
                         threads: 1,
                         ..job.clone()
                     },
                     index,
-                    lanes: vec![index],
+                    pool_jobs: vec![index],
                     files: targets[index].clone(),
                     own_files: vec![all_files],
                 });
             }
         }
     }
-    berths
+    thread_groups
 }
 
-impl Berth {
+impl ThreadGroup {
     fn join(&mut self, job: &Job, index: usize, files: &[TargetFile]) {
-        self.lanes.push(index);
+        self.pool_jobs.push(index);
         let alike = |(mine, other): (&TargetFile, &TargetFile)| {
             mine.path == other.path && mine.size == other.size
         };
@@ -133,35 +133,35 @@ impl Groups {
         Self(allowances)
     }
 
-    /// The lanes of a pool, and who they are to the results.
-    pub(super) fn lanes(
+    /// The pool_jobs of a pool, and who they are to the results.
+    pub(super) fn pool_jobs(
         &mut self,
-        berth: &Berth,
+        group: &ThreadGroup,
         jobs: &[Job],
         stopper: &Arc<Stopper>,
-    ) -> (Vec<LaneParts>, Vec<Member>) {
+    ) -> (Vec<PoolJobParts>, Vec<WorkerStatus>) {
         let mut members = Vec::new();
-        let mut lanes = Vec::new();
-        for (index, files) in berth.lanes.iter().zip(&berth.own_files) {
+        let mut pool_jobs = Vec::new();
+        for (index, files) in group.pool_jobs.iter().zip(&group.own_files) {
             let job = &jobs[*index];
             let recorder = Arc::new(Recorder::new(Wanted {
-                // All lanes have the window of the first.
-                ramp: berth.job.ramp > Nanos::ZERO,
+                // All pool_jobs have the window of the first.
+                ramp: group.job.ramp > Nanos::ZERO,
                 ..wanted(job)
             }));
-            members.push(Member {
+            members.push(WorkerStatus {
                 job: *index,
                 recorder: Arc::clone(&recorder),
                 stopper: Arc::clone(stopper),
                 ended: None,
             });
-            lanes.push(LaneParts {
+            pool_jobs.push(PoolJobParts {
                 job: job.clone(),
                 files: files.clone(),
                 recorder,
                 allowance: self.0.remove(index),
             });
         }
-        (lanes, members)
+        (pool_jobs, members)
     }
 }

@@ -6,13 +6,13 @@ use std::os::fd::AsRawFd;
 use super::TargetFile;
 
 /// What a thread has left before the cache is asked again.
-pub(crate) struct Forget {
+pub(crate) struct DropCache {
     files: Vec<File>,
     every: u64,
     left: u64,
 }
 
-impl Forget {
+impl DropCache {
     /// Whatever cannot be opened is not forgotten: its operations will tell why.
     pub(crate) fn new(files: &[TargetFile], every: u64) -> Self {
         let files = files
@@ -29,13 +29,13 @@ impl Forget {
     #[inline]
     pub(crate) fn moves(&mut self, len: u32) {
         if self.left == 0 {
-            self.forget();
+            self.drop_cache();
         }
         self.left = self.left.saturating_sub(u64::from(len));
     }
 
     #[cold]
-    fn forget(&mut self) {
+    fn drop_cache(&mut self) {
         self.left = self.every;
         for file in &self.files {
             // SAFETY: no memory is passed. It is advice, so failure does not matter.

@@ -8,18 +8,18 @@ use blocklab_record::ByPriority;
 use blocklab_units::Nanos;
 use blocklab_workload::{Direction, IoPriority, Job, PriorityShare};
 
-use crate::recorder::{Spectrum, SpectrumSum};
+use crate::recorder::{LatencyHistogram, LatencySum};
 
 /// Draws the priorities of one thread's operations.
 #[derive(Debug)]
-pub(crate) struct Favours {
+pub(crate) struct IoPriorityDraw {
     shares: Vec<PriorityShare>,
     /// What the thread has: an operation that draws the same is none of its own.
     own: u16,
     chance: Stream,
 }
 
-impl Favours {
+impl IoPriorityDraw {
     pub(crate) fn of(job: &Job, (seed, thread): (u64, u32)) -> Option<Box<Self>> {
         if job.priority_shares.is_empty() {
             return None;
@@ -60,8 +60,8 @@ struct Row {
     /// As an operation carries it.
     carried: u16,
     priority: Option<IoPriority>,
-    service: Spectrum,
-    completion: Option<Spectrum>,
+    service: LatencyHistogram,
+    completion: Option<LatencyHistogram>,
 }
 
 impl PriorityTable {
@@ -71,8 +71,8 @@ impl PriorityTable {
         let row = |carried, priority| Row {
             carried,
             priority,
-            service: Spectrum::new(),
-            completion: apart.then(Spectrum::new),
+            service: LatencyHistogram::new(),
+            completion: apart.then(LatencyHistogram::new),
         };
         let mut rows = vec![row(0, job.priority.io)];
         let own = own(job);
@@ -92,8 +92,8 @@ impl PriorityTable {
             return;
         };
         row.service.record(service.0);
-        if let (Some(spectrum), Some(completion)) = (&row.completion, completion) {
-            spectrum.record(completion.0);
+        if let (Some(histogram), Some(completion)) = (&row.completion, completion) {
+            histogram.record(completion.0);
         }
     }
 
@@ -105,8 +105,8 @@ impl PriorityTable {
         let rows = first.0.iter().enumerate();
         let summed = rows.filter_map(|(index, row)| {
             let all = || tables.iter().filter_map(|table| table.0.get(index));
-            let service = SpectrumSum::of(all().map(|row| &row.service)).into_latency();
-            let completion = SpectrumSum::of(all().filter_map(|row| row.completion.as_ref()));
+            let service = LatencySum::of(all().map(|row| &row.service)).into_latency();
+            let completion = LatencySum::of(all().filter_map(|row| row.completion.as_ref()));
             (service.count > 0).then(|| ByPriority {
                 class: row.priority.map_or(0, |priority| priority.class),
                 level: row.priority.map_or(0, |priority| priority.level),
@@ -145,10 +145,10 @@ mod tests {
 
     /// How many of 1000 operations of this size carry each priority.
     fn drawn(job: &Job, direction: Direction, len: u32) -> Vec<(u16, u32)> {
-        let mut favours = Favours::of(job, (1, 0)).expect("there are shares");
+        let mut io_priority = IoPriorityDraw::of(job, (1, 0)).expect("there are shares");
         let mut counts = std::collections::BTreeMap::new();
         for _ in 0..1000 {
-            *counts.entry(favours.draw(direction, len)).or_default() += 1;
+            *counts.entry(io_priority.draw(direction, len)).or_default() += 1;
         }
         counts.into_iter().collect()
     }

@@ -188,7 +188,7 @@ pub struct Batch {
 
 /// As whom and in which control group a thread does its work; nothing: as the command itself.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Standing {
+pub struct Credentials {
     /// User by number.
     pub user: Option<u32>,
     /// Group by number.

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 /// A study that is not finished.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Ledger {
+pub struct ResumeState {
     /// Everything that makes it this study: its text, and what was said over it.
     pub asked: String,
     /// Root of all chance, as a text: JSON readers lose the low bits of large numbers.
@@ -24,14 +24,14 @@ pub struct Ledger {
 /// Where ledgers lie in a store: a hidden folder, which no list of runs shows.
 const FOLDER: &str = ".studies";
 
-impl Ledger {
+impl ResumeState {
     /// The unfinished study of which the same was asked; `None` where there is none that can be
     /// read.
     #[must_use]
     pub fn find(store: &Path, asked: &str) -> Option<Self> {
         let text = fs::read_to_string(file(store, asked)).ok()?;
-        let ledger: Self = serde_json::from_str(&text).ok()?;
-        (ledger.asked == asked).then_some(ledger)
+        let resume_state: Self = serde_json::from_str(&text).ok()?;
+        (resume_state.asked == asked).then_some(resume_state)
     }
 
     /// Keeps it, whole or not at all.
@@ -73,20 +73,20 @@ mod tests {
     #[test]
     fn what_was_begun_is_found_again() {
         let store = tempfile::tempdir().expect("a folder");
-        let ledger = Ledger {
+        let resume_state = ResumeState {
             asked: "two systems".to_owned(),
             seed: u64::MAX.to_string(),
             runs: BTreeMap::from([("a".to_owned(), "20261120-190142-k3f".to_owned())]),
         };
-        assert_eq!(Ledger::find(store.path(), &ledger.asked), None);
-        ledger.write(store.path()).expect("written");
+        assert_eq!(ResumeState::find(store.path(), &resume_state.asked), None);
+        resume_state.write(store.path()).expect("written");
         assert_eq!(
-            Ledger::find(store.path(), &ledger.asked),
-            Some(ledger.clone())
+            ResumeState::find(store.path(), &resume_state.asked),
+            Some(resume_state.clone())
         );
-        assert_eq!(Ledger::find(store.path(), "another"), None);
-        ledger.remove(store.path()).expect("removed");
-        ledger.remove(store.path()).expect("gone already");
-        assert_eq!(Ledger::find(store.path(), &ledger.asked), None);
+        assert_eq!(ResumeState::find(store.path(), "another"), None);
+        resume_state.remove(store.path()).expect("removed");
+        resume_state.remove(store.path()).expect("gone already");
+        assert_eq!(ResumeState::find(store.path(), &resume_state.asked), None);
     }
 }

@@ -4,19 +4,19 @@ use blocklab_units::Nanos;
 use blocklab_workload::Direction;
 
 use crate::log::LogEntry;
-use crate::recorder::{DepthCounters, Recorder, Tally};
+use crate::recorder::{DepthCounters, DirectionCounters, Recorder};
 use crate::worker::InFlight;
 
 /// Submissions and depths of one worker.
 #[derive(Debug)]
-pub(crate) struct Ledger {
+pub(crate) struct SubmitTimes {
     /// Issued since the last submitting call.
     staged: Vec<u32>,
     /// By slot: when the call that handed it over returned.
     handed: Vec<Nanos>,
 }
 
-impl Ledger {
+impl SubmitTimes {
     pub(crate) fn wanted(recorder: &Recorder, depth: usize) -> Option<Box<Self>> {
         let directions = Direction::ALL.iter();
         let mut tallies = directions.filter_map(|direction| recorder.tally(*direction));
@@ -87,7 +87,7 @@ impl Ledger {
         log.lock().expect("no panic under this lock").write(entry);
     }
 
-    pub(crate) fn completed(&self, tally: &Tally, slot: usize, now: Nanos) {
+    pub(crate) fn completed(&self, tally: &DirectionCounters, slot: usize, now: Nanos) {
         if let Some(completion) = &tally.completion {
             completion.record(self.since_handed_over(slot, now).0);
         }

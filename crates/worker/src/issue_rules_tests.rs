@@ -267,8 +267,8 @@ fn a_replay_counts_from_the_moments_of_its_trace() {
     model.stall = Some((ms(20), ms(70)));
     play(&mut worker, &mut model);
     let tally = recorder.tally(Direction::Read).unwrap();
-    let quantile = |spectrum| {
-        let sum = SpectrumSum::of([spectrum].into_iter());
+    let quantile = |histogram| {
+        let sum = LatencySum::of([histogram].into_iter());
         sum.histogram.quantile(0.75)
     };
     assert_eq!(tally.ios.get(), 100);

@@ -1,16 +1,16 @@
-//! Slices at a rhythm that the tap asks for, job by job, the ramp included.
+//! IntervalSeries at a rhythm that the tap asks for, job by job, the ramp included.
 
 use blocklab_stats::Histogram;
 use blocklab_units::Nanos;
 use blocklab_workload::{Direction, Job};
 
 use super::Tap;
-use super::roster::Member;
-use blocklab_worker::{SpectrumSum, Tally};
+use super::workers::WorkerStatus;
+use blocklab_worker::{DirectionCounters, LatencySum};
 
 /// What one direction of a job did in a slice.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct DirectionSlice {
+pub struct DirectionInterval {
     /// Completed operations.
     pub ios: u64,
     /// Bytes of them.
@@ -28,7 +28,7 @@ pub struct DirectionSlice {
 
 /// A stretch of a run, job by job.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Slice {
+pub struct IntervalData {
     /// From 1.
     pub number: u32,
     /// When it ended, since the start of the run.
@@ -36,7 +36,7 @@ pub struct Slice {
     /// How long it was.
     pub length: Nanos,
     /// Reads and writes of each job, in the order of the workload.
-    pub jobs: Vec<[DirectionSlice; 2]>,
+    pub jobs: Vec<[DirectionInterval; 2]>,
 }
 
 /// What all recorders of one direction of a job held at one moment.
@@ -69,25 +69,29 @@ impl Held {
     }
 
     /// With what ended during the ramp, or without.
-    fn of(members: &[Member], job: usize, warm: bool, direction: Direction) -> Self {
+    fn of(members: &[WorkerStatus], job: usize, warm: bool, direction: Direction) -> Self {
         let mine = || members.iter().filter(move |member| member.job == job);
         let measured = || mine().filter_map(move |member| member.recorder.tally(direction));
         let ramps = mine().filter_map(|member| member.recorder.warm().filter(|_| warm));
-        let ramp: Vec<&Tally> = ramps.filter_map(|ramp| ramp.tally(direction)).collect();
+        let ramp: Vec<&DirectionCounters> =
+            ramps.filter_map(|ramp| ramp.tally(direction)).collect();
         let tallies = || measured().chain(ramp.iter().copied());
         if tallies().next().is_none() {
             return Self::nothing();
         }
-        let spectrum = SpectrumSum::of(tallies().map(|tally| &tally.service));
+        let histogram = LatencySum::of(tallies().map(|tally| &tally.service));
         Self {
             ios: tallies().map(|tally| tally.ios.get()).sum(),
             bytes: tallies().map(|tally| tally.bytes.get()).sum(),
-            sum: spectrum.sum,
-            sum_squares: spectrum.sum_squares,
-            longest: measured().map(Tally::longest).max().unwrap_or(0),
+            sum: histogram.sum,
+            sum_squares: histogram.sum_squares,
+            longest: measured()
+                .map(DirectionCounters::longest)
+                .max()
+                .unwrap_or(0),
             ramp_longest: ramp.iter().map(|tally| tally.longest()).max().unwrap_or(0),
             ramp_ios: ramp.iter().map(|tally| tally.ios.get()).sum(),
-            histogram: spectrum.histogram,
+            histogram: histogram.histogram,
         }
     }
 
@@ -99,11 +103,11 @@ impl Held {
         }
     }
 
-    fn since(&self, earlier: &Self) -> DirectionSlice {
+    fn since(&self, earlier: &Self) -> DirectionInterval {
         let fresh = self.histogram.since(&earlier.histogram);
         let lowest = fresh.counts().iter().position(|count| *count > 0);
         let highest = fresh.counts().iter().rposition(|count| *count > 0);
-        DirectionSlice {
+        DirectionInterval {
             ios: self.ios.saturating_sub(earlier.ios),
             bytes: self.bytes.saturating_sub(earlier.bytes),
             sum_ns: (self.sum - earlier.sum).max(0.0),
@@ -117,7 +121,7 @@ impl Held {
 }
 
 /// Cuts slices for a tap that asked for them.
-pub(crate) struct Rhythm {
+pub(crate) struct IntervalTicker {
     every: Nanos,
     start: Nanos,
     begun: Nanos,
@@ -131,10 +135,10 @@ pub(crate) struct Rhythm {
 /// A shorter rest at the end is no slice, unless it is all there is.
 const SHORTEST: Nanos = Nanos::from_millis(10);
 
-impl Rhythm {
+impl IntervalTicker {
     /// Nothing where the tap asks for no slices.
     pub(crate) fn of(tap: &dyn Tap, start: Nanos, jobs: &[Job]) -> Option<Self> {
-        let every = tap.rhythm().filter(|every| *every > Nanos::ZERO)?;
+        let every = tap.interval_length().filter(|every| *every > Nanos::ZERO)?;
         Some(Self {
             every,
             start,
@@ -151,7 +155,7 @@ impl Rhythm {
     }
 
     /// Tells of every slice that has ended.
-    pub(crate) fn look(&mut self, members: &[Member], now: Nanos, tap: &mut dyn Tap) {
+    pub(crate) fn look(&mut self, members: &[WorkerStatus], now: Nanos, tap: &mut dyn Tap) {
         while now >= self.boundary() {
             self.cut(members, self.boundary(), tap);
         }
@@ -160,7 +164,7 @@ impl Rhythm {
     /// Tells of the rest.
     pub(crate) fn finish(
         &mut self,
-        members: &[Member],
+        members: &[WorkerStatus],
         now: Nanos,
         last: Nanos,
         tap: &mut dyn Tap,
@@ -173,7 +177,7 @@ impl Rhythm {
         }
     }
 
-    fn cut(&mut self, members: &[Member], end: Nanos, tap: &mut dyn Tap) {
+    fn cut(&mut self, members: &[WorkerStatus], end: Nanos, tap: &mut dyn Tap) {
         let directions = [Direction::Read, Direction::Write];
         let held: Vec<[Held; 2]> = (0..self.before.len())
             .map(|job| {
@@ -184,7 +188,7 @@ impl Rhythm {
         let jobs = held.iter().zip(&self.before);
         let jobs = jobs.map(|(now, before)| [0, 1].map(|way| now[way].since(&before[way])));
         self.number += 1;
-        let slice = Slice {
+        let slice = IntervalData {
             number: self.number,
             end: end.since(self.start),
             length: end.since(self.begun),

@@ -13,7 +13,7 @@ use blocklab_workload::Slot;
 
 use crate::{Backing, TargetFile};
 use blocklab_targets::{Model, question, result};
-use blocklab_worker::LaneParts;
+use blocklab_worker::PoolJobParts;
 use blocklab_worker::Recorder;
 use blocklab_worker::{Action, Parts, Shared, Worker};
 use blocklab_worker::{Driven, Load};
@@ -21,9 +21,9 @@ use blocklab_workload::{Completion, Io};
 
 /// A worker and what the driver keeps of it; what every operation needs comes first.
 #[repr(C, align(64))]
-pub(super) struct Seat {
+pub(super) struct SimWorker {
     pub(super) worker: Load,
-    side: Side,
+    side: SimQueueState,
     /// The first of the members that it stands for; several seats may stand for one.
     pub(super) member: usize,
     pub(super) has_left: bool,
@@ -31,7 +31,7 @@ pub(super) struct Seat {
 
 /// What a seat needs beside its worker.
 #[repr(C)]
-struct Side {
+struct SimQueueState {
     /// By target of the job: the index of its device.
     devices: Arc<[usize]>,
     complete: usize,
@@ -43,7 +43,7 @@ struct Side {
 }
 
 /// A worker's turn, and what it may reach.
-pub(super) struct Round<'a, 'd> {
+pub(super) struct SimStep<'a, 'd> {
     pub(super) now: Nanos,
     /// Whose turn it is.
     pub(super) worker: u32,
@@ -51,16 +51,16 @@ pub(super) struct Round<'a, 'd> {
     pub(super) devices: &'a mut [&'d mut Device],
 }
 
-impl Seat {
+impl SimWorker {
     /// Whether its worker has nothing of its own to tell.
     pub(super) fn is_plain(&self) -> bool {
         matches!(&self.worker, Load::One(worker) if worker.is_plain())
     }
 
-    /// Hands over what came back and asks the worker until it wants to wait. Whether it has just
+    /// BufferFiller over what came back and asks the worker until it wants to wait. Whether it has just
     /// ended.
     #[inline(always)]
-    pub(super) fn turn(&mut self, returned: Option<Completion>, round: Round<'_, '_>) -> bool {
+    pub(super) fn turn(&mut self, returned: Option<Completion>, round: SimStep<'_, '_>) -> bool {
         match (&mut self.worker, returned) {
             (Load::One(worker), Some(back)) => self.side.came_back(worker, back, round),
             (Load::Pool(pool), Some(back)) => self.side.gather(&mut **pool, back, round),
@@ -70,13 +70,13 @@ impl Seat {
     }
 }
 
-impl Side {
+impl SimQueueState {
     #[inline(always)]
     fn came_back(
         &mut self,
         worker: &mut Worker,
         completion: Completion,
-        mut round: Round<'_, '_>,
+        mut round: SimStep<'_, '_>,
     ) -> bool {
         if self.complete > 1 {
             return self.gather(worker, completion, round);
@@ -96,7 +96,7 @@ impl Side {
         &mut self,
         worker: &mut impl Driven,
         completion: Completion,
-        round: Round<'_, '_>,
+        round: SimStep<'_, '_>,
     ) -> bool {
         self.gathered.push(completion);
         if self.gathered.len() < self.complete.min(worker.depth_in_use()) {
@@ -106,12 +106,12 @@ impl Side {
     }
 
     #[inline(never)]
-    fn woken(&mut self, worker: &mut impl Driven, mut round: Round<'_, '_>) -> bool {
+    fn woken(&mut self, worker: &mut impl Driven, mut round: SimStep<'_, '_>) -> bool {
         self.hand_over(worker, round.now);
         self.ask(worker, &mut round)
     }
 
-    /// Hands over the completions that were kept back.
+    /// BufferFiller over the completions that were kept back.
     fn hand_over(&mut self, worker: &mut impl Driven, now: Nanos) {
         if !self.gathered.is_empty() {
             worker.reaped(self.gathered.len());
@@ -122,7 +122,7 @@ impl Side {
     }
 
     #[inline]
-    fn ask(&mut self, worker: &mut impl Driven, round: &mut Round<'_, '_>) -> bool {
+    fn ask(&mut self, worker: &mut impl Driven, round: &mut SimStep<'_, '_>) -> bool {
         loop {
             match worker.next(round.now) {
                 Action::Issue(io) => self.issue(&io, round),
@@ -145,7 +145,7 @@ impl Side {
     }
 
     #[inline(always)]
-    fn issue(&self, io: &Io, round: &mut Round<'_, '_>) {
+    fn issue(&self, io: &Io, round: &mut SimStep<'_, '_>) {
         let device = &mut round.devices[self.devices[io.file as usize]];
         let answer = device.admit(round.now, question(io));
         let result = result(answer, io.len);
@@ -153,7 +153,7 @@ impl Side {
         round.queue.push(answer.at, event);
     }
 
-    fn wake(&mut self, until: Nanos, round: &mut Round<'_, '_>) {
+    fn wake(&mut self, until: Nanos, round: &mut SimStep<'_, '_>) {
         if self.wake_at <= round.now || until < self.wake_at {
             self.wake_at = until;
             round.queue.push(until, Event::wake(round.worker));
@@ -180,10 +180,10 @@ pub(super) fn devices(
     })
 }
 
-impl Seat {
+impl SimWorker {
     pub(super) fn new(
         job: &Job,
-        (lanes, member): (Vec<LaneParts>, usize),
+        (pool_jobs, member): (Vec<PoolJobParts>, usize),
         seed: u64,
         thread: u32,
         (files, devices): (&[TargetFile], &Arc<[usize]>),
@@ -200,7 +200,7 @@ impl Seat {
             stopper: Arc::clone(stopper),
             shared,
         };
-        let worker = Load::new(job, lanes, parts).map_err(|invalid| Error::Job {
+        let worker = Load::new(job, pool_jobs, parts).map_err(|invalid| Error::Job {
             job: job.name.clone(),
             invalid,
         })?;
@@ -208,7 +208,7 @@ impl Seat {
             worker,
             member,
             has_left: false,
-            side: Side {
+            side: SimQueueState {
                 devices: Arc::clone(devices),
                 gathered: Vec::with_capacity(depth as usize),
                 complete: job.batch.complete.min(depth) as usize,

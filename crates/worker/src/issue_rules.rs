@@ -6,17 +6,17 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use blocklab_units::Nanos;
 use blocklab_workload::{Direction, Flow, Invalid, Job, Request, Requests};
 
-use crate::lanes::Lanes;
+use crate::depth_search::{DepthSearch, FoundDepth};
+use crate::direction_pacers::DirectionPacers;
 use crate::missed::Missed;
 use crate::pace::Due;
-use crate::script::Script;
-use crate::seek::{Seek, Sought};
+use crate::replay_cursor::ReplayCursor;
 use crate::verifier::Verifier;
 use crate::worker::{InFlight, pass};
 
 /// The restraints of one worker; most jobs have none.
 #[derive(Debug)]
-pub(crate) struct Restraint {
+pub(crate) struct IssueRules {
     /// Nothing is issued before it.
     begin: Nanos,
     /// Refill only below so many in flight, and whether the depth has been full since.
@@ -24,9 +24,9 @@ pub(crate) struct Restraint {
     draining: bool,
     ios_left: u64,
     pieces: Option<Pieces>,
-    pub(crate) lanes: Option<Lanes>,
-    pub(crate) script: Option<Script>,
-    pub(crate) seek: Option<Seek>,
+    pub(crate) pacers: Option<DirectionPacers>,
+    pub(crate) replay_cursor: Option<ReplayCursor>,
+    pub(crate) depth_search: Option<DepthSearch>,
     flow: Option<Share>,
     no_overlap: bool,
     /// A request that waits for another one that it overlaps.
@@ -38,7 +38,7 @@ pub(crate) struct Restraint {
 
 /// Whether an operation may be issued.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Leave {
+pub(crate) enum IssueDecision {
     Go,
     /// Not before a completion.
     Stay,
@@ -46,7 +46,7 @@ pub(crate) enum Leave {
     Until(Nanos),
 }
 
-impl Restraint {
+impl IssueRules {
     /// # Errors
     /// [`Invalid`] when a replay does not fit the targets of these sizes.
     pub(crate) fn of(
@@ -55,12 +55,12 @@ impl Restraint {
         sizes: &[u64],
         flows: &Flows,
     ) -> Result<Option<Box<Self>>, Invalid> {
-        let script = Script::of(job, sizes)?;
-        let lanes = Lanes::of(job, seed, thread);
+        let replay_cursor = ReplayCursor::of(job, sizes)?;
+        let pacers = DirectionPacers::of(job, seed, thread);
         let depth = job.effective_depth();
         let pieces = Pieces::of(job, thread, sizes)?;
-        let asked = lanes.is_some()
-            || script.is_some()
+        let asked = pacers.is_some()
+            || replay_cursor.is_some()
             || job.latency_target.is_some()
             || job.flow.is_some()
             || job.max_latency.is_some()
@@ -77,9 +77,11 @@ impl Restraint {
                 draining: false,
                 ios_left: job.stop.ios.unwrap_or(u64::MAX),
                 pieces,
-                lanes,
-                script,
-                seek: job.latency_target.map(|target| Seek::new(target, depth)),
+                pacers,
+                replay_cursor,
+                depth_search: job
+                    .latency_target
+                    .map(|target| DepthSearch::new(target, depth)),
                 flow: flows.share(job),
                 no_overlap: job.no_overlap || Verifier::needs_order(job),
                 held: None,
@@ -91,38 +93,43 @@ impl Restraint {
 
     pub(crate) fn begin(&mut self, start: Nanos, measure_from: Nanos) {
         self.begin = start;
-        if let Some(lanes) = &mut self.lanes {
-            lanes.begin(start);
+        if let Some(pacers) = &mut self.pacers {
+            pacers.begin(start);
         }
-        if let Some(script) = &mut self.script {
-            script.begin(start);
+        if let Some(replay_cursor) = &mut self.replay_cursor {
+            replay_cursor.begin(start);
         }
-        if let Some(seek) = &mut self.seek {
-            seek.begin(measure_from);
+        if let Some(depth_search) = &mut self.depth_search {
+            depth_search.begin(measure_from);
         }
     }
 
-    pub(crate) fn leave(&mut self, now: Nanos, in_flight: usize) -> Leave {
+    pub(crate) fn leave(&mut self, now: Nanos, in_flight: usize) -> IssueDecision {
         if now < self.begin {
-            return Leave::Until(self.begin);
+            return IssueDecision::Until(self.begin);
         }
         self.draining &= in_flight > self.low;
-        let allowed = self.seek.as_ref().map_or(usize::MAX, Seek::depth);
+        let allowed = self
+            .depth_search
+            .as_ref()
+            .map_or(usize::MAX, DepthSearch::depth);
         if self.draining || in_flight >= allowed {
-            return Leave::Stay;
+            return IssueDecision::Stay;
         }
         match &mut self.flow {
-            Some(share) if share.is_ahead() => Leave::Until(now.saturating_add(share.pause)),
-            _ => Leave::Go,
+            Some(share) if share.is_ahead() => {
+                IssueDecision::Until(now.saturating_add(share.pause))
+            }
+            _ => IssueDecision::Go,
         }
     }
 
     /// When the next operation is due, where directions have schedules of their own.
     pub(crate) fn due(&mut self, now: Nanos, requests: &mut Requests) -> Due {
-        let due = match (&mut self.lanes, &self.script) {
+        let due = match (&mut self.pacers, &self.replay_cursor) {
             _ if self.held.is_some() => Due::Now(self.due),
-            (_, Some(script)) => script.due(now),
-            (Some(lanes), None) => lanes.due(now, requests),
+            (_, Some(replay_cursor)) => replay_cursor.due(now),
+            (Some(pacers), None) => pacers.due(now, requests),
             (None, None) => Due::Now(now),
         };
         if let Due::Now(moment) = due {
@@ -137,10 +144,10 @@ impl Restraint {
         requests: &mut Requests,
         in_flight: impl Iterator<Item = &'a InFlight>,
     ) -> Option<Request> {
-        let drawn = match (self.held.take(), &mut self.script, &mut self.lanes) {
+        let drawn = match (self.held.take(), &mut self.replay_cursor, &mut self.pacers) {
             (Some(held), ..) => held,
-            (None, Some(script), _) => script.draw()?,
-            (None, None, Some(lanes)) => requests.request(lanes.take()),
+            (None, Some(replay_cursor), _) => replay_cursor.draw()?,
+            (None, None, Some(pacers)) => requests.request(pacers.take()),
             (None, None, None) => requests.next_request(),
         };
         if self.no_overlap && overlaps(&drawn, in_flight) {
@@ -154,25 +161,28 @@ impl Restraint {
     pub(crate) fn issued(&mut self, request: &Request, now: Nanos, is_full: bool) -> bool {
         self.draining = self.low > 0 && (is_full || self.draining);
         self.ios_left -= 1;
-        if let Some(lanes) = &mut self.lanes {
-            lanes.begun(request.direction, now, request.len);
+        if let Some(pacers) = &mut self.pacers {
+            pacers.begun(request.direction, now, request.len);
         }
         if let Some(share) = &self.flow {
             share.moved();
         }
-        let played = self.script.as_ref().is_some_and(Script::is_over);
+        let played = self
+            .replay_cursor
+            .as_ref()
+            .is_some_and(ReplayCursor::is_over);
         let covered = self.pieces.as_mut().is_some_and(|it| it.hit(request));
         self.ios_left == 0 || covered || played && self.held.is_none()
     }
 
     /// Whether the pace is not that of the job alone.
     pub const fn has_schedule(&self) -> bool {
-        self.lanes.is_some() || self.script.is_some()
+        self.pacers.is_some() || self.replay_cursor.is_some()
     }
 
     /// An operation came back. Returns whether the search for a depth is over.
-    pub(crate) fn completed(&mut self, service: Nanos, now: Nanos) -> Option<Sought> {
-        self.seek.as_mut()?.completed(service, now)
+    pub(crate) fn completed(&mut self, service: Nanos, now: Nanos) -> Option<FoundDepth> {
+        self.depth_search.as_mut()?.completed(service, now)
     }
 
     /// Whether an operation took longer than any may.
@@ -187,8 +197,8 @@ impl Restraint {
 
     /// By direction, arrivals that were due and never issued.
     pub(crate) fn overdue(&mut self, end: Nanos, len: u32) -> [Missed; 3] {
-        let lanes = self.lanes.as_mut();
-        lanes.map_or_else(Default::default, |lanes| lanes.overdue(end, len))
+        let pacers = self.pacers.as_mut();
+        pacers.map_or_else(Default::default, |pacers| pacers.overdue(end, len))
     }
 }
 

@@ -10,8 +10,8 @@ use crate::Error;
 /// Makes the calling thread what its job asks for. The C library would change all threads of the
 /// process: the kernel knows credentials of single ones.
 pub(super) fn take(job: &Job) -> Result<(), Error> {
-    let standing = &job.standing;
-    let failed = |deed: String, cause: io::Error| Error::Standing {
+    let credentials = &job.credentials;
+    let failed = |deed: String, cause: io::Error| Error::Credentials {
         job: job.name.clone(),
         hint: match cause.kind() {
             io::ErrorKind::PermissionDenied => "; root may",
@@ -20,14 +20,14 @@ pub(super) fn take(job: &Job) -> Result<(), Error> {
         deed,
         cause,
     };
-    if let Some(folder) = &standing.control_group {
+    if let Some(folder) = &credentials.control_group {
         join(folder).map_err(|cause| failed(format!("join the control group {folder}"), cause))?;
     }
-    if let Some(group) = standing.group {
+    if let Some(group) = credentials.group {
         become_one(libc::SYS_setgid, group)
             .map_err(|cause| failed(format!("run as group {group}"), cause))?;
     }
-    if let Some(user) = standing.user {
+    if let Some(user) = credentials.user {
         become_one(libc::SYS_setuid, user)
             .map_err(|cause| failed(format!("run as user {user}"), cause))?;
     }

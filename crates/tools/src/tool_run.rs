@@ -7,7 +7,7 @@ use blocklab_host::guard::Guard;
 use blocklab_record::{Note, Record, Status};
 use blocklab_report::html;
 use blocklab_store::Store;
-use blocklab_study::{Assignment, Error, Observer, conduct};
+use blocklab_study::{Assignment, Error, Observer, run_plan};
 use blocklab_workload::Plan;
 use jiff::Timestamp;
 
@@ -17,7 +17,7 @@ use blocklab_console::chance;
 use blocklab_console::{status, terminal};
 
 /// What is run, and on what.
-pub struct Sitting<'a> {
+pub struct ToolRun<'a> {
     /// What is run.
     pub plan: Plan,
     /// What was understood differently from what was written.
@@ -40,7 +40,7 @@ pub fn seed(asked: Option<u64>) -> Result<u64> {
 
 /// Runs it; nothing when a signal came before the first measurement.
 pub fn hold(
-    sitting: Sitting<'_>,
+    tool_run: ToolRun<'_>,
     interrupted: &AtomicBool,
     store: &Store,
     observer: &mut dyn Observer,
@@ -49,17 +49,17 @@ pub fn hold(
     let assignment = Assignment {
         id: store.new_id(Timestamp::now(), chance()?),
         tool: concat!("blocklab ", env!("CARGO_PKG_VERSION")).to_owned(),
-        notes: sitting.notes,
-        targets: sitting.targets,
-        guard: sitting.guard,
-        create: sitting.create,
+        notes: tool_run.notes,
+        targets: tool_run.targets,
+        guard: tool_run.guard,
+        create: tool_run.create,
         // The foreign tools know nothing of Linux engines: nobody insisted on one.
         may_replace_engine: true,
         catalog: &catalog,
         interrupted,
-        plan: sitting.plan,
+        plan: tool_run.plan,
     };
-    match conduct(assignment, observer) {
+    match run_plan(assignment, observer) {
         Ok(record) => Ok(Some(record)),
         Err(Error::Interrupted) => {
             terminal::warn("interrupted before anything was measured; nothing is kept");

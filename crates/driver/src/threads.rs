@@ -12,11 +12,11 @@ use blocklab_units::Nanos;
 use blocklab_workload::{Direction, Job};
 
 use super::Run;
-use super::berths::{Groups, berths};
-use super::duty::{Duty, Ready};
 use super::entry::{Entry, permitted};
 use super::gate::{Gate, Order};
-use super::roster::{Member, Roster};
+use super::thread::{Ready, ThreadSpec};
+use super::thread_groups::{Groups, thread_groups};
+use super::workers::{WorkerStatus, Workers};
 use crate::Error;
 use crate::journal::Journals;
 use blocklab_targets::Clock;
@@ -27,23 +27,23 @@ use blocklab_worker::{Recorder, Wanted};
 use blocklab_worker::{Shared, has_schedule};
 
 /// All threads of a run.
-pub(crate) struct Crew {
-    pub(crate) roster: Roster,
+pub(crate) struct Threads {
+    pub(crate) workers: Workers,
     /// One a member, in the same order; nothing once it is joined.
     handles: Vec<Option<JoinHandle<()>>>,
     gate: Arc<Gate>,
     endings: Receiver<(usize, Stopped)>,
 }
 
-impl Crew {
+impl Threads {
     /// Starts all threads and waits until each is ready to begin.
-    pub(crate) fn muster(run: Run<'_>, journals: &Journals) -> Result<Self, Error> {
+    pub(crate) fn spawn_all(run: Run<'_>, journals: &Journals) -> Result<Self, Error> {
         install_nudge();
         let gate = Arc::new(Gate::default());
         let (ready_sender, ready) = channel::<Ready>();
         let (end_sender, endings) = channel();
-        let mut crew = Self {
-            roster: Roster::default(),
+        let mut threads = Self {
+            workers: Workers::default(),
             handles: Vec::new(),
             gate,
             endings,
@@ -56,18 +56,19 @@ impl Crew {
             ..shared
         });
         let mut trouble = None;
-        crew.roster.direct = vec![false; run.workload.jobs.len()];
+        threads.workers.direct = vec![false; run.workload.jobs.len()];
         let ends = run.workload.jobs.iter().map(|job| job.ends_others);
-        crew.roster.ends_others = ends.collect();
+        threads.workers.ends_others = ends.collect();
         let mut groups = Groups::of(&run.workload.jobs);
-        'jobs: for berth in berths(&run.workload.jobs, run.targets) {
-            let (index, job) = (berth.index, &berth.job);
-            let lanes = berth.lanes.iter();
-            let mut lanes = lanes.map(|lane| (&run.workload.jobs[*lane], &run.targets[*lane]));
-            let allowed = lanes.try_for_each(|(job, files)| permitted(job, files));
-            let access = match allowed.and_then(|()| Entry::decide(job, &berth.files)) {
+        'jobs: for group in thread_groups(&run.workload.jobs, run.targets) {
+            let (index, job) = (group.index, &group.job);
+            let pool_jobs = group.pool_jobs.iter();
+            let mut pool_jobs =
+                pool_jobs.map(|pool_job| (&run.workload.jobs[*pool_job], &run.targets[*pool_job]));
+            let allowed = pool_jobs.try_for_each(|(job, files)| permitted(job, files));
+            let access = match allowed.and_then(|()| Entry::decide(job, &group.files)) {
                 Ok((entry, note)) => {
-                    crew.roster.notes.extend(note);
+                    threads.workers.notes.extend(note);
                     entry
                 }
                 Err(error) => {
@@ -75,18 +76,18 @@ impl Crew {
                     break;
                 }
             };
-            for index in berth.lanes.iter().chain([&index]) {
-                crew.roster.direct[*index] = access.direct;
+            for index in group.pool_jobs.iter().chain([&index]) {
+                threads.workers.direct[*index] = access.direct;
             }
             let stopper = Arc::new(Stopper::default());
             for thread in 0..job.threads {
-                let (lanes, members) = groups.lanes(&berth, &run.workload.jobs, &stopper);
-                let duty = Duty {
-                    number: crew.roster.members.len(),
+                let (pool_jobs, members) = groups.pool_jobs(&group, &run.workload.jobs, &stopper);
+                let thread = ThreadSpec {
+                    number: threads.workers.members.len(),
                     thread,
                     job: job.clone(),
                     seed: run.workload.seed,
-                    files: berth.files.clone(),
+                    files: group.files.clone(),
                     entry: access,
                     watch,
                     clock: run.clock,
@@ -97,12 +98,12 @@ impl Crew {
                     stopper: Arc::clone(&stopper),
                     shared: Arc::clone(&shared),
                     journal: journals.of(job),
-                    lanes,
+                    pool_jobs,
                 };
-                match crew.enlist(index, duty, members, &ready_sender, &end_sender) {
+                match threads.spawn(index, thread, members, &ready_sender, &end_sender) {
                     Ok(()) => {}
                     Err(source) => {
-                        let number = crew.roster.members.len() as u32 + 1;
+                        let number = threads.workers.members.len() as u32 + 1;
                         trouble = Some(Error::Thread {
                             number,
                             total,
@@ -113,28 +114,28 @@ impl Crew {
                 }
             }
         }
-        crew.gather(&ready, trouble)
+        threads.gather(&ready, trouble)
     }
 
-    /// `lanes` are the members that a pool's thread stands for; empty of a job by itself.
-    fn enlist(
+    /// `pool_jobs` are the members that a pool's thread stands for; empty of a job by itself.
+    fn spawn(
         &mut self,
         job: usize,
-        duty: Duty,
-        lanes: Vec<Member>,
+        thread: ThreadSpec,
+        pool_jobs: Vec<WorkerStatus>,
         ready: &Sender<Ready>,
         ends: &Sender<(usize, Stopped)>,
     ) -> io::Result<()> {
-        let (recorder, stopper) = (Arc::clone(&duty.recorder), Arc::clone(&duty.stopper));
+        let (recorder, stopper) = (Arc::clone(&thread.recorder), Arc::clone(&thread.stopper));
         let (gate, ready, ends) = (Arc::clone(&self.gate), ready.clone(), ends.clone());
-        let name = format!("bl-{}-{}", duty.job.name, duty.thread);
+        let name = format!("bl-{}-{}", thread.job.name, thread.thread);
         let handle = Builder::new()
             .name(name.chars().take(15).collect())
             .stack_size(STACK)
-            .spawn(move || duty.serve(&gate, &ready, &ends))?;
+            .spawn(move || thread.serve(&gate, &ready, &ends))?;
         self.handles.push(Some(handle));
-        if lanes.is_empty() {
-            self.roster.members.push(Member {
+        if pool_jobs.is_empty() {
+            self.workers.members.push(WorkerStatus {
                 job,
                 recorder,
                 stopper,
@@ -142,8 +143,8 @@ impl Crew {
             });
         } else {
             // The first one holds the thread.
-            self.handles.extend(lanes.iter().skip(1).map(|_| None));
-            self.roster.members.extend(lanes);
+            self.handles.extend(pool_jobs.iter().skip(1).map(|_| None));
+            self.workers.members.extend(pool_jobs);
         }
         Ok(())
     }
@@ -157,8 +158,8 @@ impl Crew {
         for _ in 0..self.handles.iter().flatten().count() {
             match ready.recv() {
                 Ok(Ok(note)) => {
-                    if let Some(note) = note.filter(|note| !self.roster.notes.contains(note)) {
-                        self.roster.notes.push(note);
+                    if let Some(note) = note.filter(|note| !self.workers.notes.contains(note)) {
+                        self.workers.notes.push(note);
                     }
                 }
                 Ok(Err(error)) => trouble = trouble.or(Some(error)),
@@ -168,7 +169,7 @@ impl Crew {
         let Some(error) = trouble else {
             return Ok(self);
         };
-        self.gate.give(Order::GoHome);
+        self.gate.give(Order::Abort);
         for handle in self.handles.iter_mut().filter_map(Option::take) {
             let _ = handle.join();
         }
@@ -186,7 +187,7 @@ impl Crew {
     pub(crate) fn await_end(&mut self, at_most: Duration) -> bool {
         match self.endings.recv_timeout(at_most) {
             Ok((number, stopped)) => {
-                self.roster.members[number].ended = Some(stopped);
+                self.workers.members[number].ended = Some(stopped);
                 if let Some(handle) = self.handles[number].take() {
                     let _ = handle.join();
                 }
@@ -195,7 +196,7 @@ impl Crew {
             Err(RecvTimeoutError::Timeout) => false,
             Err(RecvTimeoutError::Disconnected) => {
                 // Every thread is gone; one that panicked has not said so.
-                for member in &mut self.roster.members {
+                for member in &mut self.workers.members {
                     member.ended = member.ended.or(Some(Stopped::Error));
                 }
                 true
@@ -203,8 +204,8 @@ impl Crew {
         }
     }
 
-    pub(crate) fn members(&self) -> &[Member] {
-        &self.roster.members
+    pub(crate) fn members(&self) -> &[WorkerStatus] {
+        &self.workers.members
     }
 
     pub(crate) fn is_complete(&self) -> bool {
@@ -212,7 +213,7 @@ impl Crew {
     }
 
     /// Interrupts the system calls of the threads that have not ended and are chosen.
-    pub(crate) fn nudge(&self, of: impl Fn(&Member) -> bool) {
+    pub(crate) fn interrupt(&self, of: impl Fn(&WorkerStatus) -> bool) {
         for (member, handle) in self.members().iter().zip(&self.handles) {
             if let Some(handle) = handle
                 .as_ref()

@@ -20,10 +20,10 @@ use blocklab_workload::{Aggregate, Case, Engine, Pace, PauseBefore, Plan, Rate, 
 use jiff::Timestamp;
 
 use crate::Error;
-use crate::abreast;
 use crate::observer::{Observer, Relay};
+use crate::opened_targets::{OpenedTargets, is_null};
+use crate::parallel;
 use crate::place::Terms;
-use crate::site::{Site, is_null};
 
 /// What is to be done.
 #[derive(Debug)]
@@ -56,8 +56,8 @@ pub struct Assignment<'a> {
 ///
 /// # Errors
 /// When nothing can be measured at all: see [`Error`].
-pub fn conduct(assignment: Assignment<'_>, observer: &mut dyn Observer) -> Result<Record, Error> {
-    let mut records = conduct_all(vec![Part::from(assignment)], observer)?;
+pub fn run_plan(assignment: Assignment<'_>, observer: &mut dyn Observer) -> Result<Record, Error> {
+    let mut records = run_plans(vec![Part::from(assignment)], observer)?;
     Ok(records.pop().expect("a record for every part"))
 }
 
@@ -88,18 +88,15 @@ impl<'a> From<Assignment<'a>> for Part<'a> {
 ///
 /// # Errors
 /// When nothing can be measured at all on one of them: see [`Error`].
-pub fn conduct_all(
-    parts: Vec<Part<'_>>,
-    observer: &mut dyn Observer,
-) -> Result<Vec<Record>, Error> {
+pub fn run_plans(parts: Vec<Part<'_>>, observer: &mut dyn Observer) -> Result<Vec<Record>, Error> {
     let guards: Vec<&Guard> = parts.iter().map(|part| part.assignment.guard).collect();
-    let open = |part| Session::open(part, observer);
+    let open = |part| SystemRun::open(part, observer);
     let mut sessions: Vec<_> = parts.into_iter().map(open).collect::<Result<_, _>>()?;
     let longest = sessions.iter().map(|it| it.steps.len()).max();
-    let abreast = abreast::can_be(&sessions);
+    let parallel = parallel::can_be(&sessions);
     for step in 0..longest.unwrap_or(0) {
-        if abreast {
-            abreast::step(&mut sessions, step, observer)?;
+        if parallel {
+            parallel::step(&mut sessions, step, observer)?;
             continue;
         }
         for (number, session) in sessions.iter_mut().enumerate() {
@@ -110,10 +107,10 @@ pub fn conduct_all(
             }
         }
     }
-    Ok(sessions.into_iter().map(Session::close).collect())
+    Ok(sessions.into_iter().map(SystemRun::close).collect())
 }
 
-pub(crate) struct Session<'a> {
+pub(crate) struct SystemRun<'a> {
     plan: Plan,
     /// Case and pass of every measurement, in order.
     steps: Vec<(usize, u32)>,
@@ -122,7 +119,7 @@ pub(crate) struct Session<'a> {
     goes_on: bool,
     shares: &'a [Share],
     targets: &'a [String],
-    site: Site,
+    opened_targets: OpenedTargets,
     clock: Clock,
     /// Of a simulated run: where its devices stand in time.
     virtual_now: Nanos,
@@ -130,7 +127,7 @@ pub(crate) struct Session<'a> {
     record: Record,
 }
 
-impl<'a> Session<'a> {
+impl<'a> SystemRun<'a> {
     fn open(part: Part<'a>, observer: &mut dyn Observer) -> Result<Self, Error> {
         let Assignment {
             id,
@@ -160,7 +157,8 @@ impl<'a> Session<'a> {
             interrupted,
         };
         let mut progress = |path: &Path, done, total| observer.laying_out(path, done, total);
-        let site = Site::prepare(&plan, &terms, &mut progress)?.ok_or(Error::Interrupted)?;
+        let opened_targets =
+            OpenedTargets::prepare(&plan, &terms, &mut progress)?.ok_or(Error::Interrupted)?;
         let clock = Clock::start();
         let now = now_text();
         let mut record = Record {
@@ -169,13 +167,13 @@ impl<'a> Session<'a> {
             tool,
             started_at: now.clone(),
             finished_at: now,
-            origin: site.origin(),
+            origin: opened_targets.origin(),
             status: Status::Complete,
             failure: None,
             asked: asked(&plan, seed),
             environment: environment(),
-            targets: as_typed(site.facts(), targets),
-            overhead: match site.origin() {
+            targets: as_typed(opened_targets.facts(), targets),
+            overhead: match opened_targets.origin() {
                 // In virtual time we cost nothing.
                 Origin::Simulated => None,
                 _ => Some(measure_overhead(clock)?),
@@ -194,7 +192,7 @@ impl<'a> Session<'a> {
             steps,
             plan,
             targets,
-            site,
+            opened_targets,
             clock,
             virtual_now: Nanos::ZERO,
             interrupted,
@@ -260,7 +258,7 @@ impl<'a> Session<'a> {
                 guard.hangs();
             }
             if job.changes() && wrote(result) {
-                let files = self.site.files(job, self.targets);
+                let files = self.opened_targets.files(job, self.targets);
                 files.iter().for_each(|file| guard.has_written(&file.path));
             }
         }
@@ -308,9 +306,9 @@ impl<'a> Session<'a> {
         let jobs = &case.workload.jobs;
         let targets: Vec<_> = jobs
             .iter()
-            .map(|job| self.site.files(job, self.targets))
+            .map(|job| self.opened_targets.files(job, self.targets))
             .collect();
-        let (below, backing) = self.site.devices();
+        let (below, backing) = self.opened_targets.devices();
         let (disks, backing) = (Counters::read(below), Counters::read(backing));
         let run = Run {
             workload: &case.workload,

@@ -9,13 +9,13 @@ use crate::pace::Due;
 
 /// How far a worker is in its replay.
 #[derive(Debug)]
-pub(crate) struct Script {
+pub(crate) struct ReplayCursor {
     replay: Arc<Replay>,
     next: usize,
     start: Nanos,
 }
 
-impl Script {
+impl ReplayCursor {
     /// # Errors
     /// [`Invalid`] when an operation lies outside its target or is larger than the job's blocks.
     pub(crate) fn of(job: &Job, sizes: &[u64]) -> Result<Option<Self>, Invalid> {

@@ -9,7 +9,7 @@ use blocklab_worker::Recorder;
 use blocklab_worker::Stopper;
 
 /// One worker, seen from outside.
-pub(crate) struct Member {
+pub(crate) struct WorkerStatus {
     pub(crate) job: usize,
     pub(crate) recorder: Arc<Recorder>,
     pub(crate) stopper: Arc<Stopper>,
@@ -17,10 +17,10 @@ pub(crate) struct Member {
     pub(crate) ended: Option<Stopped>,
 }
 
-impl Roster {
+impl Workers {
     /// Ends the jobs beside one that has ended and takes them with it.
     pub(crate) fn end_others(&self) {
-        let takes = |member: &Member| match (member.ended, self.ends_others[member.job]) {
+        let takes = |member: &WorkerStatus| match (member.ended, self.ends_others[member.job]) {
             (None, _) | (_, EndsOthers::Never) => false,
             (Some(stopped), EndsOthers::OnError) => {
                 matches!(stopped, Stopped::Error | Stopped::Stalled)
@@ -36,8 +36,8 @@ impl Roster {
 
 /// All workers of a run, and what was found out while they were made.
 #[derive(Default)]
-pub(crate) struct Roster {
-    pub(crate) members: Vec<Member>,
+pub(crate) struct Workers {
+    pub(crate) members: Vec<WorkerStatus>,
     /// By job: whether O_DIRECT is in force.
     pub(crate) direct: Vec<bool>,
     /// By job: what its end means for the others.

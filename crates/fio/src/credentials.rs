@@ -1,6 +1,6 @@
 //! `uid`, `gid` and `cgroup`: as whom a job works.
 
-use blocklab_workload::Standing;
+use blocklab_workload::Credentials;
 
 use super::jobs::Spec;
 use super::plan::Terms;
@@ -28,9 +28,9 @@ pub(super) fn control_group(spec: &Spec, terms: &Terms<'_>) -> Option<ControlGro
     })
 }
 
-pub(super) fn standing(spec: &Spec, terms: &Terms<'_>) -> Standing {
+pub(super) fn credentials(spec: &Spec, terms: &Terms<'_>) -> Credentials {
     let id = |option| u32::try_from(spec.values.number(option)?).ok();
-    Standing {
+    Credentials {
         user: id("uid"),
         group: id("gid"),
         control_group: control_group(spec, terms).map(|group| group.path),

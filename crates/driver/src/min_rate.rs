@@ -2,16 +2,16 @@
 
 use blocklab_record::ErrorCount;
 use blocklab_units::Nanos;
-use blocklab_workload::{Direction, Job, Least, Rate};
+use blocklab_workload::{Direction, Job, MinRate, Rate};
 
-use super::roster::Member;
+use super::workers::WorkerStatus;
 use blocklab_worker::Window;
 
 /// The rates of one job, judged span by span.
 #[derive(Debug, Clone)]
-pub(crate) struct LeastRates {
+pub(crate) struct MinRates {
     pub(crate) job: usize,
-    rule: Least,
+    rule: MinRate,
     measure_from: Nanos,
     last: Nanos,
     before: [(u64, u64); 3],
@@ -21,14 +21,14 @@ pub(crate) struct LeastRates {
 
 const MOVING: [Direction; 3] = [Direction::Read, Direction::Write, Direction::Trim];
 
-impl LeastRates {
+impl MinRates {
     /// One for each job that has some.
     pub(crate) fn all(jobs: &[Job], start: Nanos) -> Vec<Self> {
         let rules = jobs.iter().enumerate().filter_map(|(index, job)| {
             let measure_from = Window::of(job, start).measure_from;
             Some(Self {
                 job: index,
-                rule: job.least?,
+                rule: job.min_rate?,
                 measure_from,
                 last: measure_from,
                 before: [(0, 0); 3],
@@ -39,7 +39,7 @@ impl LeastRates {
     }
 
     /// Whether a rate was missed over the span that ends now.
-    pub(crate) fn look(&mut self, members: &[Member], now: Nanos) -> bool {
+    pub(crate) fn look(&mut self, members: &[WorkerStatus], now: Nanos) -> bool {
         if now.since(self.last) < self.rule.cycle || self.missed.is_some() {
             return false;
         }
@@ -53,16 +53,16 @@ impl LeastRates {
                 (ios + tally.ios.get(), bytes + tally.bytes.get())
             });
             let before = std::mem::replace(&mut self.before[index], total);
-            let (moved, least, unit) = match self.rule.rates[index] {
-                Some(Rate::Iops(least)) => (total.0 - before.0, least, "operations"),
-                Some(Rate::Bytes(least)) => (total.1 - before.1, least, "bytes"),
+            let (moved, min_rate, unit) = match self.rule.rates[index] {
+                Some(Rate::Iops(min_rate)) => (total.0 - before.0, min_rate, "operations"),
+                Some(Rate::Bytes(min_rate)) => (total.1 - before.1, min_rate, "bytes"),
                 None => continue,
             };
             let rate = moved as f64 / span;
-            if rate < least && self.missed.is_none() {
+            if rate < min_rate && self.missed.is_none() {
                 self.missed = Some(ErrorCount {
                     kind: "rate".to_owned(),
-                    message: format!("{rate:.0} {unit} per second, fewer than {least:.0}"),
+                    message: format!("{rate:.0} {unit} per second, fewer than {min_rate:.0}"),
                     direction: direction.name().to_owned(),
                     count: 1,
                     first_at_ns: now.since(self.measure_from).0,

@@ -9,11 +9,11 @@ use blocklab_units::Nanos;
 use blocklab_workload::{CallFlags, ContentMaker, Direction, Engine, Job, Priority, Seal};
 
 use super::TargetFile;
+use super::credentials;
+use super::drop_cache::DropCache;
 use super::entry::{Entry, emulated};
-use super::forget::Forget;
 use super::gate::{Gate, Order};
-use super::real::{Grouping, Hands, Keys, Recognition, drive};
-use super::standing;
+use super::real::{BufferFiller, DataCheck, Grouping, Keys, drive};
 use super::usage::ThreadUsage;
 use crate::Error;
 use crate::journal::{Journalled, OpenJournal};
@@ -23,7 +23,7 @@ use blocklab_targets::{
     Call, Inline, LibaioTarget, MmapCall, ModelTarget, NameCall, NamesCall, NullCall, OpenFile,
     PosixTarget, SpaceCall, SpliceCall, SyncCall, Target, UringTarget, open,
 };
-use blocklab_worker::LaneParts;
+use blocklab_worker::PoolJobParts;
 use blocklab_worker::Stopper;
 use blocklab_worker::{Driven, Load};
 use blocklab_worker::{Failure, Recorder};
@@ -46,7 +46,7 @@ fn bits(flags: CallFlags) -> libc::c_int {
 pub(super) type Ready = Result<Option<Note>, Error>;
 
 /// What one thread is to do.
-pub(super) struct Duty {
+pub(super) struct ThreadSpec {
     pub(super) number: usize,
     pub(super) thread: u32,
     pub(super) job: Job,
@@ -62,14 +62,14 @@ pub(super) struct Duty {
     /// Where writes are noted, if they are.
     pub(super) journal: Option<Arc<OpenJournal>>,
     /// The jobs of a pool; none of a job by itself.
-    pub(super) lanes: Vec<LaneParts>,
+    pub(super) pool_jobs: Vec<PoolJobParts>,
 }
 
 /// Everything a thread needs, readied before the gate.
-struct Gear {
+struct ThreadState {
     worker: Load,
     target: AnyTarget,
-    hands: Hands,
+    filler: BufferFiller,
     note: Option<Note>,
 }
 
@@ -105,7 +105,7 @@ impl AnyTarget {
     }
 }
 
-impl Duty {
+impl ThreadSpec {
     pub(super) fn serve(
         mut self,
         gate: &Gate,
@@ -115,32 +115,32 @@ impl Duty {
         pin(&self.job, self.thread);
         let unmoved = prefer(&self.job);
         sharpen_timers();
-        let standing = standing::take(&self.job);
-        let mut gear = match standing.and_then(|()| self.gear_up()) {
-            Ok(gear) => gear,
+        let credentials = credentials::take(&self.job);
+        let mut state = match credentials.and_then(|()| self.prepare()) {
+            Ok(state) => state,
             Err(error) => {
                 let _ = ready.send(Err(error));
                 return;
             }
         };
-        let _ = ready.send(Ok(gear.note.take().or(unmoved)));
+        let _ = ready.send(Ok(state.note.take().or(unmoved)));
         let Order::Begin(start) = gate.wait() else {
             return;
         };
-        gear.worker.begin(start);
+        state.worker.begin(start);
         let begun = self.clock.now();
         self.recorder.first_issue.set(begun.0);
         let before = ThreadUsage::now();
-        if let Err(error) = gear.drive(self.grouping()) {
+        if let Err(error) = state.drive(self.grouping()) {
             self.interface_failed(&error, start);
         }
         let running = self.clock.now().since(begun);
         let used = ThreadUsage::now().since(&before, running.0);
         self.recorder.has_used(used);
-        gear.worker.leave(&self.recorder);
-        let stopped = gear.worker.stopped();
-        let members = gear.worker.members();
-        drop(gear);
+        state.worker.leave(&self.recorder);
+        let stopped = state.worker.stopped();
+        let members = state.worker.members();
+        drop(state);
         for member in 0..members {
             let _ = ends.send((self.number + member, stopped));
         }
@@ -170,8 +170,8 @@ impl Duty {
         self.stopper.request(Stopped::Error);
     }
 
-    fn gear_up(&mut self) -> Result<Gear, Error> {
-        let lanes = std::mem::take(&mut self.lanes);
+    fn prepare(&mut self) -> Result<ThreadState, Error> {
+        let pool_jobs = std::mem::take(&mut self.pool_jobs);
         let job = &self.job;
         let depth = job.effective_depth();
         let (mut buffers, slots) = Buffers::new(depth, job.sizes.largest().0 as usize)
@@ -192,7 +192,7 @@ impl Duty {
             stopper: Arc::clone(&self.stopper),
             shared: &self.shared,
         };
-        let worker = Load::new(job, lanes, parts).map_err(|invalid| Error::Job {
+        let worker = Load::new(job, pool_jobs, parts).map_err(|invalid| Error::Job {
             job: job.name.clone(),
             invalid,
         })?;
@@ -207,34 +207,34 @@ impl Duty {
             None => target,
         };
         let seal = self.recognition().filter(|_| keeps).map(Box::new);
-        let forgets = job.forget_every.filter(|_| keeps && !self.entry.direct);
-        let forget = forgets.map(|every| Box::new(Forget::new(&self.files, every.0)));
-        Ok(Gear {
+        let forgets = job.drop_cache_every.filter(|_| keeps && !self.entry.direct);
+        let drop_cache = forgets.map(|every| Box::new(DropCache::new(&self.files, every.0)));
+        Ok(ThreadState {
             worker,
             target,
-            hands: Hands {
+            filler: BufferFiller {
                 buffers,
                 content,
                 seal,
-                forget,
+                drop_cache,
             },
             note,
         })
     }
 
     /// How what is written is recognised, if it is.
-    fn recognition(&self) -> Option<Recognition> {
+    fn recognition(&self) -> Option<DataCheck> {
         let job = &self.job;
         let pooled = job.pool.as_ref();
         if let Some(validation) = pooled.and_then(|pooled| pooled.validation.as_ref()) {
-            return Some(Recognition::Keys(Keys {
+            return Some(DataCheck::Keys(Keys {
                 map: Arc::clone(&validation.keys),
                 clock: self.clock,
                 epoch_micros: self.shared.epoch_micros,
             }));
         }
         let verify = job.verify.as_ref()?;
-        Some(Recognition::Seal(Seal::new(verify, self.seed)))
+        Some(DataCheck::Seal(Seal::new(verify, self.seed)))
     }
 
     fn target(&self, buffers: &Buffers) -> Result<(AnyTarget, Option<Note>), Error> {
@@ -329,12 +329,12 @@ impl Duty {
 const LIFETIME: &str = "the kernel takes no lifetime of written data here; leave out `lifetime` \
                         (fio: `write_hint`)";
 
-impl Gear {
+impl ThreadState {
     fn drive(&mut self, grouping: Grouping) -> io::Result<()> {
-        let (target, hands) = (&mut self.target, &mut self.hands);
+        let (target, filler) = (&mut self.target, &mut self.filler);
         match &mut self.worker {
-            Load::One(worker) => target.drive(&mut **worker, hands, grouping),
-            Load::Pool(pool) => target.drive(&mut **pool, hands, grouping),
+            Load::One(worker) => target.drive(&mut **worker, filler, grouping),
+            Load::Pool(pool) => target.drive(&mut **pool, filler, grouping),
         }
     }
 }
@@ -343,21 +343,21 @@ impl AnyTarget {
     fn drive<L: Driven>(
         &mut self,
         load: &mut L,
-        hands: &mut Hands,
+        filler: &mut BufferFiller,
         grouping: Grouping,
     ) -> io::Result<()> {
         match self {
-            Self::Null(target) => drive(load, target, hands, grouping),
-            Self::Model(target) => drive(load, target, hands, grouping),
-            Self::Sync(target) => drive(load, target, hands, grouping),
-            Self::Libaio(target) => drive(load, target, hands, grouping),
-            Self::Uring(target) => drive(load, &mut **target, hands, grouping),
-            Self::Mmap(target) => drive(load, target, hands, grouping),
-            Self::Posix(target) => drive(load, target, hands, grouping),
-            Self::Splice(target) => drive(load, target, hands, grouping),
-            Self::Space(target) => drive(load, target, hands, grouping),
-            Self::Names(target) => drive(load, target, hands, grouping),
-            Self::Journalled(target) => drive(load, target, hands, grouping),
+            Self::Null(target) => drive(load, target, filler, grouping),
+            Self::Model(target) => drive(load, target, filler, grouping),
+            Self::Sync(target) => drive(load, target, filler, grouping),
+            Self::Libaio(target) => drive(load, target, filler, grouping),
+            Self::Uring(target) => drive(load, &mut **target, filler, grouping),
+            Self::Mmap(target) => drive(load, target, filler, grouping),
+            Self::Posix(target) => drive(load, target, filler, grouping),
+            Self::Splice(target) => drive(load, target, filler, grouping),
+            Self::Space(target) => drive(load, target, filler, grouping),
+            Self::Names(target) => drive(load, target, filler, grouping),
+            Self::Journalled(target) => drive(load, target, filler, grouping),
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::pace::{Due, Pacer};
 
 /// One schedule a direction.
 #[derive(Debug)]
-pub(crate) struct Lanes {
+pub(crate) struct DirectionPacers {
     /// By direction; nothing where the job does not go that way.
     pacers: [Option<Pacer>; 3],
     /// What the mix has drawn and was not due yet.
@@ -19,7 +19,7 @@ pub(crate) struct Lanes {
 
 pub(crate) const MOVING: [Direction; 3] = [Direction::Read, Direction::Write, Direction::Trim];
 
-impl Lanes {
+impl DirectionPacers {
     pub(crate) fn of(job: &Job, seed: u64, thread: u32) -> Option<Self> {
         let Pace::ByDirection { rates, poisson } = job.pace else {
             return None;
@@ -31,13 +31,13 @@ impl Lanes {
                 Some(rate) if poisson => Pace::OpenPoisson(rate),
                 Some(rate) => Pace::OpenFixed(rate),
             };
-            let lane = Job {
+            let pool_job = Job {
                 pace,
                 think: None,
                 name: format!("{}/{}", job.name, direction.name()),
                 ..job.clone()
             };
-            (shares[direction as usize] > 0).then(|| Pacer::new(&lane, seed, thread))
+            (shares[direction as usize] > 0).then(|| Pacer::new(&pool_job, seed, thread))
         });
         Some(Self {
             pacers,
