@@ -61,7 +61,7 @@ fn printed(line: &str, layout: Layout) -> (String, String) {
 
 #[track_caller]
 fn check(file: &str, printed: &str) {
-    let path = format!("{}/src/diskspd/golden/{file}", env!("CARGO_MANIFEST_DIR"));
+    let path = format!("{}/src/golden/{file}", env!("CARGO_MANIFEST_DIR"));
     if std::env::var_os("BLESS").is_some() {
         std::fs::write(&path, printed).expect("the file can be written");
     }

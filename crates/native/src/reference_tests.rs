@@ -33,7 +33,7 @@ fn the_tail_of_the_example_is_fresh() {
     let line = EXAMPLE.find(mark).expect("the tail has a heading");
     let head_end = line + EXAMPLE[line..].find('\n').expect("a whole line") + 1;
     let derived = format!("{}{}", &EXAMPLE[..head_end], every_key());
-    check_fresh("src/native/example.toml", &derived);
+    check_fresh("src/example.toml", &derived);
 }
 
 #[test]
