@@ -364,6 +364,38 @@ fn an_open_loop_beyond_the_limit_leaves_a_backlog() {
     );
 }
 
+/// The story: 400 operations were asked for, the device lagged behind their rate, and the response
+/// latency counted 406: those beyond the 400th were taken for due.
+#[test]
+fn a_job_that_moved_all_it_was_to_move_owes_nothing() {
+    let rate = Rate::Iops(4000.0);
+    let poisson = true;
+    for pace in [
+        Pace::OpenFixed(rate),
+        Pace::OpenPoisson(rate),
+        Pace::ByDirection {
+            rates: [Some(rate), None, None],
+            poisson,
+        },
+    ] {
+        let stop = Stop {
+            ios: Some(400),
+            ..Stop::default()
+        };
+        let job = Job {
+            pace,
+            stop,
+            ramp: Nanos::ZERO,
+            ..job(4, 10)
+        };
+        let result = result(job, &volume(3000.0));
+        let read = &result.directions["read"];
+        let response = read.response.as_ref().unwrap();
+        assert_eq!((read.ios, response.count), (400, 400), "{pace:?}");
+        assert_eq!(result.accounting.overdue, 0, "{pace:?}");
+    }
+}
+
 /// The story: a volume stopped answering halfway through a run of 500 IOPS and was still silent at
 /// its end. 1,500 operations were due and never began. A closed loop told of a p99 of 2.94 s; fixed
 /// and Poisson arrivals, which are asked for because they hide nothing, told of 610 µs.

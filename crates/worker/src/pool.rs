@@ -304,10 +304,13 @@ impl Pool {
         self.abandon_steps();
         let end = now.min(self.window.deadline);
         for pool_job in &mut self.pool_jobs {
-            let missed = pool_job.pacer.give_up(end, pool_job.typical_len);
-            pool_job.miss(missed, end, end >= self.window.measure_from);
-            let late = pool_job.pacer.overdue(end, pool_job.typical_len);
-            pool_job.miss(late, end, end >= self.window.measure_from);
+            // A job that has moved all that it was to move leaves nothing undone.
+            if pool_job.budget > 0 {
+                let missed = pool_job.pacer.give_up(end, pool_job.typical_len);
+                pool_job.miss(missed, end, end >= self.window.measure_from);
+                let late = pool_job.pacer.overdue(end, pool_job.typical_len);
+                pool_job.miss(late, end, end >= self.window.measure_from);
+            }
             pool_job.recorder.overdue.add(pool_job.turned_away);
             if let Some(allowance) = &pool_job.allowance {
                 allowance.leave();

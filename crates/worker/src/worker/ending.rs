@@ -44,20 +44,29 @@ impl Worker {
             Stopped::Runtime
         };
         self.ending = Some(asked.unwrap_or(own));
-        let end = now.min(self.window.deadline);
+        // A job that has moved all that it was to move leaves nothing undone.
+        if self.budget > 0 {
+            self.give_up_schedule(now.min(self.window.deadline));
+        }
+        if let Some(issue_rules) = &mut self.issue_rules {
+            issue_rules.end();
+        }
+        self.flush.ending();
+    }
+
+    /// Counts what was due by `end` and was never begun.
+    fn give_up_schedule(&mut self, end: Nanos) {
         let missed = self.pacer.give_up(end, self.typical_len);
         self.miss(missed, end);
         let late = self.pacer.overdue(end, self.typical_len);
         self.miss(late, end);
         if let Some(issue_rules) = &mut self.issue_rules {
             let late = issue_rules.overdue(end, self.typical_len);
-            issue_rules.end();
             for (direction, missed) in MOVING.into_iter().zip(late) {
                 self.recorder.overdue.add(missed.count);
                 missed.record(direction, end, &self.recorder);
             }
         }
-        self.flush.ending();
     }
 
     #[cold]
