@@ -28,16 +28,15 @@ pub use judge::{CompareArgs, DiagnoseArgs, PriceArgs, PriceBy};
 const ABOUT: &str = "A lab bench for block storage: measures what a disk delivers";
 
 const LONG_ABOUT: &str = "\
-A lab bench for block storage: measures what a disk or a cloud volume delivers, and says how far \
-the figures can be trusted.
+A lab bench for block storage: benchmarks disks and cloud volumes, and tells you how far \
+to trust each number.
 
 Without a study, `blocklab run` measures the file system of the current directory with a scratch \
-file, in about a minute. Blocklab never writes to a thing that it did not create unless told by \
-name.";
+file, in about a minute. Blocklab never overwrites anything it did not create unless you name it.";
 
 const RUNS: &str = "\
 A RUN is an id from `blocklab list`, a unique beginning of one, its last part, the name of a run, \
-the path of a run's folder, or `latest`. What fits several runs is refused, with their ids.";
+the path of a run's folder, or `latest`. If several runs match, the command lists their ids.";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -47,8 +46,8 @@ Examples:
   blocklab show latest               the last result again
   blocklab report latest             ... as a page for the browser
 
-Exit status: 0 done, 1 a run failed, 2 the request cannot be met as it is written, 4 what --fail-on \
-forbids is shown, 5 with --strict where it is undecided, 130 interrupted.";
+Exit status: 0 done, 1 a run failed, 2 invalid request, 4 --fail-on found what it forbids, \
+5 with --strict if the passes cannot decide, 130 interrupted.";
 
 /// What the user typed.
 #[derive(Debug, Parser)]
@@ -79,7 +78,7 @@ pub enum Command {
     Fio(FioArgs),
     /// Run parameter files of Vdbench, and write its reports
     Vdbench(VdbenchArgs),
-    /// List the runs that are kept
+    /// List stored runs
     List(ListArgs),
     /// Show the result of a run
     Show(ShowArgs),
@@ -87,21 +86,21 @@ pub enum Command {
     Report(ReportArgs),
     /// Compare runs load by load: faster, slower, or no difference shown
     Compare(CompareArgs),
-    /// Say what holds a run back, and whether it got what was bought
+    /// Name what limits a run, and check it against what you pay for
     Diagnose(DiagnoseArgs),
-    /// Tell what a delivered unit costs: by IOPS, throughput, capacity and million I/Os
+    /// Show the cost per IOPS, MB/s, GB and million I/Os
     Price(PriceArgs),
-    /// Translate a job file of fio into the native format, or that of DiskSpd or Vdbench
+    /// Translate a fio job file into the native format, or that of DiskSpd or Vdbench
     Convert(ConvertArgs),
-    /// Give the figures of a run to another program
+    /// Export a run as CSV, JSON or Parquet
     Export(ExportArgs),
-    /// Remove runs from the store
+    /// Delete runs from the store
     Rm(RmArgs),
-    /// Make runs of what fio, DiskSpd, CrystalDiskMark or Vdbench measured elsewhere
+    /// Import results of fio, DiskSpd, CrystalDiskMark or Vdbench
     Import(ImportArgs),
     /// Make a model of a disk from its runs, to simulate it
     Calibrate(CalibrateArgs),
-    /// Tell what can be bought: limits and prices of volumes and instances, by day and region
+    /// Show cloud volumes and instances: limits and prices, by day and region
     Catalog(CatalogArgs),
     /// List this machine's block devices, and whether blocklab would write to them
     Devices(DevicesArgs),
@@ -115,8 +114,8 @@ const RUN_EXAMPLES: &str = "\
 Examples:
   blocklab run                                    the built-in study `quick`, here
   blocklab run --target /data --html report.html  another file system, and a page for the browser
-  blocklab run --target /dev/nvme1n1 --read-only  a whole device, only its reads
-  blocklab run --target null                      blocklab's own cost
+  blocklab run --target /dev/nvme1n1 --read-only  a whole device, reads only
+  blocklab run --target null                      blocklab's own overhead
   blocklab run --example > my-study.toml          a commented study to start from
   blocklab run my-study.toml --target /data       ... and to run
   blocklab run --example i3-vs-i2 > mine.toml     the text of a built-in study, to change it
@@ -124,13 +123,13 @@ Examples:
   blocklab run i3-vs-i2                           a published study, all systems simulated
   blocklab run i3-vs-i2 --target emu              ... emulated in real time
   blocklab run i3-vs-i2 --system i3.xlarge --target /data
-                                                  ... this disk in the part of i3.xlarge
+                                                  ... with this disk as i3.xlarge
 
 A target is a directory (a scratch file is made there and removed), a file, a device, `null`, or \
-a model: sim:ADDRESS in virtual time, emu:ADDRESS in real time. What does \
-not exist is refused, or made for the run with --create. What holds data is refused for writing; \
-`blocklab devices` says why. A study of several systems that is interrupted goes on where \
-it stopped when the same command is given again.
+a model: sim:ADDRESS in virtual time, emu:ADDRESS in real time. A path that does \
+not exist is refused unless --create makes it. A target that holds data is refused for writing; \
+`blocklab devices` shows why. If a multi-system study is interrupted, the same command \
+continues it.
 
 Built-in studies: quick, calibrate, and of published ones i3-vs-i2, ebs-hdd, i3-metal, r5d-vs-gp3, \
 im4gn.";
@@ -145,16 +144,16 @@ pub struct RunArgs {
     /// What to measure: a directory, file or device, or `null` (default: the current directory)
     #[arg(short, long, value_name = "TARGET", value_hint = ValueHint::AnyPath)]
     pub target: Vec<String>,
-    /// Of a study of several systems: the one that the target plays; the others are simulated
+    /// In a multi-system study: the system that --target stands for; the others are simulated
     #[arg(long, value_name = "NAME")]
     pub system: Vec<String>,
-    /// Of a study of several systems: this run plays its system again (`NAME=RUN` says which)
+    /// Use this stored run for its system instead of measuring it again (`NAME=RUN`: which system)
     #[arg(long = "with", value_name = "RUN")]
     pub with_run: Vec<String>,
-    /// Begin an interrupted study anew instead of going on with it
+    /// Restart an interrupted study instead of continuing it
     #[arg(long)]
     pub fresh: bool,
-    /// Size of the scratch file or of the region, such as 1GiB
+    /// Size of the scratch file or tested region, such as 1GiB
     #[arg(long)]
     pub size: Option<Bytes>,
     /// Measured time of each pass, such as 5s or 2min
@@ -163,7 +162,7 @@ pub struct RunArgs {
     /// Passes of each case
     #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub repeat: Option<NonZeroU32>,
-    /// Root of all chance: the same seed gives the same requests
+    /// Random seed; the same seed gives the same requests
     #[arg(long, value_name = "NUMBER")]
     pub seed: Option<u64>,
     /// Print the result as JSON
@@ -172,35 +171,35 @@ pub struct RunArgs {
     /// Write the HTML report to this file (`-`: standard output)
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub html: Option<PathBuf>,
-    /// Let --html write over a file that blocklab did not write (never over a device)
+    /// Let --html overwrite a file that blocklab did not write (never a device)
     #[arg(long, requires = "html")]
     pub force: bool,
     /// No progress
     #[arg(short, long)]
     pub quiet: bool,
-    /// Leave out everything that writes
+    /// Skip everything that writes
     #[arg(long)]
     pub read_only: bool,
-    /// Make a file where TARGET does not exist, and remove it after the run
+    /// Create TARGET if it does not exist, and remove it after the run
     #[arg(long)]
     pub create: bool,
-    /// Allow to overwrite exactly this device (its name or serial number) or file (its path),
+    /// Allow overwriting exactly this device (by name or serial number) or file (by path),
     /// whatever it holds
     #[arg(long, value_name = "NAME")]
     pub destroy_data: Vec<String>,
-    /// Print a commented study, or the text of a built-in one, and do nothing
+    /// Print a commented example, or the text of a built-in study, and exit
     #[arg(long, exclusive = true, value_name = "STUDY", num_args = 0..=1, default_missing_value = "")]
     pub example: Option<String>,
     /// Do not keep the run
     #[arg(long)]
     pub no_save: bool,
-    /// End with 4 if this holds: warning: a finding is a warning or worse (repeatable)
+    /// Exit with 4 if this holds: warning: a finding is a warning or worse (repeatable)
     #[arg(long, value_name = "CONDITION", value_delimiter = ',', value_parser = crate::gate::of_run)]
     pub fail_on: Vec<Condition>,
-    /// End with 5, and not with 0, if the passes cannot decide what --fail-on asks
+    /// Exit with 5 instead of 0 if the passes cannot decide --fail-on
     #[arg(long, requires = "fail_on")]
     pub strict: bool,
-    /// A name for the run, in place of the study's: other commands find the run by it
+    /// Name of the run, instead of the study's; other commands accept it as RUN
     #[arg(long, value_name = "TEXT", value_parser = run_name)]
     pub name: Option<String>,
 }
@@ -246,10 +245,10 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = LIST_EXAMPLES)]
 pub struct ListArgs {
-    /// The oldest first, so that the newest stands above the prompt
+    /// Oldest first, so that the newest is next to the prompt
     #[arg(short, long)]
     pub reverse: bool,
-    /// Only the N newest
+    /// Show only the N newest runs
     #[arg(short = 'n', long, value_name = "N", value_parser = at_least_one)]
     pub limit: Option<NonZeroU32>,
     /// Print JSON
@@ -261,7 +260,7 @@ const SHOW_EXAMPLES: &str = "\
 Examples:
   blocklab show                      the latest run
   blocklab show k3f                  by the last part of its id
-  blocklab show latest --findings    what is said of it, with all evidence
+  blocklab show latest --findings    the findings with all evidence
   blocklab show latest --json | jq '.rows[] | {case, direction, iops: .iops.value}'";
 
 /// `blocklab show`.
@@ -271,7 +270,7 @@ pub struct ShowArgs {
     /// The run
     #[arg(default_value = "latest")]
     pub run: String,
-    /// Print the findings, with the figures of every case on which they rest
+    /// Print the findings with the figures of every case behind them
     #[arg(long, conflicts_with = "json")]
     pub findings: bool,
     /// Print JSON
@@ -290,13 +289,13 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = REPORT_EXAMPLES, after_long_help = format!("{RUNS}\n\n{REPORT_EXAMPLES}"))]
 pub struct ReportArgs {
-    /// The runs, in the order in which they are shown
+    /// Runs, in the order to show them
     #[arg(required = true, value_name = "RUN")]
     pub runs: Vec<String>,
     /// Where to write the page (default: blocklab-report-ID.html here; `-`: standard output)
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub html: Option<PathBuf>,
-    /// Write over a file that blocklab did not write (never over a device)
+    /// Overwrite a file that blocklab did not write (never a device)
     #[arg(long)]
     pub force: bool,
 }
@@ -314,16 +313,16 @@ Examples:
 pub struct ExportArgs {
     /// The run
     pub run: String,
-    /// What to write (default: as the name of the output file ends)
+    /// Output format (default: by the extension of the output file)
     #[arg(short, long, value_enum)]
     pub format: Option<Format>,
     /// Where to write it (default: standard output)
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub output: Option<PathBuf>,
-    /// Write over a file that blocklab did not write (never over a device)
+    /// Overwrite a file that blocklab did not write (never a device)
     #[arg(long, requires = "output")]
     pub force: bool,
-    /// The series of intervals in place of the totals (csv and parquet)
+    /// Export the intervals instead of the totals (csv and parquet)
     #[arg(long)]
     pub series: bool,
 }
@@ -355,7 +354,7 @@ pub struct RmArgs {
     /// The runs
     #[arg(required = true, value_name = "RUN")]
     pub runs: Vec<String>,
-    /// Only say what would be removed
+    /// Show what would be removed, and remove nothing
     #[arg(short = 'n', long)]
     pub dry_run: bool,
 }
@@ -391,7 +390,7 @@ pub struct ManArgs {
     /// Write blocklab.1 and a page for each command into this directory
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, conflicts_with = "command")]
     pub out: Option<PathBuf>,
-    /// Write over files that blocklab did not write (never over a device)
+    /// Overwrite files that blocklab did not write (never a device)
     #[arg(long, requires = "out")]
     pub force: bool,
 }

@@ -10,8 +10,8 @@ Examples:
   blocklab calibrate k3f 012                       from two runs of one disk, to look at
   blocklab calibrate latest --json | jq '.residuals.iops'
 
-Latency and scatter come from depth 1, maxima from deep queues. Each load is then simulated on the \
-new device, and what it is off by is shown.";
+Latency and its spread come from depth 1, maxima from deep queues. Each load is then simulated on \
+the new device, and its error is shown.";
 
 /// `blocklab calibrate`.
 #[derive(Debug, Args)]
@@ -20,13 +20,13 @@ pub struct CalibrateArgs {
     /// Runs of one disk: a sweep over block size, depth and direction
     #[arg(required = true, value_name = "RUN")]
     pub runs: Vec<String>,
-    /// Where to write the device (default: it is only shown)
+    /// Where to write the device (default: only show it)
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub output: Option<PathBuf>,
-    /// Write over a file that blocklab did not write (never over a device)
+    /// Overwrite a file that blocklab did not write (never a device)
     #[arg(long, requires = "output")]
     pub force: bool,
-    /// Take simulated and emulated runs too
+    /// Accept simulated and emulated runs too
     #[arg(long)]
     pub allow_simulated: bool,
     /// Print the device and the error of every load as JSON

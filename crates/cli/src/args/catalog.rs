@@ -20,11 +20,11 @@ pub struct CatalogArgs {
 /// One verb of the catalog.
 #[derive(Debug, Subcommand)]
 pub enum CatalogCommand {
-    /// List instance types with what they grant to volumes, and their own disks
+    /// List instance types: EBS limits and local disks
     List(CatalogListArgs),
     /// Show the limits and prices of an address: what binds, how long a burst lasts, what a month costs
     Show(CatalogShowArgs),
-    /// Take newer limits and prices from files
+    /// Import newer limits and prices from files
     Import(CatalogImportArgs),
 }
 
@@ -34,7 +34,7 @@ Examples:
   blocklab catalog list --has-local --min-ebs-iops 100000
   blocklab catalog list --json | jq -r '.types[] | select(.disks > 4) | .name'
 
-Rates are those of today; `catalog show` tells their sources and dates. MB is 10^6 bytes.";
+Rates are those of today; `catalog show` lists sources and dates. MB is 10^6 bytes.";
 
 /// `blocklab catalog list`.
 #[derive(Debug, Args)]
@@ -46,10 +46,10 @@ pub struct CatalogListArgs {
     /// Only types with disks of their own
     #[arg(long)]
     pub has_local: bool,
-    /// Only types that sustain so many EBS operations a second
+    /// Only types that sustain at least N EBS IOPS
     #[arg(long, value_name = "N")]
     pub min_ebs_iops: Option<u64>,
-    /// Whose prices
+    /// Region of the prices
     #[arg(long, default_value = blocklab_catalog::DEFAULT_REGION)]
     pub region: String,
     /// Print JSON

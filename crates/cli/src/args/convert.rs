@@ -10,7 +10,7 @@ Examples:
   blocklab convert jobs.ini --from fio --to native
   ssh lab cat job.fio | blocklab convert - --from fio --to diskspd
 
-What cannot be said there is told, and nothing is printed.";
+If a setting has no equivalent, the command names it and prints nothing.";
 
 /// `blocklab convert`.
 #[derive(Debug, Args)]
@@ -19,10 +19,10 @@ pub struct ConvertArgs {
     /// The job file (`-`: standard input)
     #[arg(value_hint = ValueHint::FilePath)]
     pub file: String,
-    /// In which language it is (default: as its name ends)
+    /// Input format (default: by the file's extension)
     #[arg(long, value_enum)]
     pub from: Option<Source>,
-    /// Into which language
+    /// Output format
     #[arg(long, value_enum)]
     pub to: Language,
 }
@@ -39,7 +39,7 @@ pub enum Source {
 pub enum Language {
     /// The native format: a study of blocklab
     Native,
-    /// A command line of DiskSpd for each stretch of the job file
+    /// A DiskSpd command line for each stage of the job file
     Diskspd,
     /// A parameter file of Vdbench
     Vdbench,

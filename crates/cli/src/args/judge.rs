@@ -12,17 +12,17 @@ Examples:
   blocklab compare k3f 012 9ab --baseline 012
   blocklab compare old new --html change.html         runs named so by `run --name`
   blocklab compare k3f latest --json | jq '.against[].pairs[] | {case, direction, verdict}'
-  blocklab compare before latest --at-least 2%        a smaller difference does not matter
-  blocklab compare before latest --fail-on slower:5%  ends with 4 if a load lost more than 5 %
+  blocklab compare before latest --at-least 2%        ignore smaller differences
+  blocklab compare before latest --fail-on slower:5%  exits with 4 if a load lost more than 5 %
 
 Loads are paired by direction, block size, pattern, mix, depth, threads and pace; what only one \
 run has is listed. Two passes at least are needed on each side to call anything faster.
 
 --fail-on slower:5% looks at the 95 % interval of each load's rate (where a rate was asked for, of \
 its mean latency): it fails where the whole interval lies beyond a loss of 5 %, passes where the \
-whole interval lies within, and is undecided otherwise; then it is said how many passes would \
-decide. slower alone allows what --at-least says, else 5 %. A load that only the baseline has, and \
-a run that did not end as planned, are undecided. --fail-on warning fails where a finding of a run \
+whole interval lies within, and is undecided otherwise; then the number of passes that would \
+decide is shown. `slower` alone allows --at-least, else 5 %. Loads that only the baseline has, and \
+runs that did not end as planned, are undecided. --fail-on warning fails where a finding of a run \
 is a warning or worse.
 
 Exit status: 4 a condition fails, 5 with --strict where one is undecided.";
@@ -34,7 +34,7 @@ pub struct CompareArgs {
     /// The runs, two or more
     #[arg(required = true, num_args = 1.., value_name = "RUN")]
     pub runs: Vec<String>,
-    /// The run that the others are held against (default: the first)
+    /// The run to compare the others with (default: the first)
     #[arg(long, value_name = "RUN")]
     pub baseline: Option<String>,
     /// Print JSON
@@ -43,16 +43,16 @@ pub struct CompareArgs {
     /// Write an HTML page with the comparison and the charts of all runs (`-`: standard output)
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub html: Option<PathBuf>,
-    /// Write over a file that blocklab did not write (never over a device)
+    /// Overwrite a file that blocklab did not write (never a device)
     #[arg(long, requires = "html")]
     pub force: bool,
-    /// The least difference that matters, such as 2%: a smaller one is not called faster or slower
+    /// Smallest difference that matters, such as 2%; smaller ones are not called faster or slower
     #[arg(long, value_name = "PERCENT", value_parser = gate::share)]
     pub at_least: Option<f64>,
-    /// End with 4 if this holds: slower, slower:5% or warning (repeatable)
+    /// Exit with 4 if this holds: slower, slower:5% or warning (repeatable)
     #[arg(long, value_name = "CONDITION", value_delimiter = ',', value_parser = gate::of_compare)]
     pub fail_on: Vec<Condition>,
-    /// End with 5, and not with 0, if the passes cannot decide what --fail-on asks
+    /// Exit with 5 instead of 0 if the passes cannot decide --fail-on
     #[arg(long, requires = "fail_on")]
     pub strict: bool,
 }
@@ -61,8 +61,8 @@ const PRICE_EXAMPLES: &str = "\
 Examples:
   blocklab price gp3:1TiB,iops=6000@r5d.xlarge io2:1TiB,iops=6000@r5d.xlarge
   blocklab price local@i3.xlarge local@im4gn.xlarge --by capacity --region eu-west-1
-  blocklab price latest                                a simulated run knows what it stands for
-  blocklab price k3f --as gp3:1TiB@r5d.xlarge          a measured one must be told
+  blocklab price latest                                a simulated run knows its volume
+  blocklab price k3f --as gp3:1TiB@r5d.xlarge          name the volume of a measured run
   blocklab price k3f 012 --currency EUR=0.92
 
 Every quotient is shown with its inputs, every price with its region, day and source. An address \
@@ -73,16 +73,16 @@ best. A month has 730 hours.";
 #[derive(Debug, Args)]
 #[command(after_help = PRICE_EXAMPLES, after_long_help = format!("{}\n\n{PRICE_EXAMPLES}", super::RUNS))]
 pub struct PriceArgs {
-    /// Runs of the store, or addresses of what can be bought
+    /// Stored runs, or addresses of volumes and instances
     #[arg(required = true, value_name = "RUN|ADDRESS")]
     pub what: Vec<String>,
-    /// What the cheapest is looked for by
+    /// Unit to sort by
     #[arg(long, value_enum, default_value = "iops")]
     pub by: PriceBy,
-    /// What the measured runs were bought as
+    /// The volume that the measured runs used
     #[arg(long = "as", value_name = "ADDRESS")]
     pub bought_as: Option<String>,
-    /// Whose prices (default: the address's own, else us-east-1)
+    /// Region of the prices (default: the address's own, else us-east-1)
     #[arg(long)]
     pub region: Option<String>,
     /// Show amounts in another currency, at your rate for one US dollar
@@ -112,12 +112,12 @@ Examples:
   blocklab diagnose k3f --expect gp3:1TiB --json | jq '.expected.limits[] | {limit, state}'
   blocklab diagnose --expect gp3:1TiB --fail-on missed --strict
 
-With --expect, each documented limit is met, exceeded, missed, or not tested, and then it is said \
-which load would test it.
+With --expect, each documented limit is met, exceeded, missed, or not tested; then the load that \
+would test it is shown.
 
 --fail-on missed fails where the 95 % interval of what was delivered lies below 97.5 % of a limit \
-that a load tests, passes where it lies above, and is undecided otherwise; then it is said how many \
-passes would decide. --fail-on warning fails where a finding is a warning or worse.
+that a load tests, passes where it lies above, and is undecided otherwise; then the number of \
+passes that would decide is shown. --fail-on warning fails where a finding is a warning or worse.
 
 Exit status: 4 a condition fails, 5 with --strict where one is undecided.";
 
@@ -125,10 +125,10 @@ Exit status: 4 a condition fails, 5 with --strict where one is undecided.";
 #[derive(Debug, Args)]
 #[command(after_help = DIAGNOSE_EXAMPLES, after_long_help = format!("{}\n\n{DIAGNOSE_EXAMPLES}", super::RUNS))]
 pub struct DiagnoseArgs {
-    /// The run, or several: each is judged by itself, and the JSON is then a list
+    /// One run or several; each is diagnosed separately
     #[arg(default_value = "latest", value_name = "RUN")]
     pub runs: Vec<String>,
-    /// What was bought: hold what was delivered against its documented limits
+    /// The volume you pay for: check the run against its documented limits
     #[arg(long, value_name = "ADDRESS")]
     pub expect: Option<String>,
     /// Print JSON
@@ -137,13 +137,13 @@ pub struct DiagnoseArgs {
     /// Write an HTML page (`-`: standard output)
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub html: Option<PathBuf>,
-    /// Write over a file that blocklab did not write (never over a device)
+    /// Overwrite a file that blocklab did not write (never a device)
     #[arg(long, requires = "html")]
     pub force: bool,
-    /// End with 4 if this holds: missed or warning (repeatable)
+    /// Exit with 4 if this holds: missed or warning (repeatable)
     #[arg(long, value_name = "CONDITION", value_delimiter = ',', value_parser = gate::of_diagnose)]
     pub fail_on: Vec<Condition>,
-    /// End with 5, and not with 0, if the passes cannot decide what --fail-on asks
+    /// Exit with 5 instead of 0 if the passes cannot decide --fail-on
     #[arg(long, requires = "fail_on")]
     pub strict: bool,
 }

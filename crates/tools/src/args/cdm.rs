@@ -11,20 +11,20 @@ Examples:
   blocklab cdm --target /data --mix              another file system, and the mixed tests
   blocklab cdm --profile nvme --all-passes       what the best of the passes hides
   blocklab cdm --cdm-version 5 --size 16GiB --loops 3
-  blocklab cdm --target sim:gp3:1TiB@r5d.xlarge  a volume that nobody rented
-  blocklab cdm --output result.txt               the report in a file, with Windows' line ends
+  blocklab cdm --target sim:gp3:1TiB@r5d.xlarge  a volume you have not rented
+  blocklab cdm --output result.txt               the report in a file, with Windows line ends
 
-Each test is run once for nothing and then --loops times; the report shows the highest throughput \
-and the lowest latency of these passes, each for itself, as CrystalDiskMark does.";
+Each test runs once as a warm-up and then --loops times; the report shows the highest throughput \
+and the lowest latency of these passes, taken separately, as CrystalDiskMark does.";
 
 /// `blocklab cdm`.
 #[derive(Debug, Args)]
 #[command(after_help = CDM_EXAMPLES)]
 pub struct CdmArgs {
-    /// Which tests
+    /// Tests to run
     #[arg(long, value_enum, default_value = "default")]
     pub profile: CdmProfile,
-    /// Whose tests and whose report: 5, 6, 7, 8 or 9
+    /// CrystalDiskMark version to imitate: 5, 6, 7, 8 or 9
     #[arg(long, value_name = "N", default_value = "9", value_parser = clap::value_parser!(u32).range(5..=9))]
     pub cdm_version: u32,
     /// What to measure: a directory, file or device, or an address (default: the current directory)
@@ -33,28 +33,28 @@ pub struct CdmArgs {
     /// Size of the test file, 16MiB to 64GiB
     #[arg(long, default_value = "1GiB")]
     pub size: Bytes,
-    /// Passes of each test that count (default: 3, up to version 8: 5)
+    /// Counted passes of each test (default: 3; versions up to 8: 5)
     #[arg(long, value_name = "N")]
     pub loops: Option<u32>,
     /// Time of each pass: seconds, or a time such as 500ms (default: 5, flash: 1)
     #[arg(long, value_name = "TIME", value_parser = seconds)]
     pub measure: Option<Nanos>,
-    /// Rest between two tests: seconds, or a time (default: 5, flash: 30)
+    /// Pause between two tests: seconds, or a time (default: 5, flash: 30)
     #[arg(long, value_name = "TIME", value_parser = seconds)]
     pub interval: Option<Nanos>,
-    /// Mixed tests too, with so many per cent reads
+    /// Add mixed tests, with this percentage of reads
     #[arg(long, value_name = "PERCENT", num_args = 0..=1, default_missing_value = "70")]
     pub mix: Option<u8>,
-    /// Write zeros in place of random bytes
+    /// Write zeros instead of random bytes
     #[arg(long)]
     pub zero_fill: bool,
-    /// The mean of all passes in place of the best, as KDiskMark
+    /// Report the mean of all passes instead of the best, as KDiskMark does
     #[arg(long)]
     pub average: bool,
     /// Print every pass after the report, with their median and spread
     #[arg(long)]
     pub all_passes: bool,
-    /// Print the figures as JSON in place of the report
+    /// Print the figures as JSON instead of the report
     #[arg(long, conflicts_with = "all_passes")]
     pub json: bool,
     /// Write the report to this file, with CR LF line ends
@@ -69,16 +69,16 @@ pub struct CdmArgs {
     /// No progress
     #[arg(short, long)]
     pub quiet: bool,
-    /// Leave out everything that writes
+    /// Skip everything that writes
     #[arg(long)]
     pub read_only: bool,
-    /// Root of all chance: the same seed gives the same requests
+    /// Random seed; the same seed gives the same requests
     #[arg(long, value_name = "NUMBER")]
     pub seed: Option<u64>,
-    /// Make a file where TARGET does not exist, and remove it after the run
+    /// Create TARGET if it does not exist, and remove it after the run
     #[arg(long)]
     pub create: bool,
-    /// Allow to overwrite exactly this device (its name or serial number) or file (its path),
+    /// Allow overwriting exactly this device (by name or serial number) or file (by path),
     /// whatever it holds
     #[arg(long, value_name = "NAME")]
     pub destroy_data: Vec<String>,
