@@ -73,6 +73,15 @@ fn a_full_file_system_ends_a_job_that_fills_it() {
     }
 }
 
+/// fio ends this test with 0 where the processor's counter is steady. We measure by the kernel's
+/// clock, so that there is nothing to fail.
+#[test]
+fn the_clock_test_prints_one_line_and_ends_well() {
+    let said = Lab::new().blocklab(["fio", "--cpuclock-test"]);
+    assert_eq!((said.code, said.out.lines().count()), (Some(0), 1));
+    assert!(said.out.contains("CLOCK_MONOTONIC"), "{}", said.out);
+}
+
 #[test]
 fn the_exit_code_counts_the_jobs_that_failed() {
     let lab = Lab::new();

@@ -50,8 +50,8 @@ pub struct General {
     pub engine_help: Option<String>,
     /// `--inflate-log`: the compressed log that is printed as text.
     pub inflate_log: Option<String>,
-    /// What of this machine is tried, in place of jobs.
-    pub trial: Option<Trial>,
+    /// `--cpuclock-test`: whether the processor's counter can be trusted.
+    pub clock_test: bool,
     /// `--idle-prof`: whose idleness is told.
     pub idle: Option<Profiled>,
     /// `--bandwidth-log`: throughput of all jobs in files.
@@ -84,7 +84,7 @@ impl Default for General {
             command_help: None,
             engine_help: None,
             inflate_log: None,
-            trial: None,
+            clock_test: false,
             idle: None,
             bandwidth_log: false,
             eta_interval: 1_000_000_000,
@@ -93,17 +93,6 @@ impl Default for General {
             ignored: Vec::new(),
         }
     }
-}
-
-/// A test of this machine.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Trial {
-    /// `--crctest`: the speed of these checksums; empty: of all.
-    Checksums(String),
-    /// `--memcpytest`: the speed of these ways to copy; empty: of all.
-    Copies(String),
-    /// `--cpuclock-test`: whether the processor's counter can be trusted.
-    Counter,
 }
 
 /// Whose idleness `--idle-prof` tells.
@@ -144,7 +133,7 @@ enum Takes {
 }
 
 /// Options that are of no job.
-const OWN: [(&str, Takes); 38] = [
+const OWN: [(&str, Takes); 39] = [
     ("output", Takes::Always),
     ("latency-log", Takes::Always),
     ("bandwidth-log", Takes::Nothing),
@@ -175,6 +164,7 @@ const OWN: [(&str, Takes); 38] = [
     ("cpuclock-test", Takes::Nothing),
     ("crctest", Takes::Perhaps),
     ("memcpytest", Takes::Perhaps),
+    ("profile", Takes::Always),
     ("idle-prof", Takes::Always),
     ("status-interval", Takes::Always),
     ("inflate-log", Takes::Always),
@@ -184,9 +174,6 @@ const OWN: [(&str, Takes); 38] = [
     ("trigger-remote", Takes::Always),
     ("aux-path", Takes::Always),
 ];
-
-/// Options of `--profile=tiobench` that no job has.
-const PROFILE: [&str; 4] = ["block", "numruns", "dir", "threads"];
 
 /// What a command line asks for.
 ///
@@ -243,7 +230,7 @@ fn long_option(argument: &str) -> Option<&str> {
 /// An option may be shortened as long as it is clear which one is meant.
 fn full_name(name: &str) -> Result<&str, Mistake> {
     let own = || OWN.iter().map(|(own, _)| *own);
-    if PROFILE.contains(&name) || find(name).is_some() || own().any(|own| own == name) {
+    if find(name).is_some() || own().any(|own| own == name) {
         return Ok(name);
     }
     let long = own().chain(
@@ -319,9 +306,7 @@ fn set(
         "debug" => general.debug = debug(&value).map_err(mistake)?,
         "eta-newline" => general.eta_newline = true,
         "bandwidth-log" => general.bandwidth_log = true,
-        "crctest" => general.trial = Some(Trial::Checksums(value)),
-        "memcpytest" => general.trial = Some(Trial::Copies(value)),
-        "cpuclock-test" => general.trial = Some(Trial::Counter),
+        "cpuclock-test" => general.clock_test = true,
         "idle-prof" => general.idle = Some(profiled(&value).map_err(mistake)?),
         "eta-interval" => {
             let interval = super::number::time(&value, super::number::Clock::Millis);
@@ -373,7 +358,17 @@ fn other(general: &mut General, name: &str, value: String) -> Result<(), String>
                 "--{name}: runs are not distributed; run blocklab on each machine and `blocklab compare` them"
             ));
         }
-        _ => return Err(format!("--{name} is not spoken here")),
+        "crctest" | "memcpytest" => {
+            return Err(format!(
+                "--{name} is not supported: it measures the processor, not storage"
+            ));
+        }
+        "profile" => {
+            return Err(format!(
+                "--profile={value} is not supported: write its jobs out in a job file"
+            ));
+        }
+        _ => return Err(format!("--{name} is not supported")),
     };
     general.ignored.push((format!("--{name}={value}"), why));
     Ok(())

@@ -46,9 +46,7 @@ mod turns;
 mod value;
 mod verify;
 
-pub use command::{
-    Command, DEBUG_WORDS, Format, General, Input, Profiled, Trial, parse as parse_command,
-};
+pub use command::{Command, DEBUG_WORDS, Format, General, Input, Profiled, parse as parse_command};
 pub use compressed::{Packer, Sample, Unreadable, inflate};
 pub use credentials::ControlGroup;
 pub use files::{Layout, Planned};

@@ -295,6 +295,9 @@ fn options_may_be_shortened_and_mistaken() {
         ("--client=host", "not distributed"),
         ("--section", "requires an argument"),
         ("--minimal=1", "doesn't allow an argument"),
+        ("--crctest", "it measures the processor, not storage"),
+        ("--memcpytest=list", "--memcpytest is not supported"),
+        ("--profile=tiobench", "write its jobs out in a job file"),
     ] {
         let words_of = [line.to_owned()];
         let mistake = parse_command(&words_of).expect_err(line).to_string();

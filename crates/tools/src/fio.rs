@@ -12,8 +12,6 @@ mod logs;
 mod outside;
 mod present;
 mod processor;
-mod profile;
-mod trial;
 mod watch;
 
 use std::cell::RefCell;
@@ -92,9 +90,6 @@ fn attempt(arguments: &[String], store: &Store) -> Result<u8> {
         terminal::print(text)?;
         return Ok(status::DONE);
     }
-    if let Some(code) = trial::asked(general)? {
-        return Ok(code);
-    }
     if general.idle == Some(Profiled::Calibration) {
         let idleness = Profiler::start(Profiled::Calibration).finish();
         terminal::print(idleness.normal())?;
@@ -103,10 +98,7 @@ fn attempt(arguments: &[String], store: &Store) -> Result<u8> {
     if let Some(path) = &general.inflate_log {
         return inflate::print(path);
     }
-    let sections = match profile::sections(&command.inputs)? {
-        Some(built_in) => built_in,
-        None => sections(&command.inputs)?,
-    };
+    let sections = sections(&command.inputs)?;
     let resolved = dialect::resolve(&sections, &general.sections)?;
     if resolved.specs.is_empty() && !general.parse_only {
         terminal::print(help::usage())?;

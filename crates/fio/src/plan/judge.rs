@@ -66,12 +66,6 @@ impl Maker<'_> {
             let wrong = format!("mmap options dictate a minimum block size of {PAGE} bytes");
             return Err(spec.mistake("bs", wrong));
         }
-        if values.text("profile") == Some("act") {
-            return Err(spec.mistake(
-                "profile",
-                "act is not done: write its jobs out in a job file",
-            ));
-        }
         let shifts = pattern::shifts_blocks(spec, &pattern::block_sizes(spec)?);
         if shifts && pattern::way(spec)?.random && !values.flag("norandommap") {
             let words = "Any use of blockalign= turns off randommap";

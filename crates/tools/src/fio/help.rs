@@ -7,7 +7,11 @@ use blocklab_fio::{
 
 use blocklab_console::terminal;
 
-/// The answer to `--version`, `--help`, `--cmdhelp` and `--enghelp`, where one of them was given.
+/// The answer to `--cpuclock-test`.
+const CLOCK: &str = "cs: not tested: times are those of the kernel's clock (CLOCK_MONOTONIC), \
+                     not of the processor's counter\n";
+
+/// The answer to `--version`, `--help`, `--cmdhelp`, `--enghelp` and their like, where one of them was given.
 pub fn asked(general: &General) -> Result<Option<String>> {
     if general.version {
         return Ok(Some(format!("{VERSION}\n")));
@@ -20,6 +24,9 @@ pub fn asked(general: &General) -> Result<Option<String>> {
     }
     if let Some(name) = &general.engine_help {
         return engine_help(name).map(Some);
+    }
+    if general.clock_test {
+        return Ok(Some(CLOCK.to_owned()));
     }
     if general
         .debug
@@ -53,9 +60,7 @@ pub fn usage() -> String {
          \x20 --inflate-log=FILE    Print a compressed log as text\n\
          \x20 --bandwidth-log       Leave the throughput of all jobs in agg-read_bw.log and its like\n\
          \x20 --idle-prof=WHOSE     system or percpu: tell how idle the processors were; calibrate\n\
-         \x20 --crctest=LIST        Try the speed of checksums; `list` lists them\n\
-         \x20 --memcpytest=LIST     Try the speed of copying; `list` lists the ways\n\
-         \x20 --cpuclock-test       Try the processors' counters\n\
+         \x20 --cpuclock-test       Tell which clock measures; nothing is tested\n\
          \x20 --cmdhelp=OPTION      Explain an option of a job; `all` lists them\n\
          \x20 --enghelp             List the engines\n\
          \x20 --version             Print the version whose language this is\n\

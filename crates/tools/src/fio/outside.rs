@@ -157,7 +157,7 @@ fn configured_processors() -> u32 {
 }
 
 /// Of the machine.
-pub fn memory_kib() -> u64 {
+fn memory_kib() -> u64 {
     let text = fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let kib = text.lines().find_map(|line| {
         let rest = line.strip_prefix("MemTotal:")?.trim();
