@@ -38,9 +38,8 @@ fn load(line: &str) -> Result<(Profile, Prepared, Vec<String>), String> {
     Ok((profile, prepared, subjects))
 }
 
-/// A job in a line, with what differs from the commonest.
-fn described(job: &Job) -> String {
-    let pattern = match &job.pattern {
+fn pattern(job: &Job) -> String {
+    match &job.pattern {
         Pattern::Sequential => "seq".to_owned(),
         Pattern::Strided { stride } => format!("stride {}", stride.0),
         Pattern::Random { .. } => "random".to_owned(),
@@ -54,7 +53,11 @@ fn described(job: &Job) -> String {
             )
         }
         other => format!("{other:?}"),
-    };
+    }
+}
+
+/// A job in a line, with what differs from the commonest.
+fn described(job: &Job) -> String {
     let access = match job.access {
         Access::Buffered => "buffered",
         _ => "direct",
@@ -62,7 +65,7 @@ fn described(job: &Job) -> String {
     let mut text = format!(
         "{} {} {} w{} x{} {access} @{}+{} {}+{}s",
         job.engine.name(),
-        pattern,
+        pattern(job),
         job.sizes.largest().0,
         job.mix.write,
         job.depth,
@@ -105,19 +108,7 @@ fn described(job: &Job) -> String {
     if job.durability == Durability::Dsync {
         text.push_str(" dsync");
     }
-    if let Pace::Capped(rate) = job.pace {
-        text.push_str(&match rate {
-            Rate::Iops(iops) => format!(" {iops} IOPS"),
-            Rate::Bytes(bytes) => format!(" {bytes} B/s"),
-        });
-    }
-    if let Some(think) = job.think {
-        text.push_str(&format!(
-            " burst {} pause {}ms",
-            think.every,
-            think.pause.0 / 1_000_000
-        ));
-    }
+    text.push_str(&slowed(job));
     if !job.pin.is_empty() {
         text.push_str(&format!(" on {:?}", job.pin));
     }
@@ -131,6 +122,25 @@ fn described(job: &Job) -> String {
         text.push_str(&format!(" {} of {}{weight}", pool.pool, pool.depth));
     }
     text.push_str(&format!(" {}", job.targets.join(" ")));
+    text
+}
+
+/// What keeps a job below the rate that it could have.
+fn slowed(job: &Job) -> String {
+    let mut text = String::new();
+    if let Pace::Capped(rate) = job.pace {
+        text.push_str(&match rate {
+            Rate::Iops(iops) => format!(" {iops} IOPS"),
+            Rate::Bytes(bytes) => format!(" {bytes} B/s"),
+        });
+    }
+    if let Some(think) = job.think {
+        text.push_str(&format!(
+            " burst {} pause {}ms",
+            think.every,
+            think.pause.0 / 1_000_000
+        ));
+    }
     text
 }
 

@@ -52,18 +52,7 @@ fn measure(args: &RunArgs, store: &Store) -> Result<u8> {
         .extension()
         .is_some_and(|end| end == "fio")
     {
-        let file = JobFile {
-            path: &args.study,
-            is_reshaped: !args.target.is_empty() || args.size.is_some() || args.runtime.is_some(),
-            read_only: args.read_only,
-            destroy_data: &args.destroy_data,
-            no_save: args.no_save,
-            quiet: args.quiet,
-        };
-        return match fio::study(&file, store)? {
-            Some(mut record) => present(args, store, &mut record),
-            None => Ok(INTERRUPTED),
-        };
+        return measure_job_file(args, store);
     }
     let mut study = study(args)?;
     if let Some(name) = &args.name {
@@ -115,6 +104,22 @@ fn measure(args: &RunArgs, store: &Store) -> Result<u8> {
         other => other?.pop().context("the run left no record")?,
     };
     present(args, store, &mut record)
+}
+
+/// A job file of fio, kept and shown as any other run.
+fn measure_job_file(args: &RunArgs, store: &Store) -> Result<u8> {
+    let file = JobFile {
+        path: &args.study,
+        is_reshaped: !args.target.is_empty() || args.size.is_some() || args.runtime.is_some(),
+        read_only: args.read_only,
+        destroy_data: &args.destroy_data,
+        no_save: args.no_save,
+        quiet: args.quiet,
+    };
+    match fio::study(&file, store)? {
+        Some(mut record) => present(args, store, &mut record),
+        None => Ok(INTERRUPTED),
+    }
 }
 
 /// A study as it is to be run.

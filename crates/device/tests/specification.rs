@@ -116,72 +116,68 @@ fn what_is_assumed_says_so() {
     assert!(assumptions[4].starts_with("2 x gp2: scatter of latencies, sigma 0.295: assumed: "));
 }
 
-#[test]
-fn rules_say_what_would_work() {
-    let check = |change: fn(&mut DeviceSpec), wanted: &str| {
-        let mut spec = rich();
-        change(&mut spec);
-        let error = Device::new(&spec, 1).expect_err(wanted).to_string();
-        assert!(error.contains(wanted), "{error}");
-    };
-    check(|it| it.volumes.clear(), "a device needs a volume");
-    check(
+type Change = fn(&mut DeviceSpec);
+
+/// What breaks a specification, and the words that tell so.
+const BROKEN: [(Change, &str); 15] = [
+    (|it| it.volumes.clear(), "a device needs a volume"),
+    (
         |it| it.volumes[0].service = None,
         "gp2: no prediction is made",
-    );
-    check(
+    ),
+    (
         |it| it.volumes[0].caps[0].rate = Rate::MibPerS(0.0),
         "gp2: throughput: a rate must be 1 to 10^12",
-    );
-    check(
+    ),
+    (
         |it| it.volumes[0].caps[0].rate = Rate::MibPerS(f64::NAN),
         "a rate must be 1",
-    );
-    check(
+    ),
+    (
         |it| it.volumes[0].caps[0].peak = Some(Rate::Iops(1e9)),
         "its peak must lie above its rate, both in operations or both in bytes",
-    );
-    check(
+    ),
+    (
         |it| it.volumes[1].credits[0].burst = Rate::Iops(200.0),
         "without a burst it is a cap",
-    );
-    check(
+    ),
+    (
         |it| it.volumes[0].credits[0].initial_share = 1.5,
         "initial_share must be 0 to 1",
-    );
-    check(
+    ),
+    (
         |it| {
             it.volumes[0].accounting = Accounting::Merged {
                 unit: Bytes(100_000),
             }
         },
         "a power of two from 512 B to 1 GiB",
-    );
-    check(
+    ),
+    (
         |it| {
             it.layout = Layout::Striped {
                 block: Bytes(1 << 50),
             }
         },
         "at most the smallest volume",
-    );
-    check(
+    ),
+    (
         |it| it.faults[0].volume = Some(2),
         "no such volume: they are 0 to 1",
-    );
-    check(
+    ),
+    (
         |it| it.faults[0].until = Nanos(0),
         "it must end after it begins",
-    );
-    check(
+    ),
+    (
         |it| it.volumes[0].queue_depth = Some(0),
         "queue_depth must be 1 to 65,536",
-    );
-    check(
+    ),
+    (
         |it| it.volumes[0].capacity = Bytes(u64::MAX),
         "at most 4 EiB",
-    );
-    check(
+    ),
+    (
         |it| {
             let service = it.volumes[0].service.as_mut().expect("a service");
             service.write = Latency {
@@ -190,8 +186,8 @@ fn rules_say_what_would_work() {
             };
         },
         "gp2: write latency: the base must be 1 ns to 60 s",
-    );
-    check(
+    ),
+    (
         |it| {
             it.volumes[0]
                 .service
@@ -201,7 +197,17 @@ fn rules_say_what_would_work() {
                 .sigma = 3.0
         },
         "sigma must be 0 to 2",
-    );
+    ),
+];
+
+#[test]
+fn rules_say_what_would_work() {
+    for (change, wanted) in BROKEN {
+        let mut spec = rich();
+        change(&mut spec);
+        let error = Device::new(&spec, 1).expect_err(wanted).to_string();
+        assert!(error.contains(wanted), "{error}");
+    }
 }
 
 /// The same on every machine and in every release: a change of these numbers changes what every

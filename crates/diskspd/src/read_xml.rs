@@ -196,46 +196,46 @@ fn affinity(element: &Element) -> Result<Vec<(u16, u32)>, Mistake> {
     Ok(list)
 }
 
+/// The elements of a target.
+const TARGET: [&str; 33] = [
+    "Path",
+    "BlockSize",
+    "BaseFileOffset",
+    "SequentialScan",
+    "RandomAccess",
+    "TemporaryFile",
+    "UseLargePages",
+    "DisableAllCache",
+    "DisableOSCache",
+    "DisableLocalCache",
+    "WriteThrough",
+    "MemoryMappedIo",
+    "FlushType",
+    "MemoryMappedIoFlushMode",
+    "WriteBufferContent",
+    "ParallelAsyncIO",
+    "BurstSize",
+    "ThinkTime",
+    "FileSize",
+    "StrideSize",
+    "Random",
+    "RandomRatio",
+    "Distribution",
+    "InterlockedSequential",
+    "ThreadStride",
+    "MaxFileSize",
+    "RequestCount",
+    "WriteRatio",
+    "Throughput",
+    "ThreadsPerFile",
+    "IOPriority",
+    "Weight",
+    "ThreadTargets",
+];
+
 /// A target, and whether it asks for fresh random bytes.
 fn target(element: &Element) -> Result<(Target, bool), Mistake> {
-    known(
-        element,
-        &[
-            "Path",
-            "BlockSize",
-            "BaseFileOffset",
-            "SequentialScan",
-            "RandomAccess",
-            "TemporaryFile",
-            "UseLargePages",
-            "DisableAllCache",
-            "DisableOSCache",
-            "DisableLocalCache",
-            "WriteThrough",
-            "MemoryMappedIo",
-            "FlushType",
-            "MemoryMappedIoFlushMode",
-            "WriteBufferContent",
-            "ParallelAsyncIO",
-            "BurstSize",
-            "ThinkTime",
-            "FileSize",
-            "StrideSize",
-            "Random",
-            "RandomRatio",
-            "Distribution",
-            "InterlockedSequential",
-            "ThreadStride",
-            "MaxFileSize",
-            "RequestCount",
-            "WriteRatio",
-            "Throughput",
-            "ThreadsPerFile",
-            "IOPriority",
-            "Weight",
-            "ThreadTargets",
-        ],
-    )?;
+    known(element, &TARGET)?;
     let path = element
         .child("Path")
         .map(|child| child.text.trim().to_owned());
@@ -253,14 +253,7 @@ fn target(element: &Element) -> Result<(Target, bool), Mistake> {
         base: element.number("BaseFileOffset")?.unwrap_or(0),
         max_file_size: element.number("MaxFileSize")?.unwrap_or(0),
         file_size: element.number("FileSize")?.unwrap_or(0),
-        cache: match (
-            all_off || element.flag("DisableOSCache")?,
-            element.flag("DisableLocalCache")?,
-        ) {
-            (true, _) => Cache::None,
-            (false, true) => Cache::NotLocal,
-            (false, false) => Cache::Cached,
-        },
+        cache: cache(element, all_off)?,
         write_through: all_off || element.flag("WriteThrough")?,
         mapped: element.flag("MemoryMappedIo")?,
         map_flush: map_flush(element)?,
@@ -289,6 +282,15 @@ fn target(element: &Element) -> Result<(Target, bool), Mistake> {
     };
     limits(&target)?;
     Ok((target, fresh))
+}
+
+fn cache(element: &Element, all_off: bool) -> Result<Cache, Mistake> {
+    let none = all_off || element.flag("DisableOSCache")?;
+    Ok(match (none, element.flag("DisableLocalCache")?) {
+        (true, _) => Cache::None,
+        (false, true) => Cache::NotLocal,
+        (false, false) => Cache::Cached,
+    })
 }
 
 /// What a command line could not say either.

@@ -33,6 +33,7 @@ mod thread;
 mod thread_groups;
 mod threads;
 mod usage;
+mod wanted;
 mod watch;
 mod workers;
 

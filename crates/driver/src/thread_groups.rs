@@ -8,7 +8,7 @@ use blocklab_units::Nanos;
 use blocklab_workload::{BlockSizes, Job, Mix, SizeMix};
 
 use super::TargetFile;
-use super::threads::wanted;
+use super::wanted::wanted;
 use super::workers::WorkerStatus;
 use blocklab_worker::PoolJobParts;
 use blocklab_worker::Stopper;

@@ -7,24 +7,23 @@ use std::sync::{Arc, Once};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use blocklab_record::Stopped;
+use blocklab_record::{Note, Stopped};
 use blocklab_units::Nanos;
-use blocklab_workload::{Direction, Job};
 
 use super::Run;
 use super::entry::{Entry, permitted};
 use super::gate::{Gate, Order};
 use super::thread::{Ready, ThreadSpec};
-use super::thread_groups::{Groups, thread_groups};
+use super::thread_groups::{Groups, ThreadGroup, thread_groups};
+use super::wanted::wanted;
 use super::workers::{WorkerStatus, Workers};
 use crate::Error;
 use crate::journal::Journals;
 use blocklab_targets::Clock;
 use blocklab_targets::WATCH;
-use blocklab_worker::PriorityTable;
+use blocklab_worker::Recorder;
+use blocklab_worker::Shared;
 use blocklab_worker::Stopper;
-use blocklab_worker::{Recorder, Wanted};
-use blocklab_worker::{Shared, has_schedule};
 
 /// All threads of a run.
 pub(crate) struct Threads {
@@ -50,11 +49,7 @@ impl Threads {
         };
         let total: u32 = run.workload.jobs.iter().map(|job| job.threads).sum();
         let watch = watch(total);
-        let shared = Shared::of(&run.workload.jobs, run.targets.iter().map(Vec::len));
-        let shared = Arc::new(Shared {
-            epoch_micros: epoch_micros(run.clock),
-            ..shared
-        });
+        let shared = Arc::new(shared(run));
         let mut trouble = None;
         threads.workers.direct = vec![false; run.workload.jobs.len()];
         let ends = run.workload.jobs.iter().map(|job| job.ends_others);
@@ -62,11 +57,7 @@ impl Threads {
         let mut groups = Groups::of(&run.workload.jobs);
         'jobs: for group in thread_groups(&run.workload.jobs, run.targets) {
             let (index, job) = (group.index, &group.job);
-            let pool_jobs = group.pool_jobs.iter();
-            let mut pool_jobs =
-                pool_jobs.map(|pool_job| (&run.workload.jobs[*pool_job], &run.targets[*pool_job]));
-            let allowed = pool_jobs.try_for_each(|(job, files)| permitted(job, files));
-            let access = match allowed.and_then(|()| Entry::decide(job, &group.files)) {
+            let access = match entry(run, &group) {
                 Ok((entry, note)) => {
                     threads.workers.notes.extend(note);
                     entry
@@ -226,6 +217,22 @@ impl Threads {
     }
 }
 
+/// What the threads of all jobs share.
+fn shared(run: Run<'_>) -> Shared {
+    Shared {
+        epoch_micros: epoch_micros(run.clock),
+        ..Shared::of(&run.workload.jobs, run.targets.iter().map(Vec::len))
+    }
+}
+
+/// How the threads of a group open their targets, once it is clear that all its jobs may use them.
+fn entry(run: Run<'_>, group: &ThreadGroup) -> Result<(Entry, Option<Note>), Error> {
+    for index in &group.pool_jobs {
+        permitted(&run.workload.jobs[*index], &run.targets[*index])?;
+    }
+    Entry::decide(&group.job, &group.files)
+}
+
 /// Microseconds since 1970 at the zero of a clock.
 fn epoch_micros(clock: Clock) -> u64 {
     let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH);
@@ -259,38 +266,5 @@ fn watch(threads: u32) -> Nanos {
         WATCH
     } else {
         Nanos::ZERO
-    }
-}
-
-pub(super) fn wanted(job: &Job) -> Wanted {
-    let flush = job.flush;
-    let every = [flush.fsync_every, flush.fdatasync_every, flush.range_every];
-    let flushes = flush.at_end || every.iter().any(|every| *every > 0);
-    let goes = |direction, share: u8| match &job.replay {
-        Some(replay) => replay.goes(direction),
-        None => share > 0,
-    };
-    let submit = job.submit_latency && job.engine.is_asynchronous();
-    // What only reads back tells of no priorities.
-    let by_priority = |direction, share| match goes(direction, share) {
-        true => PriorityTable::of(job, direction, submit),
-        false => None,
-    };
-    Wanted {
-        directions: [
-            goes(Direction::Read, job.mix.read) || job.reads_back(),
-            goes(Direction::Write, job.mix.write),
-            goes(Direction::Trim, job.mix.trim) || job.trim_first || job.trims_written(),
-            goes(Direction::Sync, 0) || flushes,
-        ],
-        response: has_schedule(job),
-        submit,
-        depths: job.measure.depths,
-        log: job.log,
-        ramp: job.ramp > Nanos::ZERO,
-        by_priority: [
-            by_priority(Direction::Read, job.mix.read),
-            by_priority(Direction::Write, job.mix.write),
-        ],
     }
 }

@@ -48,11 +48,7 @@ pub(super) fn load(
         target_turn,
         engine,
         access: access(spec),
-        durability: match spec.values.text("sync") {
-            Some("1" | "sync") => Durability::Sync,
-            Some("dsync") => Durability::Dsync,
-            _ => Durability::None,
-        },
+        durability: durability(spec),
         hints: hints(spec),
         depth,
         batch: batch(spec, depth),
@@ -60,16 +56,8 @@ pub(super) fn load(
         priority: priority::priority(spec),
         priority_shares: priority::shares(spec, engine)?,
         credentials: super::credentials::credentials(spec, terms),
-        region: Region {
-            offset: Bytes(ground.offset),
-            size: ground.size.map(Bytes),
-            spread: Spread::Same,
-        },
-        runs: way.run.map(|length| Runs {
-            length,
-            same: spec.values.text("rw_sequencer") == Some("identical"),
-            ..Runs::default()
-        }),
+        region: region(ground),
+        runs: runs(spec, way),
         window: window(spec, block)?,
         per_direction_position: !way.random && way.reads && way.writes,
         no_overlap: spec.values.flag("serialize_overlap"),
@@ -84,20 +72,11 @@ pub(super) fn load(
         min_rate: ending::min_rate(spec, way),
         flow: ending::flow(spec),
         latency_target: ending::latency_target(spec),
-        think_style: if think.is_some() {
-            ending::think_style(spec)
-        } else {
-            Default::default()
-        },
+        think_style: think.map_or_else(Default::default, |_| ending::think_style(spec)),
         think,
         start_delay: ending::start_delay(spec, number)?,
         stop,
-        ramp: Nanos(
-            spec.values
-                .time("ramp_time")
-                .unwrap_or(0)
-                .saturating_add(spec.values.time("steadystate_ramp_time").unwrap_or(0)),
-        ),
+        ramp: ramp(spec),
         flush: flush(spec)?,
         on_error: on_error(spec)?,
         drop_cache_every,
@@ -109,17 +88,51 @@ pub(super) fn load(
             .map(Nanos),
         ignored_errors: ignored_errors(spec)?,
         stop_on_enospc: spec.values.flag("fill_device"),
-        measure: Measure {
-            depths: true,
-            bandwidth_every: sample(spec, "bwavgtime"),
-            iops_every: sample(spec, "iopsavgtime"),
-        },
+        measure: measure(spec),
         submit_latency: is_asynchronous(engine, depth)
             && !spec.values.flag("disable_slat")
             && !spec.values.flag("gtod_reduce"),
         ..outline
     };
     Ok(job)
+}
+
+fn durability(spec: &Spec) -> Durability {
+    match spec.values.text("sync") {
+        Some("1" | "sync") => Durability::Sync,
+        Some("dsync") => Durability::Dsync,
+        _ => Durability::None,
+    }
+}
+
+fn region(ground: &Ground) -> Region {
+    Region {
+        offset: Bytes(ground.offset),
+        size: ground.size.map(Bytes),
+        spread: Spread::Same,
+    }
+}
+
+fn runs(spec: &Spec, way: Way) -> Option<Runs> {
+    way.run.map(|length| Runs {
+        length,
+        same: spec.values.text("rw_sequencer") == Some("identical"),
+        ..Runs::default()
+    })
+}
+
+/// That of the job and that of its steady state.
+fn ramp(spec: &Spec) -> Nanos {
+    let time = |name: &str| spec.values.time(name).unwrap_or(0);
+    Nanos(time("ramp_time").saturating_add(time("steadystate_ramp_time")))
+}
+
+fn measure(spec: &Spec) -> Measure {
+    Measure {
+        depths: true,
+        bandwidth_every: sample(spec, "bwavgtime"),
+        iops_every: sample(spec, "iopsavgtime"),
+    }
 }
 
 /// Where operations go, how big they are, which way.

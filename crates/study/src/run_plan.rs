@@ -173,8 +173,8 @@ impl<'a> SystemRun<'a> {
             asked: asked(&plan, seed),
             environment: environment(),
             targets: as_typed(opened_targets.facts(), targets),
+            // In virtual time we cost nothing.
             overhead: match opened_targets.origin() {
-                // In virtual time we cost nothing.
                 Origin::Simulated => None,
                 _ => Some(measure_overhead(clock)?),
             },

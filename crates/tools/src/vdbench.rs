@@ -189,15 +189,8 @@ fn measure(
         let is_kept = finish(&mut record, &reporter, house, store)?;
         rounds += 1;
         let code = with_keeping(exit_code(&record), is_kept);
-        let again = code == status::DONE
-            && !validation.recover_only
-            && match repeat {
-                None => false,
-                Some(Repeat::Times(times)) => rounds < times,
-                Some(Repeat::Seconds(seconds)) => begun.elapsed().as_secs() < seconds,
-                Some(Repeat::Endless) => true,
-            };
-        if !again {
+        let is_well = code == status::DONE && !validation.recover_only;
+        if !is_well || !is_repeated(repeat, rounds, begun) {
             break code;
         }
         terms.format.clear();
@@ -206,15 +199,26 @@ fn measure(
         prepared = prepare(&script, &terms)?;
     };
     commands::run(&script.general.endcmd, folder)?;
-    folder.status("Shutting down slaves", None)?;
-    folder.status("Vdbench complete", None)?;
-    if code == status::DONE {
-        completed(folder)?;
-    }
+    completed(folder, code)?;
     Ok(code)
 }
 
-fn completed(folder: &Folder) -> Result<()> {
+/// Whether the script is run once more.
+fn is_repeated(repeat: Option<Repeat>, rounds: u64, begun: Instant) -> bool {
+    match repeat {
+        None => false,
+        Some(Repeat::Times(times)) => rounds < times,
+        Some(Repeat::Seconds(seconds)) => begun.elapsed().as_secs() < seconds,
+        Some(Repeat::Endless) => true,
+    }
+}
+
+fn completed(folder: &Folder, code: u8) -> Result<()> {
+    folder.status("Shutting down slaves", None)?;
+    folder.status("Vdbench complete", None)?;
+    if code != status::DONE {
+        return Ok(());
+    }
     let clock = times::now().clock;
     let done = format!("{clock} Vdbench execution completed successfully");
     folder.append("summary", &format!("{done}\n"))?;

@@ -236,26 +236,9 @@ fn begins(
     (sd, wd, rd): (&Sd, &Wd, &Rd),
     is_here: &dyn Fn(&str) -> bool,
 ) -> Result<Option<CurrentSection>, Mistake> {
-    let now = section(current);
-    let keyword = &*parameter.keyword;
-    let wanted = match keyword {
-        "fsd" | "fwd" => {
-            return Err(
-                parameter.wrong("file system workloads (fsd, fwd) are not run; sd, wd and rd are")
-            );
-        }
-        "rg" => return Err(parameter.wrong("replay of traces is not run")),
-        "host" if now <= Section::Host => Section::Host,
-        "hd" if now <= Section::Host => Section::Host,
-        "sd" if now < Section::Workload => Section::Storage,
-        "wd" if now < Section::Run => Section::Workload,
-        "rd" => Section::Run,
-        "hd" if now > Section::Workload => return Err(out_of_order(parameter, now)),
-        _ => return Ok(None),
+    let Some(wanted) = opened_section(section(current), parameter)? else {
+        return Ok(None);
     };
-    if wanted < now {
-        return Err(out_of_order(parameter, now));
-    }
     if wanted > Section::Host {
         all.hosts.finish()?;
     }
@@ -302,6 +285,28 @@ fn begins(
             CurrentSection::Run(Some(all.rds.len() - 1))
         }
     }))
+}
+
+/// The section that a parameter opens among the definitions of `now`, if any.
+fn opened_section(now: Section, parameter: &Parameter) -> Result<Option<Section>, Mistake> {
+    let wanted = match &*parameter.keyword {
+        "fsd" | "fwd" => {
+            return Err(
+                parameter.wrong("file system workloads (fsd, fwd) are not run; sd, wd and rd are")
+            );
+        }
+        "rg" => return Err(parameter.wrong("replay of traces is not run")),
+        "host" | "hd" if now <= Section::Host => Section::Host,
+        "sd" if now < Section::Workload => Section::Storage,
+        "wd" if now < Section::Run => Section::Workload,
+        "rd" => Section::Run,
+        "hd" if now > Section::Workload => return Err(out_of_order(parameter, now)),
+        _ => return Ok(None),
+    };
+    match wanted < now {
+        true => Err(out_of_order(parameter, now)),
+        false => Ok(Some(wanted)),
+    }
 }
 
 const fn wanted_keyword(section: Section) -> &'static str {

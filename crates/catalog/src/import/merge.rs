@@ -61,7 +61,13 @@ pub(super) fn merge(
 }
 
 fn compare(catalog: &Catalog, found: &Found, date: Date, report: &mut Imported) {
-    for row in &found.instances {
+    compare_instances(catalog, &found.instances, date, report);
+    compare_hours(catalog, &found.hours, date, report);
+    compare_volumes(catalog, &found.volumes, date, report);
+}
+
+fn compare_instances(catalog: &Catalog, found: &[InstanceRow], date: Date, report: &mut Imported) {
+    for row in found {
         let known = catalog.instance(&row.name, Some(date));
         let ebs = known.as_ref().and_then(|known| known.ebs.as_ref());
         let store = known.as_ref().and_then(|known| known.store.as_ref());
@@ -103,7 +109,10 @@ fn compare(catalog: &Catalog, found: &Found, date: Date, report: &mut Imported) 
             report.note(format!("{}: {what}", row.name), old, new);
         }
     }
-    for hour in &found.hours {
+}
+
+fn compare_hours(catalog: &Catalog, found: &[Hour], date: Date, report: &mut Imported) {
+    for hour in found {
         let known = catalog.hour_of(&hour.name, hour.system, &hour.region, Some(date));
         let known = known.filter(|price| !price.assumed);
         let system = if hour.system == System::Linux {
@@ -118,7 +127,10 @@ fn compare(catalog: &Catalog, found: &Found, date: Date, report: &mut Imported) 
             &hour.usd.to_string(),
         );
     }
-    for volume in &found.volumes {
+}
+
+fn compare_volumes(catalog: &Catalog, found: &[VolumePrice], date: Date, report: &mut Imported) {
+    for volume in found {
         let known = catalog
             .volume_prices_of(&volume.kind, &volume.region, Some(date))
             .into_iter()

@@ -101,8 +101,20 @@ pub fn hold(args: &RunArgs, study: Study, store: &Store) -> Result<u8> {
     let mut runs = cast.played();
     let played = runs.len();
     runs.extend(names.into_iter().zip(measured));
+    conclude(args, (&study, &bought), (runs, played), &ledger, store)
+}
+
+/// Shows the runs of all systems, keeps those that were measured now, behind the `played` ones that
+/// were measured before, and judges them.
+fn conclude(
+    args: &RunArgs,
+    (study, bought): (&Study, &BTreeMap<String, Resolved>),
+    (mut runs, played): (Vec<(String, Record)>, usize),
+    ledger: &ResumeState,
+    store: &Store,
+) -> Result<u8> {
     let mut keeping = Keeping::new(store);
-    let shown = show(args, &study, &bought, &runs, &mut keeping);
+    let shown = show(args, study, bought, &runs, &mut keeping);
     let mut other = None;
     if !args.no_save {
         other = keep(&mut runs[played..], &mut keeping).filter(|_| !keeping.is_well);

@@ -67,21 +67,7 @@ fn job(figures: &Figures<'_>, moment: &Moment, bins: bool) -> Tree {
     if !figures.last.options.is_empty() {
         members.push(("job options", options(&figures.last.options)));
     }
-    let [read, write, trim] = &figures.flows;
-    if style.unified == Unified::Mixed {
-        members.push(("mixed", flow(read, style, bins)));
-    } else {
-        members.push(("read", flow(read, style, bins)));
-        members.push(("write", flow(write, style, bins)));
-        members.push(("trim", flow(trim, style, bins)));
-        members.push((
-            "sync",
-            syncs(&figures.syncs, figures.clone.flushes[0], style, bins),
-        ));
-    }
-    if style.unified == Unified::Both {
-        members.push(("mixed", flow(&figures.mixed(), style, bins)));
-    }
+    members.extend(flows(figures, bins));
     let [user, system] = figures.processor();
     members.extend([
         ("job_runtime", int(figures.runtime_ms)),
@@ -125,6 +111,26 @@ fn job(figures: &Figures<'_>, moment: &Moment, bins: bool) -> Tree {
         members.push(("steadystate", steady));
     }
     Tree::object(members)
+}
+
+/// What a job moved, by direction.
+fn flows(figures: &Figures<'_>, bins: bool) -> Vec<(&'static str, Tree)> {
+    let style = &figures.clone.style;
+    let [read, write, trim] = &figures.flows;
+    if style.unified == Unified::Mixed {
+        return vec![("mixed", flow(read, style, bins))];
+    }
+    let flushes = figures.clone.flushes[0];
+    let mut members = vec![
+        ("read", flow(read, style, bins)),
+        ("write", flow(write, style, bins)),
+        ("trim", flow(trim, style, bins)),
+        ("sync", syncs(&figures.syncs, flushes, style, bins)),
+    ];
+    if style.unified == Unified::Both {
+        members.push(("mixed", flow(&figures.mixed(), style, bins)));
+    }
+    members
 }
 
 const DEPTHS: [&str; 7] = ["1", "2", "4", "8", "16", "32", ">=64"];

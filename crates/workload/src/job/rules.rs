@@ -58,6 +58,44 @@ pub(super) fn rules(job: &Job) -> Result<(), Invalid> {
         "block_size",
         "a block may be at most 1 GiB",
     )?;
+    stop_rules(job)?;
+    if let Some(think) = job.think {
+        rule(
+            think.every >= 1,
+            "think_every",
+            "think_every must be at least 1",
+        )?;
+    }
+    let every = [job.measure.bandwidth_every, job.measure.iops_every];
+    rule(
+        every
+            .iter()
+            .flatten()
+            .all(|every| *every >= SHORTEST_SAMPLE),
+        "sample_every",
+        "samples must be at least 1 ms apart",
+    )?;
+    refinement_rules(job)?;
+    restraint_rules(job)?;
+    rule(
+        job.drop_cache_every != Some(Bytes::ZERO),
+        "forget_every",
+        "the page cache can forget after so many bytes, but not after none",
+    )?;
+    rule(
+        job.cool_down == Nanos::ZERO || (job.stop.runtime.is_some() && job.pool.is_none()),
+        "cool_down",
+        "load goes on after the measured time only where a runtime ends it, and not in a pool",
+    )?;
+    job.verify
+        .as_ref()
+        .map_or(Ok(()), |verify| verify_rules(job, verify))?;
+    pattern_rules(&job.pattern)?;
+    pace_rules(job.pace)
+}
+
+/// What ends a job.
+fn stop_rules(job: &Job) -> Result<(), Invalid> {
     let stop = &job.stop;
     rule(
         stop.runtime.is_some()
@@ -84,80 +122,13 @@ pub(super) fn rules(job: &Job) -> Result<(), Invalid> {
         !matches!(stop.steady, Some(crate::Steady::Slope { rounds, .. }) if rounds < 3),
         "steady_rounds",
         "a slope needs 3 rounds: a line through two always fits",
-    )?;
-    if let Some(think) = job.think {
-        rule(
-            think.every >= 1,
-            "think_every",
-            "think_every must be at least 1",
-        )?;
-    }
-    let every = [job.measure.bandwidth_every, job.measure.iops_every];
-    rule(
-        every
-            .iter()
-            .flatten()
-            .all(|every| *every >= SHORTEST_SAMPLE),
-        "sample_every",
-        "samples must be at least 1 ms apart",
-    )?;
-    refinement_rules(job)?;
-    restraint_rules(job)?;
-    rule(
-        job.drop_cache_every != Some(Bytes::ZERO),
-        "forget_every",
-        "the page cache can forget after so many bytes, but not after none",
-    )?;
-    rule(
-        job.cool_down == Nanos::ZERO || (stop.runtime.is_some() && job.pool.is_none()),
-        "cool_down",
-        "load goes on after the measured time only where a runtime ends it, and not in a pool",
-    )?;
-    job.verify
-        .as_ref()
-        .map_or(Ok(()), |verify| verify_rules(job, verify))?;
-    pattern_rules(&job.pattern)?;
-    pace_rules(job.pace)
+    )
 }
 
 /// What refines offsets, targets and content.
 fn refinement_rules(job: &Job) -> Result<(), Invalid> {
-    let aligned = |align: [Bytes; 3]| align.iter().all(|bytes| bytes.0 > 0);
-    rule(
-        job.align.is_none_or(aligned),
-        "align",
-        "alignments must be above 0",
-    )?;
-    rule(
-        job.runs.is_none_or(|runs| runs.length > 0),
-        "run_length",
-        "a run must have at least 1 operation",
-    )?;
-    rule(
-        job.runs.is_none_or(|runs| runs.follow_percent < 100),
-        "run_follow",
-        "the chance that a run goes on must be below 100 per cent: it would never end",
-    )?;
-    rule(
-        job.runs.is_none_or(|runs| runs.step != Some(Bytes::ZERO)),
-        "run_step",
-        "the step of a run must be above 0",
-    )?;
-    if let Content::Window { size } = job.content {
-        rule(
-            size >= job.sizes.write.largest() && size <= Bytes::GIB,
-            "content",
-            "the window out of which writes are taken must hold the largest of them, and at most \
-             1 GiB",
-        )?;
-    }
-    if let Some(window) = job.window {
-        rule(
-            window.bytes.0 > 0 && window.range >= job.sizes.largest(),
-            "window_range",
-            "a window must hold the largest block, and some bytes must be moved in it",
-        )?;
-    }
+    offset_rules(job)?;
+    content_rules(job)?;
     rule(
         job.replay
             .as_ref()
@@ -189,14 +160,58 @@ fn refinement_rules(job: &Job) -> Result<(), Invalid> {
         !job.trim_first || job.mix.trim == 0,
         "trim_first",
         "trim_first makes the trims itself: the mix may have none",
+    )
+}
+
+/// Where operations go.
+fn offset_rules(job: &Job) -> Result<(), Invalid> {
+    let aligned = |align: [Bytes; 3]| align.iter().all(|bytes| bytes.0 > 0);
+    rule(
+        job.align.is_none_or(aligned),
+        "align",
+        "alignments must be above 0",
     )?;
+    rule(
+        job.runs.is_none_or(|runs| runs.length > 0),
+        "run_length",
+        "a run must have at least 1 operation",
+    )?;
+    rule(
+        job.runs.is_none_or(|runs| runs.follow_percent < 100),
+        "run_follow",
+        "the chance that a run goes on must be below 100 per cent: it would never end",
+    )?;
+    rule(
+        job.runs.is_none_or(|runs| runs.step != Some(Bytes::ZERO)),
+        "run_step",
+        "the step of a run must be above 0",
+    )?;
+    if let Some(window) = job.window {
+        rule(
+            window.bytes.0 > 0 && window.range >= job.sizes.largest(),
+            "window_range",
+            "a window must hold the largest block, and some bytes must be moved in it",
+        )?;
+    }
     let forward = matches!(job.pattern, Pattern::Sequential | Pattern::Strided { .. });
     let sequential = forward && !job.per_direction_position;
     rule(
         job.region.spread != Spread::Shared || sequential,
         "spread",
         "threads can share one position only where the pattern is sequential or strided",
-    )?;
+    )
+}
+
+/// What is written.
+fn content_rules(job: &Job) -> Result<(), Invalid> {
+    if let Content::Window { size } = job.content {
+        rule(
+            size >= job.sizes.write.largest() && size <= Bytes::GIB,
+            "content",
+            "the window out of which writes are taken must hold the largest of them, and at most \
+             1 GiB",
+        )?;
+    }
     rule(
         job.content_unit.0 >= 512,
         "content_unit",

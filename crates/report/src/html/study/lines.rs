@@ -30,40 +30,19 @@ pub fn of_table(table: &Table) -> Markup {
     let plain: Vec<usize> = (0..table.columns.len())
         .filter(|it| !table.ratios[*it])
         .collect();
-    let entry = |row: usize, column: usize| table.cells[row][column].as_ref();
-    let values = |entry: Option<&Entry>| {
-        let both = entry.map(|it| [it.ours.map(|it| it.value), it.published]);
-        both.into_iter().flatten().flatten().collect::<Vec<_>>()
-    };
-    let all = || {
-        let rows = 0..places.len();
-        rows.flat_map(|row| {
-            plain
-                .iter()
-                .flat_map(move |column| values(entry(row, *column)))
-        })
-    };
+    let values = |entry: &Entry| [entry.ours.map(|it| it.value), entry.published];
+    let entries = (0..places.len()).flat_map(|row| {
+        let columns = plain.iter();
+        columns.filter_map(move |column| table.cells[row][*column].as_ref())
+    });
     let across = Scale::across(places.iter().copied(), is_wide(places.iter().copied()));
-    let up = Scale::up(all(), false);
+    let up = Scale::up(entries.flat_map(values).flatten(), false);
     let mut lines = Vec::new();
     let mut marks = Vec::new();
     for (dye, column) in plain.iter().enumerate() {
         for is_published in [false, true] {
             let point = |row: usize| {
-                let entry = entry(row, *column)?;
-                let value = match is_published {
-                    true => entry.published?,
-                    false => entry.ours?.value,
-                };
-                let words = format!(
-                    "{}, {} {}: {} {}{}",
-                    table.columns[*column],
-                    table.rows[row],
-                    table.corner,
-                    fixed(value, entry.decimals),
-                    entry.unit,
-                    if is_published { " (published)" } else { "" }
-                );
+                let (value, words) = described(table, row, *column, is_published)?;
                 Some((across.place(places[row]), up.place(value), words))
             };
             let points: Vec<_> = (0..places.len()).filter_map(point).collect();
@@ -99,6 +78,30 @@ pub fn of_table(table: &Table) -> Markup {
         title_x: &table.corner,
         title_y: unit,
     })
+}
+
+/// The figure of a cell, ours or the published one, and its words.
+fn described(
+    table: &Table,
+    row: usize,
+    column: usize,
+    is_published: bool,
+) -> Option<(f64, String)> {
+    let entry = table.cells[row][column].as_ref()?;
+    let value = match is_published {
+        true => entry.published?,
+        false => entry.ours?.value,
+    };
+    let words = format!(
+        "{}, {} {}: {} {}{}",
+        table.columns[column],
+        table.rows[row],
+        table.corner,
+        fixed(value, entry.decimals),
+        entry.unit,
+        if is_published { " (published)" } else { "" }
+    );
+    Some((value, words))
 }
 
 /// One figure over another.
