@@ -8,7 +8,7 @@ use blocklab_record::ByPriority;
 use blocklab_units::Nanos;
 use blocklab_workload::{Direction, IoPriority, Job, PriorityShare};
 
-use crate::recorder::{LatencyHistogram, LatencySum};
+use crate::latency::{LatencyHistogram, LatencySum};
 
 /// Draws the priorities of one thread's operations.
 #[derive(Debug)]

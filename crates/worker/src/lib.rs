@@ -5,11 +5,15 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
 mod bounds;
+mod counter;
 mod depth_search;
 mod direction_pacers;
+mod flows;
 mod flush;
+mod in_flight;
 mod io_priority;
 mod issue_rules;
+mod latency;
 mod load;
 mod log;
 mod missed;
@@ -27,11 +31,11 @@ mod worker;
 
 pub use bounds::{Stopper, Window};
 pub use io_priority::PriorityTable;
+pub use latency::LatencySum;
 pub use load::{Driven, Load};
 pub use log::{JobLog, LogEntry, LogSpan};
 pub use outstanding::Outstanding;
 pub use pool::PoolJobParts;
-pub use recorder::{DirectionCounters, Failure, LatencySum, Recorder, Wanted};
+pub use recorder::{DirectionCounters, Failure, Progress, Recorder, Wanted};
 pub use shares::{Allowance, Shares};
-pub use verifier::Progress;
 pub use worker::{Action, Parts, Shared, Worker, has_schedule};

@@ -76,7 +76,8 @@ impl Misses {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::recorder::{LatencySum, Wanted};
+    use crate::latency::LatencySum;
+    use crate::recorder::Wanted;
 
     #[test]
     fn what_was_missed_falls_on_the_directions_as_the_mix_says() {
@@ -121,7 +122,7 @@ mod tests {
             let tally = recorder.tally(Direction::Read).expect("a tally");
             LatencySum::of(tally.response.iter()).into_latency()
         };
-        let histogram = |recorder: &Recorder, work: &dyn Fn(&crate::recorder::LatencyHistogram)| {
+        let histogram = |recorder: &Recorder, work: &dyn Fn(&crate::latency::LatencyHistogram)| {
             work(
                 recorder
                     .tally(Direction::Read)

@@ -7,7 +7,7 @@
 use blocklab_units::Nanos;
 use blocklab_workload::Direction;
 
-use crate::recorder::Counter;
+use crate::counter::Counter;
 
 /// One worker's operations in flight, by slot.
 #[derive(Debug)]

@@ -5,118 +5,17 @@
 //! series take nothing from the hot path, and a worker that hangs in the kernel leaves
 //! its figures behind.
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, OnceLock};
 
-use blocklab_record::{Depths, Latency, ThreadUse};
-use blocklab_stats::Histogram;
+use blocklab_record::{Depths, ThreadUse};
 use blocklab_units::Nanos;
 use blocklab_workload::{Direction, Flaw, Log, Mark};
 
+use crate::counter::Counter;
 use crate::io_priority::PriorityTable;
+use crate::latency::LatencyHistogram;
 use crate::log::LogBook;
 use crate::outstanding::Outstanding;
-use crate::verifier::Progress;
-
-/// A counter with one writer.
-#[derive(Debug, Default)]
-pub struct Counter(AtomicU64);
-
-impl Counter {
-    #[inline]
-    pub fn add(&self, by: u64) {
-        self.0.store(self.0.load(Relaxed).wrapping_add(by), Relaxed);
-    }
-
-    #[inline]
-    pub fn set(&self, value: u64) {
-        self.0.store(value, Relaxed);
-    }
-
-    #[inline]
-    pub fn get(&self) -> u64 {
-        self.0.load(Relaxed)
-    }
-}
-
-/// The distribution of one latency, with exact moments.
-#[derive(Debug)]
-pub struct LatencyHistogram {
-    sum: Counter,
-    /// The bits of an f64: squares of nanoseconds outgrow 64 bits within seconds.
-    sum_squares: Counter,
-    min: Counter,
-    max: Counter,
-    counts: Box<[Counter]>,
-}
-
-impl LatencyHistogram {
-    pub(crate) fn new() -> Self {
-        let counts = (0..Histogram::BUCKETS)
-            .map(|_| Counter::default())
-            .collect();
-        let min = Counter::default();
-        min.set(u64::MAX);
-        Self {
-            sum: Counter::default(),
-            sum_squares: Counter::default(),
-            min,
-            max: Counter::default(),
-            counts,
-        }
-    }
-
-    /// All recorded values added up, in nanoseconds.
-    pub fn sum(&self) -> f64 {
-        self.sum.get() as f64
-    }
-
-    #[inline]
-    pub(crate) fn record(&self, nanos: u64) {
-        self.sum.add(nanos);
-        // Latencies are far below 2^63 ns; the signed conversion is one instruction.
-        let value = nanos as i64 as f64;
-        self.sum_squares
-            .set((f64::from_bits(self.sum_squares.get()) + value * value).to_bits());
-        if nanos < self.min.get() {
-            self.min.set(nanos);
-        }
-        if nanos > self.max.get() {
-            self.max.set(nanos);
-        }
-        self.counts[Histogram::index(nanos)].add(1);
-    }
-}
-
-impl LatencyHistogram {
-    /// As [`Self::record`], `count` times: of the shortest and of each that is `gap` longer. It costs
-    /// no more than there are buckets.
-    pub(crate) fn record_steps(&self, shortest: f64, gap: f64, count: u64) {
-        let value = |step: u64| (shortest + gap * step as f64) as u64;
-        let last = count - 1;
-        let (n, m) = (count as f64, last as f64);
-        self.sum.add((n * shortest + gap * n * m / 2.0) as u64);
-        let squares = n * shortest * shortest
-            + shortest * gap * n * m
-            + gap * gap * m * n * (2.0 * m + 1.0) / 6.0;
-        self.sum_squares
-            .set((f64::from_bits(self.sum_squares.get()) + squares).to_bits());
-        self.min.set(self.min.get().min(value(0)));
-        self.max.set(self.max.get().max(value(last)));
-        let mut step = 0;
-        while step < count {
-            let bucket = Histogram::index(value(step));
-            let beyond = Histogram::highest(bucket) as f64 + 1.0;
-            let next = ((beyond - shortest) / gap.max(1e-9)).ceil() as u64;
-            let next = match bucket + 1 == Histogram::BUCKETS {
-                true => count,
-                false => next.clamp(step + 1, count),
-            };
-            self.counts[bucket].add(next - step);
-            step = next;
-        }
-    }
-}
 
 /// One direction of one worker.
 #[derive(Debug)]
@@ -140,7 +39,7 @@ pub struct DirectionCounters {
 impl DirectionCounters {
     /// The longest service latency so far.
     pub fn longest(&self) -> u64 {
-        self.service.max.get()
+        self.service.longest()
     }
 
     /// An operation of so many bytes took so long.
@@ -278,6 +177,16 @@ pub struct Recorder {
     outstanding: Mutex<Vec<Arc<Outstanding>>>,
     /// The log, where one is wanted.
     pub log: Option<Mutex<LogBook>>,
+}
+
+/// How far the writes of one thread have come.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Progress {
+    /// Writes issued.
+    pub writes: u64,
+    /// Of each target: first bytes of the last writes that came back, the newest first, at most as
+    /// many as the job's depth.
+    pub recent: Vec<Vec<u64>>,
 }
 
 /// The flawed blocks of a worker.
@@ -473,47 +382,5 @@ impl Recorder {
             .lock()
             .expect("no panic under this lock")
             .clone()
-    }
-}
-
-/// The sum of several spectra at one moment.
-#[derive(Debug, Clone)]
-pub struct LatencySum {
-    /// Nanoseconds.
-    pub sum: f64,
-    /// Squared nanoseconds.
-    pub sum_squares: f64,
-    pub(crate) min: u64,
-    /// Nanoseconds.
-    pub max: u64,
-    /// All values.
-    pub histogram: Histogram,
-}
-
-impl LatencySum {
-    /// Several distributions added up.
-    pub fn of<'a>(spectra: impl Iterator<Item = &'a LatencyHistogram>) -> Self {
-        let mut total = Self {
-            sum: 0.0,
-            sum_squares: 0.0,
-            min: u64::MAX,
-            max: 0,
-            histogram: Histogram::new(),
-        };
-        for histogram in spectra {
-            total.sum += histogram.sum.get() as f64;
-            total.sum_squares += f64::from_bits(histogram.sum_squares.get());
-            total.min = total.min.min(histogram.min.get());
-            total.max = total.max.max(histogram.max.get());
-            let counts = Histogram::from_counts(histogram.counts.iter().map(Counter::get));
-            total.histogram.merge(&counts);
-        }
-        total
-    }
-
-    /// As a Record keeps it.
-    pub fn into_latency(self) -> Latency {
-        let min = self.min.min(self.max);
-        Latency::new(&self.histogram, min, self.max, self.sum, self.sum_squares)
     }
 }

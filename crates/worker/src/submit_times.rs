@@ -3,9 +3,9 @@
 use blocklab_units::Nanos;
 use blocklab_workload::Direction;
 
+use crate::in_flight::InFlight;
 use crate::log::LogEntry;
 use crate::recorder::{DepthCounters, DirectionCounters, Recorder};
-use crate::worker::InFlight;
 
 /// Submissions and depths of one worker.
 #[derive(Debug)]

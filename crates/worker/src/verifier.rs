@@ -5,18 +5,9 @@ use std::collections::{BTreeMap, VecDeque};
 use blocklab_units::Nanos;
 use blocklab_workload::{Direction, Generation, Job, Mark, Request, When};
 
+use crate::in_flight::InFlight;
+use crate::recorder::Progress;
 use crate::trimmer::Trimmer;
-use crate::worker::InFlight;
-
-/// How far the writes of one thread have come.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Progress {
-    /// Writes issued.
-    pub writes: u64,
-    /// Of each target: first bytes of the last writes that came back, the newest first, at most as
-    /// many as the job's depth.
-    pub recent: Vec<Vec<u64>>,
-}
 
 /// A write, or a trim, that came back well.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

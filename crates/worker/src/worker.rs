@@ -24,6 +24,7 @@ use blocklab_workload::{Direction, ErrorPolicy, Invalid, Io, Job, Request, Reque
 
 use crate::bounds::{Stopper, Window};
 use crate::flush::Flusher;
+use crate::in_flight::InFlight;
 use crate::io_priority::IoPriorityDraw;
 use crate::issue_rules::{IssueDecision, IssueRules};
 use crate::missed::{Missed, Misses};
@@ -46,34 +47,6 @@ pub enum Action {
     Spin(Nanos),
     /// Nothing is in flight and nothing will follow.
     Done,
-}
-
-/// An operation that was issued and has not come back.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct InFlight {
-    pub(crate) submitted: Nanos,
-    pub(crate) intended: Nanos,
-    pub(crate) offset: u64,
-    pub(crate) len: u32,
-    pub(crate) file: u32,
-    pub(crate) direction: Direction,
-    /// As [`Io::priority`].
-    pub(crate) priority: u16,
-}
-
-impl InFlight {
-    #[inline]
-    const fn new(request: &Request, submitted: Nanos, intended: Nanos) -> Self {
-        Self {
-            submitted,
-            intended,
-            offset: request.offset,
-            len: request.len,
-            file: request.target,
-            direction: request.direction,
-            priority: 0,
-        }
-    }
 }
 
 /// One thread's load.

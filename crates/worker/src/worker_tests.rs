@@ -250,7 +250,7 @@ fn a_stall_shows_in_the_response_time() {
     );
 }
 
-use crate::recorder::LatencySum;
+use crate::latency::LatencySum;
 
 #[test]
 fn what_an_open_loop_could_not_begin_is_counted() {

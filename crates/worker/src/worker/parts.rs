@@ -9,7 +9,7 @@ use blocklab_workload::{Extent, Invalid, Job, Pace, Positions, Spread, TargetOrd
 use crate::bounds::Stopper;
 use blocklab_workload::Slot;
 
-use crate::issue_rules::Flows;
+use crate::flows::Flows;
 use crate::recorder::Recorder;
 
 /// What a worker is made of besides its job.

@@ -8,7 +8,8 @@ use super::{Action, InFlight, Worker};
 use blocklab_workload::Slot;
 use blocklab_workload::{Completion, Io, SyncKind};
 
-use crate::verifier::{Progress, Written};
+use crate::recorder::Progress;
+use crate::verifier::Written;
 
 impl Worker {
     /// The next read of a batch of the backlog, or, of a job that only reads back, what it would

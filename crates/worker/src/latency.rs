@@ -1,0 +1,130 @@
+//! Distributions of latencies: recorded by one thread, added up by those who look on.
+
+use blocklab_record::Latency;
+use blocklab_stats::Histogram;
+
+use crate::counter::Counter;
+
+/// The distribution of one latency, with exact moments.
+#[derive(Debug)]
+pub struct LatencyHistogram {
+    sum: Counter,
+    /// The bits of an f64: squares of nanoseconds outgrow 64 bits within seconds.
+    sum_squares: Counter,
+    min: Counter,
+    max: Counter,
+    counts: Box<[Counter]>,
+}
+
+impl LatencyHistogram {
+    pub(crate) fn new() -> Self {
+        let counts = (0..Histogram::BUCKETS)
+            .map(|_| Counter::default())
+            .collect();
+        let min = Counter::default();
+        min.set(u64::MAX);
+        Self {
+            sum: Counter::default(),
+            sum_squares: Counter::default(),
+            min,
+            max: Counter::default(),
+            counts,
+        }
+    }
+
+    /// The longest value so far.
+    pub(crate) fn longest(&self) -> u64 {
+        self.max.get()
+    }
+
+    /// All recorded values added up, in nanoseconds.
+    pub fn sum(&self) -> f64 {
+        self.sum.get() as f64
+    }
+
+    #[inline]
+    pub(crate) fn record(&self, nanos: u64) {
+        self.sum.add(nanos);
+        // Latencies are far below 2^63 ns; the signed conversion is one instruction.
+        let value = nanos as i64 as f64;
+        self.sum_squares
+            .set((f64::from_bits(self.sum_squares.get()) + value * value).to_bits());
+        if nanos < self.min.get() {
+            self.min.set(nanos);
+        }
+        if nanos > self.max.get() {
+            self.max.set(nanos);
+        }
+        self.counts[Histogram::index(nanos)].add(1);
+    }
+
+    /// As [`Self::record`], `count` times: of the shortest and of each that is `gap` longer. It costs
+    /// no more than there are buckets.
+    pub(crate) fn record_steps(&self, shortest: f64, gap: f64, count: u64) {
+        let value = |step: u64| (shortest + gap * step as f64) as u64;
+        let last = count - 1;
+        let (n, m) = (count as f64, last as f64);
+        self.sum.add((n * shortest + gap * n * m / 2.0) as u64);
+        let squares = n * shortest * shortest
+            + shortest * gap * n * m
+            + gap * gap * m * n * (2.0 * m + 1.0) / 6.0;
+        self.sum_squares
+            .set((f64::from_bits(self.sum_squares.get()) + squares).to_bits());
+        self.min.set(self.min.get().min(value(0)));
+        self.max.set(self.max.get().max(value(last)));
+        let mut step = 0;
+        while step < count {
+            let bucket = Histogram::index(value(step));
+            let beyond = Histogram::highest(bucket) as f64 + 1.0;
+            let next = ((beyond - shortest) / gap.max(1e-9)).ceil() as u64;
+            let next = match bucket + 1 == Histogram::BUCKETS {
+                true => count,
+                false => next.clamp(step + 1, count),
+            };
+            self.counts[bucket].add(next - step);
+            step = next;
+        }
+    }
+}
+
+/// The sum of several spectra at one moment.
+#[derive(Debug, Clone)]
+pub struct LatencySum {
+    /// Nanoseconds.
+    pub sum: f64,
+    /// Squared nanoseconds.
+    pub sum_squares: f64,
+    pub(crate) min: u64,
+    /// Nanoseconds.
+    pub max: u64,
+    /// All values.
+    pub histogram: Histogram,
+}
+
+impl LatencySum {
+    /// Several distributions added up.
+    pub fn of<'a>(spectra: impl Iterator<Item = &'a LatencyHistogram>) -> Self {
+        let mut total = Self {
+            sum: 0.0,
+            sum_squares: 0.0,
+            min: u64::MAX,
+            max: 0,
+            histogram: Histogram::new(),
+        };
+        for histogram in spectra {
+            total.sum += histogram.sum.get() as f64;
+            total.sum_squares += f64::from_bits(histogram.sum_squares.get());
+            total.min = total.min.min(histogram.min.get());
+            total.max = total.max.max(histogram.max.get());
+            let counts = Histogram::from_counts(histogram.counts.iter().map(Counter::get));
+            total.histogram.merge(&counts);
+        }
+        total
+    }
+
+    /// As a Record keeps it.
+    pub fn into_latency(self) -> Latency {
+        let min = self.min.min(self.max);
+        Latency::new(&self.histogram, min, self.max, self.sum, self.sum_squares)
+    }
+}
