@@ -5,10 +5,10 @@ use blocklab_units::Bytes;
 
 use super::CannotCalibrate;
 use super::cells::{Cell, Sweep, Way, pattern};
-use super::draft::{Draft, Says};
+use super::draft::{Draft, Says, Side};
 use super::plateau::Level;
 use super::scatter::LatencyDistribution;
-use super::side::{CONSTANT, Errors, Evidence, Judged, REPEATABILITY, Side};
+use super::side::{CONSTANT, Errors, Evidence, Judged, REPEATABILITY};
 
 /// What was chosen.
 pub(super) struct Choice {

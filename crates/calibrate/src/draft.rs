@@ -10,7 +10,6 @@ use super::cells::pattern;
 use super::line::Line;
 use super::plateau::Level;
 use super::scatter::LatencyDistribution;
-use super::side::Side;
 
 /// Where physical maxima are stated.
 const STATED_AT: u64 = 4096;
@@ -18,6 +17,18 @@ const STATED_AT: u64 = 4096;
 const UNSEEN: f64 = 65_536.0;
 /// The most that the model takes.
 const MOST_IOPS: f64 = 1e9;
+
+/// What is known of a direction under one candidate.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Side {
+    pub random: Line,
+    /// One sequential stream; `None`: not measured, or as random.
+    pub stream: Option<Line>,
+    pub iops: Option<Level>,
+    pub bytes: Option<Level>,
+    /// Operations that the medium works on at a time.
+    pub channels: Option<f64>,
+}
 
 /// Both directions and what they share.
 pub(super) struct Draft<'a> {

@@ -4,22 +4,10 @@ use blocklab_device::{Accounting, DeviceSpec, Load as Asked, predict};
 use blocklab_units::Bytes;
 
 use super::cells::{Cell, Load};
-use super::draft;
+use super::draft::{self, Side};
 use super::line::{Line, Point};
 use super::plateau::{Level, Plateau, bytes, operations, plateaus};
 use super::scatter::LatencyDistribution;
-
-/// What is known of a direction under one candidate.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Side {
-    pub random: Line,
-    /// One sequential stream; `None`: not measured, or as random.
-    pub stream: Option<Line>,
-    pub iops: Option<Level>,
-    pub bytes: Option<Level>,
-    /// Operations that the medium works on at a time.
-    pub channels: Option<f64>,
-}
 
 /// The cells of a direction and what does not change between candidates.
 pub(super) struct Evidence<'a> {

@@ -5,9 +5,8 @@ use blocklab_units::Bytes;
 
 use super::cells::{Sweep, Way, cells_text, pattern};
 use super::choice::Choice;
-use super::draft::channels_unseen;
+use super::draft::{Side, channels_unseen};
 use super::plateau::plateaus;
-use super::side::Side;
 
 /// LatencyDistribution of reads and of writes that differ by more than this factor are not one scatter.
 const ONE_SCATTER: f64 = 1.5;

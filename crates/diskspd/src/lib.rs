@@ -17,6 +17,7 @@
 mod command;
 mod conflicts;
 mod distribution;
+mod draft;
 mod number;
 mod options;
 mod paths;
@@ -40,7 +41,7 @@ pub use blocklab_syntax::Mistake;
 pub use command::{Asked, Overrides, Parsed, parse};
 pub use paths::{Mapping, here};
 pub use plan::{Pair, Prepared, Span, Terms, prepare};
-pub use profile_text::profile_text;
+pub use profile_text::{Layout, profile_text};
 pub use profile_xml::profile_xml;
 pub use read_xml::read_xml;
 pub use reference::{reference, usage};
@@ -48,6 +49,6 @@ pub use results::{Bucket, Processor, Served, System, Usage};
 pub use spec::{
     Buffers, Cache, Distribution, Format, MapFlush, Profile, Target, Throughput, TimeSpan,
 };
-pub use text::{Layout, text};
+pub use text::text;
 pub use validate::{validate, warnings};
 pub use xml::xml;

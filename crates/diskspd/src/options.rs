@@ -7,7 +7,7 @@ mod ours;
 
 use blocklab_record::NoteLevel;
 
-use super::command::Draft;
+use super::draft::Draft;
 use blocklab_syntax::Mistake;
 
 /// One option.

@@ -3,7 +3,16 @@
 use super::number::kmgt;
 use super::ranges;
 use super::spec::{Buffers, Cache, MapFlush, Profile, Target, Throughput, TimeSpan};
-use super::text::Layout;
+
+/// Which text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Layout {
+    /// 2.1 and later.
+    #[default]
+    V2_2,
+    /// 2.0.21a.
+    V2_0_21a,
+}
 
 /// The command line and the profile that it gives, as the head of a result and as `-Rptext` print
 /// it.

@@ -1,6 +1,6 @@
 //! What options with a value of more than one part take.
 
-use super::command::Draft;
+use super::draft::Draft;
 use super::number::{number, size};
 use super::spec::{Buffers, Cache, Format, Throughput};
 use blocklab_syntax::Mistake;

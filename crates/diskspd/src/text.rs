@@ -4,20 +4,10 @@ use blocklab_record::Record;
 
 use super::number::{kmgt, old_file_size};
 use super::plan::Prepared;
-use super::profile_text::profile_text;
+use super::profile_text::{Layout, profile_text};
 use super::ranges::effective;
 use super::results::{Both, Outcome, Processor, Rate, System, Tally, Usage, deviation, outcome};
 use super::spec::{Profile, TimeSpan};
-
-/// Which text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Layout {
-    /// 2.1 and later.
-    #[default]
-    V2_2,
-    /// 2.0.21a.
-    V2_0_21a,
-}
 
 /// The result of a run as DiskSpd prints it.
 #[must_use]

@@ -35,6 +35,7 @@ mod threads;
 mod usage;
 mod wanted;
 mod watch;
+mod watched;
 mod workers;
 
 use std::fs::File;

@@ -13,7 +13,7 @@ use blocklab_workload::{Direction, Job, Pace, Rate};
 use super::failures::{errors, flaws, wrong_data};
 use super::samples::Sampler;
 use super::usage::Usage;
-use super::watch::Watched;
+use super::watched::Watched;
 use super::workers::{WorkerStatus, Workers};
 use super::{Backing, FlawedBlock, Outcome, Run, TargetFile, describe};
 use blocklab_worker::PriorityTable;

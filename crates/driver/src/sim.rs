@@ -27,7 +27,7 @@ use super::steady::Rounds;
 use super::thread_groups::{Groups, thread_groups};
 use super::usage::Usage;
 use super::wanted::wanted;
-use super::watch::Watched;
+use super::watched::Watched;
 use super::workers::{WorkerStatus, Workers};
 use super::{Backing, Control, Outcome, Run, Tap, TargetFile};
 use crate::Error;

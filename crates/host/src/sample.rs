@@ -14,7 +14,7 @@ use std::fmt::Write;
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 
 use sha2::{Digest, Sha256};
 
@@ -121,6 +121,12 @@ fn hex(bytes: &[u8]) -> String {
         let _ = write!(text, "{byte:02x}");
         text
     })
+}
+
+/// The samples of a file that is marked as ours.
+pub fn sample_file(file: &File) -> io::Result<Samples> {
+    let metadata = file.metadata()?;
+    sample(file, metadata.len(), metadata.ino())
 }
 
 #[cfg(test)]

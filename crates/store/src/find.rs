@@ -1,7 +1,7 @@
 use std::path::{Path, PathBuf};
 
+use crate::folder::PARTIAL;
 use crate::listing::{self, Folder};
-use crate::store::PARTIAL;
 
 /// Why a text names no single run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -2,6 +2,8 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::Path;
 
+/// What follows the id in the folder name of a run that is not finished.
+pub(crate) const PARTIAL: &str = ".partial";
 /// The file of a run that holds all that it left.
 pub(crate) const RECORD: &str = "record.json";
 /// A record that is being written.

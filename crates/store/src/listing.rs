@@ -7,9 +7,8 @@ use blocklab_units::visible;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
-use crate::folder::{self, FRESH, RECORD};
+use crate::folder::{self, FRESH, PARTIAL, RECORD};
 use crate::id::is_id;
-use crate::store::PARTIAL;
 
 /// A run as one line of a list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

@@ -5,12 +5,9 @@ use blocklab_record::{BadRecord, Record, Status};
 use jiff::Timestamp;
 
 use crate::find::{self, FindError, Found};
-use crate::folder::{self, PAGES, RECORD};
+use crate::folder::{self, PAGES, PARTIAL, RECORD};
 use crate::visible::made_visible;
 use crate::{Listing, Removal, id, listing};
-
-/// What follows the id in the folder name of a run that is not finished.
-pub(crate) const PARTIAL: &str = ".partial";
 
 /// The runs in one folder of the file system.
 ///

@@ -5,6 +5,7 @@
 mod buffers;
 mod clock;
 mod files;
+mod flush;
 mod inline;
 mod libaio;
 mod mmap;

@@ -89,7 +89,7 @@ impl CarryOut for MmapCall {
         let file = &self.files[io.file as usize];
         match io.direction {
             Direction::Trim => trim::trim(file, io.offset, io.len),
-            Direction::Sync => super::sync::flush_file(file.file.as_raw_fd(), io.sync),
+            Direction::Sync => super::flush::flush_file(file.file.as_raw_fd(), io.sync),
             Direction::Read | Direction::Write => self.copy(io),
         }
     }

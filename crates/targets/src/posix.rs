@@ -4,7 +4,7 @@ use std::os::fd::AsRawFd;
 use blocklab_units::Nanos;
 use blocklab_workload::Direction;
 
-use super::sync::errno;
+use super::flush::errno;
 use super::{OpenFile, Target, sleep, trim};
 use blocklab_workload::Slot;
 

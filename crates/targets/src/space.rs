@@ -6,8 +6,8 @@ use std::path::Path;
 
 use blocklab_workload::Direction;
 
+use super::flush::{errno, flush_file};
 use super::inline::CarryOut;
-use super::sync::{errno, flush_file};
 use super::{OpenFile, trim};
 use blocklab_workload::Io;
 

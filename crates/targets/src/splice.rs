@@ -3,8 +3,8 @@ use std::os::fd::AsRawFd;
 
 use blocklab_workload::Direction;
 
+use super::flush::{errno, flush_file};
 use super::inline::CarryOut;
-use super::sync::{errno, flush_file};
 use super::{OpenFile, trim};
 use blocklab_workload::Io;
 

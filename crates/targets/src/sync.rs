@@ -1,11 +1,11 @@
-use std::io;
 use std::os::fd::AsRawFd;
 
 use blocklab_workload::Direction;
 
+use super::flush::{errno, flush_file};
 use super::inline::CarryOut;
 use super::{OpenFile, trim};
-use blocklab_workload::{Io, SyncKind};
+use blocklab_workload::Io;
 
 /// Which call moves the data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -114,24 +114,4 @@ fn attempt(call: Call, fd: i32, io: &Io, buffer: *mut u8) -> i32 {
         }
     };
     if moved < 0 { -errno() } else { moved as i32 }
-}
-
-/// 0 or a negated errno.
-pub(super) fn flush_file(fd: i32, kind: SyncKind) -> i32 {
-    // SAFETY: no memory is passed.
-    let result = unsafe {
-        match kind {
-            SyncKind::Whole => libc::fsync(fd),
-            SyncKind::DataOnly => libc::fdatasync(fd),
-            SyncKind::Range(flags) => libc::sync_file_range(fd, 0, 0, flags),
-        }
-    };
-    if result == 0 { 0 } else { -errno() }
-}
-
-/// errno of the last failed call of this thread.
-pub(super) fn errno() -> i32 {
-    io::Error::last_os_error()
-        .raw_os_error()
-        .unwrap_or(libc::EIO)
 }

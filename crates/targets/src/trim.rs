@@ -3,7 +3,7 @@ use std::os::fd::{AsRawFd, RawFd};
 use blocklab_workload::Direction;
 
 use super::OpenFile;
-use super::sync::flush_file;
+use super::flush::{errno, flush_file};
 use blocklab_workload::{Io, SyncKind};
 
 /// The result of an operation that asynchronous engines have no form of; `None` of the others.
@@ -30,11 +30,7 @@ pub(super) fn trim(file: &OpenFile, offset: u64, len: u32) -> i32 {
         // SAFETY: no memory is passed.
         unsafe { libc::fallocate(fd, mode, offset as libc::off_t, libc::off_t::from(len)) }
     };
-    if result == 0 {
-        len as i32
-    } else {
-        -super::sync::errno()
-    }
+    if result == 0 { len as i32 } else { -errno() }
 }
 
 /// Discards a range of a block device.
@@ -47,7 +43,7 @@ fn discard(fd: RawFd, offset: u64, len: u32) -> libc::c_int {
     // SAFETY: BLKDISCARD reads two 64-bit numbers from the pointer.
     let ask = || unsafe { libc::ioctl(fd, BLKDISCARD, range.as_ptr()) };
     let result = ask();
-    if result == 0 || super::sync::errno() != libc::EBUSY {
+    if result == 0 || errno() != libc::EBUSY {
         return result;
     }
     let how = libc::SYNC_FILE_RANGE_WAIT_BEFORE

@@ -1,16 +1,13 @@
 //! Caps that show in siblings: the same figure whatever the block size.
 
-use blocklab_stats::Summary;
 use blocklab_units::{Bytes, count};
 
 use super::hit::{figure, opening};
-use super::sibling::{Axis, families};
+use super::sibling::{Axis, SAME_PERCENT, families, is_flat, level};
 use super::{limits, processor};
 use crate::view::{CaseView, Cases};
 use crate::{Confidence, Finding, Severity};
 
-/// Figures that lie within this of each other, from the smallest to the largest, are the same.
-const SAME_PERCENT: f64 = 5.0;
 /// Without a sibling at another depth, so many in flight are needed for the same IOPS at two
 /// sizes to be more than the same latency.
 const MANY: u64 = 8;
@@ -66,21 +63,6 @@ pub(super) fn iops_cap(cases: &Cases<'_>) -> Vec<Finding> {
     plateaus.into_iter().filter_map(finding).collect()
 }
 
-/// Whether another number in flight, twice as large or half, gave the same rate.
-pub(super) fn is_flat(depths: &[Vec<&CaseView<'_>>], case: &CaseView<'_>) -> bool {
-    let same = |other: &&CaseView<'_>| {
-        let (low, high) = (
-            case.slots().min(other.slots()),
-            case.slots().max(other.slots()),
-        );
-        high >= 2 * low && level(&[case.iops(), other.iops()]).1 <= SAME_PERCENT
-    };
-    let mut families = depths
-        .iter()
-        .filter(|f| f.iter().any(|m| m.name == case.name));
-    families.any(|family| family.iter().any(same))
-}
-
 /// Runs of neighbouring sizes with the same figure: the longest of each family.
 fn plateaus<'a>(
     cases: &'a Cases<'a>,
@@ -108,15 +90,6 @@ fn plateaus<'a>(
 fn run(values: &[f64]) -> usize {
     let same = |length: &usize| level(&values[..*length]).1 <= SAME_PERCENT;
     (1..=values.len()).take_while(same).last().unwrap_or(0)
-}
-
-/// Mean, and range in per cent of it.
-fn level(values: &[f64]) -> (f64, f64) {
-    let Some(summary) = Summary::of(values) else {
-        return (0.0, f64::INFINITY);
-    };
-    let range = (summary.max - summary.min) / summary.mean * 100.0;
-    (summary.mean, range)
 }
 
 struct Level {

@@ -4,11 +4,10 @@ use std::collections::BTreeSet;
 
 use blocklab_units::{Nanos, stated};
 
-use super::caps::is_flat;
 use super::hit::{Hit, figure, joined};
 use super::processor;
 use super::says::{Slot, fixed, number, percent, says, time};
-use super::sibling::{Axis, families};
+use super::sibling::{Axis, families, is_flat};
 use crate::known::{Covers, KnownLimits, Level, Limit};
 use crate::view::{CaseView, Cases};
 use crate::{Confidence, Finding, Severity};

@@ -1,9 +1,8 @@
 //! A limiter that paces shows in the shape of the latencies.
 
-use super::caps::is_flat;
 use super::hit::{Hit, figure, per_case};
 use super::says::{Slot, delay, number, percent, says};
-use super::sibling::{Axis, families};
+use super::sibling::{Axis, families, is_flat};
 use super::{limits, processor, series};
 use crate::view::{CaseView, Cases};
 use crate::{Confidence, Finding, RowDirection, Severity};

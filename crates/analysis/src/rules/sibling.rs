@@ -2,7 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use blocklab_stats::Summary;
+
 use crate::view::{CaseView, Cases};
+
+/// Figures that lie within this of each other, from the smallest to the largest, are the same.
+pub(super) const SAME_PERCENT: f64 = 5.0;
 
 /// In what siblings may differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,4 +80,28 @@ fn kind<'a>(case: &'a CaseView<'a>, axis: Axis) -> Option<Vec<&'a str>> {
     let others = case.row.settings.iter().filter(|(name, _)| !along(name));
     key.extend(others.flat_map(|(name, value)| [&**name, &**value]));
     Some(key)
+}
+
+/// Whether another number in flight, twice as large or half, gave the same rate.
+pub(super) fn is_flat(depths: &[Vec<&CaseView<'_>>], case: &CaseView<'_>) -> bool {
+    let same = |other: &&CaseView<'_>| {
+        let (low, high) = (
+            case.slots().min(other.slots()),
+            case.slots().max(other.slots()),
+        );
+        high >= 2 * low && level(&[case.iops(), other.iops()]).1 <= SAME_PERCENT
+    };
+    let mut families = depths
+        .iter()
+        .filter(|f| f.iter().any(|m| m.name == case.name));
+    families.any(|family| family.iter().any(same))
+}
+
+/// Mean, and range in per cent of it.
+pub(super) fn level(values: &[f64]) -> (f64, f64) {
+    let Some(summary) = Summary::of(values) else {
+        return (0.0, f64::INFINITY);
+    };
+    let range = (summary.max - summary.min) / summary.mean * 100.0;
+    (summary.mean, range)
 }

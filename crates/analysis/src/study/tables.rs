@@ -3,8 +3,9 @@
 use blocklab_publication::{self as publication, Cell, Curve, Drawn, Figure};
 use serde::Serialize;
 
-use super::figures::{Sources, Value};
+use super::figures::Sources;
 use super::sweep::{Crossing, Saturation, crossing, curve, knee, number, saturation};
+use super::value::Value;
 
 /// How a table is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

@@ -1,7 +1,7 @@
 //! Rows of the table: `-o` to `-Zr`.
 
-use super::super::command::Draft;
 use super::super::distribution;
+use super::super::draft::Draft;
 use super::super::number::number;
 use super::super::setters::{buffers, caching, event, results};
 use super::{ANY, IGNORED, NEARLY, Opt, ROW, bare};

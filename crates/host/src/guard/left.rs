@@ -5,7 +5,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use super::ours;
@@ -198,10 +198,4 @@ fn look(path: &Path, size: u64, identity: Option<&str>) -> io::Result<Samples> {
         .custom_flags(libc::O_NONBLOCK)
         .open(path)?;
     sample(&file, size, identity.map_or(0, seed))
-}
-
-/// The samples of a file that is marked as ours.
-pub(super) fn look_at_file(file: &File) -> io::Result<Samples> {
-    let metadata = file.metadata()?;
-    sample(file, metadata.len(), metadata.ino())
 }

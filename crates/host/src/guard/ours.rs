@@ -8,9 +8,9 @@ use std::path::Path;
 
 use blocklab_units::Bytes;
 
-use super::left::look_at_file;
 use crate::handle::Handle;
 use crate::reason::Cause;
+use crate::sample::sample_file;
 use crate::signatures::probe;
 
 /// What speaks against overwriting the content of a file that is not ours.
@@ -60,7 +60,7 @@ pub fn mark(handle: &Handle) {
 
 fn marking(file: &File) -> io::Result<String> {
     let size = file.metadata()?.len();
-    Ok(format!("{size} {}", look_at_file(file)?.digest))
+    Ok(format!("{size} {}", sample_file(file)?.digest))
 }
 
 /// Whether it was made here and is as the last run left it. Somebody may have copied his own over

@@ -16,7 +16,17 @@
 
 use std::collections::BTreeMap;
 
-use super::keys::{LAST_KEY, Pending};
+/// The highest key.
+pub const LAST_KEY: u8 = 126;
+
+/// A write that was in flight when its run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pending {
+    /// The key before it; 0: unknown.
+    pub before: u8,
+    /// The key that it was to bring.
+    pub after: u8,
+}
 
 const RECORD: usize = 512;
 const CHECK: usize = RECORD - 4;

@@ -9,12 +9,10 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use super::journal::{MapState, SavedKeys};
+use super::journal::{LAST_KEY, MapState, Pending, SavedKeys};
 use super::sector::{SECTOR, Sectors, WrongSector};
-use super::wrong::WrongBlock;
+use super::wrong::{Good, WrongBlock};
 
-/// The highest key.
-pub const LAST_KEY: u8 = 126;
 /// Nobody uses the block again.
 const BAD: u8 = 127;
 /// An operation works on it.
@@ -55,15 +53,6 @@ struct State {
     wrong: Vec<WrongBlock>,
 }
 
-/// A write that was in flight when its run ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Pending {
-    /// The key before it; 0: unknown.
-    pub before: u8,
-    /// The key that it was to bring.
-    pub after: u8,
-}
-
 /// What became of writes that were in flight when an earlier run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Settled {
@@ -75,17 +64,6 @@ pub struct Settled {
     pub torn: u64,
     /// Not found, and nothing is known of what was there before them.
     pub unknown: u64,
-}
-
-/// The last operation of a block that went well.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Good {
-    /// Microseconds since 1970; 0: none was.
-    pub micros: u64,
-    /// Number of its run.
-    pub run: u16,
-    /// It was a write.
-    pub wrote: bool,
 }
 
 /// Why an operation may not begin.

@@ -12,11 +12,11 @@ use std::sync::Arc;
 use blocklab_units::Bytes;
 
 pub use checksum::Checksum;
-pub use journal::{JournalFault, JournalWriter, MapState, SavedKeys};
-pub use keys::{Good, KeyMap, KeyPlan, LAST_KEY, Pending, Settled, Taken, Wrongs, saved_name};
+pub use journal::{JournalFault, JournalWriter, LAST_KEY, MapState, Pending, SavedKeys};
+pub use keys::{KeyMap, KeyPlan, Settled, Taken, Wrongs, saved_name};
 pub use seal::{Flaw, FlawKind, Generation, HEADER_LEN, MAGIC, Mark, Seal};
 pub use sector::{SECTOR, Sectors, WrongKind, WrongSector};
-pub use wrong::WrongBlock;
+pub use wrong::{Good, WrongBlock};
 
 /// How a job makes sure that what it wrote is what comes back.
 ///

@@ -2,8 +2,18 @@
 
 use std::fmt;
 
-use super::keys::Good;
 use super::sector::{SECTOR, WrongSector};
+
+/// The last operation of a block that went well.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Good {
+    /// Microseconds since 1970; 0: none was.
+    pub micros: u64,
+    /// Number of its run.
+    pub run: u16,
+    /// It was a write.
+    pub wrote: bool,
+}
 
 /// A block that came back wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
