@@ -1,4 +1,4 @@
-use blocklab_record::{Statistic, Unknown};
+use blocklab_record::{PERCENTILES, Percentiles, Unknown};
 use serde::Serialize;
 
 /// A figure from one or several passes.
@@ -21,7 +21,7 @@ pub struct Estimate {
 }
 
 /// One direction of a case.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct RowDirection {
     /// `read`, `write`, `trim`, or `sync`.
     pub direction: String,
@@ -31,24 +31,14 @@ pub struct RowDirection {
     pub bytes_per_s: Estimate,
     /// Mean service latency.
     pub mean_ns: Estimate,
-    /// Of all passes' histograms merged: p50, p90, p95, p99, p99.9, p99.99, maximum.
-    pub p50_ns: u64,
-    /// 90th percentile.
-    pub p90_ns: u64,
-    /// 95th percentile.
-    pub p95_ns: u64,
-    /// 99th percentile.
-    pub p99_ns: u64,
-    /// 99.9th percentile.
-    pub p999_ns: u64,
-    /// 99.99th percentile.
-    pub p9999_ns: u64,
+    /// Of all passes' histograms merged.
+    pub service_ns: Percentiles,
     /// Exact.
     pub min_ns: u64,
     /// Exact.
     pub max_ns: u64,
-    /// The same of the response latency, under a rate: p50, p99, p99.9, maximum.
-    pub response_ns: Option<[u64; 4]>,
+    /// The same of the response latency, under a rate.
+    pub response_ns: Option<ResponseNs>,
     /// The merged histogram of the response latency as [`Self::curve`]; empty without one.
     pub response_curve: Vec<(f64, u64)>,
     /// The merged histogram of the response latency as [`Self::bins`]; empty without one.
@@ -56,7 +46,6 @@ pub struct RowDirection {
     /// Operations in all passes.
     pub ios: u64,
     /// What another program did not tell; the fields of it mean nothing.
-    #[serde(skip)]
     pub unknown: Unknown,
     /// The merged histogram as (quantile 0 to 1, ns) for a percentile curve: one point a bucket.
     pub curve: Vec<(f64, u64)>,
@@ -64,16 +53,15 @@ pub struct RowDirection {
     pub bins: Vec<(u64, u64, u64)>,
 }
 
-/// Quantiles that are judged by [`RowDirection::supports`].
-pub(crate) const QUANTILES: [f64; 6] = [0.5, 0.9, 0.95, 0.99, 0.999, 0.9999];
-/// Quantiles that are stored by themselves.
-const STORED: [(f64, Statistic); 5] = [
-    (0.5, Statistic::P50),
-    (0.9, Statistic::P90),
-    (0.99, Statistic::P99),
-    (0.999, Statistic::P999),
-    (0.9999, Statistic::P9999),
-];
+/// The response latency of one direction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ResponseNs {
+    /// Of all passes' histograms merged.
+    pub percentiles: Percentiles,
+    /// Exact.
+    pub max: u64,
+}
+
 /// Operations beyond a quantile for it to stand on: with fewer, the next one changes it.
 const BEYOND: f64 = 10.0;
 
@@ -84,27 +72,23 @@ impl RowDirection {
         self.knows(quantile) && self.ios as f64 * (1.0 - quantile) >= BEYOND - 1e-6
     }
 
-    /// Whether a quantile (0 to 1) is known; one between two of those that are stored is, where both
-    /// are.
+    /// Whether a quantile (0 to 1) is known.
     #[must_use]
     pub fn knows(&self, quantile: f64) -> bool {
-        let below = STORED.iter().rev().find(|it| it.0 <= quantile);
-        let above = STORED.iter().find(|it| it.0 >= quantile);
-        let mut around = below.into_iter().chain(above);
-        around.all(|(_, statistic)| !self.unknown.has(*statistic))
+        self.unknown.knows(quantile)
     }
 
     /// The highest of the usual quantiles that the operations support; `None`: not even half of
     /// them tell anything.
     #[must_use]
     pub fn highest_quantile(&self) -> Option<f64> {
-        let mut supported = QUANTILES.into_iter().rev();
+        let mut supported = PERCENTILES.iter().rev().map(|it| it.share);
         supported.find(|quantile| self.supports(*quantile))
     }
 }
 
 /// A case over all its passes.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Row {
     /// Name of the case.
     pub case: String,
@@ -179,7 +163,7 @@ pub struct Finding {
 }
 
 /// Everything that is said of a Record.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Assessment {
     /// One a case, in the order of the plan.
     pub rows: Vec<Row>,

@@ -7,7 +7,7 @@ mod pairs;
 use blocklab_record::Record;
 use serde::Serialize;
 
-pub use contrast::{Contrast, Quantity, Verdict};
+pub use contrast::{Clocked, Contrast, Quantity, Verdict};
 pub use differences::Difference;
 
 use contrast::contrasts;
@@ -245,7 +245,10 @@ mod tests {
         assert_eq!(own.iops.value, 11_000.0);
         assert_eq!(figure("iops"), [11_000.0; 2]);
         assert_eq!(figure("service_mean_ns"), [own.mean_ns.value; 2]);
-        assert_eq!(figure("service_p99_ns"), [own.p99_ns as f64; 2]);
+        assert_eq!(
+            figure("service_p99_ns"),
+            [own.service_ns.at("p99") as f64; 2]
+        );
         // What the rules and a diagnosis look at.
         let passes = crate::assess::by_case(&scattered.measurements).remove(0);
         let summed = crate::rows::row(&passes, crate::rows::Aggregate::Median);

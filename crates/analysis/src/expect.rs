@@ -44,7 +44,7 @@ pub struct Expectation<'a> {
 }
 
 /// A Record, everything that is said of it, and how it stands to what was bought.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Diagnosis {
     /// Rows, and all findings: the record's own and those of the comparison, gravest first.
     pub assessment: Assessment,

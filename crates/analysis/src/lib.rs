@@ -22,5 +22,5 @@ mod testing;
 
 pub use assess::assess;
 pub use assessment::{
-    Assessment, Confidence, Estimate, Evidence, Finding, Row, RowDirection, Severity,
+    Assessment, Confidence, Estimate, Evidence, Finding, ResponseNs, Row, RowDirection, Severity,
 };

@@ -1,11 +1,12 @@
 use std::collections::BTreeMap;
 
-use blocklab_record::{DirectionResult, JobResult, Latency, Measurement, Statistic, Unknown};
+use blocklab_record::{
+    DirectionResult, JobResult, Latency, Measurement, Percentiles, Statistic, Unknown,
+};
 use blocklab_stats::{Histogram, Interval, Summary, confidence, median_confidence};
 
-use crate::assessment::QUANTILES;
 use crate::what::what;
-use crate::{Estimate, Row, RowDirection};
+use crate::{Estimate, ResponseNs, Row, RowDirection};
 
 const LEVEL: f64 = 0.95;
 const DIRECTIONS: [&str; 4] = ["read", "write", "trim", "sync"];
@@ -114,7 +115,6 @@ fn direction(
         )
     };
     let service = Merged::of(results().map(|result| &result.service), damaged);
-    let [p50_ns, p90_ns, p95_ns, p99_ns, p999_ns, p9999_ns] = service.quantiles(&QUANTILES);
     let unknown = results().map(|result| result.service.unknown);
     let unknown = unknown.fold(Unknown::default(), Unknown::union);
     let responses = results().filter_map(|result| result.response.as_ref());
@@ -125,17 +125,12 @@ fn direction(
         iops: rate(|result| result.ios),
         bytes_per_s: rate(|result| result.bytes),
         mean_ns: figure(parts.iter().map(|part| mean_ns(part)).collect()),
-        p50_ns,
-        p90_ns,
-        p95_ns,
-        p99_ns,
-        p999_ns,
-        p9999_ns,
+        service_ns: service.percentiles(),
         min_ns: known(Statistic::Min, service.min),
         max_ns: known(Statistic::Max, service.max),
-        response_ns: (response.count > 0).then(|| {
-            let [p50, p99, p999] = response.quantiles(&[0.5, 0.99, 0.999]);
-            [p50, p99, p999, response.max]
+        response_ns: (response.count > 0).then(|| ResponseNs {
+            percentiles: response.percentiles(),
+            max: response.max,
         }),
         response_curve: response.curve(),
         response_bins: response.histogram.edges().collect(),
@@ -194,14 +189,9 @@ impl Merged {
         merged
     }
 
-    /// Of what could be read; a bucket's middle may lie outside the exact extremes.
-    fn quantiles<const N: usize>(&self, qs: &[f64; N]) -> [u64; N] {
-        let mut found = [0; N];
-        if self.count > 0 {
-            found.copy_from_slice(&self.histogram.quantiles(qs));
-            found = found.map(|value| value.clamp(self.min, self.max));
-        }
-        found
+    /// Of what could be read.
+    fn percentiles(&self) -> Percentiles {
+        Percentiles::new(&self.histogram, self.min, self.max)
     }
 
     fn curve(&self) -> Vec<(f64, u64)> {
@@ -364,7 +354,8 @@ mod tests {
         let counted: u64 = direction.bins.iter().map(|(_, _, count)| count).sum();
         assert_eq!(counted, 30_000);
         assert_eq!(direction.curve.last().unwrap().0, 1.0);
-        assert!(direction.p50_ns >= direction.min_ns && direction.p9999_ns <= direction.max_ns);
+        assert!(direction.service_ns.at("p50") >= direction.min_ns);
+        assert!(direction.service_ns.at("p9999") <= direction.max_ns);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Latency as other programs tell it: moments, and a few percentiles or buckets.
 
-use blocklab_record::{DirectionResult, Latency, Statistic, Unknown};
+use blocklab_record::{DirectionResult, Latency, Percentile, Statistic, Unknown};
 use blocklab_stats::Histogram;
 
 /// What is known of one direction. Times in nanoseconds.
@@ -45,15 +45,6 @@ impl Shape {
         }
     }
 }
-
-/// Quantiles that a record keeps by themselves.
-const STORED: [(f64, Statistic); 5] = [
-    (0.5, Statistic::P50),
-    (0.9, Statistic::P90),
-    (0.99, Statistic::P99),
-    (0.999, Statistic::P999),
-    (0.9999, Statistic::P9999),
-];
 
 impl Figures {
     pub fn result(&self) -> DirectionResult {
@@ -103,7 +94,7 @@ impl Figures {
             (self.stddev, Statistic::Stddev),
         ];
         let single = single.iter().filter(|(figure, _)| figure.is_none());
-        let quantiles = STORED.iter().filter(|(share, _)| !self.shape.tells(*share));
+        let quantiles = Percentile::kept().filter(|(it, _)| !self.shape.tells(it.share));
         single
             .map(|it| it.1)
             .chain(quantiles.map(|it| it.1))
@@ -118,22 +109,13 @@ impl Figures {
         };
         let (min, max) = (edge(self.min, 0.0), edge(self.max, 1.0));
         let max = max.max(min);
-        let at = histogram.quantiles(&[0.5, 0.9, 0.99, 0.999, 0.9999]);
-        let at = |index: usize| at[index].clamp(min, max);
         Latency {
             // The moments are of all operations, whatever the histogram holds.
             count: self.ios,
-            min_ns: min,
-            max_ns: max,
             mean_ns: self.mean.unwrap_or(0.0),
             stddev_ns: self.stddev.unwrap_or(0.0),
-            p50_ns: at(0),
-            p90_ns: at(1),
-            p99_ns: at(2),
-            p999_ns: at(3),
-            p9999_ns: at(4),
-            histogram_hdr: histogram.to_hdr_base64(),
             unknown: self.unknown(),
+            ..Latency::new(&histogram, min, max, 0.0, 0.0)
         }
     }
 }

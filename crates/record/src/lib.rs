@@ -8,6 +8,7 @@ mod detail;
 mod environment;
 mod latency;
 mod measurement;
+mod percentile;
 mod unknown;
 
 use serde::{Deserialize, Serialize};
@@ -21,6 +22,7 @@ pub use measurement::{
     Accounting, Cpu, DirectionResult, DiskUse, ErrorCount, Exceeded, Interval, IntervalDirection,
     JobResult, Measurement, Stopped, Told,
 };
+pub use percentile::{PERCENTILES, Percentile, Percentiles};
 pub use unknown::{Statistic, Unknown};
 
 /// The format that this build writes. A change of meaning or shape needs a new number and a

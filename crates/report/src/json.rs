@@ -6,11 +6,11 @@ mod price;
 mod study;
 
 use blocklab_analysis::gate::Gate;
-use blocklab_analysis::{Assessment, Estimate, Finding, Row, RowDirection};
+use blocklab_analysis::{Assessment, Estimate, Finding, ResponseNs, Row, RowDirection};
 use blocklab_record::{
-    Environment, ErrorCount, Note, Overhead, Record, Statistic, TargetFacts, Told,
+    Environment, ErrorCount, Note, Overhead, Percentile, Record, Statistic, TargetFacts, Told,
 };
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 pub use comparison::comparison;
 pub use diagnosis::diagnosis;
@@ -64,12 +64,8 @@ struct RowView<'a> {
     bytes_per_s: EstimateView,
     service_mean_ns: Option<EstimateView>,
     service_min_ns: Option<u64>,
-    service_p50_ns: Option<u64>,
-    service_p90_ns: Option<u64>,
-    service_p95_ns: Option<u64>,
-    service_p99_ns: Option<u64>,
-    service_p999_ns: Option<u64>,
-    service_p9999_ns: Option<u64>,
+    #[serde(flatten)]
+    service: Fields,
     service_max_ns: Option<u64>,
     response: Option<ResponseView>,
     ios: u64,
@@ -94,10 +90,18 @@ struct EstimateView {
 
 #[derive(Serialize)]
 struct ResponseView {
-    response_p50_ns: u64,
-    response_p99_ns: u64,
-    response_p999_ns: u64,
+    #[serde(flatten)]
+    percentiles: Fields,
     response_max_ns: u64,
+}
+
+/// Fields in this order.
+struct Fields(Vec<(String, Option<u64>)>);
+
+impl Serialize for Fields {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(name, value)| (name, value)))
+    }
 }
 
 #[derive(Serialize)]
@@ -161,12 +165,16 @@ fn view<'a>(row: &'a Row, direction: &'a RowDirection) -> RowView<'a> {
         bytes_per_s: estimate(&direction.bytes_per_s),
         service_mean_ns: known(Statistic::Mean).then(|| estimate(&direction.mean_ns)),
         service_min_ns: known(Statistic::Min).then_some(direction.min_ns),
-        service_p50_ns: direction.knows(0.5).then_some(direction.p50_ns),
-        service_p90_ns: direction.knows(0.9).then_some(direction.p90_ns),
-        service_p95_ns: direction.knows(0.95).then_some(direction.p95_ns),
-        service_p99_ns: direction.knows(0.99).then_some(direction.p99_ns),
-        service_p999_ns: direction.knows(0.999).then_some(direction.p999_ns),
-        service_p9999_ns: direction.knows(0.9999).then_some(direction.p9999_ns),
+        service: Fields(
+            (direction.service_ns.iter())
+                .map(|(it, ns)| {
+                    (
+                        field("service", it),
+                        direction.knows(it.share).then_some(ns),
+                    )
+                })
+                .collect(),
+        ),
         service_max_ns: known(Statistic::Max).then_some(direction.max_ns),
         response: direction.response_ns.map(response),
         ios: direction.ios,
@@ -188,12 +196,20 @@ fn estimate(of: &Estimate) -> EstimateView {
     }
 }
 
-fn response([p50, p99, p999, max]: [u64; 4]) -> ResponseView {
+/// `service_p99_ns`.
+fn field(latency: &str, percentile: &Percentile) -> String {
+    format!("{latency}_{}_ns", percentile.name)
+}
+
+fn response(of: ResponseNs) -> ResponseView {
+    let brief = of.percentiles.iter().filter(|(it, _)| it.brief);
     ResponseView {
-        response_p50_ns: p50,
-        response_p99_ns: p99,
-        response_p999_ns: p999,
-        response_max_ns: max,
+        percentiles: Fields(
+            brief
+                .map(|(it, ns)| (field("response", it), Some(ns)))
+                .collect(),
+        ),
+        response_max_ns: of.max,
     }
 }
 

@@ -85,21 +85,17 @@ fn ticks(browser: &Browser, chart: &str) -> String {
 }
 
 fn hovering_a_percentile_shows_its_exact_value(browser: &Browser, assessment: &Assessment) {
-    for (label, title, of) in [
-        (
-            "99",
-            "p99",
-            (|d| d.p99_ns) as fn(&blocklab_analysis::RowDirection) -> u64,
-        ),
-        ("99.9", "p99.9", |d| d.p999_ns),
-        ("50", "p50", |d| d.p50_ns),
+    for (label, title, name) in [
+        ("99", "p99", "p99"),
+        ("99.9", "p99.9", "p999"),
+        ("50", "p50", "p50"),
     ] {
         let (x, y) = browser.middle(&tick(PERCENTILES, label));
         browser.hover((x, y - 150.0));
         let tip = browser.text(&format!("{PERCENTILES} .tooltip"));
         assert_eq!(tip.lines().next(), Some(title), "{tip}");
         for row in &assessment.rows {
-            let value = latency(of(&row.directions[0]) as f64);
+            let value = latency(row.directions[0].service_ns.at(name) as f64);
             let found = tip
                 .lines()
                 .any(|line| line.contains(&row.case) && line.contains(&value));

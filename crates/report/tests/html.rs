@@ -64,7 +64,7 @@ fn every_number_stands_in_the_page_without_a_script() {
         for text in [
             row.case.clone(),
             blocklab_units::rate(direction.iops.value),
-            blocklab_units::latency(direction.p99_ns as f64),
+            blocklab_units::latency(direction.service_ns.at("p99") as f64),
         ] {
             assert!(body.contains(&format!(">{text}<")), "{text}");
         }
@@ -119,7 +119,10 @@ fn figures_that_the_data_does_not_support_look_like_it() {
     let before = weak(&html::page(&[(&record, &assessment)]));
     let direction = &mut assessment.rows[4].directions[0];
     direction.ios = 500;
-    let p99 = format!(">~{}<", blocklab_units::latency(direction.p99_ns as f64));
+    let p99 = format!(
+        ">~{}<",
+        blocklab_units::latency(direction.service_ns.at("p99") as f64)
+    );
     let page = html::page(&[(&record, &assessment)]);
     assert!(page.contains(&p99));
     assert_eq!(weak(&page), before + 3, "p99, p99.9 and p99.99");

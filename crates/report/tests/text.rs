@@ -2,8 +2,8 @@
 
 mod sample;
 
-use blocklab_analysis::{Assessment, Estimate, Row, RowDirection};
-use blocklab_record::{Origin, Record, Status};
+use blocklab_analysis::{Assessment, Estimate, ResponseNs, Row, RowDirection};
+use blocklab_record::{Origin, Percentiles, Record, Status};
 use blocklab_report::text;
 use blocklab_stats::Histogram;
 use blocklab_units::Style;
@@ -27,11 +27,25 @@ fn direction(name: &str, rate: [f64; 3], latency: [u64; 4]) -> RowDirection {
         iops: figure(iops, half),
         bytes_per_s: figure(iops * block, half * block),
         mean_ns: figure(mean as f64, 0.0),
-        p50_ns: p50,
-        p99_ns: p99,
-        p999_ns: p999,
+        service_ns: brief([p50, p99, p999]),
         ios: 1_000_000,
         ..sample::direction(name, &Histogram::new())
+    }
+}
+
+/// The percentiles of short tables; the others are 0.
+fn brief(values: [u64; 3]) -> Percentiles {
+    let mut values = values.into_iter();
+    Percentiles::each(|it| match it.brief {
+        true => values.next().expect("three brief percentiles"),
+        false => 0,
+    })
+}
+
+fn response(percentiles: [u64; 3], max: u64) -> ResponseNs {
+    ResponseNs {
+        percentiles: brief(percentiles),
+        max,
     }
 }
 
@@ -157,7 +171,7 @@ fn an_open_loop_shows_the_response_as_well() {
     assessment.findings.clear();
     assessment.rows.truncate(1);
     assessment.rows[0].directions[0].response_ns =
-        Some([2_600_000, 9_100_000, 80_000_000, 91_000_000]);
+        Some(response([2_600_000, 9_100_000, 80_000_000], 91_000_000));
     check(
         &text::table(&record, &assessment, Style::default()),
         "                  MB/s   IOPS     mean      p50      p99    p99.9      ±
@@ -261,7 +275,7 @@ fn figures_that_the_data_does_not_support_look_like_it() {
     assessment.rows.truncate(2);
     assessment.rows[1].directions[0].ios = 2_000;
     assessment.rows[1].directions[0].response_ns =
-        Some([5_000_000, 6_000_000, 7_000_000, 8_000_000]);
+        Some(response([5_000_000, 6_000_000, 7_000_000], 8_000_000));
     check(
         &text::table(&record, &assessment, Style::default()),
         "                   MB/s   IOPS     mean      p50      p99     p99.9      ±

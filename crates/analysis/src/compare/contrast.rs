@@ -1,6 +1,6 @@
-use blocklab_record::{DirectionResult, Latency, Statistic};
+use blocklab_record::{DirectionResult, Latency, Percentile, Statistic, Unknown};
 use blocklab_stats::{Histogram, Ratio, Summary, log_variance, passes_for, ratio};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use super::pairs::Load;
 use super::{LEVEL_PERCENT, Margins};
@@ -28,73 +28,58 @@ pub enum Verdict {
     Unknown,
 }
 
+/// From when a latency counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Clocked {
+    /// From submission to completion.
+    Service,
+    /// From the moment an operation was due, under an open-loop pace.
+    Response,
+}
+
 /// A figure that two loads are compared by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Quantity {
     /// Operations per second: more is better.
     Iops,
-    /// Mean from submission to completion.
-    ServiceMeanNs,
-    /// Its median.
-    ServiceP50Ns,
-    /// 99th percentile.
-    ServiceP99Ns,
-    /// 99.9th percentile.
-    ServiceP999Ns,
-    /// Mean from the moment an operation was due, under an open-loop pace.
-    ResponseMeanNs,
-    /// Its median.
-    ResponseP50Ns,
-    /// 99th percentile.
-    ResponseP99Ns,
-    /// 99.9th percentile.
-    ResponseP999Ns,
+    /// Mean latency.
+    Mean(Clocked),
+    /// A percentile of a latency.
+    Percentile(Clocked, &'static Percentile),
 }
 
 impl Quantity {
-    const SERVICE: [Self; 4] = [
-        Self::ServiceMeanNs,
-        Self::ServiceP50Ns,
-        Self::ServiceP99Ns,
-        Self::ServiceP999Ns,
-    ];
-    const RESPONSE: [Self; 4] = [
-        Self::ResponseMeanNs,
-        Self::ResponseP50Ns,
-        Self::ResponseP99Ns,
-        Self::ResponseP999Ns,
-    ];
+    /// The mean, and the percentiles that short tables show.
+    fn latencies(of: Clocked) -> impl Iterator<Item = Self> {
+        let percentiles = Percentile::brief().map(move |it| Self::Percentile(of, it));
+        [Self::Mean(of)].into_iter().chain(percentiles)
+    }
 
     /// With its unit, as in JSON: `service_p99_ns`.
     #[must_use]
-    pub const fn name(self) -> &'static str {
+    pub fn name(self) -> String {
+        let of = |clocked, what: &str| match clocked {
+            Clocked::Service => format!("service_{what}_ns"),
+            Clocked::Response => format!("response_{what}_ns"),
+        };
         match self {
-            Self::Iops => "iops",
-            Self::ServiceMeanNs => "service_mean_ns",
-            Self::ServiceP50Ns => "service_p50_ns",
-            Self::ServiceP99Ns => "service_p99_ns",
-            Self::ServiceP999Ns => "service_p999_ns",
-            Self::ResponseMeanNs => "response_mean_ns",
-            Self::ResponseP50Ns => "response_p50_ns",
-            Self::ResponseP99Ns => "response_p99_ns",
-            Self::ResponseP999Ns => "response_p999_ns",
+            Self::Iops => "iops".to_owned(),
+            Self::Mean(clocked) => of(clocked, "mean"),
+            Self::Percentile(clocked, percentile) => of(clocked, percentile.name),
         }
     }
 
     /// For people: `IOPS`, `mean`, `p99`, `response p99`.
     #[must_use]
-    pub const fn label(self) -> &'static str {
+    pub fn label(self) -> String {
+        let of = |clocked, what: &str| match clocked {
+            Clocked::Service => what.to_owned(),
+            Clocked::Response => format!("response {what}"),
+        };
         match self {
-            Self::Iops => "IOPS",
-            Self::ServiceMeanNs => "mean",
-            Self::ServiceP50Ns => "p50",
-            Self::ServiceP99Ns => "p99",
-            Self::ServiceP999Ns => "p99.9",
-            Self::ResponseMeanNs => "response mean",
-            Self::ResponseP50Ns => "response p50",
-            Self::ResponseP99Ns => "response p99",
-            Self::ResponseP999Ns => "response p99.9",
+            Self::Iops => "IOPS".to_owned(),
+            Self::Mean(clocked) => of(clocked, "mean"),
+            Self::Percentile(clocked, percentile) => of(clocked, percentile.title),
         }
     }
 
@@ -107,35 +92,22 @@ impl Quantity {
     /// Whether it is the mean of a latency.
     #[must_use]
     pub const fn is_mean_latency(self) -> bool {
-        matches!(self, Self::ServiceMeanNs | Self::ResponseMeanNs)
-    }
-
-    const fn quantile(self) -> Option<f64> {
-        match self {
-            Self::ServiceP50Ns | Self::ResponseP50Ns => Some(0.5),
-            Self::ServiceP99Ns | Self::ResponseP99Ns => Some(0.99),
-            Self::ServiceP999Ns | Self::ResponseP999Ns => Some(0.999),
-            _ => None,
-        }
-    }
-
-    /// What of a latency it is.
-    const fn statistic(self) -> Statistic {
-        match self {
-            Self::ServiceP50Ns | Self::ResponseP50Ns => Statistic::P50,
-            Self::ServiceP99Ns | Self::ResponseP99Ns => Statistic::P99,
-            Self::ServiceP999Ns | Self::ResponseP999Ns => Statistic::P999,
-            _ => Statistic::Mean,
-        }
+        matches!(self, Self::Mean(_))
     }
 
     /// How far apart two figures must lie to be told apart at all: both quantiles may be wrong by
     /// half a bucket.
     pub(crate) const fn resolution(self) -> f64 {
-        match self.quantile() {
-            Some(_) => 2.0 * Histogram::ERROR_BOUND,
-            None => SAME,
+        match self {
+            Self::Percentile(..) => 2.0 * Histogram::ERROR_BOUND,
+            Self::Iops | Self::Mean(_) => SAME,
         }
+    }
+}
+
+impl Serialize for Quantity {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.name())
     }
 }
 
@@ -186,11 +158,12 @@ impl Contrast {
 /// The rate, and every latency that both sides support.
 pub(super) fn contrasts(base: &Load<'_>, other: &Load<'_>, margins: Margins) -> Vec<Contrast> {
     let responds = |load: &Load<'_>| load.results().all(|result| result.response.is_some());
-    let latencies = match responds(base) && responds(other) {
-        true => Quantity::RESPONSE,
-        false => Quantity::SERVICE,
+    let clocked = match responds(base) && responds(other) {
+        true => Clocked::Response,
+        false => Clocked::Service,
     };
-    let all = [Quantity::Iops].into_iter().chain(latencies);
+    let all = [Quantity::Iops].into_iter();
+    let all = all.chain(Quantity::latencies(clocked));
     let supported = all.filter(|quantity| supports(base, *quantity) && supports(other, *quantity));
     supported
         .map(|quantity| contrast(quantity, base, other, margins).planned(margins))
@@ -198,17 +171,18 @@ pub(super) fn contrasts(base: &Load<'_>, other: &Load<'_>, margins: Margins) -> 
 }
 
 fn supports(load: &Load<'_>, quantity: Quantity) -> bool {
-    let beyond = 1.0 - quantity.quantile().unwrap_or(0.0);
     let ios: u64 = load.results().map(|result| result.ios).sum();
-    let known = load
-        .results()
-        .filter_map(|result| latency_of(result, quantity))
-        .all(|latency| !latency.unknown.has(quantity.statistic()));
+    let known = |clocked, knows: &dyn Fn(Unknown) -> bool| {
+        let mut latencies = load.results().filter_map(|it| latency_of(it, clocked));
+        latencies.all(|latency| knows(latency.unknown))
+    };
     match quantity {
         Quantity::Iops => true,
-        _ if !known => false,
-        _ if quantity.is_mean_latency() => ios > 0,
-        _ => ios as f64 * beyond >= BEYOND - 1e-6,
+        Quantity::Mean(clocked) => known(clocked, &|it| !it.has(Statistic::Mean)) && ios > 0,
+        Quantity::Percentile(clocked, percentile) => {
+            let beyond = ios as f64 * (1.0 - percentile.share);
+            known(clocked, &|it| it.knows(percentile.share)) && beyond >= BEYOND - 1e-6
+        }
     }
 }
 
@@ -252,20 +226,19 @@ fn verdict(quantity: Quantity, found: Ratio, margins: Margins) -> Verdict {
 /// The figure that the run's own table shows. It has no mean response, which is made alike.
 fn shown(load: &Load<'_>, quantity: Quantity, passes: &[f64]) -> f64 {
     let row = &load.shown;
-    let response = |place: usize| row.response_ns.map_or(0.0, |all| all[place] as f64);
     match quantity {
         Quantity::Iops => row.iops.value,
-        Quantity::ServiceMeanNs => row.mean_ns.value,
-        Quantity::ServiceP50Ns => row.p50_ns as f64,
-        Quantity::ServiceP99Ns => row.p99_ns as f64,
-        Quantity::ServiceP999Ns => row.p999_ns as f64,
-        Quantity::ResponseMeanNs => Summary::of(passes).map_or(0.0, |all| match load.aggregate {
-            Aggregate::Median => all.median,
-            Aggregate::Mean | Aggregate::Best => all.mean,
-        }),
-        Quantity::ResponseP50Ns => response(0),
-        Quantity::ResponseP99Ns => response(1),
-        Quantity::ResponseP999Ns => response(2),
+        Quantity::Mean(Clocked::Service) => row.mean_ns.value,
+        Quantity::Mean(Clocked::Response) => {
+            Summary::of(passes).map_or(0.0, |all| match load.aggregate {
+                Aggregate::Median => all.median,
+                Aggregate::Mean | Aggregate::Best => all.mean,
+            })
+        }
+        Quantity::Percentile(Clocked::Service, of) => row.service_ns.at(of.name) as f64,
+        Quantity::Percentile(Clocked::Response, of) => row
+            .response_ns
+            .map_or(0.0, |response| response.percentiles.at(of.name) as f64),
     }
 }
 
@@ -283,40 +256,42 @@ fn values(load: &Load<'_>, quantity: Quantity) -> Vec<f64> {
                 .map(|(ns, it)| it.ios as f64 * 1e9 / *ns as f64)
                 .sum(),
         ),
-        _ => latency(
-            part.iter().filter_map(|(_, it)| latency_of(it, quantity)),
-            quantity,
-        ),
+        Quantity::Mean(clocked) => mean(&latencies(part, clocked)),
+        Quantity::Percentile(clocked, of) => percentile(&latencies(part, clocked), of),
     };
     load.passes.iter().filter_map(of_pass).collect()
 }
 
-fn latency_of(result: &DirectionResult, quantity: Quantity) -> Option<&Latency> {
-    match Quantity::RESPONSE.contains(&quantity) {
-        true => result.response.as_ref(),
-        false => Some(&result.service),
+fn latency_of(result: &DirectionResult, clocked: Clocked) -> Option<&Latency> {
+    match clocked {
+        Clocked::Response => result.response.as_ref(),
+        Clocked::Service => Some(&result.service),
     }
 }
 
-/// Of all jobs of a pass together. A histogram that cannot be read leaves no quantile.
-fn latency<'a>(of: impl Iterator<Item = &'a Latency>, quantity: Quantity) -> Option<f64> {
-    let parts: Vec<&Latency> = of.filter(|latency| latency.count > 0).collect();
-    let Some(quantile) = quantity.quantile() else {
-        let count: u64 = parts.iter().map(|latency| latency.count).sum();
-        let time: f64 = parts.iter().map(|l| l.count as f64 * l.mean_ns).sum();
-        return (count > 0).then(|| time / count as f64);
-    };
-    if let [latency] = parts.as_slice() {
-        let stored = match quantity {
-            Quantity::ServiceP50Ns | Quantity::ResponseP50Ns => latency.p50_ns,
-            Quantity::ServiceP99Ns | Quantity::ResponseP99Ns => latency.p99_ns,
-            _ => latency.p999_ns,
-        };
-        return Some(stored as f64).filter(|ns| *ns > 0.0);
+/// Of all jobs of a pass.
+fn latencies<'a>(part: &[(u64, &'a DirectionResult)], clocked: Clocked) -> Vec<&'a Latency> {
+    let all = part.iter().filter_map(|(_, it)| latency_of(it, clocked));
+    all.filter(|latency| latency.count > 0).collect()
+}
+
+fn mean(parts: &[&Latency]) -> Option<f64> {
+    let count: u64 = parts.iter().map(|latency| latency.count).sum();
+    let time: f64 = parts.iter().map(|l| l.count as f64 * l.mean_ns).sum();
+    (count > 0).then(|| time / count as f64)
+}
+
+/// Of all parts together. A histogram that cannot be read leaves no quantile.
+fn percentile(parts: &[&Latency], of: &Percentile) -> Option<f64> {
+    if let [latency] = parts {
+        return latency
+            .percentile(of)
+            .filter(|ns| *ns > 0)
+            .map(|ns| ns as f64);
     }
     let mut all = Histogram::new();
     for latency in parts {
         all.merge(&latency.histogram().ok()?);
     }
-    (all.count() > 0).then(|| all.quantile(quantile) as f64)
+    (all.count() > 0).then(|| all.quantile(of.share) as f64)
 }

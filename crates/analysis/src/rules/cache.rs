@@ -45,15 +45,16 @@ pub(super) fn page_cache_reads(cases: &Cases<'_>) -> Vec<Finding> {
 fn too_quick<'a>(case: &'a CaseView<'a>) -> Option<Hit<'a>> {
     let reads = case.row.directions.iter().find(|d| d.direction == "read")?;
     let small = case.bytes_per_io() <= 16_384.0;
-    (small && reads.knows(0.5) && reads.p50_ns > 0 && reads.p50_ns < MEMORY_NS).then(|| Hit {
+    let median = reads.service_ns.at("p50");
+    (small && reads.knows(0.5) && median > 0 && median < MEMORY_NS).then(|| Hit {
         case: case.name,
         severity: Severity::Warning,
         confidence: Confidence::Medium,
         says: says(
             "half of the buffered reads took {} or less: memory answered, not a device",
-            [delay(reads.p50_ns as f64)],
+            [delay(median as f64)],
         ),
-        evidence: vec![figure("median read latency", reads.p50_ns as f64, "ns")],
+        evidence: vec![figure("median read latency", median as f64, "ns")],
     })
 }
 

@@ -1,10 +1,10 @@
 //! Whether there is enough of it.
 
+use blocklab_record::PERCENTILES;
 use blocklab_units::Nanos;
 
 use super::hit::{Hit, figure, per_case};
 use super::says::{number, says, time, word};
-use crate::assessment::QUANTILES;
 use crate::view::Cases;
 use crate::{Confidence, Finding, Severity};
 
@@ -63,8 +63,9 @@ pub(super) fn few_samples(cases: &Cases<'_>) -> Vec<Finding> {
     per_case(cases, "few-samples", Some(advice), |case| {
         let moved = case.row.directions.iter().filter(|d| d.direction != "sync");
         let smallest = moved.min_by_key(|direction| direction.ios)?;
-        let mut usual = QUANTILES
-            .into_iter()
+        let mut usual = PERCENTILES
+            .iter()
+            .map(|it| it.share)
             .filter(|q| *q <= HIGHEST && smallest.knows(*q));
         let missing = usual.find(|q| !smallest.supports(*q))?;
         let highest = smallest.highest_quantile();

@@ -158,8 +158,10 @@ fn directions_of(side: &Side<'_>, room: usize) -> Vec<RowData> {
                 1e-6,
                 each(side.record, row, direction, |d| d.bytes),
             ),
-            p50: direction.knows(0.5).then_some(direction.p50_ns),
-            p99: direction.knows(0.99).then_some(direction.p99_ns),
+            p50: direction.knows(0.5).then(|| direction.service_ns.at("p50")),
+            p99: direction
+                .knows(0.99)
+                .then(|| direction.service_ns.at("p99")),
             max: (!direction.unknown.has(Statistic::Max)).then_some(direction.max_ns),
             ios: direction.ios,
             curve: curve(&direction.curve, room),

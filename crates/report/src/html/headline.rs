@@ -129,9 +129,14 @@ fn all_tiles() -> Vec<Tile> {
         });
         tiles.push(Tile {
             title: format!("{name} latency, median"),
-            best: |d| -(d.p50_ns as f64),
-            show: |d| split_latency(d.p50_ns),
-            beside: |d| Some(format!("p99 {}", facts::quantile(d, 0.99, d.p99_ns))),
+            best: |d| -(d.service_ns.at("p50") as f64),
+            show: |d| split_latency(d.service_ns.at("p50")),
+            beside: |d| {
+                Some(format!(
+                    "p99 {}",
+                    facts::quantile(d, 0.99, d.service_ns.at("p99"))
+                ))
+            },
             direction,
             known: |d| d.knows(0.5),
         });

@@ -1,7 +1,7 @@
 //! The full table: every figure, sortable, readable without a script.
 
-use blocklab_analysis::{Estimate, Row, RowDirection};
-use blocklab_record::Statistic;
+use blocklab_analysis::{Estimate, ResponseNs, Row, RowDirection};
+use blocklab_record::{PERCENTILES, Percentile, Statistic};
 use blocklab_units::{count, latency, rate};
 use maud::{Markup, html};
 
@@ -11,73 +11,93 @@ use crate::facts;
 
 /// A column: its title, the text of a cell, and the number by which it is sorted.
 struct Column {
-    title: &'static str,
-    text: fn(&RowDirection) -> String,
-    value: fn(&RowDirection) -> f64,
-    /// The quantile (0 to 1) that it shows, if it shows one.
+    title: String,
+    text: Box<dyn Fn(&RowDirection) -> String>,
+    value: Box<dyn Fn(&RowDirection) -> f64>,
+    /// The quantile (0 to 1) that it shows pale where too few operations stand behind it.
     quantile: Option<f64>,
 }
 
-const fn column(
-    title: &'static str,
-    text: fn(&RowDirection) -> String,
-    value: fn(&RowDirection) -> f64,
+fn column(
+    title: &str,
+    text: impl Fn(&RowDirection) -> String + 'static,
+    value: impl Fn(&RowDirection) -> f64 + 'static,
 ) -> Column {
     Column {
-        title,
-        text,
-        value,
+        title: title.to_owned(),
+        text: Box::new(text),
+        value: Box::new(value),
         quantile: None,
     }
 }
 
-/// A column of one latency, of an extreme or of a quantile.
-macro_rules! latency_column {
-    ($title:literal, $field:ident) => {
-        column($title, |d| latency(d.$field as f64), |d| d.$field as f64)
-    };
-    ($title:literal, $field:ident, $quantile:literal) => {
-        Column {
-            text: |d| facts::quantile(d, $quantile, d.$field),
-            quantile: Some($quantile),
-            ..latency_column!($title, $field)
-        }
-    };
+fn columns() -> Vec<Column> {
+    let mut all = vec![
+        column(
+            "MB/s",
+            |d| rate(d.bytes_per_s.value / 1e6),
+            |d| d.bytes_per_s.value,
+        ),
+        column("IOPS", |d| rate(d.iops.value), |d| d.iops.value),
+        column("±", |d| facts::plus_minus(&d.iops), |d| sort_key(&d.iops)),
+        column("mean", facts::mean, |d| d.mean_ns.value),
+        column(
+            "min",
+            |d| facts::extreme(d, Statistic::Min, d.min_ns),
+            |d| d.min_ns as f64,
+        ),
+    ];
+    all.extend(PERCENTILES.iter().map(|it| Column {
+        quantile: Some(it.share),
+        ..column(
+            it.title,
+            |d| facts::quantile(d, it.share, d.service_ns.at(it.name)),
+            |d| d.service_ns.at(it.name) as f64,
+        )
+    }));
+    all.push(column(
+        "max",
+        |d| facts::extreme(d, Statistic::Max, d.max_ns),
+        |d| d.max_ns as f64,
+    ));
+    all.push(column(
+        "operations",
+        |d| count(d.ios as f64),
+        |d| d.ios as f64,
+    ));
+    all
 }
 
-const COLUMNS: [Column; 13] = [
-    column(
-        "MB/s",
-        |d| rate(d.bytes_per_s.value / 1e6),
-        |d| d.bytes_per_s.value,
-    ),
-    column("IOPS", |d| rate(d.iops.value), |d| d.iops.value),
-    column("±", |d| facts::plus_minus(&d.iops), |d| sort_key(&d.iops)),
-    column("mean", facts::mean, |d| d.mean_ns.value),
-    Column {
-        text: |d| facts::extreme(d, Statistic::Min, d.min_ns),
-        ..latency_column!("min", min_ns)
-    },
-    latency_column!("p50", p50_ns, 0.5),
-    latency_column!("p90", p90_ns, 0.9),
-    latency_column!("p95", p95_ns, 0.95),
-    latency_column!("p99", p99_ns, 0.99),
-    latency_column!("p99.9", p999_ns, 0.999),
-    latency_column!("p99.99", p9999_ns, 0.9999),
-    Column {
-        text: |d| facts::extreme(d, Statistic::Max, d.max_ns),
-        ..latency_column!("max", max_ns)
-    },
-    column("operations", |d| count(d.ios as f64), |d| d.ios as f64),
-];
+/// Of the response latency, where there is one.
+fn response() -> Vec<Column> {
+    let mut all: Vec<Column> = Percentile::brief()
+        .map(|it| {
+            response_column(
+                it.title,
+                |ns| ns.percentiles.at(it.name),
+                |d, ns| facts::quantile(d, it.share, ns),
+            )
+        })
+        .collect();
+    all.push(response_column(
+        "max",
+        |ns| ns.max,
+        |_, ns| latency(ns as f64),
+    ));
+    all
+}
 
-/// Title, and which quantile it is; the maximum is none.
-const RESPONSE: [(&str, Option<f64>); 4] = [
-    ("resp. p50", Some(0.5)),
-    ("resp. p99", Some(0.99)),
-    ("resp. p99.9", Some(0.999)),
-    ("resp. max", None),
-];
+fn response_column(
+    title: &str,
+    ns: impl Fn(ResponseNs) -> u64 + Copy + 'static,
+    text: impl Fn(&RowDirection, u64) -> String + 'static,
+) -> Column {
+    column(
+        &format!("resp. {title}"),
+        move |d| (d.response_ns).map_or_else(|| "–".to_owned(), |all| text(d, ns(all))),
+        move |d| d.response_ns.map_or(-1.0, |all| ns(all) as f64),
+    )
+}
 
 fn sort_key(estimate: &Estimate) -> f64 {
     facts::half_width_percent(estimate).unwrap_or(-1.0)
@@ -89,6 +109,10 @@ pub fn table(sides: &[Side<'_>]) -> Markup {
     let rows = || sides.iter().flat_map(|side| lines(side));
     let paced = rows().any(|(_, _, direction)| direction.response_ns.is_some());
     let failed = rows().any(|(_, row, _)| row.errors > 0);
+    let mut columns = columns();
+    if paced {
+        columns.extend(response());
+    }
     let paid = super::origin::has_machine(sides);
     html! {
         section id="numbers" {
@@ -100,8 +124,7 @@ pub fn table(sides: &[Side<'_>]) -> Markup {
                         thead { tr {
                             @if !alone { (head("run", "text")) }
                             (head("case", "text"))
-                            @for column in &COLUMNS { (head(column.title, "number")) }
-                            @if paced { @for (title, _) in RESPONSE { (head(title, "number")) } }
+                            @for column in &columns { (head(&column.title, "number")) }
                             @if paid { (head("CPU per op", "number")) }
                             @if failed { (head("errors", "number")) }
                         } }
@@ -110,10 +133,9 @@ pub fn table(sides: &[Side<'_>]) -> Markup {
                                 tr {
                                     @if !alone { td { (side.swatch(false)) (side.record.id) } }
                                     (name(side, row, direction))
-                                    @for column in &COLUMNS {
+                                    @for column in &columns {
                                         (column_cell(column, direction))
                                     }
-                                    @if paced { (response(direction)) }
                                     @if paid { (cell(latency(row.cpu_ns_per_io), row.cpu_ns_per_io)) }
                                     @if failed { (cell(count(row.errors as f64), row.errors as f64)) }
                                 }
@@ -182,20 +204,5 @@ fn column_cell(column: &Column, direction: &RowDirection) -> Markup {
     let class = if weak { "number weak" } else { "number" };
     html! {
         td class=(class) data-value=((column.value)(direction)) { ((column.text)(direction)) }
-    }
-}
-
-fn response(direction: &RowDirection) -> Markup {
-    let shown = |quantile: Option<f64>, ns: u64| match quantile {
-        Some(q) => facts::quantile(direction, q, ns),
-        None => latency(ns as f64),
-    };
-    html! {
-        @for (index, (_, quantile)) in RESPONSE.into_iter().enumerate() {
-            @match direction.response_ns {
-                Some(ns) => (cell(shown(quantile, ns[index]), ns[index] as f64)),
-                None => (cell("–".to_owned(), -1.0)),
-            }
-        }
     }
 }

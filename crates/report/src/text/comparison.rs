@@ -78,7 +78,7 @@ fn table(comparison: &Comparison, against: &Against, style: Style) -> String {
         })
         .collect();
     let name = against.pairs.iter().flat_map(|pair| &pair.contrasts);
-    let name = name.map(|it| width(it.quantity.label())).max();
+    let name = name.map(|it| width(&it.quantity.label())).max();
     let name = name.unwrap_or(0) + 4;
     if against.pairs.is_empty() {
         return out;

@@ -1,5 +1,5 @@
 use blocklab_analysis::{Assessment, Finding, Row, RowDirection};
-use blocklab_record::Record;
+use blocklab_record::{Percentile, Percentiles, Record};
 use blocklab_units::{latency, rate};
 
 use super::grid::{padded, spaced};
@@ -7,35 +7,39 @@ use crate::facts;
 use blocklab_units::{Ink, Style, width};
 
 /// A column: its title and what it shows of a row.
-type Column = (&'static str, fn(&RowDirection) -> String);
+type Column = (&'static str, Box<dyn Fn(&RowDirection) -> String>);
 
-const COLUMNS: [Column; 7] = [
-    ("MB/s", |d| rate(d.bytes_per_s.value / 1e6)),
-    ("IOPS", |d| rate(d.iops.value)),
-    ("mean", facts::mean),
-    ("p50", |d| facts::quantile(d, 0.5, d.p50_ns)),
-    ("p99", |d| facts::quantile(d, 0.99, d.p99_ns)),
-    ("p99.9", |d| facts::quantile(d, 0.999, d.p999_ns)),
-    ("±", |d| facts::plus_minus(&d.iops)),
-];
+fn columns() -> Vec<Column> {
+    let mut all: Vec<Column> = vec![
+        ("MB/s", Box::new(|d| rate(d.bytes_per_s.value / 1e6))),
+        ("IOPS", Box::new(|d| rate(d.iops.value))),
+        ("mean", Box::new(facts::mean)),
+    ];
+    all.extend(percentiles(|d| Some(d.service_ns)));
+    all.push(("±", Box::new(|d| facts::plus_minus(&d.iops))));
+    all
+}
 
-/// The same four of the response latency, where there is one.
-const RESPONSE: [Column; 4] = [
-    ("p50", |d| response(d, 0, 0.5)),
-    ("p99", |d| response(d, 1, 0.99)),
-    ("p99.9", |d| response(d, 2, 0.999)),
-    ("max", |d| {
-        d.response_ns.map_or_else(dash, |ns| latency(ns[3] as f64))
-    }),
-];
+/// The percentiles of the response latency, where there is one, and its maximum.
+fn response() -> Vec<Column> {
+    let mut all: Vec<Column> = percentiles(|d| Some(d.response_ns?.percentiles)).collect();
+    let max = |d: &RowDirection| d.response_ns.map_or_else(dash, |ns| latency(ns.max as f64));
+    all.push(("max", Box::new(max)));
+    all
+}
+
+fn percentiles(of: fn(&RowDirection) -> Option<Percentiles>) -> impl Iterator<Item = Column> {
+    Percentile::brief().map(move |it| -> Column {
+        let cell = move |d: &RowDirection| {
+            let shown = |all: Percentiles| facts::quantile(d, it.share, all.at(it.name));
+            of(d).map_or_else(dash, shown)
+        };
+        (it.title, Box::new(cell))
+    })
+}
 
 fn dash() -> String {
     "–".to_owned()
-}
-
-fn response(direction: &RowDirection, index: usize, quantile: f64) -> String {
-    let shown = |ns: [u64; 4]| facts::quantile(direction, quantile, ns[index]);
-    direction.response_ns.map_or_else(dash, shown)
 }
 
 /// One line a case and direction, with a legend. Empty when nothing was measured.
@@ -46,11 +50,11 @@ pub fn table(record: &Record, assessment: &Assessment, style: Style) -> String {
     if all.is_empty() {
         return "nothing was measured\n".to_owned();
     }
-    let mut out = grid("", &COLUMNS, &all, style);
+    let mut out = grid("", &columns(), &all, style);
     let paced = lines(&assessment.rows, findings, |d| d.response_ns.is_some());
     if !paced.is_empty() {
         out.push('\n');
-        out.push_str(&grid("response latency", &RESPONSE, &paced, style));
+        out.push_str(&grid("response latency", &response(), &paced, style));
     }
     out.push('\n');
     for line in style.wrap(&legend(record, assessment, &all), 2) {
@@ -167,9 +171,8 @@ fn legend(record: &Record, assessment: &Assessment, lines: &[Line<'_>]) -> Strin
         parts.push("Response latency counts from the moment an operation was due.".to_owned());
     }
     let weak = |line: &Line<'_>| {
-        [0.5, 0.99, 0.999]
-            .iter()
-            .any(|q| line.direction.knows(*q) && !line.direction.supports(*q))
+        let direction = line.direction;
+        Percentile::brief().any(|it| direction.knows(it.share) && !direction.supports(it.share))
     };
     if lines.iter().any(weak) {
         parts.push("A percentile with ~ has fewer than ten operations beyond it.".to_owned());

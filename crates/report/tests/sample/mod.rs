@@ -9,12 +9,12 @@ mod modelled;
 
 use std::collections::BTreeMap;
 
-use blocklab_analysis::{Assessment, Estimate, Row, RowDirection};
+use blocklab_analysis::{Assessment, Estimate, ResponseNs, Row, RowDirection};
 use blocklab_record::{
     Accounting, Asked, BlockDevice, ClockFacts, Cpu, DirectionResult, DiskUse, Environment,
     ErrorCount, FileSystem, Interval, IntervalDirection, JobResult, Latency, Measurement, Note,
-    NoteLevel, Origin, Overhead, Processor, Record, Status, Stopped, TargetFacts, TargetKind,
-    Unknown,
+    NoteLevel, Origin, Overhead, Percentiles, Processor, Record, Status, Stopped, TargetFacts,
+    TargetKind, Unknown,
 };
 use blocklab_stats::Histogram;
 use blocklab_units::Bytes;
@@ -312,12 +312,7 @@ pub fn direction(name: &str, histogram: &Histogram) -> RowDirection {
         iops: estimate(&[0.0]),
         bytes_per_s: estimate(&[0.0]),
         mean_ns: estimate(&[0.0]),
-        p50_ns: q(0.5),
-        p90_ns: q(0.9),
-        p95_ns: q(0.95),
-        p99_ns: q(0.99),
-        p999_ns: q(0.999),
-        p9999_ns: q(0.9999),
+        service_ns: Percentiles::new(histogram, 0, u64::MAX),
         min_ns: q(0.0),
         max_ns: q(1.0),
         response_ns: None,
@@ -339,13 +334,10 @@ pub fn pace(assessment: &mut Assessment) {
         .collect();
     let twice = direction.curve.iter();
     direction.response_curve = twice.map(|(share, ns)| (*share, ns * 2)).collect();
-    let of = [
-        direction.p50_ns,
-        direction.p99_ns,
-        direction.p999_ns,
-        direction.max_ns,
-    ];
-    direction.response_ns = Some(of.map(|ns| ns * 2));
+    direction.response_ns = Some(ResponseNs {
+        percentiles: Percentiles::each(|it| direction.service_ns.at(it.name) * 2),
+        max: direction.max_ns * 2,
+    });
 }
 
 /// A record of this run before anything was measured.

@@ -1,6 +1,6 @@
 use blocklab_record::{
     Cpu, DirectionResult, Interval, IntervalDirection, JobResult, Latency, Measurement, Origin,
-    Record, Statistic, Told,
+    Percentile, Record, Statistic, Told,
 };
 use serde::Serialize;
 
@@ -155,21 +155,19 @@ fn latency(which: &str, latency: Option<&Latency>) -> Named {
     let whole = |statistic: &str, what, value: fn(&Latency) -> u64| {
         count(&ns(statistic), known(what).map(value))
     };
-    vec![
+    let mut row = vec![
         whole("min", Statistic::Min, |l| l.min_ns),
         real(&ns("mean"), known(Statistic::Mean).map(|l| l.mean_ns)),
         real(&ns("stddev"), known(Statistic::Stddev).map(|l| l.stddev_ns)),
-        whole("p50", Statistic::P50, |l| l.p50_ns),
-        whole("p90", Statistic::P90, |l| l.p90_ns),
-        whole("p99", Statistic::P99, |l| l.p99_ns),
-        whole("p999", Statistic::P999, |l| l.p999_ns),
-        whole("p9999", Statistic::P9999, |l| l.p9999_ns),
-        whole("max", Statistic::Max, |l| l.max_ns),
-        text(
-            &format!("{which}_histogram_hdr"),
-            known(Statistic::P50).map(|l| &l.histogram_hdr),
-        ),
-    ]
+    ];
+    let percentile = |it: &Percentile| count(&ns(it.name), latency.and_then(|l| l.percentile(it)));
+    row.extend(Percentile::kept().map(|(it, _)| percentile(it)));
+    row.push(whole("max", Statistic::Max, |l| l.max_ns));
+    row.push(text(
+        &format!("{which}_histogram_hdr"),
+        known(Statistic::P50).map(|l| &l.histogram_hdr),
+    ));
+    row
 }
 
 fn census(job: Option<&JobResult>, census: Option<Told>) -> Named {

@@ -1,0 +1,174 @@
+//! The percentiles that every output tells: one row here is one column there.
+
+use blocklab_stats::Histogram;
+
+use crate::{Latency, Statistic, Unknown};
+
+/// A percentile of a latency.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Percentile {
+    /// For people: `p99.9`.
+    pub title: &'static str,
+    /// In names of fields and columns: `p999`.
+    pub name: &'static str,
+    /// The share of the operations that take no longer, 0 to 1.
+    pub share: f64,
+    /// Whether the terminal, which has no room for all, shows it, and comparisons judge it.
+    pub brief: bool,
+    /// By what a Record keeps it beside the histogram, where it does.
+    kept: Option<Statistic>,
+}
+
+const fn row(
+    title: &'static str,
+    name: &'static str,
+    share: f64,
+    brief: bool,
+    kept: Option<Statistic>,
+) -> Percentile {
+    Percentile {
+        title,
+        name,
+        share,
+        brief,
+        kept,
+    }
+}
+
+/// All of them, ascending. Tables, JSON, pages and exports derive from these rows.
+pub const PERCENTILES: [Percentile; 6] = [
+    row("p50", "p50", 0.5, true, Some(Statistic::P50)),
+    row("p90", "p90", 0.9, false, Some(Statistic::P90)),
+    row("p95", "p95", 0.95, false, None),
+    row("p99", "p99", 0.99, true, Some(Statistic::P99)),
+    row("p99.9", "p999", 0.999, true, Some(Statistic::P999)),
+    row("p99.99", "p9999", 0.9999, false, Some(Statistic::P9999)),
+];
+
+impl Percentile {
+    /// Those that short tables show.
+    pub fn brief() -> impl Iterator<Item = &'static Self> {
+        PERCENTILES.iter().filter(|it| it.brief)
+    }
+
+    /// Those that a Record keeps by themselves, with what says whether they are known.
+    pub fn kept() -> impl DoubleEndedIterator<Item = (&'static Self, Statistic)> {
+        PERCENTILES.iter().filter_map(|it| Some((it, it.kept?)))
+    }
+}
+
+impl Unknown {
+    /// Whether the quantile of a share (0 to 1) is known; one between two of those that are kept
+    /// is, where both are.
+    #[must_use]
+    pub fn knows(self, share: f64) -> bool {
+        let below = Percentile::kept().rev().find(|(it, _)| it.share <= share);
+        let above = Percentile::kept().find(|(it, _)| it.share >= share);
+        let mut around = below.into_iter().chain(above);
+        around.all(|(_, statistic)| !self.has(statistic))
+    }
+}
+
+impl Latency {
+    /// A percentile: as it is kept, or from the histogram. `None` where it is not known, or where
+    /// the histogram that holds it cannot be read.
+    #[must_use]
+    pub fn percentile(&self, of: &Percentile) -> Option<u64> {
+        if !self.unknown.knows(of.share) {
+            return None;
+        }
+        match of.kept {
+            Some(Statistic::P50) => Some(self.p50_ns),
+            Some(Statistic::P90) => Some(self.p90_ns),
+            Some(Statistic::P99) => Some(self.p99_ns),
+            Some(Statistic::P999) => Some(self.p999_ns),
+            Some(Statistic::P9999) => Some(self.p9999_ns),
+            _ => {
+                let histogram = self.histogram().ok()?;
+                Some(histogram.quantile(of.share).clamp(self.min_ns, self.max_ns))
+            }
+        }
+    }
+}
+
+/// The value of every percentile of [`PERCENTILES`], in nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Percentiles([u64; PERCENTILES.len()]);
+
+impl Percentiles {
+    /// Of a histogram; a bucket's middle may lie outside the exact extremes. 0 without values.
+    #[must_use]
+    pub fn new(histogram: &Histogram, min: u64, max: u64) -> Self {
+        if histogram.count() == 0 {
+            return Self::each(|_| 0);
+        }
+        let found = histogram.quantiles(&PERCENTILES.map(|it| it.share));
+        let mut found = found.into_iter().map(|ns| ns.clamp(min, max));
+        Self::each(|_| found.next().expect("one a percentile"))
+    }
+
+    /// Of what tells the value of each, asked in their order.
+    #[must_use]
+    pub fn each(mut value: impl FnMut(&'static Percentile) -> u64) -> Self {
+        let mut all = [0; PERCENTILES.len()];
+        for (ns, percentile) in all.iter_mut().zip(&PERCENTILES) {
+            *ns = value(percentile);
+        }
+        Self(all)
+    }
+
+    /// The value of one, by its name in fields: `p999`.
+    ///
+    /// # Panics
+    /// On a name that is not in [`PERCENTILES`].
+    #[must_use]
+    pub fn at(&self, name: &str) -> u64 {
+        let mut all = self.iter();
+        all.find(|(it, _)| it.name == name)
+            .expect("a percentile of the table")
+            .1
+    }
+
+    /// Each with its value, ascending.
+    pub fn iter(&self) -> impl Iterator<Item = (&'static Percentile, u64)> {
+        PERCENTILES.iter().zip(self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_titles_follow_from_the_share() {
+        for it in PERCENTILES {
+            let percent = (it.share * 1e6).round() / 1e4;
+            assert_eq!(it.title, format!("p{percent}"));
+            assert_eq!(it.name, it.title.replace('.', ""));
+        }
+        assert!(PERCENTILES.is_sorted_by(|a, b| a.share < b.share));
+    }
+
+    #[test]
+    fn what_is_kept_is_what_the_histogram_says() {
+        let mut histogram = Histogram::new();
+        (1..=100_000).for_each(|ns| histogram.record(ns));
+        let latency = Latency::new(&histogram, 1, 100_000, 5e9, 3.3e14);
+        let all = Percentiles::new(&histogram, 1, 100_000);
+        for (it, ns) in all.iter() {
+            assert_eq!(latency.percentile(it), Some(ns), "{}", it.title);
+        }
+        assert!((94_000..96_000).contains(&all.at("p95")), "{all:?}");
+    }
+
+    #[test]
+    fn one_between_two_unknown_ones_is_not_known() {
+        let unknown = Unknown::these(&[Statistic::P99]);
+        let known = PERCENTILES.map(|it| unknown.knows(it.share));
+        assert_eq!(known, [true, true, false, false, true, true]);
+        let mut latency = Latency::new(&Histogram::from_counts(vec![0, 9]), 1, 1, 9.0, 9.0);
+        latency.unknown = unknown;
+        let told = PERCENTILES.map(|it| latency.percentile(&it).is_some());
+        assert_eq!(told, known);
+    }
+}
