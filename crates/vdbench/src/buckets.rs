@@ -1,7 +1,7 @@
 //! `histogram=`: the buckets in which response times are counted.
 
+use super::known::Known;
 use super::mistake::Mistake;
-use super::read::Known;
 
 /// Buckets of response times.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use blocklab_workload::{Job, Share};
 use super::Script;
 use super::defs::Seek;
 use super::mistake::Mistake;
-use super::plan::Terms;
+use super::prepared::Terms;
 use super::rates::PlannedJob;
 use super::run::{Run, Use};
 

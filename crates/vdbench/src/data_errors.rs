@@ -1,11 +1,7 @@
 //! `data_errors=`: what failed operations and wrong blocks lead to.
 
-use blocklab_workload::{Case, EndsOthers, MostErrors};
-
-use super::Script;
+use super::known::Known;
 use super::mistake::Mistake;
-use super::plan::Planned;
-use super::read::Known;
 
 /// What failed operations and wrong blocks lead to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -71,32 +67,5 @@ fn number(known: &Known<'_>, word: &str) -> Result<u32, Mistake> {
     match word.parse::<u32>() {
         Ok(number) => Ok(number.max(1)),
         Err(_) => Err(known.wrong(format!("`{word}` is no number of errors; {FORMS}"))),
-    }
-}
-
-/// Gives the jobs of all runs their limit. All runs count together, and with
-/// `remove` each storage definition by itself.
-pub(super) fn limit_errors(script: &Script, cases: &mut [Case], runs: &[Planned]) {
-    let asked = &script.general.data_errors;
-    let all = MostErrors::new(asked.most);
-    let each: Vec<MostErrors> = script
-        .sds
-        .iter()
-        .map(|_| MostErrors::new(asked.most))
-        .collect();
-    for (case, planned) in cases.iter_mut().zip(runs) {
-        for (job, planned_job) in case.workload.jobs.iter_mut().zip(&planned.planned_jobs) {
-            let limit = if asked.remove {
-                &each[planned_job.sd]
-            } else {
-                &all
-            };
-            if let Some(pool) = &mut job.pool {
-                pool.most_errors = Some(limit.clone());
-            }
-            if !asked.remove {
-                job.ends_others = EndsOthers::OnError;
-            }
-        }
     }
 }

@@ -2,6 +2,8 @@
 
 use super::buckets::Buckets;
 use super::data_errors::DataErrors;
+use super::known::Known;
+use super::mistake::Mistake;
 use super::mistake::Place;
 use super::value::MAX_RATE;
 
@@ -378,6 +380,50 @@ impl Default for Rd {
             startcmd: Commands::default(),
             endcmd: Commands::default(),
             loops: Vec::new(),
+        }
+    }
+}
+
+/// Values that several sections define alike.
+impl Known<'_> {
+    pub(super) fn commands(&self) -> Commands {
+        Commands(self.words())
+    }
+
+    pub(super) fn openflags(&self) -> Result<OpenFlags, Mistake> {
+        let mut flags = OpenFlags::default();
+        for word in self.words() {
+            match &*word.to_lowercase() {
+                "o_direct" | "directio" => flags.direct = true,
+                "o_sync" | "o_rsync" => flags.sync = true,
+                "o_dsync" => flags.dsync = true,
+                "fsync" => flags.fsync = true,
+                "none" => {}
+                other => {
+                    return Err(self.wrong(format!(
+                        "`{other}` is no flag on Linux; o_direct, directio, o_sync, o_dsync, \
+                         o_rsync and fsync are"
+                    )));
+                }
+            }
+        }
+        Ok(flags)
+    }
+
+    pub(super) fn range(&self) -> Result<Range, Mistake> {
+        match self.numbers()? {
+            [low, high] if (0.0..=1e18).contains(low) && (0.0..=1e18).contains(high) => {
+                if low >= high {
+                    return Err(self.wrong(format!(
+                        "the range ends at {high}, not after its beginning at {low}"
+                    )));
+                }
+                Ok(Range {
+                    low: *low,
+                    high: *high,
+                })
+            }
+            _ => Err(self.wrong("a beginning and an end are expected, as in range=(10,20)")),
         }
     }
 }

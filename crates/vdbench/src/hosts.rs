@@ -1,8 +1,8 @@
 //! `hd=`: only this machine runs, whatever it is called.
 
+use super::known::Known;
 use super::mistake::Mistake;
-use super::read::Known;
-use super::scan::Parameter;
+use super::parameter::Parameter;
 
 /// The host definition of the parameters.
 #[derive(Debug, Default)]

@@ -7,12 +7,12 @@ use blocklab_workload::{
     Access, Case, Content, Durability, ErrorPolicy, Flush, Job, Mix, Plan, Pooled, Stop, Workload,
 };
 
-use super::command::Validation;
 use super::concat;
-use super::data_errors::limit_errors;
 use super::defs::{Commands, OpenFlags, Sd, Seek, Wd, Xfersize};
+use super::error_limits::limit_errors;
 use super::mistake::{Mistake, Place};
 use super::place::{Spot, spots};
+use super::prepared::{Planned, Prepared, Terms};
 use super::rates::{PlannedJob, nominal, set_rate};
 use super::run::{Loops, Rate, Run, Use};
 use super::sizes::sizes;
@@ -20,41 +20,6 @@ use super::{General, Script};
 
 /// The run that writes files which are missing or too short.
 pub const FORMAT: &str = "SD_format";
-
-/// What the caller found out.
-#[derive(Debug, Clone, Default)]
-pub struct Terms {
-    /// Bytes of each storage definition, in their order.
-    pub sizes: Vec<u64>,
-    /// Which of them are written first.
-    pub format: Vec<usize>,
-    /// The root of all chance.
-    pub seed: u64,
-    /// Data validation.
-    pub validation: Validation,
-}
-
-/// A run and its case.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Planned {
-    /// The run; of the formatting one, made up.
-    pub run: Run,
-    /// Name of its case.
-    pub case: String,
-    /// What each job is, in their order.
-    pub planned_jobs: Vec<PlannedJob>,
-}
-
-/// A script as a plan.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Prepared {
-    /// A case for each run.
-    pub plan: Plan,
-    /// In the order of the cases.
-    pub runs: Vec<Planned>,
-    /// What is done differently.
-    pub notes: Vec<Note>,
-}
 
 /// What is run for a script.
 ///

@@ -4,12 +4,12 @@ use std::cmp::Ordering;
 
 use blocklab_record::{Note, NoteLevel};
 
-use super::defs::{Commands, General, OpenFlags, Rd, Sd, Wd};
+use super::defs::{General, Rd, Sd, Wd};
 use super::hosts::Hosts;
 use super::keywords::{Found, Keyword, Section, Support, find};
+use super::known::Known;
 use super::mistake::Mistake;
-use super::scan::Parameter;
-use super::value::Values;
+use super::parameter::Parameter;
 use super::{read_general, read_run, read_storage, read_workload};
 
 /// All definitions of a script, as written.
@@ -23,127 +23,6 @@ pub(super) struct Definitions {
     pub(super) rds: Vec<Rd>,
     pub(super) hosts: Hosts,
     pub(super) notes: Vec<Note>,
-}
-
-/// A parameter whose keyword is known.
-pub(super) struct Known<'a> {
-    pub(super) parameter: &'a Parameter,
-    pub(super) name: &'static str,
-    pub(super) values: Values,
-}
-
-impl Known<'_> {
-    pub(super) fn wrong(&self, message: impl Into<String>) -> Mistake {
-        let mut mistake = self.parameter.wrong(message);
-        mistake.about = format!("{}=", self.name);
-        mistake
-    }
-
-    pub(super) fn numbers(&self) -> Result<&[f64], Mistake> {
-        match &self.values {
-            Values::Numbers(numbers) => Ok(numbers),
-            Values::Words(words) => {
-                let word = words.first().map_or("", String::as_str);
-                Err(self.wrong(format!(
-                    "`{word}` is no number; 4096, 4k or 1g would work where bytes are meant"
-                )))
-            }
-        }
-    }
-
-    pub(super) fn number(&self) -> Result<f64, Mistake> {
-        self.numbers()?;
-        self.values
-            .number()
-            .ok_or_else(|| self.wrong("a number must follow"))
-    }
-
-    /// A number of bytes, seconds or things: whole, not negative.
-    pub(super) fn whole(&self) -> Result<u64, Mistake> {
-        let number = self.number()?;
-        self.as_whole(number)
-    }
-
-    pub(super) fn as_whole(&self, number: f64) -> Result<u64, Mistake> {
-        if number < 0.0 {
-            return Err(self.wrong(format!("{number} is below 0")));
-        }
-        if number >= 9e18 {
-            return Err(self.wrong(format!("{number} is too large")));
-        }
-        Ok(number as u64)
-    }
-
-    pub(super) fn threads(&self) -> Result<u32, Mistake> {
-        let whole = self.whole()?;
-        match u32::try_from(whole) {
-            Ok(threads @ 1..=32_768) => Ok(threads),
-            _ => Err(self.wrong(format!("{whole} threads; 1 to 32768 would work"))),
-        }
-    }
-
-    pub(super) fn words(&self) -> Vec<String> {
-        match &self.values {
-            Values::Words(words) => words.clone(),
-            Values::Numbers(numbers) => numbers.iter().map(ToString::to_string).collect(),
-        }
-    }
-
-    pub(super) fn word(&self) -> String {
-        match self.values.word() {
-            Some(word) => word.to_owned(),
-            None => self.parameter.text(),
-        }
-    }
-
-    pub(super) fn yes(&self) -> Result<bool, Mistake> {
-        match self.word().to_lowercase() {
-            word if word.starts_with('y') => Ok(true),
-            word if word.starts_with('n') => Ok(false),
-            word => Err(self.wrong(format!("`{word}` is neither yes nor no"))),
-        }
-    }
-
-    pub(super) fn commands(&self) -> Commands {
-        Commands(self.words())
-    }
-
-    pub(super) fn openflags(&self) -> Result<OpenFlags, Mistake> {
-        let mut flags = OpenFlags::default();
-        for word in self.words() {
-            match &*word.to_lowercase() {
-                "o_direct" | "directio" => flags.direct = true,
-                "o_sync" | "o_rsync" => flags.sync = true,
-                "o_dsync" => flags.dsync = true,
-                "fsync" => flags.fsync = true,
-                "none" => {}
-                other => {
-                    return Err(self.wrong(format!(
-                        "`{other}` is no flag on Linux; o_direct, directio, o_sync, o_dsync, \
-                         o_rsync and fsync are"
-                    )));
-                }
-            }
-        }
-        Ok(flags)
-    }
-
-    pub(super) fn range(&self) -> Result<super::defs::Range, Mistake> {
-        match self.numbers()? {
-            [low, high] if (0.0..=1e18).contains(low) && (0.0..=1e18).contains(high) => {
-                if low >= high {
-                    return Err(self.wrong(format!(
-                        "the range ends at {high}, not after its beginning at {low}"
-                    )));
-                }
-                Ok(super::defs::Range {
-                    low: *low,
-                    high: *high,
-                })
-            }
-            _ => Err(self.wrong("a beginning and an end are expected, as in range=(10,20)")),
-        }
-    }
 }
 
 /// Where the reading stands.

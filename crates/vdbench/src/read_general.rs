@@ -3,8 +3,8 @@
 use super::buckets::buckets;
 use super::data_errors::data_errors;
 use super::defs::{General, Repeat};
+use super::known::Known;
 use super::mistake::Mistake;
-use super::read::Known;
 
 pub(super) fn set(general: &mut General, known: &Known<'_>) -> Result<(), Mistake> {
     match known.name {

@@ -1,8 +1,8 @@
 //! Run definitions.
 
 use super::defs::{Arrivals, AskedRate, LoopKind, Rd};
+use super::known::Known;
 use super::mistake::Mistake;
-use super::read::Known;
 use super::read_general::{ratio, sectors};
 use super::read_workload::{seek, seek_number};
 use super::value::{MAX_RATE, Values};

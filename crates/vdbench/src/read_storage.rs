@@ -1,8 +1,8 @@
 //! Storage definitions.
 
 use super::defs::Sd;
+use super::known::Known;
 use super::mistake::Mistake;
-use super::read::Known;
 use super::read_general::ratio;
 
 pub(super) fn set(sd: &mut Sd, known: &Known<'_>) -> Result<(), Mistake> {

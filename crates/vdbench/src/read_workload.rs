@@ -1,8 +1,8 @@
 //! Workload definitions.
 
 use super::defs::{Seek, Wd, Xfersize};
+use super::known::Known;
 use super::mistake::Mistake;
-use super::read::Known;
 use super::read_general::sectors;
 use super::value::Values;
 

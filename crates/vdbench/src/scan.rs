@@ -2,37 +2,7 @@
 
 use super::lines::Line;
 use super::mistake::{Mistake, Place};
-use super::value::Values;
-
-/// One `keyword=value`, the value as written.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Parameter {
-    pub(super) place: Place,
-    /// In lower case, as written: it may be abbreviated.
-    pub(super) keyword: String,
-    /// Behind the first `=`, quotes taken off.
-    pub(super) raw: Vec<Piece>,
-}
-
-/// A character of a value, and whether quotes protect it.
-pub(super) type Piece = (char, bool);
-
-impl Parameter {
-    /// The value as text.
-    pub(super) fn text(&self) -> String {
-        text(&self.raw)
-    }
-
-    /// The value or values in parentheses.
-    pub(super) fn values(&self, full_keyword: &str) -> Result<Values, Mistake> {
-        Values::of(self, full_keyword)
-    }
-
-    /// A mistake at this parameter.
-    pub(super) fn wrong(&self, message: impl Into<String>) -> Mistake {
-        Mistake::new(&self.place, format!("{}=", self.keyword), message)
-    }
-}
+use super::parameter::{Parameter, Piece, text};
 
 /// All parameters of all lines. `extra` is put behind each run definition that stands on one line.
 pub(super) fn scan(lines: &[Line], extra: Option<&str>) -> Result<Vec<Parameter>, Mistake> {
@@ -141,10 +111,6 @@ impl Joined {
         });
         Ok(())
     }
-}
-
-fn text(pieces: &[Piece]) -> String {
-    pieces.iter().map(|(letter, _)| letter).collect()
 }
 
 /// The characters up to the first blank that no quotes protect.

@@ -10,10 +10,11 @@ use blocklab_workload::{
 };
 
 use super::Script;
-use super::data_errors::{DataErrors, limit_errors};
+use super::data_errors::DataErrors;
 use super::defs::{Sd, Seek, Wd, Xfersize};
+use super::error_limits::limit_errors;
 use super::mistake::Mistake;
-use super::plan::{Planned, Prepared, Terms};
+use super::prepared::{Planned, Prepared, Terms};
 use super::rates::PlannedJob;
 use super::run::{Loops, Run, Use};
 

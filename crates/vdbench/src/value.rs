@@ -1,13 +1,20 @@
 //! Values: numbers with units, words, lists, ranges.
 
 use super::mistake::Mistake;
-use super::scan::{Parameter, Piece};
+use super::parameter::{Parameter, Piece};
 
 /// The numbers or the words of a parameter; the original does not mix them.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Values {
     Numbers(Vec<f64>),
     Words(Vec<String>),
+}
+
+impl Parameter {
+    /// The value or values in parentheses.
+    pub(super) fn values(&self, full_keyword: &str) -> Result<Values, Mistake> {
+        Values::of(self, full_keyword)
+    }
 }
 
 /// More values than any list needs; a bound for ranges such as `(1-1t,1)`.
