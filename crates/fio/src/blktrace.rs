@@ -14,7 +14,7 @@ use std::collections::HashMap;
 use blocklab_units::Nanos;
 use blocklab_workload::{Direction, Replayed};
 
-use super::iolog::{Trace, operation};
+use super::trace::{Trace, operation};
 
 const MAGIC: u32 = 0x6561_7400;
 const VERSION: u32 = 7;

@@ -2,8 +2,8 @@
 
 use blocklab_workload::Credentials;
 
-use super::jobs::Spec;
-use super::plan::Terms;
+use super::spec::Spec;
+use super::terms::Terms;
 
 /// A control group that must be there before the run.
 #[derive(Debug, Clone, PartialEq, Eq)]

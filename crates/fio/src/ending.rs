@@ -6,12 +6,11 @@ use blocklab_workload::{
     ThinkStyle,
 };
 
-use super::jobs::Spec;
-use super::load::count;
 use super::mistake::Mistake;
 use super::number::{Clock, Scale, amount, time};
 use super::pass::Pass;
 use super::pattern::Way;
+use super::spec::Spec;
 
 /// Rates of the directions that occur.
 fn rates(spec: &Spec, way: Way, bytes: &str, iops: &str) -> [Option<Rate>; 3] {
@@ -45,7 +44,7 @@ pub(super) fn pace(spec: &Spec, way: Way, block: u64) -> Result<Pace, Mistake> {
 
 pub(super) fn min_rate(spec: &Spec, way: Way) -> Option<MinRate> {
     let rates = rates(spec, way, "rate_min", "rate_iops_min");
-    let cycle = count(spec, "rate_cycle");
+    let cycle = spec.count("rate_cycle");
     let cycle = if cycle == 0 { 1000 } else { cycle };
     (rates != [None; 3]).then(|| MinRate {
         rates,
@@ -54,11 +53,11 @@ pub(super) fn min_rate(spec: &Spec, way: Way) -> Option<MinRate> {
 }
 
 pub(super) fn flow(spec: &Spec) -> Option<Flow> {
-    let weight = count(spec, "flow");
+    let weight = spec.count("flow");
     (weight > 0).then(|| Flow {
-        group: count(spec, "flow_id"),
+        group: spec.count("flow_id"),
         weight,
-        pause: Nanos(u64::from(count(spec, "flow_sleep")) * 1000),
+        pause: Nanos(u64::from(spec.count("flow_sleep")) * 1000),
     })
 }
 
@@ -99,7 +98,7 @@ pub(super) fn start_delay(spec: &Spec, number: u32) -> Result<Nanos, Mistake> {
 
 pub(super) fn think(spec: &Spec) -> Option<Think> {
     let pause = Nanos(spec.values.time("thinktime").filter(|pause| *pause > 0)?);
-    let every = match count(spec, "thinktime_blocks") {
+    let every = match spec.count("thinktime_blocks") {
         // Time alone calls for the pauses then.
         0 if spec.values.time("thinktime_iotime").unwrap_or(0) > 0 => u32::MAX,
         every => every.max(1),
@@ -141,7 +140,7 @@ pub(super) fn stop(spec: &Spec, pass: &Pass<'_>) -> Result<Stop, Mistake> {
         bytes: once
             .filter(|_| !pass.ends_with_its_map())
             .map(|once| Bytes(once.saturating_mul(pass.passes()))),
-        ios: Some(u64::from(count(spec, "number_ios")) * pass.each()).filter(|ios| *ios > 0),
+        ios: Some(u64::from(spec.count("number_ios")) * pass.each()).filter(|ios| *ios > 0),
         loops: once
             .filter(|_| pass.ends_with_its_map())
             .map(|_| pass.passes().min(u32::MAX.into()) as u32),

@@ -2,8 +2,8 @@
 
 use blocklab_workload::{CallFlags, Engine, UringOptions};
 
-use super::jobs::Spec;
 use super::mistake::Mistake;
+use super::spec::Spec;
 
 const NAMES: [&str; 16] = [
     "sync",

@@ -4,10 +4,10 @@ use std::collections::HashMap;
 
 use blocklab_units::Bytes;
 
-use super::jobs::Spec;
 use super::mistake::Mistake;
 use super::pattern::{self, Way};
-use super::plan::Terms;
+use super::spec::Spec;
+use super::terms::Terms;
 use super::value::Share;
 
 /// How a file gets the length that its jobs need.

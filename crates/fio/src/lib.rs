@@ -21,6 +21,7 @@ mod credentials;
 mod elsewhere;
 mod ending;
 mod engine;
+mod errors;
 mod files;
 mod flaws;
 pub mod iolog;
@@ -37,11 +38,14 @@ mod plan;
 mod priority;
 mod reference;
 mod source;
+mod spec;
 mod state;
+mod terms;
 #[cfg(test)]
 mod tests;
 mod to_diskspd;
 mod to_vdbench;
+mod trace;
 mod turns;
 mod value;
 mod verify;
@@ -51,17 +55,19 @@ pub use compressed::{Packer, Sample, Unreadable, inflate};
 pub use credentials::ControlGroup;
 pub use files::{Layout, Planned};
 pub use flaws::Flawed;
-pub use jobs::{Resolved, Spec, resolve};
+pub use jobs::{Resolved, resolve};
 pub use logs::{Epoch, LogKind, LogRule, Logged, mean_speed, per_second, speed};
 pub use mistake::{Mistake, Place};
 pub use options::{Kind, Opt, Support, find as find_option, hint as option_hint, options};
 pub use output::{
     Idleness, Moment, Style, capped, eta_line, eta_rates, header, json, normal, terse,
 };
-pub use plan::{CloneFacts, Prepared, Terms, prepare};
+pub use plan::{CloneFacts, Prepared, prepare};
 pub use reference::reference;
 pub use source::{Reader, Section, Setting, parse as parse_jobs};
+pub use spec::Spec;
 pub use state::State;
+pub use terms::Terms;
 pub use to_diskspd::to_diskspd;
 pub use to_vdbench::to_vdbench;
 

@@ -11,13 +11,14 @@ use blocklab_workload::{
 
 use super::ending;
 use super::engine;
+use super::errors::error_number;
 use super::files::Ground;
-use super::jobs::Spec;
 use super::mistake::Mistake;
 use super::pass::Pass;
 use super::pattern::{self, Way};
-use super::plan::Terms;
 use super::priority;
+use super::spec::Spec;
+use super::terms::Terms;
 use super::value::Share;
 
 /// The load of clone `number`.
@@ -166,13 +167,6 @@ fn sample(spec: &Spec, name: &str) -> Option<Nanos> {
     (ms > 0).then(|| Nanos::from_millis(ms))
 }
 
-pub(super) fn count(spec: &Spec, name: &str) -> u32 {
-    spec.values
-        .number(name)
-        .unwrap_or(0)
-        .clamp(0, u32::MAX.into()) as u32
-}
-
 fn access(spec: &Spec) -> Access {
     let direct = spec.values.flag("direct")
         || spec.values.flag("atomic")
@@ -260,7 +254,7 @@ fn batch(spec: &Spec, depth: u32) -> Batch {
     Batch {
         submit: submit.unwrap_or(0),
         complete: complete.clamp(1, depth.into()) as u32,
-        low: count(spec, "iodepth_low").min(depth - 1),
+        low: spec.count("iodepth_low").min(depth - 1),
     }
 }
 
@@ -393,9 +387,9 @@ fn fill(spec: &Spec, terms: &Terms<'_>) -> Result<Option<Arc<[u8]>>, Mistake> {
 fn flush(spec: &Spec) -> Result<Flush, Mistake> {
     let (range_flags, range_every) = range(spec)?;
     Ok(Flush {
-        fsync_every: count(spec, "fsync"),
-        fdatasync_every: count(spec, "fdatasync"),
-        after_reads: count(spec, "fsync") > 0 || count(spec, "fdatasync") > 0,
+        fsync_every: spec.count("fsync"),
+        fdatasync_every: spec.count("fdatasync"),
+        after_reads: spec.count("fsync") > 0 || spec.count("fdatasync") > 0,
         at_end: spec.values.flag("end_fsync") || spec.values.flag("fsync_on_close"),
         range_every,
         range_flags,
@@ -476,10 +470,7 @@ fn ignored_errors(spec: &Spec) -> Result<Vec<(Direction, i32)>, Mistake> {
         .zip(text.split(','))
     {
         for word in part.split(':').filter(|word| !word.is_empty()) {
-            let number = word
-                .parse()
-                .ok()
-                .or_else(|| super::output::error_number(word));
+            let number = word.parse().ok().or_else(|| error_number(word));
             let number = number.ok_or_else(|| {
                 spec.mistake(
                     "ignore_error",

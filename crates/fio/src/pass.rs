@@ -4,8 +4,8 @@ use blocklab_units::Bytes;
 use blocklab_workload::{Job, SizeDraw};
 
 use super::files::Ground;
-use super::jobs::Spec;
 use super::pattern::{Way, keeps_a_map, largest_block};
+use super::spec::Spec;
 use super::value::Share;
 use super::verify;
 

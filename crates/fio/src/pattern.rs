@@ -3,9 +3,9 @@
 use blocklab_units::Bytes;
 use blocklab_workload::{BlockSizes, Mix, Pattern, SizeMix, Zone};
 
-use super::jobs::Spec;
 use super::mistake::Mistake;
 use super::number::{Scale, amount};
+use super::spec::Spec;
 
 /// The kinds of operation that `rw` asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

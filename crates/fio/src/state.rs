@@ -11,7 +11,7 @@
 
 use blocklab_workload::Job;
 
-use super::plan::Terms;
+use super::terms::Terms;
 
 const VERSION: u64 = 3;
 const HEAD: usize = 24;

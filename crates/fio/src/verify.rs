@@ -4,9 +4,9 @@ use blocklab_units::Bytes;
 use blocklab_workload::{Checksum, Trims, Verify, When};
 
 use super::bytes::{Reader, parts};
-use super::jobs::Spec;
 use super::mistake::Mistake;
 use super::pattern::{Way, mix};
+use super::spec::Spec;
 
 const CHECKSUMS: [(&str, Checksum); 19] = [
     ("md5", Checksum::Md5),

@@ -14,7 +14,6 @@ mod terse;
 mod tree;
 
 pub use eta::{eta_line, eta_rates};
-pub(super) use figures::error_number;
 pub use idleness::Idleness;
 pub use json::json;
 pub use normal::{capped, header, normal};

@@ -1,4 +1,4 @@
-use super::super::jobs::Spec;
+use super::super::spec::Spec;
 
 /// How the figures of a job are printed.
 #[derive(Debug, Clone, PartialEq)]

@@ -3,11 +3,11 @@
 use blocklab_record::NoteLevel;
 
 use super::Maker;
-use crate::jobs::Spec;
 use crate::mistake::Mistake;
 use crate::number::{Scale, amount};
 use crate::options::{Support, find};
 use crate::pattern;
+use crate::spec::Spec;
 use crate::value::Share;
 
 /// In which mapped files are flushed.
