@@ -1,31 +1,12 @@
 //! The embedded figures, and above them those that a user imported.
 
 use std::borrow::Cow;
+use std::path::Path;
 
-use crate::Date;
+use crate::embedded::{INSTANCES, ON_DEMAND, SOURCES, VOLUME_PRICES};
 use crate::table::Table;
 use crate::user::User;
-
-macro_rules! data {
-    ($path:literal) => {
-        include_str!(concat!("../data/", $path))
-    };
-}
-
-pub(crate) const SOURCES: &str = data!("sources.csv");
-pub(crate) const INSTANCES: &str = data!("aws/instances.csv");
-pub(crate) const DOCUMENTED: &str = data!("aws/documented-limits.csv");
-pub(crate) const SNAPSHOTS: &str = data!("aws/instance-snapshots.csv");
-pub(crate) const STORES: &str = data!("aws/instance-store.csv");
-pub(crate) const VOLUME_LIMITS: &str = data!("aws/ebs-limits.csv");
-pub(crate) const BLOCK_EXPRESS: &str = data!("aws/block-express.csv");
-pub(crate) const VOLUME_PRICES: &str = data!("aws/ebs-prices.csv");
-pub(crate) const ON_DEMAND: &str = data!("aws/on-demand.txt");
-pub(crate) const ACCOUNTING: &str = data!("aws/io-accounting.csv");
-pub(crate) const RULES: &str = data!("aws/rules-in-force.csv");
-pub(crate) const LATENCIES: &str = data!("aws/latency.csv");
-pub(crate) const AZURE_SIZES: &str = data!("azure/vm-disk-caps.csv");
-pub(crate) const STORAGE_TYPES: &str = data!("storage-types/cloud-storage-types.csv");
+use crate::{Date, Error};
 
 /// What can be bought.
 #[derive(Debug, Clone, Default)]
@@ -46,6 +27,14 @@ impl Catalog {
     #[must_use]
     pub fn embedded() -> Self {
         Self::default()
+    }
+
+    /// The embedded figures, and those that were imported into this folder, if any.
+    ///
+    /// # Errors
+    /// When the file of imported figures is there and cannot be read, or was damaged.
+    pub fn load(folder: &Path) -> Result<Self, Error> {
+        User::load(folder).map(|user| Self { user })
     }
 
     /// The tables of one kind: the user's first, so that at equal dates theirs count.
@@ -106,21 +95,6 @@ impl Catalog {
             .flat_map(Table::keys)
             .map(Cow::from)
             .collect();
-        names.sort_unstable();
-        names.dedup();
-        names
-    }
-
-    /// The names of all volume types that an address may carry, sorted; `local` among them.
-    #[must_use]
-    pub fn volume_types(&self) -> Vec<String> {
-        let ebs = Table::new(VOLUME_LIMITS).keys().into_iter();
-        let mut names: Vec<_> = ebs
-            .filter(|name| *name != "instance")
-            .map(str::to_owned)
-            .collect();
-        names.extend(crate::foreign::storage_types());
-        names.push(crate::local::NAME.to_owned());
         names.sort_unstable();
         names.dedup();
         names

@@ -2,10 +2,11 @@
 
 use blocklab_device::class::Class;
 use blocklab_device::{Cap, Covers, Credit, Limit, Origin, Rate, VolumeSpec};
-use blocklab_units::{Bytes, Nanos, count};
+use blocklab_units::{Bytes, count};
 
 use crate::figure::Figure;
 use crate::refusal::Refusal;
+use crate::stand_in::BUCKET;
 use crate::table::Table;
 
 use crate::{Catalog, Date, Offer, Part};
@@ -13,10 +14,6 @@ use crate::{Catalog, Date, Offer, Part};
 mod limits;
 
 use limits::{Limits, vendor_gib};
-
-/// Every limiter also holds about one second of its own rate when it rests
-/// (r5d-vs-gp3: 3,059 IOPS of 3,000 over 30 s with two operations in flight).
-pub(crate) const BUCKET: Nanos = Nanos::from_secs(1);
 
 /// What a volume of this size and these settings is, on that day.
 pub(crate) struct Volume {
@@ -176,7 +173,7 @@ fn express(
             .is_some_and(|size| vendor_gib(size).0 as f64 > plain.value("size_max"));
     let day = offer.as_of.unwrap_or(Date::MAX);
     let since = |key: &str| {
-        let row = Table::new(crate::catalog::BLOCK_EXPRESS)
+        let row = Table::new(crate::embedded::BLOCK_EXPRESS)
             .rows_of(key)
             .next();
         row.and_then(|row| row.get::<Date>("from"))
@@ -424,7 +421,7 @@ fn standard(limits: &Limits, offer: &Offer, volume: &mut Volume) -> Result<(), R
         cap("volume throughput", Rate::MibPerS(most.value), &most),
     ];
     let because = "one operation at a time at the documented average of 100 IOPS";
-    volume.spec.service = Some(crate::local::stand_in(
+    volume.spec.service = Some(crate::stand_in::stand_in(
         &Class::EbsHdd.service(),
         10_000_000,
         because,

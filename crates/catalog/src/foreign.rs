@@ -7,9 +7,9 @@ use blocklab_device::class::Class;
 use blocklab_device::{Accounting, Cap, Covers, InstanceSpec, Origin, Rate, Service, VolumeSpec};
 use blocklab_units::{Bytes, nearest};
 
-use crate::catalog::{AZURE_SIZES, STORAGE_TYPES};
-use crate::ebs::BUCKET;
+use crate::embedded::{AZURE_SIZES, STORAGE_TYPES};
 use crate::refusal::Refusal;
+use crate::stand_in::BUCKET;
 use crate::table::{Row, Table};
 use crate::{Catalog, Offer, Part};
 
@@ -67,7 +67,7 @@ fn cap(name: &str, covers: Covers, rate: Option<Rate>, origin: &Origin) -> Optio
 fn service(vendor: &str) -> Service {
     let like = Class::Gp3.service();
     let because = format!("no latency of {vendor} disks is published; 0.6 ms as EBS gp3");
-    crate::local::stand_in(&like, like.read.base.0, &because)
+    crate::stand_in::stand_in(&like, like.read.base.0, &because)
 }
 
 /// The volume that an address asks for.

@@ -2,10 +2,11 @@
 
 use blocklab_device::{Limit, Origin};
 
-use crate::catalog::{Catalog, DOCUMENTED, SNAPSHOTS, STORES};
+use crate::catalog::Catalog;
+use crate::embedded::{DOCUMENTED, SNAPSHOTS, STORES};
 use crate::figure::{Figure, Holds, Seen, holds};
 use crate::table::{Row, Table};
-use crate::{Date, catalog};
+use crate::{Date, embedded};
 
 /// What is known of an instance type on a day.
 #[derive(Debug, Clone, PartialEq)]
@@ -293,7 +294,7 @@ pub(crate) fn common_limits(catalog: &Catalog, as_of: Option<Date>) -> Vec<Limit
         let from = row.get::<Date>("from").is_some_and(|from| from <= day);
         from && row.get::<Date>("to").is_none_or(|to| day < to)
     };
-    let rows = Table::new(catalog::VOLUME_LIMITS)
+    let rows = Table::new(embedded::VOLUME_LIMITS)
         .rows_of("instance")
         .filter(holds);
     let limit = |row: Row<'_>| {

@@ -14,11 +14,14 @@ mod ebs;
 mod foreign;
 mod instance;
 mod local;
+mod stand_in;
 
 mod cost;
 mod price;
+mod price_list;
 mod remarks;
 
+mod embedded;
 mod error;
 mod refusal;
 mod resolve;

@@ -4,7 +4,9 @@ use std::collections::HashMap;
 
 use serde::Serialize;
 
+use crate::embedded::VOLUME_LIMITS;
 use crate::instance::family;
+use crate::table::Table;
 use crate::{Catalog, Date};
 
 /// Which instance types are listed; the default lists all.
@@ -126,6 +128,23 @@ fn passes(one: &Listed, filter: &Filter) -> bool {
     let least = filter.min_ebs_iops.map_or(0.0, |iops| iops as f64);
     (!filter.has_local || one.disks > 0)
         && (least == 0.0 || one.ebs_base_iops.is_some_and(|iops| iops >= least))
+}
+
+impl Catalog {
+    /// The names of all volume types that an address may carry, sorted; `local` among them.
+    #[must_use]
+    pub fn volume_types(&self) -> Vec<String> {
+        let ebs = Table::new(VOLUME_LIMITS).keys().into_iter();
+        let mut names: Vec<_> = ebs
+            .filter(|name| *name != "instance")
+            .map(str::to_owned)
+            .collect();
+        names.extend(crate::foreign::storage_types());
+        names.push(crate::local::NAME.to_owned());
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
 }
 
 #[cfg(test)]

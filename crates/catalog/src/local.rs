@@ -1,13 +1,13 @@
 //! The instance's own disks: separate budgets for reads and writes, shared evenly by the disks.
 
 use blocklab_device::class::Class;
-use blocklab_device::{Cap, Covers, Latency, Origin, Rate, Service, Spread, VolumeSpec};
+use blocklab_device::{Cap, Covers, Origin, Rate, Service, VolumeSpec};
 use blocklab_units::{Bytes, Nanos, count};
 
-use crate::ebs::BUCKET;
 use crate::figure::Figure;
 use crate::instance::{Instance, Store, family};
 use crate::refusal::Refusal;
+use crate::stand_in::BUCKET;
 use crate::{Catalog, Date, Offer, Part};
 
 /// How an address names the instance's own disks.
@@ -321,28 +321,4 @@ fn assume(service: &mut Service, because: &str) {
     service.read.origin = origin.clone();
     service.write.origin = origin.clone();
     service.spread.origin = origin;
-}
-
-/// A service of one mean latency for a device that nobody measured; scatter as in `like`.
-pub(crate) fn stand_in(like: &Service, mean_ns: u64, because: &str) -> Service {
-    let origin = Origin::assumed(because);
-    let latency = Latency {
-        base: Nanos(mean_ns),
-        per_kib_ns: 0.0,
-        origin: origin.clone(),
-    };
-    Service {
-        read: latency.clone(),
-        write: latency,
-        spread: Spread {
-            sigma: like.spread.sigma,
-            tail: None,
-            origin,
-        },
-        stream_read: None,
-        stream_write: None,
-        interleaved_read: None,
-        interleaved_write: None,
-        saturation: None,
-    }
 }

@@ -1,6 +1,6 @@
 //! What documents and studies say beside the limits.
 
-use crate::catalog::{ACCOUNTING, LATENCIES, RULES};
+use crate::embedded::{ACCOUNTING, LATENCIES, RULES};
 use crate::table::Table;
 use crate::{Offer, ebs};
 

@@ -8,12 +8,13 @@ use blocklab_device::{
 use blocklab_units::{Nanos, count, nearest};
 
 use crate::cost::{Cost, Purchase, purchase};
-use crate::ebs::{self, BUCKET};
+use crate::ebs;
 use crate::figure::Figure;
 use crate::foreign::{self, Machine};
 use crate::instance::{Ebs, Instance, common_limits, family};
 use crate::price::{DEFAULT_REGION, Price};
 use crate::refusal::Refusal;
+use crate::stand_in::BUCKET;
 use crate::{Address, Catalog, Error, Offer, Part, device_file, local, remarks};
 
 /// A device, and everything that its figures rest on.

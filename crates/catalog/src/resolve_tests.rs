@@ -416,7 +416,7 @@ fn everything_of_other_vendors_resolves() {
 fn every_boundary_of_every_limit() {
     let catalog = Catalog::embedded();
     let mut days: Vec<Date> = Vec::new();
-    for row in crate::table::Table::new(crate::catalog::VOLUME_LIMITS).rows() {
+    for row in crate::table::Table::new(crate::embedded::VOLUME_LIMITS).rows() {
         for day in [row.get::<Date>("from"), row.get::<Date>("to")]
             .into_iter()
             .flatten()

@@ -18,10 +18,10 @@ use std::fs;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-use crate::catalog::{INSTANCES, SOURCES, VOLUME_PRICES};
-use crate::price::lists;
+use crate::embedded::{INSTANCES, SOURCES, VOLUME_PRICES};
+use crate::price_list::lists;
 use crate::table::{Table, cells};
-use crate::{Catalog, Date, Error};
+use crate::{Date, Error};
 
 /// A user's own figures. Each text is a table as the embedded ones are; empty: none.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -40,28 +40,24 @@ pub(crate) fn path(folder: &Path) -> PathBuf {
     folder.join("imported.txt")
 }
 
-impl Catalog {
-    /// The embedded figures, and those that were imported into this folder, if any.
+impl User {
+    /// Those that were imported into this folder, if any.
     ///
     /// # Errors
-    /// When the file of imported figures is there and cannot be read, or was damaged.
-    pub fn load(folder: &Path) -> Result<Self, Error> {
+    /// When the file is there and cannot be read, or was damaged.
+    pub(crate) fn load(folder: &Path) -> Result<Self, Error> {
         let path = path(folder);
         match fs::read_to_string(&path) {
-            Ok(text) => User::parse(&text)
-                .map(|user| Self { user })
-                .map_err(|(line, problem)| Error::UserCatalog {
-                    path,
-                    line,
-                    problem,
-                }),
+            Ok(text) => Self::parse(&text).map_err(|(line, problem)| Error::UserCatalog {
+                path,
+                line,
+                problem,
+            }),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(Self::default()),
             Err(source) => Err(Error::Unreadable { path, source }),
         }
     }
-}
 
-impl User {
     /// # Errors
     /// The line, counted from 1, and what is wrong with it.
     pub(crate) fn parse(text: &str) -> Result<Self, (usize, String)> {
@@ -202,6 +198,7 @@ fn check_list(first: bool, line: &str) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Catalog;
 
     fn sample() -> User {
         User {

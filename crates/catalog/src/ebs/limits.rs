@@ -3,7 +3,7 @@
 use blocklab_device::Limit;
 use blocklab_units::{Bytes, count};
 
-use crate::catalog::VOLUME_LIMITS;
+use crate::embedded::VOLUME_LIMITS;
 use crate::figure::{Figure, Seen, holds};
 use crate::refusal::Refusal;
 use crate::table::{Row, Table};

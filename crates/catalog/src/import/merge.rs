@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::{Change, Found, Hour, ImportFile, Imported, InstanceRow, VolumePrice};
-use crate::catalog::{INSTANCES, SOURCES, VOLUME_PRICES};
-use crate::price::{System, lists};
+use crate::embedded::{INSTANCES, SOURCES, VOLUME_PRICES};
+use crate::price::System;
+use crate::price_list::lists;
 use crate::table::line;
 use crate::user::{User, head_of};
 use crate::{Catalog, Date};

@@ -1,0 +1,32 @@
+//! What every modelled volume has where nothing better is known of it.
+
+use blocklab_device::{Latency, Origin, Service, Spread};
+use blocklab_units::Nanos;
+
+/// Every limiter also holds about one second of its own rate when it rests
+/// (r5d-vs-gp3: 3,059 IOPS of 3,000 over 30 s with two operations in flight).
+pub(crate) const BUCKET: Nanos = Nanos::from_secs(1);
+
+/// A service of one mean latency for a device that nobody measured; scatter as in `like`.
+pub(crate) fn stand_in(like: &Service, mean_ns: u64, because: &str) -> Service {
+    let origin = Origin::assumed(because);
+    let latency = Latency {
+        base: Nanos(mean_ns),
+        per_kib_ns: 0.0,
+        origin: origin.clone(),
+    };
+    Service {
+        read: latency.clone(),
+        write: latency,
+        spread: Spread {
+            sigma: like.spread.sigma,
+            tail: None,
+            origin,
+        },
+        stream_read: None,
+        stream_write: None,
+        interleaved_read: None,
+        interleaved_write: None,
+        saturation: None,
+    }
+}
