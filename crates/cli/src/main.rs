@@ -2,7 +2,9 @@
 //! Out: calls into the house, words to the user, an exit code.
 //! Never: a rule about storage, a figure, a format.
 
+mod answer;
 mod args;
+mod asked_study;
 mod calibrate;
 mod catalog;
 mod compare;

@@ -1,25 +1,22 @@
 //! `blocklab run`: from arguments to a kept Record, its table and its page.
 
-use std::io::{IsTerminal, Read};
+use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::{fs, io};
 
-use anyhow::{Context, Result, anyhow};
-use blocklab_analysis::gate::{Gate, warning};
-use blocklab_analysis::{Assessment, Finding};
-use blocklab_native::{self as native, studies};
-use blocklab_publication::Publication;
-use blocklab_record::{Interval, Note, Record, Status};
+use anyhow::{Context, Result};
+use blocklab_record::{Interval, Record, Status};
 use blocklab_report::live::Screen;
 use blocklab_report::{html, json, text};
 use blocklab_store::Store;
 use blocklab_study::{Assignment, Observer, Part, run_plans};
-use blocklab_units::{Bytes, Nanos, nearest};
-use blocklab_workload::{Case, Job, Plan};
+use blocklab_units::{Bytes, Nanos};
+use blocklab_workload::{Case, Plan};
 use jiff::Timestamp;
 
+use crate::answer::{gate_of, goes_to_output, is_for_people, judged, print};
 use crate::args::RunArgs;
+use crate::asked_study::{Study, example, planned, study};
 use crate::{gate, study};
 use blocklab_console::chance;
 use blocklab_console::listen;
@@ -122,113 +119,6 @@ fn measure_job_file(args: &RunArgs, store: &Store) -> Result<u8> {
     }
 }
 
-/// A study as it is to be run.
-pub struct Study {
-    /// Its text, as it was written.
-    pub source: String,
-    /// The load, with what the command line says over it.
-    pub plan: Plan,
-    /// What was made of the text.
-    pub notes: Vec<Note>,
-    /// What it shows besides.
-    pub publication: Publication,
-    /// Whether it comes with the program.
-    pub built_in: bool,
-}
-
-fn study(args: &RunArgs) -> Result<Study> {
-    let (source, name, built_in) = source(&args.study)?;
-    let parsed = native::parse(&source, &name).map_err(|error| anyhow!("{error}"))?;
-    let mut plan = parsed.plan;
-    let seed = match (args.seed, parsed.seed_given) {
-        (None, false) => Some(chance()? & 0xffff_ffff),
-        (seed, _) => seed,
-    };
-    let overrides = native::Overrides {
-        runtime: args.runtime,
-        passes: args.repeat.map(Into::into),
-        seed,
-        size: args.size,
-        read_only: args.read_only,
-    };
-    let mut notes = parsed.notes;
-    notes.extend(native::apply(&mut plan, &overrides));
-    for job in plan.cases.iter().flat_map(|case| &case.workload.jobs) {
-        job.check()
-            .map_err(|invalid| anyhow!("{name}: job `{}`: {invalid}", job.name))?;
-        has_room(args, &name, job)?;
-    }
-    Ok(Study {
-        source,
-        plan,
-        notes,
-        publication: parsed.publication,
-        built_in,
-    })
-}
-
-/// A region without a single block cannot be worked on; it is better said before anything runs.
-fn has_room(args: &RunArgs, name: &str, job: &Job) -> Result<()> {
-    let (Some(size), block) = (job.region.size, job.least_room()) else {
-        return Ok(());
-    };
-    if size >= block {
-        return Ok(());
-    }
-    let (whose, way_out) = match args.size {
-        Some(_) => ("--size", "give that size or more"),
-        None => (name, "make `size` larger"),
-    };
-    Err(anyhow!(
-        "{whose}: a size of {size} is smaller than one block of `{}`, which is {block}: {way_out}, \
-         or run a study with smaller blocks",
-        job.name
-    ))
-}
-
-/// The text of a built-in study; without a name the commented one.
-fn example(study: &str) -> Result<&'static str> {
-    match study {
-        "" => Ok(native::EXAMPLE),
-        name => studies::builtin(name)
-            .with_context(|| format!("no built-in study is called {name}; {}", meant(name))),
-    }
-}
-
-/// The text of a study. A file comes before a built-in study of the same name only when it is
-/// named as a path.
-fn source(study: &str) -> Result<(String, String, bool)> {
-    if let Some(text) = studies::builtin(study) {
-        return Ok((text.to_owned(), study.to_owned(), true));
-    }
-    if study == "-" {
-        let mut text = String::new();
-        io::stdin()
-            .read_to_string(&mut text)
-            .context("cannot read the standard input")?;
-        return Ok((text, "standard input".to_owned(), false));
-    }
-    let text = fs::read_to_string(study).map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => anyhow!(
-            "there is no file {study} and no built-in study of that name; {}",
-            meant(study)
-        ),
-        _ => anyhow!("cannot read the study {study}: {error}"),
-    })?;
-    Ok((text, study.to_owned(), false))
-}
-
-/// The built-in study that was meant, or all there are.
-fn meant(name: &str) -> String {
-    match nearest(name, studies::builtin_names()) {
-        Some(near) => format!("did you mean {near}?"),
-        None => {
-            let known = studies::builtin_names().collect::<Vec<_>>().join(", ");
-            format!("these are: {known}")
-        }
-    }
-}
-
 /// Prints what was asked for, keeps the run, writes the page: in this order, so that a run that
 /// cannot be kept is seen.
 fn present(args: &RunArgs, store: &Store, record: &mut Record) -> Result<u8> {
@@ -271,44 +161,6 @@ fn present(args: &RunArgs, store: &Store, record: &mut Record) -> Result<u8> {
         Status::Interrupted => INTERRUPTED,
         Status::Failed => FAILED,
     })
-}
-
-/// What `--fail-on warning` says of these runs.
-pub fn gate_of(args: &RunArgs, runs: &[(&Record, &Assessment)]) -> Option<Gate> {
-    let runs = runs.iter().map(|(record, it)| (*record, &it.findings[..]));
-    let runs: Vec<(&Record, &[Finding])> = runs.collect();
-    Gate::new(args.fail_on.iter().map(|_| warning(&runs)).collect())
-}
-
-/// The answer to `--fail-on`, last; JSON holds it already.
-pub fn judged(args: &RunArgs, gate: Option<&Gate>) -> Result<()> {
-    if goes_to_output(args) {
-        gate::aside(gate);
-    }
-    match is_for_people(args) {
-        true => terminal::print_styled(gate::words(gate)),
-        false => Ok(()),
-    }
-}
-
-/// Prints the page where it goes to standard output, else the result.
-pub fn print(args: &RunArgs, page: &str, result: impl FnOnce() -> String) -> Result<()> {
-    if goes_to_output(args) {
-        terminal::print_data(page)?;
-    }
-    match args.json || !goes_to_output(args) {
-        true => terminal::print_styled(result()),
-        false => Ok(()),
-    }
-}
-
-fn goes_to_output(args: &RunArgs) -> bool {
-    args.html.as_deref() == Some(Path::new("-"))
-}
-
-/// Whether words about what is kept follow the result.
-pub fn is_for_people(args: &RunArgs) -> bool {
-    !args.json && !goes_to_output(args)
 }
 
 /// The file of the page: where the user said, else beside the record.
@@ -357,13 +209,6 @@ impl<'a> Watcher<'a> {
             laying_out: None,
         }
     }
-}
-
-/// Planned time of one pass: that of its longest job.
-pub fn planned(case: &Case) -> Nanos {
-    let jobs = case.workload.jobs.iter();
-    let times = jobs.map(|job| job.ramp + job.stop.runtime.unwrap_or_default());
-    times.max().unwrap_or_default()
 }
 
 impl Observer for Watcher<'_> {

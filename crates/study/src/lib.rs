@@ -11,9 +11,11 @@ mod place;
 mod resume_state;
 mod run_plan;
 mod scratch;
+mod system_run;
 
 pub use blocklab_host::guard::Guard;
 pub use error::Error;
 pub use observer::Observer;
 pub use resume_state::ResumeState;
-pub use run_plan::{Assignment, Part, run_plan, run_plans};
+pub use run_plan::{run_plan, run_plans};
+pub use system_run::{Assignment, Part};

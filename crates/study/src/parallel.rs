@@ -10,7 +10,7 @@ use blocklab_workload::Case;
 
 use crate::Error;
 use crate::observer::Observer;
-use crate::run_plan::SystemRun;
+use crate::system_run::SystemRun;
 
 /// Whether all of them can go on at once, and it pays.
 pub(crate) fn can_be(sessions: &[SystemRun<'_>]) -> bool {

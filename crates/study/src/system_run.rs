@@ -1,4 +1,4 @@
-//! Conducts a plan: case by case, pass by pass, into one Record.
+//! One system: its plan measured step by step, into one Record.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,7 +22,6 @@ use jiff::Timestamp;
 use crate::Error;
 use crate::observer::{Observer, Relay};
 use crate::opened_targets::{OpenedTargets, is_null};
-use crate::parallel;
 use crate::place::Terms;
 
 /// What is to be done.
@@ -51,16 +50,6 @@ pub struct Assignment<'a> {
     pub interrupted: &'a AtomicBool,
 }
 
-/// Runs the whole plan. Whatever happens after the first operation is in the Record, its status
-/// included.
-///
-/// # Errors
-/// When nothing can be measured at all: see [`Error`].
-pub fn run_plan(assignment: Assignment<'_>, observer: &mut dyn Observer) -> Result<Record, Error> {
-    let mut records = run_plans(vec![Part::from(assignment)], observer)?;
-    Ok(records.pop().expect("a record for every part"))
-}
-
 /// One of several systems that a study is run on.
 #[derive(Debug)]
 pub struct Part<'a> {
@@ -82,34 +71,7 @@ impl<'a> From<Assignment<'a>> for Part<'a> {
     }
 }
 
-/// Runs a study on several systems, one Record each. They take turns, measurement by measurement,
-/// so that what changes with time favours none of them. Where all are simulated, they are at work
-/// at once: the figures are the same, and the observer is told of one after the other.
-///
-/// # Errors
-/// When nothing can be measured at all on one of them: see [`Error`].
-pub fn run_plans(parts: Vec<Part<'_>>, observer: &mut dyn Observer) -> Result<Vec<Record>, Error> {
-    let guards: Vec<&Guard> = parts.iter().map(|part| part.assignment.guard).collect();
-    let open = |part| SystemRun::open(part, observer);
-    let mut sessions: Vec<_> = parts.into_iter().map(open).collect::<Result<_, _>>()?;
-    let longest = sessions.iter().map(|it| it.steps.len()).max();
-    let parallel = parallel::can_be(&sessions);
-    for step in 0..longest.unwrap_or(0) {
-        if parallel {
-            parallel::step(&mut sessions, step, observer)?;
-            continue;
-        }
-        for (number, session) in sessions.iter_mut().enumerate() {
-            if session.has(step) {
-                observer.turns_to(number);
-                session.step(step, observer)?;
-                session.tell_of_writes(step, guards[number]);
-            }
-        }
-    }
-    Ok(sessions.into_iter().map(SystemRun::close).collect())
-}
-
+/// A plan on one system, at work.
 pub(crate) struct SystemRun<'a> {
     plan: Plan,
     /// Case and pass of every measurement, in order.
@@ -128,7 +90,7 @@ pub(crate) struct SystemRun<'a> {
 }
 
 impl<'a> SystemRun<'a> {
-    fn open(part: Part<'a>, observer: &mut dyn Observer) -> Result<Self, Error> {
+    pub(crate) fn open(part: Part<'a>, observer: &mut dyn Observer) -> Result<Self, Error> {
         let Assignment {
             id,
             tool,
@@ -200,6 +162,11 @@ impl<'a> SystemRun<'a> {
         })
     }
 
+    /// How many measurements it takes.
+    pub(crate) fn steps(&self) -> usize {
+        self.steps.len()
+    }
+
     /// Whether there is such a step, and the run goes on.
     pub(crate) fn has(&self, step: usize) -> bool {
         step < self.steps.len() && self.goes_on
@@ -247,7 +214,7 @@ impl<'a> SystemRun<'a> {
     }
 
     /// Tells the guard what the measurement of this step did to its targets.
-    fn tell_of_writes(&self, step: usize, guard: &Guard) {
+    pub(crate) fn tell_of_writes(&self, step: usize, guard: &Guard) {
         let case = &self.plan.cases[self.steps[step].0];
         let last = self.record.measurements.last();
         let Some(last) = last.filter(|it| step >= self.done && it.case == case.name) else {
@@ -368,7 +335,7 @@ impl<'a> SystemRun<'a> {
         }
     }
 
-    fn close(mut self) -> Record {
+    pub(crate) fn close(mut self) -> Record {
         if !self.shares.is_empty() {
             // The rates are known now.
             self.record.asked.native = native::render(&self.plan);

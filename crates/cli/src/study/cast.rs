@@ -7,7 +7,7 @@ use blocklab_store::Store;
 use blocklab_units::nearest;
 
 use crate::args::RunArgs;
-use crate::run::Study;
+use crate::asked_study::Study;
 
 /// Targets that stand for the model of every system.
 const MODELS: [&str; 2] = ["sim", "emu"];

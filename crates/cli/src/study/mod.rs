@@ -23,9 +23,10 @@ pub use cast::takes_part;
 use cast::{Role, SystemAssignment};
 use watch::Watch;
 
+use crate::answer::{gate_of, is_for_people, judged, print};
 use crate::args::RunArgs;
+use crate::asked_study::Study;
 use crate::gate;
-use crate::run::{Study, gate_of, is_for_people, judged, print};
 use blocklab_console::chance;
 use blocklab_console::listen;
 use blocklab_console::status::{FAILED, INTERRUPTED};

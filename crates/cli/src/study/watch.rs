@@ -11,7 +11,7 @@ use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::{Case, Plan};
 
 use crate::args::RunArgs;
-use crate::run::planned;
+use crate::asked_study::planned;
 use blocklab_tools::keeping::Checkpoints;
 
 /// Shows which system is measured, and keeps what was measured in real time.

@@ -6,7 +6,7 @@ use blocklab_analysis::{Assessment, Estimate, Row, RowDirection};
 use blocklab_record::{Interval, IntervalDirection, Measurement, Record, Statistic};
 use serde::Serialize;
 
-use super::frame::Side;
+use super::side::Side;
 use crate::facts;
 
 /// Points of all curves and histograms of a page together, and of all series. Both keep the page

@@ -3,8 +3,8 @@
 use blocklab_analysis::{Finding, Severity};
 use maud::{Markup, html};
 
-use super::frame::Side;
 use super::headline::prose;
+use super::side::Side;
 use crate::evidence::Grid;
 use crate::facts;
 

@@ -7,6 +7,7 @@ use blocklab_analysis::study::{Plot, curves};
 use blocklab_record::{Origin, Record};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
+use super::side::Side;
 use super::{data, findings, headline, model, numbers, origin, study};
 
 /// No network at all: only what stands in the file may be used.
@@ -52,31 +53,6 @@ const SCRIPT: [&str; 5] = [
     include_str!("../../assets/js/rows.js"),
     include_str!("../../assets/js/page.js"),
 ];
-
-/// A Record on the page.
-pub struct Side<'a> {
-    /// What was measured.
-    pub record: &'a Record,
-    /// What is said of it.
-    pub assessment: &'a Assessment,
-    /// Tells it from its neighbours: `quick 7f3a2c`.
-    pub label: String,
-    /// Its place, from 0.
-    pub index: usize,
-    /// Of several that a study holds against each other: the study, and what this one is in it.
-    pub part: Option<(&'a str, &'a str)>,
-}
-
-impl Side<'_> {
-    /// A swatch in the colour of this Record; nothing when it is alone.
-    pub fn swatch(&self, alone: bool) -> Markup {
-        html! {
-            @if !alone {
-                span class="swatch" style=(format!("--dye:var(--s{})", self.index % 8 + 1)) {}
-            }
-        }
-    }
-}
 
 /// A section that stands before what the Records say by themselves.
 pub struct Opening {

@@ -5,7 +5,7 @@ use blocklab_record::{Origin, Status};
 use blocklab_units::{count, latency, rate};
 use maud::{Markup, html};
 
-use super::frame::Side;
+use super::side::Side;
 use super::verdict;
 use crate::facts;
 

@@ -10,6 +10,7 @@ mod headline;
 mod model;
 mod numbers;
 mod origin;
+mod side;
 mod study;
 mod verdict;
 

@@ -3,8 +3,8 @@
 use blocklab_record::{LimitFact, TargetFacts};
 use maud::{Markup, html};
 
-use super::frame::Side;
 use super::headline::prose;
+use super::side::Side;
 use crate::model;
 
 /// Whether any Record has one.

@@ -5,8 +5,8 @@ use blocklab_record::{PERCENTILES, Percentile, Statistic};
 use blocklab_units::{count, latency, rate};
 use maud::{Markup, html};
 
-use super::frame::Side;
 use super::headline;
+use super::side::Side;
 use crate::facts;
 
 /// A column: its title, the text of a cell, and the number by which it is sorted.

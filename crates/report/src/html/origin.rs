@@ -4,7 +4,7 @@ use blocklab_record::{BlockDevice, Origin, Overhead, Record, TargetFacts, Target
 use blocklab_units::{Bytes, Nanos, count, latency};
 use maud::{Markup, html};
 
-use super::frame::Side;
+use super::side::Side;
 use super::{headline, model};
 use crate::facts;
 

@@ -3,7 +3,7 @@
 use blocklab_analysis::{Finding, Severity};
 use maud::{Markup, html};
 
-use super::frame::Side;
+use super::side::Side;
 use crate::facts;
 
 /// The sentence, in the colour of its gravity, leading to the findings where there are any.
