@@ -243,11 +243,11 @@ impl ThreadSpec {
             let target = ModelTarget::new(self.clock, models, depth, self.watch);
             return Ok((AnyTarget::Model(target), None));
         }
-        let (base, stride) = (buffers.address(0), buffers.stride());
+        let addresses = buffers.addresses();
         let hint = engine_hint(self.job.engine);
         let fail = |source| self.engine_error(source, hint);
         let sync = |call| {
-            let call = SyncCall::new(call, self.open_files()?, base, stride);
+            let call = SyncCall::new(call, self.open_files()?, buffers.addresses());
             Ok(AnyTarget::Sync(Inline::new(self.clock, call, depth)))
         };
         let target = match self.job.engine {
@@ -259,20 +259,20 @@ impl ThreadSpec {
             Engine::Pvsync2(flags) => sync(Call::Vectored(bits(flags)))?,
             Engine::Libaio => {
                 let files = self.open_files()?;
-                let target = LibaioTarget::new(self.clock, depth, files, base, stride);
+                let target = LibaioTarget::new(self.clock, depth, files, addresses);
                 AnyTarget::Libaio(target.map_err(fail)?)
             }
             Engine::Mmap => {
                 let writes = self.job.writes();
-                let call = MmapCall::new(self.open_files()?, writes, base, stride);
+                let call = MmapCall::new(self.open_files()?, writes, addresses);
                 AnyTarget::Mmap(Inline::new(self.clock, call.map_err(fail)?, depth))
             }
             Engine::PosixAio => {
                 let files = self.open_files()?;
-                AnyTarget::Posix(PosixTarget::new(self.clock, depth, files, base, stride))
+                AnyTarget::Posix(PosixTarget::new(self.clock, depth, files, addresses))
             }
             Engine::Splice => {
-                let call = SpliceCall::new(self.open_files()?, base, stride);
+                let call = SpliceCall::new(self.open_files()?, addresses);
                 AnyTarget::Splice(Inline::new(self.clock, call.map_err(fail)?, depth))
             }
             Engine::Falloc | Engine::Ftruncate => {

@@ -327,7 +327,9 @@ fn an_open_loop_records_both_latencies() {
     let result = result(open, target(Path::new("null"), MIB));
     let reads = &result.directions["read"];
     let response = reads.response.as_ref().unwrap();
-    assert_eq!((reads.ios, response.count), (2000, 2000));
+    // On a busy machine some of the arrivals come too late to be issued.
+    assert_eq!(reads.ios, 2000);
+    assert_eq!(response.count, reads.ios + result.accounting.overdue);
     assert!(response.mean_ns >= reads.service.mean_ns);
     assert_eq!(result.asked_iops, Some(20_000.0));
 }

@@ -1,20 +1,45 @@
 //! The memory that operations read into and write from.
+//!
+//! The kernel writes into it by address, whatever Rust thinks of its owner. Three things together
+//! keep that sound:
+//!
+//! 1. **Who may look.** Bytes are reached through a [`Slot`] alone, and a slot goes with its
+//!    operation to the target and comes back with the completion.
+//! 2. **How long the memory is there.** Every target that names a buffer to the kernel holds a
+//!    [`BufferAddresses`], and the memory stays mapped until the last of them is gone, in whatever
+//!    order targets and [`Buffers`] are dropped.
+//! 3. **When a target may go.** Before it lets go of its share, it waits for what is in flight. One
+//!    that cannot wait, as its interface fails, never lets go: the memory is lost then, and nothing
+//!    is written to where something else lies.
 
 use std::io;
 use std::ptr::NonNull;
+use std::rc::Rc;
 
 use blocklab_workload::Slot;
 
 /// Page-aligned buffers of equal size in one mapping.
 #[derive(Debug)]
 pub struct Buffers {
+    addresses: BufferAddresses,
+}
+
+/// Where the buffers lie, for a target that names them to the kernel. The memory is there as long
+/// as this value is.
+#[derive(Debug, Clone)]
+pub struct BufferAddresses {
     base: NonNull<u8>,
     stride: usize,
     count: usize,
+    memory: Rc<Mapping>,
 }
 
-// SAFETY: the mapping is plain memory that this value owns alone.
-unsafe impl Send for Buffers {}
+/// Memory that goes back to the kernel when nobody holds it any more.
+#[derive(Debug)]
+struct Mapping {
+    base: NonNull<u8>,
+    len: usize,
+}
 
 const PAGE: usize = 4096;
 
@@ -36,13 +61,17 @@ impl Buffers {
             return Err(io::Error::last_os_error());
         }
         let base = NonNull::new(base.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
+        let memory = Rc::new(Mapping { base, len });
         // Last in, first out: the buffer used last is the one still in the cache.
         let slots = (0..count).rev().map(Slot::returned).collect();
         Ok((
             Self {
-                base,
-                stride,
-                count: count as usize,
+                addresses: BufferAddresses {
+                    base,
+                    stride,
+                    count: count as usize,
+                    memory,
+                },
             },
             slots,
         ))
@@ -54,41 +83,67 @@ impl Buffers {
     /// When `len` is more than the buffer holds.
     #[inline]
     pub fn bytes_mut(&mut self, slot: &Slot, len: usize) -> &mut [u8] {
-        assert!(slot.index() < self.count && len <= self.stride);
-        // SAFETY: inside the mapping by the line above; the slot shows that nobody else,
+        let addresses = &self.addresses;
+        assert!(
+            slot.index() < addresses.count && len <= addresses.stride,
+            "buffer {} of {}, {len} bytes of {}",
+            slot.index(),
+            addresses.count,
+            addresses.stride
+        );
+        // SAFETY: inside the mapping by the check above; the slot shows that nobody else,
         // the kernel included, uses these bytes.
-        unsafe { std::slice::from_raw_parts_mut(self.address(slot.index()), len) }
+        unsafe { std::slice::from_raw_parts_mut(addresses.of(slot.index()), len) }
     }
 
-    /// Where a buffer begins.
+    /// A share in the memory, for a target.
+    #[must_use]
+    pub fn addresses(&self) -> BufferAddresses {
+        self.addresses.clone()
+    }
+}
+
+impl BufferAddresses {
+    /// Where the buffer of the slot of this index begins.
     #[inline]
     #[must_use]
-    pub const fn address(&self, index: usize) -> *mut u8 {
+    pub fn of(&self, index: usize) -> *mut u8 {
+        debug_assert!(
+            index < self.count,
+            "slot {index}, and there are {} buffers",
+            self.count
+        );
         // SAFETY: the callers' indices are those of slots, so the result is inside the mapping.
         unsafe { self.base.as_ptr().add(index * self.stride) }
     }
 
-    /// Distance between two buffers, in bytes.
-    #[must_use]
-    pub const fn stride(&self) -> usize {
-        self.stride
+    /// Keeps the memory for ever: somebody may write into it whom nobody can wait for.
+    pub(crate) fn never_free(&self) {
+        std::mem::forget(Rc::clone(&self.memory));
+    }
+
+    /// How many hold the memory.
+    #[cfg(test)]
+    pub(crate) fn holders(&self) -> usize {
+        Rc::strong_count(&self.memory)
     }
 
     /// The whole mapping as pieces of at most 1 GiB, which is what io_uring can register.
     pub(crate) fn pieces(&self) -> (Vec<libc::iovec>, usize) {
         let per_piece = ((1 << 30) / self.stride).clamp(1, self.count.max(1));
         let pieces = (0..self.count).step_by(per_piece).map(|first| libc::iovec {
-            iov_base: self.address(first).cast(),
+            iov_base: self.of(first).cast(),
             iov_len: per_piece.min(self.count - first) * self.stride,
         });
         (pieces.collect(), per_piece)
     }
 }
 
-impl Drop for Buffers {
+impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: exactly the mapping made in `new`; targets are dropped before their buffers.
-        unsafe { libc::munmap(self.base.as_ptr().cast(), self.stride * self.count) };
+        // SAFETY: exactly the mapping made in `Buffers::new`, and the last one who could name it to
+        // the kernel is gone, after all of its operations (see above).
+        unsafe { libc::munmap(self.base.as_ptr().cast(), self.len) };
     }
 }
 
@@ -118,7 +173,7 @@ mod tests {
     #[test]
     fn pieces_cover_everything() {
         let (buffers, _) = Buffers::new(5, 512 << 20).unwrap();
-        let (pieces, per_piece) = buffers.pieces();
+        let (pieces, per_piece) = buffers.addresses().pieces();
         assert_eq!(per_piece, 2);
         assert_eq!(
             pieces.iter().map(|piece| piece.iov_len).sum::<usize>(),

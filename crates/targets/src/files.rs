@@ -110,7 +110,7 @@ pub fn probe_direct(opened: &OpenFile) -> io::Result<()> {
     let (buffers, _) = crate::buffers::Buffers::new(1, 4096)?;
     let fd = opened.file.as_raw_fd();
     // SAFETY: the buffer holds 4096 bytes and lives through the call.
-    let read = unsafe { libc::pread(fd, buffers.address(0).cast(), 4096, 0) };
+    let read = unsafe { libc::pread(fd, buffers.addresses().of(0).cast(), 4096, 0) };
     if read >= 0 {
         return Ok(());
     }

@@ -26,7 +26,7 @@ use blocklab_units::Nanos;
 
 use blocklab_workload::{Completion, Io};
 
-pub use buffers::Buffers;
+pub use buffers::{BufferAddresses, Buffers};
 pub use clock::{Clock, thread_cpu_ns};
 pub use files::{OpenFile, Opening, open, probe_direct};
 pub use inline::{CarryOut, Inline};

@@ -9,6 +9,7 @@ use blocklab_workload::Direction;
 use super::{OpenFile, Target, sleep, trim};
 use blocklab_workload::Slot;
 
+use crate::buffers::BufferAddresses;
 use crate::clock::Clock;
 use blocklab_workload::{Completion, Io, SyncKind};
 
@@ -20,8 +21,7 @@ pub struct LibaioTarget {
     clock: Clock,
     context: Context,
     files: Vec<OpenFile>,
-    base: *mut u8,
-    stride: usize,
+    buffers: BufferAddresses,
     /// One control block a slot: the kernel reads it during io_submit only.
     blocks: Vec<ControlBlock>,
     staged: Vec<*mut ControlBlock>,
@@ -148,15 +148,13 @@ impl LibaioTarget {
         clock: Clock,
         depth: u32,
         files: Vec<OpenFile>,
-        base: *mut u8,
-        stride: usize,
+        buffers: BufferAddresses,
     ) -> io::Result<Self> {
         Ok(Self {
             clock,
             context: Context::new(depth)?,
             files,
-            base,
-            stride,
+            buffers,
             blocks: vec![ControlBlock::default(); depth as usize],
             staged: Vec::with_capacity(depth as usize),
             in_flight: 0,
@@ -213,8 +211,7 @@ impl LibaioTarget {
             (Direction::Sync, _) => OP_FSYNC,
             _ => OP_WRITE,
         };
-        // SAFETY: the slot's buffer lies inside the mapping.
-        let buffer = unsafe { self.base.add(index * self.stride) };
+        let buffer = self.buffers.of(index);
         let moves = io.direction != Direction::Sync;
         self.blocks[index] = ControlBlock {
             data: index as u64,

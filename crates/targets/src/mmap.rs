@@ -8,6 +8,7 @@ use blocklab_workload::Direction;
 
 use super::inline::CarryOut;
 use super::{OpenFile, trim};
+use crate::buffers::BufferAddresses;
 use blocklab_workload::Io;
 
 /// Copies from and to a shared mapping of each file.
@@ -18,8 +19,7 @@ use blocklab_workload::Io;
 pub struct MmapCall {
     files: Vec<OpenFile>,
     maps: Vec<Map>,
-    base: *mut u8,
-    stride: usize,
+    buffers: BufferAddresses,
 }
 
 struct Map {
@@ -37,12 +37,7 @@ impl Drop for Map {
 impl MmapCall {
     /// # Errors
     /// When a file cannot be mapped: empty, or of a kind without mappings.
-    pub fn new(
-        files: Vec<OpenFile>,
-        write: bool,
-        base: *mut u8,
-        stride: usize,
-    ) -> io::Result<Self> {
+    pub fn new(files: Vec<OpenFile>, write: bool, buffers: BufferAddresses) -> io::Result<Self> {
         install_handler();
         let maps = files
             .iter()
@@ -51,8 +46,7 @@ impl MmapCall {
         Ok(Self {
             files,
             maps,
-            base,
-            stride,
+            buffers,
         })
     }
 
@@ -71,7 +65,7 @@ impl MmapCall {
         // different mappings. A page without backing is replaced by the SIGBUS handler.
         unsafe {
             let stored = map.start.as_ptr().add(offset);
-            let buffer = self.base.add(io.slot.index() * self.stride);
+            let buffer = self.buffers.of(io.slot.index());
             let (from, to) = match io.direction {
                 Direction::Read => (stored.cast_const(), buffer),
                 _ => (buffer.cast_const(), stored),

@@ -8,6 +8,7 @@ use super::flush::errno;
 use super::{OpenFile, Target, sleep, trim};
 use blocklab_workload::Slot;
 
+use crate::buffers::BufferAddresses;
 use crate::clock::Clock;
 use blocklab_workload::{Completion, Io, SyncKind};
 
@@ -15,8 +16,7 @@ use blocklab_workload::{Completion, Io, SyncKind};
 pub struct PosixTarget {
     clock: Clock,
     files: Vec<OpenFile>,
-    base: *mut u8,
-    stride: usize,
+    buffers: BufferAddresses,
     /// By slot. They must not move while the library works on them.
     blocks: Box<[libc::aiocb]>,
     /// Slots that the library works on.
@@ -29,20 +29,13 @@ impl PosixTarget {
     ///
     /// # Errors
     /// When the interface cannot be set up.
-    pub fn new(
-        clock: Clock,
-        depth: u32,
-        files: Vec<OpenFile>,
-        base: *mut u8,
-        stride: usize,
-    ) -> Self {
+    pub fn new(clock: Clock, depth: u32, files: Vec<OpenFile>, buffers: BufferAddresses) -> Self {
         // SAFETY: all-zero is a valid control block.
         let block = |_| unsafe { std::mem::zeroed::<libc::aiocb>() };
         Self {
             clock,
             files,
-            base,
-            stride,
+            buffers,
             blocks: (0..depth).map(block).collect(),
             in_flight: Vec::with_capacity(depth as usize),
             inline: Vec::new(),
@@ -58,8 +51,7 @@ impl PosixTarget {
         block.aio_offset = io.offset as libc::off_t;
         block.aio_nbytes = io.len as usize;
         block.aio_sigevent.sigev_notify = libc::SIGEV_NONE;
-        // SAFETY: the slot's buffer lies inside the mapping.
-        block.aio_buf = unsafe { self.base.add(index * self.stride) }.cast();
+        block.aio_buf = self.buffers.of(index).cast();
         // SAFETY: block and buffer stay where they are until the operation has ended.
         unsafe {
             match (io.direction, io.sync) {

@@ -6,14 +6,14 @@ use blocklab_workload::Direction;
 use super::flush::{errno, flush_file};
 use super::inline::CarryOut;
 use super::{OpenFile, trim};
+use crate::buffers::BufferAddresses;
 use blocklab_workload::Io;
 
 /// Moves data through a pipe: splice between pipe and file, vmsplice and read between pipe and
 /// buffer.
 pub struct SpliceCall {
     files: Vec<OpenFile>,
-    base: *mut u8,
-    stride: usize,
+    buffers: BufferAddresses,
     reader: PipeReader,
     writer: PipeWriter,
 }
@@ -21,15 +21,14 @@ pub struct SpliceCall {
 impl SpliceCall {
     /// # Errors
     /// When the process has no file numbers left for a pipe.
-    pub fn new(files: Vec<OpenFile>, base: *mut u8, stride: usize) -> io::Result<Self> {
+    pub fn new(files: Vec<OpenFile>, buffers: BufferAddresses) -> io::Result<Self> {
         let (reader, writer) = pipe()?;
         // A larger pipe means fewer calls; the default of 64 KiB works too.
         // SAFETY: no memory is passed.
         unsafe { libc::fcntl(writer.as_raw_fd(), libc::F_SETPIPE_SZ, 1 << 20) };
         Ok(Self {
             files,
-            base,
-            stride,
+            buffers,
             reader,
             writer,
         })
@@ -106,8 +105,7 @@ impl SpliceCall {
     }
 
     fn transfer(&self, fd: i32, io: &Io) -> i32 {
-        // SAFETY: the slot's buffer lies inside the mapping and is ours while we hold it.
-        let buffer = unsafe { self.base.add(io.slot.index() * self.stride) };
+        let buffer = self.buffers.of(io.slot.index());
         let len = io.len as usize;
         let mut moved = 0;
         while moved < len {

@@ -5,6 +5,7 @@ use blocklab_workload::Direction;
 use super::flush::{errno, flush_file};
 use super::inline::CarryOut;
 use super::{OpenFile, trim};
+use crate::buffers::BufferAddresses;
 use blocklab_workload::Io;
 
 /// Which call moves the data.
@@ -26,18 +27,16 @@ pub enum Call {
 pub struct SyncCall {
     call: Call,
     files: Vec<OpenFile>,
-    base: *mut u8,
-    stride: usize,
+    buffers: BufferAddresses,
 }
 
 impl SyncCall {
     /// System calls of one kind on these files.
-    pub const fn new(call: Call, files: Vec<OpenFile>, base: *mut u8, stride: usize) -> Self {
+    pub fn new(call: Call, files: Vec<OpenFile>, buffers: BufferAddresses) -> Self {
         Self {
             call,
             files,
-            base,
-            stride,
+            buffers,
         }
     }
 }
@@ -49,8 +48,7 @@ impl CarryOut for SyncCall {
         let fd = file.file.as_raw_fd();
         match io.direction {
             Direction::Read | Direction::Write => {
-                // SAFETY: the slot's buffer lies inside the mapping and is ours while we hold it.
-                let buffer = unsafe { self.base.add(io.slot.index() * self.stride) };
+                let buffer = self.buffers.of(io.slot.index());
                 transfer(self.call, fd, io, buffer)
             }
             Direction::Trim => trim::trim(file, io.offset, io.len),

@@ -4,11 +4,11 @@ use std::ptr::NonNull;
 
 use blocklab_units::Nanos;
 use blocklab_workload::{Direction, UringOptions};
-use io_uring::types::{Fd, FsyncFlags, SubmitArgs, Timespec};
-use io_uring::{CompletionQueue, IoUring, SubmissionQueue, Submitter, opcode, squeue};
+use io_uring::types::{CancelBuilder, Fd, FsyncFlags, SubmitArgs, Timespec};
+use io_uring::{CompletionQueue, EnterFlags, IoUring, SubmissionQueue, Submitter, opcode, squeue};
 
 use super::{OpenFile, Target, sleep, trim};
-use crate::buffers::Buffers;
+use crate::buffers::{BufferAddresses, Buffers};
 use crate::clock::Clock;
 use blocklab_workload::Slot;
 use blocklab_workload::{Completion, Io, SyncKind};
@@ -22,8 +22,7 @@ pub struct UringTarget {
     _ring: OwnedRing,
     clock: Clock,
     files: Vec<OpenFile>,
-    base: *mut u8,
-    stride: usize,
+    buffers: BufferAddresses,
     fixed_files: bool,
     polled: bool,
     /// Buffers a registered piece holds; 0: not registered.
@@ -91,8 +90,9 @@ impl UringTarget {
         let (mut submitter, queue, finished) = unsafe { ring.split() };
         let descriptors: Vec<i32> = files.iter().map(|file| file.file.as_raw_fd()).collect();
         let fixed_files = options.fixed_files && submitter.register_files(&descriptors).is_ok();
-        let (pieces, per_piece) = buffers.pieces();
-        // SAFETY: the buffers outlive the target: the drive owns both and drops this first.
+        let addresses = buffers.addresses();
+        let (pieces, per_piece) = addresses.pieces();
+        // SAFETY: the target holds the memory, and lets go of it when the ring is done with it.
         let fixed = options.fixed_buffers && unsafe { submitter.register_buffers(&pieces) }.is_ok();
         // An old kernel without it only pays a file look-up a call.
         let _ = submitter.register_ring_fd();
@@ -103,8 +103,7 @@ impl UringTarget {
             _ring: ring,
             clock,
             files,
-            base: buffers.address(0),
-            stride: buffers.stride(),
+            buffers: addresses,
             fixed_files,
             polled: options.sqpoll,
             per_piece: if fixed { per_piece } else { 0 },
@@ -135,8 +134,7 @@ impl UringTarget {
     #[inline]
     fn operation(&self, io: &Io, fd: Fd) -> squeue::Entry {
         let index = io.slot.index();
-        // SAFETY: the slot's buffer lies inside the mapping.
-        let buffer = unsafe { self.base.add(index * self.stride) };
+        let buffer = self.buffers.of(index);
         let piece = if self.per_piece > 1 {
             index / self.per_piece
         } else {
@@ -204,14 +202,67 @@ impl UringTarget {
         let waiting = if self.polled { 0 } else { self.queue.len() };
         self.in_flight += self.staged - waiting;
         self.staged = waiting;
-        match answer {
-            Ok(_) => Ok(()),
-            Err(error) => match error.raw_os_error() {
-                // A signal, the end of the time, or a full completion queue: reap and go on.
-                Some(libc::EINTR | libc::ETIME | libc::EBUSY | libc::EAGAIN) => Ok(()),
-                _ => Err(error),
-            },
+        passing(answer)
+    }
+
+    /// Gives up what is in flight and waits until all of it has come back, however long a device
+    /// takes that cannot be stopped. What the kernel has not been told of, it is not told of.
+    ///
+    /// # Errors
+    /// When nobody can wait, as the ring itself does not answer.
+    fn drain(&mut self) -> io::Result<()> {
+        // The thread that polls takes what is staged by itself, told or not.
+        if self.polled {
+            self.enter(0, None)?;
         }
+        let mut done = Vec::with_capacity(self.in_flight);
+        self.reap(&mut done);
+        while self.in_flight > 0 {
+            // Pipes, sockets and what waits its turn come back at once; a disk does not heed it,
+            // and kernels before 6.0 do not know it. The wait is what counts.
+            let at_once = Some(Timespec::new());
+            let _ = self
+                .submitter
+                .register_sync_cancel(at_once, CancelBuilder::any());
+            self.await_one()?;
+            self.reap(&mut done);
+        }
+        Ok(())
+    }
+
+    /// Waits until something has come back, or for a signal.
+    fn await_one(&mut self) -> io::Result<()> {
+        /// The thread that polls may begin what it was told of after the call that gave it up.
+        const AGAIN: Nanos = Nanos::from_millis(5);
+        if self.polled {
+            return self.enter(1, Some(self.clock.now().saturating_add(AGAIN)));
+        }
+        let flags = EnterFlags::GETEVENTS.bits();
+        // SAFETY: nothing is submitted, and no argument is passed.
+        passing(unsafe { self.submitter.enter::<libc::sigset_t>(0, 1, flags, None) })
+    }
+}
+
+/// What io_uring_enter answered: a signal, the end of the time and a full completion queue are no
+/// failure, but a reason to reap and to go on.
+fn passing(answer: io::Result<usize>) -> io::Result<()> {
+    match answer {
+        Ok(_) => Ok(()),
+        Err(error) => match error.raw_os_error() {
+            Some(libc::EINTR | libc::ETIME | libc::EBUSY | libc::EAGAIN) => Ok(()),
+            _ => Err(error),
+        },
+    }
+}
+
+impl Drop for UringTarget {
+    /// The kernel may still be writing into the buffers.
+    fn drop(&mut self) {
+        if self.drain().is_err() {
+            self.buffers.never_free();
+        }
+        // A registered ring outlives its descriptor until the thread ends.
+        let _ = self.submitter.unregister_ring_fd();
     }
 }
 
@@ -314,3 +365,7 @@ fn build(depth: u32, options: UringOptions) -> io::Result<IoUring> {
     // NO_SQARRAY came with 6.6, DEFER_TASKRUN with 6.1, io_uring itself with 5.1.
     attempt(2).or_else(|_| attempt(1)).or_else(|_| attempt(0))
 }
+
+#[cfg(test)]
+#[path = "uring_tests.rs"]
+mod tests;
