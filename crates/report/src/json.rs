@@ -202,13 +202,10 @@ fn field(latency: &str, percentile: &Percentile) -> String {
 }
 
 fn response(of: ResponseNs) -> ResponseView {
-    let brief = of.percentiles.iter().filter(|(it, _)| it.brief);
+    let all = of.percentiles.iter();
+    let all = all.map(|(it, ns)| (field("response", it), Some(ns)));
     ResponseView {
-        percentiles: Fields(
-            brief
-                .map(|(it, ns)| (field("response", it), Some(ns)))
-                .collect(),
-        ),
+        percentiles: Fields(all.collect()),
         response_max_ns: of.max,
     }
 }

@@ -1,7 +1,7 @@
 //! The full table: every figure, sortable, readable without a script.
 
 use blocklab_analysis::{Estimate, ResponseNs, Row, RowDirection};
-use blocklab_record::{PERCENTILES, Percentile, Statistic};
+use blocklab_record::{PERCENTILES, Statistic};
 use blocklab_units::{count, latency, rate};
 use maud::{Markup, html};
 
@@ -70,7 +70,8 @@ fn columns() -> Vec<Column> {
 
 /// Of the response latency, where there is one.
 fn response() -> Vec<Column> {
-    let mut all: Vec<Column> = Percentile::brief()
+    let mut all: Vec<Column> = PERCENTILES
+        .iter()
         .map(|it| {
             response_column(
                 it.title,

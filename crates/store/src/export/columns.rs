@@ -1,6 +1,6 @@
 use blocklab_record::{
     Cpu, DirectionResult, Interval, IntervalDirection, JobResult, Latency, Measurement, Origin,
-    Percentile, Record, Statistic, Told,
+    PERCENTILES, Percentile, Record, Statistic, Told,
 };
 use serde::Serialize;
 
@@ -161,7 +161,7 @@ fn latency(which: &str, latency: Option<&Latency>) -> Named {
         real(&ns("stddev"), known(Statistic::Stddev).map(|l| l.stddev_ns)),
     ];
     let percentile = |it: &Percentile| count(&ns(it.name), latency.and_then(|l| l.percentile(it)));
-    row.extend(Percentile::kept().map(|(it, _)| percentile(it)));
+    row.extend(PERCENTILES.iter().map(percentile));
     row.push(whole("max", Statistic::Max, |l| l.max_ns));
     row.push(text(
         &format!("{which}_histogram_hdr"),
