@@ -36,8 +36,9 @@ const fn row(
 }
 
 /// All of them, ascending. Tables, JSON, pages and exports derive from these rows.
-pub const PERCENTILES: [Percentile; 6] = [
+pub const PERCENTILES: [Percentile; 7] = [
     row("p50", "p50", 0.5, true, Some(Statistic::P50)),
+    row("p75", "p75", 0.75, false, None),
     row("p90", "p90", 0.9, false, Some(Statistic::P90)),
     row("p95", "p95", 0.95, false, None),
     row("p99", "p99", 0.99, true, Some(Statistic::P99)),
@@ -165,7 +166,7 @@ mod tests {
     fn one_between_two_unknown_ones_is_not_known() {
         let unknown = Unknown::these(&[Statistic::P99]);
         let known = PERCENTILES.map(|it| unknown.knows(it.share));
-        assert_eq!(known, [true, true, false, false, true, true]);
+        assert_eq!(known, [true, true, true, false, false, true, true]);
         let mut latency = Latency::new(&Histogram::from_counts(vec![0, 9]), 1, 1, 9.0, 9.0);
         latency.unknown = unknown;
         let told = PERCENTILES.map(|it| latency.percentile(&it).is_some());

@@ -48,6 +48,7 @@ fn a_row_is_a_measurement_a_job_and_a_direction() {
     check(&rows, 0, "response_ns_p99", "");
     // A Record keeps no p95 by itself: it comes out of the histogram.
     check(&rows, 0, "service_ns_p95", "946175");
+    check(&rows, 0, "service_ns_p75", "749567");
     check(&rows, 0, "direct", "true");
     check(&rows, 0, "stopped", "runtime");
     check(&rows, 0, "origin", "measured");
