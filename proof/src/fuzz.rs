@@ -1,0 +1,335 @@
+//! One function a parser of foreign bytes. Whatever the bytes are, it must not panic: neither by
+//! the parser nor by an assertion that stands here.
+//!
+//! The targets in `fuzz/` are shells around these functions, for long hunts with cargo-fuzz. The
+//! test `fuzz` runs each of them on mutations of what the repository holds, the same ones every
+//! time.
+
+pub mod corpus;
+pub mod hunt;
+
+use std::io;
+use std::path::Path;
+
+use blocklab_catalog::{Address, Catalog, describe, device_file};
+use blocklab_diskspd::{self as diskspd_language, Asked, Overrides, Profile};
+use blocklab_fio::{self as fio_language, State, blktrace, iolog};
+use blocklab_host::signatures::{probe, probe_bytes};
+use blocklab_import::{Source, Tool, decode};
+use blocklab_record::{Latency, Record};
+use blocklab_vdbench as vdbench_language;
+use blocklab_workload::SavedKeys;
+
+/// What a target is: it panics where something is wrong.
+pub type Target = fn(&[u8]);
+
+/// By the names of the files in `fuzz/fuzz_targets`.
+pub const TARGETS: [(&str, Target); 15] = [
+    ("address", address),
+    ("device_toml", device_toml),
+    ("diskspd", diskspd),
+    ("fio_blktrace", fio_blktrace),
+    ("fio_iolog", fio_iolog),
+    ("fio_job", fio_job),
+    ("fio_log", fio_log),
+    ("fio_state", fio_state),
+    ("import", import),
+    ("journal", journal),
+    ("native", native),
+    ("record", record),
+    ("results", results),
+    ("signatures", signatures),
+    ("vdbench", vdbench),
+];
+
+fn text(bytes: &[u8]) -> Option<&str> {
+    std::str::from_utf8(bytes).ok()
+}
+
+/// Addresses: what is read is shown so that it reads back as the same, a mistake lies within the
+/// text, and whatever is asked for is a device or a refusal.
+pub fn address(bytes: &[u8]) {
+    let Some(text) = text(bytes) else { return };
+    match Address::parse(text) {
+        Ok(Address::File(_)) => (),
+        Ok(address) => {
+            let shown = address.to_string();
+            let again = Address::parse(&shown).expect("what is shown reads back");
+            assert_eq!(address, again, "{shown}");
+            // A profile names a file, and fuzzing reads none.
+            if !shown.contains("profile=") {
+                let _ = describe(text, &Catalog::embedded());
+            }
+        }
+        Err(error) => {
+            assert!(text.get(error.at.clone()).is_some());
+            let _ = error.to_string();
+        }
+    }
+}
+
+/// Device files: what is read is written so that it reads back as the same device.
+pub fn device_toml(bytes: &[u8]) {
+    let Some(text) = text(bytes) else { return };
+    match device_file::parse(text) {
+        Ok(spec) => {
+            let written = device_file::render(&spec);
+            assert_eq!(device_file::parse(&written), Ok(spec), "{written}");
+        }
+        Err(mistake) => {
+            let _ = mistake.to_string();
+        }
+    }
+}
+
+/// Any words as a command line of DiskSpd, any text as an XML profile: what is accepted can be
+/// prepared, and it is written as XML and read again.
+pub fn diskspd(bytes: &[u8]) {
+    let Some(text) = text(bytes) else { return };
+    let words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
+    if let Ok(parsed) = diskspd_language::parse(&words)
+        && let Asked::Load(profile) = parsed.asked
+    {
+        attempt(&profile);
+    }
+    if let Ok(profile) = diskspd_language::read_xml(text, &Overrides::default()) {
+        attempt(&profile);
+    }
+}
+
+fn attempt(profile: &Profile) {
+    // A thousand threads on a thousand targets are no news.
+    let jobs = profile.timespans.iter().flat_map(|span| &span.targets);
+    if jobs.map(|target| u64::from(target.threads)).sum::<u64>() > 1000 {
+        return;
+    }
+    let _ = diskspd_language::prepare(profile, &diskspd_language::Terms::default());
+    let overrides = Overrides {
+        profile_only: profile.profile_only,
+        ..Overrides::default()
+    };
+    let xml = diskspd_language::profile_xml(profile);
+    diskspd_language::read_xml(&xml, &overrides).expect("what is written can be read");
+}
+
+/// Binary traces of blktrace: each operation is on a file that the trace names, in their order.
+pub fn fio_blktrace(bytes: &[u8]) {
+    let read = blktrace::parse(bytes, &|major, minor| format!("/dev/{major}-{minor}"));
+    let Ok(trace) = read else { return };
+    let named = |target: u32| (target as usize) < trace.files.len();
+    assert!(trace.operations.iter().all(|it| named(it.target)));
+    assert!(trace.operations.is_sorted_by_key(|it| it.at));
+}
+
+/// Traces of fio: what is read is written and read again.
+pub fn fio_iolog(bytes: &[u8]) {
+    let Some(text) = text(bytes) else { return };
+    let Ok(trace) = iolog::parse("trace.log", text) else {
+        return;
+    };
+    let operations = trace.operations.iter().filter(|op| op.len > 0);
+    let traced = operations.map(|op| iolog::Traced {
+        at: op.at,
+        file: &trace.files[op.target as usize],
+        direction: op.direction,
+        offset: op.offset,
+        len: op.len,
+    });
+    let written = iolog::render(&trace.files, traced);
+    iolog::parse("trace.log", &written).expect("our own trace is sound");
+}
+
+struct Outside;
+
+impl fio_language::Reader for Outside {
+    fn include(&mut self, _: &str) -> Result<String, String> {
+        Ok("[global]\nsize=1m\n".to_owned())
+    }
+
+    fn variable(&self, name: &str) -> Option<String> {
+        Some(name.to_owned())
+    }
+}
+
+/// Job files of fio: whatever is planned can be run.
+pub fn fio_job(bytes: &[u8]) {
+    let Some(text) = text(bytes) else { return };
+    let Ok(sections) = fio_language::parse_jobs("job.fio", text, &mut Outside) else {
+        return;
+    };
+    let Ok(resolved) = fio_language::resolve(&sections, &[]) else {
+        return;
+    };
+    let terms = fio_language::Terms {
+        size_of: &|_| Some(1 << 20),
+        files_below: &|_| Vec::new(),
+        processors: 8,
+        node_processors: &|node| vec![node],
+        bytes_of: &|_| Ok(b"held".to_vec()),
+        device_of: &|major, minor| format!("/dev/{major}-{minor}"),
+        control_groups: Some("/cgroup"),
+        aux: None,
+        seed: 1,
+    };
+    // Clones by the thousand are sound, and slow.
+    if text.contains("numjobs") || text.contains("nrfiles") || text.contains("nr_files") {
+        return;
+    }
+    if let Ok(prepared) = fio_language::prepare(&resolved, "job", &terms) {
+        let cases = prepared.plan.cases.iter();
+        for job in cases.flat_map(|case| &case.workload.jobs) {
+            job.check().expect("what is planned can be run");
+        }
+    }
+}
+
+/// Compressed logs of fio: what is printed before a mistake ends with a whole line.
+pub fn fio_log(bytes: &[u8]) {
+    let mut text = Vec::new();
+    // Whether it could be read is the reader's to say.
+    let _ = fio_language::inflate(bytes, &mut text);
+    assert!(text.is_empty() || text.ends_with(b"\n"));
+}
+
+/// State files of fio: what is read is written and read again alike.
+pub fn fio_state(bytes: &[u8]) {
+    if let Ok(state) = State::decode(bytes) {
+        assert_eq!(State::decode(&state.encode()), Ok(state));
+    }
+}
+
+/// Vendors' figures: what is imported can be kept and loaded again.
+pub fn import(bytes: &[u8]) {
+    if let Err(why) = blocklab_catalog::import::read(bytes) {
+        assert!(!why.contains("cannot be kept"), "{why}");
+    }
+}
+
+/// The map and the journal of a validated storage: what is accepted names only blocks that there
+/// are. The first four bytes, the lowest first, tell how long the map is.
+pub fn journal(bytes: &[u8]) {
+    let Some((length, files)) = bytes.split_first_chunk::<4>() else {
+        return;
+    };
+    let length = (u32::from_le_bytes(*length) as usize).min(files.len());
+    let (map, journal) = files.split_at(length);
+    if let Ok(mut saved) = SavedKeys::from_bytes(map)
+        && let Ok(pending) = saved.replay(journal)
+    {
+        assert!(pending.keys().all(|block| *block < saved.keys.len()));
+    }
+}
+
+/// Studies in the native format: an error lies within the text, and what parses is the same after
+/// it was written and read again.
+pub fn native(bytes: &[u8]) {
+    let Some(text) = text(bytes) else { return };
+    match blocklab_native::parse(text, "fuzz.toml") {
+        Err(error) => {
+            assert!(error.line() <= text.split('\n').count(), "{error}");
+            assert!(!error.to_string().is_empty());
+        }
+        Ok(parsed) => {
+            let written = blocklab_native::render(&parsed.plan);
+            let again = blocklab_native::parse(&written, "written.toml");
+            let again = again.unwrap_or_else(|error| panic!("{error}"));
+            assert_eq!(again.plan, parsed.plan, "{written}");
+        }
+    }
+}
+
+/// Stored runs: what is read comes back the same when it was written and read again.
+pub fn record(bytes: &[u8]) {
+    let Some(text) = text(bytes) else { return };
+    let Ok(record) = Record::from_json(text) else {
+        return;
+    };
+    let written = record.to_json();
+    let again = Record::from_json(&written).unwrap_or_else(|error| panic!("{error}: {written}"));
+    assert_eq!(again.to_json(), written);
+    for job in record.measurements.iter().flat_map(|it| &it.jobs) {
+        assert!(job.iops() >= 0.0 && job.bytes_per_s() >= 0.0);
+        for direction in job.directions.values() {
+            let further = [&direction.response, &direction.submit];
+            distribution(&direction.service);
+            further.into_iter().flatten().for_each(distribution);
+        }
+    }
+}
+
+/// What was made of a damaged text is a histogram like any other.
+fn distribution(latency: &Latency) {
+    let Ok(histogram) = latency.histogram() else {
+        return;
+    };
+    let quantiles = histogram.quantiles(&[0.0, 0.5, 0.99, 1.0]);
+    assert!(quantiles.is_sorted(), "{quantiles:?}");
+    assert_eq!(histogram.count() == 0, histogram.bins().next().is_none());
+}
+
+/// Results of other programs: a Record that can be kept, or a refusal.
+pub fn results(bytes: &[u8]) {
+    let Ok(source) = decode("flatfile.html", bytes) else {
+        return;
+    };
+    let histogram = Source {
+        name: "histogram.html".to_owned(),
+        ..source.clone()
+    };
+    for tool in [Tool::DiskSpd, Tool::Cdm, Tool::Fio, Tool::Vdbench] {
+        if let Ok(record) = blocklab_import::import(tool, &[source.clone(), histogram.clone()]) {
+            Record::from_json(&record.to_json()).expect("what is kept can be read");
+        }
+    }
+}
+
+/// Disks are far larger than what is tried here: its bytes stand at both ends of one.
+const LARGE: u64 = 1 << 40;
+
+/// Any image: looking for marks never asks for bytes beyond the end, and finds marks within the
+/// image only.
+pub fn signatures(image: &[u8]) {
+    let length = image.len() as u64;
+    let found = probe_bytes(image);
+    assert!(found.iter().all(|mark| mark.offset < length), "{found:?}");
+
+    let read = |offset: u64, buffer: &mut [u8]| {
+        assert!(offset + buffer.len() as u64 <= LARGE);
+        buffer.fill(0);
+        lay_over(buffer, offset, image, 0);
+        lay_over(buffer, offset, image, LARGE - length);
+        Ok(())
+    };
+    let found = probe(read, LARGE).expect("every byte can be read");
+    assert!(found.iter().all(|mark| mark.offset < LARGE), "{found:?}");
+}
+
+/// Copies what `image`, which stands at `place`, has of the bytes from `offset` on.
+fn lay_over(buffer: &mut [u8], offset: u64, image: &[u8], place: u64) {
+    let from = offset.max(place);
+    let to = (offset + buffer.len() as u64).min(place + image.len() as u64);
+    if from < to {
+        let range = |start| (from - start) as usize..(to - start) as usize;
+        buffer[range(offset)].copy_from_slice(&image[range(place)]);
+    }
+}
+
+/// Any words in the first line as arguments of Vdbench, the other lines as its parameter file: what
+/// is accepted can be told as a simulation.
+pub fn vdbench(bytes: &[u8]) {
+    let Some(text) = text(bytes) else { return };
+    let (line, file) = text.split_once('\n').unwrap_or(("", text));
+    let mut words: Vec<String> = vec!["-f".to_owned(), "p".to_owned()];
+    words.extend(line.split_whitespace().map(str::to_owned));
+    let read = |path: &Path| match path.to_str() {
+        Some("p") => Ok(file.to_owned()),
+        _ => Err(io::Error::from(io::ErrorKind::NotFound)),
+    };
+    if let Ok(command) = vdbench_language::command(&words)
+        && let Ok(script) = vdbench_language::parse(&command, &read, &|_| false)
+    {
+        for run in script.runs.iter().take(1000) {
+            assert!(run.simulated().starts_with("Simulating RD="));
+        }
+    }
+}

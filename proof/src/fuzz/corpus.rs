@@ -1,0 +1,159 @@
+//! Real texts to begin from: what the repository holds, and small files that our own writers make.
+
+use std::fs;
+use std::path::Path;
+
+use blocklab_catalog::{Address, Catalog, device_file, resolve};
+use blocklab_fio::State;
+use blocklab_workload::{JournalWriter, MapState, SavedKeys};
+
+use crate::root;
+
+const ADDRESSES: [&str; 8] = [
+    "gp3:1TiB,iops=3000,throughput=125@r5d.xlarge",
+    "2xst1:2TiB@m5.2xlarge",
+    "local@i3.xlarge",
+    "io2:100GiB,iops=20000,as-of=2026-01-01,region=eu-west-1@r5b.8xlarge",
+    "azure/PremiumV2_LRS:1TiB@azure/Standard_D4s_v3",
+    "gp2:100GiB",
+    "m5.large",
+    "/dev/nvme1n1",
+];
+
+/// Of a target, by its name.
+///
+/// # Panics
+/// When a file of the repository cannot be read, or there is no such target.
+#[must_use]
+pub fn corpus(target: &str) -> Vec<Vec<u8>> {
+    match target {
+        "address" => ADDRESSES.map(|text| text.as_bytes().to_vec()).to_vec(),
+        "device_toml" => devices(),
+        "diskspd" => {
+            let mut all = lines("proof/tests/diskspd_language/accepted.txt");
+            all.extend(files("crates/diskspd/src/golden", &["xml"]));
+            all
+        }
+        "fio_blktrace" => files("proof/corpus/fio-traces", &["bin"]),
+        "fio_iolog" => files("proof/corpus/fio-traces", &["log"]),
+        "fio_job" => files("proof/corpus/fio", &["fio"]),
+        "fio_log" => files("crates/fio/src/golden", &["fz"]),
+        "fio_state" => vec![state().encode()],
+        "import" => files("crates/catalog/tests/samples", &["json"]),
+        "journal" => vec![journal()],
+        "native" => {
+            let mut all = files("studies", &["toml"]);
+            all.extend(files("crates/native/src", &["toml"]));
+            all
+        }
+        "record" => files("crates/record/golden/v1", &["json"]),
+        "results" => {
+            let mut all = files("crates/diskspd/src/golden", &["txt", "xml"]);
+            all.extend(files("crates/cdm/src/golden", &["txt"]));
+            all
+        }
+        "signatures" => vec![image()],
+        "vdbench" => scripts(),
+        other => panic!("no corpus for {other}"),
+    }
+}
+
+/// The files of a folder that end so, in the order of their names.
+fn files(folder: &str, ends: &[&str]) -> Vec<Vec<u8>> {
+    let folder = root().join(folder);
+    let entries = fs::read_dir(&folder).unwrap_or_else(|error| panic!("{folder:?}: {error}"));
+    let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
+    let fits = |path: &Path| {
+        path.extension()
+            .is_some_and(|it| ends.iter().any(|end| it == *end))
+    };
+    paths.retain(|path| fits(path));
+    paths.sort();
+    let read = |path: &std::path::PathBuf| fs::read(path).expect("a file of the repository");
+    paths.iter().map(read).collect()
+}
+
+fn text(path: &str) -> String {
+    fs::read_to_string(root().join(path)).expect("a file of the repository")
+}
+
+/// The lines of a file that are no comments and not indented.
+fn lines(path: &str) -> Vec<Vec<u8>> {
+    let text = text(path);
+    let lines = text.lines().filter(|line| !line.starts_with([' ', '#']));
+    lines.map(|line| line.as_bytes().to_vec()).collect()
+}
+
+/// The models that addresses stand for, as device files.
+fn devices() -> Vec<Vec<u8>> {
+    let catalog = Catalog::embedded();
+    let spec = |text: &&str| {
+        let address = Address::parse(text).ok()?;
+        let resolved = resolve(&address, &catalog).ok()?;
+        Some(device_file::render(&resolved.spec).into_bytes())
+    };
+    ADDRESSES.iter().filter_map(spec).collect()
+}
+
+/// Parameter files behind their arguments.
+fn scripts() -> Vec<Vec<u8>> {
+    let cases = text("crates/vdbench/src/corpus.txt");
+    let case = |case: &str| {
+        let (_, rest) = case.split_once('\n')?;
+        let script = rest.split("\n--").next()?;
+        Some(format!("\n{script}\n").into_bytes())
+    };
+    let mut all: Vec<_> = cases.split("\n== ").skip(1).filter_map(case).collect();
+    all.push(format!("-s\n{}", text("studies/i3-metal.vdb")).into_bytes());
+    all
+}
+
+fn state() -> State {
+    State {
+        thread: 1,
+        name: "verified".to_owned(),
+        depth: 4,
+        files: 2,
+        writes: 1000,
+        seed: 0x89,
+        recent: vec![(0, 4096), (1, 8192)],
+    }
+}
+
+fn journal() -> Vec<u8> {
+    let saved = SavedKeys {
+        generation: 7,
+        name: *b"sd1\0\0\0\0\0",
+        block: 4096,
+        keys: (0..700).map(|n| (n % 120) as u8).collect(),
+        state: MapState::Journalled,
+    };
+    let map = saved.to_bytes();
+    let mut writer = JournalWriter::new(7);
+    let mut bytes = (map.len() as u32).to_le_bytes().to_vec();
+    bytes.extend(map);
+    for block in 1..=100 {
+        writer.begins(block, 50);
+        bytes.extend(writer.records());
+        if block != 3 {
+            writer.ended(block, 50);
+        }
+    }
+    bytes.extend(writer.records());
+    bytes
+}
+
+/// Marks of a partition table, of XFS, ext4 and LVM in one image.
+fn image() -> Vec<u8> {
+    let mut image = vec![0; 8192];
+    for (at, mark) in [
+        (0, &b"XFSB"[..]),
+        (510, &b"\x55\xaa"[..]),
+        (512, &b"EFI PART"[..]),
+        (512 + 24, &b"LABELONE"[..]),
+        (1024 + 56, &b"\x53\xef"[..]),
+    ] {
+        image[at..at + mark.len()].copy_from_slice(mark);
+    }
+    image
+}
