@@ -414,25 +414,17 @@ fn detail(
 fn accounting(members: &[&WorkerStatus]) -> Accounting {
     let mut total = Accounting::default();
     for member in members {
-        let recorder = &member.recorder;
-        let measured = Direction::ALL
-            .iter()
-            .filter_map(|direction| recorder.tally(*direction));
-        let measured: u64 = measured.map(|tally| tally.ios.get()).sum();
-        let (issued, failed) = (recorder.issued.get(), recorder.failed.get());
-        let ramp = recorder.completed_in_ramp.get();
-        let in_flight = issued - (measured + ramp + failed).min(issued);
+        let census = member.recorder.accounting();
         assert!(
-            member.ended.is_none() || in_flight == recorder.unreturned.get(),
-            "an operation was lost: {issued} issued, {measured} measured, {ramp} in the ramp, \
-             {failed} failed"
+            member.ended.is_none() || census.balances(),
+            "an operation was lost: {census:?}"
         );
-        total.issued += issued;
-        total.completed += measured + ramp;
-        total.completed_in_ramp += ramp;
-        total.failed += failed;
-        total.in_flight += in_flight;
-        total.overdue += recorder.overdue.get();
+        total.issued += census.issued;
+        total.completed += census.completed;
+        total.completed_in_ramp += census.completed_in_ramp;
+        total.failed += census.failed;
+        total.in_flight += census.in_flight;
+        total.overdue += census.overdue;
     }
     total
 }

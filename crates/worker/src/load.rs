@@ -34,16 +34,15 @@ impl Load {
         }
     }
 
-    /// Says what it still misses, when its thread ends.
+    /// Says how far its writes came, when its thread ends.
     pub fn leave(&self, recorder: &Recorder) {
         match self {
             Self::One(worker) => {
-                recorder.unreturned.set(worker.depth_in_use() as u64);
                 if let Some(progress) = worker.progress() {
                     recorder.has_written(progress);
                 }
             }
-            Self::Pool(pool) => pool.leave(),
+            Self::Pool(_) => {}
         }
     }
 

@@ -23,14 +23,47 @@ impl Outstanding {
         Self((0..depth).map(|_| Counter::default()).collect())
     }
 
+    /// An operation goes out in a slot that is free.
     #[inline]
     pub(crate) fn begins(&self, slot: usize, direction: Direction, now: Nanos) {
+        debug_assert!(!self.is_busy(slot), "slot {slot} is out already");
+        self.put(slot, direction, now);
+    }
+
+    /// The operation of a slot came back, and the next one goes out in it at once.
+    #[inline]
+    pub(crate) fn goes_on(&self, slot: usize, direction: Direction, now: Nanos) {
+        debug_assert!(self.is_busy(slot), "nothing went out in slot {slot}");
+        self.put(slot, direction, now);
+    }
+
+    #[inline]
+    fn put(&self, slot: usize, direction: Direction, now: Nanos) {
         self.0[slot].set(now.0 << 3 | (direction as u64) << 1 | BUSY);
     }
 
     #[inline]
     pub(crate) fn ends(&self, slot: usize) {
+        debug_assert!(self.is_busy(slot), "nothing went out in slot {slot}");
         self.0[slot].set(0);
+    }
+
+    #[inline]
+    fn is_busy(&self, slot: usize) -> bool {
+        self.0[slot].get() & BUSY > 0
+    }
+
+    /// How many went out and have not come back: by looking at every slot, whatever was counted.
+    pub(crate) fn count(&self) -> u64 {
+        (0..self.0.len()).filter(|slot| self.is_busy(*slot)).count() as u64
+    }
+
+    /// From now on another one tells of what is in flight.
+    pub(crate) fn hand_over_to(&self, other: &Self) {
+        for (from, to) in self.0.iter().zip(&other.0) {
+            to.set(from.get());
+            from.set(0);
+        }
     }
 
     /// Direction and age of each operation in flight.
@@ -54,6 +87,7 @@ mod tests {
         outstanding.begins(1, Direction::Write, Nanos(100));
         outstanding.begins(3, Direction::Sync, Nanos(1_000));
         outstanding.ends(1);
+        assert_eq!(outstanding.count(), 2);
         let ages: Vec<_> = outstanding.ages(Nanos(5_000)).collect();
         let expected = [
             (Direction::Read, Nanos(5_000)),

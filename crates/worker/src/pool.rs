@@ -337,16 +337,6 @@ impl Pool {
     pub(crate) const fn pool_jobs(&self) -> usize {
         self.pool_jobs.len()
     }
-
-    /// Says of each pool_job what it still misses, when its thread ends.
-    pub(crate) fn leave(&self) {
-        for pool_job in &self.pool_jobs {
-            pool_job
-                .recorder
-                .unreturned
-                .set(u64::from(pool_job.in_flight));
-        }
-    }
 }
 
 impl PoolJob {

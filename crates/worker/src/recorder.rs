@@ -7,7 +7,7 @@
 
 use std::sync::{Arc, Mutex, OnceLock};
 
-use blocklab_record::{Depths, ThreadUse};
+use blocklab_record::{Accounting, Depths, ThreadUse};
 use blocklab_units::Nanos;
 use blocklab_workload::{Direction, Flaw, Log, Mark};
 
@@ -153,8 +153,6 @@ pub struct Recorder {
     pub overdue: Counter,
     /// One more than the depth that a search found; 0 before.
     pub found_depth: Counter,
-    /// Operations that the worker still missed when it ended.
-    pub unreturned: Counter,
     /// First submission and last completion, as moments of the run's clock.
     pub first_issue: Counter,
     /// When the last operation came back.
@@ -210,6 +208,8 @@ pub struct WrongData {
     pub count: u64,
 }
 
+/// Looks at the counters of a worker that may be at work.
+const TRIES: usize = 10;
 /// Flaws that are told one by one; the others are counted.
 const TOLD: usize = 100;
 
@@ -244,7 +244,6 @@ impl Recorder {
             failed: Counter::default(),
             overdue: Counter::default(),
             found_depth: Counter::default(),
-            unreturned: Counter::default(),
             first_issue,
             last_completion: Counter::default(),
             depths: wanted.depths.then(DepthCounters::default),
@@ -298,6 +297,37 @@ impl Recorder {
     pub fn ages(&self, now: Nanos) -> Vec<(Direction, Nanos)> {
         let all = self.outstanding.lock().expect("no panic under this lock");
         all.iter().flat_map(|one| one.ages(now)).collect()
+    }
+
+    /// The census. What was issued, what came back and what is in flight are counted apart, so that
+    /// it can be seen where an operation is lost on its way.
+    pub fn accounting(&self) -> Accounting {
+        let mut census = self.count();
+        // A worker that is at work changes one number after the other.
+        for _ in 0..TRIES {
+            let again = self.count();
+            if census == again {
+                break;
+            }
+            census = again;
+        }
+        census
+    }
+
+    fn count(&self) -> Accounting {
+        let completed_in_ramp = self.completed_in_ramp.get();
+        let tallies = self.tallies.iter().flatten();
+        let measured: u64 = tallies.map(|tally| tally.ios.get()).sum();
+        let all = self.outstanding.lock().expect("no panic under this lock");
+        Accounting {
+            issued: self.issued.get(),
+            completed: measured + completed_in_ramp,
+            completed_in_ramp,
+            failed: self.failed.get(),
+            in_flight: all.iter().map(|one| one.count()).sum(),
+            oldest_in_flight_ns: None,
+            overdue: self.overdue.get(),
+        }
     }
 
     /// Once, by the thread itself.

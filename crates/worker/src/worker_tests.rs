@@ -20,6 +20,8 @@ struct Model {
     stall: Option<(Nanos, Nanos)>,
     fail_from: Option<u64>,
     errno: i32,
+    /// This one never comes back.
+    loses: Option<u64>,
     served: u64,
     pending: BinaryHeap<std::cmp::Reverse<(Nanos, u64, u32, i32)>>,
 }
@@ -32,6 +34,7 @@ impl Model {
             stall: None,
             fail_from: None,
             errno: errno::EIO,
+            loses: None,
             served: 0,
             pending: BinaryHeap::new(),
         }
@@ -45,6 +48,9 @@ impl Model {
             end = to;
         }
         self.served += 1;
+        if self.loses == Some(self.served) {
+            return;
+        }
         let fails = self.fail_from.is_some_and(|first| self.served >= first);
         let result = if fails { -self.errno } else { io.len as i32 };
         self.pending.push(std::cmp::Reverse((
@@ -72,7 +78,8 @@ fn play(worker: &mut Worker, model: &mut Model) -> Vec<Nanos> {
                 worker.handed_over(model.now);
                 let first = model.pending.peek().map(|entry| entry.0.0);
                 let Some(moment) = [until, first].into_iter().flatten().min() else {
-                    panic!("the worker waits for nothing");
+                    assert!(model.loses.is_some(), "the worker waits for nothing");
+                    return issues;
                 };
                 model.now = model.now.max(moment);
                 let due = model.pending.iter().filter(|entry| entry.0.0 <= model.now);
@@ -99,10 +106,11 @@ fn employ(job: &Job) -> (Worker, Arc<Recorder>, Arc<Stopper>) {
         depths: true,
         ..Wanted::default()
     };
-    let (recorder, stopper) = (
-        Arc::new(Recorder::new(wanted)),
-        Arc::new(Stopper::default()),
-    );
+    employ_with(job, Recorder::new(wanted))
+}
+
+fn employ_with(job: &Job, recorder: Recorder) -> (Worker, Arc<Recorder>, Arc<Stopper>) {
+    let (recorder, stopper) = (Arc::new(recorder), Arc::new(Stopper::default()));
     let depth = job.effective_depth();
     let parts = Parts {
         thread: 0,
@@ -114,6 +122,32 @@ fn employ(job: &Job) -> (Worker, Arc<Recorder>, Arc<Stopper>) {
         shared: &Shared::default(),
     };
     (Worker::new(job, parts).unwrap(), recorder, stopper)
+}
+
+/// What is in flight was what was issued less what came back, so that the balance held whatever
+/// happened, and no test that asked for it could fail.
+#[test]
+fn an_operation_that_never_comes_back_is_in_flight() {
+    let (mut worker, recorder, _) = employ(&Job { depth: 4, ..job() });
+    let mut model = Model::new(ms(1));
+    model.loses = Some(7);
+    let issued = play(&mut worker, &mut model).len() as u64;
+    let census = recorder.accounting();
+    assert_eq!((census.issued, census.completed), (issued, issued - 1));
+    assert_eq!(census.in_flight, 1);
+    assert!(census.balances(), "{census:?}");
+}
+
+/// A direction that nobody expected had no counter, and what came back of it was in no sum.
+#[test]
+fn a_completion_that_no_counter_takes_breaks_the_balance() {
+    let nothing = Recorder::new(Wanted::default());
+    let (mut worker, recorder, _) = employ_with(&job(), nothing);
+    let issued = play(&mut worker, &mut Model::new(ms(1))).len() as u64;
+    let census = recorder.accounting();
+    assert_eq!((census.issued, census.completed), (issued, 0));
+    assert_eq!(census.in_flight, 0, "all of them came back");
+    assert!(!census.balances(), "{census:?}");
 }
 
 #[test]

@@ -45,7 +45,7 @@ impl Worker {
         self.failures_in_a_row = 0;
         let request = self.requests.next_request();
         *io = InFlight::new(&request, now, now);
-        self.outstanding.begins(slot.index(), io.direction, now);
+        self.outstanding.goes_on(slot.index(), io.direction, now);
         self.spend(&request, now);
         Ok(Io::of(slot, &request))
     }

@@ -25,11 +25,10 @@ impl Worker {
         self.recorder
             .completed_in_ramp
             .add(self.depth_in_use() as u64);
-        for slot in 0..self.in_flight.len() {
-            self.outstanding.ends(slot);
-        }
         self.recorder = Arc::new(Recorder::discarding());
-        self.outstanding = self.recorder.admit(self.in_flight.len());
+        let uncounted = self.recorder.admit(self.in_flight.len());
+        self.outstanding.hand_over_to(&uncounted);
+        self.outstanding = uncounted;
         self.submit_times = None;
         self.window.deadline = self.window.over;
         true
