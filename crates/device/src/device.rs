@@ -194,6 +194,10 @@ impl Volume {
     fn admit(&mut self, instance: &mut Chain, now: Nanos, io: Io) -> Nanos {
         let passage = self.ledger.enter(io);
         let at = instance.admit(now, &passage);
+        debug_assert!(
+            at >= now,
+            "the instance lets nothing pass before it arrives"
+        );
         match &mut self.tags {
             None => self.chain.admit(at, &passage),
             Some(tags) => {

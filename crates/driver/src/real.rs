@@ -66,6 +66,12 @@ pub(crate) fn drive<L: Driven, T: Target>(
         }
         let at_least = worker.depth_in_use().min(grouping.complete as usize);
         target.wait(at_least, until, &mut done)?;
+        debug_assert!(
+            done.len() <= worker.depth_in_use(),
+            "{} came back, and {} were in flight",
+            done.len(),
+            worker.depth_in_use()
+        );
         now = target.now();
         worker.reaped(done.len());
         if filler.seal.is_some() {

@@ -196,6 +196,11 @@ impl Simulation {
             if at > over.max(self.now).saturating_add(control.drain_limit) {
                 break;
             }
+            debug_assert!(
+                at >= self.now,
+                "the next event is of {at}, and it is {}",
+                self.now
+            );
             self.now = at;
             if at >= next_look {
                 next_look = self.look(at, control, tap);

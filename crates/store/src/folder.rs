@@ -46,6 +46,11 @@ fn fill(hidden: &Path, text: &str) -> io::Result<()> {
 /// the older or the newer, never half of one and never none: a disk that is slow or dead can hold up
 /// the flush for ever.
 pub(crate) fn replace(folder: &Path, text: &str) -> io::Result<()> {
+    assert!(
+        folder.to_string_lossy().ends_with(PARTIAL),
+        "{} is a finished run, which is never rewritten",
+        folder.display()
+    );
     if !folder.exists() {
         return begin(folder, text);
     }

@@ -21,6 +21,7 @@ pub(crate) fn compose(now: Timestamp, salt: u64) -> String {
     for digit in [part as u64, salt >> 5, salt] {
         id.push(char::from(ALPHABET[(digit & 31) as usize]));
     }
+    assert!(is_id(&id), "{now} gives the id `{id}`, which is none");
     id
 }
 
@@ -37,6 +38,7 @@ pub fn is_id(text: &str) -> bool {
 
 /// The id that a run of the same moment with the next salt has.
 pub(crate) fn next(id: &str) -> String {
+    assert!(is_id(id), "`{id}` has no next one");
     let (moment, salt) = id.split_at(id.len().saturating_sub(2));
     let value = |digit: u8| ALPHABET.iter().position(|known| *known == digit);
     let digits = salt.bytes().map(|digit| value(digit).unwrap_or(0));

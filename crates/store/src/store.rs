@@ -347,10 +347,12 @@ impl Store {
     }
 
     fn finished(&self, id: &str) -> PathBuf {
+        assert!(id::is_id(id), "`{id}` may lead out of the store");
         self.root.join(id)
     }
 
     fn partial(&self, id: &str) -> PathBuf {
+        assert!(id::is_id(id), "`{id}` may lead out of the store");
         self.root.join(format!("{id}{PARTIAL}"))
     }
 }

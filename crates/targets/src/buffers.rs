@@ -117,6 +117,12 @@ impl BufferAddresses {
         unsafe { self.base.as_ptr().add(index * self.stride) }
     }
 
+    /// How many there are.
+    #[inline]
+    pub(crate) const fn count(&self) -> usize {
+        self.count
+    }
+
     /// Keeps the memory for ever: somebody may write into it whom nobody can wait for.
     pub(crate) fn never_free(&self) {
         std::mem::forget(Rc::clone(&self.memory));

@@ -164,6 +164,7 @@ impl LibaioTarget {
 
     fn reap(&mut self, done: &mut Vec<Completion>) -> Option<usize> {
         let taken = self.context.reap(|event| done.push(completion(event)))?;
+        debug_assert!(taken <= self.in_flight, "more came back than went out");
         self.in_flight -= taken;
         Some(taken)
     }
@@ -205,6 +206,10 @@ impl LibaioTarget {
 
     fn stage(&mut self, io: &Io) {
         let index = io.slot.index();
+        debug_assert!(
+            self.staged.len() + self.in_flight < self.blocks.len(),
+            "more operations than control blocks"
+        );
         let opcode = match (io.direction, io.sync) {
             (Direction::Read, _) => OP_READ,
             (Direction::Sync, SyncKind::DataOnly) => OP_FDATASYNC,

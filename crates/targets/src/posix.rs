@@ -44,6 +44,10 @@ impl PosixTarget {
 
     fn begin(&mut self, io: &Io) -> i32 {
         let index = io.slot.index();
+        debug_assert!(
+            !self.in_flight.contains(&(index as u32)),
+            "the library works on slot {index}"
+        );
         let block = &mut self.blocks[index];
         // SAFETY: all-zero is a valid control block; nothing is in flight in this slot.
         *block = unsafe { std::mem::zeroed() };

@@ -85,6 +85,11 @@ impl UringTarget {
         files: Vec<OpenFile>,
         buffers: &Buffers,
     ) -> io::Result<Self> {
+        assert!(
+            depth as usize <= buffers.addresses().count(),
+            "a depth of {depth} and {} buffers",
+            buffers.addresses().count()
+        );
         let mut ring = OwnedRing::new(build(depth, options)?);
         // SAFETY: the parts are fields declared before `ring`, so they drop first.
         let (mut submitter, queue, finished) = unsafe { ring.split() };
@@ -120,6 +125,12 @@ impl UringTarget {
 
     #[inline]
     fn entry(&self, io: &Io) -> squeue::Entry {
+        debug_assert!(
+            (io.file as usize) < self.files.len(),
+            "file {} of {}",
+            io.file,
+            self.files.len()
+        );
         let (fd, flags) = if self.fixed_files {
             (io.file as i32, squeue::Flags::FIXED_FILE)
         } else {
@@ -178,7 +189,19 @@ impl UringTarget {
             result: entry.result(),
         }));
         self.finished.sync();
-        self.in_flight -= done.len() - before;
+        let came = &done[before..];
+        debug_assert!(
+            came.iter()
+                .all(|back| back.slot.index() < self.buffers.count()),
+            "a completion of no operation"
+        );
+        debug_assert!(
+            came.len() <= self.in_flight,
+            "{} came back, and {} were in flight",
+            came.len(),
+            self.in_flight
+        );
+        self.in_flight -= came.len();
     }
 
     /// One io_uring_enter: hands over what is staged and waits for `want` completions.
@@ -276,6 +299,10 @@ impl Target for UringTarget {
             });
             return;
         }
+        debug_assert!(
+            self.staged + self.in_flight < self.buffers.count(),
+            "more operations than buffers"
+        );
         let entry = self.entry(&io);
         // SAFETY: the buffer stays valid and untouched until the completion gives the slot back.
         while unsafe { self.queue.push(&entry) }.is_err() {

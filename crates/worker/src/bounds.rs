@@ -23,10 +23,8 @@ const REASONS: [Stopped; 7] = [
 impl Stopper {
     /// Asks for the end. The first reason stays.
     pub fn request(&self, reason: Stopped) {
-        let position = REASONS
-            .iter()
-            .position(|known| *known == reason)
-            .unwrap_or(0);
+        let position = REASONS.iter().position(|known| *known == reason);
+        let position = position.expect("every reason has its place");
         let _ = self
             .0
             .compare_exchange(0, position as u8 + 1, Relaxed, Relaxed);

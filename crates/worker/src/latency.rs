@@ -62,6 +62,7 @@ impl LatencyHistogram {
     /// no more than there are buckets.
     pub(crate) fn record_steps(&self, shortest: f64, gap: f64, count: u64) {
         let value = |step: u64| (shortest + gap * step as f64) as u64;
+        assert!(count > 0, "nothing has no longest one");
         let last = count - 1;
         let (n, m) = (count as f64, last as f64);
         self.sum.add((n * shortest + gap * n * m / 2.0) as u64);

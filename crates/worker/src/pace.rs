@@ -233,6 +233,10 @@ impl Pacer {
 
     fn step(&mut self, len: u32) {
         let gap = self.gap_of(len);
+        debug_assert!(
+            gap >= 0.0,
+            "the next operation is due {gap} ns after this one"
+        );
         match self.law {
             Law::Poisson => {
                 self.next += (gap * self.chance.exponential()).min(LONGEST_GAP.max(gap))

@@ -101,6 +101,11 @@ const AHEAD: Nanos = Nanos(100_000);
 impl Pool {
     /// `pool_jobs` must not be empty; they all have the window of the first.
     pub(crate) fn new(pool_jobs: Vec<PoolJobParts>, parts: Parts<'_>) -> Result<Self, Invalid> {
+        assert!(!pool_jobs.is_empty(), "a pool of no jobs has no window");
+        assert!(
+            !parts.slots.is_empty(),
+            "a pool without a slot would wait for ever"
+        );
         let window = Window::of(&pool_jobs[0].job, Nanos::ZERO);
         let on_error = pool_jobs[0].job.on_error;
         let pooled = pool_jobs[0].job.pool.as_ref();
@@ -238,6 +243,15 @@ impl Pool {
     pub(crate) fn complete(&mut self, completion: Completion, now: Nanos) {
         let Completion { slot, result } = completion;
         let io = self.in_flight[slot.index()];
+        debug_assert!(
+            self.free.len() < self.in_flight.len(),
+            "slot {} came back, and all were here",
+            slot.index()
+        );
+        debug_assert!(
+            now >= io.submitted,
+            "an operation came back before it went out"
+        );
         self.pool_jobs[io.pool_job as usize]
             .outstanding
             .ends(slot.index());

@@ -89,6 +89,9 @@ pub struct Worker {
     keep: u32,
     /// Nothing is read back once the time is over.
     in_time: bool,
+    /// The last moment that it was told of.
+    #[cfg(debug_assertions)]
+    last: Nanos,
 }
 
 impl Worker {
@@ -115,6 +118,7 @@ impl Worker {
             priority: 0,
         };
         let depth = slots.len();
+        check(&slots);
         let mut requests = Requests::new(job, seed, thread, sizes)?;
         if let Some(positions) = shared.positions.get(&job.name) {
             requests.share(positions);
@@ -156,6 +160,8 @@ impl Worker {
             issue_rules,
             recorder,
             stopper,
+            #[cfg(debug_assertions)]
+            last: Nanos::ZERO,
         })
     }
 
@@ -176,6 +182,15 @@ impl Worker {
     /// What to do at this moment.
     #[inline]
     pub(crate) fn next(&mut self, now: Nanos) -> Action {
+        #[cfg(debug_assertions)]
+        {
+            debug_assert!(
+                now >= self.last,
+                "time went back from {} to {now}",
+                self.last
+            );
+            self.last = now;
+        }
         if self.ending.is_none() {
             let spent = self.budget == 0 || self.stopper.is_requested();
             if (now >= self.window.deadline && !self.cools_down(spent)) || spent {
@@ -421,6 +436,16 @@ impl Worker {
     pub(crate) fn idle_slots(&self) -> &[Slot] {
         &self.free
     }
+}
+
+/// Slots are numbered from 0, and there is one at least: without, a worker would wait for ever.
+fn check(slots: &[Slot]) {
+    assert!(!slots.is_empty(), "a worker without a slot");
+    assert!(
+        slots.iter().all(|slot| slot.index() < slots.len()),
+        "a slot beyond the {} there are",
+        slots.len()
+    );
 }
 
 #[cfg(test)]

@@ -50,7 +50,14 @@ impl ChargeCounter {
         match io.direction {
             Direction::Flush => whole(io, 0, 0),
             Direction::Trim => whole(io, 1, 0),
-            Direction::Read | Direction::Write => self.enter_data(io),
+            Direction::Read | Direction::Write => {
+                let passage = self.enter_data(io);
+                debug_assert!(
+                    passage.moved == u64::from(io.len),
+                    "what counts as more or less moves as many bytes"
+                );
+                passage
+            }
         }
     }
 

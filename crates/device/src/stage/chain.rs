@@ -45,7 +45,12 @@ impl Chain {
     pub(crate) fn admit(&mut self, now: Nanos, passage: &ChargedIo) -> Nanos {
         let mut at = now;
         for link in &self.routes[passage.io.direction as usize] {
-            at = self.links[usize::from(*link)].admit(at, passage);
+            let left = self.links[usize::from(*link)].admit(at, passage);
+            debug_assert!(
+                left >= at,
+                "link {link} lets go at {left} what came at {at}"
+            );
+            at = left;
         }
         at
     }

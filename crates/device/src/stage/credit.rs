@@ -41,6 +41,11 @@ impl Burst {
 
     fn forgiving(credit: &Credit, counts: Counts, forgiven: Nanos) -> Self {
         let burst = credit.burst.per_second();
+        assert!(
+            (0.0..=1.0).contains(&credit.initial_share),
+            "a bucket begins between empty and full, not with {} of it",
+            credit.initial_share
+        );
         let mut baseline = Meter::new(credit.baseline.per_second(), credit.capacity);
         baseline.spend(credit.capacity * (1.0 - credit.initial_share));
         Self {

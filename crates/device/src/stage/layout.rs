@@ -90,6 +90,7 @@ impl Map {
 /// At most `room` bytes of it go to `volume`, where they lie at `offset`.
 #[inline]
 fn divide(io: Io, volume: usize, offset: u64, room: u64) -> Cut {
+    debug_assert!(room > 0 || io.len == 0, "a part without bytes has no end");
     let len = u64::from(io.len).min(room) as u32;
     let rest = (len < io.len).then(|| Io {
         offset: io.offset + u64::from(len),

@@ -37,6 +37,10 @@ impl Meter {
     /// `per_second` from 1 to 10^12 units, with a full bucket of `bucket` units.
     pub(crate) fn new(per_second: f64, bucket: f64) -> Self {
         let step = 1e9 / per_second * (1u64 << PLACES) as f64;
+        assert!(
+            (1.0..1.8e19).contains(&step) && bucket >= 0.0,
+            "{per_second} units a second, and a bucket of {bucket}"
+        );
         let tolerance = (bucket * step) as i128;
         Self {
             step: (step + 0.5) as u64,
@@ -59,6 +63,11 @@ impl Meter {
         self.due = self.due.max(arrival - self.tolerance) + cost as i128;
         // Rounded up: never before it is due. The fraction stays in `due`, so nothing drifts.
         self.opened = Nanos(((start + ((1 << PLACES) - 1)) >> PLACES) as u64);
+        debug_assert!(self.opened >= now, "nothing starts before it arrives");
+        debug_assert!(
+            arrival - self.due <= self.tolerance,
+            "a bucket holds no more than its size"
+        );
         self.opened
     }
 
@@ -74,6 +83,7 @@ impl Meter {
 
     /// Takes units out of the bucket.
     pub(crate) fn spend(&mut self, units: f64) {
+        assert!(units >= 0.0, "{units} units would fill the bucket");
         self.due += (units * self.step as f64) as i128;
     }
 

@@ -19,6 +19,7 @@ pub(crate) struct QueueTags {
 
 impl QueueTags {
     pub(crate) fn new(places: u32) -> Self {
+        assert!(places > 0, "a device without a place serves nothing");
         Self {
             free_at: (0..places).map(|_| Reverse(Nanos::ZERO)).collect(),
         }
@@ -32,6 +33,7 @@ impl QueueTags {
     /// Holds the place that was given last until `until`.
     pub(crate) fn hold(&mut self, until: Nanos) {
         if let Some(mut first) = self.free_at.peek_mut() {
+            debug_assert!(until >= first.0, "a place is free before it was taken");
             *first = Reverse(until);
         }
     }

@@ -144,6 +144,10 @@ impl Queue {
     #[inline(always)]
     pub(super) fn push(&mut self, at: Nanos, event: Event) {
         self.made += 1;
+        debug_assert!(
+            at.0 >> WIDTH >= self.present,
+            "an event at {at}, which is past"
+        );
         let ahead = (at.0 >> WIDTH).saturating_sub(self.present);
         if ahead >= SLOTS as u64 {
             self.put_far(at, event);

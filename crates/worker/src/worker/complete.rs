@@ -57,6 +57,14 @@ impl Worker {
         let index = slot.index();
         let io = self.in_flight[index];
         self.outstanding.ends(index);
+        debug_assert!(
+            self.free.len() < self.in_flight.len(),
+            "slot {index} came back, and all were here"
+        );
+        debug_assert!(
+            now >= io.submitted,
+            "slot {index} came back before it went out"
+        );
         self.free.push(slot);
         self.recorder.last_completion.set(now.0);
         if self.issue_rules.is_some() && self.back(index, now.since(io.submitted), now) {

@@ -82,6 +82,11 @@ impl Worker {
         if self.flush.is_due() && !failed {
             self.issue_flush(now)
         } else {
+            assert!(
+                self.outstanding.count() == 0,
+                "all slots are here, and {} are out",
+                self.outstanding.count()
+            );
             Action::Done
         }
     }
