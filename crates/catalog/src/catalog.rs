@@ -1,16 +1,20 @@
 //! The embedded figures, and above them those that a user imported.
 
 use std::borrow::Cow;
-use std::path::Path;
 
-use crate::embedded::{INSTANCES, ON_DEMAND, SOURCES, VOLUME_PRICES};
-use crate::table::Table;
+use crate::Date;
+use crate::embedded::{
+    INSTANCES, ON_DEMAND, SOURCES, VOLUME_LATENCIES, VOLUME_LIMITS, VOLUME_PRICES, VOLUME_TYPES,
+};
+use crate::table::{Row, Table};
 use crate::user::User;
-use crate::{Date, Error};
 
 /// What can be bought.
 #[derive(Debug, Clone, Default)]
 pub struct Catalog {
+    /// What the user wrote: it counts before everything else.
+    pub(crate) own: User,
+    /// What the user imported.
     pub(crate) user: User,
 }
 
@@ -29,30 +33,46 @@ impl Catalog {
         Self::default()
     }
 
-    /// The embedded figures, and those that were imported into this folder, if any.
-    ///
-    /// # Errors
-    /// When the file of imported figures is there and cannot be read, or was damaged.
-    pub fn load(folder: &Path) -> Result<Self, Error> {
-        User::load(folder).map(|user| Self { user })
-    }
-
     /// The tables of one kind: the user's first, so that at equal dates theirs count.
-    fn layers<'c>(user: &'c str, embedded: &'static str) -> impl Iterator<Item = Table<'c>> {
-        let texts = [user, embedded].into_iter().filter(|text| !text.is_empty());
-        texts.map(Table::new)
+    fn layers<'c>(
+        &'c self,
+        table: fn(&'c User) -> &'c str,
+        embedded: &'static str,
+    ) -> impl Iterator<Item = Table<'c>> {
+        let texts = [table(&self.own), table(&self.user), embedded].into_iter();
+        texts.filter(|text| !text.is_empty()).map(Table::new)
     }
 
     pub(crate) fn instances(&self) -> impl Iterator<Item = Table<'_>> {
-        Self::layers(&self.user.instances, INSTANCES)
+        self.layers(|user| &user.instances, INSTANCES)
+    }
+
+    pub(crate) fn volume_type_tables(&self) -> impl Iterator<Item = Table<'_>> {
+        self.layers(|user| &user.volume_types, VOLUME_TYPES)
+    }
+
+    pub(crate) fn volume_limits(&self) -> impl Iterator<Item = Table<'_>> {
+        self.layers(|user| &user.volume_limits, VOLUME_LIMITS)
+    }
+
+    pub(crate) fn latency_names(&self) -> impl Iterator<Item = &str> {
+        let tables = self.layers(|user| &user.volume_latencies, VOLUME_LATENCIES);
+        tables.flat_map(Table::keys)
+    }
+
+    /// The rows of one latency, of the first table that has it.
+    pub(crate) fn latency_rows(&self, name: &str) -> Vec<Row<'_>> {
+        let tables = self.layers(|user| &user.volume_latencies, VOLUME_LATENCIES);
+        let mut of_name = tables.map(|table| table.rows_of(name).collect::<Vec<_>>());
+        of_name.find(|rows| !rows.is_empty()).unwrap_or_default()
     }
 
     pub(crate) fn volume_prices(&self) -> impl Iterator<Item = Table<'_>> {
-        Self::layers(&self.user.volume_prices, VOLUME_PRICES)
+        self.layers(|user| &user.volume_prices, VOLUME_PRICES)
     }
 
-    pub(crate) fn on_demand(&self) -> [&str; 2] {
-        [&self.user.on_demand, ON_DEMAND]
+    pub(crate) fn on_demand(&self) -> [&str; 3] {
+        [&self.own.on_demand, &self.user.on_demand, ON_DEMAND]
     }
 
     /// What a key of a row stands for; several keys are joined with `+`.
@@ -66,7 +86,7 @@ impl Catalog {
     }
 
     fn one_source(&self, key: &str) -> Source {
-        let mut rows = Self::layers(&self.user.sources, SOURCES).flat_map(|t| {
+        let mut rows = self.layers(|user| &user.sources, SOURCES).flat_map(|t| {
             let found: Vec<_> = t.rows_of(key).collect();
             found
         });

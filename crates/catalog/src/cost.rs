@@ -8,12 +8,15 @@ use crate::{Catalog, Offer};
 /// What is paid for.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Purchase {
-    pub(crate) volume: Option<&'static str>,
+    pub(crate) volume: Option<String>,
     pub(crate) volumes: f64,
     /// Of each volume.
     pub(crate) gib: f64,
     pub(crate) iops: Option<f64>,
     pub(crate) mibps: Option<f64>,
+    /// Of these, what comes with the volume and costs nothing.
+    pub(crate) included_iops: f64,
+    pub(crate) included_mibps: f64,
     pub(crate) instance: Option<String>,
     /// US dollars an hour of a machine of another vendor, East US.
     pub(crate) machine_hour: Option<f64>,
@@ -45,7 +48,7 @@ pub(crate) struct Bill {
 
 pub(crate) fn purchase(catalog: &Catalog, offer: &Offer, region: &str, what: &Purchase) -> Bill {
     let mut bill = Bill::default();
-    if let Some(kind) = what.volume {
+    if let Some(kind) = &what.volume {
         bill.volumes(catalog, offer, region, kind, what);
     }
     if let Some(instance) = &what.instance {
@@ -99,13 +102,9 @@ impl Bill {
         let iops = what.iops.unwrap_or(0.0);
         let mibps = what.mibps.unwrap_or(0.0);
         unknown(Per::GibMonth, "storage", true);
-        let more = if kind == "gp3" {
-            iops > 3000.0
-        } else {
-            iops > 0.0
-        };
-        unknown(Per::IopsMonth, "IOPS", more);
-        unknown(Per::MibpsMonth, "throughput", mibps > 125.0);
+        unknown(Per::IopsMonth, "IOPS", iops > what.included_iops);
+        let more = mibps > what.included_mibps;
+        unknown(Per::MibpsMonth, "throughput", more);
         for price in prices {
             let each = match price.per {
                 Per::GibMonth => Some(what.gib),

@@ -1,18 +1,21 @@
 //! EBS volume types: what may be bought on a day, and the device that comes of it.
 
-use blocklab_device::class::Class;
 use blocklab_device::{Cap, Covers, Credit, Limit, Origin, Rate, VolumeSpec};
 use blocklab_units::{Bytes, count};
 
+use crate::embedded::SUCCESSORS;
 use crate::figure::Figure;
 use crate::refusal::Refusal;
-use crate::stand_in::BUCKET;
+use crate::stand_in::{BUCKET, stand_in};
 use crate::table::Table;
-
 use crate::{Catalog, Date, Offer, Part};
 
+mod kind;
 mod limits;
 
+pub(crate) use kind::{IopsRule, Kind, UnsoundRow};
+
+use kind::ThroughputRule;
 use limits::{Limits, vendor_gib};
 
 /// What a volume of this size and these settings is, on that day.
@@ -22,8 +25,11 @@ pub(crate) struct Volume {
     /// As provisioned, where the type is sold so.
     pub(crate) iops: Option<u64>,
     pub(crate) throughput_mibps: Option<u64>,
+    /// What comes with every volume of the type and has no price of its own.
+    pub(crate) included_iops: f64,
+    pub(crate) included_mibps: f64,
     /// The name under which it is priced.
-    pub(crate) priced_as: &'static str,
+    pub(crate) priced_as: String,
     /// Bounds of what may be bought, which are no limit of the device.
     pub(crate) bounds: Vec<Limit>,
     pub(crate) assumptions: Vec<String>,
@@ -35,24 +41,6 @@ pub(crate) struct Volume {
 pub(crate) struct Host<'h> {
     pub(crate) family: &'h str,
     pub(crate) nitro: bool,
-}
-
-/// The types, and the text behind each.
-const TYPES: [&str; 8] = [
-    "gp2",
-    "gp3",
-    "io1",
-    "io2",
-    BLOCK_EXPRESS,
-    "st1",
-    "sc1",
-    "standard",
-];
-const BLOCK_EXPRESS: &str = "io2-block-express";
-
-/// Whether EBS has a type of this name.
-pub(crate) fn is_type(name: &str) -> bool {
-    TYPES.contains(&name)
 }
 
 fn cap(name: &str, rate: Rate, figure: &Figure) -> Cap {
@@ -78,365 +66,402 @@ fn provisioned_within(figure: Figure) -> Figure {
     Figure { origin, ..figure }
 }
 
-fn no_key(offer: &Offer, kind: &str, instead: &str) -> Result<(), Refusal> {
-    let keys = [
-        ("iops", offer.iops.is_some()),
-        ("throughput", offer.throughput_mibps.is_some()),
-    ];
-    match keys.into_iter().find(|(_, given)| *given) {
-        Some((key, _)) => Err(Refusal::new(
-            Part::Key(key),
-            format!("{kind} has no provisioned {key}: {instead}"),
-        )),
-        None => Ok(()),
-    }
-}
-
 /// The volume that an address asks for.
 ///
 /// # Errors
 /// When the vendor did not sell such a volume on that day.
 pub(crate) fn volume(
     catalog: &Catalog,
+    kind: Kind,
     offer: &Offer,
     host: Option<Host<'_>>,
 ) -> Result<Volume, Refusal> {
-    let kind = TYPES
-        .into_iter()
-        .find(|kind| *kind == offer.volume)
-        .unwrap_or("gp3");
-    let kind = match express(catalog, offer, kind, host)? {
-        true => BLOCK_EXPRESS,
-        false => kind,
-    };
-    let limits = Limits::of(catalog, kind, offer.as_of)?;
+    let kind = successor(catalog, offer, &kind, host)?.unwrap_or(kind);
+    let limits = Limits::of(catalog, &kind.name, offer.as_of)?;
     let mut assumptions = Vec::new();
     let gib = limits.size(offer, &mut assumptions)?;
     let mut volume = Volume {
         spec: VolumeSpec {
-            kind: kind.to_owned(),
+            kind: kind.name.clone(),
             capacity: Bytes(gib << 30),
-            accounting: class(kind).accounting(),
+            accounting: kind.accounting,
             caps: Vec::new(),
             credits: Vec::new(),
-            service: Some(class(kind).service()),
+            service: Some(kind.service.clone()),
             network: None,
             queue_depth: None,
         },
         size_gib: gib,
         iops: None,
         throughput_mibps: None,
-        priced_as: if kind == BLOCK_EXPRESS { "io2" } else { kind },
+        included_iops: 0.0,
+        included_mibps: 0.0,
+        priced_as: kind.priced_as.clone(),
         bounds: limits.all(),
         assumptions,
         notes: Vec::new(),
     };
-    match kind {
-        "gp2" => gp2(&limits, offer, &mut volume)?,
-        "gp3" => gp3(&limits, offer, &mut volume)?,
-        "st1" | "sc1" => hdd(&limits, offer, &mut volume)?,
-        "standard" => standard(&limits, offer, &mut volume)?,
-        _ => provisioned(&limits, offer, host, &mut volume)?,
+    let terms = Terms {
+        catalog,
+        kind: &kind,
+        limits,
+        offer,
+    };
+    terms.refuse_what_is_not_sold(gib)?;
+    if kind.iops == IopsRule::BestEffort {
+        terms.best_effort(&mut volume);
+        return Ok(volume);
     }
+    let iops = terms.iops(&mut volume)?;
+    terms.throughput(iops, &mut volume)?;
+    terms.elsewhere(iops, host, &mut volume);
     Ok(volume)
 }
 
-fn class(kind: &str) -> Class {
-    match kind {
-        "gp3" => Class::Gp3,
-        "st1" | "sc1" => Class::EbsHdd,
-        BLOCK_EXPRESS => Class::BlockExpress,
-        _ => Class::EbsSsd,
-    }
-}
-
-/// Whether io2 runs on Block Express: always on an instance that supports it, and where more is
-/// asked for than io2 gives elsewhere.
-fn express(
+/// The type that a volume really runs as: always on an instance that supports it, and where more
+/// is asked for than the type itself gives elsewhere.
+fn successor(
     catalog: &Catalog,
     offer: &Offer,
-    kind: &str,
+    kind: &Kind,
     host: Option<Host<'_>>,
-) -> Result<bool, Refusal> {
-    if kind == BLOCK_EXPRESS {
-        return Ok(true);
-    }
-    if kind != "io2" {
-        return Ok(false);
-    }
-    let plain = Limits::of(catalog, "io2", offer.as_of)?;
-    let beyond = offer
-        .iops
-        .is_some_and(|iops| iops as f64 > plain.value("max_iops"))
+) -> Result<Option<Kind>, Refusal> {
+    let rows: Vec<_> = Table::new(SUCCESSORS).rows_of(&kind.name).collect();
+    let Some(any) = rows.first() else {
+        return Ok(None);
+    };
+    let plain = Limits::of(catalog, &kind.name, offer.as_of)?;
+    let (max_iops, size_max) = (plain.value("max_iops"), plain.value("size_max"));
+    let beyond = offer.iops.is_some_and(|iops| iops as f64 > max_iops)
         || offer
             .size
-            .is_some_and(|size| vendor_gib(size).0 as f64 > plain.value("size_max"));
+            .is_some_and(|size| vendor_gib(size).0 as f64 > size_max);
     let day = offer.as_of.unwrap_or(Date::MAX);
-    let since = |key: &str| {
-        let row = Table::new(crate::embedded::BLOCK_EXPRESS)
-            .rows_of(key)
-            .next();
+    let since = |family: &str| {
+        let row = rows.iter().find(|row| row.text("family") == family);
         row.and_then(|row| row.get::<Date>("from"))
             .is_some_and(|from| from <= day)
     };
     let supported = host.is_none_or(|host| since(host.family) || host.nitro && since("nitro"));
-    match (beyond, supported, host) {
-        (true, false, Some(_)) => Err(Refusal::new(
-            Part::Instance,
-            "this instance does not run io2 on Block Express: up to 16 TiB and 64,000 IOPS there",
-        )),
-        (beyond, supported, host) => Ok(supported && (beyond || host.is_some())),
-    }
-}
-
-/// 3 IOPS per GiB; smaller volumes burst on credits. Without credits the throughput is the
-/// baseline times 256 KiB, which follows from how operations are counted.
-fn gp2(limits: &Limits, offer: &Offer, volume: &mut Volume) -> Result<(), Refusal> {
-    let gib = volume.size_gib as f64;
-    let figure = |name: &str| limits.get(name).unwrap_or_else(no_figure);
-    let (per_gib, min, max) = (
-        figure("baseline_iops_per_gib"),
-        figure("min_iops"),
-        figure("max_iops"),
-    );
-    let baseline = (gib * per_gib.value).max(min.value).min(max.value);
-    let instead = format!(
-        "{} IOPS per GiB, so {gib} GiB give {}; gp3 and io1 are provisioned",
-        per_gib.value,
-        count(baseline)
-    );
-    no_key(offer, "gp2", &instead)?;
-    let burst = figure("burst_iops");
-    if baseline < burst.value {
-        volume.spec.credits.push(Credit {
-            name: "burst credits".to_owned(),
-            baseline: Rate::Iops(baseline),
-            burst: Rate::Iops(burst.value),
-            capacity: limits.value("burst_bucket"),
-            initial_share: limits.value("initial_credits") / limits.value("burst_bucket"),
-            full_again: None,
-            origin: burst.origin,
-        });
-    } else {
-        let from = if baseline < max.value { per_gib } else { max };
-        volume
-            .spec
-            .caps
-            .push(cap("volume IOPS", Rate::Iops(baseline), &from));
-    }
-    let throughput = match gib <= 170.0 {
-        true => figure("max_throughput_le_170gib"),
-        false => figure("max_throughput"),
-    };
-    volume.spec.caps.push(cap(
-        "volume throughput",
-        Rate::MibPerS(throughput.value),
-        &throughput,
-    ));
-    Ok(())
-}
-
-fn gp3(limits: &Limits, offer: &Offer, volume: &mut Volume) -> Result<(), Refusal> {
-    let figure = |name: &str| limits.get(name).unwrap_or_else(no_figure);
-    let (base, most) = (figure("base_iops"), figure("max_iops"));
-    let iops = limits.iops(offer, volume.size_gib, base.value, &most)?;
-    let throughput = gp3_throughput(limits, offer, iops)?;
-    let from = |asked: bool, included: Figure, most: Figure| {
-        if asked {
-            provisioned_within(most)
-        } else {
-            included
-        }
-    };
-    let iops_from = from(offer.iops.is_some(), base, most);
-    let included = figure("base_throughput");
-    let through_from = from(
-        offer.throughput_mibps.is_some(),
-        included,
-        figure("max_throughput"),
-    );
-    volume.spec.caps = vec![
-        cap("volume IOPS", Rate::Iops(iops as f64), &iops_from),
-        cap(
-            "volume throughput",
-            Rate::MibPerS(throughput as f64),
-            &through_from,
-        ),
-    ];
-    volume.iops = Some(iops);
-    volume.throughput_mibps = Some(throughput);
-    Ok(())
-}
-
-fn gp3_throughput(limits: &Limits, offer: &Offer, iops: u64) -> Result<u64, Refusal> {
-    let included = limits.value("base_throughput");
-    let Some(asked) = offer.throughput_mibps else {
-        return Ok(included as u64);
-    };
-    let (most, per_iops) = (
-        limits.value("max_throughput"),
-        limits.value("max_mibps_per_iops"),
-    );
-    let allowed = most.min(iops as f64 * per_iops);
-    let part = Part::Key("throughput");
-    if (asked as f64) < included {
-        let message = format!("gp3 includes {included} MiB/s; throughput= asks for more");
-        return Err(Refusal::new(part, message));
-    }
-    if asked as f64 > allowed {
+    if beyond && !supported {
         let message = format!(
-            "gp3 with {} IOPS allows at most {} MiB/s; {per_iops} per IOPS, {} at most ({})",
-            count(iops as f64),
-            count(allowed),
-            count(most),
-            limits.day()
+            "this instance does not run {} on {}: up to {} and {} IOPS there",
+            kind.name,
+            any.text("called"),
+            Bytes((size_max as u64) << 30),
+            count(max_iops)
         );
-        return Err(Refusal::new(part, message));
+        return Err(Refusal::new(Part::Instance, message));
     }
-    Ok(asked)
+    match supported && (beyond || host.is_some()) {
+        true => Ok(catalog.ebs_type(any.text("becomes"))),
+        false => Ok(None),
+    }
 }
 
-/// io1, io2, io2 Block Express.
-fn provisioned(
-    limits: &Limits,
-    offer: &Offer,
-    host: Option<Host<'_>>,
-    volume: &mut Volume,
-) -> Result<(), Refusal> {
-    let kind = limits.kind;
-    if offer.throughput_mibps.is_some() {
-        let message = format!("the throughput of {kind} follows from its IOPS; only gp3 sells it");
-        return Err(Refusal::new(Part::Key("throughput"), message));
-    }
-    let most = limits.get("max_iops").unwrap_or_else(no_figure);
-    let iops = limits.iops(offer, volume.size_gib, limits.value("min_iops"), &most)?;
-    volume.iops = Some(iops);
-    volume.spec.caps = vec![
-        cap(
-            "volume IOPS",
-            Rate::Iops(iops as f64),
-            &provisioned_within(most),
-        ),
-        throughput_of_iops(limits, iops),
-    ];
-    let elsewhere = limits.in_force("max_iops_not_nitro");
-    if let (Some(elsewhere), Some(host)) = (elsewhere, host)
-        && !host.nitro
-        && iops as f64 > elsewhere.value
-    {
-        let rate = Rate::Iops(elsewhere.value);
-        volume
-            .spec
-            .caps
-            .push(cap("volume IOPS outside Nitro", rate, &elsewhere));
-        volume.notes.push(format!(
-            "{kind} delivers at most {} IOPS on an instance that is not built on Nitro",
-            count(elsewhere.value)
-        ));
-    }
-    Ok(())
+/// What is asked for, of which type, and what holds for it on that day.
+struct Terms<'t> {
+    catalog: &'t Catalog,
+    kind: &'t Kind,
+    limits: Limits<'t>,
+    offer: &'t Offer,
 }
 
-/// Throughput that grows with the provisioned IOPS, in up to two steps.
-fn throughput_of_iops(limits: &Limits, iops: u64) -> Cap {
-    let most = limits.get("max_throughput").unwrap_or_else(no_figure);
-    let iops = iops as f64;
-    if let Some(per) = limits.in_force("mibps_per_iops") {
-        let rate = Rate::MibPerS(most.value.min(iops * per.value));
-        return cap("volume throughput", rate, &per);
+impl Terms<'_> {
+    /// So many per GiB, not below the floor and not above the cap.
+    fn baseline(&self, gib: f64) -> f64 {
+        let value = |name: &str| self.limits.value(name);
+        let by_size = gib * value("baseline_iops_per_gib");
+        by_size.max(value("min_iops")).min(value("max_iops"))
     }
-    let below = limits
-        .in_force("throughput_to_32000_iops")
-        .unwrap_or_else(|| most.clone());
-    let per = limits.get("max_kib_per_iops").unwrap_or_else(no_figure);
-    let first = below.value.min(iops * per.value / 1024.0);
-    match limits.in_force("max_kib_per_iops_above_32000") {
-        Some(per) if iops > 32_000.0 => {
-            let mibps = (iops * per.value / 1024.0).min(most.value);
-            cap("volume throughput", Rate::MibPerS(mibps.max(first)), &per)
+
+    fn refuse_what_is_not_sold(&self, gib: u64) -> Result<(), Refusal> {
+        let kind = &self.kind.name;
+        let sells_iops = matches!(self.kind.iops, IopsRule::Included | IopsRule::Provisioned);
+        let refused = |key, message| Err(Refusal::new(Part::Key(key), message));
+        if self.offer.iops.is_some() && !sells_iops {
+            let instead = self.instead(gib);
+            return refused("iops", format!("{kind} has no provisioned iops: {instead}"));
         }
-        _ => cap("volume throughput", Rate::MibPerS(first), &below),
+        if self.offer.throughput_mibps.is_none() || self.kind.sells_throughput() {
+            return Ok(());
+        }
+        let message = match self.kind.throughput {
+            ThroughputRule::ByIops => {
+                let mut sellers = self.catalog.ebs_types();
+                sellers.retain(Kind::sells_throughput);
+                let verb = if sellers.len() == 1 { "sells" } else { "sell" };
+                let sellers: Vec<_> = sellers.into_iter().map(|seller| seller.name).collect();
+                let sellers = sellers.join(" and ");
+                format!("the throughput of {kind} follows from its IOPS; only {sellers} {verb} it")
+            }
+            _ => format!(
+                "{kind} has no provisioned throughput: {}",
+                self.instead(gib)
+            ),
+        };
+        refused("throughput", message)
     }
-}
 
-/// st1 and sc1: bytes by size, a bucket of one scan of the volume.
-fn hdd(limits: &Limits, offer: &Offer, volume: &mut Volume) -> Result<(), Refusal> {
-    let kind = limits.kind;
-    let figure = |name: &str| limits.get(name).unwrap_or_else(no_figure);
-    let tib = volume.size_gib as f64 / 1024.0;
-    let (base, burst, most) = (
-        figure("base_mibps_per_tib"),
-        figure("burst_mibps_per_tib"),
-        figure("max_throughput"),
-    );
-    let at = |per_tib: &Figure| (per_tib.value * tib).min(most.value);
-    let (base_mibps, burst_mibps) = (at(&base), at(&burst));
-    no_key(
-        offer,
-        kind,
-        &format!("{} MiB/s per TiB, {} in bursts", base.value, burst.value),
-    )?;
-    if base_mibps < burst_mibps {
-        volume.spec.credits.push(Credit {
-            name: "throughput credits".to_owned(),
-            baseline: Rate::MibPerS(base_mibps),
-            burst: Rate::MibPerS(burst_mibps),
-            capacity: limits.value("bucket") * volume.spec.capacity.as_f64(),
-            initial_share: 1.0,
-            full_again: None,
-            origin: burst.origin,
-        });
-    } else {
-        volume
-            .spec
-            .caps
-            .push(cap("volume throughput", Rate::MibPerS(base_mibps), &most));
+    /// What decides where nothing is sold.
+    fn instead(&self, gib: u64) -> String {
+        let value = |name: &str| self.limits.value(name);
+        let look_at = match self.kind.instead.as_str() {
+            "" => String::new(),
+            others => format!("; {others}"),
+        };
+        match (self.kind.iops, self.kind.throughput) {
+            (IopsRule::BestEffort, _) => "it is best effort".to_owned(),
+            (IopsRule::BySize, _) => format!(
+                "{} IOPS per GiB, so {gib} GiB give {}{look_at}",
+                value("baseline_iops_per_gib"),
+                count(self.baseline(gib as f64))
+            ),
+            (_, ThroughputRule::BySize) => format!(
+                "{} MiB/s per TiB, {} in bursts{look_at}",
+                value("base_mibps_per_tib"),
+                value("burst_mibps_per_tib")
+            ),
+            (_, ThroughputRule::Fixed) => {
+                format!("{} MiB/s come with it{look_at}", value("max_throughput"))
+            }
+            _ => format!("the vendor does not sell it{look_at}"),
+        }
     }
-    let ops = figure("max_iops_1mib");
-    volume
-        .spec
-        .caps
-        .push(cap("volume IOPS of 1 MiB", Rate::Iops(ops.value), &ops));
-    Ok(())
-}
 
-/// Best effort: nobody promises anything, so nothing is predicted, unless the user asks for the
-/// documented average to stand in.
-fn standard(limits: &Limits, offer: &Offer, volume: &mut Volume) -> Result<(), Refusal> {
-    no_key(offer, "standard", "it is best effort")?;
-    volume.spec.service = None;
-    if offer.profile.as_deref() != Some("average") {
-        volume.notes.push(
-            "standard is best effort, 40 to 200 IOPS and 40 to 90 MiB/s: no prediction is made. \
-             profile=average lets the documented average stand in, profile=FILE.toml a device that \
-             you measured"
-                .to_owned(),
+    /// Limits the operations, and tells how many the volume sustains.
+    fn iops(&self, volume: &mut Volume) -> Result<f64, Refusal> {
+        match self.kind.iops {
+            IopsRule::BySize => Ok(self.iops_by_size(volume)),
+            IopsRule::Included | IopsRule::Provisioned => self.iops_sold(volume),
+            IopsRule::BestEffort | IopsRule::None => Ok(0.0),
+        }
+    }
+
+    /// Larger volumes sustain their baseline; smaller ones burst on credits where there are any.
+    fn iops_by_size(&self, volume: &mut Volume) -> f64 {
+        let baseline = self.baseline(volume.size_gib as f64);
+        let burst = self.limits.get("burst_iops");
+        if let Some(burst) = burst.filter(|burst| baseline < burst.value) {
+            let bucket = self.limits.value("burst_bucket");
+            volume.spec.credits.push(Credit {
+                name: "burst credits".to_owned(),
+                baseline: Rate::Iops(baseline),
+                burst: Rate::Iops(burst.value),
+                capacity: bucket,
+                initial_share: self.limits.value("initial_credits") / bucket,
+                full_again: None,
+                origin: burst.origin,
+            });
+            return baseline;
+        }
+        let most = self.limits.need("max_iops");
+        let from = match baseline < most.value {
+            true => self.limits.need("baseline_iops_per_gib"),
+            false => most,
+        };
+        let cap = cap("volume IOPS", Rate::Iops(baseline), &from);
+        volume.spec.caps.push(cap);
+        baseline
+    }
+
+    fn iops_sold(&self, volume: &mut Volume) -> Result<f64, Refusal> {
+        let included = self.kind.iops == IopsRule::Included;
+        let least = self
+            .limits
+            .need(if included { "base_iops" } else { "min_iops" });
+        let most = self.limits.need("max_iops");
+        let gib = volume.size_gib;
+        let iops = self
+            .limits
+            .iops(included, self.offer, gib, least.value, &most)?;
+        if included {
+            volume.included_iops = least.value;
+        }
+        let from = match included && self.offer.iops.is_none() {
+            true => least,
+            false => provisioned_within(most),
+        };
+        let cap = cap("volume IOPS", Rate::Iops(iops as f64), &from);
+        volume.spec.caps.push(cap);
+        volume.iops = Some(iops);
+        Ok(iops as f64)
+    }
+
+    fn throughput(&self, iops: f64, volume: &mut Volume) -> Result<(), Refusal> {
+        match self.kind.throughput {
+            ThroughputRule::Fixed => self.throughput_fixed(volume),
+            ThroughputRule::Included => self.throughput_sold(iops, volume)?,
+            ThroughputRule::ByIops => volume.spec.caps.push(self.throughput_of_iops(iops)),
+            ThroughputRule::BySize => self.throughput_by_size(volume),
+            ThroughputRule::None => (),
+        }
+        Ok(())
+    }
+
+    /// One figure for all sizes, less for the smallest ones.
+    fn throughput_fixed(&self, volume: &mut Volume) {
+        let gib = volume.size_gib as f64;
+        let steps = self.limits.numbered("max_throughput_le_", "gib");
+        let step = steps.into_iter().find(|(up_to, _)| gib <= *up_to);
+        let most = self
+            .limits
+            .need(step.map_or("max_throughput", |(_, name)| name));
+        let cap = cap("volume throughput", Rate::MibPerS(most.value), &most);
+        volume.spec.caps.push(cap);
+    }
+
+    fn throughput_sold(&self, iops: f64, volume: &mut Volume) -> Result<(), Refusal> {
+        let included = self.limits.need("base_throughput");
+        let most = self.limits.need("max_throughput");
+        volume.included_mibps = included.value;
+        let (mibps, from) = match self.offer.throughput_mibps {
+            None => (included.value as u64, included),
+            Some(asked) => {
+                self.check_throughput(asked as f64, iops, included.value, most.value)?;
+                (asked, provisioned_within(most))
+            }
+        };
+        let cap = cap("volume throughput", Rate::MibPerS(mibps as f64), &from);
+        volume.spec.caps.push(cap);
+        volume.throughput_mibps = Some(mibps);
+        Ok(())
+    }
+
+    fn check_throughput(
+        &self,
+        asked: f64,
+        iops: f64,
+        included: f64,
+        most: f64,
+    ) -> Result<(), Refusal> {
+        let kind = &self.kind.name;
+        let refused = |message| Err(Refusal::new(Part::Key("throughput"), message));
+        if asked < included {
+            return refused(format!(
+                "{kind} includes {included} MiB/s; throughput= asks for more"
+            ));
+        }
+        let per_iops = self.limits.get("max_mibps_per_iops").map(|per| per.value);
+        let allowed = per_iops.map_or(most, |per_iops| most.min(iops * per_iops));
+        if asked <= allowed {
+            return Ok(());
+        }
+        let (allowed, day) = (count(allowed), self.limits.day());
+        refused(match per_iops {
+            Some(per_iops) => format!(
+                "{kind} with {} IOPS allows at most {allowed} MiB/s; {per_iops} per IOPS, {} at \
+                 most ({day})",
+                count(iops),
+                count(most)
+            ),
+            None => format!("{kind} allows at most {allowed} MiB/s ({day})"),
+        })
+    }
+
+    /// Throughput that grows with the IOPS, in up to two steps.
+    fn throughput_of_iops(&self, iops: f64) -> Cap {
+        let most = self.limits.need("max_throughput");
+        if let Some(per) = self.limits.in_force("mibps_per_iops") {
+            let rate = Rate::MibPerS(most.value.min(iops * per.value));
+            return cap("volume throughput", rate, &per);
+        }
+        let in_force = |steps: Vec<(f64, &str)>| {
+            let (iops, name) = *steps.first()?;
+            Some((iops, self.limits.in_force(name)?))
+        };
+        let below = in_force(self.limits.numbered("throughput_to_", "_iops"));
+        let below = below.map_or_else(|| most.clone(), |(_, figure)| figure);
+        let per = self.limits.need("max_kib_per_iops");
+        let first = below.value.min(iops * per.value / 1024.0);
+        match in_force(self.limits.numbered("max_kib_per_iops_above_", "")) {
+            Some((above, per)) if iops > above => {
+                let mibps = (iops * per.value / 1024.0).min(most.value);
+                cap("volume throughput", Rate::MibPerS(mibps.max(first)), &per)
+            }
+            _ => cap("volume throughput", Rate::MibPerS(first), &below),
+        }
+    }
+
+    /// Bytes by size, and a bucket of so many scans of the volume.
+    fn throughput_by_size(&self, volume: &mut Volume) {
+        let tib = volume.size_gib as f64 / 1024.0;
+        let most = self.limits.need("max_throughput");
+        let burst = self.limits.need("burst_mibps_per_tib");
+        let at = |per_tib: f64| (per_tib * tib).min(most.value);
+        let base_mibps = at(self.limits.value("base_mibps_per_tib"));
+        let burst_mibps = at(burst.value);
+        if base_mibps < burst_mibps {
+            volume.spec.credits.push(Credit {
+                name: "throughput credits".to_owned(),
+                baseline: Rate::MibPerS(base_mibps),
+                burst: Rate::MibPerS(burst_mibps),
+                capacity: self.limits.value("bucket") * volume.spec.capacity.as_f64(),
+                initial_share: 1.0,
+                full_again: None,
+                origin: burst.origin,
+            });
+        } else {
+            let cap = cap("volume throughput", Rate::MibPerS(base_mibps), &most);
+            volume.spec.caps.push(cap);
+        }
+    }
+
+    /// Limits on operations besides: of a whole unit, and on older instances.
+    fn elsewhere(&self, iops: f64, host: Option<Host<'_>>, volume: &mut Volume) {
+        if let Some(ops) = self.limits.get("max_iops_1mib") {
+            let cap = cap("volume IOPS of 1 MiB", Rate::Iops(ops.value), &ops);
+            volume.spec.caps.push(cap);
+        }
+        let elsewhere = self.limits.in_force("max_iops_not_nitro");
+        if let (Some(elsewhere), Some(host)) = (elsewhere, host)
+            && !host.nitro
+            && iops > elsewhere.value
+        {
+            let rate = Rate::Iops(elsewhere.value);
+            let cap = cap("volume IOPS outside Nitro", rate, &elsewhere);
+            volume.spec.caps.push(cap);
+            volume.notes.push(format!(
+                "{} delivers at most {} IOPS on an instance that is not built on Nitro",
+                self.kind.name,
+                count(elsewhere.value)
+            ));
+        }
+    }
+
+    /// Nobody promises anything, so nothing is predicted, unless the user asks for the documented
+    /// average to stand in.
+    fn best_effort(&self, volume: &mut Volume) {
+        let shown = |name: &str| count(self.limits.value(name));
+        if self.offer.profile.as_deref() != Some("average") {
+            volume.spec.service = None;
+            volume.notes.push(format!(
+                "{} is best effort, {} to {} IOPS and {} to {} MiB/s: no prediction is made. \
+                 profile=average lets the documented average stand in, profile=FILE.toml a device \
+                 that you measured",
+                self.kind.name,
+                shown("low_iops"),
+                shown("high_iops"),
+                shown("low_throughput"),
+                shown("high_throughput"),
+            ));
+            return;
+        }
+        let average = self.limits.need("iops_average");
+        let most = self.limits.need("high_throughput");
+        volume.spec.caps = vec![
+            cap("average IOPS", Rate::Iops(average.value), &average),
+            cap("volume throughput", Rate::MibPerS(most.value), &most),
+        ];
+        let because = format!(
+            "one operation at a time at the documented average of {} IOPS",
+            count(average.value)
         );
-        return Ok(());
-    }
-    let figure = |name: &str| limits.get(name).unwrap_or_else(no_figure);
-    let (average, most) = (figure("iops_average"), figure("high_throughput"));
-    volume.spec.caps = vec![
-        cap("average IOPS", Rate::Iops(average.value), &average),
-        cap("volume throughput", Rate::MibPerS(most.value), &most),
-    ];
-    let because = "one operation at a time at the documented average of 100 IOPS";
-    volume.spec.service = Some(crate::stand_in::stand_in(
-        &Class::EbsHdd.service(),
-        10_000_000,
-        because,
-    ));
-    volume
-        .assumptions
-        .push("the documented average stands in for a promise (profile=average)".to_owned());
-    Ok(())
-}
-
-/// A limit that the tables must have; `every_type_has_its_limits` sees to it.
-fn no_figure() -> Figure {
-    Figure {
-        value: 0.0,
-        unit: "",
-        origin: Origin::assumed("not documented"),
+        let mean_ns = (1e9 / average.value).round() as u64;
+        let service = stand_in(&self.kind.service, mean_ns, &because);
+        volume.spec.service = Some(service);
+        volume
+            .assumptions
+            .push("the documented average stands in for a promise (profile=average)".to_owned());
     }
 }

@@ -58,6 +58,16 @@ pub enum Error {
         /// What is wrong with it.
         problem: String,
     },
+    /// What the user wrote into the catalog cannot be used.
+    #[error("{}: line {line}: {problem}", path.display())]
+    OwnCatalog {
+        /// Which.
+        path: PathBuf,
+        /// Counted from 1.
+        line: usize,
+        /// What is wrong with it.
+        problem: String,
+    },
     /// A file to import holds nothing that can be used.
     #[error("{}: {problem}; nothing was changed", path.display())]
     Import {

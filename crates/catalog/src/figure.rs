@@ -23,6 +23,23 @@ impl Figure {
     }
 }
 
+/// A unit of the tables as it is shown.
+pub(crate) fn unit(text: &str) -> Option<&'static str> {
+    const UNITS: [&str; 9] = [
+        "IOPS/GiB",
+        "IOPS of 1 MiB",
+        "IOPS",
+        "I/O credits",
+        "GiB",
+        "MiB/s per TiB",
+        "MiB/s per IOPS",
+        "MiB/s",
+        "KiB/s per IOPS",
+    ];
+    let known = UNITS.into_iter().find(|unit| *unit == text);
+    known.or((text == "TiB per TiB").then_some("TiB/TiB"))
+}
+
 /// A source said this from one day to another, both included.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Seen {

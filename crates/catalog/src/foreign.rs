@@ -3,7 +3,6 @@
 //! Their tables give a maximum of a whole type, not what a size is granted, so more is assumed
 //! here than for EBS, and told.
 
-use blocklab_device::class::Class;
 use blocklab_device::{Accounting, Cap, Covers, InstanceSpec, Origin, Rate, Service, VolumeSpec};
 use blocklab_units::{Bytes, nearest};
 
@@ -63,11 +62,22 @@ fn cap(name: &str, covers: Covers, rate: Option<Rate>, origin: &Origin) -> Optio
     })
 }
 
-/// Nobody published how long these take; EBS gp3 stands in.
-fn service(vendor: &str) -> Service {
-    let like = Class::Gp3.service();
-    let because = format!("no latency of {vendor} disks is published; 0.6 ms as EBS gp3");
-    crate::stand_in::stand_in(&like, like.read.base.0, &because)
+/// Nobody published how long these take: what the tables let stand in for them.
+fn service(catalog: &Catalog, vendor: &str) -> Service {
+    let mut service = match catalog.latency("other-vendors") {
+        Ok(service) => service,
+        // A user's rows are checked when they are loaded, and the embedded ones by a test.
+        Err(why) => unreachable!("{why}"),
+    };
+    let name = |origin: &mut Origin| {
+        if let Origin::Assumed { because } = origin {
+            *because = because.replace("{vendor}", vendor);
+        }
+    };
+    name(&mut service.read.origin);
+    name(&mut service.write.origin);
+    name(&mut service.spread.origin);
+    service
 }
 
 /// The volume that an address asks for.
@@ -128,7 +138,7 @@ fn spec(catalog: &Catalog, offer: &Offer, row: &Row<'_>) -> VolumeSpec {
         accounting: Accounting::Plain,
         caps: caps.into_iter().flatten().collect(),
         credits: Vec::new(),
-        service: Some(service(row.text("vendor"))),
+        service: Some(service(catalog, row.text("vendor"))),
         network: None,
         queue_depth: None,
     }
@@ -265,7 +275,7 @@ impl<'t> Machine<'t> {
     ///
     /// # Errors
     /// When it has none.
-    pub(crate) fn disk(&self, offer: &Offer) -> Result<Foreign, Refusal> {
+    pub(crate) fn disk(&self, catalog: &Catalog, offer: &Offer) -> Result<Foreign, Refusal> {
         if offer.size.is_some() || offer.iops.is_some() || offer.throughput_mibps.is_some() {
             let message = "local disks come with the machine and take no settings";
             return Err(Refusal::new(Part::Whole, message));
@@ -284,7 +294,7 @@ impl<'t> Machine<'t> {
             accounting: Accounting::Plain,
             caps: self.disk_caps(),
             credits: Vec::new(),
-            service: Some(service(AZURE)),
+            service: Some(service(catalog, AZURE)),
             network: None,
             queue_depth: None,
         };

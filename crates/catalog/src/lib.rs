@@ -7,6 +7,7 @@ mod date;
 
 mod catalog;
 mod figure;
+mod load;
 mod table;
 mod user;
 

@@ -4,7 +4,6 @@ use std::collections::HashMap;
 
 use serde::Serialize;
 
-use crate::embedded::VOLUME_LIMITS;
 use crate::instance::family;
 use crate::table::Table;
 use crate::{Catalog, Date};
@@ -134,11 +133,8 @@ impl Catalog {
     /// The names of all volume types that an address may carry, sorted; `local` among them.
     #[must_use]
     pub fn volume_types(&self) -> Vec<String> {
-        let ebs = Table::new(VOLUME_LIMITS).keys().into_iter();
-        let mut names: Vec<_> = ebs
-            .filter(|name| *name != "instance")
-            .map(str::to_owned)
-            .collect();
+        let ebs = self.volume_type_tables().flat_map(Table::keys);
+        let mut names: Vec<_> = ebs.map(str::to_owned).collect();
         names.extend(crate::foreign::storage_types());
         names.push(crate::local::NAME.to_owned());
         names.sort_unstable();

@@ -1,7 +1,7 @@
 //! The instance's own disks: separate budgets for reads and writes, shared evenly by the disks.
 
 use blocklab_device::class::Class;
-use blocklab_device::{Cap, Covers, Origin, Rate, Service, VolumeSpec};
+use blocklab_device::{Accounting, Cap, Covers, Origin, Rate, Service, VolumeSpec};
 use blocklab_units::{Bytes, Nanos, count};
 
 use crate::figure::Figure;
@@ -114,7 +114,7 @@ fn disk(
         }
         .to_owned(),
         capacity: Bytes((store.disk_gb * 1e9) as u64),
-        accounting: Class::LocalSsd.accounting(),
+        accounting: Accounting::Plain,
         caps: Vec::new(),
         credits: Vec::new(),
         service: None,

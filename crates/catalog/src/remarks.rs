@@ -1,8 +1,8 @@
 //! What documents and studies say beside the limits.
 
+use crate::Offer;
 use crate::embedded::{ACCOUNTING, LATENCIES, RULES};
 use crate::table::Table;
-use crate::{Offer, ebs};
 
 /// Remarks on what an address asks for.
 pub(crate) fn of(offer: &Offer) -> Vec<String> {
@@ -14,9 +14,6 @@ pub(crate) fn of(offer: &Offer) -> Vec<String> {
 
 /// How reliably the vendor delivers.
 fn promise(volume: &str) -> Option<String> {
-    if !ebs::is_type(volume) || volume == "standard" {
-        return None;
-    }
     let rows = Table::new(ACCOUNTING).rows();
     let row = rows
         .into_iter()

@@ -8,7 +8,7 @@ use blocklab_device::{
 use blocklab_units::{Nanos, count, nearest};
 
 use crate::cost::{Cost, Purchase, purchase};
-use crate::ebs;
+use crate::ebs::{self, IopsRule, Kind};
 use crate::figure::Figure;
 use crate::foreign::{self, Machine};
 use crate::instance::{Ebs, Instance, common_limits, family};
@@ -107,7 +107,7 @@ fn sold(
 ) -> Result<Resolved, Refusal> {
     let region = region(catalog, offer)?;
     let mut draft = draft(catalog, offer)?;
-    stand_in(offer, profile, &mut draft)?;
+    stand_in(catalog, offer, profile, &mut draft)?;
     let address = Address::Sold(offer.clone());
     let spec = DeviceSpec {
         name: address.to_string(),
@@ -191,9 +191,11 @@ fn draft(catalog: &Catalog, offer: &Offer) -> Result<Draft, Refusal> {
             Some(name) if foreign::is_foreign(name) => machine_disk(catalog, offer, name),
             Some(name) => local_disks(catalog, offer, name),
         },
-        name if ebs::is_type(name) => volumes(catalog, offer),
-        name if foreign::is_foreign(name) => foreign_volumes(catalog, offer),
-        name => Err(unknown_volume(catalog, name)),
+        name => match catalog.ebs_type(name) {
+            Some(kind) => volumes(catalog, kind, offer),
+            None if foreign::is_foreign(name) => foreign_volumes(catalog, offer),
+            None => Err(unknown_volume(catalog, name)),
+        },
     }
 }
 
@@ -275,7 +277,7 @@ fn store_limits(instance: &Instance) -> Vec<Limit> {
 
 fn machine_disk(catalog: &Catalog, offer: &Offer, name: &str) -> Result<Draft, Refusal> {
     let machine = Machine::find(catalog, name)?;
-    let disk = machine.disk(offer)?;
+    let disk = machine.disk(catalog, offer)?;
     let mut draft = Draft::of(vec![disk.spec]);
     draft.notes = disk.notes;
     draft.assumptions = disk.assumptions;
@@ -308,7 +310,7 @@ fn volumes_asked(offer: &Offer) -> usize {
     offer.count.map_or(1, |count| count.get() as usize)
 }
 
-fn volumes(catalog: &Catalog, offer: &Offer) -> Result<Draft, Refusal> {
+fn volumes(catalog: &Catalog, kind: Kind, offer: &Offer) -> Result<Draft, Refusal> {
     let instance = match &offer.instance {
         Some(name) if foreign::is_foreign(name) => {
             let message = format!("{} is a volume of EBS: {name} takes none", offer.volume);
@@ -321,7 +323,7 @@ fn volumes(catalog: &Catalog, offer: &Offer) -> Result<Draft, Refusal> {
         family: family(&instance.name),
         nitro: instance.nitro,
     });
-    let volume = ebs::volume(catalog, offer, host)?;
+    let volume = ebs::volume(catalog, kind, offer, host)?;
     let asked = volumes_asked(offer);
     let mut draft = Draft::of(vec![volume.spec; asked]);
     draft.bounds = volume.bounds;
@@ -333,6 +335,8 @@ fn volumes(catalog: &Catalog, offer: &Offer) -> Result<Draft, Refusal> {
         gib: volume.size_gib as f64,
         iops: volume.iops.map(|iops| iops as f64),
         mibps: volume.throughput_mibps.map(|mibps| mibps as f64),
+        included_iops: volume.included_iops,
+        included_mibps: volume.included_mibps,
         instance: offer.instance.clone(),
         machine_hour: None,
     };
@@ -415,17 +419,23 @@ fn grant(name: &str, ebs: &Ebs) -> InstanceSpec {
 }
 
 /// Lets a measured device stand in for what nobody promises.
-fn stand_in(offer: &Offer, profile: Option<DeviceSpec>, draft: &mut Draft) -> Result<(), Refusal> {
+fn stand_in(
+    catalog: &Catalog,
+    offer: &Offer,
+    profile: Option<DeviceSpec>,
+    draft: &mut Draft,
+) -> Result<(), Refusal> {
     let Some(asked) = &offer.profile else {
         return Ok(());
     };
     let part = Part::Key("profile");
     if asked == "average" {
-        return match offer.volume.as_str() {
-            "standard" => Ok(()),
-            name => Err(Refusal::new(
+        let kind = catalog.ebs_type(&offer.volume);
+        return match kind.is_some_and(|kind| kind.iops == IopsRule::BestEffort) {
+            true => Ok(()),
+            false => Err(Refusal::new(
                 part,
-                format!("no average of {name} is documented"),
+                format!("no average of {} is documented", offer.volume),
             )),
         };
     }

@@ -411,6 +411,21 @@ fn everything_of_other_vendors_resolves() {
     }
 }
 
+/// A rule without its figures would be a volume of 0 IOPS.
+#[test]
+fn every_embedded_type_is_whole() {
+    let catalog = Catalog::embedded();
+    catalog.check_types().expect("every rule has its figures");
+    let types = catalog.ebs_types();
+    let names: Vec<&str> = types.iter().map(|kind| kind.name.as_str()).collect();
+    let limited = crate::table::Table::new(crate::embedded::VOLUME_LIMITS).keys();
+    let limited: Vec<&str> = limited.into_iter().filter(|it| *it != "instance").collect();
+    assert_eq!(
+        names, limited,
+        "each type has limits, and each limit a type"
+    );
+}
+
 /// On the first and the last day of every limit, every type is a device or not yet sold.
 #[test]
 fn every_boundary_of_every_limit() {

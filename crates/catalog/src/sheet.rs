@@ -1,7 +1,9 @@
 //! All that `catalog show` tells of an address, as data.
 
-use blocklab_device::{Credit, DeviceSpec, Limit, Load, Origin, Phase, Prediction, predict};
-use blocklab_units::Bytes;
+use blocklab_device::{
+    Accounting, Credit, DeviceSpec, Limit, Load, Origin, Phase, Prediction, VolumeSpec, predict,
+};
+use blocklab_units::{Bytes, count};
 use serde::Serialize;
 
 use crate::catalog::Catalog;
@@ -129,7 +131,7 @@ pub fn describe(text: &str, catalog: &Catalog) -> Result<Sheet, Error> {
         if is_instance(catalog, offer) {
             return instance(catalog, offer);
         }
-        assumed = settle(offer);
+        assumed = settle(catalog, offer);
     }
     let resolved = resolve(&address, catalog)?;
     let mut sheet = Sheet::of(&resolved);
@@ -142,13 +144,16 @@ fn is_instance(catalog: &Catalog, offer: &Offer) -> bool {
 }
 
 /// A type that is sold by its IOPS can be looked at without naming them.
-fn settle(offer: &mut Offer) -> Option<String> {
-    let by_iops = ["io1", "io2", "io2-block-express"].contains(&offer.volume.as_str());
-    if !by_iops || offer.iops.is_some() {
+fn settle(catalog: &Catalog, offer: &mut Offer) -> Option<String> {
+    if offer.iops.is_some() {
         return None;
     }
-    offer.iops = Some(3000);
-    Some("no IOPS are given: 3,000 are assumed, the vendor's default for a volume changed to this type".to_owned())
+    let default = catalog.ebs_type(&offer.volume)?.default_iops?;
+    offer.iops = Some(default);
+    Some(format!(
+        "no IOPS are given: {} are assumed, the vendor's default for a volume changed to this type",
+        count(default as f64)
+    ))
 }
 
 /// An instance type by itself: what it grants, its own disks, its price.
@@ -163,7 +168,8 @@ fn instance(catalog: &Catalog, offer: &Offer) -> Result<Sheet, Error> {
         };
         resolve(&Address::Sold(offer), catalog)
     };
-    let attached = on("gp3").or_else(|_| on("gp2"))?;
+    let probes = probes(catalog);
+    let attached = attached(&probes, on)?;
     let mut sheet = match known.as_ref().and_then(|instance| instance.store.as_ref()) {
         Some(_) => Sheet::of(&on(local::NAME)?),
         None => Sheet {
@@ -186,14 +192,34 @@ fn instance(catalog: &Catalog, offer: &Offer) -> Result<Sheet, Error> {
     }
     sheet.address = Address::Sold(offer.clone()).to_string();
     sheet.limits = limits;
-    only_the_instance(&mut sheet, &name);
+    only_the_instance(&mut sheet, &name, &probes);
     Ok(sheet)
 }
 
+/// The volume types that are attached to look at an instance, in the order in which they are tried.
+fn probes(catalog: &Catalog) -> Vec<String> {
+    let mut types = catalog.ebs_types();
+    types.retain(|kind| kind.probe.is_some());
+    types.sort_by_key(|kind| kind.probe);
+    types.into_iter().map(|kind| kind.name).collect()
+}
+
+/// The first of these volumes that could be bought on that day, on the instance.
+fn attached(
+    probes: &[String],
+    on: impl Fn(&str) -> Result<Resolved, Error>,
+) -> Result<Resolved, Error> {
+    let mut outcome = on(probes.first().map_or(local::NAME, String::as_str));
+    for probe in probes.iter().skip(1) {
+        outcome = outcome.or_else(|_| on(probe));
+    }
+    outcome
+}
+
 /// Removes what was said of the volume that was attached only to look at the instance.
-fn only_the_instance(sheet: &mut Sheet, name: &str) {
+fn only_the_instance(sheet: &mut Sheet, name: &str, probes: &[String]) {
     let of_volume = |text: &str| {
-        text.contains("gp2") || text.contains("gp3") || text.contains("no size is given")
+        text.contains("no size is given") || probes.iter().any(|probe| text.contains(probe))
     };
     sheet.prices.retain(|price| price.per == Per::Hour);
     sheet.costs.retain(|cost| cost.per == Per::Hour);
@@ -295,8 +321,8 @@ fn reaches(resolved: &Resolved) -> Result<Vec<Reach>, String> {
     let spec = &resolved.spec;
     let volumes = u32::try_from(spec.volumes.len()).unwrap_or(u32::MAX);
     let in_flight = IN_FLIGHT.saturating_mul(volumes);
-    let whole = |kind: &str| kind == "st1" || kind == "sc1";
-    let patterns: &[(&'static str, u32)] = match spec.volumes.iter().any(|v| whole(&v.kind)) {
+    let whole = |volume: &VolumeSpec| matches!(volume.accounting, Accounting::WholeUnits { .. });
+    let patterns: &[(&'static str, u32)] = match spec.volumes.iter().any(whole) {
         true => &[("random", 0), ("sequential", 1)],
         false => &[("random", 0)],
     };

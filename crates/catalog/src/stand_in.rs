@@ -15,18 +15,10 @@ pub(crate) fn stand_in(like: &Service, mean_ns: u64, because: &str) -> Service {
         per_kib_ns: 0.0,
         origin: origin.clone(),
     };
-    Service {
-        read: latency.clone(),
-        write: latency,
-        spread: Spread {
-            sigma: like.spread.sigma,
-            tail: None,
-            origin,
-        },
-        stream_read: None,
-        stream_write: None,
-        interleaved_read: None,
-        interleaved_write: None,
-        saturation: None,
-    }
+    let spread = Spread {
+        sigma: like.spread.sigma,
+        tail: None,
+        origin,
+    };
+    Service::even(latency, spread)
 }

@@ -1,4 +1,5 @@
-//! What a user imported: the same kinds of rows as the embedded figures, in one file.
+//! What a user imported, and what a user wrote: the same kinds of rows as the embedded figures, in
+//! one file each.
 //!
 //! ```text
 //! blocklab catalog 1
@@ -10,15 +11,26 @@
 //! %% on-demand
 //! @ us-east-1 2026-11-18 price-list-2026-11-18
 //! m5.large,0.096,0.188
+//! %% ebs-types
+//! type,iops,…
+//! %% ebs-limits
+//! type,limit,…
+//! %% ebs-latency
+//! latency,part,…
 //! %% ebs-prices
 //! region,type,…
 //! ```
+//!
+//! Lines that are empty or begin with `#` are comments.
 
 use std::fs;
-use std::io::{ErrorKind, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use crate::embedded::{INSTANCES, SOURCES, VOLUME_PRICES};
+use crate::embedded::{
+    INSTANCES, SOURCES, VOLUME_LATENCIES, VOLUME_LIMITS, VOLUME_PRICES, VOLUME_TYPES,
+};
+use crate::figure::unit;
 use crate::price_list::lists;
 use crate::table::{Table, cells};
 use crate::{Date, Error};
@@ -29,35 +41,34 @@ pub(crate) struct User {
     pub(crate) sources: String,
     pub(crate) instances: String,
     pub(crate) on_demand: String,
+    pub(crate) volume_types: String,
+    pub(crate) volume_limits: String,
+    pub(crate) volume_latencies: String,
     pub(crate) volume_prices: String,
 }
 
 const HEAD: &str = "blocklab catalog 1";
-const NAMES: [&str; 4] = ["sources", "instances", "on-demand", "ebs-prices"];
+const NAMES: [&str; 7] = [
+    "sources",
+    "instances",
+    "on-demand",
+    "ebs-types",
+    "ebs-limits",
+    "ebs-latency",
+    "ebs-prices",
+];
 
-/// The file of a user's figures in the folder that is theirs.
-pub(crate) fn path(folder: &Path) -> PathBuf {
+/// The file of imported figures in the user's folder.
+pub(crate) fn imported(folder: &Path) -> PathBuf {
     folder.join("imported.txt")
 }
 
-impl User {
-    /// Those that were imported into this folder, if any.
-    ///
-    /// # Errors
-    /// When the file is there and cannot be read, or was damaged.
-    pub(crate) fn load(folder: &Path) -> Result<Self, Error> {
-        let path = path(folder);
-        match fs::read_to_string(&path) {
-            Ok(text) => Self::parse(&text).map_err(|(line, problem)| Error::UserCatalog {
-                path,
-                line,
-                problem,
-            }),
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(Self::default()),
-            Err(source) => Err(Error::Unreadable { path, source }),
-        }
-    }
+/// The file that the user writes by hand. An import does not touch it.
+pub(crate) fn own(folder: &Path) -> PathBuf {
+    folder.join("own.txt")
+}
 
+impl User {
     /// # Errors
     /// The line, counted from 1, and what is wrong with it.
     pub(crate) fn parse(text: &str) -> Result<Self, (usize, String)> {
@@ -69,6 +80,9 @@ impl User {
                 if line != HEAD {
                     return Err(wrong("this is no catalog of this version"));
                 }
+                continue;
+            }
+            if line.is_empty() || line.starts_with('#') {
                 continue;
             }
             if let Some(name) = line.strip_prefix("%% ") {
@@ -92,6 +106,9 @@ impl User {
             "sources" => &mut self.sources,
             "instances" => &mut self.instances,
             "on-demand" => &mut self.on_demand,
+            "ebs-types" => &mut self.volume_types,
+            "ebs-limits" => &mut self.volume_limits,
+            "ebs-latency" => &mut self.volume_latencies,
             _ => &mut self.volume_prices,
         }
     }
@@ -101,6 +118,9 @@ impl User {
             &self.sources,
             &self.instances,
             &self.on_demand,
+            &self.volume_types,
+            &self.volume_limits,
+            &self.volume_latencies,
             &self.volume_prices,
         ];
         let mut text = format!("{HEAD}\n");
@@ -117,7 +137,7 @@ impl User {
     /// # Errors
     /// When the folder cannot be made or the file not written; the old file stays as it was.
     pub(crate) fn save(&self, folder: &Path) -> Result<PathBuf, Error> {
-        let path = path(folder);
+        let path = imported(folder);
         let fresh = folder.join(".imported.txt.new");
         let written = fs::create_dir_all(folder)
             .and_then(|()| fs::File::create(&fresh))
@@ -150,6 +170,9 @@ fn check(section: &str, first: bool, line: &str) -> Result<(), String> {
     let head = match section {
         "sources" => head_of(SOURCES),
         "instances" => head_of(INSTANCES),
+        "ebs-types" => head_of(VOLUME_TYPES),
+        "ebs-limits" => head_of(VOLUME_LIMITS),
+        "ebs-latency" => head_of(VOLUME_LATENCIES),
         "ebs-prices" => head_of(VOLUME_PRICES),
         _ => return check_list(first, line),
     };
@@ -168,11 +191,17 @@ fn check(section: &str, first: bool, line: &str) -> Result<(), String> {
     let sound = row.is_some_and(|row| match section {
         "instances" => row.get::<u32>("vcpu").is_some(),
         "ebs-prices" => row.get::<f64>("usd").is_some() && row.get::<Date>("date").is_some(),
+        "ebs-limits" => {
+            let known = unit(row.text("unit")).is_some();
+            known && row.get::<f64>("value").is_some() && row.get::<Date>("from").is_some()
+        }
+        // What they hold is checked when all of them are there.
+        "ebs-types" | "ebs-latency" => true,
         _ => row.get::<Date>("date").is_some(),
     });
     match sound {
         true => Ok(()),
-        false => Err("a number or a day cannot be read".to_owned()),
+        false => Err("a number, a unit or a day cannot be read".to_owned()),
     }
 }
 
@@ -206,12 +235,12 @@ mod tests {
                 "{}\nmine,\"a file, of mine\",2026-11-20,\n",
                 head_of(SOURCES)
             ),
-            instances: String::new(),
             on_demand: "@ us-east-1 2026-11-18 mine\nm5.large,0.096,0.188\n".to_owned(),
             volume_prices: format!(
                 "{}\nus-east-1,gp3,gib_month,0,,0.08,2026-11-18,,mine\n",
                 head_of(VOLUME_PRICES)
             ),
+            ..User::default()
         }
     }
 

@@ -6,8 +6,8 @@ use std::time::Instant;
 
 use blocklab_device::class::Class;
 use blocklab_device::{
-    Cap, Covers, Credit, Device, DeviceSpec, Direction, InstanceSpec, Io, Layout, Origin, Rate,
-    VolumeSpec,
+    Accounting, Cap, Covers, Credit, Device, DeviceSpec, Direction, InstanceSpec, Io, Latency,
+    Layout, Origin, Rate, Service, Spread, VolumeSpec,
 };
 use blocklab_units::{Bytes, Nanos};
 
@@ -24,17 +24,38 @@ fn cap(name: &str, rate: Rate) -> Cap {
     }
 }
 
+/// As the catalog's gp3: one line for random operations, one for a stream.
+fn network_ssd() -> Service {
+    let line = |base, per_kib_ns| Latency {
+        base: Nanos(base),
+        per_kib_ns,
+        origin: Origin::Given,
+    };
+    let spread = Spread {
+        sigma: 0.295,
+        tail: None,
+        origin: Origin::Given,
+    };
+    Service {
+        stream_read: Some(line(580_000, 4_060.0)),
+        stream_write: Some(line(580_000, 4_060.0)),
+        ..Service::even(line(600_000, 2_200.0), spread)
+    }
+}
+
 fn gp3() -> VolumeSpec {
     VolumeSpec {
         kind: "gp3".to_owned(),
         capacity: Bytes(1 << 40),
-        accounting: Class::Gp3.accounting(),
+        accounting: Accounting::Merged {
+            unit: Bytes(256 << 10),
+        },
         caps: vec![
             cap("operations", Rate::Iops(16_000.0)),
             cap("throughput", Rate::MibPerS(1000.0)),
         ],
         credits: Vec::new(),
-        service: Some(Class::Gp3.service()),
+        service: Some(network_ssd()),
         queue_depth: None,
         network: None,
     }
@@ -44,7 +65,7 @@ fn i3() -> VolumeSpec {
     let origin = Origin::Given;
     VolumeSpec {
         kind: "local".to_owned(),
-        accounting: Class::I3Nvme.accounting(),
+        accounting: Accounting::Plain,
         service: Some(
             Class::I3Nvme
                 .service()

@@ -1,20 +1,12 @@
-//! Media by class: what open measurements support, and what is assumed where there is none.
+//! Local disks by class: what open measurements support, and what is assumed where there is none.
 
-use blocklab_units::{Bytes, Nanos};
+use blocklab_units::Nanos;
 
-use crate::{Accounting, Latency, Origin, Saturation, Service, Spread};
+use crate::{Latency, Origin, Saturation, Service, Spread};
 
-/// A kind of medium.
+/// A kind of disk that an instance has of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Class {
-    /// EBS gp3.
-    Gp3,
-    /// EBS gp2, io1, io2: SSD volumes without a published measurement of their latency.
-    EbsSsd,
-    /// io2 Block Express.
-    BlockExpress,
-    /// EBS st1 and sc1.
-    EbsHdd,
     /// Local NVMe of I3.
     I3Nvme,
     /// Local SATA SSD of I2.
@@ -56,35 +48,6 @@ fn micros_as_nanos(micros: f64) -> Nanos {
     Nanos((micros * 1e3 + 0.5) as u64)
 }
 
-fn even(latency: Latency, spread: Spread) -> Service {
-    Service {
-        read: latency.clone(),
-        write: latency,
-        stream_read: None,
-        stream_write: None,
-        interleaved_read: None,
-        interleaved_write: None,
-        spread,
-        saturation: None,
-    }
-}
-
-/// Of EBS SSD, read off the distribution of 512 B random reads on gp3: p50 0.44 ms, p95 0.715 ms,
-/// hence ln(0.715 / 0.44) / 1.645, the same at every load below the limiter.
-fn ebs_spread(kind: &str) -> Spread {
-    let origin = match kind {
-        "gp3" => Origin::measured(
-            "gp3 of 16,000 IOPS on r5b.2xlarge, 441 cells (ScyllaDB, diskplorer); beyond p95 the lognormal is assumed",
-        ),
-        _ => Origin::assumed("scatter of gp3, which is the only EBS type measured"),
-    };
-    Spread {
-        sigma: 0.295,
-        tail: None,
-        origin,
-    }
-}
-
 /// Of local NVMe: i3.2xlarge read p50 99 µs, p95 119 µs, hence ln(119 / 99) / 1.645.
 fn nvme_spread(measured: bool) -> Spread {
     let origin = match measured {
@@ -101,27 +64,11 @@ fn nvme_spread(measured: bool) -> Spread {
 }
 
 impl Class {
-    /// How the provider counts.
-    #[must_use]
-    pub const fn accounting(self) -> Accounting {
-        match self {
-            Self::Gp3 | Self::EbsSsd | Self::BlockExpress => Accounting::Merged {
-                unit: Bytes(256 << 10),
-            },
-            Self::EbsHdd => Accounting::WholeUnits { unit: Bytes::MIB },
-            _ => Accounting::Plain,
-        }
-    }
-
     /// How long the medium takes. The physical maximum of a local disk is for the caller to add
     /// ([`Service::saturating_at`]): it is a matter of the size, not of the class.
     #[must_use]
     pub fn service(self) -> Service {
         match self {
-            Self::Gp3 => gp3(),
-            Self::EbsSsd => ebs_ssd(),
-            Self::BlockExpress => block_express(),
-            Self::EbsHdd => ebs_hdd(),
             Self::I3Nvme => i3_nvme(),
             Self::I2Sata => i2_sata(),
             Self::R5dNvme => r5d_nvme(),
@@ -132,48 +79,12 @@ impl Class {
     }
 }
 
-/// Random fits within 4 % at five sizes, one sequential stream (half of it writes) within 8 %.
-fn gp3() -> Service {
-    let evidence = |pattern| Origin::measured(&format!("{R5D_STUDY}: {pattern}"));
-    let stream = line(580.0, 4.06, evidence("one sequential stream"));
-    Service {
-        stream_read: Some(stream.clone()),
-        stream_write: Some(stream),
-        ..even(line(600.0, 2.2, evidence("random")), ebs_spread("gp3"))
-    }
-}
-
-fn ebs_ssd() -> Service {
-    let because = "1 ms, because the vendor asks for a queue of 1 per 1,000 IOPS; 2.2 µs/KiB as measured on gp3";
-    even(line(1_000.0, 2.2, Origin::assumed(because)), ebs_spread(""))
-}
-
-fn block_express() -> Service {
-    let origin = Origin::documented(
-        "EBS user guide: under 500 µs on average at 16 KiB, taken as 500 µs; 2.2 µs/KiB as measured on gp3 (assumed)",
-        "2025",
-    );
-    even(line(464.8, 2.2, origin), ebs_spread(""))
-}
-
-/// The vendor wants 4 operations of 1 MiB in flight, 8 of 512 KiB or 16 of 256 KiB, to reach at
-/// most 500 MiB/s: 4 MiB / 500 MiB/s = 8 ms, whatever the size.
-fn ebs_hdd() -> Service {
-    let because = "8 ms, because the vendor asks for 4 MiB in flight to reach 500 MiB/s";
-    let spread = Spread {
-        sigma: 0.3,
-        tail: None,
-        origin: Origin::assumed("no measurement of EBS HDD latencies is published"),
-    };
-    even(line(8_000.0, 0.0, Origin::assumed(because)), spread)
-}
-
 fn i3_nvme() -> Service {
     let stream = "one stream, prefetched; lost when streams interleave";
     Service {
         write: at_4_kib(43.0, I3_STUDY),
         stream_read: Some(at_4_kib(35.0, &format!("{I3_STUDY}: {stream}"))),
-        ..even(at_4_kib(96.0, I3_STUDY), nvme_spread(true))
+        ..Service::even(at_4_kib(96.0, I3_STUDY), nvme_spread(true))
     }
 }
 
@@ -186,7 +97,7 @@ fn i2_sata() -> Service {
         interleaved_read: Some(at_4_kib(read * 1.2, &streams)),
         interleaved_write: Some(at_4_kib(write * 1.25, &streams)),
         write: at_4_kib(write, I3_STUDY),
-        ..even(at_4_kib(read, I3_STUDY), nvme_spread(false))
+        ..Service::even(at_4_kib(read, I3_STUDY), nvme_spread(false))
     }
 }
 
@@ -201,7 +112,7 @@ fn r5d_nvme() -> Service {
     Service {
         stream_read: Some(stream.clone()),
         stream_write: Some(stream),
-        ..even(random, nvme_spread(false))
+        ..Service::even(random, nvme_spread(false))
     }
 }
 
@@ -209,25 +120,40 @@ fn im4gn_nvme() -> Service {
     let origin = Origin::measured(
         "im4gn.large, fio, 128 KiB: 205 µs (study im4gn); its division into 33 µs and 1.344 µs/KiB rests on the vendor's claim of 60 % less latency than I3 (assumed)",
     );
-    even(line(33.0, 1.344, origin), nvme_spread(false))
+    Service::even(line(33.0, 1.344, origin), nvme_spread(false))
 }
 
 fn i3en_nvme() -> Service {
     let origin = Origin::measured(
         "i3en.3xlarge, random reads of 512 B: p50 138 µs (ScyllaDB, diskplorer); writes and 2.4 µs/KiB assumed",
     );
-    even(line(138.0, 2.4, origin), nvme_spread(true))
+    Service::even(line(138.0, 2.4, origin), nvme_spread(true))
 }
 
 fn local_ssd() -> Service {
     let because = "nobody measured this disk: 43 µs + 2.4 µs/KiB as the local NVMe of R5d";
-    even(
+    Service::even(
         line(43.0, 2.4, Origin::assumed(because)),
         nvme_spread(false),
     )
 }
 
 impl Service {
+    /// Reads take as long as writes, in whatever order they come.
+    #[must_use]
+    pub fn even(latency: Latency, spread: Spread) -> Self {
+        Self {
+            read: latency.clone(),
+            write: latency,
+            stream_read: None,
+            stream_write: None,
+            interleaved_read: None,
+            interleaved_write: None,
+            spread,
+            saturation: None,
+        }
+    }
+
     /// The same with a physical maximum.
     #[must_use]
     pub fn saturating_at(mut self, read_iops: f64, write_iops: f64, origin: Origin) -> Self {

@@ -44,12 +44,12 @@ fn gp3(iops: f64, mibps: f64) -> VolumeSpec {
         ..cap(rate)
     };
     VolumeSpec {
-        accounting: Class::Gp3.accounting(),
+        accounting: drive::SSD,
         caps: vec![
             with_bucket(Rate::Iops(iops)),
             with_bucket(Rate::MibPerS(mibps)),
         ],
-        ..volume(100, Class::Gp3.service())
+        ..volume(100, drive::gp3())
     }
 }
 

@@ -58,8 +58,8 @@ fn with_bucket(rate: Rate, covers: Covers) -> Cap {
 }
 
 fn gp3(iops: f64, mibps: f64) -> DeviceSpec {
-    let mut gp3 = volume(100, Class::Gp3.service());
-    gp3.accounting = Class::Gp3.accounting();
+    let mut gp3 = volume(100, drive::gp3());
+    gp3.accounting = drive::SSD;
     gp3.caps = vec![
         with_bucket(Rate::Iops(iops), Covers::All),
         with_bucket(Rate::MibPerS(mibps), Covers::All),

@@ -6,16 +6,27 @@ mod drive;
 use blocklab_device::class::Class;
 use blocklab_device::{
     Accounting, Cap, Credit, Device, DeviceSpec, Direction, FaultKind, FaultSpec, InstanceSpec, Io,
-    Latency, Layout, Origin, Rate,
+    Latency, Layout, Origin, Rate, Service, Spread,
 };
 use blocklab_units::{Bytes, Nanos};
 use drive::{cap, constant, device, volume};
 
 /// Everything that can be said of a device, at least once.
 fn rich() -> DeviceSpec {
-    let mut gp2 = volume(100, Class::EbsSsd.service());
+    let guess = |because| Origin::assumed(because);
+    let latency = Latency {
+        base: Nanos(1_000_000),
+        per_kib_ns: 2_200.0,
+        origin: guess("1 ms, because the vendor asks for a queue of 1 per 1,000 IOPS"),
+    };
+    let spread = Spread {
+        sigma: 0.295,
+        tail: None,
+        origin: guess("scatter of another type"),
+    };
+    let mut gp2 = volume(100, Service::even(latency, spread));
     gp2.kind = "gp2".to_owned();
-    gp2.accounting = Class::EbsSsd.accounting();
+    gp2.accounting = drive::SSD;
     gp2.caps = vec![Cap {
         bucket: Nanos::from_secs(1),
         peak: Some(Rate::MibPerS(500.0)),

@@ -3,7 +3,6 @@
 #![allow(dead_code, reason = "each test uses a part of the drive")]
 mod drive;
 
-use blocklab_device::class::Class;
 use blocklab_device::{Accounting, Credit, Device, DeviceSpec, InstanceSpec, Load, Origin, Rate};
 use blocklab_units::{Bytes, Nanos};
 use drive::{cap, closed_loop, constant, device, volume};
@@ -33,7 +32,7 @@ fn random_reads(kib: u64, in_flight: u32) -> Load {
 fn gp2(gib: u64, initial_share: f64) -> DeviceSpec {
     let baseline = Rate::Iops((3.0 * gib as f64).max(100.0));
     let mut gp2 = volume(gib, constant(1_000_000));
-    gp2.accounting = Class::EbsSsd.accounting();
+    gp2.accounting = drive::SSD;
     gp2.credits = vec![Credit {
         initial_share,
         ..credit(baseline, Rate::Iops(3000.0), 5.4e6)
@@ -87,7 +86,7 @@ fn gp2_buckets_fill_as_fast_as_the_table_says() {
 fn hdd(tib: u64, (base, burst, most): (f64, f64, f64)) -> DeviceSpec {
     let (base, burst) = (base * tib as f64, burst * tib as f64);
     let mut hdd = volume(tib << 10, constant(8_000_000));
-    hdd.accounting = Class::EbsHdd.accounting();
+    hdd.accounting = drive::HDD;
     let bucket = tib as f64 * (1u64 << 40) as f64;
     // Large volumes have a baseline at their maximum, and nothing to burst to.
     let rates = [base.min(most), burst.min(most)].map(Rate::MibPerS);
@@ -230,8 +229,8 @@ fn an_instance_bursts_again_the_next_day() {
 
 #[test]
 fn gp3_is_flat() {
-    let mut gp3 = volume(100, Class::Gp3.service());
-    gp3.accounting = Class::Gp3.accounting();
+    let mut gp3 = volume(100, drive::gp3());
+    gp3.accounting = drive::SSD;
     gp3.caps = vec![cap(Rate::Iops(3000.0)), cap(Rate::MibPerS(125.0))];
     let spec = device(vec![gp3]);
     for (kib, wanted) in [

@@ -2,9 +2,9 @@
 
 use std::sync::atomic::AtomicBool;
 
-use blocklab_device::class::Class;
 use blocklab_device::{
-    Cap, Covers, DeviceSpec, FaultKind, FaultSpec, Layout, Origin, Rate as Sold, VolumeSpec,
+    Accounting, Cap, Covers, DeviceSpec, FaultKind, FaultSpec, Latency, Layout, Origin,
+    Rate as Sold, Service, Spread as Scatter, VolumeSpec,
 };
 use blocklab_record::JobResult;
 use blocklab_units::Bytes;
@@ -15,6 +15,21 @@ use blocklab_workload::{
 
 use super::*;
 use blocklab_targets::Clock;
+
+/// How long a network SSD takes: 600 µs and 2.2 µs a KiB, scattered.
+fn network_ssd() -> Service {
+    let latency = Latency {
+        base: Nanos(600_000),
+        per_kib_ns: 2_200.0,
+        origin: Origin::Given,
+    };
+    let spread = Scatter {
+        sigma: 0.295,
+        tail: None,
+        origin: Origin::Given,
+    };
+    Service::even(latency, spread)
+}
 
 /// A gp3-like volume of so many IOPS, with a bucket of 20 ms.
 fn volume(iops: f64) -> DeviceSpec {
@@ -29,10 +44,12 @@ fn volume(iops: f64) -> DeviceSpec {
     let volume = VolumeSpec {
         kind: "gp3".to_owned(),
         capacity: Bytes(1 << 40),
-        accounting: Class::Gp3.accounting(),
+        accounting: Accounting::Merged {
+            unit: Bytes(256 << 10),
+        },
         caps: vec![cap],
         credits: Vec::new(),
-        service: Some(Class::Gp3.service()),
+        service: Some(network_ssd()),
         queue_depth: None,
         network: None,
     };

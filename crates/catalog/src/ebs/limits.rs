@@ -3,28 +3,28 @@
 use blocklab_device::Limit;
 use blocklab_units::{Bytes, count};
 
-use crate::embedded::VOLUME_LIMITS;
-use crate::figure::{Figure, Seen, holds};
+use crate::figure::{Figure, Seen, holds, unit};
 use crate::refusal::Refusal;
-use crate::table::{Row, Table};
+use crate::table::Row;
 use crate::{Catalog, Date, Offer, Part};
 
 /// The documented limits of one type on one day.
-pub(super) struct Limits {
-    pub(super) kind: &'static str,
+pub(super) struct Limits<'k> {
+    pub(super) kind: &'k str,
     rows: Vec<(String, Seen, &'static str)>,
     as_of: Option<Date>,
 }
 
-impl Limits {
+impl<'k> Limits<'k> {
     /// # Errors
     /// When the type was not yet sold on that day.
     pub(super) fn of(
         catalog: &Catalog,
-        kind: &'static str,
+        kind: &'k str,
         as_of: Option<Date>,
     ) -> Result<Self, Refusal> {
-        let rows = Table::new(VOLUME_LIMITS).rows_of(kind);
+        let tables = catalog.volume_limits();
+        let rows = tables.flat_map(|table| table.rows_of(kind));
         let rows: Vec<_> = rows.filter_map(|row| limit_row(catalog, &row)).collect();
         let first = rows.iter().map(|(_, seen, _)| seen.from).min();
         match (first, as_of) {
@@ -53,14 +53,41 @@ impl Limits {
         self.get(limit).filter(|figure| !figure.origin.is_assumed())
     }
 
+    /// A limit that the rules of the type need: the check of all types sees to it.
+    pub(super) fn need(&self, limit: &str) -> Figure {
+        match self.get(limit) {
+            Some(figure) => figure,
+            None => unreachable!("{} has no {limit}", self.kind),
+        }
+    }
+
     pub(super) fn value(&self, limit: &str) -> f64 {
-        self.get(limit).map_or(0.0, |figure| figure.value)
+        self.need(limit).value
+    }
+
+    /// The numbers and names of the limits `{before}N{after}`, the smallest number first.
+    pub(super) fn numbered(&self, before: &str, after: &str) -> Vec<(f64, &str)> {
+        let number = |name: &str| {
+            let number = name.strip_prefix(before)?.strip_suffix(after)?;
+            number.parse().ok()
+        };
+        let names = self.rows.iter().map(|(name, ..)| name.as_str());
+        let mut found: Vec<(f64, &str)> = names
+            .filter_map(|name| Some((number(name)?, name)))
+            .collect();
+        found.sort_by(|a, b| a.0.total_cmp(&b.0));
+        found.dedup();
+        found
     }
 
     /// All that holds, in the words of the table.
     pub(super) fn all(&self) -> Vec<Limit> {
-        let mut names: Vec<&String> = self.rows.iter().map(|(name, _, _)| name).collect();
-        names.dedup();
+        let mut names: Vec<&String> = Vec::new();
+        for (name, ..) in &self.rows {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
         let told = names.into_iter().filter_map(|name| {
             let figure = self.get(name).filter(|figure| figure.value > 0.0)?;
             Some(figure.limit(format!("{}: {}", self.kind, spoken(name))))
@@ -101,9 +128,11 @@ impl Limits {
         ))
     }
 
-    /// Provisioned operations: between the least and the most that the size allows.
+    /// Provisioned operations: between the least and the most that the size allows. The least is
+    /// what nobody has to ask for where it is included.
     pub(super) fn iops(
         &self,
+        included: bool,
         offer: &Offer,
         gib: u64,
         least: f64,
@@ -115,7 +144,7 @@ impl Limits {
         let allowed = most.value.min(by_size);
         let asked = match offer.iops {
             Some(asked) => asked,
-            None if kind == "gp3" => return Ok(least as u64),
+            None if included => return Ok(least as u64),
             None => {
                 let message = format!(
                     "{kind} is sold by provisioned IOPS: iops={} to {} at {gib} GiB",
@@ -125,9 +154,10 @@ impl Limits {
             }
         };
         if (asked as f64) < least {
-            let message = match kind {
-                "gp3" => format!("gp3 includes {} IOPS; iops= asks for more", count(least)),
-                _ => format!("{kind} starts at {} IOPS", count(least)),
+            let least = count(least);
+            let message = match included {
+                true => format!("{kind} includes {least} IOPS; iops= asks for more"),
+                false => format!("{kind} starts at {least} IOPS"),
             };
             return Err(Refusal::new(Part::Key("iops"), message));
         }
@@ -157,25 +187,15 @@ fn spoken(name: &str) -> String {
         "kib" => "KiB/s".to_owned(),
         "1mib" => "of 1 MiB".to_owned(),
         "le" => "up to".to_owned(),
-        "170gib" => "170 GiB".to_owned(),
-        other => other.to_owned(),
+        other => match other.strip_suffix("gib") {
+            Some(number) => format!("{number} GiB"),
+            None => other.to_owned(),
+        },
     };
     name.split('_').map(word).collect::<Vec<_>>().join(" ")
 }
 
 fn limit_row(catalog: &Catalog, row: &Row<'_>) -> Option<(String, Seen, &'static str)> {
-    const UNITS: [&str; 9] = [
-        "IOPS/GiB",
-        "IOPS of 1 MiB",
-        "IOPS",
-        "I/O credits",
-        "GiB",
-        "MiB/s per TiB",
-        "MiB/s per IOPS",
-        "MiB/s",
-        "KiB/s per IOPS",
-    ];
-    let unit = UNITS.into_iter().find(|unit| *unit == row.text("unit"));
     let seen = Seen {
         value: row.get("value")?,
         from: row.get("from")?,
@@ -184,11 +204,8 @@ fn limit_row(catalog: &Catalog, row: &Row<'_>) -> Option<(String, Seen, &'static
         dated: row.text("from").to_owned(),
         source: catalog.source(row.text("source")).text,
     };
-    Some((
-        row.text("limit").to_owned(),
-        seen,
-        unit.unwrap_or("TiB/TiB"),
-    ))
+    let unit = unit(row.text("unit")).unwrap_or_default();
+    Some((row.text("limit").to_owned(), seen, unit))
 }
 
 /// The vendor sells whole GiB and writes GB for them, TB for a thousand: 1 TB is 1,000 GiB. Any

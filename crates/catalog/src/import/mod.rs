@@ -135,7 +135,7 @@ pub fn import(files: &[ImportFile], folder: &Path) -> Result<Vec<Imported>, Erro
             path: file.path.clone(),
             source,
         })?;
-        let found = recognise(&bytes).map_err(wrong)?;
+        let found = recognise(&catalog, &bytes).map_err(wrong)?;
         done.push(merge::merge(&mut catalog, &found, file).map_err(wrong)?);
     }
     catalog.user.save(folder)?;
@@ -148,19 +148,20 @@ pub fn import(files: &[ImportFile], folder: &Path) -> Result<Vec<Imported>, Erro
 /// # Errors
 /// Why it is of no use.
 pub fn read(bytes: &[u8]) -> Result<usize, String> {
-    let found = recognise(bytes)?;
+    let mut catalog = Catalog::embedded();
+    let found = recognise(&catalog, bytes)?;
     let file = ImportFile {
         path: PathBuf::from("memory"),
         date: Date::MAX,
     };
-    let done = merge::merge(&mut Catalog::embedded(), &found, &file)?;
+    let done = merge::merge(&mut catalog, &found, &file)?;
     Ok(done.added.len() + done.changed.len() + done.unchanged)
 }
 
 const KNOWN: &str = "what can be imported is the JSON of `aws ec2 describe-instance-types`, an AWS \
                      price list of AmazonEC2 (JSON), and instances.json of ec2instances.info";
 
-fn recognise(bytes: &[u8]) -> Result<Found, String> {
+fn recognise(catalog: &Catalog, bytes: &[u8]) -> Result<Found, String> {
     let foreign =
         |why: serde_json::Error| format!("it is no JSON that is known here ({why}); {KNOWN}");
     let is_list = bytes.iter().find(|b| !b.is_ascii_whitespace()) == Some(&b'[');
@@ -177,13 +178,13 @@ fn recognise(bytes: &[u8]) -> Result<Found, String> {
                 describe::read(&whole.types)
             }
             Names { offer: Some(_), .. } => {
-                price_list::read(serde_json::from_slice(bytes).map_err(foreign)?)?
+                price_list::read(catalog, serde_json::from_slice(bytes).map_err(foreign)?)?
             }
             Names {
                 products: Some(_), ..
             } => {
                 let whole: price_list::Answer = serde_json::from_slice(bytes).map_err(foreign)?;
-                price_list::products(&whole.products)?
+                price_list::products(catalog, &whole.products)?
             }
             _ => return Err(format!("it is JSON of another kind; {KNOWN}")),
         }

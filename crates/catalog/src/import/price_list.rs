@@ -12,8 +12,8 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{Found, Hour, VolumePrice, is_region, is_type};
-use crate::Date;
 use crate::price::{Per, System};
+use crate::{Catalog, Date};
 
 const KIND: &str = "an AWS price list";
 
@@ -91,7 +91,7 @@ struct SingleTerms {
     on_demand: HashMap<String, Term>,
 }
 
-pub(super) fn read(offer: Offer) -> Result<Found, String> {
+pub(super) fn read(catalog: &Catalog, offer: Offer) -> Result<Found, String> {
     if offer.code != "AmazonEC2" {
         return Err(format!(
             "it is the price list of {}; that of AmazonEC2 is needed",
@@ -106,14 +106,14 @@ pub(super) fn read(offer: Offer) -> Result<Found, String> {
     for (sku, product) in &offer.products {
         let terms = offer.terms.on_demand.get(sku);
         let terms = terms.into_iter().flat_map(HashMap::values);
-        found.take(product, terms);
+        found.take(catalog, product, terms);
     }
     found.in_order();
     Ok(found)
 }
 
 /// Each entry is a product, or a text that holds one.
-pub(super) fn products(list: &[Value]) -> Result<Found, String> {
+pub(super) fn products(catalog: &Catalog, list: &[Value]) -> Result<Found, String> {
     let mut found = Found {
         kind: KIND,
         ..Found::default()
@@ -126,7 +126,7 @@ pub(super) fn products(list: &[Value]) -> Result<Found, String> {
         let single =
             single.map_err(|why| format!("its product {} cannot be read: {why}", index + 1))?;
         found.date = found.date.max(day(&single.published));
-        found.take(&single.product, single.terms.on_demand.values());
+        found.take(catalog, &single.product, single.terms.on_demand.values());
     }
     found.in_order();
     Ok(found)
@@ -138,7 +138,12 @@ fn day(published: &str) -> Option<Date> {
 }
 
 impl Found {
-    fn take<'t>(&mut self, product: &Product, terms: impl Iterator<Item = &'t Term>) {
+    fn take<'t>(
+        &mut self,
+        catalog: &Catalog,
+        product: &Product,
+        terms: impl Iterator<Item = &'t Term>,
+    ) {
         let dimensions = terms.flat_map(|term| term.dimensions.values());
         let of_use = |d: &&Dimension| usd(d) > 0.0;
         // One product has one dimension with a price, or steps that this list does not use.
@@ -147,7 +152,7 @@ impl Found {
             .min_by(|a, b| usd(a).total_cmp(&usd(b)));
         let taken = dimension.is_some_and(|dimension| match product.family.as_str() {
             "Compute Instance" | "Compute Instance (bare metal)" => self.hour(product, dimension),
-            _ => self.volume(product, dimension),
+            _ => self.volume(catalog, product, dimension),
         });
         self.skipped += usize::from(!taken);
     }
@@ -176,10 +181,10 @@ impl Found {
         true
     }
 
-    fn volume(&mut self, product: &Product, dimension: &Dimension) -> bool {
-        const KINDS: [&str; 7] = ["gp2", "gp3", "io1", "io2", "st1", "sc1", "standard"];
+    fn volume(&mut self, catalog: &Catalog, product: &Product, dimension: &Dimension) -> bool {
         let has = &product.attributes;
-        let kind = KINDS.into_iter().find(|kind| *kind == has.volume_api_name);
+        let kind = catalog.ebs_type(&has.volume_api_name);
+        let kind = kind.filter(|kind| kind.priced_as == kind.name);
         let (Some(kind), true) = (kind, is_region(&has.region_code)) else {
             return false;
         };
@@ -190,10 +195,12 @@ impl Found {
         let Some((per, scale)) = counted(usage, &dimension.unit) else {
             return false;
         };
-        let (above, up_to) = step(kind, usage, per);
+        let tier = usage.rsplit_once("tier");
+        let tier = tier.and_then(|(_, tier)| tier.parse().ok()).unwrap_or(1);
+        let (above, up_to) = kind.price_step(catalog, per, tier);
         self.volumes.push(VolumePrice {
             region: has.region_code.clone(),
-            kind: kind.to_owned(),
+            kind: kind.name,
             per,
             above,
             up_to,
@@ -241,17 +248,5 @@ fn counted(usage: &str, unit: &str) -> Option<(Per, f64)> {
         }
         "ios" if usage.starts_with("VolumeIOUsage") => Some((Per::MillionIo, 1e6)),
         _ => None,
-    }
-}
-
-/// What is free of charge, and the steps of io2.
-fn step(kind: &str, usage: &str, per: Per) -> (f64, Option<f64>) {
-    match (kind, per) {
-        ("gp3", Per::IopsMonth) => (3000.0, None),
-        ("gp3", Per::MibpsMonth) => (125.0, None),
-        ("io2", Per::IopsMonth) if usage.ends_with("tier3") => (64_000.0, None),
-        ("io2", Per::IopsMonth) if usage.ends_with("tier2") => (32_000.0, Some(64_000.0)),
-        ("io2", Per::IopsMonth) => (0.0, Some(32_000.0)),
-        _ => (0.0, None),
     }
 }

@@ -140,7 +140,7 @@ mod tests {
     /// Operations and bytes counted for operations of so many KiB at so many KiB.
     #[track_caller]
     fn check(accounting: Accounting, ios: &[(Direction, u64, u32)], ops: u64, charged_kib: u64) {
-        let mut ledger = ChargeCounter::new(accounting, &Class::EbsSsd.service());
+        let mut ledger = ChargeCounter::new(accounting, &Class::LocalSsd.service());
         let mut sum = (0, 0);
         for (direction, at, kib) in ios {
             let passage = ledger.enter(Io {

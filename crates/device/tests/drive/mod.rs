@@ -9,6 +9,33 @@ use blocklab_device::{Cap, Covers, Device, DeviceSpec, Direction, Io, Load, Orig
 use blocklab_random::Stream;
 use blocklab_units::{Bytes, Nanos};
 
+/// How a cloud SSD counts.
+pub const SSD: Accounting = Accounting::Merged {
+    unit: Bytes(256 << 10),
+};
+
+/// How a cloud hard disk counts.
+pub const HDD: Accounting = Accounting::WholeUnits { unit: Bytes::MIB };
+
+/// The gp3 volume of the study r5d-vs-gp3: random operations, and one sequential stream.
+pub fn gp3() -> Service {
+    let line = |base, per_kib_ns| Latency {
+        base: Nanos(base),
+        per_kib_ns,
+        origin: Origin::Given,
+    };
+    let spread = Spread {
+        sigma: 0.295,
+        tail: None,
+        origin: Origin::Given,
+    };
+    Service {
+        stream_read: Some(line(580_000, 4_060.0)),
+        stream_write: Some(line(580_000, 4_060.0)),
+        ..Service::even(line(600_000, 2_200.0), spread)
+    }
+}
+
 /// What came of it.
 #[derive(Debug, Clone)]
 pub struct Outcome {

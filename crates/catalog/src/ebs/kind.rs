@@ -1,0 +1,352 @@
+//! A volume type as the tables describe it: by which kinds of rule it is limited and charged, and
+//! how long it takes. The code knows the kinds of rule, the tables know the types.
+
+use blocklab_device::{Accounting, Latency, Origin, Service, Spread};
+use blocklab_units::{Bytes, Nanos};
+
+use super::limits::Limits;
+use crate::Catalog;
+use crate::price::Per;
+use crate::table::{Row, Table};
+
+/// What decides the operations a second of a volume.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum IopsRule {
+    /// So many per GiB between a floor and a cap, with burst credits where the tables have some.
+    BySize,
+    /// Some come with the volume, more are sold.
+    Included,
+    /// All are sold.
+    Provisioned,
+    /// Nobody promises anything.
+    BestEffort,
+    /// Only bytes are limited.
+    None,
+}
+
+/// What decides the bytes a second of a volume.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ThroughputRule {
+    /// The same for all sizes from a step on.
+    Fixed,
+    /// Some comes with the volume, more is sold.
+    Included,
+    /// It follows the operations.
+    ByIops,
+    /// So many MiB/s per TiB, with burst credits.
+    BySize,
+    /// Only operations are limited.
+    None,
+}
+
+const IOPS_RULES: [(&str, IopsRule, &[&str]); 5] = [
+    (
+        "by-size",
+        IopsRule::BySize,
+        &["baseline_iops_per_gib", "min_iops", "max_iops"],
+    ),
+    (
+        "included",
+        IopsRule::Included,
+        &["base_iops", "max_iops", "max_iops_per_gib"],
+    ),
+    (
+        "provisioned",
+        IopsRule::Provisioned,
+        &["min_iops", "max_iops", "max_iops_per_gib"],
+    ),
+    (
+        "best-effort",
+        IopsRule::BestEffort,
+        &[
+            "iops_average",
+            "low_iops",
+            "high_iops",
+            "low_throughput",
+            "high_throughput",
+        ],
+    ),
+    ("none", IopsRule::None, &[]),
+];
+
+const THROUGHPUT_RULES: [(&str, ThroughputRule, &[&str]); 5] = [
+    ("fixed", ThroughputRule::Fixed, &["max_throughput"]),
+    (
+        "included",
+        ThroughputRule::Included,
+        &["base_throughput", "max_throughput"],
+    ),
+    ("by-iops", ThroughputRule::ByIops, &["max_throughput"]),
+    (
+        "by-size",
+        ThroughputRule::BySize,
+        &[
+            "base_mibps_per_tib",
+            "burst_mibps_per_tib",
+            "bucket",
+            "max_throughput",
+        ],
+    ),
+    ("none", ThroughputRule::None, &[]),
+];
+
+/// A volume type.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Kind {
+    pub(crate) name: String,
+    pub(crate) iops: IopsRule,
+    pub(crate) throughput: ThroughputRule,
+    pub(crate) accounting: Accounting,
+    pub(crate) service: Service,
+    /// The type whose prices hold.
+    pub(crate) priced_as: String,
+    /// The vendor's default for a volume that is changed to this type.
+    pub(crate) default_iops: Option<u64>,
+    /// Where the second and later steps of the price of an IOPS begin.
+    pub(crate) iops_tiers: Vec<f64>,
+    /// What a refused key is told to look at.
+    pub(crate) instead: String,
+    /// The order in which types serve to look at an instance.
+    pub(crate) probe: Option<u32>,
+}
+
+/// A row that reads well and cannot be used.
+#[derive(Debug)]
+pub(crate) struct UnsoundRow {
+    pub(crate) section: &'static str,
+    pub(crate) name: String,
+    pub(crate) why: String,
+}
+
+/// What follows a name in a table of pairs.
+fn known<T: Copy>(
+    what: &str,
+    text: &str,
+    pairs: &[(&'static str, T, &'static [&'static str])],
+) -> Result<T, String> {
+    let found = pairs.iter().find(|(name, ..)| *name == text);
+    found.map(|(_, rule, _)| *rule).ok_or_else(|| {
+        let names: Vec<_> = pairs.iter().map(|(name, ..)| *name).collect();
+        format!(
+            "`{text}` is no rule for {what}; the rules are {}",
+            names.join(", ")
+        )
+    })
+}
+
+impl Kind {
+    /// The type that a row describes.
+    ///
+    /// # Errors
+    /// The cell that cannot be understood, and what it may hold.
+    fn from_row(catalog: &Catalog, row: &Row<'_>) -> Result<Self, String> {
+        let name = row.text("type").to_owned();
+        let latency = row.text("latency");
+        let own_price = match row.text("priced_as") {
+            "" => &name,
+            other => other,
+        };
+        let tiers = row.text("iops_tiers");
+        let tiers = tiers.split('|').filter(|tier| !tier.is_empty());
+        let tiers = tiers.map(|tier| number("iops_tiers", tier));
+        let optional = |column: &str| match row.text(column) {
+            "" => Ok(None),
+            text => number(column, text).map(Some),
+        };
+        Ok(Self {
+            iops: known("iops", row.text("iops"), &IOPS_RULES)?,
+            throughput: known("throughput", row.text("throughput"), &THROUGHPUT_RULES)?,
+            accounting: accounting(row)?,
+            service: catalog.latency(latency)?,
+            priced_as: own_price.to_owned(),
+            default_iops: optional("default_iops")?.map(|iops| iops as u64),
+            iops_tiers: tiers.collect::<Result<_, _>>()?,
+            instead: row.text("instead").to_owned(),
+            probe: optional("probe")?.map(|order| order as u32),
+            name,
+        })
+    }
+
+    /// Whether the user may ask for throughput.
+    pub(crate) fn sells_throughput(&self) -> bool {
+        self.throughput == ThroughputRule::Included
+    }
+
+    /// From where on and up to where the price of a thing holds, where the price list gives it
+    /// for that tier, counted from 1.
+    pub(crate) fn price_step(
+        &self,
+        catalog: &Catalog,
+        per: Per,
+        tier: usize,
+    ) -> (f64, Option<f64>) {
+        let newest = |limit: &str| {
+            let limits = Limits::of(catalog, &self.name, None).ok();
+            let figure = limits.and_then(|limits| limits.get(limit));
+            figure.map_or(0.0, |figure| figure.value)
+        };
+        match per {
+            Per::IopsMonth if self.iops == IopsRule::Included => (newest("base_iops"), None),
+            Per::MibpsMonth if self.sells_throughput() => (newest("base_throughput"), None),
+            Per::IopsMonth if !self.iops_tiers.is_empty() => {
+                let begins: Vec<f64> = [&[0.0], &*self.iops_tiers].concat();
+                let tier = Some(tier.saturating_sub(1)).filter(|tier| *tier < begins.len());
+                let tier = tier.unwrap_or_default();
+                (begins[tier], begins.get(tier + 1).copied())
+            }
+            _ => (0.0, None),
+        }
+    }
+
+    /// # Errors
+    /// A limit that a rule of this type needs and that the tables do not have.
+    fn check(&self, catalog: &Catalog) -> Result<(), String> {
+        let limits = Limits::of(catalog, &self.name, None).map_err(|refusal| refusal.message)?;
+        let of_iops = IOPS_RULES.iter().find(|(_, rule, _)| *rule == self.iops);
+        let of_bytes = THROUGHPUT_RULES
+            .iter()
+            .find(|(_, rule, _)| *rule == self.throughput);
+        let needed = of_iops.into_iter().flat_map(|(.., names)| *names);
+        let needed = needed.chain(of_bytes.into_iter().flat_map(|(.., names)| *names));
+        let needed: Vec<&str> = needed.copied().chain(["size_min", "size_max"]).collect();
+        let missing = |name: &&&str| limits.get(name).is_none();
+        if let Some(name) = needed.iter().find(missing) {
+            return Err(format!(
+                "{} needs the limit {name} in ebs-limits",
+                self.name
+            ));
+        }
+        let burst = limits.get("burst_iops").is_some() && self.iops == IopsRule::BySize;
+        let credits = ["burst_bucket", "initial_credits"];
+        if let Some(name) = credits.iter().find(|name| burst && missing(name)) {
+            return Err(format!(
+                "{} bursts and needs the limit {name} in ebs-limits",
+                self.name
+            ));
+        }
+        let per = ["mibps_per_iops", "max_kib_per_iops"];
+        if self.throughput == ThroughputRule::ByIops && per.iter().all(|name| missing(&name)) {
+            let names = per.join(" or ");
+            return Err(format!(
+                "{} needs the limit {names} in ebs-limits",
+                self.name
+            ));
+        }
+        Ok(())
+    }
+}
+
+fn number(column: &str, text: &str) -> Result<f64, String> {
+    let number = text.parse().ok();
+    let number = number.filter(|number: &f64| number.is_finite() && *number >= 0.0);
+    number.ok_or_else(|| format!("`{text}` is no number of {column}"))
+}
+
+fn accounting(row: &Row<'_>) -> Result<Accounting, String> {
+    let kib = || number("unit_kib", row.text("unit_kib"));
+    let unit = || kib().map(|kib| Bytes((kib as u64) << 10));
+    match row.text("counted") {
+        "merged" => Ok(Accounting::Merged { unit: unit()? }),
+        "whole" => Ok(Accounting::WholeUnits { unit: unit()? }),
+        "each" => Ok(Accounting::Plain),
+        other => Err(format!(
+            "`{other}` is no way to count; there are merged, whole, each"
+        )),
+    }
+}
+
+fn micros(column: &str, row: &Row<'_>) -> Result<f64, String> {
+    number(column, row.text(column))
+}
+
+fn origin(row: &Row<'_>) -> Result<Origin, String> {
+    let why = row.text("why");
+    match row.text("evidence") {
+        "measured" => Ok(Origin::measured(why)),
+        "documented" => Ok(Origin::documented(why, row.text("date"))),
+        "assumed" => Ok(Origin::assumed(why)),
+        other => Err(format!(
+            "`{other}` is no evidence; there are measured, documented, assumed"
+        )),
+    }
+}
+
+fn line(row: &Row<'_>) -> Result<Latency, String> {
+    Ok(Latency {
+        base: Nanos((micros("base_us", row)? * 1e3 + 0.5) as u64),
+        per_kib_ns: micros("us_per_kib", row)? * 1e3,
+        origin: origin(row)?,
+    })
+}
+
+impl Catalog {
+    /// The type of that name, if the vendor has one.
+    pub(crate) fn ebs_type(&self, name: &str) -> Option<Kind> {
+        let mut tables = self.volume_type_tables();
+        let row = tables.find_map(|table| table.rows_of(name).next())?;
+        match Kind::from_row(self, &row) {
+            Ok(kind) => Some(kind),
+            // A user's rows are checked when they are loaded, and the embedded ones by a test.
+            Err(why) => unreachable!("{name}: {why}"),
+        }
+    }
+
+    /// All types, sorted by name.
+    pub(crate) fn ebs_types(&self) -> Vec<Kind> {
+        let mut names: Vec<_> = self.volume_type_tables().flat_map(Table::keys).collect();
+        names.sort_unstable();
+        names.dedup();
+        names
+            .into_iter()
+            .filter_map(|name| self.ebs_type(name))
+            .collect()
+    }
+
+    /// Whether every type and every latency is described so that it can be used.
+    ///
+    /// # Errors
+    /// Which row cannot, and why.
+    pub(crate) fn check_types(&self) -> Result<(), UnsoundRow> {
+        let unsound = |section, name: &str, why| UnsoundRow {
+            section,
+            name: name.to_owned(),
+            why,
+        };
+        for name in self.latency_names() {
+            let sound = self.latency(name);
+            sound.map_err(|why| unsound("ebs-latency", name, why))?;
+        }
+        for row in self.volume_type_tables().flat_map(Table::rows) {
+            let kind = Kind::from_row(self, &row);
+            let sound = kind.and_then(|kind| kind.check(self));
+            sound.map_err(|why| unsound("ebs-types", row.text("type"), why))?;
+        }
+        Ok(())
+    }
+
+    /// How long operations take by the rows of that name.
+    ///
+    /// # Errors
+    /// Where no row has that name, or one cannot be understood.
+    pub(crate) fn latency(&self, name: &str) -> Result<Service, String> {
+        let rows = self.latency_rows(name);
+        let part = |part: &str| rows.iter().find(|row| row.text("part") == part);
+        let needed = |name_of_part: &str| {
+            part(name_of_part)
+                .ok_or_else(|| format!("ebs-latency has no {name_of_part} of `{name}`"))
+        };
+        let random = line(needed("random")?)?;
+        let stream = part("stream").map(line).transpose()?;
+        let scatter = needed("scatter")?;
+        let spread = Spread {
+            sigma: micros("sigma", scatter)?,
+            tail: None,
+            origin: origin(scatter)?,
+        };
+        Ok(Service {
+            stream_read: stream.clone(),
+            stream_write: stream,
+            ..Service::even(random, spread)
+        })
+    }
+}

@@ -1,0 +1,63 @@
+//! The catalog as it lies in a user's folder: what was imported, and what the user wrote.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use crate::ebs::UnsoundRow;
+use crate::user::{User, imported, own};
+use crate::{Catalog, Error};
+
+impl Catalog {
+    /// The embedded figures, those that were imported into this folder, and those that the user
+    /// wrote into its `own.txt`, if any.
+    ///
+    /// # Errors
+    /// When a file is there and cannot be read or understood; when a volume type of it is not
+    /// described so that it can be used.
+    pub fn load(folder: &Path) -> Result<Self, Error> {
+        let path = imported(folder);
+        let (user, _) = load(&path, |path, line, problem| Error::UserCatalog {
+            path,
+            line,
+            problem,
+        })?;
+        let path = own(folder);
+        let wrong = |path, line, problem| Error::OwnCatalog {
+            path,
+            line,
+            problem,
+        };
+        let (own, text) = load(&path, wrong)?;
+        let catalog = Self { own, user };
+        match catalog.check_types() {
+            Ok(()) => Ok(catalog),
+            Err(row) => Err(wrong(path, line_of(&text, &row), row.why)),
+        }
+    }
+}
+
+/// The line of a row, counted from 1.
+fn line_of(text: &str, row: &UnsoundRow) -> usize {
+    let head = format!("%% {}", row.section);
+    let of_row = |line: &str| line.split(',').next() == Some(&row.name);
+    let mut lines = text.lines().zip(1..).skip_while(|(line, _)| *line != head);
+    lines
+        .find(|(line, _)| of_row(line))
+        .map_or(1, |(_, number)| number)
+}
+
+/// The figures of a file and its text; none where there is no such file.
+fn load(path: &Path, wrong: fn(PathBuf, usize, String) -> Error) -> Result<(User, String), Error> {
+    match fs::read_to_string(path) {
+        Ok(text) => match User::parse(&text) {
+            Ok(user) => Ok((user, text)),
+            Err((line, problem)) => Err(wrong(path.to_owned(), line, problem)),
+        },
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Default::default()),
+        Err(source) => Err(Error::Unreadable {
+            path: path.to_owned(),
+            source,
+        }),
+    }
+}
