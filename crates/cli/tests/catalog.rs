@@ -123,6 +123,67 @@ fn a_device_described_by_hand() {
     );
 }
 
+/// The types were eight places of code before they were rows of tables. What the code derived for
+/// each of them lies in `sheets/`, as the program of then printed it, and must not change by a byte.
+#[test]
+fn every_type_is_what_it_was_when_code_knew_it() {
+    let home = tempfile::tempdir().expect("a folder");
+    for address in [
+        "gp2:100GiB,as-of=2026-10-01",
+        "gp3:1TiB,iops=6000,throughput=500,as-of=2026-10-01@r5d.xlarge",
+        "io1:1TiB,iops=40000,as-of=2026-10-01@m4.10xlarge",
+        "io2:1TiB,iops=6000,as-of=2026-10-01@r5b.2xlarge",
+        "io2-block-express:1TiB,iops=6000,as-of=2026-10-01",
+        "st1:2TiB,as-of=2026-10-01",
+        "sc1:2TiB,as-of=2026-10-01",
+        "standard:100GiB,profile=average,as-of=2026-10-01",
+    ] {
+        let name = address.split(':').next().unwrap_or_default();
+        let path = format!("{}/tests/sheets/{name}.json", env!("CARGO_MANIFEST_DIR"));
+        let kept = fs::read_to_string(&path).expect(&path);
+        let shown = text(&blocklab(home.path(), &["show", "--json", address]).stdout);
+        assert_eq!(shown, kept, "{address}");
+    }
+}
+
+/// A volume type that only the user's own file knows is shown and simulated: 5 IOPS per GiB with a
+/// burst of 6,000, and 300 MiB/s that were paid for.
+#[test]
+fn a_volume_type_without_a_line_of_code() {
+    let home = tempfile::tempdir().expect("a folder");
+    let folder = home.path().join("blocklab/catalog");
+    fs::create_dir_all(&folder).expect("a folder");
+    let fixture = "../catalog/tests/own-types/own.txt";
+    let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join(fixture);
+    fs::copy(fixture, folder.join("own.txt")).expect("copied");
+    let address = "xv9:512GiB,throughput=300";
+    let sheet = text(&blocklab(home.path(), &["show", address]).stdout);
+    assert!(
+        sheet.contains("xv9: burst credits  6,000  IOPS  20 min  2,560  IOPS"),
+        "{sheet}"
+    );
+    let target = format!("sim:{address}");
+    let quick = ["run", "quick", "--runtime", "10s", "--seed", "7", "--json"];
+    let run = Command::new(env!("CARGO_BIN_EXE_blocklab"))
+        .env("XDG_DATA_HOME", home.path())
+        .args(quick)
+        .args(["-q", "--no-save", "--target", &target])
+        .output();
+    let result = json(&run.expect("it starts"));
+    let of_case = |case: &str, figure: &str| {
+        let rows = result["rows"].as_array().expect("rows");
+        let row = rows.iter().find(|row| row["case"] == case).expect(case);
+        row[figure]["value"].as_f64().expect(figure)
+    };
+    let burst = of_case("rand4k-q32-read", "iops");
+    assert!((burst - 6000.0).abs() < 60.0, "{burst}");
+    let mib_per_s = of_case("seq1m-q8-read", "bytes_per_s") / 1_048_576.0;
+    assert!((mib_per_s - 300.0).abs() < 3.0, "{mib_per_s}");
+    // 400 µs and 4 KiB of 1.5 µs each, from the file.
+    let alone = of_case("rand4k-q1-read", "iops");
+    assert!((alone - 1e6 / 406.0).abs() < 25.0, "{alone}");
+}
+
 /// What is imported is used from then on, and is kept apart from what the program carries.
 #[test]
 fn newer_figures() {

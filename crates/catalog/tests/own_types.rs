@@ -1,0 +1,222 @@
+//! A volume type without a line of code: `own-types/own.txt` describes one that nobody sells, and
+//! the catalog knows it as it knows its own.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use blocklab_catalog::import::{ImportFile, import};
+use blocklab_catalog::{Address, Catalog, Per, Resolved, describe, resolve};
+use blocklab_device::{Accounting, Origin, Rate};
+use blocklab_units::Bytes;
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/own-types")
+}
+
+fn catalog() -> Catalog {
+    Catalog::load(&folder()).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn found(text: &str) -> Resolved {
+    let address = Address::parse(text).expect("an address");
+    resolve(&address, &catalog()).unwrap_or_else(|error| panic!("{text}:\n{error}"))
+}
+
+#[track_caller]
+fn refuse(text: &str, words: &str) {
+    let address = Address::parse(text).expect("an address");
+    let told = resolve(&address, &catalog()).expect_err(text).to_string();
+    assert!(told.contains(words), "{text}:\n{told}");
+}
+
+/// 5 IOPS per GiB, at least 150; half a bucket of credits to begin with.
+#[test]
+fn its_limits_follow_the_rules_that_it_names() {
+    let spec = found("xv9:512GiB").spec;
+    let volume = &spec.volumes[0];
+    let unit = Bytes(512 << 10);
+    assert_eq!(volume.accounting, Accounting::Merged { unit });
+    let credit = &volume.credits[0];
+    assert_eq!(credit.baseline, Rate::Iops(2560.0));
+    assert_eq!(credit.burst, Rate::Iops(6000.0));
+    assert_eq!((credit.capacity, credit.initial_share), (8_256_000.0, 0.5));
+    let source = "guide of a vendor that does not exist, for tests";
+    assert_eq!(credit.origin, Origin::documented(source, "2026-01-01"));
+    assert_eq!(volume.caps.len(), 1, "{:?}", volume.caps);
+    assert_eq!(volume.caps[0].rate, Rate::MibPerS(200.0));
+    let service = volume.service.as_ref().expect("latencies");
+    assert_eq!(
+        (service.read.base.0, service.read.per_kib_ns),
+        (400_000, 1500.0)
+    );
+    assert_eq!(service.spread.sigma, 0.2);
+
+    let iops = |text: &str| found(text).spec.volumes[0].caps[0].rate;
+    assert_eq!(iops("xv9:8TiB"), Rate::Iops(20_000.0), "the cap of today");
+    let early = "xv9:8TiB,as-of=2026-05-31";
+    assert_eq!(iops(early), Rate::Iops(10_000.0), "the cap of that day");
+    let small = &found("xv9:10GiB").spec.volumes[0].credits[0];
+    assert_eq!(small.baseline, Rate::Iops(150.0), "the floor");
+}
+
+#[test]
+fn it_is_sold_and_refused_in_words() {
+    let sold = found("xv9:512GiB,throughput=300@r5d.xlarge").spec;
+    assert_eq!(sold.volumes[0].caps[0].rate, Rate::MibPerS(300.0));
+    assert!(sold.instance.is_some_and(|it| it.name == "r5d.xlarge"));
+    refuse(
+        "xv9:100GiB,throughput=300",
+        "xv9 with 500 IOPS allows at most 250 MiB/s; 0.5 per IOPS, 1,500 at most (today)",
+    );
+    refuse(
+        "xv9:512GiB,throughput=100",
+        "xv9 includes 200 MiB/s; throughput= asks for more",
+    );
+    refuse(
+        "xv9:512GiB,iops=9000",
+        "xv9 has no provisioned iops: 5 IOPS per GiB, so 512 GiB give 2,560; io2 is provisioned",
+    );
+    refuse(
+        "xv9:64TiB",
+        "xv9 comes in sizes of 10 GiB to 32 TiB (today)",
+    );
+    refuse("xv9,as-of=2025-12-31", "xv9 is sold since 2026-01-01");
+    // The others speak of it too.
+    refuse(
+        "io1:1TiB,iops=6000,throughput=300",
+        "only gp3 and xv9 sell it",
+    );
+}
+
+#[test]
+fn it_is_listed_and_priced() {
+    let catalog = catalog();
+    assert!(catalog.volume_types().contains(&"xv9".to_owned()));
+    refuse("nothing-like-it", "st1, standard, xv9");
+    refuse("xv8", "did you mean xv9?");
+    let sheet = describe("xv9:512GiB,throughput=300", &catalog).expect("a sheet");
+    // 512 GiB x .09 + (300 - 200) MiB/s x .03
+    let month = sheet.usd_per_month.expect("a sum");
+    assert!((month - (46.08 + 3.0)).abs() < 1e-9, "{month}");
+    // 4,128,000 credits, spent at 6,000 - 2,560 a second.
+    assert_eq!(sheet.bursts[0].lasts_s, 1200.0);
+    let tokyo = found("xv9:512GiB,throughput=300,region=ap-northeast-1");
+    assert_eq!(tokyo.costs.len(), 1, "{:?}", tokyo.costs);
+    let note = "no price of xv9 throughput in ap-northeast-1 is known";
+    assert!(tokyo.notes.iter().any(|it| it == note), "{:?}", tokyo.notes);
+}
+
+/// What a user wrote stays as it is when something is imported, and a price list with the type in
+/// it is understood: what comes with the volume is free there too.
+#[test]
+fn an_import_knows_it_and_leaves_it_alone() {
+    let home = tempfile::tempdir().expect("a folder");
+    let own = home.path().join("own.txt");
+    let written = fs::read_to_string(folder().join("own.txt")).expect("the fixture");
+    fs::write(&own, &written).expect("written");
+    let list = home.path().join("list.json");
+    let product = r#"{"product": {"productFamily": "Provisioned Throughput", "attributes":
+        {"regionCode": "us-east-1", "volumeApiName": "xv9",
+         "usagetype": "EBS:VolumeP-Throughput.xv9"}},
+        "terms": {"OnDemand": {"T": {"priceDimensions": {"R":
+            {"unit": "GiBps-mo", "pricePerUnit": {"USD": "40.96"}}}}}},
+        "publicationDate": "2026-11-18T00:00:00Z"}"#;
+    fs::write(&list, format!("{{\"PriceList\": [{product}]}}")).expect("written");
+    let date = "2026-11-20".parse().expect("a day");
+    import(&[ImportFile { path: list, date }], home.path())
+        .unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(fs::read_to_string(&own).expect("it is there"), written);
+    let catalog = Catalog::load(home.path()).expect("sound");
+    let prices = catalog.volume_prices_of("xv9", "us-east-1", None);
+    let of_bytes = prices.iter().find(|it| it.per == Per::MibpsMonth);
+    let of_bytes = of_bytes.expect("a price of throughput");
+    assert_eq!((of_bytes.usd, of_bytes.above), (0.04, 200.0));
+    assert_eq!(of_bytes.date.to_string(), "2026-11-18");
+}
+
+/// A type that lacks a figure is refused where it is read: it must not become a volume of 0 IOPS.
+#[test]
+fn what_cannot_be_used_is_told_with_its_line() {
+    let sound = fs::read_to_string(folder().join("own.txt")).expect("the fixture");
+    let check = |from: &str, to: &str, line: usize, words: &str| {
+        let home = tempfile::tempdir().expect("a folder");
+        let text = sound.replace(from, to);
+        assert_ne!(text, sound, "{from}");
+        fs::write(home.path().join("own.txt"), text).expect("written");
+        let error = Catalog::load(home.path()).expect_err(words).to_string();
+        let place = format!("own.txt: line {line}: ");
+        assert!(error.contains(&place) && error.contains(words), "{error}");
+    };
+    let types = 12;
+    check(
+        "by-size,inc",
+        "by-luck,inc",
+        types,
+        "`by-luck` is no rule for iops",
+    );
+    check(
+        "512,xv9,",
+        "512,xv8,",
+        types,
+        "ebs-latency has no random of `xv8`",
+    );
+    check(
+        "merged,512",
+        "merged,many",
+        types,
+        "`many` is no number of unit_kib",
+    );
+    let floor = "xv9,min_iops,150,IOPS,2026-01-01,,,xv9-guide\n";
+    check(
+        floor,
+        "",
+        types,
+        "xv9 needs the limit min_iops in ebs-limits",
+    );
+    let bucket = "xv9,burst_bucket,8256000,I/O credits,2026-01-01,,,xv9-guide\n";
+    check(bucket, "", types, "bursts and needs the limit burst_bucket");
+    check("150,IOPS,", "150,IOPZ,", 17, "a number, a unit or a day");
+    check("0.2,assumed", "0.2,guessed", 31, "`guessed` is no evidence");
+    check("%% ebs-types", "%% ebs-kinds", 10, "an unknown section");
+}
+
+/// What the tables know, the code must not know again: a name of a type in it would be a rule that
+/// no other type can have. Examples in messages are no rules.
+#[test]
+fn no_source_decides_by_the_name_of_a_type() {
+    let types = Catalog::embedded().volume_types();
+    let named = |line: &str| types.iter().any(|it| line.contains(&format!("\"{it}\"")));
+    let (mut open, mut read) = (vec![sources("catalog"), sources("device")], 0);
+    while let Some(path) = open.pop() {
+        if path.is_dir() {
+            let entries = fs::read_dir(&path).expect("a folder").flatten();
+            open.extend(entries.map(|entry| entry.path()));
+            continue;
+        }
+        let name = path.file_name().expect("a name").to_string_lossy();
+        if name.contains("tests") || !name.ends_with(".rs") {
+            continue;
+        }
+        let text = fs::read_to_string(&path).expect("a source");
+        let code = text
+            .split("#[cfg(test)]\nmod tests {")
+            .next()
+            .unwrap_or_default();
+        let example = |line: &str| line.contains("\"a volume type\"");
+        // How an address names an instance's own disks is a word of its grammar.
+        let local = |line: &str| line.contains("\"local\"");
+        let bad = code
+            .lines()
+            .find(|it| named(it) && !example(it) && !local(it));
+        assert_eq!(bad, None, "{}", path.display());
+        read += 1;
+    }
+    assert!(read > 40, "{read} sources are read");
+}
+
+fn sources(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("..")
+        .join(name)
+        .join("src")
+}
