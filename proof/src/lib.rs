@@ -10,5 +10,6 @@ pub mod imports;
 mod lab;
 #[path = "../../crates/store/tests/sample/mod.rs"]
 pub mod sample;
+pub mod shown;
 
 pub use lab::{Lab, Said, fio, fio_is_there, good, json, root};

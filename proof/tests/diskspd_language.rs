@@ -80,7 +80,8 @@ fn described(job: &Job) -> String {
         Content::Random => "",
         Content::Zero => " zero",
         Content::Fresh => " fresh",
-        Content::Shaped { .. } => " shaped",
+        Content::Shaped { .. } | Content::Repeating { .. } => " shaped",
+        Content::Same => " same",
         Content::Window { size } => &format!(" out of {}", size.0),
     };
     text.push_str(content);

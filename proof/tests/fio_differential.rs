@@ -1,95 +1,34 @@
 //! Beside Debian's fio: the same job files are taken and refused, and what is printed has the same
 //! keys, types and counts, and the same files are left.
 //!
-//! The first line of a file in `corpus/fio` may say `; counts: near` (the same bytes within a
-//! tenth, since both draw their own sizes), `; counts: by the clock` (within a half: at a pace, but
-//! for a time, in which a busy machine holds either back) or `; ours alone` (fio is laxer or
-//! stricter, and the next words say how).
+//! A file in `corpus/fio` may begin with lines that say how it is compared:
+//!
+//! - `; counts: near`: the same bytes within a tenth, since both draw their own sizes, or work for
+//!   a time at a pace that any machine keeps;
+//! - `; blocks: compared`: the files left have as many different blocks of 4 KiB, and as many of
+//!   zeros alone, and headers of verification at the same places; `; blocks: near`: as many
+//!   different ones within a fifth, since each draws which are;
+//! - `; takes: as long`: each job runs as long, within a fifth and 100 ms;
+//! - `; calls: NAME NAME`: these system calls are made with the same flags;
+//! - `; fails alike`: what was done before both failed is compared, too;
+//! - `; ours alone`: nothing is compared, for fio is laxer or stricter; the next words say how;
+//! - `; both refuse it`.
+//!
+//! `data/exact/fio.txt` names the cases that show an option. Each must find a difference between
+//! fio with that option and fio without it: so it would find that we do not heed it.
 
-use std::collections::BTreeMap;
+mod beside;
+
+use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use blocklab_proof::{Lab, root};
+use beside::{Answer, Blocks, Rules, answer};
+use blocklab_proof::{Lab, root, shown};
 use serde_json::Value;
-
-/// What one of the two made of a job file.
-struct Answer {
-    code: i32,
-    json: Option<Value>,
-    /// The keys, line by line, with their indentation.
-    keys: Vec<String>,
-    err: String,
-    files: BTreeMap<String, u64>,
-}
-
-fn answer(mut command: Command, folder: &Path, file: &Path) -> Answer {
-    fs::create_dir(folder).expect("a new folder");
-    command.arg("--output-format=json").arg(file);
-    command.env("FIO_SIZE", "64k");
-    command.env("FIO_TRACES", root().join("proof/corpus/fio-traces"));
-    command.current_dir(folder);
-    let output = command.output().expect("it starts");
-    let out = String::from_utf8_lossy(&output.stdout);
-    let json = out
-        .find('{')
-        .and_then(|at| serde_json::from_str(&out[at..]).ok());
-    let mut files = BTreeMap::new();
-    sizes(folder, folder, &mut files);
-    Answer {
-        code: output.status.code().unwrap_or(-1),
-        json,
-        keys: keys(&out),
-        err: String::from_utf8_lossy(&output.stderr).into_owned(),
-        files,
-    }
-}
-
-fn sizes(root: &Path, folder: &Path, files: &mut BTreeMap<String, u64>) {
-    for entry in fs::read_dir(folder).expect("a folder").flatten() {
-        let (path, metadata) = (entry.path(), entry.metadata().expect("it is there"));
-        if metadata.is_dir() {
-            sizes(root, &path, files);
-        } else {
-            let name = path.strip_prefix(root).expect("it lies within");
-            let extent = match path.extension().and_then(|kind| kind.to_str()) {
-                Some("log") => {
-                    columns_and_lines(&fs::read_to_string(&path).expect("a log is text"))
-                }
-                Some("fz") => columns_and_lines(&inflated(&path)),
-                _ => metadata.len(),
-            };
-            files.insert(name.display().to_string(), extent);
-        }
-    }
-}
-
-/// The text of a compressed log, as fio reads it.
-fn inflated(log: &Path) -> String {
-    let option = format!("--inflate-log={}", log.display());
-    let output = Command::new("fio").arg(option).output();
-    String::from_utf8(output.expect("fio starts").stdout).expect("text")
-}
-
-/// Of a log: a million for each column, and one for each line where a line is one operation. Lines
-/// of spans, which tell no block, are as many as the clock makes them.
-fn columns_and_lines(text: &str) -> u64 {
-    let first: Vec<&str> = text
-        .lines()
-        .next()
-        .map_or(Vec::new(), |line| line.split(", ").collect());
-    let is_of_spans = first.get(3) == Some(&"0");
-    let lines = if is_of_spans { 0 } else { text.lines().count() };
-    (first.len() * 1_000_000 + lines) as u64
-}
-
-fn keys(text: &str) -> Vec<String> {
-    let key = |line: &str| line.split_once("\" :").map(|(key, _)| key.to_owned());
-    text.lines().filter_map(key).collect()
-}
 
 /// Keys and types: what programs that read the JSON rely on.
 fn shape(value: &Value) -> String {
@@ -116,10 +55,40 @@ fn moved(job: &Value, what: &str) -> Vec<u64> {
 }
 
 /// What is wrong with ours, beside theirs.
-fn compare(text: &str, theirs: &Answer, ours: &Answer) -> Vec<String> {
-    if text.starts_with("; ours alone") {
+fn compare(rules: &Rules, theirs: &Answer, ours: &Answer) -> Vec<String> {
+    if rules.is_ours_alone {
         return Vec::new();
     }
+    let mut wrong = differences(rules, theirs, ours);
+    if theirs.code != ours.code || theirs.code != 0 {
+        if ours.code != 0 && ours.err.is_empty() {
+            wrong.push("refused without a word".to_owned());
+        }
+        return wrong;
+    }
+    if rules.both_refuse {
+        wrong.push("both take it".to_owned());
+    }
+    if !ours.err.is_empty() && theirs.err.is_empty() {
+        wrong.push(format!("said {}", ours.err));
+    }
+    if theirs.keys != ours.keys {
+        wrong.push("keys in another order or layout".to_owned());
+    }
+    let echo = |answer: &Answer| {
+        let json = answer.json.as_ref()?;
+        let jobs = json["jobs"].as_array()?.iter();
+        let options: Vec<Value> = jobs.map(|job| job["job options"].clone()).collect();
+        Some((json["global options"].clone(), options))
+    };
+    if echo(theirs) != echo(ours) {
+        wrong.push(format!("options {:?} for {:?}", echo(ours), echo(theirs)));
+    }
+    wrong
+}
+
+/// In what two outcomes differ, but for the options that are printed again.
+fn differences(rules: &Rules, theirs: &Answer, ours: &Answer) -> Vec<String> {
     if theirs.code != ours.code {
         return vec![format!(
             "exit {} for {}: {}",
@@ -127,77 +96,89 @@ fn compare(text: &str, theirs: &Answer, ours: &Answer) -> Vec<String> {
         )];
     }
     let mut wrong = Vec::new();
+    if theirs.code != 0 && !rules.fails_alike {
+        return wrong;
+    }
+    if theirs.files != ours.files {
+        wrong.push(format!("files {:?} for {:?}", ours.files, theirs.files));
+    }
+    let near = |(theirs, ours): (&Blocks, &Blocks)| {
+        theirs.different.abs_diff(ours.different) <= theirs.different / 5
+    };
+    let mut pairs = theirs.blocks.values().zip(ours.blocks.values());
+    let agree = match rules.are_blocks_near {
+        true => theirs.blocks.len() == ours.blocks.len() && pairs.all(near),
+        false => theirs.blocks == ours.blocks,
+    };
+    if !agree {
+        wrong.push(format!("blocks {:?} for {:?}", ours.blocks, theirs.blocks));
+    }
+    if theirs.calls != ours.calls {
+        wrong.push(format!("calls {:?} for {:?}", ours.calls, theirs.calls));
+    }
+    let (Some(theirs), Some(ours)) = (&theirs.json, &ours.json) else {
+        wrong.push("no JSON".to_owned());
+        return wrong;
+    };
+    let jobs = |json: &Value| json["jobs"].as_array().cloned().unwrap_or_default();
+    let (their_jobs, our_jobs) = (jobs(theirs), jobs(ours));
+    if their_jobs.len() != our_jobs.len() {
+        wrong.push(format!("{} jobs for {}", our_jobs.len(), their_jobs.len()));
+    }
+    for (theirs, ours) in their_jobs.iter().zip(&our_jobs) {
+        wrong.extend(job_differences(rules, theirs, ours));
+    }
+    wrong
+}
+
+fn job_differences(rules: &Rules, theirs: &Value, ours: &Value) -> Vec<String> {
+    let mut wrong = Vec::new();
     let mut check = |holds: bool, words: String| {
         if !holds {
             wrong.push(words);
         }
     };
-    if theirs.code != 0 {
-        check(!ours.err.is_empty(), "refused without a word".to_owned());
-        return wrong;
+    let (a, b) = (outcome_shape(theirs), outcome_shape(ours));
+    check(a == b, format!("shape\n  {b}\nfor\n  {a}"));
+    for key in ["jobname", "groupid", "error", "desc", "latency_depth"] {
+        check(
+            theirs[key] == ours[key],
+            format!("{key} {} for {}", ours[key], theirs[key]),
+        );
     }
+    let (a, b) = (moved(theirs, "io_bytes"), moved(ours, "io_bytes"));
+    check(agree(rules, &a, &b), format!("bytes {b:?} for {a:?}"));
+    let syncs = |job: &Value| job["sync"]["total_ios"].as_u64().unwrap_or(0);
+    // fio ends before the flush that would follow the last write.
+    let flushes = syncs(ours).abs_diff(syncs(theirs));
     check(
-        ours.err.is_empty() || !theirs.err.is_empty(),
-        format!("said {}", ours.err),
+        flushes <= 1,
+        format!("{} flushes for {}", syncs(ours), syncs(theirs)),
     );
+    let length = |job: &Value| job["job_runtime"].as_u64().unwrap_or(0);
+    let (a, b) = (length(theirs), length(ours));
     check(
-        theirs.files == ours.files,
-        format!("files {:?} for {:?}", ours.files, theirs.files),
+        !rules.takes_as_long || a.abs_diff(b) <= a / 5 + 100,
+        format!("{b} ms for {a}"),
     );
-    check(
-        theirs.keys == ours.keys,
-        "keys in another order or layout".to_owned(),
-    );
-    let (Some(theirs), Some(ours)) = (&theirs.json, &ours.json) else {
-        check(false, "no JSON".to_owned());
-        return wrong;
-    };
-    let jobs = |json: &Value| json["jobs"].as_array().cloned().unwrap_or_default();
-    let (their_jobs, our_jobs) = (jobs(theirs), jobs(ours));
-    check(
-        their_jobs.len() == our_jobs.len(),
-        format!("{} jobs", our_jobs.len()),
-    );
-    check(
-        theirs["global options"] == ours["global options"],
-        format!("global options {}", ours["global options"]),
-    );
-    for (theirs, ours) in their_jobs.iter().zip(&our_jobs) {
-        let (a, b) = (shape(theirs), shape(ours));
-        check(a == b, format!("shape\n  {b}\nfor\n  {a}"));
-        for key in [
-            "jobname",
-            "groupid",
-            "error",
-            "job options",
-            "desc",
-            "latency_depth",
-        ] {
-            check(
-                theirs[key] == ours[key],
-                format!("{key} {} for {}", ours[key], theirs[key]),
-            );
-        }
-        let (a, b) = (moved(theirs, "io_bytes"), moved(ours, "io_bytes"));
-        check(agree(text, &a, &b), format!("bytes {b:?} for {a:?}"));
-        let syncs = |job: &Value| job["sync"]["total_ios"].as_u64().unwrap_or(0);
-        // fio ends before the flush that would follow the last write.
-        let (a, b) = (syncs(theirs), syncs(ours));
-        check(a.abs_diff(b) <= 1, format!("{b} flushes for {a}"));
-    }
     wrong
+}
+
+/// The shape of a job without the options that it printed again.
+fn outcome_shape(job: &Value) -> String {
+    let mut job = job.clone();
+    if let Some(members) = job.as_object_mut() {
+        members.remove("job options");
+    }
+    shape(&job)
 }
 
 /// Totals agree, to the byte unless the file says otherwise; of a mix, each draws its own, and the
 /// share of reads agrees within 20 per cent of the total.
-fn agree(text: &str, theirs: &[u64], ours: &[u64]) -> bool {
+fn agree(rules: &Rules, theirs: &[u64], ours: &[u64]) -> bool {
     let total = |moved: &[u64]| moved.iter().sum::<u64>();
     let (a, b) = (total(theirs), total(ours));
-    let slack = match text.lines().next() {
-        Some("; counts: near") => a / 10,
-        Some("; counts: by the clock") => a / 2,
-        _ => 0,
-    };
+    let slack = if rules.is_near { a / 10 } else { 0 };
     let is_mixed = theirs.iter().filter(|bytes| **bytes > 0).count() > 1;
     let shares = if is_mixed { a / 5 } else { slack };
     a.abs_diff(b) <= slack && theirs[0].abs_diff(ours[0]) <= shares
@@ -207,6 +188,15 @@ fn corpus() -> Vec<PathBuf> {
     let entries = fs::read_dir(root().join("proof/corpus/fio")).expect("the corpus is there");
     let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
     files.sort();
+    assert!(files.len() >= 100, "only {} files", files.len());
+    // `CASE=rate,log` runs those alone that have one of these in their name.
+    if let Ok(parts) = std::env::var("CASE") {
+        let is_wanted = |file: &PathBuf| {
+            let name = file.display().to_string();
+            parts.split(',').any(|part| name.contains(part))
+        };
+        files.retain(is_wanted);
+    }
     files
 }
 
@@ -219,7 +209,6 @@ fn every_job_file_of_the_corpus_gives_what_fio_gives() {
     let lab = Lab::new();
     let _ = lab.blocklab(["fio", "--version"]);
     let files = corpus();
-    assert!(files.len() >= 100, "only {} files", files.len());
     let next = AtomicUsize::new(0);
     let wrong: Vec<String> = thread::scope(|scope| {
         // Both sleep more than they work.
@@ -241,6 +230,7 @@ fn every_job_file_of_the_corpus_gives_what_fio_gives() {
 }
 
 fn lane(lab: &Lab, files: &[PathBuf], next: &AtomicUsize) -> Vec<String> {
+    let cases = shown::cases("fio");
     let mut wrong = Vec::new();
     while let Some(file) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
         let name = file
@@ -248,15 +238,75 @@ fn lane(lab: &Lab, files: &[PathBuf], next: &AtomicUsize) -> Vec<String> {
             .and_then(|name| name.to_str())
             .expect("a name");
         let text = fs::read_to_string(file).expect("a text");
+        let rules = Rules::of(&text);
+        if !rules.calls.is_empty() && Command::new("strace").arg("-V").output().is_err() {
+            println!("skipped: strace is not installed, for {name}");
+            continue;
+        }
         let folder = |who: &str| lab.path().join(format!("{name}-{who}"));
-        let theirs = answer(Command::new("fio"), &folder("fio"), file);
+        let theirs = answer(Command::new("fio"), &folder("fio"), file, &rules);
         let mut command = lab.command();
         command.arg("fio");
-        let ours = answer(command, &folder("ours"), file);
-        let found = compare(&text, &theirs, &ours);
+        let ours = answer(command, &folder("ours"), file, &rules);
+        let mut found = compare(&rules, &theirs, &ours);
+        let case = format!("{name}.fio");
+        for (option, _) in cases.iter().filter(|(_, cases)| cases.contains(&case)) {
+            // The name of a job without one is that of its file.
+            let shorter = lab.path().join(format!("without-{option}/{case}"));
+            fs::create_dir_all(shorter.parent().expect("a folder")).expect("a folder");
+            fs::write(&shorter, without(&text, option)).expect("a text");
+            let unheeded = folder(&format!("without-{option}"));
+            let unheeded = answer(Command::new("fio"), &unheeded, &shorter, &rules);
+            if differences(&rules, &theirs, &unheeded).is_empty() {
+                found.push(format!("fio does the same without {option}"));
+            }
+        }
         wrong.extend(found.into_iter().map(|words| format!("{name}: {words}")));
     }
     wrong
+}
+
+/// The option that a line of a job file sets.
+fn set_by(line: &str) -> Option<&'static str> {
+    let line = line.trim_start();
+    let is_word = !line.starts_with([';', '#', '[']);
+    let word = line.split(['=', ' ', '\t']).next().filter(|_| is_word)?;
+    blocklab_fio::find_option(word).map(|option| option.name)
+}
+
+/// The job file without any setting of this option.
+fn without(text: &str, option: &str) -> String {
+    let kept = text.lines().filter(|line| set_by(line) != Some(option));
+    kept.map(|line| format!("{line}\n")).collect()
+}
+
+/// The story: the table called `scramble_buffers`, `rate_min` and `dedupe_percentage` exact. No
+/// case had them, no code read the first, and fio did otherwise in all three.
+#[test]
+fn an_option_is_exact_where_a_case_compares_it_and_nowhere_else() {
+    let cases = shown::cases("fio");
+    let exact = blocklab_fio::options().iter();
+    let exact = exact.filter(|option| option.support == blocklab_fio::Support::Exact);
+    let exact: BTreeSet<&str> = exact.map(|option| option.name).collect();
+    let named: BTreeSet<&str> = cases.keys().map(String::as_str).collect();
+    assert_eq!(
+        exact, named,
+        "the rows of crates/fio/src/options.txt that are called exact, and those of \
+         proof/data/exact/fio.txt"
+    );
+    for (option, cases) in &cases {
+        assert!(!cases.is_empty(), "{option} has no case");
+        for case in cases {
+            let path = root().join("proof/corpus/fio").join(case);
+            let text = fs::read_to_string(&path)
+                .unwrap_or_else(|why| panic!("{option}: {}: {why}", path.display()));
+            let rules = Rules::of(&text);
+            assert!(!rules.is_ours_alone, "{option}: {case} compares nothing");
+            assert!(!rules.both_refuse, "{option}: {case} is about a mistake");
+            let sets = text.lines().any(|line| set_by(line) == Some(option));
+            assert!(sets, "{case} does not set {option}");
+        }
+    }
 }
 
 /// Results so far came out empty once, because a measurement under way has no name yet.

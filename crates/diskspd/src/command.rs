@@ -108,7 +108,7 @@ fn apply(draft: &mut Draft, argument: &str) -> Result<&'static Opt, Mistake> {
     Ok(option)
 }
 
-/// What the row of the table says of an option that is not honoured exactly. Options that are
+/// What the row of the table says of an option that is honoured differently. Options that are
 /// only nearly honoured in some forms tell it themselves when the plan is made.
 fn note(option: &Opt, argument: &str) -> Option<Note> {
     let level = option.level.filter(|level| *level == NoteLevel::Ignored)?;

@@ -20,7 +20,8 @@ pub(super) struct Opt {
     pub default: &'static str,
     /// One sentence.
     pub meaning: &'static str,
-    /// How well it is honoured; nothing: exactly.
+    /// How well it is honoured; nothing: as the manual and the published source say. No run of the
+    /// original is compared, so no row is called exact.
     pub level: Option<NoteLevel>,
     /// What is done here, where that differs.
     pub here: &'static str,

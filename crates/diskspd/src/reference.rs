@@ -44,7 +44,8 @@ pub fn reference() -> String {
 
 fn support(option: &Opt) -> String {
     match option.level {
-        None => "exact".to_owned(),
+        None if option.name.starts_with("--") => "ours".to_owned(),
+        None => "as documented".to_owned(),
         Some(NoteLevel::Ignored) => format!("ignored, with a note: {}", option.here),
         Some(_) => format!("approximated: {}", option.here),
     }
@@ -55,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_option_that_is_not_exact_says_what_is_done() {
+    fn every_option_that_differs_says_what_is_done() {
         for option in options::all() {
             assert_eq!(
                 option.level.is_none(),

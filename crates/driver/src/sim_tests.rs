@@ -308,6 +308,7 @@ fn a_job_that_is_too_slow_ends_as_failed() {
         Some(MinRate {
             rates: [Some(Rate::Iops(iops)), None, None],
             cycle: Nanos::from_secs(1),
+            settle: Nanos::ZERO,
         })
     };
     slow.min_rate = min_rate(2900.0);

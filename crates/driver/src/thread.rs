@@ -406,7 +406,9 @@ fn prefer(job: &Job) -> Option<Note> {
     let Priority { nice, io } = job.priority;
     // SAFETY: only numbers are passed; 0 names the calling thread.
     let failed = unsafe {
-        let nice = nice != 0 && libc::setpriority(libc::PRIO_PROCESS, 0, nice) != 0;
+        // It is added to the rank that the program was started with, as nice(2) does.
+        let own = libc::getpriority(libc::PRIO_PROCESS, 0);
+        let nice = nice != 0 && libc::setpriority(libc::PRIO_PROCESS, 0, own + nice) != 0;
         let io = io.is_some_and(|io| {
             let value = libc::c_int::from(io.encoded());
             libc::syscall(libc::SYS_ioprio_set, WHO_PROCESS, 0, value) != 0

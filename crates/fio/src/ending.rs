@@ -42,6 +42,9 @@ pub(super) fn pace(spec: &Spec, way: Way, block: u64) -> Result<Pace, Mistake> {
     })
 }
 
+/// fio judges no rate before.
+const SETTLE: Nanos = Nanos::from_secs(2);
+
 pub(super) fn min_rate(spec: &Spec, way: Way) -> Option<MinRate> {
     let rates = rates(spec, way, "rate_min", "rate_iops_min");
     let cycle = spec.count("rate_cycle");
@@ -49,6 +52,7 @@ pub(super) fn min_rate(spec: &Spec, way: Way) -> Option<MinRate> {
     (rates != [None; 3]).then(|| MinRate {
         rates,
         cycle: Nanos::from_millis(cycle.into()),
+        settle: SETTLE,
     })
 }
 

@@ -8,7 +8,8 @@
 //!   120 /dev/sdb close
 //! ```
 //!
-//! Version 2 has no times, but the action `wait`.
+//! Version 2 has no times, but the action `wait`: as in fio 3.33 itself, and against its manual,
+//! until so many milliseconds after the start.
 
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -53,6 +54,7 @@ pub fn parse(name: &str, text: &str) -> Result<Trace, Mistake> {
         timed,
         ..Reading::default()
     };
+    reading.trace.is_untimed = !timed;
     for (index, line) in lines {
         let words: Vec<&str> = line.split_whitespace().collect();
         if !words.is_empty() {
@@ -93,10 +95,13 @@ impl Reading {
             }
             "open" | "close" => return self.target(name).map(|_| ()),
             "wait" if self.timed => return Err("version 3 has no wait, but times".to_owned()),
+            "wait" if rest.len() < 2 => {
+                self.trace.passed_over += 1;
+                return Ok(());
+            }
             "wait" => {
-                let pause = bytes(0, "time")?;
-                self.trace.waits = true;
-                self.now = self.now.saturating_add(Nanos(pause.saturating_mul(1000)));
+                let until = bytes(0, "time")?;
+                self.now = self.now.max(Nanos(until.saturating_mul(1_000_000)));
                 return Ok(());
             }
             "read" => Direction::Read,
@@ -185,7 +190,7 @@ pub(super) fn stand_in(writer: &Job) -> Trace {
             len: 512,
             offset: 0,
         }],
-        waits: false,
+        ..Trace::default()
     }
 }
 
@@ -212,7 +217,9 @@ fn change(spec: &Spec, trace: &mut Trace) -> Result<(), Mistake> {
     }
     let redirected = trace.files.len() == 1;
     for operation in &mut trace.operations {
-        operation.at = Nanos((u128::from(operation.at.0) * 100 / speed) as u64);
+        if !trace.is_untimed {
+            operation.at = Nanos((u128::from(operation.at.0) * 100 / speed) as u64);
+        }
         operation.offset /= scale;
         if align > 0 {
             operation.offset &= !(align - 1);
@@ -345,11 +352,12 @@ mod tests {
     #[test]
     fn both_versions_are_read() {
         let second = "fio version 2 iolog\na add\na open\na read 0 4096\na wait 500 0\n\
-                      a write 4096 512\na sync 0 0\na close\n";
+                      a wait 300 0\na wait 900\na write 4096 512\na sync 0 0\na close\n";
         let trace = parse("t.log", second).expect("it is sound");
         assert_eq!(trace.files, ["a"]);
         let moments: Vec<u64> = trace.operations.iter().map(|op| op.at.0).collect();
-        assert_eq!(moments, [0, 500_000, 500_000]);
+        assert_eq!(moments, [0, 500_000_000, 500_000_000]);
+        assert_eq!(trace.passed_over, 1);
         let third = "fio version 3 iolog\n1 a add\n2 a open\n99 a trim 8192 4096\n100 a close\n";
         let trace = parse("t.log", third).expect("it is sound");
         let expected = Replayed {

@@ -350,6 +350,11 @@ fn content(spec: &Spec) -> Content {
     );
     if spec.values.flag("zero_buffers") {
         Content::Zero
+    } else if dedupe_percent > 0 && spec.values.text("dedupe_mode") != Some("working_set") {
+        Content::Repeating {
+            compress_percent,
+            repeat_percent: dedupe_percent,
+        }
     } else if compress_percent > 0 || dedupe_percent > 0 {
         Content::Shaped {
             compress_percent,
@@ -357,6 +362,8 @@ fn content(spec: &Spec) -> Content {
         }
     } else if spec.values.flag("refill_buffers") {
         Content::Fresh
+    } else if spec.values.number("scramble_buffers") == Some(0) {
+        Content::Same
     } else {
         Content::Random
     }

@@ -6,8 +6,10 @@ use std::sync::OnceLock;
 /// How well an option is honoured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Support {
-    /// As fio does.
+    /// As fio does: a case of `proof/data/exact/fio.txt` compares the two.
     Exact,
+    /// As fio's manual says; no case compares the two.
+    Documented,
     /// As fio does, except in what `here` says.
     Mostly,
     /// Nearly: a Note says in what it differs.
@@ -66,7 +68,8 @@ pub struct Opt {
     pub support: Support,
     /// What it asks for, in one sentence.
     pub meaning: &'static str,
-    /// What is done here where that differs, or what would work in its place.
+    /// What is done here where that differs, what is not compared with fio, or what would work in
+    /// its place.
     pub here: &'static str,
     /// The heading under which it stands.
     pub chapter: &'static str,
@@ -139,6 +142,7 @@ fn row(line: &'static str, chapter: &'static str) -> Option<Opt> {
         default: columns.next()?,
         support: match columns.next()? {
             "exact" => Support::Exact,
+            "documented" => Support::Documented,
             "mostly" => Support::Mostly,
             "nearly" => Support::Nearly,
             "ignored" => Support::Ignored,

@@ -70,8 +70,7 @@ pub fn prepare(resolved: &Resolved, name: &str, terms: &Terms<'_>) -> Result<Pre
     })
 }
 
-const WAITS: &str = "`wait` is microseconds, as fio's manual says; fio 3.33 itself waits a \
-                     thousand times as long";
+const PASSED_OVER: &str = "a `wait` without a fourth word is passed over, as by fio 3.33";
 
 /// Of one job.
 const MOST_FILES: i64 = 1_000_000;
@@ -140,8 +139,8 @@ impl<'a> Maker<'a> {
             let name = format!("{}.{unique}", spec.name);
             let mut job = load(spec, way, &ground, &name, number, self.terms)?;
             if let Some(trace) = trace {
-                if trace.waits {
-                    self.note(NoteLevel::Approximated, "read_iolog", WAITS);
+                if trace.passed_over > 0 {
+                    self.note(NoteLevel::Ignored, "read_iolog", PASSED_OVER);
                 }
                 iolog::apply(spec, &mut job, trace);
             }

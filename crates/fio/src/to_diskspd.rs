@@ -97,7 +97,10 @@ fn content(job: &Job) -> Result<Option<String>, String> {
         Content::Random => Ok(Some("-Z1M".to_owned())),
         Content::Fresh => Ok(Some("-Zr".to_owned())),
         Content::Window { size } => Ok(Some(format!("-Z{}", size.0))),
-        Content::Shaped { .. } => Err("its compressible or repeated content".to_owned()),
+        Content::Shaped { .. } | Content::Repeating { .. } => {
+            Err("its compressible or repeated content".to_owned())
+        }
+        Content::Same => Err("its content, which is the same in every write".to_owned()),
     }
 }
 

@@ -10,8 +10,10 @@ pub struct Trace {
     pub files: Vec<String>,
     /// The operations, in order.
     pub operations: Vec<Replayed>,
-    /// Whether it waits by the action of version 2.
-    pub waits: bool,
+    /// Whether its operations have no times of their own, as in version 2.
+    pub is_untimed: bool,
+    /// Waits of version 2 that lack their fourth word: fio 3.33 passes over them.
+    pub passed_over: u32,
 }
 
 /// Operations that a trace may hold: they lie in memory.

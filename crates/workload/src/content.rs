@@ -8,6 +8,7 @@ use crate::{Content, Job};
 #[derive(Debug, Clone)]
 pub struct ContentMaker {
     content: Content,
+    label: String,
     chance: Stream,
     seed: u64,
     written: u64,
@@ -26,9 +27,11 @@ impl ContentMaker {
     /// For thread `thread` of the named job.
     #[must_use]
     pub fn new(content: Content, seed: u64, job: &str, thread: u32) -> Self {
-        let chance = Stream::new(seed, &format!("{job}/content"), u64::from(thread));
+        let label = format!("{job}/content");
+        let chance = Stream::new(seed, &label, u64::from(thread));
         Self {
             content,
+            label,
             chance,
             seed,
             written: u64::from(thread) << 40,
@@ -64,7 +67,7 @@ impl ContentMaker {
         match self.content {
             Content::Window { size } => self.part(buffer, size.0),
             _ if self.fill.is_some() => self.repeat(buffer),
-            Content::Zero => {}
+            Content::Zero | Content::Same => {}
             Content::Random => self.stamp(buffer),
             Content::Fresh => self.chance.fill(buffer),
             Content::Shaped {
@@ -72,6 +75,12 @@ impl ContentMaker {
                 dedupe_percent,
             } => {
                 self.shape(buffer, compress_percent, dedupe_percent);
+            }
+            Content::Repeating {
+                compress_percent,
+                repeat_percent,
+            } => {
+                self.repeat_whole(buffer, compress_percent, repeat_percent);
             }
         }
     }
@@ -114,6 +123,20 @@ impl ContentMaker {
             if let Some(head) = sector.first_chunk_mut::<8>() {
                 *head = self.written.to_le_bytes();
             }
+        }
+    }
+
+    /// The stream of a new write is called after its number, so the last one can be made again.
+    fn repeat_whole(&mut self, buffer: &mut [u8], compress_percent: u8, repeat_percent: u8) {
+        if self.chance.below(100) >= u64::from(repeat_percent) {
+            self.written += 1;
+        }
+        let mut noise = Stream::new(self.seed, &self.label, !self.written);
+        for unit in buffer.chunks_mut(self.unit) {
+            let entropy = unit.len() * usize::from(100 - compress_percent.min(100)) / 100;
+            let (random, zeros) = unit.split_at_mut(entropy);
+            noise.fill(random);
+            zeros.fill(0);
         }
     }
 
@@ -207,6 +230,20 @@ mod tests {
                 .enumerate()
                 .all(|(at, byte)| *byte == at as u8)
         );
+    }
+
+    /// fio leaves one block where all writes repeat, and one where none is scrambled.
+    #[test]
+    fn writes_that_repeat_are_those_before_them() {
+        assert_eq!(different_sectors(&written(Content::Same)), 8);
+        let repeating = |repeat_percent| Content::Repeating {
+            compress_percent: 0,
+            repeat_percent,
+        };
+        assert_eq!(different_sectors(&written(repeating(100))), 8);
+        assert_eq!(different_sectors(&written(repeating(0))), 512);
+        let half = different_sectors(&written(repeating(50))) / 8;
+        assert!((16..48).contains(&half), "{half} of 64 writes are new");
     }
 
     #[test]

@@ -313,7 +313,7 @@ pub(super) static LATE: [Opt; 26] = [
         meaning: "What writes carry: zeros, or bytes of a buffer of this size, random or out of a \
                   file.",
         level: NEARLY,
-        here: "zeros, the pattern 0 … 255, files and random buffers up to 16 MiB are exact; for a \
+        here: "zeros, the pattern 0 … 255, files and random buffers up to 16 MiB are as documented; for a \
                larger one, random bytes of which no two blocks are equal",
         set: buffers,
     },

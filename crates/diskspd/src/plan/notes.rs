@@ -143,11 +143,11 @@ mod tests {
     use super::super::super::options::find;
     use super::*;
 
-    /// The page called -j and -O exact, and a run of them noted in what it differs. What the plan
+    /// The page called -j and -O exact, though a run of them noted in what it differs. What the plan
     /// notes of an option and what the table says of it are one thing: nobody who chose an option
-    /// because the page calls it exact finds a note about it afterwards.
+    /// because the page tells of no difference finds a note about one afterwards.
     #[test]
-    fn the_table_calls_nothing_exact_that_the_plan_notes() {
+    fn what_the_plan_notes_stands_in_the_table() {
         for difference in &DIFFERENCES {
             let row = find(difference.subject).expect(difference.subject);
             assert_eq!(

@@ -201,16 +201,18 @@ pub const OPERATIONS: Section<Job> = Section {
             name: "content",
             kind: "word or table",
             meaning: "What is written: zeros; random bytes made once, each block unique; random \
-                      bytes made anew for every write; parts of one buffer of so many random bytes \
+                      bytes made once, the same in each write; random bytes made anew for every write; parts of one buffer of so many random bytes \
                       (or those of `fill`); or a share, in per cent, that compresses away and a \
-                      share of the blocks that repeat earlier ones.",
+                      share of the blocks that repeat earlier ones, or (`repeat`) of the writes \
+                      that repeat the last new one as a whole.",
             allowed: Allowed::WordsOr(
                 &names(&CONTENTS),
-                "a table with `compress`, `dedupe` or both, or with `window`",
+                "a table with `compress`, `dedupe` or `repeat`, or with `window`",
             ),
             example: "{ compress = 50, dedupe = 20 }",
             elsewhere: &[
                 "refill_buffers",
+                "scramble_buffers",
                 "zero_buffers",
                 "buffer_compress_percentage",
                 "dedupe_percentage",
@@ -460,16 +462,27 @@ fn content(value: Value<'_>) -> Result<Content, Complaint> {
     if !value.is_table() {
         return value.word(&CONTENTS);
     }
-    let [compress, dedupe, window] = value.fields(["compress", "dedupe", "window"])?;
+    let [compress, dedupe, repeat, window] =
+        value.fields(["compress", "dedupe", "repeat", "window"])?;
     if let Some(window) = window {
-        if compress.is_some() || dedupe.is_some() {
-            return Err(value.complaint("`window` excludes `compress` and `dedupe`"));
+        if compress.is_some() || dedupe.is_some() || repeat.is_some() {
+            return Err(value.complaint("`window` excludes `compress`, `dedupe` and `repeat`"));
         }
         let size = window.size()?;
         return Ok(Content::Window { size });
     }
+    let compress_percent = compress.map_or(Ok(0), Value::percent)?;
+    if let Some(repeat) = repeat {
+        if dedupe.is_some() {
+            return Err(value.complaint("`repeat` excludes `dedupe`"));
+        }
+        return Ok(Content::Repeating {
+            compress_percent,
+            repeat_percent: repeat.percent()?,
+        });
+    }
     Ok(Content::Shaped {
-        compress_percent: compress.map_or(Ok(0), Value::percent)?,
+        compress_percent,
         dedupe_percent: dedupe.map_or(Ok(0), Value::percent)?,
     })
 }
@@ -482,6 +495,12 @@ fn shown_content(content: Content) -> Option<String> {
             dedupe_percent,
         } => Some(format!(
             "{{ compress = {compress_percent}, dedupe = {dedupe_percent} }}"
+        )),
+        Content::Repeating {
+            compress_percent,
+            repeat_percent,
+        } => Some(format!(
+            "{{ compress = {compress_percent}, repeat = {repeat_percent} }}"
         )),
         _ => None,
     }

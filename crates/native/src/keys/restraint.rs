@@ -71,7 +71,9 @@ pub const RESTRAINT: Section<Job> = Section {
             kind: "table",
             meaning: "Operations per second below which the job fails, by direction; they must \
                       hold over each `cycle`.",
-            allowed: Allowed::Said("`read`, `write`, `trim`, `cycle` (1 s), or \"none\""),
+            allowed: Allowed::Said(
+                "`read`, `write`, `trim`, `cycle` (1 s), `settle` (0), or \"none\"",
+            ),
             default: Some("none"),
             example: "{ read = 1000 }",
             elsewhere: &["rate_iops_min"],
@@ -90,7 +92,9 @@ pub const RESTRAINT: Section<Job> = Section {
             kind: "table",
             meaning: "Bytes per second below which the job fails, by direction; they must hold \
                       over each `cycle`.",
-            allowed: Allowed::Said("`read`, `write`, `trim`, `cycle` (1 s), or \"none\""),
+            allowed: Allowed::Said(
+                "`read`, `write`, `trim`, `cycle` (1 s), `settle` (0), or \"none\"",
+            ),
             default: Some("none"),
             example: "{ write = \"50MiB\", cycle = \"5s\" }",
             elsewhere: &["rate_min", "rate_cycle"],
@@ -150,7 +154,8 @@ pub const RESTRAINT: Section<Job> = Section {
         Key {
             name: "nice",
             kind: "whole number",
-            meaning: "Priority of the threads with the processor's scheduler.",
+            meaning: "Priority of the threads with the processor's scheduler, added to the \
+                      program's own.",
             allowed: Allowed::Said("-20 (first) to 19 (last)"),
             default: Some("0"),
             example: "5",
@@ -255,10 +260,12 @@ fn given(span: Nanos) -> Option<String> {
 type Read = fn(Value<'_>) -> Result<Rate, Complaint>;
 
 fn least(value: Value<'_>, read: Read) -> Result<MinRate, Complaint> {
-    let [reads, writes, trims, cycle] = value.fields(["read", "write", "trim", "cycle"])?;
+    let [reads, writes, trims, cycle, settle] =
+        value.fields(["read", "write", "trim", "cycle", "settle"])?;
     Ok(MinRate {
         rates: rates(value, [reads, writes, trims], read)?,
         cycle: cycle.map_or(Ok(Nanos::from_secs(1)), Value::time)?,
+        settle: settle.map_or(Ok(Nanos::ZERO), Value::time)?,
     })
 }
 
@@ -270,6 +277,7 @@ fn shown_least(least: MinRate, kind: fn(Rate) -> Option<f64>) -> Option<String> 
         ("write", write),
         ("trim", trim),
         ("cycle", cycle),
+        ("settle", given(least.settle)),
     ]))
 }
 

@@ -158,9 +158,10 @@ pub const fn pattern_name(pattern: &Pattern) -> &'static str {
     }
 }
 
-pub const CONTENTS: [Word<Content>; 3] = [
+pub const CONTENTS: [Word<Content>; 4] = [
     ("zero", Content::Zero),
     ("random", Content::Random),
+    ("same", Content::Same),
     ("fresh", Content::Fresh),
 ];
 

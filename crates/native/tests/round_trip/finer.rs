@@ -151,6 +151,7 @@ prop_compose! {
             min_rate: least.map(|(rates, cycle)| MinRate {
                 rates,
                 cycle: Nanos(cycle.0.max(1_000_000)),
+                settle: Nanos(cycle.0 / 2),
             }),
             flow: flow.map(|(group, weight, pause)| Flow { group, weight, pause }),
             batch: Batch { low: if low { job.depth - 1 } else { 0 }, ..job.batch },

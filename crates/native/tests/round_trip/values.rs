@@ -125,11 +125,18 @@ pub(super) fn content() -> impl Strategy<Value = Content> {
     prop_oneof![
         Just(Content::Zero),
         Just(Content::Random),
+        Just(Content::Same),
         Just(Content::Fresh),
         Just(Content::Window { size: Bytes::GIB }),
         (0..=100_u8, 0..=100_u8).prop_map(|(compress_percent, dedupe_percent)| Content::Shaped {
             compress_percent,
             dedupe_percent,
+        }),
+        (0..=100_u8, 0..=100_u8).prop_map(|(compress_percent, repeat_percent)| {
+            Content::Repeating {
+                compress_percent,
+                repeat_percent,
+            }
         }),
     ]
 }

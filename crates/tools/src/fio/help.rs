@@ -114,6 +114,7 @@ fn described(option: &Opt) -> String {
         "here",
         &match option.support {
             Support::Exact => "exact".to_owned(),
+            Support::Documented => format!("as documented: {}", option.here),
             Support::Mostly => format!("differs: {}", option.here),
             Support::Nearly => format!("approximated: {}", option.here),
             Support::Ignored => format!("ignored: {}", option.here),

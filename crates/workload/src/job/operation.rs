@@ -150,6 +150,8 @@ pub enum Content {
     Zero,
     /// Random bytes, made once a buffer; a counter in each 4 KiB keeps every block unique.
     Random,
+    /// Random bytes, made once a buffer: each write from it has the same content.
+    Same,
     /// Freshly random bytes for every write.
     Fresh,
     /// Each write is a part of one buffer of this size, which begins at a random multiple of 512
@@ -165,5 +167,13 @@ pub enum Content {
         compress_percent: u8,
         /// Share of the blocks that repeat an earlier one, in per cent.
         dedupe_percent: u8,
+    },
+    /// As [`Content::Shaped`], but it is the writes that repeat: each is new as a whole, or the
+    /// last one that was.
+    Repeating {
+        /// Share of every block that compresses away, in per cent.
+        compress_percent: u8,
+        /// Share of the writes that repeat the last new one, in per cent.
+        repeat_percent: u8,
     },
 }

@@ -36,8 +36,10 @@ pub enum Pace {
 pub struct MinRate {
     /// Of reads, writes and trims, by all threads of the job together.
     pub rates: [Option<Rate>; 3],
-    /// They must hold over each span of this length.
+    /// They must hold over each span of this length, judged when an operation completes.
     pub cycle: Nanos,
+    /// The first span begins when an operation completes after so long.
+    pub settle: Nanos,
 }
 
 /// Shares of what several jobs do: those with the same `group` move operations in proportion to
