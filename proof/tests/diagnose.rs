@@ -216,3 +216,32 @@ fn a_run_ends_with_4_where_a_finding_warns() {
     assert_eq!(said.code, Some(2));
     assert!(said.err.contains("blocklab compare"), "{}", said.err);
 }
+
+/// The story: a described volume was called `2 x ssd`, another one's cap `volume IOPS (peak)`. Both
+/// names were taken for more than names, for two volumes and for a rate of a moment, so nothing was
+/// said of the limit at which the load ran.
+#[test]
+fn the_limit_of_a_described_device_is_named_whatever_it_is_called() {
+    const LOAD: &str = "name = \"probe\"\n[defaults]\nengine = \"io_uring\"\nruntime = \"20s\"\n\
+                        [[case]]\nname = \"small\"\ndepth = 64\n";
+    for (kind, cap) in [("2 x ssd", "volume IOPS"), ("ssd", "volume IOPS (peak)")] {
+        let lab = Lab::new();
+        let device = format!(
+            "[[volume]]\nkind = \"{kind}\"\ncapacity = \"100GiB\"\n\
+             [[volume.cap]]\nname = \"{cap}\"\nrate = \"3000 IOPS\"\n\
+             [volume.service]\nread = {{ base = \"600us\" }}\nwrite = {{ base = \"600us\" }}\n\
+             spread = {{ sigma = 0.1 }}\n"
+        );
+        std::fs::write(lab.path().join("dev.toml"), device).expect("written");
+        std::fs::write(lab.path().join("load.toml"), LOAD).expect("written");
+        let args = ["run", "load.toml", "-q", "--json", "-t", "sim:./dev.toml"];
+        let summary = json(&good(lab.blocklab(args)));
+        let findings = summary["findings"].as_array().expect("findings");
+        let found = findings.iter().find(|it| it["rule"] == "at-limit");
+        let statement = found.expect("at-limit")["statement"].as_str();
+        let told = format!("3,000 IOPS is the limit, given for {kind}: {cap};");
+        assert!(statement.expect("a text").contains(&told), "{statement:?}");
+        let limit = &summary["targets"][0]["limits"][0];
+        assert_eq!(limit["name"], format!("{kind}: {cap}"));
+    }
+}

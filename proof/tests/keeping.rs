@@ -241,3 +241,47 @@ fn the_limit_of_file_sizes_is_told_and_leaves_nothing() {
     );
     assert_eq!(fs::read_dir(&disk).expect("the folder").count(), 0);
 }
+
+/// Runs of the first format, which had limits by their names alone: every command that reads runs
+/// reads them, and what is exported is of the present format.
+#[test]
+fn runs_of_the_first_format_are_shown_compared_and_exported() {
+    let lab = Lab::new();
+    let golden = blocklab_proof::root().join("crates/record/golden/v1");
+    let mut ids = Vec::new();
+    for name in ["bought.json", "described.json"] {
+        let text = fs::read_to_string(golden.join(name)).expect("a golden record");
+        let id = blocklab_proof::json(&text)["id"]
+            .as_str()
+            .map(str::to_owned);
+        let id = id.expect("an id");
+        let folder = lab.path().join("runs").join(&id);
+        fs::create_dir_all(&folder).expect("a folder");
+        fs::write(folder.join("record.json"), text).expect("written");
+        ids.push(id);
+    }
+    let [bought, described] = [&*ids[0], &*ids[1]];
+    let listed = good(lab.blocklab(["list"]));
+    assert!(listed.contains(bought) && listed.contains(described));
+    let shown = blocklab_proof::json(&good(lab.blocklab(["show", described, "--json"])));
+    let limits = &shown["targets"][0]["limits"];
+    assert_eq!(limits[1]["name"], "3 x 2 x ssd: fast: volume IOPS (peak)");
+    assert_eq!(limits[13]["name"], "big: EBS throughput (peak)");
+    assert_eq!(
+        limits[13]["origin"],
+        "documented: guide, chapter 3, 2024-08"
+    );
+    good(lab.blocklab(["show", bought, "--findings"]));
+    good(lab.blocklab(["report", bought, described, "--html", "both.html"]));
+    good(lab.blocklab(["compare", bought, described]));
+    good(lab.blocklab(["diagnose", bought, "--expect", "2xgp2:100GiB@r5d.xlarge"]));
+    good(lab.blocklab(["export", bought, "--format", "csv"]));
+    let exported =
+        blocklab_proof::json(&good(lab.blocklab(["export", bought, "--format", "json"])));
+    assert_eq!(exported["format"], 2);
+    let limit = &exported["targets"][0]["limits"][1];
+    assert_eq!(
+        (&limit["kind"], &limit["volumes"]),
+        (&"baseline".into(), &2.into())
+    );
+}

@@ -144,6 +144,6 @@ fn simulated_figures_are_the_same_every_time() {
         first.targets[0]
             .limits
             .iter()
-            .any(|limit| limit.origin.contains("documented"))
+            .any(|limit| limit.origin.how() == "documented")
     );
 }

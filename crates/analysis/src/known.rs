@@ -1,28 +1,26 @@
-//! The limits that a record carries, as numbers to compare with.
+//! The limits that a record carries, as rates to compare with.
 
-use blocklab_record::{LimitFact, Record};
+use blocklab_device::{Covers, Limit, LimitKind, LimitUnit, Operation};
+use blocklab_record::Record;
 
 /// What is known of the only target of a run.
 #[derive(Default)]
 pub(crate) struct KnownLimits<'a> {
     /// Everything that binds a rate.
-    pub(crate) list: Vec<Limit<'a>>,
-    latencies: Vec<&'a LimitFact>,
+    pub(crate) list: Vec<KnownRate<'a>>,
+    all: &'a [Limit],
 }
 
 /// A rate that is not exceeded, for the whole target.
-pub(crate) struct Limit<'a> {
-    /// As in the record: `30 x gp2: volume IOPS`.
-    pub(crate) name: &'a str,
-    /// In `unit`.
+pub(crate) struct KnownRate<'a> {
+    /// As in the record; its value holds for each of equal volumes.
+    pub(crate) limit: &'a Limit,
+    /// For all volumes together, in the unit of the limit.
     pub(crate) value: f64,
-    pub(crate) unit: &'static str,
-    /// Operations or bytes a second for each `unit`.
+    /// Operations or bytes a second for each unit.
     scale: f64,
     pub(crate) covers: Covers,
     pub(crate) level: Level,
-    /// `documented`, `measured`, `assumed` or `given`.
-    pub(crate) known: &'a str,
 }
 
 /// What kind of limit it is.
@@ -36,109 +34,92 @@ pub(crate) enum Level {
     Baseline,
 }
 
-/// Which operations it counts.
-#[derive(Clone, Copy, PartialEq)]
-pub(crate) enum Covers {
-    All,
-    Reads,
-    Writes,
-}
-
 impl<'a> KnownLimits<'a> {
     /// Of several targets nothing is known: how the load fell on them is not recorded.
     pub(crate) fn of(record: &'a Record) -> Self {
         let [target] = &*record.targets else {
             return Self::default();
         };
-        let in_force: Vec<&LimitFact> = target.limits.iter().filter(|it| !it.bound).collect();
-        let list = in_force.iter().filter_map(|fact| limit(fact, &in_force));
+        let all = &*target.limits;
+        let list = all.iter().filter_map(|limit| known(limit, all));
         Self {
             list: list.collect(),
-            latencies: in_force
-                .iter()
-                .copied()
-                .filter(|fact| fact.unit.starts_with("µs"))
-                .collect(),
+            all,
         }
     }
 
     /// Nanoseconds that a random operation takes where nothing waits in line.
     pub(crate) fn latency_ns(&self, direction: &str, bytes: f64) -> Option<f64> {
-        let ends = |what: &str| {
-            let what = format!(": {direction} {what}");
-            let mut found = self.latencies.iter();
-            found.find(|fact| fact.name.ends_with(&what))
+        let operation = match direction {
+            "read" => Operation::Read,
+            "write" => Operation::Write,
+            _ => return None,
         };
-        let per_kib = ends("latency per KiB").map_or(0.0, |fact| fact.value);
-        Some((ends("latency")?.value + per_kib * bytes / 1024.0) * 1e3)
+        let micros = |kind: &LimitKind| {
+            let mut all = self.all.iter();
+            Some(all.find(|limit| limit.name.kind == *kind)?.value)
+        };
+        let per_kib = micros(&LimitKind::LatencyPerKib { operation }).unwrap_or(0.0);
+        let base = micros(&LimitKind::Latency { operation })?;
+        Some((base + per_kib * bytes / 1024.0) * 1e3)
     }
 }
 
-impl Limit<'_> {
+impl KnownRate<'_> {
+    /// Its unit, as it is written.
+    pub(crate) const fn unit(&self) -> &'static str {
+        self.limit.unit.text()
+    }
+
+    pub(crate) fn counts_operations(&self) -> bool {
+        self.limit.unit == LimitUnit::Iops
+    }
+
     /// Of so many operations and bytes a second, how many of its units.
     pub(crate) fn counted(&self, iops: f64, bytes_per_s: f64) -> f64 {
-        match self.unit {
-            "IOPS" => iops,
-            _ => bytes_per_s / self.scale,
+        match self.counts_operations() {
+            true => iops,
+            false => bytes_per_s / self.scale,
         }
     }
 }
 
-/// `None` for what is no rate, such as a latency, and for buckets, which belong to their burst.
-fn limit<'a>(fact: &'a LimitFact, all: &[&LimitFact]) -> Option<Limit<'a>> {
-    let (unit, scale) = match &*fact.unit {
-        "IOPS" => ("IOPS", 1.0),
-        "MiB/s" => ("MiB/s", 1_048_576.0),
-        "MB/s" => ("MB/s", 1e6),
-        _ => return None,
+/// `None` for what binds no rate, for a peak, which lasts as long as nobody tells, and for a
+/// bucket, which belongs to its burst.
+fn known<'a>(limit: &'a Limit, all: &[Limit]) -> Option<KnownRate<'a>> {
+    let scale = limit.unit.per_second()?;
+    let times = limit.times();
+    let level = match &limit.name.kind {
+        LimitKind::Rate { .. } | LimitKind::PhysicalMaximum { .. } => Level::Steady,
+        LimitKind::Baseline { .. } => Level::Baseline,
+        LimitKind::Burst { limiter } => {
+            let beside = |kind: LimitKind| {
+                let is_it = |other: &&Limit| {
+                    other.name.owner == limit.name.owner
+                        && other.name.volumes == limit.name.volumes
+                        && other.name.kind == kind
+                };
+                Some(all.iter().find(is_it)?.value)
+            };
+            let limiter = || limiter.clone();
+            let leaves = beside(LimitKind::Baseline { limiter: limiter() })?;
+            let bucket = beside(LimitKind::Bucket { limiter: limiter() })?;
+            Level::Burst {
+                lasts: bucket / ((limit.value - leaves) * scale),
+                leaves: leaves * times,
+            }
+        }
+        LimitKind::Peak { .. }
+        | LimitKind::Bucket { .. }
+        | LimitKind::Latency { .. }
+        | LimitKind::LatencyPerKib { .. }
+        | LimitKind::Bound { .. } => return None,
     };
-    let volumes = volumes(&fact.name);
-    let (plain, level) = level(fact, all, scale)?;
-    Some(Limit {
-        name: &fact.name,
-        value: fact.value * volumes,
-        unit,
+    Some(KnownRate {
+        limit,
+        value: limit.value * times,
         scale,
-        covers: covers(plain),
-        level: match level {
-            Level::Burst { lasts, leaves } => Level::Burst {
-                lasts,
-                leaves: leaves * volumes,
-            },
-            other => other,
-        },
-        known: fact.origin.split([':', ',']).next().unwrap_or_default(),
+        covers: limit.name.kind.covers(),
+        level,
     })
-}
-
-/// A name without the word for its level, and that level; `None` for a peak, which lasts as long
-/// as nobody tells.
-fn level<'n>(fact: &'n LimitFact, all: &[&LimitFact], scale: f64) -> Option<(&'n str, Level)> {
-    if let Some(name) = fact.name.strip_suffix(" (baseline)") {
-        return Some((name, Level::Baseline));
-    }
-    let Some(name) = fact.name.strip_suffix(" (burst)") else {
-        return (!fact.name.ends_with(" (peak)")).then_some((&fact.name, Level::Steady));
-    };
-    let beside = |what: &str| {
-        let name = format!("{name} ({what})");
-        Some(all.iter().find(|other| other.name == name)?.value)
-    };
-    let (leaves, bucket) = (beside("baseline")?, beside("bucket")?);
-    let lasts = bucket / ((fact.value - leaves) * scale);
-    Some((name, Level::Burst { lasts, leaves }))
-}
-
-fn covers(name: &str) -> Covers {
-    match name {
-        n if n.ends_with(" (reads)") => Covers::Reads,
-        n if n.ends_with(" (writes)") => Covers::Writes,
-        _ => Covers::All,
-    }
-}
-
-/// 30 of `30 x gp2: volume IOPS`, whose value holds for each of them.
-fn volumes(name: &str) -> f64 {
-    let count = name.split_once(" x ").and_then(|(n, _)| n.parse().ok());
-    count.unwrap_or(1.0)
 }

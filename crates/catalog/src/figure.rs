@@ -1,6 +1,6 @@
 //! Which of several dated statements holds on a day.
 
-use blocklab_device::{Limit, Origin};
+use blocklab_device::{Limit, LimitKind, LimitName, LimitUnit, Origin};
 
 use crate::Date;
 
@@ -8,36 +8,30 @@ use crate::Date;
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Figure {
     pub(crate) value: f64,
-    pub(crate) unit: &'static str,
+    pub(crate) unit: LimitUnit,
     pub(crate) origin: Origin,
 }
 
 impl Figure {
-    pub(crate) fn limit(&self, name: impl Into<String>) -> Limit {
+    /// As a bound of what may be bought from `owner`.
+    pub(crate) fn bound(self, owner: &str, what: impl Into<String>) -> Limit {
         Limit {
-            name: name.into(),
+            name: LimitName {
+                owner: owner.to_owned(),
+                volumes: None,
+                kind: LimitKind::Bound { what: what.into() },
+            },
             value: self.value,
             unit: self.unit,
-            origin: self.origin.clone(),
+            origin: self.origin,
         }
     }
 }
 
 /// A unit of the tables as it is shown.
-pub(crate) fn unit(text: &str) -> Option<&'static str> {
-    const UNITS: [&str; 9] = [
-        "IOPS/GiB",
-        "IOPS of 1 MiB",
-        "IOPS",
-        "I/O credits",
-        "GiB",
-        "MiB/s per TiB",
-        "MiB/s per IOPS",
-        "MiB/s",
-        "KiB/s per IOPS",
-    ];
-    let known = UNITS.into_iter().find(|unit| *unit == text);
-    known.or((text == "TiB per TiB").then_some("TiB/TiB"))
+pub(crate) fn unit(text: &str) -> Option<LimitUnit> {
+    let known = LimitUnit::ALL.into_iter().find(|unit| unit.text() == text);
+    known.or((text == "TiB per TiB").then_some(LimitUnit::TibPerTib))
 }
 
 /// A source said this from one day to another, both included.
@@ -89,7 +83,7 @@ impl Holds<'_> {
         }
     }
 
-    pub(crate) fn figure(&self, unit: &'static str) -> Figure {
+    pub(crate) fn figure(&self, unit: LimitUnit) -> Figure {
         let seen = self.seen();
         let origin = match self {
             Self::Known(_) => Origin::documented(&seen.source, &seen.dated),
@@ -136,7 +130,7 @@ mod tests {
         let holds = holds(&story, on.map(day)).expect("something holds");
         assert_eq!(holds.seen().value, value, "{on:?}");
         assert_eq!(matches!(holds, Holds::Known(_)), known, "{on:?}");
-        assert_eq!(holds.figure("IOPS").origin.is_assumed(), !known);
+        assert_eq!(holds.figure(LimitUnit::Iops).origin.is_assumed(), !known);
     }
 
     #[test]

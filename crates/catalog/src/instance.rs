@@ -1,6 +1,6 @@
 //! EC2 instance types: what each grants to its volumes, and the disks that it has itself.
 
-use blocklab_device::{Limit, Origin};
+use blocklab_device::{Limit, LimitUnit, Origin};
 
 use crate::catalog::Catalog;
 use crate::embedded::{DOCUMENTED, SNAPSHOTS, STORES};
@@ -81,7 +81,7 @@ impl Catalog {
     fn attachments(&self, row: &Row<'_>) -> Option<Figure> {
         Some(Figure {
             value: row.get("attachments")?,
-            unit: "volumes",
+            unit: LimitUnit::Volumes,
             origin: self.origin(row),
         })
     }
@@ -94,9 +94,9 @@ impl Catalog {
             kind: row.text("disk_kind").to_owned(),
             nvme: matches!(row.text("disk_nvme"), "req" | "yes"),
             shape: self.origin(row),
-            read_iops: figure(Metric::StoreReadIops, "IOPS"),
-            write_iops: figure(Metric::StoreWriteIops, "IOPS"),
-            read_mb: figure(Metric::StoreReadMb, "MB/s"),
+            read_iops: figure(Metric::StoreReadIops, LimitUnit::Iops),
+            write_iops: figure(Metric::StoreWriteIops, LimitUnit::Iops),
+            read_mb: figure(Metric::StoreReadMb, LimitUnit::MbPerS),
         })
     }
 
@@ -237,8 +237,8 @@ impl History {
             let max = held.figure(unit);
             Some((self.baseline(base, &max, as_of, unit), max))
         };
-        let (base_mb, max_mb) = pair(Metric::BaseMb, Metric::MaxMb, "MB/s")?;
-        let (base_iops, max_iops) = pair(Metric::BaseIops, Metric::MaxIops, "IOPS")?;
+        let (base_mb, max_mb) = pair(Metric::BaseMb, Metric::MaxMb, LimitUnit::MbPerS)?;
+        let (base_iops, max_iops) = pair(Metric::BaseIops, Metric::MaxIops, LimitUnit::Iops)?;
         Some(Ebs {
             base_mb,
             max_mb,
@@ -255,7 +255,7 @@ impl History {
         metric: Metric,
         max: &Figure,
         as_of: Option<Date>,
-        unit: &'static str,
+        unit: LimitUnit,
     ) -> Figure {
         let Some(base) = self.at(metric, as_of) else {
             return max.clone();
@@ -279,7 +279,7 @@ struct Held {
 }
 
 impl Held {
-    fn figure(&self, unit: &'static str) -> Figure {
+    fn figure(&self, unit: LimitUnit) -> Figure {
         match self.later {
             true => Holds::Later(&self.seen).figure(unit),
             false => Holds::Known(&self.seen).figure(unit),
@@ -298,17 +298,17 @@ pub(crate) fn common_limits(catalog: &Catalog, as_of: Option<Date>) -> Vec<Limit
         .rows_of("instance")
         .filter(holds);
     let limit = |row: Row<'_>| {
-        let (name, unit) = match row.text("unit") {
-            "IOPS" => ("most IOPS", "IOPS"),
-            _ => ("most throughput", "MiB/s"),
+        let (what, unit) = match row.text("unit") {
+            "IOPS" => ("most IOPS", LimitUnit::Iops),
+            _ => ("most throughput", LimitUnit::MibPerS),
         };
         let source = catalog.source(row.text("source")).text;
-        Some(Limit {
-            name: format!("any instance: {name}"),
+        let figure = Figure {
             value: row.get("value")?,
             unit,
             origin: Origin::documented(&source, row.text("from")),
-        })
+        };
+        Some(figure.bound("any instance", what))
     };
     rows.filter_map(limit).collect()
 }

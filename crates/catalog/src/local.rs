@@ -1,7 +1,7 @@
 //! The instance's own disks: separate budgets for reads and writes, shared evenly by the disks.
 
 use blocklab_device::class::Class;
-use blocklab_device::{Accounting, Cap, Covers, Origin, Rate, Service, VolumeSpec};
+use blocklab_device::{Accounting, Cap, Covers, LimitUnit, Origin, Rate, Service, VolumeSpec};
 use blocklab_units::{Bytes, Nanos, count};
 
 use crate::figure::Figure;
@@ -164,8 +164,8 @@ impl Share {
     fn cap(self, name: &str, covers: Covers, figure: &Figure) -> Cap {
         let value = figure.value / self.disks;
         let rate = match figure.unit {
-            "MB/s" => Rate::MbPerS(value),
-            "MiB/s" => Rate::MibPerS(value),
+            LimitUnit::MbPerS => Rate::MbPerS(value),
+            LimitUnit::MibPerS => Rate::MibPerS(value),
             _ => Rate::Iops(value),
         };
         let bucket = match covers {
@@ -203,7 +203,7 @@ fn first_writes(writes: &mut Cap, documented: &Figure) {
 fn byte_caps(instance: &Instance, store: &Store, share: Share, spec: &mut VolumeSpec) {
     let measured = (instance.name == "r5d.xlarge").then(|| Figure {
         value: R5D_WRITES_MIBPS,
-        unit: "MiB/s",
+        unit: LimitUnit::MibPerS,
         origin: Origin::measured("r5d.xlarge, study r5d-vs-gp3, 24 rows of 8 to 128 KiB"),
     });
     let by_iops =
@@ -251,7 +251,7 @@ fn bytes_of(family: &str, iops: f64) -> Figure {
     };
     Figure {
         value: iops * mb / beside,
-        unit: "MB/s",
+        unit: LimitUnit::MbPerS,
         origin: Origin::assumed(&format!("in proportion to the IOPS, as {example}")),
     }
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use blocklab_device::{
-    Cap, Covers, Credit, DeviceSpec, InstanceSpec, Layout, Limit, Rate, VolumeSpec,
+    Cap, Covers, Credit, DeviceSpec, InstanceSpec, Layout, Limit, LimitUnit, Rate, VolumeSpec,
 };
 use blocklab_units::{Nanos, count, nearest};
 
@@ -264,14 +264,14 @@ fn store_limits(instance: &Instance) -> Vec<Limit> {
     let told = figures.into_iter().filter_map(|(what, figure)| {
         figure
             .as_ref()
-            .map(|figure| figure.limit(format!("{name}: {what}")))
+            .map(|figure| figure.clone().bound(name, what))
     });
-    let size = Limit {
-        name: format!("{name}: size of each of {} disks", store.disks),
+    let size = Figure {
         value: store.disk_gb,
-        unit: "GB",
+        unit: LimitUnit::Gb,
         origin: store.shape.clone(),
     };
+    let size = size.bound(name, format!("size of each of {} disks", store.disks));
     std::iter::once(size).chain(told).collect()
 }
 
@@ -364,7 +364,7 @@ fn attach(
             let message = format!("{name} takes at most {} volumes", count(most.value));
             return Err(Refusal::new(Part::Count, message));
         }
-        Some(most) => draft.bounds.push(most.limit(format!("{name}: attachments"))),
+        Some(most) => draft.bounds.push(most.clone().bound(name, "attachments")),
         None if asked > 1 => draft.notes.push(format!(
             "how many volumes {name} takes is not documented in the catalog; {asked} are assumed to fit"
         )),

@@ -29,7 +29,7 @@ fn refuse(text: &str, words: &str) {
 /// The rates of the first volume, in the order of its caps and credits: value, unit.
 fn rates(text: &str) -> Vec<(f64, &'static str)> {
     let volume = &found(text).spec.volumes[0];
-    let both = |rate: Rate| (rate.value(), rate.unit());
+    let both = |rate: Rate| (rate.value(), rate.unit().text());
     let caps = volume.caps.iter().map(|cap| both(cap.rate));
     let credits = volume
         .credits

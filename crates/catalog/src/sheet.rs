@@ -178,7 +178,7 @@ fn instance(catalog: &Catalog, offer: &Offer) -> Result<Sheet, Error> {
             ..Sheet::of(&attached)
         },
     };
-    let granted = |limit: &&Limit| limit.name.starts_with(&name);
+    let granted = |limit: &&Limit| limit.name.owner == name;
     let granted = attached.limits.iter().filter(granted).map(Figure::of);
     let mut limits: Vec<_> = granted.collect();
     limits.append(&mut sheet.limits);
@@ -271,9 +271,9 @@ impl Sheet {
 impl Figure {
     fn of(limit: &Limit) -> Self {
         Self {
-            name: limit.name.clone(),
+            name: limit.name.to_string(),
             value: limit.value,
-            unit: limit.unit,
+            unit: limit.unit.text(),
             origin: limit.origin.clone(),
         }
     }
@@ -286,7 +286,7 @@ impl Burst {
             name: format!("{owner}: {}", credit.name),
             burst: credit.burst.value(),
             baseline: credit.baseline.value(),
-            unit: credit.burst.unit(),
+            unit: credit.burst.unit().text(),
             lasts_s: credit.capacity * credit.initial_share / spent,
             refills_s: credit.capacity / credit.baseline.per_second(),
             full_again_s: credit.full_again.map(|time| time.as_secs_f64()),
@@ -359,7 +359,7 @@ fn stretches(prediction: &Prediction) -> Vec<Stretch> {
         begins_s: phase.begins.as_secs_f64(),
         iops: phase.iops,
         mib_per_s: phase.bytes_per_s / 1_048_576.0,
-        binding: phase.binding.clone(),
+        binding: phase.binding.to_string(),
     };
     let mut found: Vec<Stretch> = prediction.phases.iter().map(told).collect();
     let short = |found: &[Stretch]| found.len() > 1 && found[1].begins_s < SHORT_S;

@@ -2,7 +2,7 @@
 
 use blocklab_units::Nanos;
 
-use crate::{Latency, Origin, Saturation, Service, Spread};
+use crate::{Latency, Operation, Origin, Saturation, Service, Spread};
 
 /// A kind of disk that an instance has of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -174,21 +174,16 @@ impl Service {
     }
 
     /// Every latency with its name.
-    pub(crate) fn latencies(&self) -> impl Iterator<Item = (&'static str, &Latency)> {
+    pub(crate) fn latencies(&self) -> impl Iterator<Item = (Operation, &Latency)> {
         let all = [
-            ("read", Some(&self.read)),
-            ("write", Some(&self.write)),
-            ("sequential read", self.stream_read.as_ref()),
-            ("sequential write", self.stream_write.as_ref()),
-            (
-                "interleaved sequential read",
-                self.interleaved_read.as_ref(),
-            ),
-            (
-                "interleaved sequential write",
-                self.interleaved_write.as_ref(),
-            ),
+            (Operation::Read, Some(&self.read)),
+            (Operation::Write, Some(&self.write)),
+            (Operation::SequentialRead, self.stream_read.as_ref()),
+            (Operation::SequentialWrite, self.stream_write.as_ref()),
+            (Operation::InterleavedRead, self.interleaved_read.as_ref()),
+            (Operation::InterleavedWrite, self.interleaved_write.as_ref()),
         ];
-        all.into_iter().filter_map(|(name, it)| Some((name, it?)))
+        all.into_iter()
+            .filter_map(|(operation, it)| Some((operation, it?)))
     }
 }

@@ -160,8 +160,8 @@ impl Credit {
 
 impl Service {
     fn check(&self, owner: &str) -> Verdict {
-        for (name, latency) in self.latencies() {
-            latency.check(&format!("{owner}: {name} latency"))?;
+        for (operation, latency) in self.latencies() {
+            latency.check(&format!("{owner}: {} latency", operation.text()))?;
         }
         let what = format!("{owner}: scatter of latencies");
         let spread = &self.spread;

@@ -7,6 +7,7 @@
 mod device;
 mod invalid;
 mod io;
+mod limit;
 mod limits;
 mod origin;
 mod predict;
@@ -18,7 +19,7 @@ pub mod class;
 pub use device::Device;
 pub use invalid::Invalid;
 pub use io::{Answer, Direction, Fault, Io};
-pub use limits::Limit;
+pub use limit::{Binding, Limit, LimitKind, LimitName, LimitUnit, Operation};
 pub use origin::Origin;
 pub use predict::{Grant, Load, Phase, Prediction, grants, predict};
 pub use spec::{

@@ -1,18 +1,8 @@
-use crate::{Cap, Covers, Credit, DeviceSpec, Origin, Rate, VolumeSpec};
-
-/// One limit in force, for people and for records.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Limit {
-    /// `gp3: volume throughput`, `r5d.xlarge: EBS operations (burst)`; equal volumes give one
-    /// entry, `30 x gp2: …`, whose value holds for each of them.
-    pub name: String,
-    /// In `unit`.
-    pub value: f64,
-    /// `IOPS`, `MiB/s`, `MB/s`, `operations`, `bytes`, `µs`, `µs/KiB`.
-    pub unit: &'static str,
-    /// Where it comes from.
-    pub origin: Origin,
-}
+use crate::limit::Owner;
+use crate::{
+    Cap, Covers, Credit, DeviceSpec, InstanceSpec, Limit, LimitKind, LimitUnit, Origin, Rate,
+    VolumeSpec,
+};
 
 impl Rate {
     /// The number as it is sold.
@@ -25,11 +15,11 @@ impl Rate {
 
     /// The unit in which it is sold.
     #[must_use]
-    pub const fn unit(self) -> &'static str {
+    pub const fn unit(self) -> LimitUnit {
         match self {
-            Self::Iops(_) => "IOPS",
-            Self::MibPerS(_) => "MiB/s",
-            Self::MbPerS(_) => "MB/s",
+            Self::Iops(_) => LimitUnit::Iops,
+            Self::MibPerS(_) => LimitUnit::MibPerS,
+            Self::MbPerS(_) => LimitUnit::MbPerS,
         }
     }
 
@@ -50,101 +40,120 @@ impl Rate {
     }
 }
 
-impl Covers {
-    const fn suffix(self) -> &'static str {
-        match self {
-            Self::All => "",
-            Self::Reads => " (reads)",
-            Self::Writes => " (writes)",
+impl Cap {
+    pub(crate) fn steady(&self) -> LimitKind {
+        LimitKind::Rate {
+            limiter: self.name.clone(),
+            covers: self.covers,
         }
     }
-}
 
-/// The name of a cap in limits and predictions.
-pub(crate) fn cap_name(owner: &str, cap: &Cap, note: &str) -> String {
-    format!("{owner}: {}{}{note}", cap.name, cap.covers.suffix())
-}
+    pub(crate) fn at_peak(&self) -> LimitKind {
+        LimitKind::Peak {
+            limiter: self.name.clone(),
+            covers: self.covers,
+        }
+    }
 
-/// The name of a figure of a burst bucket.
-pub(crate) fn credit_name(owner: &str, credit: &Credit, which: &str) -> String {
-    format!("{owner}: {} ({which})", credit.name)
-}
-
-/// The name of a medium's maximum in one direction.
-pub(crate) fn physical_name(owner: &str, direction: &str) -> String {
-    format!("{owner}: physical maximum ({direction})")
-}
-
-impl Cap {
-    fn limits(&self, owner: &str) -> Vec<Limit> {
-        let limit = |rate: Rate, note: &str| Limit {
-            name: cap_name(owner, self, note),
+    fn limits(&self, owner: Owner<'_>) -> Vec<Limit> {
+        let limit = |rate: Rate, kind: LimitKind| Limit {
+            name: owner.has(kind),
             value: rate.value(),
             unit: rate.unit(),
             origin: self.origin.clone(),
         };
-        let mut found = vec![limit(self.rate, "")];
-        found.extend(self.peak.map(|peak| limit(peak, " (peak)")));
+        let mut found = vec![limit(self.rate, self.steady())];
+        found.extend(self.peak.map(|peak| limit(peak, self.at_peak())));
         found
     }
 }
 
 impl Credit {
-    fn limits(&self, owner: &str) -> Vec<Limit> {
-        let limit = |note: &str, value: f64, unit: &'static str| Limit {
-            name: credit_name(owner, self, note),
+    pub(crate) fn at_baseline(&self) -> LimitKind {
+        LimitKind::Baseline {
+            limiter: self.name.clone(),
+        }
+    }
+
+    pub(crate) fn in_burst(&self) -> LimitKind {
+        LimitKind::Burst {
+            limiter: self.name.clone(),
+        }
+    }
+
+    fn limits(&self, owner: Owner<'_>) -> Vec<Limit> {
+        let limit = |kind: LimitKind, value: f64, unit: LimitUnit| Limit {
+            name: owner.has(kind),
             value,
             unit,
             origin: self.origin.clone(),
         };
         let unit = match self.baseline.counts_bytes() {
-            true => "bytes",
-            false => "operations",
+            true => LimitUnit::Bytes,
+            false => LimitUnit::Operations,
         };
+        let limiter = self.name.clone();
+        let (baseline, burst) = (self.baseline, self.burst);
         vec![
-            limit("baseline", self.baseline.value(), self.baseline.unit()),
-            limit("burst", self.burst.value(), self.burst.unit()),
-            limit("bucket", self.capacity, unit),
+            limit(self.at_baseline(), baseline.value(), baseline.unit()),
+            limit(self.in_burst(), burst.value(), burst.unit()),
+            limit(LimitKind::Bucket { limiter }, self.capacity, unit),
         ]
     }
 }
 
 impl VolumeSpec {
-    fn limits(&self, owner: &str) -> Vec<Limit> {
+    fn limits(&self, owner: Owner<'_>) -> Vec<Limit> {
         let caps = self.caps.iter().flat_map(|cap| cap.limits(owner));
         let credits = self.credits.iter().flat_map(|credit| credit.limits(owner));
         let mut found: Vec<_> = caps.chain(credits).collect();
         let Some(service) = &self.service else {
             return found;
         };
-        for (what, latency) in service.latencies() {
-            found.push(Limit {
-                name: format!("{owner}: {what} latency"),
-                value: latency.base.0 as f64 / 1e3,
-                unit: "µs",
-                origin: latency.origin.clone(),
-            });
+        let limit = |kind, value, unit, origin: &Origin| Limit {
+            name: owner.has(kind),
+            value,
+            unit,
+            origin: origin.clone(),
+        };
+        for (operation, latency) in service.latencies() {
+            let (kind, micros) = (
+                LimitKind::Latency { operation },
+                latency.base.0 as f64 / 1e3,
+            );
+            found.push(limit(kind, micros, LimitUnit::Micros, &latency.origin));
             if latency.per_kib_ns == 0.0 {
                 continue;
             }
-            found.push(Limit {
-                name: format!("{owner}: {what} latency per KiB"),
-                value: latency.per_kib_ns / 1e3,
-                unit: "µs/KiB",
-                origin: latency.origin.clone(),
-            });
+            let kind = LimitKind::LatencyPerKib { operation };
+            let micros = latency.per_kib_ns / 1e3;
+            found.push(limit(
+                kind,
+                micros,
+                LimitUnit::MicrosPerKib,
+                &latency.origin,
+            ));
         }
         if let Some(most) = &service.saturation {
-            for (what, value) in [("reads", most.read_iops), ("writes", most.write_iops)] {
-                found.push(Limit {
-                    name: physical_name(owner, what),
-                    value,
-                    unit: "IOPS",
-                    origin: most.origin.clone(),
-                });
-            }
+            let both = [
+                (Covers::Reads, most.read_iops),
+                (Covers::Writes, most.write_iops),
+            ];
+            found.extend(both.map(|(covers, value)| {
+                let kind = LimitKind::PhysicalMaximum { covers };
+                limit(kind, value, LimitUnit::Iops, &most.origin)
+            }));
         }
         found
+    }
+}
+
+impl InstanceSpec {
+    pub(crate) fn owner(&self) -> Owner<'_> {
+        Owner {
+            name: &self.name,
+            volumes: None,
+        }
     }
 }
 
@@ -154,13 +163,14 @@ impl DeviceSpec {
     pub fn limits(&self) -> Vec<Limit> {
         let mut found = Vec::new();
         for (volume, owner) in self.distinct_volumes() {
-            found.extend(volume.limits(&owner));
+            found.extend(volume.limits(owner));
         }
         if let Some(instance) = &self.instance {
+            let owner = instance.owner();
             let caps = instance.caps.iter();
-            found.extend(caps.flat_map(|cap| cap.limits(&instance.name)));
+            found.extend(caps.flat_map(|cap| cap.limits(owner)));
             let credits = instance.credits.iter();
-            found.extend(credits.flat_map(|credit| credit.limits(&instance.name)));
+            found.extend(credits.flat_map(|credit| credit.limits(owner)));
         }
         found
     }
@@ -195,19 +205,22 @@ impl DeviceSpec {
         found
     }
 
-    /// Each kind of volume once, with a name that tells how many there are.
-    pub(crate) fn distinct_volumes(&self) -> Vec<(&VolumeSpec, String)> {
-        let mut kinds: Vec<(&VolumeSpec, usize)> = Vec::new();
+    /// Each kind of volume once, with how many there are.
+    pub(crate) fn distinct_volumes(&self) -> Vec<(&VolumeSpec, Owner<'_>)> {
+        let mut kinds: Vec<(&VolumeSpec, u32)> = Vec::new();
         for volume in &self.volumes {
             match kinds.iter_mut().find(|(known, _)| *known == volume) {
                 Some((_, count)) => *count += 1,
                 None => kinds.push((volume, 1)),
             }
         }
-        let named = kinds.into_iter().map(|(volume, count)| match count {
-            1 => (volume, volume.kind.clone()),
-            _ => (volume, format!("{count} x {}", volume.kind)),
+        let owned = kinds.into_iter().map(|(volume, count)| {
+            let owner = Owner {
+                name: &volume.kind,
+                volumes: Some(count),
+            };
+            (volume, owner)
         });
-        named.collect()
+        owned.collect()
     }
 }

@@ -51,6 +51,17 @@ impl Origin {
         }
     }
 
+    /// How it is known, in one word.
+    #[must_use]
+    pub const fn how(&self) -> &'static str {
+        match self {
+            Self::Documented { .. } => "documented",
+            Self::Measured { .. } => "measured",
+            Self::Assumed { .. } => "assumed",
+            Self::Given => "given",
+        }
+    }
+
     /// Whether nobody has shown it.
     #[must_use]
     pub const fn is_assumed(&self) -> bool {
@@ -61,11 +72,12 @@ impl Origin {
 /// `documented: EC2 user guide, 2023-05-11`; `assumed: …`.
 impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let how = self.how();
         match self {
-            Self::Documented { source, date } => write!(f, "documented: {source}, {date}"),
-            Self::Measured { by } => write!(f, "measured: {by}"),
-            Self::Assumed { because } => write!(f, "assumed: {because}"),
-            Self::Given => f.write_str("given"),
+            Self::Documented { source, date } => write!(f, "{how}: {source}, {date}"),
+            Self::Measured { by } => write!(f, "{how}: {by}"),
+            Self::Assumed { because } => write!(f, "{how}: {because}"),
+            Self::Given => f.write_str(how),
         }
     }
 }

@@ -2,11 +2,11 @@
 
 use blocklab_units::{Bytes, Nanos};
 
-use crate::limits::{cap_name, credit_name, physical_name};
+use crate::limit::Owner;
 use crate::stage::STATED_AT;
 use crate::{
-    Accounting, Cap, Covers, Credit, DeviceSpec, Invalid, Latency, Layout, Rate, Service,
-    VolumeSpec,
+    Accounting, Binding, Cap, Covers, Credit, DeviceSpec, Invalid, Latency, Layout, LimitKind,
+    LimitName, Rate, Service, VolumeSpec,
 };
 
 /// A steady load, as far as the closed form needs it.
@@ -33,13 +33,8 @@ pub struct Phase {
     pub bytes_per_s: f64,
     /// Mean time from arrival to answer.
     pub latency_mean: Nanos,
-    /// Which limit binds: its name in [`crate::Limit`], or [`Phase::LATENCY`].
-    pub binding: String,
-}
-
-impl Phase {
-    /// The binding when too few operations are in flight to reach any limit.
-    pub const LATENCY: &str = "latency";
+    /// What holds the load back.
+    pub binding: Binding,
 }
 
 /// What to expect.
@@ -138,11 +133,11 @@ pub fn predict(spec: &DeviceSpec, load: Load) -> Result<Prediction, Invalid> {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Grant {
     /// Its name in [`crate::Limit`]: of what it grants for ever.
-    pub name: String,
+    pub name: LimitName,
     /// For ever.
     pub iops: f64,
     /// Name of what it grants while something is saved up.
-    pub burst_name: String,
+    pub burst_name: LimitName,
     /// That rate; infinite where only the medium bounds it.
     pub burst_iops: f64,
 }
@@ -167,14 +162,14 @@ pub fn grants(spec: &DeviceSpec, load: Load) -> Result<Vec<Grant>, Invalid> {
 /// One limiter, in operations of the host: how many of them a second it grants and has saved.
 struct Metered {
     rate: f64,
-    rate_name: String,
+    rate_name: LimitName,
     saved: f64,
     ceiling: f64,
-    ceiling_name: String,
+    ceiling_name: LimitName,
 }
 
 impl Metered {
-    fn grants(&self) -> (f64, &str) {
+    fn grants(&self) -> (f64, &LimitName) {
         match self.saved > 0.0 {
             true => (self.ceiling, &self.ceiling_name),
             false => (self.rate, &self.rate_name),
@@ -189,14 +184,14 @@ impl Metered {
     }
 }
 
-/// The least of all, and its name.
-fn bound(demand: &Demand, meters: &[Metered]) -> (f64, String) {
-    let (asked, binding) = (demand.iops, demand.binding.as_str());
+/// The least of all, and what makes it so.
+fn bound(demand: &Demand, meters: &[Metered]) -> (f64, Binding) {
     let grants = meters.iter().map(Metered::grants);
-    let (iops, binding) = grants.fold((asked, binding), |least, next| {
-        if next.0 < least.0 { next } else { least }
-    });
-    (iops, binding.to_owned())
+    let least = grants.min_by(|a, b| a.0.total_cmp(&b.0));
+    match least.filter(|(iops, _)| *iops < demand.iops) {
+        Some((iops, limit)) => (iops, Binding::Limit(limit.clone())),
+        None => (demand.iops, demand.binding.clone()),
+    }
 }
 
 /// Lets time pass until the next bucket is empty; `None`: none ever is.
@@ -266,7 +261,7 @@ fn meters(spec: &DeviceSpec, load: Load) -> Vec<Metered> {
             true => count.charged / volumes,
             false => count.ops / volumes,
         };
-        found.extend(limiters(&owner, &volume.caps, &volume.credits, load, each));
+        found.extend(limiters(owner, &volume.caps, &volume.credits, load, each));
     }
     if let Some(instance) = &spec.instance {
         let count = counted(spec, spec.volumes[0].accounting, load);
@@ -274,7 +269,7 @@ fn meters(spec: &DeviceSpec, load: Load) -> Vec<Metered> {
             true => count.moved,
             false => count.ops,
         };
-        let (owner, caps) = (&instance.name, &instance.caps);
+        let (owner, caps) = (instance.owner(), &instance.caps);
         found.extend(limiters(owner, caps, &instance.credits, load, each));
     }
     found
@@ -282,7 +277,7 @@ fn meters(spec: &DeviceSpec, load: Load) -> Vec<Metered> {
 
 /// Limiters that count `each` units for one operation of the load.
 fn limiters(
-    owner: &str,
+    owner: Owner<'_>,
     caps: &[Cap],
     credits: &[Credit],
     load: Load,
@@ -292,23 +287,23 @@ fn limiters(
     let limiters = covered.map(|cap| {
         let units = each(cap.rate) * share_of(cap.covers, load);
         let peak = cap.peak.map_or(f64::INFINITY, Rate::per_second);
-        let note = if cap.peak.is_some() { " (peak)" } else { "" };
+        let ceiling = cap.peak.map_or_else(|| cap.steady(), |_| cap.at_peak());
         Metered {
             rate: cap.rate.per_second() / units,
-            rate_name: cap_name(owner, cap, ""),
+            rate_name: owner.has(cap.steady()),
             saved: cap.rate.per_second() * cap.bucket.as_secs_f64() / units,
             ceiling: peak / units,
-            ceiling_name: cap_name(owner, cap, note),
+            ceiling_name: owner.has(ceiling),
         }
     });
     let bursts = credits.iter().map(|credit| {
         let units = each(credit.baseline);
         Metered {
             rate: credit.baseline.per_second() / units,
-            rate_name: credit_name(owner, credit, "baseline"),
+            rate_name: owner.has(credit.at_baseline()),
             saved: credit.capacity * credit.initial_share / units,
             ceiling: credit.burst.per_second() / units,
-            ceiling_name: credit_name(owner, credit, "burst"),
+            ceiling_name: owner.has(credit.in_burst()),
         }
     });
     limiters.chain(bursts).collect()
@@ -317,7 +312,7 @@ fn limiters(
 /// What the operations in flight can ask for, limiters aside.
 struct Demand {
     iops: f64,
-    binding: String,
+    binding: Binding,
 }
 
 impl Demand {
@@ -342,8 +337,11 @@ impl Demand {
         }
         let busiest = media.busiest(low * parts / volumes);
         let binding = match busiest {
-            Some((used, what)) if used > 0.75 => physical_name(&spec.distinct_volumes()[0].1, what),
-            _ => Phase::LATENCY.to_owned(),
+            Some((used, covers)) if used > 0.75 => {
+                let (_, owner) = spec.distinct_volumes()[0];
+                Binding::Limit(owner.has(LimitKind::PhysicalMaximum { covers }))
+            }
+            _ => Binding::Latency,
         };
         Self { iops: low, binding }
     }
@@ -443,11 +441,11 @@ impl Channels {
     }
 
     /// The direction whose channels are used most, and to which share.
-    fn busiest(&self, rate: f64) -> Option<(f64, &'static str)> {
+    fn busiest(&self, rate: f64) -> Option<(f64, Covers)> {
         let used = |side: &Side| rate * side.share * side.held / side.channels;
-        let sides = [(&self.read, "reads"), (&self.write, "writes")].into_iter();
+        let sides = [(&self.read, Covers::Reads), (&self.write, Covers::Writes)].into_iter();
         let has_channels = sides.filter(|(side, _)| side.channels > 0.0);
-        let all = has_channels.map(|(side, what)| (used(side), what));
+        let all = has_channels.map(|(side, covers)| (used(side), covers));
         all.max_by(|a, b| a.0.total_cmp(&b.0))
     }
 }

@@ -5,12 +5,13 @@ mod drive;
 
 use blocklab_device::class::Class;
 use blocklab_device::{
-    Cap, Covers, Credit, DeviceSpec, InstanceSpec, Invalid, Layout, Load, Origin, Phase, Rate,
-    VolumeSpec, predict,
+    Cap, Covers, Credit, DeviceSpec, InstanceSpec, Invalid, Layout, Load, Origin, Rate, VolumeSpec,
+    predict,
 };
 use blocklab_units::{Bytes, Nanos};
 use drive::{cap, closed_loop, constant, device, volume};
 
+const LATENCY: &str = "latency";
 const NVME: &str = "volume: physical maximum (reads)";
 
 fn load(read_percent: u8, kib: u64, in_flight: u32) -> Load {
@@ -35,7 +36,7 @@ fn check(spec: &DeviceSpec, load: Load, binding: &str) {
         phase.iops,
         seen.iops(5, 15)
     );
-    assert_eq!(phase.binding, binding, "{load:?}");
+    assert_eq!(phase.binding.to_string(), binding, "{load:?}");
 }
 
 fn gp3(iops: f64, mibps: f64) -> VolumeSpec {
@@ -57,11 +58,11 @@ fn gp3(iops: f64, mibps: f64) -> VolumeSpec {
 fn an_ssd_volume() {
     let spec = device(vec![gp3(16_000.0, 1000.0)]);
     for (in_flight, kib, binding) in [
-        (1, 4, Phase::LATENCY),
-        (8, 4, Phase::LATENCY),
+        (1, 4, LATENCY),
+        (8, 4, LATENCY),
         (64, 4, "volume: operations"),
         (64, 128, "volume: throughput"),
-        (2, 128, Phase::LATENCY),
+        (2, 128, LATENCY),
         (32, 1024, "volume: throughput"),
     ] {
         check(&spec, load(50, kib, in_flight), binding);
@@ -75,7 +76,7 @@ fn streams_are_merged_unless_directions_mix() {
         streams: 4,
         ..load(read_percent, 16, 32)
     };
-    check(&spec, stream(100), Phase::LATENCY);
+    check(&spec, stream(100), LATENCY);
     let narrow = Load {
         streams: 4,
         ..load(100, 4, 256)
@@ -91,11 +92,11 @@ fn a_medium_with_lanes() {
         .saturating_at(412_500.0, 180_000.0, Origin::Given);
     let spec = device(vec![volume(100, local)]);
     for (reads, in_flight, binding) in [
-        (100, 1, Phase::LATENCY),
-        (100, 16, Phase::LATENCY),
-        (100, 64, Phase::LATENCY),
+        (100, 1, LATENCY),
+        (100, 16, LATENCY),
+        (100, 64, LATENCY),
         (100, 256, NVME),
-        (70, 32, Phase::LATENCY),
+        (70, 32, LATENCY),
         (0, 32, "volume: physical maximum (writes)"),
     ] {
         check(&spec, load(reads, 4, in_flight), binding);
@@ -117,7 +118,7 @@ fn separate_budgets() {
     let spec = device(vec![local]);
     check(&spec, load(50, 4, 16), "volume: operations (writes)");
     check(&spec, load(100, 4, 16), "volume: operations (reads)");
-    check(&spec, load(50, 4, 2), Phase::LATENCY);
+    check(&spec, load(50, 4, 2), LATENCY);
 }
 
 #[test]
@@ -125,7 +126,7 @@ fn thirty_volumes_on_an_instance() {
     let mut spec = device(vec![gp3(3000.0, 125.0); 30]);
     check(&spec, load(100, 4, 240), "30 x volume: operations");
     spec.layout = Layout::Joined;
-    check(&spec, load(100, 4, 20), Phase::LATENCY);
+    check(&spec, load(100, 4, 20), LATENCY);
     spec.instance = Some(InstanceSpec {
         name: "i3.metal".to_owned(),
         caps: vec![cap(Rate::Iops(64_000.0)), cap(Rate::MbPerS(1250.0))],
@@ -144,8 +145,8 @@ fn places_and_a_road() {
         origin: Origin::Given,
     });
     let spec = device(vec![narrow]);
-    check(&spec, load(100, 4, 2), Phase::LATENCY);
-    check(&spec, load(100, 4, 32), Phase::LATENCY);
+    check(&spec, load(100, 4, 2), LATENCY);
+    check(&spec, load(100, 4, 32), LATENCY);
 }
 
 #[test]
@@ -181,14 +182,14 @@ fn phases_come_and_go_as_buckets_run_dry() {
     let told: Vec<_> = predicted
         .phases
         .iter()
-        .map(|it| (it.begins.0 / 1_000_000, it.iops, it.binding.as_str()))
+        .map(|it| (it.begins.0 / 1_000_000, it.iops, it.binding.to_string()))
         .collect();
     assert_eq!(
         told,
         [
-            (0, 2000.0, "small: operations (burst)"),
-            (10_000, 1000.0, "small: operations (baseline)"),
-            (62_857, 300.0, "volume: burst credits (baseline)"),
+            (0, 2000.0, "small: operations (burst)".to_owned()),
+            (10_000, 1000.0, "small: operations (baseline)".to_owned()),
+            (62_857, 300.0, "volume: burst credits (baseline)".to_owned()),
         ]
     );
     let seen = closed_loop(&spec, load, 100);

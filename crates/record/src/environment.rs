@@ -1,3 +1,4 @@
+use blocklab_device::Limit;
 use blocklab_units::Bytes;
 use serde::{Deserialize, Serialize};
 
@@ -125,23 +126,8 @@ pub struct TargetFacts {
     pub direct_memory_align: Option<u32>,
     /// Alignment of offsets and sizes that O_DIRECT needs, where it is offered.
     pub direct_offset_align: Option<u32>,
-    /// Of a modelled device: every limit that was in force, then the bounds of what may be bought.
-    pub limits: Vec<LimitFact>,
+    /// Of a modelled device: every limit that was in force, and the bounds of what may be bought.
+    pub limits: Vec<Limit>,
     /// Of a modelled device: what its figures assume, one sentence each.
     pub assumptions: Vec<String>,
-}
-
-/// A limit of a modelled device, as it was in force.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct LimitFact {
-    /// `gp3: volume throughput`.
-    pub name: String,
-    /// In `unit`.
-    pub value: f64,
-    /// `IOPS`, `MiB/s`, `µs`.
-    pub unit: String,
-    /// Where it comes from: `documented: …, 2024-08-02`, `assumed: …`.
-    pub origin: String,
-    /// A bound of what may be bought (`gp3: max IOPS`): it held nothing back in this run.
-    pub bound: bool,
 }

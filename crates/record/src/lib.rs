@@ -6,6 +6,7 @@
 
 mod detail;
 mod environment;
+mod format1;
 mod latency;
 mod measurement;
 mod percentile;
@@ -14,9 +15,7 @@ mod unknown;
 use serde::{Deserialize, Serialize};
 
 pub use detail::{ByPriority, Depths, DirectionDetail, Samples, ThreadUse, Verified};
-pub use environment::{
-    BlockDevice, Environment, FileSystem, LimitFact, Processor, TargetFacts, TargetKind,
-};
+pub use environment::{BlockDevice, Environment, FileSystem, Processor, TargetFacts, TargetKind};
 pub use latency::{BadHistogram, Latency};
 pub use measurement::{
     Accounting, Cpu, DirectionResult, DiskUse, ErrorCount, Exceeded, Interval, IntervalDirection,
@@ -27,7 +26,7 @@ pub use unknown::{Statistic, Unknown};
 
 /// The format that this build writes. A change of meaning or shape needs a new number and a
 /// golden file of the old one under `golden/`.
-pub const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 2;
 
 /// Where the figures come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -133,7 +132,7 @@ pub struct Asked {
 /// One execution and everything that it left.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Record {
-    /// [`FORMAT`] of the build that wrote it.
+    /// [`FORMAT`]: a record of an older format is one of this as soon as it is read.
     pub format: u32,
     /// Short, unique in its store.
     pub id: String,
@@ -204,6 +203,9 @@ impl Record {
         if head.format > FORMAT {
             return Err(BadRecord::Newer { found: head.format });
         }
-        Ok(serde_json::from_str(text)?)
+        match head.format {
+            FORMAT => Ok(serde_json::from_str(text)?),
+            _ => Ok(format1::read(text)?),
+        }
     }
 }

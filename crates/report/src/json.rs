@@ -4,11 +4,12 @@ mod comparison;
 mod diagnosis;
 mod price;
 mod study;
+mod target;
 
 use blocklab_analysis::gate::Gate;
 use blocklab_analysis::{Assessment, Estimate, Finding, ResponseNs, Row, RowDirection};
 use blocklab_record::{
-    Environment, ErrorCount, Note, Overhead, Percentile, Record, Statistic, TargetFacts, Told,
+    Environment, ErrorCount, Note, Overhead, Percentile, Record, Statistic, Told,
 };
 use serde::{Serialize, Serializer};
 
@@ -16,6 +17,7 @@ pub use comparison::comparison;
 pub use diagnosis::diagnosis;
 pub use price::prices;
 pub use study::study;
+use target::{TargetView, target};
 
 use crate::facts;
 
@@ -48,7 +50,7 @@ struct Summary<'a> {
     errors: Vec<CaseError<'a>>,
     accounting: Told,
     overhead: &'a Option<Overhead>,
-    targets: &'a [TargetFacts],
+    targets: Vec<TargetView<'a>>,
     environment: &'a Environment,
     workload: &'a str,
 }
@@ -141,7 +143,7 @@ pub fn summary(record: &Record, assessment: &Assessment, gate: Option<&Gate>) ->
         errors: errors(record),
         accounting: facts::accounting(record).told(record.origin),
         overhead: &record.overhead,
-        targets: &record.targets,
+        targets: record.targets.iter().map(target).collect(),
         environment: &record.environment,
         workload: &record.asked.native,
     };

@@ -1,6 +1,7 @@
 //! The words for what a modelled device rests on: its limits and its assumptions.
 
-use blocklab_record::{LimitFact, Origin, Record, TargetFacts, TargetKind};
+use blocklab_device::{Limit, LimitKind, LimitName, Origin as Evidence};
+use blocklab_record::{Origin, Record, TargetFacts, TargetKind};
 use blocklab_units::stated;
 
 /// Where a figure comes from, in parts.
@@ -48,25 +49,22 @@ pub const fn meaning(origin: Origin) -> &'static str {
 }
 
 /// `125 MiB/s`
-pub fn value(fact: &LimitFact) -> String {
-    format!("{} {}", stated(fact.value), fact.unit)
+pub fn value(limit: &Limit) -> String {
+    format!("{} {}", stated(limit.value), limit.unit)
 }
 
-/// `documented: GUIDE, 2024-08-02` in its parts. What is of another form is what it is.
-pub fn source(fact: &LimitFact) -> Source<'_> {
-    let (how, what) = fact.origin.split_once(": ").unwrap_or((&fact.origin, ""));
-    let dated = what.rsplit_once(", ").filter(|_| how == "documented");
-    match dated {
-        Some((what, date)) => Source {
-            how,
-            what,
-            date: Some(date),
-        },
-        None => Source {
-            how,
-            what,
-            date: None,
-        },
+/// Where a limit comes from, in its parts.
+pub fn source(limit: &Limit) -> Source<'_> {
+    let (what, date) = match &limit.origin {
+        Evidence::Documented { source, date } => (&**source, Some(&**date)),
+        Evidence::Measured { by } => (&**by, None),
+        Evidence::Assumed { because } => (&**because, None),
+        Evidence::Given => ("", None),
+    };
+    Source {
+        how: limit.origin.how(),
+        what,
+        date,
     }
 }
 
@@ -78,72 +76,105 @@ pub fn assumption(sentence: &str) -> String {
 /// The limits that can hold a load back, a burst in one line with what it leaves: no latencies,
 /// no buckets, no bounds of what may be bought.
 pub fn binding(target: &TargetFacts) -> Vec<Line> {
-    let limits = target.limits.iter();
-    let rates = limits.filter(|it| !it.bound && ["IOPS", "MiB/s", "MB/s"].contains(&&*it.unit));
-    let burst = |name: &str| {
-        let name = format!("{name} (burst)");
-        target.limits.iter().find(|it| it.name == name)
+    let burst = |of: &LimitName, limiter: &str| {
+        let is_it = |other: &&Limit| {
+            let same = other.name.owner == of.owner && other.name.volumes == of.volumes;
+            same && matches!(&other.name.kind, LimitKind::Burst { limiter: it } if it == limiter)
+        };
+        target.limits.iter().find(is_it)
     };
-    let line = |fact: &LimitFact| {
-        if fact.name.ends_with(" (burst)") {
-            return None;
+    let line = |limit: &Limit| match &limit.name.kind {
+        LimitKind::Rate { .. } | LimitKind::Peak { .. } | LimitKind::PhysicalMaximum { .. } => {
+            Some(Line {
+                name: limit.name.to_string(),
+                text: value(limit),
+            })
         }
-        let name = fact.name.strip_suffix(" (baseline)");
-        let more = name.and_then(burst);
-        let more = more.map(|it| format!(", in a burst {}", value(it)));
-        Some(Line {
-            name: name.unwrap_or(&fact.name).to_owned(),
-            text: value(fact) + &more.unwrap_or_default(),
-        })
+        LimitKind::Baseline { limiter } => {
+            let more = burst(&limit.name, limiter);
+            let more = more.map(|it| format!(", in a burst {}", value(it)));
+            Some(Line {
+                name: limit.name.of(limiter),
+                text: value(limit) + &more.unwrap_or_default(),
+            })
+        }
+        LimitKind::Burst { .. }
+        | LimitKind::Bucket { .. }
+        | LimitKind::Latency { .. }
+        | LimitKind::LatencyPerKib { .. }
+        | LimitKind::Bound { .. } => None,
     };
-    rates.filter_map(line).collect()
+    target.limits.iter().filter_map(line).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use blocklab_device::{Covers, LimitUnit, Operation};
 
-    fn fact(name: &str, value: f64, unit: &str, origin: &str) -> LimitFact {
-        LimitFact {
-            name: name.to_owned(),
+    fn limit(owner: &str, kind: LimitKind, value: f64, unit: LimitUnit) -> Limit {
+        Limit {
+            name: LimitName {
+                owner: owner.to_owned(),
+                volumes: Some(1),
+                kind,
+            },
             value,
-            unit: unit.to_owned(),
-            origin: origin.to_owned(),
-            bound: false,
+            unit,
+            origin: Evidence::Given,
         }
     }
 
     #[test]
     fn a_source_has_parts() {
-        let check = |origin: &str, how: &str, what: &str, date: Option<&str>| {
-            let fact = fact("x", 1.0, "IOPS", origin);
-            assert_eq!(source(&fact), Source { how, what, date });
+        let check = |origin: Evidence, how: &str, what: &str, date: Option<&str>| {
+            let operation = Operation::Read;
+            let limit = Limit {
+                origin,
+                ..limit(
+                    "x",
+                    LimitKind::Latency { operation },
+                    1.0,
+                    LimitUnit::Micros,
+                )
+            };
+            assert_eq!(source(&limit), Source { how, what, date });
         };
-        let documented = "documented: guide, chapter 3, 2024-08";
-        check(
-            documented,
-            "documented",
-            "guide, chapter 3",
-            Some("2024-08"),
-        );
-        check("measured: study, fio", "measured", "study, fio", None);
-        check("assumed: nobody knows", "assumed", "nobody knows", None);
-        check("given", "given", "", None);
+        let guide = "guide, chapter 3";
+        let documented = Evidence::documented(guide, "2024-08");
+        check(documented, "documented", guide, Some("2024-08"));
+        let measured = Evidence::measured("study, fio");
+        check(measured, "measured", "study, fio", None);
+        let assumed = Evidence::assumed("nobody knows");
+        check(assumed, "assumed", "nobody knows", None);
+        check(Evidence::Given, "given", "", None);
     }
 
     #[test]
     fn a_burst_is_one_line_and_a_latency_none() {
+        let limiter = || "burst credits".to_owned();
+        let operation = Operation::Read;
+        let baseline = LimitKind::Baseline { limiter: limiter() };
+        let burst = LimitKind::Burst { limiter: limiter() };
+        let bucket = LimitKind::Bucket { limiter: limiter() };
+        let cap = LimitKind::Rate {
+            limiter: "EBS throughput".to_owned(),
+            covers: Covers::All,
+        };
+        let what = "max IOPS".to_owned();
         let target = TargetFacts {
             limits: vec![
-                fact("gp2: burst credits (baseline)", 300.0, "IOPS", "given"),
-                fact("gp2: burst credits (burst)", 3000.0, "IOPS", "given"),
-                fact("gp2: burst credits (bucket)", 5.4e6, "operations", "given"),
-                fact("gp2: read latency", 1000.0, "µs", "given"),
-                fact("m5.large: EBS throughput", 593.75, "MB/s", "given"),
-                LimitFact {
-                    bound: true,
-                    ..fact("gp2: max IOPS", 16_000.0, "IOPS", "given")
-                },
+                limit("gp2", baseline, 300.0, LimitUnit::Iops),
+                limit("gp2", burst, 3000.0, LimitUnit::Iops),
+                limit("gp2", bucket, 5.4e6, LimitUnit::Operations),
+                limit(
+                    "gp2",
+                    LimitKind::Latency { operation },
+                    1000.0,
+                    LimitUnit::Micros,
+                ),
+                limit("m5.large", cap, 593.75, LimitUnit::MbPerS),
+                limit("gp2", LimitKind::Bound { what }, 16_000.0, LimitUnit::Iops),
             ],
             ..TargetFacts::default()
         };

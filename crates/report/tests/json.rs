@@ -17,7 +17,7 @@ fn a_run_is_one_object() {
     let value = parsed(&json::summary(&record, &assessment, None));
     for (pointer, expected) in [
         ("/summary_format", "1"),
-        ("/record_format", "1"),
+        ("/record_format", "2"),
         ("/id", "\"7f3a2c\""),
         ("/status", "\"failed\""),
         ("/origin", "\"measured\""),

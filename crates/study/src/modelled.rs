@@ -1,9 +1,9 @@
 //! A target that is a model: its address, its device, and what its figures rest on.
 
 use blocklab_catalog::{Address, Resolved, resolve};
-use blocklab_device::{Device, Limit};
+use blocklab_device::Device;
 use blocklab_driver::{Backing, TargetFile};
-use blocklab_record::{LimitFact, TargetFacts, TargetKind};
+use blocklab_record::{TargetFacts, TargetKind};
 use blocklab_targets::Model;
 
 use crate::Error;
@@ -48,7 +48,7 @@ impl Modelled {
             path: self.text.clone(),
             kind: TargetKind::Model,
             size_bytes: capacity,
-            limits: self.limits(),
+            limits: self.resolved.limits,
             assumptions: self.resolved.assumptions,
             ..TargetFacts::default()
         };
@@ -65,18 +65,5 @@ impl Modelled {
             backing,
         };
         Place::of(file, facts)
-    }
-
-    fn limits(&self) -> Vec<LimitFact> {
-        let in_force = self.resolved.spec.limits().len();
-        let limits = self.resolved.limits.iter().enumerate();
-        let fact = |(index, limit): (usize, &Limit)| LimitFact {
-            name: limit.name.clone(),
-            value: limit.value,
-            unit: limit.unit.to_owned(),
-            origin: limit.origin.to_string(),
-            bound: index >= in_force,
-        };
-        limits.map(fact).collect()
     }
 }

@@ -130,7 +130,7 @@ impl<'a> SystemRun<'a> {
         };
         let prediction = predict(&self.spec, load).expect("a sound device");
         let end = Nanos(measurement.elapsed_ns);
-        prediction.at(end).binding.clone()
+        prediction.at(end).binding.to_string()
     }
 }
 

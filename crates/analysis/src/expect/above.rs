@@ -89,7 +89,7 @@ pub(super) fn above_every_limit(bench: &Bench<'_>) -> Vec<Finding> {
                     number(seen.iops),
                     percent(seen.iops / expected * 100.0),
                     number(expected),
-                    fixed(phase.binding.as_str()),
+                    fixed(phase.binding.to_string()),
                 ],
             ),
             evidence: vec![

@@ -1,6 +1,6 @@
 //! At a documented limit: which one, how much load it takes, whose budget it is.
 
-use blocklab_device::{Load, Phase, grants, predict};
+use blocklab_device::{Binding, Covers, LimitKind, Load, Phase, grants, predict};
 use blocklab_units::count;
 
 use super::bench::{Bench, NEAR, Seen, Why};
@@ -14,14 +14,14 @@ const OVER: f64 = 2.0;
 /// The limit that binds a case which delivers what is documented.
 fn limit<'a>(seen: &'a Seen<'_>) -> Option<&'a Phase> {
     let phase = seen.phase()?;
-    let limited = phase.binding != Phase::LATENCY && !phase.binding.ends_with("(peak)");
+    let limited = !matches!(phase.binding.kind(), None | Some(LimitKind::Peak { .. }));
     (limited && seen.why == Why::AsExpected).then_some(phase)
 }
 
 /// Whether the record carries this limit: then its own rule has told of it.
 fn is_told(bench: &Bench<'_>, phase: &Phase) -> bool {
     let mut limits = bench.cases.record.targets.iter().flat_map(|it| &it.limits);
-    limits.any(|limit| limit.name == phase.binding)
+    limits.any(|limit| phase.binding.is(&limit.name))
 }
 
 /// Rules 1 and 2: the rate is that of the smallest documented limit, and which one that is.
@@ -38,7 +38,7 @@ pub(super) fn documented_limit(bench: &Bench<'_>) -> Vec<Finding> {
             says: says(
                 "what is documented as {} is delivered: {} of it",
                 [
-                    fixed(phase.binding.as_str()),
+                    fixed(phase.binding.to_string()),
                     percent(seen.iops / phase.iops * 100.0),
                 ],
             ),
@@ -95,10 +95,10 @@ pub(super) fn over_driven(bench: &Bench<'_>) -> Vec<Finding> {
 pub(super) fn separate_budgets(bench: &Bench<'_>) -> Vec<Finding> {
     let hits = bench.seen.iter().filter_map(|seen| {
         let (phase, load) = (limit(seen)?, seen.load?);
-        let share = match &phase.binding {
-            name if name.ends_with("(writes)") => 100 - load.read_percent,
-            name if name.ends_with("(reads)") => load.read_percent,
-            _ => return None,
+        let share = match phase.binding.kind()?.covers() {
+            Covers::Writes => 100 - load.read_percent,
+            Covers::Reads => load.read_percent,
+            Covers::All => return None,
         };
         ((1..100).contains(&share) && seen.fits(phase.iops, NEAR)).then(|| Hit {
             case: seen.case.name,
@@ -108,7 +108,7 @@ pub(super) fn separate_budgets(bench: &Bench<'_>) -> Vec<Finding> {
                 "reads and writes have budgets of their own: {} binds {} of the operations, and \
                  {} are {} of that kind",
                 [
-                    fixed(phase.binding.as_str()),
+                    fixed(phase.binding.to_string()),
                     percent(f64::from(share)),
                     number(seen.iops),
                     number(seen.iops * f64::from(share) / 100.0),
@@ -123,20 +123,22 @@ pub(super) fn separate_budgets(bench: &Bench<'_>) -> Vec<Finding> {
     joined(bench.cases, "separate-budgets", None, hits.collect())
 }
 
+fn of_instance(binding: &Binding) -> bool {
+    matches!(binding, Binding::Limit(name) if name.volumes.is_none())
+}
+
 /// Rule 15: volumes add up until the instance binds their sum.
 pub(super) fn aggregate(bench: &Bench<'_>) -> Vec<Finding> {
     let spec = &bench.given.resolved.spec;
-    let Some(instance) = spec.instance.as_ref().filter(|_| spec.volumes.len() > 1) else {
+    if spec.volumes.len() < 2 {
         return Vec::new();
-    };
+    }
     let hits = bench.seen.iter().filter_map(|seen| {
         let (phase, load) = (limit(seen)?, seen.load?);
         let granted = grants(spec, load).ok()?;
-        let of_volumes = granted
-            .iter()
-            .filter(|it| !it.name.starts_with(&instance.name));
+        let of_volumes = granted.iter().filter(|it| it.name.volumes.is_some());
         let sum = of_volumes.map(|it| it.iops).reduce(f64::min)?;
-        (phase.binding.starts_with(&instance.name) && sum > phase.iops).then(|| Hit {
+        (of_instance(&phase.binding) && sum > phase.iops).then(|| Hit {
             case: seen.case.name,
             severity: Severity::Info,
             confidence: Confidence::High,
@@ -144,7 +146,7 @@ pub(super) fn aggregate(bench: &Bench<'_>) -> Vec<Finding> {
                 "the volumes together could do {} IOPS, and {} lets {} pass",
                 [
                     number(sum),
-                    fixed(phase.binding.as_str()),
+                    fixed(phase.binding.to_string()),
                     number(phase.iops),
                 ],
             ),

@@ -17,7 +17,7 @@ fn hit<'a>(seen: &Seen<'a>, severity: Severity, confidence: Confidence) -> Optio
             [
                 number(seen.iops),
                 percent(seen.iops / expected * 100.0),
-                fixed(phase.binding.as_str()),
+                fixed(phase.binding.to_string()),
             ],
         )
         .graded(1.0 - seen.iops / expected),

@@ -1,5 +1,5 @@
 use blocklab_catalog::{Address, Date, Offer, resolve};
-use blocklab_device::{DeviceSpec, Load, Phase, Prediction, predict};
+use blocklab_device::{Binding, DeviceSpec, LimitKind, Load, Phase, Prediction, predict};
 use blocklab_record::Measurement;
 use blocklab_units::{Bytes, Nanos};
 use serde::Serialize;
@@ -204,7 +204,7 @@ impl<'a> Seen<'a> {
     /// Whether the rate is what a limit and not the latency makes of the load: over the measured
     /// time, or in any phase that lasts, since the device need not have been rested.
     fn fits_limit(&self, predicted: &Prediction, within: f64) -> bool {
-        let limited = |phase: &Phase| phase.binding != Phase::LATENCY;
+        let limited = |phase: &Phase| phase.binding != Binding::Latency;
         let (from, until) = self.window;
         let over_window =
             limited(predicted.at(until)) && self.fits(predicted.iops_mean(from, until), within);
@@ -217,14 +217,17 @@ impl<'a> Seen<'a> {
         Some(self.predicted.as_ref()?.at(middle))
     }
 
-    pub(super) fn binding(&self) -> Option<&str> {
-        Some(self.phase()?.binding.as_str())
+    pub(super) fn binding(&self) -> Option<&Binding> {
+        Some(&self.phase()?.binding)
     }
 
     fn is_latency_bound(&self) -> bool {
-        let physical = |name: &str| name.contains(": physical maximum");
-        self.binding()
-            .is_some_and(|name| name == Phase::LATENCY || physical(name))
+        self.binding().is_some_and(|binding| {
+            matches!(
+                binding.kind(),
+                None | Some(LimitKind::PhysicalMaximum { .. })
+            )
+        })
     }
 
     pub(super) fn check(&self) -> CaseCheck {
@@ -232,7 +235,7 @@ impl<'a> Seen<'a> {
             case: self.case.name.to_owned(),
             iops: self.iops,
             expected_iops: self.expected(),
-            binding: self.binding().map(str::to_owned),
+            binding: self.binding().map(ToString::to_string),
             why: self.why.clone(),
         }
     }

@@ -22,7 +22,7 @@ pub(super) fn setting_not_in_effect(bench: &Bench<'_>) -> Vec<Finding> {
                  with those of the address: the settings are not in effect",
                 [
                     number(seen.iops),
-                    fixed(rate.binding.as_str()),
+                    fixed(rate.binding.to_string()),
                     number(expected),
                 ],
             ),

@@ -1,4 +1,4 @@
-use blocklab_device::{Limit, Load, Phase, grants, predict};
+use blocklab_device::{Binding, Limit, LimitKind, LimitUnit, Load, Phase, grants, predict};
 use blocklab_stats::{confidence, log_variance};
 use blocklab_units::{Bytes, Nanos};
 use serde::Serialize;
@@ -52,13 +52,15 @@ pub struct LimitCheck {
 /// Every documented rate of the device.
 pub(super) fn check(bench: &Bench<'_>) -> Vec<LimitCheck> {
     let limits = bench.given.resolved.spec.limits();
-    let rates = ["IOPS", "MiB/s", "MB/s"];
-    let held = limits.iter().filter(|limit| {
-        let of_limiter = !limit.name.contains(": physical maximum");
-        // What the medium lets pass for a moment is no promise.
-        rates.contains(&limit.unit) && of_limiter && !limit.name.ends_with("(peak)")
+    // What the medium can do, or lets pass for a moment, is no promise.
+    let promised = limits.iter().filter(|limit| {
+        use LimitKind::{Baseline, Burst, Rate};
+        matches!(
+            limit.name.kind,
+            Rate { .. } | Baseline { .. } | Burst { .. }
+        )
     });
-    held.map(|limit| one(bench, limit)).collect()
+    promised.map(|limit| one(bench, limit)).collect()
 }
 
 /// What a case delivered of a limit, as a share of it.
@@ -94,9 +96,9 @@ fn one(bench: &Bench<'_>, limit: &Limit) -> LimitCheck {
     let interval = confidence(passes, LEVEL_PERCENT / 100.0);
     let in_unit = |iops: f64| which.map(|share| iops / share.seen.iops * share.value * limit.value);
     LimitCheck {
-        limit: limit.name.clone(),
+        limit: limit.name.to_string(),
         value: limit.value,
-        unit: limit.unit,
+        unit: limit.unit.text(),
         origin: limit.origin.to_string(),
         state,
         case: which.map(|share| share.seen.case.name.to_owned()),
@@ -115,7 +117,7 @@ fn share<'a>(bench: &'a Bench<'_>, seen: &'a Seen<'a>, limit: &Limit) -> Option<
             (&grant.name, grant.iops),
             (&grant.burst_name, grant.burst_iops),
         ];
-        let found = names.into_iter().find(|(name, _)| **name == limit.name);
+        let found = names.into_iter().find(|(name, _)| *name == &limit.name);
         found.map(|(_, rate)| rate)
     })?;
     let value = seen.iops / rate;
@@ -124,7 +126,7 @@ fn share<'a>(bench: &'a Bench<'_>, seen: &'a Seen<'a>, limit: &Limit) -> Option<
         .predicted
         .as_ref()?
         .iops_mean(seen.window.0, seen.window.1);
-    let binds = seen.binding() == Some(&limit.name);
+    let binds = seen.binding().is_some_and(|it| it.is(&limit.name));
     Some(Share {
         seen,
         value,
@@ -157,13 +159,18 @@ fn how(bench: &Bench<'_>, limit: &Limit) -> String {
                 let Ok(predicted) = predict(spec, load) else {
                     return "nothing is promised that could be tested".to_owned();
                 };
-                let found = lasting(&predicted).find(|it| it.binding == limit.name);
+                let found = lasting(&predicted).find(|it| it.binding.is(&limit.name));
                 if let Some(phase) = found {
                     return words(pattern, direction, load, phase);
                 }
                 let binding = &predicted.sustained().binding;
-                let of_its_kind = kib == if limit.unit == "IOPS" { 4 } else { 1024 };
-                if first.is_none() && of_its_kind && binding != Phase::LATENCY {
+                let of_its_kind = kib
+                    == if limit.unit == LimitUnit::Iops {
+                        4
+                    } else {
+                        1024
+                    };
+                if first.is_none() && of_its_kind && *binding != Binding::Latency {
                     first = Some(binding.clone());
                 }
             }

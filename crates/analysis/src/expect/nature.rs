@@ -47,7 +47,7 @@ pub(super) fn hdd_credit(bench: &Bench<'_>) -> Vec<Finding> {
     };
     let hits = bench.because(&Why::AsExpected).filter_map(|seen| {
         let load = seen.load.filter(|it| it.streams == 0 && it.block < unit)?;
-        let limited = seen.binding()? != blocklab_device::Phase::LATENCY;
+        let limited = *seen.binding()? != blocklab_device::Binding::Latency;
         let charged = seen.iops * unit.as_f64() / 1_048_576.0;
         let moved = seen.iops * load.block.as_f64() / 1_048_576.0;
         limited.then(|| Hit {

@@ -29,10 +29,10 @@ pub(super) fn burst_only(bench: &Bench<'_>) -> Vec<Finding> {
             says: says(
                 "this is what {} allows for a while: after {} of this load {} IOPS remain, by {}",
                 [
-                    fixed(phase.binding.as_str()),
+                    fixed(phase.binding.to_string()),
                     time(last.begins),
                     number(last.iops),
-                    fixed(last.binding.as_str()),
+                    fixed(last.binding.to_string()),
                 ],
             ),
             evidence: vec![
@@ -56,7 +56,7 @@ pub(super) fn bucket_amortised(bench: &Bench<'_>) -> Vec<Finding> {
     let hits = bench.because(&Why::AsExpected).filter_map(|seen| {
         let (last, expected) = (remains(seen).or_else(|| over(seen))?, seen.expected()?);
         let granted = grants(&bench.given.resolved.spec, seen.load?).ok()?;
-        let by_cap = granted.iter().any(|it| it.name == last.binding);
+        let by_cap = granted.iter().any(|it| last.binding.is(&it.name));
         let short = last.begins <= BUCKET && last.begins > Nanos::ZERO;
         let fits = seen.fits(expected, NEAR) && !seen.fits(last.iops, NEAR);
         (by_cap && short && fits).then(|| Hit {
@@ -68,7 +68,7 @@ pub(super) fn bucket_amortised(bench: &Bench<'_>) -> Vec<Finding> {
                  long test falls to {} IOPS",
                 [
                     percent((seen.iops / last.iops - 1.0) * 100.0),
-                    fixed(last.binding.as_str()),
+                    fixed(last.binding.to_string()),
                     number(last.iops),
                 ],
             ),

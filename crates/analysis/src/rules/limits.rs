@@ -2,13 +2,14 @@
 
 use std::collections::BTreeSet;
 
+use blocklab_device::Covers;
 use blocklab_units::{Nanos, stated};
 
 use super::hit::{Hit, figure, joined};
 use super::processor;
 use super::says::{Slot, fixed, number, percent, says, time};
 use super::sibling::{Axis, families, is_flat};
-use crate::known::{Covers, KnownLimits, Level, Limit};
+use crate::known::{KnownLimits, KnownRate, Level};
 use crate::view::{CaseView, Cases};
 use crate::{Confidence, Finding, Severity};
 
@@ -27,7 +28,7 @@ const SAVED: f64 = 1.0;
 /// A case whose rate is that of a limit.
 struct At<'a> {
     case: &'a CaseView<'a>,
-    limit: &'a Limit<'a>,
+    limit: &'a KnownRate<'a>,
     rate: f64,
 }
 
@@ -50,8 +51,8 @@ pub(super) fn at_limit(cases: &Cases<'_>) -> Vec<Finding> {
         .iter()
         .filter_map(|case| at(cases, &limits, &depths, case))
         .collect();
-    let finding = |limit: &Limit<'_>| {
-        let here = found.iter().filter(|at| at.limit.name == limit.name);
+    let finding = |limit: &KnownRate<'_>| {
+        let here = found.iter().filter(|at| std::ptr::eq(at.limit, limit));
         let hits = here.map(|at| hit(at, &limits, &depths)).collect();
         joined(cases, "at-limit", Some(advice(limit)), hits)
     };
@@ -71,13 +72,13 @@ pub(super) fn explained<'a>(cases: &Cases<'a>) -> BTreeSet<&'a str> {
         .collect()
 }
 
-fn advice(limit: &Limit<'_>) -> &'static str {
-    match limit.unit {
-        "IOPS" => {
+fn advice(limit: &KnownRate<'_>) -> &'static str {
+    match limit.counts_operations() {
+        true => {
             "More load only adds latency. Larger blocks move more bytes for the same operations; \
              more operations take a volume or an instance with a higher limit."
         }
-        _ => {
+        false => {
             "More load only adds latency; more bytes take a volume or an instance with a higher \
               limit."
         }
@@ -96,7 +97,7 @@ fn at<'a>(
         return None;
     }
     let (grows, queues) = (grows(depths, case), queues(case, limits));
-    let can = |limit: &Limit<'_>| !grows || (queues && limit.level == Level::Baseline);
+    let can = |limit: &KnownRate<'_>| !grows || (queues && limit.level == Level::Baseline);
     let all = limits.list.iter().map(|limit| At {
         case,
         limit,
@@ -141,7 +142,7 @@ fn queues(case: &CaseView<'_>, limits: &KnownLimits<'_>) -> bool {
 }
 
 /// What a limit counts of a case, a second, in its own unit.
-fn rate(case: &CaseView<'_>, limit: &Limit<'_>) -> f64 {
+fn rate(case: &CaseView<'_>, limit: &KnownRate<'_>) -> f64 {
     let counts = |direction: &str| match limit.covers {
         Covers::All => direction != "sync",
         Covers::Reads => direction == "read",
@@ -158,22 +159,22 @@ fn hit<'a>(at: &At<'a>, limits: &KnownLimits<'_>, depths: &[Vec<&CaseView<'_>>])
     let (limit, case) = (at.limit, at.case);
     let share = at.share() * 100.0;
     let mut slots = vec![
-        in_unit(limit.value, limit.unit),
-        fixed(limit.known),
-        fixed(limit.name),
+        in_unit(limit.value, limit.unit()),
+        fixed(limit.limit.origin.how()),
+        fixed(limit.limit.name.to_string()),
         percent(share),
     ];
     let mut evidence = vec![
-        figure("rate", at.rate, limit.unit),
-        figure("limit", limit.value, limit.unit),
+        figure("rate", at.rate, limit.unit()),
+        figure("limit", limit.value, limit.unit()),
         figure("share of the limit", share, "%"),
         figure("in flight", case.slots() as f64, ""),
     ];
     let text = match limit.level {
         Level::Burst { lasts, leaves } => {
             slots.push(time(Nanos((lasts * 1e9) as u64)));
-            slots.push(in_unit(leaves, limit.unit));
-            evidence.push(figure("what the burst leaves", leaves, limit.unit));
+            slots.push(in_unit(leaves, limit.unit()));
+            evidence.push(figure("what the burst leaves", leaves, limit.unit()));
             evidence.push(figure("a full bucket lasts", lasts, "s"));
             BURST
         }
@@ -244,10 +245,10 @@ fn saved_up<'a>(
     case: &'a CaseView<'a>,
 ) -> Option<Hit<'a>> {
     let random = case.jobs().all(|job| job.pattern == "random");
-    let counts = |limit: &&Limit<'_>| random || limit.unit != "IOPS";
+    let counts = |limit: &&KnownRate<'_>| random || !limit.counts_operations();
     let above = limits.list.iter().filter(counts);
     let above = above.filter(|limit| limit.level != Level::Baseline);
-    let share = |limit: &&Limit<'_>| rate(case, limit) / limit.value;
+    let share = |limit: &&KnownRate<'_>| rate(case, limit) / limit.value;
     let limit = above.max_by(|a, b| share(a).total_cmp(&share(b)))?;
     let over = share(&limit);
     let seconds = case.measured_ns() as f64 / case.passes.len() as f64 / 1e9;
@@ -261,16 +262,16 @@ fn saved_up<'a>(
              rate while idle, and {} a pass are too short to spend it",
             [
                 percent(over * 100.0),
-                in_unit(limit.value, limit.unit),
-                fixed(limit.known),
-                fixed(limit.name),
+                in_unit(limit.value, limit.unit()),
+                fixed(limit.limit.origin.how()),
+                fixed(limit.limit.name.to_string()),
                 time(Nanos((seconds * 1e9) as u64)),
             ],
         )
         .graded(over),
         evidence: vec![
-            figure("rate", rate(case, limit), limit.unit),
-            figure("limit", limit.value, limit.unit),
+            figure("rate", rate(case, limit), limit.unit()),
+            figure("limit", limit.value, limit.unit()),
             figure("share of the limit", over * 100.0, "%"),
             figure("measured time of a pass", seconds, "s"),
         ],
@@ -279,45 +280,89 @@ fn saved_up<'a>(
 
 #[cfg(test)]
 mod tests {
-    use blocklab_record::{LimitFact, Record};
+    use blocklab_device::{Limit, LimitKind, LimitName, LimitUnit, Operation, Origin};
+    use blocklab_record::Record;
 
     use super::*;
     use crate::testing::{Sketch, found, record, silent, the};
 
-    fn fact(name: &str, value: f64, unit: &str, origin: &str) -> LimitFact {
-        LimitFact {
-            name: name.to_owned(),
+    fn limit(owner: &str, kind: LimitKind, value: f64, unit: LimitUnit, origin: Origin) -> Limit {
+        Limit {
+            name: LimitName {
+                owner: owner.to_owned(),
+                volumes: Some(1),
+                kind,
+            },
             value,
-            unit: unit.to_owned(),
-            origin: origin.to_owned(),
-            bound: false,
+            unit,
+            origin,
         }
     }
 
-    /// `gp3:1TiB,iops=6000,throughput=500@r5d.xlarge`, as its record tells.
-    fn gp3() -> Vec<LimitFact> {
-        let documented = |name, value, unit| fact(name, value, unit, "documented: guide, 2024");
-        let measured = |name, value, unit| fact(name, value, unit, "measured: r5d.xlarge");
-        let bound = LimitFact {
-            bound: true,
-            ..documented("gp3: base IOPS", 3000.0, "IOPS")
+    fn rate(limiter: &str) -> LimitKind {
+        LimitKind::Rate {
+            limiter: limiter.to_owned(),
+            covers: Covers::All,
+        }
+    }
+
+    /// Baseline, burst and bucket of credits.
+    fn credits(owner: &str, limiter: &str, values: [f64; 3], unit: LimitUnit) -> [Limit; 3] {
+        let limiter = || limiter.to_owned();
+        let held = match unit {
+            LimitUnit::Iops => LimitUnit::Operations,
+            _ => LimitUnit::Bytes,
         };
-        vec![
-            documented("gp3: volume IOPS", 6000.0, "IOPS"),
-            documented("gp3: volume throughput", 500.0, "MiB/s"),
-            measured("gp3: read latency", 600.0, "µs"),
-            measured("gp3: read latency per KiB", 2.2, "µs/KiB"),
-            documented("r5d.xlarge: EBS IOPS (baseline)", 6000.0, "IOPS"),
-            documented("r5d.xlarge: EBS IOPS (burst)", 18_750.0, "IOPS"),
-            documented("r5d.xlarge: EBS IOPS (bucket)", 22_950_000.0, "operations"),
-            documented("r5d.xlarge: EBS throughput (baseline)", 143.75, "MB/s"),
-            documented("r5d.xlarge: EBS throughput (burst)", 593.75, "MB/s"),
-            documented("r5d.xlarge: EBS throughput (bucket)", 810e9, "bytes"),
-            bound,
+        let of = |kind, value, unit| {
+            let origin = Origin::documented("guide", "2024");
+            limit(owner, kind, value, unit, origin)
+        };
+        let [baseline, burst, bucket] = values;
+        [
+            of(LimitKind::Baseline { limiter: limiter() }, baseline, unit),
+            of(LimitKind::Burst { limiter: limiter() }, burst, unit),
+            of(LimitKind::Bucket { limiter: limiter() }, bucket, held),
         ]
     }
 
-    fn with(limits: Vec<LimitFact>, sketches: &[Sketch]) -> Record {
+    /// `gp3:1TiB,iops=6000,throughput=500@r5d.xlarge`, as its record tells.
+    fn gp3() -> Vec<Limit> {
+        let documented = |kind, value, unit| {
+            let origin = Origin::documented("guide", "2024");
+            limit("gp3", kind, value, unit, origin)
+        };
+        let measured =
+            |kind, value, unit| limit("gp3", kind, value, unit, Origin::measured("r5d.xlarge"));
+        let what = "base IOPS".to_owned();
+        let operation = Operation::Read;
+        let mut all = vec![
+            documented(rate("volume IOPS"), 6000.0, LimitUnit::Iops),
+            documented(rate("volume throughput"), 500.0, LimitUnit::MibPerS),
+            measured(LimitKind::Latency { operation }, 600.0, LimitUnit::Micros),
+            measured(
+                LimitKind::LatencyPerKib { operation },
+                2.2,
+                LimitUnit::MicrosPerKib,
+            ),
+        ];
+        let instance = "r5d.xlarge";
+        let (iops, bytes) = ([6000.0, 18_750.0, 22_950_000.0], [143.75, 593.75, 810e9]);
+        all.extend(credits(instance, "EBS IOPS", iops, LimitUnit::Iops));
+        all.extend(credits(
+            instance,
+            "EBS throughput",
+            bytes,
+            LimitUnit::MbPerS,
+        ));
+        all.push(documented(
+            LimitKind::Bound { what },
+            3000.0,
+            LimitUnit::Iops,
+        ));
+        all
+    }
+
+    fn with(limits: Vec<Limit>, sketches: &[Sketch]) -> Record {
         let mut record = record(sketches);
         record.targets[0].limits = limits;
         record
@@ -386,12 +431,10 @@ mod tests {
     /// got more had credits left.
     #[test]
     fn what_waits_at_its_baseline_is_not_held_by_latency() {
-        let credits = [(300.0, "baseline", "IOPS"), (3000.0, "burst", "IOPS")];
-        let credits = credits.into_iter().chain([(5.4e6, "bucket", "operations")]);
-        let name = |what| format!("gp2: burst credits ({what})");
         let mut limits = gp3().split_off(2);
         limits.truncate(2);
-        limits.extend(credits.map(|(value, what, unit)| fact(&name(what), value, unit, "given")));
+        let values = [300.0, 3000.0, 5.4e6];
+        limits.extend(credits("gp2", "burst credits", values, LimitUnit::Iops));
         let sketches = [reads("q1", 300.0, 4, 1), reads("q32", 3000.0, 4, 32)];
         let record = with(limits, &sketches);
         let subjects = found(&record, "at-limit").into_iter().map(|f| f.subject);
@@ -418,15 +461,21 @@ mod tests {
 
     #[test]
     fn equal_volumes_add_up_and_directions_have_their_own() {
-        let each = "documented: guide, 2024";
-        let thirty = vec![fact("30 x gp2: volume IOPS", 3000.0, "IOPS", each)];
+        let mut thirty = gp3();
+        thirty.truncate(1);
+        thirty[0].name.volumes = Some(30);
+        thirty[0].value = 3000.0;
         let finding = the(&with(thirty, &[reads("a", 90_000.0, 4, 256)]), "at-limit");
         assert!(
             finding.statement.contains("90,000 IOPS is the limit"),
             "{}",
             finding.statement
         );
-        let writes = vec![fact("local: disk IOPS (writes)", 10_000.0, "IOPS", "given")];
+        let kind = LimitKind::Rate {
+            limiter: "disk IOPS".to_owned(),
+            covers: Covers::Writes,
+        };
+        let writes = vec![limit("local", kind, 1e4, LimitUnit::Iops, Origin::Given)];
         let record = with(writes.clone(), &[reads("a", 10_000.0, 4, 32)]);
         silent(&record, "at-limit");
         let written = Sketch {
@@ -441,6 +490,30 @@ mod tests {
             "{}",
             finding.statement
         );
+    }
+
+    /// The story: a described volume was called `2 x ssd`, and its 3,000 IOPS were taken for those
+    /// of two volumes; a cap was called `volume IOPS (peak)`, and was taken for no limit at all.
+    /// The finding vanished both times, because names for people were read back.
+    #[test]
+    fn no_name_changes_what_a_limit_is() {
+        let named = [
+            ("2 x ssd", "volume IOPS"),
+            ("ssd", "volume IOPS (peak)"),
+            ("ssd", "volume IOPS (writes)"),
+            ("ssd", "volume IOPS (burst)"),
+        ];
+        for (owner, limiter) in named {
+            let kind = rate(limiter);
+            let limits = vec![limit(owner, kind, 3e3, LimitUnit::Iops, Origin::Given)];
+            let finding = the(&with(limits, &[reads("a", 3000.0, 4, 32)]), "at-limit");
+            let told = format!("a: 3,000 IOPS is the limit, given for {owner}: {limiter};");
+            assert!(
+                finding.statement.starts_with(&told),
+                "{}",
+                finding.statement
+            );
+        }
     }
 
     #[test]

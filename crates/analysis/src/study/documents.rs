@@ -1,7 +1,7 @@
 //! What documents and price lists say of a system.
 
 use blocklab_catalog::{HOURS_PER_MONTH, Per, Resolved};
-use blocklab_device::Limit;
+use blocklab_device::{Covers, Limit, LimitKind, LimitUnit};
 use blocklab_publication::Figure;
 
 use super::value::Value;
@@ -12,20 +12,33 @@ const MONTH: f64 = HOURS_PER_MONTH * 3600.0;
 /// A figure of the system itself; `None`: nobody says.
 pub(super) fn figure(bought: &Resolved, figure: Figure) -> Option<Value> {
     let million = |documented| Some(hour(bought)? / self::figure(bought, documented)?.value * 1e6);
+    let rate = |limiter: &str, unit| limit(bought, unit, |kind| is_rate(kind, limiter));
+    let bound = |words: &str, unit| {
+        let is_it = |kind: &LimitKind| matches!(kind, LimitKind::Bound { what } if what == words);
+        limit(bought, unit, is_it)
+    };
+    let volume_iops = || rate("volume IOPS", LimitUnit::Iops);
+    let volume_mib = || rate("volume throughput", LimitUnit::MibPerS);
     let value = match figure {
-        Figure::DocumentedReadIops => limit(bought, "reads of 4 KiB, all disks", "IOPS")
-            .or_else(|| limit(bought, "volume IOPS", "IOPS")),
-        Figure::DocumentedWriteIops => limit(bought, "writes of 4 KiB, all disks", "IOPS")
-            .or_else(|| limit(bought, "volume IOPS", "IOPS")),
-        Figure::DocumentedReadMbPerS => limit(bought, "read throughput, all disks", "MB/s"),
+        Figure::DocumentedReadIops => {
+            bound("reads of 4 KiB, all disks", LimitUnit::Iops).or_else(volume_iops)
+        }
+        Figure::DocumentedWriteIops => {
+            bound("writes of 4 KiB, all disks", LimitUnit::Iops).or_else(volume_iops)
+        }
+        Figure::DocumentedReadMbPerS => bound("read throughput, all disks", LimitUnit::MbPerS),
         Figure::CapacityGb => {
             let volumes = bought.spec.volumes.iter();
             Some(volumes.map(|it| it.capacity.as_f64()).sum::<f64>() / 1e9)
         }
-        Figure::BurstMibPerS => limit(bought, "(burst)", "MiB/s")
-            .or_else(|| limit(bought, "volume throughput", "MiB/s")),
-        Figure::BaseMibPerS => limit(bought, "(baseline)", "MiB/s")
-            .or_else(|| limit(bought, "volume throughput", "MiB/s")),
+        Figure::BurstMibPerS => {
+            let is_burst = |kind: &LimitKind| matches!(kind, LimitKind::Burst { .. });
+            limit(bought, LimitUnit::MibPerS, is_burst).or_else(volume_mib)
+        }
+        Figure::BaseMibPerS => {
+            let is_baseline = |kind: &LimitKind| matches!(kind, LimitKind::Baseline { .. });
+            limit(bought, LimitUnit::MibPerS, is_baseline).or_else(volume_mib)
+        }
         Figure::UsdPerHour => hour(bought),
         Figure::UsdPerMonth => month(bought),
         Figure::UsdHourPerMillionReadIops => million(Figure::DocumentedReadIops),
@@ -35,12 +48,18 @@ pub(super) fn figure(bought: &Resolved, figure: Figure) -> Option<Value> {
     value.map(Value::exact)
 }
 
+fn is_rate(kind: &LimitKind, name: &str) -> bool {
+    let Covers::All = kind.covers() else {
+        return false;
+    };
+    matches!(kind, LimitKind::Rate { limiter, .. } if limiter == name)
+}
+
 /// Of the volume or of the local disks: what the instance grants to volumes is left out.
-fn limit(bought: &Resolved, ends: &str, unit: &str) -> Option<f64> {
-    let instance = bought.spec.instance.as_ref().map(|it| &*it.name);
-    let granted = |limit: &Limit| instance.is_some_and(|name| limit.name.starts_with(name));
+fn limit(bought: &Resolved, unit: LimitUnit, wanted: impl Fn(&LimitKind) -> bool) -> Option<f64> {
+    let granted = |limit: &Limit| limit.name.volumes.is_none() && !limit.is_bound();
     let mut all = bought.limits.iter();
-    let found = all.find(|it| it.name.ends_with(ends) && it.unit == unit && !granted(it));
+    let found = all.find(|it| wanted(&it.name.kind) && it.unit == unit && !granted(it));
     found.map(|it| it.value)
 }
 

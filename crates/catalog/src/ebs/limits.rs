@@ -1,6 +1,6 @@
 //! What the tables say of one EBS type on one day, and what may be bought within it.
 
-use blocklab_device::Limit;
+use blocklab_device::{Limit, LimitUnit};
 use blocklab_units::{Bytes, count};
 
 use crate::figure::{Figure, Seen, holds, unit};
@@ -11,7 +11,7 @@ use crate::{Catalog, Date, Offer, Part};
 /// The documented limits of one type on one day.
 pub(super) struct Limits<'k> {
     pub(super) kind: &'k str,
-    rows: Vec<(String, Seen, &'static str)>,
+    rows: Vec<(String, Seen, LimitUnit)>,
     as_of: Option<Date>,
 }
 
@@ -90,7 +90,7 @@ impl<'k> Limits<'k> {
         }
         let told = names.into_iter().filter_map(|name| {
             let figure = self.get(name).filter(|figure| figure.value > 0.0)?;
-            Some(figure.limit(format!("{}: {}", self.kind, spoken(name))))
+            Some(figure.bound(self.kind, spoken(name)))
         });
         told.collect()
     }
@@ -195,7 +195,7 @@ fn spoken(name: &str) -> String {
     name.split('_').map(word).collect::<Vec<_>>().join(" ")
 }
 
-fn limit_row(catalog: &Catalog, row: &Row<'_>) -> Option<(String, Seen, &'static str)> {
+fn limit_row(catalog: &Catalog, row: &Row<'_>) -> Option<(String, Seen, LimitUnit)> {
     let seen = Seen {
         value: row.get("value")?,
         from: row.get("from")?,
@@ -204,7 +204,7 @@ fn limit_row(catalog: &Catalog, row: &Row<'_>) -> Option<(String, Seen, &'static
         dated: row.text("from").to_owned(),
         source: catalog.source(row.text("source")).text,
     };
-    let unit = unit(row.text("unit")).unwrap_or_default();
+    let unit = unit(row.text("unit"))?;
     Some((row.text("limit").to_owned(), seen, unit))
 }
 

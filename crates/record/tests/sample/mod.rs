@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use blocklab_record::{
-    Accounting, Asked, Cpu, DirectionResult, Environment, FileSystem, JobResult, Latency,
+    Accounting, Asked, Cpu, DirectionResult, Environment, FORMAT, FileSystem, JobResult, Latency,
     Measurement, Origin, Record, Status, Stopped, TargetFacts,
 };
 use blocklab_stats::Histogram;
@@ -86,7 +86,7 @@ pub fn measurement(case: &Case, pass: u32, ios: u64, mean_ns: f64) -> Measuremen
 /// A complete run of these measurements.
 pub fn record_of(measurements: Vec<Measurement>) -> Record {
     Record {
-        format: 1,
+        format: FORMAT,
         id: "x".to_owned(),
         tool: "blocklab 0.1.0".to_owned(),
         started_at: "2024-05-25T09:00:00Z".to_owned(),

@@ -1,6 +1,7 @@
 //! The model: which device was asked in place of a real one, and what it rests on.
 
-use blocklab_record::{LimitFact, TargetFacts};
+use blocklab_device::Limit;
+use blocklab_record::TargetFacts;
 use maud::{Markup, html};
 
 use super::headline::prose;
@@ -38,11 +39,11 @@ pub fn section(sides: &[Side<'_>]) -> Markup {
 }
 
 fn device(target: &TargetFacts) -> Markup {
-    let of = |bound| -> Vec<&LimitFact> {
+    let of = |bound| -> Vec<&Limit> {
         target
             .limits
             .iter()
-            .filter(|it| it.bound == bound)
+            .filter(|it| it.is_bound() == bound)
             .collect()
     };
     let (limits, bounds) = (of(false), of(true));
@@ -71,7 +72,7 @@ fn device(target: &TargetFacts) -> Markup {
     }
 }
 
-fn table(name: &str, limits: &[&LimitFact]) -> Markup {
+fn table(name: &str, limits: &[&Limit]) -> Markup {
     html! {
         div class="card flush" {
             div class="scroll" tabindex="0" role="region" aria-label=(name) {
@@ -89,11 +90,11 @@ fn table(name: &str, limits: &[&LimitFact]) -> Markup {
     }
 }
 
-fn row(limit: &LimitFact) -> Markup {
+fn row(limit: &Limit) -> Markup {
     let source = model::source(limit);
     html! {
         tr {
-            th scope="row" { (limit.name) }
+            th scope="row" { (limit.name.to_string()) }
             td class="number" { (model::value(limit)) }
             td class="source-text" {
                 span class={ "badge " (source.how) } { (source.how) } " " (source.what)

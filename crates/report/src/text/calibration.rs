@@ -34,13 +34,9 @@ fn constants(fitted: &Calibration, style: Style) -> String {
     let short = |text: &str| text.replacen(&format!("measured: {runs}: "), "", 1);
     let mut rows: Vec<[String; 3]> = Vec::new();
     for limit in fitted.device.limits() {
-        let name = limit
-            .name
-            .split_once(": ")
-            .map_or(&*limit.name, |(_, name)| name);
         rows.push([
-            name.to_owned(),
-            value(limit.value, limit.unit),
+            limit.name.kind.to_string(),
+            value(limit.value, limit.unit.text()),
             short(&limit.origin.to_string()),
         ]);
     }

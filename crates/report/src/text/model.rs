@@ -1,6 +1,7 @@
 //! What a modelled device rests on: in brief under a result, in full with the findings.
 
-use blocklab_record::{LimitFact, Record, TargetFacts};
+use blocklab_device::{Limit, Origin};
+use blocklab_record::{Record, TargetFacts};
 
 use super::grid::padded;
 use crate::model;
@@ -48,7 +49,7 @@ pub fn model(record: &Record, style: Style) -> String {
             let limits: Vec<_> = target
                 .limits
                 .iter()
-                .filter(|it| it.bound == bound)
+                .filter(|it| it.is_bound() == bound)
                 .collect();
             if !limits.is_empty() && !title.is_empty() {
                 out.push_str(&format!("\n  {title}\n"));
@@ -67,17 +68,20 @@ pub fn model(record: &Record, style: Style) -> String {
 }
 
 /// The limits that share a source under its name, in the order of their first.
-fn by_source(limits: &[&LimitFact], style: Style) -> String {
-    let mut sources: Vec<&str> = Vec::new();
+fn by_source(limits: &[&Limit], style: Style) -> String {
+    let mut sources: Vec<&Origin> = Vec::new();
     for limit in limits {
-        if !sources.contains(&&*limit.origin) {
+        if !sources.contains(&&limit.origin) {
             sources.push(&limit.origin);
         }
     }
-    let group = |origin: &&str| {
+    let group = |origin: &&Origin| {
         let mine = limits.iter().filter(|limit| limit.origin == **origin);
-        let pairs: Vec<_> = mine.map(|it| (&*it.name, model::value(it))).collect();
-        format!("\n{}{}", style.aside(2, origin), columns(&pairs, 4, style))
+        let named: Vec<_> = mine.map(|it| (it.name.to_string(), *it)).collect();
+        let pairs = named.iter().map(|(name, it)| (&**name, model::value(it)));
+        let pairs: Vec<_> = pairs.collect();
+        let title = style.aside(2, &origin.to_string());
+        format!("\n{title}{}", columns(&pairs, 4, style))
     };
     sources.iter().map(group).collect()
 }

@@ -1,6 +1,7 @@
 //! The sample as if a model had answered.
 
-use blocklab_record::{Cpu, LimitFact, Origin, Record, TargetFacts, TargetKind};
+use blocklab_device::{self as device, Covers, Limit, LimitKind, LimitName, LimitUnit, Operation};
+use blocklab_record::{Cpu, Origin, Record, TargetFacts, TargetKind};
 use blocklab_units::Bytes;
 
 /// Makes the record one of a model, in virtual time or in real time.
@@ -26,33 +27,56 @@ pub fn model(record: &mut Record, origin: Origin) {
     }
 }
 
-fn target(road: &str) -> TargetFacts {
-    let limit = |name: &str, value, unit: &str, origin: &str| LimitFact {
-        name: name.to_owned(),
+fn limit(owner: &str, kind: LimitKind, value: f64, unit: LimitUnit) -> Limit {
+    let is_volume = owner == "gp2" && !matches!(kind, LimitKind::Bound { .. });
+    Limit {
+        name: LimitName {
+            owner: owner.to_owned(),
+            volumes: is_volume.then_some(1),
+            kind,
+        },
         value,
-        unit: unit.to_owned(),
-        origin: origin.to_owned(),
-        bound: false,
+        unit,
+        origin: device::Origin::documented("a guide, chapter 3", "2024-08-02"),
+    }
+}
+
+fn limits() -> Vec<Limit> {
+    let cap = LimitKind::Rate {
+        limiter: "volume throughput".to_owned(),
+        covers: Covers::All,
     };
-    let guide = "documented: a guide, chapter 3, 2024-08-02";
-    let assumed = "assumed: nobody measured it";
+    let limiter = || "burst credits".to_owned();
+    let baseline = LimitKind::Baseline { limiter: limiter() };
+    let burst = LimitKind::Burst { limiter: limiter() };
+    let bucket = LimitKind::Bucket { limiter: limiter() };
+    let operation = Operation::Read;
+    let latency = LimitKind::Latency { operation };
+    let granted = || "EBS throughput".to_owned();
+    let less = LimitKind::Baseline { limiter: granted() };
+    let more = LimitKind::Burst { limiter: granted() };
+    let what = "max IOPS".to_owned();
+    vec![
+        limit("gp2", cap, 128.0, LimitUnit::MibPerS),
+        limit("gp2", baseline, 300.0, LimitUnit::Iops),
+        limit("gp2", burst, 3000.0, LimitUnit::Iops),
+        limit("gp2", bucket, 5.4e6, LimitUnit::Operations),
+        Limit {
+            origin: device::Origin::assumed("nobody measured it"),
+            ..limit("gp2", latency, 1000.0, LimitUnit::Micros)
+        },
+        limit("m5.large", less, 81.25, LimitUnit::MbPerS),
+        limit("m5.large", more, 593.75, LimitUnit::MbPerS),
+        limit("gp2", LimitKind::Bound { what }, 16_000.0, LimitUnit::Iops),
+    ]
+}
+
+fn target(road: &str) -> TargetFacts {
     TargetFacts {
         path: format!("{road}:gp2:100GiB@m5.large"),
         kind: TargetKind::Model,
         size_bytes: Bytes(100 << 30),
-        limits: vec![
-            limit("gp2: volume throughput", 128.0, "MiB/s", guide),
-            limit("gp2: burst credits (baseline)", 300.0, "IOPS", guide),
-            limit("gp2: burst credits (burst)", 3000.0, "IOPS", guide),
-            limit("gp2: burst credits (bucket)", 5.4e6, "operations", guide),
-            limit("gp2: read latency", 1000.0, "µs", assumed),
-            limit("m5.large: EBS throughput (baseline)", 81.25, "MB/s", guide),
-            limit("m5.large: EBS throughput (burst)", 593.75, "MB/s", guide),
-            LimitFact {
-                bound: true,
-                ..limit("gp2: max IOPS", 16_000.0, "IOPS", guide)
-            },
-        ],
+        limits: limits(),
         assumptions: vec![
             "gp2: read latency 1000 µs: assumed: nobody measured it".to_owned(),
             "gp2: scatter of latencies, sigma 0.3: assumed: as that of another type, which is \

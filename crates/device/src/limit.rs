@@ -1,0 +1,394 @@
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Covers, Origin};
+
+/// One limit: of a device at work, or of what may be bought.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Limit {
+    /// Whose it is, and what it holds back.
+    #[serde(flatten)]
+    pub name: LimitName,
+    /// In `unit`; of equal volumes, what each of them has.
+    pub value: f64,
+    /// What the value counts.
+    pub unit: LimitUnit,
+    /// Where it comes from.
+    pub origin: Origin,
+}
+
+impl Limit {
+    /// Whether it bounds what may be bought, and holds back no operation.
+    #[must_use]
+    pub const fn is_bound(&self) -> bool {
+        matches!(self.name.kind, LimitKind::Bound { .. })
+    }
+
+    /// How many equal volumes have it, so that it holds so many times for all of them together.
+    #[must_use]
+    pub fn times(&self) -> f64 {
+        f64::from(self.name.volumes.unwrap_or(1))
+    }
+}
+
+/// What tells one limit of a device from another. [`Display`](fmt::Display) makes a text for
+/// people of it, `30 x gp2: burst credits (baseline)`, which no program reads back.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LimitName {
+    /// The kind of volume, or the instance: `gp2`, `r5d.xlarge`.
+    pub owner: String,
+    /// How many equal volumes have it, each for itself. `None`: it binds the sum of all volumes, or
+    /// it is a bound.
+    pub volumes: Option<u32>,
+    /// What it holds back.
+    #[serde(flatten)]
+    pub kind: LimitKind,
+}
+
+/// What a limit holds back, and while what lasts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum LimitKind {
+    /// What a cap lets pass for ever.
+    Rate {
+        /// The name of the cap: `volume IOPS`.
+        limiter: String,
+        /// The operations that it counts.
+        covers: Covers,
+    },
+    /// The rate at which the bucket of a cap can be emptied.
+    Peak {
+        /// The name of the cap.
+        limiter: String,
+        /// The operations that it counts.
+        covers: Covers,
+    },
+    /// What burst credits leave when they are spent.
+    Baseline {
+        /// The name of the credits: `burst credits`.
+        limiter: String,
+    },
+    /// What burst credits allow while there are some.
+    Burst {
+        /// The name of the credits.
+        limiter: String,
+    },
+    /// How many burst credits can be saved up.
+    Bucket {
+        /// The name of the credits.
+        limiter: String,
+    },
+    /// How long an operation of no bytes takes.
+    Latency {
+        /// Which operation.
+        operation: Operation,
+    },
+    /// How much longer it takes for every KiB.
+    LatencyPerKib {
+        /// Which operation.
+        operation: Operation,
+    },
+    /// The most that the medium can do.
+    PhysicalMaximum {
+        /// The operations that it counts.
+        covers: Covers,
+    },
+    /// What may be bought at most, or at least.
+    Bound {
+        /// In the words of the document: `max IOPS`.
+        what: String,
+    },
+}
+
+/// An operation by its direction and its place beside the one before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Operation {
+    /// A random read.
+    Read,
+    /// A random write.
+    Write,
+    /// A read that continues the one before it.
+    SequentialRead,
+    /// A write that continues the operation before it.
+    SequentialWrite,
+    /// A read that continues a recent one while others came between.
+    InterleavedRead,
+    /// A write that continues a recent one while others came between.
+    InterleavedWrite,
+}
+
+/// What the value of a limit counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum LimitUnit {
+    /// Operations a second.
+    #[serde(rename = "IOPS")]
+    Iops,
+    /// 2^20 bytes a second.
+    #[serde(rename = "MiB/s")]
+    MibPerS,
+    /// 10^6 bytes a second.
+    #[serde(rename = "MB/s")]
+    MbPerS,
+    /// Operations.
+    #[serde(rename = "operations")]
+    Operations,
+    /// Bytes.
+    #[serde(rename = "bytes")]
+    Bytes,
+    /// Microseconds.
+    #[serde(rename = "µs")]
+    Micros,
+    /// Microseconds for every 1,024 bytes.
+    #[serde(rename = "µs/KiB")]
+    MicrosPerKib,
+    /// 2^30 bytes.
+    #[serde(rename = "GiB")]
+    Gib,
+    /// 10^9 bytes.
+    #[serde(rename = "GB")]
+    Gb,
+    /// Volumes.
+    #[serde(rename = "volumes")]
+    Volumes,
+    /// Operations a second for every 2^30 bytes of the volume.
+    #[serde(rename = "IOPS/GiB")]
+    IopsPerGib,
+    /// Operations of 2^20 bytes a second.
+    #[serde(rename = "IOPS of 1 MiB")]
+    IopsOfOneMib,
+    /// Operations that a bucket holds, in the vendor's words.
+    #[serde(rename = "I/O credits")]
+    IoCredits,
+    /// 2^20 bytes a second for every 2^40 bytes of the volume.
+    #[serde(rename = "MiB/s per TiB")]
+    MibPerSPerTib,
+    /// 2^20 bytes a second for every operation a second.
+    #[serde(rename = "MiB/s per IOPS")]
+    MibPerSPerIops,
+    /// 2^10 bytes a second for every operation a second.
+    #[serde(rename = "KiB/s per IOPS")]
+    KibPerSPerIops,
+    /// Bytes that a bucket holds for every byte of the volume.
+    #[serde(rename = "TiB/TiB")]
+    TibPerTib,
+}
+
+impl LimitUnit {
+    /// All of them.
+    pub const ALL: [Self; 17] = [
+        Self::Iops,
+        Self::MibPerS,
+        Self::MbPerS,
+        Self::Operations,
+        Self::Bytes,
+        Self::Micros,
+        Self::MicrosPerKib,
+        Self::Gib,
+        Self::Gb,
+        Self::Volumes,
+        Self::IopsPerGib,
+        Self::IopsOfOneMib,
+        Self::IoCredits,
+        Self::MibPerSPerTib,
+        Self::MibPerSPerIops,
+        Self::KibPerSPerIops,
+        Self::TibPerTib,
+    ];
+
+    /// As it is written behind a number.
+    #[must_use]
+    pub const fn text(self) -> &'static str {
+        match self {
+            Self::Iops => "IOPS",
+            Self::MibPerS => "MiB/s",
+            Self::MbPerS => "MB/s",
+            Self::Operations => "operations",
+            Self::Bytes => "bytes",
+            Self::Micros => "µs",
+            Self::MicrosPerKib => "µs/KiB",
+            Self::Gib => "GiB",
+            Self::Gb => "GB",
+            Self::Volumes => "volumes",
+            Self::IopsPerGib => "IOPS/GiB",
+            Self::IopsOfOneMib => "IOPS of 1 MiB",
+            Self::IoCredits => "I/O credits",
+            Self::MibPerSPerTib => "MiB/s per TiB",
+            Self::MibPerSPerIops => "MiB/s per IOPS",
+            Self::KibPerSPerIops => "KiB/s per IOPS",
+            Self::TibPerTib => "TiB/TiB",
+        }
+    }
+
+    /// Operations or bytes a second for each of this unit; `None` of what is no rate.
+    #[must_use]
+    pub const fn per_second(self) -> Option<f64> {
+        match self {
+            Self::Iops => Some(1.0),
+            Self::MibPerS => Some(1_048_576.0),
+            Self::MbPerS => Some(1e6),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for LimitUnit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.text())
+    }
+}
+
+impl Operation {
+    /// In words: `sequential read`.
+    #[must_use]
+    pub const fn text(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::SequentialRead => "sequential read",
+            Self::SequentialWrite => "sequential write",
+            Self::InterleavedRead => "interleaved sequential read",
+            Self::InterleavedWrite => "interleaved sequential write",
+        }
+    }
+}
+
+impl Covers {
+    const fn suffix(self) -> &'static str {
+        match self {
+            Self::All => "",
+            Self::Reads => " (reads)",
+            Self::Writes => " (writes)",
+        }
+    }
+}
+
+impl LimitKind {
+    /// The operations that it counts.
+    #[must_use]
+    pub const fn covers(&self) -> Covers {
+        match self {
+            Self::Rate { covers, .. }
+            | Self::Peak { covers, .. }
+            | Self::PhysicalMaximum { covers } => *covers,
+            _ => Covers::All,
+        }
+    }
+}
+
+/// `burst credits (baseline)`
+impl fmt::Display for LimitKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Rate { limiter, covers } => write!(f, "{limiter}{}", covers.suffix()),
+            Self::Peak { limiter, covers } => write!(f, "{limiter}{} (peak)", covers.suffix()),
+            Self::Baseline { limiter } => write!(f, "{limiter} (baseline)"),
+            Self::Burst { limiter } => write!(f, "{limiter} (burst)"),
+            Self::Bucket { limiter } => write!(f, "{limiter} (bucket)"),
+            Self::Latency { operation } => write!(f, "{} latency", operation.text()),
+            Self::LatencyPerKib { operation } => write!(f, "{} latency per KiB", operation.text()),
+            Self::PhysicalMaximum { covers } => {
+                write!(f, "physical maximum{}", covers.suffix())
+            }
+            Self::Bound { what } => f.write_str(what),
+        }
+    }
+}
+
+/// `gp3: volume throughput`, `30 x gp2: burst credits (baseline)`
+impl fmt::Display for LimitName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.of(&self.kind))
+    }
+}
+
+impl LimitName {
+    /// Something else of the same owner, for people: `30 x gp2: burst credits`.
+    #[must_use]
+    pub fn of(&self, what: impl fmt::Display) -> String {
+        let owner = Owner {
+            name: &self.owner,
+            volumes: self.volumes,
+        };
+        format!("{owner}: {what}")
+    }
+}
+
+/// Who has a limit: equal volumes, or the instance.
+#[derive(Clone, Copy)]
+pub(crate) struct Owner<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) volumes: Option<u32>,
+}
+
+impl Owner<'_> {
+    /// The name of one of its limits.
+    pub(crate) fn has(self, kind: LimitKind) -> LimitName {
+        LimitName {
+            owner: self.name.to_owned(),
+            volumes: self.volumes,
+            kind,
+        }
+    }
+}
+
+/// `gp3`, `30 x gp2`
+impl fmt::Display for Owner<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(count) = self.volumes.filter(|count| *count > 1) {
+            write!(f, "{count} x ")?;
+        }
+        f.write_str(self.name)
+    }
+}
+
+/// What holds a steady load back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Binding {
+    /// Too few operations are in flight to reach any limit.
+    Latency,
+    /// This limit.
+    Limit(LimitName),
+}
+
+impl Binding {
+    /// The kind of the limit; `None` of a latency.
+    #[must_use]
+    pub const fn kind(&self) -> Option<&LimitKind> {
+        match self {
+            Self::Latency => None,
+            Self::Limit(name) => Some(&name.kind),
+        }
+    }
+
+    /// Whether it is this limit.
+    #[must_use]
+    pub fn is(&self, limit: &LimitName) -> bool {
+        matches!(self, Self::Limit(name) if name == limit)
+    }
+}
+
+/// `latency`, or the limit.
+impl fmt::Display for Binding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Latency => f.write_str("latency"),
+            Self::Limit(name) => name.fmt(f),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Records hold the text of a unit, and tables of vendors are read by it.
+    #[test]
+    fn a_unit_is_stored_as_it_is_shown() {
+        for unit in LimitUnit::ALL {
+            let stored = serde_json::to_value(unit).expect("a text");
+            assert_eq!(stored, unit.text());
+        }
+    }
+}
