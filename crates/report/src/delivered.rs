@@ -64,7 +64,7 @@ fn why(of: &CaseCheck) -> String {
         Why::UnitSlip(units) => format!("as expected but for {units}"),
         Why::Above => format!("above {binding}"),
         Why::Below => format!("below {binding}"),
-        Why::Latency => "bound by latency, which nobody promises".to_owned(),
+        Why::Latency => "latency-bound (no documented limit)".to_owned(),
         Why::NotComparable => "not comparable with documents".to_owned(),
     }
 }

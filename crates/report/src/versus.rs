@@ -190,8 +190,8 @@ pub fn legend(comparison: &Comparison) -> String {
          the passes, to which the interval belongs; it need not be the quotient of the figures."
             .to_owned(),
         format!(
-            "The interval holds the true ratio with {LEVEL_PERCENT} % probability; faster or \
-             slower is said where it does not hold 1, of latencies too, where less is faster."
+            "The interval holds the true ratio with {LEVEL_PERCENT} % probability. \"Faster\" or \
+             \"slower\" is stated only if it excludes 1; for latency, lower is faster."
         ),
     ];
     if comparison.at_least_percent > 0.0 {

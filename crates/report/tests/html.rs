@@ -202,7 +202,12 @@ fn a_simulated_run_is_not_shown_as_if_measured() {
         assert!(page.contains(text), "{text}");
     }
     // Nothing of the machine that happened to compute it.
-    for text in ["id=\"machine\"", "CPU per op", "Our own cost", "O_DIRECT"] {
+    for text in [
+        "id=\"machine\"",
+        "CPU per op",
+        "Blocklab's overhead",
+        "O_DIRECT",
+    ] {
         assert!(!page.contains(text), "{text}");
     }
 }
@@ -217,7 +222,7 @@ fn an_emulated_run_tells_of_the_model_and_of_the_machine() {
         "id=\"model\"",
         "The machine",
         "CPU per op",
-        "Our own cost",
+        "Blocklab's overhead",
     ] {
         assert!(page.contains(text), "{text}");
     }

@@ -121,6 +121,7 @@ impl fmt::Display for Nanos {
             return match (hours, seconds) {
                 (0, 0) => write!(f, "{minutes} min"),
                 (0, _) => write!(f, "{minutes} min {seconds} s"),
+                _ if minutes == 0 => write!(f, "{hours} h"),
                 _ => write!(f, "{hours} h {minutes} min"),
             };
         }
@@ -157,7 +158,7 @@ mod tests {
             (4_560_000, "4.56 ms"),
             (2_000_000_000, "2.00 s"),
             (200_000_000_000, "3 min 20 s"),
-            (3_600_000_000_000, "1 h 0 min"),
+            (3_600_000_000_000, "1 h"),
         ] {
             assert_eq!(Nanos(nanos).to_string(), text);
         }

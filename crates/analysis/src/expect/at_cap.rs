@@ -72,7 +72,7 @@ pub(super) fn over_driven(bench: &Bench<'_>) -> Vec<Finding> {
             severity: Severity::Info,
             confidence: Confidence::Medium,
             says: says(
-                "{} operations are in flight where about {} reach the limit: the others only wait",
+                "queue depth {}, and about {} already reach the limit: more only adds latency",
                 [number(given), number(needed)],
             ),
             evidence: vec![

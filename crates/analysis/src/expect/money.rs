@@ -14,13 +14,13 @@ pub(super) fn price_audit(bench: &Bench<'_>) -> Option<Finding> {
     let found = priced.units.iter().find(|it| it.unit == unit)?;
     let dates: Vec<String> = priced.dates.iter().map(ToString::to_string).collect();
     let statement = format!(
-        "{month:.2} USD a month, by the lists of {} of {}, are {:.4} USD for each of the {} IOPS \
-         delivered at best ({}).",
-        priced.regions.join(" and "),
-        dates.join(" and "),
+        "{:.4} USD per IOPS and month: {month:.2} USD / {} IOPS, the best case ({}); prices of {} \
+         of {}.",
         found.usd,
         count(found.delivered),
-        found.delivered_by
+        found.delivered_by,
+        priced.regions.join(" and "),
+        dates.join(" and "),
     );
     let evidence = vec![
         figure("USD a month", month, ""),

@@ -97,7 +97,7 @@ fn more_in_flight_than_the_limit_takes() {
         case(4, 6000.0),
         LARGE,
         name,
-        "256 operations are in flight where about 4",
+        "queue depth 256, and about 4 already reach",
     );
     let few = Sketch {
         depth: 6,

@@ -50,10 +50,10 @@ pub(super) fn useless_depth(cases: &Cases<'_>) -> Vec<Finding> {
     })
 }
 
-const TOO_MANY: &str = "IOPS times latency gives {} operations in flight where there are always \
-                        {}: the accounting of time was disturbed";
-const TOO_FEW: &str = "IOPS times latency gives {} operations in flight where there are always \
-                       {}: the load was held up between operations, outside their latencies";
+const TOO_MANY: &str = "IOPS × latency is {}, the queue depth is {} (Little's law): the accounting of \
+                        time was disturbed";
+const TOO_FEW: &str = "IOPS × latency is {}, the queue depth is {} (Little's law): the rest of the time \
+                       went by outside the measured latency";
 
 /// In a closed loop every slot is always full, so IOPS times latency must give the slots.
 pub(super) fn littles_law(cases: &Cases<'_>) -> Vec<Finding> {
@@ -296,7 +296,7 @@ mod tests {
         let idle = the(&with_latency(0.8), "littles-law");
         assert!(
             idle.statement
-                .contains("25.60 operations in flight where there are always 32")
+                .contains("IOPS × latency is 25.60, the queue depth is 32")
         );
         assert_eq!(idle.confidence, Confidence::Medium);
         let impossible = the(&with_latency(1.3), "littles-law");
@@ -318,15 +318,14 @@ mod tests {
         let told: Vec<_> = told.map(|finding| finding.statement).collect();
         assert_eq!(told.len(), 2, "{told:?}");
         assert!(
-            told.iter().any(|it| it.starts_with(
-                "a and c: IOPS times latency gives 16.00 to 25.60 operations in flight where \
-                 there are always 32:"
-            ) && it.ends_with("; worst in c.")),
+            told.iter().any(|it| it
+                .starts_with("a and c: IOPS × latency is 16.00 to 25.60, the queue depth is 32 ")
+                && it.ends_with("; worst in c.")),
             "{told:?}"
         );
         assert!(
             told.iter()
-                .any(|it| it.contains("5.60") && it.contains("always 8:")),
+                .any(|it| it.contains("5.60") && it.contains("the queue depth is 8 ")),
             "{told:?}"
         );
     }

@@ -138,12 +138,12 @@ fn month(sheet: &Sheet) -> String {
     };
     let mut rows: Vec<[String; 4]> = sheet.costs.iter().map(cost).collect();
     rows.push([
-        "together".to_owned(),
+        "total".to_owned(),
         String::new(),
         String::new(),
         money(total),
     ]);
-    indented("A month", &aligned(&rows, &[1, 3]))
+    indented("Monthly cost", &aligned(&rows, &[1, 3]))
 }
 
 fn cost(cost: &Cost) -> [String; 4] {

@@ -153,7 +153,7 @@ const PVSYNC2_FLAG: Key<Job> = Key {
 };
 
 pub const ROAD: Section<Job> = Section {
-    title: "Which road it takes",
+    title: "Engine and access",
     keys: &[
         Key {
             name: "engine",

@@ -18,7 +18,7 @@ const PAUSE: Key<Job> = Key {
 };
 
 pub const RESTRAINT: Section<Job> = Section {
-    title: "What else holds it back",
+    title: "Throttling",
     keys: &[
         Key {
             name: "think_spin",
@@ -210,8 +210,8 @@ pub const RESTRAINT: Section<Job> = Section {
         Key {
             name: "standing",
             kind: "table",
-            meaning: "As whom the threads open and use the targets: `user` and `group` by number; \
-                      `control_group`, the directory of one of version 1.",
+            meaning: "User, group and cgroup of the threads: `user` and `group` by number; `control_group`, the \
+                      directory of a version 1 cgroup.",
             allowed: Allowed::Said("numbers and a path, or \"none\""),
             default: Some("none"),
             example: "{ user = 65534, group = 65534 }",

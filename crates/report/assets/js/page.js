@@ -236,7 +236,7 @@ function overTime(card) {
   const merged = Math.max(...all.map((pass) => pass.merged));
   document.getElementById("time-lead").textContent = merged > 1
     ? `A point shows ${merged} intervals: the rate over all of them, the worst of their percentiles.`
-    : "A flat line is a steady device; passes that part are drift.";
+    : "Flat lines mean a steady device; passes that diverge mean drift.";
   let name = names[0];
   const hiddenPasses = new Set();
   const hiddenRuns = new Set();

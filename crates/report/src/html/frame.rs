@@ -241,7 +241,7 @@ fn charts(sides: &[Side<'_>]) -> Markup {
                     "; broken thin lines are response time, from the moment an operation was due"
                 }
                 ". The percentile axis is stretched to the right, where the slow operations are; "
-                "a pale line stands on fewer than ten operations."
+                "pale segments are based on fewer than ten operations."
             }
             div class="card" id="percentiles-card" {}
             div class="card" id="histogram-card" {}

@@ -158,7 +158,7 @@ pub fn course(sides: &[Side<'_>]) -> Markup {
                 div class="columns" {
                     (list("Operations", census(side.record)))
                     @if let Some(overhead) = &side.record.overhead {
-                        (list("Our own cost", own_cost(overhead)))
+                        (list("Blocklab's overhead", own_cost(overhead)))
                     }
                     (notes(side.record))
                 }

@@ -25,10 +25,10 @@ fn words(side: &Side<'_>) -> (&'static str, String) {
         return ("bad", ending);
     }
     let findings = &side.assessment.findings;
-    if let Some(text) = judged(findings, Severity::Critical, "must not be used") {
+    if let Some(text) = judged(findings, Severity::Critical, Judged::Unusable) {
         return ("bad", text);
     }
-    if let Some(text) = judged(findings, Severity::Warning, "say less than they seem to") {
+    if let Some(text) = judged(findings, Severity::Warning, Judged::Doubtful) {
         return ("doubt", text);
     }
     let known = facts::good(findings).map_or(
@@ -38,8 +38,14 @@ fn words(side: &Side<'_>) -> (&'static str, String) {
     ("good", known.to_owned())
 }
 
+/// What findings say of the results that they concern.
+enum Judged {
+    Unusable,
+    Doubtful,
+}
+
 /// What the findings of one severity mean together; nothing without one.
-fn judged(findings: &[Finding], severity: Severity, meaning: &str) -> Option<String> {
+fn judged(findings: &[Finding], severity: Severity, what: Judged) -> Option<String> {
     let grave = || findings.iter().filter(|f| f.severity == severity);
     let number = grave().count();
     if number == 0 {
@@ -63,7 +69,10 @@ fn judged(findings: &[Finding], severity: Severity, meaning: &str) -> Option<Str
         (_, 1) => "One warning".to_owned(),
         (_, n) => format!("{n} warnings"),
     };
-    Some(format!("{word}: the figures of {which} {meaning}."))
+    Some(match what {
+        Judged::Unusable => format!("{word}: do not use the results of {which}."),
+        Judged::Doubtful => format!("{word}: treat the results of {which} with caution."),
+    })
 }
 
 /// `a`, `a and b`, `a, b and 3 more`.
