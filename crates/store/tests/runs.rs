@@ -276,7 +276,7 @@ fn a_newer_or_damaged_record_says_so() {
     let lab = lab(&[FIRST]);
     let file = lab.store.root().join(FIRST).join("record.json");
     for (text, expected) in [
-        ("{\"format\": 2}", "format 2 is newer"),
+        ("{\"format\": 3}", "format 3 is newer"),
         ("nonsense", "not a record"),
         ("{\"format\": 1}", "missing field"),
     ] {
