@@ -120,6 +120,7 @@ Examples:
   blocklab run my-study.toml --target /data       ... and to run
   blocklab run --example i3-vs-i2 > mine.toml     the text of a built-in study, to change it
   blocklab run --runtime 60s --repeat 5           longer, and more passes
+  blocklab run --again latest                     a kept run, with the same seed
   blocklab run i3-vs-i2                           a published study, all systems simulated
   blocklab run i3-vs-i2 --target emu              ... emulated in real time
   blocklab run i3-vs-i2 --system i3.xlarge --target /data
@@ -141,6 +142,10 @@ pub struct RunArgs {
     /// A built-in study, or a file in the native format
     #[arg(default_value = "quick", value_hint = ValueHint::FilePath)]
     pub study: String,
+    /// Repeat this stored run: its load, its seed and its targets, unless options say otherwise.
+    /// Relative paths begin in the current directory
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["study", "system", "with_run", "fresh"])]
+    pub again: Option<String>,
     /// What to measure: a directory, file or device, or `null` (default: the current directory)
     #[arg(short, long, value_name = "TARGET", value_hint = ValueHint::AnyPath)]
     pub target: Vec<String>,

@@ -8,9 +8,11 @@ use blocklab_console::chance;
 use blocklab_native::{self as native, studies};
 use blocklab_publication::Publication;
 use blocklab_record::Note;
+use blocklab_store::Store;
 use blocklab_units::{Nanos, nearest};
 use blocklab_workload::{Case, Job, Plan};
 
+use crate::again;
 use crate::args::RunArgs;
 
 /// A study as it is to be run.
@@ -25,11 +27,22 @@ pub struct Study {
     pub publication: Publication,
     /// Whether it comes with the program.
     pub built_in: bool,
+    /// Targets of the jobs that name none.
+    pub targets: Vec<String>,
 }
 
 /// The study that the arguments name, with what they say over it.
-pub fn study(args: &RunArgs) -> Result<Study> {
-    let (source, name, built_in) = source(&args.study)?;
+pub fn study(args: &RunArgs, store: &Store) -> Result<Study> {
+    let ((source, name, built_in), mut targets) = match &args.again {
+        Some(run) => {
+            let again = again::of(run, args, store)?;
+            ((again.text, again.id, false), again.targets)
+        }
+        None => (source(&args.study)?, vec![".".to_owned()]),
+    };
+    if !args.target.is_empty() {
+        targets.clone_from(&args.target);
+    }
     let parsed = native::parse(&source, &name).map_err(|error| anyhow!("{error}"))?;
     let mut plan = parsed.plan;
     let seed = match (args.seed, parsed.seed_given) {
@@ -56,6 +69,7 @@ pub fn study(args: &RunArgs) -> Result<Study> {
         notes,
         publication: parsed.publication,
         built_in,
+        targets,
     })
 }
 

@@ -2,6 +2,7 @@
 //! Out: calls into the house, words to the user, an exit code.
 //! Never: a rule about storage, a figure, a format.
 
+mod again;
 mod answer;
 mod args;
 mod asked_study;

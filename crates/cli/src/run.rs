@@ -51,7 +51,7 @@ fn measure(args: &RunArgs, store: &Store) -> Result<u8> {
     {
         return measure_job_file(args, store);
     }
-    let mut study = study(args)?;
+    let mut study = study(args, store)?;
     if let Some(name) = &args.name {
         study.plan.name.clone_from(name);
     }
@@ -63,22 +63,17 @@ fn measure(args: &RunArgs, store: &Store) -> Result<u8> {
         notes,
         publication,
         built_in,
+        targets,
         ..
     } = study;
     let interrupted = listen()?;
-    let here = [".".to_owned()];
-    let targets = if args.target.is_empty() {
-        &here[..]
-    } else {
-        &args.target
-    };
     let catalog = blocklab_console::place::load_catalog()?;
     let guard = place::guard(&args.destroy_data, store);
     let assignment = Assignment {
         id: store.new_id(Timestamp::now(), chance()?),
         tool: concat!("blocklab ", env!("CARGO_PKG_VERSION")).to_owned(),
         notes,
-        targets,
+        targets: &targets,
         guard: &guard,
         create: args.create,
         may_replace_engine: built_in,
