@@ -63,7 +63,9 @@ fn is_source(name: &str) -> bool {
 /// Without comments and the tests at the end.
 fn own_part(text: &str) -> String {
     let source = text.split("#[cfg(test)]").next().unwrap_or_default();
-    let lines = source.lines().filter(|line| !line.trim_start().starts_with("//"));
+    let lines = source
+        .lines()
+        .filter(|line| !line.trim_start().starts_with("//"));
     lines.collect::<Vec<_>>().join("\n")
 }
 
@@ -81,6 +83,9 @@ fn a_new_thing_touches_the_files_that_the_page_names() {
     for Recipe { example, files } in recipes {
         let with_it = sources.iter().filter(|(_, text)| names(text, &example));
         let found: BTreeSet<String> = with_it.map(|(path, _)| path.clone()).collect();
-        assert_eq!(found, files, "files that name {example}, and those of the page");
+        assert_eq!(
+            found, files,
+            "files that name {example}, and those of the page"
+        );
     }
 }
