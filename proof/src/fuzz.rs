@@ -18,7 +18,7 @@ use blocklab_host::signatures::{probe, probe_bytes};
 use blocklab_import::{Source, Tool, decode};
 use blocklab_record::{Latency, Record};
 use blocklab_vdbench as vdbench_language;
-use blocklab_workload::SavedKeys;
+use blocklab_verify::SavedKeys;
 
 /// What a target is: it panics where something is wrong.
 pub type Target = fn(&[u8]);

@@ -161,6 +161,7 @@ fn the_house_without_edges_is_as_drawn() {
         "record",
         "publication",
         "syntax",
+        "verify",
         "native",
         "fio",
         "vdbench",

@@ -37,9 +37,13 @@ impl DropCache {
     #[cold]
     fn drop_cache(&mut self) {
         self.left = self.every;
-        for file in &self.files {
-            // SAFETY: no memory is passed. It is advice, so failure does not matter.
-            unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED) };
-        }
+        self.files.iter().for_each(drop_cache);
     }
+}
+
+/// Asks the page cache to drop a file, so that a buffered read comes from the device.
+pub(crate) fn drop_cache(file: &File) {
+    // SAFETY: no memory is passed. It is advice: a cache that keeps the pages shows in the
+    // device's own counters.
+    unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED) };
 }

@@ -5,12 +5,11 @@ use std::path::Path;
 use std::{fs, io};
 
 use blocklab_record::{Note, NoteLevel};
+use blocklab_targets::{Model, Opening, open, probe_direct};
 use blocklab_workload::{Access, Engine, Job};
 
 use super::{Backing, TargetFile};
 use crate::Error;
-use blocklab_targets::Model;
-use blocklab_targets::{Opening, open, probe_direct};
 
 /// How the files of a job are opened: decided once, by trying.
 #[derive(Debug, Clone, Copy)]
@@ -35,36 +34,17 @@ impl Entry {
     pub(super) fn decide(job: &Job, files: &[TargetFile]) -> Result<(Self, Option<Note>), Error> {
         // Even a read of the fallocate engine allocates.
         let write = job.writes() || job.flush.at_end || job.engine == Engine::Falloc;
-        if emulated(job, files)?.is_some() {
-            return Ok((
-                Self {
-                    direct: true,
-                    write,
-                },
-                None,
-            ));
-        }
-        if job.engine == Engine::Null {
-            return Ok((
-                Self {
-                    direct: false,
-                    write: false,
-                },
-                None,
-            ));
-        }
-        // In a pool, a target may be for jobs that only read: its pool_jobs are asked one by one.
-        if job.pool.is_none() {
+        let is_model = emulated(job, files)?.is_some();
+        // In a pool, a target may be for jobs that only read: its jobs are asked one by one.
+        if !is_model && job.engine != Engine::Null && job.pool.is_none() {
             permitted(job, files)?;
         }
-        if job.engine.is_of_names() {
-            return Ok((
-                Self {
-                    direct: false,
-                    write: false,
-                },
-                None,
-            ));
+        if is_model || !job.engine.opens_files() {
+            let entry = Self {
+                direct: is_model,
+                write: write && is_model,
+            };
+            return Ok((entry, None));
         }
         // A mapping goes through the page cache whatever the flags say.
         let direct = job.access != Access::Buffered && job.engine != Engine::Mmap;
@@ -79,10 +59,8 @@ impl Entry {
                     write,
                 };
                 buffered.try_all(job, files)?;
-                Ok((
-                    buffered,
-                    Some(buffered_note(job, &path.to_string_lossy(), &cause)),
-                ))
+                let note = buffered_note(job, &path.to_string_lossy(), &cause);
+                Ok((buffered, Some(note)))
             }
             Err(error) => Err(error),
         }
@@ -148,11 +126,8 @@ pub(super) fn emulated(job: &Job, files: &[TargetFile]) -> Result<Option<Vec<Mod
         .iter()
         .any(|file| matches!(file.backing, Backing::Simulated(_)));
     match models.len() {
-        _ if simulated => Err(Error::MixedClocks {
-            job: job.name.clone(),
-        }),
-        0 => Ok(None),
-        len if len == files.len() => Ok(Some(models)),
+        0 if !simulated => Ok(None),
+        len if len == files.len() && !simulated => Ok(Some(models)),
         _ => Err(Error::MixedClocks {
             job: job.name.clone(),
         }),

@@ -1,9 +1,10 @@
 //! What failed, as the results tell it: by kind, the earliest first.
 
 use blocklab_record::ErrorCount;
+use blocklab_verify::MiscompareKind;
+use blocklab_worker::{Failure, KeptMiscompare};
 
 use super::workers::WorkerStatus;
-use blocklab_worker::Failure;
 
 /// Operations that failed.
 pub(super) fn errors(members: &[&WorkerStatus]) -> Vec<ErrorCount> {
@@ -84,31 +85,40 @@ fn errno_name(errno: i32) -> String {
     name.to_owned()
 }
 
-/// Blocks that came back otherwise than they were written, as one kind of failure.
-pub(super) fn flaws(members: &[&WorkerStatus]) -> Option<ErrorCount> {
-    let all = members.iter().map(|member| member.recorder.flaws());
-    let flawed: Vec<_> = all.filter(|flaws| flaws.count > 0).collect();
-    let first = flawed.iter().min_by_key(|flaws| flaws.first_at)?;
-    let (flaw, ..) = first.kept.first()?;
-    Some(ErrorCount {
-        kind: "verify".to_owned(),
-        message: format!("{} at offset {}", flaw.kind, flaw.offset),
-        direction: "read".to_owned(),
-        count: flawed.iter().map(|flaws| flaws.count).sum(),
-        first_at_ns: first.first_at.0,
-        first_offset: flaw.offset,
-    })
+/// Data that came back otherwise than it was written: by headers as one kind of failure, by keys each
+/// block by itself, where of very many the last stands for the rest.
+pub(super) fn miscompares(members: &[&WorkerStatus]) -> Vec<ErrorCount> {
+    let all = members.iter().map(|member| member.recorder.miscompares());
+    let found: Vec<_> = all.filter(|found| found.count > 0).collect();
+    let (keys, headers): (Vec<_>, Vec<_>) = found.iter().partition(|found| {
+        let first = found.kept.first();
+        first.is_some_and(|kept| matches!(kept.miscompare.kind, MiscompareKind::Sectors(_)))
+    });
+    let first = headers.iter().filter_map(|found| found.kept.first());
+    let first = first.min_by_key(|kept| kept.at);
+    let by_headers = first.map(|kept| miscompare(kept, headers.iter().map(|it| it.count).sum()));
+    let by_keys = keys.iter().flat_map(|found| {
+        let last = found.kept.len() as u64 - 1;
+        let kept = found.kept.iter().zip(0..);
+        kept.map(move |(kept, index)| {
+            let rest = if index == last { found.count - last } else { 1 };
+            miscompare(kept, rest)
+        })
+    });
+    by_headers.into_iter().chain(by_keys).collect()
 }
 
-/// Each block of a validating pool that came back wrong; of very many the last stands for the rest.
-pub(super) fn wrong_data(member: &WorkerStatus) -> impl Iterator<Item = ErrorCount> {
-    let told = member.recorder.wrong().into_iter();
-    told.map(|wrong| ErrorCount {
+fn miscompare(kept: &KeptMiscompare, count: u64) -> ErrorCount {
+    let (kind, offset) = (&kept.miscompare.kind, kept.miscompare.offset);
+    ErrorCount {
         kind: "verify".to_owned(),
-        message: wrong.words,
+        message: match kind {
+            MiscompareKind::Sectors(block) => block.to_string(),
+            kind => format!("{kind} at offset {offset}"),
+        },
         direction: "read".to_owned(),
-        count: wrong.count,
-        first_at_ns: wrong.at.0,
-        first_offset: wrong.offset,
-    })
+        count,
+        first_at_ns: kept.at.0,
+        first_offset: offset,
+    }
 }

@@ -2,11 +2,11 @@
 
 use blocklab_stats::Histogram;
 use blocklab_units::Nanos;
+use blocklab_worker::{DirectionCounters, LatencySum, Recorder};
 use blocklab_workload::{Direction, Job};
 
 use super::Tap;
-use super::workers::WorkerStatus;
-use blocklab_worker::{DirectionCounters, LatencySum};
+use super::workers::{WorkerStatus, members_of};
 
 /// What one direction of a job did in a slice.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -39,59 +39,81 @@ pub struct IntervalData {
     pub jobs: Vec<[DirectionInterval; 2]>,
 }
 
-/// What all recorders of one direction of a job held at one moment.
+/// What some counters held together at one moment.
 #[derive(Debug, Clone)]
-struct Held {
-    ios: u64,
-    bytes: u64,
-    sum: f64,
+pub(crate) struct Counted {
+    pub(crate) ios: u64,
+    pub(crate) bytes: u64,
+    pub(crate) sum: f64,
     sum_squares: f64,
+    pub(crate) histogram: Histogram,
+}
+
+impl Default for Counted {
+    fn default() -> Self {
+        Self::of(&[])
+    }
+}
+
+impl Counted {
+    pub(crate) fn of(tallies: &[&DirectionCounters]) -> Self {
+        let service = LatencySum::of(tallies.iter().map(|tally| &tally.service));
+        Self {
+            ios: tallies.iter().map(|tally| tally.ios.get()).sum(),
+            bytes: tallies.iter().map(|tally| tally.bytes.get()).sum(),
+            sum: service.sum,
+            sum_squares: service.sum_squares,
+            histogram: service.histogram,
+        }
+    }
+}
+
+/// The lower edge of the lowest bucket in which there is something, and the upper edge of the
+/// highest.
+pub(crate) fn edges(histogram: &Histogram) -> (u64, u64) {
+    let lowest = histogram.counts().iter().position(|count| *count > 0);
+    let highest = histogram.counts().iter().rposition(|count| *count > 0);
+    (
+        lowest.map_or(0, Histogram::lowest),
+        highest.map_or(0, Histogram::highest),
+    )
+}
+
+/// What all recorders of one direction of a job held at one moment.
+#[derive(Debug, Clone, Default)]
+struct Held {
+    all: Counted,
     /// The longest of the measured time alone; 0 as long as nothing has ended in it.
     longest: u64,
     /// The longest of the ramp, and what ended in it.
     ramp_longest: u64,
     ramp_ios: u64,
-    histogram: Histogram,
 }
 
 impl Held {
-    fn nothing() -> Self {
-        Self {
-            ios: 0,
-            bytes: 0,
-            sum: 0.0,
-            sum_squares: 0.0,
-            longest: 0,
-            ramp_longest: 0,
-            ramp_ios: 0,
-            histogram: Histogram::new(),
-        }
-    }
-
     /// With what ended during the ramp, or without.
     fn of(members: &[WorkerStatus], job: usize, warm: bool, direction: Direction) -> Self {
-        let mine = || members.iter().filter(move |member| member.job == job);
-        let measured = || mine().filter_map(move |member| member.recorder.tally(direction));
-        let ramps = mine().filter_map(|member| member.recorder.warm().filter(|_| warm));
-        let ramp: Vec<&DirectionCounters> =
-            ramps.filter_map(|ramp| ramp.tally(direction)).collect();
-        let tallies = || measured().chain(ramp.iter().copied());
-        if tallies().next().is_none() {
-            return Self::nothing();
-        }
-        let histogram = LatencySum::of(tallies().map(|tally| &tally.service));
+        let tallies = |recorder: fn(&WorkerStatus) -> Option<&Recorder>| -> Vec<_> {
+            let mine = members_of(members, job).filter_map(recorder);
+            mine.filter_map(|recorder| recorder.tally(direction))
+                .collect()
+        };
+        let longest = |tallies: &[&DirectionCounters]| {
+            let longest = tallies.iter().map(|tally| tally.longest()).max();
+            longest.unwrap_or(0)
+        };
+        let mut all = tallies(|member| Some(&member.recorder));
+        let ramp = match warm {
+            true => tallies(|member| member.recorder.warm()),
+            false => Vec::new(),
+        };
+        let measured = longest(&all);
+        all.extend(&ramp);
         Self {
-            ios: tallies().map(|tally| tally.ios.get()).sum(),
-            bytes: tallies().map(|tally| tally.bytes.get()).sum(),
-            sum: histogram.sum,
-            sum_squares: histogram.sum_squares,
-            longest: measured()
-                .map(DirectionCounters::longest)
-                .max()
-                .unwrap_or(0),
-            ramp_longest: ramp.iter().map(|tally| tally.longest()).max().unwrap_or(0),
+            all: Counted::of(&all),
+            longest: measured,
+            ramp_longest: longest(&ramp),
             ramp_ios: ramp.iter().map(|tally| tally.ios.get()).sum(),
-            histogram: histogram.histogram,
         }
     }
 
@@ -104,18 +126,15 @@ impl Held {
     }
 
     fn since(&self, earlier: &Self) -> DirectionInterval {
-        let fresh = self.histogram.since(&earlier.histogram);
-        let lowest = fresh.counts().iter().position(|count| *count > 0);
-        let highest = fresh.counts().iter().rposition(|count| *count > 0);
+        let (now, before) = (&self.all, &earlier.all);
+        let (lowest, highest) = edges(&now.histogram.since(&before.histogram));
         DirectionInterval {
-            ios: self.ios.saturating_sub(earlier.ios),
-            bytes: self.bytes.saturating_sub(earlier.bytes),
-            sum_ns: (self.sum - earlier.sum).max(0.0),
-            sum_squares: (self.sum_squares - earlier.sum_squares).max(0.0),
-            min_ns: lowest.map_or(0, Histogram::lowest),
-            max_ns: highest
-                .map_or(0, Histogram::highest)
-                .min(self.bound(earlier)),
+            ios: now.ios.saturating_sub(before.ios),
+            bytes: now.bytes.saturating_sub(before.bytes),
+            sum_ns: (now.sum - before.sum).max(0.0),
+            sum_squares: (now.sum_squares - before.sum_squares).max(0.0),
+            min_ns: lowest,
+            max_ns: highest.min(self.bound(earlier)),
         }
     }
 }
@@ -144,7 +163,7 @@ impl IntervalTicker {
             start,
             begun: start,
             number: 0,
-            before: vec![[Held::nothing(), Held::nothing()]; jobs.len()],
+            before: vec![Default::default(); jobs.len()],
             pooled: jobs.iter().map(|job| job.pool.is_some()).collect(),
         })
     }

@@ -16,14 +16,13 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use blocklab_targets::Target;
 use blocklab_units::Nanos;
-use blocklab_workload::{
-    Direction, Job, Journal, JournalWriter, KeyMap, MapState, SavedKeys, Validation,
-};
+use blocklab_verify::{JournalWriter, KeyMap, MapState, SavedKeys};
+use blocklab_workload::{Completion, Direction, Io, Job, Journal};
 
 use crate::Error;
-use blocklab_targets::Target;
-use blocklab_workload::{Completion, Io};
+use crate::keys::RunKeys;
 
 /// The file with the keys of a journal at this path.
 #[must_use]
@@ -65,16 +64,16 @@ struct Notes {
 
 impl Journals {
     /// Of all jobs that keep one.
-    pub(crate) fn begin(jobs: &[Job]) -> Result<Self, Error> {
+    pub(crate) fn begin(jobs: &[Job], keys: &RunKeys) -> Result<Self, Error> {
         let mut journals = BTreeMap::new();
         for job in jobs {
-            let Some((validation, how)) = journal_of(job) else {
+            let Some((how, keys)) = journal_of(job).zip(keys.of_job(job)) else {
                 continue;
             };
             if journals.contains_key(&how.path) {
                 continue;
             }
-            let journal = OpenJournal::begin(how, &validation.keys);
+            let journal = OpenJournal::begin(how, &keys);
             let journal = journal.map_err(|cause| Error::Journal {
                 path: map_path(&how.path),
                 cause,
@@ -85,8 +84,7 @@ impl Journals {
     }
 
     pub(crate) fn of(&self, job: &Job) -> Option<Arc<OpenJournal>> {
-        let (_, how) = journal_of(job)?;
-        self.0.get(&how.path).map(Arc::clone)
+        self.0.get(&journal_of(job)?.path).map(Arc::clone)
     }
 
     /// Nothing is in flight any more: the maps say all.
@@ -101,9 +99,8 @@ impl Journals {
     }
 }
 
-fn journal_of(job: &Job) -> Option<(&Validation, &Journal)> {
-    let validation = job.pool.as_ref()?.validation.as_ref()?;
-    Some((validation, validation.journal.as_ref()?))
+fn journal_of(job: &Job) -> Option<&Journal> {
+    job.validation()?.journal.as_ref()
 }
 
 impl OpenJournal {
@@ -283,12 +280,9 @@ impl Target for Journalled {
 
 #[cfg(test)]
 mod tests {
+    use blocklab_workload::{KeyPlan, Slot, SyncKind};
+
     use super::*;
-    use blocklab_workload::Slot;
-
-    use blocklab_workload::SyncKind;
-
-    use blocklab_workload::KeyPlan;
 
     /// A target that tells how long the journal was when each operation came.
     struct Watching {
@@ -305,10 +299,6 @@ mod tests {
                 slot: io.slot,
                 result: io.len as i32,
             });
-        }
-
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
         }
 
         fn wait(

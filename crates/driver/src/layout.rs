@@ -2,7 +2,6 @@
 
 use std::fs::File;
 use std::io::{self, Write};
-use std::os::fd::AsRawFd;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -10,6 +9,7 @@ use blocklab_units::Bytes;
 use blocklab_workload::{Content, ContentMaker};
 
 use crate::Error;
+use crate::drop_cache::drop_cache;
 
 /// A file to be filled.
 #[derive(Debug, Clone, Copy)]
@@ -64,11 +64,4 @@ pub fn lay_out(
         size: layout.size.to_string(),
         cause: source,
     })
-}
-
-/// Asks the page cache to drop the file, so that a buffered read comes from the device.
-fn drop_cache(file: &File) {
-    // SAFETY: no memory is passed. It is advice: a cache that keeps the pages shows in the
-    // device's own counters.
-    unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED) };
 }

@@ -7,7 +7,7 @@
 //! ```text
 //!   run() ──▶ threads: a thread each, opens its files, fills its buffers, reports ready
 //!        ──▶ gate opens: all begin at the same moment
-//!        ──▶ watch: intervals, steady state, interruption, deadlines, hung threads
+//!        ──▶ supervisor: intervals, steady state, interruption, deadlines, hung threads
 //!        ──▶ results: what the recorders hold, added up by job
 //! ```
 
@@ -17,9 +17,9 @@ mod drop_cache;
 mod entry;
 mod error;
 mod failures;
-mod gate;
 mod interval_ticker;
 mod journal;
+mod keys;
 mod layout;
 mod min_rate;
 mod overhead;
@@ -29,13 +29,13 @@ mod samples;
 mod series;
 mod sim;
 mod steady;
+mod supervisor;
 mod thread;
 mod thread_groups;
 mod threads;
 mod usage;
 mod wanted;
 mod watch;
-mod watched;
 mod workers;
 
 use std::fs::File;
@@ -45,20 +45,21 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use blocklab_record::{Interval, Measurement, Note, NoteLevel};
+use blocklab_targets::{Clock, Model};
 use blocklab_units::Nanos;
-use blocklab_workload::{Flaw, Workload};
-
-pub use interval_ticker::{DirectionInterval, IntervalData};
-pub use sim::simulate;
+use blocklab_verify::KeyMap;
+use blocklab_worker::{JobLog, KeptMiscompare, Progress};
+use blocklab_workload::Workload;
 
 use crate::journal::Journals;
-use blocklab_targets::{Clock, Model};
-use blocklab_worker::{JobLog, Progress};
+use crate::results::Frame;
 
 pub use error::Error;
+pub use interval_ticker::{DirectionInterval, IntervalData};
 pub use journal::{journal_path, map_path};
 pub use layout::{Layout, lay_out};
 pub use overhead::measure as measure_overhead;
+pub use sim::simulate;
 
 /// What stands behind a target.
 #[derive(Debug, Clone)]
@@ -160,6 +161,11 @@ pub trait Tap {
 
     /// A slice has ended.
     fn slice(&mut self, _: &IntervalData) {}
+
+    /// The keys of a storage that earlier runs left, where its data is compared by them.
+    fn keys(&self, _storage: &str) -> Option<Arc<KeyMap>> {
+        None
+    }
 }
 
 /// A tap that looks away.
@@ -188,27 +194,13 @@ pub struct Outcome {
     pub notes: Vec<Note>,
     /// Whether threads were left hanging in the kernel: nothing more should be run.
     pub abandoned: bool,
-    /// The first hundred blocks of each thread that came back otherwise than they were written.
-    pub flawed: Vec<FlawedBlock>,
+    /// Of each thread the first hundred blocks that came back otherwise than they were written,
+    /// with the name of the job that read them.
+    pub flawed: Vec<(String, KeptMiscompare)>,
     /// Of each thread that keeps a log: the name of its job, and the log.
     pub logs: Vec<(String, JobLog)>,
     /// Of each thread whose writes are verified: the name of its job, and how far they came.
     pub progress: Vec<(String, Progress)>,
-}
-
-/// A block that came back otherwise than it was written.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FlawedBlock {
-    /// Name of the job that read it.
-    pub job: String,
-    /// What is wrong with it, and where.
-    pub flaw: Flaw,
-    /// Index of the target in the job's list.
-    pub target: u32,
-    /// First byte of the block.
-    pub offset: u64,
-    /// What was read, of as many blocks as the job keeps; empty of the others.
-    pub bytes: Vec<u8>,
 }
 
 /// Runs a workload to its end and returns what it left.
@@ -217,24 +209,18 @@ pub struct FlawedBlock {
 /// When it cannot begin; from then on whatever happens is data.
 pub fn run(run: Run<'_>, control: Control<'_>, tap: &mut dyn Tap) -> Result<Outcome, Error> {
     let called = run.clock.now();
-    let journals = Journals::begin(&run.workload.jobs)?;
-    let mut threads = threads::Threads::spawn_all(run, &journals)?;
+    let jobs = &run.workload.jobs;
+    let keys = keys::RunKeys::of(jobs, run.targets, tap);
+    let journals = Journals::begin(jobs, &keys)?;
+    let mut threads = threads::Threads::spawn_all(run, &keys, &journals)?;
     let before = usage::Usage::now();
-    let start = threads.open_gate(run.clock);
-    let opening = watch::Opening { called, before };
-    let watched = watch::Watch::new(run, control, opening, start).until_the_end(&mut threads, tap);
-    let after = usage::Usage::now();
-    let mut outcome = results::outcome(
-        run,
-        &threads.workers,
-        &results::Frame {
-            called,
-            start,
-            before,
-            after,
-        },
-        watched,
-    );
+    let frame = Frame {
+        before,
+        ..Frame::from(called, threads.open_gate(run.clock))
+    };
+    let supervisor = supervisor::Supervisor::new(run, control, frame, tap);
+    let (frame, seen) = supervisor.until_the_end(&mut threads, tap);
+    let mut outcome = results::outcome(run, &threads.workers, &frame, seen);
     // With operations still in flight the journal stays as a kill would leave it.
     if !outcome.abandoned
         && let Err(error) = journals.end()

@@ -2,10 +2,13 @@
 
 use blocklab_record::ErrorCount;
 use blocklab_units::Nanos;
-use blocklab_workload::{Direction, Job, MinRate, Rate};
-
-use super::workers::WorkerStatus;
 use blocklab_worker::Window;
+use blocklab_workload::{Job, MinRate, Rate};
+
+use super::workers::{MOVING, WorkerStatus, moved};
+
+/// Operations and bytes, by direction.
+type Totals = ([u64; 3], [u64; 3]);
 
 /// The rates of one job, judged span by span.
 #[derive(Debug, Clone)]
@@ -15,14 +18,12 @@ pub(crate) struct MinRates {
     measure_from: Nanos,
     /// Where the span begins that is judged next.
     last: Nanos,
-    before: [(u64, u64); 3],
+    before: Totals,
     /// What was done when it was looked at last.
-    seen: [(u64, u64); 3],
+    seen: Totals,
     /// The first one that was missed.
     pub(crate) missed: Option<ErrorCount>,
 }
-
-const MOVING: [Direction; 3] = [Direction::Read, Direction::Write, Direction::Trim];
 
 impl MinRates {
     /// One for each job that has some.
@@ -35,8 +36,8 @@ impl MinRates {
                 rule,
                 measure_from,
                 last: measure_from,
-                before: [(0, 0); 3],
-                seen: [(0, 0); 3],
+                before: Totals::default(),
+                seen: Totals::default(),
                 missed: None,
             })
         });
@@ -46,7 +47,9 @@ impl MinRates {
     /// Whether a rate was missed over the span that ends now: it ends when an operation has
     /// completed, so a job that pauses is not judged meanwhile.
     pub(crate) fn look(&mut self, members: &[WorkerStatus], now: Nanos) -> bool {
-        let totals = MOVING.map(|direction| self.total(members, direction));
+        let ios = moved(members, self.job, |tally| tally.ios.get());
+        let bytes = moved(members, self.job, |tally| tally.bytes.get());
+        let totals = (ios, bytes);
         let has_completed = totals != std::mem::replace(&mut self.seen, totals);
         let settled = self.measure_from + self.rule.settle;
         let is_first = self.last < settled;
@@ -64,22 +67,14 @@ impl MinRates {
         self.missed.is_some()
     }
 
-    fn total(&self, members: &[WorkerStatus], direction: Direction) -> (u64, u64) {
-        let mine = members.iter().filter(|member| member.job == self.job);
-        let tallies = mine.filter_map(|member| member.recorder.tally(direction));
-        tallies.fold((0, 0), |(ios, bytes), tally| {
-            (ios + tally.ios.get(), bytes + tally.bytes.get())
-        })
-    }
-
     /// The first direction that moved too little since `before`.
-    fn judge(&self, before: [(u64, u64); 3], span: f64, now: Nanos) -> Option<ErrorCount> {
+    fn judge(&self, before: Totals, span: f64, now: Nanos) -> Option<ErrorCount> {
         MOVING.into_iter().find_map(|direction| {
             let index = direction as usize;
-            let (total, before) = (self.before[index], before[index]);
+            let since = |now: [u64; 3], before: [u64; 3]| now[index] - before[index];
             let (moved, min_rate, unit) = match self.rule.rates[index]? {
-                Rate::Iops(min_rate) => (total.0 - before.0, min_rate, "operations"),
-                Rate::Bytes(min_rate) => (total.1 - before.1, min_rate, "bytes"),
+                Rate::Iops(min_rate) => (since(self.before.0, before.0), min_rate, "operations"),
+                Rate::Bytes(min_rate) => (since(self.before.1, before.1), min_rate, "bytes"),
             };
             let rate = moved as f64 / span;
             (rate < min_rate).then(|| ErrorCount {

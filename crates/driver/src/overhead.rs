@@ -3,11 +3,11 @@
 use std::sync::atomic::AtomicBool;
 
 use blocklab_record::{ClockFacts, Overhead};
+use blocklab_targets::Clock;
 use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::{Engine, Job, Stop, Workload};
 
 use crate::{Control, Error, Run, TargetFile, run};
-use blocklab_targets::Clock;
 
 /// Operations of each probe: some milliseconds.
 const OPERATIONS: u64 = 200_000;

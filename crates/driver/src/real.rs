@@ -1,18 +1,14 @@
 //! The one load loop in real time.
 
 use std::io;
-use std::sync::Arc;
 
+use blocklab_targets::{Buffers, Clock, Target, TargetVisitor};
 use blocklab_units::Nanos;
-use blocklab_workload::{ContentMaker, Direction, KeyMap, Seal};
+use blocklab_verify::DataCheck;
+use blocklab_worker::{Action, Worker};
+use blocklab_workload::{Completion, ContentMaker, Direction, Io};
 
 use super::drop_cache::DropCache;
-use blocklab_targets::Buffers;
-use blocklab_targets::Clock;
-use blocklab_targets::Target;
-use blocklab_worker::Action;
-use blocklab_worker::Driven;
-use blocklab_workload::{Completion, Io};
 
 /// How a drive groups its calls.
 #[derive(Debug, Clone, Copy)]
@@ -30,8 +26,8 @@ pub(crate) struct Grouping {
 /// An operation's submission time is the last moment read before it: of the reap before, or of
 /// the hand-over before it in the same round. The latency thus includes our own few nanoseconds
 /// of preparation, and never less than what the caller of the kernel saw.
-pub(crate) fn drive<L: Driven, T: Target>(
-    worker: &mut L,
+fn drive<T: Target>(
+    worker: &mut Worker,
     target: &mut T,
     filler: &mut BufferFiller,
     grouping: Grouping,
@@ -74,7 +70,7 @@ pub(crate) fn drive<L: Driven, T: Target>(
         );
         now = target.now();
         worker.reaped(done.len());
-        if filler.seal.is_some() {
+        if filler.check.is_some() {
             filler.compare(&done, worker, now);
         }
         for completion in done.drain(..) {
@@ -94,105 +90,104 @@ fn spin<T: Target>(target: &T, until: Nanos) -> Nanos {
     }
 }
 
+/// A target with the loop that is made for it: no operation pays for the choice of its engine.
+pub(crate) trait DrivenTarget: Target {
+    /// See [`drive`].
+    fn drive(
+        &mut self,
+        worker: &mut Worker,
+        filler: &mut BufferFiller,
+        grouping: Grouping,
+    ) -> io::Result<()>;
+}
+
+impl<T: Target> DrivenTarget for T {
+    fn drive(
+        &mut self,
+        worker: &mut Worker,
+        filler: &mut BufferFiller,
+        grouping: Grouping,
+    ) -> io::Result<()> {
+        drive(worker, self, filler, grouping)
+    }
+}
+
+/// Makes that of whatever engine there is.
+pub(crate) struct ToDrive;
+
+impl TargetVisitor for ToDrive {
+    type Output = Box<dyn DrivenTarget>;
+
+    fn visit<T: Target + 'static>(self, target: T) -> Self::Output {
+        Box::new(target)
+    }
+}
+
 /// What fills the buffers of writes and looks into those of reads.
 pub(crate) struct BufferFiller {
     pub(crate) buffers: Buffers,
     pub(crate) content: ContentMaker,
     /// Where written data is to be recognised.
-    pub(crate) seal: Option<Box<DataCheck>>,
+    pub(crate) check: Option<Box<DataCheck>>,
+    pub(crate) clock: Clock,
+    /// Microseconds since 1970 at the zero of the clock.
+    pub(crate) epoch_micros: u64,
     /// Where the page cache is to forget what was moved.
     pub(crate) drop_cache: Option<Box<DropCache>>,
 }
 
-/// How written data is recognised.
-pub(crate) enum DataCheck {
-    /// By what a worker remembers of its writes.
-    Seal(Seal),
-    /// By the keys of a storage.
-    Keys(Keys),
-}
-
-/// The keys of a storage, and what time it is.
-pub(crate) struct Keys {
-    pub(crate) map: Arc<KeyMap>,
-    pub(crate) clock: Clock,
-    /// Microseconds since 1970 at the zero of the clock.
-    pub(crate) epoch_micros: u64,
-}
-
-impl Keys {
-    fn micros(&self) -> u64 {
-        self.epoch_micros + self.clock.now().0 / 1000
-    }
-}
-
 impl BufferFiller {
     #[inline(always)]
-    fn prepare<L: Driven>(&mut self, io: &Io, load: &L) {
+    fn prepare(&mut self, io: &Io, worker: &Worker) {
         if let Some(drop_cache) = &mut self.drop_cache {
             drop_cache.moves(io.len);
         }
         if io.direction != Direction::Write {
             return;
         }
+        if self.check.is_some() {
+            return self.fill(io, worker);
+        }
         let buffer = self.buffers.bytes_mut(&io.slot, io.len as usize);
-        match &mut self.seal {
-            None => self.content.refresh(buffer),
-            Some(seal) => seal.prepare(buffer, &mut self.content, io, load),
-        }
+        self.content.refresh(buffer);
     }
 
     #[inline(never)]
-    fn compare<L: Driven>(&mut self, done: &[Completion], load: &mut L, now: Nanos) {
-        match self.seal.as_deref_mut() {
-            None => {}
-            Some(DataCheck::Seal(seal)) => {
-                let Some(worker) = load.worker() else { return };
-                for completion in done {
-                    if let Some((mark, len)) = worker.expected(completion) {
-                        let bytes = self.buffers.bytes_mut(&completion.slot, len);
-                        let verdict = seal.check(bytes, mark);
-                        worker.compared(mark, verdict, bytes, now);
-                    }
-                }
-            }
-            Some(DataCheck::Keys(keys)) => {
-                let Some(pool) = load.pool() else { return };
-                for completion in done {
-                    if let Some((offset, len)) = pool.expected(completion) {
-                        let bytes = self.buffers.bytes_mut(&completion.slot, len);
-                        let wrong = keys.map.compare(bytes, offset, keys.micros());
-                        pool.compared(&completion.slot, wrong, now);
-                    }
-                }
+    fn fill(&mut self, io: &Io, worker: &Worker) {
+        let micros = self.micros();
+        let buffer = self.buffers.bytes_mut(&io.slot, io.len as usize);
+        let Some(check) = self.check.as_deref_mut() else {
+            return;
+        };
+        if !check.replaces_content() {
+            self.content.refresh(buffer);
+        }
+        let generation = worker.generation(&io.slot);
+        check.fill(buffer, (io.file, io.offset), generation, micros);
+    }
+
+    #[inline(never)]
+    fn compare(&mut self, done: &[Completion], worker: &mut Worker, now: Nanos) {
+        for completion in done {
+            let micros = self.micros();
+            if let Some((expected, len)) = worker.expected(completion)
+                && let Some(check) = self.check.as_deref_mut()
+            {
+                let bytes = self.buffers.bytes_mut(&completion.slot, len);
+                let found = check.compare(bytes, expected, micros);
+                worker.compared(&completion.slot, expected, found, bytes, now);
             }
         }
     }
-}
 
-impl DataCheck {
-    #[inline(never)]
-    fn prepare<L: Driven>(
-        &mut self,
-        buffer: &mut [u8],
-        content: &mut ContentMaker,
-        io: &Io,
-        load: &L,
-    ) {
-        match self {
-            Self::Seal(seal) => {
-                content.refresh(buffer);
-                if let Some(worker) = load.worker() {
-                    seal.seal(buffer, io.file, io.offset, worker.generation(&io.slot));
-                }
-            }
-            Self::Keys(keys) => keys.map.seal(buffer, io.offset, keys.micros()),
-        }
+    /// Since 1970.
+    fn micros(&self) -> u64 {
+        self.epoch_micros + self.clock.now().0 / 1000
     }
 }
 
 #[inline]
-fn hand_over<L: Driven, T: Target>(target: &mut T, worker: &mut L) -> io::Result<Nanos> {
+fn hand_over<T: Target>(target: &mut T, worker: &mut Worker) -> io::Result<Nanos> {
     target.flush()?;
     let now = target.now();
     worker.handed_over(now);

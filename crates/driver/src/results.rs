@@ -1,25 +1,21 @@
 //! From recorders to a Measurement.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use blocklab_record::{
     Accounting, ByPriority, Depths, DirectionDetail, DirectionResult, JobResult, Latency,
     Measurement, Note, NoteLevel, Stopped, ThreadUse, Verified,
 };
 use blocklab_units::Nanos;
+use blocklab_worker::{JobLog, KeptMiscompare, LatencySum, PriorityTable, Progress, Window};
 use blocklab_workload::{Direction, Job, Pace, Rate};
 
-use super::failures::{errors, flaws, wrong_data};
+use super::failures::{errors, miscompares};
 use super::samples::Sampler;
 use super::usage::Usage;
-use super::watched::Watched;
-use super::workers::{WorkerStatus, Workers};
-use super::{Backing, FlawedBlock, Outcome, Run, TargetFile, describe};
-use blocklab_worker::PriorityTable;
-use blocklab_worker::Window;
-use blocklab_worker::{JobLog, Progress};
-use blocklab_worker::{LatencySum, Recorder};
+use super::watch::Seen;
+use super::workers::{WorkerStatus, Workers, members_of};
+use super::{Backing, Outcome, Run, TargetFile, describe};
 
 /// Moments and counters around the run.
 pub(crate) struct Frame {
@@ -29,14 +25,26 @@ pub(crate) struct Frame {
     pub(crate) after: Usage,
 }
 
-pub(crate) fn outcome(run: Run<'_>, workers: &Workers, frame: &Frame, watched: Watched) -> Outcome {
-    let mut measurement = measurement(run, workers, frame, &watched);
-    measurement.series = watched.series;
+impl Frame {
+    /// Nothing was used yet.
+    pub(crate) fn from(called: Nanos, start: Nanos) -> Self {
+        Self {
+            called,
+            start,
+            before: Usage::default(),
+            after: Usage::default(),
+        }
+    }
+}
+
+pub(crate) fn outcome(run: Run<'_>, workers: &Workers, frame: &Frame, seen: Seen) -> Outcome {
+    let mut measurement = measurement(run, workers, frame, &seen);
+    measurement.series = seen.series;
     Outcome {
         measurement,
         notes: notes(run, workers),
-        abandoned: watched.abandoned,
-        flawed: flawed_blocks(run, workers),
+        abandoned: seen.abandoned,
+        flawed: flawed(run, workers),
         logs: logs(run, workers, frame.start),
         progress: progress(run, workers),
     }
@@ -61,15 +69,10 @@ fn notes(run: Run<'_>, workers: &Workers) -> Vec<Note> {
 }
 
 /// What was measured while some of the jobs still run.
-pub(crate) fn so_far(
-    run: Run<'_>,
-    workers: &Workers,
-    frame: &Frame,
-    watched: &Watched,
-) -> Measurement {
-    let mut measurement = measurement(run, workers, frame, watched);
+pub(crate) fn so_far(run: Run<'_>, workers: &Workers, frame: &Frame, seen: &Seen) -> Measurement {
+    let mut measurement = measurement(run, workers, frame, seen);
     for (index, job) in measurement.jobs.iter_mut().enumerate() {
-        let mut members = workers.members.iter().filter(|member| member.job == index);
+        let mut members = members_of(&workers.members, index);
         if job.stopped == Stopped::Stalled && members.any(|member| member.ended.is_none()) {
             // It has not ended: it is no worse than one that has.
             job.stopped = Stopped::Runtime;
@@ -79,13 +82,13 @@ pub(crate) fn so_far(
 }
 
 /// Without the series.
-fn measurement(run: Run<'_>, workers: &Workers, frame: &Frame, watched: &Watched) -> Measurement {
+fn measurement(run: Run<'_>, workers: &Workers, frame: &Frame, seen: &Seen) -> Measurement {
     let first = workers
         .members
         .iter()
         .map(|member| member.recorder.first_issue.get())
         .min();
-    let elapsed = watched.end.since(frame.start);
+    let elapsed = seen.end.since(frame.start);
     let jobs = run.workload.jobs.iter().enumerate();
     let mut cpu = frame.after.since(&frame.before);
     cpu.busiest_thread_percent = busiest_thread(workers, elapsed);
@@ -99,14 +102,14 @@ fn measurement(run: Run<'_>, workers: &Workers, frame: &Frame, watched: &Watched
             .unwrap_or(frame.start.0)
             .saturating_sub(frame.called.0),
         jobs: jobs
-            .map(|(index, job)| job_result(job, index, workers, frame, watched))
+            .map(|(index, job)| job_result(job, index, workers, frame, seen))
             .collect(),
         series: Vec::new(),
         cpu,
         disks: Vec::new(),
         backing_disks: Vec::new(),
-        uring_workers_max: watched.uring_workers_max,
-        stood_still_ns: (watched.stood_still > Nanos::ZERO).then_some(watched.stood_still.0),
+        uring_workers_max: seen.uring_workers_max,
+        stood_still_ns: (seen.stood_still > Nanos::ZERO).then_some(seen.stood_still.0),
     }
 }
 
@@ -120,20 +123,10 @@ fn busiest_thread(workers: &Workers, elapsed: Nanos) -> u32 {
     (busiest.unwrap_or(0) * 100 / elapsed.0.max(1)) as u32
 }
 
-fn job_result(
-    job: &Job,
-    index: usize,
-    workers: &Workers,
-    frame: &Frame,
-    watched: &Watched,
-) -> JobResult {
-    let members: Vec<&WorkerStatus> = workers
-        .members
-        .iter()
-        .filter(|member| member.job == index)
-        .collect();
+fn job_result(job: &Job, index: usize, workers: &Workers, frame: &Frame, seen: &Seen) -> JobResult {
+    let members: Vec<&WorkerStatus> = members_of(&workers.members, index).collect();
     let stopped = gravest(&members);
-    let unanswered = unanswered(&members, watched);
+    let unanswered = unanswered(&members, seen);
     let (asked_iops, asked_bytes_per_s) = asked(job.pace);
     JobResult {
         name: job.name.clone(),
@@ -151,22 +144,21 @@ fn job_result(
         direct: Some(workers.direct[index]),
         asked_iops,
         asked_bytes_per_s,
-        elapsed_ns: measured_time(job, &members, frame.start, watched, stopped).0,
+        elapsed_ns: measured_time(job, &members, frame.start, seen, stopped).0,
         stopped,
         directions: directions(
             &members,
-            watched.samples.iter().find(|samples| samples.is_of(index)),
+            seen.samples.iter().find(|samples| samples.is_of(index)),
             &unanswered,
         ),
         errors: {
             let mut errors = errors(&members);
-            let slow = watched
+            let slow = seen
                 .min_rate
                 .iter()
                 .filter(|min_rate| min_rate.job == index);
             errors.extend(slow.filter_map(|min_rate| min_rate.missed.clone()));
-            errors.extend(flaws(&members));
-            errors.extend(members.iter().flat_map(|member| wrong_data(member)));
+            errors.extend(miscompares(&members));
             errors
         },
         accounting: Accounting {
@@ -219,7 +211,7 @@ fn measured_time(
     job: &Job,
     members: &[&WorkerStatus],
     start: Nanos,
-    watched: &Watched,
+    seen: &Seen,
     stopped: Stopped,
 ) -> Nanos {
     let window = Window::of(job, start);
@@ -229,9 +221,9 @@ fn measured_time(
         .max();
     let mut until = Nanos(last.unwrap_or(0));
     match stopped {
-        Stopped::Runtime => until = until.max(window.deadline.min(watched.end)),
-        Stopped::Interrupted => until = until.max(watched.interrupted_at.unwrap_or_default()),
-        Stopped::Stalled => until = watched.end,
+        Stopped::Runtime => until = until.max(window.deadline.min(seen.end)),
+        Stopped::Interrupted => until = until.max(seen.interrupted_at.unwrap_or_default()),
+        Stopped::Stalled => until = seen.end,
         _ => {}
     }
     until.since(window.measure_from)
@@ -264,11 +256,7 @@ fn depths(members: &[&WorkerStatus]) -> Option<Depths> {
 }
 
 fn verified(job: &Job, members: &[&WorkerStatus], start: Nanos) -> Option<Verified> {
-    let validates = job
-        .pool
-        .as_ref()
-        .is_some_and(|pooled| pooled.validation.is_some());
-    if job.verify.is_none() && !validates {
+    if job.verify.is_none() && job.validation().is_none() {
         return None;
     }
     let recorders = || members.iter().map(|member| &member.recorder);
@@ -280,27 +268,18 @@ fn verified(job: &Job, members: &[&WorkerStatus], start: Nanos) -> Option<Verifi
     Some(Verified {
         began_ns: began.map(|moment| Nanos(moment).since(from).0),
         blocks: recorders().map(|recorder| recorder.verified.get()).sum(),
-        flawed: recorders().map(flawed).sum(),
+        flawed: recorders()
+            .map(|recorder| recorder.miscompares().count)
+            .sum(),
     })
 }
 
-fn flawed(recorder: &Arc<Recorder>) -> u64 {
-    let wrong = recorder.wrong();
-    recorder.flaws().count + wrong.iter().map(|wrong| wrong.count).sum::<u64>()
-}
-
-/// The flaws that are told one by one, of all jobs.
-fn flawed_blocks(run: Run<'_>, workers: &Workers) -> Vec<FlawedBlock> {
+/// The miscompares that are kept one by one, of all jobs.
+fn flawed(run: Run<'_>, workers: &Workers) -> Vec<(String, KeptMiscompare)> {
     let of = |member: &WorkerStatus| {
         let job = run.workload.jobs[member.job].name.clone();
-        let blocks = member.recorder.flaws().kept.into_iter();
-        blocks.map(move |(flaw, target, offset, bytes)| FlawedBlock {
-            job: job.clone(),
-            flaw,
-            target,
-            offset,
-            bytes,
-        })
+        let kept = member.recorder.miscompares().kept.into_iter();
+        kept.map(move |kept| (job.clone(), kept))
     };
     workers.members.iter().flat_map(of).collect()
 }
@@ -335,11 +314,11 @@ fn found_depth(members: &[&WorkerStatus]) -> Option<u32> {
 
 /// Direction and age of the operations that were left behind; none while somebody still waits for
 /// them.
-fn unanswered(members: &[&WorkerStatus], watched: &Watched) -> Vec<(Direction, Nanos)> {
+fn unanswered(members: &[&WorkerStatus], seen: &Seen) -> Vec<(Direction, Nanos)> {
     let left = members
         .iter()
-        .filter(|member| watched.abandoned && member.ended.is_none());
-    left.flat_map(|member| member.recorder.ages(watched.end))
+        .filter(|member| seen.abandoned && member.ended.is_none());
+    left.flat_map(|member| member.recorder.ages(seen.end))
         .collect()
 }
 

@@ -2,13 +2,10 @@
 
 use blocklab_record::Samples;
 use blocklab_units::Nanos;
-use blocklab_workload::{Direction, Job, Measure};
-
-use super::workers::WorkerStatus;
 use blocklab_worker::Window;
+use blocklab_workload::{Direction, Job};
 
-/// The directions that move data, in the order of their numbers.
-const MOVING: [Direction; 3] = [Direction::Read, Direction::Write, Direction::Trim];
+use super::workers::{WorkerStatus, members_of, moved};
 
 /// Samples of one quantity of a job, by direction.
 #[derive(Debug, Clone)]
@@ -62,14 +59,8 @@ pub(crate) struct Sampler {
 impl Sampler {
     /// One for each job that asks for samples.
     pub(crate) fn all(jobs: &[Job], start: Nanos) -> Vec<Self> {
-        let asks = |job: &Job| {
-            let Measure {
-                bandwidth_every,
-                iops_every,
-                ..
-            } = job.measure;
-            bandwidth_every.is_some() || iops_every.is_some()
-        };
+        let asks =
+            |job: &Job| job.measure.bandwidth_every.is_some() || job.measure.iops_every.is_some();
         let jobs = jobs.iter().enumerate().filter(|(_, job)| asks(job));
         jobs.map(|(index, job)| Self::of(index, job, start))
             .collect()
@@ -94,24 +85,14 @@ impl Sampler {
     }
 
     pub(crate) fn look(&mut self, members: &[WorkerStatus], now: Nanos) {
-        let total = |what: fn(&blocklab_worker::DirectionCounters) -> u64| {
-            MOVING.map(|direction| {
-                let mine = members.iter().filter(|member| member.job == self.job);
-                let tallies = mine.filter_map(|member| member.recorder.tally(direction));
-                tallies.map(what).sum()
-            })
-        };
-        if members
-            .iter()
-            .all(|member| member.job != self.job || member.ended.is_some())
-        {
+        if members_of(members, self.job).all(|member| member.ended.is_some()) {
             return;
         }
         if let Some(bandwidth) = &mut self.bandwidth {
-            bandwidth.look(now, || total(|tally| tally.bytes.get()));
+            bandwidth.look(now, || moved(members, self.job, |tally| tally.bytes.get()));
         }
         if let Some(iops) = &mut self.iops {
-            iops.look(now, || total(|tally| tally.ios.get()));
+            iops.look(now, || moved(members, self.job, |tally| tally.ios.get()));
         }
     }
 

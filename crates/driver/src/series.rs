@@ -1,13 +1,13 @@
 //! IntervalSeries of what the recorders count.
 
 use blocklab_record::{Interval, IntervalDirection};
-use blocklab_stats::Histogram;
 use blocklab_units::Nanos;
-use blocklab_workload::{Direction, Job};
-
-use super::workers::WorkerStatus;
-use blocklab_worker::LatencySum;
 use blocklab_worker::Window;
+use blocklab_workload::Job;
+
+use super::interval_ticker::{Counted, edges};
+use super::usage::Used;
+use super::workers::{MOVING, WorkerStatus};
 
 /// Length of the intervals of a series: a second. In a run of more than an hour it is so many whole
 /// seconds that there are at most 3,600 of them, so that the Record of a simulated day stays small;
@@ -53,69 +53,8 @@ pub(crate) struct IntervalSeries {
     /// When the last job is to end.
     deadline: Nanos,
     pub(crate) begun: Nanos,
-    before: [DirectionSum; 3],
+    before: [Counted; 3],
     cpu_before: u64,
-}
-
-/// What all recorders of a direction held at one moment.
-struct DirectionSum {
-    ios: u64,
-    bytes: u64,
-    sum: f64,
-    histogram: Histogram,
-}
-
-impl DirectionSum {
-    fn empty() -> Self {
-        Self {
-            ios: 0,
-            bytes: 0,
-            sum: 0.0,
-            histogram: Histogram::new(),
-        }
-    }
-
-    fn nothing() -> [Self; 3] {
-        [Self::empty(), Self::empty(), Self::empty()]
-    }
-
-    /// Of what ended in the ramp, or after it.
-    fn of(members: &[WorkerStatus], ramp: bool, direction: Direction) -> Self {
-        let recorders = || {
-            let all = members.iter().map(|member| &*member.recorder);
-            all.filter_map(move |recorder| match ramp {
-                true => recorder.warm(),
-                false => Some(recorder),
-            })
-        };
-        let tallies = || recorders().filter_map(|recorder| recorder.tally(direction));
-        if tallies().next().is_none() {
-            return Self::empty();
-        }
-        let histogram = LatencySum::of(tallies().map(|tally| &tally.service));
-        Self {
-            ios: tallies().map(|tally| tally.ios.get()).sum(),
-            bytes: tallies().map(|tally| tally.bytes.get()).sum(),
-            sum: histogram.sum,
-            histogram: histogram.histogram,
-        }
-    }
-
-    fn since(&self, earlier: &Self) -> IntervalDirection {
-        let histogram = self.histogram.since(&earlier.histogram);
-        let count = histogram.count();
-        let quantiles = histogram.quantiles(&[0.5, 0.99]);
-        let highest = histogram.counts().iter().rposition(|count| *count > 0);
-        IntervalDirection {
-            ios: self.ios - earlier.ios,
-            bytes: self.bytes - earlier.bytes,
-            mean_ns: ((self.sum - earlier.sum).max(0.0) / count.max(1) as f64) as u64,
-            p50_ns: quantiles[0],
-            p99_ns: quantiles[1],
-            max_ns: highest.map_or(0, Histogram::highest),
-            ..IntervalDirection::default()
-        }
-    }
 }
 
 impl IntervalSeries {
@@ -129,7 +68,7 @@ impl IntervalSeries {
             ramp_end: measured.unwrap_or(start),
             deadline: deadline.unwrap_or(Nanos::MAX),
             begun: start,
-            before: DirectionSum::nothing(),
+            before: Default::default(),
             cpu_before: cpu,
         }
     }
@@ -150,20 +89,24 @@ impl IntervalSeries {
         }
     }
 
-    /// Closes the current slice. `cpu` is the processor time of this process so far.
-    pub(crate) fn slice(
-        &mut self,
-        members: &[WorkerStatus],
-        now: Nanos,
-        cpu: u64,
-        uring_workers: u32,
-    ) -> Interval {
+    /// Closes the current slice.
+    pub(crate) fn slice(&mut self, members: &[WorkerStatus], now: Nanos, used: Used) -> Interval {
         let ramp = self.begun < self.ramp_end;
         // The look comes a moment after the boundary, and what ended in that moment counts.
         let now = if ramp { now.min(self.ramp_end) } else { now };
-        let directions = [Direction::Read, Direction::Write, Direction::Trim];
-        let sums = directions.map(|direction| DirectionSum::of(members, ramp, direction));
-        let [read, write, trim] = [0, 1, 2].map(|index| sums[index].since(&self.before[index]));
+        let recorders = || {
+            let all = members.iter().map(|member| &*member.recorder);
+            all.filter_map(|recorder| match ramp {
+                true => recorder.warm(),
+                false => Some(recorder),
+            })
+        };
+        let counted = |way| {
+            let tallies = recorders().filter_map(|recorder| recorder.tally(way));
+            Counted::of(&tallies.collect::<Vec<_>>())
+        };
+        let sums = MOVING.map(counted);
+        let [read, write, trim] = [0, 1, 2].map(|way| row(&sums[way], &self.before[way]));
         let interval = Interval {
             end_ns: now.since(self.start).0,
             length_ns: now.since(self.begun).0,
@@ -171,16 +114,31 @@ impl IntervalSeries {
             read,
             write,
             trim,
-            cpu_ns: cpu - self.cpu_before,
-            uring_workers,
+            cpu_ns: used.cpu_ns - self.cpu_before,
+            uring_workers: used.uring_workers,
         };
         self.before = match ramp && now == self.ramp_end {
-            true => DirectionSum::nothing(),
+            true => Default::default(),
             false => sums,
         };
-        self.cpu_before = cpu;
+        self.cpu_before = used.cpu_ns;
         self.begun = now;
         interval
+    }
+}
+
+fn row(now: &Counted, earlier: &Counted) -> IntervalDirection {
+    let histogram = now.histogram.since(&earlier.histogram);
+    let count = histogram.count();
+    let quantiles = histogram.quantiles(&[0.5, 0.99]);
+    IntervalDirection {
+        ios: now.ios - earlier.ios,
+        bytes: now.bytes - earlier.bytes,
+        mean_ns: ((now.sum - earlier.sum).max(0.0) / count.max(1) as f64) as u64,
+        p50_ns: quantiles[0],
+        p99_ns: quantiles[1],
+        max_ns: edges(&histogram).1,
+        ..IntervalDirection::default()
     }
 }
 

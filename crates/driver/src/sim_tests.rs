@@ -6,7 +6,7 @@ use blocklab_device::{
     Accounting, Cap, Covers, DeviceSpec, FaultKind, FaultSpec, Latency, Layout, Origin,
     Rate as Sold, Service, Spread as Scatter, VolumeSpec,
 };
-use blocklab_record::JobResult;
+use blocklab_record::{JobResult, Stopped};
 use blocklab_units::Bytes;
 use blocklab_workload::{
     EndsOthers, Engine, Flow, Job, LatencyTarget, Log, Measure, MinRate, Mix, Pace, Pattern, Rate,

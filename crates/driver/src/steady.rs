@@ -2,9 +2,10 @@
 
 use blocklab_stats::{slope, snia};
 use blocklab_units::Nanos;
-use blocklab_workload::{Direction, Steady, SteadyVariable};
-
 use blocklab_worker::Recorder;
+use blocklab_workload::{Steady, SteadyVariable};
+
+use super::workers::MOVING;
 
 /// The rounds of a steady-state rule.
 pub(crate) struct Rounds {
@@ -81,7 +82,7 @@ impl Rounds {
 fn totals<'r>(recorders: impl Iterator<Item = &'r Recorder>) -> [f64; 3] {
     let mut totals = [0.0; 3];
     for recorder in recorders {
-        for direction in [Direction::Read, Direction::Write, Direction::Trim] {
+        for direction in MOVING {
             let Some(tally) = recorder.tally(direction) else {
                 continue;
             };

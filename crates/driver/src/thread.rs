@@ -1,45 +1,55 @@
 //! What one thread does: gears up, waits at the gate, drives its worker, says how it ended.
 
 use std::io;
-use std::sync::Arc;
 use std::sync::mpsc::Sender;
+use std::sync::{Arc, Condvar, Mutex};
 
 use blocklab_record::{Note, NoteLevel, Stopped};
+use blocklab_targets::{
+    Buffers, Clock, EngineSetup, ModelTarget, OpenFile, TargetVisitor, hint, open,
+};
 use blocklab_units::Nanos;
-use blocklab_workload::{CallFlags, ContentMaker, Direction, Engine, Job, Priority, Seal};
+use blocklab_verify::{BlockHeaders, DataCheck, KeyMap};
+use blocklab_worker::{Failure, JobParts, Parts, Recorder, Shared, Stopper, Worker};
+use blocklab_workload::{ContentMaker, Direction, Job, Priority};
 
 use super::TargetFile;
 use super::credentials;
 use super::drop_cache::DropCache;
 use super::entry::{Entry, emulated};
-use super::gate::{Gate, Order};
-use super::real::{BufferFiller, DataCheck, Grouping, Keys, drive};
+use super::real::{BufferFiller, DrivenTarget, Grouping, ToDrive};
 use super::usage::ThreadUsage;
 use crate::Error;
 use crate::journal::{Journalled, OpenJournal};
-use blocklab_targets::Buffers;
-use blocklab_targets::Clock;
-use blocklab_targets::{
-    Call, Inline, LibaioTarget, MmapCall, ModelTarget, NameCall, NamesCall, NullCall, OpenFile,
-    PosixTarget, SpaceCall, SpliceCall, SyncCall, Target, UringTarget, open,
-};
-use blocklab_worker::PoolJobParts;
-use blocklab_worker::Stopper;
-use blocklab_worker::{Driven, Load};
-use blocklab_worker::{Failure, Recorder};
-use blocklab_worker::{Parts, Shared};
 
-/// As preadv2 wants them.
-fn bits(flags: CallFlags) -> libc::c_int {
-    /// From Linux 6.14 on.
-    const RWF_DONTCACHE: libc::c_int = 0x80;
-    let asked = [
-        (flags.hipri, libc::RWF_HIPRI),
-        (flags.nowait, libc::RWF_NOWAIT),
-        (flags.uncached, RWF_DONTCACHE),
-    ];
-    let bits = asked.iter().filter(|(asked, _)| *asked);
-    bits.fold(0, |all, (_, bit)| all | bit)
+/// The gate that all threads of a run pass at the same moment: holds everybody until all are ready.
+#[derive(Default)]
+pub(super) struct Gate {
+    order: Mutex<Option<Order>>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Order {
+    Begin(Nanos),
+    Abort,
+}
+
+impl Gate {
+    pub(super) fn give(&self, order: Order) {
+        *self.order.lock().expect("no panic under this lock") = Some(order);
+        self.changed.notify_all();
+    }
+
+    pub(super) fn wait(&self) -> Order {
+        let mut order = self.order.lock().expect("no panic under this lock");
+        loop {
+            match *order {
+                Some(order) => return order,
+                None => order = self.changed.wait(order).expect("no panic under this lock"),
+            }
+        }
+    }
 }
 
 /// What a thread tells before the gate: whether something was done differently, or why it cannot.
@@ -61,48 +71,18 @@ pub(super) struct ThreadSpec {
     pub(super) shared: Arc<Shared>,
     /// Where writes are noted, if they are.
     pub(super) journal: Option<Arc<OpenJournal>>,
-    /// The jobs of a pool; none of a job by itself.
-    pub(super) pool_jobs: Vec<PoolJobParts>,
+    /// What its data is compared by, where keys do that.
+    pub(super) keys: Option<Arc<KeyMap>>,
+    /// Its job, or all of a pool.
+    pub(super) parts: Vec<JobParts>,
 }
 
 /// Everything a thread needs, readied before the gate.
 struct ThreadState {
-    worker: Load,
-    target: AnyTarget,
+    worker: Worker,
+    target: Box<dyn DrivenTarget>,
     filler: BufferFiller,
     note: Option<Note>,
-}
-
-enum AnyTarget {
-    Null(Inline<NullCall>),
-    Model(ModelTarget),
-    Sync(Inline<SyncCall>),
-    Libaio(LibaioTarget),
-    Uring(Box<UringTarget>),
-    Mmap(Inline<MmapCall>),
-    Posix(PosixTarget),
-    Splice(Inline<SpliceCall>),
-    Space(Inline<SpaceCall>),
-    Names(Inline<NamesCall>),
-    Journalled(Journalled),
-}
-
-impl AnyTarget {
-    fn boxed(self) -> Box<dyn Target> {
-        match self {
-            Self::Null(target) => Box::new(target),
-            Self::Model(target) => Box::new(target),
-            Self::Sync(target) => Box::new(target),
-            Self::Libaio(target) => Box::new(target),
-            Self::Uring(target) => target,
-            Self::Mmap(target) => Box::new(target),
-            Self::Posix(target) => Box::new(target),
-            Self::Splice(target) => Box::new(target),
-            Self::Space(target) => Box::new(target),
-            Self::Names(target) => Box::new(target),
-            Self::Journalled(target) => Box::new(target),
-        }
-    }
 }
 
 impl ThreadSpec {
@@ -131,13 +111,16 @@ impl ThreadSpec {
         let begun = self.clock.now();
         self.recorder.first_issue.set(begun.0);
         let before = ThreadUsage::now();
-        if let Err(error) = state.drive(self.grouping()) {
+        let driven = state
+            .target
+            .drive(&mut state.worker, &mut state.filler, self.grouping());
+        if let Err(error) = driven {
             self.interface_failed(&error, start);
         }
         let running = self.clock.now().since(begun);
         let used = ThreadUsage::now().since(&before, running.0);
         self.recorder.has_used(used);
-        state.worker.leave(&self.recorder);
+        state.worker.leave();
         let stopped = state.worker.stopped();
         let members = state.worker.members();
         drop(state);
@@ -171,7 +154,7 @@ impl ThreadSpec {
     }
 
     fn prepare(&mut self) -> Result<ThreadState, Error> {
-        let pool_jobs = std::mem::take(&mut self.pool_jobs);
+        let parts = std::mem::take(&mut self.parts);
         let job = &self.job;
         let depth = job.effective_depth();
         let (mut buffers, slots) = Buffers::new(depth, job.sizes.largest().0 as usize)
@@ -183,30 +166,30 @@ impl ThreadSpec {
             }
         }
         let sizes: Vec<u64> = self.files.iter().map(|file| file.size).collect();
-        let parts = Parts {
+        let with = Parts {
             thread: self.thread,
             seed: self.seed,
             sizes: &sizes,
             slots,
-            recorder: Arc::clone(&self.recorder),
             stopper: Arc::clone(&self.stopper),
             shared: &self.shared,
+            keys: self.keys.clone(),
         };
-        let worker = Load::new(job, pool_jobs, parts).map_err(|invalid| Error::Job {
+        let worker = Worker::new(parts, with).map_err(|invalid| Error::Job {
             job: job.name.clone(),
             invalid,
         })?;
-        let (target, note) = self.target(&buffers)?;
-        // The model and the null engine keep no data: there is nothing to compare.
-        let keeps = !matches!(
-            target,
-            AnyTarget::Null(_) | AnyTarget::Model(_) | AnyTarget::Space(_) | AnyTarget::Names(_)
-        );
+        let (target, keeps) = self.target(&buffers)?;
+        let note = target.note().map(|text| Note {
+            level: NoteLevel::Approximated,
+            subject: job.name.clone(),
+            text: text.to_owned(),
+        });
         let target = match self.journal.take() {
-            Some(journal) => AnyTarget::Journalled(Journalled::new(target.boxed(), journal, depth)),
+            Some(journal) => ToDrive.visit(Journalled::new(target, journal, depth)),
             None => target,
         };
-        let seal = self.recognition().filter(|_| keeps).map(Box::new);
+        let check = self.data_check().filter(|_| keeps).map(Box::new);
         let forgets = job.drop_cache_every.filter(|_| keeps && !self.entry.direct);
         let drop_cache = forgets.map(|every| Box::new(DropCache::new(&self.files, every.0)));
         Ok(ThreadState {
@@ -215,7 +198,9 @@ impl ThreadSpec {
             filler: BufferFiller {
                 buffers,
                 content,
-                seal,
+                check,
+                clock: self.clock,
+                epoch_micros: self.shared.epoch_micros,
                 drop_cache,
             },
             note,
@@ -223,82 +208,35 @@ impl ThreadSpec {
     }
 
     /// How what is written is recognised, if it is.
-    fn recognition(&self) -> Option<DataCheck> {
-        let job = &self.job;
-        let pooled = job.pool.as_ref();
-        if let Some(validation) = pooled.and_then(|pooled| pooled.validation.as_ref()) {
-            return Some(DataCheck::Keys(Keys {
-                map: Arc::clone(&validation.keys),
-                clock: self.clock,
-                epoch_micros: self.shared.epoch_micros,
-            }));
-        }
-        let verify = job.verify.as_ref()?;
-        Some(DataCheck::Seal(Seal::new(verify, self.seed)))
+    fn data_check(&self) -> Option<DataCheck> {
+        let verify = self.job.verify.as_ref();
+        let headers = || Some(BlockHeaders::new(verify?, self.seed)).map(DataCheck::Headers);
+        self.keys.clone().map(DataCheck::Keys).or_else(headers)
     }
 
-    fn target(&self, buffers: &Buffers) -> Result<(AnyTarget, Option<Note>), Error> {
-        let depth = self.job.effective_depth();
+    /// What the thread drives, and whether it keeps data: of a model or of engines that move none
+    /// there is nothing to compare.
+    fn target(&self, buffers: &Buffers) -> Result<(Box<dyn DrivenTarget>, bool), Error> {
+        let (engine, depth) = (self.job.engine, self.job.effective_depth());
         if let Some(models) = emulated(&self.job, &self.files)? {
             let target = ModelTarget::new(self.clock, models, depth, self.watch);
-            return Ok((AnyTarget::Model(target), None));
+            return Ok((ToDrive.visit(target), false));
         }
-        let addresses = buffers.addresses();
-        let hint = engine_hint(self.job.engine);
-        let fail = |source| self.engine_error(source, hint);
-        let sync = |call| {
-            let call = SyncCall::new(call, self.open_files()?, buffers.addresses());
-            Ok(AnyTarget::Sync(Inline::new(self.clock, call, depth)))
+        let setup = EngineSetup {
+            engine,
+            clock: self.clock,
+            depth,
+            buffers,
+            files: match engine.opens_files() {
+                true => self.open_files()?,
+                false => Vec::new(),
+            },
+            paths: self.files.iter().map(|file| file.path.as_path()).collect(),
+            writes: self.job.writes(),
         };
-        let target = match self.job.engine {
-            Engine::Null => AnyTarget::Null(Inline::new(self.clock, NullCall, depth)),
-            Engine::Sync => sync(Call::Seek)?,
-            Engine::Psync => sync(Call::Positioned)?,
-            Engine::Vsync => sync(Call::SeekVectored)?,
-            Engine::Pvsync => sync(Call::PlainVectored)?,
-            Engine::Pvsync2(flags) => sync(Call::Vectored(bits(flags)))?,
-            Engine::Libaio => {
-                let files = self.open_files()?;
-                let target = LibaioTarget::new(self.clock, depth, files, addresses);
-                AnyTarget::Libaio(target.map_err(fail)?)
-            }
-            Engine::Mmap => {
-                let writes = self.job.writes();
-                let call = MmapCall::new(self.open_files()?, writes, addresses);
-                AnyTarget::Mmap(Inline::new(self.clock, call.map_err(fail)?, depth))
-            }
-            Engine::PosixAio => {
-                let files = self.open_files()?;
-                AnyTarget::Posix(PosixTarget::new(self.clock, depth, files, addresses))
-            }
-            Engine::Splice => {
-                let call = SpliceCall::new(self.open_files()?, addresses);
-                AnyTarget::Splice(Inline::new(self.clock, call.map_err(fail)?, depth))
-            }
-            Engine::Falloc | Engine::Ftruncate => {
-                let truncates = self.job.engine == Engine::Ftruncate;
-                let call = SpaceCall::new(self.open_files()?, truncates);
-                AnyTarget::Space(Inline::new(self.clock, call, depth))
-            }
-            Engine::FileCreate => self.names(NameCall::Create, depth)?,
-            Engine::FileStat => self.names(NameCall::Stat, depth)?,
-            Engine::FileDelete => self.names(NameCall::Delete, depth)?,
-            Engine::IoUring(options) => {
-                let files = self.open_files()?;
-                let target = UringTarget::new(self.clock, depth, options, files, buffers);
-                let target = target.map_err(fail)?;
-                let note = (options.fixed_buffers && !target.has_fixed_buffers())
-                    .then(|| unregistered_note(&self.job));
-                return Ok((AnyTarget::Uring(Box::new(target)), note));
-            }
-        };
-        Ok((target, None))
-    }
-
-    fn names(&self, call: NameCall, depth: u32) -> Result<AnyTarget, Error> {
-        let paths = self.files.iter().map(|file| file.path.as_path());
-        let call = NamesCall::new(call, paths).map_err(|error| self.engine_error(error, ""))?;
-        Ok(AnyTarget::Names(Inline::new(self.clock, call, depth)))
+        let target = setup.build(ToDrive);
+        let target = target.map_err(|cause| self.engine_error(cause, hint(engine)))?;
+        Ok((target, engine.keeps_data()))
     }
 
     fn open_files(&self) -> Result<Vec<OpenFile>, Error> {
@@ -328,61 +266,6 @@ impl ThreadSpec {
 
 const LIFETIME: &str = "the kernel takes no lifetime of written data here; leave out `lifetime` \
                         (fio: `write_hint`)";
-
-impl ThreadState {
-    fn drive(&mut self, grouping: Grouping) -> io::Result<()> {
-        let (target, filler) = (&mut self.target, &mut self.filler);
-        match &mut self.worker {
-            Load::One(worker) => target.drive(&mut **worker, filler, grouping),
-            Load::Pool(pool) => target.drive(&mut **pool, filler, grouping),
-        }
-    }
-}
-
-impl AnyTarget {
-    fn drive<L: Driven>(
-        &mut self,
-        load: &mut L,
-        filler: &mut BufferFiller,
-        grouping: Grouping,
-    ) -> io::Result<()> {
-        match self {
-            Self::Null(target) => drive(load, target, filler, grouping),
-            Self::Model(target) => drive(load, target, filler, grouping),
-            Self::Sync(target) => drive(load, target, filler, grouping),
-            Self::Libaio(target) => drive(load, target, filler, grouping),
-            Self::Uring(target) => drive(load, &mut **target, filler, grouping),
-            Self::Mmap(target) => drive(load, target, filler, grouping),
-            Self::Posix(target) => drive(load, target, filler, grouping),
-            Self::Splice(target) => drive(load, target, filler, grouping),
-            Self::Space(target) => drive(load, target, filler, grouping),
-            Self::Names(target) => drive(load, target, filler, grouping),
-            Self::Journalled(target) => drive(load, target, filler, grouping),
-        }
-    }
-}
-
-fn engine_hint(engine: Engine) -> &'static str {
-    match engine {
-        Engine::IoUring(_) => {
-            "; where a container or kernel.io_uring_disabled forbids it, engine = \"libaio\" or \
-             \"psync\" would work"
-        }
-        Engine::Libaio => "; fs.aio-max-nr may be used up: fewer jobs or less depth would work",
-        Engine::Mmap => "; only files and block devices with content can be mapped",
-        _ => "",
-    }
-}
-
-fn unregistered_note(job: &Job) -> Note {
-    Note {
-        level: NoteLevel::Approximated,
-        subject: job.name.clone(),
-        text: "fixed_buffers: the kernel did not register the buffers (RLIMIT_MEMLOCK?); they are pinned anew \
-               for every operation"
-            .to_owned(),
-    }
-}
 
 /// Puts the calling thread on its processor; a number that the machine lacks leaves it anywhere.
 fn pin(job: &Job, thread: u32) {

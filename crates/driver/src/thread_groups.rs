@@ -1,31 +1,27 @@
-//! Which jobs share a thread: each by itself, or a pool of them.
+//! Which jobs share a thread, each by itself or a pool of them, and what each thread is made of: the
+//! same on both clocks.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
 use blocklab_units::Nanos;
+use blocklab_worker::{Allowance, JobParts, Recorder, Shares, Stopper, Wanted};
 use blocklab_workload::{BlockSizes, Job, Mix, SizeMix};
 
 use super::TargetFile;
 use super::wanted::wanted;
 use super::workers::WorkerStatus;
-use blocklab_worker::PoolJobParts;
-use blocklab_worker::Stopper;
-use blocklab_worker::{Allowance, Shares};
-use blocklab_worker::{Recorder, Wanted};
 
 /// The jobs of one thread, or of identical threads.
 pub(super) struct ThreadGroup {
     /// What the thread opens and needs buffers for: the job, or all of the pool in one.
     pub(super) job: Job,
-    /// The first of them.
-    pub(super) index: usize,
-    /// All jobs of the pool; empty of a job by itself.
-    pub(super) pool_jobs: Vec<usize>,
+    /// By index: one, or all jobs of the pool.
+    pub(super) jobs: Vec<usize>,
     /// The targets of all of them.
     pub(super) files: Vec<TargetFile>,
-    /// By pool_job: which of those are its own.
+    /// By job: which of those are its own.
     own_files: Vec<Range<usize>>,
 }
 
@@ -34,41 +30,30 @@ pub(super) fn thread_groups(jobs: &[Job], targets: &[Vec<TargetFile>]) -> Vec<Th
     let mut thread_groups: Vec<ThreadGroup> = Vec::new();
     let mut pools: BTreeMap<&str, usize> = BTreeMap::new();
     for (index, job) in jobs.iter().enumerate() {
-        let Some(pooled) = &job.pool else {
-            thread_groups.push(ThreadGroup {
-                job: job.clone(),
-                index,
-                pool_jobs: Vec::new(),
-                files: targets[index].clone(),
-                own_files: Vec::new(),
-            });
+        let pooled = job.pool.as_ref();
+        if let Some(at) = pooled.and_then(|pooled| pools.get(&*pooled.pool)) {
+            thread_groups[*at].join(job, index, &targets[index]);
             continue;
-        };
-        match pools.get(&*pooled.pool) {
-            Some(at) => thread_groups[*at].join(job, index, &targets[index]),
-            None => {
-                let all_files = 0..targets[index].len();
-                pools.insert(&pooled.pool, thread_groups.len());
-                thread_groups.push(ThreadGroup {
-                    job: Job {
-                        depth: pooled.depth,
-                        threads: 1,
-                        ..job.clone()
-                    },
-                    index,
-                    pool_jobs: vec![index],
-                    files: targets[index].clone(),
-                    own_files: vec![all_files],
-                });
-            }
         }
+        let mut own = job.clone();
+        if let Some(pooled) = pooled {
+            pools.insert(&pooled.pool, thread_groups.len());
+            (own.depth, own.threads) = (pooled.depth, 1);
+        }
+        let all_files = 0..targets[index].len();
+        thread_groups.push(ThreadGroup {
+            job: own,
+            jobs: vec![index],
+            files: targets[index].clone(),
+            own_files: vec![all_files],
+        });
     }
     thread_groups
 }
 
 impl ThreadGroup {
     fn join(&mut self, job: &Job, index: usize, files: &[TargetFile]) {
-        self.pool_jobs.push(index);
+        self.jobs.push(index);
         let alike = |(mine, other): (&TargetFile, &TargetFile)| {
             mine.path == other.path && mine.size == other.size
         };
@@ -109,9 +94,9 @@ impl ThreadGroup {
 }
 
 /// By job: what it may do of its group's work.
-pub(super) struct Groups(BTreeMap<usize, Allowance>);
+pub(super) struct Allowances(BTreeMap<usize, Allowance>);
 
-impl Groups {
+impl Allowances {
     pub(super) fn of(jobs: &[Job]) -> Self {
         let mut members: BTreeMap<u32, Vec<(usize, f64)>> = BTreeMap::new();
         for (index, job) in jobs.iter().enumerate() {
@@ -133,35 +118,33 @@ impl Groups {
         Self(allowances)
     }
 
-    /// The pool_jobs of a pool, and who they are to the results.
-    pub(super) fn pool_jobs(
+    /// What the next thread of a group is made of, and who its jobs are to the results. Threads that
+    /// count together have one recorder.
+    pub(super) fn thread(
         &mut self,
         group: &ThreadGroup,
         jobs: &[Job],
         stopper: &Arc<Stopper>,
-    ) -> (Vec<PoolJobParts>, Vec<WorkerStatus>) {
-        let mut members = Vec::new();
-        let mut pool_jobs = Vec::new();
-        for (index, files) in group.pool_jobs.iter().zip(&group.own_files) {
+        common: Option<&Arc<Recorder>>,
+    ) -> (Vec<JobParts>, Vec<WorkerStatus>) {
+        let own = group.jobs.iter().zip(&group.own_files);
+        own.map(|(index, files)| {
             let job = &jobs[*index];
-            let recorder = Arc::new(Recorder::new(Wanted {
-                // All pool_jobs have the window of the first.
-                ramp: group.job.ramp > Nanos::ZERO,
-                ..wanted(job)
-            }));
-            members.push(WorkerStatus {
-                job: *index,
-                recorder: Arc::clone(&recorder),
-                stopper: Arc::clone(stopper),
-                ended: None,
+            let recorder = common.cloned().unwrap_or_else(|| {
+                Arc::new(Recorder::new(Wanted {
+                    // All jobs of a pool have the window of the first.
+                    ramp: group.job.ramp > Nanos::ZERO,
+                    ..wanted(job)
+                }))
             });
-            pool_jobs.push(PoolJobParts {
+            let parts = JobParts {
                 job: job.clone(),
                 files: files.clone(),
-                recorder,
+                recorder: Arc::clone(&recorder),
                 allowance: self.0.remove(index),
-            });
-        }
-        (pool_jobs, members)
+            };
+            (parts, WorkerStatus::new(*index, recorder, stopper))
+        })
+        .unzip()
     }
 }

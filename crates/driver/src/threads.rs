@@ -8,22 +8,18 @@ use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use blocklab_record::{Note, Stopped};
+use blocklab_targets::{Clock, WATCH};
 use blocklab_units::Nanos;
+use blocklab_worker::{Shared, Stopper};
 
 use super::Run;
 use super::entry::{Entry, permitted};
-use super::gate::{Gate, Order};
-use super::thread::{Ready, ThreadSpec};
-use super::thread_groups::{Groups, ThreadGroup, thread_groups};
-use super::wanted::wanted;
+use super::thread::{Gate, Order, Ready, ThreadSpec};
+use super::thread_groups::{Allowances, ThreadGroup, thread_groups};
 use super::workers::{WorkerStatus, Workers};
 use crate::Error;
 use crate::journal::Journals;
-use blocklab_targets::Clock;
-use blocklab_targets::WATCH;
-use blocklab_worker::Recorder;
-use blocklab_worker::Shared;
-use blocklab_worker::Stopper;
+use crate::keys::RunKeys;
 
 /// All threads of a run.
 pub(crate) struct Threads {
@@ -36,107 +32,90 @@ pub(crate) struct Threads {
 
 impl Threads {
     /// Starts all threads and waits until each is ready to begin.
-    pub(crate) fn spawn_all(run: Run<'_>, journals: &Journals) -> Result<Self, Error> {
+    pub(crate) fn spawn_all(
+        run: Run<'_>,
+        keys: &RunKeys,
+        journals: &Journals,
+    ) -> Result<Self, Error> {
         install_nudge();
-        let gate = Arc::new(Gate::default());
-        let (ready_sender, ready) = channel::<Ready>();
         let (end_sender, endings) = channel();
+        let (ready_sender, ready) = channel::<Ready>();
         let mut threads = Self {
-            workers: Workers::default(),
+            workers: Workers::new(&run.workload.jobs, false),
             handles: Vec::new(),
-            gate,
+            gate: Arc::default(),
             endings,
         };
-        let total: u32 = run.workload.jobs.iter().map(|job| job.threads).sum();
-        let watch = watch(total);
-        let shared = Arc::new(shared(run));
-        let mut trouble = None;
-        threads.workers.direct = vec![false; run.workload.jobs.len()];
-        let ends = run.workload.jobs.iter().map(|job| job.ends_others);
-        threads.workers.ends_others = ends.collect();
-        let mut groups = Groups::of(&run.workload.jobs);
-        'jobs: for group in thread_groups(&run.workload.jobs, run.targets) {
-            let (index, job) = (group.index, &group.job);
-            let access = match entry(run, &group) {
-                Ok((entry, note)) => {
-                    threads.workers.notes.extend(note);
-                    entry
-                }
-                Err(error) => {
-                    trouble = Some(error);
-                    break;
-                }
-            };
-            for index in group.pool_jobs.iter().chain([&index]) {
-                threads.workers.direct[*index] = access.direct;
-            }
-            let stopper = Arc::new(Stopper::default());
-            for thread in 0..job.threads {
-                let (pool_jobs, members) = groups.pool_jobs(&group, &run.workload.jobs, &stopper);
-                let thread = ThreadSpec {
-                    number: threads.workers.members.len(),
-                    thread,
-                    job: job.clone(),
-                    seed: run.workload.seed,
-                    files: group.files.clone(),
-                    entry: access,
-                    watch,
-                    clock: run.clock,
-                    recorder: match members.first() {
-                        Some(first) => Arc::clone(&first.recorder),
-                        None => Arc::new(Recorder::new(wanted(job))),
-                    },
-                    stopper: Arc::clone(&stopper),
-                    shared: Arc::clone(&shared),
-                    journal: journals.of(job),
-                    pool_jobs,
-                };
-                match threads.spawn(index, thread, members, &ready_sender, &end_sender) {
-                    Ok(()) => {}
-                    Err(source) => {
-                        let number = threads.workers.members.len() as u32 + 1;
-                        trouble = Some(Error::Thread {
-                            number,
-                            total,
-                            cause: source,
-                        });
-                        break 'jobs;
-                    }
-                }
-            }
-        }
-        threads.gather(&ready, trouble)
+        let trouble = threads.spawn_groups(run, keys, journals, (&ready_sender, &end_sender));
+        drop((ready_sender, end_sender));
+        threads.gather(&ready, trouble.err())
     }
 
-    /// `pool_jobs` are the members that a pool's thread stands for; empty of a job by itself.
+    fn spawn_groups(
+        &mut self,
+        run: Run<'_>,
+        keys: &RunKeys,
+        journals: &Journals,
+        (ready, ends): (&Sender<Ready>, &Sender<(usize, Stopped)>),
+    ) -> Result<(), Error> {
+        let jobs = &run.workload.jobs;
+        let total: u32 = jobs.iter().map(|job| job.threads).sum();
+        let shared = Arc::new(shared(run));
+        let mut allowances = Allowances::of(jobs);
+        for group in thread_groups(jobs, run.targets) {
+            let (entry, note) = entry(run, &group)?;
+            self.workers.notes.extend(note);
+            for index in &group.jobs {
+                self.workers.direct[*index] = entry.direct;
+            }
+            let stopper = Arc::new(Stopper::default());
+            for thread in 0..group.job.threads {
+                let (parts, members) = allowances.thread(&group, jobs, &stopper, None);
+                let thread = ThreadSpec {
+                    number: self.workers.members.len(),
+                    thread,
+                    job: group.job.clone(),
+                    seed: run.workload.seed,
+                    files: group.files.clone(),
+                    entry,
+                    watch: watch(total),
+                    clock: run.clock,
+                    recorder: Arc::clone(&members[0].recorder),
+                    stopper: Arc::clone(&stopper),
+                    shared: Arc::clone(&shared),
+                    keys: keys.of_job(&group.job),
+                    journal: journals.of(&group.job),
+                    parts,
+                };
+                let spawned = self.spawn(thread, members, ready.clone(), ends.clone());
+                spawned.map_err(|cause| Error::Thread {
+                    number: self.workers.members.len() as u32 + 1,
+                    total,
+                    cause,
+                })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// `members` are those that the thread stands for.
     fn spawn(
         &mut self,
-        job: usize,
         thread: ThreadSpec,
-        pool_jobs: Vec<WorkerStatus>,
-        ready: &Sender<Ready>,
-        ends: &Sender<(usize, Stopped)>,
+        members: Vec<WorkerStatus>,
+        ready: Sender<Ready>,
+        ends: Sender<(usize, Stopped)>,
     ) -> io::Result<()> {
-        let (recorder, stopper) = (Arc::clone(&thread.recorder), Arc::clone(&thread.stopper));
-        let (gate, ready, ends) = (Arc::clone(&self.gate), ready.clone(), ends.clone());
+        let gate = Arc::clone(&self.gate);
         let name = format!("bl-{}-{}", thread.job.name, thread.thread);
         let handle = Builder::new()
             .name(name.chars().take(15).collect())
             .stack_size(STACK)
             .spawn(move || thread.serve(&gate, &ready, &ends))?;
+        // The first one holds the thread.
         self.handles.push(Some(handle));
-        if pool_jobs.is_empty() {
-            self.workers.members.push(WorkerStatus {
-                job,
-                recorder,
-                stopper,
-                ended: None,
-            });
-        } else {
-            // The first one holds the thread.
-            self.handles.extend(pool_jobs.iter().skip(1).map(|_| None));
-            self.workers.members.extend(pool_jobs);
-        }
+        self.handles.extend(members.iter().skip(1).map(|_| None));
+        self.workers.members.extend(members);
         Ok(())
     }
 
@@ -227,8 +206,10 @@ fn shared(run: Run<'_>) -> Shared {
 
 /// How the threads of a group open their targets, once it is clear that all its jobs may use them.
 fn entry(run: Run<'_>, group: &ThreadGroup) -> Result<(Entry, Option<Note>), Error> {
-    for index in &group.pool_jobs {
-        permitted(&run.workload.jobs[*index], &run.targets[*index])?;
+    if group.job.pool.is_some() {
+        for index in &group.jobs {
+            permitted(&run.workload.jobs[*index], &run.targets[*index])?;
+        }
     }
     Entry::decide(&group.job, &group.files)
 }

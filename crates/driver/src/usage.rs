@@ -3,8 +3,14 @@
 use std::fs;
 
 use blocklab_record::{Cpu, ThreadUse};
-
 use blocklab_targets::thread_cpu_ns;
+
+/// What this process has used at a moment; nothing in virtual time.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Used {
+    pub(crate) cpu_ns: u64,
+    pub(crate) uring_workers: u32,
+}
 
 /// Counters at one moment.
 #[derive(Debug, Clone, Copy, Default)]
@@ -26,19 +32,24 @@ impl Usage {
 
     /// What was used since `earlier`.
     pub(crate) fn since(&self, earlier: &Self) -> Cpu {
-        let (now, then) = (&self.cpu, &earlier.cpu);
         let busy = self.machine_busy.saturating_sub(earlier.machine_busy);
         let total = self.machine_total.saturating_sub(earlier.machine_total);
         Cpu {
-            user_ns: now.user_ns - then.user_ns,
-            system_ns: now.system_ns - then.system_ns,
-            voluntary_switches: now.voluntary_switches - then.voluntary_switches,
-            involuntary_switches: now.involuntary_switches - then.involuntary_switches,
-            minor_faults: now.minor_faults - then.minor_faults,
-            major_faults: now.major_faults - then.major_faults,
             machine_busy_percent: (busy * 100 / total.max(1)) as u32,
-            ..Cpu::default()
+            ..difference(&self.cpu, &earlier.cpu)
         }
+    }
+}
+
+fn difference(now: &Cpu, then: &Cpu) -> Cpu {
+    Cpu {
+        user_ns: now.user_ns - then.user_ns,
+        system_ns: now.system_ns - then.system_ns,
+        voluntary_switches: now.voluntary_switches - then.voluntary_switches,
+        involuntary_switches: now.involuntary_switches - then.involuntary_switches,
+        minor_faults: now.minor_faults - then.minor_faults,
+        major_faults: now.major_faults - then.major_faults,
+        ..Cpu::default()
     }
 }
 
@@ -68,19 +79,18 @@ impl ThreadUsage {
     /// The kernel splits a thread's time into user and system by sampling at its ticks, so both
     /// are scaled to the sum, which it knows to the nanosecond.
     pub(crate) fn since(&self, earlier: &Self, running_ns: u64) -> ThreadUse {
-        let (now, then) = (&self.cpu, &earlier.cpu);
+        let used = difference(&self.cpu, &earlier.cpu);
         let total = self.precise_ns - earlier.precise_ns;
-        let (user, system) = (now.user_ns - then.user_ns, now.system_ns - then.system_ns);
-        let share = user as f64 / (user + system).max(1) as f64;
+        let share = used.user_ns as f64 / (used.user_ns + used.system_ns).max(1) as f64;
         let user_ns = (total as f64 * share) as u64;
         ThreadUse {
             running_ns,
             user_ns,
             system_ns: total - user_ns,
-            voluntary_switches: now.voluntary_switches - then.voluntary_switches,
-            involuntary_switches: now.involuntary_switches - then.involuntary_switches,
-            minor_faults: now.minor_faults - then.minor_faults,
-            major_faults: now.major_faults - then.major_faults,
+            voluntary_switches: used.voluntary_switches,
+            involuntary_switches: used.involuntary_switches,
+            minor_faults: used.minor_faults,
+            major_faults: used.major_faults,
         }
     }
 }

@@ -3,12 +3,10 @@
 use std::sync::Arc;
 
 use blocklab_record::{Note, Stopped};
-use blocklab_workload::EndsOthers;
+use blocklab_worker::{DirectionCounters, Recorder, Stopper};
+use blocklab_workload::{Direction, EndsOthers, Job};
 
-use blocklab_worker::Recorder;
-use blocklab_worker::Stopper;
-
-/// One worker, seen from outside.
+/// One worker's job, seen from outside.
 pub(crate) struct WorkerStatus {
     pub(crate) job: usize,
     pub(crate) recorder: Arc<Recorder>,
@@ -17,7 +15,62 @@ pub(crate) struct WorkerStatus {
     pub(crate) ended: Option<Stopped>,
 }
 
+impl WorkerStatus {
+    pub(crate) fn new(job: usize, recorder: Arc<Recorder>, stopper: &Arc<Stopper>) -> Self {
+        Self {
+            job,
+            recorder,
+            stopper: Arc::clone(stopper),
+            ended: None,
+        }
+    }
+}
+
+/// The members of one job.
+pub(crate) fn members_of(
+    members: &[WorkerStatus],
+    job: usize,
+) -> impl Iterator<Item = &WorkerStatus> {
+    members.iter().filter(move |member| member.job == job)
+}
+
+/// The directions that move data, in the order of their numbers.
+pub(crate) const MOVING: [Direction; 3] = [Direction::Read, Direction::Write, Direction::Trim];
+
+/// What a job has done of something, by direction.
+pub(crate) fn moved(
+    members: &[WorkerStatus],
+    job: usize,
+    what: fn(&DirectionCounters) -> u64,
+) -> [u64; 3] {
+    MOVING.map(|direction| {
+        let tallies = members_of(members, job);
+        let tallies = tallies.filter_map(|member| member.recorder.tally(direction));
+        tallies.map(what).sum()
+    })
+}
+
+/// All workers of a run, and what was found out while they were made.
+pub(crate) struct Workers {
+    pub(crate) members: Vec<WorkerStatus>,
+    /// By job: whether O_DIRECT is in force.
+    pub(crate) direct: Vec<bool>,
+    /// By job: what its end means for the others.
+    ends_others: Vec<EndsOthers>,
+    pub(crate) notes: Vec<Note>,
+}
+
 impl Workers {
+    /// Nobody yet.
+    pub(crate) fn new(jobs: &[Job], direct: bool) -> Self {
+        Self {
+            members: Vec::new(),
+            direct: vec![direct; jobs.len()],
+            ends_others: jobs.iter().map(|job| job.ends_others).collect(),
+            notes: Vec::new(),
+        }
+    }
+
     /// Ends the jobs beside one that has ended and takes them with it.
     pub(crate) fn end_others(&self) {
         let takes = |member: &WorkerStatus| match (member.ended, self.ends_others[member.job]) {
@@ -32,15 +85,4 @@ impl Workers {
             others.for_each(|member| member.stopper.request(Stopped::Runtime));
         }
     }
-}
-
-/// All workers of a run, and what was found out while they were made.
-#[derive(Default)]
-pub(crate) struct Workers {
-    pub(crate) members: Vec<WorkerStatus>,
-    /// By job: whether O_DIRECT is in force.
-    pub(crate) direct: Vec<bool>,
-    /// By job: what its end means for the others.
-    pub(crate) ends_others: Vec<EndsOthers>,
-    pub(crate) notes: Vec<Note>,
 }

@@ -10,9 +10,10 @@ use blocklab_driver::{Control, Outcome, Run, TargetFile, run};
 use blocklab_record::Stopped;
 use blocklab_targets::Clock;
 use blocklab_units::Bytes;
+use blocklab_verify::MiscompareKind;
 use blocklab_workload::{
-    Access, BlockSizes, Checksum, Engine, FlawKind, Job, Mix, Pattern, PatternPart, SizeMix, Stop,
-    Trims, UringOptions, Verify, When, Workload,
+    Access, BlockSizes, Checksum, Engine, Job, Mix, Pattern, PatternPart, SizeMix, Stop, Trims,
+    UringOptions, Verify, When, Workload,
 };
 
 const MIB: u64 = 1 << 20;
@@ -68,9 +69,12 @@ fn writing(verify: Verify) -> Job {
 }
 
 /// (blocks compared, flawed, kind of the first flaw)
-fn verdict(outcome: &Outcome) -> (u64, u64, Option<FlawKind>) {
+fn verdict(outcome: &Outcome) -> (u64, u64, Option<MiscompareKind>) {
     let verified = outcome.measurement.jobs[0].verified.unwrap();
-    let first = outcome.flawed.first().map(|block| block.flaw.kind);
+    let first = outcome
+        .flawed
+        .first()
+        .map(|(_, block)| block.miscompare.kind.clone());
     (verified.blocks, verified.flawed, first)
 }
 
@@ -174,13 +178,16 @@ fn a_block_that_changed_is_told_by_a_later_run() {
         })
     };
     let outcome = play(&reading, file.path());
-    assert_eq!(verdict(&outcome), (256, 2, Some(FlawKind::Checksum)));
+    assert_eq!(verdict(&outcome), (256, 2, Some(MiscompareKind::Checksum)));
     assert_eq!(
-        (outcome.flawed[0].offset, outcome.flawed[0].bytes[2000]),
+        (outcome.flawed[0].1.offset, outcome.flawed[0].1.bytes[2000]),
         (40 * 4096, b'?')
     );
-    assert_eq!(outcome.flawed[1].flaw.kind, FlawKind::NoHeader);
-    assert!(outcome.flawed[1].bytes.is_empty(), "one was to be kept");
+    assert_eq!(
+        outcome.flawed[1].1.miscompare.kind,
+        MiscompareKind::NoHeader
+    );
+    assert!(outcome.flawed[1].1.bytes.is_empty(), "one was to be kept");
     let errors = &outcome.measurement.jobs[0].errors;
     assert_eq!((errors[0].kind.as_str(), errors[0].count), ("verify", 2));
 

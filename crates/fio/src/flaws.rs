@@ -1,6 +1,6 @@
 //! Blocks that came back otherwise than they were written, in the words that scripts look for.
 
-use blocklab_workload::{Flaw, FlawKind, MAGIC};
+use blocklab_verify::{MAGIC, Miscompare, MiscompareKind};
 
 /// What was read, and of what.
 #[derive(Debug, Clone, Copy)]
@@ -10,7 +10,7 @@ pub struct Flawed<'a> {
     /// The file.
     pub file: &'a str,
     /// What is wrong, and where.
-    pub flaw: &'a Flaw,
+    pub flaw: &'a Miscompare,
     /// First byte of the block that was read.
     pub offset: u64,
     /// The block, where it was kept.
@@ -21,7 +21,7 @@ impl Flawed<'_> {
     /// A line or more for the standard error.
     #[must_use]
     pub fn words(&self) -> String {
-        let Flaw { offset, len, kind } = self.flaw;
+        let Miscompare { offset, len, kind } = self.flaw;
         let block = self.bytes.len().max(*len as usize);
         let place = format!(
             "at file {} offset {offset}, length {len} (requested block: offset={}, length={block})",
@@ -29,21 +29,23 @@ impl Flawed<'_> {
         );
         let verify = self.verify.split(':').next().unwrap_or_default();
         match kind {
-            FlawKind::NoHeader => {
+            MiscompareKind::NoHeader => {
                 format!(
                     "verify: bad magic header {:x}, wanted {MAGIC:x} {place}",
                     self.magic()
                 )
             }
-            FlawKind::DamagedHeader => format!("verify: bad header crc {place}"),
-            FlawKind::OtherPlace { found } => {
+            MiscompareKind::DamagedHeader => format!("verify: bad header crc {place}"),
+            MiscompareKind::OtherPlace { found } => {
                 format!("verify: bad header offset {found}, wanted {offset} {place}")
             }
-            FlawKind::OtherWrite { found, expected } => {
+            MiscompareKind::OtherWrite { found, expected } => {
                 format!("verify: bad header numberio {found}, wanted {expected} {place}")
             }
-            FlawKind::Checksum => format!("{verify}: verify failed {place}"),
-            FlawKind::Pattern {
+            MiscompareKind::Checksum | MiscompareKind::Sectors(_) => {
+                format!("{verify}: verify failed {place}")
+            }
+            MiscompareKind::Pattern {
                 at,
                 found,
                 expected,
@@ -74,8 +76,8 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(kind: FlawKind, begin: &str) {
-        let flaw = Flaw {
+    fn check(kind: MiscompareKind, begin: &str) {
+        let flaw = Miscompare {
             offset: 4096,
             len: 512,
             kind,
@@ -97,14 +99,17 @@ mod tests {
 
     #[test]
     fn scripts_find_their_words() {
-        check(FlawKind::Checksum, "crc32c: verify failed at file");
-        check(FlawKind::NoHeader, "verify: bad magic header 5858, wanted");
+        check(MiscompareKind::Checksum, "crc32c: verify failed at file");
+        check(
+            MiscompareKind::NoHeader,
+            "verify: bad magic header 5858, wanted",
+        );
         let expected = 4;
         check(
-            FlawKind::OtherWrite { found: 3, expected },
+            MiscompareKind::OtherWrite { found: 3, expected },
             "verify: bad header numberio 3, wanted 4 at file",
         );
-        let pattern = FlawKind::Pattern {
+        let pattern = MiscompareKind::Pattern {
             at: 904,
             found: 0x58,
             expected: 0xab,

@@ -1,10 +1,12 @@
 //! Who watches a run, and what it is told.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use blocklab_driver::{IntervalData, Outcome, Tap};
 use blocklab_record::{DiskUse, Measurement, Record};
 use blocklab_units::{Bytes, Nanos};
+use blocklab_verify::KeyMap;
 use blocklab_workload::Case;
 
 /// Is told what goes on, and may settle what depends on earlier figures.
@@ -35,6 +37,10 @@ pub trait Observer {
     fn status(&mut self, _: &Measurement) {}
     /// A slice of the measurement has ended.
     fn slice(&mut self, _: &IntervalData) {}
+    /// The keys of a storage that earlier runs left, where its data is compared by them.
+    fn keys(&self, _storage: &str) -> Option<Arc<KeyMap>> {
+        None
+    }
     /// The last chance to change a case by what was measured before it: a rate that is a share of
     /// an earlier maximum. Returns whether it is run at all.
     fn adapt(&mut self, _: &mut Case, _: &Record) -> bool {
@@ -72,6 +78,10 @@ impl Tap for Relay<'_> {
 
     fn is_asked(&mut self) -> bool {
         self.observer.is_asked()
+    }
+
+    fn keys(&self, storage: &str) -> Option<Arc<KeyMap>> {
+        self.observer.keys(storage)
     }
 
     fn status(&mut self, so_far: &Measurement) {

@@ -167,6 +167,24 @@ fn read_clock(id: libc::clockid_t) -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
+/// Sleeps until a moment of the run's clock. Returns false when a signal came first.
+pub(crate) fn sleep_until(now: Nanos, moment: Option<Nanos>) -> bool {
+    let Some(moment) = moment.filter(|moment| *moment > now) else {
+        return true;
+    };
+    let time = timespec(moment.since(now));
+    // SAFETY: `time` is a valid time; the rest is not asked for.
+    unsafe { libc::nanosleep(&raw const time, std::ptr::null_mut()) == 0 }
+}
+
+/// A duration in the kernel's form.
+pub(crate) const fn timespec(duration: Nanos) -> libc::timespec {
+    libc::timespec {
+        tv_sec: (duration.0 / 1_000_000_000) as libc::time_t,
+        tv_nsec: (duration.0 % 1_000_000_000) as libc::c_long,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

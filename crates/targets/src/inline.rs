@@ -1,15 +1,25 @@
 use std::io;
 
 use blocklab_units::Nanos;
-
-use super::{Target, sleep};
-use crate::clock::Clock;
 use blocklab_workload::{Completion, Io};
+
+use super::Target;
+use crate::clock::{Clock, sleep_until};
 
 /// Something that carries out an operation at once.
 pub trait CarryOut {
     /// Bytes moved, or a negated errno; `len` of a trim or a sync that worked.
     fn carry_out(&self, io: &Io) -> i32;
+}
+
+/// No device: every operation completes at once. What remains is our own cost.
+pub struct NullCall;
+
+impl CarryOut for NullCall {
+    #[inline]
+    fn carry_out(&self, io: &Io) -> i32 {
+        io.len as i32
+    }
 }
 
 /// A target without a queue: the submitting call is the operation.
@@ -46,11 +56,6 @@ impl<C: CarryOut> Target for Inline<C> {
     }
 
     #[inline]
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-
-    #[inline]
     fn wait(
         &mut self,
         _at_least: usize,
@@ -58,7 +63,7 @@ impl<C: CarryOut> Target for Inline<C> {
         done: &mut Vec<Completion>,
     ) -> io::Result<()> {
         if self.done.is_empty() {
-            sleep::until(self.now(), until);
+            sleep_until(self.now(), until);
         }
         std::mem::swap(&mut self.done, done);
         Ok(())

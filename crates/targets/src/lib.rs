@@ -2,44 +2,33 @@
 //! Out: completions with their buffers, from every engine there is; the clock.
 //! Never: what is measured, a histogram, a report.
 
+mod beside_data;
 mod buffers;
 mod clock;
+mod engines;
 mod files;
-mod flush;
 mod inline;
 mod libaio;
 mod mmap;
 mod model;
-mod null;
 mod paced;
 mod posix;
-mod sleep;
 mod space;
 mod splice;
 mod sync;
-mod trim;
 mod uring;
 
 use std::io;
 
 use blocklab_units::Nanos;
-
 use blocklab_workload::{Completion, Io};
 
 pub use buffers::{BufferAddresses, Buffers};
 pub use clock::{Clock, thread_cpu_ns};
+pub use engines::{EngineSetup, hint};
 pub use files::{OpenFile, Opening, open, probe_direct};
-pub use inline::{CarryOut, Inline};
-pub use libaio::LibaioTarget;
-pub use mmap::MmapCall;
 pub use model::{Arrival, Model, question, result};
-pub use null::NullCall;
 pub use paced::{ModelTarget, WATCH};
-pub use posix::PosixTarget;
-pub use space::{NameCall, NamesCall, SpaceCall};
-pub use splice::SpliceCall;
-pub use sync::{Call, SyncCall};
-pub use uring::UringTarget;
 pub use uring::is_available as io_uring_is_available;
 
 /// Something that takes operations and gives them back.
@@ -48,11 +37,14 @@ pub trait Target {
     /// [`Target::flush`], or staged until [`Target::wait`].
     fn submit(&mut self, io: Io);
 
-    /// Hands everything staged to the kernel, without waiting.
+    /// Hands everything staged to the kernel, without waiting; a target that stages nothing has
+    /// nothing to do.
     ///
     /// # Errors
     /// When the interface itself fails; the failure of an operation is a [`Completion`].
-    fn flush(&mut self) -> io::Result<()>;
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 
     /// Hands over everything staged and appends what came back: returns with at least
     /// `at_least` completions, or when `until` has come, or when a signal arrived. With
@@ -69,4 +61,18 @@ pub trait Target {
 
     /// The moment on the run's clock.
     fn now(&self) -> Nanos;
+
+    /// What the kernel did not do as asked, where the operations go on without it.
+    fn note(&self) -> Option<&'static str> {
+        None
+    }
+}
+
+/// Takes a target of whatever type it is.
+pub trait TargetVisitor {
+    /// What is made of it.
+    type Output;
+
+    /// Takes it.
+    fn visit<T: Target + 'static>(self, target: T) -> Self::Output;
 }

@@ -4,14 +4,12 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use blocklab_units::Nanos;
-use blocklab_workload::Direction;
+use blocklab_workload::{Completion, Direction, Io, Slot, SyncKind};
 
-use super::{OpenFile, Target, sleep, trim};
-use blocklab_workload::Slot;
-
+use crate::beside_data::at_once;
 use crate::buffers::BufferAddresses;
-use crate::clock::Clock;
-use blocklab_workload::{Completion, Io, SyncKind};
+use crate::clock::{Clock, sleep_until, timespec};
+use crate::{OpenFile, Target};
 
 /// Kernel native asynchronous I/O by its five system calls.
 ///
@@ -177,7 +175,7 @@ impl LibaioTarget {
         done: &mut Vec<Completion>,
     ) -> io::Result<()> {
         let mut events = [Event::default(); 64];
-        let time = until.map(|moment| sleep::timespec(moment.since(self.clock.now())));
+        let time = until.map(|moment| timespec(moment.since(self.clock.now())));
         let time = time.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
         let at_least = at_least.clamp(1, events.len());
         // SAFETY: the kernel fills at most `events.len()` entries.
@@ -248,7 +246,7 @@ impl LibaioTarget {
 impl Target for LibaioTarget {
     #[inline]
     fn submit(&mut self, io: Io) {
-        if let Some(result) = trim::at_once(&io, &self.files) {
+        if let Some(result) = at_once(&io, &self.files) {
             self.inline.push(Completion {
                 slot: io.slot,
                 result,
@@ -305,7 +303,7 @@ impl Target for LibaioTarget {
             return Ok(());
         }
         if self.in_flight == 0 {
-            sleep::until(self.clock.now(), until);
+            sleep_until(self.clock.now(), until);
             return Ok(());
         }
         let missing = at_least.saturating_sub(done.len());

@@ -4,12 +4,12 @@ use std::os::fd::AsRawFd;
 use std::ptr::NonNull;
 use std::sync::Once;
 
-use blocklab_workload::Direction;
+use blocklab_workload::{Direction, Io};
 
-use super::inline::CarryOut;
-use super::{OpenFile, trim};
+use crate::OpenFile;
+use crate::beside_data::{flush_file, trim};
 use crate::buffers::BufferAddresses;
-use blocklab_workload::Io;
+use crate::inline::CarryOut;
 
 /// Copies from and to a shared mapping of each file.
 ///
@@ -82,8 +82,8 @@ impl CarryOut for MmapCall {
     fn carry_out(&self, io: &Io) -> i32 {
         let file = &self.files[io.file as usize];
         match io.direction {
-            Direction::Trim => trim::trim(file, io.offset, io.len),
-            Direction::Sync => super::flush::flush_file(file.file.as_raw_fd(), io.sync),
+            Direction::Trim => trim(file, io.offset, io.len),
+            Direction::Sync => flush_file(file.file.as_raw_fd(), io.sync),
             Direction::Read | Direction::Write => self.copy(io),
         }
     }

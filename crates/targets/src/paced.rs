@@ -3,13 +3,11 @@ use std::collections::BinaryHeap;
 use std::io;
 
 use blocklab_units::Nanos;
+use blocklab_workload::{Completion, Io, Slot};
 
-use super::{Target, sleep};
-use blocklab_workload::Slot;
-
-use crate::clock::Clock;
+use crate::Target;
+use crate::clock::{Clock, sleep_until};
 use crate::model::{Model, result};
-use blocklab_workload::{Completion, Io};
 
 /// A modelled device in real time: an operation comes back when the model says so.
 pub struct ModelTarget {
@@ -77,10 +75,6 @@ impl Target for ModelTarget {
         )));
     }
 
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-
     fn wait(
         &mut self,
         at_least: usize,
@@ -96,8 +90,8 @@ impl Target for ModelTarget {
             let Some(moment) = self.next_moment(until) else {
                 return Ok(());
             };
-            let sleep_until = Nanos(moment.0.saturating_sub(self.watch.0));
-            if sleep_until > now && !sleep::until(now, Some(sleep_until)) {
+            let wake = Nanos(moment.0.saturating_sub(self.watch.0));
+            if wake > now && !sleep_until(now, Some(wake)) {
                 // A signal: the worker looks around.
                 self.collect(done);
                 return Ok(());

@@ -2,15 +2,12 @@ use std::io;
 use std::os::fd::AsRawFd;
 
 use blocklab_units::Nanos;
-use blocklab_workload::Direction;
+use blocklab_workload::{Completion, Direction, Io, Slot, SyncKind};
 
-use super::flush::errno;
-use super::{OpenFile, Target, sleep, trim};
-use blocklab_workload::Slot;
-
+use crate::beside_data::{at_once, errno};
 use crate::buffers::BufferAddresses;
-use crate::clock::Clock;
-use blocklab_workload::{Completion, Io, SyncKind};
+use crate::clock::{Clock, sleep_until, timespec};
+use crate::{OpenFile, Target};
 
 /// POSIX asynchronous I/O: the C library's threads carry the operations out.
 pub struct PosixTarget {
@@ -91,7 +88,7 @@ impl PosixTarget {
     fn suspend(&self, until: Option<Nanos>) {
         let block = |slot: &u32| &raw const self.blocks[*slot as usize];
         let list: Vec<*const libc::aiocb> = self.in_flight.iter().map(block).collect();
-        let time = until.map(|moment| sleep::timespec(moment.since(self.clock.now())));
+        let time = until.map(|moment| timespec(moment.since(self.clock.now())));
         let time = time.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
         // SAFETY: every pointer leads to a block that the library knows.
         unsafe { libc::aio_suspend(list.as_ptr(), list.len() as libc::c_int, time) };
@@ -100,7 +97,7 @@ impl PosixTarget {
 
 impl Target for PosixTarget {
     fn submit(&mut self, io: Io) {
-        let result = match trim::at_once(&io, &self.files) {
+        let result = match at_once(&io, &self.files) {
             Some(result) => result,
             None if self.begin(&io) == 0 => {
                 self.in_flight.push(io.slot.index() as u32);
@@ -112,10 +109,6 @@ impl Target for PosixTarget {
             slot: io.slot,
             result,
         });
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
     }
 
     fn wait(
@@ -136,7 +129,7 @@ impl Target for PosixTarget {
             }
         }
         if done.is_empty() && self.in_flight.is_empty() {
-            sleep::until(self.clock.now(), until);
+            sleep_until(self.clock.now(), until);
         } else if done.is_empty() && at_least == 0 {
             self.suspend(until);
             self.reap(done);

@@ -4,12 +4,11 @@ use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use blocklab_workload::Direction;
+use blocklab_workload::{Direction, Io};
 
-use super::flush::{errno, flush_file};
-use super::inline::CarryOut;
-use super::{OpenFile, trim};
-use blocklab_workload::Io;
+use crate::OpenFile;
+use crate::beside_data::{errno, flush_file, trim};
+use crate::inline::CarryOut;
 
 /// Operations on the space of files instead of their data.
 pub struct SpaceCall {
@@ -36,7 +35,7 @@ impl CarryOut for SpaceCall {
                 (_, Direction::Sync) => return flush_file(fd, io.sync),
                 (true, Direction::Write) => libc::ftruncate(fd, offset),
                 (true, _) => return -libc::EINVAL,
-                (false, Direction::Trim) => return trim::trim(file, io.offset, io.len),
+                (false, Direction::Trim) => return trim(file, io.offset, io.len),
                 // Space without a change of the file's size, and with it.
                 (false, Direction::Read) => {
                     libc::fallocate(fd, libc::FALLOC_FL_KEEP_SIZE, offset, len)

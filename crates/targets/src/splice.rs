@@ -1,13 +1,12 @@
 use std::io::{self, PipeReader, PipeWriter, pipe};
 use std::os::fd::AsRawFd;
 
-use blocklab_workload::Direction;
+use blocklab_workload::{Direction, Io};
 
-use super::flush::{errno, flush_file};
-use super::inline::CarryOut;
-use super::{OpenFile, trim};
+use crate::OpenFile;
+use crate::beside_data::{errno, flush_file, trim};
 use crate::buffers::BufferAddresses;
-use blocklab_workload::Io;
+use crate::inline::CarryOut;
 
 /// Moves data through a pipe: splice between pipe and file, vmsplice and read between pipe and
 /// buffer.
@@ -132,7 +131,7 @@ impl CarryOut for SpliceCall {
         let fd = file.file.as_raw_fd();
         match io.direction {
             Direction::Read | Direction::Write => self.transfer(fd, io),
-            Direction::Trim => trim::trim(file, io.offset, io.len),
+            Direction::Trim => trim(file, io.offset, io.len),
             Direction::Sync => flush_file(fd, io.sync),
         }
     }

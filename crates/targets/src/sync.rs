@@ -1,12 +1,11 @@
 use std::os::fd::AsRawFd;
 
-use blocklab_workload::Direction;
+use blocklab_workload::{Direction, Io};
 
-use super::flush::{errno, flush_file};
-use super::inline::CarryOut;
-use super::{OpenFile, trim};
+use crate::OpenFile;
+use crate::beside_data::{errno, flush_file, trim};
 use crate::buffers::BufferAddresses;
-use blocklab_workload::Io;
+use crate::inline::CarryOut;
 
 /// Which call moves the data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,7 +50,7 @@ impl CarryOut for SyncCall {
                 let buffer = self.buffers.of(io.slot.index());
                 transfer(self.call, fd, io, buffer)
             }
-            Direction::Trim => trim::trim(file, io.offset, io.len),
+            Direction::Trim => trim(file, io.offset, io.len),
             Direction::Sync => flush_file(fd, io.sync),
         }
     }
@@ -77,38 +76,21 @@ fn attempt(call: Call, fd: i32, io: &Io, buffer: *mut u8) -> i32 {
         iov_len: len,
     };
     let piece = &raw const piece;
+    let seeks = matches!(call, Call::Seek | Call::SeekVectored);
     // SAFETY: `data` points to at least `len` bytes that only this thread uses during the call.
     let moved = unsafe {
-        match call {
-            Call::Positioned if reads => libc::pread(fd, data, len, offset),
-            Call::Positioned => libc::pwrite(fd, data, len, offset),
-            Call::PlainVectored if reads => libc::preadv(fd, piece, 1, offset),
-            Call::PlainVectored => libc::pwritev(fd, piece, 1, offset),
-            Call::SeekVectored => {
-                if libc::lseek(fd, offset, libc::SEEK_SET) < 0 {
-                    -1
-                } else if reads {
-                    libc::readv(fd, piece, 1)
-                } else {
-                    libc::writev(fd, piece, 1)
-                }
-            }
-            Call::Vectored(flags) => {
-                if reads {
-                    libc::preadv2(fd, piece, 1, offset, flags)
-                } else {
-                    libc::pwritev2(fd, piece, 1, offset, flags)
-                }
-            }
-            Call::Seek => {
-                if libc::lseek(fd, offset, libc::SEEK_SET) < 0 {
-                    -1
-                } else if reads {
-                    libc::read(fd, data, len)
-                } else {
-                    libc::write(fd, data, len)
-                }
-            }
+        match (call, reads) {
+            _ if seeks && libc::lseek(fd, offset, libc::SEEK_SET) < 0 => -1,
+            (Call::Seek, true) => libc::read(fd, data, len),
+            (Call::Seek, false) => libc::write(fd, data, len),
+            (Call::SeekVectored, true) => libc::readv(fd, piece, 1),
+            (Call::SeekVectored, false) => libc::writev(fd, piece, 1),
+            (Call::Positioned, true) => libc::pread(fd, data, len, offset),
+            (Call::Positioned, false) => libc::pwrite(fd, data, len, offset),
+            (Call::PlainVectored, true) => libc::preadv(fd, piece, 1, offset),
+            (Call::PlainVectored, false) => libc::pwritev(fd, piece, 1, offset),
+            (Call::Vectored(flags), true) => libc::preadv2(fd, piece, 1, offset, flags),
+            (Call::Vectored(flags), false) => libc::pwritev2(fd, piece, 1, offset, flags),
         }
     };
     if moved < 0 { -errno() } else { moved as i32 }

@@ -3,15 +3,14 @@ use std::os::fd::AsRawFd;
 use std::ptr::NonNull;
 
 use blocklab_units::Nanos;
-use blocklab_workload::{Direction, UringOptions};
+use blocklab_workload::{Completion, Direction, Io, Slot, SyncKind, UringOptions};
 use io_uring::types::{CancelBuilder, Fd, FsyncFlags, SubmitArgs, Timespec};
 use io_uring::{CompletionQueue, EnterFlags, IoUring, SubmissionQueue, Submitter, opcode, squeue};
 
-use super::{OpenFile, Target, sleep, trim};
+use crate::beside_data::at_once;
 use crate::buffers::{BufferAddresses, Buffers};
-use crate::clock::Clock;
-use blocklab_workload::Slot;
-use blocklab_workload::{Completion, Io, SyncKind};
+use crate::clock::{Clock, sleep_until};
+use crate::{OpenFile, Target};
 
 /// io_uring: one ring a thread, submission and wait in one system call.
 pub struct UringTarget {
@@ -25,6 +24,8 @@ pub struct UringTarget {
     buffers: BufferAddresses,
     fixed_files: bool,
     polled: bool,
+    /// Whether the buffers were to be registered.
+    wants_fixed_buffers: bool,
     /// Buffers a registered piece holds; 0: not registered.
     per_piece: usize,
     /// Operations in the queue that the kernel has not been told of.
@@ -77,7 +78,7 @@ impl UringTarget {
     ///
     /// # Errors
     /// When the ring cannot be made. Buffers that cannot be registered (RLIMIT_MEMLOCK) are used
-    /// unregistered; [`UringTarget::has_fixed_buffers`] tells.
+    /// unregistered; [`Target::note`] says so.
     pub fn new(
         clock: Clock,
         depth: u32,
@@ -111,16 +112,12 @@ impl UringTarget {
             buffers: addresses,
             fixed_files,
             polled: options.sqpoll,
+            wants_fixed_buffers: options.fixed_buffers,
             per_piece: if fixed { per_piece } else { 0 },
             staged: 0,
             in_flight: 0,
             inline: Vec::new(),
         })
-    }
-
-    /// Whether the kernel has the buffers registered.
-    pub const fn has_fixed_buffers(&self) -> bool {
-        self.per_piece > 0
     }
 
     #[inline]
@@ -152,15 +149,12 @@ impl UringTarget {
             0
         } as u16;
         let fixed = self.per_piece > 0;
+        macro_rules! moves {
+            ($operation:expr) => {
+                $operation.offset(io.offset).ioprio(io.priority).build()
+            };
+        }
         let entry = match io.direction {
-            Direction::Read if fixed => opcode::ReadFixed::new(fd, buffer, io.len, piece)
-                .offset(io.offset)
-                .ioprio(io.priority)
-                .build(),
-            Direction::Read => opcode::Read::new(fd, buffer, io.len)
-                .offset(io.offset)
-                .ioprio(io.priority)
-                .build(),
             Direction::Sync => {
                 let flags = match io.sync {
                     SyncKind::DataOnly => FsyncFlags::DATASYNC,
@@ -168,14 +162,10 @@ impl UringTarget {
                 };
                 opcode::Fsync::new(fd).flags(flags).build()
             }
-            _ if fixed => opcode::WriteFixed::new(fd, buffer, io.len, piece)
-                .offset(io.offset)
-                .ioprio(io.priority)
-                .build(),
-            _ => opcode::Write::new(fd, buffer, io.len)
-                .offset(io.offset)
-                .ioprio(io.priority)
-                .build(),
+            Direction::Read if fixed => moves!(opcode::ReadFixed::new(fd, buffer, io.len, piece)),
+            Direction::Read => moves!(opcode::Read::new(fd, buffer, io.len)),
+            _ if fixed => moves!(opcode::WriteFixed::new(fd, buffer, io.len, piece)),
+            _ => moves!(opcode::Write::new(fd, buffer, io.len)),
         };
         entry.user_data(index as u64)
     }
@@ -290,9 +280,16 @@ impl Drop for UringTarget {
 }
 
 impl Target for UringTarget {
+    fn note(&self) -> Option<&'static str> {
+        (self.wants_fixed_buffers && self.per_piece == 0).then_some(
+            "fixed_buffers: the kernel did not register the buffers (RLIMIT_MEMLOCK?); they are \
+             pinned anew for every operation",
+        )
+    }
+
     #[inline]
     fn submit(&mut self, io: Io) {
-        if let Some(result) = trim::at_once(&io, &self.files) {
+        if let Some(result) = at_once(&io, &self.files) {
             self.inline.push(Completion {
                 slot: io.slot,
                 result,
@@ -337,7 +334,7 @@ impl Target for UringTarget {
                 return Ok(());
             }
             if self.in_flight == 0 {
-                sleep::until(self.clock.now(), until);
+                sleep_until(self.clock.now(), until);
                 return Ok(());
             }
         }

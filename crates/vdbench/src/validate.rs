@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use blocklab_record::{Note, NoteLevel};
 use blocklab_units::Bytes;
+use blocklab_verify::KeyMap;
 use blocklab_workload::{
-    BlockSizes, Case, Job, Journal, KeyMap, KeyPlan, Mix, Pattern, Pooled, Stop,
-    Validation as Check, Workload,
+    BlockSizes, Case, Job, Journal, KeyPlan, Mix, Pattern, Pooled, Stop, Validation as Check,
+    Workload,
 };
 
 use super::Script;
@@ -151,7 +152,7 @@ fn attach(
     let asked = terms.validation;
     if let Some(pooled) = &mut job.pool {
         pooled.validation = Some(Check {
-            keys: Arc::clone(&watched.keys),
+            keys: watched.keys.plan().clone(),
             read_before_write: !asked.no_preread,
             read_after_write: asked.read_after_write,
             journal,

@@ -1,6 +1,6 @@
 //! Blocks that came back wrong, in words.
 
-use blocklab_workload::{Settled, WrongBlock, WrongSector};
+use blocklab_verify::{Settled, WrongBlock, WrongSector};
 
 /// Sectors of a block that are told one by one.
 const TOLD: usize = 8;
@@ -82,7 +82,7 @@ pub fn settled_text(name: &str, settled: Settled) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use blocklab_workload::{Good, WrongKind};
+    use blocklab_verify::{Good, WrongKind};
 
     #[test]
     fn a_block_tells_its_history() {

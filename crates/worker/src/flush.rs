@@ -1,8 +1,6 @@
 //! When a worker flushes what it wrote: a counter, and the final round over all files.
 
-use blocklab_workload::Flush;
-
-use blocklab_workload::SyncKind;
+use blocklab_workload::{Flush, SyncKind};
 
 /// Decides when a flush follows the writes.
 #[derive(Debug)]

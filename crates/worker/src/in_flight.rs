@@ -1,7 +1,14 @@
-//! An operation of a worker that is under way.
+//! The operations of a worker that are in flight: what it knows of each, and what it tells those who
+//! look on.
+//!
+//! A worker that hangs in the kernel can tell nobody what it waits for. So it leaves the moment of
+//! every submission where the watching thread can read it; like all that is counted, that costs
+//! one store an operation.
 
 use blocklab_units::Nanos;
 use blocklab_workload::{Direction, Request};
+
+use crate::counter::Counter;
 
 /// An operation that was issued and has not come back.
 #[derive(Debug, Clone, Copy)]
@@ -11,12 +18,26 @@ pub(crate) struct InFlight {
     pub(crate) offset: u64,
     pub(crate) len: u32,
     pub(crate) file: u32,
-    pub(crate) direction: Direction,
-    /// As [`Io::priority`].
+    /// Which of its worker's jobs it is of.
+    pub(crate) job: u32,
+    /// As [`Io::priority`](blocklab_workload::Io::priority).
     pub(crate) priority: u16,
+    pub(crate) direction: Direction,
 }
 
 impl InFlight {
+    /// In a slot in which nothing was in flight yet.
+    pub(crate) const NONE: Self = Self {
+        submitted: Nanos::ZERO,
+        intended: Nanos::ZERO,
+        offset: 0,
+        len: 0,
+        file: 0,
+        job: 0,
+        priority: 0,
+        direction: Direction::Read,
+    };
+
     #[inline]
     pub(crate) const fn new(request: &Request, submitted: Nanos, intended: Nanos) -> Self {
         Self {
@@ -25,8 +46,97 @@ impl InFlight {
             offset: request.offset,
             len: request.len,
             file: request.target,
-            direction: request.direction,
+            job: 0,
             priority: 0,
+            direction: request.direction,
         }
+    }
+}
+
+/// One worker's operations in flight, by slot.
+#[derive(Debug)]
+pub struct Outstanding(Box<[Counter]>);
+
+/// Below the moment of submission stand the direction and, lowest, that there is an operation.
+const BUSY: u64 = 1;
+const DIRECTION: u64 = 0b11;
+
+impl Outstanding {
+    /// None of `depth` is in flight.
+    pub(crate) fn new(depth: usize) -> Self {
+        Self((0..depth).map(|_| Counter::default()).collect())
+    }
+
+    /// An operation goes out in a slot that is free.
+    #[inline]
+    pub(crate) fn begins(&self, slot: usize, direction: Direction, now: Nanos) {
+        debug_assert!(!self.is_busy(slot), "slot {slot} is out already");
+        self.put(slot, direction, now);
+    }
+
+    /// The operation of a slot came back, and the next one goes out in it at once.
+    #[inline]
+    pub(crate) fn goes_on(&self, slot: usize, direction: Direction, now: Nanos) {
+        debug_assert!(self.is_busy(slot), "nothing went out in slot {slot}");
+        self.put(slot, direction, now);
+    }
+
+    #[inline]
+    fn put(&self, slot: usize, direction: Direction, now: Nanos) {
+        self.0[slot].set(now.0 << 3 | (direction as u64) << 1 | BUSY);
+    }
+
+    #[inline]
+    pub(crate) fn ends(&self, slot: usize) {
+        debug_assert!(self.is_busy(slot), "nothing went out in slot {slot}");
+        self.0[slot].set(0);
+    }
+
+    #[inline]
+    fn is_busy(&self, slot: usize) -> bool {
+        self.0[slot].get() & BUSY > 0
+    }
+
+    /// How many went out and have not come back: by looking at every slot, whatever was counted.
+    pub(crate) fn count(&self) -> u64 {
+        (0..self.0.len()).filter(|slot| self.is_busy(*slot)).count() as u64
+    }
+
+    /// From now on another one tells of what is in flight.
+    pub(crate) fn hand_over_to(&self, other: &Self) {
+        for (from, to) in self.0.iter().zip(&other.0) {
+            to.set(from.get());
+            from.set(0);
+        }
+    }
+
+    /// Direction and age of each operation in flight.
+    pub(crate) fn ages(&self, now: Nanos) -> impl Iterator<Item = (Direction, Nanos)> {
+        let words = self.0.iter().map(Counter::get);
+        words.filter(|word| word & BUSY > 0).map(move |word| {
+            let direction = Direction::ALL[(word >> 1 & DIRECTION) as usize];
+            (direction, now.since(Nanos(word >> 3)))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_began_and_did_not_end_has_an_age() {
+        let outstanding = Outstanding::new(4);
+        outstanding.begins(0, Direction::Read, Nanos::ZERO);
+        outstanding.begins(1, Direction::Write, Nanos(100));
+        outstanding.begins(3, Direction::Sync, Nanos(1_000));
+        outstanding.ends(1);
+        assert_eq!(outstanding.count(), 2);
+        let ages: Vec<_> = outstanding.ages(Nanos(5_000)).collect();
+        let expected = [
+            (Direction::Read, Nanos(5_000)),
+            (Direction::Sync, Nanos(4_000)),
+        ];
+        assert_eq!(ages, expected);
     }
 }

@@ -132,11 +132,6 @@ impl Pacer {
         self.tired_at = self.tired_at.saturating_add(start);
     }
 
-    /// Whether a rate says when operations are due.
-    pub const fn has_schedule(&self) -> bool {
-        !matches!(self.law, Law::Closed)
-    }
-
     /// Whether operations arrive whatever the target does.
     pub(crate) const fn is_open(&self) -> bool {
         matches!(self.law, Law::Fixed | Law::Poisson)

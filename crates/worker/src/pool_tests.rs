@@ -1,8 +1,16 @@
-use super::*;
-use crate::recorder::Wanted;
-use crate::worker::{Parts, Shared};
+//! Jobs that share the operations in flight of one worker.
+
+use std::ops::Range;
+
 use blocklab_units::Bytes;
-use blocklab_workload::{BlockSizes, Mix, Pace, Rate, Share, Stop};
+use blocklab_verify::{DataCheck, KeyMap};
+use blocklab_workload::{
+    BlockSizes, Completion, Hits, Job, KeyPlan, Mix, Pace, Pooled, Rate, Share, Stop, Validation,
+};
+
+use super::*;
+use crate::recorder::{Recorder, Wanted};
+use crate::shares::Allowance;
 
 fn job(name: &str, pooled: Pooled) -> Job {
     Job {
@@ -24,9 +32,15 @@ fn recorder() -> Arc<Recorder> {
 }
 
 /// A pool of these jobs on a target of 1 GiB, and their recorders.
-fn pool(jobs: Vec<Job>, depth: u32) -> (Pool, Vec<Arc<Recorder>>) {
+fn pool(jobs: Vec<Job>, depth: u32) -> (Worker, Vec<Arc<Recorder>>) {
     let files = vec![0..1; jobs.len()];
-    pool_on(jobs, &files, &[1 << 30], depth)
+    pool_on(jobs, &files, &[1 << 30], depth, None)
+}
+
+/// One job whose data is compared by these keys.
+fn verifying(job: Job, depth: u32, keys: &Arc<KeyMap>) -> (Worker, Vec<Arc<Recorder>>) {
+    let keys = Some(Arc::clone(keys));
+    pool_on(vec![job], &[0..1], &[1 << 30], depth, keys)
 }
 
 /// Of these jobs, each on its part of targets of these sizes.
@@ -35,7 +49,8 @@ fn pool_on(
     files: &[Range<usize>],
     sizes: &[u64],
     depth: u32,
-) -> (Pool, Vec<Arc<Recorder>>) {
+    keys: Option<Arc<KeyMap>>,
+) -> (Worker, Vec<Arc<Recorder>>) {
     let weights: Vec<f64> = jobs
         .iter()
         .filter_map(|job| job.pool.as_ref()?.share.map(|share| share.weight))
@@ -46,7 +61,7 @@ fn pool_on(
         .into_iter()
         .zip(&recorders)
         .enumerate()
-        .map(|(member, (job, recorder))| PoolJobParts {
+        .map(|(member, (job, recorder))| JobParts {
             allowance: (!weights.is_empty()).then(|| Allowance::new(Arc::clone(&shares), member)),
             files: files[member].clone(),
             job,
@@ -59,17 +74,17 @@ fn pool_on(
         seed: 7,
         sizes,
         slots: (0..depth).map(Slot::returned).collect(),
-        recorder: recorder(),
         stopper: Arc::default(),
         shared: &shared,
+        keys,
     };
-    let mut pool = Pool::new(pool_jobs, parts).unwrap();
+    let mut pool = Worker::new(pool_jobs, parts).unwrap();
     pool.begin(Nanos::ZERO);
     (pool, recorders)
 }
 
 /// Drives it against a device that takes `service` for each operation, all at once.
-fn drive(pool: &mut Pool, service: Nanos) -> Vec<Io> {
+fn drive(pool: &mut Worker, service: Nanos) -> Vec<Io> {
     let mut issued = Vec::new();
     let mut flying: std::collections::VecDeque<(Nanos, u32, u32)> = Default::default();
     let mut now = Nanos::ZERO;
@@ -125,7 +140,7 @@ fn lanes_with_targets_of_their_own_stay_on_them() {
         .map(|name| job(name, Pooled::new("p", 4)))
         .to_vec();
     let sizes = [1 << 20, 1 << 30];
-    let (mut pool, recorders) = pool_on(jobs, &[0..1, 1..2], &sizes, 4);
+    let (mut pool, recorders) = pool_on(jobs, &[0..1, 1..2], &sizes, 4, None);
     let issued = drive(&mut pool, QUICK);
     assert!(issued.iter().all(|io| io.offset < sizes[io.file as usize]));
     for (file, recorder) in recorders.iter().enumerate() {
@@ -255,21 +270,16 @@ fn rates_take_turns() {
     assert!((540..=560).contains(&issued), "{issued}");
 }
 
-fn validating(
-    read_percent: u8,
-    before: bool,
-    after: bool,
-) -> (Job, Arc<blocklab_workload::KeyMap>) {
-    let plan = blocklab_workload::KeyPlan {
+fn validating(read_percent: u8, before: bool, after: bool) -> (Job, Arc<KeyMap>) {
+    let plan = KeyPlan {
         name: "sd1".to_owned(),
         block: 4096,
         compress_percent: 0,
         times: false,
     };
-    let keys = blocklab_workload::KeyMap::new(&plan, 16 << 12, Arc::default());
-    let keys = Arc::new(keys);
-    let validation = blocklab_workload::Validation {
-        keys: Arc::clone(&keys),
+    let keys = Arc::new(KeyMap::new(&plan, 16 << 12, Arc::default()));
+    let validation = Validation {
+        keys: plan,
         read_before_write: before,
         read_after_write: after,
         journal: None,
@@ -301,7 +311,7 @@ fn of_block(issued: &[Io], offset: u64) -> Vec<Direction> {
 fn a_known_block_is_read_before_it_is_written_again() {
     use Direction::{Read, Write};
     let (job, keys) = validating(0, true, false);
-    let (mut pool, recorders) = pool(vec![job], 4);
+    let (mut pool, recorders) = verifying(job, 4, &keys);
     let issued = drive(&mut pool, Nanos::from_millis(10));
     let first = of_block(&issued, issued[0].offset);
     assert_eq!(first[..5], [Write, Read, Write, Read, Write]);
@@ -315,8 +325,8 @@ fn a_known_block_is_read_before_it_is_written_again() {
 #[test]
 fn a_block_is_read_again_at_once() {
     use Direction::{Read, Write};
-    let (job, _) = validating(0, false, true);
-    let (mut pool, _) = pool(vec![job], 4);
+    let (job, keys) = validating(0, false, true);
+    let (mut pool, _) = verifying(job, 4, &keys);
     let issued = drive(&mut pool, Nanos::from_millis(10));
     let first = of_block(&issued, issued[0].offset);
     assert_eq!(first[..4], [Write, Read, Write, Read]);
@@ -325,8 +335,8 @@ fn a_block_is_read_again_at_once() {
 /// Sixteen blocks and four operations in flight: never two on one block.
 #[test]
 fn nobody_works_on_a_block_in_use() {
-    let (job, _) = validating(50, true, true);
-    let (mut pool, _) = pool(vec![job], 4);
+    let (job, keys) = validating(50, true, true);
+    let (mut pool, _) = verifying(job, 4, &keys);
     let mut in_flight: Vec<Io> = Vec::new();
     let mut now = Nanos::ZERO;
     loop {
@@ -350,7 +360,7 @@ fn nobody_works_on_a_block_in_use() {
 #[test]
 fn the_first_wrong_block_ends_it_where_one_is_enough() {
     let (job, keys) = validating(100, true, false);
-    let (mut pool, recorders) = pool(vec![job], 1);
+    let (mut pool, recorders) = verifying(job, 1, &keys);
     keys.claim(0, 16 << 12).expect("it is free");
     keys.written(0, 16 << 12, 1);
     keys.release(0, 16 << 12);
@@ -360,11 +370,12 @@ fn the_first_wrong_block_ends_it_where_one_is_enough() {
     let result = io.len as i32;
     let slot = io.slot;
     let completion = Completion { slot, result };
-    let (offset, len) = pool.expected(&completion).expect("it is compared");
-    let wrong = keys.compare(&vec![0; len], offset, 1);
-    pool.compared(&completion.slot, wrong, Nanos(1));
+    let (expected, len) = pool.expected(&completion).expect("it is compared");
+    let zeros = vec![0; len];
+    let found = DataCheck::Keys(keys).compare(&zeros, expected, 1);
+    pool.compared(&completion.slot, expected, found, &zeros, Nanos(1));
     pool.complete(completion, Nanos(1));
     assert!(matches!(pool.next(Nanos(2)), Action::Done));
     assert_eq!(pool.stopped(), Stopped::Error);
-    assert_eq!(recorders[0].wrong().len(), 1);
+    assert_eq!(recorders[0].miscompares().count, 1);
 }

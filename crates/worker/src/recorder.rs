@@ -9,13 +9,14 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use blocklab_record::{Accounting, Depths, ThreadUse};
 use blocklab_units::Nanos;
-use blocklab_workload::{Direction, Flaw, Log, Mark};
+use blocklab_verify::{ExpectedBlock, Miscompare};
+use blocklab_workload::{Direction, Log};
 
 use crate::counter::Counter;
+use crate::in_flight::Outstanding;
 use crate::io_priority::PriorityTable;
 use crate::latency::LatencyHistogram;
 use crate::log::LogBook;
-use crate::outstanding::Outstanding;
 
 /// One direction of one worker.
 #[derive(Debug)]
@@ -138,7 +139,7 @@ impl Failure {
 }
 
 /// Everything one worker counts.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Recorder {
     tallies: [Option<DirectionCounters>; 4],
     /// What ended during the ramp: in the series, and in no result.
@@ -168,9 +169,7 @@ pub struct Recorder {
     /// Blocks compared.
     pub verified: Counter,
     failures: Mutex<Vec<Failure>>,
-    flaws: Mutex<Flaws>,
-    /// Blocks of a validating pool that came back wrong.
-    wrong: Mutex<Vec<WrongData>>,
+    miscompares: Mutex<Miscompares>,
     /// Of each worker that counts here: what it has in flight.
     outstanding: Mutex<Vec<Arc<Outstanding>>>,
     /// The log, where one is wanted.
@@ -187,30 +186,33 @@ pub struct Progress {
     pub recent: Vec<Vec<u64>>,
 }
 
-/// The flawed blocks of a worker.
+/// What of a worker's data came back otherwise than it was written.
 #[derive(Debug, Clone, Default)]
-pub struct Flaws {
+pub struct Miscompares {
     /// How many.
     pub count: u64,
-    /// When the first failed.
-    pub first_at: Nanos,
-    /// The first ones: flaw, target, offset of the block, and its bytes as far as they are kept.
-    pub kept: Vec<(Flaw, u32, u64, Vec<u8>)>,
+    /// The first ones.
+    pub kept: Vec<KeptMiscompare>,
 }
 
-/// A block of a validating pool that came back wrong.
+/// One of them.
 #[derive(Debug, Clone)]
-pub struct WrongData {
+pub struct KeptMiscompare {
+    /// What is wrong, and where.
+    pub miscompare: Miscompare,
+    /// When it was found.
     pub at: Nanos,
+    /// Index of the target in the job's list.
+    pub target: u32,
+    /// First byte of the block that was read.
     pub offset: u64,
-    pub words: String,
-    /// Itself and those that are not told one by one.
-    pub count: u64,
+    /// What was read, of as many blocks as the job keeps; empty of the others.
+    pub bytes: Vec<u8>,
 }
 
 /// Looks at the counters of a worker that may be at work.
 const TRIES: usize = 10;
-/// Flaws that are told one by one; the others are counted.
+/// Miscompares that are kept one by one; the others are counted.
 const TOLD: usize = 100;
 
 impl Recorder {
@@ -234,29 +236,15 @@ impl Recorder {
                 by_priority: by_priority.and_then(Option::take),
             })
         };
-        let first_issue = Counter::default();
-        first_issue.set(u64::MAX);
-        Self {
+        let recorder = Self {
             tallies: [tally(0), tally(1), tally(2), tally(3)],
             warm,
-            issued: Counter::default(),
-            completed_in_ramp: Counter::default(),
-            failed: Counter::default(),
-            overdue: Counter::default(),
-            found_depth: Counter::default(),
-            first_issue,
-            last_completion: Counter::default(),
             depths: wanted.depths.then(DepthCounters::default),
-            progress: OnceLock::new(),
-            thread_use: OnceLock::new(),
-            verify_began: Counter::default(),
-            verified: Counter::default(),
-            failures: Mutex::new(Vec::new()),
-            flaws: Mutex::default(),
-            wrong: Mutex::default(),
-            outstanding: Mutex::default(),
             log: wanted.log.map(|rule| Mutex::new(LogBook::new(rule))),
-        }
+            ..Self::default()
+        };
+        recorder.first_issue.set(u64::MAX);
+        recorder
     }
 
     /// Counts nothing: for load that is in no result.
@@ -363,47 +351,33 @@ impl Recorder {
         }
     }
 
-    /// `bytes` are those of the whole block where they are to be kept.
-    pub(crate) fn flawed(&self, flaw: Flaw, mark: Mark, at: Nanos, bytes: &[u8], keep: u32) {
-        let mut flaws = self.flaws.lock().expect("no panic under this lock");
-        if flaws.count == 0 {
-            flaws.first_at = at;
-        }
-        flaws.count += 1;
-        if flaws.kept.len() < TOLD {
-            let kept = match flaws.kept.len() < keep as usize {
-                true => bytes.to_vec(),
-                false => Vec::new(),
-            };
-            flaws.kept.push((flaw, mark.target, mark.offset, kept));
+    /// Data is not what was written; `bytes` of the whole block are kept for the first `keep`.
+    pub(crate) fn miscompared(
+        &self,
+        miscompare: Miscompare,
+        block: ExpectedBlock,
+        at: Nanos,
+        bytes: &[u8],
+        keep: u32,
+    ) {
+        let mut all = self.miscompares.lock().expect("no panic under this lock");
+        all.count += 1;
+        if all.kept.len() < TOLD {
+            let keeps = all.kept.len() < keep as usize;
+            all.kept.push(KeptMiscompare {
+                miscompare,
+                at,
+                target: block.target,
+                offset: block.offset,
+                bytes: if keeps { bytes.to_vec() } else { Vec::new() },
+            });
         }
     }
 
-    /// A block came back wrong; the words say how.
-    pub(crate) fn came_wrong(&self, at: Nanos, offset: u64, words: String) {
-        let mut wrong = self.wrong.lock().expect("no panic under this lock");
-        if wrong.len() >= TOLD
-            && let Some(last) = wrong.last_mut()
-        {
-            last.count += 1;
-            return;
-        }
-        wrong.push(WrongData {
-            at,
-            offset,
-            words,
-            count: 1,
-        });
-    }
-
-    /// Sectors that were not as the key map says.
-    pub fn wrong(&self) -> Vec<WrongData> {
-        self.wrong.lock().expect("no panic under this lock").clone()
-    }
-
-    /// Blocks that came back otherwise than they were written.
-    pub fn flaws(&self) -> Flaws {
-        self.flaws.lock().expect("no panic under this lock").clone()
+    /// Data that came back otherwise than it was written.
+    pub fn miscompares(&self) -> Miscompares {
+        let all = self.miscompares.lock().expect("no panic under this lock");
+        all.clone()
     }
 
     /// Failures by kind.

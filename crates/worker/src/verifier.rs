@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use blocklab_units::Nanos;
-use blocklab_workload::{Direction, Generation, Job, Mark, Request, When};
+use blocklab_verify::{ExpectedBlock, Generation};
+use blocklab_workload::{Direction, Job, Request, When};
 
 use crate::in_flight::InFlight;
 use crate::recorder::Progress;
@@ -32,11 +33,11 @@ impl Written {
         (self.generation, self.trimmed)
     }
 
-    /// The trim of what it left.
-    pub(crate) const fn trim(&self) -> Request {
+    /// The trim or the read of what it left.
+    pub(crate) const fn request(&self, direction: Direction) -> Request {
         Request {
             target: self.target,
-            direction: Direction::Trim,
+            direction,
             len: self.len,
             offset: self.offset,
         }
@@ -48,13 +49,18 @@ impl Written {
 enum Tag {
     Nothing,
     Writes(u64),
-    Checks(Mark),
+    Checks(ExpectedBlock),
 }
 
 /// The memory of one worker.
 #[derive(Debug)]
 pub(crate) struct Verifier {
     when: When,
+    /// The first miscompare ends the job, and bytes are kept of so many.
+    pub(crate) fatal: bool,
+    pub(crate) keep: u32,
+    /// Nothing is read back once the time is over.
+    pub(crate) in_time: bool,
     first: Option<u64>,
     trimmed_zero: bool,
     /// Each write is preceded by a trim of its range.
@@ -102,6 +108,9 @@ impl Verifier {
         let verify = job.verify.as_ref()?;
         Some(Box::new(Self {
             when: verify.when,
+            fatal: verify.fatal,
+            keep: verify.keep,
+            in_time: verify.in_time,
             first: verify.first,
             trimmed_zero: verify.trimmed_zero,
             trims_first: job.trim_first,
@@ -145,11 +154,9 @@ impl Verifier {
             // The write that follows it is all that can be checked.
             Direction::Trim if self.trims_first => Tag::Nothing,
             Direction::Trim => Tag::Writes(self.generation),
-            Direction::Read if self.checks_reads => Tag::Checks(Mark {
-                target: request.target,
-                offset: request.offset,
-                generation: Generation::Any,
-            }),
+            Direction::Read if self.checks_reads => {
+                Tag::Checks(ExpectedBlock::any(request.target, request.offset))
+            }
             _ => Tag::Nothing,
         };
     }
@@ -198,9 +205,9 @@ impl Verifier {
     }
 
     /// What a read that came back should hold.
-    pub(crate) fn expected(&self, slot: usize) -> Option<Mark> {
+    pub(crate) fn expected(&self, slot: usize) -> Option<ExpectedBlock> {
         match self.tags[slot] {
-            Tag::Checks(mark) => Some(mark),
+            Tag::Checks(block) => Some(block),
             _ => None,
         }
     }
@@ -336,7 +343,7 @@ impl Verifier {
             // It may have been overwritten since.
             (false, None) => Generation::AtLeast(written.generation),
         };
-        self.tags[slot] = Tag::Checks(Mark {
+        self.tags[slot] = Tag::Checks(ExpectedBlock {
             target: written.target,
             offset: written.offset,
             generation,

@@ -13,28 +13,34 @@
 
 mod complete;
 mod ending;
+mod job;
 mod parts;
 mod read_back;
+mod steps;
 
 use std::sync::Arc;
 
 use blocklab_record::Stopped;
 use blocklab_units::Nanos;
-use blocklab_workload::{Direction, ErrorPolicy, Invalid, Io, Job, Request, Requests, Slot};
+use blocklab_workload::{
+    Direction, ErrorPolicy, Flush, Invalid, Io, MostErrors, Request, Slot, SyncKind,
+};
 
 use crate::bounds::{Stopper, Window};
 use crate::flush::Flusher;
 use crate::in_flight::InFlight;
 use crate::io_priority::IoPriorityDraw;
 use crate::issue_rules::{IssueDecision, IssueRules};
-use crate::missed::{Missed, Misses};
-use crate::outstanding::Outstanding;
-use crate::pace::{Due, Pacer};
-use crate::recorder::{DepthCounters, Recorder};
+use crate::key_steps::KeySteps;
+use crate::pace::Due;
+use crate::recorder::DepthCounters;
 use crate::submit_times::SubmitTimes;
 use crate::verifier::Verifier;
 
-pub use parts::{Parts, Shared, budget, has_schedule, pass};
+pub use job::JobParts;
+use job::WorkerJob;
+pub(crate) use parts::pass;
+pub use parts::{Parts, Shared, has_schedule};
 
 /// What a worker wants next.
 #[derive(Debug)]
@@ -49,7 +55,7 @@ pub enum Action {
     Done,
 }
 
-/// One thread's load.
+/// One thread's load: a job, or a pool of jobs that share slots, window and end.
 ///
 /// A simulation drives hundreds of them in turn: what every operation needs comes first, in few
 /// lines of the processor's cache.
@@ -60,109 +66,116 @@ pub struct Worker {
     is_plain: bool,
     ending: Option<Stopped>,
     failures_in_a_row: u32,
-    /// Measured bytes that may still be issued.
-    budget: u64,
     window: Window,
     free: Vec<Slot>,
     in_flight: Vec<InFlight>,
-    /// As `in_flight`, for those who look on.
-    outstanding: Arc<Outstanding>,
-    recorder: Arc<Recorder>,
     stopper: Arc<Stopper>,
-    requests: Requests,
     flush: Flusher,
-    has_schedule: bool,
-    misses: Misses,
+    first: WorkerJob,
+    /// Of a pool.
+    others: Vec<WorkerJob>,
+    /// Of a pool: the job that is asked first.
+    turn: u32,
     submit_times: Option<Box<SubmitTimes>>,
     issue_rules: Option<Box<IssueRules>>,
     verifier: Option<Box<Verifier>>,
+    key_steps: Option<Box<KeySteps>>,
     io_priority: Option<Box<IoPriorityDraw>>,
-    pacer: Pacer,
-    /// Which rule set the budget.
-    budget_reason: Stopped,
     on_error: ErrorPolicy,
     ignored_errors: Vec<(Direction, i32)>,
+    most_errors: Option<MostErrors>,
     stop_on_enospc: bool,
-    typical_len: u32,
-    /// Of the verification: the first flaw ends the job, and bytes are kept of so many.
-    fatal: bool,
-    keep: u32,
-    /// Nothing is read back once the time is over.
-    in_time: bool,
     /// The last moment that it was told of.
     #[cfg(debug_assertions)]
     last: Nanos,
 }
 
 impl Worker {
-    pub(crate) fn new(job: &Job, parts: Parts<'_>) -> Result<Self, Invalid> {
-        let Parts {
-            thread,
-            seed,
-            sizes,
-            slots,
-            recorder,
-            stopper,
-            shared,
-        } = parts;
-        let start = Nanos::ZERO;
-        let pacer = Pacer::new(job, seed, thread);
-        let (budget, budget_reason) = budget(job, thread, sizes)?;
-        let idle = InFlight {
-            submitted: start,
-            intended: start,
-            offset: 0,
-            len: 0,
-            file: 0,
-            direction: Direction::Read,
-            priority: 0,
-        };
-        let depth = slots.len();
-        check(&slots);
-        let mut requests = Requests::new(job, seed, thread, sizes)?;
-        if let Some(positions) = shared.positions.get(&job.name) {
-            requests.share(positions);
-        }
-        let submit_times = SubmitTimes::wanted(&recorder, depth);
-        let verifier = Verifier::of(job, depth, (seed, thread));
-        let issue_rules = IssueRules::of(job, (seed, thread), sizes, &shared.flows)?;
-        let io_priority = IoPriorityDraw::of(job, (seed, thread));
-        let flush = Flusher::new(job.flush, sizes.len() as u32);
-        let is_bare = submit_times.is_none()
-            && verifier.is_none()
-            && issue_rules.is_none()
-            && io_priority.is_none();
-        Ok(Self {
-            requests,
-            has_schedule: has_schedule(job),
-            misses: Misses::of(job.mix),
-            is_plain: is_bare && pacer.is_never_late() && flush.is_only_at_the_end(),
-            pacer,
-            window: Window::of(job, start),
-            outstanding: recorder.admit(depth),
-            in_flight: vec![idle; depth],
-            free: slots,
-            budget,
-            budget_reason,
-            flush,
-            on_error: job.on_error,
-            ignored_errors: job.ignored_errors.clone(),
-            stop_on_enospc: job.stop_on_enospc,
-            failures_in_a_row: 0,
+    /// Drives a job, or all jobs of a pool, which have the window of the first.
+    ///
+    /// # Errors
+    /// [`Invalid`] when a job does not fit its targets.
+    ///
+    /// # Panics
+    /// Without a job or a slot: it would wait for ever.
+    pub fn new(jobs: Vec<JobParts>, parts: Parts<'_>) -> Result<Self, Invalid> {
+        let lead = jobs.first().expect("a worker without a job").job.clone();
+        let (seed, thread, depth) = (parts.seed, parts.thread, parts.slots.len());
+        check(&parts.slots);
+        let mut jobs = jobs.into_iter().map(|job| WorkerJob::new(job, &parts));
+        let first = jobs.next().expect("there is one")?;
+        let others = jobs.collect::<Result<_, Invalid>>()?;
+        let pooled = lead.pool.as_ref();
+        let mut worker = Self {
+            is_plain: false,
             ending: None,
-            typical_len: job.sizes.smallest().0 as u32,
-            submit_times,
-            verifier,
-            io_priority,
-            fatal: job.verify.as_ref().is_some_and(|verify| verify.fatal),
-            keep: job.verify.as_ref().map_or(0, |verify| verify.keep),
-            in_time: job.verify.as_ref().is_some_and(|verify| verify.in_time),
-            issue_rules,
-            recorder,
-            stopper,
+            failures_in_a_row: 0,
+            window: Window::of(&lead, Nanos::ZERO),
+            free: Vec::new(),
+            in_flight: vec![InFlight::NONE; depth],
+            stopper: parts.stopper,
+            flush: Flusher::new(Flush::default(), parts.sizes.len() as u32),
+            first,
+            others,
+            turn: 0,
+            submit_times: None,
+            issue_rules: None,
+            verifier: None,
+            key_steps: None,
+            io_priority: None,
+            on_error: lead.on_error,
+            ignored_errors: lead.ignored_errors.clone(),
+            most_errors: pooled.and_then(|pooled| pooled.most_errors.clone()),
+            stop_on_enospc: lead.stop_on_enospc,
             #[cfg(debug_assertions)]
             last: Nanos::ZERO,
-        })
+        };
+        if let Some(pooled) = pooled {
+            let rule = pooled.validation.as_ref().zip(parts.keys);
+            let steps = rule
+                .map(|(rule, keys)| KeySteps::new(rule, keys, depth, parts.shared.epoch_micros));
+            worker.key_steps = steps.map(Box::new);
+        } else {
+            let draws = (seed, thread);
+            worker.flush = Flusher::new(lead.flush, parts.sizes.len() as u32);
+            worker.submit_times = SubmitTimes::wanted(&worker.first.recorder, depth);
+            worker.verifier = Verifier::of(&lead, depth, draws);
+            worker.issue_rules = IssueRules::of(&lead, draws, parts.sizes, &parts.shared.flows)?;
+            worker.io_priority = IoPriorityDraw::of(&lead, draws);
+            worker.is_plain = worker.submit_times.is_none()
+                && worker.verifier.is_none()
+                && worker.issue_rules.is_none()
+                && worker.io_priority.is_none()
+                && worker.first.pacer.is_never_late()
+                && worker.flush.is_only_at_the_end();
+        }
+        worker.free = parts.slots;
+        Ok(worker)
+    }
+
+    #[inline]
+    fn job(&self, index: u32) -> &WorkerJob {
+        match index {
+            0 => &self.first,
+            other => &self.others[other as usize - 1],
+        }
+    }
+
+    #[inline]
+    fn job_mut(&mut self, index: u32) -> &mut WorkerJob {
+        match index {
+            0 => &mut self.first,
+            other => &mut self.others[other as usize - 1],
+        }
+    }
+
+    /// How many members of the run it stands for: its jobs.
+    pub const fn members(&self) -> usize {
+        1 + self.others.len()
+    }
+
+    const fn is_pool(&self) -> bool {
+        self.first.pooled.is_some()
     }
 
     /// Whether nothing but a window, a budget and the next request is to be heeded.
@@ -171,17 +184,19 @@ impl Worker {
     }
 
     /// The moment at which the load begins; before it everything counts from zero.
-    pub(crate) fn begin(&mut self, start: Nanos) {
+    pub fn begin(&mut self, start: Nanos) {
         self.window = self.window.shifted(start);
-        self.pacer.begin(self.window.start);
+        let start = self.window.start;
+        self.first.begin(start);
+        self.others.iter_mut().for_each(|job| job.begin(start));
         if let Some(issue_rules) = &mut self.issue_rules {
-            issue_rules.begin(self.window.start, self.window.measure_from);
+            issue_rules.begin(start, self.window.measure_from);
         }
     }
 
     /// What to do at this moment.
     #[inline]
-    pub(crate) fn next(&mut self, now: Nanos) -> Action {
+    pub fn next(&mut self, now: Nanos) -> Action {
         #[cfg(debug_assertions)]
         {
             debug_assert!(
@@ -192,7 +207,7 @@ impl Worker {
             self.last = now;
         }
         if self.ending.is_none() {
-            let spent = self.budget == 0 || self.stopper.is_requested();
+            let spent = self.is_spent() || self.stopper.is_requested();
             if (now >= self.window.deadline && !self.cools_down(spent)) || spent {
                 self.end(now);
             } else if self.is_plain {
@@ -204,19 +219,30 @@ impl Worker {
         self.finish(now)
     }
 
+    /// Whether all that was to be moved was issued.
+    #[inline]
+    fn is_spent(&self) -> bool {
+        self.first.budget == 0 && self.others.iter().all(|job| job.budget == 0)
+    }
+
     /// Of a plain worker: as [`Worker::go_on`], where nothing holds it back.
     #[inline]
     fn issue_next(&mut self, now: Nanos) -> Action {
         let Some(slot) = self.free.pop() else {
             return Action::Wait(None);
         };
-        let request = self.requests.next_request();
+        let request = self.first.requests.next_request();
         self.spend(&request, now);
-        self.launch(slot, &request, now, now)
+        self.launch(slot, 0, &request, now, now)
     }
 
     #[inline]
     fn go_on(&mut self, now: Nanos) -> Action {
+        if self.key_steps.is_some()
+            && let Some(step) = self.next_step(now)
+        {
+            return step;
+        }
         if self.free.is_empty() {
             return Action::Wait(None);
         }
@@ -233,12 +259,16 @@ impl Worker {
         {
             return wait;
         }
-        match self.due(now) {
-            Due::Now(intended) => self.issue(now, intended),
+        let (job, due) = match self.is_pool() {
+            true => self.due_in_pool(now),
+            false => (0, self.due(now)),
+        };
+        match due {
+            Due::Now(intended) => self.issue(job, now, intended),
             Due::At(moment) => Action::Wait(Some(moment.min(self.window.deadline))),
             Due::Spin(moment) => Action::Spin(moment.min(self.window.deadline)),
-            Due::AfterDrain if self.is_idle() => {
-                self.pacer.drained(now);
+            Due::AfterDrain if self.is_idle() && !self.is_pool() => {
+                self.first.pacer.drained(now);
                 Action::Wait(Some(now))
             }
             Due::AfterDrain => Action::Wait(None),
@@ -247,11 +277,43 @@ impl Worker {
 
     #[inline]
     fn due(&mut self, now: Nanos) -> Due {
-        match (self.pacer.due(now), &mut self.issue_rules) {
+        match (self.first.pacer.due(now), &mut self.issue_rules) {
             (Due::Now(_), Some(issue_rules)) if issue_rules.has_schedule() => {
-                issue_rules.due(now, &mut self.requests)
+                issue_rules.due(now, &mut self.first.requests)
             }
             (due, _) => due,
+        }
+    }
+
+    /// Of a pool: the job of the best rank whose operation has waited longest; else when to ask
+    /// again.
+    fn due_in_pool(&mut self, now: Nanos) -> (u32, Due) {
+        let count = self.members() as u32;
+        let mut best: Option<(u32, Nanos, u32)> = None;
+        let mut until: Option<Nanos> = None;
+        for step in 0..count {
+            let index = (self.turn + step) % count;
+            let job = self.job_mut(index);
+            match job.due_in_pool(now) {
+                Due::Now(intended) => {
+                    let rank = job.pooled.as_ref().map_or(0, |pooled| pooled.rank);
+                    if best.is_none_or(|(first, earliest, _)| (rank, intended) < (first, earliest))
+                    {
+                        best = Some((rank, intended, index));
+                    }
+                }
+                Due::At(moment) | Due::Spin(moment) => {
+                    until = Some(until.map_or(moment, |until| until.min(moment)));
+                }
+                Due::AfterDrain => {}
+            }
+        }
+        match best {
+            Some((_, intended, index)) => {
+                self.turn = (index + 1) % count;
+                (index, Due::Now(intended))
+            }
+            None => (0, until.map_or(Due::AfterDrain, Due::At)),
         }
     }
 
@@ -269,20 +331,24 @@ impl Worker {
     }
 
     #[inline]
-    fn issue(&mut self, now: Nanos, intended: Nanos) -> Action {
-        let Some(request) = self.draw() else {
-            return Action::Wait(None);
+    fn issue(&mut self, job: u32, now: Nanos, intended: Nanos) -> Action {
+        let (mut request, known) = match self.draw(job, now) {
+            Ok(drawn) => drawn,
+            Err(wait) => return wait,
         };
         let Some(slot) = self.free.pop() else {
             return Action::Wait(None);
         };
-        let missed = self.pacer.begun(now, request.len);
-        self.miss(missed, now);
-        self.spend(&request, now);
-        if request.direction != Direction::Write {
-            self.flush.passed();
+        let measured = now >= self.window.measure_from;
+        self.job_mut(job).begun(now, request.len, measured);
+        if let Some(steps) = &mut self.key_steps {
+            request.direction = steps.begin(&slot, request.direction, known);
         }
-        let mut action = self.launch(slot, &request, now, intended);
+        match request.direction {
+            Direction::Write => self.flush.written(request.target),
+            _ => self.flush.passed(),
+        }
+        let mut action = self.launch(slot, job, &request, now, intended);
         if let Action::Issue(io) = &mut action {
             self.draw_priority(io);
             self.mark(&io.slot);
@@ -296,18 +362,11 @@ impl Worker {
         action
     }
 
-    #[inline]
-    fn miss(&mut self, missed: Missed, now: Nanos) {
-        if missed.count > 0 && now >= self.window.measure_from {
-            self.misses.count(missed, now, &self.recorder);
-        }
-    }
-
-    /// What a request takes from the budget and brings nearer to a flush.
+    /// Of a plain worker: what a request takes from the budget and brings nearer to a flush.
     #[inline]
     fn spend(&mut self, request: &Request, now: Nanos) {
         if now >= self.window.measure_from {
-            self.budget = self.budget.saturating_sub(u64::from(request.len));
+            self.first.spend(request.len);
         }
         if request.direction == Direction::Write {
             self.flush.written(request.target);
@@ -315,26 +374,42 @@ impl Worker {
     }
 
     #[inline]
-    fn launch(&mut self, slot: Slot, request: &Request, now: Nanos, intended: Nanos) -> Action {
-        self.recorder.issued.add(1);
-        self.goes_out(&slot, InFlight::new(request, now, intended));
+    fn launch(
+        &mut self,
+        slot: Slot,
+        job: u32,
+        request: &Request,
+        now: Nanos,
+        intended: Nanos,
+    ) -> Action {
+        self.job(job).recorder.issued.add(1);
+        let io = InFlight::new(request, now, intended);
+        self.goes_out(&slot, InFlight { job, ..io });
         Action::Issue(Io::of(slot, request))
     }
 
     #[inline]
     fn goes_out(&mut self, slot: &Slot, io: InFlight) {
-        self.outstanding
-            .begins(slot.index(), io.direction, io.submitted);
+        let outstanding = &self.job(io.job).outstanding;
+        outstanding.begins(slot.index(), io.direction, io.submitted);
         self.in_flight[slot.index()] = io;
     }
 
+    /// The next request of a job, and whether anything is known of its blocks; or to wait, where it
+    /// would be in somebody's way.
     #[inline]
-    fn draw(&mut self) -> Option<Request> {
+    fn draw(&mut self, job: u32, now: Nanos) -> Result<(Request, bool), Action> {
+        if self.key_steps.is_some() {
+            return self.draw_claimed(job, now);
+        }
         let Some(issue_rules) = &mut self.issue_rules else {
-            return Some(self.requests.next_request());
+            return Ok((self.job_mut(job).draw(), false));
         };
         let in_flight = self.in_flight.iter().filter(|io| io.len > 0);
-        issue_rules.draw(&mut self.requests, in_flight)
+        let drawn = issue_rules.draw(&mut self.first.requests, in_flight);
+        drawn
+            .map(|request| (request, false))
+            .ok_or(Action::Wait(None))
     }
 
     #[inline(never)]
@@ -342,8 +417,8 @@ impl Worker {
         let is_full = self.free.is_empty();
         let issue_rules = self.issue_rules.as_mut();
         if issue_rules.is_some_and(|issue_rules| issue_rules.issued(request, now, is_full)) {
-            self.budget = 0;
-            self.budget_reason = Stopped::Bytes;
+            self.first.budget = 0;
+            self.first.budget_reason = Stopped::Bytes;
         }
     }
 
@@ -360,7 +435,7 @@ impl Worker {
     fn mark(&mut self, slot: &Slot) {
         let in_flight = self.depth_in_use();
         if let Some(submit_times) = &mut self.submit_times {
-            submit_times.issued(slot.index(), in_flight, &self.recorder);
+            submit_times.issued(slot.index(), in_flight, &self.first.recorder);
         }
     }
 
@@ -369,37 +444,39 @@ impl Worker {
             return Action::Wait(None);
         };
         let (file, sync) = self.flush.take();
-        self.recorder.issued.add(1);
-        let io = InFlight {
-            submitted: now,
-            intended: now,
-            offset: 0,
-            len: 0,
-            file,
+        let flush = Request {
+            target: file,
             direction: Direction::Sync,
-            priority: 0,
+            len: 0,
+            offset: 0,
         };
-        self.goes_out(&slot, io);
-        self.mark(&slot);
-        Action::Issue(Io {
-            slot,
-            direction: Direction::Sync,
-            sync,
-            file,
-            len: 0,
-            offset: 0,
-            priority: 0,
-        })
+        self.launch_beside(slot, &flush, sync, now)
+    }
+
+    /// An operation beside those that were asked for: a flush, a check, a trim.
+    fn launch_beside(
+        &mut self,
+        slot: Slot,
+        request: &Request,
+        sync: SyncKind,
+        now: Nanos,
+    ) -> Action {
+        let mut action = self.launch(slot, 0, request, now, now);
+        if let Action::Issue(io) = &mut action {
+            io.sync = sync;
+            self.mark(&io.slot);
+        }
+        action
     }
 
     /// A submitting call handed over what was issued since the last one, and returned at this
     /// moment.
     #[inline]
-    pub(crate) fn handed_over(&mut self, now: Nanos) {
+    pub fn handed_over(&mut self, now: Nanos) {
         if let Some(submit_times) = &mut self.submit_times {
             submit_times.handed_over(
                 &self.in_flight,
-                &self.recorder,
+                &self.first.recorder,
                 now,
                 self.window.measure_from,
             );
@@ -408,9 +485,9 @@ impl Worker {
 
     /// A wait brought so many completions.
     #[inline]
-    pub(crate) fn reaped(&self, completions: usize) {
+    pub fn reaped(&self, completions: usize) {
         if self.submit_times.is_some()
-            && let Some(depths) = &self.recorder.depths
+            && let Some(depths) = &self.first.recorder.depths
         {
             DepthCounters::moved(&depths.completed, completions);
         }
@@ -418,7 +495,7 @@ impl Worker {
 
     /// Operations in flight.
     #[inline]
-    pub(crate) fn depth_in_use(&self) -> usize {
+    pub fn depth_in_use(&self) -> usize {
         self.in_flight.len() - self.free.len()
     }
 
@@ -427,14 +504,14 @@ impl Worker {
         self.free.len() == self.in_flight.len()
     }
 
-    /// Why it ended, once it has.
-    pub(crate) fn stopped(&self) -> Stopped {
-        self.ending.unwrap_or(Stopped::Error)
+    /// Operations that may be in flight.
+    pub const fn depth(&self) -> usize {
+        self.in_flight.len()
     }
 
-    /// The buffers that are not in flight, for filling them before the start.
-    pub(crate) fn idle_slots(&self) -> &[Slot] {
-        &self.free
+    /// Why it ended, once it has.
+    pub fn stopped(&self) -> Stopped {
+        self.ending.unwrap_or(Stopped::Error)
     }
 }
 
@@ -451,3 +528,7 @@ fn check(slots: &[Slot]) {
 #[cfg(test)]
 #[path = "worker_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "pool_tests.rs"]
+mod pool_tests;

@@ -4,10 +4,7 @@ use std::collections::BinaryHeap;
 
 use blocklab_record::Depths;
 use blocklab_units::Bytes;
-use blocklab_workload::errno;
-use blocklab_workload::{Flush, Mix, Pace, Rate, Stop};
-
-use blocklab_workload::Completion;
+use blocklab_workload::{Completion, Flush, Job, Mix, Pace, Rate, Stop, errno};
 
 use super::*;
 use crate::recorder::{Recorder, Wanted};
@@ -117,11 +114,17 @@ fn employ_with(job: &Job, recorder: Recorder) -> (Worker, Arc<Recorder>, Arc<Sto
         seed: 1,
         sizes: &[1 << 30],
         slots: (0..depth).map(Slot::returned).collect(),
-        recorder: Arc::clone(&recorder),
         stopper: Arc::clone(&stopper),
         shared: &Shared::default(),
+        keys: None,
     };
-    (Worker::new(job, parts).unwrap(), recorder, stopper)
+    let own = JobParts {
+        job: job.clone(),
+        files: 0..1,
+        recorder: Arc::clone(&recorder),
+        allowance: None,
+    };
+    (Worker::new(vec![own], parts).unwrap(), recorder, stopper)
 }
 
 /// What is in flight was what was issued less what came back, so that the balance held whatever

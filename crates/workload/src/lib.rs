@@ -30,9 +30,4 @@ pub use place::{Extent, Places};
 pub use plan::{Aggregate, Case, Order, PauseBefore, Plan, Workload};
 pub use pool::{Hits, Journal, MostErrors, Pooled, Share, Validation};
 pub use stream::{Positions, Request, Requests};
-pub use verify::{
-    Checksum, Flaw, FlawKind, Generation, Good, HEADER_LEN, JournalFault, JournalWriter, KeyMap,
-    KeyPlan, LAST_KEY, MAGIC, MapState, Mark, PatternPart, Pending, SECTOR, SavedKeys, Seal,
-    Sectors, Settled, Taken, Trims, Verify, When, WrongBlock, WrongKind, WrongSector, Wrongs,
-    saved_name,
-};
+pub use verify::{Checksum, HEADER_LEN, KeyPlan, PatternPart, Trims, Verify, When};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::KeyMap;
+use crate::KeyPlan;
 
 /// A job that shares the operations in flight of a pool with others: all jobs of one pool are
 /// driven by one thread, on the same targets, and their operations wait in one queue.
@@ -119,8 +119,8 @@ pub struct Hits {
 /// How what is read is compared with what was written.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Validation {
-    /// What is where, shared by all jobs of a storage and all runs of a sitting.
-    pub keys: Arc<KeyMap>,
+    /// How the keys of the storage are made; whoever runs the job has those of earlier runs.
+    pub keys: KeyPlan,
     /// A block is read, and checked, before it is written again.
     pub read_before_write: bool,
     /// A block is read, and checked, as soon as it is written.

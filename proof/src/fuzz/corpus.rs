@@ -5,7 +5,7 @@ use std::path::Path;
 
 use blocklab_catalog::{Address, Catalog, device_file, resolve};
 use blocklab_fio::State;
-use blocklab_workload::{JournalWriter, MapState, SavedKeys};
+use blocklab_verify::{JournalWriter, MapState, SavedKeys};
 
 use crate::root;
 

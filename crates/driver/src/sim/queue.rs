@@ -14,10 +14,7 @@ use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
 use blocklab_units::Nanos;
-
-use blocklab_workload::Slot;
-
-use blocklab_workload::Completion;
+use blocklab_workload::{Completion, Slot};
 
 /// What happens at a moment: an operation of a worker comes back, or it wanted to be asked again.
 #[derive(Debug, Clone, Copy)]

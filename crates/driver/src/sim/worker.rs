@@ -3,26 +3,19 @@
 use std::sync::Arc;
 
 use blocklab_device::Device;
+use blocklab_targets::{Model, question, result};
 use blocklab_units::Nanos;
-use blocklab_workload::Job;
+use blocklab_worker::{Action, JobParts, Parts, Worker};
+use blocklab_workload::{Completion, Io, Job};
 
 use super::queue::{Event, Queue};
-use crate::Error;
-use blocklab_worker::Stopper;
-use blocklab_workload::Slot;
-
-use crate::{Backing, TargetFile};
-use blocklab_targets::{Model, question, result};
-use blocklab_worker::PoolJobParts;
-use blocklab_worker::Recorder;
-use blocklab_worker::{Action, Parts, Shared, Worker};
-use blocklab_worker::{Driven, Load};
-use blocklab_workload::{Completion, Io};
+use crate::thread_groups::ThreadGroup;
+use crate::{Backing, Error, TargetFile};
 
 /// A worker and what the driver keeps of it; what every operation needs comes first.
 #[repr(C, align(64))]
 pub(super) struct SimWorker {
-    pub(super) worker: Load,
+    pub(super) worker: Worker,
     side: SimQueueState,
     /// The first of the members that it stands for; several seats may stand for one.
     pub(super) member: usize,
@@ -52,20 +45,13 @@ pub(super) struct SimStep<'a, 'd> {
 }
 
 impl SimWorker {
-    /// Whether its worker has nothing of its own to tell.
-    pub(super) fn is_plain(&self) -> bool {
-        matches!(&self.worker, Load::One(worker) if worker.is_plain())
-    }
-
-    /// BufferFiller over what came back and asks the worker until it wants to wait. Whether it has just
+    /// Hands over what came back and asks the worker until it wants to wait. Whether it has just
     /// ended.
     #[inline(always)]
     pub(super) fn turn(&mut self, returned: Option<Completion>, round: SimStep<'_, '_>) -> bool {
-        match (&mut self.worker, returned) {
-            (Load::One(worker), Some(back)) => self.side.came_back(worker, back, round),
-            (Load::Pool(pool), Some(back)) => self.side.gather(&mut **pool, back, round),
-            (Load::One(worker), None) => self.side.woken(&mut **worker, round),
-            (Load::Pool(pool), None) => self.side.woken(&mut **pool, round),
+        match returned {
+            Some(back) => self.side.came_back(&mut self.worker, back, round),
+            None => self.side.woken(&mut self.worker, round),
         }
     }
 }
@@ -94,7 +80,7 @@ impl SimQueueState {
     #[inline(never)]
     fn gather(
         &mut self,
-        worker: &mut impl Driven,
+        worker: &mut Worker,
         completion: Completion,
         round: SimStep<'_, '_>,
     ) -> bool {
@@ -106,13 +92,13 @@ impl SimQueueState {
     }
 
     #[inline(never)]
-    fn woken(&mut self, worker: &mut impl Driven, mut round: SimStep<'_, '_>) -> bool {
+    fn woken(&mut self, worker: &mut Worker, mut round: SimStep<'_, '_>) -> bool {
         self.hand_over(worker, round.now);
         self.ask(worker, &mut round)
     }
 
-    /// BufferFiller over the completions that were kept back.
-    fn hand_over(&mut self, worker: &mut impl Driven, now: Nanos) {
+    /// Hands over the completions that were kept back.
+    fn hand_over(&mut self, worker: &mut Worker, now: Nanos) {
         if !self.gathered.is_empty() {
             worker.reaped(self.gathered.len());
         }
@@ -122,7 +108,7 @@ impl SimQueueState {
     }
 
     #[inline]
-    fn ask(&mut self, worker: &mut impl Driven, round: &mut SimStep<'_, '_>) -> bool {
+    fn ask(&mut self, worker: &mut Worker, round: &mut SimStep<'_, '_>) -> bool {
         loop {
             match worker.next(round.now) {
                 Action::Issue(io) => self.issue(&io, round),
@@ -182,26 +168,15 @@ pub(super) fn devices(
 
 impl SimWorker {
     pub(super) fn new(
-        job: &Job,
-        (pool_jobs, member): (Vec<PoolJobParts>, usize),
-        seed: u64,
-        thread: u32,
-        (files, devices): (&[TargetFile], &Arc<[usize]>),
-        (recorder, stopper, shared): (&Arc<Recorder>, &Arc<Stopper>, &Shared),
+        group: &ThreadGroup,
+        jobs: Vec<JobParts>,
+        member: usize,
+        devices: &Arc<[usize]>,
+        parts: Parts<'_>,
     ) -> Result<Self, Error> {
-        let sizes: Vec<u64> = files.iter().map(|file| file.size).collect();
-        let depth = job.effective_depth();
-        let parts = Parts {
-            thread,
-            seed,
-            sizes: &sizes,
-            slots: (0..depth).rev().map(Slot::returned).collect(),
-            recorder: Arc::clone(recorder),
-            stopper: Arc::clone(stopper),
-            shared,
-        };
-        let worker = Load::new(job, pool_jobs, parts).map_err(|invalid| Error::Job {
-            job: job.name.clone(),
+        let depth = group.job.effective_depth();
+        let worker = Worker::new(jobs, parts).map_err(|invalid| Error::Job {
+            job: group.job.name.clone(),
             invalid,
         })?;
         Ok(Self {
@@ -211,7 +186,7 @@ impl SimWorker {
             side: SimQueueState {
                 devices: Arc::clone(devices),
                 gathered: Vec::with_capacity(depth as usize),
-                complete: job.batch.complete.min(depth) as usize,
+                complete: group.job.batch.complete.min(depth) as usize,
                 wake_at: Nanos::ZERO,
                 done: false,
             },

@@ -2,8 +2,8 @@
 
 use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::{
-    Access, Advice, Aggregate, CallFlags, Content, Durability, Engine, ErrorPolicy, Lifetime,
-    Order, Pattern, PauseBefore, SizeMix, Spread, SteadyVariable, TargetOrder, UringOptions,
+    Access, Advice, Aggregate, Content, Durability, Engine, ErrorPolicy, Lifetime, Order, Pattern,
+    PauseBefore, SizeMix, Spread, SteadyVariable, TargetOrder, UringOptions,
 };
 
 use super::super::value::Word;
@@ -56,38 +56,9 @@ pub const SPREADS: [Word<Spread>; 4] = [
 ];
 
 /// As `UringOptions::default`, which cannot be called here.
-pub const URING: UringOptions = UringOptions {
-    sqpoll: false,
-    iopoll: false,
-    fixed_buffers: true,
-    fixed_files: true,
-};
+pub const URING: UringOptions = UringOptions::USUAL;
 
-pub const ENGINES: [Word<Engine>; 16] = [
-    ("sync", Engine::Sync),
-    ("psync", Engine::Psync),
-    ("vsync", Engine::Vsync),
-    ("pvsync", Engine::Pvsync),
-    (
-        "pvsync2",
-        Engine::Pvsync2(CallFlags {
-            hipri: false,
-            nowait: false,
-            uncached: false,
-        }),
-    ),
-    ("libaio", Engine::Libaio),
-    ("io_uring", Engine::IoUring(URING)),
-    ("posixaio", Engine::PosixAio),
-    ("mmap", Engine::Mmap),
-    ("splice", Engine::Splice),
-    ("falloc", Engine::Falloc),
-    ("ftruncate", Engine::Ftruncate),
-    ("filecreate", Engine::FileCreate),
-    ("filestat", Engine::FileStat),
-    ("filedelete", Engine::FileDelete),
-    ("null", Engine::Null),
-];
+pub const ENGINES: [Word<Engine>; Engine::ALL.len()] = Engine::ALL;
 
 pub const ACCESSES: [Word<Access>; 3] = [
     ("direct", Access::Direct),

@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use anyhow::Result;
-use blocklab_driver::{FlawedBlock, Outcome};
+use blocklab_driver::Outcome;
 use blocklab_fio::{CloneFacts, Flawed, State};
-use blocklab_worker::{JobLog, Progress};
+use blocklab_worker::{JobLog, KeptMiscompare, Progress};
 use blocklab_workload::{Case, Job};
 
 use super::logs;
@@ -32,8 +32,8 @@ pub fn leave(
                 logs::trace(path, job, log)?;
             }
         }
-        let flawed = outcome.flawed.iter().filter(|it| it.job == clone.job);
-        for block in flawed {
+        let flawed = outcome.flawed.iter().filter(|(job, _)| *job == clone.job);
+        for (_, block) in flawed {
             tell(clone, job, block)?;
         }
         let progress = outcome.progress.iter().find(|(name, _)| *name == clone.job);
@@ -45,14 +45,14 @@ pub fn leave(
     Ok(())
 }
 
-fn tell(clone: &CloneFacts, job: &Job, block: &FlawedBlock) -> Result<()> {
+fn tell(clone: &CloneFacts, job: &Job, block: &KeptMiscompare) -> Result<()> {
     let flawed = Flawed {
         verify: &clone.verify,
         file: job
             .targets
             .get(block.target as usize)
             .map_or("", |path| path),
-        flaw: &block.flaw,
+        flaw: &block.miscompare,
         offset: block.offset,
         bytes: &block.bytes,
     };

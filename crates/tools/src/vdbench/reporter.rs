@@ -8,6 +8,7 @@ mod wrongs;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::Result;
 use blocklab_driver::{DirectionInterval, IntervalData};
@@ -19,6 +20,7 @@ use blocklab_vdbench::{
     CurvePoint, Figures, FlatRow, Planned, PlannedJob, Prepared, Rate, Script, Sum, Terms, Watched,
     anchor, concatenated_threads, curve_text, flat_row, heading, interval_row, observed, set_rate,
 };
+use blocklab_verify::KeyMap;
 use blocklab_workload::Case;
 use jiff::Zoned;
 
@@ -395,6 +397,11 @@ fn sum(slice: &DirectionInterval) -> Sum {
 }
 
 impl Observer for Reporter<'_> {
+    fn keys(&self, storage: &str) -> Option<Arc<KeyMap>> {
+        let mut keys = self.watched.iter().flatten().map(|watched| &watched.keys);
+        keys.find(|keys| keys.name() == storage).map(Arc::clone)
+    }
+
     fn laying_out(&mut self, _: &Path, _: Bytes, _: Bytes) {}
 
     fn adapt(&mut self, case: &mut Case, record: &Record) -> bool {

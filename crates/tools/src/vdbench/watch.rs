@@ -10,7 +10,8 @@ use anyhow::Result;
 use blocklab_driver::{journal_path, map_path};
 use blocklab_record::{Record, Status};
 use blocklab_vdbench::{Prepared, Script, Sd, Terms, Validation, Watched, key_plans};
-use blocklab_workload::{Journal, KeyMap, KeyPlan, SavedKeys, Wrongs, saved_name};
+use blocklab_verify::{KeyMap, SavedKeys, Wrongs, saved_name};
+use blocklab_workload::{Journal, KeyPlan};
 
 use super::folder::Folder;
 use super::{about, context};

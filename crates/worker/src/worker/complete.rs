@@ -2,12 +2,10 @@
 
 use blocklab_record::Stopped;
 use blocklab_units::Nanos;
-use blocklab_workload::errno;
-use blocklab_workload::{Direction, ErrorPolicy};
+use blocklab_workload::{Completion, Direction, ErrorPolicy, Io, errno};
 
 use super::{InFlight, Worker};
 use crate::recorder::Failure;
-use blocklab_workload::{Completion, Io};
 
 /// With [`ErrorPolicy::Continue`]: a device that is gone fails at once, for ever.
 const FAILURES_IN_A_ROW: u32 = 1000;
@@ -28,7 +26,7 @@ impl Worker {
         let goes_on = self.is_plain
             && self.free.is_empty()
             && self.ending.is_none()
-            && self.budget > 0
+            && self.first.budget > 0
             && now >= self.window.measure_from
             && now < self.window.deadline
             && result == io.len as i32
@@ -36,27 +34,29 @@ impl Worker {
         if !goes_on {
             return Err(Completion { slot, result });
         }
-        let recorder = &*self.recorder;
+        let recorder = &*self.first.recorder;
         if let Some(tally) = recorder.tally(io.direction) {
             tally.served(io.len, now.since(io.submitted));
         }
         recorder.last_completion.set(now.0);
         recorder.issued.add(1);
         self.failures_in_a_row = 0;
-        let request = self.requests.next_request();
+        let request = self.first.requests.next_request();
         *io = InFlight::new(&request, now, now);
-        self.outstanding.goes_on(slot.index(), io.direction, now);
+        self.first
+            .outstanding
+            .goes_on(slot.index(), io.direction, now);
         self.spend(&request, now);
         Ok(Io::of(slot, &request))
     }
 
     /// Accounts for an operation that came back at this moment.
     #[inline]
-    pub(crate) fn complete(&mut self, completion: Completion, now: Nanos) {
+    pub fn complete(&mut self, completion: Completion, now: Nanos) {
         let Completion { slot, mut result } = completion;
         let index = slot.index();
         let io = self.in_flight[index];
-        self.outstanding.ends(index);
+        self.job(io.job).outstanding.ends(index);
         debug_assert!(
             self.free.len() < self.in_flight.len(),
             "slot {index} came back, and all were here"
@@ -65,8 +65,16 @@ impl Worker {
             now >= io.submitted,
             "slot {index} came back before it went out"
         );
-        self.free.push(slot);
-        self.recorder.last_completion.set(now.0);
+        match &mut self.key_steps {
+            None => self.free.push(slot),
+            Some(steps) => {
+                let went_well = result == io.len as i32;
+                let goes_on = self.ending.is_none();
+                self.free
+                    .extend(steps.ended(slot, &io, went_well, goes_on, now));
+            }
+        }
+        self.job(io.job).recorder.last_completion.set(now.0);
         if self.issue_rules.is_some() && self.back(index, now.since(io.submitted), now) {
             result = -errno::ETIMEDOUT;
         }
@@ -76,34 +84,34 @@ impl Worker {
         }
         self.failures_in_a_row = 0;
         if !self.is_plain {
-            self.pacer.completed();
+            self.job_mut(io.job).pacer.completed();
             if let Some(verifier) = &mut self.verifier {
                 verifier.completed(index, &io);
             }
         }
+        let service = now.since(io.submitted);
+        let job = self.job(io.job);
         if now < self.window.measure_from {
-            let service = now.since(io.submitted);
-            self.recorder.served_in_ramp(io.direction, io.len, service);
+            job.recorder.served_in_ramp(io.direction, io.len, service);
             return;
         }
-        let Some(tally) = self.recorder.tally(io.direction) else {
+        let Some(tally) = job.recorder.tally(io.direction) else {
             return;
         };
-        tally.served(io.len, now.since(io.submitted));
+        tally.served(io.len, service);
         if self.is_plain {
             return;
         }
         if let Some(submit_times) = &self.submit_times {
             submit_times.completed(tally, index, now);
-            submit_times.log(&io, index, now, self.window.measure_from, &self.recorder);
+            submit_times.log(&io, index, now, self.window.measure_from, &job.recorder);
         }
         if let Some(table) = &tally.by_priority {
             let submit_times = self.submit_times.as_ref();
-            let completion =
-                submit_times.map(|submit_times| submit_times.since_handed_over(index, now));
-            table.served(io.priority, now.since(io.submitted), completion);
+            let completion = submit_times.map(|times| times.since_handed_over(index, now));
+            table.served(io.priority, service, completion);
         }
-        if self.has_schedule
+        if job.has_schedule
             && let Some(response) = &tally.response
         {
             response.record(now.since(io.intended).0);
@@ -121,7 +129,10 @@ impl Worker {
         };
         let is_too_slow = issue_rules.is_too_slow(service);
         if let Some(sought) = issue_rules.completed(service, now) {
-            self.recorder.found_depth.set(u64::from(sought.depth) + 1);
+            self.first
+                .recorder
+                .found_depth
+                .set(u64::from(sought.depth) + 1);
             if !sought.go_on {
                 self.stopper.request(Stopped::Steady);
             }
@@ -138,7 +149,7 @@ impl Worker {
     fn failed(&mut self, io: InFlight, result: i32, now: Nanos) {
         let at = now.since(self.window.start);
         let failure = Failure::of(result, io.direction, at, io.offset);
-        self.recorder.fail(failure);
+        self.job(io.job).recorder.fail(failure);
         if self.stop_on_enospc && io.direction == Direction::Write && result == -errno::ENOSPC {
             self.stopper.request(Stopped::Bytes);
             return;
@@ -156,6 +167,17 @@ impl Worker {
             }
         };
         if !goes_on || self.failures_in_a_row >= FAILURES_IN_A_ROW {
+            self.stopper.request(Stopped::Error);
+        }
+        self.erred(1);
+    }
+
+    /// Counts failed operations or miscompares, and ends at the last one that is allowed.
+    #[cold]
+    pub(super) fn erred(&mut self, errors: u64) {
+        if let Some(most) = &self.most_errors
+            && most.count(errors)
+        {
             self.stopper.request(Stopped::Error);
         }
     }

@@ -17,18 +17,14 @@ impl Worker {
         if spent || self.window.over <= ended {
             return false;
         }
-        let missed = self.pacer.give_up(ended, self.typical_len);
-        self.miss(missed, ended);
-        let late = self.pacer.overdue(ended, self.typical_len);
-        self.miss(late, ended);
+        self.first.give_up_schedule(ended, true);
         // They come back when nothing counts any more.
-        self.recorder
-            .completed_in_ramp
-            .add(self.depth_in_use() as u64);
-        self.recorder = Arc::new(Recorder::discarding());
-        let uncounted = self.recorder.admit(self.in_flight.len());
-        self.outstanding.hand_over_to(&uncounted);
-        self.outstanding = uncounted;
+        let in_flight = self.depth_in_use() as u64;
+        self.first.recorder.completed_in_ramp.add(in_flight);
+        self.first.recorder = Arc::new(Recorder::discarding());
+        let uncounted = self.first.recorder.admit(self.in_flight.len());
+        self.first.outstanding.hand_over_to(&uncounted);
+        self.first.outstanding = uncounted;
         self.submit_times = None;
         self.window.deadline = self.window.over;
         true
@@ -36,36 +32,37 @@ impl Worker {
 
     #[cold]
     pub(super) fn end(&mut self, now: Nanos) {
-        let asked = self.stopper.reason();
-        let own = if self.budget == 0 {
-            self.budget_reason
-        } else {
-            Stopped::Runtime
+        let own = match self.is_spent() {
+            true => self.first.budget_reason,
+            false => Stopped::Runtime,
         };
-        self.ending = Some(asked.unwrap_or(own));
-        // A job that has moved all that it was to move leaves nothing undone.
-        if self.budget > 0 {
-            self.give_up_schedule(now.min(self.window.deadline));
+        self.ending = Some(self.stopper.reason().unwrap_or(own));
+        while let Some(steps) = &mut self.key_steps
+            && let Some(slot) = steps.abandon(&self.in_flight)
+        {
+            self.free.push(slot);
+        }
+        let end = now.min(self.window.deadline);
+        let measured = end >= self.window.measure_from;
+        for job in std::iter::once(&mut self.first).chain(&mut self.others) {
+            // A job that has moved all that it was to move leaves nothing undone.
+            if job.budget > 0 {
+                job.give_up_schedule(end, measured);
+            }
+            job.leave_pool();
         }
         if let Some(issue_rules) = &mut self.issue_rules {
+            if self.first.budget > 0 {
+                let recorder = &self.first.recorder;
+                let late = issue_rules.overdue(end, self.first.typical_len);
+                for (direction, missed) in MOVING.into_iter().zip(late) {
+                    recorder.overdue.add(missed.count);
+                    missed.record(direction, end, recorder);
+                }
+            }
             issue_rules.end();
         }
         self.flush.ending();
-    }
-
-    /// Counts what was due by `end` and was never begun.
-    fn give_up_schedule(&mut self, end: Nanos) {
-        let missed = self.pacer.give_up(end, self.typical_len);
-        self.miss(missed, end);
-        let late = self.pacer.overdue(end, self.typical_len);
-        self.miss(late, end);
-        if let Some(issue_rules) = &mut self.issue_rules {
-            let late = issue_rules.overdue(end, self.typical_len);
-            for (direction, missed) in MOVING.into_iter().zip(late) {
-                self.recorder.overdue.add(missed.count);
-                missed.record(direction, end, &self.recorder);
-            }
-        }
     }
 
     #[cold]
@@ -82,11 +79,9 @@ impl Worker {
         if self.flush.is_due() && !failed {
             self.issue_flush(now)
         } else {
-            assert!(
-                self.outstanding.count() == 0,
-                "all slots are here, and {} are out",
-                self.outstanding.count()
-            );
+            let jobs = std::iter::once(&self.first).chain(&self.others);
+            let out: u64 = jobs.map(|job| job.outstanding.count()).sum();
+            assert!(out == 0, "all slots are here, and {out} are out");
             Action::Done
         }
     }

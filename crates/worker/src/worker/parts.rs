@@ -4,15 +4,13 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use blocklab_record::Stopped;
-use blocklab_workload::{Extent, Invalid, Job, Pace, Positions, Spread, TargetOrder};
+use blocklab_verify::KeyMap;
+use blocklab_workload::{Extent, Invalid, Job, Pace, Positions, Slot, Spread, TargetOrder};
 
 use crate::bounds::Stopper;
-use blocklab_workload::Slot;
-
 use crate::flows::Flows;
-use crate::recorder::Recorder;
 
-/// What a worker is made of besides its job.
+/// What a worker is made of besides its jobs.
 pub struct Parts<'a> {
     /// Its number among the threads of the job.
     pub thread: u32,
@@ -22,12 +20,12 @@ pub struct Parts<'a> {
     pub sizes: &'a [u64],
     /// The right to its buffers.
     pub slots: Vec<Slot>,
-    /// What counts.
-    pub recorder: Arc<Recorder>,
     /// What asks for its end.
     pub stopper: Arc<Stopper>,
     /// What all threads of the run share.
     pub shared: &'a Shared,
+    /// The keys of its storage, where its data is compared by them.
+    pub keys: Option<Arc<KeyMap>>,
 }
 
 /// What the workers of a run share.
@@ -75,7 +73,7 @@ pub fn has_schedule(job: &Job) -> bool {
     job.pace != Pace::Closed || replay.is_some_and(|replay| replay.keeps_time)
 }
 
-pub fn budget(job: &Job, thread: u32, sizes: &[u64]) -> Result<(u64, Stopped), Invalid> {
+pub(super) fn budget(job: &Job, thread: u32, sizes: &[u64]) -> Result<(u64, Stopped), Invalid> {
     let mut budget = (u64::MAX, Stopped::Runtime);
     if let Some(loops) = job.stop.loops {
         // What is trimmed first is moved twice.
@@ -92,7 +90,7 @@ pub fn budget(job: &Job, thread: u32, sizes: &[u64]) -> Result<(u64, Stopped), I
 ///
 /// # Errors
 /// [`Invalid`] when the job's region does not fit one of them.
-pub fn pass(job: &Job, thread: u32, sizes: &[u64]) -> Result<u64, Invalid> {
+pub(crate) fn pass(job: &Job, thread: u32, sizes: &[u64]) -> Result<u64, Invalid> {
     let block = job.least_room().0;
     let mine = |index: &usize| match job.target_order {
         TargetOrder::PerThread => thread as usize % sizes.len() == *index,

@@ -2,13 +2,10 @@
 
 use blocklab_record::Stopped;
 use blocklab_units::Nanos;
-use blocklab_workload::{Direction, Flaw, Mark};
+use blocklab_verify::{ExpectedBlock, Miscompare};
+use blocklab_workload::{Completion, Direction, Slot, SyncKind};
 
-use super::{Action, InFlight, Worker};
-use blocklab_workload::Slot;
-use blocklab_workload::{Completion, Io, SyncKind};
-
-use crate::recorder::Progress;
+use super::{Action, Worker};
 use crate::verifier::Written;
 
 impl Worker {
@@ -18,16 +15,16 @@ impl Worker {
     pub(super) fn check_backlog(&mut self, now: Nanos) -> Option<Action> {
         let verifier = self.verifier.as_mut()?;
         if verifier.only_reads_back() {
-            while self.budget > 0 {
+            while self.first.budget > 0 {
                 while let Some(written) = verifier.next_trim() {
                     verifier.assumed_trim(&written);
                 }
-                let request = self.requests.next_request();
+                let request = self.first.requests.next_request();
                 verifier.assumed(&request);
-                self.budget = self.budget.saturating_sub(u64::from(request.len));
+                self.first.spend(request.len);
                 let last = self.issue_rules.as_mut();
                 if last.is_some_and(|issue_rules| issue_rules.issued(&request, now, false)) {
-                    self.budget = 0;
+                    self.first.budget = 0;
                 }
             }
             return Some(Action::Wait(Some(now)));
@@ -47,11 +44,12 @@ impl Worker {
     fn issue_trim(&mut self, now: Nanos, written: &Written) -> Option<Action> {
         let slot = self.free.pop()?;
         self.verifier.as_mut()?.trims(slot.index());
-        let action = self.launch(slot, &written.trim(), now, now);
-        if let Action::Issue(io) = &action {
-            self.mark(&io.slot);
-        }
-        Some(action)
+        Some(self.launch_beside(
+            slot,
+            &written.request(Direction::Trim),
+            SyncKind::Whole,
+            now,
+        ))
     }
 
     /// Between two passes: the next read, or the wait for it; nothing when all was read back.
@@ -82,11 +80,11 @@ impl Worker {
         if matches!(self.stopper.reason(), Some(Error | Interrupted | Stalled)) {
             return None;
         }
-        if self.in_time && self.ending == Some(Stopped::Runtime) {
-            return None;
-        }
         let (is_idle, is_full) = (self.is_idle(), self.free.is_empty());
         let verifier = self.verifier.as_mut()?;
+        if verifier.in_time && self.ending == Some(Stopped::Runtime) {
+            return None;
+        }
         if !verifier.has_begun() {
             if !is_idle {
                 return Some(Action::Wait(None));
@@ -94,7 +92,7 @@ impl Worker {
             // It may take as long as the writing.
             let span = self.window.deadline.since(self.window.measure_from);
             verifier.begin_pass(now.saturating_add(span));
-            self.recorder.verify_began.set(now.0);
+            self.first.recorder.verify_began.set(now.0);
         }
         if is_full {
             return Some(Action::Wait(None));
@@ -105,28 +103,13 @@ impl Worker {
 
     fn issue_check(&mut self, now: Nanos, written: &Written) -> Option<Action> {
         let slot = self.free.pop()?;
-        self.recorder.issued.add(1);
-        let io = InFlight {
-            submitted: now,
-            intended: now,
-            offset: written.offset,
-            len: written.len,
-            file: written.target,
-            direction: Direction::Read,
-            priority: 0,
-        };
-        self.goes_out(&slot, io);
         self.verifier.as_mut()?.checks(slot.index(), written);
-        self.mark(&slot);
-        Some(Action::Issue(Io {
+        Some(self.launch_beside(
             slot,
-            direction: Direction::Read,
-            sync: SyncKind::Whole,
-            file: written.target,
-            len: written.len,
-            offset: written.offset,
-            priority: 0,
-        }))
+            &written.request(Direction::Read),
+            SyncKind::Whole,
+            now,
+        ))
     }
 
     /// Which write of this thread a write in flight is.
@@ -135,30 +118,63 @@ impl Worker {
         verifier.map_or(0, |verifier| verifier.generation(slot.index()))
     }
 
-    /// How far the writes have come, where somebody counts them.
-    pub(crate) fn progress(&self) -> Option<Progress> {
-        self.verifier.as_ref()?.progress()
+    /// When its thread ends: says how far its writes came, where somebody counts them.
+    pub fn leave(&self) {
+        let verifier = self.verifier.as_ref();
+        if let Some(progress) = verifier.and_then(|verifier| verifier.progress()) {
+            self.first.recorder.has_written(progress);
+        }
     }
 
     /// What a read that came back well should hold, where somebody knows.
-    pub fn expected(&self, completion: &Completion) -> Option<(Mark, usize)> {
+    pub fn expected(&self, completion: &Completion) -> Option<(ExpectedBlock, usize)> {
         let index = completion.slot.index();
-        let len = self.in_flight[index].len;
-        if completion.result != len as i32 {
+        let io = self.in_flight[index];
+        if completion.result != io.len as i32 {
             return None;
         }
-        let mark = self.verifier.as_ref()?.expected(index)?;
-        Some((mark, len as usize))
+        let block = match (&self.verifier, &self.key_steps) {
+            (Some(verifier), _) => verifier.expected(index)?,
+            (None, Some(_)) if io.direction == Direction::Read => {
+                ExpectedBlock::any(io.file, io.offset)
+            }
+            _ => return None,
+        };
+        Some((block, io.len as usize))
     }
 
-    /// A block was compared.
-    pub fn compared(&self, mark: Mark, verdict: Result<(), Flaw>, bytes: &[u8], now: Nanos) {
-        self.recorder.verified.add(1);
-        let Err(flaw) = verdict else { return };
+    /// A block was compared; `bytes` is what was read.
+    pub fn compared(
+        &mut self,
+        slot: &Slot,
+        expected: ExpectedBlock,
+        found: Vec<Miscompare>,
+        bytes: &[u8],
+        now: Nanos,
+    ) {
+        let job = self.in_flight[slot.index()].job;
+        let recorder = &self.job(job).recorder;
+        recorder.verified.add(1);
+        if found.is_empty() {
+            return;
+        }
         let at = now.since(self.window.start);
-        self.recorder.flawed(flaw, mark, at, bytes, self.keep);
-        if self.fatal {
+        let keep = self.verifier.as_ref().map_or(0, |verifier| verifier.keep);
+        let errors = found.len() as u64;
+        for miscompare in found {
+            recorder.miscompared(miscompare, expected, at, bytes, keep);
+        }
+        let mut ends = self
+            .verifier
+            .as_ref()
+            .is_some_and(|verifier| verifier.fatal);
+        if let Some(steps) = &mut self.key_steps {
+            steps.found_wrong(slot);
+            ends |= steps.is_full();
+        }
+        if ends {
             self.stopper.request(Stopped::Error);
         }
+        self.erred(errors);
     }
 }

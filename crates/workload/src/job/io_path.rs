@@ -22,14 +22,28 @@ pub struct CallFlags {
     pub uncached: bool,
 }
 
+impl CallFlags {
+    /// None of them.
+    pub const NONE: Self = Self {
+        hipri: false,
+        nowait: false,
+        uncached: false,
+    };
+}
+
+impl UringOptions {
+    /// Buffers and files registered, nothing polled.
+    pub const USUAL: Self = Self {
+        sqpoll: false,
+        iopoll: false,
+        fixed_buffers: true,
+        fixed_files: true,
+    };
+}
+
 impl Default for UringOptions {
     fn default() -> Self {
-        Self {
-            sqpoll: false,
-            iopoll: false,
-            fixed_buffers: true,
-            fixed_files: true,
-        }
+        Self::USUAL
     }
 }
 
@@ -72,27 +86,43 @@ pub enum Engine {
 }
 
 impl Engine {
-    /// `sync`, `psync`, `libaio`, `io_uring` and so on: the name that fio gives it.
+    /// Every engine with its usual options, by the name that fio gives it.
+    pub const ALL: [(&'static str, Self); 16] = [
+        ("sync", Self::Sync),
+        ("psync", Self::Psync),
+        ("vsync", Self::Vsync),
+        ("pvsync", Self::Pvsync),
+        ("pvsync2", Self::Pvsync2(CallFlags::NONE)),
+        ("libaio", Self::Libaio),
+        ("io_uring", Self::IoUring(UringOptions::USUAL)),
+        ("posixaio", Self::PosixAio),
+        ("mmap", Self::Mmap),
+        ("splice", Self::Splice),
+        ("falloc", Self::Falloc),
+        ("ftruncate", Self::Ftruncate),
+        ("filecreate", Self::FileCreate),
+        ("filestat", Self::FileStat),
+        ("filedelete", Self::FileDelete),
+        ("null", Self::Null),
+    ];
+
+    /// The engine of this name, with its usual options.
     #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Sync => "sync",
-            Self::Psync => "psync",
-            Self::Vsync => "vsync",
-            Self::Pvsync => "pvsync",
-            Self::Pvsync2(_) => "pvsync2",
-            Self::Libaio => "libaio",
-            Self::IoUring(_) => "io_uring",
-            Self::PosixAio => "posixaio",
-            Self::Splice => "splice",
-            Self::Falloc => "falloc",
-            Self::Ftruncate => "ftruncate",
-            Self::FileCreate => "filecreate",
-            Self::FileStat => "filestat",
-            Self::FileDelete => "filedelete",
-            Self::Mmap => "mmap",
-            Self::Null => "null",
-        }
+    pub fn named(name: &str) -> Option<Self> {
+        let found = Self::ALL.iter().find(|(known, _)| *known == name);
+        found.map(|(_, engine)| *engine)
+    }
+
+    /// `sync`, `psync`, `libaio`, `io_uring` and so on.
+    ///
+    /// # Panics
+    /// Never: all of them are in the table.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        let kind = std::mem::discriminant(&self);
+        let mut known = Self::ALL.iter();
+        let found = known.find(|(_, engine)| std::mem::discriminant(engine) == kind);
+        found.expect("every engine is in the table").0
     }
 
     /// Whether one thread can have more than one operation in flight.
@@ -106,8 +136,20 @@ impl Engine {
 
     /// Whether it works on the names of files and opens none.
     #[must_use]
-    pub const fn is_of_names(&self) -> bool {
+    pub const fn is_of_names(self) -> bool {
         matches!(self, Self::FileCreate | Self::FileStat | Self::FileDelete)
+    }
+
+    /// Whether it works on opened files.
+    #[must_use]
+    pub const fn opens_files(self) -> bool {
+        !self.is_of_names() && !matches!(self, Self::Null)
+    }
+
+    /// Whether what it writes can be read again.
+    #[must_use]
+    pub const fn keeps_data(self) -> bool {
+        self.opens_files() && !matches!(self, Self::Falloc | Self::Ftruncate)
     }
 }
 

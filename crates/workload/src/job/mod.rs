@@ -15,7 +15,7 @@ use std::sync::Arc;
 use blocklab_random::Stream;
 use blocklab_units::{Bytes, Nanos};
 
-use crate::{Pooled, Verify, When};
+use crate::{Pooled, Validation, Verify, When};
 
 pub use ending::{EndsOthers, ErrorPolicy, Flush, Limit, Steady, SteadyVariable, Stop};
 pub use io_path::{
@@ -256,12 +256,17 @@ impl Job {
         trims.is_some_and(|trims| trims.percent > 0)
     }
 
+    /// How what it reads is compared by the keys of its storage, where it is.
+    #[must_use]
+    pub fn validation(&self) -> Option<&Validation> {
+        self.pool.as_ref()?.validation.as_ref()
+    }
+
     /// Whether it reads what it wrote.
     #[must_use]
     pub fn reads_back(&self) -> bool {
         let verify = self.verify.as_ref();
-        let pooled = self.pool.as_ref();
-        let validation = pooled.and_then(|pooled| pooled.validation.as_ref());
+        let validation = self.validation();
         let verifies = verify.is_some_and(|verify| verify.when != When::Never);
         let validates = validation.is_some_and(|it| it.read_before_write || it.read_after_write);
         self.writes() && (verifies || validates)

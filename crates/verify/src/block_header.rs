@@ -16,11 +16,10 @@
 
 use std::sync::Arc;
 
-use super::checksum::LONGEST;
-use super::{Checksum, PatternPart, Verify};
+use blocklab_workload::{Checksum, HEADER_LEN, PatternPart, Verify};
 
-/// Bytes of a header without its digest.
-pub const HEADER_LEN: usize = 40;
+use crate::digest::{LONGEST, digest};
+use crate::miscompare::{Miscompare, MiscompareKind};
 
 /// The number with which a header begins.
 pub const MAGIC: u16 = 0xacca;
@@ -31,7 +30,7 @@ const MARK_BITS: u32 = 48;
 
 /// What the next write carries, or a read should find.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Mark {
+pub struct ExpectedBlock {
     /// Index of the target in the job's list.
     pub target: u32,
     /// First byte of the operation.
@@ -55,58 +54,9 @@ pub enum Generation {
     Zeros,
 }
 
-/// Data that is not what was written.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Flaw {
-    /// First byte of the interval in its target.
-    pub offset: u64,
-    /// Bytes of the interval.
-    pub len: u32,
-    /// What is wrong with it.
-    pub kind: FlawKind,
-}
-
-/// What is wrong with an interval.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum FlawKind {
-    /// No header: never written, lost, or torn.
-    #[error("no header")]
-    NoHeader,
-    /// The header is damaged.
-    #[error("a damaged header")]
-    DamagedHeader,
-    /// The header of another place: a misdirected write or read.
-    #[error("the header of offset {found}")]
-    OtherPlace {
-        /// The offset that it tells.
-        found: u64,
-    },
-    /// The header of another write: a lost one.
-    #[error("write {found} of its thread where {expected} belongs")]
-    OtherWrite {
-        /// Which one it is.
-        found: u64,
-        /// Which one it should be.
-        expected: u64,
-    },
-    /// The data is not that of its header.
-    #[error("data that does not match its checksum")]
-    Checksum,
-    /// The data is not the pattern.
-    #[error("byte {at} of the interval is {found:#04x} where {expected:#04x} belongs")]
-    Pattern {
-        /// Where in the interval.
-        at: u32,
-        /// What was read.
-        found: u8,
-        /// What was written.
-        expected: u8,
-    },
-}
-
-/// Seals writes and checks reads of one thread.
+/// Puts headers into the writes of one thread and checks its reads.
 #[derive(Debug, Clone)]
-pub struct Seal {
+pub struct BlockHeaders {
     checksum: Checksum,
     interval: Option<usize>,
     header_at: usize,
@@ -117,7 +67,7 @@ pub struct Seal {
     period: Vec<u8>,
 }
 
-impl Seal {
+impl BlockHeaders {
     /// As a job asks for it; `run` stands in each header.
     #[must_use]
     pub fn new(verify: &Verify, run: u64) -> Self {
@@ -132,11 +82,11 @@ impl Seal {
     }
 
     /// Makes a filled buffer recognisable. `generation` counts the writes of the thread.
-    pub fn seal(&mut self, buffer: &mut [u8], target: u32, offset: u64, generation: u64) {
+    pub fn fill(&mut self, buffer: &mut [u8], target: u32, offset: u64, generation: u64) {
         let interval = self.interval.unwrap_or(buffer.len()).max(1);
         let mut at = offset;
         for piece in buffer.chunks_mut(interval) {
-            self.fill(piece, at);
+            self.fill_pattern(piece, at);
             if self.has_room(piece.len()) {
                 self.put_header(piece, target, at, generation);
             }
@@ -144,19 +94,20 @@ impl Seal {
         }
     }
 
-    /// Looks for what [`Seal::seal`] left.
+    /// Looks for what [`BlockHeaders::fill`] left.
     ///
     /// # Errors
-    /// The first [`Flaw`].
-    pub fn check(&mut self, buffer: &[u8], mark: Mark) -> Result<(), Flaw> {
+    /// The first [`Miscompare`].
+    pub fn check(&mut self, buffer: &[u8], expected: ExpectedBlock) -> Result<(), Miscompare> {
         let interval = self.interval.unwrap_or(buffer.len()).max(1);
-        let mut at = mark.offset;
+        let mut at = expected.offset;
         for piece in buffer.chunks(interval) {
-            self.check_one(piece, at, mark).map_err(|kind| Flaw {
-                offset: at,
-                len: piece.len() as u32,
-                kind,
-            })?;
+            self.check_one(piece, at, expected)
+                .map_err(|kind| Miscompare {
+                    offset: at,
+                    len: piece.len() as u32,
+                    kind,
+                })?;
             at += piece.len() as u64;
         }
         Ok(())
@@ -187,12 +138,12 @@ impl Seal {
     fn digest(&self, piece: &[u8]) -> [u8; LONGEST] {
         let data = self.data(piece);
         if self.header_at == 0 {
-            return self.checksum.of(&[data[2].0]);
+            return digest(self.checksum, &[data[2].0]);
         }
-        self.checksum.of(&data.map(|(data, _)| data))
+        digest(self.checksum, &data.map(|(data, _)| data))
     }
 
-    fn fill(&mut self, piece: &mut [u8], offset: u64) {
+    fn fill_pattern(&mut self, piece: &mut [u8], offset: u64) {
         if self.pattern.is_none() {
             return;
         }
@@ -223,7 +174,7 @@ impl Seal {
         digest_place.copy_from_slice(&digest[..digest_place.len()]);
         let mark = OURS << MARK_BITS | generation & ((1 << MARK_BITS) - 1);
         header[..2].copy_from_slice(&MAGIC.to_le_bytes());
-        header[2..4].copy_from_slice(&self.checksum.code().to_le_bytes());
+        header[2..4].copy_from_slice(&(self.checksum as u16).to_le_bytes());
         header[4..8].copy_from_slice(&interval.to_le_bytes());
         header[8..16].copy_from_slice(&mark.to_le_bytes());
         header[16..24].copy_from_slice(&offset.to_le_bytes());
@@ -236,8 +187,13 @@ impl Seal {
         header[36..].copy_from_slice(&check);
     }
 
-    fn check_one(&mut self, piece: &[u8], offset: u64, mark: Mark) -> Result<(), FlawKind> {
-        if mark.generation == Generation::Zeros {
+    fn check_one(
+        &mut self,
+        piece: &[u8],
+        offset: u64,
+        expected: ExpectedBlock,
+    ) -> Result<(), MiscompareKind> {
+        if expected.generation == Generation::Zeros {
             return same(piece, 0, std::iter::repeat(&0));
         }
         if self.checksum == Checksum::Null {
@@ -248,7 +204,7 @@ impl Seal {
         }
         let head = &piece[self.header_at..self.header_at + self.head_len()];
         let (header, digest_place) = head.split_at(HEADER_LEN);
-        let is_ours = self.check_header(header, offset, mark.generation)?;
+        let is_ours = self.check_header(header, offset, expected.generation)?;
         match self.checksum {
             Checksum::Header => Ok(()),
             checksum if checksum.is_private() && !is_ours => Ok(()),
@@ -260,16 +216,21 @@ impl Seal {
                 let len = checksum.len();
                 match self.digest(piece)[..len] == digest_place[..len] {
                     true => Ok(()),
-                    false => Err(FlawKind::Checksum),
+                    false => Err(MiscompareKind::Checksum),
                 }
             }
         }
     }
 
     /// Whether the header is our own.
-    fn check_header(&self, header: &[u8], at: u64, want: Generation) -> Result<bool, FlawKind> {
+    fn check_header(
+        &self,
+        header: &[u8],
+        at: u64,
+        want: Generation,
+    ) -> Result<bool, MiscompareKind> {
         if header[..2] != MAGIC.to_le_bytes() {
-            return Err(FlawKind::NoHeader);
+            return Err(MiscompareKind::NoHeader);
         }
         let number = |from: usize| {
             let mut bytes = [0; 8];
@@ -277,13 +238,13 @@ impl Seal {
             u64::from_le_bytes(bytes)
         };
         let sound = header_check(&header[..36]) == header[36..40]
-            && header[2..4] == self.checksum.code().to_le_bytes();
+            && header[2..4] == (self.checksum as u16).to_le_bytes();
         if !sound {
-            return Err(FlawKind::DamagedHeader);
+            return Err(MiscompareKind::DamagedHeader);
         }
         let (found_at, mark) = (number(16), number(8));
         if found_at != at {
-            return Err(FlawKind::OtherPlace { found: found_at });
+            return Err(MiscompareKind::OtherPlace { found: found_at });
         }
         let is_ours = mark >> MARK_BITS == OURS;
         let found = match is_ours {
@@ -292,20 +253,25 @@ impl Seal {
         };
         match want {
             Generation::Exactly(expected) if !is_ours || found != expected => {
-                Err(FlawKind::OtherWrite { found, expected })
+                Err(MiscompareKind::OtherWrite { found, expected })
             }
             Generation::AtLeast(expected) if !is_ours || found < expected => {
-                Err(FlawKind::OtherWrite { found, expected })
+                Err(MiscompareKind::OtherWrite { found, expected })
             }
             Generation::Earlier(expected) if is_ours && found != expected => {
-                Err(FlawKind::OtherWrite { found, expected })
+                Err(MiscompareKind::OtherWrite { found, expected })
             }
             _ => Ok(is_ours),
         }
     }
 
     /// `from` is where in its interval the piece begins.
-    fn check_pattern(&mut self, piece: &[u8], from: usize, offset: u64) -> Result<(), FlawKind> {
+    fn check_pattern(
+        &mut self,
+        piece: &[u8],
+        from: usize,
+        offset: u64,
+    ) -> Result<(), MiscompareKind> {
         if self.pattern.is_none() || piece.is_empty() {
             return Ok(());
         }
@@ -324,7 +290,7 @@ fn same<'a>(
     piece: &[u8],
     from: usize,
     expected: impl Iterator<Item = &'a u8>,
-) -> Result<(), FlawKind> {
+) -> Result<(), MiscompareKind> {
     let differs = piece
         .iter()
         .zip(expected)
@@ -332,7 +298,7 @@ fn same<'a>(
         .find(|(_, (found, expected))| found != expected);
     match differs {
         None => Ok(()),
-        Some((at, (found, expected))) => Err(FlawKind::Pattern {
+        Some((at, (found, expected))) => Err(MiscompareKind::Pattern {
             at: (from + at) as u32,
             found: *found,
             expected: *expected,
@@ -346,7 +312,7 @@ mod tests {
     use blocklab_units::Bytes;
     use proptest::prelude::*;
 
-    fn seal(checksum: Checksum, interval: Option<u64>, offset: u64) -> Seal {
+    fn made(checksum: Checksum, interval: Option<u64>, offset: u64) -> BlockHeaders {
         let verify = Verify {
             interval: interval.map(Bytes),
             offset: Bytes(offset),
@@ -356,11 +322,11 @@ mod tests {
             ])),
             ..Verify::new(checksum)
         };
-        Seal::new(&verify, 42)
+        BlockHeaders::new(&verify, 42)
     }
 
-    fn mark(generation: Generation) -> Mark {
-        Mark {
+    fn mark(generation: Generation) -> ExpectedBlock {
+        ExpectedBlock {
             target: 0,
             offset: 8192,
             generation,
@@ -386,41 +352,46 @@ mod tests {
                 (Some(1024), 100),
                 (Some(1024), 512),
             ] {
-                let mut seal = seal(checksum, interval, offset);
+                let mut headers = made(checksum, interval, offset);
                 let mut block = vec![7; 4096];
-                seal.seal(&mut block, 0, 8192, 3);
+                headers.fill(&mut block, 0, 8192, 3);
                 let exactly = mark(Generation::Exactly(3));
-                assert_eq!(seal.check(&block, exactly), Ok(()), "{checksum:?}");
+                assert_eq!(headers.check(&block, exactly), Ok(()), "{checksum:?}");
             }
         }
     }
 
     #[test]
     fn other_places_and_writes_are_told_apart() {
-        let mut seal = seal(Checksum::Crc32c, Some(1024), 0);
+        let mut headers = made(Checksum::Crc32c, Some(1024), 0);
         let mut block = vec![7; 4096];
-        seal.seal(&mut block, 0, 8192, 3);
-        let kind = |seal: &mut Seal, mark| seal.check(&block, mark).map_err(|flaw| flaw.kind);
+        headers.fill(&mut block, 0, 8192, 3);
+        let kind = |headers: &mut BlockHeaders, mark| {
+            headers.check(&block, mark).map_err(|flaw| flaw.kind)
+        };
         let expected = 4;
-        let lost = Err(FlawKind::OtherWrite { found: 3, expected });
-        assert_eq!(kind(&mut seal, mark(Generation::Exactly(4))), lost);
-        assert_eq!(kind(&mut seal, mark(Generation::AtLeast(2))), Ok(()));
-        let elsewhere = Mark {
+        let lost = Err(MiscompareKind::OtherWrite { found: 3, expected });
+        assert_eq!(kind(&mut headers, mark(Generation::Exactly(4))), lost);
+        assert_eq!(kind(&mut headers, mark(Generation::AtLeast(2))), Ok(()));
+        let elsewhere = ExpectedBlock {
             offset: 0,
             ..mark(Generation::Any)
         };
         let found = 8192;
         assert_eq!(
-            kind(&mut seal, elsewhere),
-            Err(FlawKind::OtherPlace { found })
+            kind(&mut headers, elsewhere),
+            Err(MiscompareKind::OtherPlace { found })
         );
-        assert_eq!(kind(&mut seal, mark(Generation::Earlier(3))), Ok(()));
+        assert_eq!(kind(&mut headers, mark(Generation::Earlier(3))), Ok(()));
         let (found, expected) = (3, 2);
-        let other = Err(FlawKind::OtherWrite { found, expected });
-        assert_eq!(kind(&mut seal, mark(Generation::Earlier(2))), other);
-        let never = seal.check(&[0; 4096], mark(Generation::Any));
-        assert_eq!(never.map_err(|flaw| flaw.kind), Err(FlawKind::NoHeader));
-        assert_eq!(seal.check(&[0; 4096], mark(Generation::Zeros)), Ok(()));
+        let other = Err(MiscompareKind::OtherWrite { found, expected });
+        assert_eq!(kind(&mut headers, mark(Generation::Earlier(2))), other);
+        let never = headers.check(&[0; 4096], mark(Generation::Any));
+        assert_eq!(
+            never.map_err(|flaw| flaw.kind),
+            Err(MiscompareKind::NoHeader)
+        );
+        assert_eq!(headers.check(&[0; 4096], mark(Generation::Zeros)), Ok(()));
     }
 
     proptest! {
@@ -428,11 +399,11 @@ mod tests {
         #[test]
         fn a_flipped_bit_is_found(byte in 0usize..4096, bit in 0u8..8) {
             for checksum in [Checksum::Crc32c, Checksum::Xxhash, Checksum::PatternHeader] {
-                let mut seal = seal(checksum, Some(1024), 0);
+                let mut headers = made(checksum, Some(1024), 0);
                 let mut block = vec![7; 4096];
-                seal.seal(&mut block, 0, 8192, 3);
+                headers.fill(&mut block, 0, 8192, 3);
                 block[byte] ^= 1 << bit;
-                let flaw = seal.check(&block, mark(Generation::Exactly(3))).unwrap_err();
+                let flaw = headers.check(&block, mark(Generation::Exactly(3))).unwrap_err();
                 prop_assert_eq!(flaw.offset, 8192 + (byte as u64) / 1024 * 1024);
             }
         }
@@ -441,7 +412,7 @@ mod tests {
         #[test]
         fn any_bytes_can_be_checked(bytes in proptest::collection::vec(any::<u8>(), 0..3000)) {
             for checksum in KINDS {
-                let _ = seal(checksum, Some(512), 0).check(&bytes, mark(Generation::Any));
+                let _ = made(checksum, Some(512), 0).check(&bytes, mark(Generation::Any));
             }
         }
     }

@@ -9,9 +9,11 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use super::journal::{LAST_KEY, MapState, Pending, SavedKeys};
-use super::sector::{SECTOR, Sectors, WrongSector};
-use super::wrong::{Good, WrongBlock};
+use blocklab_workload::KeyPlan;
+
+use crate::miscompare::{Good, WrongBlock};
+use crate::saved_keys::{LAST_KEY, MapState, Pending, SavedKeys};
+use crate::sector::{SECTOR, Sectors, WrongSector};
 
 /// Nobody uses the block again.
 const BAD: u8 = 127;
@@ -20,9 +22,8 @@ const BUSY: u8 = 0x80;
 
 /// The keys of one storage, shared by all who work on it, and kept from run to run.
 pub struct KeyMap {
-    name: String,
+    plan: KeyPlan,
     sectors: Sectors,
-    block: u64,
     state: Mutex<State>,
     wrongs: Arc<Wrongs>,
 }
@@ -75,19 +76,6 @@ pub enum Taken {
     Bad,
 }
 
-/// How the keys of a storage are made.
-#[derive(Debug, Clone)]
-pub struct KeyPlan {
-    /// Name of the storage; its first eight bytes stand in every sector.
-    pub name: String,
-    /// Bytes that share one key: a multiple of 512.
-    pub block: u64,
-    /// Share of the data that is zeros, so that it compresses.
-    pub compress_percent: u8,
-    /// Whether the last good operation of each block is remembered: 16 bytes a block.
-    pub times: bool,
-}
-
 impl KeyMap {
     /// A storage of which nothing is known; `size` in bytes.
     #[must_use]
@@ -106,9 +94,8 @@ impl KeyMap {
     ) -> Self {
         let good = plan.times.then(|| vec![Good::default(); keys.len()]);
         Self {
-            name: plan.name.clone(),
+            plan: plan.clone(),
             sectors: Sectors::new(&plan.name, plan.compress_percent),
-            block: plan.block,
             state: Mutex::new(State {
                 keys,
                 pending,
@@ -123,16 +110,22 @@ impl KeyMap {
         self.state.lock().expect("no panic under this lock")
     }
 
+    /// How its keys are made.
+    #[must_use]
+    pub const fn plan(&self) -> &KeyPlan {
+        &self.plan
+    }
+
     /// Bytes that share one key.
     #[must_use]
     pub const fn block(&self) -> u64 {
-        self.block
+        self.plan.block
     }
 
     /// Name of the storage.
     #[must_use]
     pub fn name(&self) -> &str {
-        &self.name
+        &self.plan.name
     }
 
     /// What follows belongs to this run.
@@ -171,8 +164,8 @@ impl KeyMap {
         }
         SavedKeys {
             generation,
-            name: saved_name(&self.name),
-            block: self.block,
+            name: saved_name(self.name()),
+            block: self.block(),
             keys,
             state: how,
         }
@@ -192,7 +185,7 @@ impl KeyMap {
     }
 
     fn span(&self, offset: u64, len: u64) -> std::ops::Range<usize> {
-        (offset / self.block) as usize..(offset + len).div_ceil(self.block) as usize
+        (offset / self.block()) as usize..(offset + len).div_ceil(self.block()) as usize
     }
 
     /// Takes the blocks of an operation. Returns whether anything is known of them.
@@ -252,10 +245,10 @@ impl KeyMap {
     }
 
     /// Fills a write of claimed blocks.
-    pub fn seal(&self, buffer: &mut [u8], offset: u64, micros: u64) {
+    pub fn fill(&self, buffer: &mut [u8], offset: u64, micros: u64) {
         let mut at = offset;
-        for block in buffer.chunks_mut(self.block as usize) {
-            let key = self.state().next((at / self.block) as usize);
+        for block in buffer.chunks_mut(self.block() as usize) {
+            let key = self.state().next((at / self.block()) as usize);
             self.sectors.write(block, at, key, micros);
             at += block.len() as u64;
         }
@@ -277,7 +270,7 @@ impl KeyMap {
     pub fn compare(&self, buffer: &[u8], offset: u64, micros: u64) -> Vec<WrongBlock> {
         let mut found = Vec::new();
         let mut at = offset;
-        for bytes in buffer.chunks(self.block as usize) {
+        for bytes in buffer.chunks(self.block() as usize) {
             found.extend(self.compare_one(bytes, at, micros));
             at += bytes.len() as u64;
         }
@@ -285,7 +278,7 @@ impl KeyMap {
     }
 
     fn compare_one(&self, bytes: &[u8], offset: u64, micros: u64) -> Option<WrongBlock> {
-        let block = (offset / self.block) as usize;
+        let block = (offset / self.block()) as usize;
         let mut state = self.state();
         let key = state.keys.get(block).map_or(0, |key| key & !BUSY);
         if let Some(pending) = state.pending.get(&block).copied() {
@@ -321,7 +314,7 @@ impl KeyMap {
         pending: Pending,
         micros: u64,
     ) -> Option<WrongBlock> {
-        let block = (offset / self.block) as usize;
+        let block = (offset / self.block()) as usize;
         let is =
             |sector: &[u8], at: u64, key: u8| key > 0 && self.sectors.is_right(sector, at, key);
         let (mut new, mut old) = (0, 0);
@@ -377,12 +370,12 @@ impl KeyMap {
         sectors: Vec<WrongSector>,
         micros: u64,
     ) -> WrongBlock {
-        let block = (offset / self.block) as usize;
+        let block = (offset / self.block()) as usize;
         state.keys[block] = BAD | BUSY;
         state.pending.remove(&block);
         let good = state.good.as_ref().map(|good| good[block]);
         let wrong = WrongBlock {
-            name: self.name.clone(),
+            name: self.plan.name.clone(),
             offset,
             len: len as u32,
             expected_key,
@@ -440,7 +433,7 @@ impl State {
 
 impl fmt::Debug for KeyMap {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "KeyMap({}, {} a block)", self.name, self.block)
+        write!(f, "KeyMap({}, {} a block)", self.name(), self.block())
     }
 }
 
@@ -452,5 +445,5 @@ impl PartialEq for KeyMap {
 }
 
 #[cfg(test)]
-#[path = "keys_tests.rs"]
+#[path = "key_map_tests.rs"]
 mod tests;

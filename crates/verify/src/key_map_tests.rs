@@ -1,5 +1,5 @@
-use super::super::sector::WrongKind;
 use super::*;
+use crate::sector::WrongKind;
 
 fn plan(times: bool) -> KeyPlan {
     KeyPlan {
@@ -20,7 +20,7 @@ fn map() -> KeyMap {
 fn write(map: &KeyMap, offset: u64, len: u64, micros: u64) -> Vec<u8> {
     let mut bytes = vec![0; len as usize];
     map.claim(offset, len).expect("it is free");
-    map.seal(&mut bytes, offset, micros);
+    map.fill(&mut bytes, offset, micros);
     map.written(offset, len, micros);
     map.release(offset, len);
     bytes

@@ -36,21 +36,15 @@ const JOURNAL: &[u8; 8] = b"BLKEYJNL";
 const ENTRIES: usize = 59;
 const FIRST_ENTRY: usize = 32;
 const DONE: u8 = 0x80;
-/// The keys are those of a run that ended.
-const CLOSED: u8 = 1;
-/// A run goes on, or was killed, and a journal tells the rest.
-const JOURNALLED: u8 = 2;
-/// A run goes on, or was killed, and nothing tells the rest.
-const OPEN: u8 = 3;
 
-/// How the run stands to its map.
+/// How the run stands to its map, by the number that the header has for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MapState {
     /// It has ended: these are the keys.
-    Closed,
-    /// A journal goes on from here.
+    Closed = 1,
+    /// It goes on, or was killed, and a journal tells the rest.
     Journalled,
-    /// It changes keys, and nobody notes which.
+    /// It goes on, or was killed, and nobody noted which keys it changed.
     Open,
 }
 
@@ -114,11 +108,7 @@ impl SavedKeys {
         bytes[16..24].copy_from_slice(&self.name);
         put(&mut bytes, 24, self.block);
         put(&mut bytes, 32, self.keys.len() as u64);
-        bytes[40] = match self.state {
-            MapState::Closed => CLOSED,
-            MapState::Journalled => JOURNALLED,
-            MapState::Open => OPEN,
-        };
+        bytes[40] = self.state as u8;
         seal(&mut bytes);
         bytes.extend_from_slice(&self.keys);
         bytes.resize(bytes.len().next_multiple_of(RECORD), 0);
@@ -168,19 +158,14 @@ impl SavedKeys {
         if block == 0 || !block.is_multiple_of(512) {
             return Err(damaged(24, "a block that is no multiple of 512"));
         }
-        let mut name = [0; 8];
-        name.copy_from_slice(&header[16..24]);
+        let states = [MapState::Closed, MapState::Journalled, MapState::Open];
+        let state = states.into_iter().find(|state| *state as u8 == header[40]);
         Ok(Self {
             generation: number(header, 8),
-            name,
+            name: number(header, 16).to_be_bytes(),
             block,
             keys: keys.to_vec(),
-            state: match header[40] {
-                CLOSED => MapState::Closed,
-                JOURNALLED => MapState::Journalled,
-                OPEN => MapState::Open,
-                _ => return Err(damaged(40, "no state of a run")),
-            },
+            state: state.ok_or(damaged(40, "no state of a run"))?,
         })
     }
 

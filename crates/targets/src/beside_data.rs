@@ -1,10 +1,11 @@
+//! Operations beside the data of a file: flushes and trims, and why a call failed.
+
+use std::io;
 use std::os::fd::{AsRawFd, RawFd};
 
-use blocklab_workload::Direction;
+use blocklab_workload::{Direction, Io, SyncKind};
 
 use super::OpenFile;
-use super::flush::{errno, flush_file};
-use blocklab_workload::{Io, SyncKind};
 
 /// The result of an operation that asynchronous engines have no form of; `None` of the others.
 #[inline]
@@ -59,3 +60,23 @@ fn discard(fd: RawFd, offset: u64, len: u32) -> libc::c_int {
 
 /// `_IO(0x12, 119)` of linux/fs.h.
 const BLKDISCARD: libc::Ioctl = 0x1277;
+
+/// 0 or a negated errno.
+pub(super) fn flush_file(fd: i32, kind: SyncKind) -> i32 {
+    // SAFETY: no memory is passed.
+    let result = unsafe {
+        match kind {
+            SyncKind::Whole => libc::fsync(fd),
+            SyncKind::DataOnly => libc::fdatasync(fd),
+            SyncKind::Range(flags) => libc::sync_file_range(fd, 0, 0, flags),
+        }
+    };
+    if result == 0 { 0 } else { -errno() }
+}
+
+/// errno of the last failed call of this thread.
+pub(super) fn errno() -> i32 {
+    io::Error::last_os_error()
+        .raw_os_error()
+        .unwrap_or(libc::EIO)
+}

@@ -1,22 +1,8 @@
-//! Data that can be recognised when it is read back.
-
-mod checksum;
-mod journal;
-mod keys;
-mod seal;
-mod sector;
-mod wrong;
+//! What is asked for where data is to be recognised when it is read back.
 
 use std::sync::Arc;
 
 use blocklab_units::Bytes;
-
-pub use checksum::Checksum;
-pub use journal::{JournalFault, JournalWriter, LAST_KEY, MapState, Pending, SavedKeys};
-pub use keys::{KeyMap, KeyPlan, Settled, Taken, Wrongs, saved_name};
-pub use seal::{Flaw, FlawKind, Generation, HEADER_LEN, MAGIC, Mark, Seal};
-pub use sector::{SECTOR, Sectors, WrongKind, WrongSector};
-pub use wrong::{Good, WrongBlock};
 
 /// How a job makes sure that what it wrote is what comes back.
 ///
@@ -119,4 +105,111 @@ pub enum PatternPart {
     Bytes(Vec<u8>),
     /// The offset of the interval in its target: eight bytes, little endian.
     Offset,
+}
+
+/// Bytes of a header without its digest.
+pub const HEADER_LEN: usize = 40;
+
+/// How written data is recognised; the number is what a header calls it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(u16)]
+pub enum Checksum {
+    /// CRC-7 as SD cards use it.
+    Crc7 = 8,
+    /// CRC-16 of ARC.
+    Crc16 = 7,
+    /// CRC-32 of POSIX `cksum`, not inverted at the end.
+    Crc32 = 4,
+    /// CRC-32C of iSCSI, not inverted at the end; an instruction of the processor.
+    Crc32c = 5,
+    /// CRC-64 of Jones, as Redis uses it.
+    Crc64 = 3,
+    /// XXH32 of seed 1.
+    Xxhash = 15,
+    /// MD5.
+    Md5 = 2,
+    /// SHA-1, its five words in little endian.
+    Sha1 = 16,
+    /// SHA-256.
+    Sha256 = 9,
+    /// SHA-512.
+    Sha512 = 10,
+    /// SHA3-224.
+    Sha3_224 = 11,
+    /// SHA3-256.
+    Sha3_256 = 12,
+    /// SHA3-384.
+    Sha3_384 = 13,
+    /// SHA3-512.
+    Sha3_512 = 14,
+    /// The header alone: which write it was, and nothing of the data after it.
+    Header = 1,
+    /// No header; the pattern itself is compared.
+    Pattern = 17,
+    /// A header, and the pattern is compared.
+    PatternHeader = 18,
+    /// Data is written and read back, but nothing is compared.
+    Null = 19,
+}
+
+impl Checksum {
+    /// Whether data carries a header.
+    #[must_use]
+    pub const fn has_header(self) -> bool {
+        !matches!(self, Self::Pattern | Self::Null)
+    }
+
+    /// Bytes of its digest.
+    #[must_use]
+    pub const fn len(self) -> usize {
+        match self {
+            Self::Header | Self::Pattern | Self::PatternHeader | Self::Null => 0,
+            Self::Crc7 => 1,
+            Self::Crc16 => 2,
+            Self::Crc32 | Self::Crc32c | Self::Xxhash => 4,
+            Self::Crc64 => 8,
+            Self::Md5 => 16,
+            Self::Sha1 => 20,
+            Self::Sha3_224 => 28,
+            Self::Sha256 | Self::Sha3_256 => 32,
+            Self::Sha3_384 => 48,
+            Self::Sha512 | Self::Sha3_512 => 64,
+        }
+    }
+
+    /// Bytes behind the header that are its own; the digest stands at their beginning.
+    #[must_use]
+    pub const fn room(self) -> usize {
+        match self {
+            Self::Sha256 => 64,
+            Self::Sha512 => 128,
+            other => other.len(),
+        }
+    }
+
+    /// Whether it has no digest.
+    #[must_use]
+    pub const fn is_empty(self) -> bool {
+        self.len() == 0
+    }
+
+    /// Whether others' headers hold this digest in a form that says nothing of the data: fio 3.33
+    /// leaves there what its own reckoning had in store.
+    #[must_use]
+    pub const fn is_private(self) -> bool {
+        matches!(self, Self::Sha256 | Self::Sha512)
+    }
+}
+
+/// How the keys of a storage are made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyPlan {
+    /// Name of the storage; its first eight bytes stand in every sector.
+    pub name: String,
+    /// Bytes that share one key: a multiple of 512.
+    pub block: u64,
+    /// Share of the data that is zeros, so that it compresses.
+    pub compress_percent: u8,
+    /// Whether the last good operation of each block is remembered: 16 bytes a block.
+    pub times: bool,
 }

@@ -1,0 +1,170 @@
+//! Supervises the threads of a run in real time: looks on, wakes those who overstay, gives up those who
+//! hang.
+
+use std::time::Duration;
+
+use blocklab_record::Stopped;
+use blocklab_units::Nanos;
+use blocklab_workload::Engine;
+
+use super::results::{Frame, so_far};
+use super::threads::Threads;
+use super::usage::{self, Usage, Used};
+use super::watch::{Pulse, Seen, Watch};
+use super::workers::WorkerStatus;
+use super::{Control, Run, Tap};
+
+/// How often a signal and the deadlines are looked at.
+const TICK: Duration = Duration::from_millis(100);
+/// How often a thread that should have ended is woken from its system call.
+const NUDGE: Duration = Duration::from_millis(20);
+/// From so long on, a wake-up that comes too late is no delay but a standstill.
+const STANDSTILL: Duration = Duration::from_secs(1);
+
+pub(crate) struct Supervisor<'a> {
+    run: Run<'a>,
+    control: Control<'a>,
+    frame: Frame,
+    uses_uring: bool,
+    expected_threads: u32,
+    watch: Watch<'a>,
+    /// How often the tap wants everything so far, and when it is due next.
+    status: Option<(Nanos, Nanos)>,
+}
+
+impl<'a> Supervisor<'a> {
+    pub(crate) fn new(run: Run<'a>, control: Control<'a>, frame: Frame, tap: &dyn Tap) -> Self {
+        let used = Used {
+            cpu_ns: usage::process_cpu_ns(),
+            uring_workers: 0,
+        };
+        let status = tap.status_every();
+        let mut engines = run.workload.jobs.iter().map(|job| job.engine);
+        Self {
+            uses_uring: engines.any(|engine| matches!(engine, Engine::IoUring(_))),
+            expected_threads: usage::threads(),
+            watch: Watch::new(run, control, Pulse::Late, frame.start, used, tap),
+            status: status.map(|every| (every, frame.start.saturating_add(every))),
+            run,
+            control,
+            frame,
+        }
+    }
+
+    /// Returns when every thread has ended or has been given up.
+    pub(crate) fn until_the_end(
+        mut self,
+        threads: &mut Threads,
+        tap: &mut dyn Tap,
+    ) -> (Frame, Seen) {
+        let clock = self.run.clock;
+        while !threads.is_complete() {
+            let now = clock.now();
+            let patience = self.patience(threads, now);
+            let ended = threads.await_end(patience);
+            self.slept(patience, clock.now().since(now));
+            if ended {
+                threads.workers.end_others();
+            }
+            let now = clock.now();
+            let used = self.used();
+            self.watch.look(threads.members(), now, used, tap);
+            self.tell_status(threads, tap, now);
+            threads.interrupt(|member| self.should_have_ended(member, now));
+            if self.is_hopeless(threads, now) {
+                self.give_up(threads);
+                break;
+            }
+        }
+        let used = self.used();
+        self.watch.finish(threads.members(), clock.now(), used, tap);
+        self.frame.after = Usage::now();
+        (self.frame, self.watch.seen)
+    }
+
+    /// How long to sleep: to the next tick, or shorter when somebody overstays.
+    fn patience(&self, threads: &Threads, now: Nanos) -> Duration {
+        let overstays =
+            |member: &WorkerStatus| member.ended.is_none() && self.should_have_ended(member, now);
+        if threads.members().iter().any(overstays) {
+            return NUDGE;
+        }
+        let left = Duration::from(self.watch.next(now).since(now));
+        left.clamp(Duration::from_millis(1), TICK)
+    }
+
+    /// Counts a sleep that took far longer than it was meant to: the process was stopped, its
+    /// machine was, or no processor was left for it. A busy machine delays a thread by
+    /// milliseconds.
+    fn slept(&mut self, wanted: Duration, took: Nanos) {
+        let over = Duration::from(took).saturating_sub(wanted);
+        if over >= STANDSTILL {
+            let stood_still = &mut self.watch.seen.stood_still;
+            *stood_still = stood_still.saturating_add(Nanos(over.as_nanos() as u64));
+        }
+    }
+
+    fn used(&mut self) -> Used {
+        // The cheap count first: without extra threads there are no workers.
+        let uring_workers = match self.uses_uring && usage::threads() > self.expected_threads {
+            true => usage::uring_workers(),
+            false => 0,
+        };
+        let most = &mut self.watch.seen.uring_workers_max;
+        *most = uring_workers.max(*most);
+        Used {
+            cpu_ns: usage::process_cpu_ns(),
+            uring_workers,
+        }
+    }
+
+    fn tell_status(&mut self, threads: &Threads, tap: &mut dyn Tap, now: Nanos) {
+        let is_asked = tap.is_asked();
+        match self.status.filter(|(_, due)| now >= *due) {
+            Some((every, due)) => self.status = Some((every, due.saturating_add(every))),
+            None if is_asked => {}
+            None => return,
+        }
+        self.frame.after = Usage::now();
+        self.watch.seen.end = now;
+        tap.status(&so_far(
+            self.run,
+            &threads.workers,
+            &self.frame,
+            &self.watch.seen,
+        ));
+    }
+
+    fn should_have_ended(&self, member: &WorkerStatus, now: Nanos) -> bool {
+        member.stopper.reason().is_some() || now >= self.watch.windows[member.job].over
+    }
+
+    /// Whether what is still in flight has been waited for long enough.
+    fn is_hopeless(&self, threads: &Threads, now: Nanos) -> bool {
+        if let Some(at) = self.watch.seen.interrupted_at {
+            return now.since(at) > self.control.drain_limit_interrupted;
+        }
+        let mut waiting = threads
+            .members()
+            .iter()
+            .filter(|member| member.ended.is_none());
+        waiting.any(|member| {
+            let deadline = self.watch.windows[member.job].over;
+            let last = Nanos(member.recorder.last_completion.get());
+            // A slow drain is no hang: operations that come back renew the patience.
+            let since = deadline.max(last);
+            self.should_have_ended(member, now)
+                && deadline != Nanos::MAX
+                && now.since(since) > self.control.drain_limit
+        })
+    }
+
+    fn give_up(&mut self, threads: &Threads) {
+        self.watch.seen.abandoned = !threads.is_complete();
+        let missing = threads
+            .members()
+            .iter()
+            .filter(|member| member.ended.is_none());
+        missing.for_each(|member| member.stopper.request(Stopped::Stalled));
+    }
+}

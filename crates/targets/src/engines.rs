@@ -1,0 +1,112 @@
+//! The engines: what is made of each, and what helps where it cannot be had.
+
+use std::io;
+use std::path::Path;
+
+use blocklab_workload::{CallFlags, Engine};
+
+use crate::TargetVisitor;
+use crate::buffers::Buffers;
+use crate::clock::Clock;
+use crate::files::OpenFile;
+use crate::inline::{Inline, NullCall};
+use crate::libaio::LibaioTarget;
+use crate::mmap::MmapCall;
+use crate::posix::PosixTarget;
+use crate::space::{NameCall, NamesCall, SpaceCall};
+use crate::splice::SpliceCall;
+use crate::sync::{Call, SyncCall};
+use crate::uring::UringTarget;
+
+/// What an engine's target is made of.
+pub struct EngineSetup<'a> {
+    /// Which one.
+    pub engine: Engine,
+    /// The clock of the run.
+    pub clock: Clock,
+    /// Operations in flight at most.
+    pub depth: u32,
+    /// Their memory.
+    pub buffers: &'a Buffers,
+    /// Opened; none of an engine that opens none.
+    pub files: Vec<OpenFile>,
+    /// The same by name.
+    pub paths: Vec<&'a Path>,
+    /// Whether anything is to be written.
+    pub writes: bool,
+}
+
+impl EngineSetup<'_> {
+    /// Makes the target and shows it to a visitor, who then knows its type.
+    ///
+    /// # Errors
+    /// When the kernel does not offer what the engine needs; [`hint`] says what would work.
+    pub fn build<V: TargetVisitor>(self, visitor: V) -> io::Result<V::Output> {
+        let Self {
+            clock,
+            depth,
+            files,
+            writes,
+            ..
+        } = self;
+        let memory = self.buffers.addresses();
+        macro_rules! inline {
+            ($call:expr) => {
+                visitor.visit(Inline::new(clock, $call, depth))
+            };
+        }
+        let sync = |call, files| SyncCall::new(call, files, self.buffers.addresses());
+        let names = |call| NamesCall::new(call, self.paths.iter().copied());
+        Ok(match self.engine {
+            Engine::Null => inline!(NullCall),
+            Engine::Sync => inline!(sync(Call::Seek, files)),
+            Engine::Psync => inline!(sync(Call::Positioned, files)),
+            Engine::Vsync => inline!(sync(Call::SeekVectored, files)),
+            Engine::Pvsync => inline!(sync(Call::PlainVectored, files)),
+            Engine::Pvsync2(flags) => inline!(sync(Call::Vectored(bits(flags)), files)),
+            Engine::Mmap => inline!(MmapCall::new(files, writes, memory)?),
+            Engine::Splice => inline!(SpliceCall::new(files, memory)?),
+            Engine::Falloc => inline!(SpaceCall::new(files, false)),
+            Engine::Ftruncate => inline!(SpaceCall::new(files, true)),
+            Engine::FileCreate => inline!(names(NameCall::Create)?),
+            Engine::FileStat => inline!(names(NameCall::Stat)?),
+            Engine::FileDelete => inline!(names(NameCall::Delete)?),
+            Engine::Libaio => visitor.visit(LibaioTarget::new(clock, depth, files, memory)?),
+            Engine::PosixAio => visitor.visit(PosixTarget::new(clock, depth, files, memory)),
+            Engine::IoUring(options) => visitor.visit(UringTarget::new(
+                clock,
+                depth,
+                options,
+                files,
+                self.buffers,
+            )?),
+        })
+    }
+}
+
+/// As preadv2 wants them.
+fn bits(flags: CallFlags) -> libc::c_int {
+    /// From Linux 6.14 on.
+    const RWF_DONTCACHE: libc::c_int = 0x80;
+    let asked = [
+        (flags.hipri, libc::RWF_HIPRI),
+        (flags.nowait, libc::RWF_NOWAIT),
+        (flags.uncached, RWF_DONTCACHE),
+    ];
+    let bits = asked.iter().filter(|(asked, _)| *asked);
+    bits.fold(0, |all, (_, bit)| all | bit)
+}
+
+/// What would work where an engine cannot be had: the end of an error's sentence.
+#[must_use]
+pub const fn hint(engine: Engine) -> &'static str {
+    match engine {
+        Engine::IoUring(_) => {
+            "; where a container or kernel.io_uring_disabled forbids it, engine = \"libaio\" or \
+             \"psync\" would work"
+        }
+        Engine::Libaio => "; fs.aio-max-nr may be used up: fewer jobs or less depth would work",
+        Engine::Mmap => "; only files and block devices with content can be mapped",
+        _ => "",
+    }
+}

@@ -1,0 +1,145 @@
+//! Where each operation stands on its way whose data is compared by the keys of a storage.
+//!
+//! ```text
+//!   read:   read ─▶ compared
+//!   write:  [read ─▶ compared ─▶] write [─▶ read ─▶ compared]
+//! ```
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use blocklab_units::Nanos;
+use blocklab_verify::{KeyMap, Taken};
+use blocklab_workload::{Direction, Request, Slot, Validation};
+
+use crate::in_flight::InFlight;
+
+/// Where an operation stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Step {
+    /// A read that was asked for.
+    Read,
+    /// The block of a write, before it.
+    ReadBefore,
+    /// The write.
+    Write,
+    /// The block of a write, after it.
+    ReadAfter,
+}
+
+impl Step {
+    const fn direction(self) -> Direction {
+        match self {
+            Self::Write => Direction::Write,
+            Self::Read | Self::ReadBefore | Self::ReadAfter => Direction::Read,
+        }
+    }
+}
+
+/// The steps of one worker's operations.
+#[derive(Debug)]
+pub(crate) struct KeySteps {
+    keys: Arc<KeyMap>,
+    read_before_write: bool,
+    read_after_write: bool,
+    most_wrong: u64,
+    /// By slot, and whether its data came back wrong.
+    steps: Vec<(Step, bool)>,
+    /// Slots whose next step can begin.
+    ready: VecDeque<Slot>,
+    /// From the run's clock to microseconds since 1970.
+    epoch_micros: u64,
+}
+
+impl KeySteps {
+    pub(crate) fn new(
+        rule: &Validation,
+        keys: Arc<KeyMap>,
+        depth: usize,
+        epoch_micros: u64,
+    ) -> Self {
+        Self {
+            keys,
+            read_before_write: rule.read_before_write,
+            read_after_write: rule.read_after_write,
+            most_wrong: rule.most_wrong,
+            steps: vec![(Step::Read, false); depth],
+            ready: VecDeque::with_capacity(depth),
+            epoch_micros,
+        }
+    }
+
+    /// Whether so many blocks came back wrong that all ends.
+    pub(crate) fn is_full(&self) -> bool {
+        self.keys.wrongs() >= self.most_wrong
+    }
+
+    /// Takes the blocks of a request. Returns whether anything is known of them.
+    pub(crate) fn claim(&self, request: &Request) -> Result<bool, Taken> {
+        self.keys.claim(request.offset, u64::from(request.len))
+    }
+
+    /// An operation on claimed blocks begins, of which something is known or not; with this step.
+    pub(crate) fn begin(&mut self, slot: &Slot, direction: Direction, known: bool) -> Direction {
+        let step = match direction {
+            Direction::Write if known && self.read_before_write => Step::ReadBefore,
+            Direction::Write => Step::Write,
+            _ => Step::Read,
+        };
+        self.steps[slot.index()] = (step, false);
+        step.direction()
+    }
+
+    /// The slot whose next step begins, and what it does.
+    pub(crate) fn next(&mut self) -> Option<(Slot, Direction)> {
+        let slot = self.ready.pop_front()?;
+        let direction = self.steps[slot.index()].0.direction();
+        Some((slot, direction))
+    }
+
+    /// What it read is not what was written.
+    pub(crate) fn found_wrong(&mut self, slot: &Slot) {
+        self.steps[slot.index()].1 = true;
+    }
+
+    /// A step went well, or did not: gives the slot back unless another step follows.
+    pub(crate) fn ended(
+        &mut self,
+        slot: Slot,
+        io: &InFlight,
+        went_well: bool,
+        goes_on: bool,
+        now: Nanos,
+    ) -> Option<Slot> {
+        let (step, wrong) = self.steps[slot.index()];
+        let (offset, len) = (io.offset, u64::from(io.len));
+        match (step, went_well) {
+            (Step::Write, true) => {
+                let micros = self.epoch_micros + now.0 / 1000;
+                self.keys.written(offset, len, micros);
+            }
+            (Step::Write, false) => self.keys.lost(offset, len),
+            _ => {}
+        }
+        let next = match step {
+            Step::ReadBefore => Some(Step::Write),
+            Step::Write if self.read_after_write => Some(Step::ReadAfter),
+            _ => None,
+        };
+        if let Some(next) = next.filter(|_| goes_on && went_well && !wrong) {
+            self.steps[slot.index()].0 = next;
+            self.ready.push_back(slot);
+            return None;
+        }
+        self.keys.release(offset, len);
+        Some(slot)
+    }
+
+    /// No further step begins: a slot that waits for one.
+    pub(crate) fn abandon(&mut self, in_flight: &[InFlight]) -> Option<Slot> {
+        let slot = self.ready.pop_front()?;
+        let io = in_flight[slot.index()];
+        self.keys.release(io.offset, u64::from(io.len));
+        Some(slot)
+    }
+}
