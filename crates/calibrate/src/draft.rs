@@ -78,14 +78,10 @@ pub(super) fn of_one(side: &Side, accounting: Accounting) -> DeviceSpec {
 impl Draft<'_> {
     pub(super) fn device(&self, name: String, kind: String, capacity: Bytes) -> DeviceSpec {
         let volume = VolumeSpec {
-            kind,
-            capacity,
             accounting: self.accounting,
             caps: self.caps(),
-            credits: Vec::new(),
             service: Some(self.service()),
-            queue_depth: None,
-            network: None,
+            ..VolumeSpec::new(&kind, capacity)
         };
         DeviceSpec {
             name,
@@ -122,13 +118,12 @@ impl Draft<'_> {
         shared: bool,
         rate: impl Fn(f64) -> Rate,
     ) -> Vec<Cap> {
-        let cap = |covers, value, shown: String, measured| Cap {
-            name: name.to_owned(),
-            covers,
-            rate: rate(value),
-            bucket: Nanos::ZERO,
-            peak: None,
-            origin: self.origin(&format!("flat at {shown}"), measured),
+        let cap = |covers, value, shown: String, measured| {
+            let origin = self.origin(&format!("flat at {shown}"), measured);
+            Cap {
+                covers,
+                ..Cap::new(name, rate(value), origin)
+            }
         };
         let [reads, writes] = self.says.measured;
         if let ([Some(read), Some(write)], true) = (levels, shared) {

@@ -1,6 +1,6 @@
 //! EBS volume types: what may be bought on a day, and the device that comes of it.
 
-use blocklab_device::{Cap, Covers, Credit, Limit, Origin, Rate, VolumeSpec};
+use blocklab_device::{Cap, Credit, Limit, Origin, Rate, VolumeSpec};
 use blocklab_units::{Bytes, count};
 
 use crate::embedded::SUCCESSORS;
@@ -45,12 +45,8 @@ pub(crate) struct Host<'h> {
 
 fn cap(name: &str, rate: Rate, figure: &Figure) -> Cap {
     Cap {
-        name: name.to_owned(),
-        covers: Covers::All,
-        rate,
         bucket: BUCKET,
-        peak: None,
-        origin: figure.origin.clone(),
+        ..Cap::new(name, rate, figure.origin.clone())
     }
 }
 
@@ -82,14 +78,9 @@ pub(crate) fn volume(
     let gib = limits.size(offer, &mut assumptions)?;
     let mut volume = Volume {
         spec: VolumeSpec {
-            kind: kind.name.clone(),
-            capacity: Bytes(gib << 30),
             accounting: kind.accounting,
-            caps: Vec::new(),
-            credits: Vec::new(),
             service: Some(kind.service.clone()),
-            network: None,
-            queue_depth: None,
+            ..VolumeSpec::new(&kind.name, Bytes(gib << 30))
         },
         size_gib: gib,
         iops: None,

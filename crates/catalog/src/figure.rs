@@ -47,17 +47,17 @@ pub(crate) struct Seen {
 
 /// Which statement holds, and how sure that is.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Holds<'s> {
-    /// The source said so on that day, or it is the last that was said before it.
-    Known(&'s Seen),
-    /// The first that is known was said only later.
-    Later(&'s Seen),
+pub(crate) struct Held {
+    /// What the source said on that day, or the last that was said before it.
+    pub(crate) seen: Seen,
+    /// It was said only later: the first that is known.
+    pub(crate) later: bool,
 }
 
 /// What holds on `day` (`None`: today): what was said on that day; else the last before it; else
 /// the first after it. Where sources disagree about one day, the younger statement counts, then
 /// the one that stood longer, then the smaller value.
-pub(crate) fn holds(seen: &[Seen], day: Option<Date>) -> Option<Holds<'_>> {
+pub(crate) fn holds(seen: &[Seen], day: Option<Date>) -> Option<Held> {
     let day = day.unwrap_or(Date::MAX);
     let rank = |s: &&Seen| (s.from, s.to, std::cmp::Reverse(s.value.to_bits()));
     let now = seen
@@ -72,22 +72,19 @@ pub(crate) fn holds(seen: &[Seen], day: Option<Date>) -> Option<Holds<'_>> {
         let after = seen.iter().filter(|s| s.from > day);
         after.min_by_key(|s| (s.from, s.value.to_bits()))
     };
-    let known = now.or_else(before).map(Holds::Known);
-    known.or_else(|| after().map(Holds::Later))
+    let known = now.or_else(before);
+    Some(Held {
+        later: known.is_none(),
+        seen: known.or_else(after)?.clone(),
+    })
 }
 
-impl Holds<'_> {
-    pub(crate) fn seen(&self) -> &Seen {
-        match self {
-            Self::Known(seen) | Self::Later(seen) => seen,
-        }
-    }
-
+impl Held {
     pub(crate) fn figure(&self, unit: LimitUnit) -> Figure {
-        let seen = self.seen();
-        let origin = match self {
-            Self::Known(_) => Origin::documented(&seen.source, &seen.dated),
-            Self::Later(_) => Origin::assumed(&format!(
+        let seen = &self.seen;
+        let origin = match self.later {
+            false => Origin::documented(&seen.source, &seen.dated),
+            true => Origin::assumed(&format!(
                 "the first that is known is of {}: {}",
                 seen.dated, seen.source
             )),
@@ -128,8 +125,8 @@ mod tests {
     fn check(on: Option<&str>, value: f64, known: bool) {
         let story = story();
         let holds = holds(&story, on.map(day)).expect("something holds");
-        assert_eq!(holds.seen().value, value, "{on:?}");
-        assert_eq!(matches!(holds, Holds::Known(_)), known, "{on:?}");
+        assert_eq!(holds.seen.value, value, "{on:?}");
+        assert_eq!(!holds.later, known, "{on:?}");
         assert_eq!(holds.figure(LimitUnit::Iops).origin.is_assumed(), !known);
     }
 

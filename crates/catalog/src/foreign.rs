@@ -3,8 +3,8 @@
 //! Their tables give a maximum of a whole type, not what a size is granted, so more is assumed
 //! here than for EBS, and told.
 
-use blocklab_device::{Accounting, Cap, Covers, InstanceSpec, Origin, Rate, Service, VolumeSpec};
-use blocklab_units::{Bytes, nearest};
+use blocklab_device::{Cap, Covers, InstanceSpec, Origin, Rate, Service, VolumeSpec};
+use blocklab_units::{Bytes, did_you_mean};
 
 use crate::embedded::{AZURE_SIZES, STORAGE_TYPES};
 use crate::refusal::Refusal;
@@ -53,12 +53,9 @@ fn origin(catalog: &Catalog, key: &str, date: &str) -> Origin {
 
 fn cap(name: &str, covers: Covers, rate: Option<Rate>, origin: &Origin) -> Option<Cap> {
     Some(Cap {
-        name: name.to_owned(),
         covers,
-        rate: rate?,
         bucket: BUCKET,
-        peak: None,
-        origin: origin.clone(),
+        ..Cap::new(name, rate?, origin.clone())
     })
 }
 
@@ -91,11 +88,8 @@ pub(crate) fn volume(catalog: &Catalog, offer: &Offer) -> Result<Foreign, Refusa
     });
     let Some(row) = row else {
         let names: Vec<String> = storage_types().collect();
-        let guess = nearest(&offer.volume, names.iter().map(String::as_str));
-        let hint = guess.map_or_else(
-            || names.join(", "),
-            |guess| format!("did you mean {guess}?"),
-        );
+        let known = names.iter().map(String::as_str);
+        let hint = did_you_mean(&offer.volume, known, || names.join(", "));
         let message = format!("no volume type {}: {hint}", offer.volume);
         return Err(Refusal::new(Part::Volume, message));
     };
@@ -133,14 +127,9 @@ fn spec(catalog: &Catalog, offer: &Offer, row: &Row<'_>) -> VolumeSpec {
         cap("volume throughput", Covers::All, bytes, &origin),
     ];
     VolumeSpec {
-        kind: offer.volume.clone(),
-        capacity: Bytes::ZERO,
-        accounting: Accounting::Plain,
         caps: caps.into_iter().flatten().collect(),
-        credits: Vec::new(),
         service: Some(service(catalog, row.text("vendor"))),
-        network: None,
-        queue_depth: None,
+        ..VolumeSpec::new(&offer.volume, Bytes::ZERO)
     }
 }
 
@@ -222,35 +211,23 @@ impl<'t> Machine<'t> {
             });
         }
         let names: Vec<String> = azure_sizes().collect();
-        let guess = nearest(name, names.iter().map(String::as_str));
-        let hint = guess.map_or_else(
-            || "of other vendors the catalog knows azure/Standard_…".to_owned(),
-            |guess| format!("did you mean {guess}?"),
-        );
+        let hint = did_you_mean(name, names.iter().map(String::as_str), || {
+            "of other vendors the catalog knows azure/Standard_…".to_owned()
+        });
         let message = format!("no machine {name}: {hint}");
         Err(Refusal::new(Part::Instance, message))
     }
 
     /// What it grants to its remote disks without cache.
     pub(crate) fn limits(&self) -> InstanceSpec {
-        let rate = |name: &str, unit: fn(f64) -> Rate| self.positive(name).map(unit);
-        let caps = [
-            cap(
-                "uncached IOPS",
-                Covers::All,
-                rate("uncached_iops", Rate::Iops),
-                &self.origin,
-            ),
-            cap(
-                "uncached throughput",
-                Covers::All,
-                self.throughput("uncached_MBps"),
-                &self.origin,
-            ),
-        ];
+        let iops = self.positive("uncached_iops").map(Rate::Iops);
+        let bytes = self.throughput("uncached_MBps");
         InstanceSpec {
             name: self.name.clone(),
-            caps: caps.into_iter().flatten().collect(),
+            caps: self.caps([
+                ("uncached IOPS", Covers::All, iops),
+                ("uncached throughput", Covers::All, bytes),
+            ]),
             credits: Vec::new(),
         }
     }
@@ -289,14 +266,9 @@ impl<'t> Machine<'t> {
             return Err(Refusal::new(Part::Count, message));
         }
         let mut spec = VolumeSpec {
-            kind: "local disk".to_owned(),
-            capacity: Bytes((gb * 1e9) as u64),
-            accounting: Accounting::Plain,
             caps: self.disk_caps(),
-            credits: Vec::new(),
             service: Some(service(catalog, AZURE)),
-            network: None,
-            queue_depth: None,
+            ..VolumeSpec::new("local disk", Bytes((gb * 1e9) as u64))
         };
         let mut notes = vec!["the figures are those of local disk and cache together".to_owned()];
         if spec.caps.is_empty() {
@@ -311,27 +283,27 @@ impl<'t> Machine<'t> {
     }
 
     fn disk_caps(&self) -> Vec<Cap> {
-        let rate = |name: &str, unit: fn(f64) -> Rate| self.positive(name).map(unit);
-        let caps = [
-            cap(
-                "disk IOPS",
-                Covers::All,
-                rate("local_iops", Rate::Iops),
-                &self.origin,
-            ),
-            cap(
+        let iops = self.positive("local_iops").map(Rate::Iops);
+        let (reads, writes) = ("local_read_MBps", "local_write_MBps");
+        self.caps([
+            ("disk IOPS", Covers::All, iops),
+            (
                 "disk read throughput",
                 Covers::Reads,
-                self.throughput("local_read_MBps"),
-                &self.origin,
+                self.throughput(reads),
             ),
-            cap(
+            (
                 "disk write throughput",
                 Covers::Writes,
-                self.throughput("local_write_MBps"),
-                &self.origin,
+                self.throughput(writes),
             ),
-        ];
-        caps.into_iter().flatten().collect()
+        ])
+    }
+
+    /// Those of which the table has a rate.
+    fn caps<const N: usize>(&self, rates: [(&str, Covers, Option<Rate>); N]) -> Vec<Cap> {
+        let known = rates.into_iter();
+        let known = known.filter_map(|(name, covers, rate)| cap(name, covers, rate, &self.origin));
+        known.collect()
     }
 }

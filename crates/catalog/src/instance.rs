@@ -4,7 +4,7 @@ use blocklab_device::{Limit, LimitUnit, Origin};
 
 use crate::catalog::Catalog;
 use crate::embedded::{DOCUMENTED, SNAPSHOTS, STORES};
-use crate::figure::{Figure, Holds, Seen, holds};
+use crate::figure::{Figure, Held, Seen, holds};
 use crate::table::{Row, Table};
 use crate::{Date, embedded};
 
@@ -197,19 +197,15 @@ impl History {
             true => from.to_string(),
             false => format!("{from}..{to}"),
         };
-        self.seen.extend(known.map(|(metric, value)| {
-            let (source, dated) = (source.to_owned(), dated.clone());
-            (
-                metric,
-                Seen {
-                    value,
-                    from,
-                    to,
-                    dated,
-                    source,
-                },
-            )
-        }));
+        let seen = |value| Seen {
+            value,
+            from,
+            to,
+            dated: dated.clone(),
+            source: source.to_owned(),
+        };
+        let known = known.map(|(metric, value)| (metric, seen(value)));
+        self.seen.extend(known);
     }
 
     fn all(&self, metric: Metric) -> Vec<Seen> {
@@ -218,17 +214,7 @@ impl History {
     }
 
     fn at(&self, metric: Metric, as_of: Option<Date>) -> Option<Held> {
-        let all = self.all(metric);
-        holds(&all, as_of).map(|held| match held {
-            Holds::Known(seen) => Held {
-                seen: seen.clone(),
-                later: false,
-            },
-            Holds::Later(seen) => Held {
-                seen: seen.clone(),
-                later: true,
-            },
-        })
+        holds(&self.all(metric), as_of)
     }
 
     fn ebs(&self, as_of: Option<Date>) -> Option<Ebs> {
@@ -269,20 +255,6 @@ impl History {
         match base.later && sustained || base.seen.value >= max.value {
             true => max.clone(),
             false => base.figure(unit),
-        }
-    }
-}
-
-struct Held {
-    seen: Seen,
-    later: bool,
-}
-
-impl Held {
-    fn figure(&self, unit: LimitUnit) -> Figure {
-        match self.later {
-            true => Holds::Later(&self.seen).figure(unit),
-            false => Holds::Known(&self.seen).figure(unit),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The instance's own disks: separate budgets for reads and writes, shared evenly by the disks.
 
 use blocklab_device::class::Class;
-use blocklab_device::{Accounting, Cap, Covers, LimitUnit, Origin, Rate, Service, VolumeSpec};
+use blocklab_device::{Cap, Covers, LimitUnit, Origin, Rate, Service, VolumeSpec};
 use blocklab_units::{Bytes, Nanos, count};
 
 use crate::figure::Figure;
@@ -106,21 +106,11 @@ fn disk(
     as_of: Option<Date>,
     local: &mut Local,
 ) -> VolumeSpec {
-    let mut spec = VolumeSpec {
-        kind: if store.nvme {
-            "local NVMe"
-        } else {
-            "local disk"
-        }
-        .to_owned(),
-        capacity: Bytes((store.disk_gb * 1e9) as u64),
-        accounting: Accounting::Plain,
-        caps: Vec::new(),
-        credits: Vec::new(),
-        service: None,
-        network: None,
-        queue_depth: None,
+    let kind = match store.nvme {
+        true => "local NVMe",
+        false => "local disk",
     };
+    let mut spec = VolumeSpec::new(kind, Bytes((store.disk_gb * 1e9) as u64));
     let (Some(read), Some(write)) = (&store.read_iops, &store.write_iops) else {
         local.notes.push(format!(
             "no document gives the IOPS of {}'s own disks: no prediction is made. profile=FILE.toml \
@@ -173,14 +163,10 @@ impl Share {
             Covers::Reads => READ_BUCKET,
             _ => WRITE_BUCKET,
         };
-        let origin = figure.origin.clone();
         Cap {
-            name: name.to_owned(),
             covers,
-            rate,
             bucket,
-            peak: None,
-            origin,
+            ..Cap::new(name, rate, figure.origin.clone())
         }
     }
 }

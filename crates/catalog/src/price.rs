@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::figure::{Holds, Seen, holds};
+use crate::figure::{Seen, holds};
 use crate::price_list::{List, lists};
 use crate::table::Row;
 use crate::{Catalog, Date};
@@ -138,7 +138,7 @@ impl Catalog {
     ) -> Option<Price> {
         let seen: Vec<Seen> = rows.iter().filter_map(|row| self.seen(row)).collect();
         let held = holds(&seen, as_of)?;
-        let chosen = held.seen();
+        let chosen = &held.seen;
         let row = rows.iter().find(|row| {
             let same = |name: &str, value: String| row.text(name) == value;
             row.get::<Date>("date") == Some(chosen.from) && same("usd", chosen.value.to_string())
@@ -159,7 +159,7 @@ impl Catalog {
             region: region.to_owned(),
             date: chosen.from,
             source: chosen.source.clone(),
-            assumed: matches!(held, Holds::Later(_)),
+            assumed: held.later,
         })
     }
 
@@ -204,7 +204,7 @@ impl Catalog {
             }));
         }
         let held = holds(&seen, as_of)?;
-        let chosen = held.seen();
+        let chosen = &held.seen;
         let name = match system {
             System::Linux => "Linux",
             System::Windows => "Windows",
@@ -218,7 +218,7 @@ impl Catalog {
             region: region.to_owned(),
             date: chosen.from,
             source: chosen.source.clone(),
-            assumed: matches!(held, Holds::Later(_)),
+            assumed: held.later,
         })
     }
 

@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use blocklab_device::{
-    Cap, Covers, Credit, DeviceSpec, InstanceSpec, Layout, Limit, LimitUnit, Rate, VolumeSpec,
+    Cap, Credit, DeviceSpec, InstanceSpec, Layout, Limit, LimitUnit, Rate, VolumeSpec,
 };
-use blocklab_units::{Nanos, count, nearest};
+use blocklab_units::{Nanos, count, did_you_mean};
 
 use crate::cost::{Cost, Purchase, purchase};
 use crate::ebs::{self, IopsRule, Kind};
@@ -171,11 +171,9 @@ fn region(catalog: &Catalog, offer: &Offer) -> Result<String, Refusal> {
     if known.contains(region) {
         return Ok(region.clone());
     }
-    let guess = nearest(region, known.iter().map(String::as_str));
-    let hint = guess.map_or_else(
-        || "regions are named as in us-east-1 or ap-northeast-1".to_owned(),
-        |guess| format!("did you mean {guess}?"),
-    );
+    let hint = did_you_mean(region, known.iter().map(String::as_str), || {
+        "regions are named as in us-east-1 or ap-northeast-1".to_owned()
+    });
     let message = format!("no price list of region {region} is known; {hint}");
     Err(Refusal::new(Part::Key("region"), message))
 }
@@ -207,17 +205,11 @@ fn unknown_volume(catalog: &Catalog, name: &str) -> Refusal {
              on it"
         )
     } else {
-        let guess = nearest(name, types.iter().map(String::as_str));
-        let own = || {
-            types
-                .iter()
-                .filter(|name| !foreign::is_foreign(name))
-                .cloned()
-        };
-        let hint = guess.map_or_else(
-            || format!("the types are {}", own().collect::<Vec<_>>().join(", ")),
-            |guess| format!("did you mean {guess}?"),
-        );
+        let types = types.iter().map(String::as_str);
+        let hint = did_you_mean(name, types.clone(), || {
+            let own: Vec<&str> = types.filter(|name| !foreign::is_foreign(name)).collect();
+            format!("the types are {}", own.join(", "))
+        });
         format!("no volume type {name}; {hint}")
     };
     Refusal::new(Part::Volume, message)
@@ -226,11 +218,9 @@ fn unknown_volume(catalog: &Catalog, name: &str) -> Refusal {
 fn find_instance(catalog: &Catalog, offer: &Offer, name: &str) -> Result<Instance, Refusal> {
     catalog.instance(name, offer.as_of).ok_or_else(|| {
         let types = catalog.instance_types();
-        let guess = nearest(name, types.iter().map(AsRef::as_ref));
-        let hint = guess.map_or_else(
-            || "`blocklab catalog list` shows them".to_owned(),
-            |guess| format!("did you mean {guess}?"),
-        );
+        let hint = did_you_mean(name, types.iter().map(AsRef::as_ref), || {
+            "`blocklab catalog list` shows them".to_owned()
+        });
         Refusal::new(Part::Instance, format!("no instance type {name}; {hint}"))
     })
 }
@@ -404,12 +394,8 @@ fn grant(name: &str, ebs: &Ebs) -> InstanceSpec {
             });
         } else {
             spec.caps.push(Cap {
-                name: what.to_owned(),
-                covers: Covers::All,
-                rate: max_rate,
                 bucket: BUCKET,
-                peak: None,
-                origin: max.origin.clone(),
+                ..Cap::new(what, max_rate, max.origin.clone())
             });
         }
     };

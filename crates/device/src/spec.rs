@@ -80,6 +80,23 @@ pub struct VolumeSpec {
     pub network: Option<Network>,
 }
 
+impl VolumeSpec {
+    /// Without limiters, and without a medium that anybody knows.
+    #[must_use]
+    pub fn new(kind: &str, capacity: Bytes) -> Self {
+        Self {
+            kind: kind.to_owned(),
+            capacity,
+            accounting: Accounting::Plain,
+            caps: Vec::new(),
+            credits: Vec::new(),
+            service: None,
+            queue_depth: None,
+            network: None,
+        }
+    }
+}
+
 /// What the instance grants to all its volumes together.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -163,6 +180,21 @@ pub struct Cap {
     pub peak: Option<Rate>,
     /// Where the rate comes from.
     pub origin: Origin,
+}
+
+impl Cap {
+    /// Of all operations, without a bucket.
+    #[must_use]
+    pub fn new(name: &str, rate: Rate, origin: Origin) -> Self {
+        Self {
+            name: name.to_owned(),
+            covers: Covers::All,
+            rate,
+            bucket: Nanos::ZERO,
+            peak: None,
+            origin,
+        }
+    }
 }
 
 /// A burst bucket: earns at the baseline, is spent by every operation or byte, and while it holds

@@ -195,132 +195,81 @@ pub struct Check {
     pub max: Option<f64>,
 }
 
-/// A figure that tables can show.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Figure {
-    /// Operations a second.
-    Iops,
-    /// 10^6 bytes a second.
-    MbPerS,
-    /// 2^20 bytes a second.
-    MibPerS,
-    /// Completed operations of one pass.
-    Operations,
-    /// Mean service latency in microseconds.
-    MeanUs,
-    /// Its standard deviation.
-    StdevUs,
-    /// The smallest.
-    MinUs,
-    /// The largest.
-    MaxUs,
-    /// A quantile, in thousandths of a per cent: 99,950 is p99.95.
-    QuantileUs(u32),
-    /// Share of the operations that took at most so many microseconds, in per cent.
-    WithinUs(u32),
-    /// Of a sweep: from where on 95 % of its largest rate are reached.
-    Saturation,
-    /// Of a sweep: how far its smallest rate lies below its largest, in per cent.
-    FallPercent,
-    /// Of a sweep: its highest rate.
-    PeakIops,
-    /// Of a sweep: its highest throughput in 10^6 bytes a second.
-    PeakMbPerS,
-    /// Of a sweep: mean latency, in microseconds, where its rate is highest.
-    LatencyAtPeakUs,
-    /// Of a sweep: operations a second where the mean latency passes one millisecond.
-    IopsAt1Ms,
-    /// Of a sweep: operations a second at the knee of its curve.
-    IopsAtKnee,
-    /// Of the address: documented random reads of 4 KiB a second.
-    DocumentedReadIops,
-    /// Of the address: documented random writes of 4 KiB a second.
-    DocumentedWriteIops,
-    /// Of the address: documented sequential reads of local disks in 10^6 bytes a second.
-    DocumentedReadMbPerS,
-    /// Of the address: size of all volumes or local disks in 10^9 bytes.
-    CapacityGb,
-    /// Of the address: what a volume may move for as long as its credit lasts, in MiB a second.
-    BurstMibPerS,
-    /// Of the address: what it may move always.
-    BaseMibPerS,
-    /// Of the address: US dollars an hour, all of it.
-    UsdPerHour,
-    /// Of the address: US dollars a month, without the instance where there is a volume.
-    UsdPerMonth,
-    /// US dollars an hour for a million documented reads a second.
-    UsdHourPerMillionReadIops,
-    /// US dollars an hour for a million documented writes a second.
-    UsdHourPerMillionWriteIops,
-    /// 10^6 bytes a second for a US dollar a month.
-    MbPerSPerUsd,
-    /// Operations a second for a US dollar a month.
-    IopsPerUsd,
+/// A row a figure: what it is, of what, its name, its title for people, its decimals.
+macro_rules! figures {
+    ($($(#[$doc:meta])* $figure:ident: $scope:ident, $name:literal, $title:literal, $decimals:literal;)*) => {
+        /// A figure that tables can show.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum Figure {
+            $($(#[$doc])* $figure,)*
+            /// A quantile, in thousandths of a per cent: 99,950 is p99.95.
+            QuantileUs(u32),
+            /// Share of the operations that took at most so many microseconds, in per cent.
+            WithinUs(u32),
+        }
+
+        const FIGURES: &[(Figure, Scope, &str, &str, usize)] = &[
+            $((Figure::$figure, Scope::$scope, $name, $title, $decimals),)*
+        ];
+    };
 }
 
-/// Name, title for people, decimals.
-const FIGURES: [(Figure, &str, &str, usize); 27] = {
-    use Figure::*;
-    [
-        (Iops, "iops", "IOPS", 0),
-        (MbPerS, "mb_per_s", "MB/s", 1),
-        (MibPerS, "mib_per_s", "MiB/s", 1),
-        (Operations, "operations", "operations", 0),
-        (MeanUs, "mean_us", "mean, µs", 1),
-        (StdevUs, "stdev_us", "standard deviation, µs", 1),
-        (MinUs, "min_us", "smallest, µs", 0),
-        (MaxUs, "max_us", "largest, µs", 0),
-        (Saturation, "saturation", "saturation point", 0),
-        (FallPercent, "fall_percent", "fall, %", 1),
-        (PeakIops, "peak_iops", "peak, IOPS", 0),
-        (PeakMbPerS, "peak_mb_per_s", "peak, MB/s", 0),
-        (
-            LatencyAtPeakUs,
-            "latency_at_peak_us",
-            "latency at the peak, µs",
-            0,
-        ),
-        (IopsAt1Ms, "iops_at_1ms", "IOPS where 1 ms is passed", 0),
-        (IopsAtKnee, "iops_at_knee", "IOPS at the knee", 0),
-        (
-            DocumentedReadIops,
-            "documented_read_iops",
-            "random reads, IOPS",
-            0,
-        ),
-        (
-            DocumentedWriteIops,
-            "documented_write_iops",
-            "writes, IOPS",
-            0,
-        ),
-        (
-            DocumentedReadMbPerS,
-            "documented_read_mb_per_s",
-            "reads, MB/s",
-            0,
-        ),
-        (CapacityGb, "capacity_gb", "size, GB", 0),
-        (BurstMibPerS, "burst_mib_per_s", "burst, MiB/s", 1),
-        (BaseMibPerS, "base_mib_per_s", "baseline, MiB/s", 1),
-        (UsdPerHour, "usd_per_hour", "USD an hour", 3),
-        (UsdPerMonth, "usd_per_month", "USD a month", 2),
-        (
-            UsdHourPerMillionReadIops,
-            "usd_hour_per_million_read_iops",
-            "USD an hour per 1,000,000 read IOPS",
-            2,
-        ),
-        (
-            UsdHourPerMillionWriteIops,
-            "usd_hour_per_million_write_iops",
-            "USD an hour per 1,000,000 write IOPS",
-            2,
-        ),
-        (MbPerSPerUsd, "mb_per_s_per_usd", "MB/s per USD a month", 3),
-        (IopsPerUsd, "iops_per_usd", "IOPS per USD a month", 2),
-    ]
-};
+figures! {
+    /// Operations a second.
+    Iops: Case, "iops", "IOPS", 0;
+    /// 10^6 bytes a second.
+    MbPerS: Case, "mb_per_s", "MB/s", 1;
+    /// 2^20 bytes a second.
+    MibPerS: Case, "mib_per_s", "MiB/s", 1;
+    /// Completed operations of one pass.
+    Operations: Case, "operations", "operations", 0;
+    /// Mean service latency in microseconds.
+    MeanUs: Case, "mean_us", "mean, µs", 1;
+    /// Its standard deviation.
+    StdevUs: Case, "stdev_us", "standard deviation, µs", 1;
+    /// The smallest.
+    MinUs: Case, "min_us", "smallest, µs", 0;
+    /// The largest.
+    MaxUs: Case, "max_us", "largest, µs", 0;
+    /// Of a sweep: from where on 95 % of its largest rate are reached.
+    Saturation: Sweep, "saturation", "saturation point", 0;
+    /// Of a sweep: how far its smallest rate lies below its largest, in per cent.
+    FallPercent: Sweep, "fall_percent", "fall, %", 1;
+    /// Of a sweep: its highest rate.
+    PeakIops: Sweep, "peak_iops", "peak, IOPS", 0;
+    /// Of a sweep: its highest throughput in 10^6 bytes a second.
+    PeakMbPerS: Sweep, "peak_mb_per_s", "peak, MB/s", 0;
+    /// Of a sweep: mean latency, in microseconds, where its rate is highest.
+    LatencyAtPeakUs: Sweep, "latency_at_peak_us", "latency at the peak, µs", 0;
+    /// Of a sweep: operations a second where the mean latency passes one millisecond.
+    IopsAt1Ms: Sweep, "iops_at_1ms", "IOPS where 1 ms is passed", 0;
+    /// Of a sweep: operations a second at the knee of its curve.
+    IopsAtKnee: Sweep, "iops_at_knee", "IOPS at the knee", 0;
+    /// Of the address: documented random reads of 4 KiB a second.
+    DocumentedReadIops: System, "documented_read_iops", "random reads, IOPS", 0;
+    /// Of the address: documented random writes of 4 KiB a second.
+    DocumentedWriteIops: System, "documented_write_iops", "writes, IOPS", 0;
+    /// Of the address: documented sequential reads of local disks in 10^6 bytes a second.
+    DocumentedReadMbPerS: System, "documented_read_mb_per_s", "reads, MB/s", 0;
+    /// Of the address: size of all volumes or local disks in 10^9 bytes.
+    CapacityGb: System, "capacity_gb", "size, GB", 0;
+    /// Of the address: what a volume may move for as long as its credit lasts, in MiB a second.
+    BurstMibPerS: System, "burst_mib_per_s", "burst, MiB/s", 1;
+    /// Of the address: what it may move always.
+    BaseMibPerS: System, "base_mib_per_s", "baseline, MiB/s", 1;
+    /// Of the address: US dollars an hour, all of it.
+    UsdPerHour: System, "usd_per_hour", "USD an hour", 3;
+    /// Of the address: US dollars a month, without the instance where there is a volume.
+    UsdPerMonth: System, "usd_per_month", "USD a month", 2;
+    /// US dollars an hour for a million documented reads a second.
+    UsdHourPerMillionReadIops: System, "usd_hour_per_million_read_iops", "USD an hour per 1,000,000 read IOPS", 2;
+    /// US dollars an hour for a million documented writes a second.
+    UsdHourPerMillionWriteIops: System, "usd_hour_per_million_write_iops", "USD an hour per 1,000,000 write IOPS", 2;
+    /// 10^6 bytes a second for a US dollar a month.
+    MbPerSPerUsd: Case, "mb_per_s_per_usd", "MB/s per USD a month", 3;
+    /// Operations a second for a US dollar a month.
+    IopsPerUsd: Case, "iops_per_usd", "IOPS per USD a month", 2;
+}
 
 /// What a figure is a figure of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -334,7 +283,7 @@ pub enum Scope {
 }
 
 impl Figure {
-    fn row(self) -> Option<&'static (Self, &'static str, &'static str, usize)> {
+    fn row(self) -> Option<&'static (Self, Scope, &'static str, &'static str, usize)> {
         FIGURES.iter().find(|(figure, ..)| *figure == self)
     }
 
@@ -344,7 +293,7 @@ impl Figure {
         match (self, self.row()) {
             (Self::QuantileUs(thousandths), _) => format!("p{}_us", percent(thousandths)),
             (Self::WithinUs(us), _) => format!("within_{us}_us"),
-            (_, row) => row.map_or("", |row| row.1).to_owned(),
+            (_, row) => row.map_or("", |row| row.2).to_owned(),
         }
     }
 
@@ -354,7 +303,7 @@ impl Figure {
         match (self, self.row()) {
             (Self::QuantileUs(thousandths), _) => format!("p{}, µs", percent(thousandths)),
             (Self::WithinUs(us), _) => format!("within {us} µs, %"),
-            (_, row) => row.map_or("", |row| row.2).to_owned(),
+            (_, row) => row.map_or("", |row| row.3).to_owned(),
         }
     }
 
@@ -362,38 +311,19 @@ impl Figure {
     #[must_use]
     pub fn decimals(self) -> usize {
         let other = if let Self::WithinUs(_) = self { 2 } else { 0 };
-        self.row().map_or(other, |row| row.3)
+        self.row().map_or(other, |row| row.4)
     }
 
     /// What it is a figure of.
     #[must_use]
-    pub const fn scope(self) -> Scope {
-        match self {
-            Self::Saturation
-            | Self::FallPercent
-            | Self::PeakIops
-            | Self::PeakMbPerS
-            | Self::LatencyAtPeakUs
-            | Self::IopsAt1Ms
-            | Self::IopsAtKnee => Scope::Sweep,
-            Self::DocumentedReadIops
-            | Self::DocumentedWriteIops
-            | Self::DocumentedReadMbPerS
-            | Self::CapacityGb
-            | Self::BurstMibPerS
-            | Self::BaseMibPerS
-            | Self::UsdPerHour
-            | Self::UsdPerMonth
-            | Self::UsdHourPerMillionReadIops
-            | Self::UsdHourPerMillionWriteIops => Scope::System,
-            _ => Scope::Case,
-        }
+    pub fn scope(self) -> Scope {
+        self.row().map_or(Scope::Case, |row| row.1)
     }
 
     /// Every name that can be written; of quantiles and shares one stands for all.
     pub fn names() -> impl Iterator<Item = &'static str> {
         let patterns = ["p99_us", "within_500_us"];
-        FIGURES.iter().map(|(_, name, ..)| *name).chain(patterns)
+        FIGURES.iter().map(|(_, _, name, ..)| *name).chain(patterns)
     }
 }
 
@@ -416,7 +346,7 @@ impl FromStr for Figure {
     type Err = NoFigure;
 
     fn from_str(text: &str) -> Result<Self, NoFigure> {
-        let known = FIGURES.iter().find(|(_, name, ..)| *name == text);
+        let known = FIGURES.iter().find(|(_, _, name, ..)| *name == text);
         if let Some((figure, ..)) = known {
             return Ok(*figure);
         }

@@ -15,7 +15,7 @@ mod visible;
 pub use bytes::Bytes;
 pub use format::{count, latency, rate, si_rate, stated};
 pub use nanos::Nanos;
-pub use nearest::nearest;
+pub use nearest::{did_you_mean, nearest};
 pub use paper::{Ink, Style, after_ink, width};
 pub use visible::{visible, visible_lines};
 

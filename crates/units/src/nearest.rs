@@ -13,6 +13,16 @@ pub fn nearest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) ->
         .map(|(_, candidate)| candidate)
 }
 
+/// `did you mean gp3?`; where nothing is near, what `otherwise` says.
+pub fn did_you_mean<'c>(
+    word: &str,
+    candidates: impl IntoIterator<Item = &'c str>,
+    otherwise: impl FnOnce() -> String,
+) -> String {
+    let guess = nearest(word, candidates);
+    guess.map_or_else(otherwise, |guess| format!("did you mean {guess}?"))
+}
+
 /// Letters left out, added, replaced, or swapped with their neighbour (optimal string alignment).
 fn slips(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());

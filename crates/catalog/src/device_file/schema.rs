@@ -1,10 +1,5 @@
 //! Every key of a device file: one row each.
 
-mod service;
-
-pub(super) use service::FAULT_KINDS;
-use service::{FAULT, NETWORK, SERVICE};
-
 /// A table of the file.
 pub(super) struct Section {
     /// As it is written: `volume.cap`.
@@ -68,71 +63,45 @@ pub(super) enum Absent {
 
 use Absent::{Default, Json, Wrong};
 
-const fn key(
-    name: &'static str,
-    field: &'static str,
-    kind: Kind,
-    when_absent: Absent,
-    meaning: &'static str,
-) -> Key {
-    Key {
-        name,
-        field,
-        kind,
-        when_absent,
-        meaning,
-    }
+/// A row a key: as it is written, as the device's own form calls it where that is another name, how
+/// its value is written, what holds when it is absent, and what it means.
+macro_rules! keys {
+    ($($name:literal $(as $field:literal)?: $kind:expr, $absent:expr, $meaning:literal;)*
+     $(also $($more:ident),+;)?) => {
+        &[
+            $(Key {
+                name: $name,
+                field: keys!(@field $name $($field)?),
+                kind: $kind,
+                when_absent: $absent,
+                meaning: $meaning,
+            },)*
+            $($($more),+)?
+        ]
+    };
+    (@field $name:literal) => { $name };
+    (@field $name:literal $field:literal) => { $field };
 }
 
-const ORIGIN: Key = key(
-    "origin",
-    "origin",
-    Kind::Origin,
-    Json("\"given\"", "given"),
-    "where the figure comes from",
-);
+const ORIGIN: Key = Key {
+    name: "origin",
+    field: "origin",
+    kind: Kind::Origin,
+    when_absent: Json("\"given\"", "given"),
+    meaning: "where the figure comes from",
+};
 
 pub(super) const DEVICE: Section = Section {
     path: "",
     meaning: "The device. It needs at least one `[[volume]]`.",
     inline: false,
-    keys: &[
-        key(
-            "name",
-            "name",
-            Kind::Text,
-            Json("\"device\"", "device"),
-            "what it is called in records",
-        ),
-        key(
-            "layout",
-            "layout",
-            Kind::Layout,
-            Default("striped 256KiB"),
-            "how offsets fall on several volumes",
-        ),
-        key(
-            "volume",
-            "volumes",
-            Kind::Tables(&VOLUME),
-            Wrong,
-            "the volumes",
-        ),
-        key(
-            "instance",
-            "instance",
-            Kind::Table(&INSTANCE),
-            Default(""),
-            "what binds the sum of the volumes",
-        ),
-        key(
-            "fault",
-            "faults",
-            Kind::Tables(&FAULT),
-            Default(""),
-            "what goes wrong, and when",
-        ),
-    ],
+    keys: keys! {
+        "name": Kind::Text, Json("\"device\"", "device"), "what it is called in records";
+        "layout": Kind::Layout, Default("striped 256KiB"), "how offsets fall on several volumes";
+        "volume" as "volumes": Kind::Tables(&VOLUME), Wrong, "the volumes";
+        "instance": Kind::Table(&INSTANCE), Default(""), "what binds the sum of the volumes";
+        "fault" as "faults": Kind::Tables(&FAULT), Default(""), "what goes wrong, and when";
+    },
 };
 
 /// The key of a volume that says how many there are of it; the device's own form repeats it.
@@ -142,128 +111,44 @@ const VOLUME: Section = Section {
     path: "volume",
     meaning: "One volume, or several equal ones.",
     inline: false,
-    keys: &[
-        key(COUNT, COUNT, Kind::Count, Default("1"), "how many of it"),
-        key(
-            "kind",
-            "kind",
-            Kind::Text,
-            Json("\"volume\"", "volume"),
-            "what it is called in limits",
-        ),
-        key(
-            "capacity",
-            "capacity_bytes",
-            Kind::Size,
-            Wrong,
-            "usable bytes",
-        ),
-        key(
-            "accounting",
-            "accounting",
-            Kind::Accounting,
-            Default("plain"),
-            "how operations and bytes are counted: each as it is; split and merged into units; or charged in whole units",
-        ),
-        key(
-            "queue_depth",
-            "queue_depth",
-            Kind::Count,
-            Default(""),
-            "most operations that it works on at a time; more wait in line",
-        ),
-        key(
-            "cap",
-            "caps",
-            Kind::Tables(&CAP),
-            Default(""),
-            "its limiters",
-        ),
-        key(
-            "credit",
-            "credits",
-            Kind::Tables(&CREDIT),
-            Default(""),
-            "its burst buckets",
-        ),
-        key(
-            "service",
-            "service",
-            Kind::Table(&SERVICE),
-            Default(""),
-            "how long the medium takes; without it nothing is predicted",
-        ),
-        key(
-            "network",
-            "network",
-            Kind::Table(&NETWORK),
-            Default(""),
-            "a road to the volume whose time is not in `service`",
-        ),
-    ],
+    keys: keys! {
+        "count": Kind::Count, Default("1"), "how many of it";
+        "kind": Kind::Text, Json("\"volume\"", "volume"), "what it is called in limits";
+        "capacity" as "capacity_bytes": Kind::Size, Wrong, "usable bytes";
+        "accounting": Kind::Accounting, Default("plain"),
+            "how operations and bytes are counted: each as it is; split and merged into units; or charged in whole units";
+        "queue_depth": Kind::Count, Default(""),
+            "most operations that it works on at a time; more wait in line";
+        "cap" as "caps": Kind::Tables(&CAP), Default(""), "its limiters";
+        "credit" as "credits": Kind::Tables(&CREDIT), Default(""), "its burst buckets";
+        "service": Kind::Table(&SERVICE), Default(""),
+            "how long the medium takes; without it nothing is predicted";
+        "network": Kind::Table(&NETWORK), Default(""),
+            "a road to the volume whose time is not in `service`";
+    },
 };
 
 const INSTANCE: Section = Section {
     path: "instance",
     meaning: "What an instance grants to all its volumes together.",
     inline: false,
-    keys: &[
-        key(
-            "name",
-            "name",
-            Kind::Text,
-            Json("\"instance\"", "instance"),
-            "what it is called in limits",
-        ),
-        key(
-            "cap",
-            "caps",
-            Kind::Tables(&INSTANCE_CAP),
-            Default(""),
-            "limiters of the sum",
-        ),
-        key(
-            "credit",
-            "credits",
-            Kind::Tables(&INSTANCE_CREDIT),
-            Default(""),
-            "burst buckets of the sum",
-        ),
-    ],
+    keys: keys! {
+        "name": Kind::Text, Json("\"instance\"", "instance"), "what it is called in limits";
+        "cap" as "caps": Kind::Tables(&INSTANCE_CAP), Default(""), "limiters of the sum";
+        "credit" as "credits": Kind::Tables(&INSTANCE_CREDIT), Default(""),
+            "burst buckets of the sum";
+    },
 };
 
-const CAP_KEYS: &[Key] = &[
-    key(
-        "name",
-        "name",
-        Kind::Text,
-        Wrong,
-        "what it is called in limits",
-    ),
-    key("rate", "rate", Kind::Rate, Wrong, "what it lets pass"),
-    key(
-        "covers",
-        "covers",
-        Kind::Word(&["all", "reads", "writes"]),
-        Default("all"),
-        "which operations it counts",
-    ),
-    key(
-        "bucket",
-        "bucket_ns",
-        Kind::Time,
-        Default("0s"),
-        "what it saves up while idle, in time of its own rate",
-    ),
-    key(
-        "peak",
-        "peak",
-        Kind::Rate,
-        Default(""),
-        "the rate at which the bucket can be emptied",
-    ),
-    ORIGIN,
-];
+const CAP_KEYS: &[Key] = keys! {
+    "name": Kind::Text, Wrong, "what it is called in limits";
+    "rate": Kind::Rate, Wrong, "what it lets pass";
+    "covers": Kind::Word(&["all", "reads", "writes"]), Default("all"), "which operations it counts";
+    "bucket" as "bucket_ns": Kind::Time, Default("0s"),
+        "what it saves up while idle, in time of its own rate";
+    "peak": Kind::Rate, Default(""), "the rate at which the bucket can be emptied";
+    also ORIGIN;
+};
 
 const CAP: Section = Section {
     path: "volume.cap",
@@ -279,51 +164,19 @@ const INSTANCE_CAP: Section = Section {
     keys: CAP_KEYS,
 };
 
-const CREDIT_KEYS: &[Key] = &[
-    key(
-        "name",
-        "name",
-        Kind::Text,
-        Wrong,
-        "what it is called in limits",
-    ),
-    key(
-        "baseline",
-        "baseline",
-        Kind::Rate,
-        Wrong,
-        "what is earned, and what remains when the bucket is empty",
-    ),
-    key(
-        "burst",
-        "burst",
-        Kind::Rate,
-        Wrong,
-        "what is allowed while something is left, in the unit of the baseline",
-    ),
-    key(
-        "capacity",
-        "capacity",
-        Kind::Bucket,
-        Wrong,
-        "what the bucket holds: a number of operations, or a size when the rates count bytes",
-    ),
-    key(
-        "initial_share",
-        "initial_share",
-        Kind::Number,
-        Default("1"),
-        "what it holds at the start, as a share from 0 to 1",
-    ),
-    key(
-        "full_again",
-        "full_again_ns",
-        Kind::Time,
-        Default(""),
-        "full at the latest so long after it was last full, whatever was spent",
-    ),
-    ORIGIN,
-];
+const CREDIT_KEYS: &[Key] = keys! {
+    "name": Kind::Text, Wrong, "what it is called in limits";
+    "baseline": Kind::Rate, Wrong, "what is earned, and what remains when the bucket is empty";
+    "burst": Kind::Rate, Wrong,
+        "what is allowed while something is left, in the unit of the baseline";
+    "capacity": Kind::Bucket, Wrong,
+        "what the bucket holds: a number of operations, or a size when the rates count bytes";
+    "initial_share": Kind::Number, Default("1"),
+        "what it holds at the start, as a share from 0 to 1";
+    "full_again" as "full_again_ns": Kind::Time, Default(""),
+        "full at the latest so long after it was last full, whatever was spent";
+    also ORIGIN;
+};
 
 const CREDIT: Section = Section {
     path: "volume.credit",
@@ -337,4 +190,122 @@ const INSTANCE_CREDIT: Section = Section {
     meaning: "A burst bucket of the sum; the keys of `[[volume.credit]]`.",
     inline: false,
     keys: CREDIT_KEYS,
+};
+
+const SERVICE: Section = Section {
+    path: "volume.service",
+    meaning: "How long an operation takes once the limiters have let it pass.",
+    inline: false,
+    keys: keys! {
+        "read": Kind::Table(&LATENCY), Wrong, "random reads";
+        "write": Kind::Table(&LATENCY), Wrong, "random writes";
+        "stream_read": Kind::Table(&LATENCY), Default(""),
+            "a read that continues the one before it; absent: as random";
+        "stream_write": Kind::Table(&LATENCY), Default(""),
+            "a write that continues the operation before it";
+        "interleaved_read": Kind::Table(&LATENCY), Default(""),
+            "a read that continues a recent one while others came between";
+        "interleaved_write": Kind::Table(&LATENCY), Default(""),
+            "a write that continues a recent one while others came between";
+        "spread": Kind::Table(&SPREAD), Json("{\"sigma\":0.0,\"origin\":\"given\"}", "none"),
+            "how latencies scatter around their mean";
+        "saturation": Kind::Table(&SATURATION), Default(""),
+            "a medium that comes gradually near its physical maximum";
+    },
+};
+
+const LATENCY: Section = Section {
+    path: "volume.service.read",
+    meaning: "A mean latency, `base + per_kib · size`; every latency of a service has these keys.",
+    inline: true,
+    keys: keys! {
+        "base" as "base_ns": Kind::Time, Wrong, "of an operation of no bytes";
+        "per_kib" as "per_kib_ns": Kind::FineTime, Default("0ns"), "more for every KiB";
+        also ORIGIN;
+    },
+};
+
+const SPREAD: Section = Section {
+    path: "volume.service.spread",
+    meaning: "Scatter: lognormal.",
+    inline: true,
+    keys: keys! {
+        "sigma": Kind::Number, Wrong, "standard deviation of the logarithm; 0: all the same";
+        "tail": Kind::Table(&TAIL), Default(""), "rare slow operations";
+        also ORIGIN;
+    },
+};
+
+const TAIL: Section = Section {
+    path: "volume.service.spread.tail",
+    meaning: "Rare slow operations: a second lognormal.",
+    inline: true,
+    keys: keys! {
+        "share": Kind::Number, Wrong, "share of the operations, 0 to 1";
+        "factor": Kind::Number, Wrong, "their mean, as a multiple of the others'";
+        "sigma": Kind::Number, Wrong, "standard deviation of the logarithm of theirs";
+    },
+};
+
+const SATURATION: Section = Section {
+    path: "volume.service.saturation",
+    meaning: "What the medium can do at most.",
+    inline: true,
+    keys: keys! {
+        "read_iops": Kind::Number, Wrong, "most reads a second";
+        "write_iops": Kind::Number, Wrong, "most writes a second";
+        also ORIGIN;
+    },
+};
+
+const NETWORK: Section = Section {
+    path: "volume.network",
+    meaning: "A road of its own to the volume.",
+    inline: true,
+    keys: keys! {
+        "round_trip" as "round_trip_ns": Kind::Time, Wrong, "there and back together";
+        also ORIGIN;
+    },
+};
+
+const FAULT: Section = Section {
+    path: "fault",
+    meaning: "One thing that goes wrong: exactly one of `state`, `latency` and `error`.",
+    inline: false,
+    keys: keys! {
+        "from" as "from_ns": Kind::Time, Wrong, "first moment";
+        "until" as "until_ns": Kind::Time, Wrong, "first moment after it, or `never`";
+        "volume": Kind::Count, Default(""),
+            "the one volume that it hits, counted from 0; absent: all";
+        "state": Kind::Word(&["stall", "detach"]), Default(""),
+            "nothing leaves before `until`; or the device is gone";
+        "latency": Kind::Table(&FAULT_LATENCY), Default(""),
+            "a share of the operations takes longer";
+        "error": Kind::Table(&FAULT_ERROR), Default(""), "a share of the operations fails";
+    },
+};
+
+/// The keys of a fault of which exactly one stands.
+pub(super) const FAULT_KINDS: [&str; 3] = ["state", "latency", "error"];
+
+const FAULT_LATENCY: Section = Section {
+    path: "fault.latency",
+    meaning: "Slow operations.",
+    inline: true,
+    keys: keys! {
+        "added" as "added_ns": Kind::Time, Wrong, "by so much";
+        "read_percent": Kind::Number, Wrong, "share of the reads";
+        "write_percent": Kind::Number, Wrong, "share of the writes, trims and flushes";
+    },
+};
+
+const FAULT_ERROR: Section = Section {
+    path: "fault.error",
+    meaning: "Failing operations.",
+    inline: true,
+    keys: keys! {
+        "fault": Kind::Word(&["io", "full", "detached"]), Wrong, "how they fail";
+        "read_percent": Kind::Number, Wrong, "share of the reads";
+        "write_percent": Kind::Number, Wrong, "share of the writes, trims and flushes";
+    },
 };

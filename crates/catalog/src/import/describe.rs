@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Found, InstanceRow, counted, is_type, number, text, words};
+use super::{Found, InstanceRow, counted, flag, is_type, number, text, words};
 
 #[derive(serde::Deserialize)]
 pub(super) struct Answer {
@@ -31,27 +31,32 @@ fn row(item: &Value) -> Option<InstanceRow> {
     let (disk, card) = (&store["Disks"][0], &item["NetworkInfo"]["NetworkCards"][0]);
     Some(InstanceRow {
         name,
-        vcpus,
-        memory_mib: number(&item["MemoryInfo"]["SizeInMiB"]),
-        hypervisor: plain(&item["Hypervisor"]),
-        metal: item["BareMetal"].as_bool(),
-        current: item["CurrentGeneration"].as_bool(),
-        arch: words(&item["ProcessorInfo"]["SupportedArchitectures"]),
-        ebs_optimized: support(&ebs["EbsOptimizedSupport"]),
-        ebs_nvme: support(&ebs["NvmeSupport"]),
-        base_mbps: number(&limits["BaselineBandwidthInMbps"]),
-        max_mbps: number(&limits["MaximumBandwidthInMbps"]),
-        base_mb: number(&limits["BaselineThroughputInMBps"]),
-        max_mb: number(&limits["MaximumThroughputInMBps"]),
-        base_iops: number(&limits["BaselineIops"]),
-        max_iops: number(&limits["MaximumIops"]),
-        attachments: counted(&ebs["MaximumEbsAttachments"]),
-        net_base: number(&card["BaselineBandwidthInGbps"]),
-        net_peak: number(&card["PeakBandwidthInGbps"]),
-        disks: counted(&disk["Count"]),
-        disk_gb: number(&disk["SizeInGB"]),
-        disk_kind: plain(&disk["Type"]),
-        disk_nvme: support(&store["NvmeSupport"]),
+        cells: vec![
+            ("vcpu", vcpus),
+            ("memory_mib", number(&item["MemoryInfo"]["SizeInMiB"])),
+            ("hypervisor", plain(&item["Hypervisor"])),
+            ("metal", flag(&item["BareMetal"])),
+            ("current", flag(&item["CurrentGeneration"])),
+            (
+                "arch",
+                words(&item["ProcessorInfo"]["SupportedArchitectures"]),
+            ),
+            ("ebs_optimized", support(&ebs["EbsOptimizedSupport"])),
+            ("ebs_nvme", support(&ebs["NvmeSupport"])),
+            ("ebs_base_mbps", number(&limits["BaselineBandwidthInMbps"])),
+            ("ebs_max_mbps", number(&limits["MaximumBandwidthInMbps"])),
+            ("ebs_base_MBps", number(&limits["BaselineThroughputInMBps"])),
+            ("ebs_max_MBps", number(&limits["MaximumThroughputInMBps"])),
+            ("ebs_base_iops", number(&limits["BaselineIops"])),
+            ("ebs_max_iops", number(&limits["MaximumIops"])),
+            ("attachments", counted(&ebs["MaximumEbsAttachments"])),
+            ("net_base_gbps", number(&card["BaselineBandwidthInGbps"])),
+            ("net_peak_gbps", number(&card["PeakBandwidthInGbps"])),
+            ("disks", counted(&disk["Count"])),
+            ("disk_gb", number(&disk["SizeInGB"])),
+            ("disk_kind", plain(&disk["Type"])),
+            ("disk_nvme", support(&store["NvmeSupport"])),
+        ],
     })
 }
 

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use super::{Change, Found, Hour, ImportFile, Imported, InstanceRow, VolumePrice};
 use crate::embedded::{INSTANCES, SOURCES, VOLUME_PRICES};
+use crate::figure::Figure;
+use crate::instance::Ebs;
 use crate::price::System;
 use crate::price_list::lists;
 use crate::table::line;
@@ -70,44 +72,31 @@ fn compare(catalog: &Catalog, found: &Found, date: Date, report: &mut Imported) 
 fn compare_instances(catalog: &Catalog, found: &[InstanceRow], date: Date, report: &mut Imported) {
     for row in found {
         let known = catalog.instance(&row.name, Some(date));
-        let ebs = known.as_ref().and_then(|known| known.ebs.as_ref());
+        let ebs = |figure: fn(&Ebs) -> &Figure| {
+            let ebs = known.as_ref()?.ebs.as_ref()?;
+            Some(figure(ebs).value.to_string())
+        };
         let store = known.as_ref().and_then(|known| known.store.as_ref());
-        let shown = |value: Option<f64>| value.map(|value| value.to_string());
+        let vcpus = known.as_ref().and_then(|known| known.vcpus);
         let figures = [
-            (
-                "vCPUs",
-                known.as_ref().and_then(|i| i.vcpus).map(|n| n.to_string()),
-                &row.vcpus,
-            ),
+            ("vCPUs", vcpus.map(|n| n.to_string()), "vcpu"),
             (
                 "EBS baseline IOPS",
-                shown(ebs.map(|e| e.base_iops.value)),
-                &row.base_iops,
+                ebs(|it| &it.base_iops),
+                "ebs_base_iops",
             ),
-            (
-                "EBS maximum IOPS",
-                shown(ebs.map(|e| e.max_iops.value)),
-                &row.max_iops,
-            ),
-            (
-                "EBS baseline MB/s",
-                shown(ebs.map(|e| e.base_mb.value)),
-                &row.base_mb,
-            ),
-            (
-                "EBS maximum MB/s",
-                shown(ebs.map(|e| e.max_mb.value)),
-                &row.max_mb,
-            ),
-            ("own disks", store.map(|s| s.disks.to_string()), &row.disks),
+            ("EBS maximum IOPS", ebs(|it| &it.max_iops), "ebs_max_iops"),
+            ("EBS baseline MB/s", ebs(|it| &it.base_mb), "ebs_base_MBps"),
+            ("EBS maximum MB/s", ebs(|it| &it.max_mb), "ebs_max_MBps"),
+            ("own disks", store.map(|s| s.disks.to_string()), "disks"),
             (
                 "own disks, GB each",
-                shown(store.map(|s| s.disk_gb)),
-                &row.disk_gb,
+                store.map(|s| s.disk_gb.to_string()),
+                "disk_gb",
             ),
         ];
-        for (what, old, new) in figures {
-            report.note(format!("{}: {what}", row.name), old, new);
+        for (what, old, column) in figures {
+            report.note(format!("{}: {what}", row.name), old, row.cell(column));
         }
     }
 }
@@ -209,35 +198,10 @@ fn instances(catalog: &mut Catalog, rows: &[InstanceRow], key: &str) {
 /// without attachments does not mean that there are none.
 fn instance_cells(catalog: &Catalog, row: &InstanceRow, key: &str) -> Vec<String> {
     let known = catalog.newest_row(&row.name);
-    let word = |flag: Option<bool>| match flag {
-        Some(true) => "yes".to_owned(),
-        Some(false) => "no".to_owned(),
-        None => String::new(),
-    };
-    let fresh = |name: &str| match name {
+    let fresh = |column: &str| match column {
         "type" => row.name.clone(),
-        "vcpu" => row.vcpus.clone(),
-        "memory_mib" => row.memory_mib.clone(),
-        "hypervisor" => row.hypervisor.clone(),
-        "metal" => word(row.metal),
-        "current" => word(row.current),
-        "arch" => row.arch.clone(),
-        "ebs_optimized" => row.ebs_optimized.clone(),
-        "ebs_nvme" => row.ebs_nvme.clone(),
-        "ebs_base_mbps" => row.base_mbps.clone(),
-        "ebs_max_mbps" => row.max_mbps.clone(),
-        "ebs_base_MBps" => row.base_mb.clone(),
-        "ebs_max_MBps" => row.max_mb.clone(),
-        "ebs_base_iops" => row.base_iops.clone(),
-        "ebs_max_iops" => row.max_iops.clone(),
-        "attachments" => row.attachments.clone(),
-        "net_base_gbps" => row.net_base.clone(),
-        "net_peak_gbps" => row.net_peak.clone(),
-        "disks" => row.disks.clone(),
-        "disk_gb" => row.disk_gb.clone(),
-        "disk_kind" => row.disk_kind.clone(),
-        "disk_nvme" => row.disk_nvme.clone(),
-        _ => key.to_owned(),
+        "source" => key.to_owned(),
+        _ => row.cell(column).to_owned(),
     };
     // Limits that a file does not give stay unknown in its row: they would otherwise be dated anew.
     let dated =

@@ -30,31 +30,19 @@ pub(crate) struct Found {
     pub(crate) skipped: usize,
 }
 
-/// The columns of `instances.csv` that a file can fill; empty texts: not given.
-#[derive(Debug, Clone, Default, PartialEq)]
+/// The cells of a row of `instances.csv` that a file can fill, by the names of their columns.
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct InstanceRow {
     pub(crate) name: String,
-    pub(crate) vcpus: String,
-    pub(crate) memory_mib: String,
-    pub(crate) hypervisor: String,
-    pub(crate) metal: Option<bool>,
-    pub(crate) current: Option<bool>,
-    pub(crate) arch: String,
-    pub(crate) ebs_optimized: String,
-    pub(crate) ebs_nvme: String,
-    pub(crate) base_mbps: String,
-    pub(crate) max_mbps: String,
-    pub(crate) base_mb: String,
-    pub(crate) max_mb: String,
-    pub(crate) base_iops: String,
-    pub(crate) max_iops: String,
-    pub(crate) attachments: String,
-    pub(crate) net_base: String,
-    pub(crate) net_peak: String,
-    pub(crate) disks: String,
-    pub(crate) disk_gb: String,
-    pub(crate) disk_kind: String,
-    pub(crate) disk_nvme: String,
+    cells: Vec<(&'static str, String)>,
+}
+
+impl InstanceRow {
+    /// What stands in a column; empty: not given.
+    pub(crate) fn cell(&self, column: &str) -> &str {
+        let found = self.cells.iter().find(|(name, _)| *name == column);
+        found.map_or("", |(_, cell)| cell)
+    }
 }
 
 /// An hour of an instance type in a region.
@@ -234,6 +222,12 @@ fn counted(value: &Value) -> String {
 
 fn text(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
+}
+
+/// `yes`, `no`; empty for anything else.
+fn flag(value: &Value) -> String {
+    let word = value.as_bool().map(|it| if it { "yes" } else { "no" });
+    word.unwrap_or_default().to_owned()
 }
 
 /// Words of a list, joined as in the tables; nothing that would break a row.

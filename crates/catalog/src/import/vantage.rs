@@ -18,7 +18,7 @@ pub(super) fn read(list: &[Value]) -> Found {
         }
         hours(&name, &item["pricing"], &mut found.hours);
         let row = row(name, item);
-        match row.vcpus.is_empty() {
+        match row.cell("vcpu").is_empty() {
             true => found.skipped += 1,
             false => found.instances.push(row),
         }
@@ -32,31 +32,29 @@ fn row(name: String, item: &Value) -> InstanceRow {
     let nvme = store["nvme_ssd"].as_bool().unwrap_or(false);
     let ssd = nvme || store["ssd"].as_bool().unwrap_or(false);
     let disks = counted(&store["devices"]);
-    let if_disks = |word: &str| {
-        if disks.is_empty() {
-            String::new()
-        } else {
-            word.to_owned()
-        }
+    let if_disks = |word: &str| match disks.is_empty() {
+        true => String::new(),
+        false => word.to_owned(),
     };
-    InstanceRow {
-        metal: Some(name.contains(".metal")),
-        name,
-        vcpus: counted(&item["vCPU"]),
-        memory_mib: memory.map_or(String::new(), |gib| (gib * 1024.0).round().to_string()),
-        arch: words(&item["arch"]),
-        base_mbps: number(&item["ebs_baseline_bandwidth"]),
-        max_mbps: number(&item["ebs_max_bandwidth"]),
-        base_mb: number(&item["ebs_baseline_throughput"]),
-        max_mb: number(&item["ebs_throughput"]),
-        base_iops: number(&item["ebs_baseline_iops"]),
-        max_iops: number(&item["ebs_iops"]),
-        disk_gb: number(&store["size"]),
-        disk_kind: if_disks(if ssd { "ssd" } else { "hdd" }),
-        disk_nvme: if_disks(if nvme { "req" } else { "no" }),
-        disks,
-        ..InstanceRow::default()
-    }
+    let metal = if name.contains(".metal") { "yes" } else { "no" };
+    let memory = memory.map_or(String::new(), |gib| (gib * 1024.0).round().to_string());
+    let cells = vec![
+        ("metal", metal.to_owned()),
+        ("vcpu", counted(&item["vCPU"])),
+        ("memory_mib", memory),
+        ("arch", words(&item["arch"])),
+        ("ebs_base_mbps", number(&item["ebs_baseline_bandwidth"])),
+        ("ebs_max_mbps", number(&item["ebs_max_bandwidth"])),
+        ("ebs_base_MBps", number(&item["ebs_baseline_throughput"])),
+        ("ebs_max_MBps", number(&item["ebs_throughput"])),
+        ("ebs_base_iops", number(&item["ebs_baseline_iops"])),
+        ("ebs_max_iops", number(&item["ebs_iops"])),
+        ("disk_gb", number(&store["size"])),
+        ("disk_kind", if_disks(if ssd { "ssd" } else { "hdd" })),
+        ("disk_nvme", if_disks(if nvme { "req" } else { "no" })),
+        ("disks", disks),
+    ];
+    InstanceRow { name, cells }
 }
 
 fn hours(name: &str, pricing: &Value, hours: &mut Vec<Hour>) {
