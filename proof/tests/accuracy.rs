@@ -7,6 +7,7 @@ use blocklab_native as native;
 use blocklab_proof::accuracy::{Study, page, repeat_all, simulate};
 use blocklab_proof::root;
 use blocklab_record::{JobResult, Measurement};
+use blocklab_workload::Direction;
 
 /// `docs/accuracy.md` is derived: `BLESS=1 cargo test -p blocklab-proof --test accuracy` rewrites it.
 #[test]
@@ -42,8 +43,8 @@ fn near(seen: f64, wanted: f64, percent: f64, what: &str) {
     assert!(error.abs() < percent, "{what}: {seen:.1}, not {wanted:.1}");
 }
 
-fn mean_latency_ns(job: &JobResult, direction: &str) -> f64 {
-    job.directions[direction].service.mean_ns
+fn mean_latency_ns(job: &JobResult, direction: Direction) -> f64 {
+    job.directions[&direction].service.mean_ns
 }
 
 /// At a limiter more load only waits: X = cap, latency = n / cap (Little).
@@ -55,7 +56,7 @@ fn at_a_limiter_latency_is_depth_over_rate() {
         let job = &measured.jobs[0];
         near(job.iops(), 6000.0, 0.1, "IOPS");
         let latency = f64::from(depth) / 6000.0 * 1e9;
-        near(mean_latency_ns(job, "read"), latency, 0.5, "ns");
+        near(mean_latency_ns(job, Direction::Read), latency, 0.5, "ns");
     }
 }
 

@@ -3,6 +3,7 @@
 mod stand;
 
 use blocklab_record::Record;
+use blocklab_workload::Direction;
 use stand::Stand;
 
 const MAP: &str = r"E:\=sim:gp3:1TiB@r5d.xlarge";
@@ -29,8 +30,8 @@ fn moved(record: &Record) -> [(u64, u64); 2] {
     let jobs = record.measurements.iter().flat_map(|it| &it.jobs);
     let mut sums = [(0, 0); 2];
     for job in jobs {
-        for (sum, way) in sums.iter_mut().zip(["read", "write"]) {
-            if let Some(found) = job.directions.get(way) {
+        for (sum, way) in sums.iter_mut().zip([Direction::Read, Direction::Write]) {
+            if let Some(found) = job.directions.get(&way) {
                 *sum = (sum.0 + found.ios, sum.1 + found.bytes);
             }
         }
@@ -87,7 +88,7 @@ fn what_is_printed_is_imported_with_the_same_figures() {
         assert_eq!(moved(&imported), moved(&own), "{layout:?}");
         let p99 = |record: &Record| {
             let job = &record.measurements[0].jobs[0];
-            job.directions["read"].service.p99_ns as f64
+            job.directions[&Direction::Read].service.p99_ns as f64
         };
         // Two threads on the same model wait alike.
         let off = p99(&imported) / p99(&own) - 1.0;
@@ -111,7 +112,7 @@ fn a_profile_fills_its_templates_and_keeps_its_weights() {
     let jobs = &record.measurements[0].jobs;
     assert_eq!(jobs.len(), 4);
     for pair in jobs.chunks(2) {
-        let [three, one] = [0, 1].map(|it: usize| pair[it].directions["read"].ios as f64);
+        let [three, one] = [0, 1].map(|it: usize| pair[it].directions[&Direction::Read].ios as f64);
         assert!((three / one - 3.0).abs() < 0.05, "{three} to {one}");
     }
     refused(&stand, &["-Xp.xml", models[0]], 3, "not filled");

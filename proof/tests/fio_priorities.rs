@@ -6,6 +6,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
 use blocklab_proof::{Lab, fio, fio_is_there, good};
+use blocklab_workload::Direction;
 use serde_json::Value;
 
 #[path = "stand/mod.rs"]
@@ -223,7 +224,7 @@ fn they_are_kept_on_the_way_to_a_study_and_counted_by_a_model() {
     fs::write(lab.path().join("a.toml"), native).expect("written");
     good(lab.blocklab(["run", "a.toml", "--quiet"]));
     let record = lab.store().load("latest").expect("a run").record;
-    let direction = &record.measurements[0].jobs[0].directions["read"];
+    let direction = &record.measurements[0].jobs[0].directions[&Direction::Read];
     let detail = direction.detail.as_ref().expect("details");
     let rows: Vec<(u8, u8)> = detail
         .by_priority

@@ -3,6 +3,7 @@
 mod stand;
 
 use blocklab_record::Record;
+use blocklab_workload::Direction;
 use serde_json::Value;
 use stand::{Stand, tool};
 
@@ -40,9 +41,9 @@ fn the_json_of_fio() {
         let document: Value = serde_json::from_str(&text[begin..]).expect("JSON");
         let record = imported(&stand, &text);
         let job = &record.measurements[0].jobs[0];
-        assert_eq!(job.mix, "70 % read, 30 % write");
+        assert_eq!(job.mix_name(), "70 % read, 30 % write");
         for (direction, found) in &job.directions {
-            let theirs = &document["jobs"][0][&**direction];
+            let theirs = &document["jobs"][0][direction.name()];
             assert_eq!(Some(found.ios), theirs["total_ios"].as_u64());
             assert_eq!(Some(found.bytes), theirs["io_bytes"].as_u64());
             let clat = &theirs["clat_ns"];
@@ -67,7 +68,10 @@ fn the_terse_output_of_fio() {
         };
         let record = imported(&stand, &text);
         let job = &record.measurements[0].jobs[0];
-        let (read, write) = (&job.directions["read"], &job.directions["write"]);
+        let (read, write) = (
+            &job.directions[&Direction::Read],
+            &job.directions[&Direction::Write],
+        );
         assert_eq!(read.bytes + write.bytes, 8 << 20, "{text}");
         assert!(read.bytes > write.bytes, "{text}");
         assert_eq!(job.name, "probe");

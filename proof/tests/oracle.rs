@@ -8,6 +8,7 @@ use std::process::Command;
 
 use blocklab_record::{JobResult, Latency, Record};
 use blocklab_stats::Histogram;
+use blocklab_workload::Direction;
 use serde_json::Value;
 use stand::kernel::Loop;
 use stand::{KIB, MIB, Stand, ios, jobs, skip, tool};
@@ -136,7 +137,7 @@ fn fio_and_blocklab_count_the_same_load() {
     let study = "[[case]]\nname = \"zero\"\nengine = \"psync\"\naccess = \"buffered\"\n\
                  size = \"64MiB\"\nstop_bytes = \"20000KiB\"\n";
     let record = stand.record(study, &["--target", "/dev/zero"]);
-    let reads = &jobs(&record).next().expect("a job").directions["read"];
+    let reads = &jobs(&record).next().expect("a job").directions[&Direction::Read];
     assert_eq!((reads.ios, reads.bytes), (5000, 20_000 * KIB));
     let theirs = (&fio["total_ios"], &fio["io_bytes"]);
     assert_eq!(theirs, (&Value::from(5000), &Value::from(20_000 * KIB)));

@@ -7,6 +7,7 @@ use blocklab_native as native;
 use blocklab_proof::accuracy::simulate;
 use blocklab_record::{JobResult, Measurement, Record};
 use blocklab_stats::{Summary, critical};
+use blocklab_workload::Direction;
 
 /// Bound by latency, far below every limit: no bucket makes passes differ.
 const DEVICE: &str = "gp3:1TiB,iops=16000,throughput=1000@m5.24xlarge";
@@ -33,12 +34,12 @@ fn rates(record: &Record) -> Vec<Estimate> {
 
 /// The rate of every pass, by direction.
 fn single_passes(runs: &[Record]) -> Vec<Vec<f64>> {
-    let mut all = std::collections::BTreeMap::<&str, Vec<f64>>::new();
+    let mut all = std::collections::BTreeMap::<Direction, Vec<f64>>::new();
     let jobs = runs.iter().flat_map(|run| &run.measurements);
     for job in jobs.flat_map(|measurement| &measurement.jobs) {
         for (name, result) in &job.directions {
             let rate = result.ios as f64 * 1e9 / job.elapsed_ns as f64;
-            all.entry(name).or_default().push(rate);
+            all.entry(*name).or_default().push(rate);
         }
     }
     all.into_values().collect()
@@ -69,12 +70,12 @@ fn holds(alone: &[Vec<f64>], runs: &[Record], passes: u32, what: &str) {
 
 /// Of neighbouring runs, how many of each figure are called different: at most 8 %.
 fn equal(runs: &[Record], what: &str) {
-    let mut called = std::collections::BTreeMap::<(String, String), (u32, u32)>::new();
+    let mut called = std::collections::BTreeMap::<(Direction, String), (u32, u32)>::new();
     for (place, one) in runs.iter().enumerate() {
         let other = &runs[(place + 1) % runs.len()];
         for pair in &compare(&[one, other], 0, Margins::default()).against[0].pairs {
             for it in &pair.contrasts {
-                let key = (pair.direction.clone(), it.quantity.name());
+                let key = (pair.direction, it.quantity.name());
                 let (different, all) = called.entry(key).or_default();
                 *different += u32::from(matches!(it.verdict, Verdict::Faster | Verdict::Slower));
                 *all += 1;
@@ -141,7 +142,7 @@ fn passes_draw_anew_and_one_seed_gives_the_same_passes_again() {
     let repeated: Vec<_> = again.measurements.iter().map(figures).collect();
     assert_eq!(passes, repeated);
     let writes = |jobs: &Vec<JobResult>| {
-        jobs[0].directions["write"].ios as f64 / jobs[0].accounting.completed as f64
+        jobs[0].directions[&Direction::Write].ios as f64 / jobs[0].accounting.completed as f64
     };
     let shares: Vec<f64> = passes.iter().map(writes).collect();
     assert!(

@@ -10,6 +10,7 @@ use std::process::Stdio;
 
 use blocklab_proof::good;
 use blocklab_record::{Origin, Status, TargetKind};
+use blocklab_workload::Direction;
 use serde_json::Value;
 use stand::kernel::Mount;
 use stand::{KIB, MIB, Stand, ios, jobs, skip, tool};
@@ -141,7 +142,7 @@ fn every_case(stand: &Stand, study: &str, target: &str) -> usize {
         assert_eq!(moved, (32, 0), "{target} {}", job.name);
         let (_, asked) = &measurement.settings[0];
         let used = if target == "null" { "null" } else { asked };
-        assert_eq!(job.engine, used, "{target} {}", job.name);
+        assert_eq!(job.engine.to_string(), used, "{target} {}", job.name);
         let (_, access) = &measurement.settings[1];
         let direct = job.direct.expect("known of our own runs");
         assert!(direct || access != "direct" || target == "null");
@@ -239,7 +240,7 @@ fn arrivals_at_a_rate_have_a_response_latency() {
         );
         let record = stand.record(&study, &["--target", "null", "--seed", "1"]);
         let job = jobs(&record).next().expect("a job");
-        let reads = &job.directions["read"];
+        let reads = &job.directions[&Direction::Read];
         let response = reads.response.as_ref().expect("a response latency");
         assert_eq!((reads.ios, response.count), (400, 400), "{arrivals}");
         assert!(response.mean_ns >= reads.service.mean_ns, "{arrivals}");
@@ -267,7 +268,7 @@ fn a_closed_loop_at_a_rate_is_held_back() {
     "#;
     let record = stand.record(study, &["--target", "null"]);
     let job = jobs(&record).next().expect("a job");
-    assert_eq!((job.pace.as_str(), ios(job, "read")), ("capped", 256));
+    assert_eq!((job.pace.name(), ios(job, "read")), ("capped", 256));
     assert_eq!(job.asked_bytes_per_s, Some(4.0 * MIB as f64));
     assert!(job.elapsed_ns >= 240_000_000, "{}", job.elapsed_ns);
 }

@@ -319,7 +319,7 @@ fn a_target_that_fills_up_during_the_run() {
         assert_eq!(job.stopped, Stopped::Error, "{engine}");
         let written = ios(job, "write") * 64 * KIB;
         assert!((1..=8 * MIB).contains(&written), "{engine}: {written}");
-        assert_eq!(job.errors[0].kind, "ENOSPC", "{engine}");
+        assert_eq!(job.errors[0].kind.to_string(), "ENOSPC", "{engine}");
         assert!(job.accounting.failed > 0, "{engine}");
     }
 }

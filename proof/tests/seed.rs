@@ -11,7 +11,7 @@ use stand::{KIB, Stand, jobs};
 fn requests(job: &JobResult) -> Vec<(String, u64, u64)> {
     let directions = job.directions.iter();
     directions
-        .map(|(name, d)| (name.clone(), d.ios, d.bytes))
+        .map(|(way, d)| (way.to_string(), d.ios, d.bytes))
         .collect()
 }
 

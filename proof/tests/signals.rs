@@ -6,6 +6,7 @@ use std::fs;
 use std::time::Duration;
 
 use blocklab_record::{Record, Status, Stopped};
+use blocklab_workload::Direction;
 use serde_json::Value;
 use stand::kernel::{Loop, Mount};
 use stand::running::{Ended, Running};
@@ -162,7 +163,7 @@ fn a_target_that_hangs_is_left_behind() {
     assert_eq!(long.stopped, Stopped::Interrupted);
     assert!(long.accounting.in_flight > 0, "{:?}", long.accounting);
     let oldest = long.accounting.oldest_in_flight_ns.expect("an age");
-    assert!(long.directions["write"].service.max_ns >= oldest);
+    assert!(long.directions[&Direction::Write].service.max_ns >= oldest);
     let said = stand.lab.blocklab(["show", "latest"]);
     assert!(
         said.out.contains("operations were not answered for up to"),

@@ -1,6 +1,7 @@
 //! Data validation of Vdbench's parameter files, with storage that changes behind its back.
 
 use blocklab_proof::{Lab, Said};
+use blocklab_record::ErrorKind;
 
 /// Formats 64 blocks, writes each again, and reads them all; `meddle` is a shell command between
 /// the two.
@@ -60,8 +61,8 @@ fn a_changed_sector_is_found() {
     let errors: Vec<_> = jobs.flat_map(|job| &job.errors).collect();
     assert_eq!(errors.len(), 1, "{errors:?}");
     assert_eq!(
-        (&*errors[0].kind, errors[0].first_offset),
-        ("verify", 0x5000)
+        (errors[0].kind, errors[0].first_offset),
+        (ErrorKind::Verify, 0x5000)
     );
     let verified = record.measurements[2].jobs[0].verified.expect("counted");
     assert_eq!((verified.blocks, verified.flawed), (63, 1));

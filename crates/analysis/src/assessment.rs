@@ -1,4 +1,5 @@
 use blocklab_record::{PERCENTILES, Percentiles, Unknown};
+use blocklab_workload::Direction;
 use serde::Serialize;
 
 /// A figure from one or several passes.
@@ -23,8 +24,8 @@ pub struct Estimate {
 /// One direction of a case.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RowDirection {
-    /// `read`, `write`, `trim`, or `sync`.
-    pub direction: String,
+    /// What the operations did.
+    pub direction: Direction,
     /// Operations per second.
     pub iops: Estimate,
     /// Bytes per second.
@@ -102,6 +103,14 @@ pub struct Row {
     pub errors: u64,
     /// Processor time of the process per operation.
     pub cpu_ns_per_io: f64,
+}
+
+impl Row {
+    /// The directions that move data: without syncs.
+    pub(crate) fn moved(&self) -> impl Iterator<Item = &RowDirection> + Clone {
+        let all = self.directions.iter();
+        all.filter(|it| it.direction != Direction::Sync)
+    }
 }
 
 /// How grave a Finding is.

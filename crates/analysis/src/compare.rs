@@ -5,6 +5,7 @@ mod differences;
 mod pairs;
 
 use blocklab_record::Record;
+use blocklab_workload::Direction;
 use serde::Serialize;
 
 pub use contrast::{Clocked, Contrast, Quantity, Verdict};
@@ -82,8 +83,8 @@ pub struct Pair {
     pub case: String,
     /// Name at the other run, where it is another one.
     pub other_case: Option<String>,
-    /// `read`, `write`, `trim` or `sync`.
-    pub direction: String,
+    /// What the operations did.
+    pub direction: Direction,
     /// What the sweep set.
     pub settings: Vec<(String, String)>,
     /// `4 KiB random read, depth 32, 1 thread`: what both did.
@@ -117,8 +118,8 @@ pub struct Unmatched {
     pub run: usize,
     /// Name of the case.
     pub case: String,
-    /// `read`, `write`, `trim` or `sync`.
-    pub direction: String,
+    /// What the operations did.
+    pub direction: Direction,
     /// `the other run has no such case`, `the block size differs: 4 KiB | 8 KiB`.
     pub why: String,
 }
@@ -160,7 +161,7 @@ fn pair(base: &Load<'_>, other: &Load<'_>, margins: Margins) -> Pair {
     let mut pair = Pair {
         case: base.case.to_owned(),
         other_case: (base.case != other.case).then(|| other.case.to_owned()),
-        direction: base.direction.to_owned(),
+        direction: base.direction,
         settings: base.settings.to_vec(),
         what: base.what(),
         differs: base.differs(other),

@@ -5,15 +5,12 @@
 //! these that fits: the expected rate, other settings of the volume, the limits of another day, a
 //! slip of units; what none explains is above or below the documents.
 
-mod above;
 mod at_cap;
-mod below;
 mod bench;
+mod bought;
+mod deviation;
 mod elsewhere;
 mod limits;
-mod money;
-mod nature;
-mod time;
 
 use std::cmp::Reverse;
 
@@ -83,18 +80,18 @@ type Rule = fn(&Bench<'_>) -> Vec<Finding>;
 /// In the order in which findings of the same gravity are shown.
 const RULES: [Rule; 15] = [
     elsewhere::setting_not_in_effect,
-    above::above_every_limit,
-    below::below_limit,
-    nature::best_effort,
+    deviation::above_every_limit,
+    deviation::below_limit,
+    bought::best_effort,
     at_cap::documented_limit,
-    time::burst_only,
-    time::bucket_amortised,
+    at_cap::burst_only,
+    at_cap::bucket_amortised,
     at_cap::separate_budgets,
     at_cap::aggregate,
-    nature::hdd_credit,
-    below::under_delivery,
+    bought::hdd_credit,
+    deviation::under_delivery,
     elsewhere::limit_of_another_date,
-    above::physical,
+    deviation::physical,
     elsewhere::unit_slip,
     at_cap::over_driven,
 ];
@@ -115,7 +112,7 @@ pub fn diagnose(record: &Record, expectation: Option<Expectation<'_>>) -> Diagno
         };
         let bench = Bench::new(&cases, expectation);
         let mut found: Vec<Finding> = RULES.iter().flat_map(|rule| rule(&bench)).collect();
-        found.extend(money::price_audit(&bench));
+        found.extend(bought::price_audit(&bench));
         let compared = Compared {
             address: expectation.resolved.address.to_string(),
             cases: bench.seen.iter().map(bench::Seen::check).collect(),

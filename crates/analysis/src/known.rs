@@ -2,6 +2,7 @@
 
 use blocklab_device::{Covers, Limit, LimitKind, LimitUnit, Operation};
 use blocklab_record::Record;
+use blocklab_workload::Direction;
 
 /// What is known of the only target of a run.
 #[derive(Default)]
@@ -49,10 +50,10 @@ impl<'a> KnownLimits<'a> {
     }
 
     /// Nanoseconds that a random operation takes where nothing waits in line.
-    pub(crate) fn latency_ns(&self, direction: &str, bytes: f64) -> Option<f64> {
+    pub(crate) fn latency_ns(&self, direction: Direction, bytes: f64) -> Option<f64> {
         let operation = match direction {
-            "read" => Operation::Read,
-            "write" => Operation::Write,
+            Direction::Read => Operation::Read,
+            Direction::Write => Operation::Write,
             _ => return None,
         };
         let micros = |kind: &LimitKind| {

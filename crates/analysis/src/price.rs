@@ -234,7 +234,7 @@ impl Output {
     pub fn of_run(rows: &[Row], origin: &str) -> Self {
         let best = |value: fn(&crate::RowDirection) -> f64| {
             let total = |row: &Row| -> f64 {
-                let moved = row.directions.iter().filter(|it| it.direction != "sync");
+                let moved = row.moved();
                 moved.map(value).sum()
             };
             let found = rows.iter().map(|row| (row, total(row)));

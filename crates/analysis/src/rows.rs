@@ -1,15 +1,15 @@
 use std::collections::BTreeMap;
 
 use blocklab_record::{
-    DirectionResult, JobResult, Latency, Measurement, Percentiles, Statistic, Unknown,
+    DirectionResult, ErrorCount, JobResult, Latency, Measurement, Percentiles, Statistic, Unknown,
 };
 use blocklab_stats::{Histogram, Interval, Summary, confidence, median_confidence};
+use blocklab_workload::Direction;
 
 use crate::what::what;
 use crate::{Estimate, ResponseNs, Row, RowDirection};
 
 const LEVEL: f64 = 0.95;
-const DIRECTIONS: [&str; 4] = ["read", "write", "trim", "sync"];
 
 /// How passes become one figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,9 +42,9 @@ pub(crate) fn row(passes: &[&Measurement], aggregate: Aggregate) -> Summed {
     let counted: Vec<&Measurement> = passes.iter().copied().filter(|m| moved(m)).collect();
     let best = best_of(&counted);
     let mut damaged = 0;
-    let directions = DIRECTIONS.iter().filter_map(|name| {
-        let parts = parts(&counted, name);
-        direction(name, &parts, aggregate, best, &mut damaged)
+    let directions = Direction::ALL.into_iter().filter_map(|which| {
+        let parts = parts(&counted, which);
+        direction(which, &parts, aggregate, best, &mut damaged)
     });
     let directions = directions.collect();
     let jobs = || passes.iter().flat_map(|measurement| &measurement.jobs);
@@ -87,14 +87,14 @@ fn best_of(passes: &[&Measurement]) -> usize {
 /// One direction of one pass: each job's elapsed time and result.
 type Part<'a> = Vec<(u64, &'a DirectionResult)>;
 
-fn parts<'a>(passes: &[&'a Measurement], name: &str) -> Vec<Part<'a>> {
-    let of_job = |job: &'a JobResult| Some((job.elapsed_ns, job.directions.get(name)?));
+fn parts<'a>(passes: &[&'a Measurement], which: Direction) -> Vec<Part<'a>> {
+    let of_job = |job: &'a JobResult| Some((job.elapsed_ns, job.directions.get(&which)?));
     let of_pass = |m: &&'a Measurement| m.jobs.iter().filter_map(of_job).collect();
     passes.iter().map(of_pass).collect()
 }
 
 fn direction(
-    name: &str,
+    which: Direction,
     parts: &[Part<'_>],
     aggregate: Aggregate,
     best: usize,
@@ -121,7 +121,7 @@ fn direction(
     let response = Merged::of(responses, damaged);
     let known = |statistic, ns| if unknown.has(statistic) { 0 } else { ns };
     Some(RowDirection {
-        direction: name.to_owned(),
+        direction: which,
         iops: rate(|result| result.ios),
         bytes_per_s: rate(|result| result.bytes),
         mean_ns: figure(parts.iter().map(|part| mean_ns(part)).collect()),
@@ -254,30 +254,22 @@ impl Estimate {
 }
 
 /// Counts of failed operations by kind and direction, over all passes of a case.
-pub(crate) fn failures_by_kind<'a>(
-    passes: &[&'a Measurement],
-) -> BTreeMap<(&'a str, &'a str), Failures<'a>> {
-    let mut kinds = BTreeMap::<_, Failures<'a>>::new();
+pub(crate) fn failures_by_kind<'a>(passes: &[&'a Measurement]) -> Vec<Failures<'a>> {
+    let mut kinds = BTreeMap::new();
     let jobs = passes.iter().flat_map(|measurement| &measurement.jobs);
-    for error in jobs.flat_map(|job| &job.errors) {
-        let key = (&*error.kind, &*error.direction);
-        let entry = kinds.entry(key).or_insert(Failures {
-            count: 0,
-            message: &error.message,
-            first_at_ns: error.first_at_ns,
-            first_offset: error.first_offset,
-        });
-        entry.count += error.count;
+    for first in jobs.flat_map(|job| &job.errors) {
+        let key = (first.kind.to_string(), first.direction.name());
+        let entry = kinds.entry(key).or_insert(Failures { count: 0, first });
+        entry.count += first.count;
     }
-    kinds
+    kinds.into_values().collect()
 }
 
-/// Failures of one kind in one direction; `first_…` are those of the first pass that had any.
+/// Failures of one kind in one direction.
 pub(crate) struct Failures<'a> {
     pub(crate) count: u64,
-    pub(crate) message: &'a str,
-    pub(crate) first_at_ns: u64,
-    pub(crate) first_offset: u64,
+    /// Those of the first pass that had any.
+    pub(crate) first: &'a ErrorCount,
 }
 
 #[cfg(test)]

@@ -2,7 +2,8 @@ use std::collections::BTreeMap;
 
 use std::collections::BTreeSet;
 
-use blocklab_record::{DiskUse, JobResult, Measurement, Origin, Record, TargetKind};
+use blocklab_record::{DiskUse, JobResult, Measurement, Origin, PaceKind, Record, TargetKind};
+use blocklab_workload::{Direction, EngineKind};
 
 use crate::{Row, RowDirection, rows};
 
@@ -119,17 +120,12 @@ impl<'a> CaseView<'a> {
 
     /// As the tables show it: by the record's own aggregate of the passes, without syncs.
     pub(crate) fn iops(&self) -> f64 {
-        self.without_syncs().map(|it| it.iops.value).sum()
+        self.row.moved().map(|it| it.iops.value).sum()
     }
 
     /// As the tables show it.
     pub(crate) fn bytes_per_s(&self) -> f64 {
-        self.without_syncs().map(|it| it.bytes_per_s.value).sum()
-    }
-
-    fn without_syncs(&self) -> impl Iterator<Item = &'a RowDirection> {
-        let directions = self.row.directions.iter();
-        directions.filter(|it| it.direction != "sync")
+        self.row.moved().map(|it| it.bytes_per_s.value).sum()
     }
 
     /// Bytes of an average operation.
@@ -190,14 +186,14 @@ impl<'a> CaseView<'a> {
     pub(crate) fn is_saturating(&self) -> bool {
         let full = |job: &JobResult| {
             let unpaced = job.asked_iops.is_none() && job.asked_bytes_per_s.is_none();
-            unpaced && job.pace == "closed" && !job.think
+            unpaced && job.pace == PaceKind::Closed && !job.think
         };
         self.jobs().all(full)
     }
 
     /// Whether any job does no I/O at all.
     pub(crate) fn is_null(&self) -> bool {
-        self.jobs().any(|job| job.engine == "null")
+        self.jobs().any(|job| job.engine.is(EngineKind::Null))
     }
 
     /// Measured time of all passes: of the longest job in each.
@@ -217,7 +213,7 @@ impl<'a> CaseView<'a> {
 
     /// Bytes moved in a direction by a pass, the ramp included: the devices saw that too. The
     /// ramp's share is taken from the census, where it is by operations.
-    pub(crate) fn moved_bytes(pass: &Measurement, direction: &str) -> f64 {
+    pub(crate) fn moved_bytes(pass: &Measurement, direction: Direction) -> f64 {
         let of_job = |job: &JobResult| {
             let census = &job.accounting;
             let measured = census
@@ -227,7 +223,7 @@ impl<'a> CaseView<'a> {
             let stretch = census.completed.max(measured) as f64 / measured as f64;
             let bytes = job
                 .directions
-                .get(direction)
+                .get(&direction)
                 .map_or(0, |result| result.bytes);
             bytes as f64 * stretch
         };
@@ -235,7 +231,7 @@ impl<'a> CaseView<'a> {
     }
 
     /// Bytes moved in a direction by all passes, their ramps included.
-    pub(crate) fn moved(&self, direction: &str) -> f64 {
+    pub(crate) fn moved(&self, direction: Direction) -> f64 {
         let passes = self.passes.iter();
         passes.map(|pass| Self::moved_bytes(pass, direction)).sum()
     }
@@ -262,10 +258,8 @@ impl<'a> CaseView<'a> {
     }
 
     /// Failed operations by kind and direction.
-    pub(crate) fn failures(
-        &self,
-    ) -> impl Iterator<Item = ((&'a str, &'a str), rows::Failures<'a>)> + use<'a> {
-        rows::failures_by_kind(&self.passes).into_iter()
+    pub(crate) fn failures(&self) -> Vec<rows::Failures<'a>> {
+        rows::failures_by_kind(&self.passes)
     }
 }
 

@@ -1,5 +1,6 @@
 use blocklab_record::JobResult;
 use blocklab_units::{Bytes, count};
+use blocklab_workload::{Durability, EngineKind};
 
 /// A case in words: `io_uring, 4 KiB random read, depth 32, 1 thread`.
 pub(crate) fn what(jobs: &[JobResult]) -> String {
@@ -24,8 +25,8 @@ pub(crate) fn without_engine(jobs: &[JobResult]) -> String {
 }
 
 fn load(job: &JobResult, depth: u32) -> String {
-    let (size, pattern, mix) = (&job.block_size, &job.pattern, &job.mix);
-    let mut text = format!("{size} {pattern} {mix}");
+    let (size, pattern) = (job.block_size_name(), job.pattern_name());
+    let mut text = format!("{size} {pattern} {}", job.mix_name());
     // 0: another program did not tell.
     if depth > 0 {
         text += &format!(", depth {depth}");
@@ -47,13 +48,13 @@ fn one(job: &JobResult) -> String {
     if job.think {
         text += ", with pauses";
     }
-    if job.direct == Some(false) && job.engine != "null" {
+    if job.direct == Some(false) && !job.engine.is(EngineKind::Null) {
         text += ", through the page cache";
     }
-    match job.durability.as_str() {
-        "dsync" => text + ", O_DSYNC",
-        "sync" => text + ", O_SYNC",
-        _ => text,
+    match job.durability {
+        Durability::Dsync => text + ", O_DSYNC",
+        Durability::Sync => text + ", O_SYNC",
+        Durability::None => text,
     }
 }
 
@@ -93,7 +94,7 @@ mod tests {
         check(
             |job| {
                 job.asked_iops = Some(3000.0);
-                job.durability = "dsync".to_owned();
+                job.durability = Durability::Dsync;
             },
             "io_uring, 4 KiB random read, depth 32, 1 thread, 3,000 IOPS asked for, O_DSYNC",
         );

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use blocklab_record::{JobResult, Measurement, Origin, Record, Status, TargetKind};
+use blocklab_record::{JobResult, Measurement, Origin, PaceKind, Record, Status, TargetKind};
 use blocklab_stats::Histogram;
 use blocklab_units::{Bytes, count};
+use blocklab_workload::{Direction, Durability, EngineKind, Mix, Pattern};
 
 use super::CannotCalibrate;
 
@@ -259,7 +260,10 @@ impl Pass {
             cpu_bound: measurement.cpu.busiest_thread_percent >= FULL_PERCENT,
             busy: measurement.cpu.machine_busy_percent >= FULL_PERCENT,
         };
-        let moved = job.directions.iter().filter(|(name, _)| *name != "sync");
+        let moved = job
+            .directions
+            .iter()
+            .filter(|(name, _)| **name != Direction::Sync);
         for (_, result) in moved {
             let service = &result.service;
             let histogram = service.histogram();
@@ -281,23 +285,26 @@ impl Pass {
 
 /// What was asked of the disk, where it is one queue of equal operations.
 fn load(job: &JobResult) -> Result<Load, String> {
-    let sequential = match &*job.pattern {
-        "sequential" => true,
-        "random" | "random, every block once" => false,
-        other => return Err(format!("the pattern `{other}`")),
+    let sequential = match job.plain_pattern() {
+        Some(Pattern::Sequential) => true,
+        Some(Pattern::Random { .. }) => false,
+        _ => return Err(format!("the pattern `{}`", job.pattern_name())),
     };
     let refusals = [
-        (job.engine == "null", "the null engine reaches no disk"),
         (
-            job.direct != Some(true) && job.engine != "null",
+            job.engine.is(EngineKind::Null),
+            "the null engine reaches no disk",
+        ),
+        (
+            job.direct != Some(true) && !job.engine.is(EngineKind::Null),
             "buffered: the page cache answered in the disk's place",
         ),
         (
-            job.pace != "closed" || job.think,
+            job.pace != PaceKind::Closed || job.think,
             "paced: the queue was not kept full",
         ),
         (
-            job.durability != "none",
+            job.durability != Durability::None,
             "O_SYNC or O_DSYNC: each write is more than one operation",
         ),
         (!job.errors.is_empty(), "operations failed"),
@@ -305,10 +312,7 @@ fn load(job: &JobResult) -> Result<Load, String> {
             sequential && job.threads > 1,
             "several sequential streams at once",
         ),
-        (
-            job.block_size.contains('%') || job.block_size.contains(','),
-            "mixed block sizes",
-        ),
+        (has_mixed_sizes(job), "mixed block sizes"),
     ];
     if let Some((_, why)) = refusals.into_iter().find(|(holds, _)| *holds) {
         return Err(why.to_owned());
@@ -318,23 +322,28 @@ fn load(job: &JobResult) -> Result<Load, String> {
         .values()
         .fold((0, 0), |(ios, bytes), it| (ios + it.ios, bytes + it.bytes));
     Ok(Load {
-        way: way(&job.mix).ok_or_else(|| format!("the mixture `{}`", job.mix))?,
+        way: way(job.mix).ok_or_else(|| format!("the mixture `{}`", job.mix_name()))?,
         sequential,
         block: bytes.checked_div(ios).unwrap_or(0),
         depth: job.threads.saturating_mul(job.effective_depth),
     })
 }
 
-/// `read`, `write`, `70 % read, 30 % write`.
-fn way(mix: &str) -> Option<Way> {
-    match mix {
-        "read" => Some(Way::Read),
-        "write" => Some(Way::Write),
-        _ => {
-            let (reads, rest) = mix.split_once(" % read, ")?;
-            let whole = rest.ends_with(" % write") && !rest.contains(',');
-            reads.parse().ok().filter(|_| whole).map(Way::Mixed)
-        }
+/// Whether operations are of several sizes, as far as anybody told.
+fn has_mixed_sizes(job: &JobResult) -> bool {
+    let sizes = job.block_sizes.as_ref();
+    sizes.is_some_and(|sizes| {
+        let common = sizes.common(job.mix.unwrap_or(Mix::READ));
+        common.is_none_or(|sizes| sizes.0.len() != 1)
+    })
+}
+
+fn way(mix: Option<Mix>) -> Option<Way> {
+    match mix? {
+        Mix::READ => Some(Way::Read),
+        Mix::WRITE => Some(Way::Write),
+        Mix { read, trim: 0, .. } => Some(Way::Mixed(read)),
+        Mix { .. } => None,
     }
 }
 

@@ -89,7 +89,7 @@ fn fastest_of(record: &Record) -> Option<Fastest> {
     let (case, most) = all.max_by(|(_, a), (_, b)| a.iops.value.total_cmp(&b.iops.value))?;
     Some(Fastest {
         case: case.clone(),
-        direction: most.direction.clone(),
+        direction: most.direction.to_string(),
         iops: most.iops.value,
         bytes_per_s: most.bytes_per_s.value,
     })

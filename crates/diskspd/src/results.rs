@@ -2,6 +2,7 @@
 
 use blocklab_record::{JobResult, Latency, Measurement, Record};
 use blocklab_stats::Histogram;
+use blocklab_workload::Direction;
 
 use super::plan::{Pair, Span};
 
@@ -278,9 +279,9 @@ fn row<'a>(record: &Record, measurement: &Measurement, pair: &'a Pair) -> Row<'a
     let own = |job: &&JobResult| pair.jobs.contains(&job.name);
     for job in measurement.jobs.iter().filter(own) {
         for (name, direction) in &job.directions {
-            let tally = match name.as_str() {
-                "read" => &mut both.read,
-                "write" => &mut both.write,
+            let tally = match name {
+                Direction::Read => &mut both.read,
+                Direction::Write => &mut both.write,
                 _ => continue,
             };
             tally.add(direction.ios, direction.bytes, &direction.service);

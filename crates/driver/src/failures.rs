@@ -1,8 +1,9 @@
 //! What failed, as the results tell it: by kind, the earliest first.
 
-use blocklab_record::ErrorCount;
+use blocklab_record::{ErrorCount, ErrorKind};
 use blocklab_verify::MiscompareKind;
 use blocklab_worker::{Failure, KeptMiscompare};
+use blocklab_workload::Direction;
 
 use super::workers::WorkerStatus;
 
@@ -30,7 +31,7 @@ pub(super) fn errors(members: &[&WorkerStatus]) -> Vec<ErrorCount> {
 fn error_count(failure: &Failure) -> ErrorCount {
     let (kind, message) = match failure.errno {
         0 => (
-            "short".to_owned(),
+            ErrorKind::Short,
             "fewer bytes were moved than asked for".to_owned(),
         ),
         errno => {
@@ -40,49 +41,17 @@ fn error_count(failure: &Failure) -> ErrorCount {
                 .next()
                 .unwrap_or_default()
                 .to_owned();
-            (errno_name(errno), message)
+            (ErrorKind::Errno(errno), message)
         }
     };
     ErrorCount {
         kind,
         message,
-        direction: failure.direction.name().to_owned(),
+        direction: failure.direction,
         count: failure.count,
         first_at_ns: failure.first_at.0,
         first_offset: failure.first_offset,
     }
-}
-
-/// The names of what storage fails with; others by number.
-fn errno_name(errno: i32) -> String {
-    let name = match errno {
-        libc::EIO => "EIO",
-        libc::ENOSPC => "ENOSPC",
-        libc::EINVAL => "EINVAL",
-        libc::ENODEV => "ENODEV",
-        libc::ENXIO => "ENXIO",
-        libc::EAGAIN => "EAGAIN",
-        libc::EOPNOTSUPP => "EOPNOTSUPP",
-        libc::EPERM => "EPERM",
-        libc::EACCES => "EACCES",
-        libc::EROFS => "EROFS",
-        libc::EFBIG => "EFBIG",
-        libc::ETIMEDOUT => "ETIMEDOUT",
-        libc::EREMOTEIO => "EREMOTEIO",
-        libc::ENODATA => "ENODATA",
-        libc::EILSEQ => "EILSEQ",
-        libc::EBADF => "EBADF",
-        libc::EDQUOT => "EDQUOT",
-        libc::ESTALE => "ESTALE",
-        libc::ENOMEM => "ENOMEM",
-        libc::EBUSY => "EBUSY",
-        libc::ENOTTY => "ENOTTY",
-        libc::EFAULT => "EFAULT",
-        libc::ENOLINK => "ENOLINK",
-        libc::EUCLEAN => "EUCLEAN",
-        other => return format!("errno {other}"),
-    };
-    name.to_owned()
 }
 
 /// Data that came back otherwise than it was written: by headers as one kind of failure, by keys each
@@ -111,12 +80,12 @@ pub(super) fn miscompares(members: &[&WorkerStatus]) -> Vec<ErrorCount> {
 fn miscompare(kept: &KeptMiscompare, count: u64) -> ErrorCount {
     let (kind, offset) = (&kept.miscompare.kind, kept.miscompare.offset);
     ErrorCount {
-        kind: "verify".to_owned(),
+        kind: ErrorKind::Verify,
         message: match kind {
             MiscompareKind::Sectors(block) => block.to_string(),
             kind => format!("{kind} at offset {offset}"),
         },
-        direction: "read".to_owned(),
+        direction: Direction::Read,
         count,
         first_at_ns: kept.at.0,
         first_offset: offset,

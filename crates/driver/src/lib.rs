@@ -12,7 +12,6 @@
 //! ```
 
 mod credentials;
-mod describe;
 mod drop_cache;
 mod entry;
 mod error;

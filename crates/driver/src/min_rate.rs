@@ -1,6 +1,6 @@
 //! Rates that a job must reach.
 
-use blocklab_record::ErrorCount;
+use blocklab_record::{ErrorCount, ErrorKind};
 use blocklab_units::Nanos;
 use blocklab_worker::Window;
 use blocklab_workload::{Job, MinRate, Rate};
@@ -78,9 +78,9 @@ impl MinRates {
             };
             let rate = moved as f64 / span;
             (rate < min_rate).then(|| ErrorCount {
-                kind: "rate".to_owned(),
+                kind: ErrorKind::Rate,
                 message: format!("{rate:.0} {unit} per second, fewer than {min_rate:.0}"),
-                direction: direction.name().to_owned(),
+                direction,
                 count: 1,
                 first_at_ns: now.since(self.measure_from).0,
                 first_offset: 0,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use blocklab_record::{
-    Accounting, ByPriority, Depths, DirectionDetail, DirectionResult, JobResult, Latency,
+    Accounting, ByPriority, Carrier, Depths, DirectionDetail, DirectionResult, JobResult, Latency,
     Measurement, Note, NoteLevel, Stopped, ThreadUse, Verified,
 };
 use blocklab_units::Nanos;
@@ -15,7 +15,7 @@ use super::samples::Sampler;
 use super::usage::Usage;
 use super::watch::Seen;
 use super::workers::{WorkerStatus, Workers, members_of};
-use super::{Backing, Outcome, Run, TargetFile, describe};
+use super::{Backing, Outcome, Run, TargetFile};
 
 /// Moments and counters around the run.
 pub(crate) struct Frame {
@@ -130,13 +130,14 @@ fn job_result(job: &Job, index: usize, workers: &Workers, frame: &Frame, seen: &
     let (asked_iops, asked_bytes_per_s) = asked(job.pace);
     JobResult {
         name: job.name.clone(),
-        engine: job.engine.name().to_owned(),
-        pattern: describe::pattern(job),
-        block_size: describe::block_size(job),
-        mix: describe::mix(job.mix),
-        access: describe::access(job.access).to_owned(),
-        durability: describe::durability(job.durability).to_owned(),
-        pace: describe::pace(job.pace).to_owned(),
+        engine: Carrier::Engine(job.engine.kind()),
+        pattern: Some(job.pattern.clone()),
+        runs: job.runs,
+        block_sizes: Some(job.sizes.clone()),
+        mix: Some(job.mix),
+        access: Some(job.access),
+        durability: job.durability,
+        pace: job.pace.into(),
         think: job.think.is_some(),
         threads: job.threads,
         depth: job.depth,
@@ -326,7 +327,7 @@ fn directions(
     members: &[&WorkerStatus],
     samples: Option<&Sampler>,
     unanswered: &[(Direction, Nanos)],
-) -> BTreeMap<String, DirectionResult> {
+) -> BTreeMap<Direction, DirectionResult> {
     let mut results = BTreeMap::new();
     for direction in Direction::ALL {
         let tallies = || {
@@ -364,7 +365,7 @@ fn directions(
             submit: optional(LatencySum::of(tallies().filter_map(|t| t.submit.as_ref()))),
             detail: detail(completion, by_priority, direction, samples),
         };
-        results.insert(direction.name().to_owned(), result);
+        results.insert(direction, result);
     }
     results
 }

@@ -6,8 +6,9 @@ use blocklab_device::{
     Accounting, Cap, Covers, DeviceSpec, FaultKind, FaultSpec, Latency, Layout, Origin,
     Rate as Sold, Service, Spread as Scatter, VolumeSpec,
 };
-use blocklab_record::{JobResult, Stopped};
+use blocklab_record::{ErrorKind, JobResult, Stopped};
 use blocklab_units::Bytes;
+use blocklab_workload::Direction;
 use blocklab_workload::{
     EndsOthers, Engine, Flow, Job, LatencyTarget, Log, Measure, MinRate, Mix, Pace, Pattern, Rate,
     Spread, Stop, UringOptions, Workload,
@@ -111,7 +112,7 @@ fn job(depth: u32, seconds: u64) -> Job {
 fn the_limit_binds_and_littles_law_holds() {
     let result = result(job(32, 60), &volume(3000.0));
     assert!((result.iops() - 3000.0).abs() < 3.0, "{}", result.iops());
-    let mean = result.directions["read"].service.mean_ns;
+    let mean = result.directions[&Direction::Read].service.mean_ns;
     let in_flight = result.iops() * mean / 1e9;
     assert!((in_flight - 32.0).abs() < 0.1, "{in_flight}");
 }
@@ -119,7 +120,7 @@ fn the_limit_binds_and_littles_law_holds() {
 #[test]
 fn latency_binds_at_depth_one() {
     let result = result(job(1, 60), &volume(16_000.0));
-    let mean = result.directions["read"].service.mean_ns;
+    let mean = result.directions[&Direction::Read].service.mean_ns;
     assert!(
         (result.iops() - 1e9 / mean).abs() < 1.0,
         "X = 1 / L: {} of {mean}",
@@ -175,7 +176,7 @@ fn slices_are_whole_seconds_and_add_up() {
     let with_the_rest = 1_000_000_000..1_100_000_000;
     assert!(with_the_rest.contains(&last.length_ns), "{last:?}");
     let ios: u64 = after.iter().map(|slice| slice.read.ios).sum();
-    assert_eq!(ios, measurement.jobs[0].directions["read"].ios);
+    assert_eq!(ios, measurement.jobs[0].directions[&Direction::Read].ios);
 }
 
 #[test]
@@ -185,7 +186,7 @@ fn samples_are_taken_twice_a_second() {
         ..job(32, 10)
     };
     let result = result(sampled, &volume(3000.0));
-    let detail = result.directions["read"].detail.as_ref().unwrap();
+    let detail = result.directions[&Direction::Read].detail.as_ref().unwrap();
     assert_eq!((detail.iops.count, detail.bytes_per_s.count), (20, 20));
     assert!((detail.iops.mean - 3000.0).abs() < 5.0, "{:?}", detail.iops);
     assert!((detail.bytes_per_s.max - 3000.0 * 4096.0).abs() < 50_000.0);
@@ -217,7 +218,7 @@ fn flows_share_by_weight() {
         },
     ];
     let measurement = outcome(jobs, &volume(3000.0)).measurement;
-    let ios = |index: usize| measurement.jobs[index].directions["read"].ios as f64;
+    let ios = |index: usize| measurement.jobs[index].directions[&Direction::Read].ios as f64;
     let ratio = ios(0) / ios(1);
     assert!((ratio - 3.0).abs() < 0.05, "{ratio}");
 }
@@ -250,7 +251,10 @@ fn threads_share_one_position() {
         ios: Some(25),
         ..Stop::default()
     };
-    assert_eq!(result(sharing, &volume(3000.0)).directions["read"].ios, 100);
+    assert_eq!(
+        result(sharing, &volume(3000.0)).directions[&Direction::Read].ios,
+        100
+    );
 }
 
 #[test]
@@ -294,7 +298,7 @@ fn what_is_done_after_the_measured_time_counts_nowhere() {
         (job.elapsed_ns / 1_000_000_000, seconds / 1_000_000_000)
     };
     assert_eq!((of(&plain), of(&cooled)), ((10, 11), (10, 11)));
-    let ios = |outcome: &Outcome| outcome.measurement.jobs[0].directions["read"].ios;
+    let ios = |outcome: &Outcome| outcome.measurement.jobs[0].directions[&Direction::Read].ios;
     let difference = ios(&plain).abs_diff(ios(&cooled));
     assert!(difference <= 32, "but for what was in flight: {difference}");
     let accounting = &cooled.measurement.jobs[0].accounting;
@@ -324,8 +328,8 @@ fn a_job_that_is_too_slow_ends_as_failed() {
     let late = result(slow, &volume(3000.0));
     assert_eq!(late.stopped, Stopped::Error);
     assert_eq!(
-        (late.errors.len(), late.errors[0].kind.as_str()),
-        (1, "rate")
+        (late.errors.len(), late.errors[0].kind),
+        (1, ErrorKind::Rate)
     );
     assert!(late.accounting.balances() && late.accounting.failed == 0);
 }
@@ -339,7 +343,7 @@ fn a_log_holds_every_operation_and_its_sums() {
         histogram: Some(Nanos::from_secs(1)),
     });
     let outcome = outcome(vec![logged], &volume(3000.0));
-    let read = &outcome.measurement.jobs[0].directions["read"];
+    let read = &outcome.measurement.jobs[0].directions[&Direction::Read];
     let (name, log) = &outcome.logs[0];
     assert_eq!((name.as_str(), log.entries.len() as u64), ("job", read.ios));
     let spans: u64 = log.spans.iter().map(|span| span.operations).sum();
@@ -375,7 +379,10 @@ fn an_open_loop_beyond_the_limit_leaves_a_backlog() {
         "{:?}",
         result.accounting
     );
-    let response = result.directions["read"].response.as_ref().unwrap();
+    let response = result.directions[&Direction::Read]
+        .response
+        .as_ref()
+        .unwrap();
     assert!(
         response.max_ns > 2_000_000_000,
         "the last ones waited for a quarter of the run"
@@ -407,7 +414,7 @@ fn a_job_that_moved_all_it_was_to_move_owes_nothing() {
             ..job(4, 10)
         };
         let result = result(job, &volume(3000.0));
-        let read = &result.directions["read"];
+        let read = &result.directions[&Direction::Read];
         let response = read.response.as_ref().unwrap();
         assert_eq!((read.ios, response.count), (400, 400), "{pace:?}");
         assert_eq!(result.accounting.overdue, 0, "{pace:?}");
@@ -448,7 +455,7 @@ fn a_stall_that_outlasts_the_run_is_in_the_response_latency_of_every_pace() {
         let result = result(job, &device);
         let overdue = result.accounting.overdue;
         assert!((2_200..2_800).contains(&overdue), "{pace:?}: {overdue}");
-        let read = &result.directions["read"];
+        let read = &result.directions[&Direction::Read];
         let response = read.response.as_ref().unwrap();
         assert_eq!(response.count, read.ios + overdue, "{pace:?}");
         // Half of the operations were due in the stall, at all moments of its five seconds.
@@ -472,7 +479,7 @@ fn a_day_goes_by_in_an_instant() {
         },
         &volume(3000.0),
     );
-    assert_eq!(result.directions["read"].ios, 1440);
+    assert_eq!(result.directions[&Direction::Read].ios, 1440);
 }
 
 #[test]
@@ -523,7 +530,10 @@ fn a_real_time_run_can_be_replayed_in_virtual_time() {
     let outcome = super::super::run(run, Control::new(&never), &mut ()).unwrap();
     let log = model.log();
     assert_eq!(log.len(), 2000);
-    assert_eq!(outcome.measurement.jobs[0].directions["read"].ios, 2000);
+    assert_eq!(
+        outcome.measurement.jobs[0].directions[&Direction::Read].ios,
+        2000
+    );
     let mut again = Device::new(&spec, 1).unwrap();
     for arrival in log {
         assert_eq!(again.admit(arrival.at, arrival.io), arrival.answer);
@@ -557,5 +567,5 @@ fn an_operation_may_not_take_longer_than_allowed() {
     };
     let result = result(strict, &volume(1000.0));
     assert_eq!(result.stopped, blocklab_record::Stopped::Error);
-    assert_eq!(result.errors[0].kind, "ETIMEDOUT");
+    assert_eq!(result.errors[0].kind, ErrorKind::Errno(libc::ETIMEDOUT));
 }

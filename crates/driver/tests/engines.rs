@@ -6,9 +6,10 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use blocklab_driver::{Control, Error, Outcome, Run, Tap, TargetFile, run};
-use blocklab_record::{Interval, JobResult, Stopped};
+use blocklab_record::{ErrorKind, Interval, JobResult, Stopped};
 use blocklab_targets::Clock;
 use blocklab_units::{Bytes, Nanos};
+use blocklab_workload::Direction;
 use blocklab_workload::{
     Access, BlockSizes, CallFlags, Content, Engine, ErrorPolicy, Flush, Job, Mix, Pace, Pattern,
     Rate, Stop, UringOptions, Workload,
@@ -111,7 +112,7 @@ fn every_engine_reads_what_it_was_asked_to() {
     let file = file_of(7, 4 * MIB);
     for engine in engines() {
         let result = result(job(engine, Mix::READ), target(file.path(), 4 * MIB));
-        let reads = &result.directions["read"];
+        let reads = &result.directions[&Direction::Read];
         assert_eq!((reads.ios, reads.bytes), (256, MIB), "{engine:?}");
         assert_eq!(reads.service.count, 256, "{engine:?}");
         assert!(
@@ -134,7 +135,7 @@ fn every_engine_writes_every_block_once() {
             ..job(engine, Mix::WRITE)
         };
         let result = result(job, target(file.path(), MIB));
-        assert_eq!(result.directions["write"].ios, 256, "{engine:?}");
+        assert_eq!(result.directions[&Direction::Write].ios, 256, "{engine:?}");
         let bytes = fs::read(file.path()).unwrap();
         let mut blocks: Vec<&[u8]> = bytes.chunks(4096).collect();
         let untouched = blocks
@@ -218,9 +219,9 @@ fn a_file_that_shrinks_is_a_failure_of_the_device() {
         };
         let result = result(job, target(file.path(), 2 * MIB));
         let expected = if engine == Engine::Mmap {
-            "EIO"
+            ErrorKind::Errno(libc::EIO)
         } else {
-            "short"
+            ErrorKind::Short
         };
         assert_eq!(result.errors[0].kind, expected, "{engine:?}");
         assert!(result.accounting.balances(), "{engine:?}");
@@ -243,8 +244,8 @@ fn a_full_device_ends_the_job_with_its_reason() {
         assert_eq!(result.stopped, Stopped::Error);
         let error = &result.errors[0];
         assert_eq!(
-            (error.kind.as_str(), error.direction.as_str()),
-            ("ENOSPC", "write")
+            (error.kind, error.direction),
+            (ErrorKind::Errno(libc::ENOSPC), Direction::Write)
         );
         assert_eq!((error.count, error.first_offset), (1, 0));
     }
@@ -261,12 +262,12 @@ fn trims_punch_holes() {
         if result
             .errors
             .first()
-            .is_some_and(|error| error.kind == "EOPNOTSUPP")
+            .is_some_and(|error| error.kind == ErrorKind::Errno(libc::EOPNOTSUPP))
         {
             println!("skipped: trims, which the file system here refuses");
             return;
         }
-        assert_eq!(result.directions["trim"].ios, 16, "{engine:?}");
+        assert_eq!(result.directions[&Direction::Trim].ios, 16, "{engine:?}");
         assert!(
             fs::read(file.path()).unwrap().iter().all(|byte| *byte == 0),
             "{engine:?}"
@@ -291,10 +292,11 @@ fn flushes_are_counted_apart() {
             };
             let result = result(flushing, target(file.path(), MIB));
             assert_eq!(
-                result.directions["sync"].ios, expected,
+                result.directions[&Direction::Sync].ios,
+                expected,
                 "{engine:?} {fsync_every}"
             );
-            assert_eq!(result.directions["write"].ios, 256, "{engine:?}");
+            assert_eq!(result.directions[&Direction::Write].ios, 256, "{engine:?}");
         }
     }
 }
@@ -325,7 +327,7 @@ fn an_open_loop_records_both_latencies() {
         ..Stop::default()
     };
     let result = result(open, target(Path::new("null"), MIB));
-    let reads = &result.directions["read"];
+    let reads = &result.directions[&Direction::Read];
     let response = reads.response.as_ref().unwrap();
     // On a busy machine some of the arrivals come too late to be issued.
     assert_eq!(reads.ios, 2000);
@@ -346,7 +348,7 @@ fn the_submitting_call_is_measured_when_asked() {
             ..job(engine, Mix::READ)
         };
         let result = result(job, target(file.path(), MIB));
-        let submit = result.directions["read"].submit.as_ref().unwrap();
+        let submit = result.directions[&Direction::Read].submit.as_ref().unwrap();
         assert_eq!(submit.count, 256, "{engine:?}");
     }
 }
@@ -428,7 +430,7 @@ fn shaped_content_reaches_the_file() {
         ..job(Engine::Psync, Mix::WRITE)
     };
     let result = result(job, target(file.path(), MIB));
-    assert_eq!(result.directions["write"].ios, 256);
+    assert_eq!(result.directions[&Direction::Write].ios, 256);
     let bytes = fs::read(file.path()).unwrap();
     let zeros = bytes.iter().filter(|byte| **byte == 0).count() as f64 / bytes.len() as f64;
     assert!((0.74..0.77).contains(&zeros), "{zeros}");
@@ -441,7 +443,7 @@ fn space_is_given_and_cut_off() {
     grows.region.offset = Bytes(MIB);
     grows.pattern = Pattern::Sequential;
     let grown = result(grows, target(file.path(), 2 * MIB));
-    assert_eq!(grown.directions["write"].ios, 256);
+    assert_eq!(grown.directions[&Direction::Write].ios, 256);
     assert_eq!(fs::metadata(file.path()).unwrap().len(), 2 * MIB);
     let mut cuts = job(Engine::Ftruncate, Mix::WRITE);
     cuts.pattern = Pattern::Sequential;
@@ -474,7 +476,7 @@ fn names_are_made_asked_for_and_deleted() {
             clock: Clock::start(),
         };
         let outcome = run(run_on, Control::new(&never), &mut ()).unwrap();
-        outcome.measurement.jobs[0].directions["write"].ios
+        outcome.measurement.jobs[0].directions[&Direction::Write].ios
     };
     let there = || fs::read_dir(folder.path()).unwrap().count();
     assert_eq!((play(Engine::FileCreate), there()), (20, 20));

@@ -9,6 +9,7 @@ use blocklab_driver::{Backing, Control, Run, Tap, run, simulate};
 use blocklab_record::{Interval, Measurement, Stopped};
 use blocklab_targets::Clock;
 use blocklab_units::Nanos;
+use blocklab_workload::Direction;
 use blocklab_workload::{Engine, Job, Mix, Pace, Rate, Stop, UringOptions, Workload};
 
 const HOUR: Nanos = Nanos::from_secs(3600);
@@ -96,7 +97,7 @@ fn the_wait_for_what_is_not_answered_counts_to_the_signal() {
                 .drain_limit_interrupted
                 .0
     );
-    let read = &job.directions["read"];
+    let read = &job.directions[&Direction::Read];
     assert_eq!(read.service.max_ns, oldest);
     let counted = read.service.histogram().expect("a histogram").count();
     assert_eq!(
@@ -153,14 +154,14 @@ fn a_stall_shows_under_every_rate() {
         let outcome = simulate(run_on, Nanos::ZERO, Control::new(&never), &mut ());
         let job = outcome.expect("a measurement").measurement.jobs.remove(0);
         let census = job.accounting;
-        let responses = |way: &str| job.directions[way].response.clone().expect("a response");
-        let (read, write) = (responses("read"), responses("write"));
+        let responses = |way| job.directions[&way].response.clone().expect("a response");
+        let (read, write) = (responses(Direction::Read), responses(Direction::Write));
         // A third of what was due waited for 1 s on average, and a twelfth for 1.5 s or more.
         for response in [&read, &write] {
             assert!(response.p90_ns > 1_000_000_000, "{pace:?}: {response:?}");
             assert!(response.p99_ns > 1_800_000_000, "{pace:?}: {response:?}");
         }
-        let service = &job.directions["read"].service;
+        let service = &job.directions[&Direction::Read].service;
         assert!(service.p99_ns < 100_000_000, "{pace:?}: {service:?}");
         if matches!(pace, Pace::Capped(_)) {
             // What was due was either issued or missed; the last arrival may be that of the end.

@@ -10,7 +10,7 @@ use blocklab_driver::{Backing, Control, Run, TargetFile, run, simulate};
 use blocklab_record::{Interval, IntervalDirection, Measurement};
 use blocklab_targets::Clock;
 use blocklab_units::{Bytes, Nanos};
-use blocklab_workload::{Access, Engine, Job, Mix, Pace, Rate, Stop, Workload};
+use blocklab_workload::{Access, Direction, Engine, Job, Mix, Pace, Rate, Stop, Workload};
 
 const MIB: u64 = 1 << 20;
 const HALF: Mix = Mix {
@@ -59,10 +59,10 @@ fn job(engine: Engine, ramp_ms: u64, runtime_ms: u64) -> Job {
 const QUEUED: Engine = Engine::Libaio;
 
 type Of = fn(&Interval) -> IntervalDirection;
-const WAYS: [(&str, Of); 3] = [
-    ("read", |it| it.read),
-    ("write", |it| it.write),
-    ("trim", |it| it.trim),
+const WAYS: [(Direction, Of); 3] = [
+    (Direction::Read, |it| it.read),
+    (Direction::Write, |it| it.write),
+    (Direction::Trim, |it| it.trim),
 ];
 
 /// The slices after the ramp hold what the jobs hold, to the operation and to the byte; they lie
@@ -76,7 +76,7 @@ fn assert_adds_up(measurement: &Measurement) {
         let results = measurement
             .jobs
             .iter()
-            .filter_map(|job| job.directions.get(way));
+            .filter_map(|job| job.directions.get(&way));
         let total = results.fold((0, 0), |sum, it| (sum.0 + it.ios, sum.1 + it.bytes));
         assert_eq!(sum, total, "{way}: {series:#?}");
     }

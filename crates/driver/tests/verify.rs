@@ -1,5 +1,7 @@
 //! What was written comes back, or it is told.
 
+use blocklab_record::ErrorKind;
+use blocklab_workload::Direction;
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -89,9 +91,10 @@ fn what_every_engine_wrote_is_read_back_and_sound() {
         let outcome = play(&job, file.path());
         assert_eq!(verdict(&outcome), (256, 0, None), "{engine:?}");
         let result = &outcome.measurement.jobs[0];
-        assert_eq!(result.directions["write"].ios, 256);
+        assert_eq!(result.directions[&Direction::Write].ios, 256);
         assert_eq!(
-            result.directions["read"].ios, 256,
+            result.directions[&Direction::Read].ios,
+            256,
             "the pass after the writes"
         );
         assert_eq!(result.stopped, Stopped::Bytes);
@@ -189,7 +192,7 @@ fn a_block_that_changed_is_told_by_a_later_run() {
     );
     assert!(outcome.flawed[1].1.bytes.is_empty(), "one was to be kept");
     let errors = &outcome.measurement.jobs[0].errors;
-    assert_eq!((errors[0].kind.as_str(), errors[0].count), ("verify", 2));
+    assert_eq!((errors[0].kind, errors[0].count), (ErrorKind::Verify, 2));
 
     let only = Verify {
         when: When::Only,
@@ -199,7 +202,7 @@ fn a_block_that_changed_is_told_by_a_later_run() {
     let outcome = play(&writing(only), file.path());
     let result = &outcome.measurement.jobs[0];
     assert!(
-        !result.directions.contains_key("write"),
+        !result.directions.contains_key(&Direction::Write),
         "nothing was written"
     );
     assert_eq!(result.stopped, Stopped::Error, "the first flaw was fatal");
@@ -248,7 +251,7 @@ fn a_share_of_what_is_written_is_trimmed_and_reads_as_zeros() {
         });
         let outcome = play(&job, file.path());
         assert_eq!(verdict(&outcome).1, 0, "{when:?}");
-        let trimmed = outcome.measurement.jobs[0].directions["trim"].ios;
+        let trimmed = outcome.measurement.jobs[0].directions[&Direction::Trim].ios;
         assert!((40..=128).contains(&trimmed), "{when:?}: {trimmed}");
         let stored = fs::read(file.path()).unwrap();
         let zeros = stored

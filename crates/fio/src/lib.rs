@@ -21,7 +21,6 @@ mod credentials;
 mod elsewhere;
 mod ending;
 mod engine;
-mod errors;
 mod files;
 mod flaws;
 pub mod iolog;

@@ -6,12 +6,11 @@ use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::{
     Access, Advice, Batch, Content, Direction, Durability, EndsOthers, Engine, ErrorPolicy, Flush,
     Hints, Job, Lifetime, Measure, MovingWindow, Region, Runs, SizeDraw, Spread, TargetOrder,
-    Verify,
+    Verify, errno,
 };
 
 use super::ending;
 use super::engine;
-use super::errors::error_number;
 use super::files::Ground;
 use super::mistake::Mistake;
 use super::pass::Pass;
@@ -477,7 +476,7 @@ fn ignored_errors(spec: &Spec) -> Result<Vec<(Direction, i32)>, Mistake> {
         .zip(text.split(','))
     {
         for word in part.split(':').filter(|word| !word.is_empty()) {
-            let number = word.parse().ok().or_else(|| error_number(word));
+            let number = word.parse().ok().or_else(|| errno::number(word));
             let number = number.ok_or_else(|| {
                 spec.mistake(
                     "ignore_error",

@@ -5,7 +5,9 @@
 
 use super::Wrong;
 use super::figures::Figures;
-use super::record::{Case, Found, Job};
+use blocklab_workload::Pattern;
+
+use super::record::{Case, Found, Job, RANDOM};
 use super::scan::{after, moment, number, size};
 
 const SECONDS: f64 = 5.0;
@@ -207,7 +209,10 @@ impl Row {
         let job = Job {
             name: name.clone(),
             engine: "diskspd".to_owned(),
-            pattern: word.to_owned(),
+            pattern: Some(match self.random {
+                true => RANDOM,
+                false => Pattern::Sequential,
+            }),
             block: self.block,
             read_percent: Some(reads),
             threads: self.threads,

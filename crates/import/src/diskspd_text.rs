@@ -2,7 +2,9 @@
 
 use super::Wrong;
 use super::figures::{Figures, Shape};
-use super::record::{Case, Found, Job};
+use blocklab_workload::Pattern;
+
+use super::record::{Case, Found, Job, RANDOM, random_percent};
 use super::scan::{after, moment, number, size, whole};
 use blocklab_diskspd::{self as diskspd, Asked, Cache, Throughput};
 
@@ -369,11 +371,7 @@ fn asked_for(target: &diskspd::Target) -> Target {
     };
     let job = Job {
         engine: "diskspd".to_owned(),
-        pattern: match target.random_ratio {
-            0 => "sequential".to_owned(),
-            100.. => "random".to_owned(),
-            percent => format!("{percent} % random"),
-        },
+        pattern: Some(random_percent(f64::from(target.random_ratio))),
         block: target.block,
         read_percent: Some((100 - target.write_ratio.min(100)) as u8),
         threads: target.threads,
@@ -419,9 +417,7 @@ fn setting(job: &mut Job, line: &str) -> Result<(), String> {
     } else if line == "using software cache" {
         job.direct = Some(false);
     } else if let Some(rest) = after(line, "using ") {
-        if let Some(pattern) = pattern(rest) {
-            job.pattern = pattern;
-        }
+        job.pattern = pattern(rest).or(job.pattern.take());
     } else if let Some(rest) = after(line, "throughput rate-limited to ") {
         let mut words = rest.split(' ');
         let value = words.next().and_then(number);
@@ -456,13 +452,13 @@ fn mix(text: &str) -> Option<u8> {
     }
 }
 
-fn pattern(text: &str) -> Option<String> {
+fn pattern(text: &str) -> Option<Pattern> {
     if text.starts_with("random I/O") {
-        Some("random".to_owned())
+        Some(RANDOM)
     } else if text.starts_with("sequential I/O") || text.starts_with("interlocked sequential") {
-        Some("sequential".to_owned())
+        Some(Pattern::Sequential)
     } else if let Some(rest) = text.strip_prefix("mixed random/sequential I/O (") {
-        Some(format!("{} % random", rest.split('%').next()?))
+        rest.split('%').next()?.parse().ok().map(random_percent)
     } else {
         None
     }

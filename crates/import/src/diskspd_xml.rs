@@ -5,7 +5,7 @@ use blocklab_record::{Interval, IntervalDirection, Statistic, Unknown};
 use super::Wrong;
 use super::diskspd_text::sum;
 use super::figures::{Figures, Shape};
-use super::record::{Case, Found, Job};
+use super::record::{Case, Found, Job, random_percent};
 use super::scan::{moment, number, whole};
 use blocklab_syntax::xml_tree::{Element, document};
 
@@ -209,11 +209,9 @@ fn settings(asked: Option<&Element>, path: &str) -> Job {
     job.direct = Some(flag(target, "DisableOSCache") || flag(target, "DisableAllCache"));
     job.write_through = flag(target, "WriteThrough") || flag(target, "DisableAllCache");
     job.think = figure(target, "ThinkTime").unwrap_or(0.0) > 0.0;
-    job.pattern = match (target.child("Random"), figure(target, "RandomRatio")) {
-        (None, _) => "sequential".to_owned(),
-        (Some(_), Some(ratio)) if ratio < 100.0 => format!("{ratio} % random"),
-        (Some(_), _) => "random".to_owned(),
-    };
+    let ratio = figure(target, "RandomRatio").unwrap_or(100.0);
+    let ratio = target.child("Random").map_or(0.0, |_| ratio);
+    job.pattern = Some(random_percent(ratio));
     let limit = target.child("Throughput");
     let rate = limit.and_then(|it| number(&it.text)).filter(|it| *it > 0.0);
     let all = rate.map(|rate| rate * f64::from(job.threads));

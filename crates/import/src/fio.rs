@@ -4,7 +4,9 @@ use serde_json::{Map, Value};
 
 use super::Wrong;
 use super::figures::{Figures, Shape};
-use super::record::{Case, Found, Job};
+use blocklab_workload::Pattern;
+
+use super::record::{Case, Found, Job, RANDOM};
 use super::scan::size;
 
 type Object = Map<String, Value>;
@@ -175,12 +177,10 @@ fn asked(told: Job, options: &Options) -> Job {
     let mixed = rw.contains("rw") || rw == "readwrite";
     Job {
         engine: engine.to_owned(),
-        pattern: if rw.starts_with("rand") {
-            "random"
-        } else {
-            "sequential"
-        }
-        .to_owned(),
+        pattern: Some(match rw.starts_with("rand") {
+            true => RANDOM,
+            false => Pattern::Sequential,
+        }),
         block: options
             .get("bs")
             .or(options.get("blocksize"))

@@ -1,10 +1,13 @@
 //! What a parser found, as a Record.
 
+use blocklab_units::Bytes;
+use blocklab_workload::{Access, BlockSizes, Direction, Durability, Mix, Pattern};
 use std::collections::BTreeMap;
 
 use blocklab_record::{
-    Accounting, Asked, Cpu, Environment, FORMAT, Interval, JobResult, Measurement, Note, NoteLevel,
-    Origin, Processor, Record, Statistic, Status, Stopped, TargetFacts, Unknown,
+    Accounting, Asked, Carrier, Cpu, Environment, FORMAT, Interval, JobResult, Measurement, Note,
+    NoteLevel, Origin, PaceKind, Processor, Record, Statistic, Status, Stopped, TargetFacts,
+    Unknown,
 };
 
 use super::Wrong;
@@ -46,7 +49,7 @@ pub(super) struct Case {
 pub(super) struct Job {
     pub name: String,
     pub engine: String,
-    pub pattern: String,
+    pub pattern: Option<Pattern>,
     /// In bytes; 0: not told.
     pub block: u64,
     /// Share of reads; `None`: not told.
@@ -73,7 +76,7 @@ impl Default for Job {
         Self {
             name: String::new(),
             engine: String::new(),
-            pattern: "not told".to_owned(),
+            pattern: None,
             block: 0,
             read_percent: None,
             threads: 0,
@@ -175,7 +178,7 @@ impl Found {
 fn target((path, bytes): (String, u64)) -> TargetFacts {
     TargetFacts {
         path,
-        size_bytes: blocklab_units::Bytes(bytes),
+        size_bytes: Bytes(bytes),
         ..TargetFacts::default()
     }
 }
@@ -225,6 +228,19 @@ impl Case {
     }
 }
 
+/// The pattern of so many random operations in 100; the others are sequential.
+pub(super) fn random_percent(percent: f64) -> Pattern {
+    match percent {
+        ..=0.0 => Pattern::Sequential,
+        100.0.. => RANDOM,
+        _ => Pattern::PercentRandom(percent.round() as u8),
+    }
+}
+
+pub(super) const RANDOM: Pattern = Pattern::Random {
+    every_block_once: false,
+};
+
 pub(super) fn nanos(seconds: f64) -> u64 {
     (seconds * 1e9).round() as u64
 }
@@ -232,33 +248,31 @@ pub(super) fn nanos(seconds: f64) -> u64 {
 impl Job {
     fn result(self) -> JobResult {
         let ways = [
-            ("read", &self.read),
-            ("write", &self.write),
-            ("trim", &self.trim),
+            (Direction::Read, &self.read),
+            (Direction::Write, &self.write),
+            (Direction::Trim, &self.trim),
         ];
         let moved = ways.iter().filter(|(_, figures)| figures.ios > 0);
         let directions: BTreeMap<_, _> = moved
-            .map(|(name, figures)| ((*name).to_owned(), figures.result()))
+            .map(|(direction, figures)| (*direction, figures.result()))
             .collect();
         let completed = ways.iter().map(|(_, figures)| figures.ios).sum();
         let pace = match self.asked_iops.is_some() || self.asked_bytes_per_s.is_some() {
-            true => "capped",
-            false => "closed",
+            true => PaceKind::Capped,
+            false => PaceKind::Closed,
         };
         JobResult {
             mix: self.mix(),
-            block_size: match self.block {
-                0 => "not told".to_owned(),
-                bytes => blocklab_units::Bytes(bytes).to_string(),
+            block_sizes: (self.block > 0).then(|| BlockSizes::fixed(Bytes(self.block))),
+            access: self.direct.map(|direct| match direct {
+                true => Access::Direct,
+                false => Access::Buffered,
+            }),
+            durability: match self.write_through {
+                true => Durability::Dsync,
+                false => Durability::None,
             },
-            access: match self.direct {
-                Some(true) => "direct",
-                Some(false) => "buffered",
-                None => "not told",
-            }
-            .to_owned(),
-            durability: if self.write_through { "dsync" } else { "none" }.to_owned(),
-            pace: pace.to_owned(),
+            pace,
             think: self.think,
             threads: self.threads,
             depth: self.depth,
@@ -282,23 +296,24 @@ impl Job {
                 ..Accounting::default()
             },
             name: self.name,
-            engine: self.engine,
+            engine: Carrier::named(&self.engine),
             pattern: self.pattern,
+            runs: None,
         }
     }
 
     /// As the Records of our own runs say it.
-    fn mix(&self) -> String {
+    fn mix(&self) -> Option<Mix> {
         let told = self.read_percent.or(match (self.read.ios, self.write.ios) {
             (_, 0) if self.trim.ios == 0 => Some(100),
             (0, _) if self.trim.ios == 0 => Some(0),
             _ => None,
         });
-        match told {
-            Some(100) => "read".to_owned(),
-            Some(0) => "write".to_owned(),
-            Some(reads) => format!("{reads} % read, {} % write", 100 - reads.min(100)),
-            None => "mixed".to_owned(),
-        }
+        let read = told?.min(100);
+        Some(Mix {
+            read,
+            write: 100 - read,
+            trim: 0,
+        })
     }
 }

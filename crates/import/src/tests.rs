@@ -1,6 +1,7 @@
 //! Texts of the programs, shortened, and what comes out of them.
 
 use blocklab_record::{Record, Statistic};
+use blocklab_workload::Direction;
 use proptest::prelude::*;
 
 use super::*;
@@ -113,10 +114,11 @@ fn percentiles_of_each_target_are_its_own() {
         let [first, second] = &record.measurements[0].jobs[..] else {
             panic!("two targets");
         };
-        let median = |job: &blocklab_record::JobResult| job.directions["read"].service.p50_ns;
+        let median =
+            |job: &blocklab_record::JobResult| job.directions[&Direction::Read].service.p50_ns;
         near(median(first) as f64, 2e6);
         near(median(second) as f64, 1.5e6);
-        assert_eq!(second.directions["read"].ios, 3000);
+        assert_eq!(second.directions[&Direction::Read].ios, 3000);
     }
 }
 
@@ -131,9 +133,9 @@ fn runs_appended_to_one_file_keep_their_own_settings() {
     let jobs: Vec<_> = record.measurements.iter().map(|m| &m.jobs[0]).collect();
     let told: Vec<_> = jobs
         .iter()
-        .map(|job| (&*job.block_size, job.threads))
+        .map(|job| (job.block_size_name(), job.threads))
         .collect();
-    assert_eq!(told, [("8 KiB", 2), ("64 KiB", 3)]);
+    assert_eq!(told, [("8 KiB".to_owned(), 2), ("64 KiB".to_owned(), 3)]);
     assert_eq!(record.asked.description, "2 runs in one text");
     let notes: Vec<_> = record.notes.iter().map(|note| &*note.text).collect();
     assert!(
@@ -216,7 +218,10 @@ Profile: Default
     };
     assert_eq!(random.case, "random-4KiB-q32t1-read");
     near(sequential.jobs[0].bytes_per_s(), 1_048_576_000.0);
-    near(random.jobs[0].directions["read"].service.mean_ns, 3.2e6);
+    near(
+        random.jobs[0].directions[&Direction::Read].service.mean_ns,
+        3.2e6,
+    );
 }
 
 #[test]
@@ -233,11 +238,17 @@ fn diskspd_on_windows() {
     let [job] = &measurement.jobs[..] else {
         panic!("one target");
     };
-    assert_eq!(job.mix, "70 % read, 30 % write");
-    assert_eq!((&*job.block_size, &*job.pattern), ("8 KiB", "random"));
+    assert_eq!(job.mix_name(), "70 % read, 30 % write");
+    assert_eq!(
+        (&*job.block_size_name(), &*job.pattern_name()),
+        ("8 KiB", "random")
+    );
     assert_eq!((job.threads, job.depth), (2, 4));
     assert_eq!(job.direct, Some(true));
-    let (read, write) = (&job.directions["read"], &job.directions["write"]);
+    let (read, write) = (
+        &job.directions[&Direction::Read],
+        &job.directions[&Direction::Write],
+    );
     assert_eq!((read.ios, read.bytes, write.ios), (4000, 32_768_000, 1000));
     near(read.service.mean_ns, 1_750_000.0);
     near(read.service.stddev_ns, 444_410.0);
@@ -252,9 +263,9 @@ fn what_we_print_as_diskspd_is_read_again() {
     for text in [DISKSPD_TEXT, DISKSPD_OLD, DISKSPD_XML] {
         let record = read(Tool::DiskSpd, text);
         let job = &record.measurements[0].jobs[0];
-        assert_eq!(job.directions["read"].ios, 1000, "{text}");
-        assert_eq!(job.directions["write"].ios, 1000);
-        near(job.directions["read"].service.mean_ns, 250_000.0);
+        assert_eq!(job.directions[&Direction::Read].ios, 1000, "{text}");
+        assert_eq!(job.directions[&Direction::Write].ios, 1000);
+        near(job.directions[&Direction::Read].service.mean_ns, 250_000.0);
     }
 }
 
@@ -286,11 +297,17 @@ fn cdm_of_all_versions() {
         \x20 Date : 2016/04/21 8:03:09\n";
     let record = read(Tool::Cdm, lines);
     let jobs: Vec<_> = record.measurements.iter().map(|it| &it.jobs[0]).collect();
-    assert_eq!((&*jobs[0].block_size, jobs[0].depth), ("128 KiB", 32));
+    assert_eq!(
+        (&*jobs[0].block_size_name(), jobs[0].depth),
+        ("128 KiB", 32)
+    );
     near(jobs[0].bytes_per_s(), 129_554_000.0);
-    assert_eq!((&*jobs[1].mix, &*jobs[1].pattern), ("write", "random"));
+    assert_eq!(
+        (&*jobs[1].mix_name(), &*jobs[1].pattern_name()),
+        ("write", "random")
+    );
     near(jobs[1].iops(), 3073.7);
-    assert_eq!((&*jobs[2].block_size, jobs[2].depth), ("1 MiB", 1));
+    assert_eq!((&*jobs[2].block_size_name(), jobs[2].depth), ("1 MiB", 1));
     assert_eq!(record.started_at, "2016-04-21T08:03:09Z");
     assert_eq!(record.targets[0].size_bytes.0, 16 << 30);
 }
@@ -321,12 +338,12 @@ fn vdbench_with_and_without_its_histogram() {
     // One interval of two seconds.
     assert_eq!(job.elapsed_ns, 2_000_000_000);
     near(job.iops(), 2700.0);
-    near(job.directions["write"].service.mean_ns, 300_000.0);
+    near(job.directions[&Direction::Write].service.mean_ns, 300_000.0);
     assert_eq!(record.measurements[0].series.len(), 2);
     assert!(record.measurements[0].series[0].ramp);
     let histogram = source("out/histogram.html", VDBENCH_HISTOGRAM);
     let record = import(Tool::Vdbench, &[flat, histogram]).expect("sound");
-    let read = &record.measurements[0].jobs[0].directions["read"].service;
+    let read = &record.measurements[0].jobs[0].directions[&Direction::Read].service;
     near(read.p50_ns as f64, 200_000.0);
     near(read.p90_ns as f64, 400_000.0);
 }
@@ -389,7 +406,7 @@ fn each_loop_of_vdbench_is_a_case_of_its_own() {
     near(second.jobs[0].iops(), 200.0);
     // The histogram of the second run was never read.
     let median = |at: usize| {
-        record.measurements[at].jobs[0].directions["read"]
+        record.measurements[at].jobs[0].directions[&Direction::Read]
             .service
             .p50_ns
     };
@@ -489,7 +506,7 @@ fn the_time_of_a_vdbench_run_is_that_of_its_average() {
     let record = vdbench(&[("flatfile.html", &text)]);
     let job = &record.measurements[0].jobs[0];
     assert_eq!(job.elapsed_ns, 57_000_000_000);
-    assert_eq!(job.directions["read"].ios, 124_264);
+    assert_eq!(job.directions[&Direction::Read].ios, 124_264);
     let ramp = record.measurements[0]
         .series
         .iter()
@@ -516,7 +533,7 @@ fn a_total_that_its_threads_contradict_is_noted() {
         &WINDOWS.replace(row, &format!("{row}{total}")),
     );
     let job = &record.measurements[0].jobs[0];
-    assert_eq!(job.directions["write"].ios, 1000);
+    assert_eq!(job.directions[&Direction::Write].ios, 1000);
     let told = record
         .notes
         .iter()
@@ -537,8 +554,14 @@ fn a_command_line_tells_what_no_parameters_tell() {
     let line = r#"Command Line: "C:\my tools\diskspd.exe" -b8K -Suw -o4 -t2 -r -w30 -L "E:\my (old) data.dat""#;
     let record = read(Tool::DiskSpd, &bare(&format!("\n{line}\r\n\r\n")));
     let job = &record.measurements[0].jobs[0];
-    assert_eq!((&*job.access, &*job.durability), ("direct", "dsync"));
-    assert_eq!((&*job.block_size, &*job.pattern), ("8 KiB", "random"));
+    assert_eq!(
+        (job.access_name(), job.durability.name()),
+        ("direct", "dsync")
+    );
+    assert_eq!(
+        (&*job.block_size_name(), &*job.pattern_name()),
+        ("8 KiB", "random")
+    );
     assert_eq!((job.threads, job.depth), (2, 4));
     let record = read(Tool::DiskSpd, &bare(""));
     assert_eq!(record.measurements[0].jobs[0].depth, 0);
@@ -595,7 +618,11 @@ fn a_format_is_no_workload() {
     let record = vdbench(&[("flatfile.html", &text)]);
     let job = &record.measurements[0].jobs[0];
     assert_eq!(
-        (&*job.pattern, &*job.block_size, &*job.mix),
+        (
+            &*job.pattern_name(),
+            &*job.block_size_name(),
+            &*job.mix_name()
+        ),
         ("sequential", "128 KiB", "write")
     );
 }
@@ -655,18 +682,22 @@ fn old_fio_counts_in_microseconds_and_kib() {
     assert_eq!(record.measurements[0].case, "a");
     near(job.iops(), 100.0);
     near(job.bytes_per_s(), 409_600.0);
-    let service = &job.directions["read"].service;
+    let service = &job.directions[&Direction::Read].service;
     near(service.mean_ns, 100_000.0);
     near(service.p50_ns as f64, 99_000.0);
     near(service.p99_ns as f64, 200_000.0);
     // The story: such a result, of a job at depth 32, was told to have been 4 KiB sequential reads
     // by psync, one in flight, and a finding doubted its latencies for that.
     assert_eq!(
-        (&job.engine[..], &job.pattern[..], &job.block_size[..]),
+        (
+            &*job.engine.to_string(),
+            &*job.pattern_name(),
+            &*job.block_size_name()
+        ),
         ("fio", "not told", "not told")
     );
     assert_eq!((job.depth, job.effective_depth, job.threads), (0, 0, 0));
-    assert_eq!((job.direct, &job.mix[..]), (None, "read"));
+    assert_eq!((job.direct, &*job.mix_name()), (None, "read"));
 }
 
 /// The story: a job under `gtod_reduce` measures no latency, and fio prints zeros of it. They were
@@ -679,7 +710,7 @@ fn zeros_of_no_sample_are_no_latency() {
     "clat_ns" : { "min" : 0, "max" : 0, "mean" : 0.0, "stddev" : 0.0, "N" : 0 },
     "lat_ns" : { "min" : 0, "max" : 0, "mean" : 0.0, "stddev" : 0.0, "N" : 0 } } } ] }"#;
     let record = read(Tool::Fio, text);
-    let service = &record.measurements[0].jobs[0].directions["read"].service;
+    let service = &record.measurements[0].jobs[0].directions[&Direction::Read].service;
     for of in [Statistic::Mean, Statistic::Min, Statistic::Max] {
         assert!(service.unknown.has(of), "{of:?}");
     }

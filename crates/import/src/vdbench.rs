@@ -5,7 +5,9 @@ use std::rc::Rc;
 use blocklab_record::{Interval, IntervalDirection, Statistic};
 
 use super::figures::{Figures, Shape};
-use super::record::{Case, Found, Job, nanos};
+use blocklab_workload::Pattern;
+
+use super::record::{Case, Found, Job, nanos, random_percent};
 use super::scan::{moment, number};
 use super::{Source, Wrong};
 
@@ -290,11 +292,8 @@ fn case(row: &Row<'_>, intervals: &[Row<'_>]) -> Option<Case> {
             name: name.clone(),
             engine: "vdbench".to_owned(),
             pattern: match random {
-                _ if formats => "sequential".to_owned(),
-                None => "not told".to_owned(),
-                Some(100.0..) => "random".to_owned(),
-                Some(..=0.0) => "sequential".to_owned(),
-                Some(percent) => format!("{percent} % random"),
+                _ if formats => Some(Pattern::Sequential),
+                random => random.map(random_percent),
             },
             block: match formats {
                 true => bytes as u64,

@@ -1,10 +1,12 @@
-//! Records of format 1. There a limit had a name for people, and its kind had to be read from that:
-//! this is the one place where it still is. The words of such a name were not unique, so a doubtful
-//! one is settled by what stands beside it.
+//! Records of format 1. There limits and loads were texts for people, and what they mean had to be
+//! read from those: this is the one place where it still is. The words of a limit's name were not
+//! unique, so a doubtful one is settled by what stands beside it.
 
 use blocklab_device::{Covers, Limit, LimitKind, LimitName, LimitUnit, Operation, Origin};
+use blocklab_units::Bytes;
+use blocklab_workload::{BlockSizes, Direction, Mix, Pattern, Runs, SizeMix};
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::{FORMAT, Record};
 
@@ -38,11 +40,116 @@ pub(crate) fn read(text: &str) -> Result<Record, serde_json::Error> {
     let targets = record.get_mut("targets").and_then(Value::as_array_mut);
     for target in targets.into_iter().flatten() {
         if let Some(limits) = target.get_mut("limits") {
-            let named: Vec<NamedLimit> = serde_json::from_value(limits.take())?;
-            *limits = serde_json::to_value(typed(&named))?;
+            if let Ok(named) = Vec::<NamedLimit>::deserialize(&*limits) {
+                *limits = serde_json::to_value(typed(&named))?;
+            }
         }
     }
+    loads(&mut record)?;
     serde_json::from_value(record)
+}
+
+/// Turns the texts of every job into what they mean.
+pub(crate) fn loads(record: &mut Value) -> Result<(), serde_json::Error> {
+    let measurements = record.get_mut("measurements").and_then(Value::as_array_mut);
+    for measurement in measurements.into_iter().flatten() {
+        let jobs = measurement.get_mut("jobs").and_then(Value::as_array_mut);
+        for job in jobs.into_iter().flatten().filter_map(Value::as_object_mut) {
+            let mut text = |key: &str| match job.remove(key) {
+                Some(Value::String(text)) => text,
+                _ => String::new(),
+            };
+            let (of, sizes, shares) = (text("pattern"), text("block_size"), text("mix"));
+            let (pattern, runs) = pattern(&of);
+            if let Some(runs) = runs {
+                job.insert("runs".to_owned(), serde_json::to_value(runs)?);
+            }
+            job.insert("pattern".to_owned(), serde_json::to_value(pattern)?);
+            job.insert("block_sizes".to_owned(), json!(block_sizes(&sizes)));
+            job.insert("mix".to_owned(), json!(mix(&shares)));
+            if job.get("access") == Some(&json!("not told")) {
+                job.insert("access".to_owned(), Value::Null);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// `zipf 1.2`, and with runs that go on `80 % zipf 1.2`. Of zones only the number was kept, which is
+/// no pattern.
+fn pattern(text: &str) -> (Option<Pattern>, Option<Runs>) {
+    let share = text.split_once(" % ");
+    if let Some((Ok(percent), law)) = share.map(|(share, law)| (share.parse::<f64>(), law)) {
+        let percent = percent.round() as u8;
+        let runs = Runs {
+            follow_percent: 100_u8.saturating_sub(percent),
+            ..Runs::default()
+        };
+        return match law {
+            "random" => (Some(Pattern::PercentRandom(percent)), None),
+            _ => (pattern(law).0, Some(runs)),
+        };
+    }
+    let (word, figure) = text.split_once(' ').unwrap_or((text, ""));
+    let number = figure.trim_end_matches(" %").parse().ok();
+    let bytes = figure.strip_prefix("by ").and_then(|it| it.parse().ok());
+    let random = |every_block_once| Some(Pattern::Random { every_block_once });
+    let pattern = match word {
+        "sequential" => Some(Pattern::Sequential),
+        "random" => random(false),
+        "random," => random(true),
+        "strided" => bytes.map(|stride| Pattern::Strided { stride }),
+        "backward" => bytes.map(|back| Pattern::Backward { back }),
+        "zipf" => number.map(|theta| Pattern::Zipf { theta }),
+        "pareto" => number.map(|h| Pattern::Pareto { h }),
+        "normal" => number.map(|deviation_percent| Pattern::Normal { deviation_percent }),
+        _ => None,
+    };
+    (pattern, None)
+}
+
+fn direction(word: &str) -> Option<Direction> {
+    Direction::ALL.into_iter().find(|it| it.name() == word)
+}
+
+/// `70 % read, 30 % write`.
+fn mix(text: &str) -> Option<Mix> {
+    let mut shares = [0; 4];
+    for part in text.split(", ") {
+        let (share, word) = part.split_once(" % ").unwrap_or(("100", part));
+        shares[direction(word)? as usize] = share.parse().ok()?;
+    }
+    let [read, write, trim, _] = shares;
+    Some(Mix { read, write, trim })
+}
+
+/// `4 KiB 60 %, 64 KiB 40 %`, and where the directions differ `read 4 KiB, write 64 KiB`. Those that
+/// did not occur were not told: they get the first ones.
+fn block_sizes(text: &str) -> Option<BlockSizes> {
+    let mut found: Vec<(Option<Direction>, SizeMix)> = Vec::new();
+    for part in text.split(", ") {
+        let (first, rest) = part.split_once(' ')?;
+        let of = direction(first);
+        let size = if of.is_some() { rest } else { part };
+        let (size, weight) = match size.strip_suffix(" %") {
+            Some(weighed) => weighed.rsplit_once(' ')?,
+            None => (size, "1"),
+        };
+        let entry = (size.parse::<Bytes>().ok()?, weight.parse().ok()?);
+        match found.last_mut() {
+            Some((_, sizes)) if of.is_none() => sizes.0.push(entry),
+            _ => found.push((of, SizeMix(vec![entry]))),
+        }
+    }
+    let sizes = |wanted| {
+        let own = found.iter().find(|(of, _)| *of == Some(wanted));
+        Some(own.or(found.first())?.1.clone())
+    };
+    Some(BlockSizes {
+        read: sizes(Direction::Read)?,
+        write: sizes(Direction::Write)?,
+        trim: sizes(Direction::Trim)?,
+    })
 }
 
 fn typed(all: &[NamedLimit]) -> Vec<Limit> {
@@ -282,6 +389,42 @@ mod tests {
             };
             check(&found[0], "a: b", Some(1), kind);
         }
+    }
+
+    #[test]
+    fn loads_are_read_back_from_their_texts() {
+        for text in [
+            "sequential",
+            "random",
+            "random, every block once",
+            "30 % random",
+            "strided by 1 MiB",
+            "backward by 64 KiB",
+            "zipf 1.2",
+            "pareto 0.2",
+            "normal 12.5 %",
+        ] {
+            let (found, runs) = pattern(text);
+            assert_eq!(found.map(|it| it.to_string()).as_deref(), Some(text));
+            assert_eq!(runs, None);
+        }
+        let (found, runs) = pattern("80 % zipf 1.2");
+        assert_eq!(found, Some(Pattern::Zipf { theta: 1.2 }));
+        assert_eq!(runs.map(|runs| runs.follow_percent), Some(20));
+        assert_eq!(pattern("3 zones").0, None);
+        for (shares, sizes) in [
+            ("read", "4 KiB"),
+            ("70 % read, 30 % write", "4 KiB 60 %, 64 KiB 40 %"),
+            (
+                "50 % read, 50 % write",
+                "read 4 KiB, write 4 KiB 75 %, 64 KiB 25 %",
+            ),
+        ] {
+            let mix = mix(shares).expect("a mix");
+            assert_eq!(mix.to_string(), shares);
+            assert_eq!(block_sizes(sizes).expect("sizes").text(mix), sizes);
+        }
+        assert_eq!((mix("mixed"), block_sizes("not told")), (None, None));
     }
 
     #[test]

@@ -8,6 +8,7 @@ mod detail;
 mod environment;
 mod format1;
 mod latency;
+mod load;
 mod measurement;
 mod percentile;
 mod unknown;
@@ -17,6 +18,7 @@ use serde::{Deserialize, Serialize};
 pub use detail::{ByPriority, Depths, DirectionDetail, Samples, ThreadUse, Verified};
 pub use environment::{BlockDevice, Environment, FileSystem, Processor, TargetFacts, TargetKind};
 pub use latency::{BadHistogram, Latency};
+pub use load::{Carrier, ErrorKind, PaceKind};
 pub use measurement::{
     Accounting, Cpu, DirectionResult, DiskUse, ErrorCount, Exceeded, Interval, IntervalDirection,
     JobResult, Measurement, Stopped, Told,
@@ -204,7 +206,8 @@ impl Record {
             return Err(BadRecord::Newer { found: head.format });
         }
         match head.format {
-            FORMAT => Ok(serde_json::from_str(text)?),
+            // Before its release, this format had loads as texts.
+            FORMAT => Ok(serde_json::from_str(text).or_else(|_| format1::read(text))?),
             _ => Ok(format1::read(text)?),
         }
     }

@@ -1,9 +1,12 @@
 use std::collections::BTreeMap;
 
+use blocklab_workload::{Access, BlockSizes, Direction, Durability, Mix, Pattern, Runs};
 use serde::{Deserialize, Serialize};
 
 use crate::unknown::{Unknown, stored, zero_is_null};
-use crate::{Depths, DirectionDetail, Latency, Origin, ThreadUse, Verified};
+use crate::{
+    Carrier, Depths, DirectionDetail, ErrorKind, Latency, Origin, PaceKind, ThreadUse, Verified,
+};
 
 /// Why a job ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -96,14 +99,12 @@ impl Accounting {
 /// Failures of one kind.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ErrorCount {
-    /// `EIO`, `ENOSPC`, …; `short` for a transfer of fewer bytes than asked for; `rate` where a
-    /// rate that had to be reached was not, and `verify` where data came back otherwise than it
-    /// was written: neither is a failed operation, so they enter no census.
-    pub kind: String,
+    /// What went wrong.
+    pub kind: ErrorKind,
     /// The kernel's words for it.
     pub message: String,
-    /// `read`, `write`, `trim`, `sync`.
-    pub direction: String,
+    /// What the operations did.
+    pub direction: Direction,
     /// How many.
     pub count: u64,
     /// When the first came, since the measurement's start.
@@ -137,20 +138,23 @@ pub struct DirectionResult {
 pub struct JobResult {
     /// Name of the job.
     pub name: String,
-    /// Engine: `io_uring`.
-    pub engine: String,
-    /// Where operations go: `random`, `sequential`, `zipf 1.2`.
-    pub pattern: String,
-    /// How big they are: `4 KiB`, or with weights `4 KiB 60 %, 64 KiB 40 %`.
-    pub block_size: String,
-    /// Shares of the directions: `read`, `write`, `70 % read, 30 % write`.
-    pub mix: String,
-    /// The page cache, as asked for: `direct`, `direct_if_possible`, `buffered`.
-    pub access: String,
-    /// What a completed write promises, as asked for: `none`, `dsync`, `sync`.
-    pub durability: String,
-    /// When operations begin: `closed`, `capped`, `open_fixed`, `open_poisson`.
-    pub pace: String,
+    /// Engine, or the program that has it.
+    pub engine: Carrier,
+    /// Where operations go; `None`, as below: another program did not tell.
+    pub pattern: Option<Pattern>,
+    /// Several operations for each offset of the pattern.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runs: Option<Runs>,
+    /// How big they are.
+    pub block_sizes: Option<BlockSizes>,
+    /// Shares of the directions.
+    pub mix: Option<Mix>,
+    /// The page cache, as asked for.
+    pub access: Option<Access>,
+    /// What a completed write promises, as asked for.
+    pub durability: Durability,
+    /// When operations begin.
+    pub pace: PaceKind,
     /// Whether threads pause between operations: the depth is then not always full.
     pub think: bool,
     /// Threads; 0: another program did not tell.
@@ -173,8 +177,8 @@ pub struct JobResult {
     pub elapsed_ns: u64,
     /// Why it ended (of several threads, the gravest reason).
     pub stopped: Stopped,
-    /// By direction: `read`, `write`, `trim`, `sync`; only those that occurred.
-    pub directions: BTreeMap<String, DirectionResult>,
+    /// By direction; only those that occurred.
+    pub directions: BTreeMap<Direction, DirectionResult>,
     /// Failures by kind.
     pub errors: Vec<ErrorCount>,
     /// The census.
@@ -210,7 +214,8 @@ impl JobResult {
     }
 
     fn per_second(&self, what: impl Fn(&DirectionResult) -> u64) -> f64 {
-        let moved = self.directions.iter().filter(|(name, _)| *name != "sync");
+        let all = self.directions.iter();
+        let moved = all.filter(|(direction, _)| **direction != Direction::Sync);
         let sum: u64 = moved.map(|(_, direction)| what(direction)).sum();
         sum as f64 * 1e9 / self.elapsed_ns.max(1) as f64
     }

@@ -6,7 +6,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use blocklab_device::{Covers, LimitKind, LimitUnit, Operation};
-use blocklab_record::{BadRecord, FORMAT, NoteLevel, Origin, Record, Status, Stopped, TargetKind};
+use blocklab_record::{
+    BadRecord, FORMAT, NoteLevel, Origin, PaceKind, Record, Status, Stopped, TargetKind,
+};
+use blocklab_workload::{Access, Direction, Durability, EngineKind, Pattern};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -71,6 +74,19 @@ fn old_records_say_the_same_as_new_ones() {
         assert_eq!(read.format, FORMAT);
         let same = value(&read.to_json()) == value(&new);
         assert!(same, "{} is read otherwise", path.display());
+    }
+}
+
+/// Builds before the release of the second format wrote loads as texts in it, limits no longer.
+#[test]
+fn a_record_of_an_unreleased_build_is_read() {
+    for name in ["everything.json", "bought.json"] {
+        let read = |format: u32| fs::read_to_string(folder(format).join(name)).expect("a record");
+        let (mut mixed, new) = (value(&read(1)), value(&read(FORMAT)));
+        mixed["format"] = FORMAT.into();
+        mixed["targets"] = new["targets"].clone();
+        let record = Record::from_json(&mixed.to_string()).expect("a record");
+        assert!(value(&record.to_json()) == new, "{name}");
     }
 }
 
@@ -206,6 +222,12 @@ fn keys() -> String {
     lines.push(format!("limit operation: {}", words::<Operation>()));
     lines.push(format!("limit unit: {}", words::<LimitUnit>()));
     lines.push(format!("stopped: {}", words::<Stopped>()));
+    lines.push(format!("engine: {}", words::<EngineKind>()));
+    lines.push(format!("pattern: {}", words::<Pattern>()));
+    lines.push(format!("direction: {}", words::<Direction>()));
+    lines.push(format!("access: {}", words::<Access>()));
+    lines.push(format!("durability: {}", words::<Durability>()));
+    lines.push(format!("pace: {}", words::<PaceKind>()));
     lines.join("\n") + "\n"
 }
 

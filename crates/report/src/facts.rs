@@ -185,7 +185,7 @@ pub fn engines(record: &Record) -> String {
         let text = match job.direct {
             Some(true) => format!("{}, O_DIRECT", job.engine),
             Some(false) => format!("{}, buffered", job.engine),
-            None => job.engine.clone(),
+            None => job.engine.to_string(),
         };
         if !seen.contains(&text) {
             seen.push(text);
@@ -200,7 +200,7 @@ pub fn label(row: &Row, direction: &RowDirection) -> String {
         && row
             .case
             .split(|c: char| !c.is_alphanumeric())
-            .any(|part| part == direction.direction);
+            .any(|part| part == direction.direction.name());
     if said {
         return row.case.clone();
     }

@@ -11,6 +11,7 @@ use blocklab_analysis::{Assessment, Estimate, Finding, ResponseNs, Row, RowDirec
 use blocklab_record::{
     Environment, ErrorCount, Note, Overhead, Percentile, Record, Statistic, Told,
 };
+use blocklab_workload::Direction;
 use serde::{Serialize, Serializer};
 
 pub use comparison::comparison;
@@ -59,7 +60,7 @@ struct Summary<'a> {
 #[derive(Serialize)]
 struct RowView<'a> {
     case: &'a str,
-    direction: &'a str,
+    direction: Direction,
     what: &'a str,
     settings: &'a [(String, String)],
     iops: EstimateView,
@@ -160,7 +161,7 @@ fn view<'a>(row: &'a Row, direction: &'a RowDirection) -> RowView<'a> {
     let known = |statistic| !direction.unknown.has(statistic);
     RowView {
         case: &row.case,
-        direction: &direction.direction,
+        direction: direction.direction,
         what: &row.what,
         settings: &row.settings,
         iops: estimate(&direction.iops),

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use blocklab_record::{Interval, IntervalDirection, Measurement};
 use blocklab_units::{Bytes, Nanos, count, latency, rate, visible};
+use blocklab_workload::Direction;
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::facts::{DIRECTIONS, directions};
@@ -230,7 +231,7 @@ impl Sum {
             .jobs
             .iter()
             .flat_map(|job| job.directions.iter());
-        for (_, moved) in directions.filter(|(name, _)| *name != "sync") {
+        for (_, moved) in directions.filter(|(name, _)| **name != Direction::Sync) {
             sum.ios += moved.ios;
             sum.bytes += moved.bytes;
             sum.latency_ns += moved.service.mean_ns * moved.ios as f64;

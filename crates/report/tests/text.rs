@@ -7,6 +7,7 @@ use blocklab_record::{Origin, Percentiles, Record, Status};
 use blocklab_report::text;
 use blocklab_stats::Histogram;
 use blocklab_units::Style;
+use blocklab_workload::Direction;
 
 /// A figure with half of its interval, from three passes.
 fn figure(value: f64, half: f64) -> Estimate {
@@ -20,7 +21,7 @@ fn figure(value: f64, half: f64) -> Estimate {
 }
 
 /// IOPS, half of their interval, bytes an operation; mean, p50, p99, p99.9 in ns.
-fn direction(name: &str, rate: [f64; 3], latency: [u64; 4]) -> RowDirection {
+fn direction(name: Direction, rate: [f64; 3], latency: [u64; 4]) -> RowDirection {
     let [iops, half, block] = rate;
     let [mean, p50, p99, p999] = latency;
     RowDirection {
@@ -66,14 +67,14 @@ fn quick() -> (Record, Assessment) {
     let one = |case, name, rate, latency| row(case, vec![direction(name, rate, latency)]);
     #[rustfmt::skip]
     let rows = vec![
-        one("seq1m-q8-read", "read", [3_065.2, 12.3, mib], [2_610_000, 2_590_000, 3_070_000, 4_020_000]),
-        one("seq1m-q8-write", "write", [1_912.0, 133.8, mib], [4_180_000, 4_050_000, 7_400_000, 81_300_000]),
-        one("seq128k-q32-read", "read", [24_710.0, 98.8, mib / 8.0], [1_295_000, 1_280_000, 1_610_000, 2_020_000]),
-        one("seq128k-q32-write", "write", [15_240.0, 30.5, mib / 8.0], [2_099_000, 1_990_000, 3_700_000, 35_100_000]),
-        one("rnd4k-q32-read", "read", [1_281_400.0, 25_628.0, 4096.0], [113_400, 110_000, 171_000, 254_000]),
-        one("rnd4k-q32-write", "write", [198_300.0, 6_940.0, 4096.0], [161_000, 149_000, 330_000, 4_880_000]),
-        one("rnd4k-q1-read", "read", [11_830.0, 59.2, 4096.0], [84_200, 82_900, 121_000, 189_000]),
-        one("rnd4k-q1-write", "write", [87.4, 10.5, 4096.0], [11_400_000, 9_810_000, 38_100_000, 350_000_000]),
+        one("seq1m-q8-read", Direction::Read, [3_065.2, 12.3, mib], [2_610_000, 2_590_000, 3_070_000, 4_020_000]),
+        one("seq1m-q8-write", Direction::Write, [1_912.0, 133.8, mib], [4_180_000, 4_050_000, 7_400_000, 81_300_000]),
+        one("seq128k-q32-read", Direction::Read, [24_710.0, 98.8, mib / 8.0], [1_295_000, 1_280_000, 1_610_000, 2_020_000]),
+        one("seq128k-q32-write", Direction::Write, [15_240.0, 30.5, mib / 8.0], [2_099_000, 1_990_000, 3_700_000, 35_100_000]),
+        one("rnd4k-q32-read", Direction::Read, [1_281_400.0, 25_628.0, 4096.0], [113_400, 110_000, 171_000, 254_000]),
+        one("rnd4k-q32-write", Direction::Write, [198_300.0, 6_940.0, 4096.0], [161_000, 149_000, 330_000, 4_880_000]),
+        one("rnd4k-q1-read", Direction::Read, [11_830.0, 59.2, 4096.0], [84_200, 82_900, 121_000, 189_000]),
+        one("rnd4k-q1-write", Direction::Write, [87.4, 10.5, 4096.0], [11_400_000, 9_810_000, 38_100_000, 350_000_000]),
     ];
     let assessment = Assessment {
         rows,
@@ -149,8 +150,16 @@ fn one_pass_has_no_interval_and_a_mixed_case_a_row_a_direction() {
     assessment.rows = vec![row(
         "oltp",
         vec![
-            single(direction("read", [700.0, 0.0, 8192.0], [900_000; 4])),
-            single(direction("write", [300.0, 0.0, 8192.0], [1_900_000; 4])),
+            single(direction(
+                Direction::Read,
+                [700.0, 0.0, 8192.0],
+                [900_000; 4],
+            )),
+            single(direction(
+                Direction::Write,
+                [300.0, 0.0, 8192.0],
+                [1_900_000; 4],
+            )),
         ],
     )];
     check(

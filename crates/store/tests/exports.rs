@@ -6,6 +6,7 @@ use std::process::Command;
 
 use blocklab_record::{Origin, Statistic, Unknown};
 use blocklab_store::export::{self, Rows};
+use blocklab_workload::Direction;
 use sample::record;
 
 fn run() -> blocklab_record::Record {
@@ -84,7 +85,7 @@ fn what_another_program_did_not_tell_is_an_empty_cell() {
     measurement.cpu.unknown = Unknown::these(&[Statistic::Process, Statistic::MachineBusy]);
     let job = &mut measurement.jobs[0];
     (job.direct, job.depth, job.threads) = (None, 0, 0);
-    let read = job.directions.get_mut("read").expect("reads");
+    let read = job.directions.get_mut(&Direction::Read).expect("reads");
     read.service.unknown = Unknown::these(&[Statistic::Min, Statistic::Stddev, Statistic::P99]);
     for interval in &mut measurement.series {
         interval.read.unknown = Unknown::these(&[Statistic::P99, Statistic::Bytes]);

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use blocklab_record::Status;
 use blocklab_store::{Removal, Store, StoreError};
+use blocklab_workload::Direction;
 use proptest::prelude::*;
 use sample::record;
 
@@ -538,7 +539,7 @@ proptest! {
         let lab = lab(&[]);
         let mut run = record(FIRST, &started(FIRST));
         let job = &mut run.measurements[0].jobs[0];
-        job.directions.get_mut("read").expect("it reads").service.mean_ns = mean;
+        job.directions.get_mut(&Direction::Read).expect("it reads").service.mean_ns = mean;
         job.elapsed_ns = big;
         lab.store.save(&run).expect("saved");
         prop_assert_eq!(lab.store.load(FIRST).expect("the run").record, run);

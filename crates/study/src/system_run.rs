@@ -16,7 +16,9 @@ use blocklab_record::{
 };
 use blocklab_targets::{Clock, io_uring_is_available};
 use blocklab_units::Nanos;
-use blocklab_workload::{Aggregate, Case, Engine, Pace, PauseBefore, Plan, Rate, Workload};
+use blocklab_workload::{
+    Aggregate, Case, Direction, Engine, Pace, PauseBefore, Plan, Rate, Workload,
+};
 use jiff::Timestamp;
 
 use crate::Error;
@@ -379,9 +381,12 @@ fn as_typed(mut facts: Vec<TargetFacts>, typed: &[String]) -> Vec<TargetFacts> {
 /// Whether a job that writes came to do so. What ended in the ramp or failed is not told apart by
 /// direction.
 fn wrote(result: &JobResult) -> bool {
-    let did = |direction: &str| result.directions.contains_key(direction);
+    let did = |direction| result.directions.contains_key(&direction);
     let census = result.accounting;
-    did("write") || did("trim") || census.completed_in_ramp > 0 || census.failed > 0
+    did(Direction::Write)
+        || did(Direction::Trim)
+        || census.completed_in_ramp > 0
+        || census.failed > 0
 }
 
 /// Keeps what an interrupted run had measured whole, and its identity.

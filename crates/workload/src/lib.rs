@@ -21,10 +21,10 @@ pub use content::ContentMaker;
 pub use io::{Completion, Io, Slot, SyncKind};
 pub use job::{
     Access, Advice, Batch, BlockSizes, CallFlags, Content, Credentials, Direction, Durability,
-    EndsOthers, Engine, ErrorPolicy, Flow, Flush, Hints, Invalid, IoPriority, Job, LatencyTarget,
-    Lifetime, Limit, Log, Measure, MinRate, Mix, MovingWindow, Pace, Pattern, Priority,
-    PriorityShare, Rate, Region, Replay, Replayed, Runs, SizeDraw, SizeMix, Spread, Steady,
-    SteadyVariable, Stop, TargetOrder, Think, ThinkStyle, UringOptions, Zone,
+    EndsOthers, Engine, EngineKind, ErrorPolicy, Flow, Flush, Hints, Invalid, IoPriority, Job,
+    LatencyTarget, Lifetime, Limit, Log, Measure, MinRate, Mix, MovingWindow, Pace, Pattern,
+    Priority, PriorityShare, Rate, Region, Replay, Replayed, Runs, SizeDraw, SizeMix, Spread,
+    Steady, SteadyVariable, Stop, TargetOrder, Think, ThinkStyle, UringOptions, Zone,
 };
 pub use place::{Extent, Places};
 pub use plan::{Aggregate, Case, Order, PauseBefore, Plan, Workload};

@@ -135,7 +135,9 @@ pub fn jobs(record: &Record) -> impl Iterator<Item = &JobResult> {
 
 /// Completed operations of a direction.
 pub fn ios(job: &JobResult, direction: &str) -> u64 {
-    job.directions.get(direction).map_or(0, |found| found.ios)
+    let mut all = job.directions.iter();
+    let found = all.find(|(its, _)| its.name() == direction);
+    found.map_or(0, |(_, found)| found.ios)
 }
 
 /// One truth in several places: the census balances, the directions add up to it, and so do the

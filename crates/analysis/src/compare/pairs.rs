@@ -1,7 +1,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use blocklab_record::{DirectionResult, JobResult, Measurement, Record};
+use blocklab_record::{DirectionResult, JobResult, Measurement, PaceKind, Record};
+use blocklab_workload::Direction;
 
 use super::Unmatched;
 use crate::RowDirection;
@@ -14,7 +15,7 @@ use crate::what::without_engine;
 pub(super) struct Load<'a> {
     pub(super) case: &'a str,
     pub(super) settings: &'a [(String, String)],
-    pub(super) direction: &'a str,
+    pub(super) direction: Direction,
     jobs: &'a [JobResult],
     /// Each pass that moved something: each job's elapsed time and result.
     pub(super) passes: Vec<Vec<(u64, &'a DirectionResult)>>,
@@ -28,11 +29,11 @@ pub(super) fn loads(record: &Record) -> Vec<Load<'_>> {
     let aggregate = Aggregate::named(&record.asked.aggregate);
     let shown = shown(record, aggregate);
     let mut found: Vec<Load<'_>> = Vec::new();
-    let mut places: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+    let mut places: BTreeMap<(&str, Direction), usize> = BTreeMap::new();
     // A pass 0 was run before the others and enters no figure.
     for measurement in record.measurements.iter().filter(|it| it.pass > 0) {
         for direction in directions(measurement) {
-            let Some(shown) = shown.get(&(&*measurement.case, direction.to_owned())) else {
+            let Some(shown) = shown.get(&(&*measurement.case, direction)) else {
                 continue;
             };
             let place = *places
@@ -56,27 +57,27 @@ pub(super) fn loads(record: &Record) -> Vec<Load<'_>> {
 }
 
 /// The rows of the run's own table, by case and direction.
-fn shown(record: &Record, aggregate: Aggregate) -> BTreeMap<(&str, String), Rc<RowDirection>> {
+fn shown(record: &Record, aggregate: Aggregate) -> BTreeMap<(&str, Direction), Rc<RowDirection>> {
     let mut all = BTreeMap::new();
     for passes in by_case(&record.measurements) {
         let case = &*passes[0].case;
         for direction in row(&passes, aggregate).row.directions {
-            all.insert((case, direction.direction.clone()), Rc::new(direction));
+            all.insert((case, direction.direction), Rc::new(direction));
         }
     }
     all
 }
 
-fn directions(measurement: &Measurement) -> BTreeSet<&str> {
+fn directions(measurement: &Measurement) -> BTreeSet<Direction> {
     let all = measurement.jobs.iter().flat_map(|job| &job.directions);
     let moved = all.filter(|(_, result)| result.ios > 0);
-    moved.map(|(name, _)| name.as_str()).collect()
+    moved.map(|(direction, _)| *direction).collect()
 }
 
-fn part<'a>(measurement: &'a Measurement, direction: &str) -> Vec<(u64, &'a DirectionResult)> {
+fn part<'a>(measurement: &'a Measurement, direction: Direction) -> Vec<(u64, &'a DirectionResult)> {
     let jobs = measurement.jobs.iter();
     let of_job = |job: &'a JobResult| {
-        let result = job.directions.get(direction).filter(|it| it.ios > 0)?;
+        let result = job.directions.get(&direction).filter(|it| it.ios > 0)?;
         Some((job.elapsed_ns.max(1), result))
     };
     jobs.filter_map(of_job).collect()
@@ -89,7 +90,7 @@ impl<'a> Load<'a> {
 
     /// Whether a rate was asked for: then the device can only show in latencies.
     pub(super) fn is_paced(&self) -> bool {
-        self.jobs.iter().any(|job| job.pace != "closed")
+        self.jobs.iter().any(|job| job.pace != PaceKind::Closed)
     }
 
     pub(super) fn what(&self) -> String {
@@ -102,12 +103,12 @@ impl<'a> Load<'a> {
         let mut kinds: Vec<(Kind, u32)> = Vec::new();
         for job in self.jobs {
             let own = vec![
-                ("block size", job.block_size.clone()),
-                ("pattern", job.pattern.clone()),
-                ("mix", job.mix.clone()),
+                ("block size", job.block_size_name()),
+                ("pattern", job.pattern_name()),
+                ("mix", job.mix_name()),
                 ("depth", job.depth.to_string()),
-                ("durability", job.durability.clone()),
-                ("pace", job.pace.clone()),
+                ("durability", job.durability.name().to_owned()),
+                ("pace", job.pace.name().to_owned()),
                 ("asked IOPS", rate(job.asked_iops)),
                 ("asked bytes per second", rate(job.asked_bytes_per_s)),
                 ("pauses", job.think.to_string()),
@@ -119,7 +120,7 @@ impl<'a> Load<'a> {
             }
         }
         let mut kind = vec![
-            ("direction", self.direction.to_owned()),
+            ("direction", self.direction.to_string()),
             ("number of different jobs", kinds.len().to_string()),
         ];
         for (own, threads) in kinds {
@@ -132,7 +133,7 @@ impl<'a> Load<'a> {
     /// In what the sides differ that does not make it another load.
     pub(super) fn differs(&self, other: &Self) -> Vec<String> {
         let told: [Told; 3] = [
-            ("engine", |job| job.engine.clone()),
+            ("engine", |job| job.engine.to_string()),
             ("really in flight", |job| {
                 (u64::from(job.threads) * u64::from(job.effective_depth)).to_string()
             }),
@@ -201,7 +202,7 @@ pub(super) fn matched<'a>(
     let lone = |run, load: &Load<'_>, why| Unmatched {
         run,
         case: load.case.to_owned(),
-        direction: load.direction.to_owned(),
+        direction: load.direction,
         why,
     };
     let of_base = base

@@ -1,11 +1,11 @@
-//! At a documented limit: which one, how much load it takes, whose budget it is.
+//! At a documented limit: which one, how much load it takes, whose budget it is, and for how long.
 
 use blocklab_device::{Binding, Covers, LimitKind, Load, Phase, grants, predict};
-use blocklab_units::count;
+use blocklab_units::{Nanos, count};
 
 use super::bench::{Bench, NEAR, Seen, Why};
-use crate::rules::hit::{Hit, figure, joined};
-use crate::rules::says::{fixed, number, percent, says};
+use crate::rules::hit::{Hit, figure};
+use crate::rules::says::{fixed, number, percent, says, time};
 use crate::{Confidence, Finding, Severity};
 
 /// More than so many times what fills the limit only waits.
@@ -48,7 +48,7 @@ pub(super) fn documented_limit(bench: &Bench<'_>) -> Vec<Finding> {
             ],
         })
     });
-    joined(bench.cases, "at-documented-limit", None, hits.collect())
+    bench.joined("at-documented-limit", None, hits)
 }
 
 /// Rule 5: more in flight than the limit takes.
@@ -83,12 +83,7 @@ pub(super) fn over_driven(bench: &Bench<'_>) -> Vec<Finding> {
         })
     });
     let advice = "Fewer in flight give the same rate at a lower latency.";
-    joined(
-        bench.cases,
-        "more-than-the-limit-takes",
-        Some(advice),
-        hits.collect(),
-    )
+    bench.joined("more-than-the-limit-takes", Some(advice), hits)
 }
 
 /// Rule 13: reads and writes have budgets of their own.
@@ -120,7 +115,7 @@ pub(super) fn separate_budgets(bench: &Bench<'_>) -> Vec<Finding> {
             ],
         })
     });
-    joined(bench.cases, "separate-budgets", None, hits.collect())
+    bench.joined("separate-budgets", None, hits)
 }
 
 fn of_instance(binding: &Binding) -> bool {
@@ -160,10 +155,80 @@ pub(super) fn aggregate(bench: &Bench<'_>) -> Vec<Finding> {
         "Of {} volumes fewer would do on this instance, or a larger instance for all of them.",
         count(spec.volumes.len() as f64)
     );
-    joined(
-        bench.cases,
-        "instance-binds-the-sum",
-        Some(&advice),
-        hits.collect(),
-    )
+    bench.joined("instance-binds-the-sum", Some(&advice), hits)
+}
+
+/// A bucket that lasts no longer is a limiter's own, and no burst that is sold.
+const BUCKET: Nanos = Nanos::from_secs(10);
+
+/// The phase that goes on for ever, where it gives clearly less than was delivered.
+fn remains<'a>(seen: &'a Seen<'_>) -> Option<&'a Phase> {
+    let last = seen.predicted.as_ref()?.sustained();
+    (last.iops < seen.iops * (1.0 - 2.0 * NEAR)).then_some(last)
+}
+
+/// Rule 9: the test ended before the burst did.
+pub(super) fn burst_only(bench: &Bench<'_>) -> Vec<Finding> {
+    let hits = bench.because(&Why::AsExpected).filter_map(|seen| {
+        let (last, phase) = (remains(seen)?, seen.phase()?);
+        let ends = seen.window.1 <= last.begins && last.begins > BUCKET;
+        ends.then(|| Hit {
+            case: seen.case.name,
+            severity: Severity::Info,
+            confidence: Confidence::High,
+            says: says(
+                "this is what {} allows for a while: after {} of this load {} IOPS remain, by {}",
+                [
+                    fixed(phase.binding.to_string()),
+                    time(last.begins),
+                    number(last.iops),
+                    fixed(last.binding.to_string()),
+                ],
+            ),
+            evidence: vec![
+                figure("delivered", seen.iops, "IOPS"),
+                figure("sustained", last.iops, "IOPS"),
+                figure("begins after", last.begins.as_secs_f64(), "s"),
+            ],
+        })
+    });
+    let advice = "Plan with what remains, unless the load is as short as the test was.";
+    bench.joined("documented-burst", Some(advice), hits)
+}
+
+/// Rule 10: a limiter's bucket, full after rest, is spread over a short test.
+pub(super) fn bucket_amortised(bench: &Bench<'_>) -> Vec<Finding> {
+    let hits = bench.because(&Why::AsExpected).filter_map(|seen| {
+        let (last, expected) = (remains(seen).or_else(|| over(seen))?, seen.expected()?);
+        let granted = grants(&bench.given.resolved.spec, seen.load?).ok()?;
+        let by_cap = granted.iter().any(|it| last.binding.is(&it.name));
+        let short = last.begins <= BUCKET && last.begins > Nanos::ZERO;
+        let fits = seen.fits(expected, NEAR) && !seen.fits(last.iops, NEAR);
+        (by_cap && short && fits).then(|| Hit {
+            case: seen.case.name,
+            severity: Severity::Info,
+            confidence: Confidence::Medium,
+            says: says(
+                "the rate lies {} above {} because the limiter had saved up for it while idle; a \
+                 long test falls to {} IOPS",
+                [
+                    percent((seen.iops / last.iops - 1.0) * 100.0),
+                    fixed(last.binding.to_string()),
+                    number(last.iops),
+                ],
+            ),
+            evidence: vec![
+                figure("delivered", seen.iops, "IOPS"),
+                figure("sustained", last.iops, "IOPS"),
+            ],
+        })
+    });
+    let advice = "Test for a minute, or leave out the first seconds.";
+    bench.joined("bucket-amortised", Some(advice), hits)
+}
+
+/// As [`remains`], for what lies only little above.
+fn over<'a>(seen: &'a Seen<'_>) -> Option<&'a Phase> {
+    let last = seen.predicted.as_ref()?.sustained();
+    (last.iops < seen.iops * (1.0 - NEAR)).then_some(last)
 }

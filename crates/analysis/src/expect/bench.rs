@@ -1,10 +1,14 @@
 use blocklab_catalog::{Address, Date, Offer, resolve};
 use blocklab_device::{Binding, DeviceSpec, LimitKind, Load, Phase, Prediction, predict};
+use blocklab_record::JobResult;
 use blocklab_record::Measurement;
 use blocklab_units::{Bytes, Nanos};
+use blocklab_workload::Direction;
 use serde::Serialize;
 
 use super::{CaseCheck, Expectation};
+use crate::Finding;
+use crate::rules::hit::{Hit, joined};
 use crate::rules::processor;
 use crate::view::{CaseView, Cases};
 
@@ -161,6 +165,16 @@ impl<'a> Bench<'a> {
         found
     }
 
+    /// One finding for all hits that say the same.
+    pub(super) fn joined<'h>(
+        &self,
+        rule: &'static str,
+        advice: Option<&str>,
+        hits: impl Iterator<Item = Hit<'h>>,
+    ) -> Vec<Finding> {
+        joined(self.cases, rule, advice, hits.collect())
+    }
+
     /// The cases with this explanation.
     pub(super) fn because(&self, why: &Why) -> impl Iterator<Item = &Seen<'a>> {
         self.seen.iter().filter(move |seen| seen.why == *why)
@@ -253,18 +267,18 @@ pub(super) fn lasting(predicted: &Prediction) -> impl Iterator<Item = &Phase> {
 /// size.
 fn load(case: &CaseView<'_>) -> Option<Load> {
     let job = case.passes.first()?.jobs.first()?;
-    let same = |it: &blocklab_record::JobResult| it.pattern == job.pattern;
-    let moved = |direction: &str| -> u64 {
-        let results = case.jobs().filter_map(|job| job.directions.get(direction));
+    let same = |it: &JobResult| (&it.pattern, it.runs) == (&job.pattern, job.runs);
+    let moved = |direction| -> u64 {
+        let results = case.jobs().filter_map(|job| job.directions.get(&direction));
         results.map(|result| result.ios).sum()
     };
-    let (reads, writes) = (moved("read"), moved("write"));
-    let streams = match job.pattern.as_str() {
-        "sequential" => u32::try_from(case.threads()).ok()?,
-        "random" => 0,
-        _ => return None,
+    let (reads, writes) = (moved(Direction::Read), moved(Direction::Write));
+    let streams = match job.is_random() {
+        true => 0,
+        false if job.is_sequential() => u32::try_from(case.threads()).ok()?,
+        false => return None,
     };
-    let other = moved("trim") + moved("sync");
+    let other = moved(Direction::Trim) + moved(Direction::Sync);
     if !case.jobs().all(same) || other > 0 || reads + writes == 0 {
         return None;
     }

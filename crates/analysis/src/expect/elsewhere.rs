@@ -3,7 +3,7 @@
 use blocklab_device::predict;
 
 use super::bench::{Bench, Why};
-use crate::rules::hit::{Hit, figure, joined};
+use crate::rules::hit::{Hit, figure};
 use crate::rules::says::{fixed, number, says, word};
 use crate::{Confidence, Finding, Severity};
 
@@ -35,12 +35,7 @@ pub(super) fn setting_not_in_effect(bench: &Bench<'_>) -> Vec<Finding> {
     });
     let advice = "Look up what the volume is set to, and whether a change of it is still being \
                   carried out.";
-    joined(
-        bench.cases,
-        "setting-not-in-effect",
-        Some(advice),
-        hits.collect(),
-    )
+    bench.joined("setting-not-in-effect", Some(advice), hits)
 }
 
 /// Rule 16: the limits of another day explain the figure.
@@ -68,12 +63,7 @@ pub(super) fn limit_of_another_date(bench: &Bench<'_>) -> Vec<Finding> {
         })
     });
     let advice = "Name the day of the measurement: as-of=YYYY-MM-DD in the address.";
-    joined(
-        bench.cases,
-        "limit-of-another-date",
-        Some(advice),
-        hits.collect(),
-    )
+    bench.joined("limit-of-another-date", Some(advice), hits)
 }
 
 /// Rule 24: a factor that confused units leave.
@@ -99,5 +89,5 @@ pub(super) fn unit_slip(bench: &Bench<'_>) -> Vec<Finding> {
             ],
         })
     });
-    joined(bench.cases, "unit-slip", None, hits.collect())
+    bench.joined("unit-slip", None, hits)
 }

@@ -2,6 +2,7 @@
 
 use blocklab_catalog::{Address, Catalog, resolve};
 use blocklab_record::Record;
+use blocklab_workload::{Direction, Mix};
 
 use super::*;
 use crate::Severity;
@@ -317,11 +318,15 @@ fn half_writes(iops: f64, depth: u32) -> Record {
         ..case(4, iops / 2.0)
     }]);
     for job in record.measurements.iter_mut().flat_map(|it| &mut it.jobs) {
-        let reads = job.directions["read"].clone();
+        let reads = job.directions[&Direction::Read].clone();
         job.accounting.issued *= 2;
         job.accounting.completed *= 2;
-        job.directions.insert("write".to_owned(), reads);
-        "50 % read, 50 % write".clone_into(&mut job.mix);
+        job.directions.insert(Direction::Write, reads);
+        job.mix = Some(Mix {
+            read: 50,
+            write: 50,
+            trim: 0,
+        });
     }
     record
 }

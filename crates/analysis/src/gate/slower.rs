@@ -171,7 +171,7 @@ mod tests {
                 ..Sketch::default()
             }]);
             let jobs = run.measurements.iter_mut().flat_map(|it| &mut it.jobs);
-            jobs.for_each(|job| job.pace = "open_fixed".to_owned());
+            jobs.for_each(|job| job.pace = blocklab_record::PaceKind::OpenFixed);
             run
         };
         let (base, other) = (paced(1e6), paced(1.2e6));

@@ -7,6 +7,7 @@ use super::says::{delay, percent as share_of, says, word};
 use crate::view::{CaseView, Cases};
 use crate::{Confidence, Finding, Severity};
 use blocklab_record::{DiskUse, Measurement};
+use blocklab_workload::{Access, Direction, EngineKind};
 
 /// Fewer bytes than this are no evidence: metadata and neighbours weigh as much.
 const ENOUGH_BYTES: f64 = 1e6;
@@ -25,7 +26,7 @@ pub(super) fn page_cache_reads(cases: &Cases<'_>) -> Vec<Finding> {
         if !cases.on_storage() || !is_buffered(case) {
             return None;
         }
-        match share(cases, case, "read", |disk| disk.read_bytes) {
+        match share(cases, case, Direction::Read, |disk| disk.read_bytes) {
             Some(share) => share.below(MOST_PERCENT).map(|percent| Hit {
                 case: case.name,
                 severity: Severity::Warning,
@@ -43,7 +44,11 @@ pub(super) fn page_cache_reads(cases: &Cases<'_>) -> Vec<Finding> {
 
 /// Without a view of the device, only the latency can tell.
 fn too_quick<'a>(case: &'a CaseView<'a>) -> Option<Hit<'a>> {
-    let reads = case.row.directions.iter().find(|d| d.direction == "read")?;
+    let reads = case
+        .row
+        .directions
+        .iter()
+        .find(|d| d.direction == Direction::Read)?;
     let small = case.bytes_per_io() <= 16_384.0;
     let median = reads.service_ns.at("p50");
     (small && reads.knows(0.5) && median > 0 && median < MEMORY_NS).then(|| Hit {
@@ -66,7 +71,7 @@ pub(super) fn page_cache_writes(cases: &Cases<'_>) -> Vec<Finding> {
         if !cases.on_storage() || !is_buffered(case) {
             return None;
         }
-        let share = share(cases, case, "write", |disk| disk.write_bytes)?;
+        let share = share(cases, case, Direction::Write, |disk| disk.write_bytes)?;
         let percent = share.below(MOST_PERCENT)?;
         Some(Hit {
             case: case.name,
@@ -90,8 +95,8 @@ pub(super) fn not_from_device(cases: &Cases<'_>) -> Vec<Finding> {
         if !cases.on_storage() || !case.jobs().all(|job| job.direct == Some(true)) {
             return None;
         }
-        let reads = share(cases, case, "read", |disk| disk.read_bytes);
-        let writes = share(cases, case, "write", |disk| disk.write_bytes);
+        let reads = share(cases, case, Direction::Read, |disk| disk.read_bytes);
+        let writes = share(cases, case, Direction::Write, |disk| disk.write_bytes);
         let directions = [("read", reads), ("written", writes)];
         let seen = directions.into_iter().filter_map(|(verb, share)| {
             let share = share?;
@@ -134,7 +139,7 @@ pub(super) fn buffered_loop(cases: &Cases<'_>) -> Vec<Finding> {
                 says(
                     "{} is a loop device over a buffered file: the page cache answered, the disk \
                      below moved at most {} of the bytes that were {}",
-                    [word(device), share_of(percent), word(verb)],
+                    [word(*device), share_of(percent), word(verb)],
                 ),
                 share.evidence(verb),
             ),
@@ -142,7 +147,7 @@ pub(super) fn buffered_loop(cases: &Cases<'_>) -> Vec<Finding> {
                 Confidence::Medium,
                 says(
                     "{} is a loop device over a buffered file: the page cache may have answered",
-                    [word(device)],
+                    [word(*device)],
                 ),
                 Vec::new(),
             ),
@@ -160,8 +165,8 @@ pub(super) fn buffered_loop(cases: &Cases<'_>) -> Vec<Finding> {
 /// The direction of which the disks below a loop device's file saw the least, if that is too
 /// little.
 fn below_loop(case: &CaseView<'_>) -> Option<(&'static str, f64, Share)> {
-    let reads = share_below(case, "read", |disk| disk.read_bytes);
-    let writes = share_below(case, "write", |disk| disk.write_bytes);
+    let reads = share_below(case, Direction::Read, |disk| disk.read_bytes);
+    let writes = share_below(case, Direction::Write, |disk| disk.write_bytes);
     let seen = [("read", reads), ("written", writes)].into_iter();
     let least = seen.filter_map(|(verb, share)| {
         let share = share?;
@@ -172,7 +177,11 @@ fn below_loop(case: &CaseView<'_>) -> Option<(&'static str, f64, Share)> {
 
 /// What the disks below the file of a loop device saw of a direction. In a stack of disks each
 /// counts the same bytes again, so they saw no more than that.
-fn share_below(case: &CaseView<'_>, direction: &str, bytes: fn(&DiskUse) -> u64) -> Option<Share> {
+fn share_below(
+    case: &CaseView<'_>,
+    direction: Direction,
+    bytes: fn(&DiskUse) -> u64,
+) -> Option<Share> {
     let watched = case
         .passes
         .iter()
@@ -208,8 +217,11 @@ pub(super) fn not_direct(cases: &Cases<'_>) -> Vec<Finding> {
                   figures as those of the page cache.";
     per_case(cases, "not-direct", Some(advice), |case| {
         let wanted = |job: &&blocklab_record::JobResult| {
-            let through_memory = ["mmap", "null"].contains(&&*job.engine);
-            job.access == "direct_if_possible" && job.direct == Some(false) && !through_memory
+            let through_memory = [EngineKind::Mmap, EngineKind::Null];
+            let through_memory = through_memory.iter().any(|it| job.engine.is(*it));
+            job.access == Some(Access::DirectIfPossible)
+                && job.direct == Some(false)
+                && !through_memory
         };
         let jobs = case.jobs().filter(wanted).count();
         (cases.on_storage() && jobs > 0).then(|| Hit {
@@ -224,7 +236,7 @@ pub(super) fn not_direct(cases: &Cases<'_>) -> Vec<Finding> {
 
 fn is_buffered(case: &CaseView<'_>) -> bool {
     case.jobs()
-        .all(|job| job.direct == Some(false) && job.engine != "null")
+        .all(|job| job.direct == Some(false) && !job.engine.is(EngineKind::Null))
 }
 
 /// Bytes that the load moved and bytes that the device saw, over all passes.
@@ -252,7 +264,7 @@ impl Share {
 fn share(
     cases: &Cases<'_>,
     case: &CaseView<'_>,
-    direction: &str,
+    direction: Direction,
     bytes: fn(&DiskUse) -> u64,
 ) -> Option<Share> {
     let seen = |pass: &&Measurement| cases.device_bytes(pass, bytes);
@@ -412,7 +424,7 @@ mod tests {
     fn direct_access_that_was_not_to_be_had() {
         let mut record = buffered("read", 100);
         silent(&record, "not-direct");
-        record.measurements[0].jobs[0].access = "direct_if_possible".to_owned();
+        record.measurements[0].jobs[0].access = Some(Access::DirectIfPossible);
         the(&record, "not-direct");
         record.targets[0].kind = TargetKind::CharDevice;
         silent(&record, "not-direct");

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use blocklab_record::Stopped;
 use blocklab_stats::{in_flight, ratio};
 use blocklab_units::count;
+use blocklab_workload::Direction;
 
 use super::hit::{Hit, figure, joined, per_case};
 use super::says::{Slot, delay, fixed, number, says, word};
@@ -37,7 +38,7 @@ pub(super) fn useless_depth(cases: &Cases<'_>) -> Vec<Finding> {
             says: says(
                 "{} keeps {} operation in flight per thread: the depth of {} had no effect",
                 [
-                    word(&job.engine),
+                    word(job.engine.to_string()),
                     number(f64::from(job.effective_depth)),
                     number(f64::from(job.depth)),
                 ],
@@ -98,7 +99,9 @@ fn must_hold(case: &CaseView<'_>) -> bool {
 
 /// Slots stand empty while our own thread works, and while a flush waits for all others.
 fn is_explained(cases: &Cases<'_>, case: &CaseView<'_>, percent: f64) -> bool {
-    let flushes = case.jobs().any(|job| job.directions.contains_key("sync"));
+    let flushes = case
+        .jobs()
+        .any(|job| job.directions.contains_key(&Direction::Sync));
     let own = processor::own_share_percent(cases, case).unwrap_or(0.0);
     percent < 0.0 && (flushes || own >= -percent / 2.0 || processor::is_limited(cases, case))
 }
@@ -389,8 +392,8 @@ mod tests {
             .step_by(2)
             .flat_map(|m| &mut m.jobs)
         {
-            let reads = job.directions["read"].clone();
-            job.directions.insert("sync".to_owned(), reads);
+            let reads = job.directions[&Direction::Read].clone();
+            job.directions.insert(Direction::Sync, reads);
         }
         assert_eq!(the(&record, "latency-bound").confidence, Confidence::Medium);
     }

@@ -1,7 +1,8 @@
 //! Things that went wrong: operations that failed, runs that ended early, sums that do not match.
 
-use blocklab_record::{Status, Stopped};
+use blocklab_record::{ErrorKind, Status, Stopped};
 use blocklab_units::{Bytes, Nanos};
+use blocklab_workload::errno;
 
 use super::hit::{Hit, figure, joined, of_run, per_case};
 use super::says::{Slot, number, says, time, word};
@@ -98,28 +99,35 @@ fn ended(mut sentence: String) -> String {
 
 /// Operations came back with an error or short: one finding a kind.
 pub(super) fn failed_operations(cases: &Cases<'_>) -> Vec<Finding> {
-    let mut kinds = std::collections::BTreeMap::<_, Vec<Hit<'_>>>::new();
+    let mut kinds = std::collections::BTreeMap::<_, (_, Vec<Hit<'_>>)>::new();
     for case in &cases.list {
-        for ((kind, direction), failures) in case.failures() {
+        for failures in case.failures() {
+            let (kind, direction) = (failures.first.kind, failures.first.direction.name());
             let count = Slot::Sum(failures.count as f64);
             let says = match kind {
-                "verify" => says(
+                ErrorKind::Verify => says(
                     "what was written did not come back: {} blocks are wrong ({})",
-                    [count, word(failures.message)],
+                    [count, word(&failures.first.message)],
                 ),
                 _ => says(
                     "{} {} operations failed with {} ({})",
-                    [count, word(direction), word(kind), word(failures.message)],
+                    [
+                        count,
+                        word(direction),
+                        word(kind.to_string()),
+                        word(&failures.first.message),
+                    ],
                 ),
             }
             .alone(
                 ", the first {} into its pass at offset {}",
                 [
-                    time(Nanos(failures.first_at_ns)),
-                    word(&Bytes(failures.first_offset).to_string()),
+                    time(Nanos(failures.first.first_at_ns)),
+                    word(&Bytes(failures.first.first_offset).to_string()),
                 ],
             );
-            kinds.entry((kind, direction)).or_default().push(Hit {
+            let of_kind = kinds.entry((kind.to_string(), direction));
+            of_kind.or_insert((kind, Vec::new())).1.push(Hit {
                 case: case.name,
                 severity: Severity::Critical,
                 confidence: Confidence::High,
@@ -132,19 +140,23 @@ pub(super) fn failed_operations(cases: &Cases<'_>) -> Vec<Finding> {
             });
         }
     }
-    let advice = |kind: &str| match kind {
-        "ENOSPC" => "Free space on the target, or use a smaller --size.",
-        "EIO" => "Look into the kernel's log: the device or the path to it is faulty.",
-        "verify" => {
+    let advice = |kind| match kind {
+        ErrorKind::Errno(errno::ENOSPC) => "Free space on the target, or use a smaller --size.",
+        ErrorKind::Errno(errno::EIO) => {
+            "Look into the kernel's log: the device or the path to it is faulty."
+        }
+        ErrorKind::Verify => {
             "Trust no data to this target before the cause is found: the medium, the path to it, \
              or somebody else who writes there."
         }
-        "short" => "The target is smaller than it was at the start, or it ends inside a block.",
+        ErrorKind::Short => {
+            "The target is smaller than it was at the start, or it ends inside a block."
+        }
         _ => "The figures hold only the operations that succeeded.",
     };
     let found = kinds
-        .into_iter()
-        .map(|((kind, _), hits)| joined(cases, "failed-operations", Some(advice(kind)), hits));
+        .into_values()
+        .map(|(kind, hits)| joined(cases, "failed-operations", Some(advice(kind)), hits));
     found.flatten().collect()
 }
 
@@ -219,6 +231,7 @@ pub(super) fn damaged_histogram(cases: &Cases<'_>) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use blocklab_record::ErrorCount;
+    use blocklab_workload::Direction;
 
     use super::*;
     use crate::assess;
@@ -268,17 +281,17 @@ mod tests {
     fn failures_are_told_by_kind() {
         let mut record = record(&[Sketch::named("a"), Sketch::named("b")]);
         silent(&record, "failed-operations");
-        let error = |kind: &str, count| ErrorCount {
-            kind: kind.to_owned(),
+        let error = |kind, count| ErrorCount {
+            kind: ErrorKind::Errno(kind),
             message: "No space left on device".to_owned(),
-            direction: "write".to_owned(),
+            direction: Direction::Write,
             count,
             first_at_ns: 1_500_000_000,
             first_offset: 1 << 30,
         };
-        record.measurements[0].jobs[0].errors = vec![error("ENOSPC", 5), error("EIO", 1)];
-        record.measurements[2].jobs[0].errors = vec![error("ENOSPC", 2)];
-        record.measurements[1].jobs[0].errors = vec![error("ENOSPC", 1)];
+        record.measurements[0].jobs[0].errors = vec![error(errno::ENOSPC, 5), error(errno::EIO, 1)];
+        record.measurements[2].jobs[0].errors = vec![error(errno::ENOSPC, 2)];
+        record.measurements[1].jobs[0].errors = vec![error(errno::ENOSPC, 1)];
         let found = crate::testing::found(&record, "failed-operations");
         assert_eq!(found.len(), 2);
         assert_eq!(found[0].subject, ["a"], "EIO");
@@ -293,9 +306,9 @@ mod tests {
     fn wrong_data_is_told_as_such() {
         let mut record = record(&[Sketch::named("a")]);
         record.measurements[0].jobs[0].errors = vec![ErrorCount {
-            kind: "verify".to_owned(),
+            kind: ErrorKind::Verify,
             message: "block at 0x1000 of sd1: 8 of 8 sectors are wrong".to_owned(),
-            direction: "read".to_owned(),
+            direction: Direction::Read,
             count: 2,
             first_at_ns: 1_500_000_000,
             first_offset: 4096,
@@ -353,7 +366,7 @@ mod tests {
         let mut record = record(&[Sketch::default()]);
         silent(&record, "damaged-histogram");
         let job = &mut record.measurements[0].jobs[0];
-        let read = job.directions.get_mut("read").unwrap();
+        let read = job.directions.get_mut(&Direction::Read).unwrap();
         read.service.histogram_hdr = "HISTFAAA nonsense".to_owned();
         assert_eq!(
             the(&record, "damaged-histogram").severity,

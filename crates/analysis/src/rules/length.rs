@@ -61,7 +61,7 @@ const HIGHEST: f64 = 0.99;
 pub(super) fn few_samples(cases: &Cases<'_>) -> Vec<Finding> {
     let advice = "Run longer where these percentiles matter.";
     per_case(cases, "few-samples", Some(advice), |case| {
-        let moved = case.row.directions.iter().filter(|d| d.direction != "sync");
+        let moved = case.row.moved();
         let smallest = moved.min_by_key(|direction| direction.ios)?;
         let mut usual = PERCENTILES
             .iter()

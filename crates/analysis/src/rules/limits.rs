@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use blocklab_device::Covers;
 use blocklab_units::{Nanos, stated};
+use blocklab_workload::Direction;
 
 use super::hit::{Hit, figure, joined};
 use super::processor;
@@ -143,13 +144,13 @@ fn queues(case: &CaseView<'_>, limits: &KnownLimits<'_>) -> bool {
 
 /// What a limit counts of a case, a second, in its own unit.
 fn rate(case: &CaseView<'_>, limit: &KnownRate<'_>) -> f64 {
-    let counts = |direction: &str| match limit.covers {
-        Covers::All => direction != "sync",
-        Covers::Reads => direction == "read",
-        Covers::Writes => ["write", "trim"].contains(&direction),
+    let counts = |direction| match limit.covers {
+        Covers::All => direction != Direction::Sync,
+        Covers::Reads => direction == Direction::Read,
+        Covers::Writes => [Direction::Write, Direction::Trim].contains(&direction),
     };
     let directions = case.row.directions.iter();
-    let counted = directions.filter(|it| counts(&it.direction));
+    let counted = directions.filter(|it| counts(it.direction));
     counted
         .map(|it| limit.counted(it.iops.value, it.bytes_per_s.value))
         .sum()
@@ -211,12 +212,12 @@ fn confidence(at: &At<'_>, depths: &[Vec<&CaseView<'_>>]) -> Confidence {
 /// Operations in flight that reach this rate where nothing waits: rate times latency. Only for
 /// random load, whose latency is known.
 fn in_service(case: &CaseView<'_>, limits: &KnownLimits<'_>) -> Option<f64> {
-    if !case.jobs().all(|job| job.pattern == "random") {
+    if !case.jobs().all(|job| job.is_random()) {
         return None;
     }
     let each = case.row.directions.iter().map(|it| {
         let bytes = it.bytes_per_s.value / it.iops.value;
-        Some(it.iops.value * limits.latency_ns(&it.direction, bytes)? / 1e9)
+        Some(it.iops.value * limits.latency_ns(it.direction, bytes)? / 1e9)
     });
     each.sum()
 }
@@ -244,7 +245,7 @@ fn saved_up<'a>(
     limits: &KnownLimits<'_>,
     case: &'a CaseView<'a>,
 ) -> Option<Hit<'a>> {
-    let random = case.jobs().all(|job| job.pattern == "random");
+    let random = case.jobs().all(|job| job.is_random());
     let counts = |limit: &&KnownRate<'_>| random || !limit.counts_operations();
     let above = limits.list.iter().filter(counts);
     let above = above.filter(|limit| limit.level != Level::Baseline);

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use blocklab_record::{BlockDevice, Measurement, TargetFacts, TargetKind};
 use blocklab_units::Nanos;
+use blocklab_workload::{Direction, Durability};
 
 use super::hit::{Hit, figure, per_case};
 use super::says::{percent as share_of, says, time, word};
@@ -48,12 +49,12 @@ pub(super) fn disk_shared(cases: &Cases<'_>) -> Vec<Finding> {
             return None;
         }
         let disks = disks(&cases.record.targets);
-        let by_others = ["read", "write"].map(|direction| {
-            let compared = direction == "read" || writes_tell(cases, case);
+        let by_others = [Direction::Read, Direction::Write].map(|direction| {
+            let compared = direction == Direction::Read || writes_tell(cases, case);
             compared.then(|| others(case, &disks, direction)).flatten()
         });
         let others: f64 = by_others.into_iter().flatten().sum();
-        let directions = ["read", "write"].into_iter();
+        let directions = [Direction::Read, Direction::Write].into_iter();
         let own: f64 = directions.map(|direction| case.moved(direction)).sum();
         let percent = others / own * 100.0;
         (others >= ENOUGH_BYTES && percent >= MUCH_PERCENT).then(|| Hit {
@@ -92,10 +93,15 @@ fn writes_tell(cases: &Cases<'_>, case: &CaseView<'_>) -> bool {
         (TargetKind::Scratch, Some(system)) => IN_PLACE.contains(&&*system.kind),
         _ => false,
     };
-    let changes = |name: &str| case.jobs().any(|job| job.directions.contains_key(name));
-    let only_reads = !["write", "trim", "sync"].into_iter().any(changes);
-    let is_flushed = changes("sync") || changes("trim");
-    let unsafe_writes = case.jobs().all(|job| job.durability == "none") && !is_flushed;
+    let changes = |direction| {
+        case.jobs()
+            .any(|job| job.directions.contains_key(&direction))
+    };
+    let only_reads = ![Direction::Write, Direction::Trim, Direction::Sync]
+        .into_iter()
+        .any(changes);
+    let is_flushed = changes(Direction::Sync) || changes(Direction::Trim);
+    let unsafe_writes = case.jobs().all(|job| job.durability == Durability::None) && !is_flushed;
     only_reads || (unsafe_writes && cases.record.targets.iter().all(plain))
 }
 
@@ -120,11 +126,11 @@ fn is_disk_of(disk: &BlockDevice, part: &BlockDevice) -> bool {
 
 /// Bytes that the disks moved beyond those of the load, over all passes; `None` where one of them
 /// was not watched.
-fn others(case: &CaseView<'_>, disks: &BTreeSet<&str>, direction: &str) -> Option<f64> {
+fn others(case: &CaseView<'_>, disks: &BTreeSet<&str>, direction: Direction) -> Option<f64> {
     let beyond = |pass: &&Measurement| {
         let watched = pass.disks.iter().filter(|it| disks.contains(&*it.name));
         let bytes = watched.map(|it| match direction {
-            "read" => it.read_bytes,
+            Direction::Read => it.read_bytes,
             _ => it.write_bytes,
         });
         let bytes: Vec<u64> = bytes.collect();
@@ -213,7 +219,7 @@ mod tests {
         silent(&on("btrfs"), "disk-shared");
         let mut durable = on("xfs");
         for job in durable.measurements.iter_mut().flat_map(|m| &mut m.jobs) {
-            job.durability = "dsync".to_owned();
+            job.durability = Durability::Dsync;
         }
         silent(&durable, "disk-shared");
         let mut file = on("ext4");

@@ -2,6 +2,7 @@
 
 use blocklab_record::Origin;
 use blocklab_units::count;
+use blocklab_workload::{Direction, EngineKind};
 
 use super::hit::{Hit, figure, of_run, per_case};
 use super::says::{delay, number, percent as share_of, says};
@@ -152,7 +153,7 @@ pub(super) fn uring_workers(cases: &Cases<'_>) -> Vec<Finding> {
     let advice = "Compare with psync or libaio on this target: without the hand-over they may be \
                   quicker and cheaper.";
     per_case(cases, "uring-workers", Some(advice), |case| {
-        let uses_uring = case.jobs().any(|job| job.engine == "io_uring");
+        let uses_uring = case.jobs().any(|job| job.engine.is(EngineKind::IoUring));
         let most = case
             .passes
             .iter()
@@ -160,9 +161,9 @@ pub(super) fn uring_workers(cases: &Cases<'_>) -> Vec<Finding> {
             .max()?;
         let mut jobs = case.jobs();
         let flushes = jobs.any(|job| {
-            ["sync", "trim"]
+            [Direction::Sync, Direction::Trim]
                 .iter()
-                .any(|d| job.directions.contains_key(*d))
+                .any(|d| job.directions.contains_key(d))
         });
         let (severity, confidence, text) = match flushes {
             true => (Severity::Info, Confidence::Low, FLUSHES),
@@ -312,8 +313,8 @@ mod tests {
         silent(&with(|_| {}), "uring-workers");
         let flushing = with(|m| {
             m.uring_workers_max = 1;
-            let reads = m.jobs[0].directions["read"].clone();
-            m.jobs[0].directions.insert("sync".to_owned(), reads);
+            let reads = m.jobs[0].directions[&Direction::Read].clone();
+            m.jobs[0].directions.insert(Direction::Sync, reads);
         });
         assert_eq!(the(&flushing, "uring-workers").severity, Severity::Info);
     }

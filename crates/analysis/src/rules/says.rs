@@ -191,8 +191,8 @@ pub(crate) fn fixed(text: impl Into<String>) -> Slot {
 }
 
 /// A name.
-pub(crate) fn word(text: &str) -> Slot {
-    Slot::Word(text.to_owned())
+pub(crate) fn word(text: impl Into<String>) -> Slot {
+    Slot::Word(text.into())
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use blocklab_stats::Summary;
+use blocklab_workload::Direction;
 
 use crate::view::{CaseView, Cases};
 
@@ -21,8 +22,8 @@ pub(super) enum Axis {
 /// Siblings along an axis, sorted by it: at least two of each kind. Only cases of one job that
 /// keeps its slots full can be compared so.
 pub(super) fn families<'a>(cases: &'a Cases<'a>, axis: Axis) -> Vec<Vec<&'a CaseView<'a>>> {
-    let mut families = BTreeMap::<Vec<&str>, Vec<&CaseView<'_>>>::new();
-    let mut numbers = BTreeMap::<(Vec<&str>, u64), Vec<&CaseView<'_>>>::new();
+    let mut families = BTreeMap::<Vec<String>, Vec<&CaseView<'_>>>::new();
+    let mut numbers = BTreeMap::<(Vec<String>, u64), Vec<&CaseView<'_>>>::new();
     for case in &cases.list {
         let Some(key) = kind(case, axis) else {
             continue;
@@ -47,7 +48,7 @@ pub(super) fn families<'a>(cases: &'a Cases<'a>, axis: Axis) -> Vec<Vec<&'a Case
 }
 
 /// Everything that siblings have in common.
-fn kind<'a>(case: &'a CaseView<'a>, axis: Axis) -> Option<Vec<&'a str>> {
+fn kind<'a>(case: &'a CaseView<'a>, axis: Axis) -> Option<Vec<String>> {
     let job = case.only_job()?;
     if !case.is_saturating() || case.is_null() || case.pass_iops.is_empty() {
         return None;
@@ -58,14 +59,14 @@ fn kind<'a>(case: &'a CaseView<'a>, axis: Axis) -> Option<Vec<&'a str>> {
         None => "not told",
     };
     let mut key = vec![
-        &*job.engine,
-        &job.pattern,
-        &job.mix,
-        &job.durability,
-        direct,
+        job.engine.to_string(),
+        job.pattern_name(),
+        job.mix_name(),
+        job.durability.name().to_owned(),
+        direct.to_owned(),
     ];
     if axis == Axis::InFlight {
-        key.push(&job.block_size);
+        key.push(job.block_size_name());
     }
     let along = |name: &str| match axis {
         Axis::InFlight => name.contains("depth") || name.contains("threads"),
@@ -74,11 +75,11 @@ fn kind<'a>(case: &'a CaseView<'a>, axis: Axis) -> Option<Vec<&'a str>> {
     // Flushes among the writes are a load of their own.
     key.extend(
         job.directions
-            .contains_key("sync")
-            .then_some("with flushes"),
+            .contains_key(&Direction::Sync)
+            .then(|| "with flushes".to_owned()),
     );
     let others = case.row.settings.iter().filter(|(name, _)| !along(name));
-    key.extend(others.flat_map(|(name, value)| [&**name, &**value]));
+    key.extend(others.flat_map(|(name, value)| [name.clone(), value.clone()]));
     Some(key)
 }
 

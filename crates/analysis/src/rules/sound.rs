@@ -60,8 +60,7 @@ fn agreement(list: &[CaseView<'_>]) -> (String, Option<Evidence>) {
 /// Up to which percentile every case and direction has operations enough; nothing where another
 /// program told none of some.
 fn support(list: &[CaseView<'_>]) -> (Option<String>, Option<Evidence>) {
-    let directions = list.iter().flat_map(|case| &case.row.directions);
-    let moved = directions.filter(|direction| direction.direction != "sync");
+    let moved = list.iter().flat_map(|case| case.row.moved());
     if moved.clone().any(|direction| !direction.knows(0.5)) {
         return (None, None);
     }

@@ -1,6 +1,6 @@
 //! Latencies of a case over all its directions, from its histograms.
 
-use super::value::Value;
+use super::figures::Value;
 use crate::Row;
 
 /// (lowest ns, highest ns, count), by latency.
@@ -8,7 +8,7 @@ pub(super) struct Latencies(Vec<(u64, u64, u64)>);
 
 impl Latencies {
     pub fn of(row: &Row) -> Self {
-        let moved = row.directions.iter().filter(|it| it.direction != "sync");
+        let moved = row.moved();
         let mut bins: Vec<_> = moved.flat_map(|it| it.bins.iter().copied()).collect();
         bins.sort_unstable();
         Self(bins)
@@ -20,11 +20,7 @@ impl Latencies {
 
     /// With the interval of the passes, where there is one direction.
     pub fn mean_us(&self, row: &Row) -> Option<Value> {
-        let moved: Vec<_> = row
-            .directions
-            .iter()
-            .filter(|it| it.direction != "sync")
-            .collect();
+        let moved: Vec<_> = row.moved().collect();
         if let [only] = moved[..] {
             let of = only.mean_ns;
             return Some(Value {

@@ -1,9 +1,9 @@
 //! The figures of one reported job: of one clone, or of all clones of a group.
 
-use blocklab_record::{ErrorCount, JobResult, Measurement, ThreadUse};
+use blocklab_record::{ErrorCount, ErrorKind, JobResult, Measurement, ThreadUse};
 use blocklab_workload::Steady;
+use blocklab_workload::{Direction, errno};
 
-use super::super::errors::{EIO, VERIFY, error_number};
 use super::super::plan::CloneFacts;
 use super::flow::{Flow, Spread};
 use super::style::Unified;
@@ -113,14 +113,14 @@ fn of<'a>(clone: &'a CloneFacts, measurement: Option<&Measurement>) -> Figures<'
     let all = result.errors.iter().map(|error| error.count).sum();
     figures.errors = (all, result.errors.first().map_or(0, number));
     figures.error = failure(result);
-    for (name, flow) in ["read", "write", "trim"].iter().zip(&mut figures.flows) {
-        if let Some(direction) = result.directions.get(*name) {
+    for (way, flow) in Direction::ALL.iter().zip(&mut figures.flows) {
+        if let Some(direction) = result.directions.get(way) {
             *flow = Flow::of(direction, runtime_ms, clone);
         }
         let short = result
             .errors
             .iter()
-            .filter(|e| e.kind == "short" && e.direction == *name);
+            .filter(|e| e.kind == ErrorKind::Short && e.direction == *way);
         flow.short = short.map(|error| error.count).sum();
     }
     if let Some(began) = result.verified.as_ref().and_then(|it| it.began_ns) {
@@ -131,7 +131,7 @@ fn of<'a>(clone: &'a CloneFacts, measurement: Option<&Measurement>) -> Figures<'
             write.runtime_ms = writing_ms;
         }
     }
-    let syncs = result.directions.get("sync");
+    let syncs = result.directions.get(&Direction::Sync);
     if let Some(sync) = syncs.filter(|_| clone.flushes[1]) {
         figures.syncs = Spread::of(&sync.service);
     }
@@ -161,13 +161,19 @@ fn failure(result: &JobResult) -> i32 {
     if !matches!(result.stopped, Stopped::Error | Stopped::Stalled) {
         // A flawed block stays an error of a job that goes on.
         let mut errors = result.errors.iter();
-        return errors.find(|error| error.kind == VERIFY).map_or(0, number);
+        return errors
+            .find(|error| error.kind == ErrorKind::Verify)
+            .map_or(0, number);
     }
-    result.errors.first().map_or(EIO, number)
+    result.errors.first().map_or(errno::EIO, number)
 }
 
 fn number(error: &ErrorCount) -> i32 {
-    error_number(&error.kind).unwrap_or(EIO)
+    match error.kind {
+        ErrorKind::Errno(number) => number,
+        ErrorKind::Verify => errno::EILSEQ,
+        ErrorKind::Short | ErrorKind::Rate => errno::EIO,
+    }
 }
 
 impl<'a> Figures<'a> {

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use blocklab_record::{
-    Accounting, Asked, Cpu, DirectionResult, Environment, FORMAT, FileSystem, JobResult, Latency,
-    Measurement, Origin, Record, Status, Stopped, TargetFacts,
+    Accounting, Asked, Carrier, Cpu, DirectionResult, Environment, FORMAT, FileSystem, JobResult,
+    Latency, Measurement, Origin, PaceKind, Record, Status, Stopped, TargetFacts,
 };
 use blocklab_stats::Histogram;
 use blocklab_units::Bytes;
-use blocklab_workload::Case;
+use blocklab_workload::{Case, Direction, Durability, EngineKind};
 
 fn direction(ios: u64, block: u64, mean_ns: f64) -> DirectionResult {
     let mut histogram = Histogram::new();
@@ -31,23 +31,24 @@ pub fn measurement(case: &Case, pass: u32, ios: u64, mean_ns: f64) -> Measuremen
     let job = &case.workload.jobs[0];
     let block = job.sizes.largest().0;
     let names = match job.mix.read {
-        100 => vec!["read"],
-        0 => vec!["write"],
-        _ => vec!["read", "write"],
+        100 => vec![Direction::Read],
+        0 => vec![Direction::Write],
+        _ => vec![Direction::Read, Direction::Write],
     };
     let share = ios / names.len() as u64;
     let directions = names
         .iter()
-        .map(|name| ((*name).to_owned(), direction(share, block, mean_ns)));
+        .map(|name| (*name, direction(share, block, mean_ns)));
     let result = JobResult {
         name: job.name.clone(),
-        engine: "io_uring".to_owned(),
-        pattern: String::new(),
-        block_size: String::new(),
-        mix: String::new(),
-        access: String::new(),
-        durability: String::new(),
-        pace: "closed".to_owned(),
+        engine: Carrier::Engine(EngineKind::IoUring),
+        pattern: None,
+        runs: None,
+        block_sizes: None,
+        mix: None,
+        access: None,
+        durability: Durability::None,
+        pace: PaceKind::Closed,
         think: false,
         threads: job.threads,
         depth: job.depth,

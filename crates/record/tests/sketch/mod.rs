@@ -1,12 +1,13 @@
 //! A small record maker for tests: sketches of cases in, a sound Record out.
 
 use blocklab_record::{
-    Accounting, Asked, BlockDevice, Cpu, DirectionResult, DiskUse, Environment, FORMAT, FileSystem,
-    Interval, IntervalDirection, JobResult, Latency, Measurement, Origin, Processor, Record,
-    Status, Stopped, TargetFacts, TargetKind,
+    Accounting, Asked, BlockDevice, Carrier, Cpu, DirectionResult, DiskUse, Environment, FORMAT,
+    FileSystem, Interval, IntervalDirection, JobResult, Latency, Measurement, Origin, PaceKind,
+    Processor, Record, Status, Stopped, TargetFacts, TargetKind,
 };
 use blocklab_stats::Histogram;
 use blocklab_units::Bytes;
+use blocklab_workload::{Access, BlockSizes, Direction, Durability, Mix, Pattern};
 
 /// One case; the default is a healthy one: direct 4 KiB random reads at depth 32, 10,000 IOPS,
 /// three passes of ten seconds.
@@ -52,10 +53,15 @@ impl Default for Sketch {
     }
 }
 
+fn direction(name: &str) -> Direction {
+    let mut all = Direction::ALL.into_iter();
+    all.find(|it| it.name() == name).expect("a direction")
+}
+
 impl Sketch {
     fn measurement(&self, pass: u32, iops: f64) -> Measurement {
         let job = self.job(iops);
-        let bytes = job.directions[self.direction].bytes;
+        let bytes = job.directions[&direction(self.direction)].bytes;
         let reads = self.direction == "read";
         let elapsed = u64::from(self.seconds) * 1_000_000_000;
         Measurement {
@@ -128,13 +134,23 @@ impl Sketch {
         };
         JobResult {
             name: "load".to_owned(),
-            engine: self.engine.to_owned(),
-            pattern: "random".to_owned(),
-            block_size: Bytes(self.block).to_string(),
-            mix: self.direction.to_owned(),
-            access: if self.direct { "direct" } else { "buffered" }.to_owned(),
-            durability: "none".to_owned(),
-            pace: "closed".to_owned(),
+            engine: Carrier::named(self.engine),
+            pattern: Some(Pattern::Random {
+                every_block_once: false,
+            }),
+            runs: None,
+            block_sizes: Some(BlockSizes::fixed(Bytes(self.block))),
+            mix: Some(match direction(self.direction) {
+                Direction::Read => Mix::READ,
+                Direction::Trim => Mix::TRIM,
+                _ => Mix::WRITE,
+            }),
+            access: Some(match self.direct {
+                true => Access::Direct,
+                false => Access::Buffered,
+            }),
+            durability: Durability::None,
+            pace: PaceKind::Closed,
             think: false,
             threads: self.threads,
             depth: self.depth,
@@ -155,7 +171,7 @@ impl Sketch {
             found_depth: None,
             pool: None,
             verified: None,
-            directions: [(self.direction.to_owned(), result)].into(),
+            directions: [(direction(self.direction), result)].into(),
         }
     }
 

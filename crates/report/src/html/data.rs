@@ -144,9 +144,9 @@ fn directions_of(side: &Side<'_>, room: usize) -> Vec<RowData> {
     directions(side.assessment)
         .map(|(row, direction)| RowData {
             case: row.case.clone(),
-            family: family(&row.case, &direction.direction),
+            family: family(&row.case, direction.direction.name()),
             label: facts::label(row, direction),
-            direction: direction.direction.clone(),
+            direction: direction.direction.to_string(),
             what: row.what.clone(),
             iops: estimate(
                 &direction.iops,

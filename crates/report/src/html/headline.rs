@@ -193,7 +193,7 @@ fn tiles(sides: &[Side<'_>]) -> Markup {
 fn best<'a>(side: &'a Side<'_>, tile: &Tile) -> Option<(&'a Row, &'a RowDirection)> {
     let rows = side.assessment.rows.iter();
     let all = rows.flat_map(|row| row.directions.iter().map(move |d| (row, d)));
-    all.filter(|(_, d)| d.direction == tile.direction && d.ios > 0 && (tile.known)(d))
+    all.filter(|(_, d)| d.direction.name() == tile.direction && d.ios > 0 && (tile.known)(d))
         .max_by(|(_, a), (_, b)| (tile.best)(a).total_cmp(&(tile.best)(b)))
 }
 

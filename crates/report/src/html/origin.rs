@@ -2,6 +2,7 @@
 
 use blocklab_record::{BlockDevice, Origin, Overhead, Record, TargetFacts, TargetKind};
 use blocklab_units::{Bytes, Nanos, count, latency};
+use blocklab_workload::Direction;
 use maud::{Markup, html};
 
 use super::side::Side;
@@ -311,7 +312,7 @@ fn command(record: &Record, file: &str) -> String {
 fn permission(record: &Record) -> Option<&'static str> {
     let jobs = record.measurements.iter().flat_map(|m| &m.jobs);
     let mut directions = jobs.flat_map(|job| job.directions.keys());
-    let wrote = directions.any(|name| ["write", "trim"].contains(&name.as_str()));
+    let wrote = directions.any(|it| [Direction::Write, Direction::Trim].contains(it));
     let kept = [TargetKind::BlockDevice, TargetKind::File];
     let kept = record.targets.iter().any(|it| kept.contains(&it.kind));
     (wrote && kept).then_some(

@@ -11,13 +11,16 @@ use std::collections::BTreeMap;
 
 use blocklab_analysis::{Assessment, Estimate, ResponseNs, Row, RowDirection};
 use blocklab_record::{
-    Accounting, Asked, BlockDevice, ClockFacts, Cpu, DirectionResult, DiskUse, Environment,
-    ErrorCount, FileSystem, Interval, IntervalDirection, JobResult, Latency, Measurement, Note,
-    NoteLevel, Origin, Overhead, Percentiles, Processor, Record, Status, Stopped, TargetFacts,
-    TargetKind, Unknown,
+    Accounting, Asked, BlockDevice, Carrier, ClockFacts, Cpu, DirectionResult, DiskUse,
+    Environment, ErrorCount, ErrorKind, FileSystem, Interval, IntervalDirection, JobResult,
+    Latency, Measurement, Note, NoteLevel, Origin, Overhead, PaceKind, Percentiles, Processor,
+    Record, Status, Stopped, TargetFacts, TargetKind, Unknown,
 };
 use blocklab_stats::Histogram;
 use blocklab_units::Bytes;
+use blocklab_workload::{
+    Access, BlockSizes, Direction, Durability, EngineKind, Mix, Pattern, errno,
+};
 pub use findings::*;
 pub use modelled::*;
 
@@ -175,22 +178,33 @@ fn measure(shape: &Shape, pass: u32, factor: f64, dice: &mut Dice) -> (Measureme
     (measurement, histogram)
 }
 
+fn way(shape: &Shape) -> Direction {
+    match shape.direction {
+        "read" => Direction::Read,
+        _ => Direction::Write,
+    }
+}
+
 fn job(shape: &Shape, direction: DirectionResult) -> JobResult {
     let ios = direction.ios;
     JobResult {
         name: shape.name.to_owned(),
-        engine: "io_uring".to_owned(),
-        pattern: if shape.name.starts_with("rnd") {
-            "random"
-        } else {
-            "sequential"
-        }
-        .to_owned(),
-        block_size: Bytes(shape.block).to_string(),
-        mix: shape.direction.to_owned(),
-        access: "direct".to_owned(),
-        durability: "none".to_owned(),
-        pace: "closed".to_owned(),
+        engine: Carrier::Engine(EngineKind::IoUring),
+        pattern: Some(match shape.name.starts_with("rnd") {
+            true => Pattern::Random {
+                every_block_once: false,
+            },
+            false => Pattern::Sequential,
+        }),
+        runs: None,
+        block_sizes: Some(BlockSizes::fixed(Bytes(shape.block))),
+        mix: Some(match way(shape) {
+            Direction::Read => Mix::READ,
+            _ => Mix::WRITE,
+        }),
+        access: Some(Access::Direct),
+        durability: Durability::None,
+        pace: PaceKind::Closed,
         think: false,
         threads: 1,
         depth: shape.depth,
@@ -200,7 +214,7 @@ fn job(shape: &Shape, direction: DirectionResult) -> JobResult {
         asked_bytes_per_s: None,
         elapsed_ns: SECONDS * 1_000_000_000,
         stopped: Stopped::Runtime,
-        directions: BTreeMap::from([(shape.direction.to_owned(), direction)]),
+        directions: BTreeMap::from([(way(shape), direction)]),
         errors: Vec::new(),
         accounting: Accounting {
             issued: ios + 2_000,
@@ -280,10 +294,10 @@ fn row(shape: &Shape, passes: &[(Measurement, Histogram)]) -> Row {
     passes
         .iter()
         .for_each(|(_, histogram)| merged.merge(histogram));
-    let mut direction = direction(shape.direction, &merged);
+    let mut direction = direction(way(shape), &merged);
     direction.iops = of(&JobResult::iops);
     direction.bytes_per_s = of(&JobResult::bytes_per_s);
-    direction.mean_ns = of(&|job: &JobResult| job.directions[shape.direction].service.mean_ns);
+    direction.mean_ns = of(&|job: &JobResult| job.directions[&way(shape)].service.mean_ns);
     let random = if shape.name.starts_with("rnd") {
         "random"
     } else {
@@ -305,10 +319,10 @@ fn row(shape: &Shape, passes: &[(Measurement, Histogram)]) -> Row {
 }
 
 /// A direction of a row whose percentiles come from this histogram; the estimates are zero.
-pub fn direction(name: &str, histogram: &Histogram) -> RowDirection {
+pub fn direction(way: Direction, histogram: &Histogram) -> RowDirection {
     let q = |q| histogram.quantile(q);
     RowDirection {
-        direction: name.to_owned(),
+        direction: way,
         iops: estimate(&[0.0]),
         bytes_per_s: estimate(&[0.0]),
         mean_ns: estimate(&[0.0]),
@@ -444,9 +458,9 @@ pub fn fail(record: &mut Record) {
     job.accounting.issued += 3;
     job.accounting.failed += 3;
     job.errors.push(ErrorCount {
-        kind: "EIO".to_owned(),
+        kind: ErrorKind::Errno(errno::EIO),
         message: "Input/output error".to_owned(),
-        direction: "read".to_owned(),
+        direction: Direction::Read,
         count: 3,
         first_at_ns: 2_500_000_000,
         first_offset: 1 << 21,

@@ -2,6 +2,7 @@ use blocklab_record::{
     Cpu, DirectionResult, Interval, IntervalDirection, JobResult, Latency, Measurement, Origin,
     PERCENTILES, Percentile, Record, Statistic, Told,
 };
+use blocklab_workload::Direction;
 use serde::Serialize;
 
 use super::Rows;
@@ -93,10 +94,10 @@ fn figure(
     measurement: Option<&Measurement>,
     job: Option<&JobResult>,
     told: Option<Told>,
-    direction: Option<(&String, &DirectionResult)>,
+    direction: Option<(&Direction, &DirectionResult)>,
 ) -> Named {
     let mut row = asked(job);
-    row.push(text("direction", direction.map(|(name, _)| name)));
+    row.push(name("direction", direction.map(|(it, _)| it.name())));
     let result = direction.map(|(_, result)| result);
     row.extend(totals(job, result));
     row.extend(latency("service", result.map(|r| &r.service)));
@@ -113,13 +114,13 @@ fn figure(
 fn asked(job: Option<&JobResult>) -> Named {
     vec![
         text("job", job.map(|j| &j.name)),
-        text("engine", job.map(|j| &j.engine)),
-        text("pattern", job.map(|j| &j.pattern)),
-        text("block_size", job.map(|j| &j.block_size)),
-        text("mix", job.map(|j| &j.mix)),
-        text("access", job.map(|j| &j.access)),
-        text("durability", job.map(|j| &j.durability)),
-        text("pace", job.map(|j| &j.pace)),
+        text("engine", job.map(|j| j.engine.to_string()).as_ref()),
+        text("pattern", job.map(JobResult::pattern_name).as_ref()),
+        text("block_size", job.map(JobResult::block_size_name).as_ref()),
+        text("mix", job.map(JobResult::mix_name).as_ref()),
+        name("access", job.map(JobResult::access_name)),
+        name("durability", job.map(|j| j.durability.name())),
+        name("pace", job.map(|j| j.pace.name())),
         count("threads", told(job.map(|j| j.threads))),
         count("depth", told(job.map(|j| j.depth))),
         count("effective_depth", told(job.map(|j| j.effective_depth))),
@@ -171,20 +172,15 @@ fn latency(which: &str, latency: Option<&Latency>) -> Named {
 }
 
 fn census(job: Option<&JobResult>, census: Option<Told>) -> Named {
+    let of = |figure: fn(Told) -> Option<u64>| census.and_then(figure);
     vec![
-        count("job_issued", census.and_then(|a| a.issued)),
-        count("job_completed", census.map(|a| a.completed)),
-        count(
-            "job_completed_in_ramp",
-            census.and_then(|a| a.completed_in_ramp),
-        ),
-        count("job_failed", census.and_then(|a| a.failed)),
-        count("job_in_flight", census.and_then(|a| a.in_flight)),
-        count(
-            "job_oldest_in_flight_ns",
-            census.and_then(|a| a.oldest_in_flight_ns),
-        ),
-        count("job_overdue", census.and_then(|a| a.overdue)),
+        count("job_issued", of(|a| a.issued)),
+        count("job_completed", of(|a| Some(a.completed))),
+        count("job_completed_in_ramp", of(|a| a.completed_in_ramp)),
+        count("job_failed", of(|a| a.failed)),
+        count("job_in_flight", of(|a| a.in_flight)),
+        count("job_oldest_in_flight_ns", of(|a| a.oldest_in_flight_ns)),
+        count("job_overdue", of(|a| a.overdue)),
         text("job_errors", job.map(errors).as_ref()),
     ]
 }
@@ -200,34 +196,22 @@ fn process(measurement: Option<&Measurement>) -> Named {
     let busy = cpu.filter(|it| !it.unknown.has(Statistic::MachineBusy));
     // The process that issued the load was another program's.
     let own = |_: &Cpu| !cpu.is_some_and(|it| it.unknown.has(Statistic::Process));
-    let measurement_of_ours = measurement.filter(|m| own(&m.cpu));
+    let ours = measurement.filter(|m| own(&m.cpu));
     let cpu = cpu.filter(own);
+    let busy = busy.map(|c| c.machine_busy_percent.into());
+    let busiest = cpu.map(|c| c.busiest_thread_percent.into());
+    let workers = ours.map(|m| m.uring_workers_max.into());
     vec![
-        count(
-            "measurement_started_ns",
-            measurement_of_ours.map(|m| m.started_ns),
-        ),
+        count("measurement_started_ns", ours.map(|m| m.started_ns)),
         count("measurement_elapsed_ns", measurement.map(|m| m.elapsed_ns)),
-        count(
-            "measurement_setup_ns",
-            measurement_of_ours.map(|m| m.setup_ns),
-        ),
+        count("measurement_setup_ns", ours.map(|m| m.setup_ns)),
         count("process_cpu_user_ns", cpu.map(|c| c.user_ns)),
         count("process_cpu_system_ns", cpu.map(|c| c.system_ns)),
         count("voluntary_switches", cpu.map(|c| c.voluntary_switches)),
         count("involuntary_switches", cpu.map(|c| c.involuntary_switches)),
-        count(
-            "machine_busy_percent",
-            busy.map(|c| c.machine_busy_percent.into()),
-        ),
-        count(
-            "busiest_thread_percent",
-            cpu.map(|c| c.busiest_thread_percent.into()),
-        ),
-        count(
-            "uring_workers_max",
-            measurement_of_ours.map(|m| m.uring_workers_max.into()),
-        ),
+        count("machine_busy_percent", busy),
+        count("busiest_thread_percent", busiest),
+        count("uring_workers_max", workers),
     ]
 }
 
@@ -249,11 +233,9 @@ fn slice(interval: Option<&Interval>, ours: bool) -> Named {
     row.extend(slice_direction("write", length, interval.map(|i| i.write)));
     row.extend(slice_direction("trim", length, interval.map(|i| i.trim)));
     let interval = interval.filter(|_| ours);
+    let workers = interval.map(|i| i.uring_workers.into());
     row.push(count("process_cpu_ns", interval.map(|i| i.cpu_ns)));
-    row.push(count(
-        "uring_workers",
-        interval.map(|i| i.uring_workers.into()),
-    ));
+    row.push(count("uring_workers", workers));
     row
 }
 
@@ -265,34 +247,29 @@ fn slice_direction(name: &str, length: Option<u64>, did: Option<IntervalDirectio
     // Without operations there is no latency: the Record's zeros would read as a fast disk.
     let served = did.filter(|d| d.ios > 0);
     let column = |what: &str| format!("{name}_{what}");
-    let known = |what| served.filter(|d| !d.unknown.has(what));
+    let ns = |statistic: &str, what, value: fn(IntervalDirection) -> u64| {
+        let known = served.filter(|d| !d.unknown.has(what));
+        count(&format!("{name}_service_ns_{statistic}"), known.map(value))
+    };
     let bytes = did.filter(|d| d.ios == 0 || !d.unknown.has(Statistic::Bytes));
     vec![
         count(&column("ios"), did.map(|d| d.ios)),
         count(&column("bytes"), bytes.map(|d| d.bytes)),
         real(&column("iops"), per_second(did.map(|d| d.ios))),
         real(&column("bytes_per_s"), per_second(bytes.map(|d| d.bytes))),
-        count(
-            &column("service_ns_mean"),
-            known(Statistic::Mean).map(|d| d.mean_ns),
-        ),
-        count(
-            &column("service_ns_p50"),
-            known(Statistic::P50).map(|d| d.p50_ns),
-        ),
-        count(
-            &column("service_ns_p99"),
-            known(Statistic::P99).map(|d| d.p99_ns),
-        ),
-        count(
-            &column("service_ns_max"),
-            known(Statistic::Max).map(|d| d.max_ns),
-        ),
+        ns("mean", Statistic::Mean, |d| d.mean_ns),
+        ns("p50", Statistic::P50, |d| d.p50_ns),
+        ns("p99", Statistic::P99, |d| d.p99_ns),
+        ns("max", Statistic::Max, |d| d.max_ns),
     ]
 }
 
 fn text(name: &str, value: Option<&String>) -> (String, Cell) {
     (name.into(), Cell::Text(value.cloned()))
+}
+
+fn name(column: &str, value: Option<&str>) -> (String, Cell) {
+    (column.into(), Cell::Text(value.map(str::to_owned)))
 }
 
 fn count(name: &str, value: Option<u64>) -> (String, Cell) {

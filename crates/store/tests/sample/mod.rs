@@ -3,12 +3,15 @@
 use std::collections::BTreeMap;
 
 use blocklab_record::{
-    Accounting, Asked, DirectionResult, Environment, ErrorCount, FORMAT, Interval,
-    IntervalDirection, JobResult, Latency, Measurement, Origin, Record, Status, Stopped,
-    TargetFacts, TargetKind,
+    Accounting, Asked, Carrier, DirectionResult, Environment, ErrorCount, ErrorKind, FORMAT,
+    Interval, IntervalDirection, JobResult, Latency, Measurement, Origin, PaceKind, Record, Status,
+    Stopped, TargetFacts, TargetKind,
 };
 use blocklab_stats::Histogram;
 use blocklab_units::Bytes;
+use blocklab_workload::{
+    Access, BlockSizes, Direction, Durability, EngineKind, Mix, Pattern, errno,
+};
 
 /// Two passes of a case that reads and writes, and a job that failed at once.
 pub fn record(id: &str, started_at: &str) -> Record {
@@ -65,8 +68,8 @@ fn measurement(pass: u32) -> Measurement {
 }
 
 fn good() -> JobResult {
-    let both = [("read", 1_000), ("write", 500)];
-    let directions = both.map(|(name, ios)| (name.to_owned(), direction(ios)));
+    let both = [(Direction::Read, 1_000), (Direction::Write, 500)];
+    let directions = both.map(|(way, ios)| (way, direction(ios)));
     JobResult {
         directions: BTreeMap::from(directions),
         accounting: Accounting {
@@ -80,9 +83,9 @@ fn good() -> JobResult {
 
 fn failed() -> JobResult {
     let error = ErrorCount {
-        kind: "EIO".into(),
+        kind: ErrorKind::Errno(errno::EIO),
         message: "Input/output error".into(),
-        direction: "write".into(),
+        direction: Direction::Write,
         count: 1,
         first_at_ns: 7,
         first_offset: 4096,
@@ -101,13 +104,20 @@ fn failed() -> JobResult {
 fn job(name: &str, stopped: Stopped) -> JobResult {
     JobResult {
         name: name.into(),
-        engine: "io_uring".into(),
-        pattern: "random".into(),
-        block_size: "4 KiB".into(),
-        mix: "70 % read, 30 % write".into(),
-        access: "direct".into(),
-        durability: "none".into(),
-        pace: "closed".into(),
+        engine: Carrier::Engine(EngineKind::IoUring),
+        pattern: Some(Pattern::Random {
+            every_block_once: false,
+        }),
+        runs: None,
+        block_sizes: Some(BlockSizes::fixed(Bytes(4096))),
+        mix: Some(Mix {
+            read: 70,
+            write: 30,
+            trim: 0,
+        }),
+        access: Some(Access::Direct),
+        durability: Durability::None,
+        pace: PaceKind::Closed,
         think: false,
         threads: 1,
         depth: 32,

@@ -1,3 +1,5 @@
+use serde::{Deserialize, Serialize};
+
 /// Options that only io_uring has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UringOptions {
@@ -85,27 +87,64 @@ pub enum Engine {
     Null,
 }
 
-impl Engine {
-    /// Every engine with its usual options, by the name that fio gives it.
-    pub const ALL: [(&'static str, Self); 16] = [
-        ("sync", Self::Sync),
-        ("psync", Self::Psync),
-        ("vsync", Self::Vsync),
-        ("pvsync", Self::Pvsync),
-        ("pvsync2", Self::Pvsync2(CallFlags::NONE)),
-        ("libaio", Self::Libaio),
-        ("io_uring", Self::IoUring(UringOptions::USUAL)),
-        ("posixaio", Self::PosixAio),
-        ("mmap", Self::Mmap),
-        ("splice", Self::Splice),
-        ("falloc", Self::Falloc),
-        ("ftruncate", Self::Ftruncate),
-        ("filecreate", Self::FileCreate),
-        ("filestat", Self::FileStat),
-        ("filedelete", Self::FileDelete),
-        ("null", Self::Null),
-    ];
+/// The table of engines: variant, the name that fio gives it, usual options. Names, kinds and lists
+/// derive from it.
+macro_rules! engines {
+    ($($variant:ident $(($usual:expr))? $name:literal;)*) => {
+        /// An [`Engine`] without its options.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+        pub enum EngineKind {
+            $(
+                #[doc = concat!("[`Engine::", stringify!($variant), "`].")]
+                #[serde(rename = $name)]
+                $variant,
+            )*
+        }
 
+        impl EngineKind {
+            /// `sync`, `psync`, `libaio`, `io_uring` and so on: the name that fio gives it.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                [$($name),*][self as usize]
+            }
+        }
+
+        impl Engine {
+            /// Every engine with its usual options, by name.
+            pub const ALL: [(&'static str, Self); [$($name),*].len()] =
+                [$(($name, Self::$variant $(($usual))?)),*];
+
+            /// Which one it is.
+            #[must_use]
+            pub const fn kind(self) -> EngineKind {
+                match self {
+                    $(Self::$variant { .. } => EngineKind::$variant,)*
+                }
+            }
+        }
+    };
+}
+
+engines! {
+    Sync "sync";
+    Psync "psync";
+    Vsync "vsync";
+    Pvsync "pvsync";
+    Pvsync2(CallFlags::NONE) "pvsync2";
+    Libaio "libaio";
+    IoUring(UringOptions::USUAL) "io_uring";
+    PosixAio "posixaio";
+    Mmap "mmap";
+    Splice "splice";
+    Falloc "falloc";
+    Ftruncate "ftruncate";
+    FileCreate "filecreate";
+    FileStat "filestat";
+    FileDelete "filedelete";
+    Null "null";
+}
+
+impl Engine {
     /// The engine of this name, with its usual options.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
@@ -113,16 +152,10 @@ impl Engine {
         found.map(|(_, engine)| *engine)
     }
 
-    /// `sync`, `psync`, `libaio`, `io_uring` and so on.
-    ///
-    /// # Panics
-    /// Never: all of them are in the table.
+    /// As [`EngineKind::name`].
     #[must_use]
-    pub fn name(self) -> &'static str {
-        let kind = std::mem::discriminant(&self);
-        let mut known = Self::ALL.iter();
-        let found = known.find(|(_, engine)| std::mem::discriminant(engine) == kind);
-        found.expect("every engine is in the table").0
+    pub const fn name(self) -> &'static str {
+        self.kind().name()
     }
 
     /// Whether one thread can have more than one operation in flight.
@@ -154,7 +187,8 @@ impl Engine {
 }
 
 /// Whether the page cache may take part.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Access {
     /// Through the page cache.
     Buffered,
@@ -164,8 +198,17 @@ pub enum Access {
     DirectIfPossible,
 }
 
+impl Access {
+    /// `buffered`, `direct`, `direct_if_possible`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        ["buffered", "direct", "direct_if_possible"][self as usize]
+    }
+}
+
 /// What a completed write promises.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Durability {
     /// Nothing beyond the call.
     None,
@@ -173,6 +216,14 @@ pub enum Durability {
     Dsync,
     /// O_SYNC: data and metadata do.
     Sync,
+}
+
+impl Durability {
+    /// `none`, `dsync`, `sync`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        ["none", "dsync", "sync"][self as usize]
+    }
 }
 
 /// What the kernel is told beforehand of what will be read and written.

@@ -19,7 +19,7 @@ use crate::{Pooled, Validation, Verify, When};
 
 pub use ending::{EndsOthers, ErrorPolicy, Flush, Limit, Steady, SteadyVariable, Stop};
 pub use io_path::{
-    Access, Advice, Batch, CallFlags, Credentials, Durability, Engine, Hints, Lifetime,
+    Access, Advice, Batch, CallFlags, Credentials, Durability, Engine, EngineKind, Hints, Lifetime,
     UringOptions,
 };
 pub use log::{Log, Replay, Replayed};

@@ -1,7 +1,11 @@
+use std::fmt;
+
 use blocklab_units::Bytes;
+use serde::{Deserialize, Serialize};
 
 /// What an operation does to the target.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 #[repr(u8)]
 pub enum Direction {
     /// Data from the target.
@@ -24,8 +28,15 @@ impl Direction {
         ["read", "write", "trim", "sync"][self as usize]
     }
 }
+
+impl fmt::Display for Direction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
 /// Shares of the directions in per cent; they add up to 100.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mix {
     /// Reads.
     pub read: u8,
@@ -54,10 +65,31 @@ impl Mix {
         write: 0,
         trim: 100,
     };
+
+    /// The directions that occur, each with its share.
+    pub fn shares(self) -> impl Iterator<Item = (Direction, u8)> {
+        let shares = [self.read, self.write, self.trim];
+        let all = Direction::ALL.into_iter().zip(shares);
+        all.filter(|(_, share)| *share > 0)
+    }
+}
+
+/// `read`, `70 % read, 30 % write`.
+impl fmt::Display for Mix {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (place, (direction, share)) in self.shares().enumerate() {
+            let comma = if place > 0 { ", " } else { "" };
+            match share {
+                100 => write!(f, "{direction}")?,
+                _ => write!(f, "{comma}{share} % {direction}")?,
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Block sizes with their weights (any positive numbers); one entry is a fixed size.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SizeMix(pub Vec<(Bytes, u32)>);
 
 impl SizeMix {
@@ -88,6 +120,22 @@ impl SizeMix {
     }
 }
 
+/// `4 KiB`, or with weights `4 KiB 60 %, 64 KiB 40 %`.
+impl fmt::Display for SizeMix {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let [(size, _)] = self.0[..] {
+            return write!(f, "{size}");
+        }
+        let total: u32 = self.0.iter().map(|(_, weight)| weight).sum();
+        for (place, (size, weight)) in self.0.iter().enumerate() {
+            let comma = if place > 0 { ", " } else { "" };
+            let share = f64::from(*weight) * 100.0 / f64::from(total);
+            write!(f, "{comma}{size} {share:.0} %")?;
+        }
+        Ok(())
+    }
+}
+
 /// How a size is drawn from a [`SizeMix`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum SizeDraw {
@@ -102,7 +150,7 @@ pub enum SizeDraw {
 }
 
 /// Block sizes by direction.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BlockSizes {
     /// Of reads.
     pub read: SizeMix,
@@ -122,6 +170,38 @@ impl BlockSizes {
             write: mix.clone(),
             trim: mix,
         }
+    }
+
+    /// Those of a direction; a flush has none.
+    #[must_use]
+    pub fn of(&self, direction: Direction) -> Option<&SizeMix> {
+        match direction {
+            Direction::Read => Some(&self.read),
+            Direction::Write => Some(&self.write),
+            Direction::Trim => Some(&self.trim),
+            Direction::Sync => None,
+        }
+    }
+
+    /// The sizes that all directions of a mix have in common; `None` where they differ.
+    #[must_use]
+    pub fn common(&self, mix: Mix) -> Option<&SizeMix> {
+        let mut used = mix.shares().filter_map(|(direction, _)| self.of(direction));
+        let first = used.next()?;
+        used.all(|sizes| sizes == first).then_some(first)
+    }
+
+    /// `4 KiB`, or where the directions of a mix differ `read 4 KiB, write 64 KiB`.
+    #[must_use]
+    pub fn text(&self, mix: Mix) -> String {
+        if let Some(sizes) = self.common(mix) {
+            return sizes.to_string();
+        }
+        let used = mix.shares().filter_map(|(direction, _)| {
+            let sizes = self.of(direction)?;
+            Some(format!("{direction} {sizes}"))
+        });
+        used.collect::<Vec<_>>().join(", ")
     }
 
     /// The largest of all.
@@ -176,4 +256,24 @@ pub enum Content {
         /// Share of the writes that repeat the last new one, in per cent.
         repeat_percent: u8,
     },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mixes_and_sizes_have_short_texts() {
+        let mix = |read, write, trim| Mix { read, write, trim };
+        assert_eq!(Mix::READ.to_string(), "read");
+        assert_eq!(mix(70, 30, 0).to_string(), "70 % read, 30 % write");
+        let mut sizes = BlockSizes::fixed(Bytes(4096));
+        assert_eq!(sizes.text(mix(50, 50, 0)), "4 KiB");
+        sizes.write = SizeMix(vec![(Bytes(4096), 3), (Bytes(65536), 1)]);
+        assert_eq!(sizes.text(Mix::READ), "4 KiB");
+        assert_eq!(
+            sizes.text(mix(50, 50, 0)),
+            "read 4 KiB, write 4 KiB 75 %, 64 KiB 25 %"
+        );
+    }
 }

@@ -1,4 +1,7 @@
+use std::fmt;
+
 use blocklab_units::Bytes;
+use serde::{Deserialize, Serialize};
 
 /// How threads of a job share the region.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,7 +43,7 @@ impl Default for Region {
 }
 
 /// One zone of a hot-spot distribution.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Zone {
     /// Share of the operations, in per cent.
     pub access_percent: f64,
@@ -49,7 +52,8 @@ pub struct Zone {
 }
 
 /// Where operations go.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Pattern {
     /// Each operation begins where the one before it ended; wraps at the end.
     Sequential,
@@ -114,8 +118,30 @@ impl Pattern {
     }
 }
 
+/// `random`, `sequential`, `zipf 1.2`.
+impl fmt::Display for Pattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Sequential => write!(f, "sequential"),
+            Self::Strided { stride } => write!(f, "strided by {stride}"),
+            Self::Backward { back } => write!(f, "backward by {back}"),
+            Self::Random {
+                every_block_once: false,
+            } => write!(f, "random"),
+            Self::Random {
+                every_block_once: true,
+            } => write!(f, "random, every block once"),
+            Self::PercentRandom(percent) => write!(f, "{percent} % random"),
+            Self::Zipf { theta } => write!(f, "zipf {theta}"),
+            Self::Pareto { h } => write!(f, "pareto {h}"),
+            Self::Normal { deviation_percent } => write!(f, "normal {deviation_percent} %"),
+            Self::Zones(zones) => write!(f, "{} zones", zones.len()),
+        }
+    }
+}
+
 /// Several operations for each offset that a pattern gives.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Runs {
     /// Operations a run, at least 1, the one at the offset itself included.
     pub length: u32,

@@ -8,6 +8,7 @@ use blocklab_record::{DirectionResult, JobResult, Measurement};
 use blocklab_stats::Histogram;
 use blocklab_units::Nanos;
 use blocklab_vdbench::{Figures, NO_STATISTICS, PlannedJob, flat_row, histogram, interval_row};
+use blocklab_workload::Direction;
 
 use super::super::commands;
 use super::Reporter;
@@ -107,10 +108,10 @@ impl Reporter<'_> {
     }
 
     fn sections(&self, jobs: &[&JobResult]) -> String {
-        let of = |names: &[&str]| {
+        let of = |ways: &[Direction]| {
             let mut sum = Histogram::new();
-            for name in names {
-                let results = jobs.iter().filter_map(|job| job.directions.get(*name));
+            for way in ways {
+                let results = jobs.iter().filter_map(|job| job.directions.get(way));
                 for histogram in
                     results.filter_map(|r: &DirectionResult| r.service.histogram().ok())
                 {
@@ -120,9 +121,12 @@ impl Reporter<'_> {
             sum
         };
         let buckets = &self.script.general.histogram;
-        let text = histogram("Reads and writes:", &of(&["read", "write"]), buckets)
-            + &histogram("Reads:", &of(&["read"]), buckets)
-            + &histogram("Writes:", &of(&["write"]), buckets);
+        let text = histogram(
+            "Reads and writes:",
+            &of(&[Direction::Read, Direction::Write]),
+            buckets,
+        ) + &histogram("Reads:", &of(&[Direction::Read]), buckets)
+            + &histogram("Writes:", &of(&[Direction::Write]), buckets);
         match text.is_empty() {
             true => NO_STATISTICS.to_owned(),
             false => text,
@@ -160,8 +164,12 @@ impl Reporter<'_> {
 
 /// The slices know maxima to a bucket; the record knows them exactly.
 fn exact_maxima<'a>(jobs: impl Iterator<Item = &'a JobResult> + Clone, average: &mut Figures) {
-    for (name, sum) in [("read", &mut average.read), ("write", &mut average.write)] {
-        let of = |job: &JobResult| job.directions.get(name).map(|d| d.service.max_ns);
+    let sums = [
+        (Direction::Read, &mut average.read),
+        (Direction::Write, &mut average.write),
+    ];
+    for (way, sum) in sums {
+        let of = |job: &JobResult| job.directions.get(&way).map(|d| d.service.max_ns);
         if let Some(max) = jobs.clone().filter_map(of).max() {
             sum.max_ns = max;
         }

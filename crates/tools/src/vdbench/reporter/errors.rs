@@ -1,6 +1,7 @@
 //! What failed operations and wrong blocks lead to: `data_errors=`.
 
 use anyhow::Result;
+use blocklab_record::ErrorKind;
 use blocklab_record::{Measurement, Stopped};
 use blocklab_vdbench::PlannedJob;
 use blocklab_workload::Case;
@@ -31,7 +32,11 @@ impl Reporter<'_> {
         for (job, planned_job) in measurement.jobs.iter().zip(&self.planned_jobs) {
             let sd = &self.script.sds[planned_job.sd];
             // Wrong blocks were told as they came.
-            for error in job.errors.iter().filter(|error| error.kind != "verify") {
+            for error in job
+                .errors
+                .iter()
+                .filter(|error| error.kind != ErrorKind::Verify)
+            {
                 text.push_str(&format!(
                     "{} sd={},lun={}: {} of {} ({}), first at byte {:#x}, {} in all\n",
                     moment.clock,

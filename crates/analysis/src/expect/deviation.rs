@@ -1,9 +1,9 @@
-//! More than documented.
+//! More or less than documented.
 
 use blocklab_catalog::{Address, Filter, Listed, Offer};
 
-use super::bench::{ABOVE, Bench, Seen, Why};
-use crate::rules::hit::{Hit, figure, joined};
+use super::bench::{ABOVE, Bench, LITTLE, Seen, Why};
+use crate::rules::hit::{Hit, figure};
 use crate::rules::says::{fixed, number, percent, says, word};
 use crate::{Confidence, Finding, Severity};
 
@@ -32,12 +32,7 @@ pub(super) fn physical(bench: &Bench<'_>) -> Vec<Finding> {
             ],
         })
     });
-    joined(
-        bench.cases,
-        "physical-not-contractual",
-        None,
-        hits.collect(),
-    )
+    bench.joined("physical-not-contractual", None, hits)
 }
 
 /// The largest sibling whose disks, as many as these, would explain the rate of small operations.
@@ -100,10 +95,65 @@ pub(super) fn above_every_limit(bench: &Bench<'_>) -> Vec<Finding> {
     });
     let advice = "Look for a cache, for operations that were merged, or for another volume than \
                   the address says.";
-    joined(
-        bench.cases,
-        "above-every-limit",
-        Some(advice),
-        hits.collect(),
-    )
+    bench.joined("above-every-limit", Some(advice), hits)
+}
+
+fn hit<'a>(seen: &Seen<'a>, severity: Severity, confidence: Confidence) -> Option<Hit<'a>> {
+    let phase = seen.phase()?;
+    let expected = phase.iops;
+    Some(Hit {
+        case: seen.case.name,
+        severity,
+        confidence,
+        says: says(
+            "{} IOPS are {} of what is documented as {}",
+            [
+                number(seen.iops),
+                percent(seen.iops / expected * 100.0),
+                fixed(phase.binding.to_string()),
+            ],
+        )
+        .graded(1.0 - seen.iops / expected),
+        evidence: vec![
+            figure("delivered", seen.iops, "IOPS"),
+            figure("expected", expected, "IOPS"),
+        ],
+    })
+}
+
+fn share(seen: &Seen<'_>) -> f64 {
+    seen.iops / seen.phase().map_or(f64::INFINITY, |phase| phase.iops)
+}
+
+/// Rule 22: a little below a limit: inside what vendors promise.
+pub(super) fn under_delivery(bench: &Bench<'_>) -> Vec<Finding> {
+    let below = bench.because(&Why::Below).filter(|it| share(it) >= LITTLE);
+    let hits = below.filter_map(|seen| hit(seen, Severity::Info, Confidence::Medium));
+    let notes = bench.given.resolved.notes.iter();
+    let promise = notes
+        .map(String::as_str)
+        .find(|it| it.starts_with("the vendor's promise"));
+    let advice = format!(
+        "{}. Measure again at another time of the day before complaining.",
+        promise.unwrap_or("Providers promise a share of the limit for most of the time")
+    );
+    let mut advice = advice.chars();
+    let advice: String = advice
+        .next()
+        .into_iter()
+        .flat_map(char::to_uppercase)
+        .chain(advice)
+        .collect();
+    bench.joined("under-delivery", Some(&advice), hits)
+}
+
+/// Far below a limit that was to bind.
+pub(super) fn below_limit(bench: &Bench<'_>) -> Vec<Finding> {
+    let below = bench.because(&Why::Below).filter(|it| share(it) < LITTLE);
+    // What the medium takes is often only assumed: too few in flight is the other explanation.
+    let hits = below.filter_map(|seen| hit(seen, Severity::Warning, Confidence::Low));
+    let advice = "Test with more in flight: if the rate grows, latency held it back and the limit \
+                  was not reached. Else look at what else uses the volume or the instance, and \
+                  whether burst credits are spent.";
+    bench.joined("below-documented-limit", Some(advice), hits)
 }

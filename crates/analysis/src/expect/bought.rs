@@ -1,10 +1,11 @@
-//! What kind of thing was bought.
+//! What kind of thing was bought, and what the delivered unit cost.
 
 use blocklab_device::{Accounting, predict};
-use blocklab_units::Bytes;
+use blocklab_units::{Bytes, count};
 
 use super::bench::{Bench, Why};
-use crate::rules::hit::{Hit, figure, joined, of_run};
+use crate::price::Unit;
+use crate::rules::hit::{Hit, figure, of_run};
 use crate::rules::says::{number, says, speed};
 use crate::{Confidence, Finding, Severity};
 
@@ -67,10 +68,36 @@ pub(super) fn hdd_credit(bench: &Bench<'_>) -> Vec<Finding> {
         })
     });
     let advice = "Operations of 1 MiB, or in sequence, get all that is paid for.";
-    joined(
-        bench.cases,
-        "hdd-random-credit",
+    bench.joined("hdd-random-credit", Some(advice), hits)
+}
+
+/// Rule 25: the price of a delivered operation, recomputed from its inputs.
+pub(super) fn price_audit(bench: &Bench<'_>) -> Option<Finding> {
+    let priced = bench.given.priced?;
+    let (month, unit) = (priced.usd_per_month?, Unit::Iops);
+    let found = priced.units.iter().find(|it| it.unit == unit)?;
+    let dates: Vec<String> = priced.dates.iter().map(ToString::to_string).collect();
+    let statement = format!(
+        "{:.4} USD per IOPS and month: {month:.2} USD / {} IOPS, the best case ({}); prices of {} \
+         of {}.",
+        found.usd,
+        count(found.delivered),
+        found.delivered_by,
+        priced.regions.join(" and "),
+        dates.join(" and "),
+    );
+    let evidence = vec![
+        figure("USD a month", month, ""),
+        figure("delivered", found.delivered, "IOPS"),
+        figure("USD per IOPS", found.usd, ""),
+    ];
+    let advice = "`blocklab price` shows every price with its source.";
+    let info = Severity::Info;
+    Some(of_run(
+        "price-audit",
+        info,
+        statement,
+        evidence,
         Some(advice),
-        hits.collect(),
-    )
+    ))
 }

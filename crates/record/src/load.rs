@@ -1,0 +1,187 @@
+//! What a job did to its target, in the nouns of the workload. What another program did not tell is
+//! `None`.
+
+use std::fmt;
+
+use blocklab_workload::{Access, EngineKind, Mix, Pace, Pattern, Runs, errno};
+use serde::{Deserialize, Serialize};
+
+use crate::JobResult;
+
+/// What brought the operations to the target.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Carrier {
+    /// One of our engines, or the same one of fio's.
+    Engine(EngineKind),
+    /// Another program, or an engine that only another program has, by its name.
+    Program(String),
+}
+
+impl Carrier {
+    /// By a name of either kind.
+    #[must_use]
+    pub fn named(name: &str) -> Self {
+        let named = serde::de::value::StrDeserializer::<serde::de::value::Error>::new(name);
+        let engine = EngineKind::deserialize(named);
+        engine.map_or_else(|_| Self::Program(name.to_owned()), Self::Engine)
+    }
+
+    /// Whether it is this engine.
+    #[must_use]
+    pub fn is(&self, engine: EngineKind) -> bool {
+        *self == Self::Engine(engine)
+    }
+}
+
+/// `io_uring`, `diskspd`.
+impl fmt::Display for Carrier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Engine(engine) => engine.name(),
+            Self::Program(name) => name,
+        })
+    }
+}
+
+/// When operations begin, without the rates.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PaceKind {
+    /// [`Pace::Closed`].
+    Closed,
+    /// [`Pace::Capped`].
+    Capped,
+    /// [`Pace::OpenFixed`], also by direction.
+    OpenFixed,
+    /// [`Pace::OpenPoisson`], also by direction.
+    OpenPoisson,
+}
+
+impl PaceKind {
+    /// `closed`, `capped`, `open_fixed`, `open_poisson`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        ["closed", "capped", "open_fixed", "open_poisson"][self as usize]
+    }
+}
+
+impl From<Pace> for PaceKind {
+    fn from(pace: Pace) -> Self {
+        match pace {
+            Pace::Closed => Self::Closed,
+            Pace::Capped(_) => Self::Capped,
+            Pace::OpenFixed(_) | Pace::ByDirection { poisson: false, .. } => Self::OpenFixed,
+            Pace::OpenPoisson(_) | Pace::ByDirection { poisson: true, .. } => Self::OpenPoisson,
+        }
+    }
+}
+
+/// What went wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub enum ErrorKind {
+    /// The kernel's number for it.
+    Errno(i32),
+    /// Fewer bytes were moved than asked for.
+    Short,
+    /// A rate that had to be reached was not: no failed operation, so in no census.
+    Rate,
+    /// Data came back otherwise than it was written: no failed operation either.
+    Verify,
+}
+
+/// `EIO`, `errno 133`, `short`, `rate`, `verify`.
+impl fmt::Display for ErrorKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Short => f.write_str("short"),
+            Self::Rate => f.write_str("rate"),
+            Self::Verify => f.write_str("verify"),
+            Self::Errno(number) => match errno::name(*number) {
+                Some(name) => f.write_str(name),
+                None => write!(f, "errno {number}"),
+            },
+        }
+    }
+}
+
+impl From<ErrorKind> for String {
+    fn from(kind: ErrorKind) -> Self {
+        kind.to_string()
+    }
+}
+
+impl TryFrom<String> for ErrorKind {
+    type Error = String;
+
+    fn try_from(name: String) -> Result<Self, String> {
+        let known = [Self::Short, Self::Rate, Self::Verify];
+        let known = known.into_iter().find(|kind| kind.to_string() == name);
+        let number = name.strip_prefix("errno ").map(str::parse);
+        let number = number.and_then(Result::ok).or_else(|| errno::number(&name));
+        let kind = known.or_else(|| number.map(Self::Errno));
+        kind.ok_or_else(|| format!("`{name}` is no kind of error"))
+    }
+}
+
+const NOT_TOLD: &str = "not told";
+
+/// The names by which tables and exports call the load.
+impl JobResult {
+    /// `random`, `sequential`, `80 % random`.
+    #[must_use]
+    pub fn pattern_name(&self) -> String {
+        let Some(pattern) = &self.pattern else {
+            return NOT_TOLD.to_owned();
+        };
+        match self.runs {
+            Some(Runs { follow_percent, .. }) if follow_percent > 0 => {
+                format!("{} % {pattern}", 100 - follow_percent)
+            }
+            _ => pattern.to_string(),
+        }
+    }
+
+    /// `4 KiB`, `read 4 KiB, write 64 KiB`.
+    #[must_use]
+    pub fn block_size_name(&self) -> String {
+        // Another program may tell one size and no mix.
+        let mix = self.mix.unwrap_or(Mix::READ);
+        let sizes = self.block_sizes.as_ref();
+        sizes.map_or_else(|| NOT_TOLD.to_owned(), |sizes| sizes.text(mix))
+    }
+
+    /// `read`, `70 % read, 30 % write`.
+    #[must_use]
+    pub fn mix_name(&self) -> String {
+        let mix = self.mix;
+        mix.map_or_else(|| "mixed".to_owned(), |mix| mix.to_string())
+    }
+
+    /// `direct`, `buffered`.
+    #[must_use]
+    pub fn access_name(&self) -> &'static str {
+        self.access.map_or(NOT_TOLD, Access::name)
+    }
+
+    /// The pattern, where it alone says where operations go.
+    #[must_use]
+    pub fn plain_pattern(&self) -> Option<&Pattern> {
+        let goes_on = self.runs.is_some_and(|runs| runs.follow_percent > 0);
+        self.pattern.as_ref().filter(|_| !goes_on)
+    }
+
+    /// Uniformly random all over the region, each operation for itself.
+    #[must_use]
+    pub fn is_random(&self) -> bool {
+        let every_block_once = false;
+        self.plain_pattern() == Some(&Pattern::Random { every_block_once })
+    }
+
+    /// Each operation where the one before it ended.
+    #[must_use]
+    pub fn is_sequential(&self) -> bool {
+        self.plain_pattern() == Some(&Pattern::Sequential)
+    }
+}
