@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use blocklab_record::{DiskUse, JobResult, Measurement, Origin, PaceKind, Record, TargetKind};
 use blocklab_workload::{Direction, EngineKind};
 
-use crate::{Row, RowDirection, rows};
+use crate::{Row, rows};
 
 /// What the rules look at: the record and its cases.
 pub(crate) struct Cases<'a> {
