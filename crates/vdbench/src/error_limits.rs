@@ -9,11 +9,12 @@ use super::prepared::Planned;
 /// `remove` each storage definition by itself.
 pub(super) fn limit_errors(script: &Script, cases: &mut [Case], runs: &[Planned]) {
     let asked = &script.general.data_errors;
-    let all = MostErrors::new(asked.most);
+    let all = MostErrors::new(asked.most, 0);
     let each: Vec<MostErrors> = script
         .sds
         .iter()
-        .map(|_| MostErrors::new(asked.most))
+        .zip(1..)
+        .map(|(_, counter)| MostErrors::new(asked.most, counter))
         .collect();
     for (case, planned) in cases.iter_mut().zip(runs) {
         for (job, planned_job) in case.workload.jobs.iter_mut().zip(&planned.planned_jobs) {

@@ -1,12 +1,15 @@
 use blocklab_random::Stream;
 use blocklab_units::Nanos;
+use serde::{Deserialize, Serialize};
 
 use crate::Job;
 
 /// Jobs that run at the same time, all from one seed.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Workload {
     /// The root of all chance in the run.
+    #[serde(with = "crate::kept::text")]
     pub seed: u64,
     /// At least one.
     pub jobs: Vec<Job>,
@@ -42,7 +45,8 @@ impl Workload {
 }
 
 /// A workload with a name and the settings that tell it from its siblings in a sweep.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Case {
     /// Unique in its plan: `seq1m-q8-read`.
     pub name: String,
@@ -53,7 +57,8 @@ pub struct Case {
 }
 
 /// How the passes of one case become one figure.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Aggregate {
     /// Arithmetic mean, with a confidence interval from Student's t.
     Mean,
@@ -64,7 +69,8 @@ pub enum Aggregate {
 }
 
 /// In which order cases and passes are run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Order {
     /// Every case once, then every case again: drift hits all cases alike.
     Interleaved,
@@ -73,7 +79,8 @@ pub enum Order {
 }
 
 /// Before which measurements the pause stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum PauseBefore {
     /// Before each one.
     #[default]
@@ -83,13 +90,15 @@ pub enum PauseBefore {
 }
 
 /// What a study asks for, as meant: every inheritance and sweep resolved.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Plan {
     /// Short name: `quick`.
     pub name: String,
     /// One or two sentences for people.
     pub description: String,
     /// In the order in which they are shown.
+    #[serde(deserialize_with = "crate::kept::cases")]
     pub cases: Vec<Case>,
     /// How often each case is run, at least once.
     pub passes: u32,

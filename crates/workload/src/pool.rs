@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use serde::{Deserialize, Serialize};
+
 use crate::KeyPlan;
 
 /// A job that shares the operations in flight of a pool with others: all jobs of one pool are
@@ -13,7 +15,8 @@ use crate::KeyPlan;
 ///   job b ──arrivals──┼──▶ queue, earliest first ──▶ `depth` operations in flight
 ///   job c ──closed────┘
 /// ```
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Pooled {
     /// Which jobs belong together.
     pub pool: String,
@@ -32,7 +35,9 @@ pub struct Pooled {
     pub hits: Option<Hits>,
     /// Rates that take turns: operations a second, and for how many seconds.
     pub bursts: Vec<(f64, f64)>,
-    /// All that is read is compared with what was written.
+    /// All that is read is compared with what was written. It lives on from run to run, and stands
+    /// in no JSON: [`crate::Plan::missing_in_json`].
+    #[serde(skip)]
     pub validation: Option<Validation>,
     /// Failed operations and wrong blocks after which the pool ends.
     pub most_errors: Option<MostErrors>,
@@ -58,20 +63,31 @@ impl Pooled {
 }
 
 /// How many errors end a pool. Pools that hold clones of one limit count together.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct MostErrors {
     most: u32,
+    counter: u32,
+    #[serde(skip)]
     so_far: Arc<AtomicU64>,
 }
 
 impl MostErrors {
-    /// A limit of its own, at which nothing has been counted; at least 1.
+    /// A limit, at least 1, at which nothing has been counted. `counter` tells it from the others
+    /// of its plan: what has the same number there is a clone.
     #[must_use]
-    pub fn new(most: u32) -> Self {
+    pub fn new(most: u32, counter: u32) -> Self {
         Self {
             most: most.max(1),
+            counter,
             so_far: Arc::default(),
         }
+    }
+
+    /// Which of the counters of its plan it is.
+    #[must_use]
+    pub const fn counter(&self) -> u32 {
+        self.counter
     }
 
     /// The limit.
@@ -90,12 +106,13 @@ impl MostErrors {
 /// What has been counted is no part of what was asked for.
 impl PartialEq for MostErrors {
     fn eq(&self, other: &Self) -> bool {
-        self.most == other.most
+        (self.most, self.counter) == (other.most, other.counter)
     }
 }
 
 /// A share of the operations of a group of jobs without a rate.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Share {
     /// Which jobs belong together.
     pub group: u32,
@@ -104,7 +121,8 @@ pub struct Share {
 }
 
 /// A part of the target that is hit again and again.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Hits {
     /// Share of the reads that go there, in per cent.
     pub read_percent: f64,

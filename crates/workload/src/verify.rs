@@ -3,13 +3,15 @@
 use std::sync::Arc;
 
 use blocklab_units::Bytes;
+use serde::{Deserialize, Serialize};
 
 /// How a job makes sure that what it wrote is what comes back.
 ///
 /// Writes are sealed, with a header in each interval that tells which write it was. Reads of a job
 /// that does not write are checked as they come; a job that writes reads everything back when its
 /// writes are done, as it asks for in `when`.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Verify {
     /// How data is recognised.
     pub checksum: Checksum,
@@ -18,6 +20,7 @@ pub struct Verify {
     /// Where in its interval the header stands.
     pub offset: Bytes,
     /// What fills an interval; `None`: the content of the job.
+    #[serde(with = "crate::kept::shared")]
     pub pattern: Option<Arc<[PatternPart]>>,
     /// When it is read back.
     pub when: When,
@@ -60,7 +63,8 @@ impl Verify {
 }
 
 /// What a job trims of what it wrote, while it goes on writing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Trims {
     /// Share of the writes that are chosen for it, in per cent.
     pub percent: u8,
@@ -71,7 +75,8 @@ pub struct Trims {
 }
 
 /// When a job that writes reads back.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum When {
     /// Not at all: another job or another run does.
     Never,
@@ -99,10 +104,11 @@ impl When {
 }
 
 /// A piece of a pattern.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum PatternPart {
     /// These bytes.
-    Bytes(Vec<u8>),
+    Bytes(#[serde(with = "crate::kept::hex")] Vec<u8>),
     /// The offset of the interval in its target: eight bytes, little endian.
     Offset,
 }
@@ -111,7 +117,8 @@ pub enum PatternPart {
 pub const HEADER_LEN: usize = 40;
 
 /// How written data is recognised; the number is what a header calls it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 #[repr(u16)]
 pub enum Checksum {
     /// CRC-7 as SD cards use it.

@@ -345,7 +345,10 @@ fn pool(value: Value<'_>) -> Result<Pooled, Complaint> {
         uniform: or(uniform, Value::flag, false)?,
         hits: hits.map(read_hits).transpose()?,
         bursts: or(bursts, read_bursts, Vec::new())?,
-        most_errors: errors.map(Value::count).transpose()?.map(MostErrors::new),
+        most_errors: errors
+            .map(Value::count)
+            .transpose()?
+            .map(|most| MostErrors::new(most, 0)),
         ..plain
     })
 }

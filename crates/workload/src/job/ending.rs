@@ -1,7 +1,9 @@
 use blocklab_units::{Bytes, Nanos};
+use serde::{Deserialize, Serialize};
 
 /// What a steady state is looked for in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum SteadyVariable {
     /// Operations per second, all directions.
     Iops,
@@ -12,7 +14,8 @@ pub enum SteadyVariable {
 }
 
 /// When a run counts as settled. Judged once a round over the last `rounds` rounds.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Steady {
     /// SNIA PTS: over five rounds, max - min <= 20 % of the mean and the least-squares slope
     /// over the window <= 10 % of the mean.
@@ -47,7 +50,8 @@ pub enum Steady {
 }
 
 /// How much a quantity may change and still count as steady.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Limit {
     /// Of the mean.
     Percent(f64),
@@ -67,7 +71,8 @@ impl Limit {
 }
 
 /// When a job ends: whichever comes first. At least one must be given.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Stop {
     /// Measured time, after the ramp.
     pub runtime: Option<Nanos>,
@@ -82,7 +87,8 @@ pub struct Stop {
 }
 
 /// Flushes among the writes of a thread; 0 is never.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Flush {
     /// An fsync after so many writes.
     pub fsync_every: u32,
@@ -100,7 +106,8 @@ pub struct Flush {
 }
 
 /// What a failed operation means for its job.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ErrorPolicy {
     /// The job ends at its first failure.
     Stop,
@@ -119,7 +126,8 @@ pub enum ErrorPolicy {
 }
 
 /// What the end of a job means for the jobs that run beside it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum EndsOthers {
     /// Nothing.
     #[default]

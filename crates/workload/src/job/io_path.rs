@@ -1,7 +1,8 @@
 use serde::{Deserialize, Serialize};
 
 /// Options that only io_uring has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct UringOptions {
     /// A kernel thread polls for submissions (IORING_SETUP_SQPOLL): costs a core.
     pub sqpoll: bool,
@@ -14,7 +15,8 @@ pub struct UringOptions {
 }
 
 /// What preadv2 and pwritev2 are asked for with each call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct CallFlags {
     /// Poll for completion (RWF_HIPRI).
     pub hipri: bool,
@@ -50,7 +52,8 @@ impl Default for UringOptions {
 }
 
 /// How requests reach the kernel.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Engine {
     /// lseek, then read or write.
     Sync,
@@ -227,7 +230,8 @@ impl Durability {
 }
 
 /// What the kernel is told beforehand of what will be read and written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Hints {
     /// In which order files will be read, where the page cache takes part (posix_fadvise).
     pub advice: Advice,
@@ -236,7 +240,8 @@ pub struct Hints {
 }
 
 /// In which order a file will be read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Advice {
     /// As the pattern of the job has it.
     #[default]
@@ -251,7 +256,8 @@ pub enum Advice {
 
 /// How long written data will live, in the kernel's words: devices that keep streams apart put
 /// together what dies together.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Lifetime {
     /// It is not known.
     None,
@@ -266,7 +272,8 @@ pub enum Lifetime {
 }
 
 /// How requests are grouped on their way to and from an asynchronous engine.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Batch {
     /// At most so many are handed over in one call. 0 chooses a quarter of the depth, 1 to 16:
     /// while one group is prepared, the target works on the others. Handing over a whole queue
@@ -280,7 +287,8 @@ pub struct Batch {
 }
 
 /// As whom and in which control group a thread does its work; nothing: as the command itself.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Credentials {
     /// User by number.
     pub user: Option<u32>,

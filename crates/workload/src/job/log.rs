@@ -1,10 +1,13 @@
 use blocklab_units::Nanos;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 
 use super::Direction;
 
 /// What a job keeps of its operations one by one, or in short spans. It lies in memory until the
 /// end: some 56 bytes an operation for `entries`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Log {
     /// Every operation.
     pub entries: bool,
@@ -16,12 +19,54 @@ pub struct Log {
 }
 
 /// Operations given one by one instead of a pattern, a mix and sizes.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Replay {
-    /// In the order in which they are issued.
+    /// In the order in which they are issued. They stand in no JSON: `source` says where they are
+    /// read again.
+    #[serde(skip)]
     pub operations: Vec<Replayed>,
     /// Each waits for its moment; otherwise each goes as soon as the depth allows.
     pub keeps_time: bool,
+    /// The file that they come from.
+    pub source: Option<TraceFile>,
+}
+
+/// The file of a trace, as it was when it was read, and what was made of its operations.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TraceFile {
+    /// Its path.
+    pub path: String,
+    /// What [`TraceFile::checksum`] says of its bytes.
+    pub sha256: String,
+    /// What was changed in the operations.
+    pub changes: TraceChanges,
+}
+
+impl TraceFile {
+    /// The SHA-256 of the bytes of a file, in hexadecimal digits.
+    #[must_use]
+    pub fn checksum(bytes: &[u8]) -> String {
+        let digest = Sha256::digest(bytes);
+        digest.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+}
+
+/// How the operations of a trace are changed before they are replayed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TraceChanges {
+    /// Directions that are left out.
+    pub skip: Vec<Direction>,
+    /// Offsets are divided by this, at least 1.
+    pub scale: u64,
+    /// Offsets are rounded down to multiples of this power of two; 0: they are not.
+    pub align: u64,
+    /// How fast time goes by, in per cent of the trace's own; at least 1.
+    pub speed_percent: u64,
+    /// All operations go to one target.
+    pub to_one_target: bool,
 }
 
 impl Replay {

@@ -1,7 +1,9 @@
 use blocklab_units::Nanos;
+use serde::{Deserialize, Serialize};
 
 /// Which figures a job keeps beyond those that are always kept.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Measure {
     /// Count how many operations were in flight at each issue, and how many each submitting call
     /// and each wait moved. One counter more an operation.

@@ -14,6 +14,7 @@ use std::sync::Arc;
 
 use blocklab_random::Stream;
 use blocklab_units::{Bytes, Nanos};
+use serde::{Deserialize, Serialize};
 
 use crate::{Pooled, Validation, Verify, When};
 
@@ -22,7 +23,7 @@ pub use io_path::{
     Access, Advice, Batch, CallFlags, Credentials, Durability, Engine, EngineKind, Hints, Lifetime,
     UringOptions,
 };
-pub use log::{Log, Replay, Replayed};
+pub use log::{Log, Replay, Replayed, TraceChanges, TraceFile};
 pub use measure::Measure;
 pub use operation::{BlockSizes, Content, Direction, Mix, SizeDraw, SizeMix};
 pub use pace::{Flow, LatencyTarget, MinRate, Pace, Rate, Think, ThinkStyle};
@@ -30,7 +31,8 @@ pub use priority::{IoPriority, Priority, PriorityShare};
 pub use region::{MovingWindow, Pattern, Region, Runs, Spread, TargetOrder, Zone};
 
 /// One kind of load: what each of its threads does.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Job {
     /// Unique in its workload.
     pub name: String,
@@ -71,6 +73,7 @@ pub struct Job {
     pub pattern: Pattern,
     /// Operations given one by one, in place of pattern, mix, sizes and pace. The largest block
     /// must hold the largest of them. The job ends with the last one, or as its `stop` says.
+    #[serde(with = "crate::kept::shared")]
     pub replay: Option<Arc<Replay>>,
     /// Shares of the directions.
     pub mix: Mix,
@@ -94,6 +97,7 @@ pub struct Job {
     /// What is written.
     pub content: Content,
     /// These bytes, repeated, are written instead of `content`.
+    #[serde(with = "crate::kept::shared_hex")]
     pub fill: Option<Arc<[u8]>>,
     /// The unit in which `content` compresses and repeats.
     pub content_unit: Bytes,

@@ -37,6 +37,7 @@ impl fmt::Display for Direction {
 
 /// Shares of the directions in per cent; they add up to 100.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Mix {
     /// Reads.
     pub read: u8,
@@ -137,7 +138,8 @@ impl fmt::Display for SizeMix {
 }
 
 /// How a size is drawn from a [`SizeMix`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum SizeDraw {
     /// One of the list, by weight.
     #[default]
@@ -151,6 +153,7 @@ pub enum SizeDraw {
 
 /// Block sizes by direction.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct BlockSizes {
     /// Of reads.
     pub read: SizeMix,
@@ -224,7 +227,8 @@ impl BlockSizes {
 }
 
 /// What is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Content {
     /// Zeros: many devices and file systems store them for free.
     Zero,

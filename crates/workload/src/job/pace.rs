@@ -1,7 +1,9 @@
 use blocklab_units::Nanos;
+use serde::{Deserialize, Serialize};
 
 /// Operations or bytes per second.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Rate {
     /// Operations per second.
     Iops(f64),
@@ -10,7 +12,8 @@ pub enum Rate {
 }
 
 /// When operations begin. Rates hold for the whole job: its threads share them evenly.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Pace {
     /// The next begins when one ends: the depth is always full.
     Closed,
@@ -32,7 +35,8 @@ pub enum Pace {
 }
 
 /// Rates below which a job counts as failed.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct MinRate {
     /// Of reads, writes and trims, by all threads of the job together.
     pub rates: [Option<Rate>; 3],
@@ -44,7 +48,8 @@ pub struct MinRate {
 
 /// Shares of what several jobs do: those with the same `group` move operations in proportion to
 /// their weights, as long as they all run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Flow {
     /// Which jobs belong together.
     pub group: u32,
@@ -56,7 +61,8 @@ pub struct Flow {
 
 /// A search for the depth that a latency allows: the depth begins at 1, doubles while enough
 /// operations are quick, and is then narrowed down, up to the job's own depth.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct LatencyTarget {
     /// Service latency that counts as quick.
     pub limit: Nanos,
@@ -70,7 +76,8 @@ pub struct LatencyTarget {
 
 /// A pause of `pause` after every `every` operations of a thread. It begins when all operations
 /// in flight have ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Think {
     /// How long.
     pub pause: Nanos,
@@ -79,7 +86,8 @@ pub struct Think {
 }
 
 /// How pauses are spent, and what else calls for one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct ThinkStyle {
     /// The first part of each pause burns the processor instead of sleeping.
     pub spin: Nanos,

@@ -1,9 +1,11 @@
 use blocklab_units::Bytes;
+use serde::{Deserialize, Serialize};
 
 use super::Direction;
 
 /// How the kernel priorities a thread.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Priority {
     /// Of the processor scheduler, -20 (first) to 19 (last); 0 changes nothing.
     pub nice: i32,
@@ -12,7 +14,8 @@ pub struct Priority {
 }
 
 /// Class and level of the block layer's scheduler; most devices ignore it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct IoPriority {
     /// 1 real time, 2 best effort, 3 idle.
     pub class: u8,
@@ -42,7 +45,8 @@ impl IoPriority {
 }
 
 /// A share of the operations that carry a priority of their own, whatever their thread has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct PriorityShare {
     /// Of reads or of writes.
     pub direction: Direction,

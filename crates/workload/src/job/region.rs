@@ -4,7 +4,8 @@ use blocklab_units::Bytes;
 use serde::{Deserialize, Serialize};
 
 /// How threads of a job share the region.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Spread {
     /// Each thread works over the whole region; sequential threads begin evenly apart.
     Staggered,
@@ -21,7 +22,8 @@ pub enum Spread {
 }
 
 /// Which part of a target is worked on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Region {
     /// Where it begins.
     pub offset: Bytes,
@@ -44,6 +46,7 @@ impl Default for Region {
 
 /// One zone of a hot-spot distribution.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Zone {
     /// Share of the operations, in per cent.
     pub access_percent: f64,
@@ -142,6 +145,7 @@ impl fmt::Display for Pattern {
 
 /// Several operations for each offset that a pattern gives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Runs {
     /// Operations a run, at least 1, the one at the offset itself included.
     pub length: u32,
@@ -175,7 +179,8 @@ impl Default for Runs {
 ///   |== range ==|-- skip --|== range ==|-- skip --|== …
 ///    `bytes` of operations   then here
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct MovingWindow {
     /// Bytes moved before it moves on; fewer than `range` leaves a part of it untouched, more
     /// works over it several times.
@@ -187,7 +192,8 @@ pub struct MovingWindow {
 }
 
 /// In which order a job goes over its targets.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum TargetOrder {
     /// One operation on each in turn.
     RoundRobin,
