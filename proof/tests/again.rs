@@ -1,7 +1,7 @@
 //! What a run leaves is all that is ever needed: its page, its words and its load come again.
 
 use blocklab_proof::Lab;
-use blocklab_record::Record;
+use blocklab_record::{Note, NoteLevel, Record};
 
 /// Two passes of two short cases, with no device: nothing here depends on the machine's speed.
 const STUDY: &str = r#"
@@ -72,7 +72,7 @@ fn a_kept_run_balances_and_says_what_was_asked() {
     }
 }
 
-/// The record holds the workload as text: run again, it asks for the same.
+/// The record holds the workload as text, too, for people: saved and run, it asks for the same.
 #[test]
 fn the_load_of_a_run_can_be_asked_for_again() {
     let lab = lab();
@@ -133,32 +133,117 @@ fn a_job_file_of_fio_comes_again_without_the_file() {
     same_figures(&first, &again(&lab, &[]));
 }
 
-/// The native format has no key for the operations of a trace: a run without them would look like
-/// the same load.
+/// Runs of DiskSpd and Vdbench were refused where the native format had no key for a setting of
+/// theirs, such as the pool in which all jobs of Vdbench are.
 #[test]
-fn a_run_that_its_record_does_not_hold_whole_is_refused() {
+fn a_command_line_of_diskspd_comes_again() {
+    let lab = lab();
+    let line = [
+        "diskspd", "-b8K", "-d2", "-W0", "-o4", "-t2", "-rs30", "-w40", "-Rtext",
+    ];
+    let said = lab.blocklab(line.into_iter().chain(["sim:gp3:1TiB@r5d.xlarge"]));
+    assert_eq!(said.code, Some(0), "{}{}", said.out, said.err);
+    let first = latest(&lab);
+    same_figures(&first, &again(&lab, &[]));
+}
+
+#[test]
+fn a_parameter_file_of_vdbench_comes_again_with_the_rates_that_it_came_to() {
+    let lab = lab();
+    let file = "sd=sd1,lun=sim:local@i3.xlarge\n\
+                wd=wd1,sd=sd1,rdpct=100,skew=75\nwd=wd2,sd=sd1,rdpct=0,skew=25,xfersize=8k\n\
+                rd=rd1,wd=wd*,iorate=curve,curve=(20,50),elapsed=4,interval=2,threads=16\n";
+    std::fs::write(lab.path().join("parm"), file).expect("written");
+    let said = lab.blocklab(["vdbench", "-f", "parm", "-o", "out"]);
+    assert_eq!(said.code, Some(0), "{}{}", said.out, said.err);
+    std::fs::remove_file(lab.path().join("parm")).expect("removed");
+    let first = latest(&lab);
+    same_figures(&first, &again(&lab, &[]));
+}
+
+/// A trace is kept by its path and its checksum: of another one under the same name the figures
+/// would be those of another load.
+#[test]
+fn a_trace_comes_again_from_its_file_as_long_as_that_is_the_same() {
     let lab = lab();
     let trace = "fio version 2 iolog\nio.dat add\nio.dat open\nio.dat read 0 4096\n\
-                 io.dat close\n";
+                 io.dat read 8192 512\nio.dat close\n";
     std::fs::write(lab.path().join("trace"), trace).expect("written");
-    std::fs::write(lab.path().join("io.dat"), [0; 65536]).expect("written");
-    std::fs::write(lab.path().join("a.fio"), "[a]\nread_iolog=trace\n").expect("written");
+    let job = "[a]\nread_iolog=trace\nreplay_redirect=sim:gp3:1TiB@r5d.xlarge\n\
+               replay_scale=2\n";
+    std::fs::write(lab.path().join("a.fio"), job).expect("written");
     let said = lab.blocklab(["fio", "a.fio"]);
     assert_eq!(said.code, Some(0), "{}{}", said.out, said.err);
-    let said = lab.blocklab(["run", "--again", "latest"]);
+    let first = latest(&lab);
+    same_figures(&first, &again(&lab, &[]));
+    std::fs::write(lab.path().join("trace"), trace.replace("512", "1024")).expect("written");
+    let said = lab.blocklab(["run", "--again", &first.id]);
+    assert_eq!(said.code, Some(2), "{}{}", said.out, said.err);
+    let told = said.err.contains(&first.id) && said.err.contains("the trace trace");
+    assert!(told && said.err.contains("changed since"), "{}", said.err);
+    std::fs::remove_file(lab.path().join("trace")).expect("removed");
+    let said = lab.blocklab(["run", "--again", &first.id]);
+    assert_eq!(said.code, Some(2), "{}{}", said.out, said.err);
+    assert!(said.err.contains("cannot be read"), "{}", said.err);
+}
+
+/// A run from before plans were kept as JSON: its text is all that there is.
+fn without_plan(record: Record, id: &str) -> Record {
+    let mut record = record;
+    record.id = id.to_owned();
+    (record.asked.plan, record.asked.plan_format) = (None, None);
+    record
+}
+
+#[test]
+fn the_text_of_an_older_record_is_read() {
+    let lab = lab();
+    let sim = "sim:gp3:1TiB@r5d.xlarge";
+    let said = lab.blocklab(["run", "--target", sim, "--runtime", "1s", "--quiet"]);
+    assert_eq!(said.code, Some(0), "{}", said.err);
+    let first = latest(&lab);
+    lab.keep(&without_plan(first.clone(), "older"));
+    let said = lab.blocklab(["run", "--again", "older", "--quiet"]);
+    assert_eq!(said.code, Some(0), "{}{}", said.out, said.err);
+    same_figures(&first, &latest(&lab));
+}
+
+/// An older record of a script that the native format could not say has a note, and of a run on
+/// the null target it holds no engine for another one.
+#[test]
+fn what_an_older_record_does_not_hold_is_refused() {
+    let lab = lab();
+    run(&lab, &["--seed", "7"]);
+    let older = without_plan(latest(&lab), "older");
+    lab.keep(&older);
+    let said = lab.blocklab(["run", "--again", "older", "--target", "."]);
+    assert_eq!(said.code, Some(2), "{}{}", said.out, said.err);
+    assert!(said.err.contains("which engine"), "{}", said.err);
+    let mut partial = without_plan(older, "partial");
+    partial.notes.push(Note {
+        level: NoteLevel::Approximated,
+        subject: "again".to_owned(),
+        text: "the study kept with this run leaves out settings".to_owned(),
+    });
+    lab.keep(&partial);
+    let said = lab.blocklab(["run", "--again", "partial"]);
     assert_eq!(said.code, Some(2), "{}{}", said.out, said.err);
     assert!(said.err.contains("run the original script"), "{}", said.err);
 }
 
+/// A run on null was refused on any other target: its record held the null engine alone.
 #[test]
-fn a_run_on_null_does_not_come_again_on_a_disk() {
+fn a_run_on_null_comes_again_on_a_disk_by_the_engine_that_was_asked_for() {
     let lab = lab();
+    let study = STUDY.replace("engine = \"null\"", "engine = \"psync\"");
+    std::fs::write(lab.path().join("brief.toml"), study).expect("written");
     run(&lab, &["--seed", "7"]);
     let first = latest(&lab);
     assert_eq!(again(&lab, &[]).asked, first.asked);
-    let said = lab.blocklab(["run", "--again", "latest", "--target", "."]);
-    assert_eq!(said.code, Some(2), "{}{}", said.out, said.err);
-    assert!(said.err.contains("which engine"), "{}", said.err);
+    let other = again(&lab, &["--target", "disk", "--create", "--size", "1MiB"]);
+    let jobs = other.measurements.iter().flat_map(|it| &it.jobs);
+    let engines: Vec<&str> = jobs.map(|job| &*job.engine).collect();
+    assert_eq!(engines, ["psync"; 4]);
 }
 
 #[test]

@@ -1,10 +1,14 @@
 //! `blocklab run --again`: a kept run as a study.
 
-use anyhow::{Result, anyhow, bail};
+use std::fs;
+use std::sync::Arc;
+
+use anyhow::{Context, Result, anyhow, bail};
+use blocklab_fio::iolog;
 use blocklab_native as native;
 use blocklab_record::{Origin, Record, TargetKind};
 use blocklab_store::Store;
-use blocklab_workload::{Engine, Job};
+use blocklab_workload::{Engine, Job, Plan, Replay, TraceFile};
 
 use crate::args::RunArgs;
 
@@ -12,8 +16,8 @@ use crate::args::RunArgs;
 pub struct Again {
     /// Its id.
     pub id: String,
-    /// The text of its plan.
-    pub text: String,
+    /// Its plan.
+    pub plan: Plan,
     /// What its targets were called on the command line.
     pub targets: Vec<String>,
 }
@@ -25,21 +29,20 @@ pub fn of(run: &str, args: &RunArgs, store: &Store) -> Result<Again> {
     if record.origin == Origin::Imported {
         bail!("{id} was imported: run the script of the program that measured it");
     }
-    if record.notes.iter().any(|note| note.subject == "again") {
-        bail!(
-            "the record of {id} does not hold all that its script asked for, so the run cannot be \
-             repeated from it: run the original script"
-        );
-    }
     let typed = record.targets.iter().filter_map(|it| it.asked.clone());
     let targets: Vec<String> = typed.collect();
-    let plan = native::parse(&record.asked.native, id).map_err(|error| anyhow!("{error}"))?;
-    let jobs = plan.plan.cases.iter().flat_map(|it| &it.workload.jobs);
+    let mut plan = plan_of(&record)?;
+    let cases = plan.cases.iter_mut();
+    let jobs = cases.flat_map(|case| &mut case.workload.jobs);
+    for replay in jobs.filter_map(|job| job.replay.as_mut()) {
+        *replay = Arc::new(read_again(id, replay)?);
+    }
+    let jobs = plan.cases.iter().flat_map(|it| &it.workload.jobs);
     let unnamed: Vec<&Job> = jobs.filter(|job| job.targets.is_empty()).collect();
     if args.target.is_empty() && targets.is_empty() && !unnamed.is_empty() {
         bail!("the record of {id} does not say which target was asked for: name it with --target");
     }
-    if !args.target.is_empty() && !unnamed.is_empty() && ran_on_nothing(&record, &unnamed) {
+    if record.asked.plan.is_none() && !args.target.is_empty() && ran_on_nothing(&record, &unnamed) {
         bail!(
             "{id} ran on `null`, and its record does not say by which engine another target is \
              reached: run the study itself"
@@ -47,12 +50,52 @@ pub fn of(run: &str, args: &RunArgs, store: &Store) -> Result<Again> {
     }
     Ok(Again {
         id: id.clone(),
-        text: record.asked.native,
+        plan,
         targets,
     })
 }
 
-/// On the null target every job has the null engine, whatever its study said.
+/// The plan that a run has kept; of a run from before plans were kept, what its text means.
+pub fn plan_of(record: &Record) -> Result<Plan> {
+    if let Some(plan) = &record.asked.plan {
+        return Ok(plan.clone());
+    }
+    let id = &record.id;
+    if let Some(note) = record.notes.iter().find(|note| note.subject == "again") {
+        bail!(
+            "the record of {id} does not hold all that its script asked for, so the run cannot be \
+             repeated from it: run the original script ({})",
+            note.text
+        );
+    }
+    let parsed = native::parse(&record.asked.native, id).map_err(|error| anyhow!("{error}"))?;
+    Ok(parsed.plan)
+}
+
+/// The operations of a trace, if its file is still what it was.
+fn read_again(id: &str, replay: &Replay) -> Result<Replay> {
+    let source = replay.source.as_ref();
+    let source = source.with_context(|| format!("the record of {id} names no file of a trace"))?;
+    let path = &source.path;
+    let bytes = fs::read(path)
+        .with_context(|| format!("{id} replays the trace {path}, which cannot be read"))?;
+    let found = TraceFile::checksum(&bytes);
+    if found != source.sha256 {
+        bail!(
+            "{id} replays the trace {path}, and the file has changed since: its SHA-256 is {found}, \
+             and it was {}; with the old file in its place the run can be repeated",
+            source.sha256
+        );
+    }
+    let operations = iolog::read_again(source, &bytes);
+    Ok(Replay {
+        operations: operations.map_err(|why| anyhow!("{path}: {why}"))?,
+        ..replay.clone()
+    })
+}
+
+/// On the null target every job had the null engine, whatever its study said, and that is what
+/// the text of an older record holds.
 fn ran_on_nothing(record: &Record, jobs: &[&Job]) -> bool {
     let is_null = |job: &&Job| job.engine == Engine::Null;
     let mut kinds = record.targets.iter().map(|it| it.kind);

@@ -17,7 +17,7 @@ use crate::args::RunArgs;
 
 /// A study as it is to be run.
 pub struct Study {
-    /// Its text, as it was written.
+    /// Its text, as it was written; the id of the run that it repeats.
     pub source: String,
     /// The load, with what the command line says over it.
     pub plan: Plan,
@@ -33,22 +33,20 @@ pub struct Study {
 
 /// The study that the arguments name, with what they say over it.
 pub fn study(args: &RunArgs, store: &Store) -> Result<Study> {
-    let ((source, name, built_in), mut targets) = match &args.again {
-        Some(run) => {
-            let again = again::of(run, args, store)?;
-            ((again.text, again.id, false), again.targets)
-        }
-        None => (source(&args.study)?, vec![".".to_owned()]),
+    let mut read = match &args.again {
+        Some(run) => of_run(run, args, store)?,
+        None => of_text(&args.study)?,
     };
     if !args.target.is_empty() {
-        targets.clone_from(&args.target);
+        read.study.targets.clone_from(&args.target);
     }
-    let parsed = native::parse(&source, &name).map_err(|error| anyhow!("{error}"))?;
-    let mut plan = parsed.plan;
-    let seed = match (args.seed, parsed.seed_given) {
+    let seed = match (args.seed, read.seed_given) {
         (None, false) => Some(chance()? & 0xffff_ffff),
         (seed, _) => seed,
     };
+    let Loaded {
+        name, mut study, ..
+    } = read;
     let overrides = native::Overrides {
         runtime: args.runtime,
         passes: args.repeat.map(Into::into),
@@ -56,20 +54,54 @@ pub fn study(args: &RunArgs, store: &Store) -> Result<Study> {
         size: args.size,
         read_only: args.read_only,
     };
-    let mut notes = parsed.notes;
-    notes.extend(native::apply(&mut plan, &overrides));
-    for job in plan.cases.iter().flat_map(|case| &case.workload.jobs) {
+    let notes = native::apply(&mut study.plan, &overrides);
+    study.notes.extend(notes);
+    for job in study.plan.cases.iter().flat_map(|case| &case.workload.jobs) {
         job.check()
             .map_err(|invalid| anyhow!("{name}: job `{}`: {invalid}", job.name))?;
         has_room(args, &name, job)?;
     }
-    Ok(Study {
-        source,
-        plan,
-        notes,
-        publication: parsed.publication,
-        built_in,
-        targets,
+    Ok(study)
+}
+
+/// A study as it was read.
+struct Loaded {
+    /// What it is called in an error.
+    name: String,
+    seed_given: bool,
+    study: Study,
+}
+
+fn of_text(asked: &str) -> Result<Loaded> {
+    let (source, name, built_in) = source(asked)?;
+    let parsed = native::parse(&source, &name).map_err(|error| anyhow!("{error}"))?;
+    Ok(Loaded {
+        name,
+        seed_given: parsed.seed_given,
+        study: Study {
+            source,
+            plan: parsed.plan,
+            notes: parsed.notes,
+            publication: parsed.publication,
+            built_in,
+            targets: vec![".".to_owned()],
+        },
+    })
+}
+
+fn of_run(run: &str, args: &RunArgs, store: &Store) -> Result<Loaded> {
+    let again = again::of(run, args, store)?;
+    Ok(Loaded {
+        name: again.id.clone(),
+        seed_given: true,
+        study: Study {
+            source: again.id,
+            plan: again.plan,
+            notes: Vec::new(),
+            publication: Publication::default(),
+            built_in: false,
+            targets: again.targets,
+        },
     })
 }
 

@@ -11,7 +11,6 @@ use anyhow::{Context, Result, anyhow};
 use blocklab_calibrate::{Calibration, Residuals, calibrate as fit, is_usable, residuals};
 use blocklab_catalog::{Catalog, device_file};
 use blocklab_host::guard::Guard;
-use blocklab_native as native;
 use blocklab_record::{Interval, Record, Status};
 use blocklab_report::text;
 use blocklab_store::Store;
@@ -20,6 +19,7 @@ use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::{Case, Plan};
 use serde_json::json;
 
+use crate::again::plan_of;
 use crate::args::CalibrateArgs;
 use crate::forms;
 use blocklab_console::{status, terminal};
@@ -152,9 +152,7 @@ const OPERATIONS: f64 = 100_000.0;
 /// The plan of a run for the model: once, without rests, only loads that can be compared, and no
 /// longer than they need.
 fn again(record: &Record) -> Result<Plan> {
-    let parsed = native::parse(&record.asked.native, &record.id);
-    let parsed = parsed.map_err(|error| anyhow!("the study kept in run {}: {error}", record.id))?;
-    let mut plan = parsed.plan;
+    let mut plan = plan_of(record)?;
     (plan.passes, plan.discard, plan.pause) = (1, 0, Nanos::ZERO);
     plan.cases.retain_mut(|case| {
         let mut passes = record.measurements.iter().filter(|it| it.case == case.name);

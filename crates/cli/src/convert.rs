@@ -5,6 +5,7 @@ use std::path::Path;
 use anyhow::{Result, bail};
 use blocklab_fio as fio;
 use blocklab_native as native;
+use blocklab_workload::Plan;
 
 use crate::args::{ConvertArgs, Language};
 use blocklab_console::terminal;
@@ -22,7 +23,7 @@ pub fn convert(args: &ConvertArgs) -> Result<()> {
     }
     let prepared = blocklab_tools::fio::prepared(&args.file)?;
     let text = match args.to {
-        Language::Native => native::render(&prepared.plan),
+        Language::Native => in_native(&prepared.plan)?,
         Language::Diskspd => fio::to_diskspd(&prepared)?,
         Language::Vdbench => fio::to_vdbench(&prepared)?,
     };
@@ -30,4 +31,12 @@ pub fn convert(args: &ConvertArgs) -> Result<()> {
         terminal::tell(&format!("note: {}: {}", note.subject, note.text));
     }
     terminal::print(text)
+}
+
+/// The text of a plan, if it has a key for all of it.
+fn in_native(plan: &Plan) -> Result<String> {
+    match native::left_out(plan).first() {
+        None => Ok(native::render(plan)),
+        Some((job, what)) => bail!("job {job}: the native format cannot say it: {what}"),
+    }
 }

@@ -16,7 +16,9 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 use blocklab_units::{Bytes, Nanos};
-use blocklab_workload::{BlockSizes, Direction, Job, Replay, Replayed, Stop};
+use blocklab_workload::{
+    BlockSizes, Direction, Job, Replay, Replayed, Stop, TraceChanges, TraceFile,
+};
 
 use super::blktrace;
 use super::files::{Ground, Layout, Planned, is_model};
@@ -151,21 +153,44 @@ pub(super) fn read(spec: &Spec, number: u32, terms: &Terms<'_>) -> Result<Option
     let path = path.ok_or_else(|| spec.mistake("read_iolog", "no file is named"))?;
     let wrong = |why: String| spec.mistake("read_iolog", format!("{path}: {why}"));
     let bytes = (terms.bytes_of)(path).map_err(wrong)?;
-    let mut trace = match blktrace::is_one(&bytes) {
+    let is_binary = blktrace::is_one(&bytes);
+    if !is_binary && str::from_utf8(&bytes).is_err() {
+        return Err(wrong("no text, so no iolog".to_owned()));
+    }
+    let mut trace = match is_binary {
         true => blktrace::parse(&bytes, terms.device_of).map_err(wrong)?,
-        false => {
-            let text = String::from_utf8(bytes);
-            parse(
-                path,
-                &text.map_err(|_| wrong("no text, so no iolog".to_owned()))?,
-            )?
-        }
+        false => parse(path, &String::from_utf8_lossy(&bytes))?,
     };
-    change(spec, &mut trace)?;
+    if let Some(target) = spec.values.text("replay_redirect") {
+        trace.files = vec![target.to_owned()];
+    }
+    let changes = changes(spec, &trace)?;
+    change(&mut trace, &changes);
     if trace.operations.is_empty() {
         return Err(wrong("nothing is left to replay".to_owned()));
     }
+    trace.source = Some(TraceFile {
+        path: path.to_owned(),
+        sha256: TraceFile::checksum(&bytes),
+        changes,
+    });
     Ok(Some(trace))
+}
+
+/// The operations of a trace that was read before, from the bytes of its file.
+///
+/// # Errors
+/// What is wrong, with the place.
+pub fn read_again(source: &TraceFile, bytes: &[u8]) -> Result<Vec<Replayed>, String> {
+    let mut trace = match blktrace::is_one(bytes) {
+        true => blktrace::parse(bytes, &|_, _| String::new())?,
+        false => {
+            let parsed = parse(&source.path, &String::from_utf8_lossy(bytes));
+            parsed.map_err(|mistake| mistake.to_string())?
+        }
+    };
+    change(&mut trace, &source.changes);
+    Ok(trace.operations)
 }
 
 /// The trace that this clone replays.
@@ -194,7 +219,7 @@ pub(super) fn stand_in(writer: &Job) -> Trace {
     }
 }
 
-fn change(spec: &Spec, trace: &mut Trace) -> Result<(), Mistake> {
+fn changes(spec: &Spec, trace: &Trace) -> Result<TraceChanges, Mistake> {
     let at_least_one = |name| spec.values.number(name).unwrap_or(0).max(0) as u64;
     let (scale, align) = (
         at_least_one("replay_scale").max(1),
@@ -207,28 +232,33 @@ fn change(spec: &Spec, trace: &mut Trace) -> Result<(), Mistake> {
         .values
         .number("replay_time_scale")
         .unwrap_or(100)
-        .max(1) as u128;
-    let skipped = skipped(spec)?;
+        .max(1) as u64;
+    Ok(TraceChanges {
+        skip: skipped(spec)?,
+        scale,
+        align,
+        speed_percent: speed,
+        to_one_target: trace.files.len() == 1,
+    })
+}
+
+fn change(trace: &mut Trace, changes: &TraceChanges) {
+    let speed = u128::from(changes.speed_percent.max(1));
     trace
         .operations
-        .retain(|operation| !skipped.contains(&operation.direction));
-    if let Some(target) = spec.values.text("replay_redirect") {
-        trace.files = vec![target.to_owned()];
-    }
-    let redirected = trace.files.len() == 1;
+        .retain(|operation| !changes.skip.contains(&operation.direction));
     for operation in &mut trace.operations {
         if !trace.is_untimed {
             operation.at = Nanos((u128::from(operation.at.0) * 100 / speed) as u64);
         }
-        operation.offset /= scale;
-        if align > 0 {
-            operation.offset &= !(align - 1);
+        operation.offset /= changes.scale.max(1);
+        if changes.align > 0 {
+            operation.offset &= !(changes.align - 1);
         }
-        if redirected {
+        if changes.to_one_target {
             operation.target = 0;
         }
     }
-    Ok(())
 }
 
 fn skipped(spec: &Spec) -> Result<Vec<Direction>, Mistake> {
@@ -296,6 +326,7 @@ pub(super) fn apply(spec: &Spec, job: &mut Job, trace: Trace) {
     job.replay = Some(Arc::new(Replay {
         operations: trace.operations,
         keeps_time: !spec.values.flag("replay_no_stall"),
+        source: trace.source,
     }));
 }
 

@@ -77,7 +77,7 @@ pub(super) fn load(
         start_delay: ending::start_delay(spec, number)?,
         stop,
         ramp: ramp(spec),
-        flush: flush(spec)?,
+        flush: flush(spec, way)?,
         on_error: on_error(spec)?,
         drop_cache_every,
         ends_others: ends_others(spec),
@@ -390,12 +390,14 @@ fn fill(spec: &Spec, terms: &Terms<'_>) -> Result<Option<Arc<[u8]>>, Mistake> {
     Ok(Some(bytes.into()))
 }
 
-fn flush(spec: &Spec) -> Result<Flush, Mistake> {
+fn flush(spec: &Spec, way: Way) -> Result<Flush, Mistake> {
     let (range_flags, range_every) = range(spec)?;
+    let may_read = way.reads || spec.values.is_given("verify");
+    let flushes = spec.count("fsync") > 0 || spec.count("fdatasync") > 0;
     Ok(Flush {
         fsync_every: spec.count("fsync"),
         fdatasync_every: spec.count("fdatasync"),
-        after_reads: spec.count("fsync") > 0 || spec.count("fdatasync") > 0,
+        after_reads: flushes && may_read,
         at_end: spec.values.flag("end_fsync") || spec.values.flag("fsync_on_close"),
         range_every,
         range_flags,

@@ -1,7 +1,7 @@
 //! A trace of operations, whoever wrote it.
 
 use blocklab_units::Nanos;
-use blocklab_workload::{Direction, Replayed};
+use blocklab_workload::{Direction, Replayed, TraceFile};
 
 /// A trace as it was read.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -14,6 +14,8 @@ pub struct Trace {
     pub is_untimed: bool,
     /// Waits of version 2 that lack their fourth word: fio 3.33 passes over them.
     pub passed_over: u32,
+    /// Where it was read; nothing of one that no file holds yet.
+    pub source: Option<TraceFile>,
 }
 
 /// Operations that a trace may hold: they lie in memory.

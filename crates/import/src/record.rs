@@ -148,10 +148,10 @@ impl Found {
                     true => format!("A result of {}.", self.tool),
                     false => self.command,
                 },
-                native: String::new(),
                 seed: "0".to_owned(),
                 aggregate: "mean".to_owned(),
                 passes: passes.unwrap_or(1).max(1),
+                ..Asked::default()
             },
             environment: Environment {
                 os: self.os,

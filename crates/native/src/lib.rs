@@ -12,6 +12,7 @@
 mod assemble;
 mod error;
 mod keys;
+mod left_out;
 mod overrides;
 mod publication;
 mod raw;
@@ -28,6 +29,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 pub use error::Error;
+pub use left_out::left_out;
 pub use overrides::{Overrides, apply};
 pub use reference::reference;
 pub use render::render;

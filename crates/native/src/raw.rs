@@ -6,6 +6,7 @@ use blocklab_workload::Job;
 
 use super::error::Complaint;
 use super::keys::{self, CASE, Case, Key, STUDY, Study};
+use super::left_out::elsewhere;
 use super::publication::KEYS as PUBLICATION;
 use super::value::{Node, Value};
 use blocklab_units::nearest;
@@ -284,6 +285,9 @@ fn stranger(wrong: Complaint, name: &str, known: impl Iterator<Item = &'static s
     }
     if let Some(key) = STUDY.iter().find(|key| key.elsewhere.contains(&name)) {
         return key.with_advice(wrong.hint(format!("that is called `{}` here", key.name)));
+    }
+    if let Some(hint) = elsewhere(name) {
+        return wrong.hint(hint);
     }
     let known: Vec<&str> = known.collect();
     match nearest(name, known.iter().copied()) {

@@ -1,23 +1,40 @@
 //! A plan as text that means the same plan again.
 
+use blocklab_units::visible;
 use blocklab_workload::{Case, Job, Plan};
 
-use super::keys::{self, CASE, Key, STUDY, quoted};
+use super::keys::{self, CASE, Key, STUDY, job_keys, quoted};
+use super::left_out;
 
 /// Writes a plan in the native format. What all jobs have in common stands in `[defaults]`,
 /// spelled out even where it is a default of this version; the rest stands with its case. Sweeps
-/// are written as the cases that they made.
+/// are written as the cases that they made. What the format has no key for is named in comments
+/// above all.
 ///
-/// [`parse`](super::parse) of the text is the same plan again.
+/// [`parse`](super::parse) of the text is the same plan again where nothing is left out.
 #[must_use]
 pub fn render(plan: &Plan) -> String {
+    let left_out = left_out(plan);
+    let mut head = String::new();
+    if !left_out.is_empty() {
+        head.push_str("# The native format has no key for some of this plan:\n");
+    }
+    for (job, what) in left_out {
+        head.push_str(&format!("#   {}: {what}\n", visible(&job)));
+    }
+    head + &text(plan)
+}
+
+/// The same without a word on what is left out.
+pub(super) fn text(plan: &Plan) -> String {
     let seed = common_seed(plan);
     let mut text = head(plan, seed);
-    let rows: Vec<Vec<Vec<Option<String>>>> = plan
-        .cases
-        .iter()
-        .map(|case| case.workload.jobs.iter().map(shown).collect())
-        .collect();
+    let plain = shown(&Job::new(""), &[]);
+    let jobs = |case: &Case| -> Vec<Row> {
+        let jobs = case.workload.jobs.iter();
+        jobs.map(|job| shown(job, &plain)).collect()
+    };
+    let rows: Vec<Vec<Row>> = plan.cases.iter().map(jobs).collect();
     let common = common(rows.iter().flatten());
     text.push_str("\n[defaults]\n");
     write_keys(&mut text, &common, &[]);
@@ -27,13 +44,24 @@ pub fn render(plan: &Plan) -> String {
     text
 }
 
-/// The value of every key of a job, in the order of the table.
-fn shown(job: &Job) -> Vec<Option<String>> {
-    keys::job_keys().map(|key| (key.show)(job)).collect()
+/// The values of a job in the order of the table, as they are written.
+type Row = Vec<Option<String>>;
+
+/// The value of every key of a job; of a rare one only where it is not as in a plain job.
+fn shown(job: &Job, plain: &[Option<String>]) -> Row {
+    let keys = job_keys().enumerate();
+    keys.map(|(index, key)| {
+        let value = (key.show)(job);
+        match key.rare && plain.get(index) == Some(&value) {
+            true => None,
+            false => value,
+        }
+    })
+    .collect()
 }
 
 /// The values that all jobs share.
-fn common<'r>(mut jobs: impl Iterator<Item = &'r Vec<Option<String>>>) -> Vec<Option<String>> {
+fn common<'r>(mut jobs: impl Iterator<Item = &'r Row>) -> Row {
     let mut common = jobs.next().cloned().unwrap_or_default();
     for job in jobs {
         for (shared, own) in common.iter_mut().zip(job) {
@@ -63,7 +91,7 @@ fn head(plan: &Plan, seed: Option<u64>) -> String {
         pause: plan.pause,
         pause_before: plan.pause_before,
     };
-    lines(&STUDY, &study)
+    lines(STUDY, &study)
 }
 
 fn lines<T>(keys: &[Key<T>], of: &T) -> String {
@@ -75,7 +103,7 @@ fn lines<T>(keys: &[Key<T>], of: &T) -> String {
 fn write_case(
     text: &mut String,
     case: &Case,
-    rows: &[Vec<Option<String>>],
+    rows: &[Row],
     common: &[Option<String>],
     seed: Option<u64>,
 ) {
@@ -88,7 +116,7 @@ fn write_case(
         seed: own_seed,
     };
     text.push_str("\n[[case]]\n");
-    text.push_str(&lines(&CASE, &head));
+    text.push_str(&lines(CASE, &head));
     let jobs = &case.workload.jobs;
     if let [only] = &jobs[..]
         && only.name == case.name

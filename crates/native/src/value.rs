@@ -7,6 +7,7 @@ use toml::Spanned;
 use toml::de::DeValue;
 
 use super::error::Complaint;
+use super::left_out::field_elsewhere;
 use blocklab_units::nearest;
 
 pub(super) type Node<'a> = Spanned<DeValue<'a>>;
@@ -244,9 +245,11 @@ impl<'v> Value<'v> {
         let mut fields = [None; N];
         for (key, span, value) in self.entries()? {
             let Some(index) = names.iter().position(|name| *name == key) else {
-                return Err(
-                    Complaint::new(span, format!("unknown key `{key}`")).guess(nearest(key, names))
-                );
+                let wrong = Complaint::new(span, format!("unknown key `{key}`"));
+                return Err(match field_elsewhere(key) {
+                    Some(hint) => wrong.hint(hint),
+                    None => wrong.guess(nearest(key, names)),
+                });
             };
             fields[index] = Some(value);
         }

@@ -13,6 +13,7 @@ mod measurement;
 mod percentile;
 mod unknown;
 
+use blocklab_workload::{PLAN_FORMAT, Plan};
 use serde::{Deserialize, Serialize};
 
 pub use detail::{ByPriority, Depths, DirectionDetail, Samples, ThreadUse, Verified};
@@ -114,14 +115,21 @@ pub struct Overhead {
     pub clock: ClockFacts,
 }
 
-/// What was asked for, as text: it can be run again.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// What was asked for: it can be run again.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Asked {
     /// Name of the study or file: `quick`.
     pub name: String,
     /// What it is about, for people.
     pub description: String,
-    /// The whole plan in the native format, defaults spelled out.
+    /// The number of the plan's JSON, which is not that of the record.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan_format: Option<u32>,
+    /// The whole plan, as it was run. `None` of an imported run, of a plan that JSON cannot hold
+    /// ([`Plan::missing_in_json`]: a note says so), and of a run from before plans were kept so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan: Option<Plan>,
+    /// The plan in the native format, for people: what that has no key for is named in comments.
     pub native: String,
     /// Root seed; a string, since JSON readers lose the low bits of large numbers.
     pub seed: String,
@@ -170,6 +178,15 @@ pub enum BadRecord {
     /// Not JSON, or not of this shape.
     #[error("not a record: {0}")]
     Shape(#[from] serde_json::Error),
+    /// Its plan was written by a newer version.
+    #[error(
+        "its plan has format {found}, which is newer than this version reads (up to \
+         {PLAN_FORMAT}); a newer blocklab can"
+    )]
+    NewerPlan {
+        /// The format number of the plan.
+        found: u32,
+    },
     /// Written by a newer version.
     #[error(
         "format {found} is newer than this version reads (up to {FORMAT}); a newer blocklab can"
@@ -200,10 +217,19 @@ impl Record {
         #[derive(Deserialize)]
         struct Head {
             format: u32,
+            #[serde(default)]
+            asked: AskedHead,
+        }
+        #[derive(Deserialize, Default)]
+        struct AskedHead {
+            plan_format: Option<u32>,
         }
         let head: Head = serde_json::from_str(text)?;
         if head.format > FORMAT {
             return Err(BadRecord::Newer { found: head.format });
+        }
+        if let Some(found) = head.asked.plan_format.filter(|it| *it > PLAN_FORMAT) {
+            return Err(BadRecord::NewerPlan { found });
         }
         match head.format {
             // Before its release, this format had loads as texts.

@@ -22,7 +22,9 @@ pub(crate) fn made_visible(record: &Record, json: &str) -> Option<Record> {
 /// escapes are quotes, backslashes, and the line ends of the fields that have lines.
 fn is_visible(record: &Record, json: &str) -> bool {
     let asked = &record.asked;
-    let mut ends = asked.native.matches('\n').count() + asked.description.matches('\n').count();
+    let lines = |text: &str| text.matches('\n').count();
+    let planned = asked.plan.as_ref().map(|plan| lines(&plan.description));
+    let mut ends = lines(&asked.native) + lines(&asked.description) + planned.unwrap_or_default();
     let mut bytes = json.bytes();
     while let Some(byte) = bytes.next() {
         if byte != b'\\' {

@@ -17,7 +17,7 @@ use blocklab_record::{
 use blocklab_targets::{Clock, io_uring_is_available};
 use blocklab_units::Nanos;
 use blocklab_workload::{
-    Aggregate, Case, Direction, Engine, Pace, PauseBefore, Plan, Rate, Workload,
+    Aggregate, Case, Direction, Engine, PLAN_FORMAT, Pace, PauseBefore, Plan, Rate, Workload,
 };
 use jiff::Timestamp;
 
@@ -81,6 +81,8 @@ pub(crate) struct SystemRun<'a> {
     /// How many of them were measured before an interruption.
     done: usize,
     goes_on: bool,
+    /// Whether a case came to something else than was planned.
+    is_adapted: bool,
     shares: &'a [Share],
     targets: &'a [String],
     opened_targets: OpenedTargets,
@@ -108,7 +110,9 @@ impl<'a> SystemRun<'a> {
         if plan.cases.is_empty() {
             return Err(Error::NothingLeft { plan: plan.name });
         }
-        notes.extend(fit_engines(&mut plan, targets, may_replace_engine));
+        notes.extend(replace_engines(&mut plan, may_replace_engine));
+        let asked = asked(&plan);
+        use_null_engines(&mut plan, targets);
         let seed = plan.cases[0].workload.seed;
         let done = part.before.as_ref().map_or(0, |it| it.measurements.len());
         let terms = Terms {
@@ -134,7 +138,7 @@ impl<'a> SystemRun<'a> {
             origin: opened_targets.origin(),
             status: Status::Complete,
             failure: None,
-            asked: asked(&plan, seed),
+            asked,
             environment: environment(),
             targets: as_typed(opened_targets.facts(), targets),
             // In virtual time we cost nothing.
@@ -152,6 +156,7 @@ impl<'a> SystemRun<'a> {
         Ok(Self {
             done: record.measurements.len(),
             goes_on: true,
+            is_adapted: false,
             shares: part.shares,
             steps,
             plan,
@@ -194,8 +199,13 @@ impl<'a> SystemRun<'a> {
             return Ok(());
         }
         self.settle_rate(case, pass);
-        let mut case = self.plan.cases[case].clone();
-        if !observer.adapt(&mut case, &self.record) {
+        let planned = &self.plan.cases[case];
+        let mut case = planned.clone();
+        let is_run = observer.adapt(&mut case, &self.record);
+        if !is_run || case != *planned {
+            self.keep_as_run(&case, is_run);
+        }
+        if !is_run {
             return Ok(());
         }
         case.workload.seed = case.workload.seed_in_pass(pass);
@@ -248,6 +258,20 @@ impl<'a> SystemRun<'a> {
             // Nothing moved: the slowest rate that is one.
             let rate = (rate * share.percent / 100.0).max(1e-3);
             job.pace = Pace::OpenPoisson(Rate::Iops(rate));
+        }
+        let settled = self.plan.cases[case].clone();
+        self.keep_as_run(&settled, true);
+    }
+
+    /// The plan that is kept holds what the case came to, and none that was left out.
+    fn keep_as_run(&mut self, case: &Case, is_run: bool) {
+        self.is_adapted = true;
+        let Some(kept) = &mut self.record.asked.plan else {
+            return;
+        };
+        match kept.cases.iter_mut().find(|it| it.name == case.name) {
+            Some(kept) if is_run => kept.workload.clone_from(&case.workload),
+            _ => kept.cases.retain(|it| it.name != case.name),
         }
     }
 
@@ -322,27 +346,25 @@ impl<'a> SystemRun<'a> {
         Ok(!outcome.abandoned)
     }
 
-    /// Other languages have settings that the native one has no key for yet.
-    fn admit_what_the_text_leaves_out(&mut self) {
-        let text = &self.record.asked.native;
-        let whole = native::parse(text, "").is_ok_and(|read| read.plan == self.plan);
-        if !whole {
+    /// Rates are known now, and traces are written. What no JSON can hold is kept by nobody.
+    fn settle_asked(&mut self) {
+        let asked = &mut self.record.asked;
+        if self.is_adapted {
+            asked.native = native::render(asked.plan.as_ref().unwrap_or(&self.plan));
+        }
+        let missing = asked.plan.as_ref().and_then(Plan::missing_in_json);
+        if let Some(why) = missing {
+            (asked.plan, asked.plan_format) = (None, None);
             self.record.notes.push(Note {
                 level: NoteLevel::Approximated,
                 subject: "again".to_owned(),
-                text: "the study kept with this run leaves out settings that the native format \
-                       has no key for: run the original script to repeat it"
-                    .to_owned(),
+                text: format!("this run cannot be repeated from its record: {why}"),
             });
         }
     }
 
     pub(crate) fn close(mut self) -> Record {
-        if !self.shares.is_empty() {
-            // The rates are known now.
-            self.record.asked.native = native::render(&self.plan);
-        }
-        self.admit_what_the_text_leaves_out();
+        self.settle_asked();
         let record = &mut self.record;
         let mut jobs = record
             .measurements
@@ -417,9 +439,17 @@ fn go_on_from(record: &mut Record, before: Record, steps: &[(usize, u32)]) {
     });
 }
 
-/// Gives every job an engine that can be had: the null engine on the null target, and libaio
-/// where there is no io_uring and nobody insisted.
-fn fit_engines(plan: &mut Plan, targets: &[String], may_replace: bool) -> Vec<Note> {
+/// The null target has an engine of its own.
+fn use_null_engines(plan: &mut Plan, targets: &[String]) {
+    let cases = plan.cases.iter_mut();
+    let jobs = cases.flat_map(|case| &mut case.workload.jobs);
+    for job in jobs.filter(|job| is_null(job, targets)) {
+        job.engine = Engine::Null;
+    }
+}
+
+/// Where there is no io_uring and nobody insisted, libaio stands in.
+fn replace_engines(plan: &mut Plan, may_replace: bool) -> Vec<Note> {
     let mut notes = Vec::new();
     let refusal = io_uring_is_available().err().filter(|_| may_replace);
     for job in plan
@@ -427,9 +457,6 @@ fn fit_engines(plan: &mut Plan, targets: &[String], may_replace: bool) -> Vec<No
         .iter_mut()
         .flat_map(|case| &mut case.workload.jobs)
     {
-        if is_null(job, targets) {
-            job.engine = Engine::Null;
-        }
         if let (Engine::IoUring(_), Some(error)) = (job.engine, &refusal) {
             job.engine = Engine::Libaio;
             let note = Note {
@@ -445,7 +472,7 @@ fn fit_engines(plan: &mut Plan, targets: &[String], may_replace: bool) -> Vec<No
     notes
 }
 
-fn asked(plan: &Plan, seed: u64) -> Asked {
+fn asked(plan: &Plan) -> Asked {
     let aggregate = match plan.aggregate {
         Aggregate::Mean => "mean",
         Aggregate::Median => "median",
@@ -454,8 +481,10 @@ fn asked(plan: &Plan, seed: u64) -> Asked {
     Asked {
         name: plan.name.clone(),
         description: plan.description.clone(),
+        plan_format: Some(PLAN_FORMAT),
+        plan: Some(plan.clone()),
         native: native::render(plan),
-        seed: seed.to_string(),
+        seed: plan.cases[0].workload.seed.to_string(),
         aggregate: aggregate.to_owned(),
         passes: plan.passes,
     }

@@ -217,6 +217,7 @@ fn a_replay_keeps_its_moments_or_goes_at_once() {
             operation(40, Direction::Read, 8192),
         ],
         keeps_time: true,
+        source: None,
     }));
     replaying.check().unwrap();
     let (mut worker, recorder, _) = employ(&replaying);
@@ -258,6 +259,7 @@ fn a_replay_counts_from_the_moments_of_its_trace() {
     replaying.replay = Some(Arc::new(blocklab_workload::Replay {
         operations: operations.collect(),
         keeps_time: true,
+        source: None,
     }));
     let (mut worker, recorder, _) = employ(&Job {
         depth: 1,

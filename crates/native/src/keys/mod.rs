@@ -1,13 +1,17 @@
 //! The option table: one option, one row. Reading, writing, error hints, the reference page and
 //! the tail of the example are all derived from it.
+//!
+//! ```text
+//!   "depth" = "32", (count depth), "Operations in flight per thread.", allowed: Said("1 to 32768");
+//!    name     example  kind, field    meaning                           whatever else is to be said
+//! ```
+//!
+//! A kind says what a value is called, how it is read and how it is written; `maybe` before it
+//! takes `"none"`. What has no kind says so itself: `(own "size or table", read, show)`.
 
-mod end;
-mod finer;
+mod ending;
 mod job;
 mod operations;
-mod priority;
-mod proof;
-mod restraint;
 mod study;
 mod words;
 
@@ -38,6 +42,8 @@ pub(super) struct Key<T> {
     pub group: Option<&'static str>,
     /// Where it makes sense.
     pub need: Need,
+    /// Whether a text says it only where it is not the default.
+    pub rare: bool,
     /// Puts the value into its place.
     pub set: fn(&mut T, Value<'_>) -> Result<(), Complaint>,
     /// The value as it is written; `None` where the key does not apply.
@@ -124,6 +130,7 @@ impl<T> Key<T> {
         elsewhere: &[],
         group: None,
         need: Need::Nothing,
+        rare: false,
         set: |_, _| Ok(()),
         show: |_| None,
     };
@@ -154,6 +161,128 @@ impl<T> Key<T> {
     }
 }
 
+/// What a kind is called.
+macro_rules! called {
+    (count) => {
+        "whole number"
+    };
+    (whole) => {
+        "whole number"
+    };
+    (signed) => {
+        "whole number"
+    };
+    (flag) => {
+        "true or false"
+    };
+    (percent) => {
+        "per cent"
+    };
+    ($kind:ident) => {
+        stringify!($kind)
+    };
+}
+
+/// How a value of a kind is written.
+macro_rules! text {
+    (size) => {
+        words::size
+    };
+    (time) => {
+        words::time
+    };
+    (number) => {
+        words::number
+    };
+    ($kind:ident) => {
+        words::plain
+    };
+}
+
+/// What the kind of a row says of it.
+macro_rules! row {
+    ($of:ident (own $kind:literal, $set:expr, $show:expr)) => {
+        Key::<$of> { kind: $kind, set: $set, show: $show, ..Key::ROW }
+    };
+    ($of:ident (word $words:ident $($field:ident).+)) => {
+        Key::<$of> {
+            kind: "word",
+            allowed: Allowed::Words(&names(&$words)),
+            set: |it, value| put(&mut it.$($field).+, value.word(&$words)),
+            show: |it| spoken(&$words, &it.$($field).+),
+            ..Key::ROW
+        }
+    };
+    ($of:ident (table $($field:ident).+, $read:expr, $show:expr)) => {
+        Key::<$of> {
+            kind: "table",
+            default: Some("none"),
+            set: |it, value| put(&mut it.$($field).+, value.unless_none($read)),
+            show: |it| it.$($field).+.as_ref().map($show),
+            ..Key::ROW
+        }
+    };
+    ($of:ident (maybe $kind:ident $($field:ident).+)) => {
+        Key::<$of> {
+            kind: called!($kind),
+            default: Some("none"),
+            set: |it, value| put(&mut it.$($field).+, value.unless_none(|value| value.$kind())),
+            show: |it| it.$($field).+.map(text!($kind)),
+            ..Key::ROW
+        }
+    };
+    ($of:ident (rare $kind:ident $($field:ident).+)) => {
+        Key::<$of> { rare: true, ..row!($of ($kind $($field).+)) }
+    };
+    // A detail of a pattern.
+    ($of:ident ($kind:ident in $pattern:ident $field:ident)) => {
+        Key::<$of> {
+            kind: called!($kind),
+            set: |it, value| {
+                put(&mut it.pattern, value.$kind().map(|$field| Pattern::$pattern { $field }))
+            },
+            show: |it| match it.pattern {
+                Pattern::$pattern { $field } => Some(text!($kind)($field)),
+                _ => None,
+            },
+            ..Key::ROW
+        }
+    };
+    // A flag of an engine, which makes the job one of that engine.
+    ($of:ident (flag $field:ident of $engine:ident, $shown:ident)) => {
+        Key::<$of> {
+            kind: "true or false",
+            set: |it, value| put(&mut $engine(it).$field, value.flag()),
+            show: |it| Some($shown(it)?.$field.to_string()),
+            ..Key::ROW
+        }
+    };
+    ($of:ident ($kind:ident $($field:ident).+)) => {
+        Key::<$of> {
+            kind: called!($kind),
+            set: |it, value| put(&mut it.$($field).+, value.$kind()),
+            show: |it| Some(text!($kind)(it.$($field).+)),
+            ..Key::ROW
+        }
+    };
+}
+
+/// The rows of a table.
+macro_rules! keys {
+    ($of:ident: $($name:literal = $example:literal, $kind:tt, $meaning:literal
+        $(, $fact:ident: $value:expr)*;)*) => {
+        &[$(Key {
+            name: $name,
+            meaning: $meaning,
+            example: $example,
+            $($fact: $value,)*
+            ..row!($of $kind)
+        }),*]
+    };
+}
+
+use {called, keys, row, text};
+
 /// Keys that belong together, under a heading.
 pub(super) struct Section<T: 'static> {
     pub title: &'static str,
@@ -166,12 +295,12 @@ pub(super) static JOB: [Section<Job>; 9] = [
     job::TARGET,
     job::ROAD,
     operations::OPERATIONS,
+    operations::FINER,
     operations::PACE,
-    end::END,
-    end::CARE,
-    proof::PROOF,
-    finer::FINER,
-    restraint::RESTRAINT,
+    operations::THROTTLING,
+    ending::END,
+    ending::CARE,
+    ending::PROOF,
 ];
 
 /// Every key of a job, in order.

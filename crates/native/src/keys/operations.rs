@@ -1,376 +1,216 @@
 //! Keys of a job: what an operation is, and when the next one begins.
 
+use std::sync::Arc;
+
 use blocklab_units::{Bytes, Nanos};
-use blocklab_workload::{BlockSizes, Content, Job, Mix, Pace, Pattern, Rate, SizeMix, Think, Zone};
+use blocklab_workload::{
+    BlockSizes, Content, Flow, IoPriority, Job, LatencyTarget, MinRate, Mix, MovingWindow, Pace,
+    Pattern, Rate, SizeMix, Think, Zone,
+};
 
 use super::super::error::Complaint;
 use super::super::value::Value;
-use super::restraint::{as_bytes, as_iops, by_direction, bytes, iops, scheduled, shown_rates};
 use super::words::{
-    ARRIVALS, Arrivals, CONTENTS, PATTERNS, names, number, pattern_name, size, size_mix, spoken,
-    time,
+    self, ARRIVALS, Arrivals, CLASSES, CONTENTS, MIXES, PATTERNS, SIZE_DRAWS, list, names, number,
+    or, pair, pattern_name, shown_table, size, size_mix, spoken, time,
 };
-use super::{Allowed, Key, Need, Section, put, quoted};
+use super::{Allowed, Key, Need, Section, called, keys, put, quoted, row, text};
 
 pub const OPERATIONS: Section<Job> = Section {
     title: "What an operation is",
-    keys: &[
-        Key {
-            name: "pattern",
-            kind: "word",
-            meaning: "Where operations go. `random-once` hits every block once a pass, and cuts \
-                      those of several sizes where one follows that was hit; from \
-                      `strided` on, each needs a detail, one of the keys below.",
-            allowed: Allowed::Words(&names(&PATTERNS)),
-            example: "\"random\"",
-            elsewhere: &["random_distribution", "seekpct"],
-            set: |job, value| put(&mut job.pattern, value.word(&PATTERNS).map(|open| open())),
-            show: |job| Some(quoted(pattern_name(&job.pattern))),
-            ..Key::ROW
-        },
-        Key {
-            name: "stride",
-            kind: "size",
-            meaning: "Distance between the beginnings of two operations.",
-            allowed: Allowed::Said("a size above 0"),
-            example: "\"1MiB\"",
-            need: Need::Completes("pattern", "strided"),
-            set: |job, value| {
-                let pattern = |stride| Pattern::Strided { stride };
-                put(&mut job.pattern, value.size().map(pattern))
-            },
-            show: |job| match job.pattern {
-                Pattern::Strided { stride } => Some(size(stride)),
-                _ => None,
-            },
-            ..Key::ROW
-        },
-        Key {
-            name: "back",
-            kind: "size",
-            meaning: "How far before the end of an operation the next one begins.",
-            allowed: Allowed::Said("a size above 0"),
-            example: "\"8KiB\"",
-            need: Need::Completes("pattern", "backward"),
-            set: |job, value| {
-                let pattern = |back| Pattern::Backward { back };
-                put(&mut job.pattern, value.size().map(pattern))
-            },
-            show: |job| match job.pattern {
-                Pattern::Backward { back } => Some(size(back)),
-                _ => None,
-            },
-            ..Key::ROW
-        },
-        Key {
-            name: "percent_random",
-            kind: "per cent",
-            meaning: "How often an operation goes to a random place instead of the next one.",
-            allowed: Allowed::Said("0 to 100"),
-            example: "30",
-            elsewhere: &["percentage_random"],
-            need: Need::Completes("pattern", "percent-random"),
-            set: |job, value| {
-                put(
-                    &mut job.pattern,
-                    value.percent().map(Pattern::PercentRandom),
-                )
-            },
-            show: |job| match job.pattern {
-                Pattern::PercentRandom(percent) => Some(percent.to_string()),
-                _ => None,
-            },
-            ..Key::ROW
-        },
-        Key {
-            name: "theta",
-            kind: "number",
-            meaning: "How steep Zipf's law is: the block of rank k is hit in proportion to \
-                      k^-theta.",
-            allowed: Allowed::Said("above 0, below 100, not 1"),
-            example: "1.2",
-            need: Need::Completes("pattern", "zipf"),
-            set: |job, value| {
-                let pattern = |theta| Pattern::Zipf { theta };
-                put(&mut job.pattern, value.number().map(pattern))
-            },
-            show: |job| match job.pattern {
-                Pattern::Zipf { theta } => Some(number(theta)),
-                _ => None,
-            },
-            ..Key::ROW
-        },
-        Key {
-            name: "h",
-            kind: "number",
-            meaning: "How uneven Pareto's rule is: a share 1 - h of the accesses goes to a share h \
-                      of the blocks. 0.2 is the 80/20 rule, 0.5 is even.",
-            allowed: Allowed::Said("above 0, below 1"),
-            example: "0.2",
-            need: Need::Completes("pattern", "pareto"),
-            set: |job, value| {
-                let pattern = |h| Pattern::Pareto { h };
-                put(&mut job.pattern, value.number().map(pattern))
-            },
-            show: |job| match job.pattern {
-                Pattern::Pareto { h } => Some(number(h)),
-                _ => None,
-            },
-            ..Key::ROW
-        },
-        Key {
-            name: "deviation",
-            kind: "number",
-            meaning: "Standard deviation around the middle, in per cent of the region.",
-            allowed: Allowed::Said("above 0, at most 100"),
-            example: "15",
-            need: Need::Completes("pattern", "normal"),
-            set: |job, value| {
-                let pattern = |deviation_percent| Pattern::Normal { deviation_percent };
-                put(&mut job.pattern, value.number().map(pattern))
-            },
-            show: |job| match job.pattern {
-                Pattern::Normal { deviation_percent } => Some(number(deviation_percent)),
-                _ => None,
-            },
-            ..Key::ROW
-        },
-        Key {
-            name: "zones",
-            kind: "list of pairs",
-            meaning: "Hot spots, one behind the other: share of the operations and share of the \
-                      region, in per cent.",
+    keys: keys! { Job:
+        "pattern" = "\"random\"",
+            (own "word",
+                |job, value| put(&mut job.pattern, value.word(&PATTERNS).map(|open| open())),
+                |job| Some(quoted(pattern_name(&job.pattern)))),
+            "Where operations go. `random-once` hits every block once a pass, and cuts those of several sizes where one follows that was hit; from `strided` on, each needs a detail, one of the keys below.",
+            allowed: Allowed::Words(&names(&PATTERNS)), elsewhere: &["random_distribution", "seekpct"];
+        "stride" = "\"1MiB\"", (size in Strided stride),
+            "Distance between the beginnings of two operations.",
+            allowed: Allowed::Said("a size above 0"), need: Need::Completes("pattern", "strided");
+        "back" = "\"8KiB\"", (size in Backward back),
+            "How far before the end of an operation the next one begins.",
+            allowed: Allowed::Said("a size above 0"), need: Need::Completes("pattern", "backward");
+        "percent_random" = "30",
+            (own "per cent",
+                |job, value| put(&mut job.pattern, value.percent().map(Pattern::PercentRandom)),
+                |job| match job.pattern {
+                    Pattern::PercentRandom(percent) => Some(percent.to_string()),
+                    _ => None,
+                }),
+            "How often an operation goes to a random place instead of the next one.",
+            allowed: Allowed::Said("0 to 100"), need: Need::Completes("pattern", "percent-random"), elsewhere: &["percentage_random"];
+        "theta" = "1.2", (number in Zipf theta),
+            "How steep Zipf's law is: the block of rank k is hit in proportion to k^-theta.",
+            allowed: Allowed::Said("above 0, below 100, not 1"), need: Need::Completes("pattern", "zipf");
+        "h" = "0.2", (number in Pareto h),
+            "How uneven Pareto's rule is: a share 1 - h of the accesses goes to a share h of the blocks. 0.2 is the 80/20 rule, 0.5 is even.",
+            allowed: Allowed::Said("above 0, below 1"), need: Need::Completes("pattern", "pareto");
+        "deviation" = "15", (number in Normal deviation_percent),
+            "Standard deviation around the middle, in per cent of the region.",
+            allowed: Allowed::Said("above 0, at most 100"), need: Need::Completes("pattern", "normal");
+        "zones" = "[[80, 20], [20, 80]]",
+            (own "list of pairs",
+                |job, value| put(&mut job.pattern, zones(value).map(Pattern::Zones)),
+                |job| match &job.pattern {
+                    Pattern::Zones(zones) => list(zones, shown_zone),
+                    _ => None,
+                }),
+            "Hot spots, one behind the other: share of the operations and share of the region, in per cent.",
             allowed: Allowed::Said("pairs whose first and whose second numbers add up to 100"),
-            example: "[[80, 20], [20, 80]]",
-            elsewhere: &["hotband"],
-            need: Need::Completes("pattern", "zones"),
-            set: |job, value| put(&mut job.pattern, zones(value).map(Pattern::Zones)),
-            show: |job| match &job.pattern {
-                Pattern::Zones(zones) => Some(shown_zones(zones)),
-                _ => None,
-            },
-            ..Key::ROW
-        },
-        Key {
-            name: "mix",
-            kind: "word or table",
-            meaning: "What operations do: all the same, or shares in per cent.",
+            need: Need::Completes("pattern", "zones"), elsewhere: &["hotband"];
+        "mix" = "{ read = 70, write = 30 }",
+            (own "word or table",
+                |job, value| put(&mut job.mix, mix(value)),
+                |job| spoken(&MIXES, &job.mix).or_else(|| Some(shown_mix(job.mix)))),
+            "What operations do: all the same, or shares in per cent.",
             allowed: Allowed::WordsOr(&names(&MIXES), "a table whose shares add up to 100"),
-            example: "{ read = 70, write = 30 }",
-            elsewhere: &["rw", "readwrite", "operation"],
-            group: Some("mix"),
-            set: |job, value| put(&mut job.mix, mix(value)),
-            show: |job| spoken(&MIXES, &job.mix).or_else(|| Some(shown_mix(job.mix))),
-            ..Key::ROW
-        },
-        Key {
-            name: "read_percent",
-            kind: "per cent",
-            meaning: "Instead of `mix`: the share of reads; the rest are writes.",
-            allowed: Allowed::Said("0 to 100"),
-            default: Some("none"),
-            example: "70",
-            elsewhere: &["rwmixread", "rdpct", "readpct"],
-            group: Some("mix"),
-            set: |job, value| {
-                let mix = |read| Mix {
-                    read,
-                    write: 100 - read,
-                    trim: 0,
-                };
-                put(&mut job.mix, value.percent().map(mix))
-            },
-            ..Key::ROW
-        },
-        Key {
-            name: "block_size",
-            kind: "size, list or table",
-            meaning: "How big operations are: a size, a list of sizes with weights, or a table of \
-                      either by direction (trims as writes, unless said).",
-            allowed: Allowed::Said(
-                "\"4KiB\", [[\"4KiB\", 60], [\"64KiB\", 40]], { read = \"4KiB\", write = \"64KiB\" }; \
-                 at most 1 GiB",
-            ),
-            example: "\"64KiB\"",
-            elsewhere: &["bs", "blocksize", "bssplit", "xfersize", "bsrange"],
-            set: |job, value| put(&mut job.sizes, block_sizes(value)),
-            show: |job| Some(shown_sizes(&job.sizes)),
-            ..Key::ROW
-        },
-        Key {
-            name: "content",
-            kind: "word or table",
-            meaning: "What is written: zeros; random bytes made once, each block unique; random \
-                      bytes made once, the same in each write; random bytes made anew for every write; parts of one buffer of so many random bytes \
-                      (or those of `fill`); or a share, in per cent, that compresses away and a \
-                      share of the blocks that repeat earlier ones, or (`repeat`) of the writes \
-                      that repeat the last new one as a whole.",
-            allowed: Allowed::WordsOr(
-                &names(&CONTENTS),
-                "a table with `compress`, `dedupe` or `repeat`, or with `window`",
-            ),
-            example: "{ compress = 50, dedupe = 20 }",
-            elsewhere: &[
-                "refill_buffers",
-                "scramble_buffers",
-                "zero_buffers",
-                "buffer_compress_percentage",
-                "dedupe_percentage",
-                "compratio",
-                "dedupratio",
-                "buffer_pattern",
-            ],
-            set: |job, value| put(&mut job.content, content(value)),
-            show: |job| spoken(&CONTENTS, &job.content).or_else(|| shown_content(job.content)),
-            ..Key::ROW
-        },
-    ],
+            elsewhere: &["rw", "readwrite", "operation"], group: Some("mix");
+        "read_percent" = "70",
+            (own "per cent",
+                |job, value| put(&mut job.mix, value.percent().map(|read| Mix { read, write: 100 - read, trim: 0 })),
+                |_| None),
+            "Instead of `mix`: the share of reads; the rest are writes.",
+            allowed: Allowed::Said("0 to 100"), default: Some("none"),
+            elsewhere: &["rwmixread", "rdpct", "readpct"], group: Some("mix");
+        "block_size" = "\"64KiB\"",
+            (own "size, list or table",
+                |job, value| put(&mut job.sizes, block_sizes(value)),
+                |job| Some(shown_sizes(&job.sizes))),
+            "How big operations are: a size, a list of sizes with weights, or a table of either by direction (trims as writes, unless said).",
+            allowed: Allowed::Said("\"4KiB\", [[\"4KiB\", 60], [\"64KiB\", 40]], { read = \"4KiB\", write = \"64KiB\" }; at most 1 GiB"),
+            elsewhere: &["bs", "blocksize", "bssplit", "xfersize", "bsrange"];
+        "content" = "{ compress = 50, dedupe = 20 }",
+            (own "word or table",
+                |job, value| put(&mut job.content, content(value)),
+                |job| spoken(&CONTENTS, &job.content).or_else(|| shown_content(job.content))),
+            "What is written: zeros; random bytes made once, each block unique; random bytes made once, the same in each write; random bytes made anew for every write; or a share, in per cent, that compresses away and a share of the blocks that repeat earlier ones.",
+            allowed: Allowed::WordsOr(&names(&CONTENTS), "a table with `compress` or `dedupe`"),
+            elsewhere: &["refill_buffers", "scramble_buffers", "zero_buffers", "buffer_compress_percentage", "dedupe_percentage", "compratio", "dedupratio"];
+    },
+};
+
+pub const FINER: Section<Job> = Section {
+    title: "Finer points of what an operation is",
+    keys: keys! { Job:
+        "size_draw" = "\"multiples\"", (word SIZE_DRAWS size_draw),
+            "How a size is drawn from `block_size`: one of the list by its weight; any multiple of the smallest up to the largest; any number of bytes between the two.",
+            elsewhere: &["bs_unaligned"];
+        "align" = "\"512\"",
+            (own "size",
+                |job, value| put(&mut job.align, value.unless_none(|size| size.size().map(|all| [all; 3]))),
+                |job| job.align.filter(|align| *align == [align[0]; 3]).map(|align| size(align[0]))),
+            "Random offsets are multiples of this; smaller than a block lets blocks overlap.",
+            allowed: Allowed::Said("a size above 0, or \"none\""), default: Some("the smallest block"), elsewhere: &["blockalign", "ba"];
+        "window" = "{ bytes = \"1MiB\", range = \"2MiB\", skip = \"0\" }", (table window, window, shown_window),
+            "A window that moves over the region: operations fall into its `range` until `bytes` were moved; then it begins `skip` behind its end.",
+            allowed: Allowed::Said("sizes for `bytes`, `range` and `skip`, or \"none\""), elsewhere: &["zonesize", "zoneskip", "zonerange"];
+        "positions_apart" = "true", (rare flag per_direction_position),
+            "Reads, writes and trims each have a sequential position of their own.";
+        "trim_first" = "true", (rare flag trim_first),
+            "Each write comes after a trim of the same range.",
+            elsewhere: &["trimwrite"];
+        "no_overlap" = "true", (rare flag no_overlap),
+            "An operation waits while one that it overlaps is in flight in its thread.",
+            elsewhere: &["serialize_overlap"];
+        "forget_every" = "\"1GiB\"", (maybe size drop_cache_every),
+            "Through the page cache: it is asked to drop the targets whenever a thread has moved so many bytes, so that each pass comes from the device.",
+            allowed: Allowed::Said("a size above 0, or \"none\""), elsewhere: &["invalidate"];
+        "fill" = "\"deadbeef\"",
+            (own "text",
+                |job, value| put(&mut job.fill, value.unless_none(hex)),
+                |job| job.fill.as_deref().map(shown_hex)),
+            "These bytes, repeated, are written instead of `content`.",
+            allowed: Allowed::Said("two hexadecimal digits a byte, or \"none\""), default: Some("none"), elsewhere: &["buffer_pattern"];
+        "content_unit" = "\"8KiB\"", (rare size content_unit),
+            "The unit in which `content` compresses and repeats.",
+            allowed: Allowed::Said("from 512 bytes"), elsewhere: &["buffer_compress_chunk", "dedupunit"];
+    },
 };
 
 pub const PACE: Section<Job> = Section {
     title: "How fast it goes",
-    keys: &[
-        Key {
-            name: "rate_iops",
-            kind: "number or table",
-            meaning: "Operations per second of the whole job: its threads share them evenly. A \
-                      table gives each direction a schedule of its own.",
-            allowed: Allowed::Said("above 0, { read, write, trim }, or \"none\""),
-            default: Some("none"),
-            example: "3000",
-            elsewhere: &["iorate", "iops", "fwdrate"],
-            group: Some("rate"),
-            set: |job, value| put(&mut job.pace, pace(value, iops)),
-            show: |job| shown_rate(job.pace, as_iops),
-            ..Key::ROW
-        },
-        Key {
-            name: "rate_bytes",
-            kind: "size a second or table",
-            meaning: "Bytes per second of the whole job: its threads share them evenly. A table \
-                      gives each direction a schedule of its own.",
-            allowed: Allowed::Said("above 0, { read, write, trim }, or \"none\""),
-            default: Some("none"),
-            example: "\"100MB\"",
-            elsewhere: &["rate", "throughput"],
-            group: Some("rate"),
-            set: |job, value| put(&mut job.pace, pace(value, bytes)),
-            show: |job| shown_rate(job.pace, as_bytes),
-            ..Key::ROW
-        },
-        Key {
-            name: "arrivals",
-            kind: "word",
-            meaning: "`closed`: the next operation begins when one ends, never faster than the \
-                      rate; what a stall lets pass is not made up for. `fixed` and `poisson`: \
-                      operations arrive at the rate, at even or at random distances, whatever the \
-                      target does. Response latency counts from the moment an operation was due; \
-                      what never began is in it with the time that it had waited.",
-            allowed: Allowed::Words(&names(&ARRIVALS)),
-            example: "\"poisson\"",
-            elsewhere: &["rate_process", "distribution"],
-            set: |job, value| {
-                let how = value.word(&ARRIVALS)?;
-                job.pace = arriving(how, job.pace);
-                Ok(())
-            },
-            show: |job| {
-                let arrivals = match job.pace {
-                    Pace::Closed | Pace::Capped(_) => Arrivals::Closed,
-                    Pace::OpenFixed(_) | Pace::ByDirection { poisson: false, .. } => {
-                        Arrivals::Fixed
-                    }
-                    Pace::OpenPoisson(_) | Pace::ByDirection { poisson: true, .. } => {
-                        Arrivals::Poisson
-                    }
-                };
-                spoken(&ARRIVALS, &arrivals)
-            },
-            ..Key::ROW
-        },
-        Key {
-            name: "think",
-            kind: "time",
-            meaning: "A pause of a thread between its operations.",
-            allowed: Allowed::Said("a time, or \"none\""),
-            default: Some("none"),
-            example: "\"10ms\"",
-            elsewhere: &["thinktime"],
-            set: |job, value| {
-                let pause = value.unless_none(|time| time.time());
-                let think = |pause| Think { pause, every: 1 };
-                put(&mut job.think, pause.map(|pause| pause.map(think)))
-            },
-            show: |job| job.think.map(|think| time(think.pause)),
-            ..Key::ROW
-        },
-        Key {
-            name: "think_every",
-            kind: "whole number",
-            meaning: "The pause comes after so many operations.",
-            allowed: Allowed::Said("from 1"),
-            default: Some("1"),
-            example: "64",
-            elsewhere: &["thinktime_blocks"],
-            need: Need::Given("think"),
-            set: |job, value| {
-                let pause = job.think.map_or(Nanos::ZERO, |think| think.pause);
-                let think = |every| Some(Think { pause, every });
-                put(&mut job.think, value.count().map(think))
-            },
-            show: |job| job.think.map(|think| think.every.to_string()),
-            ..Key::ROW
-        },
-    ],
+    keys: keys! { Job:
+        "rate_iops" = "3000",
+            (own "number or table",
+                |job, value| put(&mut job.pace, pace(value, iops)),
+                |job| shown_rate(job.pace, as_iops)),
+            "Operations per second of the whole job: its threads share them evenly. A table gives each direction a schedule of its own.",
+            allowed: Allowed::Said("above 0, { read, write, trim }, or \"none\""), default: Some("none"),
+            elsewhere: &["iorate", "iops", "fwdrate"], group: Some("rate");
+        "rate_bytes" = "\"100MB\"",
+            (own "size a second or table",
+                |job, value| put(&mut job.pace, pace(value, bytes)),
+                |job| shown_rate(job.pace, as_bytes)),
+            "Bytes per second of the whole job: its threads share them evenly. A table gives each direction a schedule of its own.",
+            allowed: Allowed::Said("above 0, { read, write, trim }, or \"none\""), default: Some("none"),
+            elsewhere: &["rate", "throughput"], group: Some("rate");
+        "arrivals" = "\"poisson\"",
+            (own "word",
+                |job, value| value.word(&ARRIVALS).map(|how| job.pace = arriving(how, job.pace)),
+                |job| spoken(&ARRIVALS, &arrivals(job.pace))),
+            "`closed`: the next operation begins when one ends, never faster than the rate; what a stall lets pass is not made up for. `fixed` and `poisson`: operations arrive at the rate, at even or at random distances, whatever the target does. Response latency counts from the moment an operation was due; what never began is in it with the time that it had waited.",
+            allowed: Allowed::Words(&names(&ARRIVALS)), elsewhere: &["rate_process", "distribution"];
+        "think" = "\"10ms\"",
+            (own "time",
+                |job, value| {
+                    let pause = value.unless_none(|time| time.time());
+                    put(&mut job.think, pause.map(|pause| pause.map(|pause| Think { pause, every: 1 })))
+                },
+                |job| job.think.map(|think| time(think.pause))),
+            "A pause of a thread between its operations.",
+            allowed: Allowed::Said("a time, or \"none\""), default: Some("none"), elsewhere: &["thinktime"];
+        "think_every" = "64",
+            (own "whole number",
+                |job, value| {
+                    let pause = job.think.map_or(Nanos::ZERO, |think| think.pause);
+                    put(&mut job.think, value.count().map(|every| Some(Think { pause, every })))
+                },
+                |job| job.think.map(|think| think.every.to_string())),
+            "The pause comes after so many operations.",
+            allowed: Allowed::Said("from 1"), default: Some("1"), need: Need::Given("think"), elsewhere: &["thinktime_blocks"];
+    },
 };
 
-const MIXES: [(&str, Mix); 3] = [
-    ("read", Mix::READ),
-    ("write", Mix::WRITE),
-    ("trim", Mix::TRIM),
-];
-
-fn pace(
-    value: Value<'_>,
-    read: fn(Value<'_>) -> Result<Rate, Complaint>,
-) -> Result<Pace, Complaint> {
-    if value.is_table() {
-        return by_direction(value, read).map(scheduled);
-    }
-    let rate = value.unless_none(read)?;
-    Ok(rate.map_or(Pace::Closed, Pace::Capped))
-}
-
-fn shown_rate(pace: Pace, kind: fn(Rate) -> Option<f64>) -> Option<String> {
-    match pace {
-        Pace::ByDirection { rates, .. } => shown_rates(rates, kind),
-        Pace::Closed => None,
-        Pace::Capped(rate) | Pace::OpenFixed(rate) | Pace::OpenPoisson(rate) => {
-            kind(rate).map(number)
-        }
-    }
-}
-
-/// Without a rate, there is nothing to arrive at: the loop stays closed.
-const fn arriving(how: Arrivals, pace: Pace) -> Pace {
-    let rate = match pace {
-        Pace::Closed => return pace,
-        Pace::ByDirection { rates, .. } => {
-            let poisson = matches!(how, Arrivals::Poisson);
-            return Pace::ByDirection { rates, poisson };
-        }
-        Pace::Capped(rate) | Pace::OpenFixed(rate) | Pace::OpenPoisson(rate) => rate,
-    };
-    match how {
-        Arrivals::Closed => Pace::Capped(rate),
-        Arrivals::Fixed => Pace::OpenFixed(rate),
-        Arrivals::Poisson => Pace::OpenPoisson(rate),
-    }
-}
+pub const THROTTLING: Section<Job> = Section {
+    title: "Throttling",
+    keys: keys! { Job:
+        "start_delay" = "\"5s\"", (rare time start_delay),
+            "The job begins so much later than the run.",
+            default: Some("none"), elsewhere: &["startdelay"];
+        "least_iops" = "{ read = 1000 }",
+            (own "table",
+                |job, value| put(&mut job.min_rate, value.unless_none(|table| least(table, iops))),
+                |job| shown_least(job.min_rate?, as_iops)),
+            "Operations per second below which the job fails, by direction; they must hold over each `cycle`.",
+            allowed: Allowed::Said("`read`, `write`, `trim`, `cycle` (1 s), `settle` (0), or \"none\""), default: Some("none"),
+            elsewhere: &["rate_iops_min"], group: Some("least");
+        "least_bytes" = "{ write = \"50MiB\", cycle = \"5s\" }",
+            (own "table",
+                |job, value| put(&mut job.min_rate, value.unless_none(|table| least(table, bytes))),
+                |job| shown_least(job.min_rate?, as_bytes)),
+            "Bytes per second below which the job fails, by direction; they must hold over each `cycle`.",
+            allowed: Allowed::Said("`read`, `write`, `trim`, `cycle` (1 s), `settle` (0), or \"none\""), default: Some("none"),
+            elsewhere: &["rate_min", "rate_cycle"], group: Some("least");
+        "flow" = "{ group = 1, weight = 3, pause = \"0\" }", (table flow, flow, shown_flow),
+            "Jobs of one `group` move operations in proportion to their `weight`; one that is ahead looks again after `pause`.",
+            allowed: Allowed::Said("whole numbers and a time, or \"none\"");
+        "latency_target" = "{ limit = \"1ms\", window = \"2s\", percentile = 99.0 }", (table latency_target, latency_target, shown_latency_target),
+            "Looks for the depth at which `percentile` per cent of the operations take at most `limit`, judged over `window`; with `go_on` the job stays there, else it ends.",
+            allowed: Allowed::Said("times, a number and a flag, or \"none\""), elsewhere: &["latency_window", "latency_percentile", "latency_run"];
+        "nice" = "5", (rare signed priority.nice),
+            "Priority of the threads with the processor's scheduler, added to the program's own.",
+            allowed: Allowed::Said("-20 (first) to 19 (last)");
+        "io_priority" = "{ class = \"best-effort\", level = 4 }", (table priority.io, io_priority, shown_io_priority),
+            "Priority of the operations with the block layer's scheduler; most devices ignore it.",
+            allowed: Allowed::Said("`class`: realtime, best-effort or idle; `level`: 0 (first) to 7; or \"none\""),
+            elsewhere: &["prio", "prioclass", "priority"];
+    },
+};
 
 fn zones(value: Value<'_>) -> Result<Vec<Zone>, Complaint> {
-    let zone = |pair: Value<'_>| {
-        let [access, space] = pair.pair()?;
+    let zone = |value: Value<'_>| {
+        let [access, space] = value.pair()?;
         Ok(Zone {
             access_percent: access.number()?,
             space_percent: space.number()?,
@@ -379,38 +219,29 @@ fn zones(value: Value<'_>) -> Result<Vec<Zone>, Complaint> {
     value.list()?.into_iter().map(zone).collect()
 }
 
-fn shown_zones(zones: &[Zone]) -> String {
-    let pair = |zone: &Zone| {
-        let (access, space) = (number(zone.access_percent), number(zone.space_percent));
-        format!("[{access}, {space}]")
-    };
-    format!(
-        "[{}]",
-        zones.iter().map(pair).collect::<Vec<_>>().join(", ")
-    )
+fn shown_zone(zone: &Zone) -> String {
+    pair(number(zone.access_percent), number(zone.space_percent))
 }
 
 fn mix(value: Value<'_>) -> Result<Mix, Complaint> {
     if !value.is_table() {
         return value.word(&MIXES);
     }
-    let shares = value.fields(["read", "write", "trim"])?;
-    let share = |share: Option<Value<'_>>| share.map_or(Ok(0), Value::percent);
+    let [read, write, trim] = value.fields(["read", "write", "trim"])?;
     Ok(Mix {
-        read: share(shares[0])?,
-        write: share(shares[1])?,
-        trim: share(shares[2])?,
+        read: or(read, Value::percent, 0)?,
+        write: or(write, Value::percent, 0)?,
+        trim: or(trim, Value::percent, 0)?,
     })
 }
 
 fn shown_mix(mix: Mix) -> String {
-    let shares = [("read", mix.read), ("write", mix.write), ("trim", mix.trim)];
-    let named: Vec<String> = shares
-        .iter()
-        .filter(|(_, share)| *share > 0)
-        .map(|(name, share)| format!("{name} = {share}"))
-        .collect();
-    format!("{{ {} }}", named.join(", "))
+    let share = |share: u8| (share > 0).then(|| share.to_string());
+    shown_table(&[
+        ("read", share(mix.read)),
+        ("write", share(mix.write)),
+        ("trim", share(mix.trim)),
+    ])
 }
 
 fn sizes(value: Value<'_>) -> Result<SizeMix, Complaint> {
@@ -421,9 +252,8 @@ fn sizes(value: Value<'_>) -> Result<SizeMix, Complaint> {
         let [size, weight] = pair.pair()?;
         Ok((size.size()?, weight.count()?))
     };
-    let pairs: Result<Vec<(Bytes, u32)>, Complaint> =
-        value.list()?.into_iter().map(weighted).collect();
-    Ok(SizeMix(pairs?))
+    let pairs: Result<_, Complaint> = value.list()?.into_iter().map(weighted).collect();
+    pairs.map(SizeMix)
 }
 
 fn block_sizes(value: Value<'_>) -> Result<BlockSizes, Complaint> {
@@ -451,57 +281,256 @@ fn shown_sizes(sizes: &BlockSizes) -> String {
     if read == write && write == trim {
         return size_mix(read);
     }
-    let mut text = format!("{{ read = {}, write = {}", size_mix(read), size_mix(write));
-    if trim != write {
-        text.push_str(&format!(", trim = {}", size_mix(trim)));
-    }
-    text + " }"
+    shown_table(&[
+        ("read", Some(size_mix(read))),
+        ("write", Some(size_mix(write))),
+        ("trim", (trim != write).then(|| size_mix(trim))),
+    ])
 }
 
 fn content(value: Value<'_>) -> Result<Content, Complaint> {
     if !value.is_table() {
         return value.word(&CONTENTS);
     }
-    let [compress, dedupe, repeat, window] =
-        value.fields(["compress", "dedupe", "repeat", "window"])?;
-    if let Some(window) = window {
-        if compress.is_some() || dedupe.is_some() || repeat.is_some() {
-            return Err(value.complaint("`window` excludes `compress`, `dedupe` and `repeat`"));
-        }
-        let size = window.size()?;
-        return Ok(Content::Window { size });
-    }
-    let compress_percent = compress.map_or(Ok(0), Value::percent)?;
-    if let Some(repeat) = repeat {
-        if dedupe.is_some() {
-            return Err(value.complaint("`repeat` excludes `dedupe`"));
-        }
-        return Ok(Content::Repeating {
-            compress_percent,
-            repeat_percent: repeat.percent()?,
-        });
-    }
+    let [compress, dedupe] = value.fields(["compress", "dedupe"])?;
     Ok(Content::Shaped {
-        compress_percent,
-        dedupe_percent: dedupe.map_or(Ok(0), Value::percent)?,
+        compress_percent: or(compress, Value::percent, 0)?,
+        dedupe_percent: or(dedupe, Value::percent, 0)?,
     })
 }
 
 fn shown_content(content: Content) -> Option<String> {
-    match content {
-        Content::Window { size } => Some(format!("{{ window = {} }}", super::words::size(size))),
-        Content::Shaped {
-            compress_percent,
-            dedupe_percent,
-        } => Some(format!(
-            "{{ compress = {compress_percent}, dedupe = {dedupe_percent} }}"
-        )),
-        Content::Repeating {
-            compress_percent,
-            repeat_percent,
-        } => Some(format!(
-            "{{ compress = {compress_percent}, repeat = {repeat_percent} }}"
-        )),
-        _ => None,
+    let Content::Shaped {
+        compress_percent,
+        dedupe_percent,
+    } = content
+    else {
+        return None;
+    };
+    Some(shown_table(&[
+        ("compress", Some(compress_percent.to_string())),
+        ("dedupe", Some(dedupe_percent.to_string())),
+    ]))
+}
+
+fn window(value: Value<'_>) -> Result<MovingWindow, Complaint> {
+    let [bytes, range, skip] = value.fields(["bytes", "range", "skip"])?;
+    let (Some(bytes), Some(range)) = (bytes, range) else {
+        return Err(value.complaint("a window needs `bytes` and `range`"));
+    };
+    Ok(MovingWindow {
+        bytes: bytes.size()?,
+        range: range.size()?,
+        skip: or(skip, Value::size, Bytes::ZERO)?,
+    })
+}
+
+fn shown_window(window: &MovingWindow) -> String {
+    shown_table(&[
+        ("bytes", Some(size(window.bytes))),
+        ("range", Some(size(window.range))),
+        ("skip", Some(size(window.skip))),
+    ])
+}
+
+/// Bytes from pairs of hexadecimal digits.
+fn hex(value: Value<'_>) -> Result<Arc<[u8]>, Complaint> {
+    let text = value.text()?;
+    let digit = |byte: u8| char::from(byte).to_digit(16).map(|digit| digit as u8);
+    let byte = |pair: &[u8]| Some(digit(pair[0])? << 4 | digit(*pair.get(1)?)?);
+    let bytes: Option<Vec<u8>> = text.as_bytes().chunks(2).map(byte).collect();
+    let bytes = bytes.filter(|bytes| !bytes.is_empty());
+    let wrong = || value.complaint(format!("`{text}` is not pairs of hexadecimal digits"));
+    bytes.map(Arc::from).ok_or_else(wrong)
+}
+
+fn shown_hex(bytes: &[u8]) -> String {
+    let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    quoted(&digits)
+}
+
+/// How a rate is read: as operations or as bytes a second.
+type ReadRate = fn(Value<'_>) -> Result<Rate, Complaint>;
+
+/// The number of a rate of one of the two kinds.
+type NumberOf = fn(Rate) -> Option<f64>;
+
+fn iops(value: Value<'_>) -> Result<Rate, Complaint> {
+    value.number().map(Rate::Iops)
+}
+
+fn bytes(value: Value<'_>) -> Result<Rate, Complaint> {
+    value.bytes_per_second().map(Rate::Bytes)
+}
+
+const fn as_iops(rate: Rate) -> Option<f64> {
+    match rate {
+        Rate::Iops(rate) => Some(rate),
+        Rate::Bytes(_) => None,
     }
+}
+
+const fn as_bytes(rate: Rate) -> Option<f64> {
+    match rate {
+        Rate::Bytes(rate) => Some(rate),
+        Rate::Iops(_) => None,
+    }
+}
+
+/// Rates of reads, writes and trims, one at least.
+fn rates(
+    table: Value<'_>,
+    fields: [Option<Value<'_>>; 3],
+    read: ReadRate,
+) -> Result<[Option<Rate>; 3], Complaint> {
+    let mut rates = [None; 3];
+    for (rate, field) in rates.iter_mut().zip(fields) {
+        *rate = field.map(read).transpose()?;
+    }
+    match rates.iter().any(Option::is_some) {
+        true => Ok(rates),
+        false => Err(table.complaint("a rate is needed for `read`, `write` or `trim`")),
+    }
+}
+
+/// The numbers of those rates, if there are any of this kind.
+fn numbers(rates: [Option<Rate>; 3], kind: NumberOf) -> Option<[Option<String>; 3]> {
+    let shown = rates.map(|rate| rate.and_then(kind).map(number));
+    shown.iter().any(Option::is_some).then_some(shown)
+}
+
+fn pace(value: Value<'_>, read: ReadRate) -> Result<Pace, Complaint> {
+    if value.is_table() {
+        let fields = value.fields(["read", "write", "trim"])?;
+        return Ok(Pace::ByDirection {
+            rates: rates(value, fields, read)?,
+            poisson: false,
+        });
+    }
+    let rate = value.unless_none(read)?;
+    Ok(rate.map_or(Pace::Closed, Pace::Capped))
+}
+
+fn shown_rate(pace: Pace, kind: NumberOf) -> Option<String> {
+    match pace {
+        Pace::ByDirection { rates, .. } => {
+            let [read, write, trim] = numbers(rates, kind)?;
+            Some(shown_table(&[
+                ("read", read),
+                ("write", write),
+                ("trim", trim),
+            ]))
+        }
+        Pace::Closed => None,
+        Pace::Capped(rate) | Pace::OpenFixed(rate) | Pace::OpenPoisson(rate) => {
+            kind(rate).map(number)
+        }
+    }
+}
+
+/// Without a rate, there is nothing to arrive at: the loop stays closed.
+const fn arriving(how: Arrivals, pace: Pace) -> Pace {
+    let rate = match pace {
+        Pace::Closed => return pace,
+        Pace::ByDirection { rates, .. } => {
+            let poisson = matches!(how, Arrivals::Poisson);
+            return Pace::ByDirection { rates, poisson };
+        }
+        Pace::Capped(rate) | Pace::OpenFixed(rate) | Pace::OpenPoisson(rate) => rate,
+    };
+    match how {
+        Arrivals::Closed => Pace::Capped(rate),
+        Arrivals::Fixed => Pace::OpenFixed(rate),
+        Arrivals::Poisson => Pace::OpenPoisson(rate),
+    }
+}
+
+const fn arrivals(pace: Pace) -> Arrivals {
+    match pace {
+        Pace::Closed | Pace::Capped(_) => Arrivals::Closed,
+        Pace::OpenFixed(_) | Pace::ByDirection { poisson: false, .. } => Arrivals::Fixed,
+        Pace::OpenPoisson(_) | Pace::ByDirection { poisson: true, .. } => Arrivals::Poisson,
+    }
+}
+
+fn least(value: Value<'_>, read: ReadRate) -> Result<MinRate, Complaint> {
+    let [reads, writes, trims, cycle, settle] =
+        value.fields(["read", "write", "trim", "cycle", "settle"])?;
+    Ok(MinRate {
+        rates: rates(value, [reads, writes, trims], read)?,
+        cycle: or(cycle, Value::time, Nanos::from_secs(1))?,
+        settle: or(settle, Value::time, Nanos::ZERO)?,
+    })
+}
+
+fn shown_least(least: MinRate, kind: NumberOf) -> Option<String> {
+    let [read, write, trim] = numbers(least.rates, kind)?;
+    let settle = (least.settle > Nanos::ZERO).then(|| time(least.settle));
+    Some(shown_table(&[
+        ("read", read),
+        ("write", write),
+        ("trim", trim),
+        ("cycle", Some(time(least.cycle))),
+        ("settle", settle),
+    ]))
+}
+
+fn flow(value: Value<'_>) -> Result<Flow, Complaint> {
+    let [group, weight, pause] = value.fields(["group", "weight", "pause"])?;
+    let Some(weight) = weight else {
+        return Err(value.complaint("a flow needs a `weight`"));
+    };
+    Ok(Flow {
+        group: or(group, Value::count, 0)?,
+        weight: weight.count()?,
+        pause: or(pause, Value::time, Nanos::ZERO)?,
+    })
+}
+
+fn shown_flow(flow: &Flow) -> String {
+    shown_table(&[
+        ("group", Some(flow.group.to_string())),
+        ("weight", Some(flow.weight.to_string())),
+        ("pause", Some(time(flow.pause))),
+    ])
+}
+
+fn latency_target(value: Value<'_>) -> Result<LatencyTarget, Complaint> {
+    let [limit, window, percentile, go_on] =
+        value.fields(["limit", "window", "percentile", "go_on"])?;
+    let (Some(limit), Some(window)) = (limit, window) else {
+        return Err(value.complaint("a latency target needs `limit` and `window`"));
+    };
+    Ok(LatencyTarget {
+        limit: limit.time()?,
+        window: window.time()?,
+        percentile: or(percentile, Value::number, 100.0)?,
+        go_on: or(go_on, Value::flag, false)?,
+    })
+}
+
+fn shown_latency_target(target: &LatencyTarget) -> String {
+    shown_table(&[
+        ("limit", Some(time(target.limit))),
+        ("window", Some(time(target.window))),
+        ("percentile", Some(number(target.percentile))),
+        ("go_on", target.go_on.then(|| "true".to_owned())),
+    ])
+}
+
+fn io_priority(value: Value<'_>) -> Result<IoPriority, Complaint> {
+    let [class, level] = value.fields(["class", "level"])?;
+    let level = or(level, Value::count, 4)?;
+    Ok(IoPriority {
+        class: or(class, |class| class.word(&CLASSES), 2)?,
+        level: u8::try_from(level)
+            .map_err(|_| value.complaint(format!("`{level}` is not a level: 0 to 7")))?,
+    })
+}
+
+fn shown_io_priority(priority: &IoPriority) -> String {
+    shown_table(&[
+        ("class", spoken(&CLASSES, &priority.class)),
+        ("level", Some(priority.level.to_string())),
+    ])
 }

@@ -1,12 +1,16 @@
 //! The closed lists of words, and quantities as the format writes them.
 
+use std::fmt::Display;
+
 use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::{
-    Access, Advice, Aggregate, Content, Durability, Engine, ErrorPolicy, Lifetime, Order, Pattern,
-    PauseBefore, SizeMix, Spread, SteadyVariable, TargetOrder, UringOptions,
+    Access, Advice, Aggregate, CallFlags, Checksum, Content, Direction, Durability, EndsOthers,
+    Engine, ErrorPolicy, Lifetime, Mix, Order, Pattern, PauseBefore, SizeDraw, SizeMix, Spread,
+    SteadyVariable, TargetOrder, UringOptions, When,
 };
 
-use super::super::value::Word;
+use super::super::error::Complaint;
+use super::super::value::{Value, Word};
 
 /// The words alone, for hints and tables.
 pub const fn names<T: Copy, const N: usize>(words: &[Word<T>; N]) -> [&'static str; N] {
@@ -175,6 +179,66 @@ pub const POLICIES: [Word<ErrorPolicy>; 2] = [
     ("continue", ErrorPolicy::Continue),
 ];
 
+pub const MIXES: [Word<Mix>; 3] = [
+    ("read", Mix::READ),
+    ("write", Mix::WRITE),
+    ("trim", Mix::TRIM),
+];
+
+pub const SIZE_DRAWS: [Word<SizeDraw>; 3] = [
+    ("listed", SizeDraw::Listed),
+    ("multiples", SizeDraw::Multiples),
+    ("any-byte", SizeDraw::AnyByte),
+];
+
+/// By their numbers in the kernel.
+pub const CLASSES: [Word<u8>; 3] = [("realtime", 1), ("best-effort", 2), ("idle", 3)];
+
+pub const DIRECTIONS: [Word<Direction>; 4] = [
+    ("read", Direction::Read),
+    ("write", Direction::Write),
+    ("trim", Direction::Trim),
+    ("sync", Direction::Sync),
+];
+
+pub const ENDS: [Word<EndsOthers>; 3] = [
+    ("never", EndsOthers::Never),
+    ("on-error", EndsOthers::OnError),
+    ("always", EndsOthers::Always),
+];
+
+/// Kinds of failures, by their places in [`ErrorPolicy::ContinueOn`].
+pub const KINDS: [Word<usize>; 3] = [("read", 0), ("write", 1), ("verify", 2)];
+
+pub const CHECKSUMS: [Word<Checksum>; 15] = [
+    ("crc32c", Checksum::Crc32c),
+    ("xxhash", Checksum::Xxhash),
+    ("crc7", Checksum::Crc7),
+    ("crc16", Checksum::Crc16),
+    ("crc32", Checksum::Crc32),
+    ("crc64", Checksum::Crc64),
+    ("md5", Checksum::Md5),
+    ("sha1", Checksum::Sha1),
+    ("sha256", Checksum::Sha256),
+    ("sha512", Checksum::Sha512),
+    ("sha3-224", Checksum::Sha3_224),
+    ("sha3-256", Checksum::Sha3_256),
+    ("sha3-384", Checksum::Sha3_384),
+    ("sha3-512", Checksum::Sha3_512),
+    ("header", Checksum::Header),
+];
+
+pub const WHENS: [Word<When>; 3] = [
+    ("after-writes", When::AfterWrites),
+    ("never", When::Never),
+    ("only", When::Only),
+];
+
+/// A number or a flag.
+pub fn plain(value: impl Display) -> String {
+    value.to_string()
+}
+
 /// The largest unit that divides evenly: `"64KiB"`, else plain bytes: `4097`.
 pub fn size(bytes: Bytes) -> String {
     let units = [(40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")];
@@ -208,12 +272,10 @@ pub fn size_mix(mix: &SizeMix) -> String {
     if let [(only, 1)] = mix.0[..] {
         return size(only);
     }
-    let pairs: Vec<String> = mix
-        .0
-        .iter()
-        .map(|(bytes, weight)| format!("[{}, {weight}]", size(*bytes)))
-        .collect();
-    format!("[{}]", pairs.join(", "))
+    let pairs = list(&mix.0, |(bytes, weight)| {
+        pair(size(*bytes), weight.to_string())
+    });
+    pairs.unwrap_or_else(|| "[]".to_owned())
 }
 
 /// `{ one = 1, two = "x" }` of the fields that are given.
@@ -223,4 +285,24 @@ pub fn shown_table(fields: &[(&str, Option<String>)]) -> String {
         .filter_map(|(name, value)| Some(format!("{name} = {}", value.as_ref()?)))
         .collect();
     format!("{{ {} }}", given.join(", "))
+}
+
+/// `[1, 2]`; nothing of none.
+pub fn list<T>(values: &[T], shown: impl Fn(&T) -> String) -> Option<String> {
+    let shown: Vec<String> = values.iter().map(shown).collect();
+    (!shown.is_empty()).then(|| format!("[{}]", shown.join(", ")))
+}
+
+/// `[1, 2]` of two.
+pub fn pair(one: String, other: String) -> String {
+    format!("[{one}, {other}]")
+}
+
+/// A field of a small table, or what stands for none given.
+pub fn or<'v, T>(
+    field: Option<Value<'v>>,
+    read: impl Fn(Value<'v>) -> Result<T, Complaint>,
+    default: T,
+) -> Result<T, Complaint> {
+    field.map_or(Ok(default), read)
 }

@@ -135,3 +135,34 @@ seed = 7
 "#,
     );
 }
+
+/// Keys whose only purpose was to carry a setting of another tool are gone.
+#[test]
+fn what_only_another_language_has_is_named_there() {
+    check(
+        r#"[[case]]
+name = "a"
+run_same = true
+"#,
+        r#"study.toml:3:1: unknown key `run_same` in [[case]]
+  |
+3 | run_same = true
+  | ^^^^^^^^
+  = only the fio language has this: rw_sequencer
+"#,
+    );
+    check(
+        r#"[[case]]
+name = "a"
+verify = { checksum = "md5", trimmed_zero = true }
+"#,
+        r#"study.toml:3:30: verify: unknown key `trimmed_zero`
+  |
+3 | verify = { checksum = "md5", trimmed_zero = true }
+  |                              ^^^^^^^^^^^^
+  = only the fio language has this: trim_verify_zero
+  = allowed: crc32c, xxhash, crc7, crc16, crc32, crc64, md5, sha1, sha256, sha512, sha3-224, sha3-256, sha3-384, sha3-512, header, or a table, or "none"
+  = example: verify = "crc32c"
+"#,
+    );
+}

@@ -2,18 +2,18 @@
 
 use blocklab_units::Nanos;
 use blocklab_workload::{
-    Access, Batch, Credentials, Direction, Durability, EndsOthers, Engine, ErrorPolicy, Flush, Job,
-    LatencyTarget, Log, Measure, Priority, Region, Stop, Think, ThinkStyle,
+    Access, Batch, Direction, Durability, EndsOthers, ErrorPolicy, Flush, Job, LatencyTarget,
+    Measure, Priority, Region, Stop, Think,
 };
 use proptest::collection::vec;
 use proptest::option::of;
 use proptest::prelude::*;
 
 use super::ending::stop;
-use super::finer::{finer, pool, verify};
+use super::finer::{finer, verify};
 use super::values::{
-    block, bytes, content, engine, io_priority, mix, name, on_error, pace, pattern, priority_share,
-    sizes, spread, time,
+    block, bytes, content, engine, io_priority, mix, name, on_error, pace, pattern, sizes, spread,
+    time,
 };
 
 prop_compose! {
@@ -82,19 +82,14 @@ prop_compose! {
     pub(super) fn any_job()(
         job in finer(),
         target in of((time(), time(), 0.001..=100.0_f64, any::<bool>())),
-        style in (time(), any::<bool>(), of(time())),
         delay in time(),
         ios in of(1..1_u64 << 60),
-        range in (any::<u32>(), 0..8_u32),
         on_error in on_error(),
         ignored in vec((0..4_usize, any::<i32>()), 0..3),
         stop_on_enospc in any::<bool>(),
         priority in (-20..=19_i32, of(io_priority())),
-        shares in vec(priority_share(), 0..4),
-        credentials in (any::<Option<u32>>(), any::<Option<u32>>(), of(name())),
         measure in (any::<bool>(), of(time()), of(time())),
-        log in of((any::<bool>(), of(time()), of(time()))),
-        seal in (of(verify()), of(pool())),
+        seal in of(verify()),
         plain in any::<bool>(),
         of_bytes in of(block()),
         ending in 0..3_usize,
@@ -104,8 +99,6 @@ prop_compose! {
         }
         let long = |span: Nanos| Nanos(span.0.max(1_000_000));
 
-        let (seal, pool) = seal;
-        let pool = pool.filter(|_| job.stop.runtime.is_none());
         Job {
             drop_cache_every: of_bytes,
             max_latency: of_bytes.map(|bytes| Nanos(bytes.0)),
@@ -114,18 +107,8 @@ prop_compose! {
             latency_target: target.map(|(limit, window, percentile, go_on)| LatencyTarget {
                 limit, window, percentile, go_on,
             }),
-            think_style: match job.think {
-                Some(_) => ThinkStyle { spin: style.0, on_completion: style.1, work: style.2 },
-                None => ThinkStyle::default(),
-            },
             start_delay: delay,
             stop: Stop { ios: Some(ios.unwrap_or(1)), ..job.stop },
-            flush: Flush {
-                after_reads: range.0 % 2 == 1,
-                range_every: range.0,
-                range_flags: if range.0 > 0 { range.1 } else { 0 },
-                ..job.flush
-            },
             on_error,
             stop_on_enospc,
             ignored_errors:
@@ -134,22 +117,11 @@ prop_compose! {
                 nice: priority.0,
                 io: priority.1,
             },
-            priority_shares: match job.engine {
-                Engine::Libaio | Engine::IoUring(_) if pool.is_none() => shares,
-                _ => Vec::new(),
-            },
-            credentials: Credentials {
-                user: credentials.0,
-                group: credentials.1,
-                control_group: credentials.2,
-            },
             measure: Measure {
                 depths: measure.0,
                 bandwidth_every: measure.1.map(long),
                 iops_every: measure.2.map(long),
             },
-            log: log.map(|(entries, average, histogram)| Log { entries, average, histogram }),
-            pool: pool.filter(|_| seal.is_none()),
             // Small blocks may not hold a header.
             verify: seal.filter(|seal| seal.interval.is_some() || job.sizes.smallest().0 > 512),
             ..job

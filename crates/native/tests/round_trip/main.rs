@@ -5,8 +5,12 @@ mod finer;
 mod job;
 mod values;
 
-use blocklab_native::{parse, render};
-use blocklab_workload::{Aggregate, Case, Order, PauseBefore, Plan, Workload};
+use blocklab_native::{left_out, parse, render};
+use blocklab_units::Bytes;
+use blocklab_workload::{
+    Aggregate, Case, Checksum, Content, Job, Order, PauseBefore, Plan, Pooled, Runs, Verify, When,
+    Workload,
+};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -78,5 +82,55 @@ proptest! {
         prop_assert_eq!(&parsed.plan, &plan, "{}", text);
         prop_assert!(parsed.seed_given);
         prop_assert!(parsed.notes.is_empty());
+        prop_assert!(left_out(&plan).is_empty());
     }
+}
+
+/// What other languages brought stood in keys that nobody wrote by hand. It has none now; a text
+/// that says nothing of it would look like the same load.
+#[test]
+fn what_has_no_key_is_named() {
+    let check = |edit: fn(&mut Job), expected: &str| {
+        let mut job = Job::new("a");
+        edit(&mut job);
+        let workload = Workload {
+            seed: 1,
+            jobs: vec![job],
+        };
+        let case = Case {
+            name: "case".to_owned(),
+            settings: Vec::new(),
+            workload,
+        };
+        let plan = Plan::once("plan", "", vec![case]);
+        assert_eq!(left_out(&plan), [("a".to_owned(), expected.to_owned())]);
+        let text = render(&plan);
+        assert!(text.contains(&format!("#   a: {expected}\n")), "{text}");
+        parse(&text, "a text that leaves something out").expect("is a study still");
+    };
+    check(
+        |job| job.runs = Some(Runs::default()),
+        "several operations for each offset (fio: rw_sequencer)",
+    );
+    check(
+        |job| job.flush.after_reads = true,
+        "flushes that are repeated after reads (fio: fsync)",
+    );
+    check(
+        |job| job.content = Content::Window { size: Bytes(4096) },
+        "parts of one buffer as content (DiskSpd: -Z)",
+    );
+    check(
+        |job| job.pool = Some(Pooled::new("one", 8)),
+        "operations in flight that jobs share (Vdbench: threads)",
+    );
+    check(
+        |job| {
+            job.verify = Some(Verify {
+                when: When::OnlyPlaces,
+                ..Verify::new(Checksum::Crc32c)
+            });
+        },
+        "reading back what any job wrote (fio: verify_only)",
+    );
 }

@@ -2,8 +2,8 @@
 
 use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::{
-    BlockSizes, CallFlags, Content, Direction, Engine, ErrorPolicy, IoPriority, Mix, Pace, Pattern,
-    PriorityShare, Rate, SizeMix, Spread, TargetOrder, UringOptions, Zone,
+    BlockSizes, CallFlags, Content, Engine, ErrorPolicy, IoPriority, Mix, Pace, Pattern, Rate,
+    SizeMix, Spread, TargetOrder, UringOptions, Zone,
 };
 use proptest::collection::vec;
 use proptest::option::of;
@@ -127,16 +127,9 @@ pub(super) fn content() -> impl Strategy<Value = Content> {
         Just(Content::Random),
         Just(Content::Same),
         Just(Content::Fresh),
-        Just(Content::Window { size: Bytes::GIB }),
         (0..=100_u8, 0..=100_u8).prop_map(|(compress_percent, dedupe_percent)| Content::Shaped {
             compress_percent,
             dedupe_percent,
-        }),
-        (0..=100_u8, 0..=100_u8).prop_map(|(compress_percent, repeat_percent)| {
-            Content::Repeating {
-                compress_percent,
-                repeat_percent,
-            }
         }),
     ]
 }
@@ -195,19 +188,4 @@ pub(super) fn on_error() -> impl Strategy<Value = ErrorPolicy> {
 
 pub(super) fn io_priority() -> impl Strategy<Value = IoPriority> {
     (1..=3_u8, 0..=7_u8).prop_map(|(class, level)| IoPriority { class, level })
-}
-
-/// Four of them are at most all of the operations.
-pub(super) fn priority_share() -> impl Strategy<Value = PriorityShare> {
-    let share = (any::<bool>(), of(block()), 0..=25_u8, io_priority());
-    share.prop_map(|(reads, size, percent, priority)| PriorityShare {
-        direction: if reads {
-            Direction::Read
-        } else {
-            Direction::Write
-        },
-        size,
-        percent,
-        priority,
-    })
 }

@@ -98,10 +98,10 @@ pub fn record_of(measurements: Vec<Measurement>) -> Record {
         asked: Asked {
             name: "cdm".to_owned(),
             description: String::new(),
-            native: String::new(),
             seed: "1".to_owned(),
             aggregate: "best".to_owned(),
             passes: 3,
+            ..Asked::default()
         },
         environment: Environment {
             kernel: "6.1.0-18-amd64".to_owned(),

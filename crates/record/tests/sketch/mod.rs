@@ -211,10 +211,10 @@ pub fn record(sketches: &[Sketch]) -> Record {
         asked: Asked {
             name: "test".to_owned(),
             description: String::new(),
-            native: String::new(),
             seed: "1".to_owned(),
             aggregate: "mean".to_owned(),
             passes: passes as u32,
+            ..Asked::default()
         },
         environment: Environment {
             processor: Processor {

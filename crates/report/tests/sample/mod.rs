@@ -372,6 +372,7 @@ pub fn empty(id: &str) -> Record {
             seed: "11400714819323198485".to_owned(),
             aggregate: "mean".to_owned(),
             passes: PASSES,
+            ..Asked::default()
         },
         environment: environment(),
         targets: vec![target()],

@@ -46,6 +46,7 @@ fn asked() -> Asked {
         seed: "18446744073709551615".into(),
         aggregate: "mean".into(),
         passes: 2,
+        ..Asked::default()
     }
 }
 

@@ -1,0 +1,320 @@
+//! Keys of a job: when it begins and ends, what a failure means, and what is kept of it.
+
+use blocklab_units::Nanos;
+use blocklab_workload::{Direction, ErrorPolicy, Job, Limit, Steady, SteadyVariable, Verify, When};
+
+use super::super::error::Complaint;
+use super::super::value::Value;
+use super::study::at_most;
+use super::words::{
+    self, CHECKSUMS, DIRECTIONS, ENDS, KINDS, POLICIES, RULES, Rule, VARIABLES, WHENS, list, names,
+    number, or, pair, shown_table, size, spoken, time,
+};
+use super::{Allowed, Key, Need, Section, called, keys, put, quoted, row, text};
+
+pub const END: Section<Job> = Section {
+    title: "When it begins and ends",
+    keys: keys! { Job:
+        "ramp" = "\"300ms\"", (time ramp),
+            "Load before the measured time begins; in no result.",
+            elsewhere: &["ramp_time", "warmup"];
+        "runtime" = "\"2s\"",
+            (own "time",
+                |job, value| put(&mut job.stop.runtime, value.unless_none(|time| time.time())),
+                |job| Some(job.stop.runtime.map_or_else(|| quoted("none"), time))),
+            "Measured time, after the ramp. Of several ends the first one counts.",
+            allowed: Allowed::Said("a time, or \"none\" beside `stop_bytes` or `loops`"),
+            default: Some("\"10s\"; none where `stop_bytes` or `loops` is given"), elsewhere: &["duration", "elapsed", "time_based"];
+        "cool_down" = "\"1s\"", (rare time cool_down),
+            "Load after the measured time; in no result. It needs a runtime.",
+            default: Some("none");
+        "ends_others" = "\"always\"", (word ENDS ends_others),
+            "What the end of the job means for the jobs that run beside it: nothing, their end where it failed, or their end always.",
+            elsewhere: &["exitall", "exitall_on_error"];
+        "stop_bytes" = "\"20GiB\"", (maybe size stop.bytes),
+            "Ends a thread when it has moved so many bytes.",
+            allowed: Allowed::Said("a size above 0, or \"none\""), elsewhere: &["io_size", "io_limit"];
+        "stop_ios" = "100000", (maybe whole stop.ios),
+            "Ends a thread when it has issued so many operations, flushes aside.",
+            allowed: Allowed::Said("a number above 0, or \"none\""), elsewhere: &["number_ios"];
+        "loops" = "1", (maybe count stop.loops),
+            "Ends a thread when it has gone so often over the region.",
+            allowed: Allowed::Said("a number above 0, or \"none\"");
+        "steady" = "\"slope\"",
+            (own "word",
+                |job, value| {
+                    let rule = value.unless_none(|word| word.word(&RULES));
+                    put(&mut job.stop.steady, rule.map(|rule| rule.map(steady_rule)))
+                },
+                |job| spoken(&RULES, &rule(&job.stop.steady?))),
+            "Ends the job as soon as it has settled; `runtime` is then the longest wait. `snia`: over five rounds, largest and smallest within 20 % of the mean and the slope over the window within 10 %. `slope`: the slope alone. `deviation`: the largest deviation from the mean alone.",
+            allowed: Allowed::WordsOr(&names(&RULES), "\"none\""), default: Some("none"), elsewhere: &["steadystate", "ss"];
+        "steady_variable" = "\"latency\"",
+            (own "word",
+                |job, value| put(parts(steady(job)).0, value.word(&VARIABLES)),
+                |job| spoken(&VARIABLES, parts(&mut job.stop.steady?).0)),
+            "What has to settle.",
+            allowed: Allowed::Words(&names(&VARIABLES)), default: Some("\"iops\""), need: Need::Given("steady");
+        "steady_round" = "\"10s\"",
+            (own "time",
+                |job, value| match value.time()? {
+                    Nanos::ZERO => Err(value.complaint("a round must be longer than 0")),
+                    round => put(parts(steady(job)).1, Ok(round)),
+                },
+                |job| Some(time(*parts(&mut job.stop.steady?).1))),
+            "Length of a round; the rule is applied once a round.",
+            default: Some("\"60s\""), need: Need::Given("steady");
+        "steady_rounds" = "10",
+            (own "whole number",
+                |job, value| {
+                    let count = value.count()?;
+                    let Some((rounds, _)) = drift(drifting(job)) else {
+                        return Err(value.complaint(OWN));
+                    };
+                    *rounds = count;
+                    at_most(value, u64::from(count), 1, 10_000)
+                },
+                |job| drift(&mut job.stop.steady?).map(|(rounds, _)| rounds.to_string())),
+            "Rounds in the window.",
+            allowed: Allowed::Said("1 to 10000; a slope needs 3"), default: Some("5"), need: Need::Given("steady"), elsewhere: &["ss_dur"];
+        "steady_limit_percent" = "2.5",
+            (own "number",
+                |job, value| set_limit(job, value, Limit::Percent),
+                |job| match *drift(&mut job.stop.steady?)?.1 {
+                    Limit::Percent(limit) => Some(number(limit)),
+                    Limit::Absolute(_) => None,
+                }),
+            "Largest slope per round, or deviation, in per cent of the mean.",
+            allowed: Allowed::Said("above 0"), default: Some("10.0"), need: Need::Given("steady");
+        "steady_limit" = "500.0",
+            (own "number",
+                |job, value| set_limit(job, value, Limit::Absolute),
+                |job| match *drift(&mut job.stop.steady?)?.1 {
+                    Limit::Absolute(limit) => Some(number(limit)),
+                    Limit::Percent(_) => None,
+                }),
+            "The same in operations or bytes a second, or nanoseconds.",
+            allowed: Allowed::Said("above 0"), need: Need::Given("steady");
+    },
+};
+
+pub const CARE: Section<Job> = Section {
+    title: "Flushes and failures",
+    keys: keys! { Job:
+        "fsync_every" = "32", (count flush.fsync_every),
+            "An fsync after so many writes of a thread; 0 is never.",
+            elsewhere: &["fsync"];
+        "fdatasync_every" = "1", (count flush.fdatasync_every),
+            "An fdatasync after so many writes of a thread; 0 is never.",
+            elsewhere: &["fdatasync"];
+        "fsync_at_end" = "true", (flag flush.at_end),
+            "An fsync when a thread ends, inside the measured time.",
+            elsewhere: &["end_fsync"];
+        "on_error" = "\"continue\"",
+            (own "word",
+                |job, value| put(&mut job.on_error, policy(value)),
+                |job| spoken(&POLICIES, &job.on_error).or_else(|| shown_policy(job.on_error))),
+            "What a failed operation means: the job ends, or the failure is counted and the job goes on until 1,000 fail in a row; or it goes on after failures that the medium causes (EIO, EILSEQ) of these kinds alone: reads, writes (trims and flushes too), data that is not what was written.",
+            allowed: Allowed::WordsOr(&names(&POLICIES), "a list of \"read\", \"write\", \"verify\""), elsewhere: &["continue_on_error", "data_errors"];
+        "max_latency" = "\"1s\"", (maybe time max_latency),
+            "An operation that takes longer counts as failed (ETIMEDOUT).",
+            allowed: Allowed::Said("a time, or \"none\"");
+        "ignored_errors" = "[[\"read\", 5], [\"write\", 28]]",
+            (own "list of pairs",
+                |job, value| put(&mut job.ignored_errors, value.list()?.into_iter().map(ignored).collect()),
+                |job| list(&job.ignored_errors, |(of, errno)| pair(quoted(of.name()), errno.to_string()))),
+            "Failures that count as success: a direction and the number of the error.",
+            allowed: Allowed::Said("pairs such as [\"read\", 5]"), default: Some("none"), elsewhere: &["ignore_error"];
+        "until_full" = "true", (rare flag stop_on_enospc),
+            "A write that finds no space ends the job, and is no failure.",
+            elsewhere: &["fill_device"];
+    },
+};
+
+pub const PROOF: Section<Job> = Section {
+    title: "Whether data comes back, and what else is kept",
+    keys: keys! { Job:
+        "verify" = "\"crc32c\"",
+            (own "word or table",
+                |job, value| put(&mut job.verify, value.unless_none(verify)),
+                |job| shown_verify(job.verify.as_ref()?)),
+            "What is written is sealed, and compared when it is read back. A table: `checksum`; `interval` (bytes that a header covers); `when` (after-writes, never, or { every, batch } writes; only: what an earlier run of this job wrote); `fatal` (the first flaw ends the job).",
+            allowed: Allowed::WordsOr(&names(&CHECKSUMS), "a table, or \"none\""), default: Some("none"),
+            elsewhere: &["verify_interval", "verify_fatal", "do_verify", "verify_backlog"];
+        "measure_depths" = "true", (rare flag measure.depths),
+            "Counts how many operations were in flight at each issue, and how many each call moved.";
+        "sample_bandwidth" = "\"500ms\"", (maybe time measure.bandwidth_every),
+            "Samples the bandwidth of each direction at this distance.",
+            allowed: Allowed::Said("from 1 ms, or \"none\""), elsewhere: &["bwavgtime"];
+        "sample_iops" = "\"500ms\"", (maybe time measure.iops_every),
+            "Samples the operations per second of each direction at this distance.",
+            allowed: Allowed::Said("from 1 ms, or \"none\""), elsewhere: &["iopsavgtime"];
+    },
+};
+
+/// The steady rule of a job; begins with the SNIA rule where it has none.
+fn steady(job: &mut Job) -> &mut Steady {
+    job.stop.steady.get_or_insert(steady_rule(Rule::Snia))
+}
+
+/// The same, for the keys that the SNIA rule has not.
+fn drifting(job: &mut Job) -> &mut Steady {
+    job.stop.steady.get_or_insert(steady_rule(Rule::Slope))
+}
+
+const fn rule(steady: &Steady) -> Rule {
+    match steady {
+        Steady::Snia { .. } => Rule::Snia,
+        Steady::Slope { .. } => Rule::Slope,
+        Steady::Deviation { .. } => Rule::Deviation,
+    }
+}
+
+const fn parts(steady: &mut Steady) -> (&mut SteadyVariable, &mut Nanos) {
+    match steady {
+        Steady::Snia { variable, round }
+        | Steady::Slope {
+            variable, round, ..
+        }
+        | Steady::Deviation {
+            variable, round, ..
+        } => (variable, round),
+    }
+}
+
+/// Rounds and limit of the rules that have them.
+const fn drift(steady: &mut Steady) -> Option<(&mut u32, &mut Limit)> {
+    match steady {
+        Steady::Slope { rounds, limit, .. } | Steady::Deviation { rounds, limit, .. } => {
+            Some((rounds, limit))
+        }
+        Steady::Snia { .. } => None,
+    }
+}
+
+fn steady_rule(rule: Rule) -> Steady {
+    let (variable, round) = (SteadyVariable::Iops, Nanos::from_secs(60));
+    let (rounds, limit) = (5, Limit::Percent(10.0));
+    match rule {
+        Rule::Snia => Steady::Snia { variable, round },
+        Rule::Slope => Steady::Slope {
+            variable,
+            round,
+            rounds,
+            limit,
+        },
+        Rule::Deviation => Steady::Deviation {
+            variable,
+            round,
+            rounds,
+            limit,
+        },
+    }
+}
+
+const OWN: &str = "the SNIA rule has its own";
+
+fn set_limit(job: &mut Job, value: Value<'_>, of: fn(f64) -> Limit) -> Result<(), Complaint> {
+    let limit = value.number()?;
+    if limit <= 0.0 {
+        return Err(value.complaint("the limit must be above 0"));
+    }
+    let Some((_, place)) = drift(drifting(job)) else {
+        return Err(value.complaint(OWN));
+    };
+    *place = of(limit);
+    Ok(())
+}
+
+fn policy(value: Value<'_>) -> Result<ErrorPolicy, Complaint> {
+    if !value.is_list() {
+        return value.word(&POLICIES);
+    }
+    let mut goes_on = [false; 3];
+    for kind in value.list()? {
+        goes_on[kind.word(&KINDS)?] = true;
+    }
+    let [read, write, verify] = goes_on;
+    Ok(ErrorPolicy::ContinueOn {
+        read,
+        write,
+        verify,
+    })
+}
+
+fn shown_policy(policy: ErrorPolicy) -> Option<String> {
+    let ErrorPolicy::ContinueOn {
+        read,
+        write,
+        verify,
+    } = policy
+    else {
+        return None;
+    };
+    let goes_on = [read, write, verify];
+    let kinds = KINDS.iter().filter(|(_, kind)| goes_on[*kind]);
+    let kinds: Vec<String> = kinds.map(|(word, _)| quoted(word)).collect();
+    Some(format!("[{}]", kinds.join(", ")))
+}
+
+fn ignored(pair: Value<'_>) -> Result<(Direction, i32), Complaint> {
+    let [direction, errno] = pair.pair()?;
+    Ok((direction.word(&DIRECTIONS)?, errno.signed()?))
+}
+
+fn verify(value: Value<'_>) -> Result<Verify, Complaint> {
+    if !value.is_table() {
+        return value.word(&CHECKSUMS).map(Verify::new);
+    }
+    let [checksum, interval, when, fatal] =
+        value.fields(["checksum", "interval", "when", "fatal"])?;
+    let Some(checksum) = checksum else {
+        return Err(value.complaint("a table of `verify` needs the `checksum`"));
+    };
+    Ok(Verify {
+        interval: interval.map(Value::size).transpose()?,
+        when: or(when, read_when, When::AfterWrites)?,
+        fatal: or(fatal, Value::flag, false)?,
+        ..Verify::new(checksum.word(&CHECKSUMS)?)
+    })
+}
+
+fn read_when(value: Value<'_>) -> Result<When, Complaint> {
+    if !value.is_table() {
+        return value.word(&WHENS);
+    }
+    let [Some(every), Some(batch)] = value.fields(["every", "batch"])? else {
+        return Err(value.complaint("both `every` and `batch` are needed"));
+    };
+    Ok(When::Backlog {
+        every: every.whole()?,
+        batch: batch.whole()?,
+    })
+}
+
+fn shown_verify(verify: &Verify) -> Option<String> {
+    let when = match verify.when {
+        When::AfterWrites => None,
+        When::Backlog { every, batch } => Some(shown_table(&[
+            ("every", Some(every.to_string())),
+            ("batch", Some(batch.to_string())),
+        ])),
+        when => spoken(&WHENS, &when),
+    };
+    let details = [
+        ("interval", verify.interval.map(size)),
+        ("when", when),
+        ("fatal", verify.fatal.then(|| "true".to_owned())),
+    ];
+    let checksum = spoken(&CHECKSUMS, &verify.checksum)?;
+    if details.iter().all(|(_, value)| value.is_none()) {
+        return Some(checksum);
+    }
+    let [interval, when, fatal] = details;
+    Some(shown_table(&[
+        ("checksum", Some(checksum)),
+        interval,
+        when,
+        fatal,
+    ]))
+}

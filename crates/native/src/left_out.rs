@@ -1,0 +1,146 @@
+//! What a job can hold and no key says: it comes from other languages, and lives in the plan's
+//! JSON.
+
+use std::collections::BTreeSet;
+
+use blocklab_workload::{Job, Plan};
+use serde_json::Value;
+
+use super::{parse, render};
+
+/// Something without a key.
+struct Row {
+    /// What the key was called before, or a field of a table: `verify.pass`.
+    was: &'static str,
+    /// Where it stands in the JSON of a job.
+    field: &'static str,
+    /// What it is, for people.
+    what: &'static str,
+    /// The language that has it.
+    language: &'static str,
+    /// What it is called there.
+    option: &'static str,
+}
+
+macro_rules! rows {
+    ($($was:literal $field:literal $what:literal $language:literal $option:literal)*) => {
+        &[$(Row { was: $was, field: $field, what: $what, language: $language, option: $option }),*]
+    };
+}
+
+const ROWS: &[Row] = rows! {
+    "run_length" "runs" "several operations for each offset" "fio" "rw_sequencer"
+    "run_same" "runs.same" "several operations for each offset" "fio" "rw_sequencer"
+    "run_follow" "runs.follow_percent" "runs of random length" "DiskSpd" "-rs"
+    "run_step" "runs.step" "the distance in a run" "DiskSpd" "-rs"
+    "run_one_way" "runs.one_way" "runs in one direction" "DiskSpd" "-rs"
+    "draws" "rng_label" "draws that are those of another job" "fio" "verify"
+    "target_turn" "target_turn" "several operations on a target in turn" "fio" "file_service_type"
+    "align" "align" "alignments by direction" "fio" "blockalign"
+    "content.window" "content.window" "parts of one buffer as content" "DiskSpd" "-Z"
+    "content.repeat" "content.repeating" "writes that repeat as a whole" "fio" "dedupe_percentage"
+    "think_spin" "think_style.spin" "pauses that burn the processor" "fio" "thinktime_spin"
+    "think_on_completion" "think_style.on_completion" "pauses counted by completions" "fio" "thinktime_blocks_type"
+    "think_work" "think_style.work" "pauses after a time of work" "fio" "thinktime_iotime"
+    "flush_after_reads" "flush.after_reads" "flushes that are repeated after reads" "fio" "fsync"
+    "sync_range_every" "flush.range_every" "sync_file_range" "fio" "sync_file_range"
+    "sync_range_flags" "flush.range_flags" "sync_file_range" "fio" "sync_file_range"
+    "io_priority_shares" "priority_shares" "priorities of single operations" "fio" "cmdprio_percentage"
+    "standing" "credentials" "user, group and cgroup of the threads" "fio" "uid"
+    "replay" "replay" "a trace" "fio" "read_iolog"
+    "log" "log" "logs of single operations" "fio" "write_lat_log"
+    "pool" "pool" "operations in flight that jobs share" "Vdbench" "threads"
+    "verify.offset" "verify.offset" "where in its interval a header stands" "fio" "verify_offset"
+    "verify.pattern" "verify.pattern" "a pattern that is verified" "fio" "verify_pattern"
+    "verify.pass" "verify.pass" "reading back after each pass" "fio" "do_verify"
+    "verify.in_time" "verify.in_time" "reading back within the runtime" "fio" "runtime"
+    "verify.keep" "verify.keep" "flawed blocks that are kept" "fio" "verify_dump"
+    "verify.first" "verify.first" "the first writes alone are verified" "fio" "verify_state_load"
+    "verify.trimmed_zero" "verify.trimmed_zero" "trimmed ranges that read as zeros" "fio" "trim_verify_zero"
+    "verify.trims" "verify.trims" "trims of what was written" "fio" "trim_percentage"
+    "verify.checksum" "verify.checksum" "a checksum of patterns, or none" "fio" "verify"
+    "verify.when" "verify.when" "reading back what any job wrote" "fio" "verify_only"
+};
+
+/// What an unknown key is called where it is known.
+pub(super) fn elsewhere(name: &str) -> Option<String> {
+    told(|row| row.was == name || row.option == name)
+}
+
+/// The same of a field of a small table.
+pub(super) fn field_elsewhere(name: &str) -> Option<String> {
+    told(|row| {
+        row.was
+            .split_once('.')
+            .is_some_and(|(_, field)| field == name)
+    })
+}
+
+fn told(is_meant: impl Fn(&Row) -> bool) -> Option<String> {
+    let row = ROWS.iter().find(|row| is_meant(row))?;
+    let (language, option) = (row.language, row.option);
+    Some(format!("only the {language} language has this: {option}"))
+}
+
+/// What the native text of a plan leaves out: job, and in words what of it.
+#[must_use]
+pub fn left_out(plan: &Plan) -> Vec<(String, String)> {
+    let Ok(read) = parse(&render::text(plan), "") else {
+        return vec![(
+            plan.name.clone(),
+            "a combination of its settings".to_owned(),
+        )];
+    };
+    let jobs = |plan: &Plan| -> Vec<Job> {
+        let cases = plan.cases.iter().flat_map(|case| &case.workload.jobs);
+        cases.cloned().collect()
+    };
+    let mut found = Vec::new();
+    for (job, read) in jobs(plan).iter().zip(jobs(&read.plan)) {
+        if *job == read {
+            continue;
+        }
+        let mut fields = BTreeSet::new();
+        differences("", &json(job), &json(&read), &mut fields);
+        found.extend(fields.iter().map(|field| (job.name.clone(), said(field))));
+    }
+    found.dedup();
+    found
+}
+
+fn json(job: &Job) -> Value {
+    serde_json::to_value(job).unwrap_or_default()
+}
+
+/// The paths at which two values differ.
+fn differences(path: &str, one: &Value, other: &Value, found: &mut BTreeSet<String>) {
+    match (one, other) {
+        _ if one == other => {}
+        (Value::Object(one), Value::Object(other)) if one.keys().eq(other.keys()) => {
+            for (key, value) in one {
+                let dot = if path.is_empty() { "" } else { "." };
+                differences(&format!("{path}{dot}{key}"), value, &other[key], found);
+            }
+        }
+        // A choice: its name is the key of its only field.
+        (Value::Object(choice), _) if choice.len() == 1 => {
+            found.extend(choice.keys().map(|name| format!("{path}.{name}")));
+        }
+        _ => {
+            found.insert(path.to_owned());
+        }
+    }
+}
+
+/// A field in words, and how the language that has it says it.
+fn said(field: &str) -> String {
+    let within = |row: &&Row| {
+        let rest = field.strip_prefix(row.field);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    };
+    let rows = ROWS.iter().filter(within);
+    match rows.max_by_key(|row| row.field.len()) {
+        Some(row) => format!("{} ({}: {})", row.what, row.language, row.option),
+        None => field.to_owned(),
+    }
+}
