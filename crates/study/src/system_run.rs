@@ -352,7 +352,7 @@ impl<'a> SystemRun<'a> {
         if self.is_adapted {
             asked.native = native::render(asked.plan.as_ref().unwrap_or(&self.plan));
         }
-        let missing = asked.plan.as_ref().and_then(Plan::missing_in_json);
+        let missing = asked.plan.as_ref().unwrap_or(&self.plan).missing_in_json();
         if let Some(why) = missing {
             (asked.plan, asked.plan_format) = (None, None);
             self.record.notes.push(Note {
@@ -478,11 +478,14 @@ fn asked(plan: &Plan) -> Asked {
         Aggregate::Median => "median",
         Aggregate::Best => "best",
     };
+    // A checkpoint is read as any other record: it must not say less than the whole plan.
+    let mut jobs = plan.cases.iter().flat_map(|case| &case.workload.jobs);
+    let is_kept = !jobs.any(|job| matches!(&job.pool, Some(pool) if pool.validation.is_some()));
     Asked {
         name: plan.name.clone(),
         description: plan.description.clone(),
-        plan_format: Some(PLAN_FORMAT),
-        plan: Some(plan.clone()),
+        plan_format: is_kept.then_some(PLAN_FORMAT),
+        plan: is_kept.then(|| plan.clone()),
         native: native::render(plan),
         seed: plan.cases[0].workload.seed.to_string(),
         aggregate: aggregate.to_owned(),

@@ -162,41 +162,22 @@ impl<T> Key<T> {
 }
 
 /// What a kind is called.
+#[rustfmt::skip]
 macro_rules! called {
-    (count) => {
-        "whole number"
-    };
-    (whole) => {
-        "whole number"
-    };
-    (signed) => {
-        "whole number"
-    };
-    (flag) => {
-        "true or false"
-    };
-    (percent) => {
-        "per cent"
-    };
-    ($kind:ident) => {
-        stringify!($kind)
-    };
+    (count) => { "whole number" };
+    (whole) => { "whole number" };
+    (signed) => { "whole number" };
+    (flag) => { "true or false" };
+    ($kind:ident) => { stringify!($kind) };
 }
 
 /// How a value of a kind is written.
+#[rustfmt::skip]
 macro_rules! text {
-    (size) => {
-        words::size
-    };
-    (time) => {
-        words::time
-    };
-    (number) => {
-        words::number
-    };
-    ($kind:ident) => {
-        words::plain
-    };
+    (size) => { words::size };
+    (time) => { words::time };
+    (number) => { words::number };
+    ($kind:ident) => { words::plain };
 }
 
 /// What the kind of a row says of it.

@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::{
-    Access, Advice, Aggregate, CallFlags, Checksum, Content, Direction, Durability, EndsOthers,
+    Access, Advice, Aggregate, Checksum, Content, Direction, Durability, EndsOthers,
     Engine, ErrorPolicy, Lifetime, Mix, Order, Pattern, PauseBefore, SizeDraw, SizeMix, Spread,
     SteadyVariable, TargetOrder, UringOptions, When,
 };
@@ -29,68 +29,71 @@ pub fn spoken<T: PartialEq>(words: &[Word<T>], value: &T) -> Option<String> {
     found.map(|(word, _)| format!("\"{word}\""))
 }
 
-pub const AGGREGATES: [Word<Aggregate>; 3] = [
-    ("mean", Aggregate::Mean),
-    ("median", Aggregate::Median),
-    ("best", Aggregate::Best),
-];
+/// Tables of words: each word, and what it stands for.
+macro_rules! words {
+    ($($(#[$doc:meta])* $table:ident: $of:ty { $($word:literal = $meant:expr),* })*) => {
+        $($(#[$doc])* pub const $table: [Word<$of>; [$($word),*].len()] = [$(($word, $meant)),*];)*
+    };
+}
 
-pub const ORDERS: [Word<Order>; 2] = [
-    ("interleaved", Order::Interleaved),
-    ("grouped", Order::Grouped),
-];
-
-pub const PAUSES: [Word<PauseBefore>; 2] = [
-    ("measurement", PauseBefore::Measurement),
-    ("case", PauseBefore::Case),
-];
-
-pub const TARGET_ORDERS: [Word<TargetOrder>; 4] = [
-    ("round-robin", TargetOrder::RoundRobin),
-    ("random", TargetOrder::Random),
-    ("per-thread", TargetOrder::PerThread),
-    ("one-by-one", TargetOrder::OneByOne),
-];
-
-pub const SPREADS: [Word<Spread>; 4] = [
-    ("staggered", Spread::Staggered),
-    ("same", Spread::Same),
-    ("sliced", Spread::Sliced),
-    ("shared", Spread::Shared),
-];
+words! {
+    AGGREGATES: Aggregate { "mean" = Aggregate::Mean, "median" = Aggregate::Median, "best" = Aggregate::Best }
+    ORDERS: Order { "interleaved" = Order::Interleaved, "grouped" = Order::Grouped }
+    PAUSES: PauseBefore { "measurement" = PauseBefore::Measurement, "case" = PauseBefore::Case }
+    TARGET_ORDERS: TargetOrder {
+        "round-robin" = TargetOrder::RoundRobin, "random" = TargetOrder::Random,
+        "per-thread" = TargetOrder::PerThread, "one-by-one" = TargetOrder::OneByOne
+    }
+    SPREADS: Spread {
+        "staggered" = Spread::Staggered, "same" = Spread::Same, "sliced" = Spread::Sliced,
+        "shared" = Spread::Shared
+    }
+    ACCESSES: Access { "direct" = Access::Direct, "buffered" = Access::Buffered, "auto" = Access::DirectIfPossible }
+    ADVICE: Advice {
+        "by-pattern" = Advice::ByPattern, "none" = Advice::None, "random" = Advice::Random,
+        "sequential" = Advice::Sequential
+    }
+    LIFETIMES: Option<Lifetime> {
+        "unsaid" = None, "none" = Some(Lifetime::None), "short" = Some(Lifetime::Short),
+        "medium" = Some(Lifetime::Medium), "long" = Some(Lifetime::Long), "extreme" = Some(Lifetime::Extreme)
+    }
+    DURABILITIES: Durability { "none" = Durability::None, "dsync" = Durability::Dsync, "sync" = Durability::Sync }
+    CONTENTS: Content {
+        "zero" = Content::Zero, "random" = Content::Random, "same" = Content::Same, "fresh" = Content::Fresh
+    }
+    ARRIVALS: Arrivals { "closed" = Arrivals::Closed, "fixed" = Arrivals::Fixed, "poisson" = Arrivals::Poisson }
+    RULES: Rule { "snia" = Rule::Snia, "slope" = Rule::Slope, "deviation" = Rule::Deviation }
+    VARIABLES: SteadyVariable {
+        "iops" = SteadyVariable::Iops, "bandwidth" = SteadyVariable::Bandwidth,
+        "latency" = SteadyVariable::Latency
+    }
+    POLICIES: ErrorPolicy { "stop" = ErrorPolicy::Stop, "continue" = ErrorPolicy::Continue }
+    MIXES: Mix { "read" = Mix::READ, "write" = Mix::WRITE, "trim" = Mix::TRIM }
+    SIZE_DRAWS: SizeDraw {
+        "listed" = SizeDraw::Listed, "multiples" = SizeDraw::Multiples, "any-byte" = SizeDraw::AnyByte
+    }
+    /// By their numbers in the kernel.
+    CLASSES: u8 { "realtime" = 1, "best-effort" = 2, "idle" = 3 }
+    DIRECTIONS: Direction {
+        "read" = Direction::Read, "write" = Direction::Write, "trim" = Direction::Trim, "sync" = Direction::Sync
+    }
+    ENDS: EndsOthers { "never" = EndsOthers::Never, "on-error" = EndsOthers::OnError, "always" = EndsOthers::Always }
+    /// Kinds of failures, by their places in [`ErrorPolicy::ContinueOn`].
+    KINDS: usize { "read" = 0, "write" = 1, "verify" = 2 }
+    CHECKSUMS: Checksum {
+        "crc32c" = Checksum::Crc32c, "xxhash" = Checksum::Xxhash, "crc7" = Checksum::Crc7,
+        "crc16" = Checksum::Crc16, "crc32" = Checksum::Crc32, "crc64" = Checksum::Crc64, "md5" = Checksum::Md5,
+        "sha1" = Checksum::Sha1, "sha256" = Checksum::Sha256, "sha512" = Checksum::Sha512,
+        "sha3-224" = Checksum::Sha3_224, "sha3-256" = Checksum::Sha3_256, "sha3-384" = Checksum::Sha3_384,
+        "sha3-512" = Checksum::Sha3_512, "header" = Checksum::Header
+    }
+    WHENS: When { "after-writes" = When::AfterWrites, "never" = When::Never, "only" = When::Only }
+}
 
 /// As `UringOptions::default`, which cannot be called here.
 pub const URING: UringOptions = UringOptions::USUAL;
 
 pub const ENGINES: [Word<Engine>; Engine::ALL.len()] = Engine::ALL;
-
-pub const ACCESSES: [Word<Access>; 3] = [
-    ("direct", Access::Direct),
-    ("buffered", Access::Buffered),
-    ("auto", Access::DirectIfPossible),
-];
-
-pub const ADVICE: [Word<Advice>; 4] = [
-    ("by-pattern", Advice::ByPattern),
-    ("none", Advice::None),
-    ("random", Advice::Random),
-    ("sequential", Advice::Sequential),
-];
-
-pub const LIFETIMES: [Word<Option<Lifetime>>; 6] = [
-    ("unsaid", None),
-    ("none", Some(Lifetime::None)),
-    ("short", Some(Lifetime::Short)),
-    ("medium", Some(Lifetime::Medium)),
-    ("long", Some(Lifetime::Long)),
-    ("extreme", Some(Lifetime::Extreme)),
-];
-
-pub const DURABILITIES: [Word<Durability>; 3] = [
-    ("none", Durability::None),
-    ("dsync", Durability::Dsync),
-    ("sync", Durability::Sync),
-];
 
 /// Patterns with their details still open: the keys behind `pattern` fill them in.
 pub const PATTERNS: [Word<fn() -> Pattern>; 10] = [
@@ -133,13 +136,6 @@ pub const fn pattern_name(pattern: &Pattern) -> &'static str {
     }
 }
 
-pub const CONTENTS: [Word<Content>; 4] = [
-    ("zero", Content::Zero),
-    ("random", Content::Random),
-    ("same", Content::Same),
-    ("fresh", Content::Fresh),
-];
-
 /// How operations arrive, before a rate is known.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Arrivals {
@@ -148,12 +144,6 @@ pub enum Arrivals {
     Poisson,
 }
 
-pub const ARRIVALS: [Word<Arrivals>; 3] = [
-    ("closed", Arrivals::Closed),
-    ("fixed", Arrivals::Fixed),
-    ("poisson", Arrivals::Poisson),
-];
-
 /// The rules of a steady state.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Rule {
@@ -161,78 +151,6 @@ pub enum Rule {
     Slope,
     Deviation,
 }
-
-pub const RULES: [Word<Rule>; 3] = [
-    ("snia", Rule::Snia),
-    ("slope", Rule::Slope),
-    ("deviation", Rule::Deviation),
-];
-
-pub const VARIABLES: [Word<SteadyVariable>; 3] = [
-    ("iops", SteadyVariable::Iops),
-    ("bandwidth", SteadyVariable::Bandwidth),
-    ("latency", SteadyVariable::Latency),
-];
-
-pub const POLICIES: [Word<ErrorPolicy>; 2] = [
-    ("stop", ErrorPolicy::Stop),
-    ("continue", ErrorPolicy::Continue),
-];
-
-pub const MIXES: [Word<Mix>; 3] = [
-    ("read", Mix::READ),
-    ("write", Mix::WRITE),
-    ("trim", Mix::TRIM),
-];
-
-pub const SIZE_DRAWS: [Word<SizeDraw>; 3] = [
-    ("listed", SizeDraw::Listed),
-    ("multiples", SizeDraw::Multiples),
-    ("any-byte", SizeDraw::AnyByte),
-];
-
-/// By their numbers in the kernel.
-pub const CLASSES: [Word<u8>; 3] = [("realtime", 1), ("best-effort", 2), ("idle", 3)];
-
-pub const DIRECTIONS: [Word<Direction>; 4] = [
-    ("read", Direction::Read),
-    ("write", Direction::Write),
-    ("trim", Direction::Trim),
-    ("sync", Direction::Sync),
-];
-
-pub const ENDS: [Word<EndsOthers>; 3] = [
-    ("never", EndsOthers::Never),
-    ("on-error", EndsOthers::OnError),
-    ("always", EndsOthers::Always),
-];
-
-/// Kinds of failures, by their places in [`ErrorPolicy::ContinueOn`].
-pub const KINDS: [Word<usize>; 3] = [("read", 0), ("write", 1), ("verify", 2)];
-
-pub const CHECKSUMS: [Word<Checksum>; 15] = [
-    ("crc32c", Checksum::Crc32c),
-    ("xxhash", Checksum::Xxhash),
-    ("crc7", Checksum::Crc7),
-    ("crc16", Checksum::Crc16),
-    ("crc32", Checksum::Crc32),
-    ("crc64", Checksum::Crc64),
-    ("md5", Checksum::Md5),
-    ("sha1", Checksum::Sha1),
-    ("sha256", Checksum::Sha256),
-    ("sha512", Checksum::Sha512),
-    ("sha3-224", Checksum::Sha3_224),
-    ("sha3-256", Checksum::Sha3_256),
-    ("sha3-384", Checksum::Sha3_384),
-    ("sha3-512", Checksum::Sha3_512),
-    ("header", Checksum::Header),
-];
-
-pub const WHENS: [Word<When>; 3] = [
-    ("after-writes", When::AfterWrites),
-    ("never", When::Never),
-    ("only", When::Only),
-];
 
 /// A number or a flag.
 pub fn plain(value: impl Display) -> String {

@@ -2,7 +2,6 @@
 
 mod conclusion;
 mod pick;
-mod published;
 mod system;
 mod table;
 
@@ -53,7 +52,7 @@ pub(super) fn read(
         families: shown.families.clone(),
     };
     if let Some(value) = found("published")? {
-        (shown.source, shown.figures) = published::read(value, &known)?;
+        (shown.source, shown.figures) = system::published(value, &known)?;
     }
     for value in repeated("table", found("table")?, &known)? {
         shown.tables.push(table::table(value, &known)?);

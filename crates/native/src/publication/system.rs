@@ -1,7 +1,11 @@
-use blocklab_publication::System;
+//! The systems of a study, and what was published of them: a text of lines
+//! `system,case,figure,value`.
+
+use blocklab_publication::{Figure, Published, Scope, System};
 
 use super::super::error::Complaint;
 use super::super::value::Value;
+use super::pick::{Known, figure_hint};
 use super::{missing, text_or_empty};
 
 const KEYS: [&str; 6] = [
@@ -35,4 +39,79 @@ pub(super) fn systems(sections: Vec<Value<'_>>) -> Result<Vec<System>, Complaint
         });
     }
     Ok(systems)
+}
+
+const HEAD: &str = "system,case,figure,value";
+
+pub(super) fn published(
+    value: Value<'_>,
+    known: &Known,
+) -> Result<(String, Vec<Published>), Complaint> {
+    let [source, figures] = value.fields(["source", "figures"])?;
+    let source = text_or_empty(source)?;
+    let Some(figures) = figures else {
+        return Ok((source, Vec::new()));
+    };
+    let text = figures.text()?;
+    let wrong = |number: usize, what: String| {
+        let line = text.lines().nth(number).unwrap_or_default();
+        figures
+            .complaint(format!("line {} of the figures: {what}", number + 1))
+            .hint(format!("it says: {line}"))
+            .hint(format!(
+                "the columns are {HEAD}; a line that begins with # is none"
+            ))
+    };
+    let mut found: Vec<Published> = Vec::new();
+    let mut is_headed = false;
+    for (number, line) in text.lines().enumerate() {
+        let line = line.trim();
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        if !is_headed {
+            if line != HEAD {
+                return Err(wrong(number, "the first line names the columns".to_owned()));
+            }
+            is_headed = true;
+            continue;
+        }
+        let figure = figure(line, known).map_err(|what| wrong(number, what))?;
+        let again = |it: &&Published| {
+            (&it.system, &it.case, it.figure) == (&figure.system, &figure.case, figure.figure)
+        };
+        if found.iter().any(|it| again(&it)) {
+            return Err(wrong(number, "this figure stands there twice".to_owned()));
+        }
+        found.push(figure);
+    }
+    Ok((source, found))
+}
+
+fn figure(line: &str, known: &Known) -> Result<Published, String> {
+    let fields: Vec<&str> = line.split(',').map(str::trim).collect();
+    let [system, case, figure, value] = fields[..] else {
+        return Err(format!(
+            "four columns are wanted, and these are {}",
+            fields.len()
+        ));
+    };
+    if !known.systems.iter().any(|it| it.name == system) {
+        return Err(format!("no system is called `{system}`"));
+    }
+    let figure: Figure = figure.parse().map_err(|_| figure_hint(figure))?;
+    let case = match figure.scope() {
+        Scope::System => None,
+        Scope::Sweep if known.families.iter().any(|it| it.name == case) => Some(case.to_owned()),
+        Scope::Case if known.cases().any(|(_, name)| name == case) => Some(case.to_owned()),
+        Scope::Sweep => return Err(format!("no case of this name before its sweep: `{case}`")),
+        Scope::Case => return Err(format!("no case is called `{case}`")),
+    };
+    let value = value.parse().ok().filter(|it: &f64| it.is_finite());
+    Ok(Published {
+        system: system.to_owned(),
+        case,
+        figure,
+        value: value.ok_or("the last column is a number")?,
+    })
 }

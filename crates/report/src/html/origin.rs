@@ -277,7 +277,10 @@ pub fn workload(sides: &[Side<'_>]) -> Markup {
                 p class="lead" {
                     "This is the plan that ran: sizes, times and seed as they were in force, "
                     "every default spelled out. Saved as " code { (file) } ", it is all that the "
-                    "command needs to repeat the run exactly."
+                    "command needs to repeat the run exactly, unless its first lines name settings "
+                    "that a study cannot say. "
+                    code { "blocklab run --again " (side.record.id) } " repeats those, too, where "
+                    "the record is stored."
                 }
                 div class="card flush" {
                     (copyable(&command(side.record, &file), "command"))
