@@ -420,8 +420,7 @@ fn templates_are_filled_from_the_command_line() {
     let text = profile_with("").replace("<Path>x</Path>", "<Path>*1</Path>");
     let with = |targets: &[&str]| Overrides {
         targets: targets.iter().map(|target| (*target).to_owned()).collect(),
-        duration: Some(3),
-        seed: Some(Some(7)),
+        options: vec!["-d3".to_owned(), "-z7".to_owned()],
         ..Overrides::default()
     };
     let profile = read_xml(&text, &with(&["b"])).expect("filled");

@@ -5,7 +5,7 @@ use blocklab_record::{JobResult, Measurement, Record};
 use super::{Form, Taking, Test, Way, case_name};
 
 /// What one pass delivered, or what a row says of all.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Figures {
     /// 10^6 bytes a second.
     pub mb_per_s: f64,
@@ -38,11 +38,11 @@ impl Row {
 /// All rows, in the order in which they were measured.
 #[must_use]
 pub fn rows(record: &Record, form: &Form) -> Vec<Row> {
-    let of_way = |way: &Way| {
-        let row = |test: &Test| row(record, form.taking, *test, *way);
-        form.tests.iter().map(row).collect::<Vec<_>>()
+    let of_way = |way| {
+        let row = move |test: &Test| row(record, form.wish.taking, *test, way);
+        form.tests.iter().map(row)
     };
-    form.ways.iter().flat_map(of_way).collect()
+    form.ways.iter().copied().flat_map(of_way).collect()
 }
 
 fn row(record: &Record, taking: Taking, test: Test, way: Way) -> Row {

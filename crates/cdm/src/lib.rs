@@ -28,6 +28,7 @@ use blocklab_workload::{
     Region, Stop, Workload,
 };
 
+pub use blocklab_syntax::Mistake;
 pub use figures::{Figures, Row, rows};
 pub use profile::{Profile, Test, Version, tests};
 pub use report::{Imprint, all_passes, json, report};
@@ -44,15 +45,12 @@ pub enum Way {
 }
 
 impl Way {
-    const fn mix(self) -> Mix {
+    /// Per cent of the operations that read.
+    const fn reads(self) -> u8 {
         match self {
-            Self::Read => Mix::READ,
-            Self::Write => Mix::WRITE,
-            Self::Mix(read) => Mix {
-                read,
-                write: 100 - read,
-                trim: 0,
-            },
+            Self::Read => 100,
+            Self::Write => 0,
+            Self::Mix(read) => read,
         }
     }
 
@@ -104,25 +102,17 @@ pub struct Wish {
     pub seed: u64,
 }
 
-/// What a report needs to know of a run besides its record.
+/// A wish with all that its version and profile decide.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Form {
-    /// Whose report.
-    pub version: Version,
-    /// Which profile.
-    pub profile: Profile,
-    /// Size of the test file.
-    pub size: Bytes,
+    /// What was asked for.
+    pub wish: Wish,
     /// Passes that count.
     pub loops: u32,
     /// Time of a pass.
     pub measure: Nanos,
     /// Rest between two tests.
     pub interval: Nanos,
-    /// How passes become a figure.
-    pub taking: Taking,
-    /// Whether zeros are written.
-    pub zero_fill: bool,
     /// The tests.
     pub tests: Vec<Test>,
     /// What is measured of each, in the order in which it is.
@@ -140,51 +130,23 @@ pub struct Prepared {
     pub form: Form,
 }
 
-/// A wish that cannot be met, and what would work.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Mistake {
-    /// Versions 5 and 6 have one set of tests.
-    #[error(
-        "CrystalDiskMark {0} has no profiles, only its four tests; --cdm-version 8 or 9 has them"
-    )]
-    NoProfiles(&'static str),
-    /// Versions 5 and 6 do not mix.
-    #[error("CrystalDiskMark {0} has no mixed tests; --cdm-version 8 or 9 has them")]
-    NoMix(&'static str),
-    /// Outside what the original takes.
-    #[error("{what} must be {range}, and {given} is not")]
-    Outside {
-        /// The setting.
-        what: &'static str,
-        /// What it takes.
-        range: &'static str,
-        /// What was given.
-        given: String,
-    },
-}
-
 /// What is run for a wish.
 ///
 /// # Errors
 /// [`Mistake`] for a combination that the version does not have, and for numbers out of range.
 pub fn prepare(wish: &Wish) -> Result<Prepared, Mistake> {
     let form = form(wish)?;
-    let cases = form.ways.iter().flat_map(|way| {
-        let case = |test: &Test| case(test, *way, &form, wish.seed);
-        form.tests.iter().map(case).collect::<Vec<_>>()
-    });
-    let (aggregate, discard) = match form.taking {
+    let both = |way| form.tests.iter().map(move |test| (test, way));
+    let pairs = form.ways.iter().flat_map(both);
+    let (aggregate, discard) = match wish.taking {
         Taking::Best => (Aggregate::Best, 1),
         Taking::Mean => (Aggregate::Mean, 0),
     };
+    let (release, profile) = (wish.version.release(), wish.profile.title());
     let plan = Plan {
         name: "cdm".to_owned(),
-        description: format!(
-            "The tests of CrystalDiskMark {}, profile {}.",
-            form.version.release(),
-            form.profile.title()
-        ),
-        cases: cases.collect(),
+        description: format!("The tests of CrystalDiskMark {release}, profile {profile}."),
+        cases: pairs.map(|(test, way)| case(test, *way, &form)).collect(),
         passes: form.loops,
         discard,
         aggregate,
@@ -198,27 +160,25 @@ pub fn prepare(wish: &Wish) -> Result<Prepared, Mistake> {
 
 fn form(wish: &Wish) -> Result<Form, Mistake> {
     let release = wish.version.release();
-    let tests = tests(wish.version, wish.profile).ok_or(Mistake::NoProfiles(release))?;
+    let newer = "--cdm-version 8 or 9 has them";
+    let no_profiles =
+        format!("CrystalDiskMark {release} has no profiles, only its four tests; {newer}");
+    let tests = tests(wish.version, wish.profile);
+    let tests = tests.ok_or_else(|| Mistake::new("", no_profiles))?;
     if wish.mix.is_some() && !wish.version.has_profiles() {
-        return Err(Mistake::NoMix(release));
+        let wrong = format!("CrystalDiskMark {release} has no mixed tests; {newer}");
+        return Err(Mistake::new("", wrong));
     }
+    let (measure, interval) = wish.profile.times();
     let form = Form {
-        version: wish.version,
-        profile: wish.profile,
-        size: wish.size,
         loops: wish.loops.unwrap_or(wish.version.loops()),
-        measure: wish
-            .measure
-            .unwrap_or(Nanos::from_secs(wish.profile.measure_secs())),
-        interval: wish
-            .interval
-            .unwrap_or(Nanos::from_secs(wish.profile.interval_secs())),
-        taking: wish.taking,
-        zero_fill: wish.zero_fill,
+        measure: wish.measure.unwrap_or(measure),
+        interval: wish.interval.unwrap_or(interval),
         tests,
         ways: ways(wish),
+        wish: wish.clone(),
     };
-    check(&form, wish)?;
+    check(&form)?;
     Ok(form)
 }
 
@@ -230,38 +190,26 @@ fn ways(wish: &Wish) -> Vec<Way> {
     [Way::Read, Way::Write].into_iter().chain(mix).collect()
 }
 
-fn check(form: &Form, wish: &Wish) -> Result<(), Mistake> {
-    let rule = |holds: bool, what, range, given: String| match holds {
-        true => Ok(()),
-        false => Err(Mistake::Outside { what, range, given }),
-    };
-    let mib = form.size.0 >> 20;
-    let whole = form.size.0.is_multiple_of(1 << 20);
-    rule(
-        whole && (16..=64 << 10).contains(&mib),
-        "the size of the test file",
-        "16 MiB to 64 GiB, in whole MiB",
-        form.size.to_string(),
-    )?;
-    let (loops, mix) = (form.loops, wish.mix.unwrap_or(50));
-    rule(
-        (1..=1000).contains(&loops),
-        "the number of passes",
-        "1 to 1000",
-        loops.to_string(),
-    )?;
-    rule(
-        (1..=99).contains(&mix),
-        "the share of reads in the mix",
-        "1 to 99 per cent",
-        mix.to_string(),
-    )?;
-    rule(
-        form.measure > Nanos::ZERO,
-        "the time of a pass",
-        "above 0",
-        form.measure.to_string(),
-    )
+/// Numbers within what the original takes.
+fn check(form: &Form) -> Result<(), Mistake> {
+    let (size, loops, mix) = (form.wish.size, form.loops, form.wish.mix.unwrap_or(50));
+    let is_sized = size.0.is_multiple_of(1 << 20) && (16..=64 << 10).contains(&(size.0 >> 20));
+    let sizes = "16 MiB to 64 GiB, in whole MiB";
+    let is_timed = form.measure > Nanos::ZERO;
+    #[rustfmt::skip]
+    let rules = [
+        (is_sized, "the size of the test file", sizes, size.to_string()),
+        ((1..=1000).contains(&loops), "the number of passes", "1 to 1000", loops.to_string()),
+        ((1..=99).contains(&mix), "the share of reads in the mix", "1 to 99 per cent", mix.to_string()),
+        (is_timed, "the time of a pass", "above 0", form.measure.to_string()),
+    ];
+    match rules.into_iter().find(|(holds, ..)| !holds) {
+        None => Ok(()),
+        Some((_, what, range, given)) => {
+            let wrong = format!("{what} must be {range}, and {given} is not");
+            Err(Mistake::new("", wrong))
+        }
+    }
 }
 
 /// `seq1m-q8t1-read`, `rnd4k-q32t16-mix70`.
@@ -273,14 +221,15 @@ fn case_name(test: &Test, way: Way) -> String {
     }
 }
 
-fn case(test: &Test, way: Way, form: &Form, seed: u64) -> Case {
+fn case(test: &Test, way: Way, form: &Form) -> Case {
+    let wish = &form.wish;
     let name = case_name(test, way);
     let job = Job {
         access: Access::DirectIfPossible,
         threads: test.threads,
         depth: test.queues,
         region: Region {
-            size: Some(form.size),
+            size: Some(wish.size),
             ..Region::default()
         },
         pattern: match test.random {
@@ -289,9 +238,13 @@ fn case(test: &Test, way: Way, form: &Form, seed: u64) -> Case {
             },
             false => Pattern::Sequential,
         },
-        mix: way.mix(),
+        mix: Mix {
+            read: way.reads(),
+            write: 100 - way.reads(),
+            trim: 0,
+        },
         sizes: BlockSizes::fixed(test.block),
-        content: match form.zero_fill {
+        content: match wish.zero_fill {
             true => Content::Zero,
             false => Content::Random,
         },
@@ -301,42 +254,38 @@ fn case(test: &Test, way: Way, form: &Form, seed: u64) -> Case {
         },
         ..Job::new(&name)
     };
-    let jobs = vec![job];
+    let workload = Workload {
+        seed: wish.seed,
+        jobs: vec![job],
+    };
     Case {
         name,
         settings: Vec::new(),
-        workload: Workload { seed, jobs },
+        workload,
     }
 }
 
 fn notes(wish: &Wish) -> Vec<Note> {
-    let note = |level, subject: &str, text: &str| Note {
+    let data = match wish.zero_fill {
+        true => "zeros are written, and the file is laid out with random bytes",
+        false => {
+            "the original repeats one random MiB; here no two blocks are equal, so a device cannot \
+             deduplicate them"
+        }
+    };
+    let affinity =
+        "threads are not bound to processors as the original binds them; the scheduler places them";
+    let no_writes = "the tests that write are left out: the run is read-only";
+    let told = [
+        (true, NoteLevel::Ignored, "-ag", affinity),
+        (true, NoteLevel::Approximated, "test data", data),
+        (wish.read_only, NoteLevel::Ignored, "writes", no_writes),
+    ];
+    let applying = told.into_iter().filter(|(applies, ..)| *applies);
+    let note = |(_, level, subject, text): (bool, _, &str, &str)| Note {
         level,
         subject: subject.to_owned(),
         text: text.to_owned(),
     };
-    let mut notes = vec![
-        note(
-            NoteLevel::Ignored,
-            "-ag",
-            "threads are not bound to processors as the original binds them; the scheduler places \
-             them",
-        ),
-        note(
-            NoteLevel::Approximated,
-            "test data",
-            match wish.zero_fill {
-                true => "zeros are written, and the file is laid out with random bytes",
-                false => {
-                    "the original repeats one random MiB; here no two blocks are equal, so a \
-                     device cannot deduplicate them"
-                }
-            },
-        ),
-    ];
-    if wish.read_only {
-        let text = "the tests that write are left out: the run is read-only";
-        notes.push(note(NoteLevel::Ignored, "writes", text));
-    }
-    notes
+    applying.map(note).collect()
 }

@@ -1,6 +1,6 @@
 //! The tests of each version and profile.
 
-use blocklab_units::Bytes;
+use blocklab_units::{Bytes, Nanos};
 
 /// Whose tests and whose report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,18 +40,13 @@ impl Version {
     }
 
     /// Whether it has profiles, mixed tests and latencies.
-    #[must_use]
-    pub const fn has_profiles(self) -> bool {
+    pub(super) const fn has_profiles(self) -> bool {
         matches!(self, Self::V8 | Self::V9)
     }
 
     /// Passes that count, where nobody says otherwise.
-    #[must_use]
-    pub const fn loops(self) -> u32 {
-        match self {
-            Self::V9 => 3,
-            _ => 5,
-        }
+    pub(super) const fn loops(self) -> u32 {
+        if matches!(self, Self::V9) { 3 } else { 5 }
     }
 }
 
@@ -84,21 +79,11 @@ impl Profile {
         }
     }
 
-    /// Seconds of a pass.
-    #[must_use]
-    pub const fn measure_secs(self) -> u64 {
+    /// The time of a pass, and that between two tests.
+    pub(super) const fn times(self) -> (Nanos, Nanos) {
         match self {
-            Self::Flash => 1,
-            _ => 5,
-        }
-    }
-
-    /// Seconds between two tests.
-    #[must_use]
-    pub const fn interval_secs(self) -> u64 {
-        match self {
-            Self::Flash => 30,
-            _ => 5,
+            Self::Flash => (Nanos::from_secs(1), Nanos::from_secs(30)),
+            _ => (Nanos::from_secs(5), Nanos::from_secs(5)),
         }
     }
 }
@@ -117,21 +102,10 @@ pub struct Test {
 }
 
 impl Test {
-    const fn sequential(kib: u64, queues: u32, threads: u32) -> Self {
-        let block = Bytes(kib << 10);
+    const fn new(random: bool, kib: u64, queues: u32, threads: u32) -> Self {
         Self {
-            random: false,
-            block,
-            queues,
-            threads,
-        }
-    }
-
-    const fn random(kib: u64, queues: u32, threads: u32) -> Self {
-        let block = Bytes(kib << 10);
-        Self {
-            random: true,
-            block,
+            random,
+            block: Bytes(kib << 10),
             queues,
             threads,
         }
@@ -170,32 +144,18 @@ impl Test {
 /// The tests, in the order of the window; `None` where the version has no such profile.
 #[must_use]
 pub fn tests(version: Version, profile: Profile) -> Option<Vec<Test>> {
-    let (seq, rnd) = (Test::sequential, Test::random);
+    let seq = |kib, queues| Test::new(false, kib, queues, 1);
+    let rnd = |queues, threads| Test::new(true, 4, queues, threads);
+    let (deep, single) = (seq(1024, 8), seq(1024, 1));
+    let (queued, alone) = (rnd(32, 1), rnd(1, 1));
     Some(match (version, profile) {
-        (Version::V5, Profile::Default) => vec![
-            seq(128, 32, 1),
-            rnd(4, 32, 1),
-            seq(1024, 1, 1),
-            rnd(4, 1, 1),
-        ],
-        (Version::V6, Profile::Default) => {
-            vec![seq(128, 32, 1), rnd(4, 8, 8), rnd(4, 32, 1), rnd(4, 1, 1)]
-        }
+        (Version::V5, Profile::Default) => vec![seq(128, 32), queued, single, alone],
+        (Version::V6, Profile::Default) => vec![seq(128, 32), rnd(8, 8), queued, alone],
         (Version::V5 | Version::V6, _) => return None,
-        (_, Profile::Default | Profile::Flash) => vec![
-            seq(1024, 8, 1),
-            seq(1024, 1, 1),
-            rnd(4, 32, 1),
-            rnd(4, 1, 1),
-        ],
-        (_, Profile::Nvme) => vec![
-            seq(1024, 8, 1),
-            seq(128, 32, 1),
-            rnd(4, 32, 16),
-            rnd(4, 1, 1),
-        ],
-        (_, Profile::Peak) => vec![seq(1024, 8, 1), rnd(4, 32, 1)],
-        (_, Profile::Real) => vec![seq(1024, 1, 1), rnd(4, 1, 1)],
-        (_, Profile::Demo) => vec![seq(1024, 8, 1)],
+        (_, Profile::Default | Profile::Flash) => vec![deep, single, queued, alone],
+        (_, Profile::Nvme) => vec![deep, seq(128, 32), rnd(32, 16), alone],
+        (_, Profile::Peak) => vec![deep, queued],
+        (_, Profile::Real) => vec![single, alone],
+        (_, Profile::Demo) => vec![deep],
     })
 }

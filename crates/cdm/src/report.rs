@@ -21,7 +21,7 @@ pub struct Imprint {
 #[must_use]
 pub fn report(record: &Record, form: &Form, imprint: &Imprint) -> String {
     let rows = rows(record, form);
-    match form.version {
+    match form.wish.version {
         Version::V5 | Version::V6 => older(record, form, imprint, &rows),
         Version::V8 | Version::V9 => newer(record, form, imprint, &rows),
     }
@@ -44,7 +44,7 @@ fn head(record: &Record, form: &Form, imprint: &Imprint, width: usize, home: &st
         "{dashes}\nCrystalDiskMark {} {} layout, measured by {}\n{home:>width$}\n{dashes}\n\
          * MB/s = 1,000,000 bytes/s [SATA/600 = 600,000,000 bytes/s]\n\
          * KB = 1000 bytes, KiB = 1024 bytes\n\n",
-        form.version.release(),
+        form.wish.version.release(),
         arch(imprint),
         record.tool
     )
@@ -69,7 +69,8 @@ fn newer(record: &Record, form: &Form, imprint: &Imprint, rows: &[Row]) -> Strin
 fn newer_row(row: &Row) -> String {
     let test = row.test;
     let (number, unit) = test.size();
-    let shown = shown(row);
+    // Zeros where nothing was measured, as the original shows.
+    let shown = row.shown.unwrap_or_default();
     format!(
         "  {} {number:>4}{unit} (Q={:>3}, T={:>2}): {:>9.3} MB/s [{:>9.1} IOPS] <{:>9.2} us>\n",
         test.word(),
@@ -81,26 +82,18 @@ fn newer_row(row: &Row) -> String {
     )
 }
 
-/// Zeros where nothing was measured, as the original shows.
-fn shown(row: &Row) -> Figures {
-    row.shown.unwrap_or(Figures {
-        mb_per_s: 0.0,
-        latency_us: 0.0,
-    })
-}
-
 fn newer_foot(record: &Record, form: &Form, imprint: &Imprint) -> String {
-    let zero = if form.zero_fill { " <0Fill>" } else { "" };
+    let zero = if form.wish.zero_fill { " <0Fill>" } else { "" };
     let admin = if imprint.admin { " [Admin]" } else { "" };
     let mut foot = format!(
         "Profile: {}\n   Test: {} (x{}) [{}]{zero}\n   Mode:{admin}\n   Time: Measure {} sec / \
          Interval {} sec \n   Date: {}\n     OS: {} [{}] ({})\n",
-        form.profile.title(),
-        test_size(form.size),
+        form.wish.profile.title(),
+        test_size(form.wish.size),
         form.loops,
-        newer_place(record),
-        seconds(form.measure.as_secs_f64()),
-        seconds(form.interval.as_secs_f64()),
+        place_of(record, false),
+        form.measure.as_secs_f64(),
+        form.interval.as_secs_f64(),
         date(record),
         record.environment.os,
         record.environment.kernel,
@@ -114,22 +107,22 @@ fn newer_foot(record: &Record, form: &Form, imprint: &Imprint) -> String {
 }
 
 fn older(record: &Record, form: &Form, imprint: &Imprint, rows: &[Row]) -> String {
-    let home = match form.version {
+    let home = match form.wish.version {
         Version::V5 => "Crystal Dew World : http://crystalmark.info/",
         _ => "Crystal Dew World : https://crystalmark.info/",
     };
     let mut text = head(record, form, imprint, 71, home);
     for test in &form.tests {
         let of_test = rows.iter().filter(|row| row.test == *test);
-        of_test.for_each(|row| text.push_str(&older_row(row, form.version)));
+        of_test.for_each(|row| text.push_str(&older_row(row, form.wish.version)));
     }
-    let zero = if form.zero_fill { " <0Fill>" } else { "" };
+    let zero = if form.wish.zero_fill { " <0Fill>" } else { "" };
     text.push_str(&format!(
         "\n  Test : {} MiB [{}] (x{}){zero}  [Interval={} sec]\n  Date : {}\n    OS : {} [{}] ({})\n  \n",
-        form.size.0 >> 20,
-        older_place(record),
+        form.wish.size.0 >> 20,
+        place_of(record, true),
         form.loops,
-        seconds(form.interval.as_secs_f64()),
+        form.interval.as_secs_f64(),
         date(record),
         record.environment.os,
         record.environment.kernel,
@@ -148,7 +141,10 @@ fn older_row(row: &Row, version: Version) -> String {
         (true, Version::V5, 1) => format!("Random {way} 4KiB (Q={queues:>2},T={threads:>2})"),
         (true, ..) => format!("Random {way} 4KiB (Q={queues:>3},T={threads:>2})"),
     };
-    let mut line = format!("{label:>31} : {:>9.3} MB/s", shown(row).mb_per_s);
+    let mut line = format!(
+        "{label:>31} : {:>9.3} MB/s",
+        row.shown.unwrap_or_default().mb_per_s
+    );
     if test.random {
         let width = if version == Version::V5 { 8 } else { 9 };
         line.push_str(&format!(" [{:>width$.1} IOPS]", row.iops()));
@@ -165,46 +161,31 @@ fn test_size(size: Bytes) -> String {
     }
 }
 
-/// Whole seconds as the original writes them; a fraction only where there is one.
-fn seconds(seconds: f64) -> String {
-    format!("{seconds}")
-}
-
-/// The drive's letter is the mount point here.
+/// The drive's letter is the mount point here; what of it is used, and its size.
 fn place(target: &TargetFacts) -> (&str, u64, u64) {
+    let size = target.size_bytes.0;
     match &target.file_system {
         Some(fs) => {
             let used = fs.size_bytes.0.saturating_sub(fs.free_bytes.0);
             (&fs.mount_point, used, fs.size_bytes.0)
         }
-        None if target.kind == TargetKind::Model => (&target.path, 0, target.size_bytes.0),
-        None => (&target.path, target.size_bytes.0, target.size_bytes.0),
+        None if target.kind == TargetKind::Model => (&target.path, 0, size),
+        None => (&target.path, size, size),
     }
 }
 
-/// `C: 96% (894/932GiB)`.
-fn newer_place(record: &Record) -> String {
-    let Some(target) = record.targets.first() else {
+/// `C: 96% (894/932GiB)`, or of the older versions `C: 26.4% (122.8/465.2 GiB)`.
+fn place_of(record: &Record, is_older: bool) -> String {
+    let Some((name, used, size)) = record.targets.first().map(place) else {
         return String::new();
     };
-    let (name, used, size) = place(target);
     let percent = 100.0 * used as f64 / size.max(1) as f64;
-    format!("{name}: {percent:.0}% ({}/{}GiB)", used >> 30, size >> 30)
-}
-
-/// `C: 26.4% (122.8/465.2 GiB)`.
-fn older_place(record: &Record) -> String {
-    let Some(target) = record.targets.first() else {
-        return String::new();
-    };
-    let (name, used, size) = place(target);
-    let percent = 100.0 * used as f64 / size.max(1) as f64;
-    let gib = |bytes: u64| bytes as f64 / Bytes::GIB.as_f64();
-    format!(
-        "{name}: {percent:.1}% ({:.1}/{:.1} GiB)",
-        gib(used),
-        gib(size)
-    )
+    if !is_older {
+        let (used, size) = (used >> 30, size >> 30);
+        return format!("{name}: {percent:.0}% ({used}/{size}GiB)");
+    }
+    let [used, size] = [used, size].map(|bytes| bytes as f64 / Bytes::GIB.as_f64());
+    format!("{name}: {percent:.1}% ({used:.1}/{size:.1} GiB)")
 }
 
 /// `2024-05-25T19:26:52Z` as `2024/05/25 19:26:52`, the hour without a leading zero, in UTC.
@@ -212,10 +193,7 @@ fn date(record: &Record) -> String {
     let at = &record.finished_at;
     let (day, time) = at.split_once('T').unwrap_or((at, ""));
     let time = time.get(..8).unwrap_or(time);
-    let time = match time.strip_prefix('0') {
-        Some(shorter) => shorter,
-        None => time,
-    };
+    let time = time.strip_prefix('0').unwrap_or(time);
     format!("{} {time}", day.replace('-', "/"))
 }
 
@@ -225,7 +203,7 @@ fn date(record: &Record) -> String {
 pub fn all_passes(record: &Record, form: &Form) -> String {
     let rows = rows(record, form);
     let most = rows.iter().map(|row| row.passes.len()).max().unwrap_or(0);
-    let named = match form.taking {
+    let named = match form.wish.taking {
         Taking::Best => "best",
         Taking::Mean => "mean",
     };
@@ -238,7 +216,7 @@ pub fn all_passes(record: &Record, form: &Form) -> String {
         text.push_str(&passes_of(row, most));
     }
     text.push_str("\nspread: from the slowest to the fastest pass, in per cent of the median.\n");
-    if form.taking == Taking::Best {
+    if form.wish.taking == Taking::Best {
         text.push_str("The latency of a row is the lowest of any pass, not that of the fastest.\n");
     }
     text
@@ -264,7 +242,7 @@ fn passes_of(row: &Row, most: usize) -> String {
     };
     line.push_str(&format!(
         "{:>11.3}{median:>11.3}{spread:>7.1} %\n",
-        shown(row).mb_per_s
+        row.shown.unwrap_or_default().mb_per_s
     ));
     line
 }
@@ -293,13 +271,13 @@ pub fn json(record: &Record, form: &Form) -> String {
     let value = json!({
         "cdm_format": FORMAT,
         "run": record.id,
-        "layout": form.version.release(),
-        "profile": form.profile.title(),
-        "size_bytes": form.size.0,
+        "layout": form.wish.version.release(),
+        "profile": form.wish.profile.title(),
+        "size_bytes": form.wish.size.0,
         "loops": form.loops,
         "measure_s": form.measure.as_secs_f64(),
         "interval_s": form.interval.as_secs_f64(),
-        "taken": match form.taking { Taking::Best => "best", Taking::Mean => "mean" },
+        "taken": match form.wish.taking { Taking::Best => "best", Taking::Mean => "mean" },
         "status": record.status,
         "origin": record.origin,
         "rows": rows,
@@ -314,7 +292,7 @@ fn json_row(row: &Row) -> Value {
     json!({
         "test": format!("{} {}", row.test.kind(), row.test.queue()),
         "direction": row.way.title().to_lowercase(),
-        "read_percent": match row.way { Way::Read => 100, Way::Write => 0, Way::Mix(read) => read },
+        "read_percent": row.way.reads(),
         "mb_per_s": row.shown.map(|shown| shown.mb_per_s),
         "iops": row.shown.map(|_| row.iops()),
         "latency_us": row.shown.map(|shown| shown.latency_us),

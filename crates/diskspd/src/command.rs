@@ -1,13 +1,12 @@
 //! A command line as a profile: options first, then targets.
 
 use blocklab_record::{Note, NoteLevel};
-
-use super::conflicts;
-use super::draft::Draft;
-use super::options::{Opt, find};
-use super::spec::{Cache, Format, Profile, Target};
-use super::validate::validate;
 use blocklab_syntax::Mistake;
+
+use super::options::{Draft, OPTIONS, Opt, Support, find};
+use super::paths::template;
+use super::spec::{Cache, Profile, Target};
+use super::validate::validate;
 
 /// What a command line asks for.
 #[derive(Debug, Clone, PartialEq)]
@@ -29,18 +28,8 @@ pub struct Overrides {
     pub path: String,
     /// In place of `*1`, `*2`, ….
     pub targets: Vec<String>,
-    /// `-d`.
-    pub duration: Option<u32>,
-    /// `-W`.
-    pub warmup: Option<u32>,
-    /// `-C`.
-    pub cooldown: Option<u32>,
-    /// `-z`: without a number, from the clock.
-    pub seed: Option<Option<u32>>,
-    /// `-R`.
-    pub format: Option<Format>,
-    /// `-v`.
-    pub verbose: bool,
+    /// The options, as they were typed.
+    pub options: Vec<String>,
     /// `-Rp`.
     pub profile_only: bool,
 }
@@ -96,29 +85,29 @@ fn hyphened(argument: &str) -> String {
 
 fn apply(draft: &mut Draft, argument: &str) -> Result<&'static Opt, Mistake> {
     let Some(option) = find(argument) else {
-        let known = super::options::all().map(|option| option.name);
-        let hint = match blocklab_units::nearest(argument, known) {
-            Some(near) if argument.len() > 2 => format!("did you mean {near}? "),
-            _ => String::new(),
-        };
+        let known = OPTIONS.iter().map(|option| option.name);
+        let near = blocklab_units::nearest(argument, known).filter(|_| argument.len() > 2);
+        let hint = near.map_or(String::new(), |near| format!("did you mean {near}? "));
         let wrong = format!("there is no such option; {hint}-? prints all");
         return Err(Mistake::new(argument, wrong));
     };
-    (option.set)(draft, &argument[option.name.len()..])?;
+    (option.set)(draft, option.name, &argument[option.name.len()..])?;
     Ok(option)
 }
 
-/// What the row of the table says of an option that is honoured differently. Options that are
-/// only nearly honoured in some forms tell it themselves when the plan is made.
+/// What the row of the table says of an option that changes nothing. Options that are only nearly
+/// honoured in some forms tell it themselves when the plan is made.
 fn note(option: &Opt, argument: &str) -> Option<Note> {
-    let level = option.level.filter(|level| *level == NoteLevel::Ignored)?;
     // These stand in the profile, so the plan tells of them, wherever the profile comes from.
-    let told_later = ["-C", "-I", "-l", "-x"].contains(&option.name);
-    (!told_later).then(|| Note {
-        level,
-        subject: argument.to_owned(),
-        text: option.here.to_owned(),
-    })
+    let told_later = ["-l", "-x"].contains(&option.name);
+    match option.support {
+        Support::Ignored(here) if !told_later => Some(Note {
+            level: NoteLevel::Ignored,
+            subject: argument.to_owned(),
+            text: here.to_owned(),
+        }),
+        _ => None,
+    }
 }
 
 fn asked(draft: Draft, targets: &[String], options: &[&String]) -> Result<Asked, Mistake> {
@@ -128,7 +117,7 @@ fn asked(draft: Draft, targets: &[String], options: &[&String]) -> Result<Asked,
     if let Some(event) = draft.event {
         return Ok(Asked::Event(event));
     }
-    conflicts::check(options)?;
+    exclusive(options)?;
     if draft.xml.is_some() {
         return overrides(draft, targets, options).map(Asked::Xml);
     }
@@ -137,69 +126,147 @@ fn asked(draft: Draft, targets: &[String], options: &[&String]) -> Result<Asked,
         return Err(Mistake::new("targets", wrong));
     }
     if draft.span.round_robin && draft.span.disable_affinity {
-        return Err(Mistake::new(
-            "-n",
-            "it excludes -a: one of the two can hold",
-        ));
+        let wrong = "it excludes -a: one of the two can hold";
+        return Err(Mistake::new("-n", wrong));
     }
     let profile = profile(draft, targets);
     validate(&profile)?;
     Ok(Asked::Load(profile))
 }
 
+/// Checks the options as they were typed: which exclude each other, and which may stand once. A
+/// profile does not show it any more: there, the later one has simply replaced the earlier one.
+fn exclusive(options: &[&String]) -> Result<(), Mistake> {
+    let random = named(options, &["-r"]);
+    let percent = named(options, &["-rs"]);
+    let sequential = named(options, &["-s", "-si"]);
+    // `-frst` gives hints, `-f1G` a size.
+    let mut limits = named(options, &["-f"]);
+    limits.retain(|option| option.contains(|c: char| c.is_ascii_digit()));
+    let bounds = named(options, &["-B"]);
+    let profiles = named(options, &["-X"]);
+    for repeated in [&random, &sequential, &bounds, &limits, &profiles] {
+        if let [first, second, ..] = repeated[..] {
+            return Err(twice(first, second));
+        }
+    }
+    // -rs100 means the same as -r, so that another share may follow it.
+    if let Some(at) = percent.iter().position(|option| *option != "-rs100")
+        && let Some(second) = percent.get(at + 1)
+    {
+        return Err(twice(percent[at], second));
+    }
+    if let (Some(option), Some(_)) = (sequential.first(), random.first().or(percent.first())) {
+        let wrong = "it excludes -r and -rs: offsets are sequential or random; with -rs, the \
+                     alignment is that of -r";
+        return Err(Mistake::new(*option, wrong));
+    }
+    match (bounds.first(), limits.first()) {
+        (Some(bounds), Some(limit)) if bounds.contains(':') => {
+            let wrong = format!("it excludes the length of {bounds}: both say where the load ends");
+            Err(Mistake::new(*limit, wrong))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The options that these rows of the table read.
+fn named<'a>(options: &[&'a String], names: &[&str]) -> Vec<&'a str> {
+    let is_named = |option: &str| find(option).is_some_and(|row| names.contains(&row.name));
+    let all = options.iter().map(|option| option.as_str());
+    all.filter(|option| is_named(option)).collect()
+}
+
+fn twice(first: &str, second: &str) -> Mistake {
+    let wrong = format!("{first} stands before it, and only one of them can hold: remove one");
+    Mistake::new(second, wrong)
+}
+
 fn overrides(draft: Draft, targets: &[String], options: &[&String]) -> Result<Overrides, Mistake> {
     const BESIDE: [&str; 7] = ["-X", "-d", "-W", "-C", "-R", "-v", "-z"];
-    let other = options.iter().find(|argument| {
-        let allowed = find(argument).is_some_and(|option| BESIDE.contains(&option.name));
-        !allowed
-    });
-    if let Some(other) = other {
+    let is_beside = |option: &str| find(option).is_some_and(|row| BESIDE.contains(&row.name));
+    if let Some(other) = options.iter().find(|option| !is_beside(option)) {
         let wrong =
             "beside -X only -d, -W, -C, -R, -v and -z may stand: the rest is in the profile";
         return Err(Mistake::new(other.as_str(), wrong));
     }
-    let given = |name| draft.given.contains(&name);
-    let said = |name: &str| options.iter().any(|option| option.starts_with(name));
     Ok(Overrides {
         path: draft.xml.unwrap_or_default(),
         targets: targets.to_vec(),
-        duration: given("-d").then_some(draft.span.duration),
-        warmup: given("-W").then_some(draft.span.warmup),
-        cooldown: said("-C").then_some(draft.span.cooldown),
-        seed: given("-z").then_some(draft.span.seed),
-        format: draft.format,
-        verbose: draft.verbose,
-        profile_only: draft.profile_only,
+        options: options.iter().copied().cloned().collect(),
+        profile_only: draft.profile.profile_only,
     })
 }
 
+impl Overrides {
+    /// Puts what the command line says in the place of what the profile does.
+    pub(super) fn apply(&self, mut profile: Profile) -> Result<Profile, Mistake> {
+        let mut used = vec![false; self.targets.len()];
+        let mut spans = std::mem::take(&mut profile.timespans);
+        let mut draft = Draft {
+            profile,
+            ..Draft::default()
+        };
+        for span in &mut spans {
+            std::mem::swap(span, &mut draft.span);
+            for option in &self.options {
+                apply(&mut draft, option)?;
+            }
+            std::mem::swap(span, &mut draft.span);
+            for target in &mut span.targets {
+                self.fill_template(target, &mut used)?;
+            }
+        }
+        if let Some(index) = used.iter().position(|used| !used) {
+            let number = index + 1;
+            let wrong = format!("no <Path> of the profile is *{number}, so nothing would use it");
+            return Err(Mistake::new(self.targets[index].clone(), wrong));
+        }
+        Ok(Profile {
+            timespans: spans,
+            profile_only: self.profile_only,
+            ..draft.profile
+        })
+    }
+
+    /// `*1` stands for the first target of the command line.
+    fn fill_template(&self, target: &mut Target, used: &mut [bool]) -> Result<(), Mistake> {
+        let Some(number) = template(&target.path)? else {
+            return Ok(());
+        };
+        match self.targets.get(number - 1) {
+            Some(path) => {
+                target.path.clone_from(path);
+                used[number - 1] = true;
+            }
+            None if self.profile_only && self.targets.is_empty() => {}
+            None => {
+                let wrong =
+                    "the template is not filled: a target for it must stand behind the options";
+                return Err(Mistake::new(target.path.clone(), wrong));
+            }
+        }
+        Ok(())
+    }
+}
+
 fn profile(draft: Draft, targets: &[String]) -> Profile {
-    let Draft {
-        mut span,
-        mut target,
-        ..
-    } = draft;
-    target.cache = draft.cache.unwrap_or(Cache::Cached);
-    target.random_ratio = match (
-        draft.random_ratio,
-        draft.random || draft.random_align.is_some(),
-    ) {
-        (Some(ratio), _) => ratio,
-        (None, true) => 100,
-        (None, false) => 0,
+    let is_random = draft.random || draft.random_align.is_some();
+    let all_or_none = if is_random { 100 } else { 0 };
+    let target = Target {
+        cache: draft.cache.unwrap_or(Cache::Cached),
+        random_ratio: draft.random_ratio.unwrap_or(all_or_none),
+        align: draft.random_align.or(draft.stride),
+        ..draft.target
     };
-    target.align = draft.random_align.or(draft.stride);
     let with_path = |path: &String| Target {
         path: path.clone(),
         ..target.clone()
     };
+    let mut span = draft.span;
     span.targets = targets.iter().map(with_path).collect();
     Profile {
         timespans: vec![span],
-        format: draft.format.unwrap_or(Format::Text),
-        progress: draft.progress,
-        verbose: draft.verbose,
-        profile_only: draft.profile_only,
-        unheeded: Vec::new(),
+        ..draft.profile
     }
 }

@@ -1,8 +1,8 @@
 //! `-rd`: shares of the operations over shares or stretches of the target.
 
-use super::number::{number, some_size};
 use super::spec::Distribution;
 use blocklab_syntax::Mistake;
+use blocklab_syntax::number::{number, some_size};
 
 const OPTION: &str = "-rd";
 
@@ -19,10 +19,10 @@ pub fn parse(text: &str, block: u64) -> Result<Distribution, Mistake> {
             let wrong = format!("`{range}` is no pair of shares such as 90/10");
             return Err(Mistake::new(OPTION, wrong));
         };
-        let io = number(OPTION, io, 0, 100)?;
+        let io = number(OPTION, io, 0..=100)?;
         let width = match absolute {
             true => some_size(OPTION, width, Some(block))?,
-            false => number(OPTION, width, 1, 100)?.into(),
+            false => number(OPTION, width, 1..=100)?.into(),
         };
         list.push((io, width));
     }
@@ -35,39 +35,25 @@ pub fn parse(text: &str, block: u64) -> Result<Distribution, Mistake> {
 
 /// The shares of the operations and of the target add up to 100 at most; a stretch holds a block.
 pub fn check(list: &[(u32, u64)], absolute: bool, block: u64) -> Result<(), Mistake> {
-    let wrong = |message: String| Err(Mistake::new(OPTION, message));
     let io: u32 = list.iter().fold(0, |sum, (io, _)| sum.saturating_add(*io));
-    if io > 100 {
-        return wrong(format!(
-            "the shares of the operations add up to {io} %: at most 100"
-        ));
-    }
-    if io == 0 {
-        return wrong("no operation goes anywhere".to_owned());
-    }
-    let width = list
-        .iter()
-        .fold(0, |sum: u64, (_, width)| sum.saturating_add(*width));
-    if !absolute && width > 100 {
-        return wrong(format!(
-            "the shares of the target add up to {width} %: at most 100"
-        ));
-    }
-    if !absolute && width == 100 && io < 100 {
-        return wrong(format!(
-            "{} % of the operations have no place left to go",
-            100 - io
-        ));
-    }
-    let small = list
-        .iter()
-        .find(|(_, width)| absolute && *width > 0 && *width < block);
-    match small {
-        Some((_, width)) => wrong(format!(
-            "a stretch of {width} bytes holds no block of {block}"
-        )),
-        None => Ok(()),
-    }
+    let widths = list.iter().map(|(_, width)| *width);
+    let width: u64 = widths.clone().fold(0, u64::saturating_add);
+    let mut small = widths.filter(|width| absolute && *width > 0 && *width < block);
+    let wrong = if io > 100 {
+        format!("the shares of the operations add up to {io} %: at most 100")
+    } else if io == 0 {
+        "no operation goes anywhere".to_owned()
+    } else if !absolute && width > 100 {
+        format!("the shares of the target add up to {width} %: at most 100")
+    } else if !absolute && width == 100 && io < 100 {
+        let left = 100 - io;
+        format!("{left} % of the operations have no place left to go")
+    } else if let Some(width) = small.next() {
+        format!("a stretch of {width} bytes holds no block of {block}")
+    } else {
+        return Ok(());
+    };
+    Err(Mistake::new(OPTION, wrong))
 }
 
 /// Zones over the whole extent of `len` bytes (needed where widths are in bytes): (per cent of
@@ -89,11 +75,7 @@ pub fn zones(distribution: &Distribution, len: Option<u64>) -> Result<Vec<(f64, 
     let mut used = 0;
     for (io, width) in list {
         let left = whole - used;
-        let width = if *width == 0 {
-            left
-        } else {
-            (*width).min(left)
-        };
+        let width = if *width == 0 { left } else { left.min(*width) };
         if width > 0 {
             zones.push((*io, width));
         }
@@ -110,16 +92,12 @@ pub fn zones(distribution: &Distribution, len: Option<u64>) -> Result<Vec<(f64, 
 fn shares(zones: &[(u32, u64)], whole: u64) -> Result<Vec<(f64, f64)>, Mistake> {
     let sum: u32 = zones.iter().map(|(io, _)| io).sum();
     if sum == 0 {
-        return Err(Mistake::new(
-            OPTION,
-            "the target is too short: no operation goes anywhere",
-        ));
+        let wrong = "the target is too short: no operation goes anywhere";
+        return Err(Mistake::new(OPTION, wrong));
     }
     let share = |(io, width): &(u32, u64)| {
-        (
-            f64::from(*io) * 100.0 / f64::from(sum),
-            *width as f64 * 100.0 / whole as f64,
-        )
+        let of_operations = f64::from(*io) * 100.0 / f64::from(sum);
+        (of_operations, *width as f64 * 100.0 / whole as f64)
     };
     Ok(zones.iter().map(share).collect())
 }

@@ -7,7 +7,7 @@
 //! ```text
 //!   arguments ──▶ command ──┐
 //!                           ├──▶ Profile ──▶ validate ──▶ plan ──▶ Plan, Notes, Spans
-//!   XML ────────▶ read_xml ─┘        │
+//!   XML ─────▶ profile_xml ─┘        │
 //!                                    └──▶ profile text, profile XML
 //!   Record + Spans ──▶ results ──▶ text, XML
 //! ```
@@ -15,21 +15,15 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
 mod command;
-mod conflicts;
 mod distribution;
-mod draft;
-mod number;
 mod options;
 mod paths;
 mod plan;
 mod profile_text;
 mod profile_xml;
 mod ranges;
-mod read_xml;
 mod reference;
 mod results;
-mod setters;
-mod sheet;
 mod spec;
 #[cfg(test)]
 mod tests;
@@ -42,8 +36,7 @@ pub use command::{Asked, Overrides, Parsed, parse};
 pub use paths::{Mapping, here};
 pub use plan::{Pair, Prepared, Span, Terms, prepare};
 pub use profile_text::{Layout, profile_text};
-pub use profile_xml::profile_xml;
-pub use read_xml::read_xml;
+pub use profile_xml::{profile_xml, read_xml};
 pub use reference::{reference, usage};
 pub use results::{Bucket, Processor, Served, System, Usage};
 pub use spec::{

@@ -1,14 +1,50 @@
-//! The option table: one option, one row. Reading a command line and `docs/dialects/diskspd.md`
-//! are derived from it.
+//! The option table: one option, one row. Reading a command line, `-?` and
+//! `docs/dialects/diskspd.md` are derived from it. Below it stand the setters of values that have
+//! more than one part.
 
-mod early;
-mod late;
-mod ours;
+use std::ops::RangeInclusive;
 
 use blocklab_record::NoteLevel;
-
-use super::draft::Draft;
 use blocklab_syntax::Mistake;
+use blocklab_syntax::number::{number, size, some_size};
+
+use super::distribution;
+use super::spec::{Buffers, Cache, Format, MapFlush, Profile, Target, Throughput, TimeSpan};
+
+/// How well an option is honoured. No run of the original is compared, so no row is called exact.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Support {
+    /// As the manual and the published source say.
+    Documented,
+    /// Nearly, with this difference.
+    Near(&'static str),
+    /// Changes nothing here, for this reason.
+    Ignored(&'static str),
+    /// The original does not have it.
+    Ours,
+}
+
+impl Support {
+    /// The level of a note about it.
+    pub const fn level(self) -> Option<NoteLevel> {
+        match self {
+            Self::Documented | Self::Ours => None,
+            Self::Near(_) => Some(NoteLevel::Approximated),
+            Self::Ignored(_) => Some(NoteLevel::Ignored),
+        }
+    }
+
+    /// What is done here, where that differs.
+    pub const fn here(self) -> &'static str {
+        match self {
+            Self::Documented | Self::Ours => "",
+            Self::Near(here) | Self::Ignored(here) => here,
+        }
+    }
+}
+
+/// Takes what follows the name of an option, which it is given for its mistakes.
+type Set = fn(&mut Draft, &str, &str) -> Result<(), Mistake>;
 
 /// One option.
 pub(super) struct Opt {
@@ -20,47 +56,485 @@ pub(super) struct Opt {
     pub default: &'static str,
     /// One sentence.
     pub meaning: &'static str,
-    /// How well it is honoured; nothing: as the manual and the published source say. No run of the
-    /// original is compared, so no row is called exact.
-    pub level: Option<NoteLevel>,
-    /// What is done here, where that differs.
-    pub here: &'static str,
-    /// Takes what follows the name.
-    pub set: fn(&mut Draft, &str) -> Result<(), Mistake>,
+    pub support: Support,
+    pub set: Set,
 }
 
-const ROW: Opt = Opt {
-    name: "",
-    form: "",
-    default: "–",
-    meaning: "",
-    level: None,
-    here: "",
-    set: |_, _| Ok(()),
-};
-
-const IGNORED: Option<NoteLevel> = Some(NoteLevel::Ignored);
-const NEARLY: Option<NoteLevel> = Some(NoteLevel::Approximated);
-const ANY: u32 = u32::MAX;
+/// Options as they come in.
+#[derive(Debug, Default)]
+pub(super) struct Draft {
+    pub profile: Profile,
+    pub span: TimeSpan,
+    pub target: Target,
+    pub cache: Option<Cache>,
+    pub random: bool,
+    pub random_align: Option<u64>,
+    pub random_ratio: Option<u32>,
+    pub stride: Option<u64>,
+    pub usage: bool,
+    pub event: Option<String>,
+    pub xml: Option<String>,
+}
 
 /// The row of an argument: that with the longest name with which it begins.
 pub(super) fn find(argument: &str) -> Option<&'static Opt> {
-    let fitting = all().filter(|opt| argument.starts_with(opt.name));
+    let fitting = OPTIONS.iter().filter(|opt| argument.starts_with(opt.name));
     fitting.max_by_key(|opt| opt.name.len())
+}
+
+const ANY: RangeInclusive<u32> = 0..=u32::MAX;
+const SOME: RangeInclusive<u32> = 1..=u32::MAX;
+
+/// How a row sets its field: by a `flag`, a `number` within limits, a `size` above 0, or `with` a
+/// function; `wants` refuses the option as it stands, since the tool reads it before.
+macro_rules! setter {
+    (flag $($field:ident).+) => {
+        |draft, option, rest| {
+            draft.$($field).+ = true;
+            bare(option, rest)
+        }
+    };
+    (number $limits:expr => $($field:ident).+) => {
+        |draft, option, rest| {
+            draft.$($field).+ = number(option, rest, $limits)?;
+            Ok(())
+        }
+    };
+    (size $($field:ident).+) => {
+        |draft, option, rest| {
+            draft.$($field).+ = draft.some_size(option, rest)?;
+            Ok(())
+        }
+    };
+    (with $function:expr) => {
+        $function
+    };
+    (wants $value:literal) => {
+        |_, option, _| Err(Mistake::new(option, concat!("it takes ", $value)))
+    };
+}
+
+macro_rules! rows {
+    ($($name:literal $form:literal $default:literal ($($set:tt)*)
+        $meaning:literal $support:ident $(($here:literal))?)*) => {
+        &[$(Opt {
+            name: $name,
+            form: $form,
+            default: $default,
+            meaning: $meaning,
+            support: Support::$support $(($here))?,
+            set: setter!($($set)*),
+        }),*]
+    };
+}
+
+/// Every row, in the order of the manual; ours come last. An option, as the manual writes it, what
+/// holds without it, what it sets; what it means, and what is done here.
+#[rustfmt::skip]
+pub(super) static OPTIONS: &[Opt] = rows! {
+    "-?" "-?" "–" (flag usage)
+        "Print the usage." Documented
+    "-:" "-:<flags>" "–" (with |_, option, rest| number(option, rest, ANY).map(drop))
+        "Experimental flags." Ignored("there are none")
+    "-a" "-a[g#,]#[,#,…], -ag" "-ag" (with affinity)
+        "Bind the threads to these processors in turn."
+        Near("a list binds, and -ag binds to all in turn; without either the scheduler places the threads; there is one processor group, 0, of processors 0 to 255")
+    "-b" "-b<size>[KMGT]" "64K" (with block)
+        "Block size. It is read before all others, whatever its place." Near("at most 1 GiB")
+    "-B" "-B<offset>[:<length>]" "0" (with bounds)
+        "Use the target from this byte on, and so far; a length excludes -f." Documented
+    "-c" "-c<size>[KMGTb]" "–" (size target.file_size)
+        "Make the file, of this size."
+        Near("a file that exists and is large enough is used as it is, and is refused for writing unless it was made here or --destroy-data names it; a new one is filled with random bytes and stays")
+    "-C" "-C<seconds>" "0" (number ANY => span.cooldown)
+        "Load after the measured time; in no result." Documented
+    "-d" "-d<seconds>" "10" (number SOME => span.duration)
+        "Measured time." Documented
+    "-D" "-D[<milliseconds>]" "1000" (with deviation)
+        "Standard deviation of the rate over intervals; the series too in XML." Documented
+    "-e" "-e<q|c|s>, -ep, -ePROCESS, …" "–" (with tracing)
+        "Event tracing of Windows." Ignored("Linux has no ETW")
+    "-f" "-f<size>[KMGTb]; -f<r|s|t>…" "–" (with limit_or_hints)
+        "Use the target up to this byte; or hints for opening it."
+        Near("a size holds exactly; hints are replaced by the advice that fits the pattern")
+    "-F" "-F<count>" "–" (number 1..=4096 => span.thread_count)
+        "Threads for all targets together."
+        Near("each pair of thread and target is a thread of its own; under -O one thread works on all targets, in turn; at most 4,096")
+    "-g" "-g<bytes per ms>, -g<n>i" "no limit" (with throughput)
+        "Limit of each thread on each target, in bytes a millisecond or IOPS." Documented
+    "-h" "-h" "–" (with |draft, option, rest| bare(option, rest).and_then(|()| caching(draft, option, "h")))
+        "The old word for -Sh." Near("as -Sh")
+    "-i" "-i<count>" "no bursts" (number SOME => target.burst)
+        "Operations in a burst; with -j." Near("the pause begins when the burst has come back")
+    "-j" "-j<milliseconds>" "no bursts" (number SOME => target.think_ms)
+        "Time between two bursts; with -i." Near("the pause begins when the burst has come back")
+    "-I" "-I<1|2|3>" "3" (number 1..=3 => target.priority)
+        "I/O priority: very low, low, normal."
+        Near("very low is the idle class of the block layer, low the last of its best effort; most devices ignore both")
+    "-l" "-l" "–" (flag target.large_pages)
+        "Large pages for the buffers." Ignored("the kernel decides (transparent huge pages)")
+    "-L" "-L" "–" (flag span.measure_latency)
+        "Latencies in the results." Documented
+    "-n" "-n" "–" (flag span.disable_affinity)
+        "No affinity; not with -a." Documented
+    "-N" "-N<v|n|i>" "none" (with flushing)
+        "How mapped memory is flushed; with -Sm." Near("msync after each write in all three modes")
+    "-o" "-o<count>" "2" (number 1..=32768 => target.requests)
+        "Operations in flight per thread and target; 1 is synchronous I/O." Near("at most 32,768")
+    "-O" "-O<count>" "–" (number 1..=32768 => span.request_count)
+        "Operations in flight per thread over all targets; with -F."
+        Near("the targets of a thread take turns by their weights; none is drawn by lot")
+    "-p" "-p" "–" (flag target.parallel)
+        "All operations in flight begin at the same offset."
+        Near("each operation in flight is a thread of its own, all from the same offset")
+    "-P" "-P[<count>]" "none" (with progress)
+        "A dot for so many operations (65536)." Ignored("the progress is that of blocklab")
+    "-r" "-r[<align>[KMGTb]]" "sequential; aligned to the block size" (with random)
+        "Random offsets; not with -s." Documented
+    "-rd" "-rdpct<IO>/<share>:…, -rdabs<IO>/<size>:…" "uniform" (with distributed)
+        "How random offsets are distributed."
+        Near("-rdabs needs the size of the target: models and targets that are not there yet want -c or -f")
+    "-rs" "-rs<per cent>" "100 with -r" (with |draft, option, rest| number(option, rest, 1..=100).map(|ratio| draft.random_ratio = Some(ratio)))
+        "So many of the operations are random; -r gives their alignment." Documented
+    "-R" "-R[p]<text|xml>" "text" (with results)
+        "How the result is printed; with p only the profile, and nothing is run." Documented
+    "-s" "-s[<stride>[KMGTb]]" "the block size" (with stride)
+        "Sequential offsets, so far apart; not with -r and -rs." Documented
+    "-si" "-si[<stride>[KMGTb]]" "–" (with interlocked)
+        "The threads share one sequence; in place of -s." Documented
+    "-S" "-S[b|h|m|r|u|w]…" "-Sb" (with caching)
+        "Caches: b all, u none of the system's (also plain -S), w write through, h = uw, r only a server's, m mapped memory."
+        Near("u is O_DIRECT where the file system has it, w is O_DSYNC, r is as u")
+    "-t" "-t<count>" "1" (number 1..=4096 => target.threads)
+        "Threads for each target; not with -F." Near("at most 4,096")
+    "-T" "-T<offset>[KMGTb]" "0" (size target.thread_stride)
+        "Thread k begins k times so far behind the first." Documented
+    "-v" "-v[s]" "–" (with verbose)
+        "Say more." Ignored("`blocklab show` says more of every run")
+    "-w" "-w[<per cent>]" "0" (with writes)
+        "So many of the operations write."
+        Near("a target that holds data is refused unless --destroy-data names it")
+    "-W" "-W<seconds>" "5" (number ANY => span.warmup)
+        "Load before the measured time." Documented
+    "-x" "-x" "–" (flag span.completion_routines)
+        "Completion routines in place of completion ports." Ignored("both are io_uring here")
+    "-X" "-X<file>" "–" (with profile_file)
+        "The profile comes from an XML file; -d, -W, -C, -R, -v and -z may override it, and targets take the places of *1, *2, …."
+        Near("elements are honoured as their options are; ETW, Progress, Verbose, VerboseStats, PrecreateFiles and ExperimentFlags change nothing")
+    "-ye" "-ye<event>" "–" (with |draft, option, rest| {
+            draft.event = Some(rest.to_owned());
+            event(draft, option, rest)
+        })
+        "Set an event and quit." Ignored("Linux has no named events")
+    "-yf" "-yf<event>" "–" (with event)
+        "Signal an event when the run has ended." Ignored("Linux has no named events")
+    "-yp" "-yp<event>" "–" (with event)
+        "End the run when an event is set."
+        Ignored("Linux has no named events; SIGINT and SIGTERM end the run")
+    "-yr" "-yr<event>" "–" (with event)
+        "Wait for an event before the run."
+        Ignored("Linux has no named events; the run begins at once")
+    "-ys" "-ys<event>" "–" (with event)
+        "Signal an event when the run begins." Ignored("Linux has no named events")
+    "-z" "-z[<seed>]" "0" (with seed)
+        "Seed of all chance; without a number from the clock."
+        Near("a seed repeats the offsets of a run made here, not those of the original")
+    "-Z" "-Z; -Z<size>[KMGTb][,<file>]" "0, 1, … 255, again and again" (with buffers)
+        "What writes carry: zeros, or bytes of a buffer of this size, random or out of a file."
+        Near("zeros, the pattern 0 … 255, files and random buffers up to 16 MiB are as documented; for a larger one, random bytes of which no two blocks are equal")
+    "-Zr" "-Zr" "–" (flag span.random_write_data)
+        "Fresh random bytes for each write." Documented
+    "--map" "--map 'E:\\=/data/'" "–" (wants "FROM=TO, such as --map 'E:\\=/data/'")
+        "Ours: what begins with the left side begins with the right side here." Ours
+    "--destroy-data" "--destroy-data=NAME" "–" (wants "a name: --destroy-data=sdb")
+        "Ours: allow to overwrite exactly this device or file." Ours
+    "--diskspd-layout" "--diskspd-layout 2.2|2.0.21a" "2.2" (wants "2.2 or 2.0.21a")
+        "Ours: the layout of the text." Ours
+    "--size" "--size SIZE" "–" (wants "a size: --size 1GiB")
+        "Ours: the size of files that are made, in place of that of -c." Ours
+    "--read-only" "--read-only" "–" (with |_, _, _| Ok(()))
+        "Ours: nothing is written; -w counts as -w0, with a note." Ours
+    "--no-save" "--no-save" "–" (with |_, _, _| Ok(()))
+        "Ours: the run is not kept." Ours
+    "--quiet" "--quiet" "–" (with |_, _, _| Ok(()))
+        "Ours: no progress and no notes on standard error." Ours
+};
+
+impl Draft {
+    fn size(&self, option: &str, text: &str) -> Result<u64, Mistake> {
+        size(option, text, Some(self.target.block))
+    }
+
+    fn some_size(&self, option: &str, text: &str) -> Result<u64, Mistake> {
+        some_size(option, text, Some(self.target.block))
+    }
 }
 
 /// An option that takes nothing.
 fn bare(option: &str, rest: &str) -> Result<(), Mistake> {
     match rest {
         "" => Ok(()),
-        _ => Err(Mistake::new(
-            option,
-            format!("it takes nothing, and `{rest}` follows it"),
-        )),
+        _ => {
+            let wrong = format!("it takes nothing, and `{rest}` follows it");
+            Err(Mistake::new(option, wrong))
+        }
     }
 }
 
-/// Every row, in the order of the manual; ours come last.
-pub(super) fn all() -> impl Iterator<Item = &'static Opt> {
-    early::EARLY.iter().chain(&late::LATE).chain(&ours::OURS)
+fn none_of(option: &str, value: impl std::fmt::Display, known: &str) -> Mistake {
+    Mistake::new(option, format!("`{value}` is none of {known}"))
+}
+
+fn affinity(draft: &mut Draft, option: &str, rest: &str) -> Result<(), Mistake> {
+    if rest == "g" || rest.is_empty() {
+        draft.span.round_robin = true;
+        return Ok(());
+    }
+    let last = rest.rsplit(',').next().unwrap_or_default();
+    if last.starts_with('g') {
+        let wrong =
+            format!("`{rest}` ends with a group and names no processor of it; -ag0,0,1 names two");
+        return Err(Mistake::new(option, wrong));
+    }
+    let mut group = 0;
+    for part in rest.split(',') {
+        match part.strip_prefix('g') {
+            Some(text) => group = number(option, text, 0..=0xffff)? as u16,
+            None => {
+                let processor = number(option, part, 0..=255)?;
+                draft.span.affinity.push((group, processor));
+            }
+        }
+    }
+    match draft.span.affinity.iter().find(|(group, _)| *group > 0) {
+        Some((group, _)) => {
+            let wrong = format!(
+                "there is no processor group {group}: Linux has one, 0, for all processors"
+            );
+            Err(Mistake::new(option, wrong))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Sizes of other options may count blocks; its own cannot.
+fn block(draft: &mut Draft, option: &str, rest: &str) -> Result<(), Mistake> {
+    draft.target.block = some_size(option, rest, None)?;
+    Ok(())
+}
+
+fn bounds(draft: &mut Draft, option: &str, rest: &str) -> Result<(), Mistake> {
+    let (base, length) = match rest.split_once(':') {
+        Some((base, length)) => (base, Some(length)),
+        None => (rest, None),
+    };
+    let base = draft.size(option, base)?;
+    draft.target.base = base;
+    if let Some(length) = length {
+        let end = base.checked_add(draft.some_size(option, length)?);
+        let wrong = || Mistake::new(option, "the end lies beyond 2^64");
+        draft.target.max_file_size = end.ok_or_else(wrong)?;
+    }
+    Ok(())
+}
+
+/// The number behind an option; nothing where there is none, and 0 counts as none.
+fn some_number(option: &str, rest: &str) -> Result<Option<u32>, Mistake> {
+    match rest {
+        "" => Ok(None),
+        _ => number(option, rest, ANY).map(|number| (number > 0).then_some(number)),
+    }
+}
+
+fn deviation(draft: &mut Draft, option: &str, rest: &str) -> Result<(), Mistake> {
+    draft.span.iops_std_dev = true;
+    draft.span.bucket_ms = some_number(option, rest)?.unwrap_or(draft.span.bucket_ms);
+    Ok(())
+}
+
+fn progress(draft: &mut Draft, option: &str, rest: &str) -> Result<(), Mistake> {
+    draft.profile.progress = some_number(option, rest)?.unwrap_or(65536);
+    Ok(())
+}
+
+fn tracing(_: &mut Draft, option: &str, rest: &str) -> Result<(), Mistake> {
+    const KNOWN: &str = "q, c, s, p, PROCESS, THREAD, IMAGE_LOAD, DISK_IO, MEMORY_PAGE_FAULTS, \
+                         MEMORY_HARD_FAULTS, NETWORK, REGISTRY";
+    match KNOWN.split(", ").any(|known| known == rest) {
+        true => Ok(()),
+        false => Err(none_of(option, rest, KNOWN)),
+    }
+}
+
+fn limit_or_hints(draft: &mut Draft, option: &str, rest: &str) -> Result<(), Mistake> {
+    if rest.starts_with(|c: char| c.is_ascii_digit()) {
+        draft.target.max_file_size = draft.some_size(option, rest)?;
+        return Ok(());
+    }
+    let wrong = || {
+        let message = format!("`{rest}` is neither a size nor hints out of r, s and t");
+        Mistake::new(option, message)
+    };
+    if rest.is_empty() {
+        return Err(wrong());
+    }
+    for hint in rest.chars() {
+        let index = "srt".find(hint).ok_or_else(wrong)?;
+        draft.target.hints[index] = true;
+    }
+    Ok(())
+}
+
+fn throughput(draft: &mut Draft, option: &str, rest: &str) -> Result<(), Mistake> {
+    draft.target.throughput = Some(match rest.strip_suffix('i') {
+        Some(iops) => Throughput::Iops(number(option, iops, SOME)?),
+        None => Throughput::BytesPerMs(number(option, rest, SOME)?),
+    });
+    Ok(())
+}
+
+fn flushing(draft: &mut Draft, option: &str, rest: &str) -> Result<(), Mistake> {
+    draft.target.map_flush = Some(match rest {
+        "v" => MapFlush::View,
+        "n" => MapFlush::NonVolatile,
+        "i" => MapFlush::NonVolatileNoDrain,
+        _ => return Err(none_of(option, rest, "v, n and i")),
+    });
+    Ok(())
+}
+
+fn random(draft: &mut Draft, option: &str, rest: &str) -> Result<(), Mistake> {
+    draft.random = true;
+    if !rest.is_empty() {
+        draft.random_align = Some(draft.some_size(option, rest)?);
+    }
+    Ok(())
+}
+
+fn distributed(draft: &mut Draft, _: &str, rest: &str) -> Result<(), Mistake> {
+    draft.target.distribution = Some(distribution::parse(rest, draft.target.block)?);
+    Ok(())
+}
+
+/// The original takes a stride of 0 for the block size.
+fn stride(draft: &mut Draft, option: &str, rest: &str) -> Result<(), Mistake> {
+    if !rest.is_empty() {
+        let stride = draft.size(option, rest)?;
+        draft.stride = (stride > 0).then_some(stride);
+    }
+    Ok(())
+}
+
+fn interlocked(draft: &mut Draft, option: &str, rest: &str) -> Result<(), Mistake> {
+    draft.target.interlocked = true;
+    stride(draft, option, rest)
+}
+
+/// Plain `-S` is `-Su`. Flags may be combined, but each thing be said once.
+fn caching(draft: &mut Draft, _: &str, rest: &str) -> Result<(), Mistake> {
+    let flags = if rest.is_empty() { "u" } else { rest };
+    for flag in flags.chars() {
+        let (cache, through) = match flag {
+            'b' => (Some(Cache::Cached), false),
+            'u' => (Some(Cache::None), false),
+            'r' => (Some(Cache::NotLocal), false),
+            'h' => (Some(Cache::None), true),
+            'w' => (None, true),
+            'm' => (None, false),
+            _ => return Err(none_of("-S", flag, "b, h, m, r, u and w")),
+        };
+        let twice = |what| Mistake::new("-S", format!("`{flag}` says again, or against, {what}"));
+        if cache.is_some() && draft.cache.is_some() {
+            return Err(twice("what an earlier flag says of the cache"));
+        }
+        if through && draft.target.write_through {
+            return Err(twice("that writes go through"));
+        }
+        if flag == 'm' && draft.target.mapped {
+            return Err(twice("that memory is mapped"));
+        }
+        draft.cache = draft.cache.or(cache);
+        draft.target.write_through |= through;
+        draft.target.mapped |= flag == 'm';
+    }
+    Ok(())
+}
+
+fn results(draft: &mut Draft, option: &str, rest: &str) -> Result<(), Mistake> {
+    let only = rest.starts_with('p');
+    draft.profile.profile_only |= only;
+    draft.profile.format = match rest.strip_prefix('p').unwrap_or(rest) {
+        "" if only => Format::Text,
+        "text" => Format::Text,
+        "xml" => Format::Xml,
+        _ => return Err(none_of(option, rest, "text, xml, ptext and pxml")),
+    };
+    Ok(())
+}
+
+fn verbose(draft: &mut Draft, option: &str, rest: &str) -> Result<(), Mistake> {
+    draft.profile.verbose = true;
+    bare(option, if rest == "s" { "" } else { rest })
+}
+
+fn writes(draft: &mut Draft, option: &str, rest: &str) -> Result<(), Mistake> {
+    draft.target.write_ratio = match rest {
+        "" => 0,
+        _ => number(option, rest, 0..=100)?,
+    };
+    Ok(())
+}
+
+fn profile_file(draft: &mut Draft, option: &str, rest: &str) -> Result<(), Mistake> {
+    if rest.is_empty() {
+        let wrong = "the name of the file must follow it: -Xprofile.xml";
+        return Err(Mistake::new(option, wrong));
+    }
+    draft.xml = Some(rest.to_owned());
+    Ok(())
+}
+
+fn event(_: &mut Draft, option: &str, rest: &str) -> Result<(), Mistake> {
+    match rest {
+        "" => Err(Mistake::new(option, "the name of an event must follow it")),
+        _ => Ok(()),
+    }
+}
+
+fn seed(draft: &mut Draft, option: &str, rest: &str) -> Result<(), Mistake> {
+    draft.span.seed = match rest {
+        "" => None,
+        _ => Some(number(option, rest, ANY)?),
+    };
+    Ok(())
+}
+
+fn buffers(draft: &mut Draft, option: &str, rest: &str) -> Result<(), Mistake> {
+    if rest.is_empty() {
+        draft.target.buffers = Buffers::Zero;
+        return Ok(());
+    }
+    let (bytes, file) = match rest.split_once(',') {
+        Some((_, "")) => {
+            let wrong = "the name of a file must follow the comma";
+            return Err(Mistake::new(option, wrong));
+        }
+        Some((bytes, file)) => (bytes, Some(file.to_owned())),
+        None => (rest, None),
+    };
+    let size = draft.size(option, bytes)?;
+    draft.target.buffers = Buffers::Source { size, file };
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_meaning_is_a_sentence() {
+        for option in OPTIONS {
+            assert!(option.meaning.ends_with('.'), "{}", option.name);
+        }
+    }
 }

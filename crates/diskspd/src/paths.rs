@@ -37,20 +37,15 @@ pub fn here(path: &str, mappings: &[Mapping]) -> Result<String, Mistake> {
         let head = path.get(..mapping.from.len());
         head.is_some_and(|head| head.eq_ignore_ascii_case(&mapping.from))
     };
-    let longest = mappings
-        .iter()
-        .filter(fits)
-        .max_by_key(|mapping| mapping.from.len());
-    if let Some(mapping) = longest {
-        return Ok(joined(mapping, &path[mapping.from.len()..]));
+    let fitting = mappings.iter().filter(fits);
+    if let Some(longest) = fitting.max_by_key(|mapping| mapping.from.len()) {
+        return Ok(joined(longest, &path[longest.from.len()..]));
     }
-    match windows(path) {
-        Some(example) => {
-            let wrong = format!("a name of Windows; say what it is called here: {example}");
-            Err(Mistake::new(path, wrong))
-        }
-        None => Ok(path.to_owned()),
-    }
+    let Some(example) = windows(path) else {
+        return Ok(path.to_owned());
+    };
+    let wrong = format!("a name of Windows; say what it is called here: {example}");
+    Err(Mistake::new(path, wrong))
 }
 
 /// The number of a template such as `*1`; nothing of another name.
@@ -90,24 +85,19 @@ fn joined(mapping: &Mapping, rest: &str) -> String {
 
 /// How a name of Windows could be mapped; nothing for one of Linux.
 fn windows(path: &str) -> Option<String> {
+    let disk = || Some(format!("--map '{path}=/dev/nvme1n1'"));
     let mut characters = path.chars();
-    let (first, second) = (characters.next()?, characters.next());
-    if first == '#' {
-        return Some(format!("--map '{path}=/dev/nvme1n1'"));
+    match (characters.next()?, characters.next()) {
+        ('#', _) => return disk(),
+        (letter, Some(':')) if letter.is_ascii_alphabetic() => {
+            let folder = || Some(format!("--map '{letter}:\\=/data/'"));
+            return if path.len() == 2 { disk() } else { folder() };
+        }
+        _ if path.to_ascii_lowercase().starts_with(r"\\.\physicaldrive") => return disk(),
+        _ => {}
     }
-    if path.to_ascii_lowercase().starts_with(r"\\.\physicaldrive") {
-        return Some(format!("--map '{path}=/dev/nvme1n1'"));
-    }
-    if first.is_ascii_alphabetic() && second == Some(':') {
-        return Some(match path.len() {
-            2 => format!("--map '{path}=/dev/nvme1n1'"),
-            _ => format!("--map '{first}:\\=/data/'"),
-        });
-    }
-    path.contains('\\').then(|| {
-        let folder = path.rsplit_once('\\').map_or("", |(folder, _)| folder);
-        format!("--map '{folder}\\=/data/'")
-    })
+    let (folder, _) = path.rsplit_once('\\')?;
+    Some(format!("--map '{folder}\\=/data/'"))
 }
 
 #[cfg(test)]

@@ -82,42 +82,31 @@ pub struct Pair {
 pub fn prepare(profile: &Profile, terms: &Terms) -> Result<Prepared, Mistake> {
     let mut maker = Maker {
         terms,
-        notes: Vec::new(),
-        spans: Vec::new(),
-        files: Vec::new(),
-        existing: Vec::new(),
+        prepared: Prepared {
+            plan: Plan::once("diskspd", "A profile of DiskSpd.", Vec::new()),
+            notes: Vec::new(),
+            spans: Vec::new(),
+            files: Vec::new(),
+            existing: Vec::new(),
+        },
     };
     for (element, why) in &profile.unheeded {
         maker.note(NoteLevel::Ignored, element, (*why).to_owned());
     }
-    let mut cases = Vec::new();
     for (index, span) in profile.timespans.iter().enumerate() {
-        cases.push(maker.case(span, index)?);
+        let case = maker.case(span, index)?;
+        maker.prepared.plan.cases.push(case);
     }
-    let plan = Plan::once("diskspd", "A profile of DiskSpd.", cases);
-    let Maker {
-        notes,
-        spans,
-        files,
-        existing,
-        ..
-    } = maker;
-    Ok(Prepared {
-        plan,
-        notes,
-        spans,
-        files,
-        existing,
-    })
+    Ok(maker.prepared)
 }
 
 struct Maker<'a> {
     terms: &'a Terms,
-    notes: Vec<Note>,
-    spans: Vec<Span>,
-    files: Vec<(String, Bytes)>,
-    existing: Vec<String>,
+    prepared: Prepared,
 }
+
+/// A thread on a target with the jobs that it does there.
+type Paired = (Pair, Vec<Job>);
 
 impl Maker<'_> {
     fn case(&mut self, span: &TimeSpan, index: usize) -> Result<Case, Mistake> {
@@ -128,15 +117,19 @@ impl Maker<'_> {
             paths.push(self.place(target)?);
             self.tell(span, target);
         }
-        let (jobs, pairs) = match span.request_count {
+        let mut paired = match span.request_count {
             0 => self.by_target(span, &paths)?,
             _ => self.pooled(span, &paths)?,
         };
+        let jobs = paired.iter_mut().flat_map(|(_, jobs)| std::mem::take(jobs));
+        let jobs = jobs.collect();
+        let mut pairs: Vec<Pair> = paired.into_iter().map(|(pair, _)| pair).collect();
+        pairs.sort_by_key(|pair| (pair.thread, pair.target));
         let threads = match span.thread_count {
             0 => span.targets.iter().map(|target| target.threads).sum(),
             all => all,
         };
-        self.spans.push(Span {
+        self.prepared.spans.push(Span {
             case: name.clone(),
             threads,
             pairs,
@@ -151,93 +144,91 @@ impl Maker<'_> {
 
     fn processors_are_there(&self, span: &TimeSpan) -> Result<(), Mistake> {
         let there = &self.terms.processors;
-        let missing = span.affinity.iter().find(|(_, cpu)| !there.contains(cpu));
-        match missing {
-            Some((_, cpu)) if !there.is_empty() => {
-                let last = there.iter().max().unwrap_or(cpu);
-                let wrong = format!("there is no processor {cpu} here; the last one is {last}");
-                Err(Mistake::new("-a", wrong))
-            }
-            _ => Ok(()),
-        }
+        let mut asked = span.affinity.iter().map(|(_, cpu)| cpu);
+        let missing = asked.find(|cpu| !there.contains(cpu));
+        let (Some(cpu), Some(last)) = (missing, there.iter().max()) else {
+            return Ok(());
+        };
+        let wrong = format!("there is no processor {cpu} here; the last one is {last}");
+        Err(Mistake::new("-a", wrong))
     }
 
     /// The target's name here; remembers whether it is to be made.
     fn place(&mut self, target: &Target) -> Result<String, Mistake> {
         let path = super::paths::here(&target.path, &self.terms.mappings)?;
         match target.file_size {
-            0 => self.existing.push(path.clone()),
+            0 => self.prepared.existing.push(path.clone()),
             bytes => {
                 let bytes = self.terms.size.unwrap_or(Bytes(bytes));
-                match self.files.iter_mut().find(|(known, _)| *known == path) {
+                let files = &mut self.prepared.files;
+                match files.iter_mut().find(|(known, _)| *known == path) {
                     Some((_, size)) => *size = bytes.max(*size),
-                    None => self.files.push((path.clone(), bytes)),
+                    None => files.push((path.clone(), bytes)),
                 }
             }
         }
         Ok(path)
     }
 
-    /// A job for each pair.
-    fn by_target(
-        &mut self,
-        span: &TimeSpan,
-        paths: &[String],
-    ) -> Result<(Vec<Job>, Vec<Pair>), Mistake> {
-        let (mut jobs, mut pairs) = (Vec::new(), Vec::new());
+    /// Each pair by itself.
+    fn by_target(&self, span: &TimeSpan, paths: &[String]) -> Result<Vec<Paired>, Mistake> {
+        let mut paired = Vec::new();
         let mut first = 0;
-        for (index, (target, path)) in span.targets.iter().zip(paths).enumerate() {
+        for (index, path) in paths.iter().enumerate() {
+            let target = &span.targets[index];
             let threads = match span.thread_count {
                 0 => target.threads,
                 all => all,
             };
             for number in 0..threads {
-                let thread = first + number;
-                let name = format!("thread{thread}-target{index}");
-                let made = self.jobs(span, target, path, &name, (thread, number))?;
-                pairs.push(Pair {
-                    thread,
-                    target: index,
-                    path: path.clone(),
-                    file_size: self.made(target).unwrap_or(0),
-                    jobs: made.iter().map(|job| job.name.clone()).collect(),
-                });
-                jobs.extend(made);
+                let numbers = (first + number, number);
+                paired.push(self.pair(span, target, path, index, numbers)?);
             }
             // Threads of its own are numbered on; common ones work on every target.
             first += if span.thread_count == 0 { threads } else { 0 };
         }
-        pairs.sort_by_key(|pair| (pair.thread, pair.target));
-        Ok((jobs, pairs))
+        Ok(paired)
     }
 
-    /// The jobs of one pair: under `-p` one for each operation in flight.
-    fn jobs(
+    /// A thread, by its number among all and among those of the target, on a target.
+    fn pair(
         &self,
         span: &TimeSpan,
         target: &Target,
         path: &str,
-        name: &str,
+        index: usize,
         (thread, number): (u32, u32),
-    ) -> Result<Vec<Job>, Mistake> {
+    ) -> Result<Paired, Mistake> {
+        let name = format!("thread{thread}-target{index}");
         let job = Job {
             targets: vec![path.to_owned()],
             region: self.region(target, number),
             pattern: self.pattern(target)?,
             pin: pin(span, thread, &self.terms.processors),
             fill: self.fill(span, target)?,
-            ..load(span, target, name)
+            ..load(span, target, &name)
         };
-        if !(target.parallel && target.requests > 1) {
-            return Ok(vec![job]);
-        }
-        let one = |lane: u32| Job {
-            name: format!("{name}-lane{lane}"),
-            engine: Engine::Psync,
-            depth: 1,
-            ..job.clone()
+        // Under `-p` a job for each operation in flight.
+        let jobs = match target.parallel && target.requests > 1 {
+            false => vec![job],
+            true => {
+                let one = |lane: u32| Job {
+                    name: format!("{name}-lane{lane}"),
+                    engine: Engine::Psync,
+                    depth: 1,
+                    ..job.clone()
+                };
+                (0..target.requests).map(one).collect()
+            }
         };
-        Ok((0..target.requests).map(one).collect())
+        let pair = Pair {
+            thread,
+            target: index,
+            path: path.to_owned(),
+            file_size: self.made(target).unwrap_or(0),
+            jobs: jobs.iter().map(|job| job.name.clone()).collect(),
+        };
+        Ok((pair, jobs))
     }
 
     /// The bytes that writes carry, where they are neither random nor zeros.
@@ -246,33 +237,33 @@ impl Maker<'_> {
             return Ok(None);
         }
         match &target.buffers {
-            Buffers::Pattern if span.random_write_data => Ok(None),
-            Buffers::Pattern => Ok(Some((0..=255).collect())),
+            Buffers::Pattern if !span.random_write_data => Ok(Some((0..=255).collect())),
             Buffers::Source {
                 file: Some(file), ..
             } => {
-                let known = self.terms.sources.iter().find(|(name, _)| name == file);
-                let bytes = known.map(|(_, bytes)| Arc::clone(bytes));
-                let bytes = bytes.filter(|bytes| !bytes.is_empty());
+                let mut known = self.terms.sources.iter();
+                let bytes = known.find(|(name, bytes)| name == file && !bytes.is_empty());
                 let wrong = || Mistake::new("-Z", format!("{file} cannot be read, or is empty"));
-                bytes.map(Some).ok_or_else(wrong)
+                let (_, bytes) = bytes.ok_or_else(wrong)?;
+                Ok(Some(Arc::clone(bytes)))
             }
             _ => Ok(None),
         }
     }
 
     fn region(&self, target: &Target, number: u32) -> Region {
-        let step = target.thread_stride;
-        let offset = target
-            .base
-            .saturating_add(step.saturating_mul(number.into()));
+        let stride = target.thread_stride.saturating_mul(number.into());
+        let offset = target.base.saturating_add(stride);
         let end = self.end(target);
+        // Whether its threads take the next step of one sequence.
+        let is_shared = target.interlocked && target.random_ratio == 0;
         Region {
             offset: Bytes(offset),
             size: end.map(|end| Bytes(end.saturating_sub(offset))),
-            spread: match shares_position(target) {
-                true => Spread::Shared,
-                false => Spread::Same,
+            spread: if is_shared {
+                Spread::Shared
+            } else {
+                Spread::Same
             },
         }
     }
@@ -286,12 +277,10 @@ impl Maker<'_> {
     /// Where what is used ends, as far as the profile says: a limit beyond the end is none.
     fn end(&self, target: &Target) -> Option<u64> {
         let size = self.made(target).or_else(|| self.known_size(target));
-        let limit = (target.max_file_size > 0).then_some(target.max_file_size);
-        match (size, limit) {
-            (Some(size), Some(limit)) => Some(size.min(limit)),
-            (_, Some(limit)) => Some(limit),
+        match target.max_file_size {
             // A target that is there is used to its end, whatever its size will be then.
-            _ => self.made(target),
+            0 => self.made(target),
+            limit => Some(size.map_or(limit, |size| size.min(limit))),
         }
     }
 
@@ -353,11 +342,6 @@ pub(super) fn window(target: &Target) -> Option<Bytes> {
     }
 }
 
-/// Whether its threads take the next step of one sequence.
-fn shares_position(target: &Target) -> bool {
-    target.interlocked && target.random_ratio == 0
-}
-
 /// Random offsets that are multiples of something else than the block.
 fn alignment(target: &Target) -> Option<[Bytes; 3]> {
     let align = target.align.filter(|align| *align != target.block)?;
@@ -365,25 +349,18 @@ fn alignment(target: &Target) -> Option<[Bytes; 3]> {
 }
 
 /// Very low and low give way to everybody else; normal changes nothing.
-const fn priority(target: &Target) -> Priority {
-    let (class, level) = match target.priority {
-        1 => (3, 7),
-        2 => (2, 7),
-        _ => return Priority { nice: 0, io: None },
-    };
-    Priority {
-        nice: 0,
-        io: Some(IoPriority { class, level }),
-    }
+fn priority(target: &Target) -> Priority {
+    let class = [3, 2].get(target.priority as usize - 1);
+    let io = class.map(|class| IoPriority {
+        class: *class,
+        level: 7,
+    });
+    Priority { nice: 0, io }
 }
 
 /// The processor of a thread: of those that are listed, or of all.
 fn pin(span: &TimeSpan, thread: u32, all: &[u32]) -> Vec<u32> {
-    let listed: Vec<u32> = span
-        .affinity
-        .iter()
-        .map(|(_, processor)| *processor)
-        .collect();
+    let listed: Vec<u32> = span.affinity.iter().map(|(_, cpu)| *cpu).collect();
     let among = match listed.is_empty() && span.round_robin {
         true => all,
         false => &listed[..],

@@ -1,6 +1,5 @@
 //! The head of the text: the command line and the block `Input parameters:`.
 
-use super::number::kmgt;
 use super::ranges;
 use super::spec::{Buffers, Cache, MapFlush, Profile, Target, Throughput, TimeSpan};
 
@@ -32,216 +31,171 @@ fn input_parameters(profile: &Profile, layout: Layout) -> String {
         text.push_str("\tusing verbose mode\n");
     }
     for (index, span) in profile.timespans.iter().enumerate() {
-        text.push_str(&format!("\ttimespan: {:>3}\n\t-------------\n", index + 1));
+        let number = index + 1;
+        text.push_str(&format!("\ttimespan: {number:>3}\n\t-------------\n"));
         for line in time_span(span) {
             text.push_str(&format!("\t{line}\n"));
         }
         for target in &span.targets {
-            text.push_str(&format!("\t{}\n", path(target)));
+            text.push_str(&match target.path.strip_prefix('*') {
+                Some(number) => format!("\tpath: template target '{number}'\n"),
+                None => format!("\tpath: '{}'\n", target.path),
+            });
             for line in target_lines(span, target, layout) {
                 text.push_str(&format!("\t\t{line}\n"));
             }
         }
-        if index + 1 < profile.timespans.len() {
+        if number < profile.timespans.len() {
             text.push('\n');
         }
     }
     text
 }
 
-fn path(target: &Target) -> String {
-    match target.path.strip_prefix('*') {
-        Some(number) => format!("path: template target '{number}'"),
-        None => format!("path: '{}'", target.path),
+/// Lines of a block, those that apply.
+#[derive(Default)]
+struct Lines(Vec<String>);
+
+impl Lines {
+    fn add(&mut self, line: impl Into<String>) {
+        self.0.push(line.into());
+    }
+
+    fn add_if(&mut self, applies: bool, line: impl Into<String>) {
+        if applies {
+            self.add(line);
+        }
     }
 }
 
-/// Lines that apply.
-fn chosen<const N: usize>(lines: [(bool, String); N]) -> Vec<String> {
-    let applying = lines.into_iter().filter(|(applies, _)| *applies);
-    applying.map(|(_, line)| line).collect()
-}
-
 fn time_span(span: &TimeSpan) -> Vec<String> {
-    let affinity: Vec<String> = span
-        .affinity
-        .iter()
-        .map(|(group, cpu)| format!("{group}/{cpu}"))
-        .collect();
-    chosen([
-        (true, format!("duration: {}s", span.duration)),
-        (true, format!("warm up time: {}s", span.warmup)),
-        (true, format!("cool down time: {}s", span.cooldown)),
-        (span.disable_affinity, "affinity disabled".to_owned()),
-        (span.measure_latency, "measuring latency".to_owned()),
-        (
-            span.iops_std_dev,
-            format!("gathering IOPS at intervals of {}ms", span.bucket_ms),
-        ),
-        (true, format!("random seed: {}", span.seed.unwrap_or(0))),
-        (
-            !affinity.is_empty(),
-            format!(
-                "advanced affinity round robin (group/core): {}",
-                affinity.join(", ")
-            ),
-        ),
-        (
-            span.random_write_data,
-            "generating random data for each write IO".to_owned(),
-        ),
-        (
-            span.random_write_data,
-            "  WARNING: this increases the CPU cost of issuing writes and should only".to_owned(),
-        ),
-        (
-            span.random_write_data,
-            "           be compared to other results using the -Zr flag".to_owned(),
-        ),
-        (
-            span.thread_count > 0,
-            format!("thread pool with {} threads", span.thread_count),
-        ),
-        (
-            span.request_count > 0,
-            format!(
-                "number of outstanding I/O operations per thread: {}",
-                span.request_count
-            ),
-        ),
-    ])
+    let in_group = |(group, cpu): &(u16, u32)| format!("{group}/{cpu}");
+    let affinity: Vec<String> = span.affinity.iter().map(in_group).collect();
+    let affinity = affinity.join(", ");
+    let (bucket_ms, threads, requests) = (span.bucket_ms, span.thread_count, span.request_count);
+    let mut lines = Lines::default();
+    lines.add(format!("duration: {}s", span.duration));
+    lines.add(format!("warm up time: {}s", span.warmup));
+    lines.add(format!("cool down time: {}s", span.cooldown));
+    lines.add_if(span.disable_affinity, "affinity disabled");
+    lines.add_if(span.measure_latency, "measuring latency");
+    lines.add_if(
+        span.iops_std_dev,
+        format!("gathering IOPS at intervals of {bucket_ms}ms"),
+    );
+    lines.add(format!("random seed: {}", span.seed.unwrap_or(0)));
+    lines.add_if(
+        !affinity.is_empty(),
+        format!("advanced affinity round robin (group/core): {affinity}"),
+    );
+    if span.random_write_data {
+        lines.add("generating random data for each write IO");
+        lines.add("  WARNING: this increases the CPU cost of issuing writes and should only");
+        lines.add("           be compared to other results using the -Zr flag");
+    }
+    lines.add_if(threads > 0, format!("thread pool with {threads} threads"));
+    lines.add_if(
+        requests > 0,
+        format!("number of outstanding I/O operations per thread: {requests}"),
+    );
+    lines.0
 }
 
 fn target_lines(span: &TimeSpan, target: &Target, layout: Layout) -> Vec<String> {
     let old = layout == Layout::V2_0_21a;
     let size = |bytes: u64| if old { bytes.to_string() } else { kmgt(bytes) };
-    let own_threads = span.thread_count == 0;
-    let mut lines = vec![
-        format!("think time: {}ms", target.think_ms),
-        format!("burst size: {}", target.burst),
-    ];
-    lines.extend(caches(target));
-    lines.extend(contents(target, size, old));
-    lines.push(mix(target));
-    lines.push(format!("block size: {}", size(target.block)));
-    lines.push(pattern(target, size));
+    let mut lines = Lines::default();
+    lines.add(format!("think time: {}ms", target.think_ms));
+    lines.add(format!("burst size: {}", target.burst));
+    lines.0.extend(caches(target));
+    lines.0.extend(contents(target, size, old));
+    lines.add(mix(target));
+    lines.add(format!("block size: {}", size(target.block)));
+    lines.add(pattern(target, size));
     let each = if old { "" } else { " per thread" };
-    lines.extend(chosen([
-        (
-            span.request_count == 0,
-            format!(
-                "number of outstanding I/O operations{each}: {}",
-                target.requests
-            ),
-        ),
-        (
-            span.request_count > 0,
-            format!("relative IO weight in thread pool: {}", target.weight),
-        ),
-        (
-            target.base > 0,
-            format!("base file offset: {}", size(target.base)),
-        ),
-        (
-            target.max_file_size > 0,
-            format!("max file size: {}", size(target.max_file_size)),
-        ),
-        (
-            old || target.thread_stride > 0,
-            format!("thread stride size: {}", size(target.thread_stride)),
-        ),
-        (
-            target.hints[0],
-            "using FILE_FLAG_SEQUENTIAL_SCAN hint".to_owned(),
-        ),
-        (
-            target.hints[1],
-            "using FILE_FLAG_RANDOM_ACCESS hint".to_owned(),
-        ),
-        (
-            target.hints[2],
-            "using FILE_ATTRIBUTE_TEMPORARY hint".to_owned(),
-        ),
-        (own_threads, format!("threads per file: {}", target.threads)),
-        (
-            own_threads && target.requests > 1,
-            completion(span).to_owned(),
-        ),
-        (true, format!("IO priority: {}", priority(target))),
-    ]));
-    lines.extend(rate(target));
-    lines.extend(ranges::asked(target));
-    lines
-}
-
-const fn completion(span: &TimeSpan) -> &'static str {
-    match span.completion_routines {
+    let (requests, weight) = (target.requests, target.weight);
+    lines.add(match span.request_count {
+        0 => format!("number of outstanding I/O operations{each}: {requests}"),
+        _ => format!("relative IO weight in thread pool: {weight}"),
+    });
+    let (base, end, stride) = (target.base, target.max_file_size, target.thread_stride);
+    lines.add_if(base > 0, format!("base file offset: {}", size(base)));
+    lines.add_if(end > 0, format!("max file size: {}", size(end)));
+    lines.add_if(
+        old || stride > 0,
+        format!("thread stride size: {}", size(stride)),
+    );
+    let [sequential, random, temporary] = target.hints;
+    lines.add_if(sequential, "using FILE_FLAG_SEQUENTIAL_SCAN hint");
+    lines.add_if(random, "using FILE_FLAG_RANDOM_ACCESS hint");
+    lines.add_if(temporary, "using FILE_ATTRIBUTE_TEMPORARY hint");
+    let own_threads = span.thread_count == 0;
+    lines.add_if(own_threads, format!("threads per file: {}", target.threads));
+    let completion = match span.completion_routines {
         true => "using completion routines (ReadFileEx/WriteFileEx)",
         false => "using I/O Completion Ports",
-    }
-}
-
-const fn priority(target: &Target) -> &'static str {
-    match target.priority {
-        1 => "very low",
-        2 => "low",
-        _ => "normal",
-    }
+    };
+    lines.add_if(own_threads && requests > 1, completion);
+    lines.add(match target.priority {
+        1 => "IO priority: very low",
+        2 => "IO priority: low",
+        _ => "IO priority: normal",
+    });
+    lines.0.extend(target.throughput.map(|limit| match limit {
+        Throughput::Iops(iops) => format!("throughput rate-limited to {iops} IOPS"),
+        Throughput::BytesPerMs(bytes) => format!("throughput rate-limited to {bytes} B/ms"),
+    }));
+    lines.0.extend(ranges::asked(target));
+    lines.0
 }
 
 fn caches(target: &Target) -> Vec<String> {
-    let cache = match target.cache {
+    let mut lines = Lines::default();
+    lines.add(match target.cache {
         Cache::Cached => "using software cache",
         Cache::NotLocal => "local software cache disabled, remote cache enabled",
         Cache::None => "software cache disabled",
-    };
-    let through = match (target.write_through, target.cache) {
+    });
+    lines.add(match (target.write_through, target.cache) {
         (false, _) => "using hardware write cache, writethrough off",
         (true, Cache::None) => "hardware write cache disabled, writethrough on",
         (true, _) => "hardware and software write caches disabled, writethrough on",
+    });
+    let mode = match target.map_flush {
+        None => "",
+        Some(MapFlush::View) => ", flush mode: FlushViewOfFile",
+        Some(MapFlush::NonVolatile) => ", flush mode: FlushNonVolatileMemory",
+        Some(MapFlush::NonVolatileNoDrain) => ", flush mode: FlushNonVolatileMemory with no drain",
     };
-    let mut lines = vec![cache.to_owned(), through.to_owned()];
-    if target.mapped {
-        let flush = match target.map_flush {
-            None => "",
-            Some(MapFlush::View) => ", flush mode: FlushViewOfFile",
-            Some(MapFlush::NonVolatile) => ", flush mode: FlushNonVolatileMemory",
-            Some(MapFlush::NonVolatileNoDrain) => {
-                ", flush mode: FlushNonVolatileMemory with no drain"
-            }
-        };
-        lines.push(format!("memory mapped I/O enabled{flush}"));
-    }
-    lines
+    lines.add_if(target.mapped, format!("memory mapped I/O enabled{mode}"));
+    lines.0
 }
 
 fn contents(target: &Target, size: impl Fn(u64) -> String, old: bool) -> Vec<String> {
-    let mut lines = match &target.buffers {
-        Buffers::Pattern => Vec::new(),
-        Buffers::Zero => vec!["zeroing write buffers".to_owned()],
+    let mut lines = Lines::default();
+    match &target.buffers {
+        Buffers::Pattern => {}
+        Buffers::Zero => lines.add("zeroing write buffers"),
         Buffers::Source { size: bytes, file } => {
-            let source = match file {
-                Some(file) => Some(format!("write buffer source: '{file}'")),
-                None => (!old).then(|| "write buffer source: random fill".to_owned()),
-            };
-            let first = format!("write buffer size: {}", size(*bytes));
-            std::iter::once(first).chain(source).collect()
+            lines.add(format!("write buffer size: {}", size(*bytes)));
+            match file {
+                Some(file) => lines.add(format!("write buffer source: '{file}'")),
+                None => lines.add_if(!old, "write buffer source: random fill"),
+            }
         }
-    };
-    if target.parallel {
-        lines.push("using parallel async I/O".to_owned());
     }
-    lines
+    lines.add_if(target.parallel, "using parallel async I/O");
+    lines.0
 }
 
 fn mix(target: &Target) -> String {
     match target.write_ratio {
         0 => "performing read test".to_owned(),
         100 => "performing write test".to_owned(),
-        write => format!(
-            "performing mix test (read/write ratio: {}/{write})",
-            100 - write
-        ),
+        write => {
+            let read = 100 - write;
+            format!("performing mix test (read/write ratio: {read}/{write})")
+        }
     }
 }
 
@@ -259,9 +213,54 @@ fn pattern(target: &Target, size: impl Fn(u64) -> String) -> String {
     }
 }
 
-fn rate(target: &Target) -> Option<String> {
-    Some(match target.throughput? {
-        Throughput::Iops(iops) => format!("throughput rate-limited to {iops} IOPS"),
-        Throughput::BytesPerMs(bytes) => format!("throughput rate-limited to {bytes} B/ms"),
-    })
+const UNITS: [(u32, &str); 4] = [(40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")];
+
+/// In the largest unit that it reaches, with two decimals where it is no whole number of them:
+/// `64KiB`, `1.95MiB`, `512B`.
+pub(super) fn kmgt(bytes: u64) -> String {
+    let Some((shift, unit)) = UNITS.into_iter().find(|(shift, _)| bytes >> shift > 0) else {
+        return format!("{bytes}B");
+    };
+    let number = format!("{:.2}", bytes as f64 / (1_u64 << shift) as f64);
+    let number = number.trim_end_matches('0').trim_end_matches('.');
+    format!("{number}{unit}")
+}
+
+/// As 2.0.21a writes the size of a file: whole units, cut off, from more than ten of them on.
+pub(super) fn old_file_size(bytes: u64) -> String {
+    let fitting = UNITS[1..].iter().find(|(shift, _)| bytes > 10 << shift);
+    match fitting {
+        Some((shift, unit)) => format!("{}{unit}", bytes >> shift),
+        None => format!("{bytes}B"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_printed_in_the_largest_unit() {
+        for (bytes, expected) in [
+            (4096, "4KiB"),
+            (10 << 20, "10MiB"),
+            (1 << 30, "1GiB"),
+            (1 << 40, "1TiB"),
+            (1000, "1000B"),
+            (1536, "1.5KiB"),
+            (2000 << 10, "1.95MiB"),
+            (12_341_234, "11.77MiB"),
+            (0, "0B"),
+        ] {
+            assert_eq!(kmgt(bytes), expected);
+        }
+        for (bytes, expected) in [
+            (1 << 30, "1024MiB"),
+            (496 << 30, "496GiB"),
+            (10 << 20, "10240KiB"),
+            (512, "512B"),
+        ] {
+            assert_eq!(old_file_size(bytes), expected);
+        }
+    }
 }

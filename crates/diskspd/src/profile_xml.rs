@@ -1,80 +1,347 @@
-//! The profile as XML.
+//! A profile as XML, read and written: the elements of the published schema, nothing else. One row
+//! an element says what it holds.
 
-use super::sheet::Sheet;
+use blocklab_syntax::Mistake;
+use blocklab_syntax::xml_tree::{Element, document};
+
+use super::command::Overrides;
 use super::spec::{
     Buffers, Cache, Distribution, Format, MapFlush, Profile, Target, Throughput, TimeSpan,
 };
+use super::validate::validate;
+use super::xml::Sheet;
+
+/// What elements hold, and how that is read and written.
+struct Field<T> {
+    /// Names of the elements; more than one where they say one thing together.
+    names: &'static [&'static str],
+    read: fn(&mut T, &Element) -> Result<(), Mistake>,
+    write: fn(&T, &mut Sheet),
+}
+
+/// Elements with a `number` or a `flag` are written always, or only `if_set`: neither 0 nor false.
+/// Elements whose text is no plain value have a function that reads and one that writes.
+macro_rules! fields {
+    ($($how:ident($($what:tt)*) $($names:literal)+;)*) => {
+        &[$(fields!(@ $how($($what)*) $($names)+)),*]
+    };
+    (@ by($read:expr, $write:expr) $($names:literal)+) => {
+        Field { names: &[$($names),+], read: $read, write: $write }
+    };
+    (@ $kind:ident(if_set $($field:tt)+) $name:literal) => {
+        fields!(@ plain($kind, false, $($field)+) $name)
+    };
+    (@ plain($kind:ident, $always:literal, $($field:tt)+) $name:literal) => {
+        Field {
+            names: &[$name],
+            read: |to, parent| {
+                to.$($field)+ = parent.$kind($name)?.unwrap_or(to.$($field)+);
+                Ok(())
+            },
+            write: |from, sheet| {
+                if $always || is_set(from.$($field)+) {
+                    sheet.leaf($name, from.$($field)+);
+                }
+            },
+        }
+    };
+    (@ $kind:ident($($field:tt)+) $name:literal) => {
+        fields!(@ plain($kind, true, $($field)+) $name)
+    };
+}
+
+fn is_set<T: Default + PartialEq>(value: T) -> bool {
+    value != T::default()
+}
+
+/// The elements of a time span, in their order.
+#[rustfmt::skip]
+const TIME_SPAN: &[Field<TimeSpan>] = fields! {
+    flag(completion_routines) "CompletionRoutines";
+    flag(measure_latency) "MeasureLatency";
+    flag(iops_std_dev) "CalculateIopsStdDev";
+    flag(disable_affinity) "DisableAffinity";
+    by(read_round_robin, |_, _| {}) "GroupAffinity";
+    number(duration) "Duration";
+    number(warmup) "Warmup";
+    number(cooldown) "Cooldown";
+    number(thread_count) "ThreadCount";
+    number(request_count) "RequestCount";
+    number(bucket_ms) "IoBucketDuration";
+    by(read_seed, |from, sheet| sheet.leaf("RandSeed", from.seed.unwrap_or(0))) "RandSeed";
+    flag(if_set random_write_data) "RandomWriteData";
+    by(read_affinity, write_affinity) "Affinity";
+    by(read_targets, write_targets) "Targets";
+};
+
+/// The elements of a target, in their order.
+#[rustfmt::skip]
+const TARGET: &[Field<Target>] = fields! {
+    by(read_path, |from, sheet| sheet.leaf("Path", &from.path)) "Path";
+    number(block) "BlockSize";
+    number(base) "BaseFileOffset";
+    flag(hints[0]) "SequentialScan";
+    flag(hints[1]) "RandomAccess";
+    flag(hints[2]) "TemporaryFile";
+    flag(large_pages) "UseLargePages";
+    by(read_cache, write_cache) "DisableAllCache" "DisableOSCache" "DisableLocalCache" "WriteThrough";
+    flag(if_set mapped) "MemoryMappedIo";
+    by(read_flush, write_flush) "FlushType" "MemoryMappedIoFlushMode";
+    by(read_content, write_content) "WriteBufferContent";
+    flag(parallel) "ParallelAsyncIO";
+    number(if_set burst) "BurstSize";
+    number(if_set think_ms) "ThinkTime";
+    number(if_set file_size) "FileSize";
+    by(read_offsets, write_offsets) "StrideSize" "Random" "RandomRatio" "InterlockedSequential";
+    by(read_distribution, write_distribution) "Distribution";
+    number(thread_stride) "ThreadStride";
+    number(max_file_size) "MaxFileSize";
+    number(requests) "RequestCount";
+    number(write_ratio) "WriteRatio";
+    by(read_throughput, write_throughput) "Throughput";
+    number(threads) "ThreadsPerFile";
+    number(priority) "IOPriority";
+    number(weight) "Weight";
+    by(read_threads, write_threads) "ThreadTargets";
+};
+
+/// Elements of a profile that the schema knows and nothing here needs.
+const UNHEEDED: [(&str, &str); 6] = [
+    ("Progress", "the progress is that of blocklab"),
+    ("Verbose", "`blocklab show` says more of every run"),
+    ("VerboseStats", "`blocklab show` says more of every run"),
+    (
+        "PrecreateFiles",
+        "all files are made before the first time span",
+    ),
+    ("ETW", "Linux has no ETW"),
+    ("ExperimentFlags", "there are none"),
+];
+
+/// A profile, with what the command line says beside `-X`.
+///
+/// # Errors
+/// Text that is no XML, a document type, elements that the schema does not know, values that do
+/// not fit, and everything that [`validate`] refuses.
+pub fn read_xml(text: &str, overrides: &Overrides) -> Result<Profile, Mistake> {
+    let root = document(text)?;
+    let found = match &*root.name {
+        "Profile" => Some(&root),
+        // A result holds its profile.
+        "Results" => root.child("Profile"),
+        _ => None,
+    };
+    let Some(element) = found else {
+        let name = &root.name;
+        let wrong = format!("the document is a <{name}>, and a <Profile> is wanted");
+        return Err(Mistake::new("XML", wrong));
+    };
+    let profile = overrides.apply(read_profile(element)?)?;
+    validate(&profile)?;
+    Ok(profile)
+}
 
 /// The profile alone, as `-Rpxml` prints it.
 #[must_use]
 pub fn profile_xml(profile: &Profile) -> String {
     let mut sheet = Sheet::default();
-    profile_of(&mut sheet, profile);
+    write_profile(&mut sheet, profile);
     sheet.text
 }
 
-pub(super) fn profile_of(sheet: &mut Sheet, profile: &Profile) {
-    sheet.nest("Profile", |sheet| {
-        sheet.leaf("Progress", profile.progress);
-        sheet.leaf(
-            "ResultFormat",
-            if profile.format == Format::Xml {
-                "xml"
-            } else {
-                "text"
-            },
-        );
-        sheet.leaf("Verbose", profile.verbose);
-        sheet.nest("TimeSpans", |sheet| {
-            profile
-                .timespans
-                .iter()
-                .for_each(|span| span_of(sheet, span));
-        });
-    });
+/// Refuses elements that nobody would read: a misspelt one would be lost in silence.
+fn known(element: &Element, names: &[&str]) -> Result<(), Mistake> {
+    let mut children = element.children.iter();
+    let Some(child) = children.find(|child| !names.contains(&&*child.name)) else {
+        return Ok(());
+    };
+    let near = blocklab_units::nearest(&child.name, names.iter().copied());
+    let hint = near.map_or(String::new(), |near| format!("; did you mean <{near}>?"));
+    let wrong = format!("<{}> has no such element{hint}", element.name);
+    Err(Mistake::new(format!("<{}>", child.name), wrong))
 }
 
-fn span_of(sheet: &mut Sheet, span: &TimeSpan) {
-    sheet.nest("TimeSpan", |sheet| {
-        sheet.leaf("CompletionRoutines", span.completion_routines);
-        sheet.leaf("MeasureLatency", span.measure_latency);
-        sheet.leaf("CalculateIopsStdDev", span.iops_std_dev);
-        sheet.leaf("DisableAffinity", span.disable_affinity);
-        sheet.leaf("Duration", span.duration);
-        sheet.leaf("Warmup", span.warmup);
-        sheet.leaf("Cooldown", span.cooldown);
-        sheet.leaf("ThreadCount", span.thread_count);
-        sheet.leaf("RequestCount", span.request_count);
-        sheet.leaf("IoBucketDuration", span.bucket_ms);
-        sheet.leaf("RandSeed", span.seed.unwrap_or(0));
-        if span.random_write_data {
-            sheet.leaf("RandomWriteData", true);
+fn read_fields<T>(to: &mut T, fields: &[Field<T>], element: &Element) -> Result<(), Mistake> {
+    let names: Vec<&str> = fields.iter().flat_map(|it| it.names).copied().collect();
+    known(element, &names)?;
+    fields
+        .iter()
+        .try_for_each(|field| (field.read)(to, element))
+}
+
+fn write_fields<T>(from: &T, fields: &[Field<T>], sheet: &mut Sheet) {
+    fields.iter().for_each(|field| (field.write)(from, sheet));
+}
+
+/// The text of a child.
+fn text_of<'a>(element: &'a Element, name: &str) -> Option<&'a str> {
+    element.child(name).map(|child| child.text.trim())
+}
+
+fn read_profile(element: &Element) -> Result<Profile, Mistake> {
+    let names = UNHEEDED.map(|(name, _)| name);
+    let own = ["ResultFormat", "TimeSpans"];
+    known(element, &[&names[..], &own[..]].concat())?;
+    let mut timespans = Vec::new();
+    for spans in element.all("TimeSpans") {
+        known(spans, &["TimeSpan"])?;
+        for one in spans.all("TimeSpan") {
+            let mut span = TimeSpan::default();
+            read_fields(&mut span, TIME_SPAN, one)?;
+            if span.duration == 0 {
+                return Err(Mistake::new("Duration", "it must be above 0"));
+            }
+            timespans.push(span);
         }
-        if !span.affinity.is_empty() {
-            sheet.nest("Affinity", |sheet| {
-                for (group, cpu) in &span.affinity {
-                    let line =
-                        format!("<AffinityGroupAssignment Group=\"{group}\" Processor=\"{cpu}\"/>");
-                    sheet.line(&line);
-                }
-            });
-        }
-        sheet.nest("Targets", |sheet| {
-            for target in &span.targets {
-                sheet.nest("Target", |sheet| target_of(sheet, target));
+    }
+    Ok(Profile {
+        timespans,
+        format: match text_of(element, "ResultFormat") {
+            None | Some("text" | "") => Format::Text,
+            Some("xml") => Format::Xml,
+            Some(other) => {
+                let wrong = format!("`{other}` is neither text nor xml");
+                return Err(Mistake::new("ResultFormat", wrong));
+            }
+        },
+        progress: element.number("Progress")?.unwrap_or(0),
+        verbose: element.flag("Verbose")?.unwrap_or(false),
+        profile_only: false,
+        unheeded: unheeded(element),
+    })
+}
+
+/// The elements without use here that ask for something.
+fn unheeded(element: &Element) -> Vec<(&'static str, &'static str)> {
+    let says = |name: &str| {
+        let child = element.child(name);
+        let texts = child.into_iter().flat_map(|child| {
+            let inner = child.children.iter().map(|inner| inner.text.trim());
+            std::iter::once(child.text.trim()).chain(inner)
+        });
+        let mut texts = texts.filter(|text| !text.is_empty());
+        texts.any(|text| !matches!(text, "0" | "false"))
+    };
+    let asking = UNHEEDED.into_iter().filter(|(name, _)| says(name));
+    asking.collect()
+}
+
+pub(super) fn write_profile(sheet: &mut Sheet, profile: &Profile) {
+    let format = match profile.format {
+        Format::Text => "text",
+        Format::Xml => "xml",
+    };
+    sheet.nest("Profile", |sheet| {
+        sheet.leaf("Progress", profile.progress);
+        sheet.leaf("ResultFormat", format);
+        sheet.leaf("Verbose", profile.verbose);
+        sheet.nest("TimeSpans", |sheet| {
+            for span in &profile.timespans {
+                sheet.nest("TimeSpan", |sheet| write_fields(span, TIME_SPAN, sheet));
             }
         });
     });
 }
 
-fn target_of(sheet: &mut Sheet, target: &Target) {
-    sheet.leaf("Path", &target.path);
-    sheet.leaf("BlockSize", target.block);
-    sheet.leaf("BaseFileOffset", target.base);
-    sheet.leaf("SequentialScan", target.hints[0]);
-    sheet.leaf("RandomAccess", target.hints[1]);
-    sheet.leaf("TemporaryFile", target.hints[2]);
-    sheet.leaf("UseLargePages", target.large_pages);
+/// Only the command line says so, and no profile is written with it.
+fn read_round_robin(span: &mut TimeSpan, element: &Element) -> Result<(), Mistake> {
+    span.round_robin = element.flag("GroupAffinity")?.unwrap_or(false);
+    Ok(())
+}
+
+fn read_seed(span: &mut TimeSpan, element: &Element) -> Result<(), Mistake> {
+    span.seed = Some(element.number("RandSeed")?.unwrap_or(0));
+    Ok(())
+}
+
+fn read_affinity(span: &mut TimeSpan, element: &Element) -> Result<(), Mistake> {
+    let wrong = || Mistake::new("Affinity", "group 0 and a processor's number are wanted");
+    let affinity = element.child("Affinity").into_iter();
+    for entry in affinity.flat_map(|affinity| &affinity.children) {
+        let group = entry.attribute("Group");
+        let number = match (&*entry.name, group, entry.attribute("Processor")) {
+            ("AffinityAssignment", ..) => entry.text.trim(),
+            ("AffinityGroupAssignment", None | Some("0"), Some(processor)) => processor,
+            _ => return Err(wrong()),
+        };
+        let number = number.parse().map_err(|_| wrong())?;
+        span.affinity.push((0, number));
+    }
+    Ok(())
+}
+
+fn write_affinity(span: &TimeSpan, sheet: &mut Sheet) {
+    if span.affinity.is_empty() {
+        return;
+    }
+    sheet.nest("Affinity", |sheet| {
+        for (group, cpu) in &span.affinity {
+            sheet.line(&format!(
+                "<AffinityGroupAssignment Group=\"{group}\" Processor=\"{cpu}\"/>"
+            ));
+        }
+    });
+}
+
+fn read_targets(span: &mut TimeSpan, element: &Element) -> Result<(), Mistake> {
+    for targets in element.all("Targets") {
+        known(targets, &["Target"])?;
+        for one in targets.all("Target") {
+            let mut target = Target::default();
+            read_fields(&mut target, TARGET, one)?;
+            limits(&target)?;
+            span.random_write_data |= is_fresh(one);
+            span.targets.push(target);
+        }
+    }
+    Ok(())
+}
+
+fn write_targets(span: &TimeSpan, sheet: &mut Sheet) {
+    sheet.nest("Targets", |sheet| {
+        for target in &span.targets {
+            sheet.nest("Target", |sheet| write_fields(target, TARGET, sheet));
+        }
+    });
+}
+
+/// What a command line could not say either.
+fn limits(target: &Target) -> Result<(), Mistake> {
+    for (name, value, least, most) in [
+        ("WriteRatio", target.write_ratio, 0, 100),
+        ("RandomRatio", target.random_ratio, 0, 100),
+        ("RequestCount", target.requests, 1, 32768),
+        ("ThreadsPerFile", target.threads, 1, 4096),
+        ("IOPriority", target.priority, 1, 3),
+    ] {
+        if !(least..=most).contains(&value) {
+            let wrong = format!("{value} is not from {least} to {most}");
+            return Err(Mistake::new(name, wrong));
+        }
+    }
+    Ok(())
+}
+
+fn read_path(target: &mut Target, element: &Element) -> Result<(), Mistake> {
+    let path = text_of(element, "Path").filter(|path| !path.is_empty());
+    let path = path.ok_or_else(|| Mistake::new("Target", "it has no <Path>"))?;
+    path.clone_into(&mut target.path);
+    Ok(())
+}
+
+fn read_cache(target: &mut Target, element: &Element) -> Result<(), Mistake> {
+    let says = |name| element.flag(name).map(|flag| flag.unwrap_or(false));
+    let all_off = says("DisableAllCache")?;
+    target.write_through = all_off || says("WriteThrough")?;
+    target.cache = match (says("DisableOSCache")?, says("DisableLocalCache")?) {
+        (os, _) if os || all_off => Cache::None,
+        (_, true) => Cache::NotLocal,
+        _ => Cache::Cached,
+    };
+    Ok(())
+}
+
+fn write_cache(target: &Target, sheet: &mut Sheet) {
     match target.cache {
         Cache::Cached => {}
         Cache::None => sheet.leaf("DisableOSCache", true),
@@ -83,95 +350,193 @@ fn target_of(sheet: &mut Sheet, target: &Target) {
     if target.write_through {
         sheet.leaf("WriteThrough", true);
     }
-    if target.mapped {
-        sheet.leaf("MemoryMappedIo", true);
-    }
-    if let Some(flush) = target.map_flush {
-        let mode = match flush {
-            MapFlush::View => "ViewOfFile",
-            MapFlush::NonVolatile => "NonVolatileMemory",
-            MapFlush::NonVolatileNoDrain => "NonVolatileMemoryNoDrain",
-        };
-        sheet.leaf("FlushType", mode);
-    }
-    sheet.nest("WriteBufferContent", |sheet| contents(sheet, target));
-    sheet.leaf("ParallelAsyncIO", target.parallel);
-    if target.burst > 0 {
-        sheet.leaf("BurstSize", target.burst);
-        sheet.leaf("ThinkTime", target.think_ms);
-    }
-    if target.file_size > 0 {
-        sheet.leaf("FileSize", target.file_size);
-    }
-    pattern(sheet, target);
-    sheet.leaf("ThreadStride", target.thread_stride);
-    sheet.leaf("MaxFileSize", target.max_file_size);
-    sheet.leaf("RequestCount", target.requests);
-    sheet.leaf("WriteRatio", target.write_ratio);
-    match target.throughput {
-        Some(Throughput::Iops(iops)) => {
-            sheet.line(&format!("<Throughput unit=\"IOPS\">{iops}</Throughput>"))
-        }
-        Some(Throughput::BytesPerMs(bytes)) => sheet.leaf("Throughput", bytes),
-        None => sheet.leaf("Throughput", 0),
-    }
-    sheet.leaf("ThreadsPerFile", target.threads);
-    sheet.leaf("IOPriority", target.priority);
-    sheet.leaf("Weight", target.weight);
-    if !target.threads_of_pool.is_empty() {
-        sheet.nest("ThreadTargets", |sheet| {
-            for (thread, weight) in &target.threads_of_pool {
-                sheet.nest("ThreadTarget", |sheet| {
-                    sheet.leaf("Thread", thread);
-                    if *weight > 0 {
-                        sheet.leaf("Weight", weight);
-                    }
-                });
-            }
-        });
-    }
 }
 
-fn contents(sheet: &mut Sheet, target: &Target) {
-    match &target.buffers {
+/// How mapped memory is flushed, as the schema calls it.
+const FLUSHES: [(&str, MapFlush); 3] = [
+    ("ViewOfFile", MapFlush::View),
+    ("NonVolatileMemory", MapFlush::NonVolatile),
+    ("NonVolatileMemoryNoDrain", MapFlush::NonVolatileNoDrain),
+];
+
+fn read_flush(target: &mut Target, element: &Element) -> Result<(), Mistake> {
+    let text = text_of(element, "FlushType");
+    let text = text.or_else(|| text_of(element, "MemoryMappedIoFlushMode"));
+    let Some(text) = text.filter(|text| !text.is_empty()) else {
+        return Ok(());
+    };
+    let known = FLUSHES.iter().find(|(name, _)| *name == text);
+    let Some((_, flush)) = known else {
+        let [view, memory, no_drain] = FLUSHES.map(|(name, _)| name);
+        let wrong = format!("`{text}` is none of {view}, {memory} and {no_drain}");
+        return Err(Mistake::new("FlushType", wrong));
+    };
+    target.map_flush = Some(*flush);
+    Ok(())
+}
+
+fn write_flush(target: &Target, sheet: &mut Sheet) {
+    let own = FLUSHES
+        .iter()
+        .find(|(_, flush)| Some(*flush) == target.map_flush);
+    own.into_iter()
+        .for_each(|(name, _)| sheet.leaf("FlushType", name));
+}
+
+/// Whether it asks for bytes that are made anew for each write: random ones without a source.
+fn is_fresh(element: &Element) -> bool {
+    let content = element.child("WriteBufferContent");
+    content.is_some_and(|content| {
+        text_of(content, "Pattern") == Some("random") && content.child("RandomDataSource").is_none()
+    })
+}
+
+fn read_content(target: &mut Target, element: &Element) -> Result<(), Mistake> {
+    let Some(content) = element.child("WriteBufferContent") else {
+        return Ok(());
+    };
+    let pattern = text_of(content, "Pattern").unwrap_or_default();
+    target.buffers = match (pattern, content.child("RandomDataSource")) {
+        ("zero", _) => Buffers::Zero,
+        ("" | "sequential", _) | ("random", None) => Buffers::Pattern,
+        ("random", Some(source)) => {
+            let size = source.number("SizeInBytes")?.unwrap_or(0);
+            let file = text_of(source, "FilePath").filter(|file| !file.is_empty());
+            let file = file.map(str::to_owned);
+            Buffers::Source { size, file }
+        }
+        (other, _) => {
+            let wrong = format!("`{other}` is none of sequential, zero and random");
+            return Err(Mistake::new("Pattern", wrong));
+        }
+    };
+    Ok(())
+}
+
+fn write_content(target: &Target, sheet: &mut Sheet) {
+    sheet.nest("WriteBufferContent", |sheet| match &target.buffers {
         Buffers::Zero => sheet.leaf("Pattern", "zero"),
         Buffers::Pattern => sheet.leaf("Pattern", "sequential"),
         Buffers::Source { size, file } => {
             sheet.leaf("Pattern", "random");
             sheet.nest("RandomDataSource", |sheet| {
                 sheet.leaf("SizeInBytes", size);
-                if let Some(file) = file {
-                    sheet.leaf("FilePath", file);
-                }
+                file.iter().for_each(|file| sheet.leaf("FilePath", file));
             });
         }
+    });
+}
+
+fn read_offsets(target: &mut Target, element: &Element) -> Result<(), Mistake> {
+    let random: Option<u64> = element.number("Random")?;
+    let ratio = element.number("RandomRatio")?;
+    target.random_ratio = ratio.unwrap_or(if random.is_some() { 100 } else { 0 });
+    target.align = random.or(element.number("StrideSize")?);
+    target.interlocked = element.flag("InterlockedSequential")?.unwrap_or(false);
+    Ok(())
+}
+
+fn write_offsets(target: &Target, sheet: &mut Sheet) {
+    if target.random_ratio == 0 {
+        sheet.leaf("StrideSize", target.step());
+        sheet.leaf("InterlockedSequential", target.interlocked);
+        return;
+    }
+    sheet.leaf("Random", target.step());
+    if target.random_ratio < 100 {
+        sheet.leaf("RandomRatio", target.random_ratio);
     }
 }
 
-fn pattern(sheet: &mut Sheet, target: &Target) {
-    match target.random_ratio {
-        0 => {
-            sheet.leaf("StrideSize", target.step());
-            sheet.leaf("InterlockedSequential", target.interlocked);
-        }
-        ratio => {
-            sheet.leaf("Random", target.step());
-            if ratio < 100 {
-                sheet.leaf("RandomRatio", ratio);
+fn read_distribution(target: &mut Target, element: &Element) -> Result<(), Mistake> {
+    let Some(outer) = element.child("Distribution") else {
+        return Ok(());
+    };
+    let wrong = || {
+        let wanted = "ranges such as <Range IO=\"90\">10</Range> are wanted";
+        Mistake::new("Distribution", wanted)
+    };
+    let inner = outer.children.first().ok_or_else(wrong)?;
+    let range = |range: &Element| {
+        let io = range.attribute("IO")?.parse().ok()?;
+        Some((io, range.text.trim().parse().ok()?))
+    };
+    let list: Option<Vec<_>> = inner.all("Range").map(range).collect();
+    let list = list.ok_or_else(wrong)?;
+    target.distribution = Some(match &*inner.name {
+        "Percent" => Distribution::Percent(list),
+        "Absolute" => Distribution::Absolute(list),
+        _ => return Err(wrong()),
+    });
+    Ok(())
+}
+
+fn write_distribution(target: &Target, sheet: &mut Sheet) {
+    let (name, list) = match &target.distribution {
+        Some(Distribution::Percent(list)) => ("Percent", list),
+        Some(Distribution::Absolute(list)) => ("Absolute", list),
+        None => return,
+    };
+    sheet.nest("Distribution", |sheet| {
+        sheet.nest(name, |sheet| {
+            for (io, width) in list {
+                sheet.line(&format!("<Range IO=\"{io}\">{width}</Range>"));
             }
+        });
+    });
+}
+
+fn read_throughput(target: &mut Target, element: &Element) -> Result<(), Mistake> {
+    let Some(value) = element.number("Throughput")?.filter(|value| *value > 0) else {
+        return Ok(());
+    };
+    let unit = element.child("Throughput");
+    let unit = unit.and_then(|child| child.attribute("unit"));
+    target.throughput = Some(match unit {
+        Some(unit) if unit.eq_ignore_ascii_case("iops") => Throughput::Iops(value),
+        _ => Throughput::BytesPerMs(value),
+    });
+    Ok(())
+}
+
+fn write_throughput(target: &Target, sheet: &mut Sheet) {
+    match target.throughput {
+        Some(Throughput::Iops(iops)) => {
+            sheet.line(&format!("<Throughput unit=\"IOPS\">{iops}</Throughput>"));
+        }
+        Some(Throughput::BytesPerMs(bytes)) => sheet.leaf("Throughput", bytes),
+        None => sheet.leaf("Throughput", 0),
+    }
+}
+
+fn read_threads(target: &mut Target, element: &Element) -> Result<(), Mistake> {
+    for list in element.all("ThreadTargets") {
+        known(list, &["ThreadTarget"])?;
+        for one in list.all("ThreadTarget") {
+            known(one, &["Thread", "Weight"])?;
+            let thread = one.number("Thread")?;
+            let wrong = || Mistake::new("ThreadTarget", "it has no <Thread>");
+            let weight = one.number("Weight")?.unwrap_or(0);
+            target
+                .threads_of_pool
+                .push((thread.ok_or_else(wrong)?, weight));
         }
     }
-    if let Some(distribution) = &target.distribution {
-        let (name, list) = match distribution {
-            Distribution::Percent(list) => ("Percent", list),
-            Distribution::Absolute(list) => ("Absolute", list),
-        };
-        sheet.nest("Distribution", |sheet| {
-            sheet.nest(name, |sheet| {
-                for (io, width) in list {
-                    sheet.line(&format!("<Range IO=\"{io}\">{width}</Range>"));
+    Ok(())
+}
+
+fn write_threads(target: &Target, sheet: &mut Sheet) {
+    if target.threads_of_pool.is_empty() {
+        return;
+    }
+    sheet.nest("ThreadTargets", |sheet| {
+        for (thread, weight) in &target.threads_of_pool {
+            sheet.nest("ThreadTarget", |sheet| {
+                sheet.leaf("Thread", thread);
+                if *weight > 0 {
+                    sheet.leaf("Weight", weight);
                 }
             });
-        });
-    }
+        }
+    });
 }

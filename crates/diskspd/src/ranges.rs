@@ -1,56 +1,45 @@
 //! `-rd` in the text: the ranges that were asked for, and those that a target of its size got.
 
 use super::distribution::zones;
-use super::number::kmgt;
+use super::profile_text::kmgt;
 use super::results::{Outcome, Row};
-use super::spec::{Distribution, Target, TimeSpan};
+use super::spec::{Distribution, Target};
 
 /// The lines of the profile.
 pub(super) fn asked(target: &Target) -> Vec<String> {
     let Some(distribution) = &target.distribution else {
         return Vec::new();
     };
-    let lines = match distribution {
-        Distribution::Percent(list) => percent(list),
-        Distribution::Absolute(list) => absolute(list),
+    let (list, rest) = match distribution {
+        Distribution::Percent(list) => {
+            let width: u64 = list.iter().map(|(_, width)| width).sum();
+            let width = 100_u64.saturating_sub(width);
+            (list, (width > 0).then_some((left(list), width)))
+        }
+        Distribution::Absolute(list) => {
+            let io = left(list);
+            (list, (io > 0).then_some((io, 0)))
+        }
     };
-    let head = "IO Distribution:".to_owned();
-    std::iter::once(head).chain(lines).collect()
-}
-
-fn percent(list: &[(u32, u64)]) -> Vec<String> {
-    let mut start = 0;
-    let rest = (left(list), 100_u64.saturating_sub(sum(list)));
-    let all = list.iter().copied().chain((rest.1 > 0).then_some(rest));
-    all.map(|(io, width)| {
-        let end = start + width;
-        let line = format!("    {io:>2}% of IO => [{start:>2}% - {end:>3}%) of target");
-        start = end;
-        line
-    })
-    .collect()
-}
-
-fn absolute(list: &[(u32, u64)]) -> Vec<String> {
+    let is_percent = matches!(distribution, Distribution::Percent(_));
+    let mut lines = vec!["IO Distribution:".to_owned()];
     let mut start = 0_u64;
-    let rest = (left(list), 0);
-    let all = list.iter().copied().chain((rest.0 > 0).then_some(rest));
-    all.map(|(io, width)| {
+    for (io, width) in list.iter().copied().chain(rest) {
         let end = (width > 0).then(|| start.saturating_add(width));
-        let line = range(io, start, end);
+        lines.push(match end {
+            Some(end) if is_percent => {
+                format!("    {io:>2}% of IO => [{start:>2}% - {end:>3}%) of target")
+            }
+            _ => range(io, start, end),
+        });
         start = end.unwrap_or(start);
-        line
-    })
-    .collect()
+    }
+    lines
 }
 
 /// Per cent of the operations that no range takes.
 fn left(list: &[(u32, u64)]) -> u32 {
     100_u32.saturating_sub(list.iter().map(|(io, _)| io).sum())
-}
-
-fn sum(list: &[(u32, u64)]) -> u64 {
-    list.iter().map(|(_, width)| width).sum()
 }
 
 /// `    90% of IO => [     0    -     10GiB)`; nothing for an end is the target's own.
@@ -64,23 +53,19 @@ fn range(io: u32, start: u64, end: Option<u64>) -> String {
 }
 
 /// What the targets got, each with the threads that worked on it so; empty without `-rd`.
-pub(super) fn effective(outcome: &Outcome<'_>, asked: &TimeSpan) -> String {
+pub(super) fn effective(outcome: &Outcome<'_>) -> String {
     let mut text = String::new();
-    for (index, target) in asked.targets.iter().enumerate() {
+    for (index, target) in outcome.asked.targets.iter().enumerate() {
         let rows = || outcome.rows.iter().filter(|row| row.pair.target == index);
         let lines = rows().next().map(|row| got(target, row));
         let Some(lines) = lines.filter(|lines| !lines.is_empty()) else {
             continue;
         };
         let threads: Vec<u32> = rows().map(|row| row.pair.thread).collect();
-        text.push_str(&format!(
-            "target: {} [thread:{}]\n",
-            target.path,
-            runs(&threads)
-        ));
-        lines
-            .iter()
-            .for_each(|line| text.push_str(&format!("{line}\n")));
+        let (path, threads) = (&target.path, runs(&threads));
+        text.push_str(&format!("target: {path} [thread:{threads}]\n"));
+        let lines = lines.iter().map(|line| format!("{line}\n"));
+        text.extend(lines);
     }
     match text.is_empty() {
         true => text,
@@ -95,11 +80,8 @@ fn got(target: &Target, row: &Row<'_>) -> Vec<String> {
         limit => row.file_size.min(limit),
     };
     let len = end.saturating_sub(target.base);
-    let Some(zones) = target
-        .distribution
-        .as_ref()
-        .and_then(|it| zones(it, Some(len)).ok())
-    else {
+    let distribution = target.distribution.as_ref();
+    let Some(zones) = distribution.and_then(|it| zones(it, Some(len)).ok()) else {
         return Vec::new();
     };
     let step = target.step().max(1);
@@ -108,12 +90,8 @@ fn got(target: &Target, row: &Row<'_>) -> Vec<String> {
         share += width;
         let bytes = (len as f64 * share / 100.0).round() as u64;
         // The last one ends with the target, whatever its size.
-        let aligned = if share > 99.999_999 {
-            len
-        } else {
-            bytes / step * step
-        };
-        target.base + aligned
+        let is_last = share > 99.999_999;
+        target.base + if is_last { len } else { bytes / step * step }
     };
     let mut start = target.base;
     let mut lines = Vec::new();
@@ -129,20 +107,12 @@ fn got(target: &Target, row: &Row<'_>) -> Vec<String> {
 
 /// ` 0 - 3 7`: threads in order, three or more in a row by the first and the last.
 fn runs(threads: &[u32]) -> String {
-    let mut text = String::new();
-    let mut rest = threads;
-    while let Some(first) = rest.first() {
-        let together = rest.windows(2).take_while(|pair| pair[0] + 1 == pair[1]);
-        let length = together.count() + 1;
-        let last = rest[length - 1];
-        text.push_str(&match length {
-            1 => format!(" {first}"),
-            2 => format!(" {first} {last}"),
-            _ => format!(" {first} - {last}"),
-        });
-        rest = &rest[length..];
-    }
-    text
+    let rows = threads.chunk_by(|one, next| one + 1 == *next);
+    let shown = rows.map(|row| match row {
+        [first, .., last] if row.len() > 2 => format!(" {first} - {last}"),
+        short => short.iter().map(|thread| format!(" {thread}")).collect(),
+    });
+    shown.collect()
 }
 
 #[cfg(test)]

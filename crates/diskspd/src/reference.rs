@@ -1,8 +1,6 @@
 //! The usage text and the compatibility page, from the option table.
 
-use blocklab_record::NoteLevel;
-
-use super::options::{self, Opt};
+use super::options::{OPTIONS, Support};
 
 /// What `-?` prints.
 #[must_use]
@@ -12,13 +10,14 @@ pub fn usage() -> String {
          A target is a file, a directory (a scratch file is made there), a device, sim:ADDRESS,\n\
          emu:ADDRESS or null. Options come before targets.\n\n",
     );
-    for option in options::all() {
+    for option in OPTIONS {
         text.push_str(&format!("  {}\n        {}", option.form, option.meaning));
         if option.default != "–" {
             text.push_str(&format!(" [{}]", option.default));
         }
-        if !option.here.is_empty() {
-            text.push_str(&format!("\n        Here: {}.", option.here));
+        let here = option.support.here();
+        if !here.is_empty() {
+            text.push_str(&format!("\n        Here: {here}."));
         }
         text.push('\n');
     }
@@ -30,41 +29,16 @@ pub fn usage() -> String {
 pub fn reference() -> String {
     let mut page = String::from(include_str!("reference.md"));
     page.push_str("\n| option | default | meaning | here |\n|---|---|---|---|\n");
-    for option in options::all() {
-        page.push_str(&format!(
-            "| `{}` | {} | {} | {} |\n",
-            option.form.replace('|', "\\|"),
-            option.default,
-            option.meaning,
-            support(option)
-        ));
+    for option in OPTIONS {
+        let form = option.form.replace('|', "\\|");
+        let (default, meaning) = (option.default, option.meaning);
+        let here = match option.support {
+            Support::Ours => "ours".to_owned(),
+            Support::Documented => "as documented".to_owned(),
+            Support::Ignored(here) => format!("ignored, with a note: {here}"),
+            Support::Near(here) => format!("approximated: {here}"),
+        };
+        page.push_str(&format!("| `{form}` | {default} | {meaning} | {here} |\n"));
     }
     page
-}
-
-fn support(option: &Opt) -> String {
-    match option.level {
-        None if option.name.starts_with("--") => "ours".to_owned(),
-        None => "as documented".to_owned(),
-        Some(NoteLevel::Ignored) => format!("ignored, with a note: {}", option.here),
-        Some(_) => format!("approximated: {}", option.here),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_option_that_differs_says_what_is_done() {
-        for option in options::all() {
-            assert_eq!(
-                option.level.is_none(),
-                option.here.is_empty(),
-                "{}",
-                option.name
-            );
-            assert!(option.meaning.ends_with('.'), "{}", option.name);
-        }
-    }
 }

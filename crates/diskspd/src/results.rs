@@ -1,10 +1,11 @@
 //! The figures of a record, as DiskSpd counts them: by thread and target, read and written.
 
-use blocklab_record::{JobResult, Latency, Measurement, Record};
+use blocklab_record::{DirectionResult, JobResult, Measurement, Record};
 use blocklab_stats::Histogram;
 use blocklab_workload::Direction;
 
-use super::plan::{Pair, Span};
+use super::plan::{Pair, Prepared};
+use super::spec::{Profile, TimeSpan};
 
 /// The share of one processor's time in per cent.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -79,18 +80,19 @@ impl Served {
         self.sum_squares += other.sum_squares;
     }
 
-    /// MinRate, most, mean and standard deviation in milliseconds; zeros without operations.
-    pub(super) fn latency_ms(&self) -> [f64; 4] {
+    /// Mean and standard deviation in milliseconds; zeros without operations.
+    fn moments_ms(&self) -> [f64; 2] {
         let number = self.ios.max(1) as f64;
         let mean = self.sum_ns / number;
         let variance = (self.sum_squares / number - mean * mean).max(0.0);
-        let all = [
-            self.min_ns as f64,
-            self.max_ns as f64,
-            mean,
-            variance.sqrt(),
-        ];
-        all.map(|ns| ns / 1e6)
+        [mean / 1e6, variance.sqrt() / 1e6]
+    }
+
+    /// Least, most, mean and standard deviation in milliseconds; zeros without operations.
+    pub(super) fn latency_ms(&self) -> [f64; 4] {
+        let [mean, deviation] = self.moments_ms();
+        let (least, most) = (self.min_ns as f64 / 1e6, self.max_ns as f64 / 1e6);
+        [least, most, mean, deviation]
     }
 }
 
@@ -121,66 +123,57 @@ pub struct System {
 /// Operations of one direction, or of both.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Tally {
-    pub ios: u64,
     pub bytes: u64,
-    sum_ns: f64,
-    sum_squares: f64,
-    min_ns: Option<u64>,
-    max_ns: Option<u64>,
+    served: Served,
     histogram: Histogram,
 }
 
 impl Tally {
-    fn add(&mut self, ios: u64, bytes: u64, latency: &Latency) {
-        self.ios += ios;
-        self.bytes += bytes;
-        self.sum_ns += latency.mean_ns * ios as f64;
+    fn new(direction: &DirectionResult) -> Self {
+        let (ios, latency) = (direction.ios as f64, &direction.service);
         let second = latency.stddev_ns.powi(2) + latency.mean_ns.powi(2);
-        self.sum_squares += second * ios as f64;
-        if ios > 0 {
-            self.min_ns = Some(self.min_ns.unwrap_or(u64::MAX).min(latency.min_ns));
-            self.max_ns = Some(self.max_ns.unwrap_or(0).max(latency.max_ns));
-        }
-        // A damaged text shows in the record's own findings.
-        if let Ok(histogram) = latency.histogram() {
-            self.histogram.merge(&histogram);
+        Self {
+            bytes: direction.bytes,
+            served: Served {
+                ios: direction.ios,
+                sum_ns: latency.mean_ns * ios,
+                sum_squares: second * ios,
+                min_ns: latency.min_ns,
+                max_ns: latency.max_ns,
+            },
+            // A damaged text shows in the record's own findings.
+            histogram: latency.histogram().unwrap_or_default(),
         }
     }
 
     pub fn merge(&mut self, other: &Self) {
-        self.ios += other.ios;
         self.bytes += other.bytes;
-        self.sum_ns += other.sum_ns;
-        self.sum_squares += other.sum_squares;
-        self.min_ns = [self.min_ns, other.min_ns].into_iter().flatten().min();
-        self.max_ns = self.max_ns.max(other.max_ns);
+        self.served.merge(&other.served);
         self.histogram.merge(&other.histogram);
     }
 
-    /// Milliseconds; nothing without operations.
-    pub fn mean_ms(&self) -> Option<f64> {
-        (self.ios > 0).then(|| self.sum_ns / self.ios as f64 / 1e6)
+    pub const fn ios(&self) -> u64 {
+        self.served.ios
     }
 
-    /// Milliseconds; nothing without operations.
-    pub fn deviation_ms(&self) -> Option<f64> {
-        let mean = self.mean_ms()? * 1e6;
-        let variance = self.sum_squares / self.ios as f64 - mean * mean;
-        Some(variance.max(0.0).sqrt() / 1e6)
+    /// Mean and standard deviation in milliseconds; nothing without operations.
+    pub fn moments_ms(&self) -> [Option<f64>; 2] {
+        let moments = self.served.moments_ms();
+        moments.map(|ms| (self.ios() > 0).then_some(ms))
     }
 
-    /// Milliseconds, for a share from 0 (the least) to 1 (the most).
+    /// Milliseconds, for a share from 0 (the least) to 1 (the most); nothing without operations.
     pub fn quantile_ms(&self, share: f64) -> Option<f64> {
-        let (least, most) = (self.min_ns?, self.max_ns?);
+        let (least, most) = (self.served.min_ns, self.served.max_ns);
         // Less than one operation lies beyond it: it is the slowest one, whose time is known
         // better than its bucket. The margin takes up the rounding of the share.
-        let is_slowest = (1.0 - share) * (self.ios as f64) < 1.0 - 1e-6;
+        let is_slowest = (1.0 - share) * (self.ios() as f64) < 1.0 - 1e-6;
         let ns = match share {
             ..=0.0 => least,
             _ if is_slowest => most,
             _ => self.histogram.quantile(share).clamp(least, most),
         };
-        Some(ns as f64 / 1e6)
+        (self.ios() > 0).then_some(ns as f64 / 1e6)
     }
 }
 
@@ -204,9 +197,11 @@ impl Both {
     }
 }
 
-/// A row of the tables.
+/// A row of the tables: a thread on a target.
 pub(super) struct Row<'a> {
     pub pair: &'a Pair,
+    /// The target as the profile calls it.
+    pub path: &'a str,
     pub both: Both,
     pub file_size: u64,
     /// Of this thread on this target.
@@ -215,37 +210,40 @@ pub(super) struct Row<'a> {
 
 /// A time span's results.
 pub(super) struct Outcome<'a> {
+    pub asked: &'a TimeSpan,
     pub seconds: f64,
     pub threads: u32,
     pub rows: Vec<Row<'a>>,
     pub sum: Both,
     pub rates: Vec<Rate>,
+    pub processors: &'a [Processor],
 }
 
-/// Nothing of a time span that was not reached.
-pub(super) fn outcome<'a>(
-    record: &Record,
-    span: &'a Span,
-    buckets: &[Bucket],
-) -> Option<Outcome<'a>> {
-    let measurement = record.measurements.iter().find(|m| m.case == span.case)?;
-    let rows: Vec<Row<'_>> = span
-        .pairs
-        .iter()
-        .map(|pair| Row {
-            rates: rates(measurement, buckets, |job| pair.jobs.contains(&job.name)),
-            ..row(record, measurement, pair)
+/// The results by time span; nothing of one that was not reached.
+pub(super) fn outcomes<'a>(
+    record: &'a Record,
+    profile: &'a Profile,
+    prepared: &'a Prepared,
+    system: &'a System,
+) -> impl Iterator<Item = Option<Outcome<'a>>> {
+    let spans = prepared.spans.iter().zip(&profile.timespans).enumerate();
+    spans.map(move |(index, (span, asked))| {
+        let measurement = record.measurements.iter().find(|m| m.case == span.case)?;
+        let buckets = system.buckets.get(index).map_or(&[][..], Vec::as_slice);
+        let row = |pair| row(record, measurement, buckets, asked, pair);
+        let rows: Vec<Row<'_>> = span.pairs.iter().map(row).collect();
+        let mut sum = Both::default();
+        rows.iter().for_each(|row| sum.merge(&row.both));
+        let elapsed = measurement.jobs.iter().map(|job| job.elapsed_ns).max();
+        Some(Outcome {
+            asked,
+            seconds: elapsed.unwrap_or(0) as f64 / 1e9,
+            threads: span.threads,
+            rows,
+            sum,
+            rates: rates(measurement, buckets, |_| true),
+            processors: system.processors.get(index).map_or(&[], Vec::as_slice),
         })
-        .collect();
-    let mut sum = Both::default();
-    rows.iter().for_each(|row| sum.merge(&row.both));
-    let elapsed = measurement.jobs.iter().map(|job| job.elapsed_ns).max();
-    Some(Outcome {
-        seconds: elapsed.unwrap_or(0) as f64 / 1e9,
-        threads: span.threads,
-        rows,
-        sum,
-        rates: rates(measurement, buckets, |_| true),
     })
 }
 
@@ -274,32 +272,61 @@ fn rates(
     buckets.iter().map(rate).collect()
 }
 
-fn row<'a>(record: &Record, measurement: &Measurement, pair: &'a Pair) -> Row<'a> {
+fn row<'a>(
+    record: &Record,
+    measurement: &Measurement,
+    buckets: &[Bucket],
+    asked: &'a TimeSpan,
+    pair: &'a Pair,
+) -> Row<'a> {
     let mut both = Both::default();
-    let own = |job: &&JobResult| pair.jobs.contains(&job.name);
-    for job in measurement.jobs.iter().filter(own) {
+    let is_own = |job: &JobResult| pair.jobs.contains(&job.name);
+    for job in measurement.jobs.iter().filter(|job| is_own(job)) {
         for (name, direction) in &job.directions {
-            let tally = match name {
-                Direction::Read => &mut both.read,
-                Direction::Write => &mut both.write,
-                _ => continue,
-            };
-            tally.add(direction.ios, direction.bytes, &direction.service);
+            match name {
+                Direction::Read => both.read.merge(&Tally::new(direction)),
+                Direction::Write => both.write.merge(&Tally::new(direction)),
+                _ => {}
+            }
         }
     }
     let target = record.targets.iter().find(|facts| facts.path == pair.path);
     let only = (record.targets.len() == 1).then(|| &record.targets[0]);
     let size = target.or(only).map_or(0, |facts| facts.size_bytes.0);
-    let file_size = match (pair.file_size, size) {
-        (0, size) => size,
-        (made, 0) => made,
-        (made, size) => made.min(size),
-    };
     Row {
         pair,
+        path: asked.targets.get(pair.target).map_or("", |it| &it.path),
         both,
-        file_size,
-        rates: Vec::new(),
+        file_size: match (pair.file_size, size) {
+            (0, size) => size,
+            (made, 0) => made,
+            (made, size) => made.min(size),
+        },
+        rates: rates(measurement, buckets, is_own),
+    }
+}
+
+/// The different values of something, among processors.
+pub(super) fn distinct(
+    processors: &[Processor],
+    what: fn(&Processor) -> (u32, u32),
+) -> Vec<(u32, u32)> {
+    let mut values: Vec<_> = processors.iter().map(what).collect();
+    values.sort_unstable();
+    values.dedup();
+    values
+}
+
+/// The mean over all processors.
+pub(super) fn average(processors: &[Processor]) -> Usage {
+    let number = processors.len().max(1) as f64;
+    let mean = |what: fn(&Usage) -> f64| {
+        processors.iter().map(|cpu| what(&cpu.usage)).sum::<f64>() / number
+    };
+    Usage {
+        user: mean(|usage| usage.user),
+        kernel: mean(|usage| usage.kernel),
+        idle: mean(|usage| usage.idle),
     }
 }
 
@@ -323,9 +350,12 @@ mod tests {
         let mut histogram = Histogram::default();
         (0..1000).for_each(|_| histogram.record(15_800_000));
         let tally = Tally {
-            ios: 1000,
-            min_ns: Some(15_700_000),
-            max_ns: Some(15_836_000),
+            served: Served {
+                ios: 1000,
+                min_ns: 15_700_000,
+                max_ns: 15_836_000,
+                ..Served::default()
+            },
             histogram,
             ..Tally::default()
         };

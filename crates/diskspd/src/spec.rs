@@ -1,7 +1,26 @@
 //! A DiskSpd profile as it is written, whether on a command line or in XML.
 
+/// A struct whose fields carry what holds where nobody says otherwise.
+macro_rules! with_defaults {
+    ($(#[$about:meta])* $name:ident {
+        $($(#[$doc:meta])* $field:ident: $type:ty = $default:expr,)*
+    }) => {
+        $(#[$about])*
+        #[derive(Debug, Clone, PartialEq)]
+        pub struct $name {
+            $($(#[$doc])* pub $field: $type,)*
+        }
+
+        impl Default for $name {
+            fn default() -> Self {
+                Self { $($field: $default,)* }
+            }
+        }
+    };
+}
+
 /// Everything that one call asks for.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Profile {
     /// One after the other.
     pub timespans: Vec<TimeSpan>,
@@ -18,68 +37,48 @@ pub struct Profile {
 }
 
 /// How the result is printed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Format {
     /// For people.
+    #[default]
     Text,
     /// For programs.
     Xml,
 }
 
-/// Targets that are loaded at the same time.
-#[derive(Debug, Clone, PartialEq)]
-pub struct TimeSpan {
-    /// Seconds that count.
-    pub duration: u32,
-    /// Seconds before.
-    pub warmup: u32,
-    /// Seconds after.
-    pub cooldown: u32,
-    /// Nothing: from the clock.
-    pub seed: Option<u32>,
-    /// Threads for all targets together (`-F`); 0: each target has its own.
-    pub thread_count: u32,
-    /// Operations in flight per thread over all targets (`-O`); 0: by target.
-    pub request_count: u32,
-    /// Processor groups and processors, in turn.
-    pub affinity: Vec<(u16, u32)>,
-    /// Threads are bound to all processors in turn, as the command line says (`-ag`).
-    pub round_robin: bool,
-    /// No affinity (`-n`).
-    pub disable_affinity: bool,
-    /// Completion routines (`-x`).
-    pub completion_routines: bool,
-    /// Latency in the results (`-L`).
-    pub measure_latency: bool,
-    /// Standard deviation of the rate in the results (`-D`).
-    pub iops_std_dev: bool,
-    /// Milliseconds of an interval.
-    pub bucket_ms: u32,
-    /// Fresh random bytes for each write (`-Zr`).
-    pub random_write_data: bool,
-    /// At least one.
-    pub targets: Vec<Target>,
-}
-
-impl Default for TimeSpan {
-    fn default() -> Self {
-        Self {
-            duration: 10,
-            warmup: 5,
-            cooldown: 0,
-            seed: Some(0),
-            thread_count: 0,
-            request_count: 0,
-            affinity: Vec::new(),
-            round_robin: false,
-            disable_affinity: false,
-            completion_routines: false,
-            measure_latency: false,
-            iops_std_dev: false,
-            bucket_ms: 1000,
-            random_write_data: false,
-            targets: Vec::new(),
-        }
+with_defaults! {
+    /// Targets that are loaded at the same time.
+    TimeSpan {
+        /// Seconds that count.
+        duration: u32 = 10,
+        /// Seconds before.
+        warmup: u32 = 5,
+        /// Seconds after.
+        cooldown: u32 = 0,
+        /// Nothing: from the clock.
+        seed: Option<u32> = Some(0),
+        /// Threads for all targets together (`-F`); 0: each target has its own.
+        thread_count: u32 = 0,
+        /// Operations in flight per thread over all targets (`-O`); 0: by target.
+        request_count: u32 = 0,
+        /// Processor groups and processors, in turn.
+        affinity: Vec<(u16, u32)> = Vec::new(),
+        /// Threads are bound to all processors in turn, as the command line says (`-ag`).
+        round_robin: bool = false,
+        /// No affinity (`-n`).
+        disable_affinity: bool = false,
+        /// Completion routines (`-x`).
+        completion_routines: bool = false,
+        /// Latency in the results (`-L`).
+        measure_latency: bool = false,
+        /// Standard deviation of the rate in the results (`-D`).
+        iops_std_dev: bool = false,
+        /// Milliseconds of an interval.
+        bucket_ms: u32 = 1000,
+        /// Fresh random bytes for each write (`-Zr`).
+        random_write_data: bool = false,
+        /// At least one.
+        targets: Vec<Target> = Vec::new(),
     }
 }
 
@@ -139,97 +138,64 @@ pub enum Distribution {
     Absolute(Vec<(u32, u64)>),
 }
 
-/// One file, disk or volume and its load.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Target {
-    /// As it is written.
-    pub path: String,
-    /// Bytes of an operation.
-    pub block: u64,
-    /// First byte that is used.
-    pub base: u64,
-    /// End of what is used; 0: the target's own.
-    pub max_file_size: u64,
-    /// Size of the file that is made (`-c`); 0: none.
-    pub file_size: u64,
-    /// Caches.
-    pub cache: Cache,
-    /// Write through (`-Sw`).
-    pub write_through: bool,
-    /// Mapped memory (`-Sm`).
-    pub mapped: bool,
-    /// How that is flushed (`-N`).
-    pub map_flush: Option<MapFlush>,
-    /// Per cent of the operations that are random.
-    pub random_ratio: u32,
-    /// Alignment of random operations, stride of sequential ones; nothing: the block size.
-    pub align: Option<u64>,
-    /// Threads share one sequence (`-si`).
-    pub interlocked: bool,
-    /// Distance between the beginnings of two threads (`-T`).
-    pub thread_stride: u64,
-    /// All operations in flight begin at the same offset (`-p`).
-    pub parallel: bool,
-    /// Operations in flight per thread (`-o`).
-    pub requests: u32,
-    /// Threads (`-t`).
-    pub threads: u32,
-    /// Per cent of the operations that write.
-    pub write_ratio: u32,
-    /// Rate, where it is limited.
-    pub throughput: Option<Throughput>,
-    /// Operations of a burst (`-i`); 0: no bursts.
-    pub burst: u32,
-    /// Milliseconds between two bursts (`-j`).
-    pub think_ms: u32,
-    /// What writes carry.
-    pub buffers: Buffers,
-    /// Hints: sequential scan, random access, temporary.
-    pub hints: [bool; 3],
-    /// Large pages for buffers.
-    pub large_pages: bool,
-    /// 1 very low, 2 low, 3 normal.
-    pub priority: u32,
-    /// Share under `-O`.
-    pub weight: u32,
-    /// Under `-O`, the only threads that work on it, each with its own share (0: the target's);
-    /// none: all do.
-    pub threads_of_pool: Vec<(u32, u32)>,
-    /// Where random operations go.
-    pub distribution: Option<Distribution>,
-}
-
-impl Default for Target {
-    fn default() -> Self {
-        Self {
-            path: String::new(),
-            block: 64 << 10,
-            base: 0,
-            max_file_size: 0,
-            file_size: 0,
-            cache: Cache::Cached,
-            write_through: false,
-            mapped: false,
-            map_flush: None,
-            random_ratio: 0,
-            align: None,
-            interlocked: false,
-            thread_stride: 0,
-            parallel: false,
-            requests: 2,
-            threads: 1,
-            write_ratio: 0,
-            throughput: None,
-            burst: 0,
-            think_ms: 0,
-            buffers: Buffers::Pattern,
-            hints: [false; 3],
-            large_pages: false,
-            priority: 3,
-            weight: 1,
-            threads_of_pool: Vec::new(),
-            distribution: None,
-        }
+with_defaults! {
+    /// One file, disk or volume and its load.
+    Target {
+        /// As it is written.
+        path: String = String::new(),
+        /// Bytes of an operation.
+        block: u64 = 64 << 10,
+        /// First byte that is used.
+        base: u64 = 0,
+        /// End of what is used; 0: the target's own.
+        max_file_size: u64 = 0,
+        /// Size of the file that is made (`-c`); 0: none.
+        file_size: u64 = 0,
+        /// Caches.
+        cache: Cache = Cache::Cached,
+        /// Write through (`-Sw`).
+        write_through: bool = false,
+        /// Mapped memory (`-Sm`).
+        mapped: bool = false,
+        /// How that is flushed (`-N`).
+        map_flush: Option<MapFlush> = None,
+        /// Per cent of the operations that are random.
+        random_ratio: u32 = 0,
+        /// Alignment of random operations, stride of sequential ones; nothing: the block size.
+        align: Option<u64> = None,
+        /// Threads share one sequence (`-si`).
+        interlocked: bool = false,
+        /// Distance between the beginnings of two threads (`-T`).
+        thread_stride: u64 = 0,
+        /// All operations in flight begin at the same offset (`-p`).
+        parallel: bool = false,
+        /// Operations in flight per thread (`-o`).
+        requests: u32 = 2,
+        /// Threads (`-t`).
+        threads: u32 = 1,
+        /// Per cent of the operations that write.
+        write_ratio: u32 = 0,
+        /// Rate, where it is limited.
+        throughput: Option<Throughput> = None,
+        /// Operations of a burst (`-i`); 0: no bursts.
+        burst: u32 = 0,
+        /// Milliseconds between two bursts (`-j`).
+        think_ms: u32 = 0,
+        /// What writes carry.
+        buffers: Buffers = Buffers::Pattern,
+        /// Hints: sequential scan, random access, temporary.
+        hints: [bool; 3] = [false; 3],
+        /// Large pages for buffers.
+        large_pages: bool = false,
+        /// 1 very low, 2 low, 3 normal.
+        priority: u32 = 3,
+        /// Share under `-O`.
+        weight: u32 = 1,
+        /// Under `-O`, the only threads that work on it, each with its own share (0: the target's);
+        /// none: all do.
+        threads_of_pool: Vec<(u32, u32)> = Vec::new(),
+        /// Where random operations go.
+        distribution: Option<Distribution> = None,
     }
 }
 

@@ -2,12 +2,13 @@
 
 use blocklab_record::Record;
 
-use super::number::{kmgt, old_file_size};
 use super::plan::Prepared;
-use super::profile_text::{Layout, profile_text};
+use super::profile_text::{Layout, kmgt, old_file_size, profile_text};
 use super::ranges::effective;
-use super::results::{Both, Outcome, Processor, Rate, System, Tally, Usage, deviation, outcome};
-use super::spec::{Profile, TimeSpan};
+use super::results::{
+    Both, Outcome, Processor, Rate, System, Tally, Usage, average, deviation, distinct, outcomes,
+};
+use super::spec::Profile;
 
 /// The result of a run as DiskSpd prints it.
 #[must_use]
@@ -20,21 +21,19 @@ pub fn text(
 ) -> String {
     let mut text = profile_text(profile, &system.command_line, layout);
     text.push_str(&machine(record, system, layout));
-    let mut outcomes = Vec::new();
-    for (index, (span, asked)) in prepared.spans.iter().zip(&profile.timespans).enumerate() {
+    let mut reached = Vec::new();
+    for (index, outcome) in outcomes(record, profile, prepared, system).enumerate() {
         let head = format!("\nResults for timespan {}:\n", index + 1);
         text.push_str(&format!("{head}{}\n\n", "*".repeat(79)));
-        let buckets = system.buckets.get(index).map_or(&[][..], Vec::as_slice);
-        let Some(outcome) = outcome(record, span, buckets) else {
+        let Some(outcome) = outcome else {
             text.push_str("The test was interrupted before the measurements began. No results are displayed.\n");
             continue;
         };
-        let processors = system.processors.get(index).map_or(&[][..], Vec::as_slice);
-        text.push_str(&time_span(&outcome, asked, processors, layout));
-        outcomes.push(outcome);
+        text.push_str(&time_span(&outcome, layout));
+        reached.push(outcome);
     }
     if prepared.spans.len() > 1 {
-        text.push_str(&totals(&outcomes));
+        text.push_str(&totals(&reached));
     }
     text.push('\n');
     text
@@ -64,14 +63,6 @@ pub(super) fn started(record: &Record) -> String {
     format!("{} UTC", at.trim_end_matches('Z'))
 }
 
-/// Different values of something, among processors.
-fn different(processors: &[Processor], what: fn(&Processor) -> (u32, u32)) -> usize {
-    let mut all: Vec<_> = processors.iter().map(what).collect();
-    all.sort_unstable();
-    all.dedup();
-    all.len().max(1)
-}
-
 fn machine(record: &Record, system: &System, layout: Layout) -> String {
     let mut text = format!(
         "\nSystem information:\n\n\tcomputer name: {}\n\tstart time: {}\n",
@@ -88,11 +79,12 @@ fn machine(record: &Record, system: &System, layout: Layout) -> String {
     };
     text.push_str(&format!("\n\tcpu count:\t\t{count}\n"));
     if !known.is_empty() {
+        let cores = distinct(known, |cpu| (cpu.socket, cpu.core)).len();
+        let nodes = distinct(known, |cpu| (cpu.node, 0)).len();
+        let sockets = distinct(known, |cpu| (cpu.socket, 0)).len();
+        text.push_str(&format!("\tcore count:\t\t{cores}\n\tgroup count:\t\t1\n"));
         text.push_str(&format!(
-            "\tcore count:\t\t{}\n\tgroup count:\t\t1\n\tnode count:\t\t{}\n\tsocket count:\t\t{}\n",
-            different(known, |cpu| (cpu.socket, cpu.core)),
-            different(known, |cpu| (cpu.node, 0)),
-            different(known, |cpu| (cpu.socket, 0)),
+            "\tnode count:\t\t{nodes}\n\tsocket count:\t\t{sockets}\n"
         ));
     }
     text.push_str("\theterogeneous cores:\tn\n");
@@ -109,36 +101,29 @@ type Table = (&'static str, fn(&Both) -> Tally, fn(&Rate) -> f64);
 /// A column before the usage: whether it is shown, its name, its value.
 type Column = (bool, &'static str, fn(&Processor) -> u32);
 
-fn time_span(
-    outcome: &Outcome<'_>,
-    asked: &TimeSpan,
-    processors: &[Processor],
-    layout: Layout,
-) -> String {
-    let mut text = format!(
-        "actual test time:\t{:.2}s\nthread count:\t\t{}\n",
-        outcome.seconds, outcome.threads
-    );
+fn time_span(outcome: &Outcome<'_>, layout: Layout) -> String {
+    let (asked, seconds, threads) = (outcome.asked, outcome.seconds, outcome.threads);
+    let mut text = format!("actual test time:\t{seconds:.2}s\nthread count:\t\t{threads}\n");
     if asked.thread_count > 0 && asked.request_count > 0 {
         text.push_str(&format!("request count:\t\t{}\n", asked.request_count));
     }
     if layout == Layout::V2_0_21a {
-        text.push_str(&format!("proc count:\t\t{}\n", processors.len()));
+        text.push_str(&format!("proc count:\t\t{}\n", outcome.processors.len()));
     }
     text.push('\n');
-    text.push_str(&usage_table(processors, layout));
-    text.push_str(&effective(outcome, asked));
+    text.push_str(&usage_table(outcome.processors, layout));
+    text.push_str(&effective(outcome));
     let tables: [Table; 3] = [
         ("Total IO", Both::total, |rate| rate.read + rate.write),
         ("Read IO", |both| both.read.clone(), |rate| rate.read),
         ("Write IO", |both| both.write.clone(), |rate| rate.write),
     ];
     for (title, pick, ios) in tables {
-        let rows = table(outcome, asked, layout, pick, ios);
+        let rows = table(outcome, layout, pick, ios);
         text.push_str(&format!("\n{title}\n{rows}"));
     }
     if asked.measure_latency {
-        text.push_str(&latency_tables(outcome, asked, layout));
+        text.push_str(&latency_tables(outcome, layout));
     }
     text
 }
@@ -148,8 +133,9 @@ fn usage_table(processors: &[Processor], layout: Layout) -> String {
     if processors.is_empty() {
         return String::new();
     }
-    let many = |what: fn(&Processor) -> (u32, u32)| different(processors, what) > 1;
-    let shares_cores = different(processors, |cpu| (cpu.socket, cpu.core)) < processors.len();
+    let many = |what: fn(&Processor) -> (u32, u32)| distinct(processors, what).len() > 1;
+    let cores = distinct(processors, |cpu| (cpu.socket, cpu.core)).len();
+    let shares_cores = cores < processors.len();
     let all: [Column; 4] = [
         (many(|cpu| (cpu.socket, 0)), "Socket", |cpu| cpu.socket),
         (many(|cpu| (cpu.node, 0)), "Node", |cpu| cpu.node),
@@ -161,24 +147,21 @@ fn usage_table(processors: &[Processor], layout: Layout) -> String {
         .into_iter()
         .filter(|(shown, name, _)| *name == "CPU" || (new && *shown))
         .collect();
-    let (mut head, mut lead, mut widths) = (String::new(), 0, Vec::new());
-    for (index, (_, name, _)) in shown.iter().enumerate() {
-        let blank = if index == 0 { "" } else { " " };
+    let (mut head, mut widths) = (String::new(), Vec::new());
+    for (_, name, _) in &shown {
+        let before = head.len();
+        let blank = if head.is_empty() { "" } else { " " };
         head.push_str(&format!("{blank}{name} |"));
-        widths.push(blank.len() + name.len() + 1);
-        lead += blank.len() + name.len() + 2;
+        widths.push(head.len() - before - 1);
     }
+    let lead = head.len();
     let kernel = if new { 7 } else { 8 };
     let kernel_head = if new { " Kernel |" } else { "  Kernel |" };
     let dashes = "-".repeat(if new { lead + 35 } else { 43 });
-    let figures = |usage: Usage| {
-        format!(
-            "{:>7.2}%|{:>7.2}%|{:>kernel$.2}%|{:>7.2}%\n",
-            usage.busy(),
-            usage.user,
-            usage.kernel,
-            usage.idle
-        )
+    let figures = |of: Usage| {
+        let (busy, user, idle) = (of.busy(), of.user, of.idle);
+        let of_kernel = format!("{:>kernel$.2}%", of.kernel);
+        format!("{busy:>7.2}%|{user:>7.2}%|{of_kernel}|{idle:>7.2}%\n")
     };
     let mut text = format!("{head}  Usage |  User  |{kernel_head}  Idle\n{dashes}\n");
     for processor in processors {
@@ -187,67 +170,42 @@ fn usage_table(processors: &[Processor], layout: Layout) -> String {
         }
         text.push_str(&figures(processor.usage));
     }
-    text.push_str(&format!(
-        "{dashes}\n{:>lead$}{}",
-        "avg.|",
-        figures(average(processors))
-    ));
+    let mean = figures(average(processors));
+    text.push_str(&format!("{dashes}\n{:>lead$}{mean}", "avg.|"));
     text
-}
-
-/// The mean over all processors.
-pub(super) fn average(processors: &[Processor]) -> Usage {
-    let number = processors.len().max(1) as f64;
-    let mean = |what: fn(&Usage) -> f64| {
-        processors.iter().map(|cpu| what(&cpu.usage)).sum::<f64>() / number
-    };
-    Usage {
-        user: mean(|usage| usage.user),
-        kernel: mean(|usage| usage.kernel),
-        idle: mean(|usage| usage.idle),
-    }
 }
 
 fn table(
     outcome: &Outcome<'_>,
-    asked: &TimeSpan,
     layout: Layout,
     pick: fn(&Both) -> Tally,
     ios: fn(&Rate) -> f64,
 ) -> String {
+    let asked = outcome.asked;
     let file_size = match layout {
         Layout::V2_2 => kmgt,
         Layout::V2_0_21a => old_file_size,
     };
     let mut head =
         String::from("thread |       bytes     |     I/Os     |    MiB/s   |  I/O per s |");
-    if asked.measure_latency {
-        head.push_str("  AvgLat  |");
+    for (is_shown, column) in [
+        (asked.measure_latency, "  AvgLat  |"),
+        (asked.iops_std_dev, " IopsStdDev |"),
+        (asked.measure_latency, " LatStdDev |"),
+        (true, "  file"),
+    ] {
+        head.push_str(if is_shown { column } else { "" });
     }
-    if asked.iops_std_dev {
-        head.push_str(" IopsStdDev |");
-    }
-    if asked.measure_latency {
-        head.push_str(" LatStdDev |");
-    }
-    head.push_str("  file");
     let dashes = "-".repeat(head.len() + 5);
     let mut text = format!("{head}\n{dashes}\n");
     for row in &outcome.rows {
         let own = deviation(&row.rates, ios);
-        let figures = figures(&pick(&row.both), outcome.seconds, asked, own);
-        let path = asked
-            .targets
-            .get(row.pair.target)
-            .map_or("", |target| &target.path);
-        text.push_str(&format!(
-            "{:>6} | {figures} | {path} ({})\n",
-            row.pair.thread,
-            file_size(row.file_size)
-        ));
+        let figures = figures(&pick(&row.both), outcome, own);
+        let (thread, path, size) = (row.pair.thread, row.path, file_size(row.file_size));
+        text.push_str(&format!("{thread:>6} | {figures} | {path} ({size})\n"));
     }
     let all = deviation(&outcome.rates, ios);
-    let sum = figures(&pick(&outcome.sum), outcome.seconds, asked, all);
+    let sum = figures(&pick(&outcome.sum), outcome, all);
     text.push_str(&format!("{dashes}\ntotal:   {sum}\n"));
     text
 }
@@ -264,25 +222,24 @@ fn amounts(tally: &Tally, seconds: f64) -> String {
     format!(
         "{:>15} | {:>12} | {:>10.2} | {:>10.2}",
         tally.bytes,
-        tally.ios,
+        tally.ios(),
         tally.bytes as f64 / 1_048_576.0 / seconds,
-        tally.ios as f64 / seconds
+        tally.ios() as f64 / seconds
     )
 }
 
-fn figures(tally: &Tally, seconds: f64, asked: &TimeSpan, deviation: Option<f64>) -> String {
-    let mut text = amounts(tally, seconds.max(1e-9));
+fn figures(tally: &Tally, outcome: &Outcome<'_>, of_rate: Option<f64>) -> String {
+    let asked = outcome.asked;
+    let [mean, of_latency] = tally.moments_ms();
+    let mut text = amounts(tally, outcome.seconds.max(1e-9));
     if asked.measure_latency {
-        text.push_str(&format!(
-            " | {}",
-            figure(Some(tally.mean_ms().unwrap_or(0.0)), 8, 3)
-        ));
+        text.push_str(&format!(" | {:>8.3}", mean.unwrap_or(0.0)));
     }
     if asked.iops_std_dev {
-        text.push_str(&format!(" | {}", figure(deviation, 10, 2)));
+        text.push_str(&format!(" | {}", figure(of_rate, 10, 2)));
     }
     if asked.measure_latency {
-        text.push_str(&format!(" |  {}", figure(tally.deviation_ms(), 8, 3)));
+        text.push_str(&format!(" |  {}", figure(of_latency, 8, 3)));
     }
     text
 }
@@ -306,10 +263,11 @@ const QUANTILES: [(&str, f64); 15] = [
     ("max", 1.0),
 ];
 
-fn latency_tables(outcome: &Outcome<'_>, asked: &TimeSpan, layout: Layout) -> String {
+fn latency_tables(outcome: &Outcome<'_>, layout: Layout) -> String {
     let mut text = String::new();
-    if asked.targets.len() > 1 {
-        for (index, target) in asked.targets.iter().enumerate() {
+    let targets = &outcome.asked.targets;
+    if targets.len() > 1 {
+        for (index, target) in targets.iter().enumerate() {
             let mut both = Both::default();
             let own = outcome.rows.iter().filter(|row| row.pair.target == index);
             own.for_each(|row| both.merge(&row.both));
@@ -329,19 +287,12 @@ fn latency_tables(outcome: &Outcome<'_>, asked: &TimeSpan, layout: Layout) -> St
 }
 
 fn quantiles(both: &Both) -> String {
-    let total = both.total();
-    let mut text = format!(
-        "  %-ile |  Read (ms) | Write (ms) | Total (ms)\n{}\n",
-        "-".repeat(46)
-    );
+    let tallies = [&both.read, &both.write, &both.total()];
+    let dashes = "-".repeat(46);
+    let mut text = format!("  %-ile |  Read (ms) | Write (ms) | Total (ms)\n{dashes}\n");
     for (name, share) in QUANTILES {
-        let cell = |tally: &Tally| figure(tally.quantile_ms(share), 10, 3);
-        text.push_str(&format!(
-            "{name:>7} | {} | {} | {}\n",
-            cell(&both.read),
-            cell(&both.write),
-            cell(&total)
-        ));
+        let [read, write, total] = tallies.map(|it| figure(it.quantile_ms(share), 10, 3));
+        text.push_str(&format!("{name:>7} | {read} | {write} | {total}\n"));
     }
     text
 }

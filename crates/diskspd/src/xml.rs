@@ -3,11 +3,12 @@
 use blocklab_record::Record;
 
 use super::plan::Prepared;
-use super::profile_xml::profile_of;
-use super::results::{Both, Outcome, Processor, Rate, Row, System, Usage, deviation, outcome};
-use super::sheet::{Sheet, escaped};
+use super::profile_xml::write_profile;
+use super::results::{
+    Both, Outcome, Processor, Rate, Row, System, Usage, average, deviation, distinct, outcomes,
+};
 use super::spec::{Profile, TimeSpan};
-use super::text::{average, started};
+use super::text::started;
 
 /// The version whose structure this is.
 const VERSION: (&str, &str) = ("2.2", "2024/6/3");
@@ -18,14 +19,11 @@ pub fn xml(record: &Record, profile: &Profile, prepared: &Prepared, system: &Sys
     let mut sheet = Sheet::default();
     sheet.nest("Results", |sheet| {
         machine(sheet, record, system);
-        profile_of(sheet, profile);
-        for (index, (span, asked)) in prepared.spans.iter().zip(&profile.timespans).enumerate() {
-            let processors = system.processors.get(index).map_or(&[][..], Vec::as_slice);
-            let buckets = system.buckets.get(index).map_or(&[][..], Vec::as_slice);
-            if let Some(outcome) = outcome(record, span, buckets) {
-                time_span(sheet, &outcome, asked, processors);
-            }
-        }
+        write_profile(sheet, profile);
+        let outcomes = outcomes(record, profile, prepared, system);
+        outcomes
+            .flatten()
+            .for_each(|outcome| time_span(sheet, &outcome));
     });
     sheet.text
 }
@@ -38,16 +36,9 @@ fn machine(sheet: &mut Sheet, record: &Record, system: &System) {
             sheet.leaf("VersionDate", VERSION.1);
         });
         sheet.leaf("RunTime", started(record));
-        let governor = record
-            .environment
-            .processor
-            .governor
-            .as_deref()
-            .unwrap_or_default();
-        sheet.line(&format!(
-            "<PowerScheme Name=\"{}\" Guid=\"\"/>",
-            escaped(governor)
-        ));
+        let governor = record.environment.processor.governor.as_deref();
+        let governor = escaped(governor.unwrap_or_default());
+        sheet.line(&format!("<PowerScheme Name=\"{governor}\" Guid=\"\"/>"));
         let processors = system.processors.first().map_or(&[][..], Vec::as_slice);
         if !processors.is_empty() {
             topology(sheet, processors);
@@ -64,11 +55,10 @@ fn mask<'a>(processors: impl Iterator<Item = &'a Processor>) -> String {
 }
 
 fn topology(sheet: &mut Sheet, processors: &[Processor]) {
-    let values = |what: fn(&Processor) -> (u32, u32)| {
-        let mut values: Vec<_> = processors.iter().map(what).collect();
-        values.sort_unstable();
-        values.dedup();
-        values
+    let of = |what: fn(&Processor) -> (u32, u32)| {
+        let own = move |value| mask(processors.iter().filter(|cpu| what(cpu) == value));
+        let values = distinct(processors, what).into_iter();
+        values.map(move |value| (value, own(value)))
     };
     sheet.nest("ProcessorTopology Heterogeneous=\"false\"", |sheet| {
         let (count, all) = (processors.len(), mask(processors.iter()));
@@ -76,42 +66,30 @@ fn topology(sheet: &mut Sheet, processors: &[Processor]) {
             "<Group Group=\"0\" MaximumProcessors=\"{count}\" ActiveProcessors=\"{count}\" \
              ActiveProcessorMask=\"{all}\"/>"
         ));
-        for (name, what) in [
-            (
-                "Node",
-                (|cpu| (cpu.node, 0)) as fn(&Processor) -> (u32, u32),
-            ),
-            ("Socket", |cpu| (cpu.socket, 0)),
-        ] {
-            for value in values(what) {
-                let own = mask(processors.iter().filter(|cpu| what(cpu) == value));
-                sheet.nest(&format!("{name} {name}=\"{}\"", value.0), |sheet| {
-                    sheet.line(&format!("<Group Group=\"0\" Mask=\"{own}\"/>"));
-                });
-            }
+        let nodes = of(|cpu| (cpu.node, 0)).map(|it| ("Node", it));
+        let sockets = of(|cpu| (cpu.socket, 0)).map(|it| ("Socket", it));
+        for (name, ((number, _), mask)) in nodes.chain(sockets) {
+            sheet.nest(&format!("{name} {name}=\"{number}\""), |sheet| {
+                sheet.line(&format!("<Group Group=\"0\" Mask=\"{mask}\"/>"));
+            });
         }
-        for core in values(|cpu| (cpu.socket, cpu.core)) {
-            let own = mask(
-                processors
-                    .iter()
-                    .filter(|cpu| (cpu.socket, cpu.core) == core),
-            );
+        for ((_, core), mask) in of(|cpu| (cpu.socket, cpu.core)) {
             sheet.line(&format!(
-                "<Core Group=\"0\" Core=\"{}\" Mask=\"{own}\" EfficiencyClass=\"0\"/>",
-                core.1
+                "<Core Group=\"0\" Core=\"{core}\" Mask=\"{mask}\" EfficiencyClass=\"0\"/>"
             ));
         }
     });
 }
 
-fn time_span(sheet: &mut Sheet, outcome: &Outcome<'_>, asked: &TimeSpan, processors: &[Processor]) {
+fn time_span(sheet: &mut Sheet, outcome: &Outcome<'_>) {
+    let asked = outcome.asked;
     sheet.nest("TimeSpan", |sheet| {
         sheet.leaf("TestTimeSeconds", format_args!("{:.2}", outcome.seconds));
         sheet.leaf("ThreadCount", outcome.threads);
         sheet.leaf("RequestCount", asked.request_count);
-        sheet.leaf("ProcCount", processors.len());
-        if !processors.is_empty() {
-            sheet.nest("CpuUtilization", |sheet| usage(sheet, processors));
+        sheet.leaf("ProcCount", outcome.processors.len());
+        if !outcome.processors.is_empty() {
+            sheet.nest("CpuUtilization", |sheet| usage(sheet, outcome.processors));
         }
         if asked.measure_latency {
             sheet.nest("Latency", |sheet| latency(sheet, &outcome.sum));
@@ -119,7 +97,7 @@ fn time_span(sheet: &mut Sheet, outcome: &Outcome<'_>, asked: &TimeSpan, process
         if asked.iops_std_dev {
             sheet.nest("Iops", |sheet| series(sheet, &outcome.rates));
         }
-        threads(sheet, outcome, asked);
+        threads(sheet, outcome);
     });
 }
 
@@ -148,43 +126,29 @@ fn usage(sheet: &mut Sheet, processors: &[Processor]) {
     sheet.nest("Average", |sheet| figures(sheet, average(processors)));
 }
 
-/// Means and deviations of one thread's target, or of all.
-fn moments(sheet: &mut Sheet, both: &Both, names: [&str; 6]) {
-    let total = both.total();
-    for (tally, pair) in [&both.read, &both.write, &total]
-        .into_iter()
-        .zip(names.chunks(2))
-    {
-        sheet.figure(pair[0], tally.mean_ms());
-        sheet.figure(pair[1], tally.deviation_ms());
+/// Means and deviations of one thread's target, or of all; in a result of all the names of means
+/// are shorter.
+fn moments(sheet: &mut Sheet, both: &Both, means: [&str; 3]) {
+    let deviations = ["ReadLatencyStdev", "WriteLatencyStdev", "LatencyStdev"];
+    let tallies = [&both.read, &both.write, &both.total()];
+    for ((tally, mean), deviation) in tallies.into_iter().zip(means).zip(deviations) {
+        let moments = tally.moments_ms();
+        sheet.figure(mean, moments[0]);
+        sheet.figure(deviation, moments[1]);
     }
 }
 
 fn latency(sheet: &mut Sheet, both: &Both) {
-    let names = [
+    let means = [
         "AverageReadMilliseconds",
-        "ReadLatencyStdev",
         "AverageWriteMilliseconds",
-        "WriteLatencyStdev",
         "AverageTotalMilliseconds",
-        "LatencyStdev",
     ];
-    moments(sheet, both, names);
+    moments(sheet, both, means);
     let total = both.total();
-    let nines = [
-        "99.9",
-        "99.99",
-        "99.999",
-        "99.9999",
-        "99.99999",
-        "99.999999",
-        "99.9999999",
-    ];
     let whole = (0..100).map(|percent| percent.to_string());
-    let all = whole
-        .chain(nines.map(str::to_owned))
-        .chain(["100".to_owned()]);
-    for percentile in all {
+    let nines = (1..8).map(|nines| format!("99.{}", "9".repeat(nines)));
+    for percentile in whole.chain(nines).chain(["100".to_owned()]) {
         let share = percentile.parse::<f64>().unwrap_or(0.0) / 100.0;
         sheet.nest("Bucket", |sheet| {
             sheet.leaf("Percentile", &percentile);
@@ -195,87 +159,116 @@ fn latency(sheet: &mut Sheet, both: &Both) {
     }
 }
 
-/// Deviations of the rate, of what there is.
-fn deviations(sheet: &mut Sheet, rates: &[Rate]) {
+/// Deviations of the rate, of what there is, and the intervals.
+fn series(sheet: &mut Sheet, rates: &[Rate]) {
     if rates.iter().any(|rate| rate.read > 0.0) {
         sheet.figure("ReadIopsStdDev", deviation(rates, |rate| rate.read));
     }
     if rates.iter().any(|rate| rate.write > 0.0) {
         sheet.figure("WriteIopsStdDev", deviation(rates, |rate| rate.write));
     }
-    sheet.figure(
-        "IopsStdDev",
-        deviation(rates, |rate| rate.read + rate.write),
-    );
-}
-
-fn series(sheet: &mut Sheet, rates: &[Rate]) {
-    deviations(sheet, rates);
+    let of_all = deviation(rates, |rate| rate.read + rate.write);
+    sheet.figure("IopsStdDev", of_all);
     for rate in rates {
         let (read, write) = (rate.read.round() as u64, rate.write.round() as u64);
+        let (ms, total) = (rate.end_ns / 1_000_000, read + write);
         let mut line = format!(
-            "<Bucket SampleMillisecond=\"{}\" Read=\"{read}\" Write=\"{write}\" Total=\"{}\"",
-            rate.end_ns / 1_000_000,
-            read + write
+            "<Bucket SampleMillisecond=\"{ms}\" Read=\"{read}\" Write=\"{write}\" Total=\"{total}\""
         );
         for (way, served) in ["Read", "Write"].into_iter().zip(rate.served) {
-            let names = [
-                "MinLatencyMilliseconds",
-                "MaxLatencyMilliseconds",
-                "AvgLatencyMilliseconds",
-            ];
-            let names = names.into_iter().chain(["LatencyStdDev"]);
-            for (name, ms) in names.zip(served.latency_ms()) {
-                line.push_str(&format!(" {way}{name}=\"{ms:.3}\""));
-            }
+            let [least, most, mean, deviation] = served.latency_ms();
+            line.push_str(&format!(
+                " {way}MinLatencyMilliseconds=\"{least:.3}\" {way}MaxLatencyMilliseconds=\"{most:.3}\" \
+                 {way}AvgLatencyMilliseconds=\"{mean:.3}\" {way}LatencyStdDev=\"{deviation:.3}\""
+            ));
         }
         sheet.line(&format!("{line}/>"));
     }
 }
 
-fn threads(sheet: &mut Sheet, outcome: &Outcome<'_>, asked: &TimeSpan) {
-    let mut rows = &outcome.rows[..];
-    while let Some(first) = rows.first() {
-        let thread = first.pair.thread;
-        let own = rows
-            .iter()
-            .take_while(|row| row.pair.thread == thread)
-            .count();
+fn threads(sheet: &mut Sheet, outcome: &Outcome<'_>) {
+    let by_thread = |a: &Row<'_>, b: &Row<'_>| a.pair.thread == b.pair.thread;
+    for rows in outcome.rows.chunk_by(by_thread) {
         sheet.nest("Thread", |sheet| {
-            sheet.leaf("Id", thread);
-            for row in &rows[..own] {
-                sheet.nest("Target", |sheet| {
-                    let path = asked.targets.get(row.pair.target).map_or("", |t| &t.path);
-                    sheet.leaf("Path", path);
-                    thread_target(sheet, row, asked);
-                });
+            sheet.leaf("Id", rows[0].pair.thread);
+            for row in rows {
+                sheet.nest("Target", |sheet| thread_target(sheet, row, outcome.asked));
             }
         });
-        rows = &rows[own..];
     }
 }
 
 fn thread_target(sheet: &mut Sheet, row: &Row<'_>, asked: &TimeSpan) {
-    let both = &row.both;
-    sheet.leaf("BytesCount", both.read.bytes + both.write.bytes);
+    let (read, write) = (&row.both.read, &row.both.write);
+    sheet.leaf("Path", row.path);
+    sheet.leaf("BytesCount", read.bytes + write.bytes);
     sheet.leaf("FileSize", row.file_size);
-    sheet.leaf("IOCount", both.read.ios + both.write.ios);
-    sheet.leaf("ReadBytes", both.read.bytes);
-    sheet.leaf("ReadCount", both.read.ios);
-    sheet.leaf("WriteBytes", both.write.bytes);
-    sheet.leaf("WriteCount", both.write.ios);
+    sheet.leaf("IOCount", read.ios() + write.ios());
+    sheet.leaf("ReadBytes", read.bytes);
+    sheet.leaf("ReadCount", read.ios());
+    sheet.leaf("WriteBytes", write.bytes);
+    sheet.leaf("WriteCount", write.ios());
     if asked.measure_latency {
-        let names = [
+        let means = [
             "AverageReadLatencyMilliseconds",
-            "ReadLatencyStdev",
             "AverageWriteLatencyMilliseconds",
-            "WriteLatencyStdev",
             "AverageLatencyMilliseconds",
-            "LatencyStdev",
         ];
-        moments(sheet, both, names);
+        moments(sheet, &row.both, means);
     }
     if asked.iops_std_dev {
         sheet.nest("Iops", |sheet| series(sheet, &row.rates));
     }
+}
+
+/// XML as DiskSpd lays it out: two blanks a level.
+#[derive(Default)]
+pub(super) struct Sheet {
+    pub(super) text: String,
+    depth: usize,
+}
+
+impl Sheet {
+    pub(super) fn line(&mut self, line: &str) {
+        self.text.push_str(&"  ".repeat(self.depth));
+        self.text.push_str(line);
+        self.text.push('\n');
+    }
+
+    pub(super) fn leaf(&mut self, name: &str, value: impl std::fmt::Display) {
+        let value = escaped(&value.to_string());
+        self.line(&format!("<{name}>{value}</{name}>"));
+    }
+
+    pub(super) fn figure(&mut self, name: &str, value: Option<f64>) {
+        if let Some(value) = value {
+            self.leaf(name, format_args!("{value:.3}"));
+        }
+    }
+
+    pub(super) fn nest(&mut self, name: &str, inside: impl FnOnce(&mut Self)) {
+        self.line(&format!("<{name}>"));
+        self.depth += 1;
+        inside(self);
+        self.depth -= 1;
+        let name = name.split(' ').next().unwrap_or(name);
+        self.line(&format!("</{name}>"));
+    }
+}
+
+/// Text that XML takes for nothing but text; what it cannot hold at all is left out.
+fn escaped(text: &str) -> String {
+    let mut safe = String::new();
+    for character in text.chars() {
+        match character {
+            '&' => safe.push_str("&amp;"),
+            '<' => safe.push_str("&lt;"),
+            '>' => safe.push_str("&gt;"),
+            '"' => safe.push_str("&quot;"),
+            '\t' | '\n' | '\r' => safe.push(' '),
+            control if control.is_control() => {}
+            other => safe.push(other),
+        }
+    }
+    safe
 }

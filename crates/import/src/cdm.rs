@@ -3,7 +3,7 @@
 //! A row is the best of several passes, rates and latency each for itself; the rows of versions
 //! before 7 hold no latency. KDiskMark takes the mean of them in its default profile.
 
-use super::Wrong;
+use super::NotAResult;
 use super::figures::Figures;
 use blocklab_workload::Pattern;
 
@@ -25,51 +25,37 @@ struct Row {
     latency_us: Option<f64>,
 }
 
-pub(super) fn read(text: &str) -> Result<Found, Wrong> {
+pub(super) fn read(text: &str) -> Result<Found, NotAResult> {
     let mut found = Found::default();
-    let (mut version, mut kde) = (0, false);
     let mut section = None;
     let mut rows: Vec<(Row, u8)> = Vec::new();
     let mut seconds = None;
     for (index, line) in text.lines().enumerate() {
         let line = line.trim();
-        if let Some(rest) = after(line, "CrystalDiskMark ").filter(|_| version == 0) {
-            let release = rest.split(' ').next().unwrap_or_default();
-            version = release
-                .split('.')
-                .next()
-                .and_then(|n| n.parse().ok())
-                .unwrap_or(0);
-            found.tool = format!("CrystalDiskMark {release}");
-        } else if let Some(rest) = after(line, "KDiskMark (").filter(|_| version == 0) {
-            let release = rest.split(')').next().unwrap_or_default();
-            found.tool = format!("KDiskMark {release}");
-            (version, kde) = (1, true);
+        let wrong = |message| NotAResult::at(index + 1, message);
+        if let Some(tool) = tool(line).filter(|_| found.tool.is_empty()) {
+            found.tool = tool;
         } else if line.starts_with('[') && !line.contains(':') {
             section = section_of(line);
         } else if line.contains(" MB/s") && !line.starts_with('*') {
-            let mut row = row(line).map_err(|message| Wrong::at(index + 1, message))?;
-            if let Some(iops) = row.iops.filter(|_| kde) {
-                row.mb_per_s = iops * row.block as f64 / 1e6;
-            }
-            let reads = row.reads.or(section);
-            let reads = reads.ok_or_else(|| {
-                Wrong::at(index + 1, "a row outside of [Read], [Write] and [Mix]")
-            })?;
+            let row = row(line).map_err(wrong)?;
+            let outside = || wrong("a row outside of [Read], [Write] and [Mix]".to_owned());
+            let reads = row.reads.or(section).ok_or_else(outside)?;
             rows.push((row, reads));
         } else {
             foot(line, &mut found, &mut seconds);
         }
     }
-    if version == 0 {
-        return Err(Wrong::whole(
+    if found.tool.is_empty() {
+        return Err(NotAResult::whole(
             "no line `CrystalDiskMark VERSION …` or `KDiskMark (VERSION)…` in it: copy the report \
              with its head",
         ));
     }
     if rows.is_empty() {
-        return Err(Wrong::whole("no row of figures in it: it is cut off"));
+        return Err(NotAResult::whole("no row of figures in it: it is cut off"));
     }
+    let kde = found.tool.starts_with("KDiskMark");
     found.note(match kde {
         true => {
             "each row is the mean or the best of its passes: no spread is known; what KDiskMark \
@@ -87,16 +73,26 @@ pub(super) fn read(text: &str) -> Result<Found, Wrong> {
         ));
     }
     let seconds = seconds.unwrap_or(SECONDS);
-    found.cases = rows
+    let cases = rows
         .iter()
-        .map(|(row, reads)| row.case(*reads, seconds))
-        .collect();
-    if kde {
-        // A setting of the program, which its report does not tell.
-        let jobs = found.cases.iter_mut().flat_map(|case| &mut case.jobs);
-        jobs.for_each(|job| job.direct = None);
-    }
+        .map(|(row, reads)| row.case(*reads, seconds, kde));
+    found.cases = cases.collect();
     Ok(found)
+}
+
+/// `CrystalDiskMark 8.0.4`, `KDiskMark 3.1.4`; nothing of another line.
+fn tool(line: &str) -> Option<String> {
+    if let Some(rest) = after(line, "CrystalDiskMark ") {
+        let release = rest.split(' ').next()?;
+        let is_version = release
+            .split('.')
+            .next()?
+            .parse()
+            .is_ok_and(|major: u32| major > 0);
+        return is_version.then(|| format!("CrystalDiskMark {release}"));
+    }
+    let release = after(line, "KDiskMark (")?.split(')').next()?;
+    Some(format!("KDiskMark {release}"))
 }
 
 /// `[Read]`, `[Write]`, `[Mix] Read 70%/Write 30%`: the share of reads.
@@ -120,11 +116,8 @@ fn foot(line: &str, found: &mut Found, seconds: &mut Option<f64>) {
     } else if let Some(rest) = after(line, "OS") {
         found.os = rest.trim_start_matches([' ', ':']).to_owned();
     } else if let Some(rest) = after(line, "Time: Measure ") {
-        *seconds = rest
-            .split(' ')
-            .next()
-            .and_then(number)
-            .filter(|it| *it > 0.0);
+        let told = rest.split(' ').next().and_then(number);
+        *seconds = told.filter(|it| *it > 0.0);
     } else if let Some(rest) = after(line, "Test") {
         let rest = rest.trim_start_matches([' ', ':']);
         found.command = rest.to_owned();
@@ -146,8 +139,8 @@ fn row(line: &str) -> Result<Row, String> {
     }
     let setting = |key: &str| {
         let all = queue.split([',', ')']).map(str::trim);
-        let found = all.filter_map(|it| it.strip_prefix(key)).next();
-        found
+        let value = all.filter_map(|it| it.strip_prefix(key)).next();
+        value
             .map(|value| value.trim().parse().map_err(|_| wrong()))
             .transpose()
     };
@@ -159,10 +152,8 @@ fn row(line: &str) -> Result<Row, String> {
         () => None,
     };
     // Before version 5, KB are KiB.
-    let glued: String = what
-        .split_whitespace()
-        .collect::<String>()
-        .replace("KB", "KiB");
+    let glued: String = what.split_whitespace().collect();
+    let glued = glued.replace("KB", "KiB");
     let digits = glued.find(|c: char| c.is_ascii_digit());
     let block = digits.and_then(|at| size(&glued[at..]));
     // Before version 7, sequential rows say no size: 128 KiB with a queue, 1 MiB without one.
@@ -186,18 +177,20 @@ fn row(line: &str) -> Result<Row, String> {
 }
 
 impl Row {
-    fn case(&self, reads: u8, seconds: f64) -> Case {
+    fn case(&self, reads: u8, seconds: f64, kde: bool) -> Case {
         let word = if self.random { "random" } else { "sequential" };
         let way = match reads {
             100 => "read",
             0 => "write",
             _ => "mixed",
         };
-        let size = blocklab_units::Bytes(self.block)
-            .to_string()
-            .replace(' ', "");
+        let size = blocklab_units::Bytes(self.block).to_string();
+        let size = size.replace(' ', "");
         let name = format!("{word}-{size}-q{}t{}-{way}", self.queues, self.threads);
-        let per_second = self.mb_per_s * 1e6;
+        let per_second = match self.iops.filter(|_| kde) {
+            Some(iops) => iops * self.block as f64,
+            None => self.mb_per_s * 1e6,
+        };
         let iops = self.iops.unwrap_or(per_second / self.block as f64);
         let figures = |share: f64| Figures {
             ios: (iops * share * seconds).round() as u64,
@@ -217,7 +210,8 @@ impl Row {
             read_percent: Some(reads),
             threads: self.threads,
             depth: self.queues,
-            direct: Some(true),
+            // KDiskMark has a setting for it, which its report does not tell.
+            direct: (!kde).then_some(true),
             seconds,
             read: figures(share),
             write: figures(1.0 - share),

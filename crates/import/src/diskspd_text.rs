@@ -1,12 +1,11 @@
 //! DiskSpd's text, of 2.2 and of 2.0.21a.
 
-use super::Wrong;
-use super::figures::{Figures, Shape};
-use blocklab_workload::Pattern;
-
+use super::NotAResult;
+use super::figures::Figures;
 use super::record::{Case, Found, Job, RANDOM, random_percent};
 use super::scan::{after, moment, number, size, whole};
 use blocklab_diskspd::{self as diskspd, Asked, Cache, Throughput};
+use blocklab_workload::Pattern;
 
 /// A target of a time span, as `Input parameters:` tells it.
 #[derive(Debug, Clone, Default)]
@@ -28,22 +27,20 @@ struct Row {
 struct Outcome {
     seconds: f64,
     busy_percent: Option<f64>,
-    read: Vec<Row>,
-    write: Vec<Row>,
+    /// Of reads and of writes.
+    rows: [Vec<Row>; 2],
     tables: Vec<Table>,
     /// Index of what was asked for.
     asked: usize,
 }
 
 /// A table of percentiles.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 struct Table {
     /// Nothing: of all targets together.
     path: Option<String>,
-    /// Of reads and of writes.
+    /// Of reads and of writes: shares and nanoseconds.
     shapes: [Vec<(f64, f64)>; 2],
-    /// The least and the most of them.
-    edges: [[Option<f64>; 2]; 2],
 }
 
 /// Where the reader is.
@@ -53,10 +50,19 @@ enum Part {
     Parameters,
     Results,
     Total,
-    Read,
-    Write,
+    /// Reads 0, writes 1.
+    Direction(usize),
     Percentiles,
 }
+
+/// The lines with which parts begin.
+const TITLES: [(&str, Part); 5] = [
+    ("Input parameters:", Part::Parameters),
+    ("System information:", Part::Before),
+    ("Total IO", Part::Total),
+    ("Read IO", Part::Direction(0)),
+    ("Write IO", Part::Direction(1)),
+];
 
 #[derive(Default)]
 struct Reading {
@@ -73,13 +79,13 @@ struct Reading {
     commands: Vec<(usize, String)>,
 }
 
-pub(super) fn read(text: &str) -> Result<Found, Wrong> {
+pub(super) fn read(text: &str) -> Result<Found, NotAResult> {
     let mut reading = Reading::default();
     reading.found.tool = "DiskSpd 2.0".to_owned();
     let mut part = Part::Before;
     for (index, line) in text.lines().enumerate() {
         let next = reading.line(line.trim_end(), part);
-        part = next.map_err(|message| Wrong::at(index + 1, message))?;
+        part = next.map_err(|message| NotAResult::at(index + 1, message))?;
         if !line.trim().is_empty() {
             line.trim().clone_into(&mut reading.title);
         }
@@ -97,42 +103,37 @@ impl Reading {
             self.before = self.asked.len();
             return Ok(Part::Before);
         }
-        match trimmed {
-            "Input parameters:" => {
+        if let Some((_, part)) = TITLES.iter().find(|(title, _)| *title == trimmed) {
+            if *part == Part::Parameters {
                 self.before = self.asked.len();
-                return Ok(Part::Parameters);
             }
-            "System information:" => return Ok(Part::Before),
-            "Total IO" => return Ok(Part::Total),
-            "Read IO" => return Ok(Part::Read),
-            "Write IO" => return Ok(Part::Write),
-            _ if trimmed.starts_with("Results for timespan") => {
-                let number = trimmed.trim_end_matches(':').rsplit(' ').next();
-                let number = number.and_then(whole).unwrap_or(1).clamp(1, 1 << 20);
-                self.outcomes.push(Outcome {
-                    asked: self.before + number as usize - 1,
-                    ..Outcome::default()
-                });
-                return Ok(Part::Results);
-            }
-            _ if trimmed.starts_with("%-ile") => {
-                let path = titled(&self.title);
-                if let Some(outcome) = self.outcomes.last_mut() {
-                    outcome.tables.push(Table {
-                        path,
-                        ..Table::default()
-                    });
-                }
-                return Ok(Part::Percentiles);
-            }
-            _ => {}
+            return Ok(*part);
+        }
+        if let Some(number) = trimmed.strip_prefix("Results for timespan ") {
+            let number = whole(number.trim_end_matches(':')).unwrap_or(1);
+            self.outcomes.push(Outcome {
+                asked: self.before + number.clamp(1, 1 << 20) as usize - 1,
+                ..Outcome::default()
+            });
+            return Ok(Part::Results);
+        }
+        if trimmed.starts_with("%-ile") {
+            let table = Table {
+                path: titled(&self.title),
+                ..Table::default()
+            };
+            let outcome = self.outcomes.last_mut();
+            outcome
+                .into_iter()
+                .for_each(|outcome| outcome.tables.push(table.clone()));
+            return Ok(Part::Percentiles);
         }
         match part {
             Part::Before => self.system(trimmed),
             Part::Parameters => self.parameter(trimmed)?,
             Part::Results => self.result(trimmed)?,
             Part::Total => {}
-            Part::Read | Part::Write => self.row(trimmed, part == Part::Read)?,
+            Part::Direction(way) => self.row(trimmed, way)?,
             Part::Percentiles => self.percentile(trimmed)?,
         }
         Ok(part)
@@ -158,10 +159,7 @@ impl Reading {
         if let Some(path) = after(line, "path:") {
             span.push(Target {
                 path: path.trim_matches('\'').to_owned(),
-                job: Job {
-                    engine: "diskspd".to_owned(),
-                    ..Job::default()
-                },
+                job: Job::default(),
             });
         }
         match span.last_mut() {
@@ -188,14 +186,14 @@ impl Reading {
         Ok(())
     }
 
-    fn row(&mut self, line: &str, reads: bool) -> Result<(), String> {
+    fn row(&mut self, line: &str, way: usize) -> Result<(), String> {
         let cells: Vec<&str> = line.split('|').map(str::trim).collect();
         if cells[0] == "thread" {
             self.columns = cells.iter().map(|cell| (*cell).to_owned()).collect();
             return Ok(());
         }
         if let Some(bytes) = line.strip_prefix("total:") {
-            self.compare_total(bytes, &cells, reads);
+            self.compare_total(bytes, &cells, way);
             return Ok(());
         }
         let is_row = cells.len() > 4 && whole(cells[0]).is_some();
@@ -225,29 +223,23 @@ impl Reading {
                 ..Figures::default()
             },
         };
-        match reads {
-            true => outcome.read.push(row),
-            false => outcome.write.push(row),
-        }
+        outcome.rows[way].push(row);
         Ok(())
     }
 
     /// The `total:` row is a sum of the rows above it, which are the measurement: where it is another
     /// one, the threads count, and a note says so.
-    fn compare_total(&mut self, bytes: &str, cells: &[&str], reads: bool) {
+    fn compare_total(&mut self, bytes: &str, cells: &[&str], way: usize) {
         let Some(outcome) = self.outcomes.last() else {
             return;
-        };
-        let (table, rows) = match reads {
-            true => ("Read IO", &outcome.read),
-            false => ("Write IO", &outcome.write),
         };
         let bytes = bytes.split('|').next().and_then(whole);
         let ios = cells.get(1).and_then(|cell| whole(cell));
         let (Some(bytes), Some(ios)) = (bytes, ios) else {
             return;
         };
-        let sum = sum(rows.iter().map(|row| &row.figures));
+        let sum = sum(outcome.rows[way].iter().map(|row| &row.figures));
+        let table = ["Read IO", "Write IO"][way];
         if (sum.ios, sum.bytes) != (ios, bytes) {
             let text = format!(
                 "timespan-{}, {table}: the total: row tells {ios} operations and {bytes} bytes, its \
@@ -270,36 +262,26 @@ impl Reading {
         let [label, read, write, ..] = cells[..] else {
             return Ok(());
         };
-        let values = [read, write].map(|cell| number(cell).map(|ms| ms * 1e6));
-        match label {
-            "min" => (0..2).for_each(|way| table.edges[way][0] = values[way]),
-            "max" => (0..2).for_each(|way| table.edges[way][1] = values[way]),
-            _ => {
-                let share = share(label).ok_or_else(|| format!("`{label}` is no percentile"))?;
-                for (shape, ns) in table.shapes.iter_mut().zip(values) {
-                    shape.extend(ns.map(|ns| (share, ns)));
-                }
-            }
+        let share = share(label).ok_or_else(|| format!("`{label}` is no percentile"))?;
+        for (shape, cell) in table.shapes.iter_mut().zip([read, write]) {
+            shape.extend(number(cell).map(|ms| (share, ms * 1e6)));
         }
         Ok(())
     }
 
-    fn done(mut self) -> Result<Found, Wrong> {
+    fn done(mut self) -> Result<Found, NotAResult> {
         if self.outcomes.is_empty() {
-            return Err(Wrong::whole(
+            return Err(NotAResult::whole(
                 "no `Results for timespan` in it: not DiskSpd's text, or cut off before its end",
             ));
         }
         for (index, outcome) in self.outcomes.iter().enumerate() {
-            if outcome.seconds == 0.0 || (outcome.read.is_empty() && outcome.write.is_empty()) {
+            if outcome.seconds == 0.0 || outcome.rows.concat().is_empty() {
                 let message = format!("the results of timespan {} are cut off", index + 1);
-                return Err(Wrong::whole(message));
+                return Err(NotAResult::whole(message));
             }
-            let command = self
-                .commands
-                .iter()
-                .rev()
-                .find(|(before, _)| *before <= index);
+            let mut commands = self.commands.iter().rev();
+            let command = commands.find(|(before, _)| *before <= index);
             let typed = || command.map(|(_, line)| typed(line)).unwrap_or_default();
             let asked = self.asked.get(outcome.asked).cloned().unwrap_or_else(typed);
             let jobs = outcome.jobs(&asked, &mut self.found);
@@ -316,15 +298,15 @@ impl Reading {
 
     /// Files to which several runs were appended tell which is which.
     fn tell_commands(&mut self) {
-        let Some((_, first)) = self.commands.first() else {
-            return;
-        };
-        self.found.command.clone_from(first);
-        if self.commands.len() > 1 {
-            let runs = self.commands.iter();
-            let runs = runs.map(|(before, line)| format!("timespan-{}: {line}", before + 1));
-            self.found.command = format!("{} runs in one text", self.commands.len());
-            self.found.notes.extend(runs);
+        match &self.commands[..] {
+            [] => {}
+            [(_, only)] => self.found.command.clone_from(only),
+            all => {
+                let runs = all.iter();
+                let runs = runs.map(|(before, line)| format!("timespan-{}: {line}", before + 1));
+                self.found.command = format!("{} runs in one text", all.len());
+                self.found.notes.extend(runs);
+            }
         }
     }
 }
@@ -335,10 +317,12 @@ fn typed(line: &str) -> Vec<Target> {
     let words: Vec<String> = words(line).into_iter().skip(1).collect();
     match diskspd::parse(&words).map(|parsed| parsed.asked) {
         Ok(Asked::Load(profile)) => {
-            let spans = profile.timespans.iter();
-            spans
-                .flat_map(|span| span.targets.iter().map(asked_for))
-                .collect()
+            let targets = profile.timespans.iter().flat_map(|span| &span.targets);
+            let told = |target: &diskspd::Target| Target {
+                path: target.path.clone(),
+                job: asked_for(target),
+            };
+            targets.map(told).collect()
         }
         _ => Vec::new(),
     }
@@ -352,25 +336,22 @@ fn words(line: &str) -> Vec<String> {
         match letter {
             '"' => quoted = !quoted,
             blank if blank.is_whitespace() && !quoted => words.push(String::new()),
-            other => words
-                .last_mut()
-                .into_iter()
-                .for_each(|word| word.push(other)),
+            other => words.last_mut().expect("one is there").push(other),
         }
     }
     words.retain(|word| !word.is_empty());
     words
 }
 
-fn asked_for(target: &diskspd::Target) -> Target {
+/// What a command line or a profile asks for on a target.
+pub(super) fn asked_for(target: &diskspd::Target) -> Job {
     let threads = f64::from(target.threads);
     let (iops, bytes) = match target.throughput {
         Some(Throughput::Iops(iops)) => (Some(f64::from(iops) * threads), None),
         Some(Throughput::BytesPerMs(bytes)) => (None, Some(f64::from(bytes) * 1000.0 * threads)),
         None => (None, None),
     };
-    let job = Job {
-        engine: "diskspd".to_owned(),
+    Job {
         pattern: Some(random_percent(f64::from(target.random_ratio))),
         block: target.block,
         read_percent: Some((100 - target.write_ratio.min(100)) as u8),
@@ -386,10 +367,6 @@ fn asked_for(target: &diskspd::Target) -> Target {
         asked_bytes_per_s: bytes,
         think: target.think_ms > 0,
         ..Job::default()
-    };
-    Target {
-        path: target.path.clone(),
-        job,
     }
 }
 
@@ -402,35 +379,31 @@ fn titled(title: &str) -> Option<String> {
     Some(path.trim().to_owned())
 }
 
+/// What a line below `path:` begins with, what the rest of it has to be, and what that sets; nothing
+/// where it is something else.
+type Setting = (&'static str, &'static str, fn(&mut Job, &str) -> Option<()>);
+
+/// The first row that fits is taken.
+#[rustfmt::skip]
+const SETTINGS: [Setting; 9] = [
+    ("block size:", "size", |job, rest| size(rest).map(|bytes| job.block = bytes)),
+    ("number of outstanding I/O operations per thread:", "number", depth),
+    ("number of outstanding I/O operations:", "number", depth),
+    ("threads per file:", "number", |job, rest| whole(rest).map(|count| job.threads = count as u32)),
+    ("performing ", "mix", |job, rest| { job.read_percent = mix(rest); Some(()) }),
+    ("using software cache", "end", |job, _| { job.direct = Some(false); Some(()) }),
+    ("using ", "pattern", |job, rest| { job.pattern = pattern(rest).or(job.pattern.take()); Some(()) }),
+    ("throughput rate-limited to ", "rate", limit),
+    ("think time:", "time", |job, rest| { job.think = rest != "0ms"; Some(()) }),
+];
+
 /// A line below `path:`.
 fn setting(job: &mut Job, line: &str) -> Result<(), String> {
-    let bytes = |text: &str| size(text).ok_or_else(|| format!("`{text}` is no size"));
-    if let Some(rest) = after(line, "block size:") {
-        job.block = bytes(rest)?;
-    } else if let Some(rest) = after(line, "number of outstanding I/O operations") {
-        let value = rest.rsplit(':').next().unwrap_or_default();
-        job.depth = whole(value).ok_or_else(|| format!("`{value}` is no number"))? as u32;
-    } else if let Some(rest) = after(line, "threads per file:") {
-        job.threads = whole(rest).ok_or_else(|| format!("`{rest}` is no number"))? as u32;
-    } else if let Some(rest) = after(line, "performing ") {
-        job.read_percent = mix(rest);
-    } else if line == "using software cache" {
-        job.direct = Some(false);
-    } else if let Some(rest) = after(line, "using ") {
-        job.pattern = pattern(rest).or(job.pattern.take());
-    } else if let Some(rest) = after(line, "throughput rate-limited to ") {
-        let mut words = rest.split(' ');
-        let value = words.next().and_then(number);
-        match words.next() {
-            Some("IOPS") => job.asked_iops = value.map(|it| it * f64::from(job.threads.max(1))),
-            _ => {
-                let threads = f64::from(job.threads.max(1));
-                job.asked_bytes_per_s = value.map(|it| it * 1000.0 * threads);
-            }
-        }
-    } else if let Some(rest) = after(line, "think time:") {
-        job.think = rest != "0ms";
-    } else if line.contains("software cache disabled") && !line.contains("local software") {
+    let fitting = |(label, wanted, set): &Setting| Some((after(line, label)?, *wanted, *set));
+    if let Some((rest, wanted, set)) = SETTINGS.iter().find_map(fitting) {
+        return set(job, rest).ok_or_else(|| format!("`{rest}` is no {wanted}"));
+    }
+    if line.contains("software cache disabled") && !line.contains("local software") {
         job.direct = Some(true);
     } else if line.starts_with("software and hardware") && line.ends_with("disabled") {
         // Before 2.0.17.
@@ -439,6 +412,21 @@ fn setting(job: &mut Job, line: &str) -> Result<(), String> {
         job.write_through = true;
     }
     Ok(())
+}
+
+fn depth(job: &mut Job, rest: &str) -> Option<()> {
+    whole(rest).map(|count| job.depth = count as u32)
+}
+
+/// `100 IOPS`, `1024 B/ms` of each thread.
+fn limit(job: &mut Job, rest: &str) -> Option<()> {
+    let (value, unit) = rest.split_once(' ').unwrap_or((rest, ""));
+    let all = number(value).map(|each| each * f64::from(job.threads.max(1)));
+    match unit {
+        "IOPS" => job.asked_iops = all,
+        _ => job.asked_bytes_per_s = all.map(|it| it * 1000.0),
+    }
+    Some(())
 }
 
 fn mix(text: &str) -> Option<u8> {
@@ -453,37 +441,44 @@ fn mix(text: &str) -> Option<u8> {
 }
 
 fn pattern(text: &str) -> Option<Pattern> {
-    if text.starts_with("random I/O") {
-        Some(RANDOM)
-    } else if text.starts_with("sequential I/O") || text.starts_with("interlocked sequential") {
-        Some(Pattern::Sequential)
-    } else if let Some(rest) = text.strip_prefix("mixed random/sequential I/O (") {
-        rest.split('%').next()?.parse().ok().map(random_percent)
-    } else {
-        None
+    if let Some(rest) = text.strip_prefix("mixed random/sequential I/O (") {
+        return rest.split('%').next()?.parse().ok().map(random_percent);
+    }
+    match text {
+        _ if text.starts_with("random I/O") => Some(RANDOM),
+        _ if text.starts_with("sequential I/O") => Some(Pattern::Sequential),
+        _ if text.starts_with("interlocked sequential") => Some(Pattern::Sequential),
+        _ => None,
     }
 }
 
 /// `E:\dummy.dat (20GiB)`.
 fn file_and_size(cell: &str) -> (String, u64) {
-    let cell = cell.trim();
-    match cell.rsplit_once(" (") {
-        Some((path, rest)) => {
-            let bytes = size(rest.trim_end_matches(')')).unwrap_or(0);
-            (path.to_owned(), bytes)
-        }
-        None => (cell.to_owned(), 0),
-    }
+    let (path, rest) = cell.trim().rsplit_once(" (").unwrap_or((cell.trim(), ""));
+    let bytes = size(rest.trim_end_matches(')')).unwrap_or(0);
+    (path.to_owned(), bytes)
 }
 
-/// `95th`, `3-nines`.
+/// `min`, `95th`, `3-nines`, `max`.
 fn share(label: &str) -> Option<f64> {
     if let Some(nines) = label.strip_suffix("-nines") {
         let nines: i32 = nines.parse().ok()?;
         return (1..=12).contains(&nines).then(|| 1.0 - 10f64.powi(-nines));
     }
-    let percent: f64 = label.strip_suffix("th")?.parse().ok()?;
+    let percent: f64 = match label {
+        "min" => 0.0,
+        "max" => 100.0,
+        _ => label.strip_suffix("th")?.parse().ok()?,
+    };
     (0.0..=100.0).contains(&percent).then_some(percent / 100.0)
+}
+
+/// Tells that a run without `-L` has no latency.
+pub(super) fn untimed(jobs: &[Job], found: &mut Found) {
+    let is_untimed = |job: &Job| job.read.mean.or(job.write.mean).is_none();
+    if jobs.iter().any(is_untimed) {
+        found.note("run without -L: no latency is known");
+    }
 }
 
 /// Rows of the same path as one.
@@ -512,7 +507,7 @@ pub(super) fn sum<'a>(rows: impl Iterator<Item = &'a Figures>) -> Figures {
 impl Outcome {
     fn jobs(&self, asked: &[Target], found: &mut Found) -> Vec<Job> {
         let mut paths: Vec<(String, u64)> = Vec::new();
-        for row in self.read.iter().chain(&self.write) {
+        for row in self.rows.iter().flatten() {
             if !paths.iter().any(|(path, _)| *path == row.path) {
                 paths.push((row.path.clone(), row.file_size));
             }
@@ -520,24 +515,22 @@ impl Outcome {
         let alone = paths.len() == 1;
         let jobs = paths.iter().enumerate().map(|(index, (path, _))| {
             let told = asked.iter().find(|target| target.path == *path);
-            let mut job = told.or(asked.first()).map_or_else(
-                || Job {
-                    engine: "diskspd".to_owned(),
-                    ..Job::default()
-                },
-                |target| target.job.clone(),
-            );
+            let told = told.or(asked.first()).map(|target| target.job.clone());
+            let mut job = told.unwrap_or_default();
+            job.engine = "diskspd".to_owned();
             job.name = format!("target{index}");
             job.seconds = self.seconds;
-            let of = |rows: &[Row]| {
+            let of = |rows: &Vec<Row>| {
                 let own = rows.iter().filter(|row| row.path == *path);
                 sum(own.map(|row| &row.figures))
             };
-            (job.read, job.write) = (of(&self.read), of(&self.write));
+            [job.read, job.write] = self.rows.each_ref().map(of);
             let own = self.tables.iter().find(|it| it.path.as_ref() == Some(path));
             let all = self.tables.iter().find(|it| it.path.is_none());
             if let Some(table) = own.or(all.filter(|_| alone)) {
-                table.shape(&mut job);
+                let [reads, writes] = table.shapes.clone();
+                job.read.take(reads);
+                job.write.take(writes);
             }
             job
         });
@@ -546,29 +539,10 @@ impl Outcome {
         if !self.tables.is_empty() && !jobs.iter().any(told) {
             found.note("percentiles are told for all targets together: none are known of one");
         }
-        if jobs
+        untimed(&jobs, found);
+        paths
             .iter()
-            .any(|job| job.read.mean.or(job.write.mean).is_none())
-        {
-            found.note("run without -L: no latency is known");
-        }
-        for (path, bytes) in paths {
-            if !found.targets.iter().any(|(known, _)| *known == path) {
-                found.targets.push((path, bytes));
-            }
-        }
+            .for_each(|(path, bytes)| found.target(path, *bytes));
         jobs
-    }
-}
-
-impl Table {
-    fn shape(&self, job: &mut Job) {
-        let ways = [&mut job.read, &mut job.write];
-        for ((figures, shape), edges) in ways.into_iter().zip(&self.shapes).zip(self.edges) {
-            if !shape.is_empty() {
-                figures.shape = Shape::Percentiles(shape.clone());
-            }
-            [figures.min, figures.max] = edges;
-        }
     }
 }

@@ -2,11 +2,12 @@
 
 use blocklab_record::{Interval, IntervalDirection, Statistic, Unknown};
 
-use super::Wrong;
-use super::diskspd_text::sum;
-use super::figures::{Figures, Shape};
-use super::record::{Case, Found, Job, random_percent};
+use super::NotAResult;
+use super::diskspd_text::{asked_for, sum, untimed};
+use super::figures::Figures;
+use super::record::{Case, Found, Job};
 use super::scan::{moment, number, whole};
+use blocklab_diskspd::{Overrides, TimeSpan, read_xml};
 use blocklab_syntax::xml_tree::{Element, document};
 
 /// Where the document begins: what was printed before it, such as warnings, is none of it.
@@ -20,7 +21,7 @@ pub(super) fn begins(text: &str) -> Option<usize> {
 const END: &str = "</Results>";
 
 /// One document, or several that runs have appended to one file.
-pub(super) fn read(text: &str) -> Result<Found, Wrong> {
+pub(super) fn read(text: &str) -> Result<Found, NotAResult> {
     let mut found = Found {
         tool: "DiskSpd".to_owned(),
         ..Found::default()
@@ -37,10 +38,10 @@ pub(super) fn read(text: &str) -> Result<Found, Wrong> {
     }
 }
 
-fn results(text: &str, found: &mut Found) -> Result<(), Wrong> {
-    let root = document(text).map_err(|mistake| Wrong::whole(mistake.to_string()))?;
+fn results(text: &str, found: &mut Found) -> Result<(), NotAResult> {
+    let root = document(text).map_err(|mistake| NotAResult::whole(mistake.to_string()))?;
     if root.name != "Results" {
-        return Err(Wrong::whole(format!(
+        return Err(NotAResult::whole(format!(
             "the document is a <{}>, and DiskSpd's <Results> are wanted",
             root.name
         )));
@@ -54,14 +55,33 @@ fn results(text: &str, found: &mut Found) -> Result<(), Wrong> {
             found.started_at = text_of(system, "RunTime").map(moment).unwrap_or_default();
         }
     }
-    let asked = root.child("Profile").and_then(|it| it.child("TimeSpans"));
-    let asked: Vec<&Element> = asked.map_or_else(Vec::new, |it| it.all("TimeSpan").collect());
+    let asked = profile(text, &root, found);
     for (index, span) in root.all("TimeSpan").enumerate() {
         let number = found.cases.len();
-        let case = case(span, asked.get(index).copied(), number, found)?;
+        let case = case(span, asked.get(index), number, found)?;
         found.cases.push(case);
     }
     Ok(())
+}
+
+/// What the result says was asked for.
+fn profile(text: &str, root: &Element, found: &mut Found) -> Vec<TimeSpan> {
+    // Templates may stand in it.
+    let as_it_is = Overrides {
+        profile_only: true,
+        ..Overrides::default()
+    };
+    let read = root.child("Profile").map(|_| read_xml(text, &as_it_is));
+    match read {
+        Some(Ok(profile)) => profile.timespans,
+        Some(Err(mistake)) => {
+            found.note(&format!(
+                "its profile is not understood ({mistake}), so what was asked for is not known"
+            ));
+            Vec::new()
+        }
+        None => Vec::new(),
+    }
 }
 
 fn text_of<'a>(element: &'a Element, name: &str) -> Option<&'a str> {
@@ -72,21 +92,16 @@ fn figure(element: &Element, name: &str) -> Option<f64> {
     text_of(element, name).and_then(number)
 }
 
-fn flag(element: &Element, name: &str) -> bool {
-    matches!(text_of(element, name), Some("true" | "1"))
-}
-
 fn case(
     span: &Element,
-    asked: Option<&Element>,
+    asked: Option<&TimeSpan>,
     index: usize,
     found: &mut Found,
-) -> Result<Case, Wrong> {
+) -> Result<Case, NotAResult> {
     let seconds = figure(span, "TestTimeSeconds").unwrap_or(0.0);
     found.processors = figure(span, "ProcCount").unwrap_or(0.0) as u32;
-    let rows: Vec<(&str, &Element)> = span
-        .all("Thread")
-        .flat_map(|thread| thread.all("Target"))
+    let rows = span.all("Thread").flat_map(|thread| thread.all("Target"));
+    let rows: Vec<(&str, &Element)> = rows
         .map(|target| (text_of(target, "Path").unwrap_or_default(), target))
         .collect();
     let mut paths: Vec<&str> = Vec::new();
@@ -97,65 +112,52 @@ fn case(
     }
     let mut jobs = Vec::new();
     for (number, path) in paths.iter().enumerate() {
-        let own = || {
-            rows.iter()
-                .filter(|(it, _)| it == path)
-                .map(|(_, row)| *row)
-        };
+        let own: Vec<&Element> = rows
+            .iter()
+            .filter(|it| it.0 == *path)
+            .map(|it| it.1)
+            .collect();
         let mut job = settings(asked, path);
+        job.engine = "diskspd".to_owned();
         job.name = format!("target{number}");
         job.seconds = seconds;
-        job.read = sum(ways(own(), "Read")?.iter());
-        job.write = sum(ways(own(), "Write")?.iter());
+        job.read = sum(ways(&own, "Read")?.iter());
+        job.write = sum(ways(&own, "Write")?.iter());
         if let (Some(latency), 1) = (span.child("Latency"), paths.len()) {
             shape(&mut job.read, latency, "ReadMilliseconds");
             shape(&mut job.write, latency, "WriteMilliseconds");
         }
-        let bytes = own().next().and_then(|row| figure(row, "FileSize"));
-        if !found.targets.iter().any(|(known, _)| known == path) {
-            let bytes = bytes.unwrap_or(0.0) as u64;
-            found.targets.push(((*path).to_owned(), bytes));
-        }
+        let bytes = own.first().and_then(|row| figure(row, "FileSize"));
+        found.target(path, bytes.unwrap_or(0.0) as u64);
         jobs.push(job);
     }
     if span.child("Latency").is_some() && paths.len() > 1 {
         found.note("percentiles are told for all targets together: none are known of one");
     }
-    if jobs
-        .iter()
-        .any(|job| job.read.mean.or(job.write.mean).is_none())
-    {
-        found.note("run without -L: no latency is known");
-    }
-    let busy = span
-        .child("CpuUtilization")
-        .and_then(|it| it.child("Average"));
+    untimed(&jobs, found);
+    let busy = span.child("CpuUtilization");
+    let busy = busy.and_then(|it| it.child("Average"));
     // Of targets with different blocks, nobody knows the bytes of an interval.
-    let blocks = jobs.first().map(|job| job.block);
-    let block = blocks.filter(|block| *block > 0 && jobs.iter().all(|job| job.block == *block));
+    let block = jobs.first().map(|job| job.block);
+    let block = block.filter(|block| *block > 0 && jobs.iter().all(|job| job.block == *block));
+    let iops = span.child("Iops").map(|iops| series(iops, block));
     Ok(Case {
         name: format!("timespan-{}", index + 1),
         jobs,
-        series: span
-            .child("Iops")
-            .map(|iops| series(iops, block))
-            .unwrap_or_default(),
+        series: iops.unwrap_or_default(),
         busy_percent: busy.and_then(|it| figure(it, "UsagePercent")),
         ..Case::default()
     })
 }
 
 /// What every thread did on a target in one direction.
-fn ways<'a>(rows: impl Iterator<Item = &'a Element>, way: &str) -> Result<Vec<Figures>, Wrong> {
-    let figures = rows.map(|row| {
+fn ways(rows: &[&Element], way: &str) -> Result<Vec<Figures>, NotAResult> {
+    let figures = rows.iter().map(|row| {
         let count = |what: &str| {
             let name = format!("{way}{what}");
-            let text = text_of(row, &name).ok_or_else(|| {
-                Wrong::whole(format!(
-                    "a target of a thread without <{name}>: it is cut off"
-                ))
-            })?;
-            whole(text).ok_or_else(|| Wrong::whole(format!("<{name}>: `{text}` is no number")))
+            let cut_off = format!("a target of a thread without <{name}>: it is cut off");
+            let text = text_of(row, &name).ok_or_else(|| NotAResult::whole(cut_off))?;
+            whole(text).ok_or_else(|| NotAResult::whole(format!("<{name}>: `{text}` is no number")))
         };
         let ms = |name: String| figure(row, &name).map(|ms| ms * 1e6);
         Ok(Figures {
@@ -170,68 +172,25 @@ fn ways<'a>(rows: impl Iterator<Item = &'a Element>, way: &str) -> Result<Vec<Fi
 }
 
 fn shape(figures: &mut Figures, latency: &Element, name: &str) {
-    let mut list = Vec::new();
-    for bucket in latency.all("Bucket") {
-        let percent = figure(bucket, "Percentile");
-        let (Some(percent), Some(ms)) = (percent, figure(bucket, name)) else {
-            continue;
-        };
-        match percent {
-            ..=0.0 => figures.min = Some(ms * 1e6),
-            100.0.. => figures.max = Some(ms * 1e6),
-            _ => list.push((percent / 100.0, ms * 1e6)),
-        }
-    }
-    if !list.is_empty() {
-        figures.shape = Shape::Percentiles(list);
-    }
+    let pair = |bucket| {
+        let (percent, ms) = (figure(bucket, "Percentile")?, figure(bucket, name)?);
+        Some((percent / 100.0, ms * 1e6))
+    };
+    figures.take(latency.all("Bucket").filter_map(pair));
 }
 
-fn settings(asked: Option<&Element>, path: &str) -> Job {
-    let mut job = Job {
-        engine: "diskspd".to_owned(),
-        depth: 0,
-        ..Job::default()
-    };
-    let targets = asked.and_then(|span| span.child("Targets"));
-    let own = targets.and_then(|it| {
-        let named = it.all("Target").find(|t| text_of(t, "Path") == Some(path));
-        named.or_else(|| it.child("Target"))
-    });
-    let Some(target) = own else {
-        return job;
-    };
-    job.block = figure(target, "BlockSize").unwrap_or(0.0) as u64;
-    job.depth = figure(target, "RequestCount").unwrap_or(1.0) as u32;
-    job.threads = figure(target, "ThreadsPerFile").unwrap_or(1.0) as u32;
-    let writes = figure(target, "WriteRatio").unwrap_or(0.0);
-    job.read_percent = Some((100.0 - writes.clamp(0.0, 100.0)) as u8);
-    job.direct = Some(flag(target, "DisableOSCache") || flag(target, "DisableAllCache"));
-    job.write_through = flag(target, "WriteThrough") || flag(target, "DisableAllCache");
-    job.think = figure(target, "ThinkTime").unwrap_or(0.0) > 0.0;
-    let ratio = figure(target, "RandomRatio").unwrap_or(100.0);
-    let ratio = target.child("Random").map_or(0.0, |_| ratio);
-    job.pattern = Some(random_percent(ratio));
-    let limit = target.child("Throughput");
-    let rate = limit.and_then(|it| number(&it.text)).filter(|it| *it > 0.0);
-    let all = rate.map(|rate| rate * f64::from(job.threads));
-    match limit.and_then(|it| it.attribute("unit")) {
-        Some("IOPS") => job.asked_iops = all,
-        _ => job.asked_bytes_per_s = all.map(|it| it * 1000.0),
-    }
-    job
+/// What was asked for on a target; of the first one where none has this path.
+fn settings(asked: Option<&TimeSpan>, path: &str) -> Job {
+    let targets = asked.map_or(&[][..], |span| &span.targets);
+    let own = targets.iter().find(|target| target.path == path);
+    own.or(targets.first()).map(asked_for).unwrap_or_default()
 }
 
 /// What the intervals of `-D` do not tell.
 fn unknown(block: Option<u64>) -> Unknown {
-    let latencies = [
-        Statistic::Mean,
-        Statistic::P50,
-        Statistic::P99,
-        Statistic::Max,
-    ];
-    let bytes = block.is_none().then_some(Statistic::Bytes);
-    latencies.into_iter().chain(bytes).collect()
+    use Statistic::{Bytes, Max, Mean, P50, P99};
+    let bytes = block.is_none().then_some(Bytes);
+    [Mean, P50, P99, Max].into_iter().chain(bytes).collect()
 }
 
 /// Operations a second by slice, as `-D` gathers them.

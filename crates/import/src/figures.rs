@@ -47,6 +47,21 @@ impl Shape {
 }
 
 impl Figures {
+    /// Takes percentiles as shares from 0, the least, to 1, the most.
+    pub fn take(&mut self, percentiles: impl IntoIterator<Item = (f64, f64)>) {
+        let mut list = Vec::new();
+        for (share, ns) in percentiles {
+            match share {
+                ..=0.0 => self.min = Some(ns),
+                1.0.. => self.max = Some(ns),
+                _ => list.push((share, ns)),
+            }
+        }
+        if !list.is_empty() {
+            self.shape = Shape::Percentiles(list);
+        }
+    }
+
     pub fn result(&self) -> DirectionResult {
         DirectionResult {
             ios: self.ios,

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::Wrong;
+use super::NotAResult;
 use super::figures::{Figures, Shape};
 use blocklab_workload::Pattern;
 
@@ -11,28 +11,26 @@ use super::scan::size;
 
 type Object = Map<String, Value>;
 
-pub(super) fn read(text: &str) -> Result<Found, Wrong> {
+pub(super) fn read(text: &str) -> Result<Found, NotAResult> {
     // fio prints its warnings before the document, and status output in several documents.
     let document = last_document(text)?;
     let root: Value = serde_json::from_str(document).map_err(|error| {
         let before = text.len() - text[text.find(document).unwrap_or(0)..].len();
         let line = text[..before].matches('\n').count() + error.line();
-        Wrong::at(
+        NotAResult::at(
             line,
             format!("{error}; is it fio's --output-format=json, and whole?"),
         )
     })?;
     let version = root.get("fio version").and_then(Value::as_str);
     let Some(version) = version else {
-        return Err(Wrong::whole("no `fio version` in it: not fio's JSON"));
+        return Err(NotAResult::whole("no `fio version` in it: not fio's JSON"));
     };
     let global = global_options(&root);
-    let jobs = list(&root, "jobs");
-    let mut jobs = if jobs.is_empty() {
-        list(&root, "client_stats")
-    } else {
-        jobs
-    };
+    let mut jobs = list(&root, "jobs");
+    if jobs.is_empty() {
+        jobs = list(&root, "client_stats");
+    }
     // The sum over all hosts would count everything twice.
     if jobs.len() > 1 {
         jobs.retain(|job| text_of(job, "jobname") != Some("All clients"));
@@ -45,21 +43,11 @@ pub(super) fn read(text: &str) -> Result<Found, Wrong> {
     for object in jobs {
         let options = options(object, &global);
         let job = job(object, &options);
-        if let Some(path) = options.get("filename").or(options.get("directory"))
-            && !found.targets.iter().any(|(known, _)| known == path)
-        {
-            found.targets.push((path.clone(), 0));
+        if let Some(path) = options.get("filename").or(options.get("directory")) {
+            found.target(path, 0);
         }
         let group = object.get("groupid").and_then(Value::as_u64).unwrap_or(0);
-        let name = format!("group-{group}");
-        match found.cases.iter_mut().find(|case| case.name == name) {
-            Some(case) => case.jobs.push(job),
-            None => found.cases.push(Case {
-                name,
-                jobs: vec![job],
-                ..Case::default()
-            }),
-        }
+        found.job(format!("group-{group}"), job);
     }
     names(&mut found.cases);
     Ok(found)
@@ -76,20 +64,16 @@ pub(super) fn names(cases: &mut [Case]) {
     }
 }
 
-fn last_document(text: &str) -> Result<&str, Wrong> {
-    let starts = |line: &str| line.trim_end() == "{";
-    let mut begin = None;
+fn last_document(text: &str) -> Result<&str, NotAResult> {
     let mut at = 0;
-    for line in text.split_inclusive('\n') {
-        if starts(line) {
-            begin = Some(at);
-        }
+    let lines = text.split_inclusive('\n').map(|line| {
         at += line.len();
-    }
-    let begin = begin.or_else(|| text.find('{'));
-    let Some(begin) = begin else {
-        return Err(Wrong::whole("neither JSON nor terse output of fio"));
-    };
+        (at - line.len(), line)
+    });
+    let opening = lines.filter(|(_, line)| line.trim_end() == "{");
+    let begin = opening.last().map(|(at, _)| at).or_else(|| text.find('{'));
+    let neither = "neither JSON nor terse output of fio";
+    let begin = begin.ok_or_else(|| NotAResult::whole(neither))?;
     // What follows the last brace is no part of it.
     let end = text.rfind('}').map_or(text.len(), |end| end + 1);
     Ok(&text[begin..end.max(begin)])
@@ -158,80 +142,61 @@ fn job(object: &Object, options: &Options) -> Job {
 
 /// With what the options say, and fio's own defaults where they say nothing.
 fn asked(told: Job, options: &Options) -> Job {
-    let number = |name: &str| {
-        options
-            .get(name)
-            .and_then(|text| text.trim().parse::<u32>().ok())
+    let text = |names: [&str; 2]| {
+        let found = options.get(names[0]).or(options.get(names[1]));
+        found.map(String::as_str)
     };
-    let engine = options.get("ioengine").map_or("psync", |it| it.as_str());
-    let rw = options.get("rw").or(options.get("readwrite"));
-    let rw = rw.map_or("read", |it| it.split(':').next().unwrap_or_default());
-    let on = |name: &str| {
-        options
-            .get(name)
-            .is_some_and(|it| !matches!(it.as_str(), "0" | "false"))
-    };
-    let grouped = options.contains_key("group_reporting");
+    let one = |name: &'static str| text([name, name]);
+    let number = |name| one(name).and_then(|text| text.trim().parse::<u32>().ok());
+    let on = |name| one(name).is_some_and(|it| !matches!(it, "0" | "false"));
+    let engine = one("ioengine").unwrap_or("psync");
+    let rw = text(["rw", "readwrite"]).unwrap_or("read");
+    let rw = rw.split(':').next().unwrap_or_default();
     let asynchronous = ["libaio", "io_uring", "posixaio", "windowsaio", "null"].contains(&engine);
-    let depth = number("iodepth").unwrap_or(1);
     let mixed = rw.contains("rw") || rw == "readwrite";
+    let is_random = rw.starts_with("rand");
     Job {
         engine: engine.to_owned(),
-        pattern: Some(match rw.starts_with("rand") {
-            true => RANDOM,
-            false => Pattern::Sequential,
+        pattern: Some(if is_random {
+            RANDOM
+        } else {
+            Pattern::Sequential
         }),
-        block: options
-            .get("bs")
-            .or(options.get("blocksize"))
-            .and_then(|it| size(it))
-            .unwrap_or(4096),
+        block: text(["bs", "blocksize"]).and_then(size).unwrap_or(4096),
         read_percent: match () {
             () if mixed => Some(number("rwmixread").map_or(50, |it| it.min(100) as u8)),
             () if rw.contains("write") => Some(0),
             () if rw.contains("read") => Some(100),
             () => None,
         },
-        threads: if grouped {
-            number("numjobs").unwrap_or(1)
-        } else {
-            1
+        threads: match one("group_reporting") {
+            Some(_) => number("numjobs").unwrap_or(1),
+            None => 1,
         },
-        depth: if asynchronous { depth } else { 1 },
+        depth: number("iodepth").filter(|_| asynchronous).unwrap_or(1),
         direct: Some(on("direct")),
         write_through: on("sync"),
-        asked_iops: options.get("rate_iops").and_then(|it| it.parse().ok()),
-        asked_bytes_per_s: options
-            .get("rate")
-            .and_then(|it| size(it))
-            .map(|it| it as f64),
-        think: options.contains_key("thinktime"),
+        asked_iops: one("rate_iops").and_then(|it| it.parse().ok()),
+        asked_bytes_per_s: one("rate").and_then(size).map(|it| it as f64),
+        think: one("thinktime").is_some(),
         ..told
     }
 }
 
 /// The longest direction: fio measures each from its first operation on.
 fn seconds(object: &Object) -> f64 {
-    let runtime = |name: &str| {
-        object
-            .get(name)
-            .and_then(|it| it.get("runtime"))
-            .and_then(Value::as_f64)
-    };
+    let runtime = |name: &str| object.get(name)?.get("runtime")?.as_f64();
     let all = ["read", "write", "trim"].into_iter().filter_map(runtime);
-    let longest = all.fold(0.0, f64::max) / 1e3;
-    match longest > 0.0 {
+    let longest = all.fold(0.0, f64::max);
+    let ms = match longest > 0.0 {
         true => longest,
         // Less than a millisecond.
         false => {
-            object
-                .get("job_runtime")
-                .and_then(Value::as_f64)
-                .unwrap_or(1.0)
-                .max(1.0)
-                / 1e3
+            let whole = object.get("job_runtime").and_then(Value::as_f64);
+            whole.unwrap_or(1.0).max(1.0)
         }
-    }
+    };
+    ms / 1e3
 }
 
 fn figures(side: Option<&Value>) -> Figures {
@@ -258,13 +223,10 @@ fn figures(side: Option<&Value>) -> Figures {
     };
     Figures {
         ios,
-        bytes: match number("io_bytes") {
-            Some(bytes) if number("io_kbytes").is_some() || number("bw_bytes").is_some() => {
-                bytes as u64
-            }
-            // Before 3.0, the key was in KiB.
-            Some(kib) => (kib * 1024.0) as u64,
-            None => 0,
+        // Before 3.0, the key was in KiB.
+        bytes: match number("io_kbytes").or(number("bw_bytes")) {
+            Some(_) => count("io_bytes"),
+            None => (number("io_bytes").unwrap_or(0.0) * 1024.0) as u64,
         },
         mean: moment("mean"),
         stddev: moment("stddev"),
@@ -278,23 +240,18 @@ fn shape(object: &Object, factor: f64) -> Shape {
     let pairs = |key: &str| {
         let object = object.get(key).and_then(Value::as_object);
         let pairs = object.into_iter().flatten();
-        let pairs =
-            pairs.filter_map(|(key, value)| Some((key.parse::<f64>().ok()?, value.as_f64()?)));
-        let mut pairs: Vec<(f64, f64)> = pairs.collect();
-        pairs.sort_by(|a, b| a.0.total_cmp(&b.0));
-        pairs
+        let numbers = pairs.filter_map(|(key, value)| Some((key.parse().ok()?, value.as_f64()?)));
+        let mut numbers: Vec<(f64, f64)> = numbers.collect();
+        numbers.sort_by(|a, b| a.0.total_cmp(&b.0));
+        numbers
     };
-    let bins = pairs("bins");
-    if !bins.is_empty() {
-        let counts = bins
-            .into_iter()
-            .map(|(at, count)| (at * factor, count.max(0.0) as u64));
+    let bins = pairs("bins").into_iter();
+    if bins.len() > 0 {
+        let counts = bins.map(|(at, count)| (at * factor, count.max(0.0) as u64));
         return Shape::Counts(counts.collect());
     }
     let list = pairs("percentile").into_iter();
     let list = list.filter(|(percent, _)| *percent > 0.0 && *percent <= 100.0);
-    Shape::Percentiles(
-        list.map(|(percent, at)| (percent / 100.0, at * factor))
-            .collect(),
-    )
+    let list = list.map(|(percent, at)| (percent / 100.0, at * factor));
+    Shape::Percentiles(list.collect())
 }

@@ -64,22 +64,24 @@ fn place(line: usize) -> String {
     }
 }
 
-/// What went wrong inside a parser, before the file's name is known.
-#[derive(Debug)]
-struct Wrong {
-    line: usize,
-    message: String,
-}
-
-impl Wrong {
+impl NotAResult {
     fn whole(message: impl Into<String>) -> Self {
         Self::at(0, message)
     }
 
+    /// The file's name is not known to its parser.
     fn at(line: usize, message: impl Into<String>) -> Self {
         Self {
+            source_name: String::new(),
             line,
             message: message.into(),
+        }
+    }
+
+    fn of(self, source_name: &str) -> Self {
+        Self {
+            source_name: source_name.to_owned(),
+            ..self
         }
     }
 }
@@ -89,11 +91,9 @@ impl Wrong {
 /// # Errors
 /// Other encodings.
 pub fn decode(name: &str, bytes: &[u8]) -> Result<Source, NotAResult> {
-    let text = blocklab_syntax::encoding::text(bytes).ok_or_else(|| NotAResult {
-        source_name: name.to_owned(),
-        line: 0,
-        message: "neither UTF-8 nor UTF-16 text; save the report as UTF-8".to_owned(),
-    })?;
+    let unknown = "neither UTF-8 nor UTF-16 text; save the report as UTF-8";
+    let text = blocklab_syntax::encoding::text(bytes);
+    let text = text.ok_or_else(|| NotAResult::whole(unknown).of(name))?;
     Ok(Source {
         name: name.to_owned(),
         text,
@@ -107,11 +107,7 @@ pub fn decode(name: &str, bytes: &[u8]) -> Result<Source, NotAResult> {
 /// A text that is something else, that ends too early, or whose figures contradict themselves.
 pub fn import(tool: Tool, sources: &[Source]) -> Result<Record, NotAResult> {
     let Some(first) = sources.first() else {
-        return Err(NotAResult {
-            source_name: "nothing".to_owned(),
-            line: 0,
-            message: "no file was given".to_owned(),
-        });
+        return Err(NotAResult::whole("no file was given").of("nothing"));
     };
     let text = &first.text;
     let found = match tool {
@@ -125,10 +121,6 @@ pub fn import(tool: Tool, sources: &[Source]) -> Result<Record, NotAResult> {
         Tool::Vdbench => vdbench::read(sources),
     };
     let found = found.and_then(record::Found::checked);
-    let found = found.map_err(|wrong| NotAResult {
-        source_name: first.name.clone(),
-        line: wrong.line,
-        message: wrong.message,
-    })?;
+    let found = found.map_err(|wrong| wrong.of(&first.name))?;
     Ok(found.record(&first.name))
 }

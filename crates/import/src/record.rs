@@ -10,7 +10,7 @@ use blocklab_record::{
     Unknown,
 };
 
-use super::Wrong;
+use super::NotAResult;
 use super::figures::Figures;
 
 /// A result as the text tells it.
@@ -45,7 +45,7 @@ pub(super) struct Case {
     pub busy_percent: Option<f64>,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Job {
     pub name: String,
     pub engine: String,
@@ -71,30 +71,6 @@ pub(super) struct Job {
     pub trim: Figures,
 }
 
-impl Default for Job {
-    fn default() -> Self {
-        Self {
-            name: String::new(),
-            engine: String::new(),
-            pattern: None,
-            block: 0,
-            read_percent: None,
-            threads: 0,
-            depth: 0,
-            direct: None,
-            write_through: false,
-            asked_iops: None,
-            asked_bytes_per_s: None,
-            think: false,
-            seconds: 0.0,
-            errors: 0,
-            read: Figures::default(),
-            write: Figures::default(),
-            trim: Figures::default(),
-        }
-    }
-}
-
 /// More would be no measurement but a damaged text.
 const LONGEST_SECONDS: f64 = 1e9;
 const MOST_OPERATIONS: u64 = 1 << 53;
@@ -107,15 +83,34 @@ impl Found {
         }
     }
 
+    /// A target, the first time that it is named.
+    pub fn target(&mut self, path: &str, bytes: u64) {
+        if !self.targets.iter().any(|(known, _)| known == path) {
+            self.targets.push((path.to_owned(), bytes));
+        }
+    }
+
+    /// A job of the case of this name.
+    pub fn job(&mut self, case: String, job: Job) {
+        match self.cases.iter_mut().find(|known| known.name == case) {
+            Some(known) => known.jobs.push(job),
+            None => self.cases.push(Case {
+                name: case,
+                jobs: vec![job],
+                ..Case::default()
+            }),
+        }
+    }
+
     /// Whether the figures can be those of a measurement.
-    pub fn checked(self) -> Result<Self, Wrong> {
+    pub fn checked(self) -> Result<Self, NotAResult> {
         if self.cases.iter().all(|case| case.jobs.is_empty()) {
-            return Err(Wrong::whole("it holds no result of a run"));
+            return Err(NotAResult::whole("it holds no result of a run"));
         }
         for case in &self.cases {
             for job in &case.jobs {
                 sane(job).map_err(|message| {
-                    Wrong::whole(format!("{}, {}: {message}", case.name, job.name))
+                    NotAResult::whole(format!("{}, {}: {message}", case.name, job.name))
                 })?;
             }
         }
@@ -123,11 +118,15 @@ impl Found {
     }
 
     pub fn record(self, source: &str) -> Record {
+        let note = |level, text| Note {
+            level,
+            subject: "import".to_owned(),
+            text,
+        };
         let text = format!("read from {source}: only what that text tells is known");
-        let first = [(NoteLevel::Assumed, "import", text)];
+        let first = note(NoteLevel::Assumed, text);
         let more = self.notes.into_iter();
-        let more = more.map(|text| (NoteLevel::Approximated, "import", text));
-        let notes = first.into_iter().chain(more);
+        let more = more.map(|text| note(NoteLevel::Approximated, text));
         let started_at = self.started_at;
         let passes = self.cases.iter().map(|case| case.pass).max();
         let measurements: Vec<Measurement> =
@@ -161,21 +160,15 @@ impl Found {
                 },
                 ..Environment::default()
             },
-            targets: self.targets.into_iter().map(target).collect(),
+            targets: self.targets.into_iter().map(facts).collect(),
             overhead: None,
-            notes: notes
-                .map(|(level, subject, text)| Note {
-                    level,
-                    subject: subject.to_owned(),
-                    text,
-                })
-                .collect(),
+            notes: std::iter::once(first).chain(more).collect(),
             measurements,
         }
     }
 }
 
-fn target((path, bytes): (String, u64)) -> TargetFacts {
+fn facts((path, bytes): (String, u64)) -> TargetFacts {
     TargetFacts {
         path,
         size_bytes: Bytes(bytes),
@@ -257,10 +250,7 @@ impl Job {
             .map(|(direction, figures)| (*direction, figures.result()))
             .collect();
         let completed = ways.iter().map(|(_, figures)| figures.ios).sum();
-        let pace = match self.asked_iops.is_some() || self.asked_bytes_per_s.is_some() {
-            true => PaceKind::Capped,
-            false => PaceKind::Closed,
-        };
+        let is_capped = self.asked_iops.is_some() || self.asked_bytes_per_s.is_some();
         JobResult {
             mix: self.mix(),
             block_sizes: (self.block > 0).then(|| BlockSizes::fixed(Bytes(self.block))),
@@ -272,7 +262,10 @@ impl Job {
                 true => Durability::Dsync,
                 false => Durability::None,
             },
-            pace,
+            pace: match is_capped {
+                true => PaceKind::Capped,
+                false => PaceKind::Closed,
+            },
             think: self.think,
             threads: self.threads,
             depth: self.depth,

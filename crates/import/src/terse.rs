@@ -9,10 +9,10 @@
 //!
 //! Sizes in KiB, latencies in microseconds.
 
-use super::Wrong;
+use super::NotAResult;
 use super::figures::{Figures, Shape};
 use super::fio::names;
-use super::record::{Case, Found, Job};
+use super::record::{Found, Job};
 use super::scan::number;
 
 /// Where things stand in the fields of a direction.
@@ -39,7 +39,7 @@ fn version(line: &str) -> Option<(u32, usize, usize)> {
     line.contains(';').then_some(layout)
 }
 
-pub(super) fn read(text: &str) -> Result<Found, Wrong> {
+pub(super) fn read(text: &str) -> Result<Found, NotAResult> {
     let mut found = Found {
         tool: "fio".to_owned(),
         ..Found::default()
@@ -56,22 +56,15 @@ pub(super) fn read(text: &str) -> Result<Found, Wrong> {
                 fields.len(),
                 head + ways * width
             );
-            return Err(Wrong::at(index + 1, message));
+            return Err(NotAResult::at(index + 1, message));
         }
         if version > 2 {
             found.tool = fields[1].replacen("fio-", "fio ", 1);
         }
-        let job =
-            job(&fields, head, width, ways).map_err(|message| Wrong::at(index + 1, message))?;
+        let job = job(&fields, head, width, ways);
+        let job = job.map_err(|message| NotAResult::at(index + 1, message))?;
         let group = format!("group-{}", fields[head - 2]);
-        match found.cases.iter_mut().find(|case| case.name == group) {
-            Some(case) => case.jobs.push(job),
-            None => found.cases.push(Case {
-                name: group,
-                jobs: vec![job],
-                ..Case::default()
-            }),
-        }
+        found.job(group, job);
     }
     names(&mut found.cases);
     found.notes.push(
@@ -86,25 +79,20 @@ fn job(fields: &[&str], head: usize, width: usize, ways: usize) -> Result<Job, S
     let side = |way: usize| &fields[head + way * width..head + (way + 1) * width];
     let seconds = |way: usize| number(side(way)[RUNTIME_MS]).unwrap_or(0.0) / 1e3;
     let longest = (0..ways).map(seconds).fold(0.0, f64::max);
-    let read = figures(side(0))?;
-    let write = figures(side(1))?;
-    let trim = if ways == 3 {
-        figures(side(2))?
-    } else {
-        Figures::default()
+    let (read, write) = (figures(side(0))?, figures(side(1))?);
+    let trim = match ways {
+        3 => figures(side(2))?,
+        _ => Figures::default(),
     };
-    let (ios, bytes) = (
-        read.ios + write.ios + trim.ios,
-        read.bytes + write.bytes + trim.bytes,
-    );
+    let ios = read.ios + write.ios + trim.ios;
+    let bytes = read.bytes + write.bytes + trim.bytes;
+    let each = bytes.checked_div(ios);
     Ok(Job {
         name: fields[head - 3].to_owned(),
         engine: "fio".to_owned(),
         depth: 0,
         // The text rounds to KiB and operations a second.
-        block: bytes
-            .checked_div(ios)
-            .map_or(0, |each| each.next_multiple_of(512)),
+        block: each.map_or(0, |each| each.next_multiple_of(512)),
         seconds: longest.max(1e-3),
         errors: u64::from(number(fields[head - 1]).unwrap_or(0.0) != 0.0),
         read,

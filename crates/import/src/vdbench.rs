@@ -9,9 +9,9 @@ use blocklab_workload::Pattern;
 
 use super::record::{Case, Found, Job, nanos, random_percent};
 use super::scan::{moment, number};
-use super::{Source, Wrong};
+use super::{NotAResult, Source};
 
-pub(super) fn read(sources: &[Source]) -> Result<Found, Wrong> {
+pub(super) fn read(sources: &[Source]) -> Result<Found, NotAResult> {
     let text = |name: &str| {
         let found = sources.iter().find(|it| it.name.ends_with(name));
         found.map(|it| it.text.as_str())
@@ -27,21 +27,18 @@ pub(super) fn read(sources: &[Source]) -> Result<Found, Wrong> {
     histograms(&histogram, &mut found);
     name_runs([&summary, &histogram], &mut found);
     date(text("summary.html").unwrap_or_default(), first, &mut found);
-    if !found
-        .cases
-        .iter()
-        .flat_map(|case| &case.jobs)
-        .any(|job| job.read.shape.is_known() || job.write.shape.is_known())
-    {
-        found
-            .notes
-            .push("without its histogram.html no percentiles are known".to_owned());
+    if !knows_shapes(&found) {
+        found.note("without its histogram.html no percentiles are known");
     }
-    found.notes.push(
-        "response times are of the operation alone: waiting in Vdbench's own queue is not in them"
-            .to_owned(),
+    found.note(
+        "response times are of the operation alone: waiting in Vdbench's own queue is not in them",
     );
     Ok(found)
+}
+
+fn knows_shapes(found: &Found) -> bool {
+    let mut jobs = found.cases.iter().flat_map(|case| &case.jobs);
+    jobs.any(|job| job.read.shape.is_known() || job.write.shape.is_known())
 }
 
 /// When the first interval of all ended: its time of day and, of newer versions, its date too.
@@ -58,14 +55,10 @@ struct Row<'a> {
 
 impl Row<'_> {
     fn text(&self, name: &str) -> &str {
-        let place = self
-            .columns
-            .iter()
-            .position(|it| it.eq_ignore_ascii_case(name));
-        place
-            .and_then(|at| self.cells.get(at))
-            .copied()
-            .unwrap_or_default()
+        let mut columns = self.columns.iter();
+        let place = columns.position(|it| it.eq_ignore_ascii_case(name));
+        let cell = place.and_then(|at| self.cells.get(at));
+        cell.copied().unwrap_or_default()
     }
 
     fn value(&self, name: &str) -> Option<f64> {
@@ -73,7 +66,7 @@ impl Row<'_> {
     }
 }
 
-fn rows(text: &str, found: &mut Found) -> Result<First, Wrong> {
+fn rows(text: &str, found: &mut Found) -> Result<First, NotAResult> {
     let mut first: Option<First> = None;
     let mut columns: Rc<[&str]> = Rc::new([]);
     let mut pending: Vec<Row<'_>> = Vec::new();
@@ -91,12 +84,9 @@ fn rows(text: &str, found: &mut Found) -> Result<First, Wrong> {
             continue;
         }
         if cells.len() < columns.len() {
-            let message = format!(
-                "{} fields under {} columns: cut off",
-                cells.len(),
-                columns.len()
-            );
-            return Err(Wrong::at(index + 1, message));
+            let (cells, columns) = (cells.len(), columns.len());
+            let message = format!("{cells} fields under {columns} columns: cut off");
+            return Err(NotAResult::at(index + 1, message));
         }
         let row = Row {
             columns: Rc::clone(&columns),
@@ -112,8 +102,9 @@ fn rows(text: &str, found: &mut Found) -> Result<First, Wrong> {
         }
         let intervals = std::mem::take(&mut pending);
         let case = case(&row, &intervals);
-        let case =
-            case.ok_or_else(|| Wrong::at(index + 1, "an average without rate, resp or bytes/io"))?;
+        let case = case.ok_or_else(|| {
+            NotAResult::at(index + 1, "an average without rate, resp or bytes/io")
+        })?;
         let version = row.text("version");
         if !version.is_empty() {
             found.tool = format!("Vdbench {version}");
@@ -121,21 +112,22 @@ fn rows(text: &str, found: &mut Found) -> Result<First, Wrong> {
         found.cases.push(case);
     }
     if columns.is_empty() {
-        return Err(Wrong::whole(
+        return Err(NotAResult::whole(
             "no line of column names that begins with `tod`: not a flatfile.html",
         ));
     }
     match first {
         Some(first) if !found.cases.is_empty() => Ok(first),
-        _ => Err(Wrong::whole("no `avg_` row in it: no run came to its end")),
+        _ => Err(NotAResult::whole(
+            "no `avg_` row in it: no run came to its end",
+        )),
     }
 }
 
 /// When it all began: `summary.html` tells it, in UTC too since 5.04.07; else the first interval does.
 fn date(summary: &str, first: First, found: &mut Found) {
-    let created = summary
-        .lines()
-        .find_map(|line| Some(line.split_once(", created ")?.1));
+    let mut lines = summary.lines();
+    let created = lines.find_map(|line| Some(line.split_once(", created ")?.1));
     let in_utc = created.and_then(|it| it.split_once('(')?.1.split_once(')'));
     let (mut at, mut zone) = match (in_utc, created) {
         (Some((utc, _)), _) => (named_date(utc), utc),
@@ -171,15 +163,12 @@ fn named_date(text: &str) -> String {
 
 /// `11/20/2026-16:09:12-UTC` as RFC 3339.
 fn us_date(text: &str) -> String {
-    let mut parts = text.splitn(3, ['/']);
-    let (month, day, rest) = (parts.next(), parts.next(), parts.next());
-    match (month, day, rest) {
-        (Some(month), Some(day), Some(rest)) => {
-            let (year, time) = rest.split_once('-').unwrap_or((rest, ""));
-            moment(&format!("{year}/{month}/{day} {time}"))
-        }
-        _ => String::new(),
-    }
+    let parts: Vec<&str> = text.splitn(3, '/').collect();
+    let [month, day, rest] = parts[..] else {
+        return String::new();
+    };
+    let (year, time) = rest.split_once('-').unwrap_or((rest, ""));
+    moment(&format!("{year}/{month}/{day} {time}"))
 }
 
 /// `16:09:10.032` in seconds.
@@ -194,24 +183,16 @@ fn time_of_day(text: &str) -> Option<f64> {
 /// Seconds of an interval. The flat file tells none: rows come at its end, a little late now and
 /// then, so the median of their distances is it.
 fn length(rows: &[Row<'_>]) -> f64 {
-    let times: Vec<f64> = rows
-        .iter()
-        .filter_map(|row| time_of_day(row.text("tod")))
-        .collect();
-    let mut gaps: Vec<f64> = times
-        .windows(2)
-        .map(|pair| (pair[1] - pair[0]).rem_euclid(86_400.0).round())
-        .collect();
+    let times = rows.iter().filter_map(|row| time_of_day(row.text("tod")));
+    let times: Vec<f64> = times.collect();
+    let gaps = times.windows(2);
+    let gaps = gaps.map(|pair| (pair[1] - pair[0]).rem_euclid(86_400.0).round());
+    let mut gaps: Vec<f64> = gaps.collect();
     gaps.sort_by(f64::total_cmp);
     gaps.get(gaps.len() / 2).copied().unwrap_or(1.0).max(1.0)
 }
 
 /// `counted` is the first interval that the average counts: those before it are warm-up.
-fn series(rows: &[Row<'_>], seconds: f64, counted: u64) -> Vec<Interval> {
-    let slices = rows.iter().filter_map(|row| slice(row, seconds, counted));
-    slices.collect()
-}
-
 fn slice(row: &Row<'_>, seconds: f64, counted: u64) -> Option<Interval> {
     let number = row.text("Interval").parse::<u64>().ok();
     let number = number.filter(|it| *it < 1 << 32)?;
@@ -280,13 +261,13 @@ fn case(row: &Row<'_>, intervals: &[Row<'_>]) -> Option<Case> {
         }
     };
     // Beyond what any run asks for: its words for "as fast as it goes".
-    let asked = row
-        .value("reqrate")
-        .filter(|it| *it > 0.0 && *it < 999_900.0);
+    let asked = row.value("reqrate");
+    let asked = asked.filter(|it| *it > 0.0 && *it < 999_900.0);
     // It formats targets before their first use: one after the other, whatever the columns say.
     let formats = name == "SD_format";
     let random = row.value("seekpct").filter(|_| !formats);
     let told = row.value("rdpct").filter(|_| !formats);
+    let series = intervals.iter().filter_map(|row| slice(row, each, first));
     Some(Case {
         jobs: vec![Job {
             name: name.clone(),
@@ -309,7 +290,7 @@ fn case(row: &Row<'_>, intervals: &[Row<'_>]) -> Option<Case> {
         }],
         name,
         settings: columns(row),
-        series: series(intervals, each, first),
+        series: series.collect(),
         busy_percent: row.value("cpu_used"),
         ..Case::default()
     })
@@ -317,12 +298,8 @@ fn case(row: &Row<'_>, intervals: &[Row<'_>]) -> Option<Case> {
 
 /// What loops may set, as far as the flat file tells it.
 fn columns(row: &Row<'_>) -> Vec<(String, String)> {
-    let all = [
-        "reqrate", "xfersize", "threads", "rdpct", "rhpct", "whpct", "seekpct", "lunsize",
-    ];
-    let told = all
-        .iter()
-        .map(|name| ((*name).to_owned(), row.text(name).to_owned()));
+    let all = "reqrate xfersize threads rdpct rhpct whpct seekpct lunsize".split(' ');
+    let told = all.map(|name| (name.to_owned(), row.text(name).to_owned()));
     told.filter(|(_, value)| !value.is_empty()).collect()
 }
 
@@ -335,8 +312,8 @@ struct Start {
     name: String,
     /// `threads=4`, `iorate=200`; empty without loops.
     loops: Vec<(String, String)>,
-    reads: Counts,
-    writes: Counts,
+    /// Of reads and of writes.
+    counts: [Counts; 2],
 }
 
 /// `… Starting RD=rd1; I/O rate: 100; elapsed=3; For loops: threads=4 iorate=100</b></i>`.
@@ -355,25 +332,22 @@ fn start(line: &str) -> Option<Start> {
 /// The runs of a report in their order.
 fn starts(text: &str) -> Vec<Start> {
     let mut found: Vec<Start> = Vec::new();
-    let mut way = 0;
+    // Of the table at hand; nothing: of reads and writes together.
+    let mut way = None;
     for line in text.lines() {
         if let Some(start) = start(line) {
             found.push(start);
-            way = 0;
+            way = None;
             continue;
         }
-        match line.trim() {
-            "Reads and writes:" => way = 0,
-            "Reads:" => way = 1,
-            "Writes:" => way = 2,
-            _ => {}
-        }
-        if let (Some(start), Some(bucket)) = (found.last_mut(), bucket(line)) {
-            match way {
-                1 => start.reads.push(bucket),
-                2 => start.writes.push(bucket),
-                _ => {}
-            }
+        way = match line.trim() {
+            "Reads and writes:" => None,
+            "Reads:" => Some(0),
+            "Writes:" => Some(1),
+            _ => way,
+        };
+        if let (Some(start), Some(way), Some(bucket)) = (found.last_mut(), way, bucket(line)) {
+            start.counts[way].push(bucket);
         }
     }
     found
@@ -411,9 +385,9 @@ fn histograms(starts: &[Start], found: &mut Found) {
         };
         for (place, start) in places.into_iter().zip(own) {
             for job in &mut found.cases[place].jobs {
-                job.read.shape = Shape::Counts(start.reads.clone());
-                job.write.shape = Shape::Counts(start.writes.clone());
-                let counted: u64 = start.reads.iter().chain(&start.writes).map(|it| it.1).sum();
+                let shapes = start.counts.clone().map(Shape::Counts);
+                [job.read.shape, job.write.shape] = shapes;
+                let counted: u64 = start.counts.iter().flatten().map(|it| it.1).sum();
                 let moved = job.read.ios + job.write.ios;
                 more |= counted as f64 > moved as f64 * 1.005 + 2.0;
             }
@@ -422,12 +396,7 @@ fn histograms(starts: &[Start], found: &mut Found) {
     if more {
         found.note("histogram.html counts the warm-up too, and so do the percentiles");
     }
-    if found
-        .cases
-        .iter()
-        .flat_map(|case| &case.jobs)
-        .any(|job| job.read.shape.is_known() || job.write.shape.is_known())
-    {
+    if knows_shapes(found) {
         found.note(
             "percentiles are upper edges of the buckets of histogram.html: the true ones lie \
              anywhere in the bucket",
@@ -457,9 +426,8 @@ fn name_runs(reports: [&[Start]; 2], found: &mut Found) {
         for (place, settings) in places.into_iter().zip(settings) {
             let case = &mut found.cases[place];
             if !(known && alike) {
-                let loops = settings
-                    .iter()
-                    .map(|(key, value)| format!(" {key}={value}"));
+                let loops = settings.iter();
+                let loops = loops.map(|(key, value)| format!(" {key}={value}"));
                 case.name.extend(loops);
             }
             taken.push(case.name.clone());

@@ -1,11 +1,102 @@
 //! In: text in the encodings and forms that tools write.
-//! Out: plain text, trees of XML elements, with places for mistakes.
+//! Out: plain text, numbers, trees of XML elements, mistakes with their places.
 //! Never: a particular tool; I/O.
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
 pub mod encoding;
-mod mistake;
+pub mod number;
 pub mod xml_tree;
 
-pub use mistake::Mistake;
+use std::fmt;
+use std::sync::Arc;
+
+/// Where something was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// Name of the file; nothing: the command line.
+    pub file: Option<Arc<str>>,
+    /// From 1.
+    pub line: usize,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.file {
+            Some(file) => write!(f, "{file}:{}", self.line),
+            None => f.write_str("command line"),
+        }
+    }
+}
+
+/// A mistake of whoever wrote a command line, a file or a choice: where, about what, and what would
+/// work.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mistake {
+    /// Where, if its language has several places.
+    pub place: Option<Place>,
+    /// The option, element or target that it is about; empty: the message says it.
+    pub about: String,
+    /// What is wrong, and what would work.
+    pub message: String,
+}
+
+impl Mistake {
+    /// About this, with these words.
+    #[must_use]
+    pub fn new(about: impl Into<String>, message: impl Into<String>) -> Self {
+        Self {
+            place: None,
+            about: about.into(),
+            message: message.into(),
+        }
+    }
+
+    /// At this place.
+    #[must_use]
+    pub fn at(self, place: &Place) -> Self {
+        Self {
+            place: Some(place.clone()),
+            ..self
+        }
+    }
+}
+
+impl fmt::Display for Mistake {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(place) = &self.place {
+            write!(f, "{place}: ")?;
+        }
+        if !self.about.is_empty() {
+            write!(f, "{}: ", self.about)?;
+        }
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Mistake {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mistake_says_where_about_what_and_why() {
+        let why = Mistake::new("", "it has no profiles");
+        assert_eq!(why.to_string(), "it has no profiles");
+        let about = Mistake::new("iorate=", "above 0");
+        assert_eq!(about.to_string(), "iorate=: above 0");
+        let line = Place {
+            file: Some("parmfile".into()),
+            line: 3,
+        };
+        let placed = about.at(&line).to_string();
+        assert_eq!(placed, "parmfile:3: iorate=: above 0");
+        let typed = Place {
+            file: None,
+            line: 0,
+        };
+        let placed = why.at(&typed).to_string();
+        assert_eq!(placed, "command line: it has no profiles");
+    }
+}

@@ -44,21 +44,19 @@ impl Element {
         found.map(|(_, value)| &**value)
     }
 
-    /// Whether a child says yes; one that is not there says no.
+    /// Whether a child says yes, where it is there.
     ///
     /// # Errors
     /// [`Mistake`] where it says neither.
-    pub fn flag(&self, name: &str) -> Result<bool, Mistake> {
-        let Some(child) = self.child(name) else {
-            return Ok(false);
-        };
-        match child.text.trim() {
-            "true" | "1" => Ok(true),
-            "false" | "0" => Ok(false),
-            other => Err(Mistake::new(
-                name,
-                format!("`{other}` is neither true nor false"),
-            )),
+    pub fn flag(&self, name: &str) -> Result<Option<bool>, Mistake> {
+        match self.child(name).map(|child| child.text.trim()) {
+            None => Ok(None),
+            Some("true" | "1") => Ok(Some(true)),
+            Some("false" | "0") => Ok(Some(false)),
+            Some(other) => {
+                let wrong = format!("`{other}` is neither true nor false");
+                Err(Mistake::new(name, wrong))
+            }
         }
     }
 
@@ -83,70 +81,59 @@ impl Element {
 /// elements than any profile has.
 pub fn document(text: &str) -> Result<Element, Mistake> {
     let mut reader = Reader::from_str(text.trim_start_matches('\u{feff}'));
-    let mut open: Vec<Element> = Vec::new();
+    // The elements that are open; the outermost stands for the document.
+    let mut open = vec![Element::default()];
     let mut seen = 0;
     loop {
-        let wrong = |reader: &Reader<&[u8]>, message: &str| {
-            let before = &text[..text.floor_char_boundary(reader.buffer_position() as usize)];
+        let event = reader.read_event();
+        let at = reader.buffer_position() as usize;
+        let wrong = |message: &str| {
+            let before = &text[..text.floor_char_boundary(at)];
             let line = before.matches('\n').count() + 1;
             Mistake::new(format!("XML, line {line}"), message)
         };
-        let event = reader.read_event();
-        let event = event.map_err(|error| wrong(&reader, &error.to_string()))?;
+        let event = event.map_err(|error| wrong(&error.to_string()))?;
+        let ends = matches!(event, Event::Empty(_) | Event::End(_));
         match event {
-            Event::Start(start) => {
+            Event::Start(start) | Event::Empty(start) => {
                 seen += 1;
-                if open.len() >= DEEPEST || seen > MOST {
-                    return Err(wrong(&reader, "more elements than any profile has"));
+                if open.len() > DEEPEST || seen > MOST {
+                    return Err(wrong("more elements than any profile has"));
                 }
                 open.push(element(&start)?);
             }
-            Event::Empty(start) => {
-                seen += 1;
-                let done = element(&start)?;
-                match open.last_mut() {
-                    Some(parent) if seen <= MOST => parent.children.push(done),
-                    Some(_) => return Err(wrong(&reader, "more elements than any profile has")),
-                    None => return Ok(done),
-                }
+            Event::End(_) if open.len() == 1 => {
+                return Err(wrong("an element is closed that is not open"));
             }
-            Event::End(_) => {
-                let Some(done) = open.pop() else {
-                    return Err(wrong(&reader, "an element is closed that is not open"));
-                };
-                match open.last_mut() {
-                    Some(parent) => parent.children.push(done),
-                    None => return Ok(done),
-                }
-            }
-            Event::Text(part) => {
-                if let Some(current) = open.last_mut() {
-                    current.text.push_str(&part);
-                }
-            }
-            Event::CData(part) => {
-                if let Some(current) = open.last_mut() {
-                    current.text.push_str(&part);
-                }
-            }
+            Event::Text(part) => add(&mut open, &part),
+            Event::CData(part) => add(&mut open, &part),
             Event::GeneralRef(name) => {
-                let known = plain(&name);
-                let Some(character) = known else {
-                    return Err(wrong(&reader, "only XML's own five entities are known"));
-                };
-                if let Some(current) = open.last_mut() {
-                    current.text.push(character);
-                }
+                let character = plain(&name);
+                let unknown = || wrong("only XML's own five entities are known");
+                let character = character.ok_or_else(unknown)?;
+                add(&mut open, character.encode_utf8(&mut [0; 4]));
             }
             Event::DocType(_) => {
-                return Err(wrong(
-                    &reader,
-                    "a document type is not read: remove the <!DOCTYPE>",
-                ));
+                return Err(wrong("a document type is not read: remove the <!DOCTYPE>"));
             }
-            Event::Eof => return Err(wrong(&reader, "the text ends before its root element does")),
+            Event::Eof => return Err(wrong("the text ends before its root element does")),
             _ => {}
         }
+        if ends {
+            let done = open.pop().expect("an element");
+            match &mut open[..] {
+                [_] => return Ok(done),
+                [.., parent] => parent.children.push(done),
+                [] => unreachable!("the document stays"),
+            }
+        }
+    }
+}
+
+/// Text of the innermost element.
+fn add(open: &mut [Element], text: &str) {
+    if let Some(current) = open.last_mut() {
+        current.text.push_str(text);
     }
 }
 

@@ -77,10 +77,9 @@ fn wish(args: &CdmArgs) -> Result<Wish> {
         mix: args.mix,
         read_only: args.read_only,
         zero_fill: args.zero_fill,
-        taking: if args.average {
-            Taking::Mean
-        } else {
-            Taking::Best
+        taking: match args.average {
+            true => Taking::Mean,
+            false => Taking::Best,
         },
         seed: seed(args.seed)?,
     })
@@ -97,7 +96,11 @@ fn present(args: &CdmArgs, store: &Store, record: &mut Record, form: &Form) -> b
     }
     let is_kept = args.no_save || keep(record, store);
     if !args.quiet {
-        tell(args, record, is_kept);
+        // On standard error, so that what is printed can be pasted as it is.
+        record.failure.iter().for_each(|text| terminal::warn(text));
+        if is_kept && !args.no_save {
+            terminal::tell(&format!("\nMore    blocklab show {}", record.id));
+        }
     }
     printed.is_ok() && is_kept
 }
@@ -110,37 +113,24 @@ fn print(args: &CdmArgs, record: &Record, form: &Form) -> Result<()> {
         comment: args.comment.clone(),
     };
     let report = cdm::report(record, form, &imprint);
+    // CR LF where the original would write them.
+    let with_line_ends = |windows| match windows {
+        true => report.replace('\n', "\r\n"),
+        false => report.clone(),
+    };
     if let Some(path) = &args.output {
-        let report = with_line_ends(&report, path != Path::new("-") || args.crlf);
+        let report = with_line_ends(path != Path::new("-") || args.crlf);
         output::write(path, report, Over::Files)?;
     }
     let mut words = match (args.json, &args.output) {
         (true, _) => cdm::json(record, form),
         (false, Some(_)) => String::new(),
-        (false, None) => with_line_ends(&report, args.crlf),
+        (false, None) => with_line_ends(args.crlf),
     };
     if args.all_passes {
         words.push_str(&format!("\n{}", cdm::all_passes(record, form)));
     }
     terminal::print(words)
-}
-
-/// CR LF where the original would write them.
-fn with_line_ends(text: &str, windows: bool) -> String {
-    match windows {
-        true => text.replace('\n', "\r\n"),
-        false => text.to_owned(),
-    }
-}
-
-/// On standard error, so that what is printed can be pasted as it is.
-fn tell(args: &CdmArgs, record: &Record, is_kept: bool) {
-    if let Some(failure) = &record.failure {
-        terminal::warn(failure);
-    }
-    if !args.no_save && is_kept {
-        terminal::tell(&format!("\nMore    blocklab show {}", record.id));
-    }
 }
 
 /// Fills the window while the run lasts, and keeps what is measured.

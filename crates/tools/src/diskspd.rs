@@ -1,6 +1,6 @@
 //! `blocklab diskspd`: a command line of DiskSpd, run here.
 
-mod house;
+mod own_options;
 mod watch;
 
 use std::io::Read;
@@ -13,23 +13,23 @@ use std::{fs, io};
 use anyhow::{Context, Result, bail};
 use blocklab_diskspd::{
     self as dialect, Asked, Buffers, Format, Mistake, Overrides, Parsed, Prepared, Profile, System,
-    Terms,
+    Target, Terms,
 };
 use blocklab_driver::{Layout, lay_out};
 use blocklab_host::guard::{Guard, mark};
 use blocklab_host::{Handle, facts_of};
-use blocklab_record::{Note, NoteLevel, TargetKind};
+use blocklab_record::{Note, NoteLevel, Record, TargetKind};
 use blocklab_store::Store;
 use blocklab_syntax::encoding;
 use blocklab_units::Bytes;
 use blocklab_workload::Content;
 
-use self::house::House;
+use self::own_options::OwnOptions;
 use self::watch::Watcher;
 use crate::args::DiskspdArgs;
 use crate::keeping;
 use crate::processors::Ticks;
-use crate::tool_run::{ToolRun, code_of, exit_code, hold, keep, with_keeping};
+use crate::tool_run::{ToolRun, code_of, exit_code, hold, keep, tell_more, with_keeping};
 use blocklab_console::chance;
 use blocklab_console::listen;
 use blocklab_console::{keeper, place, status, terminal};
@@ -52,48 +52,45 @@ pub fn run(args: &DiskspdArgs, store: &Store) -> Result<ExitCode> {
 }
 
 fn attempt(arguments: &[String], store: &Store) -> Result<u8> {
-    let house = House::split(arguments)?;
-    if house.help {
+    let own = OwnOptions::split(arguments)?;
+    if own.help || own.rest.is_empty() {
         terminal::print(dialect::usage())?;
+    }
+    if own.help {
         return Ok(status::DONE);
     }
-    if house.rest.is_empty() {
-        terminal::print(dialect::usage())?;
-    }
-    let Parsed { asked, mut notes } = dialect::parse(&house.rest)?;
+    let Parsed { asked, mut notes } = dialect::parse(&own.rest)?;
     let mut profile = match asked {
         Asked::Usage => {
             terminal::print(dialect::usage())?;
             return Ok(status::DONE);
         }
         Asked::Event(name) => {
-            terminal::warn(&format!(
-                "-ye{name}: Linux has no named events; nothing was done"
-            ));
+            let nothing = "Linux has no named events; nothing was done";
+            terminal::warn(&format!("-ye{name}: {nothing}"));
             return Ok(status::DONE);
         }
         Asked::Xml(overrides) => from_xml(&overrides)?,
         Asked::Load(profile) => profile,
     };
-    if house.read_only {
+    if own.read_only {
         notes.extend(only_reads(&mut profile));
     }
-    dialect::warnings(&profile)
-        .iter()
-        .for_each(|text| terminal::warn(text));
+    let warnings = dialect::warnings(&profile);
+    warnings.iter().for_each(|text| terminal::warn(text));
     if profile.profile_only {
-        print_profile(&profile, &house)?;
+        terminal::print(match profile.format {
+            Format::Text => dialect::profile_text(&profile, &command_line(&own.rest), own.layout),
+            Format::Xml => dialect::profile_xml(&profile),
+        })?;
         return Ok(status::DONE);
     }
-    measure(&profile, notes, &house, store)
+    measure(&profile, notes, &own, store)
 }
 
 fn from_xml(overrides: &Overrides) -> Result<Profile> {
     let path = &overrides.path;
-    let mistake = |message: String| Mistake {
-        about: format!("-X{path}"),
-        message,
-    };
+    let mistake = |message: String| Mistake::new(format!("-X{path}"), message);
     let bytes = fs::read(path).map_err(|error| mistake(format!("it cannot be read: {error}")))?;
     let text = encoding::text(&bytes).ok_or_else(|| {
         mistake("it is neither UTF-8 nor UTF-16; `iconv -t UTF-8` would make it so".to_owned())
@@ -102,45 +99,33 @@ fn from_xml(overrides: &Overrides) -> Result<Profile> {
 }
 
 fn only_reads(profile: &mut Profile) -> Vec<Note> {
-    let mut notes = Vec::new();
-    let targets = profile
-        .timespans
-        .iter_mut()
-        .flat_map(|span| &mut span.targets);
-    for target in targets.filter(|target| target.write_ratio > 0) {
-        notes.push(Note {
-            level: NoteLevel::Approximated,
-            subject: format!("-w{}", target.write_ratio),
-            text: format!("{} is only read, as --read-only says", target.path),
-        });
-        target.write_ratio = 0;
-    }
-    notes
+    let spans = profile.timespans.iter_mut();
+    let targets = spans.flat_map(|span| &mut span.targets);
+    let writing = targets.filter(|target| target.write_ratio > 0);
+    let note = |target: &mut Target| Note {
+        level: NoteLevel::Approximated,
+        subject: format!("-w{}", std::mem::take(&mut target.write_ratio)),
+        text: format!("{} is only read, as --read-only says", target.path),
+    };
+    writing.map(note).collect()
 }
 
-fn print_profile(profile: &Profile, house: &House) -> Result<()> {
-    terminal::print(match profile.format {
-        Format::Text => dialect::profile_text(profile, &command_line(&house.rest), house.layout),
-        Format::Xml => dialect::profile_xml(profile),
-    })
-}
-
-fn measure(profile: &Profile, mut notes: Vec<Note>, house: &House, store: &Store) -> Result<u8> {
-    let guard = place::guard(&house.destroy, store);
+fn measure(profile: &Profile, mut notes: Vec<Note>, own: &OwnOptions, store: &Store) -> Result<u8> {
+    let guard = place::guard(&own.destroy, store);
     let terms = Terms {
-        mappings: house.mappings.clone(),
+        mappings: own.mappings.clone(),
         clock_seed: (chance()? & 0xffff_ffff) as u32,
-        size: house.size,
-        sources: sources(profile, house)?,
-        sizes: sizes(profile, house, &guard),
+        size: own.size,
+        sources: sources(profile, own)?,
+        sizes: sizes(profile, own, &guard),
         processors: Ticks::now().numbers(),
     };
     let mut prepared = dialect::prepare(profile, &terms)?;
     notes.append(&mut prepared.notes);
-    prepared.plan.description = command_line(&house.rest);
-    keeping::try_out(store, house.no_save)?;
+    prepared.plan.description = command_line(&own.rest);
+    keeping::try_out(store, own.no_save)?;
     let interrupted = listen()?;
-    if !make_files(&prepared, house, &interrupted, &guard)? {
+    if !make_files(&prepared, own, &interrupted, &guard)? {
         terminal::warn("interrupted before anything was measured; nothing is kept");
         return Ok(status::INTERRUPTED);
     }
@@ -151,77 +136,79 @@ fn measure(profile: &Profile, mut notes: Vec<Note>, house: &House, store: &Store
         guard: &guard,
         create: true,
     };
-    let mut watcher = Watcher::new(house, profile, &prepared.plan, store);
+    let mut watcher = Watcher::new(own, profile, &prepared.plan, store);
     let held = hold(tool_run, &interrupted, store, &mut watcher);
-    watcher.screen.finished();
+    watcher.view.screen.finished();
     let Some(mut record) = held? else {
         return Ok(status::INTERRUPTED);
     };
     let system = System {
         computer: computer(),
-        command_line: command_line(&house.rest),
+        command_line: command_line(&own.rest),
         processors: watcher.processors,
         buckets: watcher.buckets,
     };
     // Printed first, so that a run that cannot be kept is seen.
     let printed = terminal::print(match profile.format {
-        Format::Text => dialect::text(&record, profile, &prepared, &system, house.layout),
+        Format::Text => dialect::text(&record, profile, &prepared, &system, own.layout),
         Format::Xml => dialect::xml(&record, profile, &prepared, &system),
     });
-    let is_kept = house.no_save || keep(&mut record, store);
-    watch::tell(house, &record, is_kept);
+    let is_kept = own.no_save || keep(&mut record, store);
+    tell(own, &record, is_kept);
     printed?;
     Ok(with_keeping(exit_code(&record), is_kept))
 }
 
-/// Of the targets that are there already.
-fn sizes(profile: &Profile, house: &House, guard: &Guard) -> Vec<(String, Bytes)> {
+/// On standard error, beside the result.
+fn tell(own: &OwnOptions, record: &Record, is_kept: bool) {
+    if own.quiet {
+        record.failure.iter().for_each(|text| terminal::warn(text));
+        return;
+    }
+    // Nobody asked for the default affinity, so it does not accompany every run; `show` has it.
+    let notes = record.notes.iter().filter(|note| note.subject != "-ag");
+    tell_more(record, notes, is_kept && !own.no_save);
+}
+
+/// Of the targets that are there already: files and block devices.
+fn sizes(profile: &Profile, own: &OwnOptions, guard: &Guard) -> Vec<(String, Bytes)> {
     let targets = profile.timespans.iter().flat_map(|span| &span.targets);
-    let paths = targets.filter_map(|target| dialect::here(&target.path, &house.mappings).ok());
-    let there = paths.filter(|path| is_name(path));
-    there
-        .filter_map(|path| {
-            let handle = guard.open(Path::new(&path)).ok()?;
-            Some((path, size_of(&handle)?))
-        })
+    let paths = targets.filter_map(|target| dialect::here(&target.path, &own.mappings).ok());
+    let sized = |path: String| {
+        let handle = guard.open(Path::new(&path)).ok()?;
+        let facts = facts_of(&handle).ok()?;
+        let is_sized = matches!(facts.kind, TargetKind::File | TargetKind::BlockDevice);
+        is_sized.then_some((path, facts.size_bytes))
+    };
+    paths
+        .filter(|path| is_name(path))
+        .filter_map(sized)
         .collect()
 }
 
-/// Of a file or a block device.
-fn size_of(handle: &Handle) -> Option<Bytes> {
-    let facts = facts_of(handle).ok()?;
-    let is_sized = matches!(facts.kind, TargetKind::File | TargetKind::BlockDevice);
-    is_sized.then_some(facts.size_bytes)
-}
-
 /// What the files hold from which writes take their bytes, as far as the buffers go.
-fn sources(profile: &Profile, house: &House) -> Result<Vec<(String, Arc<[u8]>)>> {
-    let mut sources = Vec::new();
+fn sources(profile: &Profile, own: &OwnOptions) -> Result<Vec<(String, Arc<[u8]>)>> {
     let targets = profile.timespans.iter().flat_map(|span| &span.targets);
-    for target in targets {
-        let Buffers::Source {
-            size,
-            file: Some(name),
-        } = &target.buffers
-        else {
-            continue;
-        };
-        let path = dialect::here(name, &house.mappings)?;
-        let file = fs::File::open(&path).with_context(|| format!("cannot read {path} (-Z)"))?;
+    let named = targets.filter_map(|target| match &target.buffers {
+        Buffers::Source { size, file } => Some((*size, file.as_ref()?)),
+        _ => None,
+    });
+    let read = named.map(|(size, name)| {
+        let path = dialect::here(name, &own.mappings)?;
         let mut bytes = Vec::new();
-        file.take(*size)
-            .read_to_end(&mut bytes)
-            .with_context(|| format!("cannot read {path} (-Z)"))?;
-        sources.push((name.clone(), bytes.into()));
-    }
-    Ok(sources)
+        let file = fs::File::open(&path);
+        let read = file.and_then(|file| file.take(size).read_to_end(&mut bytes));
+        read.with_context(|| format!("cannot read {path} (-Z)"))?;
+        Ok((name.clone(), bytes.into()))
+    });
+    read.collect()
 }
 
 /// Makes the files that are not there. They are ours then, and may be written to; they stay, as
 /// the original leaves them. Whether that was not interrupted.
 fn make_files(
     prepared: &Prepared,
-    house: &House,
+    own: &OwnOptions,
     interrupted: &AtomicBool,
     guard: &Guard,
 ) -> Result<bool> {
@@ -246,7 +233,7 @@ fn make_files(
             }
             Err(error) => return Err(error).with_context(|| format!("cannot use {path}")),
         };
-        if !fill(&file, *size, house, interrupted)? {
+        if !fill(&file, *size, own, interrupted)? {
             return Ok(false);
         }
         guard.adopt(&file)?;
@@ -276,9 +263,9 @@ fn is_name(path: &str) -> bool {
     path != "null" && !path.starts_with("sim:") && !path.starts_with("emu:")
 }
 
-fn fill(handle: &Handle, size: Bytes, house: &House, interrupted: &AtomicBool) -> Result<bool> {
+fn fill(handle: &Handle, size: Bytes, own: &OwnOptions, interrupted: &AtomicBool) -> Result<bool> {
     let path = handle.path();
-    if !house.quiet {
+    if !own.quiet {
         terminal::tell(&format!("making {} ({size})", path.display()));
     }
     let layout = Layout {

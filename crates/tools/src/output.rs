@@ -59,24 +59,42 @@ pub fn write(path: &Path, bytes: impl AsRef<[u8]>, over: Over) -> Result<()> {
 
 /// The file, empty.
 pub fn create(path: &Path, over: Over) -> Result<File> {
-    let opened = open(path, over).and_then(|opened| opened.emptied());
-    opened.with_context(|| format!("cannot write {}", path.display()))
+    let emptied = open(path, over).and_then(|(file, _)| {
+        if file.metadata()?.is_file() {
+            file.set_len(0)?;
+        }
+        Ok(file)
+    });
+    emptied.with_context(|| format!("cannot write {}", path.display()))
 }
 
 /// A file of a tool whose language is spoken, to which more is added at its end.
 pub fn append(path: &Path) -> Result<File> {
-    let opened = open(path, Over::Files).and_then(|opened| opened.at_its_end());
-    opened.with_context(|| format!("cannot write {}", path.display()))
+    let at_its_end = open(path, Over::Files).and_then(|(mut file, _)| {
+        if file.metadata()?.is_file() {
+            io::Seek::seek(&mut file, io::SeekFrom::End(0))?;
+        }
+        Ok(file)
+    });
+    at_its_end.with_context(|| format!("cannot write {}", path.display()))
 }
 
 /// Whether the file could be written now, so that it is told before anything is measured. Leaves
 /// everything as it is.
 pub fn try_out(path: &Path, over: Over) -> Result<()> {
-    let tried = match path.as_os_str() == "-" || is_pipe(path) {
-        // To open a pipe would wait for its reader.
-        true => Ok(()),
-        false => open(path, over).and_then(|opened| opened.taken_back(path)),
-    };
+    // To open a pipe would wait for its reader.
+    if path.as_os_str() == "-" || is_pipe(path) {
+        return Ok(());
+    }
+    let tried = open(path, over).and_then(|(mut file, is_new)| {
+        if !is_new {
+            return Ok(());
+        }
+        // A file system that is full gives a name, and no room.
+        let written = file.write_all(&[0; 4096]);
+        fs::remove_file(path)?;
+        written
+    });
     tried.with_context(|| format!("cannot write {}", path.display()))
 }
 
@@ -84,68 +102,23 @@ fn is_pipe(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|metadata| metadata.file_type().is_fifo())
 }
 
-struct Opened {
-    file: File,
-    metadata: Metadata,
-    is_new: bool,
-}
-
-impl Opened {
-    fn emptied(self) -> io::Result<File> {
-        if self.metadata.is_file() {
-            self.file.set_len(0)?;
-        }
-        Ok(self.file)
+/// The file, and whether it was made.
+fn open(path: &Path, over: Over) -> io::Result<(File, bool)> {
+    match File::create_new(path) {
+        Ok(file) => Ok((file, true)),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok((reopen(path, over)?, false)),
+        Err(error) => Err(error),
     }
-
-    fn at_its_end(mut self) -> io::Result<File> {
-        if self.metadata.is_file() {
-            io::Seek::seek(&mut self.file, io::SeekFrom::End(0))?;
-        }
-        Ok(self.file)
-    }
-
-    fn taken_back(mut self, path: &Path) -> io::Result<()> {
-        if !self.is_new {
-            return Ok(());
-        }
-        // A file system that is full gives a name, and no room.
-        let written = self.file.write_all(&[0; 4096]);
-        fs::remove_file(path)?;
-        written
-    }
-}
-
-fn open(path: &Path, over: Over) -> io::Result<Opened> {
-    let made = File::create_new(path);
-    let (file, is_new) = match made {
-        Ok(file) => (file, true),
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => (reopen(path, over)?, false),
-        Err(error) => return Err(error),
-    };
-    let metadata = file.metadata()?;
-    Ok(Opened {
-        file,
-        metadata,
-        is_new,
-    })
 }
 
 /// What is there, when it may be written to.
 fn reopen(path: &Path, over: Over) -> io::Result<File> {
-    let held = OpenOptions::new()
-        .read(true)
-        .custom_flags(libc::O_PATH)
-        .open(path);
+    let (mut hold, mut make) = (OpenOptions::new(), OpenOptions::new());
+    let held = hold.read(true).custom_flags(libc::O_PATH).open(path);
     let held = match held {
         // A link to nothing: what it names is made.
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            let mut options = OpenOptions::new();
-            let file = options
-                .write(true)
-                .create(true)
-                .truncate(false)
-                .open(path)?;
+            let file = make.write(true).create(true).truncate(false).open(path)?;
             return judge(&file.metadata()?, None, over).map(|()| file);
         }
         held => held?,

@@ -37,13 +37,11 @@ impl Ticks {
 
     /// What each processor did since an earlier look.
     pub fn since(&self, earlier: &Self) -> Vec<Processor> {
-        let pairs = self.0.iter().filter_map(|(number, ticks)| {
+        let own = self.0.iter().filter_map(|(number, ticks)| {
             let before = earlier.0.iter().find(|(known, _)| known == number)?;
-            Some((*number, *ticks, before.1))
+            Some(processor(*number, *ticks, before.1))
         });
-        pairs
-            .map(|(number, ticks, before)| processor(number, ticks, before))
-            .collect()
+        own.collect()
     }
 }
 
@@ -71,11 +69,12 @@ fn processor(id: u32, ticks: [u64; 3], before: [u64; 3]) -> Processor {
 /// The memory node of a processor: its folder holds a link called `node0`.
 fn node(id: u32) -> u32 {
     let folder = fs::read_dir(format!("/sys/devices/system/cpu/cpu{id}"));
-    let names = folder.into_iter().flatten().filter_map(Result::ok);
-    let number = |name: String| name.strip_prefix("node")?.parse().ok();
-    let mut nodes =
-        names.filter_map(|entry| number(entry.file_name().to_string_lossy().into_owned()));
-    nodes.next().unwrap_or(0)
+    let mut names = folder.into_iter().flatten().filter_map(Result::ok);
+    let node = names.find_map(|entry| {
+        let name = entry.file_name().into_string().ok()?;
+        name.strip_prefix("node")?.parse().ok()
+    });
+    node.unwrap_or(0)
 }
 
 #[cfg(test)]

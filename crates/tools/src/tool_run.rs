@@ -1,17 +1,21 @@
 //! One run for a front end that speaks another tool's language: conducted, kept, its page made.
 
+use std::io::{self, IsTerminal};
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::Result;
 use blocklab_host::guard::Guard;
 use blocklab_record::{Note, Record, Status};
 use blocklab_report::html;
+use blocklab_report::live::Screen;
 use blocklab_store::Store;
 use blocklab_study::{Assignment, Error, Observer, run_plan};
+use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::Plan;
 use jiff::Timestamp;
 
-use crate::keeping::{Keeping, NoStore};
+use crate::keeping::{Checkpoints, Keeping, NoStore};
 use crate::output::Over;
 use blocklab_console::chance;
 use blocklab_console::{status, terminal};
@@ -66,6 +70,50 @@ pub fn hold(
             Ok(None)
         }
         Err(error) => Err(error.into()),
+    }
+}
+
+/// What the run of any tool shows on the live screen, and keeps, while it lasts.
+pub struct LiveView<'a> {
+    /// What is drawn.
+    pub screen: Screen,
+    checkpoints: Checkpoints<'a>,
+}
+
+impl<'a> LiveView<'a> {
+    /// Nothing is kept without a store. `total` is the planned time.
+    pub fn new(is_shown: bool, total: Nanos, store: Option<&'a Store>) -> Self {
+        Self {
+            screen: Screen::new(is_shown, io::stderr().is_terminal(), total),
+            checkpoints: Checkpoints::new(store),
+        }
+    }
+
+    /// So much of a file is laid out.
+    pub fn laying_out(&mut self, path: &Path, done: Bytes, total: Bytes) {
+        if done == Bytes::ZERO {
+            let phase = format!("laying out {} ({total})", path.display());
+            self.screen.phase(&phase);
+        }
+        self.screen.progress(done.0, total.0);
+    }
+
+    /// A measurement has ended, and the record holds it.
+    pub fn ended(&mut self, record: &Record) {
+        if let Some(measurement) = record.measurements.last() {
+            self.screen.measured(measurement);
+        }
+        self.checkpoints.keep(record);
+    }
+}
+
+/// On standard error, beside the result: what failed, these notes, and where a saved run is told in
+/// full.
+pub fn tell_more<'n>(record: &Record, notes: impl Iterator<Item = &'n Note>, is_saved: bool) {
+    record.failure.iter().for_each(|text| terminal::warn(text));
+    notes.for_each(|note| terminal::tell(&format!("note: {}: {}", note.subject, note.text)));
+    if is_saved {
+        terminal::tell(&format!("More    blocklab show {}", record.id));
     }
 }
 

@@ -1,20 +1,16 @@
 //! `-O`: threads whose operations in flight are shared by all their targets.
 
-use blocklab_workload::{Engine, Job, Pooled, Share, UringOptions};
+use blocklab_workload::{Engine, Pooled, Share, UringOptions};
 
 use super::super::spec::{Target, TimeSpan};
-use super::{Maker, Pair};
+use super::{Maker, Paired};
 use blocklab_syntax::Mistake;
 
 impl Maker<'_> {
     /// Under `-O` the targets of a thread share its operations in flight.
-    pub(super) fn pooled(
-        &mut self,
-        span: &TimeSpan,
-        paths: &[String],
-    ) -> Result<(Vec<Job>, Vec<Pair>), Mistake> {
+    pub(super) fn pooled(&self, span: &TimeSpan, paths: &[String]) -> Result<Vec<Paired>, Mistake> {
         common_ground(span)?;
-        let (mut jobs, mut pairs) = (Vec::new(), Vec::new());
+        let mut paired = Vec::new();
         for thread in 0..span.thread_count {
             let own: Vec<(usize, f64)> = weights(span, thread);
             let even = own.windows(2).all(|pair| pair[0].1 == pair[1].1);
@@ -23,39 +19,26 @@ impl Maker<'_> {
                     requests: span.request_count,
                     ..span.targets[*index].clone()
                 };
-                let name = format!("thread{thread}-target{index}");
-                let path = &paths[*index];
                 let numbers = (thread, thread);
-                let made = self.jobs(span, &target, path, &name, numbers)?;
-                pairs.push(Pair {
-                    thread,
-                    target: *index,
-                    path: path.clone(),
-                    file_size: self.made(&target).unwrap_or(0),
-                    jobs: vec![name],
+                let (pair, mut jobs) = self.pair(span, &target, &paths[*index], *index, numbers)?;
+                let share = (!even).then_some(Share {
+                    group: thread,
+                    weight: *weight,
                 });
                 // A target alone has nobody to share with.
-                let pool = (own.len() > 1).then(|| Pooled {
-                    share: (!even).then_some(Share {
-                        group: thread,
-                        weight: *weight,
-                    }),
-                    ..Pooled::new(&format!("thread{thread}"), span.request_count)
-                });
-                jobs.extend(made.into_iter().map(|job| match &pool {
-                    Some(pool) => Job {
-                        pool: Some(pool.clone()),
-                        engine: match job.engine {
-                            Engine::Mmap => Engine::Mmap,
-                            _ => Engine::IoUring(UringOptions::default()),
-                        },
-                        ..job
-                    },
-                    None => job,
-                }));
+                for job in jobs.iter_mut().filter(|_| own.len() > 1) {
+                    job.pool = Some(Pooled {
+                        share,
+                        ..Pooled::new(&format!("thread{thread}"), span.request_count)
+                    });
+                    if !matches!(job.engine, Engine::Mmap) {
+                        job.engine = Engine::IoUring(UringOptions::default());
+                    }
+                }
+                paired.push((pair, jobs));
             }
         }
-        Ok((jobs, pairs))
+        Ok(paired)
     }
 }
 

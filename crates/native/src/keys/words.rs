@@ -4,8 +4,8 @@ use std::fmt::Display;
 
 use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::{
-    Access, Advice, Aggregate, Checksum, Content, Direction, Durability, EndsOthers,
-    Engine, ErrorPolicy, Lifetime, Mix, Order, Pattern, PauseBefore, SizeDraw, SizeMix, Spread,
+    Access, Advice, Aggregate, Checksum, Content, Direction, Durability, EndsOthers, Engine,
+    ErrorPolicy, Lifetime, Mix, Order, Pattern, PauseBefore, SizeDraw, SizeMix, Spread,
     SteadyVariable, TargetOrder, UringOptions, When,
 };
 

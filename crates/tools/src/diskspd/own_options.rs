@@ -1,0 +1,109 @@
+//! Options of our own among those of DiskSpd: all begin with two hyphens.
+
+use blocklab_diskspd::{Layout, Mapping, Mistake};
+use blocklab_units::Bytes;
+
+/// Our own options, and what is left for the dialect.
+#[derive(Debug, Default)]
+pub struct OwnOptions {
+    pub mappings: Vec<Mapping>,
+    pub destroy: Vec<String>,
+    pub layout: Layout,
+    pub size: Option<Bytes>,
+    pub read_only: bool,
+    pub no_save: bool,
+    pub quiet: bool,
+    pub help: bool,
+    pub rest: Vec<String>,
+}
+
+impl OwnOptions {
+    /// Takes out what is ours: `--name=value` or `--name value`.
+    pub fn split(arguments: &[String]) -> Result<Self, Mistake> {
+        let mut own = Self::default();
+        let mut arguments = arguments.iter();
+        while let Some(argument) = arguments.next() {
+            let Some(option) = argument.strip_prefix("--") else {
+                own.rest.push(argument.clone());
+                continue;
+            };
+            let (name, given) = match option.split_once('=') {
+                Some((name, value)) => (name, Some(value.to_owned())),
+                None => (option, None),
+            };
+            match name {
+                "read-only" => own.read_only = true,
+                "no-save" => own.no_save = true,
+                "quiet" => own.quiet = true,
+                "help" => own.help = true,
+                _ => own.set(name, || given.or_else(|| arguments.next().cloned()))?,
+            }
+        }
+        Ok(own)
+    }
+
+    fn set(&mut self, name: &str, value: impl FnOnce() -> Option<String>) -> Result<(), Mistake> {
+        let mistake = |message: String| Mistake::new(format!("--{name}"), message);
+        let value = || value().ok_or_else(|| mistake("a value must follow".to_owned()));
+        match name {
+            "map" => self.mappings.push(value()?.parse()?),
+            "destroy-data" => self.destroy.push(value()?),
+            "diskspd-layout" => {
+                self.layout = match &*value()? {
+                    "2.2" => Layout::V2_2,
+                    "2.0.21a" => Layout::V2_0_21a,
+                    other => return Err(mistake(format!("`{other}` is neither 2.2 nor 2.0.21a"))),
+                };
+            }
+            "size" => {
+                let size: Bytes = value()?
+                    .parse()
+                    .map_err(|error| mistake(format!("{error}")))?;
+                self.size = Some(Bytes(size.0.max(1).next_multiple_of(4096)));
+            }
+            _ => {
+                let known = "--map, --destroy-data, --diskspd-layout, --size, --read-only, \
+                             --no-save, --quiet and --help";
+                return Err(mistake(format!(
+                    "there is no such option; ours are {known}"
+                )));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn split(line: &str) -> Result<OwnOptions, Mistake> {
+        let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+        OwnOptions::split(&words)
+    }
+
+    #[test]
+    fn ours_are_taken_out_wherever_they_stand() {
+        let own = split(r"--map E:\=/data/ -b4K --quiet -r --size=64MiB E:\x --destroy-data=sdb");
+        let own = own.expect("a sound line");
+        assert_eq!(own.rest, ["-b4K", "-r", r"E:\x"]);
+        assert_eq!(own.mappings.len(), 1);
+        assert_eq!(own.destroy, ["sdb"]);
+        assert_eq!(own.size, Some(Bytes(64 << 20)));
+        assert!(own.quiet && !own.no_save);
+    }
+
+    #[test]
+    fn mistakes_say_what_there_is() {
+        for (line, words) in [
+            ("--mapp x", "ours are --map"),
+            ("--map x", "FROM=TO"),
+            ("-b4K --size", "a value must follow"),
+            ("--size lots", "--size"),
+            ("--diskspd-layout 3", "neither 2.2 nor 2.0.21a"),
+        ] {
+            let mistake = split(line).expect_err(line).to_string();
+            assert!(mistake.contains(words), "{line}: {mistake}");
+        }
+    }
+}
