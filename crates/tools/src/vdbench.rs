@@ -1,15 +1,13 @@
 //! `blocklab vdbench`: parameter files of Vdbench, run here.
 
 mod commands;
-mod cpu;
 mod folder;
-mod here;
-mod house;
+mod journals;
 mod luns;
+mod machine;
+mod own_options;
 mod reporter;
-mod simulated;
 mod times;
-mod watch;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -17,21 +15,22 @@ use std::time::Instant;
 use std::{fs, io};
 
 use anyhow::{Context, Result};
+use blocklab_console::{keeper, listen, place, status, terminal};
 use blocklab_record::{Note, NoteLevel, Record};
 use blocklab_store::Store;
 use blocklab_vdbench::{
-    self as dialect, Command, Mistake, Repeat, Script, Terms, prepare, quick_test, validate,
+    self as dialect, Command, Inputs, ParseError, Repeat, Run, Script, Validation, prepare,
+    quick_test, recovery_run, validate,
 };
 use blocklab_workload::Workload;
 
 use self::folder::Folder;
-use self::house::House;
+use self::journals::Journals;
+use self::own_options::OwnOptions;
 use self::reporter::Reporter;
 use crate::args::VdbenchArgs;
 use crate::keeping;
 use crate::tool_run::{ToolRun, exit_code, hold, keep, seed, with_keeping};
-use blocklab_console::listen;
-use blocklab_console::{keeper, place, status, terminal};
 
 /// Runs what the arguments ask for.
 pub fn run(args: &VdbenchArgs, store: &Store) -> Result<ExitCode> {
@@ -44,12 +43,12 @@ pub fn run(args: &VdbenchArgs, store: &Store) -> Result<ExitCode> {
 }
 
 fn attempt(arguments: &[String], store: &Store) -> Result<u8> {
-    let house = House::split(arguments)?;
+    let own = OwnOptions::split(arguments)?;
     let help = || terminal::print(dialect::usage()).map(|()| status::DONE);
-    if house.help {
+    if own.help {
         return help();
     }
-    let mut command = dialect::command(&house.rest)?;
+    let mut command = dialect::command(&own.rest)?;
     if command.help {
         return help();
     }
@@ -63,20 +62,20 @@ fn attempt(arguments: &[String], store: &Store) -> Result<u8> {
         }
         fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
     };
-    let mut script = dialect::parse(&command, &read, &here::is_here)?;
+    let mut script = dialect::parse(&command, &read, &machine::is_here)?;
     restart(&mut script, &command)?;
     script.notes.extend(ignored(&command));
-    keeping::try_out(store, house.no_save || command.simulate)?;
+    keeping::try_out(store, own.no_save || command.simulate)?;
     let folder = Folder::make(command.output.as_deref().unwrap_or("output"))?;
     let greeting = greeting(&command, &folder);
     folder.append("logfile", greeting.trim_start())?;
     terminal::print(greeting)?;
     folder.copy_parameters(&command.files, &read)?;
     if command.simulate {
-        let (validation, _) = watch::asked(command.validation, &script, &folder);
-        return simulated::simulate(&script, validation, &folder);
+        let (validation, _) = journals::asked(command.validation, &script, &folder);
+        return simulate(&script, validation, &folder);
     }
-    measure(&command, script, &house, &folder, store)
+    measure(&command, script, &own, &folder, store)
 }
 
 /// The name under which the built-in test is read.
@@ -85,20 +84,15 @@ const QUICK: &str = "quick_test";
 fn greeting(command: &Command, folder: &Folder) -> String {
     let mut text = format!(
         "\n\n{}\nVdbench distribution: vdbench50407 (layout of its reports)\n\n",
-        house::WRITTEN_BY
+        own_options::WRITTEN_BY
     );
-    if folder.is_new() {
-        text.push_str(&format!(
-            "{} Created output directory '{}'\n",
-            times::now().clock,
-            folder.path().display()
-        ));
+    let clock = times::now().clock;
+    if folder.is_new {
+        let path = folder.path.display();
+        text.push_str(&format!("{clock} Created output directory '{path}'\n"));
     }
     for word in &command.scanned {
-        text.push_str(&format!(
-            "{} input argument scanned: '{word}'\n",
-            times::now().clock
-        ));
+        text.push_str(&format!("{clock} input argument scanned: '{word}'\n"));
     }
     text
 }
@@ -108,18 +102,10 @@ fn restart(script: &mut Script, command: &Command) -> Result<()> {
     let Some(name) = &command.restart else {
         return Ok(());
     };
-    match script.runs.iter().position(|run| run.name == *name) {
-        Some(at) => {
-            script.runs.drain(..at);
-            Ok(())
-        }
-        None => Err(dialect::Mistake {
-            place: dialect::Place::default(),
-            about: "-r".to_owned(),
-            message: format!("there is no run {name}"),
-        }
-        .into()),
-    }
+    let at = script.runs.iter().position(|run| run.name == *name);
+    let at = at.ok_or_else(|| ParseError::in_command("-r", format!("there is no run {name}")))?;
+    script.runs.drain(..at);
+    Ok(())
 }
 
 fn ignored(command: &Command) -> Vec<Note> {
@@ -131,33 +117,74 @@ fn ignored(command: &Command) -> Vec<Note> {
     command.ignored.iter().map(note).collect()
 }
 
+fn print_notes(notes: &[Note]) {
+    for note in notes {
+        terminal::tell(&format!("note: {}: {}", note.subject, note.text));
+    }
+}
+
+/// `-s`: prints the runs, their number and how long they take.
+fn simulate(script: &Script, validation: Validation, folder: &Folder) -> Result<u8> {
+    let recovery = validation.recover.then(recovery_run);
+    let own: &[Run] = match validation.recover_only {
+        true => &[],
+        false => &script.runs,
+    };
+    let runs: Vec<&Run> = recovery.iter().chain(own).collect();
+    let clock = times::now().clock;
+    let lines = runs.iter().map(|run| run.simulated()).chain([total(&runs)]);
+    let text: String = lines.map(|line| format!("{clock} {line}\n")).collect();
+    print_notes(&script.notes);
+    let end = format!(
+        "{clock} Vdbench simulation completed successfully. Output directory: {} \n\n",
+        folder.path.display()
+    );
+    folder.append("logfile", &text)?;
+    terminal::print(text + &end)?;
+    Ok(status::DONE)
+}
+
+/// Warm-up and pauses count, too: so long somebody waits. Runs without an end do not.
+fn total(runs: &[&Run]) -> String {
+    let options = runs.iter().map(|run| &run.options);
+    let lengths = options.filter_map(|it| Some(it.elapsed? + it.warmup + it.pause));
+    let seconds: u64 = lengths.sum();
+    let (hours, minutes) = (seconds / 3600, seconds / 60 % 60);
+    format!(
+        "Total amount of Run Definitions: {}; total elapsed time {hours:02}:{minutes:02}:{:02}",
+        runs.len(),
+        seconds % 60
+    )
+}
+
 fn measure(
     command: &Command,
     script: Script,
-    house: &House,
+    own: &OwnOptions,
     folder: &Folder,
     store: &Store,
 ) -> Result<u8> {
-    let (validation, journals) = watch::asked(command.validation, &script, folder);
+    let (validation, directory) = journals::asked(command.validation, &script, folder);
     let interrupted = listen()?;
-    let guard = place::guard(&house.destroy, store);
-    let luns = luns::look(&script, &guard, validation.recover)?;
-    let mut terms = Terms {
-        sizes: luns.sizes,
-        format: luns.format,
-        seed: seed(house.seed)?,
+    let guard = place::guard(&own.destroy, store);
+    let (sizes, format) = luns::look(&script, &guard, validation.recover)?;
+    let mut inputs = Inputs {
+        sizes,
+        format,
+        seed: seed(own.seed)?,
         validation,
     };
-    let root = terms.seed;
+    let root = inputs.seed;
     let begun = Instant::now();
     let repeat = command.repeat.or(script.general.repeat);
     let mut rounds = 0;
     commands::run(&script.general.startcmd, folder)?;
-    let mut prepared = prepare(&script, &terms)?;
-    let watch = watch::watch(&script, &prepared, &terms, &journals)?;
+    let mut prepared = prepare(&script, &inputs)?;
+    let journals = Journals::open(&script, &prepared, &inputs, &directory)?;
+    let validated = &journals.validated;
     let code = loop {
-        if terms.validation.validate {
-            validate(&mut prepared, &script, &terms, &watch.watched);
+        if inputs.validation.validate {
+            validate(&mut prepared, &script, &inputs, validated);
         }
         let tool_run = ToolRun {
             plan: prepared.plan.clone(),
@@ -166,18 +193,11 @@ fn measure(
             guard: &guard,
             create: true,
         };
-        let mut reporter = Reporter::new(
-            &script,
-            &prepared,
-            &terms,
-            folder,
-            store,
-            house,
-            &watch.watched,
-        )?;
+        let mut reporter =
+            Reporter::new(&script, &prepared, &inputs, folder, store, own, validated)?;
         let held = hold(tool_run, &interrupted, store, &mut reporter);
         if let Some(error) = reporter.trouble.take() {
-            if let (Ok(Some(mut record)), false) = (held, house.no_save) {
+            if let (Ok(Some(mut record)), false) = (held, own.no_save) {
                 keep(&mut record, store);
             }
             return Err(error);
@@ -185,18 +205,18 @@ fn measure(
         let Some(mut record) = held? else {
             return Ok(status::INTERRUPTED);
         };
-        watch::judge(&mut record, &watch.watched);
-        let is_kept = finish(&mut record, &reporter, house, store)?;
+        journals::fail_on_miscompares(&mut record, validated);
+        let is_kept = finish(&mut record, &reporter, own, store)?;
         rounds += 1;
         let code = with_keeping(exit_code(&record), is_kept);
         let is_well = code == status::DONE && !validation.recover_only;
         if !is_well || !is_repeated(repeat, rounds, begun) {
             break code;
         }
-        terms.format.clear();
-        terms.seed = Workload::seed_of(root, rounds);
-        terms.validation.recover = false;
-        prepared = prepare(&script, &terms)?;
+        inputs.format.clear();
+        inputs.seed = Workload::seed_of(root, rounds);
+        inputs.validation.recover = false;
+        prepared = prepare(&script, &inputs)?;
     };
     commands::run(&script.general.endcmd, folder)?;
     completed(folder, code)?;
@@ -222,7 +242,7 @@ fn completed(folder: &Folder, code: u8) -> Result<()> {
     let clock = times::now().clock;
     let done = format!("{clock} Vdbench execution completed successfully");
     folder.append("summary", &format!("{done}\n"))?;
-    let done = format!("{done}. Output directory: {} \n\n", folder.path().display());
+    let done = format!("{done}. Output directory: {} \n\n", folder.path.display());
     folder.append("logfile", &done)?;
     terminal::print(done)
 }
@@ -230,7 +250,7 @@ fn completed(folder: &Folder, code: u8) -> Result<()> {
 fn finish(
     record: &mut Record,
     reporter: &Reporter<'_>,
-    house: &House,
+    own: &OwnOptions,
     store: &Store,
 ) -> Result<bool> {
     let curves = reporter.curves();
@@ -238,27 +258,19 @@ fn finish(
     curves.push_str(&blocklab_report::text::curves(record));
     // Printed first, so that a run that cannot be kept is seen.
     let printed = terminal::print(curves);
-    let is_kept = house.no_save || keep(record, store);
+    let is_kept = own.no_save || keep(record, store);
     printed?;
     if let Some(failure) = &record.failure {
         terminal::warn(failure);
     }
-    if house.quiet {
+    if own.quiet {
         return Ok(is_kept);
     }
-    for note in &record.notes {
-        terminal::tell(&format!("note: {}: {}", note.subject, note.text));
-    }
-    if !house.no_save && is_kept {
+    print_notes(&record.notes);
+    if !own.no_save && is_kept {
         terminal::tell(&format!("More    blocklab show {}", record.id));
     }
     Ok(is_kept)
-}
-
-/// A mistake that only the machine could show.
-fn about(sd: &dialect::Sd, message: impl Into<String>) -> anyhow::Error {
-    let mistake: Mistake = dialect::about_storage(sd, message.into());
-    mistake.into()
 }
 
 /// Reads what a path holds, with the path in the error.

@@ -1,8 +1,10 @@
 //! The command line of Vdbench.
 
+use std::fmt::Display;
+
 use super::defs::Repeat;
-use super::mistake::{Mistake, Place};
-use super::read_general::repeat;
+use super::error::ParseError;
+use super::setters::repeat;
 
 /// Data validation, as asked for with -v and -j.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -31,7 +33,7 @@ pub struct Validation {
 
 impl Validation {
     /// What follows a -v.
-    pub fn of_v(&mut self, letters: &str) {
+    pub fn add_v(&mut self, letters: &str) {
         self.validate = true;
         self.read_after_write |= letters.contains(['r', '2']);
         self.no_preread |= letters.contains('w');
@@ -39,7 +41,7 @@ impl Validation {
     }
 
     /// What follows a -j.
-    pub fn of_j(&mut self, letters: &str) {
+    pub fn add_j(&mut self, letters: &str) {
         self.validate = true;
         self.journal = true;
         self.recover |= letters.contains(['r', 'o', 'i']);
@@ -52,38 +54,38 @@ impl Validation {
     }
 
     /// The words of `journal=` in the general section. Returns the directory among them.
-    pub fn of_journal_words(&mut self, words: &str) -> Option<String> {
+    pub fn add_journal_words(&mut self, words: &[String]) -> Option<String> {
         let mut directory = None;
-        for word in words.split(',') {
-            match word {
-                "no" | "n" => {}
-                "recover" => self.of_j("r"),
-                "only" => self.of_j("ro"),
-                "ignore_pending" => self.of_j("ri"),
-                "maponly" | "map_only" => self.of_j("m"),
-                "noflush" | "no_flush" => self.of_j("n"),
-                "time" => self.of_j("t"),
-                "yes" | "y" => self.of_j(""),
-                path => {
-                    self.of_j("");
-                    directory = Some(path.to_owned());
+        for word in words {
+            let letters = match word.as_str() {
+                "no" => continue,
+                "recover" => "r",
+                "only" => "ro",
+                "ignore_pending" => "ri",
+                "maponly" => "m",
+                "noflush" => "n",
+                "time" => "t",
+                "yes" | "y" => "",
+                _ => {
+                    directory = Some(word.clone());
+                    ""
                 }
-            }
+            };
+            self.add_j(letters);
         }
         directory
     }
 
     /// The words of `validate=`.
-    pub fn of_words(&mut self, words: &str) {
-        for word in words.split(',') {
-            match word {
-                "yes" | "y" => self.validate = true,
-                "no" | "n" => {}
-                "read_after_write" | "read" => self.of_v("r"),
-                "no_preread" => self.of_v("w"),
-                "time" => self.of_v("t"),
-                _ => self.validate = true,
-            }
+    pub fn add_words(&mut self, words: &[String]) {
+        for word in words {
+            self.add_v(match word.as_str() {
+                "no" | "n" => continue,
+                "read_after_write" | "read" => "r",
+                "no_preread" => "w",
+                "time" => "t",
+                _ => "",
+            });
         }
     }
 }
@@ -126,20 +128,18 @@ pub struct Command {
 /// Understands the arguments.
 ///
 /// # Errors
-/// [`Mistake`] for what the original refuses.
-pub fn command(arguments: &[String]) -> Result<Command, Mistake> {
+/// [`ParseError`] for what the original refuses.
+pub fn command(arguments: &[String]) -> Result<Command, ParseError> {
     let mut command = Command::default();
-    let own: Vec<String> = match arguments.iter().position(|word| word.starts_with('+')) {
-        Some(at) => {
-            command.extra = Some(extra(&arguments[at..])?);
-            arguments[..at].to_vec()
-        }
-        None => arguments.to_vec(),
-    };
+    let plus = arguments.iter().position(|word| word.starts_with('+'));
+    let (own, behind) = arguments.split_at(plus.unwrap_or(arguments.len()));
+    if !behind.is_empty() {
+        command.extra = Some(extra(behind)?);
+    }
     if let Some(first) = own.first() {
         tool(first)?;
     }
-    command.scanned = joined(&own);
+    command.scanned = joined(own);
     let mut files_go_on = false;
     for word in command.scanned.clone() {
         if let Some((name, value)) = word.split_once('=').filter(|_| !word.starts_with('-')) {
@@ -152,20 +152,20 @@ pub fn command(arguments: &[String]) -> Result<Command, Mistake> {
         }
     }
     if command.files.is_empty() && !command.quick_test && !command.help {
-        return Err(about(
+        return refused(
             "-f",
             "no parameter file is named; -f FILE would, and -t runs a test",
-        ));
+        );
     }
     Ok(command)
 }
 
-fn about(about: &str, message: &str) -> Mistake {
-    Mistake::new(&Place::default(), about, message)
+fn refused<T>(word: &str, message: impl Display) -> Result<T, ParseError> {
+    Err(ParseError::in_command(word, message))
 }
 
 /// The original's other programs.
-fn tool(word: &str) -> Result<(), Mistake> {
+fn tool(word: &str) -> Result<(), ParseError> {
     let instead = match word {
         "compare" => "`blocklab compare RUN RUN` compares two runs",
         "parse" | "parseflat" => "`blocklab export RUN` gives figures to other programs",
@@ -174,20 +174,18 @@ fn tool(word: &str) -> Result<(), Mistake> {
         | "dsim" | "dvpost" => "it is not made here",
         _ => return Ok(()),
     };
-    Err(about(word, instead))
+    refused(word, instead)
 }
 
 /// Everything after a plus goes behind run definitions.
-fn extra(words: &[String]) -> Result<String, Mistake> {
-    let mut words = words.to_vec();
-    words[0].remove(0);
-    let text = words.join(" ").trim().to_owned();
+fn extra(words: &[String]) -> Result<String, ParseError> {
+    let text = words.join(" ")[1..].trim().to_owned();
     match text.contains(' ') || text.is_empty() {
         false => Ok(text),
-        true => Err(about(
+        true => refused(
             "+",
             "keywords without blanks must follow, as in + iorate=max,elapsed=5",
-        )),
+        ),
     }
 }
 
@@ -212,61 +210,62 @@ fn joined(words: &[String]) -> Vec<String> {
 }
 
 /// Sets one option. Whether files may follow it.
-fn option(command: &mut Command, word: &str) -> Result<bool, Mistake> {
+fn option(command: &mut Command, word: &str) -> Result<bool, ParseError> {
     if matches!(word, "-h" | "-help" | "--help" | "-?") {
         command.help = true;
         return Ok(false);
     }
     let letters: Vec<char> = word.chars().take(2).collect();
     let ['-', letter] = letters[..] else {
-        return Err(about(
+        return refused(
             word,
             "an option is expected; -f FILE, -o DIR, -s, -e SECONDS would work",
-        ));
+        );
     };
     let rest = &word[1 + letter.len_utf8()..];
     match letter {
-        'f' if rest.is_empty() => return Err(about("-f", "a file name must follow")),
+        'f' if rest.is_empty() => {
+            return refused("-f", "a file name must follow");
+        }
         'f' => {
             command.files.push(rest.to_owned());
             return Ok(true);
         }
-        'o' if rest.is_empty() => return Err(about("-o", "a directory must follow")),
+        'o' if rest.is_empty() => {
+            return refused("-o", "a directory must follow");
+        }
         'o' => command.output = Some(rest.to_owned()),
         's' if rest.is_empty() => command.simulate = true,
         'e' => command.elapsed = seconds("-e", rest)?,
         'i' | 'I' => command.interval = seconds("-i", rest)?,
         'w' => command.warmup = seconds("-w", rest)?,
-        'v' => command.validation.of_v(rest),
-        'j' => command.validation.of_j(rest),
+        'v' => command.validation.add_v(rest),
+        'j' => command.validation.add_j(rest),
         't' if rest.starts_with('f') => {
-            return Err(about(
-                "-tf",
-                "file system workloads are not run; -t tests raw I/O",
-            ));
+            return refused("-tf", "file system workloads are not run; -t tests raw I/O");
         }
         't' => command.quick_test = true,
         'l' => command.repeat = Some(loops(rest)?),
         'r' if !rest.is_empty() => command.restart = Some(rest.to_owned()),
         'm' | 'd' | 'p' | 'k' | 'c' => command.ignored.push(word.to_owned()),
         _ => {
-            return Err(about(
+            return refused(
                 word,
                 "there is no such option; -f -o -s -e -i -w -v -j -t -l -r are known",
-            ));
+            );
         }
     }
     Ok(false)
 }
 
-fn seconds(option: &str, text: &str) -> Result<u64, Mistake> {
+fn seconds(option: &str, text: &str) -> Result<u64, ParseError> {
     match text.parse() {
         Ok(seconds @ 1..=100_000_000) => Ok(seconds),
-        _ => Err(about(option, &format!("`{text}` is no number of seconds"))),
+        _ => refused(option, format_args!("`{text}` is no number of seconds")),
     }
 }
 
-fn loops(text: &str) -> Result<Repeat, Mistake> {
+fn loops(text: &str) -> Result<Repeat, ParseError> {
     if text.is_empty() {
         return Ok(Repeat::Endless);
     }
@@ -274,9 +273,9 @@ fn loops(text: &str) -> Result<Repeat, Mistake> {
     match repeat(text) {
         Some(Repeat::Times(seconds)) => Ok(Repeat::Seconds(seconds)),
         Some(repeat) => Ok(repeat),
-        None => Err(about(
+        None => refused(
             "-l",
-            &format!("`{text}` is no duration; 60s, 5m or 1h would work"),
-        )),
+            format_args!("`{text}` is no duration; 60s, 5m or 1h would work"),
+        ),
     }
 }

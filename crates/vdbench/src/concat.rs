@@ -4,8 +4,7 @@ use blocklab_workload::{Job, Share};
 
 use super::Script;
 use super::defs::Seek;
-use super::mistake::Mistake;
-use super::prepared::Terms;
+use super::error::{ParseError, Subject};
 use super::rates::PlannedJob;
 use super::run::{Run, Use};
 
@@ -14,7 +13,6 @@ const THREADS: u32 = 8;
 
 /// Operations in flight of a workload on one device made of several; nothing of any other
 /// workload.
-#[must_use]
 pub fn concatenated_threads(script: &Script, run: &Run, one: &Use) -> Option<u32> {
     let is_concatenated = script.general.concatenate && one.sds.len() > 1;
     is_concatenated.then(|| run.threads.or(one.wd.threads).unwrap_or(THREADS))
@@ -24,30 +22,28 @@ pub fn concatenated_threads(script: &Script, run: &Run, one: &Use) -> Option<u32
 ///
 /// # Errors
 /// What does depend on it.
-pub(super) fn check(script: &Script, terms: &Terms, one: &Use) -> Result<(), Mistake> {
+pub(super) fn check(script: &Script, validates: bool, one: &Use) -> Result<(), ParseError> {
     let wd = &one.wd;
     let sds = || one.sds.iter().map(|index| &script.sds[*index]);
     let flags = sds().next().map(|sd| sd.openflags);
-    let wrong = [
+    let refused = [
         (wd.seek != Seek::Percent(100.0), "any seekpct= but 100"),
         (wd.streams > 0, "streams="),
         (wd.stride.is_some(), "stride="),
         (wd.range.is_some(), "range= or hotband="),
         (sds().any(|sd| sd.range.is_some()), "range= of an sd"),
         (wd.rhpct > 0.0 || wd.whpct > 0.0, "rhpct= or whpct="),
-        (terms.validation.validate, "data validation"),
+        (validates, "data validation"),
         (script.general.data_errors.remove, "data_errors=remove"),
         (
             wd.openflags.is_none() && sds().any(|sd| Some(sd.openflags) != flags),
             "storage opened in different ways",
         ),
     ];
-    match wrong.into_iter().find(|(is_so, _)| *is_so) {
-        Some((_, what)) => Err(Mistake::new(
-            &wd.place,
-            format!("wd={}", wd.name),
-            format!("with concatenatesds=yes, {what} is not run; without it, it is"),
-        )),
+    match refused.into_iter().find(|(is_so, _)| *is_so) {
+        Some((_, what)) => Err(wd.error(format_args!(
+            "with concatenatesds=yes, {what} is not run; without it, it is"
+        ))),
         None => Ok(()),
     }
 }
@@ -61,10 +57,7 @@ pub(super) fn concatenate(
     threads: u32,
     group: u32,
 ) {
-    let whole: u64 = planned_jobs
-        .iter()
-        .map(|planned_job| sizes[planned_job.sd])
-        .sum();
+    let whole: u64 = planned_jobs.iter().map(|job| sizes[job.sd]).sum();
     for (job, planned_job) in jobs.iter_mut().zip(planned_jobs) {
         let part = sizes[planned_job.sd] as f64 / whole.max(1) as f64;
         planned_job.skew *= part;

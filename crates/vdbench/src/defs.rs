@@ -1,11 +1,6 @@
 //! Definitions as written: storage, workloads, runs, with their defaults filled in.
 
-use super::buckets::Buckets;
-use super::data_errors::DataErrors;
-use super::known::Known;
-use super::mistake::Mistake;
-use super::mistake::Place;
-use super::value::MAX_RATE;
+use super::error::{Place, Subject};
 
 /// `openflags`, as far as Linux has them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -29,9 +24,47 @@ pub struct Range {
     pub high: f64,
 }
 
-/// A command, and whether its output goes to the console.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Commands(pub Vec<String>);
+/// Buckets of response times.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Buckets {
+    /// Upper edges in microseconds, ascending; one more bucket has no upper edge.
+    pub edges: Vec<u64>,
+    /// Empty rows at the beginning and at the end are left out.
+    pub suppress: bool,
+}
+
+impl Default for Buckets {
+    /// 20 µs to 2 s, five to each power of ten.
+    fn default() -> Self {
+        let decades = (1..=5).map(|power| 10_u64.pow(power));
+        let edges = decades.flat_map(|decade| [2, 4, 6, 8, 10].map(|step| step * decade));
+        Self {
+            edges: edges.chain([2_000_000]).collect(),
+            suppress: false,
+        }
+    }
+}
+
+/// What failed operations and wrong blocks lead to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DataErrors {
+    /// All runs end at this one (50), or with `remove` the use of its storage definition.
+    pub most: u32,
+    /// The first error ends the run, then the shell runs this.
+    pub command: Option<String>,
+    /// The storage definition on which the errors happen is used no more; the others go on.
+    pub remove: bool,
+}
+
+impl Default for DataErrors {
+    fn default() -> Self {
+        Self {
+            most: 50,
+            command: None,
+            remove: false,
+        }
+    }
+}
 
 /// Everything before the first storage definition.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -44,10 +77,10 @@ pub struct General {
     pub concatenate: bool,
     /// What failed operations and wrong blocks lead to.
     pub data_errors: DataErrors,
-    /// Before the first run.
-    pub startcmd: Commands,
+    /// Commands before the first run, and words that name where their output goes.
+    pub startcmd: Vec<String>,
     /// After the last one.
-    pub endcmd: Commands,
+    pub endcmd: Vec<String>,
     /// Whether files are always formatted, or never.
     pub formatsds: Option<bool>,
     /// Bytes of a write while formatting.
@@ -56,14 +89,10 @@ pub struct General {
     pub histogram: Buckets,
     /// All runs again.
     pub repeat: Option<Repeat>,
-    /// A file that is looked at while running.
-    pub monitor: Option<String>,
-    /// A skew that is off by more per cent fails the run.
-    pub abort_failed_skew: Option<f64>,
     /// Options as those of -v.
-    pub validate: Option<String>,
-    /// Options as those of -j.
-    pub journal: Option<String>,
+    pub validate: Vec<String>,
+    /// Options as those of -j, or a directory for journals.
+    pub journal: Vec<String>,
 }
 
 /// How often all runs are done.
@@ -141,8 +170,7 @@ pub enum Xfersize {
 
 impl Xfersize {
     /// Bytes of the largest operation.
-    #[must_use]
-    pub fn largest(&self) -> u64 {
+    pub(super) fn largest(&self) -> u64 {
         match self {
             Self::Fixed(size) | Self::Between(_, size, _) => *size,
             Self::Mix(mix) => mix.iter().map(|(size, _)| *size).max().unwrap_or(0),
@@ -150,8 +178,7 @@ impl Xfersize {
     }
 
     /// The size that the original's flat file names; of a mix the first.
-    #[must_use]
-    pub fn named(&self) -> u64 {
+    pub(super) fn named(&self) -> u64 {
         match self {
             Self::Fixed(size) | Self::Between(size, ..) => *size,
             Self::Mix(mix) => mix.first().map_or(0, |(size, _)| *size),
@@ -173,16 +200,8 @@ pub enum Seek {
 }
 
 impl Seek {
-    /// Whether every operation continues the one before it.
-    #[must_use]
-    pub fn is_sequential(self) -> bool {
-        matches!(self, Self::Eof | Self::SequentialAnywhere)
-            || matches!(self, Self::Percent(percent) if percent <= 0.0)
-    }
-
     /// As the flat file has it: eof is -1.
-    #[must_use]
-    pub fn number(self) -> f64 {
+    pub(super) fn number(self) -> f64 {
         match self {
             Self::Percent(percent) => percent,
             Self::Eof => -1.0,
@@ -211,6 +230,8 @@ pub struct Wd {
     pub rhpct: f64,
     /// Share of the writes that go to the hit area, in per cent.
     pub whpct: f64,
+    /// Bytes of the hit area, where a loop sets them.
+    pub hitarea: Option<u64>,
     /// Part of the storage that is used.
     pub range: Option<Range>,
     /// Whether the blocks of the range are used unevenly.
@@ -242,6 +263,7 @@ impl Default for Wd {
             rdpct: 100.0,
             rhpct: 0.0,
             whpct: 0.0,
+            hitarea: None,
             range: None,
             hotband: false,
             seek: Seek::Percent(100.0),
@@ -254,6 +276,18 @@ impl Default for Wd {
         }
     }
 }
+
+macro_rules! subjects {
+    ($($kind:ident $name:literal)*) => {$(
+        impl Subject for $kind {
+            fn subject(&self) -> (&Place, String) {
+                (&self.place, format!(concat!($name, "={}"), self.name))
+            }
+        }
+    )*};
+}
+
+subjects! { Sd "sd" Wd "wd" Rd "rd" }
 
 /// What a loop of runs changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -280,8 +314,7 @@ pub enum LoopKind {
 
 impl LoopKind {
     /// As banners name it.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
+    pub(super) const fn name(self) -> &'static str {
         [
             "xfersize", "threads", "rdpct", "rhpct", "whpct", "seekpct", "hitarea", "comp",
             "iorate",
@@ -301,17 +334,6 @@ pub enum AskedRate {
     Rates(Vec<f64>),
 }
 
-impl AskedRate {
-    /// Whether any of its runs has a rate to keep.
-    #[must_use]
-    pub fn has_rate(&self) -> bool {
-        match self {
-            Self::Max | Self::Curve => false,
-            Self::Rates(rates) => rates.iter().any(|rate| *rate != MAX_RATE),
-        }
-    }
-}
-
 /// When operations begin under a rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Arrivals {
@@ -322,30 +344,6 @@ pub enum Arrivals {
     Uniform,
     /// Even distances.
     Deterministic,
-}
-
-/// A run definition, its loops not yet written out.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Rd {
-    pub(super) place: Place,
-    pub(super) name: String,
-    pub(super) wds: Vec<String>,
-    pub(super) sds: Option<Vec<String>>,
-    pub(super) iorate: Option<AskedRate>,
-    pub(super) curve: Option<Vec<f64>>,
-    pub(super) stopcurve: Option<f64>,
-    pub(super) elapsed: u64,
-    pub(super) interval: u64,
-    pub(super) warmup: u64,
-    pub(super) pause: u64,
-    pub(super) maxdata: MaxData,
-    pub(super) arrivals: Arrivals,
-    /// Rates take turns; with `spike`, each for a moment.
-    pub(super) variable: Option<bool>,
-    pub(super) openflags: Option<OpenFlags>,
-    pub(super) startcmd: Commands,
-    pub(super) endcmd: Commands,
-    pub(super) loops: Vec<(LoopKind, Vec<f64>)>,
 }
 
 /// Bytes after which a run ends; below 100, times the size of all its storage.
@@ -359,71 +357,59 @@ pub struct MaxData {
     pub written: Option<f64>,
 }
 
-impl Default for Rd {
+/// What a run definition sets for all runs that it makes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunOptions {
+    /// Counted seconds; nothing: until all is done.
+    pub elapsed: Option<u64>,
+    /// Seconds of a line.
+    pub interval: u64,
+    /// Seconds before the counted ones.
+    pub warmup: u64,
+    /// Seconds after it.
+    pub pause: u64,
+    /// Bytes after which it ends.
+    pub maxdata: MaxData,
+    /// When operations begin.
+    pub arrivals: Arrivals,
+    /// Milliseconds above which a curve ends.
+    pub stopcurve: Option<f64>,
+    /// How storage is opened instead.
+    pub openflags: Option<OpenFlags>,
+    /// Commands before it.
+    pub startcmd: Vec<String>,
+    /// Commands after it.
+    pub endcmd: Vec<String>,
+}
+
+impl Default for RunOptions {
     fn default() -> Self {
         Self {
-            place: Place::default(),
-            name: "default".to_owned(),
-            wds: Vec::new(),
-            sds: None,
-            iorate: None,
-            curve: None,
-            stopcurve: None,
-            elapsed: 30,
+            elapsed: Some(30),
             interval: 1,
             warmup: 0,
             pause: 0,
             maxdata: MaxData::default(),
             arrivals: Arrivals::default(),
-            variable: None,
+            stopcurve: None,
             openflags: None,
-            startcmd: Commands::default(),
-            endcmd: Commands::default(),
-            loops: Vec::new(),
+            startcmd: Vec::new(),
+            endcmd: Vec::new(),
         }
     }
 }
 
-/// Values that several sections define alike.
-impl Known<'_> {
-    pub(super) fn commands(&self) -> Commands {
-        Commands(self.words())
-    }
-
-    pub(super) fn openflags(&self) -> Result<OpenFlags, Mistake> {
-        let mut flags = OpenFlags::default();
-        for word in self.words() {
-            match &*word.to_lowercase() {
-                "o_direct" | "directio" => flags.direct = true,
-                "o_sync" | "o_rsync" => flags.sync = true,
-                "o_dsync" => flags.dsync = true,
-                "fsync" => flags.fsync = true,
-                "none" => {}
-                other => {
-                    return Err(self.wrong(format!(
-                        "`{other}` is no flag on Linux; o_direct, directio, o_sync, o_dsync, \
-                         o_rsync and fsync are"
-                    )));
-                }
-            }
-        }
-        Ok(flags)
-    }
-
-    pub(super) fn range(&self) -> Result<Range, Mistake> {
-        match self.numbers()? {
-            [low, high] if (0.0..=1e18).contains(low) && (0.0..=1e18).contains(high) => {
-                if low >= high {
-                    return Err(self.wrong(format!(
-                        "the range ends at {high}, not after its beginning at {low}"
-                    )));
-                }
-                Ok(Range {
-                    low: *low,
-                    high: *high,
-                })
-            }
-            _ => Err(self.wrong("a beginning and an end are expected, as in range=(10,20)")),
-        }
-    }
+/// A run definition, its loops not yet written out.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(super) struct Rd {
+    pub(super) place: Place,
+    pub(super) name: String,
+    pub(super) wds: Vec<String>,
+    pub(super) sds: Option<Vec<String>>,
+    pub(super) iorate: Option<AskedRate>,
+    pub(super) curve: Option<Vec<f64>>,
+    /// Rates take turns.
+    pub(super) variable: bool,
+    pub(super) loops: Vec<(LoopKind, Vec<f64>)>,
+    pub(super) options: RunOptions,
 }

@@ -2,244 +2,158 @@
 
 use std::collections::BTreeSet;
 
-use super::defs::{AskedRate, LoopKind, Rd, Sd, Seek, Wd, Xfersize};
-use super::mistake::Mistake;
-use super::read::Definitions;
-use super::run::{Bursts, Loops, Rate, Run, Use};
-use super::shuffle::shuffled;
-
-/// What the command line sets for all runs; 0: as the file says.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Override {
-    pub(super) elapsed: u64,
-    pub(super) interval: u64,
-    pub(super) warmup: u64,
-}
+use super::command::Command;
+use super::definitions::Definitions;
+use super::defs::{AskedRate, LoopKind, Rd, RunOptions, Sd, Seek, Wd, Xfersize};
+use super::error::{ParseError, Subject};
+use super::run::{Loops, Rate, Run, Use};
+use super::value::MAX_RATE;
 
 /// More runs than any night holds; a bound for loops in loops.
 const MOST_RUNS: usize = 100_000;
+const TOO_MANY: &str = "its loops make more than 100000 runs";
 /// The points of a curve whose run definition names none.
 const CURVE: [f64; 6] = [10.0, 50.0, 70.0, 80.0, 90.0, 100.0];
 
-pub(super) fn runs(all: &Definitions, over: Override) -> Result<Vec<Run>, Mistake> {
-    if all.rds.is_empty() {
-        let place = super::mistake::Place::default();
+/// All runs, with the times that the command line sets instead of those of the file.
+pub(super) fn runs(all: &Definitions<'_>, command: &Command) -> Result<Vec<Run>, ParseError> {
+    if all.rds.all.is_empty() {
         let message = "no parameter file defines a run; rd=rd1,wd=wd1,iorate=max would";
-        return Err(Mistake::new(&place, "rd=", message));
+        return Err(ParseError::in_command("rd=", message));
     }
     let mut rds = Vec::new();
-    for rd in &all.rds {
+    for rd in &all.rds.all {
         let mut rd = rd.clone();
-        over.apply(&mut rd);
+        override_times(&mut rd.options, command);
         check_times(&mut rd)?;
-        rds.extend(repeat_for_storage(rd, &all.sds)?);
+        rds.extend(repeat_for_storage(rd, &all.sds.all)?);
     }
     let mut runs = Vec::new();
     for rd in &rds {
         expand(rd, all, &mut runs)?;
-        if runs.len() > MOST_RUNS {
-            return Err(wrong(
-                rd,
-                format!("its loops make more than {MOST_RUNS} runs"),
-            ));
-        }
     }
     Ok(runs)
 }
 
-impl Override {
-    fn apply(self, rd: &mut Rd) {
-        for (value, of) in [
-            (self.elapsed, &mut rd.elapsed),
-            (self.interval, &mut rd.interval),
-            (self.warmup, &mut rd.warmup),
-        ] {
-            if value > 0 {
-                *of = value;
-            }
-        }
-    }
+fn override_times(options: &mut RunOptions, command: &Command) {
+    let set = |asked: u64, written: u64| if asked > 0 { asked } else { written };
+    options.elapsed = options.elapsed.map(|seconds| set(command.elapsed, seconds));
+    options.interval = set(command.interval, options.interval);
+    options.warmup = set(command.warmup, options.warmup);
 }
 
-fn wrong(rd: &Rd, message: impl Into<String>) -> Mistake {
-    Mistake::new(&rd.place, format!("rd={}", rd.name), message)
-}
-
-fn check_times(rd: &mut Rd) -> Result<(), Mistake> {
-    if rd.interval == 0 {
-        rd.interval = (rd.elapsed / 2).clamp(1, 60);
+fn check_times(rd: &mut Rd) -> Result<(), ParseError> {
+    let (elapsed, warmup) = (rd.options.elapsed.unwrap_or_default(), rd.options.warmup);
+    if rd.options.interval == 0 {
+        rd.options.interval = (elapsed / 2).clamp(1, 60);
     }
-    let (elapsed, interval, warmup) = (rd.elapsed, rd.interval, rd.warmup);
-    if elapsed / interval < 2 {
-        return Err(wrong(
-            rd,
-            format!(
-                "elapsed={elapsed} is not twice interval={interval}; a shorter interval would work"
-            ),
-        ));
-    }
-    if elapsed % interval != 0 {
-        return Err(wrong(
-            rd,
-            format!("elapsed={elapsed} is no multiple of interval={interval}"),
-        ));
-    }
-    if warmup % interval != 0 {
-        return Err(wrong(
-            rd,
-            format!("warmup={warmup} is no multiple of interval={interval}"),
-        ));
+    let interval = rd.options.interval;
+    let message = format_args!(
+        "elapsed={elapsed} is not twice interval={interval}; a shorter interval would work"
+    );
+    rd.check(elapsed / interval >= 2, message)?;
+    for (name, time) in [("elapsed", elapsed), ("warmup", warmup)] {
+        let message = format_args!("{name}={time} is no multiple of interval={interval}");
+        rd.check(time % interval == 0, message)?;
     }
     Ok(())
 }
 
 /// `sd=single`, `sd=range` and `sd=setsofN` make a run definition for each of them.
-fn repeat_for_storage(rd: Rd, sds: &[Sd]) -> Result<Vec<Rd>, Mistake> {
+fn repeat_for_storage(rd: Rd, sds: &[Sd]) -> Result<Vec<Rd>, ParseError> {
     let word = match rd.sds.as_deref() {
         Some([word]) => word.as_str(),
         _ => return Ok(vec![rd]),
     };
-    let names = |sds: &[&Sd]| Some(sds.iter().map(|sd| sd.name.clone()).collect());
-    if word == "range" {
-        let all: Vec<&Sd> = sds.iter().collect();
-        let one = |n: usize| Rd {
-            name: format!("{}_{}-{}", rd.name, all[0].name, all[n - 1].name),
-            sds: names(&all[..n]),
-            ..rd.clone()
-        };
-        return Ok((1..=all.len()).map(one).collect());
-    }
-    let set = match word {
-        "single" => 1,
-        _ => match word.strip_prefix("setsof") {
-            None => return Ok(vec![rd]),
-            Some(number) => match number.parse::<usize>() {
-                Ok(set @ 1..) => set,
-                _ => {
-                    return Err(wrong(
-                        &rd,
-                        format!("sd={word}: a number must follow setsof"),
-                    ));
-                }
-            },
-        },
+    let names: Vec<String> = sds.iter().map(|sd| sd.name.clone()).collect();
+    let one = |suffix: String, names: &[String]| Rd {
+        name: format!("{}_{suffix}", rd.name),
+        sds: Some(names.to_vec()),
+        ..rd.clone()
     };
-    let order: Vec<&Sd> = match set {
-        1 => sds.iter().collect(),
-        _ => shuffled(sds.len())
-            .into_iter()
-            .map(|index| &sds[index])
-            .collect(),
-    };
-    let one = |set: &[&Sd]| {
-        let suffix: String = set.iter().map(|sd| format!("_{}", sd.name)).collect();
-        Rd {
-            name: format!("{}{suffix}", rd.name),
-            sds: names(set),
-            ..rd.clone()
+    let up_to = |n: usize| one(format!("{}-{}", names[0], names[n - 1]), &names[..n]);
+    let set = |names: &[String]| one(names.join("_"), names);
+    match (word, word.strip_prefix("setsof").map(str::parse::<usize>)) {
+        ("range", _) => Ok((1..=names.len()).map(up_to).collect()),
+        ("single", _) | (_, Some(Ok(1))) => Ok(names.chunks(1).map(set).collect()),
+        (_, Some(Ok(n @ 2..))) => {
+            let order = shuffled(names.len());
+            let names: Vec<String> = order.iter().map(|index| names[*index].clone()).collect();
+            Ok(names.chunks(n).map(set).collect())
         }
-    };
-    Ok(order.chunks(set).map(one).collect())
+        (_, Some(_)) => Err(rd.error(format_args!("sd={word}: a number must follow setsof"))),
+        _ => Ok(vec![rd]),
+    }
 }
 
 /// All runs of one definition: loops outermost first, the rate innermost.
-fn expand(rd: &Rd, all: &Definitions, runs: &mut Vec<Run>) -> Result<(), Mistake> {
+fn expand(rd: &Rd, all: &Definitions<'_>, runs: &mut Vec<Run>) -> Result<(), ParseError> {
     let uses = uses(rd, all)?;
-    let asked = rd
-        .iorate
-        .clone()
-        .ok_or_else(|| wrong(rd, "it has no iorate=; a number, max or curve would work"))?;
+    let Some(asked) = rd.iorate.clone() else {
+        return Err(rd.error("it has no iorate=; a number, max or curve would work"));
+    };
     check_shares(rd, &uses)?;
     let mut loops = rd.loops.clone();
-    let mut bursts = None;
-    let has_rate = asked.has_rate();
+    let mut bursts = Vec::new();
+    let mut has_rate = false;
     let first = match &asked {
         AskedRate::Max => Rate::Max,
         AskedRate::Curve => Rate::CurveMax,
         AskedRate::Rates(rates) => {
-            if let Some(spike) = rd.variable {
-                bursts = Some(Bursts {
-                    rates: rates.clone(),
-                    spike,
-                });
+            if rd.variable {
+                bursts = rates.clone();
             } else if rates.len() > 1 {
                 loops.push((LoopKind::Iorate, rates.clone()));
             }
-            Rate::of(rates[0])
+            has_rate = rates.iter().any(|rate| *rate != MAX_RATE);
+            Rate::from_number(rates[0])
         }
     };
-    if rd.variable.is_some() && bursts.is_none() {
-        return Err(wrong(
-            rd,
-            "distribution=variable takes turns through a list of rates: iorate=(100,10,500,2)",
-        ));
-    }
-    for values in Combinations::of(&loops) {
-        let set: Vec<(LoopKind, f64)> = loops
-            .iter()
-            .zip(values)
-            .map(|((kind, _), value)| (*kind, value))
-            .collect();
-        let rate = set
-            .iter()
-            .find(|(kind, _)| *kind == LoopKind::Iorate)
-            .map_or(first, |(_, rate)| Rate::of(*rate));
-        let run = run(rd, &uses, set, [rate, first], has_rate, bursts.clone());
-        let curve = (asked == AskedRate::Curve).then(|| run.clone());
-        runs.push(run);
-        if runs.len() > MOST_RUNS {
-            return Ok(());
-        }
-        if let Some(maximum) = curve {
-            let points = rd.curve.clone().unwrap_or_else(|| CURVE.to_vec());
-            runs.extend(points.into_iter().map(|point| Run {
-                name: format!("{}_({point}%)", maximum.name),
-                rate: Rate::CurvePoint(point),
-                first_rate: Rate::CurvePoint(point),
-                ..maximum.clone()
+    rd.check(
+        !rd.variable || !bursts.is_empty(),
+        "distribution=variable takes turns through a list of rates: iorate=(100,10,500,2)",
+    )?;
+    let is_controlled = |wd: &Wd| wd.skew != 0.0 || wd.iorate != 0.0 || wd.priority.is_some();
+    let controlled = has_rate || uses.iter().any(|one| is_controlled(&one.wd));
+    let sets = loops.iter().map(|(_, values)| values.len());
+    let sets = sets.fold(1, usize::saturating_mul);
+    rd.check(sets <= MOST_RUNS, TOO_MANY)?;
+    for set in (0..sets).map(|number| loop_values(&loops, sets, number)) {
+        let run = Run {
+            name: rd.name.clone(),
+            uses: uses.iter().map(|one| overridden(one, &set)).collect(),
+            threads: set.value(LoopKind::Threads).map(|it| (it as u32).max(1)),
+            compratio: set.value(LoopKind::Comp),
+            rate: set.value(LoopKind::Iorate).map_or(first, Rate::from_number),
+            first_rate: first,
+            controlled,
+            bursts: bursts.clone(),
+            options: rd.options.clone(),
+            loops: set,
+        };
+        runs.push(run.clone());
+        if asked == AskedRate::Curve {
+            let points = rd.curve.as_deref().unwrap_or(&CURVE);
+            runs.extend(points.iter().map(|point| Run {
+                name: format!("{}_({point}%)", run.name),
+                rate: Rate::CurvePoint(*point),
+                first_rate: Rate::CurvePoint(*point),
+                ..run.clone()
             }));
         }
+        rd.check(runs.len() <= MOST_RUNS, TOO_MANY)?;
     }
     Ok(())
 }
 
-fn run(
-    rd: &Rd,
-    uses: &[Use],
-    loops: Vec<(LoopKind, f64)>,
-    [rate, first_rate]: [Rate; 2],
-    has_rate: bool,
-    bursts: Option<Bursts>,
-) -> Run {
-    let loops = Loops(loops);
-    let controlled = uses
-        .iter()
-        .any(|one| one.wd.skew != 0.0 || one.wd.iorate != 0.0 || one.wd.priority.is_some())
-        || has_rate;
-    Run {
-        place: rd.place.clone(),
-        name: rd.name.clone(),
-        uses: uses.iter().map(|one| overridden(one, &loops)).collect(),
-        threads: loops
-            .value(LoopKind::Threads)
-            .map(|threads| (threads as u32).max(1)),
-        compratio: loops.value(LoopKind::Comp),
-        loops,
-        rate,
-        first_rate,
-        controlled,
-        bursts,
-        elapsed: Some(rd.elapsed),
-        interval: rd.interval,
-        warmup: rd.warmup,
-        pause: rd.pause,
-        maxdata: rd.maxdata,
-        arrivals: rd.arrivals,
-        stopcurve: rd.stopcurve,
-        openflags: rd.openflags,
-        startcmd: rd.startcmd.clone(),
-        endcmd: rd.endcmd.clone(),
-    }
+/// The values of all loops in one of `sets` combinations; the last loop turns fastest.
+fn loop_values(loops: &[(LoopKind, Vec<f64>)], sets: usize, number: usize) -> Loops {
+    let mut stride = sets;
+    let value = |(kind, values): &(LoopKind, Vec<f64>)| {
+        stride /= values.len();
+        (*kind, values[number / stride % values.len()])
+    };
+    Loops(loops.iter().map(value).collect())
 }
 
 fn overridden(one: &Use, loops: &Loops) -> Use {
@@ -253,7 +167,7 @@ fn overridden(one: &Use, loops: &Loops) -> Use {
             LoopKind::Whpct => wd.whpct = *value,
             LoopKind::Seekpct if *value < 0.0 => wd.seek = Seek::Eof,
             LoopKind::Seekpct => wd.seek = Seek::Percent(*value),
-            LoopKind::Hitarea => one.hitarea = Some(*value as u64),
+            LoopKind::Hitarea => wd.hitarea = Some(*value as u64),
             LoopKind::Threads | LoopKind::Comp | LoopKind::Iorate => {}
         }
     }
@@ -261,58 +175,56 @@ fn overridden(one: &Use, loops: &Loops) -> Use {
 }
 
 /// The workloads of a run definition, each with its storage.
-fn uses(rd: &Rd, all: &Definitions) -> Result<Vec<Use>, Mistake> {
+fn uses(rd: &Rd, all: &Definitions<'_>) -> Result<Vec<Use>, ParseError> {
     let mut wds: Vec<Wd> = Vec::new();
-    if rd.wds.is_empty() && rd.sds.is_some() {
+    if rd.wds.is_empty() {
+        let message = "it has no wd=; wd=* would take all workloads";
+        rd.check(rd.sds.is_some(), message)?;
         wds.push(Wd {
             name: format!("rd={}", rd.name),
             place: rd.place.clone(),
-            ..all.wd_default.clone()
+            ..all.wds.default.clone()
         });
     }
-    if rd.wds.is_empty() && rd.sds.is_none() {
-        return Err(wrong(rd, "it has no wd=; wd=* would take all workloads"));
-    }
     for name in &rd.wds {
-        let before = wds.len();
-        wds.extend(
-            all.wds
-                .iter()
-                .filter(|wd| stands_for(name, &wd.name))
-                .cloned(),
-        );
-        if wds.len() == before {
-            let near = blocklab_units::nearest(name, all.wds.iter().map(|wd| &*wd.name));
-            return Err(wrong(rd, missing("wd", name, near)));
-        }
+        let names = all.wds.all.iter().map(|wd| &*wd.name);
+        let found = matching(rd, "wd", name, names)?;
+        wds.extend(found.into_iter().map(|index| all.wds.all[index].clone()));
     }
     let mut names = BTreeSet::new();
     if let Some(twice) = wds.iter().find(|wd| !names.insert(&wd.name)) {
-        return Err(wrong(rd, format!("wd={} is named twice", twice.name)));
+        return Err(rd.error(format_args!("wd={} is named twice", twice.name)));
     }
     let streaming = wds.iter().any(|wd| wd.streams > 0);
-    if streaming && wds.len() > 1 {
-        return Err(wrong(rd, "with streams= a run has one workload"));
-    }
-    let wds: Vec<Use> = wds
-        .into_iter()
-        .map(|wd| {
-            let sds = storage(rd, &wd, &all.sds)?;
-            Ok(Use {
-                wd,
-                sds,
-                hitarea: None,
-            })
-        })
-        .collect::<Result<_, Mistake>>()?;
-    check_priorities(rd, &wds)?;
-    Ok(wds)
+    let message = "with streams= a run has one workload";
+    rd.check(!streaming || wds.len() == 1, message)?;
+    let with_storage = |wd: Wd| {
+        let sds = storage(rd, &wd, &all.sds.all)?;
+        Ok(Use { wd, sds })
+    };
+    let uses: Result<Vec<Use>, ParseError> = wds.into_iter().map(with_storage).collect();
+    let uses = uses?;
+    check_priorities(rd, &uses)?;
+    Ok(uses)
 }
 
-fn missing(what: &str, name: &str, near: Option<&str>) -> String {
-    match near {
-        Some(near) => format!("{what}={name} is defined nowhere; perhaps {near}"),
-        None => format!("{what}={name} is defined nowhere"),
+/// Which of the names a pattern stands for; one at least.
+fn matching<'n>(
+    asking: &impl Subject,
+    keyword: &str,
+    pattern: &str,
+    names: impl Iterator<Item = &'n str> + Clone,
+) -> Result<Vec<usize>, ParseError> {
+    let pairs = names.clone().enumerate();
+    let found = pairs.filter(|(_, name)| stands_for(pattern, name));
+    let found: Vec<usize> = found.map(|(index, _)| index).collect();
+    match found.is_empty() {
+        false => Ok(found),
+        true => {
+            let near = blocklab_units::nearest(pattern, names);
+            let near = near.map_or(String::new(), |near| format!("; perhaps {near}"));
+            Err(asking.error(format_args!("{keyword}={pattern} is defined nowhere{near}")))
+        }
     }
 }
 
@@ -324,140 +236,130 @@ fn stands_for(pattern: &str, name: &str) -> bool {
     }
 }
 
-fn storage(rd: &Rd, wd: &Wd, sds: &[Sd]) -> Result<Vec<usize>, Mistake> {
-    let patterns = rd.sds.as_ref().or(wd.sds.as_ref()).ok_or_else(|| {
-        Mistake::new(
-            &wd.place,
-            format!("wd={}", wd.name),
-            "it has no sd=; sd=* would take all storage",
-        )
-    })?;
-    let about = match &rd.sds {
-        Some(_) => (&rd.place, format!("rd={}", rd.name)),
-        None => (&wd.place, format!("wd={}", wd.name)),
-    };
+/// The storage of a workload: what the run names, or what the workload does.
+fn storage(rd: &Rd, wd: &Wd, sds: &[Sd]) -> Result<Vec<usize>, ParseError> {
+    match (&rd.sds, &wd.sds) {
+        (Some(patterns), _) => find_storage(rd, patterns, sds),
+        (None, Some(patterns)) => find_storage(wd, patterns, sds),
+        (None, None) => Err(wd.error("it has no sd=; sd=* would take all storage")),
+    }
+}
+
+fn find_storage(
+    asking: &impl Subject,
+    patterns: &[String],
+    sds: &[Sd],
+) -> Result<Vec<usize>, ParseError> {
     let mut found = Vec::new();
-    let mut taken = BTreeSet::new();
+    let mut taken = vec![false; sds.len()];
     for pattern in patterns {
-        let before = found.len();
-        for (index, sd) in sds.iter().enumerate() {
-            if !stands_for(pattern, &sd.name) {
-                continue;
-            }
-            if !taken.insert(index) {
-                return Err(Mistake::new(
-                    about.0,
-                    about.1,
-                    format!("sd={} is named twice", sd.name),
-                ));
-            }
+        for index in matching(asking, "sd", pattern, sds.iter().map(|sd| &*sd.name))? {
+            let is_twice = std::mem::replace(&mut taken[index], true);
+            let message = format_args!("sd={} is named twice", sds[index].name);
+            asking.check(!is_twice, message)?;
             found.push(index);
-        }
-        if found.len() == before {
-            let near = blocklab_units::nearest(pattern, sds.iter().map(|sd| &*sd.name));
-            return Err(Mistake::new(about.0, about.1, missing("sd", pattern, near)));
         }
     }
     Ok(found)
 }
 
 /// Workloads without a skew share what the others leave; together they are the whole.
-fn check_shares(rd: &Rd, uses: &[Use]) -> Result<(), Mistake> {
-    if let Some(both) = uses
-        .iter()
-        .find(|one| one.wd.skew != 0.0 && one.wd.iorate != 0.0)
-    {
-        return Err(wrong(
-            rd,
-            format!(
-                "wd={} has both skew= and iorate=; one of them would work",
-                both.wd.name
-            ),
-        ));
+fn check_shares(rd: &Rd, uses: &[Use]) -> Result<(), ParseError> {
+    let mut wds = uses.iter().map(|one| &one.wd);
+    if let Some(both) = wds.find(|wd| wd.skew != 0.0 && wd.iorate != 0.0) {
+        let name = &both.name;
+        return Err(rd.error(format_args!(
+            "wd={name} has both skew= and iorate=; one of them would work"
+        )));
     }
     let sharing = || uses.iter().filter(|one| one.wd.iorate == 0.0);
     let asked: f64 = sharing().map(|one| one.wd.skew).sum();
-    let open = sharing().any(|one| one.wd.skew == 0.0);
-    if sharing().next().is_none() || (open && asked < 99.9999) || (asked - 100.0).abs() < 1e-4 {
-        return Ok(());
-    }
-    Err(wrong(
-        rd,
-        format!("the skews of its workloads add up to {asked:.2}, not to 100"),
-    ))
+    let is_open = sharing().any(|one| one.wd.skew == 0.0);
+    let is_whole = (is_open && asked < 99.9999) || (asked - 100.0).abs() < 1e-4;
+    let message = format_args!("the skews of its workloads add up to {asked:.2}, not to 100");
+    rd.check(sharing().next().is_none() || is_whole, message)
 }
 
 /// With a rate or a priority of its own in one workload, each has a priority, those with a rate
 /// the better ones.
-fn check_priorities(rd: &Rd, uses: &[Use]) -> Result<(), Mistake> {
+fn check_priorities(rd: &Rd, uses: &[Use]) -> Result<(), ParseError> {
     let wds = || uses.iter().map(|one| &one.wd);
     if !wds().any(|wd| wd.iorate != 0.0 || wd.priority.is_some()) {
         return Ok(());
     }
     if let Some(wd) = wds().find(|wd| wd.iorate != 0.0 && wd.priority.is_none()) {
-        return Err(wrong(
-            rd,
-            format!("wd={} has iorate= and needs priority= too", wd.name),
-        ));
+        let name = &wd.name;
+        return Err(rd.error(format_args!(
+            "wd={name} has iorate= and needs priority= too"
+        )));
     }
     let different: BTreeSet<u32> = wds().filter_map(|wd| wd.priority).collect();
-    if different.len() != uses.len() {
-        return Err(wrong(
-            rd,
-            "one of its workloads has priority= or iorate=, so each needs a priority of its own",
-        ));
-    }
-    let last_fixed = wds()
-        .filter(|wd| wd.iorate != 0.0)
-        .filter_map(|wd| wd.priority)
-        .max();
-    let first_free = wds()
-        .filter(|wd| wd.iorate == 0.0)
-        .filter_map(|wd| wd.priority)
-        .min();
-    match (last_fixed, first_free) {
-        (Some(fixed), Some(free)) if fixed >= free => Err(wrong(
-            rd,
-            "workloads with iorate= need a better priority (a lower number) than those without",
-        )),
-        _ => Ok(()),
-    }
+    rd.check(
+        different.len() == uses.len(),
+        "one of its workloads has priority= or iorate=, so each needs a priority of its own",
+    )?;
+    let with_rate = wds().filter(|wd| wd.iorate != 0.0);
+    let last_fixed = with_rate.filter_map(|wd| wd.priority).max();
+    let without = wds().filter(|wd| wd.iorate == 0.0);
+    let first_free = without.filter_map(|wd| wd.priority).min();
+    rd.check(
+        last_fixed.is_none() || first_free.is_none() || last_fixed < first_free,
+        "workloads with iorate= need a better priority (a lower number) than those without",
+    )
 }
 
-/// All combinations of loop values, the last loop turning fastest.
-struct Combinations<'a> {
-    loops: &'a [(LoopKind, Vec<f64>)],
-    at: Option<Vec<usize>>,
-}
+/// Draws the order in which `sd=setsofN` takes storage: the original shuffles with a fixed seed of
+/// its language's generator, a linear congruential one of 48 bits.
+struct Generator(u64);
 
-impl<'a> Combinations<'a> {
-    fn of(loops: &'a [(LoopKind, Vec<f64>)]) -> Self {
-        Self {
-            loops,
-            at: Some(vec![0; loops.len()]),
+const MULTIPLIER: u64 = 0x5_DEEC_E66D;
+const MASK: u64 = (1 << 48) - 1;
+
+impl Generator {
+    const fn new(seed: u64) -> Self {
+        Self((seed ^ MULTIPLIER) & MASK)
+    }
+
+    const fn next_31(&mut self) -> i64 {
+        self.0 = (self.0.wrapping_mul(MULTIPLIER).wrapping_add(0xB)) & MASK;
+        (self.0 >> 17) as i64
+    }
+
+    /// From 0 to `bound` - 1, without bias.
+    const fn below(&mut self, bound: i64) -> i64 {
+        if bound & (bound - 1) == 0 {
+            return (bound * self.next_31()) >> 31;
         }
-    }
-}
-
-impl Iterator for Combinations<'_> {
-    type Item = Vec<f64>;
-
-    fn next(&mut self) -> Option<Vec<f64>> {
-        let at = self.at.as_mut()?;
-        let values = self
-            .loops
-            .iter()
-            .zip(&*at)
-            .map(|((_, values), index)| values[*index]);
-        let values = values.collect();
-        for place in (0..at.len()).rev() {
-            at[place] += 1;
-            if at[place] < self.loops[place].1.len() {
-                return Some(values);
+        loop {
+            let bits = self.next_31();
+            let value = bits % bound;
+            if bits - value + (bound - 1) < 1 << 31 {
+                return value;
             }
-            at[place] = 0;
         }
-        self.at = None;
-        Some(values)
+    }
+}
+
+/// Indices 0 to n-1 in the original's order.
+pub(super) fn shuffled(n: usize) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..n).collect();
+    let mut chance = Generator::new(0);
+    for _ in 0..n * 8 {
+        let (a, b) = (chance.below(n as i64), chance.below(n as i64));
+        order.swap(a as usize, b as usize);
+    }
+    order
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Generator;
+
+    /// The documented first values of the generator for seed 0.
+    #[test]
+    fn the_generator_is_the_known_one() {
+        let mut chance = Generator::new(0);
+        let first: Vec<i64> = (0..5).map(|_| chance.below(100)).collect();
+        assert_eq!(first, [60, 48, 29, 47, 15]);
     }
 }

@@ -17,7 +17,6 @@ pub struct Sum {
 
 impl Sum {
     /// Both together.
-    #[must_use]
     pub fn plus(self, other: Self) -> Self {
         Self {
             ios: self.ios + other.ios,
@@ -29,13 +28,11 @@ impl Sum {
     }
 
     /// Mean latency in milliseconds.
-    #[must_use]
     pub fn resp(&self) -> f64 {
         self.sum_ns / self.ios.max(1) as f64 / 1e6
     }
 
     /// Its standard deviation in milliseconds.
-    #[must_use]
     pub fn std(&self) -> f64 {
         let count = self.ios.max(1) as f64;
         let mean = self.sum_ns / count;
@@ -43,7 +40,6 @@ impl Sum {
     }
 
     /// The longest in milliseconds.
-    #[must_use]
     pub const fn max(&self) -> f64 {
         self.max_ns as f64 / 1e6
     }
@@ -64,9 +60,19 @@ pub struct Cpu {
 
 impl Cpu {
     /// User and kernel.
-    #[must_use]
     pub fn used(&self) -> f64 {
         self.user + self.kernel
+    }
+
+    /// The mean of two stretches, of which this one is a part.
+    fn mean(self, part: f64, other: Self) -> Self {
+        let mean = |mine: f64, theirs: f64| mine * part + theirs * (1.0 - part);
+        Self {
+            user: mean(self.user, other.user),
+            kernel: mean(self.kernel, other.kernel),
+            wait: mean(self.wait, other.wait),
+            idle: mean(self.idle, other.idle),
+        }
     }
 }
 
@@ -85,51 +91,46 @@ pub struct Figures {
 
 impl Figures {
     /// Both directions.
-    #[must_use]
     pub fn both(&self) -> Sum {
         self.read.plus(self.write)
     }
 
     /// Operations a second.
-    #[must_use]
     pub fn rate(&self) -> f64 {
         self.both().ios as f64 / self.length()
     }
 
     /// MiB a second.
-    #[must_use]
     pub fn mib(&self) -> f64 {
         self.both().bytes as f64 / self.length() / 1_048_576.0
     }
 
     /// Bytes of an operation.
-    #[must_use]
     pub fn bytes_per_io(&self) -> f64 {
         let both = self.both();
         both.bytes as f64 / both.ios.max(1) as f64
     }
 
     /// Reads in per cent.
-    #[must_use]
     pub fn read_percent(&self) -> f64 {
         self.read.ios as f64 * 100.0 / self.both().ios.max(1) as f64
     }
 
     /// Operations in flight: by Little's law, latencies over time.
-    #[must_use]
     pub fn depth(&self) -> f64 {
         self.both().sum_ns / 1e9 / self.length()
     }
 
     /// Two stretches as one.
-    #[must_use]
     pub fn plus(self, other: Self) -> Self {
+        let seconds = self.seconds + other.seconds;
+        let part = self.seconds / seconds.max(1e-9);
         Self {
-            seconds: self.seconds + other.seconds,
+            seconds,
             read: self.read.plus(other.read),
             write: self.write.plus(other.write),
             cpu: match (self.cpu, other.cpu) {
-                (Some(mine), Some(theirs)) => Some(mine.mean(self.seconds, theirs, other.seconds)),
+                (Some(mine), Some(theirs)) => Some(mine.mean(part, theirs)),
                 (mine, theirs) => mine.or(theirs),
             },
         }
@@ -137,18 +138,5 @@ impl Figures {
 
     fn length(&self) -> f64 {
         self.seconds.max(1e-9)
-    }
-}
-
-impl Cpu {
-    fn mean(self, mine: f64, other: Self, theirs: f64) -> Self {
-        let all = (mine + theirs).max(1e-9);
-        let mean = |a: f64, b: f64| (a * mine + b * theirs) / all;
-        Self {
-            user: mean(self.user, other.user),
-            kernel: mean(self.kernel, other.kernel),
-            wait: mean(self.wait, other.wait),
-            idle: mean(self.idle, other.idle),
-        }
     }
 }

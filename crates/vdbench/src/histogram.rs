@@ -2,13 +2,12 @@
 
 use blocklab_stats::Histogram;
 
-use super::buckets::Buckets;
+use super::defs::Buckets;
 
 /// What a histogram file holds of a run in which nothing was counted.
 pub const NO_STATISTICS: &str = "No statistics generated for this run.\n";
 
 /// One section of the histogram file; empty without operations.
-#[must_use]
 pub fn histogram(title: &str, latencies: &Histogram, buckets: &Buckets) -> String {
     let total = latencies.count();
     if total == 0 {
@@ -48,9 +47,8 @@ fn shown(counts: &[u64], suppress: bool) -> std::ops::RangeInclusive<usize> {
 
 fn row(edges: &[u64], index: usize, [before, count, total]: [u64; 3]) -> String {
     let min = index.checked_sub(1).map_or(0, |below| edges[below]);
-    let max = edges
-        .get(index)
-        .map_or("max".to_owned(), |edge| millis(*edge));
+    let max = edges.get(index).map(|edge| millis(*edge));
+    let max = max.unwrap_or("max".to_owned());
     let percent = |part: u64| part as f64 * 100.0 / total as f64;
     let own = percent(count);
     format!(
@@ -72,12 +70,8 @@ fn millis(micros: u64) -> String {
 
 fn thousands(number: u64) -> String {
     let digits = number.to_string();
-    let groups: Vec<&str> = digits
-        .as_bytes()
-        .rchunks(3)
-        .rev()
-        .map(|group| std::str::from_utf8(group).unwrap_or(""))
-        .collect();
+    let groups = digits.as_bytes().rchunks(3).rev();
+    let groups: Vec<_> = groups.map(String::from_utf8_lossy).collect();
     groups.join(",")
 }
 

@@ -1,4 +1,11 @@
-//! Every keyword, one row each: its section, what is done with it, what it means.
+//! Every keyword, one row each: its section, its meaning, what is done with it and what sets it; and
+//! the page that is made of the rows.
+
+use super::definitions::Definitions;
+use super::defs::LoopKind;
+use super::error::{ParseError, Subject};
+use super::scan::Parameter;
+use super::value::{Argument, Kind};
 
 /// Where a keyword may stand, in the order in which sections come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -11,47 +18,44 @@ pub(super) enum Section {
 }
 
 impl Section {
-    pub(super) const ALL: [Self; 5] = [
-        Self::General,
-        Self::Host,
-        Self::Storage,
-        Self::Workload,
-        Self::Run,
+    const ALL: [(Self, &str); 5] = [
+        (Self::General, "general"),
+        (Self::Host, "host (hd)"),
+        (Self::Storage, "storage (sd)"),
+        (Self::Workload, "workload (wd)"),
+        (Self::Run, "run (rd)"),
     ];
 
     pub(super) const fn name(self) -> &'static str {
-        [
-            "general",
-            "host (hd)",
-            "storage (sd)",
-            "workload (wd)",
-            "run (rd)",
-        ][self as usize]
+        Self::ALL[self as usize].1
     }
 }
 
-/// What is done with a keyword. A keyword that is done differently carries how it differs, and the
-/// others have no place for that.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What is done with a keyword. One that is accepted carries what sets it, one that is done
+/// differently how it differs, and the others have no place for that.
+#[derive(Debug, Clone, Copy)]
 pub(super) enum Support {
     /// As in the original: a test holds what that was seen to do (`proof/data/exact/vdbench.txt`).
-    Exact,
+    Exact(Setter),
     /// As the original's manual says; nothing that it was seen to do is compared.
-    Documented,
+    Documented(Setter),
     /// Nearly, with this difference.
-    Near(&'static str),
+    Near(&'static str, Setter),
     /// Has no effect here, for this reason; a Note tells the user so.
     Ignored(&'static str),
     /// Refused for this reason.
     Refused(&'static str),
 }
 
+/// Puts a value where it belongs in the definition that is being read.
+pub(super) type Setter = fn(&mut Definitions<'_>, &Argument<'_>) -> Result<(), ParseError>;
+
 impl Support {
     pub(super) const fn name(self) -> &'static str {
         match self {
-            Self::Exact => "exact",
-            Self::Documented => "as documented",
-            Self::Near(_) => "near",
+            Self::Exact(_) => "exact",
+            Self::Documented(_) => "as documented",
+            Self::Near(..) => "near",
             Self::Ignored(_) => "ignored, with a note",
             Self::Refused(_) => "refused",
         }
@@ -60,8 +64,8 @@ impl Support {
     /// How it differs from the original.
     pub(super) const fn difference(self) -> &'static str {
         match self {
-            Self::Exact | Self::Documented => "",
-            Self::Near(difference) | Self::Ignored(difference) | Self::Refused(difference) => {
+            Self::Exact(_) | Self::Documented(_) => "",
+            Self::Near(difference, _) | Self::Ignored(difference) | Self::Refused(difference) => {
                 difference
             }
         }
@@ -69,7 +73,7 @@ impl Support {
 }
 
 /// One keyword in one section.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Keyword {
     pub(super) section: Section,
     pub(super) name: &'static str,
@@ -77,46 +81,57 @@ pub(super) struct Keyword {
     pub(super) support: Support,
 }
 
+/// `Section "name" "meaning" Support("difference") => what sets it`. A row whose keyword is
+/// accepted and that lacks the last part does not compile.
 macro_rules! rows {
-    ($($section:ident $name:literal $meaning:literal $support:ident $(($difference:literal))?)*) => {
+    (|$all:ident, $arg:ident| $(
+        $section:ident $name:literal $meaning:literal
+        $support:ident $(($difference:literal))? $(=> $set:expr)?
+    )*) => {
         &[$(Keyword {
             section: Section::$section,
             name: $name,
             meaning: $meaning,
-            support: Support::$support $(($difference))?,
+            support: Support::$support(
+                $($difference,)?
+                $(|$all, $arg| {
+                    $set;
+                    Ok(())
+                })?
+            ),
         }),*]
     };
 }
 
 #[rustfmt::skip]
-pub(super) const KEYWORDS: &[Keyword] = rows! {
+pub(super) const KEYWORDS: &[Keyword] = rows! { |all, arg|
     General "abort_failed_skew" "end where a share is missed by so many per cent" Ignored("the run goes on; the skew report shows the differences")
     General "auxreport" "reports of a Java class" Ignored("Java is not run")
-    General "compratio" "what is written compresses so well" Near("by zeros behind noise in each 4 KiB")
-    General "compression" "compratio, in per cent" Near("by zeros behind noise in each 4 KiB")
+    General "compratio" "what is written compresses so well" Near("by zeros behind noise in each 4 KiB") => all.general.compratio = Some(arg.ratio(arg.number()?)?)
+    General "compression" "compratio, in per cent" Near("by zeros behind noise in each 4 KiB") => all.general.compratio = Some(arg.ratio(100.0 / arg.number()?)?)
     General "compressionseed" "seed of the data pattern" Ignored("the seed of the run decides")
-    General "concatenatesds" "one device made of all storage definitions" Near("random workloads only, and without data validation, data_errors=remove, ranges, strides, streams, hit areas and storage that is opened in different ways; each storage definition does its part of the operations, by its size, and none is drawn by lot")
+    General "concatenatesds" "one device made of all storage definitions" Near("random workloads only, and without data validation, data_errors=remove, ranges, strides, streams, hit areas and storage that is opened in different ways; each storage definition does its part of the operations, by its size, and none is drawn by lot") => all.general.concatenate = arg.yes()?
     General "create_anchors" "make the directories of file systems" Ignored("file system workloads are not run")
-    General "data_errors" "what a failed operation or a wrong block leads to: n of them end all (50), remove or (remove,n) ends the use of that sd, stop and a \"command\" end all at the first one" Near("a command finds $lun, $lba, $size and $output in its environment, runs when the run has ended, and $size is empty of a failed operation")
-    General "dataerrors" "as data_errors" Near("as data_errors")
+    General "data_errors" "what a failed operation or a wrong block leads to: n of them end all (50), remove or (remove,n) ends the use of that sd, stop and a \"command\" end all at the first one" Near("a command finds $lun, $lba, $size and $output in its environment, runs when the run has ended, and $size is empty of a failed operation") => all.general.data_errors = arg.data_errors()?
+    General "dataerrors" "as data_errors" Near("as data_errors") => all.general.data_errors = arg.data_errors()?
     General "debug" "switches of the original's own code" Ignored("that code is not here")
-    General "dedupratio" "what is written repeats itself so often" Near("in units of 4 KiB, by 64 repeated blocks")
+    General "dedupratio" "what is written repeats itself so often" Near("in units of 4 KiB, by 64 repeated blocks") => all.general.dedupratio = Some(arg.ratio(arg.number()?)?)
     General "dedupunit" "size of what repeats" Ignored("blocks of 4 KiB repeat")
     General "dedupsets" "how many different repeated blocks" Ignored("64 blocks repeat")
     General "deduphotsets" "uneven use of the sets" Ignored("all are used evenly")
     General "dedupflipflop" "changing duplicates on rewriting" Ignored("duplicates do not change")
-    General "startcmd" "a shell command before all runs, with cons, sum or log: where its output goes" Near("a command that fails ends everything; a copy of its output goes to the log in any case")
-    General "start_cmd" "as startcmd" Near("as startcmd")
-    General "endcmd" "a shell command after all runs" Near("as startcmd")
-    General "end_cmd" "as endcmd" Near("as startcmd")
-    General "formatsds" "yes: format all files again; no: never" Documented
-    General "formatxfersize" "block size of SD_format (128k)" Documented
+    General "startcmd" "a shell command before all runs, with cons, sum or log: where its output goes" Near("a command that fails ends everything; a copy of its output goes to the log in any case") => all.general.startcmd = arg.words()?
+    General "start_cmd" "as startcmd" Near("as startcmd") => all.general.startcmd = arg.words()?
+    General "endcmd" "a shell command after all runs" Near("as startcmd") => all.general.endcmd = arg.words()?
+    General "end_cmd" "as endcmd" Near("as startcmd") => all.general.endcmd = arg.words()?
+    General "formatsds" "yes: format all files again; no: never" Documented => all.general.formatsds = Some(arg.yes()?)
+    General "formatxfersize" "block size of SD_format (128k)" Documented => all.general.formatxfersize = Some(arg.sectors(arg.whole()?)?)
     General "fwd_thread_adjust" "rounding of threads of file system workloads" Ignored("file system workloads are not run")
     General "heartbeat_error" "of hosts that do not answer" Ignored("one host runs")
-    General "histogram" "upper edges of its buckets (default,50,100u,1m,2s), without a unit in microseconds; a number that is not above the one before is a step; suppress leaves empty ends out" Near("an operation within 0.8 % of an edge may be counted on its other side; a list of another name than default is refused")
+    General "histogram" "upper edges of its buckets (default,50,100u,1m,2s), without a unit in microseconds; a number that is not above the one before is a step; suppress leaves empty ends out" Near("an operation within 0.8 % of an edge may be counted on its other side; a list of another name than default is refused") => all.general.histogram = arg.buckets()?
     General "ios_per_jvm" "operations a second that one JVM makes" Ignored("Java is not run")
-    General "journal" "yes, recover, only, ignore_pending, maponly, noflush as -j -jr -jro -jri -jm -jn" Near("journals of the original cannot be read; a directory for all journals is taken, too")
-    General "loop" "all runs again: a number of times, or for so long (60s, 5m, 1h)" Documented
+    General "journal" "yes, recover, only, ignore_pending, maponly, noflush as -j -jr -jro -jri -jm -jn" Near("journals of the original cannot be read; a directory for all journals is taken, too") => all.general.journal = arg.journal()?
+    General "loop" "all runs again: a number of times, or for so long (60s, 5m, 1h)" Documented => all.general.repeat = Some(arg.repeat()?)
     General "messagescan" "reading the system's log" Ignored("it is not read")
     General "misc" "switches of the original's own code" Ignored("that code is not here")
     General "monitor" "a file whose change ends the run" Ignored("Ctrl-C ends it")
@@ -130,169 +145,202 @@ pub(super) const KEYWORDS: &[Keyword] = rows! {
     General "swat" "reports for another program" Refused("the original dropped it, too")
     General "timeout" "of hosts that do not answer" Ignored("one host runs")
     General "unix2windows" "paths for Windows" Ignored("Linux has others")
-    General "validate" "data validation: yes, no, or read_after_write, no_preread, time, as -v -vr -vw -vt" Near("reads that validation adds enter all figures as reads")
-    Host "hd" "a name for a host, or default" Near("localhost, 127.0.0.1 or a name of this machine; one such definition")
-    Host "system" "its address" Near("an address or a name of this machine")
+    General "validate" "data validation: yes, no, or read_after_write, no_preread, time, as -v -vr -vw -vt" Near("reads that validation adds enter all figures as reads") => all.general.validate = arg.names()?
+    Host "hd" "a name for a host, or default" Near("localhost, 127.0.0.1 or a name of this machine; one such definition") => all.hosts.begin(arg)?
+    Host "system" "its address" Near("an address or a name of this machine") => all.hosts.system(arg)?
     Host "vdbench" "where the original lies there" Ignored("it is not needed")
     Host "shell" "how it is reached" Ignored("this machine needs none")
     Host "user" "who reaches it" Ignored("this machine needs none")
     Host "jvms" "how many JVMs run there" Ignored("Java is not run")
     Host "clients" "so many hosts that stand for others" Refused("one host runs")
     Host "mount" "mount it for the run" Refused("nothing is mounted")
-    Storage "sd" "its name, or default" Documented
-    Storage "lun" "a file or a device" Near("what holds data is written to only with --destroy-data; sim:ADDRESS and emu:ADDRESS are models")
-    Storage "host" "which hosts use it" Near("the one that runs")
-    Storage "hd" "as host" Near("the one that runs")
-    Storage "count" "(start,n): so many of them, numbered" Documented
-    Storage "size" "bytes; of a file that is made, its size" Documented
-    Storage "threads" "operations in flight (8), shared by its workloads" Documented
-    Storage "hitarea" "bytes at the beginning that hits go to (1m)" Documented
-    Storage "offset" "added to every offset" Documented
-    Storage "align" "offsets are multiples of it" Documented
-    Storage "openflags" "o_direct, directio, o_sync, o_dsync, o_rsync, fsync" Near("fsync at the end has no effect; numbers are refused")
-    Storage "range" "(low,high) in per cent or bytes" Near("a range beyond 100 per cent ends at the end")
-    Storage "journal" "directory of its journal" Near("journals of the original cannot be read")
+    Storage "sd" "its name, or default" Documented => all.begin_storage(arg)?
+    Storage "lun" "a file or a device" Near("what holds data is written to only with --destroy-data; sim:ADDRESS and emu:ADDRESS are models") => all.set_lun(arg)?
+    Storage "host" "which hosts use it" Near("the one that runs") => all.hosts.check(arg)?
+    Storage "hd" "as host" Near("the one that runs") => all.hosts.check(arg)?
+    Storage "count" "(start,n): so many of them, numbered" Documented => all.sds.current().count = Some(arg.count()?)
+    Storage "size" "bytes; of a file that is made, its size" Documented => all.sds.current().size = arg.shared_size()?
+    Storage "threads" "operations in flight (8), shared by its workloads" Documented => all.sds.current().threads = arg.threads()?
+    Storage "hitarea" "bytes at the beginning that hits go to (1m)" Documented => all.sds.current().hitarea = arg.whole()?
+    Storage "offset" "added to every offset" Documented => all.sds.current().offset = arg.multiple()?
+    Storage "align" "offsets are multiples of it" Documented => all.sds.current().align = arg.multiple()?
+    Storage "openflags" "o_direct, directio, o_sync, o_dsync, o_rsync, fsync" Near("fsync at the end has no effect; numbers are refused") => all.sds.current().openflags = arg.openflags()?
+    Storage "range" "(low,high) in per cent or bytes" Near("a range beyond 100 per cent ends at the end") => all.sds.current().range = Some(arg.range()?)
+    Storage "journal" "directory of its journal" Near("journals of the original cannot be read") => all.sds.current().journal = Some(arg.word()?)
     Storage "replay" "traces" Refused("they are not run")
     Storage "streams" "sequential streams" Refused("it belongs to the workload")
     Storage "resetlun" "SCSI resets" Ignored("none are sent")
     Storage "resetbus" "SCSI resets" Ignored("none are sent")
     Storage "kstat" "statistics of Solaris" Ignored("Linux has others")
     Storage "instance" "statistics of Solaris" Ignored("Linux has others")
-    Storage "dedupratio" "as in general, of this one" Near("in units of 4 KiB, by 64 repeated blocks")
+    Storage "dedupratio" "as in general, of this one" Near("in units of 4 KiB, by 64 repeated blocks") => all.sds.current().dedupratio = Some(arg.ratio(arg.number()?)?)
     Storage "dedupunit" "as in general" Ignored("blocks of 4 KiB repeat")
     Storage "dedupsets" "as in general" Ignored("64 blocks repeat")
     Storage "deduphotsets" "as in general" Ignored("all are used evenly")
     Storage "dedupflipflop" "as in general" Ignored("duplicates do not change")
-    Workload "wd" "its name, or default" Documented
-    Workload "sd" "which storage: names, sd*, (sd1-sd9)" Documented
-    Workload "skew" "its share of the rate, in per cent" Documented
-    Workload "xfersize" "size (4k), mix (4k,10,8k,90), or (min,max,align)" Near("of more than 1,024 sizes between min and max, some are left out")
-    Workload "rdpct" "reads, in per cent (100)" Documented
-    Workload "readpct" "as rdpct" Documented
-    Workload "wrpct" "writes, in per cent" Documented
-    Workload "writepct" "as wrpct" Documented
-    Workload "rhpct" "share of the reads that go to the hit area" Documented
-    Workload "whpct" "share of the writes that go to the hit area" Documented
-    Workload "range" "(low,high) in per cent or bytes" Near("a range beyond 100 per cent ends at the end")
-    Workload "hotband" "(low,high): a range of which some blocks are used more" Near("80 per cent of the operations go to 20 per cent of its blocks")
-    Workload "seekpct" "random share (100), random, sequential, sequentialnz or seqnz, eof, poisson" Near("sequentialnz begins at the start of the range; poisson draws parts of the range by Poisson's law")
-    Workload "stride" "(min,max): how far the next operation is" Near("of different ones the mean")
-    Workload "streams" "so many sequential streams, each in its part" Documented
-    Workload "iorate" "a rate of its own, besides the run's" Documented
-    Workload "priority" "who is served first" Near("of fixed rates before the rest")
-    Workload "threads" "threads of a concatenation" Near("8 where neither these nor those of the run are given")
-    Workload "host" "which hosts run it" Near("the one that runs")
-    Workload "hd" "as host" Near("the one that runs")
-    Workload "openflags" "as of sd" Near("fsync at the end has no effect; numbers are refused")
+    Workload "wd" "its name, or default" Documented => all.begin_workload(arg)?
+    Workload "sd" "which storage: names, sd*, (sd1-sd9)" Documented => all.wds.current().sds = Some(arg.names()?)
+    Workload "skew" "its share of the rate, in per cent" Documented => all.wds.current().skew = arg.percent()?
+    Workload "xfersize" "size (4k), mix (4k,10,8k,90), or (min,max,align)" Near("of more than 1,024 sizes between min and max, some are left out") => all.wds.current().xfersize = arg.xfersize()?
+    Workload "rdpct" "reads, in per cent (100)" Documented => all.wds.current().rdpct = arg.percent()?.trunc()
+    Workload "readpct" "as rdpct" Documented => all.wds.current().rdpct = arg.percent()?.trunc()
+    Workload "wrpct" "writes, in per cent" Documented => all.wds.current().rdpct = 100.0 - arg.percent()?.trunc()
+    Workload "writepct" "as wrpct" Documented => all.wds.current().rdpct = 100.0 - arg.percent()?.trunc()
+    Workload "rhpct" "share of the reads that go to the hit area" Documented => all.wds.current().rhpct = arg.percent()?
+    Workload "whpct" "share of the writes that go to the hit area" Documented => all.wds.current().whpct = arg.percent()?
+    Workload "range" "(low,high) in per cent or bytes" Near("a range beyond 100 per cent ends at the end") => all.wds.current().set_range(arg.range()?, false)
+    Workload "hotband" "(low,high): a range of which some blocks are used more" Near("80 per cent of the operations go to 20 per cent of its blocks") => all.wds.current().set_range(arg.range()?, true)
+    Workload "seekpct" "random share (100), random, sequential, sequentialnz or seqnz, eof, poisson" Near("sequentialnz begins at the start of the range; poisson draws parts of the range by Poisson's law") => all.wds.current().seek = arg.seek()?
+    Workload "stride" "(min,max): how far the next operation is" Near("of different ones the mean") => all.wds.current().stride = Some(arg.stride()?)
+    Workload "streams" "so many sequential streams, each in its part" Documented => all.wds.current().streams = arg.streams()?
+    Workload "iorate" "a rate of its own, besides the run's" Documented => all.wds.current().iorate = arg.own_rate()?
+    Workload "priority" "who is served first" Near("of fixed rates before the rest") => all.wds.current().priority = Some(arg.priority()?)
+    Workload "threads" "threads of a concatenation" Near("8 where neither these nor those of the run are given") => all.wds.current().threads = Some(arg.threads_up_to(4096)?)
+    Workload "host" "which hosts run it" Near("the one that runs") => all.hosts.check(arg)?
+    Workload "hd" "as host" Near("the one that runs") => all.hosts.check(arg)?
+    Workload "openflags" "as of sd" Near("fsync at the end has no effect; numbers are refused") => all.wds.current().openflags = Some(arg.openflags()?)
     Workload "user" "a Java class" Refused("Java is not run")
-    Run "rd" "its name, or default" Documented
-    Run "wd" "which workloads: names, wd*" Documented
-    Run "sd" "which storage instead; single, range, setsofN: a run for each" Documented
-    Run "iorate" "a number, max, curve, a list; n%: of the run before" Documented
-    Run "curve" "points in per cent (10,50,70,80,90,100)" Exact
-    Run "stopcurve" "end of a curve above so many ms" Documented
-    Run "elapsed" "counted seconds (30)" Documented
-    Run "interval" "seconds of a report line (1)" Documented
-    Run "warmup" "seconds before the counted ones" Documented
-    Run "pause" "seconds after it" Documented
-    Run "maxdata" "end after so many bytes, below 100 so many times the size" Near("each device its share")
-    Run "maxdataread" "maxdata, of reads" Near("each device its share; counted are reads and writes")
-    Run "maxdatawritten" "maxdata, of writes" Near("each device its share; counted are reads and writes")
-    Run "distribution" "exponential, uniform, deterministic, variable, spike" Near("variable and spike take turns through the rates")
-    Run "openflags" "as of sd" Near("fsync at the end has no effect; numbers are refused")
+    Run "rd" "its name, or default" Documented => all.begin_run(arg)?
+    Run "wd" "which workloads: names, wd*" Documented => all.set_workloads(arg)?
+    Run "sd" "which storage instead; single, range, setsofN: a run for each" Documented => all.rds.current().sds = Some(arg.names()?)
+    Run "iorate" "a number, max, curve, a list; n%: of the run before" Documented => all.rds.current().iorate = Some(arg.iorate()?)
+    Run "curve" "points in per cent (10,50,70,80,90,100)" Exact => all.rds.current().curve = Some(arg.curve()?)
+    Run "stopcurve" "end of a curve above so many ms" Documented => all.rds.current().options.stopcurve = Some(arg.number()?)
+    Run "elapsed" "counted seconds (30)" Documented => all.rds.current().options.elapsed = Some(arg.seconds()?)
+    Run "interval" "seconds of a report line (1)" Documented => all.rds.current().options.interval = arg.seconds()?
+    Run "warmup" "seconds before the counted ones" Documented => all.rds.current().options.warmup = arg.seconds()?
+    Run "pause" "seconds after it" Documented => all.rds.current().options.pause = arg.seconds()?
+    Run "maxdata" "end after so many bytes, below 100 so many times the size" Near("each device its share") => all.rds.current().options.maxdata.all = Some(arg.above_zero()?)
+    Run "maxdataread" "maxdata, of reads" Near("each device its share; counted are reads and writes") => all.rds.current().options.maxdata.read = Some(arg.above_zero()?)
+    Run "maxdatawritten" "maxdata, of writes" Near("each device its share; counted are reads and writes") => all.rds.current().options.maxdata.written = Some(arg.above_zero()?)
+    Run "distribution" "exponential, uniform, deterministic, variable, spike" Near("variable and spike take turns through the rates") => arg.distribution(all.rds.current())?
+    Run "openflags" "as of sd" Near("fsync at the end has no effect; numbers are refused") => all.rds.current().options.openflags = Some(arg.openflags()?)
     Run "replay" "traces" Refused("they are not run")
-    Run "startcmd" "a shell command before it" Near("as in general")
-    Run "start_cmd" "as startcmd" Near("as in general")
-    Run "endcmd" "a shell command after it" Near("as in general")
-    Run "end_cmd" "as endcmd" Near("as in general")
+    Run "startcmd" "a shell command before it" Near("as in general") => all.rds.current().options.startcmd = arg.words()?
+    Run "start_cmd" "as startcmd" Near("as in general") => all.rds.current().options.startcmd = arg.words()?
+    Run "endcmd" "a shell command after it" Near("as in general") => all.rds.current().options.endcmd = arg.words()?
+    Run "end_cmd" "as endcmd" Near("as in general") => all.rds.current().options.endcmd = arg.words()?
     Run "format" "of file system workloads" Ignored("file system workloads are not run")
-    Run "forxfersize" "a run for each" Documented
-    Run "forthreads" "a run for each" Documented
-    Run "forrdpct" "a run for each" Documented
-    Run "forrhpct" "a run for each" Documented
-    Run "forwhpct" "a run for each" Documented
-    Run "forseekpct" "a run for each" Near("sequentialnz and poisson are taken as sequential and random")
-    Run "forhitarea" "a run for each" Documented
-    Run "forcompratio" "a run for each" Near("by zeros behind noise in each 4 KiB")
-    Run "forcompression" "a run for each" Near("by zeros behind noise in each 4 KiB")
-    Run "xfersize" "as forxfersize" Documented
-    Run "threads" "as forthreads" Documented
-    Run "rdpct" "as forrdpct" Documented
-    Run "rhpct" "as forrhpct" Documented
-    Run "whpct" "as forwhpct" Documented
-    Run "seekpct" "as forseekpct" Near("as forseekpct")
-    Run "hitarea" "as forhitarea" Documented
-    Run "compratio" "as forcompratio" Near("as forcompratio")
-    Run "compression" "as forcompression" Near("as forcompression")
+    Run "forxfersize" "a run for each" Documented => all.rds.current().put_loop(LoopKind::Xfersize, arg.sizes()?)
+    Run "forthreads" "a run for each" Documented => all.rds.current().put_loop(LoopKind::Threads, arg.thread_counts()?)
+    Run "forrdpct" "a run for each" Documented => all.rds.current().put_loop(LoopKind::Rdpct, arg.shares()?)
+    Run "forrhpct" "a run for each" Documented => all.rds.current().put_loop(LoopKind::Rhpct, arg.shares()?)
+    Run "forwhpct" "a run for each" Documented => all.rds.current().put_loop(LoopKind::Whpct, arg.shares()?)
+    Run "forseekpct" "a run for each" Near("sequentialnz and poisson are taken as sequential and random") => all.rds.current().put_loop(LoopKind::Seekpct, arg.seeks(Kind::Number)?)
+    Run "forhitarea" "a run for each" Documented => all.rds.current().put_loop(LoopKind::Hitarea, arg.each(|it, bytes| Ok(it.as_whole(bytes)? as f64))?)
+    Run "forcompratio" "a run for each" Near("by zeros behind noise in each 4 KiB") => all.rds.current().put_loop(LoopKind::Comp, arg.each(Argument::ratio)?)
+    Run "forcompression" "a run for each" Near("by zeros behind noise in each 4 KiB") => all.rds.current().put_loop(LoopKind::Comp, arg.compressions()?)
+    Run "xfersize" "as forxfersize" Documented => all.rds.current().put_loop(LoopKind::Xfersize, arg.sizes()?)
+    Run "threads" "as forthreads" Documented => all.rds.current().put_loop(LoopKind::Threads, arg.thread_counts()?)
+    Run "rdpct" "as forrdpct" Documented => all.rds.current().put_loop(LoopKind::Rdpct, arg.shares()?)
+    Run "rhpct" "as forrhpct" Documented => all.rds.current().put_loop(LoopKind::Rhpct, arg.shares()?)
+    Run "whpct" "as forwhpct" Documented => all.rds.current().put_loop(LoopKind::Whpct, arg.shares()?)
+    Run "seekpct" "as forseekpct" Near("as forseekpct") => all.rds.current().put_loop(LoopKind::Seekpct, arg.seeks(Kind::Word)?)
+    Run "hitarea" "as forhitarea" Documented => all.rds.current().put_loop(LoopKind::Hitarea, arg.each(|it, bytes| Ok(it.as_whole(bytes)? as f64))?)
+    Run "compratio" "as forcompratio" Near("as forcompratio") => all.rds.current().put_loop(LoopKind::Comp, arg.each(Argument::ratio)?)
+    Run "compression" "as forcompression" Near("as forcompression") => all.rds.current().put_loop(LoopKind::Comp, arg.compressions()?)
 };
 
-/// What an abbreviation stands for.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Found {
-    One(Keyword),
-    /// Names of all that it could be.
-    Several(Vec<&'static str>),
-    Nothing {
-        /// A name that was perhaps meant.
-        near: Option<&'static str>,
-        /// Another section that has it.
-        elsewhere: Option<Section>,
-    },
-}
-
-/// Where the original decides what an abbreviation of two keywords means.
-const SHORT: &[(&str, &str)] = &[
-    ("co", "compratio"),
-    ("com", "compratio"),
-    ("comp", "compratio"),
-    ("compr", "compratio"),
-    ("forc", "forcompratio"),
-    ("forco", "forcompratio"),
-    ("forcom", "forcompratio"),
-    ("forcomp", "forcompratio"),
-    ("forcompr", "forcompratio"),
-    ("di", "distribution"),
-    ("forr", "forrdpct"),
-    ("maxd", "maxdata"),
+/// Where the original decides what an abbreviation of two keywords means; and `host` opens a host
+/// definition as `hd` does.
+const SHORT: [(&str, &[&str]); 6] = [
+    ("compratio", &["co", "com", "comp", "compr"]),
+    (
+        "forcompratio",
+        &["forc", "forco", "forcom", "forcomp", "forcompr"],
+    ),
+    ("distribution", &["di"]),
+    ("forrdpct", &["forr"]),
+    ("maxdata", &["maxd"]),
+    ("hd", &["host"]),
 ];
 
 /// The keyword of a section that a word abbreviates. `sd`, `wd` and `rd` are never abbreviations.
-pub(super) fn find(section: Section, word: &str) -> Found {
+///
+/// # Errors
+/// A word that stands for several keywords, or for none.
+pub(super) fn find(
+    section: Section,
+    parameter: &Parameter,
+) -> Result<&'static Keyword, ParseError> {
+    let word = &*parameter.keyword;
     let here = || KEYWORDS.iter().filter(|row| row.section == section);
-    if let Some(row) = here().find(|row| row.name == word) {
-        return Found::One(*row);
+    let short = SHORT.iter().find(|(_, short)| short.contains(&word));
+    let named = |name: &str| here().find(|row| row.name == name);
+    let exact = named(word).or_else(|| short.and_then(|(name, _)| named(name)));
+    if let Some(row) = exact {
+        return Ok(row);
     }
-    let short = SHORT.iter().find(|(short, _)| *short == word);
-    let short = short.and_then(|(_, name)| here().find(|row| row.name == *name));
-    if let Some(row) = short {
-        return Found::One(*row);
+    let rows: Vec<&'static Keyword> = here().filter(|row| row.name.starts_with(word)).collect();
+    let same = |row: &&Keyword| row.name.replace('_', "") == rows[0].name.replace('_', "");
+    match rows[..] {
+        [row, ..] if rows.iter().all(same) => Ok(row),
+        [] => Err(parameter.error(unknown(section, word))),
+        _ => {
+            let names: Vec<&str> = rows.iter().map(|row| row.name).collect();
+            let names = names.join(" or ");
+            let message = format_args!("it may stand for {names}; more letters would tell");
+            Err(parameter.error(message))
+        }
     }
-    let names: Vec<&Keyword> = here().filter(|row| row.name.starts_with(word)).collect();
-    let same = |row: &&Keyword| row.name.replace('_', "") == names[0].name.replace('_', "");
-    match names[..] {
-        [row] => Found::One(*row),
-        [row, ..] if names.iter().all(same) => Found::One(*row),
-        [] => Found::Nothing {
-            near: blocklab_units::nearest(word, here().map(|row| row.name)),
-            elsewhere: KEYWORDS
-                .iter()
-                .find(|row| row.name == word)
-                .map(|row| row.section),
-        },
-        _ => Found::Several(names.iter().map(|row| row.name).collect()),
+}
+
+fn unknown(section: Section, word: &str) -> String {
+    let message = format!("there is no such keyword in the {} section", section.name());
+    if let Some(row) = KEYWORDS.iter().find(|row| row.name == word) {
+        let place = if row.section < section {
+            "before"
+        } else {
+            "behind"
+        };
+        let other = row.section.name();
+        return format!("{message}; it belongs to the {other} section, which stands {place} it");
     }
+    let here = KEYWORDS.iter().filter(|row| row.section == section);
+    match blocklab_units::nearest(word, here.map(|row| row.name)) {
+        Some(near) => format!("{message}; perhaps {near}="),
+        None => message,
+    }
+}
+
+/// What can be typed.
+pub const fn usage() -> &'static str {
+    include_str!("usage.txt")
+}
+
+/// `docs/dialects/vdbench.md`.
+pub fn reference() -> String {
+    let mut page = String::from(include_str!("reference.md"));
+    page.push_str(&format!("\n## Command line\n\n```\n{}```\n", usage()));
+    for (section, name) in Section::ALL {
+        page.push_str(&format!("\n## {name}\n\n"));
+        page.push_str("| keyword | meaning | here | difference |\n|---|---|---|---|\n");
+        for row in KEYWORDS.iter().filter(|row| row.section == section) {
+            let (name, meaning) = (row.name, row.meaning);
+            let (support, difference) = (row.support.name(), row.support.difference());
+            let line = format!("| `{name}` | {meaning} | {support} | {difference} |\n");
+            page.push_str(&line);
+        }
+    }
+    page
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn parameter(keyword: &str) -> Parameter {
+        Parameter {
+            place: crate::Place::default(),
+            keyword: keyword.to_owned(),
+            raw: Vec::new(),
+        }
+    }
+
     #[track_caller]
     fn check(section: Section, word: &str, expected: &str) {
-        match find(section, word) {
-            Found::One(row) => assert_eq!(row.name, expected, "{word}"),
-            other => panic!("{word}: {other:?}"),
-        }
+        let row = find(section, &parameter(word)).expect(word);
+        assert_eq!(row.name, expected, "{word}");
     }
 
     /// The page called `hd` exact, and its text said "only this host"; `openflags` was exact, and
@@ -323,7 +371,7 @@ mod tests {
             } = row;
             let difference = support.difference();
             match support {
-                Support::Exact | Support::Documented => {
+                Support::Exact(_) | Support::Documented(_) => {
                     let words = DIFFERS.iter().find(|words| meaning.contains(**words));
                     assert_eq!(words, None, "{name} does not differ: {meaning}");
                 }
@@ -369,7 +417,10 @@ mod tests {
         ] {
             check(Section::Run, word, expected);
         }
-        assert!(matches!(find(Section::Run, "st"), Found::Several(_)));
+        let several = find(Section::Run, &parameter("st"))
+            .expect_err("st")
+            .to_string();
+        assert!(several.contains("may stand for"), "{several}");
         check(Section::Workload, "xf", "xfersize");
         check(Section::Storage, "th", "threads");
     }

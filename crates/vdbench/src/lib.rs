@@ -1,5 +1,5 @@
 //! In: Vdbench's parameter files; a Record.
-//! Out: runs as meant and Notes, or a mistake with its place; Vdbench's own reports.
+//! Out: runs as meant and Notes, or an error with its place; Vdbench's own reports.
 //! Never: a file, a run, an option dropped in silence.
 //!
 //! Vdbench: parameter files to runs, runs to workloads.
@@ -7,6 +7,8 @@
 //! ```text
 //!  -f files ─▶ lines ─▶ scan ─▶ read ─▶ expand ─▶ Script ─▶ plan ─▶ one case a run
 //!              include  a=b,c   sd wd rd  loops, curves        pools of jobs
+//!                                 ▲
+//!                     keywords: a row and a setter for each
 //! ```
 //!
 //! The grammar is that of Vdbench 5.04.07 for raw I/O. Where its program and its guide differ,
@@ -14,71 +16,52 @@
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
-mod buckets;
 mod command;
 mod concat;
-mod curve;
-mod data_errors;
+mod definitions;
 mod defs;
-mod error_limits;
+mod error;
 mod expand;
 mod figures;
-mod heads;
 mod histogram;
-mod hosts;
 mod keywords;
-mod known;
 mod lines;
-mod mistake;
-mod parameter;
+mod miscompares;
 mod place;
 mod plan;
-mod prepared;
 mod rates;
 mod read;
-mod read_general;
-mod read_run;
-mod read_storage;
-mod read_workload;
-mod reference;
 mod report;
 mod run;
 mod scan;
-mod shuffle;
-mod sizes;
-mod skew;
+mod setters;
 mod validate;
 mod value;
-mod wrong;
 
 #[cfg(test)]
 mod tests;
 
 use blocklab_record::Note;
 
-pub use buckets::Buckets;
+use self::defs::General;
+
 pub use command::{Command, Validation, command};
 pub use concat::concatenated_threads;
-pub use curve::{CurvePoint, curve_text};
-pub use data_errors::DataErrors;
-pub use defs::{
-    Arrivals, Commands, General, LoopKind, MaxData, OpenFlags, Range, Repeat, Sd, Seek, Wd,
-    Xfersize,
-};
+pub use defs::{Repeat, Sd};
+pub use error::{ParseError, Place, Subject};
 pub use figures::{Cpu, Figures, Sum};
-pub use heads::{anchor, links, run_links};
 pub use histogram::{NO_STATISTICS, histogram};
+pub use keywords::{reference, usage};
 pub use lines::Reader;
-pub use mistake::{Mistake, Place};
-pub use plan::{FORMAT, about_storage, prepare, quick_test};
-pub use prepared::{Planned, Prepared, Terms};
+pub use miscompares::{miscompare_text, settled_text};
+pub use plan::{Inputs, Planned, Prepared, prepare, quick_test};
 pub use rates::{PlannedJob, observed, set_rate};
-pub use reference::{reference, usage};
-pub use report::{FLAT_COLUMNS, FlatRow, flat_header, flat_row, heading, interval_row};
-pub use run::{Bursts, Loops, Rate, Run, Use, share, size};
-pub use skew::{SKEW_HEAD, Skew, SkewRow};
-pub use validate::{RECOVERY, Watched, key_plans, recovery_run, validate};
-pub use wrong::{settled_text, wrong_text};
+pub use report::{
+    CurvePoint, FlatRow, SKEW_HEAD, Skew, SkewRow, anchor, curve_text, flat_header, flat_row,
+    heading, interval_row, links, run_links,
+};
+pub use run::{Rate, Run, Use};
+pub use validate::{RECOVERY, Validated, key_plans, recovery_run, validate};
 
 /// Parameter files, as meant.
 #[derive(Debug, Clone)]
@@ -97,29 +80,23 @@ pub struct Script {
 
 /// Reads what a command line names.
 ///
-/// `is_here` says of a name or an address whether it is this machine's.
+/// `is_here` decides of a name or an address whether it is this machine's.
 ///
 /// # Errors
-/// [`Mistake`] says where and what, and what would work.
+/// [`ParseError`] names the place, what is wrong there and what would work.
 pub fn parse(
     command: &Command,
     read: Reader<'_>,
     is_here: &dyn Fn(&str) -> bool,
-) -> Result<Script, Mistake> {
-    let lines = lines::Lines::of(&command.files, &command.variables, read)?;
+) -> Result<Script, ParseError> {
+    let lines = lines::Lines::read(&command.files, &command.variables, read)?;
     let parameters = scan::scan(&lines, command.extra.as_deref())?;
     let all = read::definitions(&parameters, is_here)?;
-    let over = expand::Override {
-        elapsed: command.elapsed,
-        interval: command.interval,
-        warmup: command.warmup,
-    };
-    let runs = expand::runs(&all, over)?;
     Ok(Script {
-        general: all.general,
+        runs: expand::runs(&all, command)?,
         host: all.hosts.label().to_owned(),
-        sds: all.sds,
-        runs,
+        general: all.general,
+        sds: all.sds.all,
         notes: all.notes,
     })
 }

@@ -1,9 +1,11 @@
 //! Parameter files as lines: comments dropped, variables replaced, other files included.
 
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
 
-use super::mistake::{Mistake, Place};
+use super::error::{ParseError, Place};
 
 /// A line that holds parameters.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,17 +17,12 @@ pub(super) struct Line {
 /// Reads a file by its name. Reading is the caller's business.
 pub type Reader<'a> = &'a dyn Fn(&Path) -> io::Result<String>;
 
-/// A variable from the command line, and whether it was found.
-struct Variable<'a> {
-    name: &'a str,
-    value: &'a str,
-    used: bool,
-}
-
 /// All lines of all files, in order.
 pub(super) struct Lines<'a> {
     read: Reader<'a>,
-    variables: Vec<Variable<'a>>,
+    /// From the command line, longer names first; and the names of those that were found.
+    variables: Vec<&'a (String, String)>,
+    used: BTreeSet<&'a str>,
     /// Files that are being read, outermost first.
     open: Vec<String>,
     found: Vec<Line>,
@@ -35,24 +32,18 @@ pub(super) struct Lines<'a> {
 const MOST_LINES: usize = 1_000_000;
 
 impl<'a> Lines<'a> {
-    pub(super) fn of(
+    pub(super) fn read(
         files: &[String],
         variables: &'a [(String, String)],
         read: Reader<'a>,
-    ) -> Result<Vec<Line>, Mistake> {
-        let mut variables: Vec<Variable<'a>> = variables
-            .iter()
-            .map(|(name, value)| Variable {
-                name,
-                value,
-                used: false,
-            })
-            .collect();
+    ) -> Result<Vec<Line>, ParseError> {
+        let mut variables: Vec<&(String, String)> = variables.iter().collect();
         // `$sizes` must not be taken for `$size` and an s.
-        variables.sort_by_key(|variable| std::cmp::Reverse(variable.name.len()));
+        variables.sort_by_key(|(name, _)| Reverse(name.len()));
         let mut lines = Self {
             read,
             variables,
+            used: BTreeSet::new(),
             open: Vec::new(),
             found: Vec::new(),
         };
@@ -63,25 +54,19 @@ impl<'a> Lines<'a> {
         Ok(lines.found)
     }
 
-    fn file(&mut self, name: &str, from: &Place) -> Result<(), Mistake> {
+    fn file(&mut self, name: &str, from: &Place) -> Result<(), ParseError> {
         if self.open.iter().any(|open| open == name) {
             let chain = self.open.join(" includes ");
-            return Err(Mistake::new(
-                from,
-                "include=",
-                format!("{chain} includes {name} again: the circle has no end"),
-            ));
+            let message = format!("{chain} includes {name} again: the circle has no end");
+            return Err(ParseError::new(from, "include=", message));
         }
+        let about = if from.file.is_empty() {
+            "-f"
+        } else {
+            "include="
+        };
         let text = (self.read)(Path::new(name)).map_err(|error| {
-            Mistake::new(
-                from,
-                if from.file.is_empty() {
-                    "-f"
-                } else {
-                    "include="
-                },
-                format!("cannot read {name}: {error}"),
-            )
+            ParseError::new(from, about, format_args!("cannot read {name}: {error}"))
         })?;
         self.open.push(name.to_owned());
         for (number, text) in text.lines().enumerate() {
@@ -98,7 +83,7 @@ impl<'a> Lines<'a> {
     }
 
     /// Whether reading of this file goes on.
-    fn line(&mut self, text: &str, place: &Place) -> Result<bool, Mistake> {
+    fn line(&mut self, text: &str, place: &Place) -> Result<bool, ParseError> {
         let text = text.trim();
         if text.starts_with("eof") {
             return Ok(false);
@@ -108,11 +93,15 @@ impl<'a> Lines<'a> {
         }
         let text = self.replace(text, place)?;
         if let Some(name) = text.strip_prefix("include=") {
-            self.include(first_word(name), place)?;
+            self.include(name.split([' ', '\t']).next().unwrap_or(""), place)?;
             return Ok(true);
         }
         if self.found.len() >= MOST_LINES {
-            return Err(Mistake::new(place, "the file", "more than a million lines"));
+            return Err(ParseError::new(
+                place,
+                "the file",
+                "more than a million lines",
+            ));
         }
         self.found.push(Line {
             place: place.clone(),
@@ -122,13 +111,10 @@ impl<'a> Lines<'a> {
     }
 
     /// A bare name is looked for beside the file that includes it, then in the current directory.
-    fn include(&mut self, name: &str, place: &Place) -> Result<(), Mistake> {
+    fn include(&mut self, name: &str, place: &Place) -> Result<(), ParseError> {
         if name.is_empty() {
-            return Err(Mistake::new(
-                place,
-                "include=",
-                "a file name must follow, as in include=luns.vdb",
-            ));
+            let message = "a file name must follow, as in include=luns.vdb";
+            return Err(ParseError::new(place, "include=", message));
         }
         let beside = Path::new(&place.file).parent().map(|dir| dir.join(name));
         let beside = beside.filter(|_| !name.contains('/'));
@@ -138,14 +124,14 @@ impl<'a> Lines<'a> {
         }
     }
 
-    fn replace(&mut self, text: &str, place: &Place) -> Result<String, Mistake> {
+    fn replace(&mut self, text: &str, place: &Place) -> Result<String, ParseError> {
         let mut text = text.to_owned();
-        for variable in &mut self.variables {
+        for (name, value) in &self.variables {
             for mark in ['$', '!'] {
-                let name = format!("{mark}{}", variable.name);
-                if text.contains(&name) {
-                    variable.used = true;
-                    text = text.replace(&name, variable.value);
+                let marked = format!("{mark}{name}");
+                if text.contains(&marked) {
+                    self.used.insert(name);
+                    text = text.replace(&marked, value);
                 }
             }
         }
@@ -155,32 +141,24 @@ impl<'a> Lines<'a> {
             Some(at) if !known => {
                 let word = text[at + 1..].split([',', ' ', ')']).next().unwrap_or("");
                 let name = word.get(1..).unwrap_or("");
-                Err(Mistake::new(
-                    place,
-                    word,
-                    format!(
-                        "nothing on the command line says what it stands for; {name}=VALUE after \
-                         the file would"
-                    ),
-                ))
+                let message = format!(
+                    "nothing on the command line says what it stands for; {name}=VALUE after the \
+                     file would"
+                );
+                Err(ParseError::new(place, word, message))
             }
             _ => Ok(text),
         }
     }
 
-    fn all_used(&self) -> Result<(), Mistake> {
-        match self.variables.iter().find(|variable| !variable.used) {
+    fn all_used(&self) -> Result<(), ParseError> {
+        let mut variables = self.variables.iter();
+        match variables.find(|(name, _)| !self.used.contains(&**name)) {
             None => Ok(()),
-            Some(unused) => Err(Mistake::new(
-                &Place::default(),
-                format!("{}={}", unused.name, unused.value),
-                format!("no parameter file uses ${0} or !{0}", unused.name),
+            Some((name, value)) => Err(ParseError::in_command(
+                &format!("{name}={value}"),
+                format_args!("no parameter file uses ${name} or !{name}"),
             )),
         }
     }
-}
-
-/// Text up to the first blank.
-pub(super) fn first_word(text: &str) -> &str {
-    text.split([' ', '\t']).next().unwrap_or("")
 }

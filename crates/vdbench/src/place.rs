@@ -1,52 +1,41 @@
-//! Where the operations of a workload go on a storage definition.
+//! Where the operations of a workload go on a storage definition, and how large they are.
 
 use blocklab_units::Bytes;
-use blocklab_workload::{Hits, Pattern, Region, Spread, Zone};
+use blocklab_workload::{BlockSizes, Hits, Pattern, Region, SizeDraw, SizeMix, Spread, Zone};
 
-use super::defs::{Range, Sd, Seek};
-use super::mistake::Mistake;
+use super::defs::{Range, Sd, Seek, Xfersize};
+use super::error::{ParseError, Subject};
 use super::run::Use;
 
-/// One region with its pattern and its part of the threads.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Spot {
-    /// Tells streams apart.
-    pub(super) suffix: String,
-    pub(super) region: Region,
+/// Where the operations of a workload go on a storage definition.
+pub(super) struct Placement {
+    /// One, or one for each stream with what tells it apart.
+    pub(super) regions: Vec<(String, Region)>,
     pub(super) pattern: Pattern,
     pub(super) hits: Option<Hits>,
-    pub(super) depth: u32,
-    /// Whether it ends at the end of the region.
-    pub(super) once: bool,
-    /// Offsets are multiples of it.
-    pub(super) align: Option<u64>,
 }
 
-type Notes = Vec<(&'static str, &'static str)>;
+/// What is not as in the original: a keyword, and how it differs.
+pub(super) type Notes = Vec<(&'static str, &'static str)>;
 
-/// The spots of a workload on storage of `size` bytes.
-pub(super) fn spots(
+/// Places a workload on storage of `size` bytes.
+pub(super) fn place(
     one: &Use,
     sd: &Sd,
     size: u64,
     threads: u32,
-) -> Result<(Vec<Spot>, Notes), Mistake> {
+    notes: &mut Notes,
+) -> Result<Placement, ParseError> {
     let wd = &one.wd;
-    let mut notes = Notes::new();
     let block = wd.xfersize.largest();
-    let (mut begin, end) = bounds(one, sd, size, block, &mut notes)?;
+    let (mut begin, end) = bounds(one, sd, size, block, notes)?;
     let mut hits = None;
     if wd.rhpct > 0.0 || wd.whpct > 0.0 {
-        let area = one.hitarea.unwrap_or(sd.hitarea).next_multiple_of(block);
-        if begin + area + block > end {
-            return Err(Mistake::new(
-                &sd.place,
-                format!("sd={}", sd.name),
-                format!(
-                    "a hit area of {area} bytes leaves no room for misses; a smaller hitarea= would"
-                ),
-            ));
-        }
+        let area = wd.hitarea.unwrap_or(sd.hitarea).next_multiple_of(block);
+        let message = format_args!(
+            "a hit area of {area} bytes leaves no room for misses; a smaller hitarea= would"
+        );
+        sd.check(begin + area + block <= end, message)?;
         hits = Some(Hits {
             read_percent: wd.rhpct,
             write_percent: wd.whpct,
@@ -55,41 +44,31 @@ pub(super) fn spots(
         });
         begin += area;
     }
-    let pattern = pattern(one, &mut notes);
-    let once = matches!(wd.seek, Seek::Eof);
-    let align = (sd.align > 0).then_some(sd.align);
     let streams = u64::from(wd.streams.max(1));
-    if wd.streams > 0 && !threads.is_multiple_of(wd.streams) {
-        return Err(Mistake::new(
-            &wd.place,
-            format!("wd={}", wd.name),
-            format!(
-                "{threads} threads are no multiple of {} streams",
-                wd.streams
-            ),
-        ));
-    }
+    let message = format_args!(
+        "{threads} threads are no multiple of {} streams",
+        wd.streams
+    );
+    wd.check(u64::from(threads).is_multiple_of(streams), message)?;
     let each = (end - begin) / streams / block * block;
     if each == 0 {
         return Err(too_small(sd, size, block));
     }
-    let spot = |stream: u64| Spot {
-        suffix: match wd.streams {
-            0 => String::new(),
-            _ => format!("#{}", stream + 1),
-        },
-        region: Region {
-            offset: Bytes(begin + each * stream),
-            size: Some(Bytes(each)),
-            spread: Spread::Same,
-        },
-        pattern: pattern.clone(),
-        hits,
-        depth: threads / wd.streams.max(1),
-        once,
-        align,
+    let region = |stream: u64| Region {
+        offset: Bytes(begin + each * stream),
+        size: Some(Bytes(each)),
+        spread: Spread::Same,
     };
-    Ok(((0..streams).map(spot).collect(), notes))
+    let stream = |number: u64| (format!("#{}", number + 1), region(number));
+    let regions = match wd.streams {
+        0 => vec![(String::new(), region(0))],
+        _ => (0..streams).map(stream).collect(),
+    };
+    Ok(Placement {
+        regions,
+        pattern: pattern(one, notes),
+        hits,
+    })
 }
 
 /// The bytes that may be used: never block 0.
@@ -99,7 +78,7 @@ fn bounds(
     size: u64,
     block: u64,
     notes: &mut Notes,
-) -> Result<(u64, u64), Mistake> {
+) -> Result<(u64, u64), ParseError> {
     let (low, high) = match one.wd.range.or(sd.range) {
         None => (0, size),
         Some(range) => ends(range, size, notes),
@@ -128,15 +107,11 @@ fn ends(range: Range, size: u64, notes: &mut Notes) -> (u64, u64) {
     (part(range.low), part(range.high))
 }
 
-fn too_small(sd: &Sd, size: u64, block: u64) -> Mistake {
-    Mistake::new(
-        &sd.place,
-        format!("sd={}", sd.name),
-        format!(
-            "its {size} bytes, or the range of them, hold no block of {block} besides block 0, \
-             which is never touched"
-        ),
-    )
+fn too_small(sd: &Sd, size: u64, block: u64) -> ParseError {
+    sd.error(format_args!(
+        "its {size} bytes, or the range of them, hold no block of {block} besides block 0, which \
+         is never touched"
+    ))
 }
 
 fn pattern(one: &Use, notes: &mut Notes) -> Pattern {
@@ -195,4 +170,40 @@ fn poisson(middle: f64) -> Vec<Zone> {
         space_percent,
     };
     masses.iter().map(zone).collect()
+}
+
+/// More sizes than this are drawn coarser.
+const MOST_SIZES: u64 = 1024;
+
+/// What sizes are drawn, and how.
+pub(super) fn sizes(asked: &Xfersize, notes: &mut Notes) -> (BlockSizes, SizeDraw) {
+    let both = |mix: SizeMix| BlockSizes {
+        read: mix.clone(),
+        write: mix.clone(),
+        trim: mix,
+    };
+    let sizes = match asked {
+        Xfersize::Fixed(size) => BlockSizes::fixed(Bytes(*size)),
+        Xfersize::Mix(mix) => {
+            let weight = |share: f64| (share * 1000.0).round() as u32;
+            let mix = mix.iter();
+            let listed = mix.map(|(size, share)| (Bytes(*size), weight(*share)));
+            both(SizeMix(listed.filter(|(_, weight)| *weight > 0).collect()))
+        }
+        Xfersize::Between(min, max, align) => {
+            let first = min.next_multiple_of(*align);
+            let count = (max - first.min(*max)) / align + 1;
+            if count > MOST_SIZES {
+                notes.push(("xfersize", "of so many sizes, every so many-th is used"));
+            }
+            let step = align * count.div_ceil(MOST_SIZES);
+            let listed = (first..=*max).step_by(step as usize);
+            let listed: Vec<(Bytes, u32)> = listed.map(|size| (Bytes(size), 1)).collect();
+            match listed.is_empty() {
+                true => BlockSizes::fixed(Bytes(*max)),
+                false => both(SizeMix(listed)),
+            }
+        }
+    };
+    (sizes, SizeDraw::Listed)
 }

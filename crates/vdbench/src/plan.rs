@@ -1,40 +1,79 @@
 //! Runs to cases: each workload on each storage definition is a job, and the jobs of one storage
 //! definition share its queue and its threads.
 
+use std::collections::BTreeSet;
+
 use blocklab_record::{Note, NoteLevel};
 use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::{
-    Access, Case, Content, Durability, ErrorPolicy, Flush, Job, Mix, Plan, Pooled, Stop, Workload,
+    Access, BlockSizes, Case, Content, Durability, EndsOthers, ErrorPolicy, Flush, Job, Mix,
+    MostErrors, Pattern, Plan, Pooled, Stop, Workload,
 };
 
+use super::Script;
+use super::command::Validation;
 use super::concat;
-use super::defs::{Commands, OpenFlags, Sd, Seek, Wd, Xfersize};
-use super::error_limits::limit_errors;
-use super::mistake::{Mistake, Place};
-use super::place::{Spot, spots};
-use super::prepared::{Planned, Prepared, Terms};
+use super::defs::{General, LoopKind, OpenFlags, RunOptions, Sd, Seek, Wd, Xfersize};
+use super::error::{ParseError, Subject};
+use super::place::{Notes, place, sizes};
 use super::rates::{PlannedJob, nominal, set_rate};
 use super::run::{Loops, Rate, Run, Use};
-use super::sizes::sizes;
-use super::{General, Script};
+
+/// What the caller found out.
+#[derive(Debug, Clone, Default)]
+pub struct Inputs {
+    /// Bytes of each storage definition, in their order.
+    pub sizes: Vec<u64>,
+    /// Which of them are written first.
+    pub format: Vec<usize>,
+    /// The root of all chance.
+    pub seed: u64,
+    /// Data validation.
+    pub validation: Validation,
+}
+
+/// A run and its case.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Planned {
+    /// The run; of the formatting one, made up.
+    pub run: Run,
+    /// What each job is, in their order.
+    pub planned_jobs: Vec<PlannedJob>,
+}
+
+/// A script as a plan.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Prepared {
+    /// A case for each run.
+    pub plan: Plan,
+    /// In the order of the cases.
+    pub runs: Vec<Planned>,
+    /// What is done differently.
+    pub notes: Vec<Note>,
+}
 
 /// The run that writes files which are missing or too short.
-pub const FORMAT: &str = "SD_format";
+pub(super) const FORMAT: &str = "SD_format";
+/// Writes in flight while formatting.
+const FORMAT_THREADS: u32 = 2;
+/// Where formatting begins.
+const FIRST: u64 = 4096;
+/// Bytes of one of them, where nothing else is asked for.
+const FORMAT_BLOCK: u64 = 128 << 10;
 
 /// What is run for a script.
 ///
 /// # Errors
 /// Storage that holds no block, devices without o_direct, streams that do not divide the threads.
-pub fn prepare(script: &Script, terms: &Terms) -> Result<Prepared, Mistake> {
+pub fn prepare(script: &Script, inputs: &Inputs) -> Result<Prepared, ParseError> {
     let mut maker = Maker {
         script,
-        terms,
+        inputs,
         notes: script.notes.clone(),
     };
-    let mut runs: Vec<Planned> = Vec::new();
-    let mut cases: Vec<Case> = Vec::new();
-    if !terms.format.is_empty() {
-        let (planned, case) = maker.format();
+    let (mut runs, mut cases) = (Vec::new(), Vec::new());
+    if !inputs.format.is_empty() {
+        let (planned, case) = format(script, inputs);
         runs.push(planned);
         cases.push(case);
     }
@@ -51,103 +90,139 @@ pub fn prepare(script: &Script, terms: &Terms) -> Result<Prepared, Mistake> {
     })
 }
 
+/// Gives the jobs of all runs their limit. All runs count together, and with
+/// `remove` each storage definition by itself.
+pub(super) fn limit_errors(script: &Script, cases: &mut [Case], runs: &[Planned]) {
+    let asked = &script.general.data_errors;
+    let all = MostErrors::new(asked.most, 0);
+    let limit = |(counter, _)| match asked.remove {
+        true => MostErrors::new(asked.most, counter),
+        false => all.clone(),
+    };
+    let limits: Vec<MostErrors> = (1..).zip(&script.sds).map(limit).collect();
+    for (case, planned) in cases.iter_mut().zip(runs) {
+        for (job, planned_job) in case.workload.jobs.iter_mut().zip(&planned.planned_jobs) {
+            if let Some(pool) = &mut job.pool {
+                pool.most_errors = Some(limits[planned_job.sd].clone());
+            }
+            if !asked.remove {
+                job.ends_others = EndsOthers::OnError;
+            }
+        }
+    }
+}
+
+/// The run that writes files before all others.
+fn format(script: &Script, inputs: &Inputs) -> (Planned, Case) {
+    let block = script.general.formatxfersize.unwrap_or(FORMAT_BLOCK);
+    let job = |index: &usize| {
+        let (sd, size) = (&script.sds[*index], inputs.sizes[*index]);
+        // Not even this run touches block 0.
+        let begin = FIRST.min(size / 2) / 512 * 512;
+        let block = block.min(size - begin);
+        let mut job = own_job("format", sd, Mix::WRITE, FORMAT_THREADS);
+        job.sizes = BlockSizes::fixed(Bytes(block));
+        job.region.offset = Bytes(begin);
+        job.region.size = Some(Bytes((size - begin) / block * block));
+        (*index, job)
+    };
+    let uses = vec![own_use(FORMAT, block, 0.0, inputs.format.clone())];
+    let run = Run {
+        loops: Loops(vec![
+            (LoopKind::Threads, f64::from(FORMAT_THREADS)),
+            (LoopKind::Iorate, Rate::Max.number(0.0, 0.0)),
+        ]),
+        ..own_run(FORMAT, FORMAT_THREADS, uses)
+    };
+    own_case(run, inputs.seed, inputs.format.iter().map(job).collect())
+}
+
+/// A run that no definition asks for: as fast as can be, until it has done all.
+pub(super) fn own_run(name: &str, threads: u32, uses: Vec<Use>) -> Run {
+    Run {
+        name: name.to_owned(),
+        uses,
+        threads: Some(threads),
+        options: RunOptions {
+            elapsed: None,
+            ..RunOptions::default()
+        },
+        ..Run::default()
+    }
+}
+
+/// What such a run does to storage, for those who report it.
+pub(super) fn own_use(name: &str, block: u64, rdpct: f64, sds: Vec<usize>) -> Use {
+    let wd = Wd {
+        name: name.to_owned(),
+        xfersize: Xfersize::Fixed(block),
+        rdpct,
+        seek: Seek::Eof,
+        ..Wd::default()
+    };
+    Use { wd, sds }
+}
+
+/// A job of such a run: once from beginning to end.
+pub(super) fn own_job(what: &str, sd: &Sd, mix: Mix, threads: u32) -> Job {
+    Job {
+        mix,
+        pattern: Pattern::Sequential,
+        stop: Stop {
+            loops: Some(1),
+            ..Stop::default()
+        },
+        depth: threads,
+        pool: Some(Pooled::new(&sd.name, threads)),
+        ..storage_job(&format!("{what}/{}", sd.name), sd, sd.openflags)
+    }
+}
+
+/// The case of such a run, whose jobs come with the index of their storage definition.
+pub(super) fn own_case(run: Run, seed: u64, jobs: Vec<(usize, Job)>) -> (Planned, Case) {
+    let skew = 100.0 / jobs.len().max(1) as f64;
+    let planned_job = |(sd, _): &(usize, Job)| PlannedJob {
+        wd: String::new(),
+        sd: *sd,
+        skew,
+        fixed: None,
+    };
+    let planned_jobs = jobs.iter().map(planned_job).collect();
+    let case = Case {
+        name: run.name.clone(),
+        settings: Vec::new(),
+        workload: Workload {
+            seed,
+            jobs: jobs.into_iter().map(|(_, job)| job).collect(),
+        },
+    };
+    (Planned { run, planned_jobs }, case)
+}
+
+/// A note of what is not quite as in the original.
+pub(super) fn approximated(subject: String, text: &str) -> Note {
+    Note {
+        level: NoteLevel::Approximated,
+        subject,
+        text: text.to_owned(),
+    }
+}
+
 struct Maker<'a> {
     script: &'a Script,
-    terms: &'a Terms,
+    inputs: &'a Inputs,
     notes: Vec<Note>,
 }
 
-/// Writes in flight while formatting.
-const FORMAT_THREADS: u32 = 2;
-/// Where formatting begins.
-const FIRST: u64 = 4096;
-/// Bytes of one of them, where nothing else is asked for.
-const FORMAT_BLOCK: u64 = 128 << 10;
-
 impl Maker<'_> {
     fn note(&mut self, subject: String, text: &str) {
-        let note = Note {
-            level: NoteLevel::Approximated,
-            subject,
-            text: text.to_owned(),
-        };
+        let note = approximated(subject, text);
         if !self.notes.contains(&note) {
             self.notes.push(note);
         }
     }
 
-    /// The run that writes files before all others.
-    fn format(&mut self) -> (Planned, Case) {
-        let block = self.script.general.formatxfersize.unwrap_or(FORMAT_BLOCK);
-        let mut jobs = Vec::new();
-        let mut planned_jobs = Vec::new();
-        for index in &self.terms.format {
-            let sd = &self.script.sds[*index];
-            let size = self.terms.sizes[*index];
-            // Not even this run touches block 0.
-            let begin = FIRST.min(size / 2) / 512 * 512;
-            let block = block.min(size - begin);
-            let mut job = storage_job(&format!("format/{}", sd.name), sd, sd.openflags);
-            job.mix = Mix::WRITE;
-            job.pattern = blocklab_workload::Pattern::Sequential;
-            job.sizes = blocklab_workload::BlockSizes::fixed(Bytes(block));
-            job.region.offset = Bytes(begin);
-            job.region.size = Some(Bytes((size - begin) / block * block));
-            job.stop = Stop {
-                loops: Some(1),
-                ..Stop::default()
-            };
-            job.pool = Some(Pooled::new(&sd.name, FORMAT_THREADS));
-            job.depth = FORMAT_THREADS;
-            jobs.push(job);
-            planned_jobs.push(PlannedJob {
-                wd: String::new(),
-                sd: *index,
-                skew: 100.0 / self.terms.format.len() as f64,
-                fixed: None,
-            });
-        }
-        let run = Run {
-            loops: Loops(vec![
-                (super::LoopKind::Threads, f64::from(FORMAT_THREADS)),
-                (super::LoopKind::Iorate, Rate::Max.number(0.0, 0.0)),
-            ]),
-            threads: Some(FORMAT_THREADS),
-            ..own_run(FORMAT, &self.script.runs[0], self.format_uses(block))
-        };
-        let planned = Planned {
-            run,
-            case: FORMAT.to_owned(),
-            planned_jobs,
-        };
-        let case = Case {
-            name: FORMAT.to_owned(),
-            settings: Vec::new(),
-            workload: Workload {
-                seed: self.terms.seed,
-                jobs,
-            },
-        };
-        (planned, case)
-    }
-
-    /// What formatting does, for those who report it.
-    fn format_uses(&self, block: u64) -> Vec<Use> {
-        let wd = Wd {
-            name: FORMAT.to_owned(),
-            xfersize: Xfersize::Fixed(block),
-            rdpct: 0.0,
-            seek: Seek::Eof,
-            ..Wd::default()
-        };
-        vec![Use {
-            wd,
-            sds: self.terms.format.clone(),
-            hitarea: None,
-        }]
-    }
-
-    fn case(&mut self, run: &Run, before: &[Case]) -> Result<(Planned, Case), Mistake> {
+    fn case(&mut self, run: &Run, before: &[Case]) -> Result<(Planned, Case), ParseError> {
         let mut jobs = Vec::new();
         let mut planned_jobs = Vec::new();
         let skews = skews(run);
@@ -155,7 +230,7 @@ impl Maker<'_> {
             let jobs_before = jobs.len();
             let of_all = concat::concatenated_threads(self.script, run, one);
             if of_all.is_some() {
-                concat::check(self.script, self.terms, one)?;
+                concat::check(self.script, self.inputs.validation.validate, one)?;
             }
             for sd in &one.sds {
                 for job in self.jobs(run, one, *sd)? {
@@ -168,25 +243,20 @@ impl Maker<'_> {
                     });
                 }
             }
-            let (own, own_lanes) = (&mut jobs[jobs_before..], &mut planned_jobs[jobs_before..]);
+            let (own, own_planned) = (&mut jobs[jobs_before..], &mut planned_jobs[jobs_before..]);
             if let Some(threads) = of_all {
                 // Group 1 is that of controlled runs.
                 let group = 2 + jobs_before as u32;
-                concat::concatenate(own, own_lanes, &self.terms.sizes, threads, group);
+                concat::concatenate(own, own_planned, &self.inputs.sizes, threads, group);
             } else {
                 let parts = own.len().max(1) as f64;
-                for planned_job in own_lanes {
+                for planned_job in own_planned {
                     planned_job.skew /= parts;
                     planned_job.fixed = planned_job.fixed.map(|rate| rate / parts);
                 }
             }
         }
-        let mut settings: Vec<(String, String)> = Vec::new();
-        settings.extend(
-            run.loops
-                .settings()
-                .map(|(name, value)| (name.to_owned(), value)),
-        );
+        let mut settings: Vec<(String, String)> = run.loops.settings().collect();
         if let Rate::CurvePoint(percent) = run.rate {
             settings.push(("curve".to_owned(), format!("{percent}%")));
         }
@@ -194,35 +264,27 @@ impl Maker<'_> {
             name: name(run, before),
             settings,
             workload: Workload {
-                seed: Workload::seed_of(self.terms.seed, before.len() as u64),
+                seed: Workload::seed_of(self.inputs.seed, before.len() as u64),
                 jobs,
             },
         };
-        limit(&mut case, run, &self.terms.sizes);
+        limit(&mut case, run, &self.inputs.sizes);
         set_rate(&mut case, run, &planned_jobs, nominal(run));
         let planned = Planned {
             run: run.clone(),
-            case: case.name.clone(),
             planned_jobs,
         };
         Ok((planned, case))
     }
 
     /// A workload on one storage definition: one job, or one for each stream.
-    fn jobs(&mut self, run: &Run, one: &Use, sd: usize) -> Result<Vec<Job>, Mistake> {
-        let (wd, size) = (&one.wd, self.terms.sizes[sd]);
+    fn jobs(&mut self, run: &Run, one: &Use, sd: usize) -> Result<Vec<Job>, ParseError> {
+        let (wd, size) = (&one.wd, self.inputs.sizes[sd]);
         let definition = &self.script.sds[sd];
-        let flags = run
-            .openflags
-            .or(wd.openflags)
-            .unwrap_or(definition.openflags);
-        if definition.lun.starts_with("/dev/") && !flags.direct {
-            return Err(Mistake::new(
-                &definition.place,
-                format!("sd={}", definition.name),
-                "a lun in /dev needs openflags=o_direct",
-            ));
-        }
+        let own = run.options.openflags.or(wd.openflags);
+        let flags = own.unwrap_or(definition.openflags);
+        let is_direct = flags.direct || !definition.lun.starts_with("/dev/");
+        definition.check(is_direct, "a lun in /dev needs openflags=o_direct")?;
         if flags.fsync {
             self.note(
                 format!("openflags=fsync of sd={}", definition.name),
@@ -230,47 +292,43 @@ impl Maker<'_> {
             );
         }
         let threads = run.threads.unwrap_or(definition.threads);
-        let (sizes, draw, note) = sizes(&wd.xfersize);
-        if let Some(note) = note {
-            self.note(format!("xfersize of wd={}", wd.name), note);
-        }
-        let (spots, notes) = spots(one, definition, size, threads)?;
+        let mut notes = Notes::new();
+        let (sizes, size_draw) = sizes(&wd.xfersize, &mut notes);
+        let placement = place(one, definition, size, threads, &mut notes)?;
         for (subject, text) in notes {
             self.note(format!("{subject} of wd={}", wd.name), text);
         }
         let read = wd.rdpct.round().clamp(0.0, 100.0) as u8;
-        let jobs = spots.into_iter().map(|spot| {
-            let Spot {
-                suffix,
-                region,
-                pattern,
-                hits,
-                depth,
-                once,
-                align,
-            } = spot;
+        let depth = threads / placement.regions.len() as u32;
+        let (ramp, runtime) = times(&run.options);
+        let jobs = placement.regions.into_iter().map(|(suffix, region)| {
             let pool = format!("{}{suffix}", definition.name);
-            let mut job = storage_job(&format!("{}/{pool}", wd.name), definition, flags);
-            job.mix = Mix {
-                read,
-                write: 100 - read,
-                trim: 0,
-            };
-            job.sizes = sizes.clone();
-            job.size_draw = draw;
-            job.region = region;
-            job.pattern = pattern;
-            job.align = align.map(|align| [Bytes(align); 3]);
-            job.content = content(&self.script.general, definition, run);
-            job.stop.loops = once.then_some(1);
-            job.depth = depth;
-            (job.ramp, job.stop.runtime) = times(run);
-            job.pool = Some(Pooled {
-                rank: wd.priority.unwrap_or(0),
-                hits,
-                ..Pooled::new(&pool, depth)
-            });
-            job
+            Job {
+                mix: Mix {
+                    read,
+                    write: 100 - read,
+                    trim: 0,
+                },
+                sizes: sizes.clone(),
+                size_draw,
+                region,
+                pattern: placement.pattern.clone(),
+                align: (definition.align > 0).then_some([Bytes(definition.align); 3]),
+                content: content(&self.script.general, definition, run),
+                stop: Stop {
+                    loops: (wd.seek == Seek::Eof).then_some(1),
+                    runtime,
+                    ..Stop::default()
+                },
+                depth,
+                ramp,
+                pool: Some(Pooled {
+                    rank: wd.priority.unwrap_or(0),
+                    hits: placement.hits,
+                    ..Pooled::new(&pool, depth)
+                }),
+                ..storage_job(&format!("{}/{pool}", wd.name), definition, flags)
+            }
         });
         Ok(jobs.collect())
     }
@@ -295,32 +353,13 @@ pub(super) fn storage_job(name: &str, sd: &Sd, flags: OpenFlags) -> Job {
     }
 }
 
-/// A run that no definition asks for: as fast as can be, until it has done all.
-pub(super) fn own_run(name: &str, like: &Run, uses: Vec<Use>) -> Run {
-    Run {
-        name: name.to_owned(),
-        uses,
-        bursts: None,
-        compratio: None,
-        startcmd: Commands::default(),
-        endcmd: Commands::default(),
-        pause: 0,
-        controlled: false,
-        rate: Rate::Max,
-        first_rate: Rate::Max,
-        elapsed: None,
-        warmup: 0,
-        interval: 1,
-        ..like.clone()
-    }
-}
-
 /// Without a warm-up the first interval is one: it enters no average.
-fn times(run: &Run) -> (Nanos, Option<Nanos>) {
+fn times(options: &RunOptions) -> (Nanos, Option<Nanos>) {
     let seconds = Nanos::from_secs;
-    match (run.elapsed, run.warmup) {
+    let interval = options.interval;
+    match (options.elapsed, options.warmup) {
         (None, warmup) => (seconds(warmup), None),
-        (Some(elapsed), 0) => (seconds(run.interval), Some(seconds(elapsed - run.interval))),
+        (Some(elapsed), 0) => (seconds(interval), Some(seconds(elapsed - interval))),
         (Some(elapsed), warmup) => (seconds(warmup), Some(seconds(elapsed))),
     }
 }
@@ -341,14 +380,9 @@ fn skews(run: &Run) -> Vec<f64> {
 
 /// Unique among the cases: the run, then its loops.
 fn name(run: &Run, before: &[Case]) -> String {
-    let loops: Vec<String> = run
-        .loops
-        .settings()
-        .map(|(name, value)| format!("{name}={value}"))
-        .collect();
-    let name = match loops.is_empty() {
+    let name = match run.loops.0.is_empty() {
         true => run.name.clone(),
-        false => format!("{} {}", run.name, loops.join(" ")),
+        false => format!("{} {}", run.name, run.loops.words()),
     };
     let twin = |name: &str| before.iter().any(|case| case.name == name);
     if !twin(&name) {
@@ -373,13 +407,12 @@ fn content(general: &General, sd: &Sd, run: &Run) -> Content {
 
 /// `maxdata`: each job has an even part of it.
 fn limit(case: &mut Case, run: &Run, sizes: &[u64]) {
-    let asked = [run.maxdata.all, run.maxdata.read, run.maxdata.written];
+    let most = run.options.maxdata;
+    let asked = [most.all, most.read, most.written];
     let Some(asked) = asked.into_iter().flatten().reduce(f64::min) else {
         return;
     };
-    let mut used: Vec<usize> = run.uses.iter().flat_map(|one| one.sds.clone()).collect();
-    used.sort_unstable();
-    used.dedup();
+    let used: BTreeSet<usize> = run.uses.iter().flat_map(|one| one.sds.clone()).collect();
     let all: u64 = used.iter().map(|index| sizes[*index]).sum();
     let bytes = if asked < 100.0 {
         asked * all as f64
@@ -394,18 +427,10 @@ fn limit(case: &mut Case, run: &Run, sizes: &[u64]) {
 }
 
 /// The built-in test of five seconds, on a file of this name.
-#[must_use]
 pub fn quick_test(file: &str) -> String {
     format!(
         "* A file of 40 MiB is made; then 1 KiB, half of it reads, for five seconds.\n\
          sd=sd1,lun={file},size=40m\nwd=wd1,sd=sd1,xfersize=1k,rdpct=50\n\
          rd=rd1,wd=wd1,iorate=100,elapsed=5,interval=1\n"
     )
-}
-
-/// A mistake about a storage definition that only the machine could show.
-#[must_use]
-pub fn about_storage(sd: &Sd, message: String) -> Mistake {
-    let place: &Place = &sd.place;
-    Mistake::new(place, format!("sd={}", sd.name), message)
 }

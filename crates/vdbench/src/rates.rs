@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use blocklab_workload::{Case, Pace, Rate as Speed, Share};
 
 use super::defs::Arrivals;
-use super::run::{Rate, Run};
+use super::run::Run;
 
 /// What a job of a case is.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,8 +32,7 @@ pub(super) fn nominal(run: &Run) -> f64 {
 
 /// Gives every job of a case its part of a rate. A maximum leaves all free, or keeps their shares.
 pub fn set_rate(case: &mut Case, run: &Run, planned_jobs: &[PlannedJob], rate: f64) {
-    let asked =
-        |planned_job: &PlannedJob| planned_job.fixed.unwrap_or(rate * planned_job.skew / 100.0);
+    let asked = |job: &PlannedJob| job.fixed.unwrap_or(rate * job.skew / 100.0);
     let mut in_pool: BTreeMap<String, f64> = BTreeMap::new();
     for (job, planned_job) in case.workload.jobs.iter().zip(planned_jobs) {
         if let Some(pooled) = &job.pool {
@@ -47,7 +46,7 @@ pub fn set_rate(case: &mut Case, run: &Run, planned_jobs: &[PlannedJob], rate: f
         // The oldest waits equally long in all of them, so that a full queue keeps their shares.
         let part = asked(planned_job) / in_pool[&pooled.pool].max(1e-9);
         pooled.queue = ((QUEUE * part).round() as u32).max(1);
-        pooled.uniform = run.arrivals == Arrivals::Uniform;
+        pooled.uniform = run.options.arrivals == Arrivals::Uniform;
         let speed = match planned_job.fixed {
             Some(fixed) => fixed,
             None if run.rate.is_max() => {
@@ -66,29 +65,23 @@ pub fn set_rate(case: &mut Case, run: &Run, planned_jobs: &[PlannedJob], rate: f
         // Arrivals keep the shares.
         pooled.share = None;
         let speed = Speed::Iops(speed.max(1e-6));
-        job.pace = match run.arrivals {
+        job.pace = match run.options.arrivals {
             Arrivals::Exponential => Pace::OpenPoisson(speed),
             Arrivals::Uniform | Arrivals::Deterministic => Pace::OpenFixed(speed),
         };
-        if let Some(bursts) = &run.bursts {
-            let part = planned_job.skew / 100.0;
-            let pairs = bursts.rates.chunks(2);
-            let turns = pairs.map(|pair| (pair[0] * part, pair.get(1).copied().unwrap_or(1.0)));
-            pooled.bursts = turns.collect();
-        }
+        let part = planned_job.skew / 100.0;
+        let turns = run.bursts.chunks(2);
+        let turns = turns.map(|turn| (turn[0] * part, turn.get(1).copied().unwrap_or(1.0)));
+        pooled.bursts = turns.collect();
     }
 }
 
 /// The shares that workloads had in a run, spread over their storage as they were asked for, for
 /// the points of its curve. `ios` are the operations of each job.
-#[must_use]
 pub fn observed(planned_jobs: &[PlannedJob], ios: &[u64]) -> Vec<PlannedJob> {
     let mut by_wd: BTreeMap<&str, (u64, f64)> = BTreeMap::new();
-    for (planned_job, ios) in planned_jobs
-        .iter()
-        .zip(ios)
-        .filter(|(planned_job, _)| planned_job.fixed.is_none())
-    {
+    let pairs = planned_jobs.iter().zip(ios);
+    for (planned_job, ios) in pairs.filter(|(planned_job, _)| planned_job.fixed.is_none()) {
         let sum = by_wd.entry(&planned_job.wd).or_default();
         *sum = (sum.0 + ios, sum.1 + planned_job.skew);
     }
@@ -99,19 +92,9 @@ pub fn observed(planned_jobs: &[PlannedJob], ios: &[u64]) -> Vec<PlannedJob> {
         }
         _ => planned_job.skew,
     };
-    planned_jobs
-        .iter()
-        .map(|planned_job| PlannedJob {
-            skew: skew(planned_job),
-            ..planned_job.clone()
-        })
-        .collect()
-}
-
-impl Rate {
-    /// Whether it depends on what an earlier run reached.
-    #[must_use]
-    pub const fn is_relative(self) -> bool {
-        matches!(self, Self::CurvePoint(_) | Self::PercentOfLast(_))
-    }
+    let with_skew = |planned_job: &PlannedJob| PlannedJob {
+        skew: skew(planned_job),
+        ..planned_job.clone()
+    };
+    planned_jobs.iter().map(with_skew).collect()
 }

@@ -1,105 +1,152 @@
-//! Reports in the layout of Vdbench 5.04.07.
+//! Reports in the layout of Vdbench 5.04.07: the beginnings of files, and all tables of figures,
+//! whose columns are rows of one table here.
 
-use super::figures::Figures;
+use self::Value::{Figure, OfCpu, Setting};
+use super::defs::Wd;
+use super::figures::{Cpu, Figures};
+use super::run::Run;
+
+/// A column: its name and its meaning in the flat file, its number, and how other tables show it.
+struct Column(&'static str, &'static str, Value, Shown);
+
+/// Where a column's number comes from.
+enum Value {
+    Setting(fn(&FlatRow) -> Option<f64>),
+    Figure(fn(&Figures) -> f64),
+    OfCpu(fn(&Cpu) -> f64),
+}
+
+/// Tables besides the flat file, which has all columns.
+#[derive(Clone, Copy)]
+enum Table {
+    Summary,
+    Skew,
+}
+
+/// The two lines above a column, and by table its characters and decimals; 0 characters: the table
+/// does not have it.
+type Shown = ([&'static str; 2], [(usize, usize); 2]);
+const NOWHERE: Shown = ([""; 2], [(0, 0); 2]);
+
+#[rustfmt::skip]
+const COLUMNS: [Column; 30] = [
+    Column("reqrate", "I/O rate that was asked for", Setting(|row| Some(row.reqrate)), NOWHERE),
+    Column("rate", "I/O rate that was observed", Figure(Figures::rate), (["i/o", "rate"], [(11, 1), (11, 2)])),
+    Column("MB/sec", "MiB a second", Figure(Figures::mib), (["MB/sec", "1024**2"], [(9, 2), (9, 2)])),
+    Column("bytes/io", "Mean size of an operation", Figure(Figures::bytes_per_io), (["bytes", "i/o"], [(8, 0), (8, 0)])),
+    Column("read%", "Share of reads", Figure(Figures::read_percent), (["read", "pct"], [(7, 2), (7, 2)])),
+    Column("resp", "Mean response time in ms", Figure(|it| it.both().resp()), (["resp", "time"], [(9, 3), (9, 3)])),
+    Column("read_resp", "Mean response time of reads in ms", Figure(|it| it.read.resp()), (["read", "resp"], [(9, 3), (9, 3)])),
+    Column("write_resp", "Mean response time of writes in ms", Figure(|it| it.write.resp()), (["write", "resp"], [(9, 3), (9, 3)])),
+    Column("resp_max", "Longest response time in ms", Figure(|it| it.both().max()), (["resp", "max"], [(0, 0), (9, 3)])),
+    Column("read_max", "Longest response time of reads in ms", Figure(|it| it.read.max()), (["read", "max"], [(9, 2), (0, 0)])),
+    Column("write_max", "Longest response time of writes in ms", Figure(|it| it.write.max()), (["write", "max"], [(9, 2), (0, 0)])),
+    Column("resp_std", "Standard deviation of the response time in ms", Figure(|it| it.both().std()), (["resp", "stddev"], [(9, 3), (9, 3)])),
+    Column("read_std", "Standard deviation of reads in ms", Figure(|it| it.read.std()), NOWHERE),
+    Column("write_std", "Standard deviation of writes in ms", Figure(|it| it.write.std()), NOWHERE),
+    Column("xfersize", "Size of an operation that was asked for", Setting(|row| row.same(|wd| wd.xfersize.named() as f64)), NOWHERE),
+    Column("threads", "Threads that were asked for", Setting(|row| row.threads), NOWHERE),
+    Column("rdpct", "Share of reads that was asked for", Setting(|row| row.same(|wd| wd.rdpct)), NOWHERE),
+    Column("rhpct", "Share of read hits that was asked for", Setting(|row| row.same(|wd| wd.rhpct)), NOWHERE),
+    Column("whpct", "Share of write hits that was asked for", Setting(|row| row.same(|wd| wd.whpct)), NOWHERE),
+    Column("seekpct", "Share of seeks that was asked for", Setting(FlatRow::seekpct), NOWHERE),
+    Column("lunsize", "Size of all storage in GiB", Setting(|row| Some(row.lunsize)), NOWHERE),
+    Column("version", "Not available", Setting(|_| None), NOWHERE),
+    Column("compratio", "Compression that was asked for", Setting(|row| Some(row.compratio)), NOWHERE),
+    Column("dedupratio", "Duplicates that were asked for", Setting(|row| row.dedupratio), NOWHERE),
+    Column("queue_depth", "Mean operations in flight", Figure(Figures::depth), (["queue", "depth"], [(7, 1), (6, 1)])),
+    Column("cpu_used", "Processors: user and system, in per cent", OfCpu(Cpu::used), (["cpu%", "sys+u"], [(6, 1), (0, 0)])),
+    Column("cpu_user", "Processors: user, in per cent", OfCpu(|cpu| cpu.user), NOWHERE),
+    Column("cpu_kernel", "Processors: system, in per cent", OfCpu(|cpu| cpu.kernel), (["cpu%", "sys"], [(6, 1), (0, 0)])),
+    Column("cpu_wait", "Processors: waiting, in per cent", OfCpu(|cpu| cpu.wait), NOWHERE),
+    Column("cpu_idle", "Processors: idle, in per cent", OfCpu(|cpu| cpu.idle), NOWHERE),
+];
+
+impl Column {
+    fn number(&self, row: &FlatRow, figures: &Figures) -> Option<f64> {
+        match self.2 {
+            Setting(value) => value(row),
+            Figure(value) => Some(value(figures)),
+            OfCpu(value) => figures.cpu.as_ref().map(value),
+        }
+    }
+}
+
+impl Table {
+    /// Its columns with their characters and decimals.
+    fn columns(self) -> impl Iterator<Item = (&'static Column, usize, usize)> {
+        let columns = COLUMNS.iter().map(move |it| (it, it.3.1[self as usize]));
+        let shown = columns.filter(|(_, (width, _))| *width > 0);
+        shown.map(|(column, (width, decimals))| (column, width, decimals))
+    }
+
+    /// The two lines above its columns. Without `has_cpu` a blank stands for those of processors.
+    fn heads(self, has_cpu: bool) -> [String; 2] {
+        [0, 1].map(|line| {
+            let columns = self.columns();
+            let shown = columns.filter(|(it, ..)| has_cpu || !matches!(it.2, OfCpu(_)));
+            let cells = shown.map(|(it, width, _)| format!("{:>width$}", it.3.0[line]));
+            cells.collect::<String>() + if has_cpu { "" } else { " " }
+        })
+    }
+
+    fn cells(self, figures: &Figures) -> String {
+        let row = FlatRow::default();
+        let mut text = String::new();
+        for (column, width, decimals) in self.columns() {
+            if let Some(number) = column.number(&row, figures) {
+                // A part of a byte is not shown.
+                let number = if decimals == 0 {
+                    number.floor()
+                } else {
+                    number
+                };
+                text.push_str(&format!("{number:>width$.decimals$}"));
+            }
+        }
+        if figures.cpu.is_none() {
+            text.push(' ');
+        }
+        text
+    }
+}
 
 /// The two lines above the rows of a summary; `date` is `Nov 20, 2026`. Without `has_cpu` there are
 /// no columns of processors.
-#[must_use]
 pub fn heading(date: &str, has_cpu: bool) -> String {
-    let line = |first: &str, second: &str, rest: [&str; 11], cpu: &str| {
-        let [a, b, c, d, e, f, g, h, i, j, k] = rest;
-        let cpu = if has_cpu { cpu } else { "" };
-        format!(
-            "{first:>12}{second:>12}{a:>11}{b:>9}{c:>8}{d:>7}{e:>9}{f:>9}{g:>9}{h:>9}{i:>9}{j:>9}{k:>7} {cpu}\n"
-        )
-    };
-    let above = [
-        "i/o", "MB/sec", "bytes", "read", "resp", "read", "write", "read", "write", "resp", "queue",
-    ];
-    let below = [
-        "rate", "1024**2", "i/o", "pct", "time", "resp", "resp", "max", "max", "stddev", "depth",
-    ];
-    line(date, "interval", above, " cpu%  cpu%") + &line("", "", below, "sys+u   sys")
+    let [above, below] = Table::Summary.heads(has_cpu);
+    format!("{date:>12}{:>12}{above}\n{:24}{below}\n", "interval", "")
 }
 
 /// A row of a summary: `time` is `16:09:10.032`, `label` the interval or `avg_2-4`.
-#[must_use]
 pub fn interval_row(time: &str, label: &str, figures: &Figures) -> String {
-    let both = figures.both();
-    let cpu = figures.cpu.map_or(String::new(), |cpu| {
-        format!("{:>5.1} {:>5.1}", cpu.used(), cpu.kernel)
-    });
-    format!(
-        "{time:>12}{label:>12}{:>11.1}{:>9.2}{:>8.0}{:>7.2}{:>9.3}{:>9.3}{:>9.3}{:>9.2}{:>9.2}{:>9.3}{:>7.1} {cpu}\n",
-        figures.rate(),
-        figures.mib(),
-        figures.bytes_per_io().floor(),
-        figures.read_percent(),
-        both.resp(),
-        figures.read.resp(),
-        figures.write.resp(),
-        figures.read.max(),
-        figures.write.max(),
-        both.std(),
-        figures.depth(),
-    )
+    format!("{time:>12}{label:>12}{}\n", Table::Summary.cells(figures))
 }
 
-/// Names and meanings of the flat file's columns.
-pub const FLAT_COLUMNS: [(&str, &str); 34] = [
+/// Texts before the numbers of a flat file's row: names and meanings.
+const TEXTS: [(&str, &str); 4] = [
     ("tod", "Time of day"),
     ("timestamp", "Date, time and zone"),
     ("Run", "Name of the run from rd="),
     ("Interval", "Number of the interval"),
-    ("reqrate", "I/O rate that was asked for"),
-    ("rate", "I/O rate that was observed"),
-    ("MB/sec", "MiB a second"),
-    ("bytes/io", "Mean size of an operation"),
-    ("read%", "Share of reads"),
-    ("resp", "Mean response time in ms"),
-    ("read_resp", "Mean response time of reads in ms"),
-    ("write_resp", "Mean response time of writes in ms"),
-    ("resp_max", "Longest response time in ms"),
-    ("read_max", "Longest response time of reads in ms"),
-    ("write_max", "Longest response time of writes in ms"),
-    ("resp_std", "Standard deviation of the response time in ms"),
-    ("read_std", "Standard deviation of reads in ms"),
-    ("write_std", "Standard deviation of writes in ms"),
-    ("xfersize", "Size of an operation that was asked for"),
-    ("threads", "Threads that were asked for"),
-    ("rdpct", "Share of reads that was asked for"),
-    ("rhpct", "Share of read hits that was asked for"),
-    ("whpct", "Share of write hits that was asked for"),
-    ("seekpct", "Share of seeks that was asked for"),
-    ("lunsize", "Size of all storage in GiB"),
-    ("version", "Not available"),
-    ("compratio", "Compression that was asked for"),
-    ("dedupratio", "Duplicates that were asked for"),
-    ("queue_depth", "Mean operations in flight"),
-    ("cpu_used", "Processors: user and system, in per cent"),
-    ("cpu_user", "Processors: user, in per cent"),
-    ("cpu_kernel", "Processors: system, in per cent"),
-    ("cpu_wait", "Processors: waiting, in per cent"),
-    ("cpu_idle", "Processors: idle, in per cent"),
 ];
 
 /// The head of a flat file: what each column is, then their names.
-#[must_use]
 pub fn flat_header() -> String {
     let mut text = String::from(
         "*\n* A row for each interval of each run, its columns separated by blanks.\n*\n",
     );
-    for (name, meaning) in FLAT_COLUMNS {
+    let numbers = COLUMNS
+        .iter()
+        .map(|Column(name, meaning, ..)| (*name, *meaning));
+    let columns: Vec<(&str, &str)> = TEXTS.into_iter().chain(numbers).collect();
+    for (name, meaning) in &columns {
         text.push_str(&format!("* {name:<16}: {meaning}\n"));
     }
     text.push_str("* 'n/a'           : Not available, or different values\n* \n");
-    let names: Vec<&str> = FLAT_COLUMNS.iter().skip(1).map(|(name, _)| *name).collect();
-    text + &format!(
-        "{:>12} {:>23} {} \n",
-        FLAT_COLUMNS[0].0,
-        names[0],
-        names[1..].join(" ")
-    )
+    let names: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
+    let (time, stamp, rest) = (names[0], names[1], names[2..].join(" "));
+    text + &format!("{time:>12} {stamp:>23} {rest} \n")
 }
 
 /// What a row of the flat file holds besides the figures.
@@ -109,24 +156,14 @@ pub struct FlatRow {
     pub time: String,
     /// `11/20/2026-16:09:12-UTC`.
     pub timestamp: String,
-    /// Name of the run.
-    pub run: String,
+    /// The run.
+    pub run: Run,
     /// The interval, or `avg_2-4`.
     pub label: String,
     /// What was asked for.
     pub reqrate: f64,
-    /// Nothing where workloads differ.
-    pub xfersize: Option<f64>,
     /// Nothing where storage definitions differ.
     pub threads: Option<f64>,
-    /// Nothing where workloads differ.
-    pub rdpct: Option<f64>,
-    /// Nothing where workloads differ.
-    pub rhpct: Option<f64>,
-    /// Nothing where workloads differ.
-    pub whpct: Option<f64>,
-    /// Nothing where workloads differ.
-    pub seekpct: Option<f64>,
     /// GiB.
     pub lunsize: f64,
     /// 1: none.
@@ -135,53 +172,38 @@ pub struct FlatRow {
     pub dedupratio: Option<f64>,
 }
 
+impl FlatRow {
+    /// The original has no number of a run that ends at the end of its range.
+    fn seekpct(&self) -> Option<f64> {
+        self.same(|wd| wd.seek.number()).filter(|seek| *seek >= 0.0)
+    }
+
+    /// Nothing where workloads differ.
+    fn same(&self, value: fn(&Wd) -> f64) -> Option<f64> {
+        let mut values = self.run.uses.iter().map(|one| value(&one.wd));
+        let first = values.next()?;
+        values.all(|value| value == first).then_some(first)
+    }
+}
+
 /// A row of the flat file.
-#[must_use]
 pub fn flat_row(row: &FlatRow, figures: &Figures) -> String {
-    let both = figures.both();
-    let some = |value: Option<f64>| value.map_or("n/a".to_owned(), number);
     // Before an average stand two blanks.
     let label = match row.label.starts_with("avg_") {
         true => format!(" {}", row.label),
         false => row.label.clone(),
     };
-    let cpu = |of: fn(&super::figures::Cpu) -> f64| some(figures.cpu.as_ref().map(of));
-    let values = [
-        row.timestamp.clone(),
-        row.run.replace(' ', "_"),
-        label,
-        number(row.reqrate),
-        number(figures.rate()),
-        number(figures.mib()),
-        number(figures.bytes_per_io()),
-        number(figures.read_percent()),
-        number(both.resp()),
-        number(figures.read.resp()),
-        number(figures.write.resp()),
-        number(both.max()),
-        number(figures.read.max()),
-        number(figures.write.max()),
-        number(both.std()),
-        number(figures.read.std()),
-        number(figures.write.std()),
-        some(row.xfersize),
-        some(row.threads),
-        some(row.rdpct),
-        some(row.rhpct),
-        some(row.whpct),
-        some(row.seekpct),
-        number(row.lunsize),
-        "n/a".to_owned(),
-        number(row.compratio),
-        some(row.dedupratio),
-        number(figures.depth()),
-        cpu(super::figures::Cpu::used),
-        cpu(|cpu| cpu.user),
-        cpu(|cpu| cpu.kernel),
-        cpu(|cpu| cpu.wait),
-        cpu(|cpu| cpu.idle),
-    ];
-    format!("{:>12} {} \n", row.time, values.join(" "))
+    let numbers = COLUMNS.iter().map(|column| column.number(row, figures));
+    let numbers: Vec<String> = numbers
+        .map(|it| it.map_or("n/a".to_owned(), number))
+        .collect();
+    format!(
+        "{:>12} {} {} {label} {} \n",
+        row.time,
+        row.timestamp,
+        row.run.name.replace(' ', "_"),
+        numbers.join(" ")
+    )
 }
 
 /// At most four decimals, no zeros behind them.
@@ -198,10 +220,183 @@ fn number(value: f64) -> String {
     }
 }
 
+/// A storage definition or a workload in the skew report.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SkewRow {
+    /// `sd1` or `wd1`.
+    pub name: String,
+    /// What it did.
+    pub figures: Figures,
+    /// The share that was asked for, in per cent; nothing where it has a rate of its own.
+    pub asked: Option<f64>,
+}
+
+/// The report of one run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Skew {
+    /// Characters of the longest name in the report.
+    pub width: usize,
+    /// Storage definitions.
+    pub sds: Vec<SkewRow>,
+    /// Workloads; compared where there are several.
+    pub wds: Vec<SkewRow>,
+    /// What all did together.
+    pub total: Figures,
+    /// Whether workloads kept shares.
+    pub controlled: bool,
+}
+
+/// What stands above the first run.
+pub const SKEW_HEAD: &str = "Storage definitions are compared in every run, workloads where a run \
+                             has several.\n";
+/// Behind the longest name.
+const MARGIN: usize = 2;
+/// A smaller difference is not shown, in per cent.
+const SHOWN: f64 = 0.10;
+
+impl Skew {
+    /// Its lines; each gets the time of day in front.
+    pub fn lines(&self) -> Vec<String> {
+        let mut lines = vec![String::new()];
+        lines.extend(self.heads("SD:"));
+        lines.extend(self.sds.iter().map(|row| self.row(&row.name, &row.figures)));
+        lines.push(self.row("Total", &self.total));
+        if self.wds.len() > 1 {
+            lines.push(String::new());
+            lines.extend(self.workloads());
+        }
+        lines
+    }
+
+    fn workloads(&self) -> Vec<String> {
+        let control = match self.controlled {
+            true => "Workloads kept their shares in this run.",
+            false => "This run was an Uncontrolled MAX: no shares were kept.",
+        };
+        let mut lines = vec![
+            format!("Requested and observed skew; a delta is shown from {SHOWN:.2} % on."),
+            control.to_owned(),
+            String::new(),
+        ];
+        let [above, below] = self.heads("WD:");
+        lines.push(above + "      skew     skew    skew ");
+        lines.push(below + " requested observed   delta ");
+        let all = self.total.both().ios.max(1) as f64;
+        let mut sum = 0.0;
+        for row in &self.wds {
+            let observed = row.figures.both().ios as f64 * 100.0 / all;
+            sum += observed;
+            let asked = row.asked.map(|asked| format!("{asked:.2}%"));
+            let asked = asked.unwrap_or("n/a".to_owned());
+            let delta = row.asked.map(|asked| asked - observed);
+            let delta = delta.filter(|delta| delta.abs() >= SHOWN);
+            let delta = delta.map_or(String::new(), |delta| format!("{delta:>6.2}%"));
+            let figures = self.row(&row.name, &row.figures);
+            lines.push(format!("{figures} {asked:>9} {observed:>7.2}% {delta}"));
+        }
+        let total = self.row("Total", &self.total);
+        lines.push(format!("{total} {:>8.2}% {sum:>7.2}%", 100.0));
+        lines
+    }
+
+    fn heads(&self, what: &str) -> [String; 2] {
+        let [above, below] = Table::Skew.heads(false);
+        let width = self.width + MARGIN;
+        [("", above), (what, below)].map(|(first, line)| format!("{first:<width$}{line}"))
+    }
+
+    fn row(&self, name: &str, figures: &Figures) -> String {
+        let without_cpu = Figures {
+            cpu: None,
+            ..*figures
+        };
+        let width = self.width + MARGIN;
+        format!("{name:<width$}{}", Table::Skew.cells(&without_cpu))
+    }
+}
+
+/// A label, then links from column 34 on. Eight names stand in a line.
+pub fn links(label: &str, links: &[(&str, &str)]) -> String {
+    let link = |(file, name): &(&str, &str)| {
+        let link = format!("<A HREF=\"{file}.html\">{name}</A>");
+        match links.len() {
+            1 => link,
+            _ => link + &" ".repeat(8_usize.saturating_sub(name.len())),
+        }
+    };
+    let line = |names: &[(&str, &str)]| names.iter().map(link).collect::<Vec<_>>().join(" ");
+    let lines: Vec<String> = links.chunks(8).map(line).collect();
+    let between = format!("\n{:<33}", "");
+    format!("{label:<33}{}\n", lines.join(&between))
+}
+
+/// Links to where each run begins, one a line. Of a run that differs from the one before in its
+/// last word alone, only that word is a link, below its fellow.
+pub fn run_links(runs: &[&Run]) -> String {
+    let mut text = String::new();
+    let mut before: Vec<String> = Vec::new();
+    for (index, run) in runs.iter().enumerate() {
+        let label = format!("{} {}", run.name, run.loops.text());
+        let words: Vec<String> = label.split(' ').map(str::to_owned).collect();
+        let stem = &words[..words.len() - 1];
+        let same = words.len() == before.len() && before.starts_with(stem);
+        let shown = match same {
+            true => words[words.len() - 1].clone(),
+            false => label.clone(),
+        };
+        let title = ["Link to Run Definitions:", ""][index.min(1)];
+        let indent = " ".repeat(label.len() - shown.len());
+        let line = format!("{title:<33}{indent}<A HREF=\"#_{index}\">{shown}</A>\n");
+        text.push_str(&line);
+        before = words;
+    }
+    text
+}
+
+/// Where a run begins.
+pub fn anchor(index: usize, clock: &str, banner: &str) -> String {
+    format!("\n<a name=\"_{index}\"></a><i><b>{clock} {banner}</b></i>\n\n")
+}
+
+/// One point of a curve.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CurvePoint {
+    /// Name of the run.
+    pub run: String,
+    /// What was asked for; nothing of a maximum.
+    pub asked: Option<f64>,
+    /// Operations a second that were done.
+    pub rate: f64,
+    /// Mean from submission to completion, in milliseconds.
+    pub service_ms: f64,
+    /// Mean from the intended start to completion, in milliseconds; nothing where there is none.
+    pub response_ms: Option<f64>,
+}
+
+/// The whole of it, the maximum first, which has no intended starts.
+pub fn curve_text(name: &str, points: &[CurvePoint]) -> String {
+    let mut text = format!(
+        "Curve {name}: mean latency against rate\n{:<24}{:>12}{:>12}{:>14}{:>14}\n",
+        "run", "asked", "rate", "service ms", "response ms"
+    );
+    for point in points {
+        let asked = point.asked.map(|asked| format!("{asked:.0}"));
+        let asked = asked.unwrap_or("max".to_owned());
+        let response = point.response_ms.map(|ms| format!("{ms:.3}"));
+        let response = response.unwrap_or("-".to_owned());
+        text.push_str(&format!(
+            "{:<24}{asked:>12}{:>12.1}{:>14.3}{response:>14}\n",
+            point.run, point.rate, point.service_ms
+        ));
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Cpu, Sum};
+    use crate::Sum;
+    use crate::plan::{own_run, own_use};
 
     fn figures() -> Figures {
         let sum = |ios: u64, mean: f64, max: u64| Sum {
@@ -292,15 +487,14 @@ mod tests {
         let mut row = FlatRow {
             time: "21:16:09.042".to_owned(),
             timestamp: "05/10/2023-21:16:09-CST".to_owned(),
-            run: "SD_format".to_owned(),
+            run: own_run(
+                "SD_format",
+                2,
+                vec![own_use("SD_format", 131_072, 0.0, vec![0])],
+            ),
             label: "1".to_owned(),
             reqrate: 9_999_988.0,
-            xfersize: Some(131_072.0),
             threads: Some(2.0),
-            rdpct: Some(0.0),
-            rhpct: Some(0.0),
-            whpct: Some(0.0),
-            seekpct: None,
             lunsize: 0.0391,
             compratio: 1.0,
             dedupratio: None,
@@ -321,7 +515,10 @@ mod tests {
         let row = FlatRow {
             time: "16:09:12.040".to_owned(),
             timestamp: "11/20/2026-16:09:12-UTC".to_owned(),
-            run: "rd1_(10%)".to_owned(),
+            run: Run {
+                name: "rd1_(10%)".to_owned(),
+                ..Run::default()
+            },
             label: "avg_2-4".to_owned(),
             reqrate: 2700.0,
             ..FlatRow::default()
@@ -329,5 +526,98 @@ mod tests {
         let line = flat_row(&row, &figures());
         assert_eq!(line.split_whitespace().count(), 34);
         assert!(line.starts_with("16:09:12.040 11/20/2026-16:09:12-UTC rd1_(10%)  avg_2-4 2700 2666 20.8281 8192 51.1628 0.2153 "), "{line}");
+    }
+
+    fn shares(reads: u64, writes: u64) -> Figures {
+        let sum = |ios: u64, mean: f64| Sum {
+            ios,
+            bytes: ios * 4096,
+            sum_ns: mean * 1e6 * ios as f64,
+            sum_squares: (mean * 1e6) * (mean * 1e6) * ios as f64,
+            max_ns: 537_000,
+        };
+        Figures {
+            seconds: 3.0,
+            read: sum(reads, 0.012),
+            write: sum(writes, 0.020),
+            cpu: None,
+        }
+    }
+
+    /// A parser of the original's tables found another table: no times, no depth, no total. The
+    /// heads are those of a run of 5.04.07.
+    #[test]
+    fn the_tables_are_those_of_the_original() {
+        let row = |name: &str, figures: Figures| SkewRow {
+            name: name.to_owned(),
+            figures,
+            asked: Some(50.0),
+        };
+        let (first, second) = (shares(312, 155), shares(400, 115));
+        let report = Skew {
+            width: "localhost-0".len(),
+            sds: vec![row("sd1", first)],
+            wds: vec![row("wd1", first), row("wd2", second)],
+            total: first.plus(Figures {
+                seconds: 0.0,
+                ..second
+            }),
+            controlled: true,
+        };
+        let lines = report.lines();
+        let expected = [
+            "",
+            "                     i/o   MB/sec   bytes   read     resp     read    write     resp     resp queue ",
+            "SD:                 rate  1024**2     i/o    pct     time     resp     resp      max   stddev depth ",
+            "sd1               155.67     0.61    4096  66.81    0.015    0.012    0.020    0.537    0.004   0.0 ",
+            "Total             327.33     1.28    4096  72.51    0.014    0.012    0.020    0.537    0.004   0.0 ",
+            "",
+        ];
+        assert_eq!(lines[..6], expected);
+        let expected = [
+            "                     i/o   MB/sec   bytes   read     resp     read    write     resp     resp queue       skew     skew    skew ",
+            "WD:                 rate  1024**2     i/o    pct     time     resp     resp      max   stddev depth  requested observed   delta ",
+            "wd1               155.67     0.61    4096  66.81    0.015    0.012    0.020    0.537    0.004   0.0     50.00%   47.56%   2.44%",
+            "wd2               171.67     0.67    4096  77.67    0.014    0.012    0.020    0.537    0.003   0.0     50.00%   52.44%  -2.44%",
+            "Total             327.33     1.28    4096  72.51    0.014    0.012    0.020    0.537    0.004   0.0    100.00%  100.00%",
+        ];
+        assert_eq!(lines[9..], expected);
+    }
+
+    #[test]
+    fn links_begin_in_column_34() {
+        assert_eq!(
+            links("Link to logfile:", &[("logfile", "logfile")]),
+            "Link to logfile:                 <A HREF=\"logfile.html\">logfile</A>\n"
+        );
+        assert_eq!(
+            links("Link to SD reports:", &[("sd1", "sd1"), ("sd2", "sd2")]),
+            "Link to SD reports:              <A HREF=\"sd1.html\">sd1</A>      \
+             <A HREF=\"sd2.html\">sd2</A>     \n"
+        );
+    }
+
+    fn point(rate: f64, ms: f64) -> CurvePoint {
+        CurvePoint {
+            run: format!("rd1_({rate}%)"),
+            asked: Some(rate),
+            rate,
+            service_ms: ms / 2.0,
+            response_ms: Some(ms),
+        }
+    }
+
+    #[test]
+    fn a_curve_is_a_table() {
+        let mut points = vec![point(5000.0, 0.25), point(8000.0, 0.4)];
+        points[0].asked = None;
+        points[0].response_ms = None;
+        assert_eq!(
+            curve_text("rd1", &points),
+            "Curve rd1: mean latency against rate\n\
+             run                            asked        rate    service ms   response ms\n\
+             rd1_(5000%)                      max      5000.0         0.125             -\n\
+             rd1_(8000%)                     8000      8000.0         0.200         0.400\n"
+        );
     }
 }

@@ -1,7 +1,6 @@
 //! A run with nothing left to write out, and its words.
 
-use super::defs::{Arrivals, Commands, LoopKind, MaxData, OpenFlags, Wd};
-use super::mistake::Place;
+use super::defs::{LoopKind, RunOptions, Wd};
 use super::value::MAX_RATE;
 
 /// What the original writes for the maximum of a curve.
@@ -10,9 +9,10 @@ const CURVE_RATE: f64 = 9_999_977.0;
 const PRETENDED: f64 = 10_000.0;
 
 /// What rate a run asks for.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub enum Rate {
     /// As fast as it goes.
+    #[default]
     Max,
     /// As fast as it goes, to know the maximum of a curve.
     CurveMax,
@@ -26,8 +26,7 @@ pub enum Rate {
 
 impl Rate {
     /// A number as parameter files carry it: `max` is one, per cent are below 0.
-    #[must_use]
-    pub fn of(number: f64) -> Self {
+    pub(super) fn from_number(number: f64) -> Self {
         if number == MAX_RATE {
             Self::Max
         } else if number < 0.0 {
@@ -37,15 +36,18 @@ impl Rate {
         }
     }
 
+    /// Whether it depends on what an earlier run reached.
+    pub const fn is_relative(self) -> bool {
+        matches!(self, Self::CurvePoint(_) | Self::PercentOfLast(_))
+    }
+
     /// Whether it goes as fast as it can.
-    #[must_use]
     pub const fn is_max(self) -> bool {
         matches!(self, Self::Max | Self::CurveMax)
     }
 
     /// The number that banners and flat files show, when the runs before reached `curve_max` and
     /// `last` operations a second.
-    #[must_use]
     pub fn number(self, curve_max: f64, last: f64) -> f64 {
         match self {
             Self::Max => MAX_RATE,
@@ -59,8 +61,7 @@ impl Rate {
 
 /// So many per cent of a rate, rounded as the original does: up to the next 100 above 1000, up
 /// to the next 10 below.
-#[must_use]
-pub fn share(rate: f64, percent: f64) -> f64 {
+pub(super) fn share(rate: f64, percent: f64) -> f64 {
     let share = (rate as i64).saturating_mul(percent as i64) / 100;
     let step = if share > 1000 { 100 } else { 10 };
     ((share + step - 1) / step * step) as f64
@@ -72,29 +73,29 @@ pub struct Loops(pub Vec<(LoopKind, f64)>);
 
 impl Loops {
     /// What a loop has set.
-    #[must_use]
-    pub fn value(&self, kind: LoopKind) -> Option<f64> {
+    pub(super) fn value(&self, kind: LoopKind) -> Option<f64> {
         let found = self.0.iter().find(|(known, _)| *known == kind);
         found.map(|(_, value)| *value)
     }
 
     /// Names and values as banners show them.
-    pub fn settings(&self) -> impl Iterator<Item = (&'static str, String)> + '_ {
-        self.0
-            .iter()
-            .map(|(kind, value)| (kind.name(), shown(*kind, *value)))
+    pub(super) fn settings(&self) -> impl Iterator<Item = (String, String)> + '_ {
+        let all = self.0.iter();
+        all.map(|(kind, value)| (kind.name().to_owned(), shown(*kind, *value)))
+    }
+
+    /// `threads=4 xfersize=4k`
+    pub(super) fn words(&self) -> String {
+        let settings = self.settings();
+        let words = settings.map(|(name, value)| format!("{name}={value}"));
+        words.collect::<Vec<_>>().join(" ")
     }
 
     /// `For loops: threads=4 xfersize=4k`, or `For loops: None`.
-    #[must_use]
     pub fn text(&self) -> String {
-        let settings: Vec<String> = self
-            .settings()
-            .map(|(name, value)| format!("{name}={value}"))
-            .collect();
-        match settings.is_empty() {
+        match self.0.is_empty() {
             true => "For loops: None".to_owned(),
-            false => format!("For loops: {}", settings.join(" ")),
+            false => format!("For loops: {}", self.words()),
         }
     }
 }
@@ -109,8 +110,7 @@ fn shown(kind: LoopKind, value: f64) -> String {
 }
 
 /// A size with its unit and at most three decimals: `4k`, `1.500k`.
-#[must_use]
-pub fn size(value: f64) -> String {
+pub(super) fn size(value: f64) -> String {
     if value < 1024.0 {
         return (value as i64).to_string();
     }
@@ -124,31 +124,18 @@ pub fn size(value: f64) -> String {
     format!("{}{unit}", text.strip_suffix(".000").unwrap_or(&text))
 }
 
-/// Rates that take turns within a run.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Bursts {
-    /// Rate, seconds, rate, seconds…
-    pub rates: Vec<f64>,
-    /// Whether each rate's operations come at once, at the beginning of its second.
-    pub spike: bool,
-}
-
 /// A workload in a run, its loops applied.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Use {
     /// What is done.
     pub wd: Wd,
-    /// On what: indices of the script's storage.
+    /// On what: indices of the parameters's storage.
     pub sds: Vec<usize>,
-    /// Bytes that hits go to, where a loop sets them.
-    pub hitarea: Option<u64>,
 }
 
 /// One run.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Run {
-    /// Its definition.
-    pub place: Place,
     /// `rd1`, `rd1_(10%)`.
     pub name: String,
     /// Workloads.
@@ -165,58 +152,34 @@ pub struct Run {
     pub first_rate: Rate,
     /// Whether shares of workloads are kept.
     pub controlled: bool,
-    /// Rates that take turns.
-    pub bursts: Option<Bursts>,
-    /// Counted seconds; nothing: until all is done.
-    pub elapsed: Option<u64>,
-    /// Seconds of a line.
-    pub interval: u64,
-    /// Seconds before the counted ones.
-    pub warmup: u64,
-    /// Seconds after it.
-    pub pause: u64,
-    /// Bytes after which it ends.
-    pub maxdata: MaxData,
-    /// When operations begin.
-    pub arrivals: Arrivals,
-    /// Milliseconds above which a curve ends.
-    pub stopcurve: Option<f64>,
-    /// How storage is opened instead.
-    pub openflags: Option<OpenFlags>,
-    /// Commands before it.
-    pub startcmd: Commands,
-    /// Commands after it.
-    pub endcmd: Commands,
+    /// Rates that take turns, each with its seconds behind it; empty: there is one rate.
+    pub bursts: Vec<f64>,
+    /// What its definition sets.
+    pub options: RunOptions,
 }
 
 impl Run {
     /// `Starting RD=rd1_(10%); I/O rate: 2700; elapsed=3 warmup=1; For loops: threads=4`.
-    #[must_use]
     pub fn banner(&self, rate: f64) -> String {
         self.words("Starting", self.rate, rate)
     }
 
     /// The same of a simulation, which pretends maxima of 10,000 and, as the original, shows of
     /// a list always the first rate.
-    #[must_use]
     pub fn simulated(&self) -> String {
         let rate = self.first_rate.number(PRETENDED, PRETENDED);
         self.words("Simulating", self.first_rate, rate)
     }
 
     fn words(&self, verb: &str, rate: Rate, number: f64) -> String {
-        let control = if self.controlled {
-            "Controlled"
-        } else {
-            "Uncontrolled"
-        };
+        let control = ["Uncontrolled", "Controlled"][usize::from(self.controlled)];
         let rate = match rate {
-            _ if self.bursts.is_some() => "Variable".to_owned(),
+            _ if !self.bursts.is_empty() => "Variable".to_owned(),
             Rate::Max => format!("{control} MAX"),
             Rate::CurveMax => format!("{control} curve"),
             _ => format!("{}", number.round() as i64),
         };
-        let elapsed = match (self.elapsed, self.warmup) {
+        let elapsed = match (self.options.elapsed, self.options.warmup) {
             (None, _) => "(none)".to_owned(),
             (Some(elapsed), 0) => elapsed.to_string(),
             (Some(elapsed), warmup) => format!("{elapsed} warmup={warmup}"),

@@ -1,11 +1,40 @@
 //! Lines to parameters: `keyword=value[,keyword=value…]`.
 
+use super::error::{ParseError, Place, Subject};
 use super::lines::Line;
-use super::mistake::{Mistake, Place};
-use super::parameter::{Parameter, Piece, text};
+
+/// One `keyword=value`, the value as written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Parameter {
+    pub(super) place: Place,
+    /// In lower case, as written: it may be abbreviated.
+    pub(super) keyword: String,
+    /// Behind the first `=`, quotes taken off.
+    pub(super) raw: Vec<Piece>,
+}
+
+/// A character of a value, and whether quotes protect it.
+pub(super) type Piece = (char, bool);
+
+impl Parameter {
+    /// The value as text.
+    pub(super) fn text(&self) -> String {
+        text(&self.raw)
+    }
+}
+
+impl Subject for Parameter {
+    fn subject(&self) -> (&Place, String) {
+        (&self.place, format!("{}=", self.keyword))
+    }
+}
+
+fn text(pieces: &[Piece]) -> String {
+    pieces.iter().map(|(letter, _)| letter).collect()
+}
 
 /// All parameters of all lines. `extra` is put behind each run definition that stands on one line.
-pub(super) fn scan(lines: &[Line], extra: Option<&str>) -> Result<Vec<Parameter>, Mistake> {
+pub(super) fn scan(lines: &[Line], extra: Option<&str>) -> Result<Vec<Parameter>, ParseError> {
     let mut parameters = Vec::new();
     let mut lines = lines.iter();
     while let Some(line) = lines.next() {
@@ -52,18 +81,18 @@ impl Joined {
     }
 
     /// Cuts at the commas that stand in no parentheses.
-    fn split(&self, into: &mut Vec<Parameter>) -> Result<(), Mistake> {
+    fn split(&self, into: &mut Vec<Parameter>) -> Result<(), ParseError> {
+        let refused = |at: usize, pieces: &[Piece], message: &str| {
+            Err(ParseError::new(self.place(at), text(pieces), message))
+        };
         let mut depth = 0_usize;
         let mut begin = 0;
         for (index, piece) in self.pieces.iter().enumerate() {
             match piece {
                 ('(', false) => depth += 1,
                 (')', false) if depth == 0 => {
-                    return Err(Mistake::new(
-                        self.place(index),
-                        text(&self.pieces[begin..=index]),
-                        "a closing parenthesis without an opening one",
-                    ));
+                    let message = "a closing parenthesis without an opening one";
+                    return refused(index, &self.pieces[begin..=index], message);
                 }
                 (')', false) => depth -= 1,
                 (',', false) if depth == 0 => {
@@ -74,35 +103,30 @@ impl Joined {
             }
         }
         if depth > 0 {
-            return Err(Mistake::new(
-                self.place(begin),
-                text(&self.pieces[begin..]),
-                "the parenthesis is not closed; a list that goes on in the next line ends in a \
-                 comma",
-            ));
+            let message = "the parenthesis is not closed; a list that goes on in the next line \
+                           ends in a comma";
+            return refused(begin, &self.pieces[begin..], message);
         }
         self.push(begin, self.pieces.len(), into)
     }
 
-    fn push(&self, begin: usize, end: usize, into: &mut Vec<Parameter>) -> Result<(), Mistake> {
+    fn push(&self, begin: usize, end: usize, into: &mut Vec<Parameter>) -> Result<(), ParseError> {
         let pieces = &self.pieces[begin..end];
         if pieces.is_empty() {
             return Ok(());
         }
-        let wrong = |about, message| Err(Mistake::new(self.place(begin), about, message));
+        let refused = |about, message| Err(ParseError::new(self.place(begin), about, message));
         let Some(equals) = pieces.iter().position(|piece| *piece == ('=', false)) else {
-            return wrong(
-                text(pieces),
-                "keyword=value is expected, as in sd=sd1,lun=/dev/sdb",
-            );
+            let message = "keyword=value is expected, as in sd=sd1,lun=/dev/sdb";
+            return refused(text(pieces), message);
         };
         let keyword = text(&pieces[..equals]);
         if keyword.chars().count() < 2 {
-            return wrong(format!("{keyword}="), "a keyword has at least two letters");
+            return refused(format!("{keyword}="), "a keyword has at least two letters");
         }
         let raw = pieces[equals + 1..].to_vec();
         if raw.is_empty() {
-            return wrong(format!("{keyword}="), "a value must follow");
+            return refused(format!("{keyword}="), "a value must follow");
         }
         into.push(Parameter {
             place: self.place(begin).clone(),

@@ -29,7 +29,7 @@ fn words(line: &str) -> Vec<String> {
     line.split_whitespace().map(str::to_owned).collect()
 }
 
-fn parsed(text: &str, arguments: &str) -> Result<Script, Mistake> {
+fn parsed(text: &str, arguments: &str) -> Result<Script, ParseError> {
     let command = command(&words(&format!("-f p {arguments}")))?;
     parse(&command, &files(&[("p", text.to_owned())]), &is_here)
 }
@@ -69,12 +69,12 @@ fn parameter_files_mean_their_runs() {
     assert!(cases.len() >= 60, "{}", cases.len());
     for (title, file, expected) in cases {
         let runs = match parsed(&file, &arguments(&title)) {
-            Ok(script) => script
+            Ok(parameters) => parameters
                 .runs
                 .iter()
                 .map(|run| run.simulated().replace("Simulating ", ""))
                 .collect(),
-            Err(mistake) => vec![format!("! {}", mistake.about)],
+            Err(error) => vec![format!("! {}", error.about)],
         };
         let runs: Vec<String> = runs;
         assert_eq!(runs, expected, "{title}\n{file}");
@@ -86,8 +86,8 @@ fn mistakes_are_refused_with_their_place() {
     let cases = cases(include_str!("refusals.txt"));
     assert!(cases.len() >= 30, "{}", cases.len());
     for (title, file, expected) in cases {
-        let mistake = parsed(&file, "").expect_err(&title).to_string();
-        assert!(mistake.starts_with(&expected[0]), "{title}: {mistake}");
+        let error = parsed(&file, "").expect_err(&title).to_string();
+        assert!(error.starts_with(&expected[0]), "{title}: {error}");
     }
 }
 
@@ -102,27 +102,27 @@ fn files_are_included_and_circles_are_seen() {
         ("dir/more.vdb", more),
     ];
     let command = command(&words("-f dir/p")).unwrap();
-    let script = parse(&command, &files(&found), &is_here).unwrap();
-    assert_eq!(script.sds.len(), 2);
+    let parameters = parse(&command, &files(&found), &is_here).unwrap();
+    assert_eq!(parameters.sds.len(), 2);
     let circle = [
         ("dir/p", main),
         ("dir/luns", luns),
         ("dir/more.vdb", "include=luns".to_owned()),
     ];
-    let mistake = parse(&command, &files(&circle), &is_here)
+    let error = parse(&command, &files(&circle), &is_here)
         .unwrap_err()
         .to_string();
     assert!(
-        mistake.contains("dir/more.vdb:1") && mistake.contains("circle"),
-        "{mistake}"
+        error.contains("dir/more.vdb:1") && error.contains("circle"),
+        "{error}"
     );
     let missing = [("dir/p", "include=nothing".to_owned())];
-    let mistake = parse(&command, &files(&missing), &is_here)
+    let error = parse(&command, &files(&missing), &is_here)
         .unwrap_err()
         .to_string();
     assert!(
-        mistake.starts_with("dir/p:1: include=: cannot read nothing"),
-        "{mistake}"
+        error.starts_with("dir/p:1: include=: cannot read nothing"),
+        "{error}"
     );
 }
 
@@ -161,8 +161,8 @@ fn the_command_line_is_the_originals() {
         ("compare a b", "blocklab compare"),
         ("-tf", "file system"),
     ] {
-        let mistake = command(&words(line)).expect_err(line).to_string();
-        assert!(mistake.contains(message), "{line}: {mistake}");
+        let error = command(&words(line)).expect_err(line).to_string();
+        assert!(error.contains(message), "{line}: {error}");
     }
     let unused = parsed("sd=sd1,lun=a\n", "size=2g").unwrap_err().to_string();
     assert!(unused.contains("no parameter file uses $size"), "{unused}");
@@ -174,13 +174,13 @@ fn the_command_line_is_the_originals() {
 fn numbers_without_a_unit_are_microseconds_in_histograms() {
     let list = "histogram=(default,20,40,60,80,100,200,400,600,800,1m,2m)";
     let run = "sd=sd1,lun=a\nwd=wd1,sd=sd1\nrd=rd1,wd=wd1,iorate=5\n";
-    let script = parsed(&format!("{list}\n{run}"), "").unwrap();
+    let parameters = parsed(&format!("{list}\n{run}"), "").unwrap();
     assert_eq!(
-        script.general.histogram.edges,
+        parameters.general.histogram.edges,
         [20, 40, 60, 80, 100, 200, 400, 600, 800, 1000, 2000]
     );
     let plain = parsed(run, "").unwrap();
-    assert_eq!(plain.general.histogram, Buckets::default());
+    assert_eq!(plain.general.histogram, defs::Buckets::default());
 }
 
 #[test]
@@ -192,7 +192,7 @@ fn data_errors_in_all_their_forms() {
             .general
             .data_errors
     };
-    let errors = |most, command: Option<&str>, remove| DataErrors {
+    let errors = |most, command: Option<&str>, remove| defs::DataErrors {
         most,
         command: command.map(str::to_owned),
         remove,
@@ -222,17 +222,17 @@ fn what_a_note_tells_of_differs_on_the_page() {
                 wd=default,sd=sd1,skew=0\nwd=wd1,xfersize=(512,1m,512),range=(50,150)\n\
                 wd=wd2,stride=(4k,8k)\nwd=wd3,hotband=(10,20)\nwd=wd4,seekpct=sequentialnz\n\
                 wd=wd5,seekpct=(poisson,3)\nrd=rd1,wd=*,iorate=5,forcompratio=(1,2)\n";
-    let script = parsed(text, "").unwrap();
-    let terms = Terms {
+    let parameters = parsed(text, "").unwrap();
+    let inputs = Inputs {
         sizes: vec![1 << 30],
         validation: Validation {
             validate: true,
             ..Validation::default()
         },
-        ..Terms::default()
+        ..Inputs::default()
     };
-    let mut prepared = prepare(&script, &terms).unwrap();
-    validate(&mut prepared, &script, &terms, &[None]);
+    let mut prepared = prepare(&parameters, &inputs).unwrap();
+    validate(&mut prepared, &parameters, &inputs, &[None]);
     let mut found = 0;
     for note in &prepared.notes {
         let word = note.subject.split(['=', ' ']).next().unwrap_or_default();
@@ -260,9 +260,9 @@ fn what_a_note_tells_of_differs_on_the_page() {
 #[test]
 fn what_has_no_effect_is_noted() {
     let text = "port=5000\nsd=sd1,lun=a\nwd=wd1,sd=sd1\nrd=rd1,wd=wd1,iorate=5\n";
-    let script = parsed(text, "").unwrap();
-    assert_eq!(script.notes.len(), 1);
-    assert_eq!(script.notes[0].subject, "port=5000");
+    let parameters = parsed(text, "").unwrap();
+    assert_eq!(parameters.notes.len(), 1);
+    assert_eq!(parameters.notes[0].subject, "port=5000");
 }
 
 #[test]
@@ -272,9 +272,9 @@ fn a_thousand_devices_are_read() {
         .collect();
     text.push_str("wd=wd1,sd=sd*,xfersize=4k,rdpct=70\n");
     text.push_str("rd=rd1,wd=wd1,iorate=curve,forthreads=(1-64,d),elapsed=10\n");
-    let script = parsed(&text, "").unwrap();
-    assert_eq!(script.runs.len(), 49);
-    assert_eq!(script.runs[0].uses[0].sds.len(), 1000);
+    let parameters = parsed(&text, "").unwrap();
+    assert_eq!(parameters.runs.len(), 49);
+    assert_eq!(parameters.runs[0].uses[0].sds.len(), 1000);
 }
 
 proptest! {
@@ -302,8 +302,8 @@ proptest! {
         )
     ) {
         for text in [words.concat(), words.join(",")] {
-            let Ok(script) = parsed(&text, "") else { continue };
-            for run in script.runs.iter().take(1000) {
+            let Ok(parameters) = parsed(&text, "") else { continue };
+            for run in parameters.runs.iter().take(1000) {
                 prop_assert!(run.simulated().starts_with("Simulating RD="));
             }
         }
@@ -319,12 +319,12 @@ const CONCATENATION: &str = "concatenatesds=yes\nsd=sd1,lun=a,threads=3\nsd=sd2,
                              wd=wd1,sd=sd*,threads=4\nrd=rd1,wd=wd1,iorate=max\n\
                              rd=rd2,wd=wd1,iorate=100\n";
 
-fn of_two_sizes(text: &str) -> Result<Prepared, Mistake> {
-    let terms = Terms {
+fn of_two_sizes(text: &str) -> Result<Prepared, ParseError> {
+    let inputs = Inputs {
         sizes: vec![1 << 30, 3 << 30],
-        ..Terms::default()
+        ..Inputs::default()
     };
-    prepare(&parsed(text, "").unwrap(), &terms)
+    prepare(&parsed(text, "").unwrap(), &inputs)
 }
 
 /// A parameter file with concatenatesds=yes was refused, so that nothing of it ran. A device made
@@ -377,8 +377,8 @@ fn a_concatenation_that_is_not_random_is_refused() {
         ("stride=(4k,8k)", "stride="),
     ] {
         let text = CONCATENATION.replace("threads=4", &format!("threads=4,{more}"));
-        let mistake = of_two_sizes(&text).expect_err(more).to_string();
-        assert!(mistake.contains(word), "{more}: {mistake}");
+        let error = of_two_sizes(&text).expect_err(more).to_string();
+        assert!(error.contains(word), "{more}: {error}");
     }
     // One storage definition is no concatenation.
     let alone = CONCATENATION.replace("sd=sd*,threads=4", "sd=sd1,seekpct=seq");

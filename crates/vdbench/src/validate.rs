@@ -2,22 +2,20 @@
 
 use std::sync::Arc;
 
-use blocklab_record::{Note, NoteLevel};
+use blocklab_record::Note;
 use blocklab_units::Bytes;
 use blocklab_verify::KeyMap;
 use blocklab_workload::{
-    BlockSizes, Case, Job, Journal, KeyPlan, Mix, Pattern, Pooled, Stop, Validation as Check,
-    Workload,
+    BlockSizes, Case, Job, Journal, KeyPlan, Mix, Pattern, Validation as Check,
 };
 
 use super::Script;
-use super::data_errors::DataErrors;
-use super::defs::{Sd, Seek, Wd, Xfersize};
-use super::error_limits::limit_errors;
-use super::mistake::Mistake;
-use super::prepared::{Planned, Prepared, Terms};
-use super::rates::PlannedJob;
-use super::run::{Loops, Run, Use};
+use super::defs::Sd;
+use super::error::{ParseError, Subject};
+use super::plan::{
+    Inputs, Planned, Prepared, approximated, limit_errors, own_case, own_job, own_run, own_use,
+};
+use super::run::Run;
 
 /// The run that reads all that an earlier run wrote.
 pub const RECOVERY: &str = "journal_recovery";
@@ -27,7 +25,7 @@ const RECOVERY_BLOCK: u64 = 128 << 10;
 
 /// The keys of a storage definition, and where its journal is.
 #[derive(Debug, Clone)]
-pub struct Watched {
+pub struct Validated {
     /// Made once, and kept through all runs.
     pub keys: Arc<KeyMap>,
     /// If one is kept.
@@ -42,51 +40,46 @@ pub struct Watched {
 pub fn key_plans(
     prepared: &Prepared,
     script: &Script,
-    terms: &Terms,
-) -> Result<Vec<Option<KeyPlan>>, Mistake> {
-    let of = |(index, sd): (usize, &Sd)| {
-        let jobs: Vec<&Job> = jobs_on(prepared, index).collect();
+    inputs: &Inputs,
+) -> Result<Vec<Option<KeyPlan>>, ParseError> {
+    let plan = |(index, sd): (usize, &Sd)| {
+        let jobs = jobs_on(prepared, index);
         let Some(block) = jobs.iter().map(|job| job.sizes.smallest().0).min() else {
             return Ok(None);
         };
-        let block = whole_blocks(block, &jobs)
-            .map_err(|message| Mistake::new(&sd.place, format!("sd={}", sd.name), message))?;
+        check_blocks(sd, block, &jobs)?;
         let ratio = script.general.compratio.unwrap_or(1.0);
         Ok(Some(KeyPlan {
             name: sd.name.clone(),
             block,
             compress_percent: ((1.0 - 1.0 / ratio) * 100.0).round() as u8,
-            times: terms.validation.times,
+            times: inputs.validation.times,
         }))
     };
-    script.sds.iter().enumerate().map(of).collect()
+    script.sds.iter().enumerate().map(plan).collect()
 }
 
 /// Jobs that a workload asks for.
-fn jobs_on(prepared: &Prepared, sd: usize) -> impl Iterator<Item = &Job> {
+fn jobs_on(prepared: &Prepared, sd: usize) -> Vec<&Job> {
     let cases = prepared.plan.cases.iter().zip(&prepared.runs);
-    cases.flat_map(move |(case, planned)| {
-        let jobs = case.workload.jobs.iter().zip(&planned.planned_jobs);
-        jobs.filter(move |(_, planned_job)| planned_job.sd == sd && !planned_job.wd.is_empty())
-            .map(|(job, _)| job)
-    })
+    let pairs = cases.flat_map(|(case, run)| case.workload.jobs.iter().zip(&run.planned_jobs));
+    let own = pairs.filter(|(_, planned)| planned.sd == sd && !planned.wd.is_empty());
+    own.map(|(job, _)| job).collect()
 }
 
-/// The block, if all jobs work on whole ones.
-fn whole_blocks(block: u64, jobs: &[&Job]) -> Result<u64, String> {
-    if !block.is_multiple_of(512) {
-        return Err(format!(
-            "data validation needs sizes that are multiples of 512, and {block} is none"
-        ));
-    }
+/// Whether all jobs work on whole blocks.
+fn check_blocks(sd: &Sd, block: u64, jobs: &[&Job]) -> Result<(), ParseError> {
+    let message =
+        format_args!("data validation needs sizes that are multiples of 512, and {block} is none");
+    sd.check(block.is_multiple_of(512), message)?;
     for job in jobs {
-        let sizes = job.sizes.read.0.iter().chain(&job.sizes.write.0);
-        let mut sizes = sizes.map(|(size, _)| size.0);
-        if let Some(odd) = sizes.find(|size| size % block != 0) {
-            return Err(format!(
-                "data validation needs sizes that are multiples of the smallest one, and {odd} is \
-                 none of {block}"
-            ));
+        for (size, _) in job.sizes.read.0.iter().chain(&job.sizes.write.0) {
+            let message = format_args!(
+                "data validation needs sizes that are multiples of the smallest one, and {size} is \
+                 none of {block}",
+                size = size.0
+            );
+            sd.check(size.0 % block == 0, message)?;
         }
         let stride = match job.pattern {
             Pattern::Strided { stride } => stride.0,
@@ -98,74 +91,69 @@ fn whole_blocks(block: u64, jobs: &[&Job]) -> Result<u64, String> {
             ("stride=", stride),
             ("align=", align),
         ] {
-            if bytes % block != 0 {
-                return Err(format!(
-                    "data validation needs {what} in multiples of the smallest size, and {bytes} \
-                     is none of {block}"
-                ));
-            }
+            let message = format_args!(
+                "data validation needs {what} in multiples of the smallest size, and {bytes} is \
+                 none of {block}"
+            );
+            sd.check(bytes % block == 0, message)?;
         }
     }
-    Ok(block)
+    Ok(())
 }
 
 /// Adds data validation to every job of a plan, and with `recover` the run that comes before all
-/// others. `watched` has an entry for each storage definition.
+/// others. `validated` has an entry for each storage definition.
 pub fn validate(
     prepared: &mut Prepared,
     script: &Script,
-    terms: &Terms,
-    watched: &[Option<Watched>],
+    inputs: &Inputs,
+    validated: &[Option<Validated>],
 ) {
-    let asked = terms.validation;
+    let asked = inputs.validation;
     if asked.recover_only {
         prepared.plan.cases.clear();
         prepared.runs.clear();
     }
     for (case, planned) in prepared.plan.cases.iter_mut().zip(&prepared.runs) {
         for (job, planned_job) in case.workload.jobs.iter_mut().zip(&planned.planned_jobs) {
-            let Some(watched) = &watched[planned_job.sd] else {
+            let Some(validated) = &validated[planned_job.sd] else {
                 continue;
             };
             if planned_job.wd.is_empty() {
-                format_whole_blocks(job, watched.keys.block(), terms.sizes[planned_job.sd]);
+                format_whole_blocks(job, validated.keys.block(), inputs.sizes[planned_job.sd]);
             }
-            attach(job, watched, watched.journal.clone(), script, terms);
+            attach(job, validated, validated.journal.clone(), script, inputs);
         }
     }
     if asked.recover {
-        let (planned, case) = recovery(script, terms, watched);
+        let (planned, case) = recovery(script, inputs, validated);
         prepared.runs.insert(0, planned);
         prepared.plan.cases.insert(0, case);
         limit_errors(script, &mut prepared.plan.cases, &prepared.runs);
     }
-    prepared.notes.extend(notes(script, terms));
+    prepared.notes.extend(notes(script, inputs));
 }
 
 fn attach(
     job: &mut Job,
-    watched: &Watched,
+    validated: &Validated,
     journal: Option<Journal>,
     script: &Script,
-    terms: &Terms,
+    inputs: &Inputs,
 ) {
-    let asked = terms.validation;
+    let errors = &script.general.data_errors;
     if let Some(pooled) = &mut job.pool {
         pooled.validation = Some(Check {
-            keys: watched.keys.plan().clone(),
-            read_before_write: !asked.no_preread,
-            read_after_write: asked.read_after_write,
+            keys: validated.keys.plan().clone(),
+            read_before_write: !inputs.validation.no_preread,
+            read_after_write: inputs.validation.read_after_write,
             journal,
-            most_wrong: most_wrong(&script.general.data_errors),
+            // With `remove` each storage definition counts for itself.
+            most_wrong: match errors.remove {
+                true => u64::MAX,
+                false => u64::from(errors.most),
+            },
         });
-    }
-}
-
-/// With `remove` each storage definition counts for itself.
-fn most_wrong(asked: &DataErrors) -> u64 {
-    match asked.remove {
-        true => u64::MAX,
-        false => u64::from(asked.most),
     }
 }
 
@@ -180,121 +168,62 @@ fn format_whole_blocks(job: &mut Job, block: u64, end: u64) {
 
 /// Reads every block once. It keeps no journal of its own: until it is over, the old one is all
 /// that is known.
-fn recovery(script: &Script, terms: &Terms, watched: &[Option<Watched>]) -> (Planned, Case) {
+fn recovery(script: &Script, inputs: &Inputs, validated: &[Option<Validated>]) -> (Planned, Case) {
     let mut jobs = Vec::new();
-    let mut planned_jobs = Vec::new();
     let mut uses = Vec::new();
     for (index, sd) in script.sds.iter().enumerate() {
-        let Some(watched) = &watched[index] else {
+        let Some(validated) = &validated[index] else {
             continue;
         };
-        let block = watched.keys.block();
-        let mut job = super::plan::storage_job(&format!("recovery/{}", sd.name), sd, sd.openflags);
-        job.mix = Mix::READ;
-        job.pattern = Pattern::Sequential;
+        let block = validated.keys.block();
+        let mut job = own_job("recovery", sd, Mix::READ, RECOVERY_THREADS);
         // The rest behind the last whole read must not be left out.
-        let whole = terms.sizes[index] / block * block - block;
-        let largest = (RECOVERY_BLOCK / block).max(1);
-        let read = (1..=largest)
-            .rev()
-            .find(|n| whole.is_multiple_of(n * block));
+        let whole = inputs.sizes[index] / block * block - block;
+        let mut reads = (1..=(RECOVERY_BLOCK / block).max(1)).rev();
+        let read = reads.find(|n| whole.is_multiple_of(n * block));
         job.sizes = BlockSizes::fixed(Bytes(read.unwrap_or(1) * block));
         job.region.offset = Bytes(block);
         job.region.size = Some(Bytes(whole));
-        job.stop = Stop {
-            loops: Some(1),
-            ..Stop::default()
-        };
-        job.depth = RECOVERY_THREADS;
-        job.pool = Some(Pooled::new(&sd.name, RECOVERY_THREADS));
-        attach(&mut job, watched, None, script, terms);
-        uses.push(recovery_use(index, job.sizes.largest().0));
-        jobs.push(job);
-        planned_jobs.push(PlannedJob {
-            wd: String::new(),
-            sd: index,
-            skew: 100.0,
-            fixed: None,
-        });
+        attach(&mut job, validated, None, script, inputs);
+        let size = job.sizes.largest().0;
+        uses.push(own_use(RECOVERY, size, 100.0, vec![index]));
+        jobs.push((index, job));
     }
-    for planned_job in &mut planned_jobs {
-        planned_job.skew /= jobs.len().max(1) as f64;
-    }
-    let planned = Planned {
-        run: Run {
-            uses,
-            ..recovery_run(script)
-        },
-        case: RECOVERY.to_owned(),
-        planned_jobs,
+    let run = Run {
+        uses,
+        ..recovery_run()
     };
-    let case = Case {
-        name: RECOVERY.to_owned(),
-        settings: Vec::new(),
-        workload: Workload {
-            seed: terms.seed,
-            jobs,
-        },
-    };
-    (planned, case)
-}
-
-/// What a recovery does to a storage definition, for those who report it.
-fn recovery_use(sd: usize, block: u64) -> Use {
-    let wd = Wd {
-        name: RECOVERY.to_owned(),
-        xfersize: Xfersize::Fixed(block),
-        seek: Seek::Eof,
-        ..Wd::default()
-    };
-    Use {
-        wd,
-        sds: vec![sd],
-        hitarea: None,
-    }
+    own_case(run, inputs.seed, jobs)
 }
 
 /// The run that comes before all others when a journal is read.
-///
-/// # Panics
-/// Never: a script has at least one run.
-#[must_use]
-pub fn recovery_run(script: &Script) -> Run {
-    Run {
-        loops: Loops::default(),
-        threads: Some(RECOVERY_THREADS),
-        ..super::plan::own_run(RECOVERY, &script.runs[0], Vec::new())
-    }
+pub fn recovery_run() -> Run {
+    own_run(RECOVERY, RECOVERY_THREADS, Vec::new())
 }
 
-fn notes(script: &Script, terms: &Terms) -> Vec<Note> {
-    let note = |subject: &str, text: &str| Note {
-        level: NoteLevel::Approximated,
-        subject: subject.to_owned(),
-        text: text.to_owned(),
-    };
-    let asked = terms.validation;
-    let mut notes = Vec::new();
-    if !asked.no_preread || asked.read_after_write {
-        notes.push(note(
+fn notes(script: &Script, inputs: &Inputs) -> Vec<Note> {
+    let asked = inputs.validation;
+    let dedup = script.sds.iter().any(|sd| sd.dedupratio.is_some());
+    let notes = [
+        (
+            !asked.no_preread || asked.read_after_write,
             "data validation",
             "its own reads, before or after writes, enter all figures as reads",
-        ));
-    }
-    let dedup = script.sds.iter().any(|sd| sd.dedupratio.is_some());
-    if dedup || script.general.dedupratio.is_some() {
-        notes.push(note(
+        ),
+        (
+            dedup || script.general.dedupratio.is_some(),
             "dedupratio",
             "with data validation every sector carries its own place, so none is alike",
-        ));
-    }
-    if script.runs.iter().any(|run| run.compratio.is_some()) {
-        notes.push(note(
+        ),
+        (
+            script.runs.iter().any(|run| run.compratio.is_some()),
             "forcompratio",
             "with data validation the ratio of the general section holds for all runs",
-        ));
-    }
-    notes
+        ),
+    ];
+    let notes = notes.into_iter().filter(|(is_so, ..)| *is_so);
+    let notes = notes.map(|(_, subject, text)| approximated(subject.to_owned(), text));
+    notes.collect()
 }
 
 #[cfg(test)]
@@ -314,8 +243,8 @@ mod tests {
         parse(&command, &|_| Ok(text.to_owned()), &is_here).expect(text)
     }
 
-    fn terms(validation: Validation) -> Terms {
-        Terms {
+    fn inputs(validation: Validation) -> Inputs {
+        Inputs {
             sizes: vec![1 << 20],
             format: vec![0],
             seed: 1,
@@ -325,12 +254,12 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, expected: Result<u64, &str>) {
-        let (script, terms) = (script(text), terms(Validation::default()));
-        let prepared = prepare(&script, &terms).expect(text);
-        match (key_plans(&prepared, &script, &terms), expected) {
+        let (script, inputs) = (script(text), inputs(Validation::default()));
+        let prepared = prepare(&script, &inputs).expect(text);
+        match (key_plans(&prepared, &script, &inputs), expected) {
             (Ok(plans), Ok(block)) => assert_eq!(plans[0].as_ref().expect("used").block, block),
-            (Err(mistake), Err(words)) => {
-                assert!(mistake.to_string().contains(words), "{mistake}");
+            (Err(error), Err(words)) => {
+                assert!(error.to_string().contains(words), "{error}");
             }
             (got, expected) => panic!("{text}: {got:?}, not {expected:?}"),
         }
@@ -367,16 +296,16 @@ mod tests {
             recover: true,
             ..Validation::default()
         };
-        let (script, terms) = (script(text), terms(asked));
-        let mut prepared = prepare(&script, &terms).expect(text);
-        let plans = key_plans(&prepared, &script, &terms).expect(text);
+        let (script, inputs) = (script(text), inputs(asked));
+        let mut prepared = prepare(&script, &inputs).expect(text);
+        let plans = key_plans(&prepared, &script, &inputs).expect(text);
         let plan = plans[0].clone().expect("sd1 is used");
         let keys = Arc::new(KeyMap::new(&plan, 1 << 20, Arc::default()));
-        let watched = [Some(Watched {
+        let validated = [Some(Validated {
             keys,
             journal: None,
         })];
-        validate(&mut prepared, &script, &terms, &watched);
+        validate(&mut prepared, &script, &inputs, &validated);
         let jobs: Vec<&Job> = prepared
             .plan
             .cases
@@ -384,7 +313,7 @@ mod tests {
             .map(|case| &case.workload.jobs[0])
             .collect();
         let names: Vec<&str> = prepared.runs.iter().map(|run| &*run.run.name).collect();
-        assert_eq!(names, [RECOVERY, super::super::FORMAT, "rd1"]);
+        assert_eq!(names, [RECOVERY, crate::plan::FORMAT, "rd1"]);
         let place = |job: &Job| {
             let size = job.region.size.expect("it has one").0;
             (job.region.offset.0, job.sizes.largest().0, size)

@@ -1,7 +1,7 @@
 //! Values: numbers with units, words, lists, ranges.
 
-use super::mistake::Mistake;
-use super::parameter::{Parameter, Piece};
+use super::error::{ParseError, Place, Subject};
+use super::scan::{Parameter, Piece};
 
 /// The numbers or the words of a parameter; the original does not mix them.
 #[derive(Debug, Clone, PartialEq)]
@@ -10,11 +10,18 @@ pub(super) enum Values {
     Words(Vec<String>),
 }
 
-impl Parameter {
-    /// The value or values in parentheses.
-    pub(super) fn values(&self, full_keyword: &str) -> Result<Values, Mistake> {
-        Values::of(self, full_keyword)
-    }
+/// How the values of a keyword are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Number,
+    /// `m` is minutes.
+    Time,
+    /// The word `max` is a number.
+    Rate,
+    /// Never numbers; a hyphen in parentheses is a range.
+    Name,
+    /// Never numbers, nor ranges.
+    Word,
 }
 
 /// More values than any list needs; a bound for ranges such as `(1-1t,1)`.
@@ -23,67 +30,102 @@ const MOST: usize = 10_240;
 /// What `iorate=max` asks for, as a number that files and flat files carry.
 pub(super) const MAX_RATE: f64 = 9_999_988.0;
 
-/// How the values of a keyword are read.
-#[derive(Debug, Clone, Copy, Default)]
-struct Manner {
-    /// `m` is minutes.
-    time: bool,
-    /// Never numbers.
-    words: bool,
-    /// A hyphen in parentheses is no range.
-    hyphens: bool,
-    /// The word `max` is a number.
-    max: bool,
+/// A parameter whose keyword is known, and its values as what they are asked for.
+pub(super) struct Argument<'a> {
+    pub(super) parameter: &'a Parameter,
+    pub(super) name: &'static str,
 }
 
-impl Manner {
-    fn of(keyword: &str) -> Self {
-        Self {
-            time: matches!(keyword, "elapsed" | "interval" | "pause" | "warmup")
-                || keyword.starts_with("reset"),
-            words: matches!(
-                keyword,
-                "histogram"
-                    | "data_errors"
-                    | "dataerrors"
-                    | "host"
-                    | "hd"
-                    | "system"
-                    | "replay"
-                    | "misc"
-                    | "lun"
-                    | "startcmd"
-                    | "endcmd"
-                    | "seekpct"
-                    | "journal"
-                    | "report"
-                    | "monitor"
-                    | "messagescan"
-                    | "sd"
-                    | "wd"
-                    | "rd"
-                    | "auxreport"
-                    | "user"
-                    | "pattern"
-            ),
-            hyphens: matches!(
-                keyword,
-                "host"
-                    | "data_errors"
-                    | "dataerrors"
-                    | "hd"
-                    | "misc"
-                    | "replay"
-                    | "lun"
-                    | "startcmd"
-                    | "endcmd"
-                    | "monitor"
-                    | "seekpct"
-                    | "journal"
-                    | "pattern"
-                    | "messagescan"
-            ),
-            max: keyword == "iorate",
+impl Subject for Argument<'_> {
+    fn subject(&self) -> (&Place, String) {
+        (&self.parameter.place, format!("{}=", self.name))
+    }
+}
+
+impl Argument<'_> {
+    /// The value or values in parentheses.
+    pub(super) fn values(&self, kind: Kind) -> Result<Values, ParseError> {
+        let parameter = self.parameter;
+        let tokens = match parameter.raw.first() {
+            Some(('(', false)) => tokens(&parameter.raw, kind),
+            _ => vec![token(&parameter.text(), kind)],
+        };
+        match tokens.first() {
+            Some(Token::Number(_)) => numbers(&tokens, parameter).map(Values::Numbers),
+            Some(_) => words(&tokens, parameter).map(Values::Words),
+            None => Err(parameter.error("the parentheses are empty; a value must stand in them")),
+        }
+    }
+
+    pub(super) fn numbers(&self, kind: Kind) -> Result<Vec<f64>, ParseError> {
+        match self.values(kind)? {
+            Values::Numbers(numbers) => Ok(numbers),
+            Values::Words(words) => Err(self.error(format_args!(
+                "`{}` is no number; 4096, 4k or 1g would work where bytes are meant",
+                words.first().map_or("", String::as_str)
+            ))),
+        }
+    }
+
+    /// All numbers, each as what `meant` makes of it.
+    pub(super) fn each(
+        &self,
+        meant: impl Fn(&Self, f64) -> Result<f64, ParseError>,
+    ) -> Result<Vec<f64>, ParseError> {
+        let numbers = self.numbers(Kind::Number)?;
+        numbers.iter().map(|number| meant(self, *number)).collect()
+    }
+
+    /// The first number.
+    pub(super) fn number(&self) -> Result<f64, ParseError> {
+        Ok(self.numbers(Kind::Number)?[0])
+    }
+
+    /// A number of bytes or things: whole, not negative.
+    pub(super) fn whole(&self) -> Result<u64, ParseError> {
+        self.as_whole(self.number()?)
+    }
+
+    pub(super) fn as_whole(&self, number: f64) -> Result<u64, ParseError> {
+        self.check(number >= 0.0, format_args!("{number} is below 0"))?;
+        self.check(number < 9e18, format_args!("{number} is too large"))?;
+        Ok(number as u64)
+    }
+
+    /// A duration in whole seconds.
+    pub(super) fn seconds(&self) -> Result<u64, ParseError> {
+        let seconds = self.as_whole(self.numbers(Kind::Time)?[0])?;
+        let message = format_args!("{seconds} seconds are more than three years");
+        self.checked(seconds, seconds < 100_000_000, message)
+    }
+
+    /// The values as words; a number as it is displayed.
+    pub(super) fn words_of(&self, kind: Kind) -> Result<Vec<String>, ParseError> {
+        Ok(match self.values(kind)? {
+            Values::Words(words) => words,
+            Values::Numbers(numbers) => numbers.iter().map(ToString::to_string).collect(),
+        })
+    }
+
+    pub(super) fn words(&self) -> Result<Vec<String>, ParseError> {
+        self.words_of(Kind::Word)
+    }
+
+    /// Words among which `sd1-sd9` is written out.
+    pub(super) fn names(&self) -> Result<Vec<String>, ParseError> {
+        self.words_of(Kind::Name)
+    }
+
+    /// The first word.
+    pub(super) fn word(&self) -> Result<String, ParseError> {
+        Ok(self.words()?.swap_remove(0))
+    }
+
+    pub(super) fn yes(&self) -> Result<bool, ParseError> {
+        match self.word()?.to_lowercase() {
+            word if word.starts_with('y') => Ok(true),
+            word if word.starts_with('n') => Ok(false),
+            word => Err(self.error(format_args!("`{word}` is neither yes nor no"))),
         }
     }
 }
@@ -96,59 +138,19 @@ enum Token {
     Hyphen,
 }
 
-impl Values {
-    pub(super) fn of(parameter: &Parameter, keyword: &str) -> Result<Self, Mistake> {
-        let manner = Manner::of(keyword);
-        let raw = &parameter.raw;
-        let parenthesized = raw.first() == Some(&('(', false));
-        if !parenthesized {
-            return Ok(match token(&parameter.text(), manner) {
-                Token::Number(number) => Self::Numbers(vec![number]),
-                Token::Word(word) => Self::Words(vec![word]),
-                Token::Hyphen => Self::Words(vec!["-".to_owned()]),
-            });
-        }
-        let tokens = tokens(raw, manner);
-        if tokens.is_empty() {
-            return Err(parameter.wrong("the parentheses are empty; a value must stand in them"));
-        }
-        let first_is_number = matches!(tokens.first(), Some(Token::Number(_)));
-        match first_is_number {
-            true => numbers(&tokens, parameter).map(Self::Numbers),
-            false => words(&tokens, parameter).map(Self::Words),
-        }
-    }
-
-    /// The first number.
-    pub(super) fn number(&self) -> Option<f64> {
-        match self {
-            Self::Numbers(numbers) => numbers.first().copied(),
-            Self::Words(_) => None,
-        }
-    }
-
-    /// The first word; a number as text would have lost its writing.
-    pub(super) fn word(&self) -> Option<&str> {
-        match self {
-            Self::Words(words) => words.first().map(String::as_str),
-            Self::Numbers(_) => None,
-        }
-    }
-}
-
-fn tokens(raw: &[Piece], manner: Manner) -> Vec<Token> {
+fn tokens(raw: &[Piece], kind: Kind) -> Vec<Token> {
     let mut tokens = Vec::new();
     let mut text = String::new();
     let finish = |text: &mut String, tokens: &mut Vec<Token>| {
         if !text.is_empty() {
-            tokens.push(token(text, manner));
+            tokens.push(token(text, kind));
             text.clear();
         }
     };
     for (letter, quoted) in raw {
         match letter {
             '(' | ')' | ',' if !quoted => finish(&mut text, &mut tokens),
-            '-' if !quoted && !manner.hyphens => {
+            '-' if !quoted && kind != Kind::Word => {
                 finish(&mut text, &mut tokens);
                 tokens.push(Token::Hyphen);
             }
@@ -159,15 +161,13 @@ fn tokens(raw: &[Piece], manner: Manner) -> Vec<Token> {
     tokens
 }
 
-fn token(text: &str, manner: Manner) -> Token {
+fn token(text: &str, kind: Kind) -> Token {
     let word = || Token::Word(text.to_owned());
-    if manner.words {
-        return word();
+    match kind {
+        Kind::Name | Kind::Word => word(),
+        Kind::Rate if text == "max" => Token::Number(MAX_RATE),
+        _ => number(text, kind == Kind::Time).map_or_else(word, Token::Number),
     }
-    if manner.max && text == "max" {
-        return Token::Number(MAX_RATE);
-    }
-    number(text, manner.time).map_or_else(word, Token::Number)
 }
 
 /// A number, its unit multiplied in; `n%` is -n, as the original has it.
@@ -204,25 +204,20 @@ fn plain(text: &str) -> Option<f64> {
 }
 
 /// Lists of numbers with `a-b,step` and `a-b,d` written out.
-fn numbers(tokens: &[Token], parameter: &Parameter) -> Result<Vec<f64>, Mistake> {
+fn numbers(tokens: &[Token], parameter: &Parameter) -> Result<Vec<f64>, ParseError> {
     let mut list: Vec<f64> = Vec::new();
     let mut tokens = tokens.iter();
     while let Some(token) = tokens.next() {
         match token {
             Token::Number(number) => list.push(*number),
             Token::Word(word) => {
-                return Err(parameter.wrong(format!(
+                return Err(parameter.error(format_args!(
                     "`{word}` stands among numbers; a list is all numbers or all words"
                 )));
             }
-            Token::Hyphen => {
-                let (end, step) = (tokens.next(), tokens.next());
-                range(&mut list, end, step, parameter)?;
-            }
+            Token::Hyphen => range(&mut list, tokens.next(), tokens.next(), parameter)?,
         }
-        if list.len() > MOST {
-            return Err(parameter.wrong(format!("more than {MOST} values")));
-        }
+        parameter.check(list.len() <= MOST, format_args!("more than {MOST} values"))?;
     }
     Ok(list)
 }
@@ -232,24 +227,21 @@ fn range(
     end: Option<&Token>,
     step: Option<&Token>,
     parameter: &Parameter,
-) -> Result<(), Mistake> {
+) -> Result<(), ParseError> {
     const FORMS: &str = "a range is written (1-10,1) with a step, or (1-64,d) to double";
     let (Some(Token::Number(end)), Some(step)) = (end, step) else {
-        return Err(parameter.wrong(FORMS));
+        return Err(parameter.error(FORMS));
     };
-    let mut value = *list.last().ok_or_else(|| parameter.wrong(FORMS))?;
+    let mut value = *list.last().ok_or_else(|| parameter.error(FORMS))?;
     let mut push = |value| {
         list.push(value);
-        match list.len() > MOST {
-            true => Err(parameter.wrong(format!("the range has more than {MOST} values"))),
-            false => Ok(()),
-        }
+        let message = format_args!("the range has more than {MOST} values");
+        parameter.check(list.len() <= MOST, message)
     };
     match step {
         Token::Word(d) if d == "d" => {
-            if value <= 0.0 || *end <= 0.0 {
-                return Err(parameter.wrong("only numbers above 0 can be doubled"));
-            }
+            let is_above = value > 0.0 && *end > 0.0;
+            parameter.check(is_above, "only numbers above 0 can be doubled")?;
             let upward = value < *end;
             loop {
                 value = if upward { value * 2.0 } else { value / 2.0 };
@@ -266,13 +258,13 @@ fn range(
             }
             push(value)?;
         },
-        Token::Number(_) => Err(parameter.wrong("the step of a range must be above 0")),
-        _ => Err(parameter.wrong(FORMS)),
+        Token::Number(_) => Err(parameter.error("the step of a range must be above 0")),
+        _ => Err(parameter.error(FORMS)),
     }
 }
 
 /// Lists of names with `sd1-sd9` written out.
-fn words(tokens: &[Token], parameter: &Parameter) -> Result<Vec<String>, Mistake> {
+fn words(tokens: &[Token], parameter: &Parameter) -> Result<Vec<String>, ParseError> {
     let mut list: Vec<String> = Vec::new();
     let mut tokens = tokens.iter();
     while let Some(token) = tokens.next() {
@@ -281,21 +273,19 @@ fn words(tokens: &[Token], parameter: &Parameter) -> Result<Vec<String>, Mistake
             // Of `iorate=(curve,max)`: elsewhere `max` is a word.
             Token::Number(number) if *number == MAX_RATE => list.push("max".to_owned()),
             Token::Number(number) => {
-                return Err(parameter.wrong(format!(
+                return Err(parameter.error(format_args!(
                     "{number} stands among words; a list is all numbers or all words"
                 )));
             }
             Token::Hyphen => {
                 let (Some(first), Some(Token::Word(last))) = (list.last().cloned(), tokens.next())
                 else {
-                    return Err(parameter.wrong(NAMES));
+                    return Err(parameter.error(NAMES));
                 };
                 names(&mut list, &first, last, parameter)?;
             }
         }
-        if list.len() > MOST {
-            return Err(parameter.wrong(format!("more than {MOST} values")));
-        }
+        parameter.check(list.len() <= MOST, format_args!("more than {MOST} values"))?;
     }
     Ok(list)
 }
@@ -307,26 +297,21 @@ fn names(
     first: &str,
     last: &str,
     parameter: &Parameter,
-) -> Result<(), Mistake> {
+) -> Result<(), ParseError> {
     let cut = |name: &str| {
         let stem = name.trim_end_matches(|letter: char| letter.is_ascii_digit());
         let number: u32 = name[stem.len()..].parse().ok()?;
         Some((stem.to_owned(), number))
     };
     let (Some((stem, from)), Some((other, to))) = (cut(first), cut(last)) else {
-        return Err(parameter.wrong(NAMES));
+        return Err(parameter.error(NAMES));
     };
-    if stem != other {
-        return Err(parameter.wrong(format!(
-            "{first} and {last} differ in more than their number"
-        )));
-    }
-    if from >= to {
-        return Err(parameter.wrong(format!("{last} does not come after {first}")));
-    }
-    if (to - from) as usize > MOST {
-        return Err(parameter.wrong(format!("the range has more than {MOST} names")));
-    }
+    let differ = format_args!("{first} and {last} differ in more than their number");
+    parameter.check(stem == other, differ)?;
+    let message = format_args!("{last} does not come after {first}");
+    parameter.check(from < to, message)?;
+    let most = format_args!("the range has more than {MOST} names");
+    parameter.check((to - from) as usize <= MOST, most)?;
     list.extend((from + 1..=to).map(|number| format!("{stem}{number}")));
     Ok(())
 }

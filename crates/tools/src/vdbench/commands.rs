@@ -3,27 +3,21 @@
 use std::process::{Command, Output};
 
 use anyhow::{Context, Result, bail};
-use blocklab_vdbench::Commands;
+use blocklab_console::terminal;
 
 use super::folder::Folder;
-use blocklab_console::terminal;
 
 /// Runs them one after the other by the shell. Their output goes to the log, with `cons` among the
 /// words to the console, and with `sum` to the summary, too.
-pub fn run(commands: &Commands, folder: &Folder) -> Result<()> {
+pub fn run(words: &[String], folder: &Folder) -> Result<()> {
     let own = [
         "cons", "console", "log", "sum", "summary", "slave", "master",
     ];
     let is_own = |word: &&String| own.contains(&word.as_str());
-    let is_asked = |start: &str| {
-        commands
-            .0
-            .iter()
-            .filter(is_own)
-            .any(|it| it.starts_with(start))
-    };
+    let (outputs, commands): (Vec<&String>, Vec<&String>) = words.iter().partition(is_own);
+    let is_asked = |start: &str| outputs.iter().any(|word| word.starts_with(start));
     let (to_console, to_summary) = (is_asked("cons"), is_asked("sum"));
-    for command in commands.0.iter().filter(|word| !is_own(word)) {
+    for command in commands {
         let output = shell(command, folder, &[])?;
         let text = format!("Command: {command}\n{}", both(&output));
         folder.append("logfile", &text)?;
@@ -71,11 +65,10 @@ pub fn after_error(command: &str, place: &ErrorPlace, folder: &Folder) -> Result
 
 fn shell(command: &str, folder: &Folder, variables: &[(&str, String)]) -> Result<Output> {
     let mut shell = Command::new("/bin/sh");
-    shell.arg("-c").arg(command).env("output", folder.path());
+    shell.arg("-c").arg(command).env("output", &folder.path);
     shell.envs(variables.iter().map(|(name, value)| (name, value)));
-    shell
-        .output()
-        .with_context(|| format!("cannot run the command `{command}`"))
+    let output = shell.output();
+    output.with_context(|| format!("cannot run the command `{command}`"))
 }
 
 fn both(output: &Output) -> String {

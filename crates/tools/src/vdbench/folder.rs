@@ -13,8 +13,9 @@ use crate::output::{self, Over};
 /// Where reports go.
 #[derive(Debug)]
 pub struct Folder {
-    path: PathBuf,
-    is_new: bool,
+    pub path: PathBuf,
+    /// Whether it was made for this run.
+    pub is_new: bool,
 }
 
 impl Folder {
@@ -41,15 +42,6 @@ impl Folder {
         folder.create("logfile", "")?;
         folder.create("status", STATUS)?;
         Ok(folder)
-    }
-
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
-    /// Whether it was made for this run.
-    pub const fn is_new(&self) -> bool {
-        self.is_new
     }
 
     /// Only what a run wrote is removed: files that say of themselves that they are such a report,
@@ -114,11 +106,9 @@ impl Folder {
             text.push_str(&context(read(path), "read", path)?);
         }
         self.create("parmfile", &text)?;
-        let scanned: String = text
-            .lines()
-            .filter(|line| line.contains('=') && !line.starts_with(['*', '#', '/']))
-            .map(|line| format!("line: {line}\n"))
-            .collect();
+        let is_scanned = |line: &&str| line.contains('=') && !line.starts_with(['*', '#', '/']);
+        let lines = text.lines().filter(is_scanned);
+        let scanned: String = lines.map(|line| format!("line: {line}\n")).collect();
         self.create("parmscan", &scanned)
     }
 }
@@ -139,9 +129,8 @@ fn is_report(path: &Path) -> bool {
     let mut head = Vec::new();
     let read = File::open(path).and_then(|file| file.take(8192).read_to_end(&mut head));
     let head = String::from_utf8_lossy(&head);
-    let title = head
-        .strip_prefix(TITLE)
-        .and_then(|it| it.split_once("</title>"));
+    let title = head.strip_prefix(TITLE);
+    let title = title.and_then(|it| it.split_once("</title>"));
     let written = title.and_then(|(title, _)| Path::new(title).file_name());
     read.is_ok() && path.extension().is_some_and(|it| it == "html") && written == path.file_name()
 }
@@ -155,20 +144,14 @@ const ERRORS: &str = "Failed operations and wrong blocks follow; nothing follows
 fn title(path: &Path) -> String {
     let mut names = path.iter().rev().take(2).map(|name| name.to_string_lossy());
     let (file, directory) = (names.next(), names.next());
-    let title = format!(
-        "{}/{}",
-        directory.unwrap_or_default(),
-        file.unwrap_or_default()
-    );
-    title.replace(char::is_control, "?")
+    let (directory, file) = (directory.unwrap_or_default(), file.unwrap_or_default());
+    format!("{directory}/{file}").replace(char::is_control, "?")
 }
 
 fn numbered(stem: &str) -> Result<PathBuf> {
-    for number in 1..=999 {
-        let path = PathBuf::from(format!("{stem}{number:03}"));
-        if !path.exists() {
-            return Ok(path);
-        }
+    let mut paths = (1..=999).map(|number| PathBuf::from(format!("{stem}{number:03}")));
+    match paths.find(|path| !path.exists()) {
+        Some(path) => Ok(path),
+        None => bail!("{stem}001 to {stem}999 are there already; another name for -o would work"),
     }
-    bail!("{stem}001 to {stem}999 are there already; another name for -o would work")
 }

@@ -2,41 +2,40 @@
 
 mod ending;
 mod errors;
-mod opening;
-mod skew;
-mod wrongs;
+mod files;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::iter;
 use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::Result;
+use blocklab_console::terminal;
 use blocklab_driver::{DirectionInterval, IntervalData};
-use blocklab_record::{Interval, JobResult, Measurement, Record};
+use blocklab_record::{Interval, Record};
 use blocklab_store::Store;
 use blocklab_study::Observer;
 use blocklab_units::{Bytes, Nanos};
 use blocklab_vdbench::{
-    CurvePoint, Figures, FlatRow, Planned, PlannedJob, Prepared, Rate, Script, Sum, Terms, Watched,
-    anchor, concatenated_threads, curve_text, flat_row, heading, interval_row, observed, set_rate,
+    CurvePoint, Figures, FlatRow, Inputs, Planned, PlannedJob, Prepared, Rate, Script, Sum,
+    Validated, anchor, concatenated_threads, curve_text, flat_row, heading, interval_row, set_rate,
 };
 use blocklab_verify::KeyMap;
 use blocklab_workload::Case;
 use jiff::Zoned;
 
 use super::commands::{self, ErrorPlace};
-use super::cpu::Machine;
 use super::folder::Folder;
-use super::house::House;
+use super::machine::Processors;
+use super::own_options::OwnOptions;
 use super::times::{self, Moment};
 use crate::keeping::Checkpoints;
-use blocklab_console::terminal;
 
 /// Sees every run of a tool_run.
 pub struct Reporter<'a> {
     script: &'a Script,
     prepared: &'a Prepared,
-    terms: &'a Terms,
+    inputs: &'a Inputs,
     folder: &'a Folder,
     checkpoints: Checkpoints<'a>,
     /// Nothing of a run in virtual time, whose clock it is not.
@@ -44,28 +43,45 @@ pub struct Reporter<'a> {
     /// Where simulated time began, and how much of it has passed.
     start: Zoned,
     passed: Nanos,
-    current: usize,
-    /// What the jobs of the current run are: as planned, without what is used no more.
+    /// What has reports of its own, in all runs.
+    parts: Vec<Part>,
+    run: CurrentRun,
+    earlier: Earlier,
+    processors: Processors,
+    /// By storage definition: its keys, where data is validated, and how many wrong blocks of it
+    /// were reported.
+    validated: &'a [Option<Validated>],
+    reported: Vec<usize>,
+    /// What could not be written.
+    pub trouble: Option<anyhow::Error>,
+}
+
+/// The run that goes on.
+#[derive(Default)]
+struct CurrentRun {
+    /// Its number among all.
+    index: usize,
+    /// What its jobs are: as planned, without what is used no more.
     planned_jobs: Vec<PlannedJob>,
-    /// Measurements before the current one.
+    /// Measurements before it.
     measured: usize,
-    /// The rate that the current run asks for.
+    /// The rate that it asks for.
     reqrate: f64,
     counted: Counted,
     /// Those that enter no average, unless the run has no others.
     warming: Counted,
-    machine: Machine,
+}
+
+/// What runs leave to those that follow.
+#[derive(Default)]
+struct Earlier {
     curve_max: f64,
     last_rate: f64,
-    /// Of the curve's maximum: the jobs and their operations.
-    shares: Option<(Vec<PlannedJob>, Vec<u64>)>,
+    /// The jobs with the shares that they had at the curve's maximum.
+    shares: Option<Vec<PlannedJob>>,
     /// A point was slower than stopcurve allows.
     stopped: bool,
     curves: Vec<(String, Vec<CurvePoint>)>,
-    /// By storage definition: its keys, where data is validated, and how many wrong blocks of it
-    /// were told.
-    watched: &'a [Option<Watched>],
-    told: Vec<usize>,
     /// Storage definitions that are used no more after errors.
     removed: BTreeSet<usize>,
     first_error: Option<ErrorPlace>,
@@ -74,39 +90,62 @@ pub struct Reporter<'a> {
     /// The heads that stand once in a file are there.
     has_totals: bool,
     has_skew: bool,
-    /// What could not be written.
-    pub trouble: Option<anyhow::Error>,
 }
 
-/// Intervals of the current run, added up.
+/// What has reports of its own: a storage definition, or a workload by its name.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum Part {
+    Storage(usize),
+    Workload(String),
+}
+
+impl Part {
+    /// Those of which a job is. Formatting and recovery are of no workload.
+    fn of_job(job: &PlannedJob) -> impl Iterator<Item = Self> {
+        let workload = Some(&job.wd).filter(|wd| !wd.is_empty());
+        let workload = workload.cloned().map(Self::Workload);
+        iter::once(Self::Storage(job.sd)).chain(workload)
+    }
+
+    /// Those of which any of the jobs is: storage by its number, then workloads as they come.
+    fn of_jobs<'j>(jobs: impl Iterator<Item = &'j PlannedJob>) -> Vec<Self> {
+        let mut seen = BTreeSet::new();
+        let mut parts: Vec<Self> = jobs.flat_map(Self::of_job).collect();
+        parts.retain(|part| seen.insert(part.clone()));
+        parts.sort_by_key(|part| match part {
+            Self::Storage(sd) => *sd,
+            Self::Workload(_) => usize::MAX,
+        });
+        parts
+    }
+
+    fn has(&self, job: &PlannedJob) -> bool {
+        match self {
+            Self::Storage(sd) => job.sd == *sd,
+            Self::Workload(name) => job.wd == *name,
+        }
+    }
+}
+
+/// What the whole run and each part of it did in some intervals.
 #[derive(Default)]
 struct Counted {
     all: Figures,
-    by_sd: BTreeMap<usize, Figures>,
-    by_wd: BTreeMap<String, Figures>,
+    parts: BTreeMap<Part, Figures>,
+    /// The numbers of the first and the last interval; 0: there is none.
     first: u32,
     last: u32,
 }
 
 impl Counted {
-    fn add(
-        &mut self,
-        number: u32,
-        all: Figures,
-        by_sd: &BTreeMap<usize, Figures>,
-        by_wd: &BTreeMap<String, Figures>,
-    ) {
+    fn add(&mut self, later: &Self) {
         if self.first == 0 {
-            self.first = number;
+            self.first = later.first;
         }
-        self.last = number;
-        self.all = self.all.plus(all);
-        for (sd, figures) in by_sd {
-            let sum = self.by_sd.entry(*sd).or_default();
-            *sum = sum.plus(*figures);
-        }
-        for (wd, figures) in by_wd {
-            let sum = self.by_wd.entry(wd.clone()).or_default();
+        self.last = later.last;
+        self.all = self.all.plus(later.all);
+        for (part, figures) in &later.parts {
+            let sum = self.parts.entry(part.clone()).or_default();
             *sum = sum.plus(*figures);
         }
     }
@@ -116,44 +155,32 @@ impl<'a> Reporter<'a> {
     pub fn new(
         script: &'a Script,
         prepared: &'a Prepared,
-        terms: &'a Terms,
+        inputs: &'a Inputs,
         folder: &'a Folder,
         store: &'a Store,
-        house: &House,
-        watched: &'a [Option<Watched>],
+        options: &OwnOptions,
+        validated: &'a [Option<Validated>],
     ) -> Result<Self> {
-        let told = |watched: &Option<Watched>| {
-            let keys = watched.as_ref().map(|watched| &watched.keys);
+        let reported = |validated: &Option<Validated>| {
+            let keys = validated.as_ref().map(|validated| &validated.keys);
             keys.map_or(0, |keys| keys.wrong_blocks(0).len())
         };
+        let jobs = prepared.runs.iter().flat_map(|run| &run.planned_jobs);
         let reporter = Self {
             script,
             prepared,
-            terms,
+            inputs,
             folder,
-            checkpoints: Checkpoints::new((!house.no_save).then_some(store)),
+            checkpoints: Checkpoints::new((!options.no_save).then_some(store)),
             in_real_time: !script.sds.iter().any(|sd| sd.lun.starts_with("sim:")),
             start: Zoned::now(),
             passed: Nanos::ZERO,
-            current: 0,
-            planned_jobs: Vec::new(),
-            measured: 0,
-            reqrate: 0.0,
-            counted: Counted::default(),
-            warming: Counted::default(),
-            machine: Machine::default(),
-            curve_max: 0.0,
-            last_rate: 0.0,
-            shares: None,
-            stopped: false,
-            curves: Vec::new(),
-            told: watched.iter().map(told).collect(),
-            removed: BTreeSet::new(),
-            first_error: None,
-            is_over: false,
-            has_totals: false,
-            has_skew: false,
-            watched,
+            parts: Part::of_jobs(jobs),
+            run: CurrentRun::default(),
+            earlier: Earlier::default(),
+            processors: Processors::default(),
+            reported: validated.iter().map(reported).collect(),
+            validated,
             trouble: None,
         };
         reporter.create_files()?;
@@ -161,7 +188,20 @@ impl<'a> Reporter<'a> {
     }
 
     fn planned(&self) -> &'a Planned {
-        &self.prepared.runs[self.current]
+        &self.prepared.runs[self.run.index]
+    }
+
+    /// The keys of the storage whose data is validated.
+    fn keys(&self) -> impl Iterator<Item = &'a KeyMap> {
+        let validated = self.validated.iter().flatten();
+        validated.map(|validated| &*validated.keys)
+    }
+
+    fn name<'n>(&'n self, part: &'n Part) -> &'n str {
+        match part {
+            Part::Storage(sd) => &self.script.sds[*sd].name,
+            Part::Workload(name) => name,
+        }
     }
 
     /// So long after the current run's begin.
@@ -174,9 +214,8 @@ impl<'a> Reporter<'a> {
 
     /// Curves in words, of all runs that had one.
     pub fn curves(&self) -> impl Iterator<Item = String> + '_ {
-        self.curves
-            .iter()
-            .map(|(name, points)| curve_text(name, points))
+        let curves = self.earlier.curves.iter();
+        curves.map(|(name, points)| curve_text(name, points))
     }
 
     fn guarded(&mut self, work: impl FnOnce(&mut Self) -> Result<()>) {
@@ -187,203 +226,125 @@ impl<'a> Reporter<'a> {
         }
     }
 
+    /// A line for monitors about the current run.
+    fn run_status(&self, event: &str) -> Result<()> {
+        let run = &self.planned().run;
+        let about = Some((&*run.name, &*run.loops.text()));
+        self.folder.status(event, about)
+    }
+
     fn begin(&mut self) -> Result<()> {
-        let planned = self.planned();
-        let run = &planned.run;
+        let run = &self.planned().run;
         let moment = self.moment(Nanos::ZERO);
-        let banner = run.banner(self.reqrate);
-        let anchored = anchor(self.current, &moment.clock, &banner);
+        let banner = run.banner(self.run.reqrate);
+        let anchored = anchor(self.run.index, &moment.clock, &banner);
         for name in self.reports() {
             self.folder.append(&name, &anchored)?;
         }
         let head = heading(&moment.date, self.in_real_time);
-        let with_head = self.whole_reports().into_iter().chain(self.current_names());
+        let parts = Part::of_jobs(self.run.planned_jobs.iter());
+        let mut with_head: Vec<&str> = parts.iter().map(|part| self.name(part)).collect();
+        let whole = self.whole_reports();
+        with_head.extend(whole.iter().map(String::as_str));
+        with_head.extend((!self.earlier.has_totals).then_some("totals"));
         for name in with_head {
-            self.folder.append(&name, &format!("\n{head}"))?;
-        }
-        if !std::mem::replace(&mut self.has_totals, true) {
-            self.folder.append("totals", &format!("\n{head}"))?;
+            self.folder.append(name, &format!("\n{head}"))?;
         }
         terminal::print(format!("{} {banner}\n\n{head}", moment.clock))?;
-        self.folder
-            .status("Starting", Some((&run.name, &run.loops.text())))?;
-        for watched in self.watched.iter().flatten() {
-            watched.keys.begin_run(&run.name);
-        }
-        commands::run(&run.startcmd, self.folder)
+        self.run_status("Starting")?;
+        self.earlier.has_totals = true;
+        self.keys().for_each(|keys| keys.begin_run(&run.name));
+        commands::run(&run.options.startcmd, self.folder)
     }
 
-    fn current_names(&self) -> Vec<String> {
-        let mut names = Vec::new();
-        for planned_job in &self.planned_jobs {
-            for name in [&self.script.sds[planned_job.sd].name, &planned_job.wd] {
-                if !names.contains(name) && !name.is_empty() {
-                    names.push(name.clone());
-                }
-            }
-        }
-        names
-    }
-
-    fn interval_ended(&mut self, slice: &IntervalData) -> Result<()> {
-        let planned = self.planned();
-        let seconds = slice.length.0 as f64 / 1e9;
-        let cpu = self.in_real_time.then(|| self.machine.since_last());
-        let mut all = Figures {
-            seconds,
-            cpu,
-            ..Figures::default()
-        };
-        let mut by_sd: BTreeMap<usize, Figures> = BTreeMap::new();
-        let mut by_wd: BTreeMap<String, Figures> = BTreeMap::new();
-        for (planned_job, [read, write]) in self.planned_jobs.iter().zip(&slice.jobs) {
-            let figures = Figures {
-                seconds: 0.0,
-                read: sum(read),
-                write: sum(write),
-                cpu: None,
-            };
-            all = all.plus(figures);
-            let fresh = Figures {
-                seconds,
-                cpu,
-                ..Figures::default()
-            };
-            let sd = by_sd.entry(planned_job.sd).or_insert(fresh);
-            *sd = sd.plus(figures);
-            let wd = by_wd.entry(planned_job.wd.clone()).or_insert(fresh);
-            *wd = wd.plus(figures);
-        }
-        let moment = self.moment(slice.end);
-        let label = slice.number.to_string();
-        let row = interval_row(&moment.clock, &label, &all);
+    /// Rows about a stretch of the run, in the reports of the whole and in those of its parts.
+    fn rows(&self, moment: &Moment, label: &str, counted: &Counted) -> Result<()> {
+        let row = interval_row(&moment.clock, label, &counted.all);
         for name in self.whole_reports() {
             self.folder.append(&name, &row)?;
         }
         terminal::print(&row)?;
-        let flat = self.flat(&moment, label.clone());
-        self.folder.append("flatfile", &flat_row(&flat, &all))?;
-        for (sd, figures) in &by_sd {
-            let name = &self.script.sds[*sd].name;
-            self.folder
-                .append(name, &interval_row(&moment.clock, &label, figures))?;
-        }
-        for (wd, figures) in by_wd.iter().filter(|(name, _)| !name.is_empty()) {
-            self.folder
-                .append(wd, &interval_row(&moment.clock, &label, figures))?;
-        }
-        match slice.number > self.warm() {
-            true => &mut self.counted,
-            false => &mut self.warming,
-        }
-        .add(slice.number, all, &by_sd, &by_wd);
-        if slice.number == self.warm() {
-            let run = &planned.run;
-            self.folder
-                .status("Warmup done", Some((&run.name, &run.loops.text())))?;
+        let flat = flat_row(&self.flat(moment, label), &counted.all);
+        self.folder.append("flatfile", &flat)?;
+        for (part, figures) in &counted.parts {
+            let row = interval_row(&moment.clock, label, figures);
+            self.folder.append(self.name(part), &row)?;
         }
         Ok(())
     }
 
-    /// Intervals that enter no average.
-    fn warm(&self) -> u32 {
-        let run = &self.planned().run;
-        match (run.elapsed, run.warmup) {
-            (None, _) => 0,
-            (_, 0) => 1,
-            (_, warmup) => (warmup / run.interval.max(1)) as u32,
+    fn interval_ended(&mut self, slice: &IntervalData) -> Result<()> {
+        let nothing = Figures {
+            seconds: slice.length.0 as f64 / 1e9,
+            cpu: self.in_real_time.then(|| self.processors.since_last()),
+            ..Figures::default()
+        };
+        let mut counted = Counted {
+            all: nothing,
+            parts: BTreeMap::new(),
+            first: slice.number,
+            last: slice.number,
+        };
+        for (job, [read, write]) in self.run.planned_jobs.iter().zip(&slice.jobs) {
+            let figures = Figures {
+                read: sum(read),
+                write: sum(write),
+                ..Figures::default()
+            };
+            counted.all = counted.all.plus(figures);
+            for part in Part::of_job(job) {
+                let sum = counted.parts.entry(part).or_insert(nothing);
+                *sum = sum.plus(figures);
+            }
+        }
+        self.rows(&self.moment(slice.end), &slice.number.to_string(), &counted)?;
+        let warm = self.warm();
+        match slice.number > warm {
+            true => self.run.counted.add(&counted),
+            false => self.run.warming.add(&counted),
+        }
+        match slice.number == warm {
+            true => self.run_status("Warmup done"),
+            false => Ok(()),
         }
     }
 
-    fn flat(&self, moment: &Moment, label: String) -> FlatRow {
-        let planned = self.planned();
-        let run = &planned.run;
-        let same = |of: &dyn Fn(&blocklab_vdbench::Use) -> f64| {
-            let first = run.uses.first().map(of)?;
-            run.uses.iter().all(|one| of(one) == first).then_some(first)
-        };
-        let mut used: Vec<usize> = self
-            .planned_jobs
-            .iter()
-            .map(|planned_job| planned_job.sd)
-            .collect();
-        used.sort_unstable();
-        used.dedup();
-        let threads: Vec<u32> = used.iter().map(|sd| self.script.sds[*sd].threads).collect();
-        let alike = threads.windows(2).all(|pair| pair[0] == pair[1]);
-        let own = threads.first().copied().filter(|_| alike);
-        let threads = same(&|one| {
-            let of_all = concatenated_threads(self.script, run, one);
-            of_all.or(own).map_or(0.0, f64::from)
-        });
+    /// Intervals that enter no average.
+    fn warm(&self) -> u32 {
+        let options = &self.planned().run.options;
+        match (options.elapsed, options.warmup) {
+            (None, _) => 0,
+            (_, 0) => 1,
+            (_, warmup) => (warmup / options.interval.max(1)) as u32,
+        }
+    }
+
+    fn flat(&self, moment: &Moment, label: &str) -> FlatRow {
+        let run = &self.planned().run;
+        let used: BTreeSet<usize> = self.run.planned_jobs.iter().map(|job| job.sd).collect();
+        let own = only(used.iter().map(|sd| self.script.sds[*sd].threads));
+        let threads = run.uses.iter();
+        let threads = threads.map(|one| concatenated_threads(self.script, run, one).or(own));
+        let bytes: u64 = used.iter().map(|sd| self.inputs.sizes[*sd]).sum();
         let general = &self.script.general;
         FlatRow {
             time: moment.clock.clone(),
             timestamp: moment.stamp.clone(),
-            run: run.name.clone(),
-            label,
-            reqrate: self.reqrate,
-            xfersize: same(&|one| one.wd.xfersize.named() as f64),
-            threads: run
-                .threads
-                .map(f64::from)
-                .or(threads.filter(|threads| *threads > 0.0)),
-            rdpct: same(&|one| one.wd.rdpct),
-            rhpct: same(&|one| one.wd.rhpct),
-            whpct: same(&|one| one.wd.whpct),
-            // Of a run that ends at the end of its range the original says nothing.
-            seekpct: same(&|one| one.wd.seek.number()).filter(|seek| *seek >= 0.0),
-            lunsize: used.iter().map(|sd| self.terms.sizes[*sd]).sum::<u64>() as f64
-                / 1_073_741_824.0,
+            run: run.clone(),
+            label: label.to_owned(),
+            reqrate: self.run.reqrate,
+            threads: run.threads.or(only(threads).flatten()).map(f64::from),
+            lunsize: bytes as f64 / 1_073_741_824.0,
             compratio: run.compratio.or(general.compratio).unwrap_or(1.0),
             dedupratio: general.dedupratio,
         }
     }
+}
 
-    /// What later runs and the curve need of this one.
-    fn remember(&mut self, measurement: &Measurement, average: &Figures) {
-        let planned = self.planned();
-        let rate = average.rate();
-        self.last_rate = rate;
-        let (mut sum, mut count) = (0.0, 0.0);
-        for result in measurement
-            .jobs
-            .iter()
-            .flat_map(|job| job.directions.values())
-        {
-            if let Some(response) = &result.response {
-                sum += response.mean_ns * response.count as f64;
-                count += response.count as f64;
-            }
-        }
-        let point = CurvePoint {
-            run: planned.run.name.clone(),
-            asked: (!planned.run.rate.is_max()).then_some(self.reqrate),
-            rate,
-            service_ms: average.both().resp(),
-            response_ms: (count > 0.0).then(|| sum / count / 1e6),
-        };
-        match planned.run.rate {
-            Rate::CurveMax => {
-                self.curve_max = rate;
-                self.stopped = false;
-                let ios = |job: &JobResult| job.directions.values().map(|d| d.ios).sum();
-                self.shares = Some((
-                    self.planned_jobs.clone(),
-                    measurement.jobs.iter().map(ios).collect(),
-                ));
-                self.curves.push((planned.case.clone(), vec![point]));
-            }
-            Rate::CurvePoint(_) => {
-                let limit = planned.run.stopcurve;
-                self.stopped |= limit.is_some_and(|limit| point.service_ms > limit);
-                if let Some((_, points)) = self.curves.last_mut() {
-                    points.push(point);
-                }
-            }
-            _ => {}
-        }
-    }
+/// The value that all have.
+fn only<T: PartialEq>(mut values: impl Iterator<Item = T>) -> Option<T> {
+    let first = values.next()?;
+    values.all(|value| value == first).then_some(first)
 }
 
 fn sum(slice: &DirectionInterval) -> Sum {
@@ -398,71 +359,68 @@ fn sum(slice: &DirectionInterval) -> Sum {
 
 impl Observer for Reporter<'_> {
     fn keys(&self, storage: &str) -> Option<Arc<KeyMap>> {
-        let mut keys = self.watched.iter().flatten().map(|watched| &watched.keys);
+        let mut keys = self.keys();
         keys.find(|keys| keys.name() == storage).map(Arc::clone)
     }
 
     fn laying_out(&mut self, _: &Path, _: Bytes, _: Bytes) {}
 
     fn adapt(&mut self, case: &mut Case, record: &Record) -> bool {
-        let found = self
-            .prepared
-            .runs
-            .iter()
-            .position(|planned| planned.case == case.name);
-        self.current = found.unwrap_or(self.current);
-        self.measured = record.measurements.len();
+        let mut cases = self.prepared.plan.cases.iter();
+        let found = cases.position(|planned| planned.name == case.name);
+        self.run.index = found.unwrap_or(self.run.index);
+        self.run.measured = record.measurements.len();
         let run = &self.planned().run;
         if self.trouble.is_some()
-            || self.is_over
+            || self.earlier.is_over
             || (self.has_wrong_blocks() && !self.script.general.data_errors.remove)
             || !self.leave_out_removed(case)
-            || (self.stopped && matches!(run.rate, Rate::CurvePoint(_)))
+            || (self.earlier.stopped && matches!(run.rate, Rate::CurvePoint(_)))
         {
             return false;
         }
-        self.reqrate = run.rate.number(self.curve_max, self.last_rate);
+        let earlier = &self.earlier;
+        self.run.reqrate = run.rate.number(earlier.curve_max, earlier.last_rate);
         if run.rate.is_relative() {
-            let planned_jobs = match (&self.shares, run.rate) {
-                (Some((planned_jobs, ios)), Rate::CurvePoint(_)) => observed(planned_jobs, ios),
-                _ => self.planned_jobs.clone(),
+            let mut planned_jobs = match (&self.earlier.shares, run.rate) {
+                (Some(shares), Rate::CurvePoint(_)) => shares.clone(),
+                _ => self.run.planned_jobs.clone(),
             };
-            let mut planned_jobs = planned_jobs;
-            planned_jobs.retain(|planned_job| !self.removed.contains(&planned_job.sd));
-            set_rate(case, run, &planned_jobs, self.reqrate.max(1.0));
+            planned_jobs.retain(|planned_job| !self.earlier.removed.contains(&planned_job.sd));
+            set_rate(case, run, &planned_jobs, self.run.reqrate.max(1.0));
         }
         true
     }
 
     fn begins(&mut self, _: &Case, _: u32, _: usize, _: usize) {
-        self.counted = Counted::default();
-        self.warming = Counted::default();
+        self.run.counted = Counted::default();
+        self.run.warming = Counted::default();
         self.guarded(Self::begin);
-        self.machine.since_last();
+        self.processors.since_last();
     }
 
     fn interval(&mut self, _: &Interval, _: Nanos) {}
 
     fn interval_length(&self) -> Option<Nanos> {
-        Some(Nanos::from_secs(self.planned().run.interval.max(1)))
+        Some(Nanos::from_secs(self.planned().run.options.interval.max(1)))
     }
 
     fn slice(&mut self, slice: &IntervalData) {
         self.guarded(|reporter| {
             reporter.interval_ended(slice)?;
-            reporter.tell_wrong_blocks()
+            reporter.report_wrong_blocks()
         });
     }
 
     fn ended(&mut self, record: &Record) {
-        let Some(measurement) = record.measurements.get(self.measured) else {
+        let Some(measurement) = record.measurements.get(self.run.measured) else {
             self.guarded(|reporter| reporter.did_not_start(record.failure.as_deref()));
             return;
         };
         self.guarded(|reporter| {
-            reporter.tell_wrong_blocks()?;
+            reporter.report_wrong_blocks()?;
             reporter.end(measurement)?;
-            reporter.tell_settled()
+            reporter.report_settled()
         });
         self.passed = self.passed + Nanos(measurement.elapsed_ns);
         self.checkpoints.keep(record);

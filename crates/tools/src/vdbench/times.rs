@@ -16,7 +16,7 @@ pub struct Moment {
 
 /// This one.
 pub fn now() -> Moment {
-    of(&Zoned::now())
+    moment_at(&Zoned::now())
 }
 
 /// This one as the heads of reports have it: here, and in UTC.
@@ -30,7 +30,7 @@ pub fn created() -> String {
 /// A moment so long after another: of simulated time.
 pub fn after(start: &Zoned, elapsed: Nanos) -> Moment {
     let later = start.saturating_add(jiff::SignedDuration::from_nanos(elapsed.0 as i64));
-    of(&later)
+    moment_at(&later)
 }
 
 /// Microseconds since 1970, as a day and a time of it.
@@ -40,7 +40,7 @@ pub fn at_micros(micros: u64) -> String {
     zoned.strftime("%m/%d/%Y-%H:%M:%S%.3f").to_string()
 }
 
-fn of(moment: &Zoned) -> Moment {
+fn moment_at(moment: &Zoned) -> Moment {
     let text = |form: &str| moment.strftime(form).to_string();
     Moment {
         clock: text("%H:%M:%S%.3f"),

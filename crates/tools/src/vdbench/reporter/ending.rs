@@ -4,132 +4,171 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::Result;
-use blocklab_record::{DirectionResult, JobResult, Measurement};
+use blocklab_console::terminal;
+use blocklab_record::{JobResult, Measurement};
 use blocklab_stats::Histogram;
 use blocklab_units::Nanos;
-use blocklab_vdbench::{Figures, NO_STATISTICS, PlannedJob, flat_row, histogram, interval_row};
+use blocklab_vdbench::{
+    CurvePoint, Figures, NO_STATISTICS, Rate, Skew, SkewRow, histogram, interval_row, observed,
+};
 use blocklab_workload::Direction;
 
 use super::super::commands;
-use super::Reporter;
-use blocklab_console::terminal;
+use super::super::times::Moment;
+use super::{Part, Reporter};
 
 impl Reporter<'_> {
     pub(super) fn end(&mut self, measurement: &Measurement) -> Result<()> {
-        if self.counted.last == 0 {
+        if self.run.counted.last == 0 {
             // It ended before its first counted interval began.
-            self.counted = std::mem::take(&mut self.warming);
+            self.run.counted = std::mem::take(&mut self.run.warming);
         }
-        let planned = self.planned();
-        let run = &planned.run;
+        self.exact_maxima(measurement);
+        let run = &self.planned().run;
         let moment = self.moment(Nanos(measurement.elapsed_ns));
-        let label = format!("avg_{}-{}", self.counted.first, self.counted.last);
-        let mut average = self.counted.all;
-        exact_maxima(measurement.jobs.iter(), &mut average);
+        let label = format!("avg_{}-{}", self.run.counted.first, self.run.counted.last);
+        let average = self.run.counted.all;
         let row = interval_row(&moment.clock, &label, &average);
-        for name in self
-            .whole_reports()
-            .iter()
-            .map(String::as_str)
-            .chain(["totals"])
-        {
-            self.folder.append(name, &row)?;
-        }
-        terminal::print(format!("{row}\n"))?;
-        let flat = self.flat(&moment, label.clone());
-        self.folder.append("flatfile", &flat_row(&flat, &average))?;
-        self.exact_parts(measurement);
-        for (sd, figures) in &self.counted.by_sd {
-            let name = &self.script.sds[*sd].name;
-            self.folder
-                .append(name, &interval_row(&moment.clock, &label, figures))?;
-        }
-        for (wd, figures) in self
-            .counted
-            .by_wd
-            .iter()
-            .filter(|(name, _)| !name.is_empty())
-        {
-            self.folder
-                .append(wd, &interval_row(&moment.clock, &label, figures))?;
-        }
+        self.folder.append("totals", &row)?;
+        self.rows(&moment, &label, &self.run.counted)?;
+        terminal::print("\n")?;
         self.histograms(measurement)?;
         self.skew(&moment)?;
         self.errors(measurement, &moment)?;
         self.busy_machine()?;
         self.remember(measurement, &average);
-        let loops = run.loops.text();
-        self.folder
-            .status("Workload done", Some((&run.name, &loops)))?;
-        self.folder
-            .status("Slaves done", Some((&run.name, &loops)))?;
-        commands::run(&run.endcmd, self.folder)?;
-        if run.pause > 0 && self.in_real_time {
-            thread::sleep(Duration::from_secs(run.pause));
+        self.run_status("Workload done")?;
+        self.run_status("Slaves done")?;
+        commands::run(&run.options.endcmd, self.folder)?;
+        if run.options.pause > 0 && self.in_real_time {
+            thread::sleep(Duration::from_secs(run.options.pause));
         }
         Ok(())
     }
 
-    /// The reports of storage and workloads show the same maxima as those of the whole.
-    fn exact_parts(&mut self, measurement: &Measurement) {
-        let planned_jobs = &self.planned_jobs;
-        let jobs_of = |is_mine: &dyn Fn(&PlannedJob) -> bool| -> Vec<&JobResult> {
-            let pairs = measurement.jobs.iter().zip(planned_jobs);
-            let mine = pairs.filter(|(_, planned_job)| is_mine(planned_job));
-            mine.map(|(job, _)| job).collect()
-        };
-        for (sd, figures) in &mut self.counted.by_sd {
-            exact_maxima(
-                jobs_of(&|planned_job| planned_job.sd == *sd).into_iter(),
-                figures,
-            );
+    /// The jobs of a part, and with nothing those of the whole run.
+    fn jobs<'m>(&self, measurement: &'m Measurement, part: Option<&Part>) -> Vec<&'m JobResult> {
+        let pairs = measurement.jobs.iter().zip(&self.run.planned_jobs);
+        let own = pairs.filter(|(_, planned)| part.is_none_or(|part| part.has(planned)));
+        own.map(|(job, _)| job).collect()
+    }
+
+    /// The slices know maxima to a bucket; the record knows them exactly.
+    fn exact_maxima(&mut self, measurement: &Measurement) {
+        let mut counted = std::mem::take(&mut self.run.counted);
+        put_maxima(&self.jobs(measurement, None), &mut counted.all);
+        for (part, figures) in &mut counted.parts {
+            put_maxima(&self.jobs(measurement, Some(part)), figures);
         }
-        for (wd, figures) in &mut self.counted.by_wd {
-            exact_maxima(
-                jobs_of(&|planned_job| planned_job.wd == *wd).into_iter(),
-                figures,
-            );
-        }
+        self.run.counted = counted;
     }
 
     fn histograms(&self, measurement: &Measurement) -> Result<()> {
-        let all: Vec<&JobResult> = measurement.jobs.iter().collect();
-        self.folder.append("histogram", &self.sections(&all))?;
-        for name in self.current_names() {
-            let pairs = measurement.jobs.iter().zip(&self.planned_jobs);
-            let mine = pairs.filter(|(_, planned_job)| {
-                planned_job.wd == name || self.script.sds[planned_job.sd].name == name
-            });
-            let jobs: Vec<&JobResult> = mine.map(|(job, _)| job).collect();
-            self.folder
-                .append(&format!("{name}.histogram"), &self.sections(&jobs))?;
+        let all = self.sections(&self.jobs(measurement, None));
+        self.folder.append("histogram", &all)?;
+        for part in Part::of_jobs(self.run.planned_jobs.iter()) {
+            let own = self.sections(&self.jobs(measurement, Some(&part)));
+            let name = format!("{}.histogram", self.name(&part));
+            self.folder.append(&name, &own)?;
         }
         Ok(())
     }
 
     fn sections(&self, jobs: &[&JobResult]) -> String {
-        let of = |ways: &[Direction]| {
+        let section = |title: &str, ways: &[Direction]| {
             let mut sum = Histogram::new();
             for way in ways {
                 let results = jobs.iter().filter_map(|job| job.directions.get(way));
-                for histogram in
-                    results.filter_map(|r: &DirectionResult| r.service.histogram().ok())
-                {
+                for histogram in results.filter_map(|result| result.service.histogram().ok()) {
                     sum.merge(&histogram);
                 }
             }
-            sum
+            histogram(title, &sum, &self.script.general.histogram)
         };
-        let buckets = &self.script.general.histogram;
-        let text = histogram(
-            "Reads and writes:",
-            &of(&[Direction::Read, Direction::Write]),
-            buckets,
-        ) + &histogram("Reads:", &of(&[Direction::Read]), buckets)
-            + &histogram("Writes:", &of(&[Direction::Write]), buckets);
+        let text = section("Reads and writes:", &[Direction::Read, Direction::Write])
+            + &section("Reads:", &[Direction::Read])
+            + &section("Writes:", &[Direction::Write]);
         match text.is_empty() {
             true => NO_STATISTICS.to_owned(),
             false => text,
+        }
+    }
+
+    fn skew(&mut self, moment: &Moment) -> Result<()> {
+        let mut lines = self.shares().lines();
+        if !std::mem::replace(&mut self.earlier.has_skew, true) {
+            lines.insert(0, String::new());
+            lines.insert(1, "Warm-up intervals are not counted here.".to_owned());
+        }
+        let clock = &moment.clock;
+        let lines = lines.iter().map(|line| format!("{clock} {line}\n"));
+        self.folder.append("skew", &lines.collect::<String>())
+    }
+
+    /// What each storage definition and workload did.
+    fn shares(&self) -> Skew {
+        let row = |(part, figures): (&Part, &Figures)| {
+            let own = || self.run.planned_jobs.iter().filter(|job| part.has(job));
+            let has_rate = own().any(|job| job.fixed.is_some());
+            SkewRow {
+                name: self.name(part).to_owned(),
+                figures: *figures,
+                asked: (!has_rate).then(|| own().map(|job| job.skew).sum()),
+            }
+        };
+        let parts = self.run.counted.parts.iter();
+        let (sds, wds): (Vec<_>, Vec<_>) =
+            parts.partition(|(part, _)| matches!(part, Part::Storage(_)));
+        let slave = format!("{}-0", self.script.host);
+        let names = self.parts.iter().map(|part| self.name(part));
+        let widths = names.chain([&*slave]).map(str::len);
+        Skew {
+            width: widths.max().unwrap_or(0),
+            sds: sds.into_iter().map(row).collect(),
+            wds: wds.into_iter().map(row).collect(),
+            total: self.run.counted.all,
+            controlled: self.planned().run.controlled,
+        }
+    }
+
+    /// What later runs and the curve need of this one.
+    fn remember(&mut self, measurement: &Measurement, average: &Figures) {
+        let planned = self.planned();
+        self.earlier.last_rate = average.rate();
+        let jobs = measurement.jobs.iter();
+        let results = jobs.flat_map(|job| job.directions.values());
+        let (mut sum, mut count) = (0.0, 0.0);
+        for response in results.filter_map(|result| result.response.as_ref()) {
+            sum += response.mean_ns * response.count as f64;
+            count += response.count as f64;
+        }
+        let point = CurvePoint {
+            run: planned.run.name.clone(),
+            asked: (!planned.run.rate.is_max()).then_some(self.run.reqrate),
+            rate: average.rate(),
+            service_ms: average.both().resp(),
+            response_ms: (count > 0.0).then(|| sum / count / 1e6),
+        };
+        match planned.run.rate {
+            Rate::CurveMax => {
+                self.earlier.curve_max = point.rate;
+                self.earlier.stopped = false;
+                let ios = |job: &JobResult| job.directions.values().map(|it| it.ios).sum();
+                let ios: Vec<u64> = measurement.jobs.iter().map(ios).collect();
+                self.earlier.shares = Some(observed(&self.run.planned_jobs, &ios));
+                self.earlier.curves.push((
+                    self.prepared.plan.cases[self.run.index].name.clone(),
+                    vec![point],
+                ));
+            }
+            Rate::CurvePoint(_) => {
+                let limit = planned.run.options.stopcurve;
+                self.earlier.stopped |= limit.is_some_and(|limit| point.service_ms > limit);
+                if let Some((_, points)) = self.earlier.curves.last_mut() {
+                    points.push(point);
+                }
+            }
+            _ => {}
         }
     }
 
@@ -137,11 +176,9 @@ impl Reporter<'_> {
     /// not its own.
     pub(super) fn did_not_start(&mut self, failure: Option<&str>) -> Result<()> {
         let name = &self.planned().run.name;
-        let why = failure.unwrap_or("it could not begin");
-        let text = format!(
-            "{} rd={name} did not start: {why}\n",
-            self.moment(Nanos::ZERO).clock
-        );
+        let clock = self.moment(Nanos::ZERO).clock;
+        let reason = failure.unwrap_or("it could not begin");
+        let text = format!("{clock} rd={name} did not start: {reason}\n");
         terminal::print(&text)?;
         self.folder.append("histogram", NO_STATISTICS)?;
         self.folder.append("logfile", &text)?;
@@ -149,7 +186,7 @@ impl Reporter<'_> {
     }
 
     fn busy_machine(&self) -> Result<()> {
-        let used = self.counted.all.cpu.map_or(0.0, |cpu| cpu.used());
+        let used = self.run.counted.all.cpu.map_or(0.0, |cpu| cpu.used());
         if used <= 80.0 {
             return Ok(());
         }
@@ -162,15 +199,14 @@ impl Reporter<'_> {
     }
 }
 
-/// The slices know maxima to a bucket; the record knows them exactly.
-fn exact_maxima<'a>(jobs: impl Iterator<Item = &'a JobResult> + Clone, average: &mut Figures) {
+fn put_maxima(jobs: &[&JobResult], figures: &mut Figures) {
     let sums = [
-        (Direction::Read, &mut average.read),
-        (Direction::Write, &mut average.write),
+        (Direction::Read, &mut figures.read),
+        (Direction::Write, &mut figures.write),
     ];
     for (way, sum) in sums {
-        let of = |job: &JobResult| job.directions.get(&way).map(|d| d.service.max_ns);
-        if let Some(max) = jobs.clone().filter_map(of).max() {
+        let results = jobs.iter().filter_map(|job| job.directions.get(&way));
+        if let Some(max) = results.map(|result| result.service.max_ns).max() {
             sum.max_ns = max;
         }
     }

@@ -1,42 +1,37 @@
-//! What failed operations and wrong blocks lead to: `data_errors=`.
+//! Failed operations and wrong blocks: how they are reported, and what they lead to by
+//! `data_errors=`.
 
 use anyhow::Result;
+use blocklab_console::terminal;
 use blocklab_record::ErrorKind;
 use blocklab_record::{Measurement, Stopped};
-use blocklab_vdbench::PlannedJob;
+use blocklab_vdbench::{PlannedJob, RECOVERY, miscompare_text, settled_text};
 use blocklab_workload::Case;
 
 use super::super::commands::{self, ErrorPlace};
-use super::super::times::Moment;
+use super::super::times::{self, Moment};
 use super::Reporter;
-use blocklab_console::terminal;
 
 impl Reporter<'_> {
     /// Leaves the jobs out whose storage definition is used no more. Returns whether any is left.
     pub(super) fn leave_out_removed(&mut self, case: &mut Case) -> bool {
         let planned_jobs = &self.planned().planned_jobs;
-        let keeps = |planned_job: &PlannedJob| !self.removed.contains(&planned_job.sd);
+        let keeps = |planned_job: &PlannedJob| !self.earlier.removed.contains(&planned_job.sd);
         let mut kept = planned_jobs.iter().map(keeps);
         case.workload.jobs.retain(|_| kept.next().unwrap_or(true));
-        self.planned_jobs = planned_jobs
-            .iter()
-            .filter(|planned_job| keeps(planned_job))
-            .cloned()
-            .collect();
-        !self.planned_jobs.is_empty()
+        let kept = planned_jobs.iter().filter(|planned_job| keeps(planned_job));
+        self.run.planned_jobs = kept.cloned().collect();
+        !self.run.planned_jobs.is_empty()
     }
 
-    /// Tells failed operations, and does what `data_errors=` asks for.
+    /// Reports failed operations, and does what `data_errors=` asks for.
     pub(super) fn errors(&mut self, measurement: &Measurement, moment: &Moment) -> Result<()> {
         let mut text = String::new();
-        for (job, planned_job) in measurement.jobs.iter().zip(&self.planned_jobs) {
+        for (job, planned_job) in measurement.jobs.iter().zip(&self.run.planned_jobs) {
             let sd = &self.script.sds[planned_job.sd];
-            // Wrong blocks were told as they came.
-            for error in job
-                .errors
-                .iter()
-                .filter(|error| error.kind != ErrorKind::Verify)
-            {
+            // Wrong blocks were reported as they came.
+            let others = job.errors.iter();
+            for error in others.filter(|error| error.kind != ErrorKind::Verify) {
                 text.push_str(&format!(
                     "{} sd={},lun={}: {} of {} ({}), first at byte {:#x}, {} in all\n",
                     moment.clock,
@@ -48,7 +43,7 @@ impl Reporter<'_> {
                     error.first_offset,
                     error.count
                 ));
-                self.first_error.get_or_insert_with(|| ErrorPlace {
+                self.earlier.first_error.get_or_insert_with(|| ErrorPlace {
                     lun: sd.lun.clone(),
                     lba: error.first_offset,
                     size: None,
@@ -65,13 +60,12 @@ impl Reporter<'_> {
 
     /// With `remove`, storage whose jobs ended by errors is used no more.
     fn remove_failed(&mut self, measurement: &Measurement, moment: &Moment) -> String {
-        let asked = &self.script.general.data_errors;
         let mut text = String::new();
-        let pairs = measurement.jobs.iter().zip(&self.planned_jobs);
-        for (_, planned_job) in
-            pairs.filter(|(job, _)| asked.remove && job.stopped == Stopped::Error)
-        {
-            if self.removed.insert(planned_job.sd) {
+        for (job, planned_job) in measurement.jobs.iter().zip(&self.run.planned_jobs) {
+            let is_removed = self.script.general.data_errors.remove
+                && job.stopped == Stopped::Error
+                && self.earlier.removed.insert(planned_job.sd);
+            if is_removed {
                 text.push_str(&format!(
                     "{} sd={} had as many errors as data_errors= allows and is used no more\n",
                     moment.clock, self.script.sds[planned_job.sd].name
@@ -81,20 +75,59 @@ impl Reporter<'_> {
         text
     }
 
-    /// Without `remove`, too many errors end all runs; a command then tells somebody.
+    /// Without `remove`, too many errors end all runs; then a command is run.
     fn end_after_errors(&mut self, measurement: &Measurement) -> Result<()> {
         let asked = &self.script.general.data_errors;
-        let ended = measurement
-            .jobs
-            .iter()
-            .any(|job| job.stopped == Stopped::Error);
+        let mut jobs = measurement.jobs.iter();
+        let ended = jobs.any(|job| job.stopped == Stopped::Error);
         if asked.remove || !ended {
             return Ok(());
         }
-        self.is_over = true;
-        match (&asked.command, &self.first_error) {
+        self.earlier.is_over = true;
+        match (&asked.command, &self.earlier.first_error) {
             (Some(command), Some(place)) => commands::after_error(command, place, self.folder),
             _ => Ok(()),
         }
+    }
+
+    /// Wrong blocks since the last call, on the console and in the error log.
+    pub(super) fn report_wrong_blocks(&mut self) -> Result<()> {
+        let mut text = String::new();
+        for (index, validated) in self.validated.iter().enumerate() {
+            let Some(validated) = validated else { continue };
+            let lun = &self.script.sds[index].lun;
+            for block in validated.keys.wrong_blocks(self.reported[index]) {
+                text.push_str(&miscompare_text(&block, lun, &times::at_micros));
+                self.earlier.first_error.get_or_insert_with(|| ErrorPlace {
+                    lun: lun.clone(),
+                    lba: block.offset,
+                    size: Some(u64::from(block.len)),
+                });
+                self.reported[index] += 1;
+            }
+        }
+        if text.is_empty() {
+            return Ok(());
+        }
+        terminal::print(&text)?;
+        self.folder.append("errorlog", &text)
+    }
+
+    /// After wrong blocks no further run begins.
+    pub(super) fn has_wrong_blocks(&self) -> bool {
+        self.keys().next().is_some_and(|keys| keys.wrongs() > 0)
+    }
+
+    /// After a recovery: what became of writes in flight.
+    pub(super) fn report_settled(&self) -> Result<()> {
+        if self.planned().run.name != RECOVERY {
+            return Ok(());
+        }
+        let mut text = String::new();
+        for keys in self.keys() {
+            text.push_str(&settled_text(keys.name(), keys.settled()));
+        }
+        terminal::print(&text)?;
+        self.folder.append("logfile", &text)
     }
 }

@@ -14,18 +14,18 @@ fn a_run_that_did_not_start_shows_no_figures_of_the_run_before() {
         ..Command::default()
     };
     let script = parse(&command, &|_| Ok(file.to_owned()), &|_| false).expect(file);
-    let terms = Terms {
+    let inputs = Inputs {
         sizes: vec![4 << 20],
-        ..Terms::default()
+        ..Inputs::default()
     };
-    let prepared = prepare(&script, &terms).expect(file);
+    let prepared = prepare(&script, &inputs).expect(file);
     let place = tempfile::tempdir().expect("a directory can be made");
     let out = place.path().join("out");
     let folder = Folder::make(&out.to_string_lossy()).expect("it can be written");
     let store = Store::open(place.path().join("runs"));
-    let house = House {
+    let options = OwnOptions {
         no_save: true,
-        ..House::default()
+        ..OwnOptions::default()
     };
     let golden = include_str!("../../../../record/golden/v1/everything.json");
     let mut record = Record::from_json(golden).expect("it is read by every version");
@@ -33,8 +33,16 @@ fn a_run_that_did_not_start_shows_no_figures_of_the_run_before() {
     let before = record.measurements.len();
     assert!(before > 0, "the run before must have figures");
 
-    let mut reporter = Reporter::new(&script, &prepared, &terms, &folder, &store, &house, &[None])
-        .expect("its files can be made");
+    let mut reporter = Reporter::new(
+        &script,
+        &prepared,
+        &inputs,
+        &folder,
+        &store,
+        &options,
+        &[None],
+    )
+    .expect("its files can be made");
     let mut case = prepared.plan.cases[0].clone();
     assert!(reporter.adapt(&mut case, &record));
     reporter.begins(&case, 1, 0, 1);
@@ -52,9 +60,9 @@ fn a_run_that_did_not_start_shows_no_figures_of_the_run_before() {
         "{}",
         text("flatfile.html")
     );
-    let told = " rd=rd1 did not start: the device is gone\n";
+    let reported = " rd=rd1 did not start: the device is gone\n";
     assert!(
-        text("errorlog.html").ends_with(told),
+        text("errorlog.html").ends_with(reported),
         "{}",
         text("errorlog.html")
     );

@@ -2,12 +2,14 @@
 
 use blocklab_verify::{Settled, WrongBlock, WrongSector};
 
-/// Sectors of a block that are told one by one.
-const TOLD: usize = 8;
+/// Sectors of a block that are reported one by one.
+const REPORTED: usize = 8;
 
 /// All that is known of a wrong block. `moment` writes microseconds since 1970 as a time.
-#[must_use]
-pub fn wrong_text(block: &WrongBlock, lun: &str, moment: &dyn Fn(u64) -> String) -> String {
+pub fn miscompare_text(block: &WrongBlock, lun: &str, moment: &dyn Fn(u64) -> String) -> String {
+    let or_key = block.or_key.map_or(String::new(), |key| {
+        format!(", or {key} of a write that was in flight")
+    });
     let mut lines = vec![
         format!(
             "{} Data validation error: sd={},lun={lun}; block at byte {:#x} ({}), {} bytes; found \
@@ -19,24 +21,18 @@ pub fn wrong_text(block: &WrongBlock, lun: &str, moment: &dyn Fn(u64) -> String)
             block.len,
             block.run
         ),
-        match block.or_key {
-            None => format!("key expected: {}", block.expected_key),
-            Some(or) => format!(
-                "key expected: {}, or {or} of a write that was in flight",
-                block.expected_key
-            ),
-        },
+        format!("key expected: {}{or_key}", block.expected_key),
         format!(
             "{} of {} sectors are wrong:",
             block.sectors.len(),
             block.len / 512
         ),
     ];
-    for sector in block.sectors.iter().take(TOLD) {
+    for sector in block.sectors.iter().take(REPORTED) {
         lines.push(format!("  {}", sector_text(sector, moment)));
     }
-    if block.sectors.len() > TOLD {
-        lines.push(format!("  and {} more", block.sectors.len() - TOLD));
+    if block.sectors.len() > REPORTED {
+        lines.push(format!("  and {} more", block.sectors.len() - REPORTED));
     }
     lines.push(match &block.good {
         Some((good, run)) => {
@@ -64,7 +60,6 @@ fn sector_text(sector: &WrongSector, moment: &dyn Fn(u64) -> String) -> String {
 }
 
 /// What became of writes that were in flight when an earlier run ended.
-#[must_use]
 pub fn settled_text(name: &str, settled: Settled) -> String {
     let Settled {
         arrived,
@@ -113,7 +108,7 @@ mod tests {
         };
         let moment = |micros: u64| format!("t{micros}");
         assert_eq!(
-            wrong_text(&block, "/data/f", &moment),
+            miscompare_text(&block, "/data/f", &moment),
             "t13 Data validation error: sd=sd1,lun=/data/f; block at byte 0x2000 (8192), 4096 \
              bytes; found by rd=rd2\n             \
              key expected: 3\n             \

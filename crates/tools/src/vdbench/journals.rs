@@ -1,0 +1,199 @@
+//! Data validation: the keys of all storage, kept through all runs, and their journals.
+
+use std::fmt::Display;
+use std::fs::{self, File, TryLockError};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use blocklab_driver::{journal_path, map_path};
+use blocklab_record::{Record, Status};
+use blocklab_vdbench::{
+    Inputs, ParseError, Prepared, Script, Sd, Subject, Validated, Validation, key_plans,
+};
+use blocklab_verify::{KeyMap, SavedKeys, Wrongs, saved_name};
+use blocklab_workload::{Journal, KeyPlan};
+
+use super::context;
+use super::folder::Folder;
+use crate::output;
+
+/// What the command line and the parameter files ask for together, and where journals go that no
+/// storage definition has a directory for.
+pub fn asked(of_command: Validation, script: &Script, folder: &Folder) -> (Validation, PathBuf) {
+    let mut validation = of_command;
+    validation.add_words(&script.general.validate);
+    let directory = validation.add_journal_words(&script.general.journal);
+    let directory = directory.map_or(folder.path.clone(), PathBuf::from);
+    (validation, directory)
+}
+
+/// What is validated.
+pub struct Journals<'a> {
+    asked: Validation,
+    directory: &'a Path,
+    wrongs: Arc<Wrongs>,
+    /// By storage definition: its keys; nothing where nothing is validated.
+    pub validated: Vec<Option<Validated>>,
+    /// Held until the end, so that nobody else uses the journals.
+    locks: Vec<File>,
+}
+
+impl<'a> Journals<'a> {
+    /// The keys of every storage definition. `directory` is that of the journals.
+    pub fn open(
+        script: &Script,
+        prepared: &Prepared,
+        inputs: &Inputs,
+        directory: &'a Path,
+    ) -> Result<Self> {
+        let mut journals = Self {
+            asked: inputs.validation,
+            directory,
+            wrongs: Arc::default(),
+            validated: Vec::new(),
+            locks: Vec::new(),
+        };
+        let plans = match inputs.validation.validate {
+            true => key_plans(prepared, script, inputs)?,
+            false => vec![None; script.sds.len()],
+        };
+        for (plan, (sd, size)) in plans.into_iter().zip(script.sds.iter().zip(&inputs.sizes)) {
+            let validated = plan
+                .map(|plan| journals.open_storage(sd, &plan, *size))
+                .transpose()?;
+            journals.validated.push(validated);
+        }
+        Ok(journals)
+    }
+
+    fn open_storage(&mut self, sd: &Sd, plan: &KeyPlan, size: u64) -> Result<Validated> {
+        let is_model = sd.lun.starts_with("sim:") || sd.lun.starts_with("emu:");
+        let message = format_args!(
+            "{} is a model and keeps no data, so none can be validated; a file or a device would \
+             work",
+            sd.lun
+        );
+        sd.check(!is_model, message)?;
+        let journal = self.journal(sd)?;
+        let keys = match &journal {
+            Some(journal) if self.asked.recover => self.recover(sd, plan, size, journal)?,
+            _ => KeyMap::new(plan, size, Arc::clone(&self.wrongs)),
+        };
+        Ok(Validated {
+            keys: Arc::new(keys),
+            journal,
+        })
+    }
+
+    fn journal(&mut self, sd: &Sd) -> Result<Option<Journal>> {
+        if !self.asked.journal {
+            return Ok(None);
+        }
+        let directory = sd.journal.as_deref().map_or(self.directory, Path::new);
+        let made = fs::create_dir_all(directory);
+        context(made, "make the directory", directory)?;
+        let path = directory.join(sd.name.replace('/', "_"));
+        let path = path.to_string_lossy().into_owned();
+        let notes = journal_path(&path);
+        if !self.asked.recover || notes.exists() {
+            self.locks.push(lock(sd, &notes)?);
+        }
+        Ok(Some(Journal {
+            path,
+            map_only: self.asked.map_only,
+            sync: !self.asked.no_flush,
+        }))
+    }
+
+    /// The keys that the journal of an earlier run holds.
+    fn recover(
+        &self,
+        sd: &Sd,
+        plan: &KeyPlan,
+        size: u64,
+        journal: &Journal,
+    ) -> Result<KeyMap, ParseError> {
+        let map = map_path(&journal.path);
+        let notes = journal_path(&journal.path);
+        let saved = SavedKeys::from_bytes(&read(sd, &map)?);
+        let mut saved = saved.map_err(|fault| cannot_use(sd, &map, fault))?;
+        let blocks = size / plan.block;
+        let same = (saved.name, saved.block, saved.keys.len() as u64)
+            == (saved_name(&plan.name), plan.block, blocks);
+        if !same {
+            let fault = format!(
+                "it is of {} blocks of {} bytes of sd={}, and {blocks} blocks of {} of sd={} are \
+                 to be validated",
+                saved.keys.len(),
+                saved.block,
+                String::from_utf8_lossy(&saved.name).trim_end_matches('\0'),
+                plan.block,
+                plan.name
+            );
+            return Err(cannot_use(sd, &map, fault));
+        }
+        let pending = saved.replay(&read(sd, &notes)?);
+        let mut pending = pending.map_err(|fault| cannot_use(sd, &notes, fault))?;
+        if self.asked.ignore_pending {
+            for block in pending.keys() {
+                saved.keys[*block] = 0;
+            }
+            pending.clear();
+        }
+        Ok(KeyMap::known(
+            plan,
+            saved.keys,
+            pending,
+            Arc::clone(&self.wrongs),
+        ))
+    }
+}
+
+/// A run that was killed may take this long to be gone.
+const GONE_AFTER: Duration = Duration::from_secs(5);
+const LOOK_AGAIN: Duration = Duration::from_millis(50);
+
+/// One process at a time uses a journal.
+fn lock(sd: &Sd, path: &Path) -> Result<File> {
+    let file = output::append(path)?;
+    let begun = Instant::now();
+    while matches!(file.try_lock(), Err(TryLockError::WouldBlock)) {
+        if begun.elapsed() > GONE_AFTER {
+            let message = format_args!(
+                "its journal {} is in use by another run; -o or journal= with another directory \
+                 would work",
+                path.display()
+            );
+            return Err(sd.error(message).into());
+        }
+        sleep(LOOK_AGAIN);
+    }
+    Ok(file)
+}
+
+fn read(sd: &Sd, path: &Path) -> Result<Vec<u8>, ParseError> {
+    fs::read(path).map_err(|error| cannot_use(sd, path, error))
+}
+
+fn cannot_use(sd: &Sd, path: &Path, fault: impl Display) -> ParseError {
+    let path = path.display();
+    sd.error(format_args!(
+        "its journal {path} cannot be used: {fault}. -j without r begins a new one"
+    ))
+}
+
+/// A run with wrong blocks has failed, even where it went on to its end.
+pub fn fail_on_miscompares(record: &mut Record, validated: &[Option<Validated>]) {
+    let first = validated.iter().flatten().next();
+    let wrong = first.map_or(0, |validated| validated.keys.wrongs());
+    if wrong > 0 {
+        let blocks = if wrong == 1 { "block" } else { "blocks" };
+        record.failure = Some(format!("data validation: {wrong} {blocks} came back wrong"));
+        if record.status == Status::Complete {
+            record.status = Status::Failed;
+        }
+    }
+}

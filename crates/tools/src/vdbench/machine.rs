@@ -1,0 +1,84 @@
+//! What is known of this machine: its names and addresses, and what its processors did.
+
+use std::fs;
+use std::net::{IpAddr, UdpSocket};
+
+use blocklab_vdbench::Cpu;
+
+/// Whether a name or an address is this machine's. No name server is asked.
+pub fn is_here(name: &str) -> bool {
+    if name.eq_ignore_ascii_case("localhost") {
+        return true;
+    }
+    match name.parse::<IpAddr>() {
+        // A socket can be bound to the machine's own addresses only; to `any`, too, but that is
+        // no address of a host.
+        Ok(address) => !address.is_unspecified() && UdpSocket::bind((address, 0)).is_ok(),
+        Err(_) => {
+            let own = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+            is_name_of(name, own.trim())
+        }
+    }
+}
+
+/// The full name and its first part are one name.
+fn is_name_of(name: &str, own: &str) -> bool {
+    let same = |own: &str| !own.is_empty() && name.eq_ignore_ascii_case(own);
+    same(own) || own.split_once('.').is_some_and(|(first, _)| same(first))
+}
+
+/// All processors together: the kernel's counters at the last look.
+#[derive(Debug, Default)]
+pub struct Processors {
+    last: [u64; 4],
+}
+
+impl Processors {
+    /// Shares since the last look.
+    pub fn since_last(&mut self) -> Cpu {
+        let now = read(&fs::read_to_string("/proc/stat").unwrap_or_default());
+        let spent = [0, 1, 2, 3].map(|kind| now[kind].saturating_sub(self.last[kind]) as f64);
+        self.last = now;
+        let all = spent.iter().sum::<f64>().max(1.0);
+        let share = |kind: usize| spent[kind] * 100.0 / all;
+        Cpu {
+            user: share(0),
+            kernel: share(1),
+            wait: share(2),
+            idle: share(3),
+        }
+    }
+}
+
+/// User, kernel, waiting, idle: proc(5).
+fn read(stat: &str) -> [u64; 4] {
+    let line = stat.lines().next().unwrap_or_default();
+    let words = line.split_ascii_whitespace().skip(1);
+    let ticks: Vec<u64> = words.map_while(|word| word.parse().ok()).collect();
+    let of = |column: usize| ticks.get(column).copied().unwrap_or(0);
+    [of(0) + of(1), of(2) + of(5) + of(6) + of(7), of(4), of(3)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{is_here, is_name_of, read};
+
+    #[test]
+    fn this_machine_has_several_names() {
+        assert!(is_here("localhost") && is_here("127.0.0.1"));
+        // Of the addresses that documentation may use; no machine has them.
+        assert!(!is_here("192.0.2.1") && !is_here("0.0.0.0") && !is_here(""));
+        assert!(is_name_of("bench7", "bench7.example.org"));
+        assert!(is_name_of("Bench7.example.org", "bench7.example.org"));
+        assert!(!is_name_of("bench", "bench7.example.org") && !is_name_of("", ""));
+    }
+
+    #[test]
+    fn the_first_line_is_read() {
+        assert_eq!(
+            read("cpu  10 1 20 300 40 2 3 4\ncpu0 1 1 1 1\n"),
+            [11, 29, 40, 300]
+        );
+        assert_eq!(read(""), [0; 4]);
+    }
+}

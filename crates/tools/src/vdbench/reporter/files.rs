@@ -1,0 +1,144 @@
+//! The files of an output directory, and how they begin.
+
+use std::process;
+
+use anyhow::Result;
+use blocklab_host::environment;
+use blocklab_vdbench::{Run, SKEW_HEAD, flat_header, links, run_links};
+
+use super::super::own_options::WRITTEN_BY;
+use super::super::times;
+use super::{Part, Reporter};
+
+fn link(title: &str, name: &str) -> String {
+    links(title, &[(name, name)])
+}
+
+impl Reporter<'_> {
+    pub(super) fn create_files(&self) -> Result<()> {
+        let runs: Vec<&Run> = self.prepared.runs.iter().map(|it| &it.run).collect();
+        let runs = run_links(&runs) + "\n";
+        let create = |name: &str, begin: &str| {
+            let text = format!("{begin}\n{runs}");
+            self.folder.create(name, &text)
+        };
+        self.create_summary(&runs)?;
+        create("totals", "Run totals\n\n")?;
+        self.create_hosts(&runs)?;
+        create("histogram", "Total response time histogram.\n\n")?;
+        create("skew", &format!("Workload skew report\n\n{SKEW_HEAD}\n"))?;
+        for part in &self.parts {
+            let name = self.name(part);
+            let (title, of) = match part {
+                Part::Storage(_) => ("SD report for sd=", "SD".to_owned()),
+                Part::Workload(_) => ("Workload Report for wd=", format!("wd={name}")),
+            };
+            let file = format!("{name}.histogram");
+            let link = links("Link to response time histogram:", &[(&file, "histogram")]);
+            create(name, &format!("{title}{name}\n\n{link}"))?;
+            create(&file, &format!("{of} response time histogram.\n\n"))?;
+        }
+        self.folder.create("flatfile", &flat_header())?;
+        for name in ["swat_mon.txt", "swat_mon_total.txt"] {
+            self.folder.create_plain(name)?;
+        }
+        self.connected()
+    }
+
+    fn create_summary(&self, runs: &str) -> Result<()> {
+        let created = times::created();
+        let mut text = format!("{WRITTEN_BY}\nVdbench summary report, created {created}\n\n");
+        for (title, name) in [
+            ("Link to logfile:", "logfile"),
+            ("Run totals:", "totals"),
+            ("Vdbench status:", "status"),
+            ("Copy of input parameter files:", "parmfile"),
+            ("Copy of parameter scan detail:", "parmscan"),
+            ("Link to errorlog:", "errorlog"),
+            ("Link to flatfile:", "flatfile"),
+        ] {
+            text.push_str(&link(title, name));
+        }
+        text.push('\n');
+        text.push_str(&link("Link to HOST reports:", &self.script.host));
+        text.push_str(&link("Link to response time histogram:", "histogram"));
+        text.push_str(&link("Link to workload skew report:", "skew"));
+        let parts = self.parts.iter();
+        let (sds, wds): (Vec<_>, Vec<_>) = parts.partition(|it| matches!(it, Part::Storage(_)));
+        let sds: Vec<&str> = sds.into_iter().map(|part| self.name(part)).collect();
+        let sds: Vec<(&str, &str)> = sds.into_iter().map(|name| (name, name)).collect();
+        text.push_str(&links("Link to SD reports:", &sds));
+        text.push('\n');
+        for part in wds {
+            text.push_str(&link("Link to workload report:", self.name(part)));
+        }
+        text.push_str(&format!("\n{runs}"));
+        text.push_str(&link("Link to config output:", "config"));
+        self.folder.create("summary", &(text + "\n"))
+    }
+
+    /// The host, its one process and the machine.
+    fn create_hosts(&self, runs: &str) -> Result<()> {
+        let host = &*self.script.host;
+        let slave = format!("{host}-0");
+        let stdout = format!("{slave}.stdout");
+        let summary = format!("{slave} summary");
+        let both = links("Link to slave summary report:", &[(&slave, &summary)]);
+        let both = both.trim_end();
+        let text = format!(
+            "Host summary report(s) for host={host}\n\n{both}   <A HREF=\"{stdout}.html\">{slave} \
+             stdout</A>\n\n{runs}"
+        );
+        self.folder.create(host, &text)?;
+        let console = links("Console log:", &[(&stdout, "Slave stdout/stderr")]);
+        let text = format!("Slave summary report for slave={slave}\n\n{console}\n{runs}");
+        self.folder.create(&slave, &text)?;
+        let text = format!(
+            "stdout/stderr for slave={slave}\n\nblocklab runs in one process, whose messages are in \
+             logfile.html.\n"
+        );
+        self.folder.create(&stdout, &text)?;
+        let machine = environment();
+        let text = format!(
+            "kernel:     {}\nsystem:     {}\nprocessors: {} x {}\nmemory:     {} bytes\n",
+            machine.kernel,
+            machine.os,
+            machine.processor.count,
+            machine.processor.model,
+            machine.memory_bytes.0
+        );
+        self.folder.create("config", &text)
+    }
+
+    /// One process is both the master and its slave.
+    fn connected(&self) -> Result<()> {
+        let (host, own) = (&self.script.host, process::id());
+        let slave = format!("Slave {host}-0 (pid {own:>6}) connected to master {own}");
+        for event in [
+            "Starting slaves",
+            &slave,
+            "Slaves connected",
+            "Query host configuration started",
+            "Query host configuration completed",
+        ] {
+            self.folder.status(event, None)?;
+        }
+        Ok(())
+    }
+
+    /// All reports in which each run has a place to jump to.
+    pub(super) fn reports(&self) -> Vec<String> {
+        let mut names = self.whole_reports().to_vec();
+        names.extend(["totals", "histogram", "skew"].map(str::to_owned));
+        for name in self.parts.iter().map(|part| self.name(part)) {
+            names.extend([name.to_owned(), format!("{name}.histogram")]);
+        }
+        names
+    }
+
+    /// Reports in which every line about the whole run stands.
+    pub(super) fn whole_reports(&self) -> [String; 4] {
+        let host = &self.script.host;
+        ["summary", "logfile", host, &format!("{host}-0")].map(str::to_owned)
+    }
+}

@@ -1,0 +1,270 @@
+//! What the sections define, while they are read.
+
+use blocklab_record::Note;
+
+use super::defs::{General, Range, Rd, Sd, Wd};
+use super::error::{ParseError, Place, Subject};
+use super::scan::Parameter;
+use super::value::Argument;
+
+/// All definitions, as written.
+pub(super) struct Definitions<'a> {
+    pub(super) general: General,
+    pub(super) hosts: Hosts<'a>,
+    pub(super) sds: List<Sd>,
+    pub(super) wds: List<Wd>,
+    pub(super) rds: List<Rd>,
+    pub(super) notes: Vec<Note>,
+}
+
+/// Definitions of one kind.
+#[derive(Default)]
+pub(super) struct List<T> {
+    pub(super) all: Vec<T>,
+    /// What `sd=default` and its like set for those that follow.
+    pub(super) default: T,
+    /// Keywords go to the default now.
+    in_default: bool,
+}
+
+impl<T: Clone> List<T> {
+    /// The definition to which keywords go.
+    pub(super) fn current(&mut self) -> &mut T {
+        match self.all.last_mut() {
+            Some(last) if !self.in_default => last,
+            _ => &mut self.default,
+        }
+    }
+
+    fn begin(&mut self, name: &str, named: impl FnOnce(T) -> T) {
+        self.in_default = name == "default";
+        if !self.in_default {
+            self.all.push(named(self.default.clone()));
+        }
+    }
+}
+
+impl<'a> Definitions<'a> {
+    pub(super) fn new(is_here: &'a dyn Fn(&str) -> bool) -> Self {
+        Self {
+            general: General::default(),
+            hosts: Hosts {
+                is_here,
+                label: None,
+                elsewhere: None,
+                is_default: false,
+                is_default_here: false,
+            },
+            sds: List::default(),
+            wds: List::default(),
+            rds: List::default(),
+            notes: Vec::new(),
+        }
+    }
+
+    pub(super) fn begin_storage(&mut self, arg: &Argument<'_>) -> Result<(), ParseError> {
+        let (name, place) = self.name(arg)?;
+        let message = "the name `concat` is taken; another one would work";
+        arg.check(name != "concat", message)?;
+        self.sds.begin(&name.clone(), |sd| Sd { place, name, ..sd });
+        Ok(())
+    }
+
+    pub(super) fn begin_workload(&mut self, arg: &Argument<'_>) -> Result<(), ParseError> {
+        let (name, place) = self.name(arg)?;
+        unique(arg, &name, self.wds.all.iter().map(|wd| &*wd.name))?;
+        self.wds.begin(&name.clone(), |wd| Wd { place, name, ..wd });
+        Ok(())
+    }
+
+    pub(super) fn begin_run(&mut self, arg: &Argument<'_>) -> Result<(), ParseError> {
+        let (name, place) = self.name(arg)?;
+        unique(arg, &name, self.rds.all.iter().map(|rd| &*rd.name))?;
+        self.rds.begin(&name.clone(), |rd| Rd { place, name, ..rd });
+        Ok(())
+    }
+
+    /// The name of a definition that comes after those of hosts, and where it stands.
+    fn name(&mut self, arg: &Argument<'_>) -> Result<(String, Place), ParseError> {
+        self.hosts.finish()?;
+        Ok((arg.names()?.swap_remove(0), arg.parameter.place.clone()))
+    }
+
+    pub(super) fn set_lun(&mut self, arg: &Argument<'_>) -> Result<(), ParseError> {
+        let message = "sd=default cannot have a lun; each sd has its own";
+        arg.check(self.sds.current().name != "default", message)?;
+        self.sds.current().lun = arg.word()?;
+        Ok(())
+    }
+
+    pub(super) fn set_workloads(&mut self, arg: &Argument<'_>) -> Result<(), ParseError> {
+        let message = "a run names its workloads once, as in wd=(wd1,wd2)";
+        arg.check(self.rds.current().wds.is_empty(), message)?;
+        self.rds.current().wds = arg.names()?;
+        Ok(())
+    }
+
+    /// Writes `count=` out and looks at what definitions lack.
+    pub(super) fn finish(&mut self) -> Result<(), ParseError> {
+        if let Some(wd) = self.wds.all.iter().find(|wd| wd.threads.is_some()) {
+            let message = "threads= of a workload are those of a concatenation: \
+                           concatenatesds=yes, or threads= of the sd would work";
+            wd.check(self.general.concatenate, message)?;
+        }
+        self.sds.all = written_out(&self.sds.all);
+        let mut names = std::collections::BTreeSet::new();
+        for sd in &self.sds.all {
+            sd.check(!sd.lun.is_empty(), "it has no lun=; each sd needs one")?;
+            let is_new = names.insert(&sd.name);
+            sd.check(is_new, "there are two storage definitions of this name")?;
+        }
+        Ok(())
+    }
+}
+
+impl Wd {
+    pub(super) fn set_range(&mut self, range: Range, hotband: bool) {
+        (self.range, self.hotband) = (Some(range), hotband);
+    }
+}
+
+fn unique<'n>(
+    arg: &Argument<'_>,
+    name: &str,
+    mut known: impl Iterator<Item = &'n str>,
+) -> Result<(), ParseError> {
+    let is_new = !known.any(|known| known == name);
+    let message = format_args!("there are two definitions of the name {name}");
+    arg.check(is_new, message)
+}
+
+/// Storage definitions with `count=` written out: as in the original, behind the others.
+fn written_out(sds: &[Sd]) -> Vec<Sd> {
+    let plain = sds.iter().filter(|sd| sd.count.is_none());
+    let mut plain: Vec<Sd> = plain.cloned().collect();
+    for sd in sds {
+        let (start, n) = sd.count.unwrap_or((0, 0));
+        plain.extend((start..start + n as i64).map(|number| Sd {
+            name: counting(&sd.name, number),
+            lun: match sd.lun.is_empty() {
+                true => String::new(),
+                false => counting(&sd.lun, number),
+            },
+            count: None,
+            ..sd.clone()
+        }));
+    }
+    plain
+}
+
+/// `%03d` and `*` in a name are replaced, else the number comes behind it.
+fn counting(text: &str, number: i64) -> String {
+    if let Some(at) = text.find('%') {
+        let rest = &text[at + 1..];
+        let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
+        if rest[digits.len()..].starts_with('d') {
+            let (width, zeros): (usize, bool) =
+                (digits.parse().unwrap_or(0).min(64), digits.starts_with('0'));
+            let shown = match zeros {
+                true => format!("{number:0width$}"),
+                false => format!("{number:width$}"),
+            };
+            return format!("{}{shown}{}", &text[..at], &rest[digits.len() + 1..]);
+        }
+    }
+    match text.contains('*') {
+        true => text.replace('*', &number.to_string()),
+        false => format!("{text}{number}"),
+    }
+}
+
+/// `hd=`: only this machine runs, whatever it is called.
+pub(super) struct Hosts<'a> {
+    /// Whether a name or an address is this machine's.
+    is_here: &'a dyn Fn(&str) -> bool,
+    /// The name of the one that was defined.
+    label: Option<String>,
+    /// Its name stands where an address is missing, and it is no name of this machine. The error,
+    /// until an address follows.
+    elsewhere: Option<ParseError>,
+    /// Parameters of `hd=default` come now.
+    is_default: bool,
+    /// `hd=default` has an address of this machine, which those have that give none.
+    is_default_here: bool,
+}
+
+impl Hosts<'_> {
+    /// The name that reports carry.
+    pub(super) fn label(&self) -> &str {
+        self.label.as_deref().unwrap_or("localhost")
+    }
+
+    /// `hd=NAME`. The name is the address, too, unless `system=` follows.
+    pub(super) fn begin(&mut self, arg: &Argument<'_>) -> Result<(), ParseError> {
+        let (parameter, name) = (arg.parameter, arg.word()?);
+        self.finish()?;
+        self.is_default = name == "default";
+        if self.is_default {
+            return Ok(());
+        }
+        if let Some(first) = &self.label {
+            return Err(parameter.error(format_args!(
+                "hd={first} and hd={name}: several hosts at once are not run; one of them would \
+                 work"
+            )));
+        }
+        let is_here = self.is_default_here || (self.is_here)(&name);
+        self.elsewhere = (!is_here).then(|| elsewhere(parameter, &name));
+        self.label = Some(name);
+        Ok(())
+    }
+
+    /// `system=ADDRESS` of the definition that began last.
+    pub(super) fn system(&mut self, arg: &Argument<'_>) -> Result<(), ParseError> {
+        let address = arg.names()?.swap_remove(0);
+        if !(self.is_here)(&address) {
+            return Err(elsewhere(arg.parameter, &address));
+        }
+        match self.is_default {
+            true => self.is_default_here = true,
+            false => self.elsewhere = None,
+        }
+        Ok(())
+    }
+
+    /// The host definitions are over.
+    pub(super) fn finish(&mut self) -> Result<(), ParseError> {
+        self.elsewhere.take().map_or(Ok(()), Err)
+    }
+
+    /// `host=` of a storage or workload definition.
+    pub(super) fn check(&self, arg: &Argument<'_>) -> Result<(), ParseError> {
+        let known = ["*", "default", "localhost", self.label()];
+        let words = arg.words()?;
+        match words.iter().find(|word| !known.contains(&word.as_str())) {
+            None => Ok(()),
+            Some(name) => Err(elsewhere(arg.parameter, name)),
+        }
+    }
+}
+
+fn elsewhere(parameter: &Parameter, name: &str) -> ParseError {
+    parameter.error(format_args!(
+        "only this host runs, and {name} is another; localhost, 127.0.0.1 or this machine's own \
+         name would work. Several hosts at once are not run"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::counting;
+
+    #[test]
+    fn names_are_counted() {
+        assert_eq!(counting("sd", 7), "sd7");
+        assert_eq!(counting("/dev/nvme*n1", 7), "/dev/nvme7n1");
+        assert_eq!(counting("sd%03d", 7), "sd007");
+        assert_eq!(counting("a%db", 12), "a12b");
+        assert_eq!(counting("100%", 1), "100%1");
+    }
+}

@@ -1,0 +1,512 @@
+//! What keywords mean whose values take more than a number or a word.
+
+use super::defs::{
+    Arrivals, AskedRate, Buckets, DataErrors, LoopKind, OpenFlags, Range, Rd, Repeat, Seek,
+    Xfersize,
+};
+use super::error::{ParseError, Subject};
+use super::value::{Argument, Kind, MAX_RATE, Values};
+
+/// What `journal=` may be besides a directory.
+const JOURNAL: &str = "yes, no, recover, only, ignore_pending, maponly, noflush, time, y";
+/// What `data_errors=` may be.
+const ERRORS: &str = "a number of errors, remove, (remove,n), stop or one command in quotes would \
+                      work";
+/// The original counts in no more buckets, the last one included.
+const MOST_BUCKETS: usize = 64;
+/// Longer than any operation lasts, in microseconds: eleven days.
+const LONGEST: u64 = 1_000_000_000_000;
+
+/// General parameters.
+impl Argument<'_> {
+    pub(super) fn ratio(&self, ratio: f64) -> Result<f64, ParseError> {
+        let message = format_args!("a ratio of {ratio}; 1 to 25 would work");
+        self.checked(ratio, (1.0..=25.0).contains(&ratio), message)
+    }
+
+    /// Operations are whole sectors.
+    pub(super) fn sectors(&self, bytes: u64) -> Result<u64, ParseError> {
+        let is_whole = bytes > 0 && bytes.is_multiple_of(512);
+        let message = format_args!("{bytes} bytes are no multiple of 512");
+        self.check(is_whole, message)?;
+        let message = format_args!("{bytes} bytes; at most 1g would work");
+        self.checked(bytes, bytes <= 1 << 30, message)
+    }
+
+    pub(super) fn repeat(&self) -> Result<Repeat, ParseError> {
+        repeat(&self.parameter.text()).ok_or_else(|| {
+            self.error("a number of times, or a duration such as 60s, 5m or 1h, must follow")
+        })
+    }
+
+    /// Words as those of -j, or a directory.
+    pub(super) fn journal(&self) -> Result<Vec<String>, ParseError> {
+        let words = self.words()?;
+        let is_known =
+            |word: &str| word.contains(['/', '.']) || JOURNAL.split(", ").any(|it| it == word);
+        match words.iter().find(|word| !is_known(word)) {
+            None => Ok(words),
+            Some(word) => Err(self.error(format_args!(
+                "`{word}` is none of {JOURNAL}, nor a directory with a / in it"
+            ))),
+        }
+    }
+
+    /// `5`, `stop`, `remove`, `(remove,5)` or `"script $lun"`.
+    pub(super) fn data_errors(&self) -> Result<DataErrors, ParseError> {
+        let words = self.words()?;
+        let removes = |word: &str| word.len() > 2 && "remove_device".starts_with(word);
+        let is_number = |word: &str| word.starts_with(|it: char| it.is_ascii_digit() || it == '-');
+        // The original ends at the first error with 0 as with 1.
+        let number = |word: &str| match word.parse::<u32>() {
+            Ok(number) => Ok(number.max(1)),
+            Err(_) => Err(self.error(format_args!("`{word}` is no number of errors; {ERRORS}"))),
+        };
+        let (most, command, remove) = match &*words.iter().map(String::as_str).collect::<Vec<_>>() {
+            [word] if removes(word) => (1, None, true),
+            [word, most] if removes(word) => (number(most)?, None, true),
+            ["stop"] => (1, None, false),
+            [word] if is_number(word) => (number(word)?, None, false),
+            [command] if !command.trim().is_empty() => (1, Some((*command).to_owned()), false),
+            other => return Err(self.error(format_args!("`{}`: {ERRORS}", other.join(",")))),
+        };
+        Ok(DataErrors {
+            most,
+            command,
+            remove,
+        })
+    }
+
+    /// `(default,20,40,1m,1s)`: the name of the list, then upper edges. A number without a unit is
+    /// in microseconds. One that is not above the edge before it is a step: edges at this distance
+    /// follow up to the next number.
+    pub(super) fn buckets(&self) -> Result<Buckets, ParseError> {
+        let words = self.names()?;
+        let Some(("default", rest)) = words.split_first().map(|(name, rest)| (&**name, rest))
+        else {
+            return Err(self.error(
+                "the first word names the list and must be `default`, as in \
+                 histogram=(default,50u,100u,1m,1s)",
+            ));
+        };
+        let is_option = |word: &&String| !word.is_empty() && "suppress".starts_with(word.as_str());
+        let suppress = rest.iter().any(|word| is_option(&word));
+        let numbers: Vec<&String> = rest.iter().filter(|word| !is_option(word)).collect();
+        let edges = match numbers.is_empty() && suppress {
+            true => Buckets::default().edges,
+            false => edges(&numbers).map_err(|message| self.error(message))?,
+        };
+        Ok(Buckets { edges, suppress })
+    }
+}
+
+/// `10`, `60s`, `5m`, `1h`.
+pub(crate) fn repeat(text: &str) -> Option<Repeat> {
+    let unit = match text.chars().next_back()? {
+        's' => 1,
+        'm' => 60,
+        'h' => 3600,
+        _ => return text.parse().ok().map(Repeat::Times),
+    };
+    let number: u64 = text[..text.len() - 1].parse().ok()?;
+    number.checked_mul(unit).map(Repeat::Seconds)
+}
+
+fn edges(words: &[&String]) -> Result<Vec<u64>, String> {
+    let mut edges: Vec<u64> = Vec::new();
+    let mut step = None;
+    for word in words {
+        let number = micros(word)?;
+        match edges.last().copied() {
+            Some(last) if number <= last => step = Some(number),
+            Some(last) => {
+                if let Some(step) = step.take() {
+                    let between = (last..number).step_by(step as usize).skip(1);
+                    edges.extend(between.take(MOST_BUCKETS));
+                }
+                edges.push(number);
+            }
+            None => edges.push(number),
+        }
+        if edges.len() >= MOST_BUCKETS {
+            return Err(format!("these are more than {MOST_BUCKETS} buckets"));
+        }
+    }
+    match (edges.is_empty(), step) {
+        (true, _) => Err("the upper edges of the buckets must follow the name".to_owned()),
+        (_, Some(step)) => Err(format!(
+            "{step} us is not above the edge before it, so it is a step, and the edge up to which \
+             it goes must follow"
+        )),
+        _ => Ok(edges),
+    }
+}
+
+/// Without a unit in microseconds, else `u`, `m` (ms) or `s`.
+fn micros(word: &str) -> Result<u64, String> {
+    let (digits, unit) = match word.chars().next_back() {
+        Some('u') => (&word[..word.len() - 1], 1),
+        Some('m') => (&word[..word.len() - 1], 1_000),
+        Some('s') => (&word[..word.len() - 1], 1_000_000),
+        _ => (word, 1),
+    };
+    let number = digits.parse::<u64>().ok();
+    let micros = number.and_then(|number| number.checked_mul(unit));
+    match micros {
+        Some(micros @ 1..=LONGEST) => Ok(micros),
+        Some(0) => Err("a bucket cannot end at 0".to_owned()),
+        _ => Err(format!(
+            "`{word}` is no time; 50 or 50u (microseconds), 1m (milliseconds) and 2s would work"
+        )),
+    }
+}
+
+/// Storage definitions.
+impl Argument<'_> {
+    /// `size=10g`, or `size=(10g,4)`: a quarter of it.
+    pub(super) fn shared_size(&self) -> Result<u64, ParseError> {
+        let by = match self.numbers(Kind::Number)?.get(1) {
+            Some(by) => self.as_whole(*by)?.max(1),
+            None => 1,
+        };
+        let size = self.whole()? / by;
+        self.checked(size, size > 0, "a size of 0 holds no block")
+    }
+
+    pub(super) fn threads(&self) -> Result<u32, ParseError> {
+        self.threads_up_to(32_768)
+    }
+
+    /// So many threads at most.
+    pub(super) fn threads_up_to(&self, most: u64) -> Result<u32, ParseError> {
+        let threads = self.whole()?;
+        let message = format_args!("{threads} threads; 1 to {most} would work");
+        self.check((1..=most).contains(&threads), message)?;
+        Ok(threads as u32)
+    }
+
+    pub(super) fn multiple(&self) -> Result<u64, ParseError> {
+        let bytes = self.whole()?;
+        let message = format_args!("{bytes} is no multiple of 512");
+        self.checked(bytes, bytes % 512 == 0, message)
+    }
+
+    pub(super) fn count(&self) -> Result<(i64, u64), ParseError> {
+        match *self.numbers(Kind::Number)? {
+            [start, n] if (1.0..=10_000.0).contains(&n) && start.abs() < 1e9 => {
+                Ok((start as i64, n as u64))
+            }
+            _ => Err(self.error("a first number and how many are expected, as in count=(1,8)")),
+        }
+    }
+
+    pub(super) fn openflags(&self) -> Result<OpenFlags, ParseError> {
+        let mut flags = OpenFlags::default();
+        for word in self.names()? {
+            match &*word.to_lowercase() {
+                "o_direct" | "directio" => flags.direct = true,
+                "o_sync" | "o_rsync" => flags.sync = true,
+                "o_dsync" => flags.dsync = true,
+                "fsync" => flags.fsync = true,
+                "none" => {}
+                other => {
+                    return Err(self.error(format_args!(
+                        "`{other}` is no flag on Linux; o_direct, directio, o_sync, o_dsync, \
+                         o_rsync and fsync are"
+                    )));
+                }
+            }
+        }
+        Ok(flags)
+    }
+
+    pub(super) fn range(&self) -> Result<Range, ParseError> {
+        match *self.numbers(Kind::Number)? {
+            [low, high] if (0.0..=1e18).contains(&low) && (0.0..=1e18).contains(&high) => {
+                let message =
+                    format_args!("the range ends at {high}, not after its beginning at {low}");
+                self.check(low < high, message)?;
+                Ok(Range { low, high })
+            }
+            _ => Err(self.error("a beginning and an end are expected, as in range=(10,20)")),
+        }
+    }
+}
+
+/// Workload definitions.
+impl Argument<'_> {
+    pub(super) fn percent(&self) -> Result<f64, ParseError> {
+        let number = self.number()?;
+        // `skew=40%` is -40 to the scanner.
+        let number = match self.parameter.text().ends_with('%') {
+            true => -number,
+            false => number,
+        };
+        let message = format_args!("{number} is no share; 0 to 100 per cent would work");
+        self.checked(number, (0.0..=100.0).contains(&number), message)
+    }
+
+    pub(super) fn xfersize(&self) -> Result<Xfersize, ParseError> {
+        let numbers = self.numbers(Kind::Number)?;
+        let bytes = |number: f64| self.sectors(self.as_whole(number)?);
+        match *numbers {
+            [size] => bytes(size).map(Xfersize::Fixed),
+            [min, max, align] => {
+                let (min, max, align) = (self.as_whole(min)?, bytes(max)?, self.as_whole(align)?);
+                let message = format_args!(
+                    "(min,max,align): the largest size {max} is not above the smallest {min}"
+                );
+                self.check(min < max, message)?;
+                let message = format_args!("(min,max,align): {align} is no multiple of 512");
+                self.check(align > 0 && align.is_multiple_of(512), message)?;
+                Ok(Xfersize::Between(min.max(align), max, align))
+            }
+            _ if numbers.len() % 2 == 0 => {
+                let pairs = numbers.chunks(2);
+                let mix = pairs.map(|pair| Ok((bytes(pair[0])?, pair[1])));
+                let mix: Vec<(u64, f64)> = mix.collect::<Result<_, ParseError>>()?;
+                let total: f64 = mix.iter().map(|(_, share)| share).sum();
+                let message = format_args!("the shares of the sizes add up to {total}, not to 100");
+                let is_whole = total.round() == 100.0 && mix.iter().all(|(_, share)| *share >= 0.0);
+                self.check(is_whole, message)?;
+                Ok(Xfersize::Mix(mix))
+            }
+            _ => {
+                Err(self
+                    .error("sizes and their shares come in pairs, as in xfersize=(4k,25,8k,75)"))
+            }
+        }
+    }
+
+    pub(super) fn seek(&self) -> Result<Seek, ParseError> {
+        let mut seek = None;
+        for word in self.words()? {
+            seek = Some(match (seek_word(&word.to_lowercase()), seek) {
+                (Some(seek), _) => seek,
+                (None, before) => match (word.parse::<f64>(), before) {
+                    (Ok(middle), Some(Seek::Poisson(_))) if middle > 0.0 && middle < 1000.0 => {
+                        Seek::Poisson(middle)
+                    }
+                    (Ok(number), _) => self.seek_number(number)?,
+                    _ => return Err(self.no_seek(&word.to_lowercase())),
+                },
+            });
+        }
+        seek.ok_or_else(|| self.error("a value must follow"))
+    }
+
+    fn no_seek(&self, word: &str) -> ParseError {
+        self.error(format_args!(
+            "`{word}` is neither a share in per cent nor one of random, sequential, seqnz, eof and \
+             poisson"
+        ))
+    }
+
+    fn seek_number(&self, number: f64) -> Result<Seek, ParseError> {
+        let message =
+            format_args!("{number} is no share; 0 to 100 per cent would work, and -1 for eof");
+        self.check(number == -1.0 || (0.0..=100.0).contains(&number), message)?;
+        Ok(match number {
+            -1.0 => Seek::Eof,
+            number => Seek::Percent(number),
+        })
+    }
+
+    pub(super) fn stride(&self) -> Result<(u64, u64), ParseError> {
+        match *self.numbers(Kind::Number)? {
+            [min, max] if min <= max => {
+                let (min, max) = (self.as_whole(min)?, self.as_whole(max)?);
+                self.check(max > 0, "a stride of 0 goes nowhere")?;
+                Ok((min, max))
+            }
+            _ => Err(self.error("the shortest and the longest stride, as in stride=(4k,64k)")),
+        }
+    }
+
+    pub(super) fn streams(&self) -> Result<u32, ParseError> {
+        let streams = self.threads()?;
+        self.check(streams > 1, "at least two streams are expected")?;
+        Ok(streams.min(4096))
+    }
+
+    pub(super) fn own_rate(&self) -> Result<f64, ParseError> {
+        match self.values(Kind::Rate)? {
+            Values::Numbers(rates) if rates.len() == 1 => {
+                self.check(rates[0] > 0.0 && rates[0] < 1e9, "a rate is above 0")?;
+                Ok(rates[0])
+            }
+            Values::Numbers(_) => {
+                Err(self.error("of a workload it is one number; a list belongs to the run"))
+            }
+            Values::Words(_) => self.number(),
+        }
+    }
+
+    pub(super) fn priority(&self) -> Result<u32, ParseError> {
+        match u32::try_from(self.whole()?) {
+            Ok(priority @ 1..) => Ok(priority),
+            _ => Err(self.error("a priority is 1 or more; 1 comes first")),
+        }
+    }
+}
+
+/// Words of seekpct= that may be shortened.
+fn seek_word(word: &str) -> Option<Seek> {
+    let is = |name: &str| word.len() > 1 && name.starts_with(word);
+    match word {
+        "seqnz" | "sequentialnz" => Some(Seek::SequentialAnywhere),
+        "eof" => Some(Seek::Eof),
+        _ if is("sequential") => Some(Seek::Percent(0.0)),
+        _ if is("random") => Some(Seek::Percent(100.0)),
+        _ if is("poisson") => Some(Seek::Poisson(3.0)),
+        _ => None,
+    }
+}
+
+/// Run definitions.
+impl Argument<'_> {
+    pub(super) fn above_zero(&self) -> Result<f64, ParseError> {
+        let number = self.number()?;
+        self.check(number > 0.0, format_args!("{number} is not above 0"))?;
+        Ok(number)
+    }
+
+    pub(super) fn iorate(&self) -> Result<AskedRate, ParseError> {
+        match self.values(Kind::Rate)? {
+            Values::Numbers(numbers) if numbers == [MAX_RATE] => Ok(AskedRate::Max),
+            Values::Numbers(numbers) => {
+                match numbers
+                    .iter()
+                    .find(|rate| **rate == 0.0 || rate.abs() >= 1e9)
+                {
+                    None => Ok(AskedRate::Rates(numbers)),
+                    Some(rate) => {
+                        let message = format_args!("a rate of {rate}; it is above 0, or max");
+                        Err(self.error(message))
+                    }
+                }
+            }
+            Values::Words(words) => match &*words.join(",") {
+                // A curve begins with its maximum anyway.
+                "curve" | "curve,max" => Ok(AskedRate::Curve),
+                word if word.eq_ignore_ascii_case("max") => Ok(AskedRate::Max),
+                other => Err(self.error(format_args!(
+                    "`{other}` is no rate; a number, max, curve or a list of numbers would work"
+                ))),
+            },
+        }
+    }
+
+    pub(super) fn curve(&self) -> Result<Vec<f64>, ParseError> {
+        self.each(|it, point| {
+            let point = point.abs().trunc();
+            let message =
+                format_args!("a point at {point} per cent of the maximum; at least 1 would work");
+            it.checked(point, (1.0..=10_000.0).contains(&point), message)
+        })
+    }
+
+    pub(super) fn distribution(&self, rd: &mut Rd) -> Result<(), ParseError> {
+        for word in self.names()? {
+            let word = word.to_lowercase();
+            let is = |name: &str| !word.is_empty() && name.starts_with(&word);
+            match () {
+                () if is("exponential") => rd.options.arrivals = Arrivals::Exponential,
+                () if is("uniform") => rd.options.arrivals = Arrivals::Uniform,
+                () if is("deterministic") => rd.options.arrivals = Arrivals::Deterministic,
+                () if is("variable") || is("spike") => rd.variable = true,
+                () => {
+                    return Err(self.error(format_args!(
+                        "`{word}` is none of exponential, uniform, deterministic, variable and \
+                         spike"
+                    )));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Loops of runs.
+impl Argument<'_> {
+    pub(super) fn sizes(&self) -> Result<Vec<f64>, ParseError> {
+        self.each(|it, size| Ok(it.sectors(it.as_whole(size.trunc())?)? as f64))
+    }
+
+    /// 0 means 1, and the banner shows 0.
+    pub(super) fn thread_counts(&self) -> Result<Vec<f64>, ParseError> {
+        self.each(|it, number| {
+            let number = number.trunc();
+            let message = format_args!("{number} threads; 1 to 32768 would work");
+            it.checked(number, (0.0..=32_768.0).contains(&number), message)
+        })
+    }
+
+    /// Shares in per cent; with a sign behind it, `40%` is -40 to the scanner.
+    pub(super) fn shares(&self) -> Result<Vec<f64>, ParseError> {
+        self.each(|it, number| {
+            let share = number.abs();
+            let message = format_args!("{share} is no share; 0 to 100 would work");
+            it.checked(share, share <= 100.0, message)
+        })
+    }
+
+    /// Ratios from what is left, in per cent.
+    pub(super) fn compressions(&self) -> Result<Vec<f64>, ParseError> {
+        self.each(|it, percent| it.ratio((1e5 / percent).round() / 1e3))
+    }
+
+    pub(super) fn seeks(&self, kind: Kind) -> Result<Vec<f64>, ParseError> {
+        let words = self.words_of(kind)?;
+        let number = |word: &String| match (word.parse::<f64>(), seek_word(&word.to_lowercase())) {
+            (Ok(number), _) => self.seek_number(number).map(Seek::number),
+            (_, Some(seek)) => Ok(seek.number()),
+            _ => Err(self.no_seek(word)),
+        };
+        words.iter().map(number).collect()
+    }
+}
+
+impl Rd {
+    /// A loop asked for again takes its new place.
+    pub(super) fn put_loop(&mut self, kind: LoopKind, values: Vec<f64>) {
+        self.loops.retain(|(known, _)| *known != kind);
+        self.loops.push((kind, values));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Buckets, edges};
+
+    #[track_caller]
+    fn check(words: &str, expected: Result<&[u64], &str>) {
+        let words: Vec<String> = words.split(',').map(str::to_owned).collect();
+        let words: Vec<&String> = words.iter().collect();
+        match (edges(&words), expected) {
+            (Ok(edges), Ok(expected)) => assert_eq!(edges, expected, "{words:?}"),
+            (Err(message), Err(part)) => assert!(message.contains(part), "{message}"),
+            (edges, _) => panic!("{words:?}: {edges:?}"),
+        }
+    }
+
+    #[test]
+    fn edges_are_microseconds_and_steps_are_written_out() {
+        check("20,40u,1m,2s", Ok(&[20, 40, 1000, 2_000_000]));
+        check("10,10,40,1m", Ok(&[10, 20, 30, 40, 1000]));
+        check("1m,500,2m", Ok(&[1000, 1500, 2000]));
+        check("20,soon", Err("`soon` is no time"));
+        check("0,20", Err("cannot end at 0"));
+        check("20,10", Err("is a step"));
+        check("1,1,1000", Err("more than 64 buckets"));
+        check("99999999999999999999s", Err("is no time"));
+    }
+
+    /// The list of Vdbench's guide.
+    #[test]
+    fn the_default_goes_from_20_us_to_2_s() {
+        let list = "20,40,60,80,100,200,400,600,800,1m,2m,4m,6m,8m,10m,20m,40m,60m,80m,100m,200m,\
+                    400m,600m,800m,1s,2s";
+        check(list, Ok(&Buckets::default().edges));
+    }
+}
