@@ -30,6 +30,10 @@ pub struct RowDirection {
     pub iops: Estimate,
     /// Bytes per second.
     pub bytes_per_s: Estimate,
+    /// [`Self::iops`] of each pass that counts, in order.
+    pub each_iops: Vec<f64>,
+    /// [`Self::bytes_per_s`] of the same passes.
+    pub each_bytes_per_s: Vec<f64>,
     /// Mean service latency.
     pub mean_ns: Estimate,
     /// Of all passes' histograms merged.

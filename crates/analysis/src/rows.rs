@@ -106,14 +106,11 @@ fn direction(
         return None;
     }
     let figure = |values: Vec<Option<f64>>| estimate(&values, aggregate, best);
-    let rate = |what: fn(&DirectionResult) -> u64| {
-        figure(
-            parts
-                .iter()
-                .map(|part| Some(per_second(part, what)))
-                .collect(),
-        )
+    let each = |what: fn(&DirectionResult) -> u64| -> Vec<f64> {
+        parts.iter().map(|part| per_second(part, what)).collect()
     };
+    let (each_iops, each_bytes_per_s) = (each(|it| it.ios), each(|it| it.bytes));
+    let rate = |each: &[f64]| figure(each.iter().copied().map(Some).collect());
     let service = Merged::of(results().map(|result| &result.service), damaged);
     let unknown = results().map(|result| result.service.unknown);
     let unknown = unknown.fold(Unknown::default(), Unknown::union);
@@ -122,8 +119,10 @@ fn direction(
     let known = |statistic, ns| if unknown.has(statistic) { 0 } else { ns };
     Some(RowDirection {
         direction: which,
-        iops: rate(|result| result.ios),
-        bytes_per_s: rate(|result| result.bytes),
+        iops: rate(&each_iops),
+        bytes_per_s: rate(&each_bytes_per_s),
+        each_iops,
+        each_bytes_per_s,
         mean_ns: figure(parts.iter().map(|part| mean_ns(part)).collect()),
         service_ns: service.percentiles(),
         min_ns: known(Statistic::Min, service.min),

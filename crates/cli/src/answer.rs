@@ -1,15 +1,47 @@
-//! What a run prints, and the answer to `--fail-on`.
+//! What commands print besides a report: JSON with its form, a page, and the answer to `--fail-on`.
 
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use blocklab_analysis::gate::{Gate, warning};
 use blocklab_analysis::{Assessment, Finding};
 use blocklab_console::terminal;
 use blocklab_record::Record;
+use blocklab_units::nearest;
+use serde::Serialize;
 
 use crate::args::RunArgs;
 use crate::gate;
+
+#[derive(Serialize)]
+struct Envelope<'a, T> {
+    #[serde(flatten)]
+    form: BTreeMap<&'static str, u32>,
+    #[serde(flatten)]
+    fields: &'a T,
+}
+
+/// One JSON object, indented, with a newline at the end. Its first field names the form and gives
+/// its number: fields are added without a new one, a change of meaning needs one.
+pub fn json(form: (&'static str, u32), fields: &impl Serialize) -> Result<String> {
+    let whole = Envelope {
+        form: BTreeMap::from([form]),
+        fields,
+    };
+    Ok(serde_json::to_string_pretty(&whole)? + "\n")
+}
+
+/// The fields of a form that has one.
+pub fn only<'a, T>(key: &'static str, value: &'a T) -> BTreeMap<&'static str, &'a T> {
+    BTreeMap::from([(key, value)])
+}
+
+/// The name that was probably meant.
+pub fn meant(word: &str, names: &[&str]) -> Option<String> {
+    let near = nearest(word, names.iter().copied())?;
+    Some(format!("did you mean {near}?"))
+}
 
 /// What `--fail-on warning` says of these runs.
 pub fn gate_of(args: &RunArgs, runs: &[(&Record, &Assessment)]) -> Option<Gate> {
@@ -48,4 +80,23 @@ pub fn goes_to_output(args: &RunArgs) -> bool {
 /// Whether words about what is kept follow the result.
 pub fn is_for_people(args: &RunArgs) -> bool {
     !args.json && !goes_to_output(args)
+}
+
+/// The file of the page: where the user said, else beside the record.
+pub fn page_path(args: &RunArgs, usual: Option<PathBuf>) -> Option<PathBuf> {
+    match goes_to_output(args) {
+        true => None,
+        false => args.html.clone().or(usual),
+    }
+}
+
+/// The last words: where the page is, and the command that shows the result again.
+pub fn closing(page: Option<&Path>, again: Option<&str>) -> String {
+    let page = page.map(|page| format!("Report  {}\n", page.display()));
+    let again = again.map(|again| format!("Again   {again}\n"));
+    ["\n".to_owned()]
+        .into_iter()
+        .chain(page)
+        .chain(again)
+        .collect()
 }

@@ -11,19 +11,15 @@ use blocklab_units::{Bytes, Nanos, visible};
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 
-mod calibrate;
 mod catalog;
-mod convert;
-mod import;
+mod foreign;
 mod judge;
 
-pub use calibrate::CalibrateArgs;
 pub use catalog::{
     CatalogArgs, CatalogCommand, CatalogImportArgs, CatalogListArgs, CatalogShowArgs,
 };
-pub use convert::{ConvertArgs, Language};
-pub use import::{ImportArgs, ImportTool};
-pub use judge::{CompareArgs, DiagnoseArgs, PriceArgs, PriceBy};
+pub use foreign::{ConvertArgs, ImportArgs, ImportTool, Language};
+pub use judge::{CalibrateArgs, CompareArgs, DiagnoseArgs, PriceArgs, PriceBy};
 
 const ABOUT: &str = "A lab bench for block storage: measures what a disk delivers";
 

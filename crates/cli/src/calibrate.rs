@@ -20,8 +20,8 @@ use blocklab_workload::{Case, Plan};
 use serde_json::json;
 
 use crate::again::plan_of;
+use crate::answer;
 use crate::args::CalibrateArgs;
-use crate::forms;
 use blocklab_console::{status, terminal};
 use blocklab_tools::output::{self, Over};
 
@@ -82,7 +82,7 @@ fn json(args: &CalibrateArgs, fitted: &Calibration, residuals: &Residuals) -> Re
         "calibration": fitted,
         "residuals": residuals,
     });
-    forms::json(forms::CALIBRATION, &whole)
+    answer::json(("calibration_format", 1), &whole)
 }
 
 /// What the file says of itself.

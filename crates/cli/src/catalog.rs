@@ -5,14 +5,14 @@ use std::{fs, iter};
 use anyhow::{Context, Result, bail};
 use blocklab_catalog::import::{Change, ImportFile, Imported, import};
 use blocklab_catalog::{Catalog, Date, Filter, Listed, describe};
-use blocklab_units::{count, rate};
+use blocklab_units::count;
 
+use crate::answer::{self, meant};
 use crate::args::{
     CatalogArgs, CatalogCommand, CatalogImportArgs, CatalogListArgs, CatalogShowArgs,
 };
-use crate::forms;
-use blocklab_console::aligned;
 use blocklab_console::{place, terminal};
+use blocklab_report::text::aligned;
 
 mod sheet;
 
@@ -29,7 +29,7 @@ pub fn run(args: &CatalogArgs) -> Result<ExitCode> {
 fn show(args: &CatalogShowArgs) -> Result<()> {
     let sheet = describe(&args.address, &place::load_catalog()?).map_err(told)?;
     terminal::print(match args.json {
-        true => forms::json(forms::CATALOG_SHOW, &sheet)?,
+        true => answer::json(("catalog_show_format", 1), &sheet)?,
         false => sheet::text(&sheet),
     })
 }
@@ -56,7 +56,7 @@ fn list(args: &CatalogListArgs) -> Result<()> {
         explain_nothing(&catalog, args)?;
     }
     terminal::print(match args.json {
-        true => forms::json(forms::CATALOG_LIST, &forms::only("types", &listed))?,
+        true => answer::json(("catalog_list_format", 1), &answer::only("types", &listed))?,
         false => table(&listed),
     })
 }
@@ -65,11 +65,8 @@ fn explain_nothing(catalog: &Catalog, args: &CatalogListArgs) -> Result<()> {
     let families = catalog.families();
     match &args.family {
         Some(family) if !families.contains(family) => {
-            let guess = blocklab_units::nearest(family, families.iter().map(String::as_str));
-            let hint = guess.map_or_else(
-                || families.join(", "),
-                |guess| format!("did you mean {guess}?"),
-            );
+            let names: Vec<&str> = families.iter().map(String::as_str).collect();
+            let hint = meant(family, &names).unwrap_or_else(|| names.join(", "));
             bail!("no family {family}: {hint}")
         }
         _ => bail!("no instance type passes these filters"),
@@ -126,16 +123,11 @@ fn row(one: &Listed) -> [String; 11] {
     ]
 }
 
-/// `143.75`, `1,250`: up to three decimals, none that say nothing.
+/// `143.75`, `1,250`: to three decimals below a thousand.
 fn trimmed(value: f64) -> String {
-    if value == value.trunc() {
-        return count(value);
-    }
-    let text = format!("{value:.3}");
-    let text = text.trim_end_matches('0').trim_end_matches('.');
     match value.abs() < 1000.0 {
-        true => text.to_owned(),
-        false => rate(value),
+        true => blocklab_units::trimmed(value, 3),
+        false => count(value),
     }
 }
 
@@ -157,7 +149,7 @@ fn bring(args: &CatalogImportArgs) -> Result<()> {
     let files = args.files.iter().map(file).collect::<Result<Vec<_>>>()?;
     let done = import(&files, &folder)?;
     terminal::print(match args.json {
-        true => forms::json(forms::CATALOG_IMPORT, &forms::only("files", &done))?,
+        true => answer::json(("catalog_import_format", 1), &answer::only("files", &done))?,
         false => done.iter().map(account).collect(),
     })
 }

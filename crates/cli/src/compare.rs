@@ -11,7 +11,7 @@ use blocklab_store::Store;
 
 use crate::args::CompareArgs;
 use crate::gate;
-use crate::parallel::each;
+use crate::stored::each;
 use blocklab_console::terminal;
 use blocklab_tools::output::{self, Over};
 
@@ -71,11 +71,8 @@ fn judge(args: &CompareArgs, records: &[&Record], comparison: &Comparison) -> Op
         _ => {
             let found: Vec<Vec<Finding>> = records.iter().map(|it| assess(it).findings).collect();
             let runs = records.iter().zip(&found);
-            warning(
-                &runs
-                    .map(|(it, found)| (*it, &found[..]))
-                    .collect::<Vec<_>>(),
-            )
+            let runs: Vec<_> = runs.map(|(it, found)| (*it, &found[..])).collect();
+            warning(&runs)
         }
     });
     Gate::new(checks.collect())

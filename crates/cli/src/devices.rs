@@ -4,19 +4,18 @@ use std::process::ExitCode;
 use blocklab_host::Device;
 use blocklab_record::BlockDevice;
 use blocklab_store::Store;
-use blocklab_units::Bytes;
 
+use crate::answer;
 use crate::args::DevicesArgs;
-use crate::forms;
-use blocklab_console::aligned;
 use blocklab_console::{place, terminal};
+use blocklab_report::text::aligned;
 
 /// Shows the machine's block devices, and whether blocklab would write to them.
 pub fn run(args: &DevicesArgs, store: Option<&Store>) -> anyhow::Result<ExitCode> {
     let memory = store.map(place::memory);
     let devices = blocklab_host::devices(memory.as_ref());
     let text = match args.json {
-        true => forms::json(forms::DEVICES, &forms::only("devices", &devices))?,
+        true => answer::json(("devices_format", 1), &answer::only("devices", &devices))?,
         false => text(&devices),
     };
     terminal::print(text)?;
@@ -73,7 +72,11 @@ fn row(device: &Device) -> [String; 9] {
         kind(device),
         rotational(facts),
         or_dash(&facts.scheduler),
-        blocks(facts.logical_block_bytes, facts.physical_block_bytes),
+        // In bytes: `512/4096`.
+        format!(
+            "{}/{}",
+            facts.logical_block_bytes.0, facts.physical_block_bytes.0
+        ),
         content(device),
         yes_no(device.verdict.writes),
     ]
@@ -100,19 +103,12 @@ fn kind(device: &Device) -> String {
     }
 }
 
-/// `512/4096`, in bytes.
-fn blocks(logical: Bytes, physical: Bytes) -> String {
-    format!("{}/{}", logical.0, physical.0)
-}
-
 /// What is on the device, the liveliest first: where it is mounted, or what its marks tell.
 fn content(device: &Device) -> String {
     if let Some(mount) = device.mounts.first() {
-        let more = device.mounts.len() - 1;
-        let more = if more > 0 {
-            format!(" +{more}")
-        } else {
-            String::new()
+        let more = match device.mounts.len() {
+            1 => String::new(),
+            all => format!(" +{}", all - 1),
         };
         return format!("{} on {}{more}", mount.kind, mount.mount_point.display());
     }
@@ -135,6 +131,7 @@ fn content(device: &Device) -> String {
 #[cfg(test)]
 mod tests {
     use blocklab_host::{Mounted, Verdict};
+    use blocklab_units::Bytes;
 
     use super::*;
 

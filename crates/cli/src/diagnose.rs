@@ -13,7 +13,7 @@ use blocklab_store::Store;
 
 use crate::args::DiagnoseArgs;
 use crate::gate;
-use crate::parallel::each;
+use crate::stored::each;
 use blocklab_console::terminal;
 use blocklab_tools::output::{self, Over};
 
@@ -62,7 +62,12 @@ fn one(args: &DiagnoseArgs, record: &Record, catalog: &Catalog) -> Result<(Strin
     let gate = judge_all(args, record, &diagnosis);
     let told = match args.json {
         true => json::diagnosis(record, &diagnosis, gate.as_ref()),
-        false => words(args, record, &diagnosis) + &gate::words(gate.as_ref()),
+        false => {
+            let words = text::diagnosis(record, &diagnosis, terminal::style());
+            let page = args.html.iter();
+            let page = page.map(|path| format!("\nReport  {}\n", path.display()));
+            words + &page.collect::<String>() + &gate::words(gate.as_ref())
+        }
     };
     Ok((told, gate))
 }
@@ -75,14 +80,6 @@ fn judge_all(args: &DiagnoseArgs, record: &Record, diagnosis: &Diagnosis) -> Opt
         }
     };
     Gate::new(args.fail_on.iter().filter_map(check).collect())
-}
-
-fn words(args: &DiagnoseArgs, record: &Record, diagnosis: &Diagnosis) -> String {
-    let mut words = text::diagnosis(record, diagnosis, terminal::style());
-    if let Some(path) = &args.html {
-        words.push_str(&format!("\nReport  {}\n", path.display()));
-    }
-    words
 }
 
 /// The device of an address, and what the run cost if it is that.

@@ -1,10 +1,9 @@
-//! `--fail-on`: the exit status that ends a pipeline.
+//! `--fail-on`: the conditions that commands know, and the exit status that ends a pipeline.
 
 use blocklab_analysis::gate::{Answer, Condition, Gate, percent};
-use blocklab_report::text;
-
 use blocklab_console::status::{DONE, NOT_PASSED, UNDECIDED};
 use blocklab_console::terminal;
+use blocklab_report::text;
 
 /// What the answer is worth to a shell.
 pub fn status(gate: Option<&Gate>, strict: bool) -> u8 {
@@ -31,38 +30,30 @@ pub fn aside(gate: Option<&Gate>) {
 
 /// Conditions that `compare` knows.
 pub fn of_compare(text: &str) -> Result<Condition, String> {
-    match parsed(text)? {
-        Condition::Missed => Err("compare knows slower, slower:5% and warning; \
-             `blocklab diagnose --expect ADDRESS --fail-on missed` looks for missed limits"
-            .to_owned()),
-        other => Ok(other),
-    }
+    let words = "compare knows slower, slower:5% and warning; `blocklab diagnose --expect ADDRESS \
+                 --fail-on missed` looks for missed limits";
+    known(text, |it| !matches!(it, Condition::Missed), words)
 }
 
 /// Conditions that `diagnose` knows.
 pub fn of_diagnose(text: &str) -> Result<Condition, String> {
-    match parsed(text)? {
-        Condition::Slower { .. } => Err("diagnose knows missed and warning; \
-             `blocklab compare RUN RUN --fail-on slower` compares two runs"
-            .to_owned()),
-        other => Ok(other),
-    }
+    let words = "diagnose knows missed and warning; `blocklab compare RUN RUN --fail-on slower` \
+                 compares two runs";
+    known(text, |it| !matches!(it, Condition::Slower { .. }), words)
 }
 
 /// Conditions that `run` knows.
 pub fn of_run(text: &str) -> Result<Condition, String> {
-    match parsed(text)? {
-        Condition::Warning => Ok(Condition::Warning),
-        _ => Err(
-            "run knows warning; `blocklab compare RUN RUN --fail-on slower` and `blocklab \
-             diagnose RUN --expect ADDRESS --fail-on missed` judge a run that is kept"
-                .to_owned(),
-        ),
-    }
+    let words = "run knows warning; `blocklab compare RUN RUN --fail-on slower` and `blocklab \
+                 diagnose RUN --expect ADDRESS --fail-on missed` judge a run that is kept";
+    known(text, |it| matches!(it, Condition::Warning), words)
 }
 
-fn parsed(text: &str) -> Result<Condition, String> {
-    text.parse().map_err(|error| format!("{error}"))
+fn known(text: &str, is: fn(&Condition) -> bool, otherwise: &str) -> Result<Condition, String> {
+    let condition: Condition = text.parse().map_err(|error| format!("{error}"))?;
+    is(&condition)
+        .then_some(condition)
+        .ok_or(otherwise.to_owned())
 }
 
 /// `2%`, from 0 to below 100.

@@ -1,15 +1,15 @@
 use anyhow::Result;
 use blocklab_analysis::assess;
+use blocklab_console::terminal;
 use blocklab_record::{Record, Status};
+use blocklab_report::text;
 use blocklab_store::{Damaged, Listed, Store};
 use blocklab_units::count;
 use serde::Serialize;
-use serde_json::{Value, json};
 
+use crate::answer;
 use crate::args::ListArgs;
-use crate::forms;
-use crate::parallel::each;
-use blocklab_console::terminal;
+use crate::stored::each;
 
 /// A run and what it is known by.
 #[derive(Serialize)]
@@ -33,7 +33,7 @@ struct Fastest {
 #[derive(Serialize)]
 struct Fields<'a> {
     runs: &'a [Line],
-    damaged: Vec<Value>,
+    damaged: &'a [Damaged],
 }
 
 /// Prints one line a run, and warns of folders that are no runs.
@@ -52,15 +52,14 @@ pub fn list(args: &ListArgs, store: &Store) -> Result<()> {
     }
     let lines: Vec<Line> = each(&runs, |run| Line {
         run: run.clone(),
-        fastest: fastest(store, &run.id),
+        fastest: (store.load(&run.id).ok()).and_then(|it| fastest(&it.record)),
     });
     if args.json {
-        let damaged = listing.damaged.iter().map(damaged).collect();
         let fields = Fields {
             runs: &lines,
-            damaged,
+            damaged: &listing.damaged,
         };
-        return terminal::print(forms::json(forms::LIST, &fields)?);
+        return terminal::print(answer::json(("list_format", 1), &fields)?);
     }
     if lines.is_empty() && listing.damaged.is_empty() {
         let root = store.root().display();
@@ -71,16 +70,8 @@ pub fn list(args: &ListArgs, store: &Store) -> Result<()> {
     terminal::print(table(&lines, terminal::style().width.map(usize::from)))
 }
 
-fn damaged(of: &Damaged) -> Value {
-    json!({ "path": of.path, "why": of.why })
-}
-
-fn fastest(store: &Store, id: &str) -> Option<Fastest> {
-    fastest_of(&store.load(id).ok()?.record)
-}
-
 /// By the figure that `show` prints of it.
-fn fastest_of(record: &Record) -> Option<Fastest> {
+fn fastest(record: &Record) -> Option<Fastest> {
     let rows = assess(record).rows;
     let all = rows.iter().flat_map(|row| {
         let directions = row.directions.iter();
@@ -118,18 +109,14 @@ const LEAST: usize = 8;
 fn table(lines: &[Line], width: Option<usize>) -> String {
     let head = HEAD.map(str::to_owned);
     let mut rows: Vec<[String; 6]> = std::iter::once(head).chain(lines.iter().map(row)).collect();
-    let shown = width.map_or_else(|| (0..HEAD.len()).collect(), |width| fit(&mut rows, width));
-    let widths = shown.iter().map(|column| widest(&rows, *column));
-    let widths: Vec<(usize, usize)> = shown.iter().copied().zip(widths).collect();
-    let line = |row: &[String; 6]| {
-        let cells = widths.iter().map(|(column, width)| match *column {
-            NUMBER => format!("{:>width$}", row[*column]),
-            other => format!("{:<width$}", row[other]),
-        });
-        let line = cells.collect::<Vec<_>>().join("  ");
-        format!("{}\n", line.trim_end())
+    let shown: Vec<usize> = match width {
+        Some(width) => fit(&mut rows, width),
+        None => (0..HEAD.len()).collect(),
     };
-    rows.iter().map(line).collect()
+    let row = |row: &[String; 6]| shown.iter().map(|it| row[*it].clone()).collect();
+    let rows: Vec<Vec<String>> = rows.iter().map(row).collect();
+    let lines = text::lines(&rows, |place| shown[place] == NUMBER, usize::MAX, 2);
+    lines.join("\n") + "\n"
 }
 
 fn widest(rows: &[[String; 6]], column: usize) -> usize {

@@ -9,23 +9,17 @@ mod asked_study;
 mod calibrate;
 mod catalog;
 mod compare;
-mod completions;
-mod convert;
 mod devices;
 mod diagnose;
-mod export;
-mod forms;
+mod foreign;
 mod gate;
-mod import;
 mod list;
-mod man;
-mod parallel;
+mod manual;
 mod price;
-mod report;
-mod rm;
 mod run;
-mod show;
+mod stored;
 mod study;
+mod watch;
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -71,20 +65,20 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         Command::Fio(args) => return fio::run(args, &store()?),
         Command::Vdbench(args) => return vdbench::run(args, &store()?),
         Command::List(args) => list::list(args, &store()?)?,
-        Command::Show(args) => show::show(args, &store()?)?,
-        Command::Report(args) => report::report(args, &store()?)?,
+        Command::Show(args) => stored::show(args, &store()?)?,
+        Command::Report(args) => stored::report(args, &store()?)?,
         Command::Compare(args) => return compare::compare(args, &store()?),
         Command::Diagnose(args) => return diagnose::diagnose(args, &store()?),
         Command::Price(args) => price::price(args, &store()?)?,
-        Command::Convert(args) => convert::convert(args)?,
-        Command::Export(args) => export::export(args, &store()?)?,
-        Command::Import(args) => return import::import(args, &store()?),
-        Command::Rm(args) => rm::rm(args, &store()?)?,
+        Command::Convert(args) => foreign::convert(args)?,
+        Command::Export(args) => stored::export(args, &store()?)?,
+        Command::Import(args) => return foreign::import(args, &store()?),
+        Command::Rm(args) => stored::rm(args, &store()?)?,
         Command::Calibrate(args) => return calibrate::calibrate(args, &store()?),
         Command::Catalog(args) => return catalog::run(args),
         Command::Devices(args) => return devices::run(args, store().ok().as_ref()),
-        Command::Man(args) => man::man(args)?,
-        Command::Completions(args) => completions::completions(args)?,
+        Command::Man(args) => manual::man(args)?,
+        Command::Completions(args) => manual::completions(args)?,
     }
     Ok(ExitCode::SUCCESS)
 }

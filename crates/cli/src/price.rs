@@ -15,7 +15,7 @@ pub fn price(args: &PriceArgs, store: &Store) -> Result<()> {
     let mut all = Vec::new();
     for what in &args.what {
         all.push(match is_address(what, &catalog) {
-            true => of_address(args, what, &catalog)?,
+            true => priced(what, &[find(what, args, &catalog)?], None),
             false => of_run(args, store, what, &catalog)?,
         });
     }
@@ -47,11 +47,8 @@ fn unpriced(all: &[Priced]) -> Option<String> {
         return None;
     }
     let names: Vec<&str> = all.iter().map(|it| &*it.name).collect();
-    let what: Vec<&str> = all
-        .iter()
-        .flat_map(|it| &it.addresses)
-        .map(|it| &**it)
-        .collect();
+    let what = all.iter().flat_map(|it| &it.addresses);
+    let what: Vec<&str> = what.map(|it| &**it).collect();
     Some(format!(
         "no price is known of {} ({}): what is described by hand, and what no list holds, has none; \
          name what was bought with --as, for example --as gp3:1TiB@r5d.xlarge",
@@ -81,10 +78,6 @@ fn find(text: &str, args: &PriceArgs, catalog: &Catalog) -> Result<Bought> {
         .map_err(|error| anyhow!("this address cannot be used:\n{error}"))
 }
 
-fn of_address(args: &PriceArgs, text: &str, catalog: &Catalog) -> Result<Priced> {
-    Ok(priced(text, &[find(text, args, catalog)?], None))
-}
-
 fn of_run(args: &PriceArgs, store: &Store, run: &str, catalog: &Catalog) -> Result<Priced> {
     let record = store
         .load(run)
@@ -92,13 +85,9 @@ fn of_run(args: &PriceArgs, store: &Store, run: &str, catalog: &Catalog) -> Resu
         .record;
     let bought = addresses(&record, args.bought_as.as_deref())?;
     let bought: Result<Vec<Bought>> = bought.iter().map(|it| find(it, args, catalog)).collect();
-    let origin = record.origin.name();
-    let output = Output::of_run(&assess(&record).rows, origin);
-    Ok(priced(
-        &format!("{RUN}{}", record.id),
-        &bought?,
-        Some(&output),
-    ))
+    let output = Output::of_run(&assess(&record).rows, record.origin.name());
+    let name = format!("{RUN}{}", record.id);
+    Ok(priced(&name, &bought?, Some(&output)))
 }
 
 /// What a run stands for: what the user says, else its own address where it was modelled.

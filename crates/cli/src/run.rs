@@ -1,29 +1,25 @@
 //! `blocklab run`: from arguments to a kept Record, its table and its page.
 
-use std::io::{self, IsTerminal};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
-use blocklab_record::{Interval, Record, Status};
-use blocklab_report::live::Screen;
+use blocklab_record::{Record, Status};
 use blocklab_report::{html, json, text};
 use blocklab_store::Store;
-use blocklab_study::{Assignment, Observer, Part, run_plans};
-use blocklab_units::{Bytes, Nanos};
-use blocklab_workload::{Case, Plan};
+use blocklab_study::run_plans;
 use jiff::Timestamp;
 
-use crate::answer::{gate_of, goes_to_output, is_for_people, judged, print};
+use crate::answer::{closing, gate_of, is_for_people, judged, page_path, print};
 use crate::args::RunArgs;
-use crate::asked_study::{Study, example, planned, study};
-use crate::{gate, study};
-use blocklab_console::chance;
-use blocklab_console::listen;
+use crate::asked_study::{example, study};
+use crate::gate;
+use crate::study;
+use crate::watch::Watch;
 use blocklab_console::status::{FAILED, INTERRUPTED, MISTAKE};
-use blocklab_console::{keeper, place, terminal};
+use blocklab_console::{chance, keeper, listen, place, terminal};
 use blocklab_tools::fio::{self, JobFile};
-use blocklab_tools::keeping::{self, Checkpoints, Keeping};
+use blocklab_tools::keeping::{self, Keeping};
 use blocklab_tools::output::{self, Over};
 
 /// Runs a study, keeps it, and shows it.
@@ -45,10 +41,7 @@ fn measure(args: &RunArgs, store: &Store) -> Result<u8> {
     if let Some(path) = &args.html {
         output::try_out(path, Over::forced(args.force))?;
     }
-    if Path::new(&args.study)
-        .extension()
-        .is_some_and(|end| end == "fio")
-    {
+    if Path::new(&args.study).extension() == Some("fio".as_ref()) {
         return measure_job_file(args, store);
     }
     let mut study = study(args, store)?;
@@ -56,38 +49,21 @@ fn measure(args: &RunArgs, store: &Store) -> Result<u8> {
         study.plan.name.clone_from(name);
     }
     if study::takes_part(args, &study)? {
-        return study::hold(args, study, store);
+        return study::hold(args, &study, store);
     }
-    let Study {
-        plan,
-        notes,
-        publication,
-        built_in,
-        targets,
-        ..
-    } = study;
-    let interrupted = listen()?;
-    let catalog = blocklab_console::place::load_catalog()?;
-    let guard = place::guard(&args.destroy_data, store);
-    let assignment = Assignment {
-        id: store.new_id(Timestamp::now(), chance()?),
-        tool: concat!("blocklab ", env!("CARGO_PKG_VERSION")).to_owned(),
-        notes,
-        targets: &targets,
-        guard: &guard,
-        create: args.create,
-        may_replace_engine: built_in,
+    let (catalog, interrupted) = (place::load_catalog()?, listen()?);
+    let shared = study::Shared {
+        args,
+        study: &study,
+        guard: &place::guard(&args.destroy_data, store),
         catalog: &catalog,
         interrupted: &interrupted,
-        plan,
     };
-    let mut watcher = Watcher::new(args, &assignment.plan, store);
-    let part = Part {
-        shares: &publication.shares,
-        ..Part::from(assignment)
-    };
-    let conducted = run_plans(vec![part], &mut watcher);
-    watcher.screen.finished();
+    let id = store.new_id(Timestamp::now(), chance()?);
+    let part = shared.part(id, study.plan.clone(), &study.targets);
+    let mut watch = Watch::new(args, &[(None, &study.plan)], store);
+    let conducted = run_plans(vec![part], &mut watch);
+    watch.finished();
     let mut record = match conducted {
         Err(blocklab_study::Error::Interrupted) => {
             terminal::warn("interrupted before anything was measured; nothing is kept");
@@ -136,10 +112,12 @@ fn present(args: &RunArgs, store: &Store, record: &mut Record) -> Result<u8> {
     let is_printed = printed.is_ok();
     keeping.printed(printed);
     let again = format!("blocklab report {} --html FILE", record.id);
-    let again = kept.then_some(&*again);
-    let page = page_path(args, folder.as_deref())
-        .filter(|path| keeping.page(path, &page, Over::forced(args.force), again));
-    let closing = closing(record, page.as_deref(), kept);
+    let page_path = page_path(args, folder.as_deref().map(Store::page)).filter(|path| {
+        let again = kept.then_some(&*again);
+        keeping.page(path, &page, Over::forced(args.force), again)
+    });
+    let show = kept.then(|| format!("blocklab show {}", record.id));
+    let closing = closing(page_path.as_deref(), show.as_deref());
     match is_printed {
         true if is_for_people(args) => terminal::print(closing)?,
         true => {}
@@ -156,86 +134,4 @@ fn present(args: &RunArgs, store: &Store, record: &mut Record) -> Result<u8> {
         Status::Interrupted => INTERRUPTED,
         Status::Failed => FAILED,
     })
-}
-
-/// The file of the page: where the user said, else beside the record.
-fn page_path(args: &RunArgs, folder: Option<&Path>) -> Option<PathBuf> {
-    match (&args.html, folder) {
-        _ if goes_to_output(args) => None,
-        (Some(path), _) => Some(path.clone()),
-        (None, folder) => folder.map(Store::page),
-    }
-}
-
-fn closing(record: &Record, page: Option<&Path>, kept: bool) -> String {
-    let mut words = String::from("\n");
-    if let Some(page) = page {
-        words.push_str(&format!("Report  {}\n", page.display()));
-    }
-    if kept {
-        words.push_str(&format!("Again   blocklab show {}\n", record.id));
-    }
-    words
-}
-
-/// Shows the run while it lasts, and keeps what is measured after every measurement.
-struct Watcher<'a> {
-    screen: Screen,
-    checkpoints: Checkpoints<'a>,
-    passes: u32,
-    cases: Vec<String>,
-    /// Planned time of the measurements before the current one.
-    before: Nanos,
-    current: Nanos,
-    laying_out: Option<PathBuf>,
-}
-
-impl<'a> Watcher<'a> {
-    fn new(args: &RunArgs, plan: &Plan, store: &'a Store) -> Self {
-        let once = plan.cases.iter().map(|case| planned(case).0 + plan.pause.0);
-        let total = Nanos(once.sum::<u64>() * u64::from(plan.rounds()));
-        Self {
-            screen: Screen::new(!args.quiet, io::stderr().is_terminal(), total),
-            checkpoints: Checkpoints::new((!args.no_save).then_some(store)),
-            passes: plan.passes,
-            cases: plan.cases.iter().map(|case| case.name.clone()).collect(),
-            before: Nanos::ZERO,
-            current: Nanos::ZERO,
-            laying_out: None,
-        }
-    }
-}
-
-impl Observer for Watcher<'_> {
-    fn laying_out(&mut self, path: &Path, done: Bytes, total: Bytes) {
-        if self.laying_out.as_deref() != Some(path) {
-            self.screen
-                .phase(&format!("laying out {} ({total})", path.display()));
-            self.laying_out = Some(path.to_owned());
-        }
-        self.screen.progress(done.0, total.0);
-    }
-
-    fn begins(&mut self, case: &Case, pass: u32, _step: usize, _steps: usize) {
-        self.before = self.before + self.current;
-        self.current = planned(case);
-        let index = self
-            .cases
-            .iter()
-            .position(|name| *name == case.name)
-            .unwrap_or(0);
-        self.screen
-            .case(&case.name, pass, self.passes, index + 1, self.cases.len());
-    }
-
-    fn interval(&mut self, interval: &Interval, elapsed: Nanos) {
-        self.screen.interval(interval, self.before + elapsed);
-    }
-
-    fn ended(&mut self, record: &Record) {
-        if let Some(measurement) = record.measurements.last() {
-            self.screen.measured(measurement);
-        }
-        self.checkpoints.keep(record);
-    }
 }

@@ -2,8 +2,6 @@
 //! Out: a store, a guard and a catalog as the user has them; text on a terminal; an exit code.
 //! Never: what is run.
 
-mod chance;
-mod columns;
 pub mod keeper;
 mod killed;
 pub mod place;
@@ -11,6 +9,5 @@ mod signals;
 pub mod status;
 pub mod terminal;
 
-pub use chance::chance;
-pub use columns::aligned;
+pub use place::chance;
 pub use signals::listen;

@@ -1,7 +1,9 @@
-//! Where runs and figures are kept.
+//! What this machine and its user provide: places for runs and figures, and chance.
 
 use std::env;
 use std::ffi::OsString;
+use std::fs::File;
+use std::io::Read;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
@@ -65,6 +67,19 @@ fn root(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
 fn path(variable: impl Fn(&str) -> Option<OsString>, name: &str) -> Option<PathBuf> {
     let value = variable(name).filter(|value| !value.is_empty());
     value.map(PathBuf::from)
+}
+
+/// 64 bits from the kernel: the only chance in the house that is not from a seed.
+///
+/// # Errors
+/// Where the kernel gives none.
+pub fn chance() -> Result<u64> {
+    let mut bytes = [0; 8];
+    let source = "/dev/urandom";
+    File::open(source)
+        .and_then(|mut file| file.read_exact(&mut bytes))
+        .with_context(|| format!("cannot read {source}"))?;
+    Ok(u64::from_le_bytes(bytes))
 }
 
 #[cfg(test)]

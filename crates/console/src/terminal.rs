@@ -10,8 +10,7 @@ use std::ffi::OsStr;
 use std::io::{self, ErrorKind, IsTerminal, Write};
 
 use anyhow::Context;
-use blocklab_units::visible_lines;
-use blocklab_units::{Style, after_ink};
+use blocklab_units::{Style, after_ink, visible_lines};
 
 /// Prints text to standard output. A reader that has gone away (`| head`) is no error: it has what
 /// it wanted.
@@ -85,10 +84,9 @@ fn shown(text: &str, colors: bool) -> Cow<'_, str> {
 /// How text on standard output may look: colours and width only where it is a terminal, and no
 /// colours when NO_COLOR is set.
 pub fn style() -> Style {
-    let terminal = io::stdout().is_terminal();
     Style {
-        color: terminal && colors_wanted(),
-        width: if terminal { columns() } else { None },
+        color: io::stdout().is_terminal() && colors_wanted(),
+        width: terminal_size::terminal_size_of(io::stdout()).map(|(width, _)| width.0),
     }
 }
 
@@ -122,19 +120,6 @@ fn colors_wanted() -> bool {
 /// Says something on standard error, beside a result that others will read.
 pub fn tell(text: &str) {
     let _ = writeln!(io::stderr(), "{}", visible_lines(text));
-}
-
-/// The width of the terminal on standard output, where the kernel knows it.
-fn columns() -> Option<u16> {
-    let mut size = libc::winsize {
-        ws_row: 0,
-        ws_col: 0,
-        ws_xpixel: 0,
-        ws_ypixel: 0,
-    };
-    // SAFETY: TIOCGWINSZ writes one winsize, and `size` is one that lives through the call.
-    let answer = unsafe { libc::ioctl(libc::STDOUT_FILENO, libc::TIOCGWINSZ, &raw mut size) };
-    (answer == 0 && size.ws_col > 0).then_some(size.ws_col)
 }
 
 #[cfg(test)]

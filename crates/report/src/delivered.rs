@@ -3,6 +3,8 @@
 use blocklab_analysis::expect::{CaseCheck, Compared, LimitCheck, State, Why};
 use blocklab_units::{count, rate, stated};
 
+use crate::facts;
+
 /// Titles of [`limit_cells`].
 pub const LIMIT_TITLES: [&str; 4] = ["documented", "delivered", "share", "verdict"];
 /// Titles of [`case_cells`].
@@ -73,15 +75,14 @@ fn why(of: &CaseCheck) -> String {
 pub fn outcome(compared: &Compared) -> String {
     let all = [State::Exceeded, State::Missed, State::Met, State::NotTested];
     let number = |wanted| {
-        let of = compared.limits.iter().filter(|it| it.state == wanted);
-        (of.count(), state(wanted))
+        let limits = compared.limits.iter();
+        limits.filter(|it| it.state == wanted).count()
     };
-    let told = all.map(number).into_iter().filter(|(n, _)| *n > 0);
-    let told: Vec<String> = told.map(|(n, word)| format!("{n} {word}")).collect();
+    let told = facts::tally(all.map(|it| (number(it), state(it))));
     match compared.limits.len() {
         0 => format!("{}: no limit is documented.", compared.address),
-        1 => format!("1 limit of {}: {}.", compared.address, told.join(", ")),
-        n => format!("{n} limits of {}: {}.", compared.address, told.join(", ")),
+        1 => format!("1 limit of {}: {told}.", compared.address),
+        n => format!("{n} limits of {}: {told}.", compared.address),
     }
 }
 

@@ -6,6 +6,7 @@ use blocklab_record::{
     Record, Statistic, Status, TargetFacts, TargetKind,
 };
 use blocklab_units::{count, latency, rate};
+use serde::Serialize;
 
 /// Between two facts on a line.
 const DOT: &str = " · ";
@@ -17,6 +18,13 @@ pub fn status(status: Status) -> &'static str {
         Status::Interrupted => "interrupted",
         Status::Failed => "failed",
     }
+}
+
+/// `5 confirmed, 1 corrected`: nothing is said of what does not occur.
+pub fn tally<const N: usize>(counts: [(usize, &str); N]) -> String {
+    let told = counts.iter().filter(|(number, _)| *number > 0);
+    let told: Vec<String> = told.map(|(n, word)| format!("{n} {word}")).collect();
+    told.join(", ")
 }
 
 /// What a reader must know of a run that did not end as planned.
@@ -331,10 +339,12 @@ pub const fn directions(interval: &Interval) -> [IntervalDirection; 3] {
 }
 
 /// Failures of one kind and direction in a case.
+#[derive(Serialize)]
 pub struct Failure<'a> {
     /// Name of the case.
     pub case: &'a str,
     /// The first of its kind, with the count of all of them.
+    #[serde(flatten)]
     pub error: ErrorCount,
 }
 

@@ -1,194 +1,94 @@
-//! A run in one JSON object, for other programs. Units stand in the field names.
+//! Results in one JSON object each, for other programs: indented, with a newline at the end. Units
+//! stand in the field names. The first field is the form; a change of meaning needs a new number.
+//! Figures that are not numbers (a ratio of nothing) become `null`, so the text is valid JSON always.
 
-mod comparison;
-mod diagnosis;
-mod price;
-mod study;
-mod target;
-
+use blocklab_analysis::compare::Comparison;
+use blocklab_analysis::expect::Diagnosis;
 use blocklab_analysis::gate::Gate;
-use blocklab_analysis::{Assessment, Estimate, Finding, ResponseNs, Row, RowDirection};
-use blocklab_record::{
-    Environment, ErrorCount, Note, Overhead, Percentile, Record, Statistic, Told,
-};
-use blocklab_workload::Direction;
+use blocklab_analysis::price::{By, Currency, Priced};
+use blocklab_analysis::study::Outcome;
+use blocklab_analysis::{Assessment, Estimate, ResponseNs, Row, RowDirection};
+use blocklab_device::Limit;
+use blocklab_record::{Percentile, Record, Statistic, TargetFacts};
 use serde::{Serialize, Serializer};
 
-pub use comparison::comparison;
-pub use diagnosis::diagnosis;
-pub use price::prices;
-pub use study::study;
-use target::{TargetView, target};
+use crate::fields::fields;
+use crate::{facts, versus};
 
-use crate::facts;
-
-/// Shape of what [`summary`] writes. A change of meaning needs a new number.
-const FORMAT: u32 = 1;
-
-#[derive(Serialize)]
-struct Summary<'a> {
-    summary_format: u32,
-    record_format: u32,
-    tool: &'a str,
-    id: &'a str,
-    name: &'a str,
-    description: &'a str,
-    origin: &'static str,
-    status: &'static str,
-    failure: Option<&'a str>,
-    started_at: &'a str,
-    finished_at: &'a str,
-    seed: &'a str,
-    aggregate: &'a str,
-    planned_passes: u32,
-    /// `null` where another program measured.
-    quantile_error_percent: Option<f64>,
-    rows: Vec<RowView<'a>>,
-    findings: &'a [Finding],
-    /// `null` without `--fail-on`.
-    gate: Option<&'a Gate>,
-    notes: &'a [Note],
-    errors: Vec<CaseError<'a>>,
-    accounting: Told,
-    overhead: &'a Option<Overhead>,
-    targets: Vec<TargetView<'a>>,
-    environment: &'a Environment,
-    workload: &'a str,
+fn object(fields: &impl Serialize) -> String {
+    let text = serde_json::to_string_pretty(fields).expect("no exotic keys");
+    text + "\n"
 }
 
-/// One direction of a case; `null` is what another program did not tell.
-#[derive(Serialize)]
-struct RowView<'a> {
-    case: &'a str,
-    direction: Direction,
-    what: &'a str,
-    settings: &'a [(String, String)],
-    iops: EstimateView,
-    bytes_per_s: EstimateView,
-    service_mean_ns: Option<EstimateView>,
-    service_min_ns: Option<u64>,
-    #[serde(flatten)]
-    service: Fields,
-    service_max_ns: Option<u64>,
-    response: Option<ResponseView>,
-    ios: u64,
-    /// The highest quantile beyond which lie ten operations or more.
-    quantile_supported_max: Option<f64>,
-    /// Of all directions of the case.
-    case_errors: u64,
-    /// Of all directions of the case.
-    case_cpu_ns_per_io: f64,
-}
-
-#[derive(Serialize)]
-struct EstimateView {
-    value: f64,
-    ci95_low: Option<f64>,
-    ci95_high: Option<f64>,
-    min: f64,
-    max: f64,
-    cv_percent: f64,
-    passes: u32,
-}
-
-#[derive(Serialize)]
-struct ResponseView {
-    #[serde(flatten)]
-    percentiles: Fields,
-    response_max_ns: u64,
-}
-
-/// Fields in this order.
-struct Fields(Vec<(String, Option<u64>)>);
-
-impl Serialize for Fields {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.0.iter().map(|(name, value)| (name, value)))
-    }
-}
-
-#[derive(Serialize)]
-struct CaseError<'a> {
-    case: &'a str,
-    #[serde(flatten)]
-    error: ErrorCount,
-}
-
-/// One JSON object, indented, with a newline at the end. Figures that are not numbers (a ratio of
-/// nothing) become `null`, so the text is valid JSON always.
-///
-/// # Panics
-/// Never: every field is representable in JSON.
+/// A run. `gate`: here and below `null` without `--fail-on`.
 #[must_use]
 pub fn summary(record: &Record, assessment: &Assessment, gate: Option<&Gate>) -> String {
-    let view = Summary {
-        summary_format: FORMAT,
+    let rows = assessment.rows.iter();
+    object(&fields! {
+        summary_format: 1,
         record_format: record.format,
         tool: &record.tool,
         id: &record.id,
         name: &record.asked.name,
         description: &record.asked.description,
-        origin: record.origin.name(),
-        status: facts::status(record.status),
-        failure: record.failure.as_deref(),
+        origin: record.origin,
+        status: record.status,
+        failure: &record.failure,
         started_at: &record.started_at,
         finished_at: &record.finished_at,
         seed: &record.asked.seed,
         aggregate: &record.asked.aggregate,
         planned_passes: record.asked.passes,
+        // `null` where another program measured.
         quantile_error_percent: assessment.quantile_error_percent,
-        rows: assessment.rows.iter().flat_map(rows).collect(),
+        rows: rows.flat_map(directions).collect::<Vec<_>>(),
         findings: &assessment.findings,
-        gate,
+        gate: gate,
         notes: &record.notes,
-        errors: errors(record),
+        errors: facts::failures(record),
         accounting: facts::accounting(record).told(record.origin),
         overhead: &record.overhead,
-        targets: record.targets.iter().map(target).collect(),
+        targets: record.targets.iter().map(target).collect::<Vec<_>>(),
         environment: &record.environment,
         workload: &record.asked.native,
+    })
+}
+
+fn directions(row: &Row) -> impl Iterator<Item = impl Serialize> {
+    row.directions.iter().map(|it| direction(row, it))
+}
+
+/// One direction of a case; `null` is what another program did not tell.
+fn direction(row: &Row, of: &RowDirection) -> impl Serialize {
+    let known = |statistic| !of.unknown.has(statistic);
+    let service = |(it, ns): (&Percentile, u64)| {
+        let known = of.knows(it.share);
+        (field("service", it), known.then_some(ns))
     };
-    let mut text = serde_json::to_string_pretty(&view).expect("views hold no exotic keys");
-    text.push('\n');
-    text
-}
-
-fn rows(row: &Row) -> impl Iterator<Item = RowView<'_>> {
-    row.directions.iter().map(|direction| view(row, direction))
-}
-
-fn view<'a>(row: &'a Row, direction: &'a RowDirection) -> RowView<'a> {
-    let known = |statistic| !direction.unknown.has(statistic);
-    RowView {
+    fields! {
         case: &row.case,
-        direction: direction.direction,
+        direction: of.direction,
         what: &row.what,
         settings: &row.settings,
-        iops: estimate(&direction.iops),
-        bytes_per_s: estimate(&direction.bytes_per_s),
-        service_mean_ns: known(Statistic::Mean).then(|| estimate(&direction.mean_ns)),
-        service_min_ns: known(Statistic::Min).then_some(direction.min_ns),
-        service: Fields(
-            (direction.service_ns.iter())
-                .map(|(it, ns)| {
-                    (
-                        field("service", it),
-                        direction.knows(it.share).then_some(ns),
-                    )
-                })
-                .collect(),
-        ),
-        service_max_ns: known(Statistic::Max).then_some(direction.max_ns),
-        response: direction.response_ns.map(response),
-        ios: direction.ios,
-        quantile_supported_max: direction.highest_quantile(),
+        iops: estimate(&of.iops),
+        bytes_per_s: estimate(&of.bytes_per_s),
+        service_mean_ns: known(Statistic::Mean).then(|| estimate(&of.mean_ns)),
+        service_min_ns: known(Statistic::Min).then_some(of.min_ns),
+        #[serde(flatten)]
+        service: Named(of.service_ns.iter().map(service).collect()),
+        service_max_ns: known(Statistic::Max).then_some(of.max_ns),
+        response: of.response_ns.map(response),
+        ios: of.ios,
+        // The highest quantile beyond which lie ten operations or more.
+        quantile_supported_max: of.highest_quantile(),
+        // Of all directions of the case.
         case_errors: row.errors,
         case_cpu_ns_per_io: row.cpu_ns_per_io,
     }
 }
 
-fn estimate(of: &Estimate) -> EstimateView {
-    EstimateView {
+fn estimate(of: &Estimate) -> impl Serialize + use<> {
+    fields! {
         value: of.value,
         ci95_low: of.low,
         ci95_high: of.high,
@@ -199,26 +99,113 @@ fn estimate(of: &Estimate) -> EstimateView {
     }
 }
 
+fn response(of: ResponseNs) -> impl Serialize {
+    let percentiles = of.percentiles.iter();
+    let named = percentiles.map(|(it, ns)| (field("response", it), Some(ns)));
+    fields! {
+        #[serde(flatten)]
+        percentiles: Named(named.collect()),
+        response_max_ns: of.max,
+    }
+}
+
 /// `service_p99_ns`.
 fn field(latency: &str, percentile: &Percentile) -> String {
     format!("{latency}_{}_ns", percentile.name)
 }
 
-fn response(of: ResponseNs) -> ResponseView {
-    let all = of.percentiles.iter();
-    let all = all.map(|(it, ns)| (field("response", it), Some(ns)));
-    ResponseView {
-        percentiles: Fields(all.collect()),
-        response_max_ns: of.max,
+/// Fields of these names, in this order.
+struct Named(Vec<(String, Option<u64>)>);
+
+impl Serialize for Named {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(name, value)| (name, value)))
     }
 }
 
-fn errors(record: &Record) -> Vec<CaseError<'_>> {
-    let failures = facts::failures(record).into_iter();
-    failures
-        .map(|failure| CaseError {
-            case: failure.case,
-            error: failure.error,
-        })
-        .collect()
+/// A target with its limits in words, as this form has had them from its beginning.
+fn target(of: &TargetFacts) -> impl Serialize {
+    let limit = |it: &Limit| {
+        fields! {
+            name: it.name.to_string(),
+            value: it.value,
+            unit: it.unit.text(),
+            origin: it.origin.to_string(),
+            bound: it.is_bound(),
+        }
+    };
+    fields! {
+        path: &of.path,
+        // Only where it was kept.
+        #[serde(flatten)]
+        asked: of.asked.as_ref().map(|asked| fields! { asked: asked }),
+        kind: of.kind,
+        size_bytes: of.size_bytes,
+        file_system: &of.file_system,
+        devices: &of.devices,
+        direct_memory_align: of.direct_memory_align,
+        direct_offset_align: of.direct_offset_align,
+        limits: of.limits.iter().map(limit).collect::<Vec<_>>(),
+        assumptions: &of.assumptions,
+    }
+}
+
+/// Runs beside each other. `run` and `baseline` are places in the list of runs.
+#[must_use]
+pub fn comparison(records: &[&Record], comparison: &Comparison, gate: Option<&Gate>) -> String {
+    let run = |record: &&Record| {
+        fields! {
+            id: record.id.clone(),
+            name: record.asked.name.clone(),
+            origin: record.origin,
+            status: record.status,
+            // How its passes become the figures of its side: `median`.
+            aggregate: record.asked.aggregate.clone(),
+            subject: versus::subject(record),
+            started_at: record.started_at.clone(),
+        }
+    };
+    object(&fields! {
+        comparison_format: 2,
+        runs: records.iter().map(run).collect::<Vec<_>>(),
+        #[serde(flatten)]
+        comparison: comparison,
+        gate: gate,
+    })
+}
+
+/// What was found in a run, and how it stands to what was bought; `expected` is `null` without an
+/// address.
+#[must_use]
+pub fn diagnosis(record: &Record, diagnosis: &Diagnosis, gate: Option<&Gate>) -> String {
+    object(&fields! {
+        diagnosis_format: 1,
+        id: &record.id,
+        name: &record.asked.name,
+        origin: record.origin,
+        status: record.status,
+        expected: &diagnosis.expected,
+        findings: &diagnosis.assessment.findings,
+        gate: gate,
+    })
+}
+
+/// What runs and addresses cost, cheapest first. All amounts are in US dollars; `currency` is the
+/// rate that the user gave.
+#[must_use]
+pub fn prices(priced: &[Priced], by: By, currency: Option<&Currency>) -> String {
+    object(&fields! { price_format: 1, by: by, currency: currency, priced: priced })
+}
+
+/// A repeated study.
+#[must_use]
+pub fn study(name: &str, description: &str, outcome: &Outcome, gate: Option<&Gate>) -> String {
+    object(&fields! {
+        study_format: 1,
+        name: name,
+        description: description,
+        #[serde(flatten)]
+        outcome: outcome,
+        gate: gate,
+    })
 }

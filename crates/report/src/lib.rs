@@ -2,6 +2,9 @@
 //! Out: text, JSON, one HTML file; a live screen on a terminal.
 //! Never: computes a statistic, judges a figure, opens a network connection.
 
+// `fields!` gives the type of a field the name of the field.
+#![allow(non_camel_case_types)]
+
 pub mod html;
 pub mod json;
 pub mod live;
@@ -10,8 +13,8 @@ pub mod text;
 mod delivered;
 mod evidence;
 mod facts;
+mod fields;
+mod figures;
 mod model;
 mod shown;
-#[cfg(test)]
-mod testing;
 mod versus;

@@ -16,7 +16,8 @@ use crate::facts::{DIRECTIONS, directions};
 pub struct Screen {
     view: View,
     total: Nanos,
-    current: Option<Current>,
+    /// The name of the measurement under way, and which pass it is.
+    current: Option<String>,
 }
 
 enum View {
@@ -33,23 +34,6 @@ struct Block {
     figures: ProgressBar,
 }
 
-/// The measurement under way.
-struct Current {
-    name: String,
-    pass: u32,
-    passes: u32,
-    sum: Sum,
-}
-
-/// Plain sums over the intervals after the ramp.
-#[derive(Default)]
-struct Sum {
-    ios: u64,
-    bytes: u64,
-    latency_ns: f64,
-    length_ns: u64,
-}
-
 /// Steps of the overall bar.
 const STEPS: u64 = 1000;
 
@@ -63,10 +47,6 @@ impl Screen {
             (true, false) => View::Lines(Box::new(io::stderr())),
             (true, true) => View::Block(Block::new(ProgressDrawTarget::stderr())),
         };
-        Self::with(view, total)
-    }
-
-    fn with(view: View, total: Nanos) -> Self {
         Self {
             view,
             total,
@@ -74,9 +54,18 @@ impl Screen {
         }
     }
 
+    /// One line a finished measurement, there.
+    #[must_use]
+    pub fn lines(there: Box<dyn Write + Send>) -> Self {
+        Self {
+            view: View::Lines(there),
+            ..Self::new(false, false, Nanos::ZERO)
+        }
+    }
+
     /// A step of the preparation begins: `laying out 1 GiB`.
     pub fn phase(&mut self, label: &str) {
-        self.close();
+        self.close(None);
         if let View::Block(block) = &self.view {
             block.what.set_message(visible(label).into_owned());
             block.figures.set_message(String::new());
@@ -94,57 +83,47 @@ impl Screen {
 
     /// A measurement begins; `case_index` and `pass` count from 1.
     pub fn case(&mut self, name: &str, pass: u32, passes: u32, case_index: usize, cases: usize) {
-        self.close();
+        self.close(None);
         let name = &*visible(name);
         if let View::Block(block) = &self.view {
             let text = format!("{name}   case {case_index} of {cases}, pass {pass} of {passes}");
             block.what.set_message(text);
             block.figures.set_message("starting".to_owned());
         }
-        self.current = Some(Current {
-            name: name.to_owned(),
-            pass,
-            passes,
-            sum: Sum::default(),
-        });
+        self.current = Some(format!("{name} pass {pass}/{passes}"));
     }
 
     /// A slice of the measurement has ended; `elapsed` is the time of the whole run so far.
     pub fn interval(&mut self, interval: &Interval, elapsed: Nanos) {
-        if let Some(current) = &mut self.current {
-            current.sum.add(interval);
-        }
-        let total = self.total;
         if let View::Block(block) = &self.view {
-            block.advance(elapsed, total);
+            block.advance(elapsed, self.total);
             block.figures.set_message(figures(interval));
         }
     }
 
-    /// What the measurement has come to, in place of what its slices add up to: the last of them
-    /// holds time in which nothing was measured any more.
+    /// The measurement is over, and has come to this.
     pub fn measured(&mut self, measurement: &Measurement) {
-        if let Some(current) = &mut self.current {
-            current.sum = Sum::of(measurement);
-        }
+        self.close(Some(measurement));
     }
 
     /// The run is over: the block disappears, the last line is written.
     pub fn finished(&mut self) {
-        self.close();
+        self.close(None);
         if let View::Block(block) = &self.view {
             block.clear();
         }
     }
 
     /// Writes the line of the measurement that was under way, where lines are written.
-    fn close(&mut self) {
-        let Some(current) = self.current.take() else {
+    fn close(&mut self, measured: Option<&Measurement>) {
+        let Some(name) = self.current.take() else {
             return;
         };
         if let View::Lines(out) = &mut self.view {
+            let figures = measured.and_then(totals);
+            let figures = figures.unwrap_or_else(|| "no operation completed".to_owned());
             // A closed pipe is no reason to lose the run.
-            let _ = writeln!(out, "{}", current.line());
+            let _ = writeln!(out, "{name}: {figures}");
             let _ = out.flush();
         }
     }
@@ -220,58 +199,32 @@ fn figure(name: &str, direction: IntervalDirection, length_ns: u64) -> String {
     )
 }
 
-impl Sum {
-    fn of(measurement: &Measurement) -> Self {
-        let elapsed = measurement.jobs.iter().map(|job| job.elapsed_ns).max();
-        let mut sum = Self {
-            length_ns: elapsed.unwrap_or(0),
-            ..Self::default()
-        };
-        let directions = measurement
-            .jobs
-            .iter()
-            .flat_map(|job| job.directions.iter());
-        for (_, moved) in directions.filter(|(name, _)| **name != Direction::Sync) {
-            sum.ios += moved.ios;
-            sum.bytes += moved.bytes;
-            sum.latency_ns += moved.service.mean_ns * moved.ios as f64;
-        }
-        sum
-    }
-
-    fn add(&mut self, interval: &Interval) {
-        if interval.ramp {
-            return;
-        }
-        self.length_ns += interval.length_ns;
-        for direction in directions(interval) {
-            self.ios += direction.ios;
-            self.bytes += direction.bytes;
-            self.latency_ns += direction.mean_ns as f64 * direction.ios as f64;
-        }
-    }
-}
-
-impl Current {
-    fn line(&self) -> String {
-        let name = format!("{} pass {}/{}", self.name, self.pass, self.passes);
-        if self.sum.ios == 0 {
-            return format!("{name}: no operation completed");
-        }
-        let seconds = self.sum.length_ns.max(1) as f64 / 1e9;
+/// Rates and latency of all jobs and directions; nothing without an operation.
+fn totals(measurement: &Measurement) -> Option<String> {
+    let jobs = &measurement.jobs;
+    let seconds = jobs.iter().map(|job| job.elapsed_ns).max()?.max(1) as f64 / 1e9;
+    let moved = jobs.iter().flat_map(|job| &job.directions);
+    let moved: Vec<_> = moved
+        .filter(|(name, _)| **name != Direction::Sync)
+        .collect();
+    let ios: u64 = moved.iter().map(|(_, it)| it.ios).sum();
+    let bytes: u64 = moved.iter().map(|(_, it)| it.bytes).sum();
+    let latencies = moved
+        .iter()
+        .map(|(_, it)| it.service.mean_ns * it.ios as f64);
+    (ios > 0).then(|| {
         format!(
-            "{name}: {} MB/s, {} IOPS, mean {}",
-            rate(self.sum.bytes as f64 / 1e6 / seconds),
-            rate(self.sum.ios as f64 / seconds),
-            latency(self.sum.latency_ns / self.sum.ios as f64),
+            "{} MB/s, {} IOPS, mean {}",
+            rate(bytes as f64 / 1e6 / seconds),
+            rate(ios as f64 / seconds),
+            latency(latencies.sum::<f64>() / ios as f64),
         )
-    }
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::Shared;
 
     fn second(ios: u64, ramp: bool) -> Interval {
         Interval {
@@ -288,26 +241,6 @@ mod tests {
             },
             ..Interval::default()
         }
-    }
-
-    #[test]
-    fn without_a_terminal_one_line_a_measurement() {
-        let seen = Shared::default();
-        let mut screen = Screen::with(View::Lines(Box::new(seen.clone())), Nanos::from_secs(9));
-        screen.phase("laying out 1 GiB");
-        screen.progress(1 << 29, 1 << 30);
-        screen.case("rnd4k-q1-read", 1, 3, 1, 8);
-        screen.interval(&second(1, true), Nanos::from_secs(1));
-        screen.interval(&second(10_000, false), Nanos::from_secs(2));
-        screen.interval(&second(12_000, false), Nanos::from_secs(3));
-        screen.case("rnd4k-q1-read", 2, 3, 1, 8);
-        screen.finished();
-        screen.finished();
-        assert_eq!(
-            String::from_utf8(seen.0.lock().unwrap().clone()).unwrap(),
-            "rnd4k-q1-read pass 1/3: 45.1 MB/s, 11,000 IOPS, mean 100 µs\n\
-             rnd4k-q1-read pass 2/3: no operation completed\n"
-        );
     }
 
     #[test]

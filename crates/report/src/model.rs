@@ -4,25 +4,6 @@ use blocklab_device::{Limit, LimitKind, LimitName, Origin as Evidence};
 use blocklab_record::{Origin, Record, TargetFacts, TargetKind};
 use blocklab_units::stated;
 
-/// Where a figure comes from, in parts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Source<'a> {
-    /// `documented`, `measured`, `assumed`, `given`.
-    pub how: &'a str,
-    /// The document, the measurement, the reason; empty where the user gave it.
-    pub what: &'a str,
-    /// Of a document.
-    pub date: Option<&'a str>,
-}
-
-/// A limit for people, with what belongs to it.
-pub struct Line {
-    /// `r5d.xlarge: EBS IOPS`
-    pub name: String,
-    /// `6,000 IOPS, in a burst 18,750 IOPS`
-    pub text: String,
-}
-
 /// The modelled devices of a run.
 pub fn targets(record: &Record) -> impl Iterator<Item = &TargetFacts> {
     let modelled = |target: &&TargetFacts| {
@@ -53,18 +34,14 @@ pub fn value(limit: &Limit) -> String {
     format!("{} {}", stated(limit.value), limit.unit)
 }
 
-/// Where a limit comes from, in its parts.
-pub fn source(limit: &Limit) -> Source<'_> {
-    let (what, date) = match &limit.origin {
-        Evidence::Documented { source, date } => (&**source, Some(&**date)),
-        Evidence::Measured { by } => (&**by, None),
-        Evidence::Assumed { because } => (&**because, None),
+/// Where a limit comes from: the document, the measurement, the reason (nothing where the user gave
+/// it), and the date of a document.
+pub fn source(limit: &Limit) -> (&str, Option<&str>) {
+    match &limit.origin {
+        Evidence::Documented { source, date } => (source, Some(date)),
+        Evidence::Measured { by } => (by, None),
+        Evidence::Assumed { because } => (because, None),
         Evidence::Given => ("", None),
-    };
-    Source {
-        how: limit.origin.how(),
-        what,
-        date,
     }
 }
 
@@ -74,8 +51,9 @@ pub fn assumption(sentence: &str) -> String {
 }
 
 /// The limits that can hold a load back, a burst in one line with what it leaves: no latencies,
-/// no buckets, no bounds of what may be bought.
-pub fn binding(target: &TargetFacts) -> Vec<Line> {
+/// no buckets, no bounds of what may be bought. `r5d.xlarge: EBS IOPS`, and
+/// `6,000 IOPS, in a burst 18,750 IOPS`.
+pub fn binding(target: &TargetFacts) -> Vec<(String, String)> {
     let burst = |of: &LimitName, limiter: &str| {
         let is_it = |other: &&Limit| {
             let same = other.name.owner == of.owner && other.name.volumes == of.volumes;
@@ -85,18 +63,13 @@ pub fn binding(target: &TargetFacts) -> Vec<Line> {
     };
     let line = |limit: &Limit| match &limit.name.kind {
         LimitKind::Rate { .. } | LimitKind::Peak { .. } | LimitKind::PhysicalMaximum { .. } => {
-            Some(Line {
-                name: limit.name.to_string(),
-                text: value(limit),
-            })
+            Some((limit.name.to_string(), value(limit)))
         }
         LimitKind::Baseline { limiter } => {
             let more = burst(&limit.name, limiter);
             let more = more.map(|it| format!(", in a burst {}", value(it)));
-            Some(Line {
-                name: limit.name.of(limiter),
-                text: value(limit) + &more.unwrap_or_default(),
-            })
+            let text = value(limit) + &more.unwrap_or_default();
+            Some((limit.name.of(limiter), text))
         }
         LimitKind::Burst { .. }
         | LimitKind::Bucket { .. }
@@ -138,7 +111,7 @@ mod tests {
                     LimitUnit::Micros,
                 )
             };
-            assert_eq!(source(&limit), Source { how, what, date });
+            assert_eq!((limit.origin.how(), source(&limit)), (how, (what, date)));
         };
         let guide = "guide, chapter 3";
         let documented = Evidence::documented(guide, "2024-08");
@@ -178,8 +151,7 @@ mod tests {
             ],
             ..TargetFacts::default()
         };
-        let lines = binding(&target).into_iter();
-        let lines: Vec<_> = lines.map(|line| (line.name, line.text)).collect();
+        let lines = binding(&target);
         let expected = [
             ("gp2: burst credits", "300 IOPS, in a burst 3,000 IOPS"),
             ("m5.large: EBS throughput", "593.75 MB/s"),

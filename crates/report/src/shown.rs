@@ -23,30 +23,40 @@ pub fn fixed(value: f64, decimals: usize) -> String {
     }
 }
 
-/// A column as it is printed: ours, and beside it what was published and the difference.
-pub struct Column {
+/// A column as it is printed.
+pub struct Column<'a> {
+    pub title: &'a str,
     /// Place in the table.
     pub index: usize,
-    /// Whether anything was published for it.
-    pub is_published: bool,
-    /// Whether any of it differs.
-    pub differs: bool,
+    /// What it shows of a cell.
+    pub text: fn(Option<&Entry>) -> String,
+    /// Whether it shows our figures, and not what they are held against.
+    pub is_ours: bool,
 }
 
-/// The columns of a table.
-pub fn columns(table: &Table) -> Vec<Column> {
-    let entries = |index: usize| {
-        table
-            .cells
-            .iter()
-            .filter_map(move |row| row[index].as_ref())
-    };
-    let column = |index| Column {
-        index,
-        is_published: entries(index).any(|it| it.published.is_some()),
-        differs: entries(index).any(|it| it.difference_percent.is_some_and(|it| it.abs() >= 0.05)),
-    };
-    (0..table.columns.len()).map(column).collect()
+/// The columns of a table: ours, and beside each what was published and the difference.
+pub fn columns(table: &Table) -> Vec<Column<'_>> {
+    let mut all = Vec::new();
+    for (index, title) in table.columns.iter().enumerate() {
+        let entries = || table.cells.iter().filter_map(|row| row[index].as_ref());
+        let differs = |it: &Entry| it.difference_percent.is_some_and(|it| it.abs() >= 0.05);
+        let mut push = |title, text, is_ours| {
+            all.push(Column {
+                title,
+                index,
+                text,
+                is_ours,
+            });
+        };
+        push(title, ours, true);
+        if entries().any(|it| it.published.is_some()) {
+            push("published", published, false);
+        }
+        if entries().any(differs) {
+            push("difference", difference, false);
+        }
+    }
+    all
 }
 
 /// Ours; a dash where there is none.
@@ -70,20 +80,16 @@ pub fn difference(entry: Option<&Entry>) -> String {
     })
 }
 
-/// `4,860 to 5,120, 5 passes`; empty for a single pass.
+/// `4,860 to 5,120, 5 passes`; none of a single pass.
+pub fn interval(entry: &Entry) -> Option<String> {
+    let value = entry.ours?;
+    let [low, high] = [value.low?, value.high?].map(|it| fixed(it, entry.decimals));
+    Some(format!("{low} to {high}, {} passes", value.passes))
+}
+
+/// The interval by its name; empty for a single pass.
 pub fn certainty(entry: &Entry) -> String {
-    let Some(value) = entry.ours else {
-        return String::new();
-    };
-    match (value.low, value.high) {
-        (Some(low), Some(high)) => format!(
-            "95 % interval {} to {}, {} passes",
-            fixed(low, entry.decimals),
-            fixed(high, entry.decimals),
-            value.passes
-        ),
-        _ => String::new(),
-    }
+    interval(entry).map_or_else(String::new, |it| format!("95 % interval {it}"))
 }
 
 /// As it marks a conclusion.
@@ -164,13 +170,17 @@ fn rounded(value: f64) -> String {
     }
 }
 
-/// `NVMe: peak 3,300,000 IOPS at 310 µs mean service time; knee at …; 1,000 µs is passed at … (between … and …)`.
-pub fn line(plot: &Plot, line: &Line) -> String {
-    let several = plot.lines.iter().any(|it| it.family != line.family);
-    let name = match several {
+/// The system, and the sweep where there are several.
+pub fn line_name(plot: &Plot, line: &Line) -> String {
+    match plot.lines.iter().any(|it| it.family != line.family) {
         true => format!("{}, {}", line.system, line.family),
         false => line.system.clone(),
-    };
+    }
+}
+
+/// `NVMe: peak 3,300,000 IOPS at 310 µs mean service time; knee at …; 1,000 µs is passed at … (between … and …)`.
+pub fn line(plot: &Plot, line: &Line) -> String {
+    let name = line_name(plot, line);
     let across = |value: f64| format!("{} {}", count(value), unit(&plot.x));
     let up = |value: f64| format!("{} {}", rounded(value), unit(&plot.y));
     let mut parts = Vec::new();
@@ -228,15 +238,11 @@ pub fn nearness(of: &Nearness) -> String {
 /// `5 confirmed, 1 corrected, 1 not testable`.
 pub fn tally(outcome: &Outcome) -> String {
     let all = [Verdict::Confirmed, Verdict::Corrected, Verdict::NotTestable];
-    let counts = all.into_iter().filter_map(|it| {
-        let number = outcome
-            .conclusions
-            .iter()
-            .filter(|judged| judged.verdict == it)
-            .count();
-        (number > 0).then(|| format!("{number} {}", verdict(it)))
-    });
-    counts.collect::<Vec<_>>().join(", ")
+    let number = |wanted| {
+        let all = outcome.conclusions.iter();
+        all.filter(|it| it.verdict == wanted).count()
+    };
+    facts::tally(all.map(|it| (number(it), verdict(it))))
 }
 
 /// Whether any figure is a model's.

@@ -8,8 +8,17 @@ use blocklab_units::{latency, rate};
 
 use crate::facts;
 
-/// Titles of [`cells`]; A is the baseline and B the other run.
-pub const TITLES: [&str; 5] = ["A", "B", "B / A", "95 % interval", "B is"];
+/// Titles of [`cells`], by the letters of both runs: `A`, `B`, `B / A`, …
+pub fn titles(comparison: &Comparison, against: &Against) -> [String; 5] {
+    let (base, other) = (letter(comparison.baseline), letter(against.run));
+    [
+        base.clone(),
+        other.clone(),
+        format!("{other} / {base}"),
+        "95 % interval".to_owned(),
+        format!("{other} is"),
+    ]
+}
 
 /// `A`, `B`, …, `Z`, `A1`, …: the runs in the order given.
 pub fn letter(place: usize) -> String {
@@ -81,7 +90,7 @@ pub fn could_show(comparison: &Comparison, pair: &Pair) -> Option<String> {
     open.then(|| format!("{name}: could have shown ± {could} %; {more}"))
 }
 
-/// A cell for each of [`TITLES`].
+/// A cell for each of [`titles`].
 pub fn cells(of: &Contrast) -> [String; 5] {
     let figure = |value: f64| match of.quantity.is_latency() {
         true => latency(value),

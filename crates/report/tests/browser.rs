@@ -61,12 +61,22 @@ fn a_reader_explores_the_report() {
     browser.open(&two);
     two_records_stand_side_by_side(&browser);
     a_narrow_screen_scrolls_in_one_direction_only(&browser);
-    nothing_was_said_or_fetched(&browser, &[&one, &paced, &modelled, &two]);
+    let (record, assessment) = sample::run("7f3a2c", 1.0);
+    let page = html::study(&[(&record, &assessment)], &sample::outcome());
+    let study = written(&folder, "study.html", &page);
+    browser.open(&study);
+    a_study_draws_lines_and_bars(&browser);
+    a_narrow_screen_scrolls_in_one_direction_only(&browser);
+    nothing_was_said_or_fetched(&browser, &[&one, &paced, &modelled, &two, &study]);
 }
 
 fn address(folder: &tempfile::TempDir, name: &str, records: &[(&Record, &Assessment)]) -> String {
+    written(folder, name, &html::page(records))
+}
+
+fn written(folder: &tempfile::TempDir, name: &str, page: &str) -> String {
     let file = folder.path().join(name);
-    fs::write(&file, html::page(records)).expect("the report is written");
+    fs::write(&file, page).expect("the report is written");
     format!("file://{}", file.display())
 }
 
@@ -314,6 +324,37 @@ fn two_records_stand_side_by_side(browser: &Browser) {
         1,
     );
     assert_eq!(browser.count("[data-chart=suite] .bar"), 8);
+}
+
+/// A line a system and one for what was published; bars of one unit each; a curve that turns back.
+fn a_study_draws_lines_and_bars(browser: &Browser) {
+    let charts = "return [...document.querySelectorAll('.study-chart')].map((c) =>
+                  [c.querySelectorAll('.line').length, c.querySelectorAll('.dot').length,
+                   c.querySelectorAll('.bar').length, c.querySelectorAll('.published').length,
+                   c.querySelectorAll('.tail').length, c.querySelectorAll('.bound').length])";
+    let expected = json!([
+        [3, 8, 0, 0, 1, 0],
+        [0, 0, 2, 1, 0, 0],
+        [0, 0, 1, 0, 0, 0],
+        [1, 4, 0, 0, 1, 1],
+    ]);
+    assert_eq!(browser.run(charts, json!([])), expected);
+    let hover = |script: &str, text: &str| {
+        browser.hover(browser.middle(script));
+        let tip = "return [...document.querySelectorAll('.study-chart .tooltip:not([hidden])')]
+                   .map((t) => t.textContent).join()";
+        let tip = browser.run(tip, json!([]));
+        assert!(
+            tip.as_str().expect("a text").contains(text),
+            "{text} in {tip}"
+        );
+    };
+    let dots = "return document.querySelectorAll('.study-chart .dot')";
+    hover(&format!("{dots}[1]"), "4 depth");
+    hover(&format!("{dots}[1]"), "4,100 IOPS");
+    hover(&format!("{dots}[11]"), "2,000 mean, µs");
+    let bar = "return document.querySelector('.study-chart .bar')";
+    hover(bar, "11,760 to 12,240, 3 passes");
 }
 
 fn nothing_was_said_or_fetched(browser: &Browser, own: &[&str]) {

@@ -30,7 +30,7 @@ pub struct Listed {
 }
 
 /// A folder in the store that is no readable run.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Damaged {
     /// The folder.
     pub path: PathBuf,

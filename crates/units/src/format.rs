@@ -18,15 +18,26 @@ pub fn count(value: f64) -> String {
 /// A figure as somebody stated it, to two decimals where it has any: `143.75`, `6,000`, `0.5`.
 #[must_use]
 pub fn stated(value: f64) -> String {
-    let text = format!("{value:.2}");
+    trimmed(value, 2)
+}
+
+/// So many significant figures: `3,000.33`, `0.295`, `12`.
+#[must_use]
+pub fn significant(value: f64, figures: i32) -> String {
+    let before = value.abs().max(1e-9).log10().floor() as i32;
+    trimmed(value, (figures - 1 - before).clamp(0, 9) as usize)
+}
+
+/// At most so many decimals, and none that say nothing; thousands set apart.
+#[must_use]
+pub fn trimmed(value: f64, decimals: usize) -> String {
+    let text = format!("{value:.decimals$}");
     let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
     let fraction = fraction.trim_end_matches('0');
     let dot = if fraction.is_empty() { "" } else { "." };
     let sign = if whole == "-0" { "-" } else { "" };
-    format!(
-        "{sign}{}{dot}{fraction}",
-        count(whole.parse().unwrap_or(value))
-    )
+    let whole = count(whole.parse().unwrap_or(value));
+    format!("{sign}{whole}{dot}{fraction}")
 }
 
 /// A rate for a column: one decimal below 100, whole and grouped above: `87.4`, `1,234`.
@@ -37,21 +48,6 @@ pub fn rate(value: f64) -> String {
     } else {
         count(value)
     }
-}
-
-/// A rate for a narrow place: `950`, `12.3k`, `4.56M`.
-#[must_use]
-pub fn si_rate(value: f64) -> String {
-    let (scaled, suffix) = match value.abs() {
-        v if v >= 999_500_000.0 => (value / 1e9, "G"),
-        v if v >= 999_500.0 => (value / 1e6, "M"),
-        v if v >= 999.5 => (value / 1e3, "k"),
-        _ => (value, ""),
-    };
-    if suffix.is_empty() {
-        return format!("{scaled:.0}");
-    }
-    format!("{}{suffix}", three_figures(scaled))
 }
 
 /// A latency in nanoseconds, for people: `850 ns`, `12.3 µs`, `4.56 ms`, `2.00 s`.
@@ -87,11 +83,20 @@ mod tests {
         assert_eq!(stated(6000.0), "6,000");
         assert_eq!(stated(339.393_939), "339.39");
         assert_eq!(stated(-0.25), "-0.25");
+        for (value, figures, expected) in [
+            (6000.0, 6, "6,000"),
+            (3000.3303, 6, "3,000.33"),
+            (1_099.511_6, 6, "1,099.51"),
+            (0.206_25, 6, "0.20625"),
+            (1_234_567.8, 6, "1,234,568"),
+            (0.295, 4, "0.295"),
+            (12.0, 4, "12"),
+            (583.27, 4, "583.3"),
+        ] {
+            assert_eq!(significant(value, figures), expected);
+        }
         assert_eq!(rate(87.44), "87.4");
         assert_eq!(rate(1234.4), "1,234");
-        assert_eq!(si_rate(950.0), "950");
-        assert_eq!(si_rate(12_345.0), "12.3k");
-        assert_eq!(si_rate(4_560_000.0), "4.56M");
         assert_eq!(latency(12_345.0), "12.3 µs");
     }
 }

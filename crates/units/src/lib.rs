@@ -13,10 +13,10 @@ mod paper;
 mod visible;
 
 pub use bytes::Bytes;
-pub use format::{count, latency, rate, si_rate, stated};
+pub use format::{count, latency, rate, significant, stated, trimmed};
 pub use nanos::Nanos;
 pub use nearest::{did_you_mean, nearest};
-pub use paper::{Ink, Style, after_ink, width};
+pub use paper::{Ink, Style, after_ink, width, wrapped};
 pub use visible::{visible, visible_lines};
 
 /// A text that is no quantity of the wanted kind, and what would be one.

@@ -71,17 +71,7 @@ impl Style {
     #[must_use]
     pub fn wrap(self, text: &str, indent: usize) -> Vec<String> {
         let room = self.columns().saturating_sub(indent).max(20);
-        let mut lines: Vec<String> = Vec::new();
-        for word in words(text) {
-            match lines.last_mut() {
-                Some(line) if width(line) + 1 + width(&word) <= room => {
-                    line.push(' ');
-                    line.push_str(&word);
-                }
-                _ => lines.push(word),
-            }
-        }
-        lines
+        wrapped(words(text), room)
     }
 
     /// As much of the text as one line beside a margin holds, and a sign that there is more. It
@@ -123,6 +113,22 @@ impl Style {
         }
         out
     }
+}
+
+/// Words in lines of so many columns; what is longer stands on a line of its own.
+#[must_use]
+pub fn wrapped(words: impl IntoIterator<Item = String>, room: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in words {
+        match lines.last_mut() {
+            Some(line) if width(line) + 1 + width(&word) <= room => {
+                line.push(' ');
+                line.push_str(&word);
+            }
+            _ => lines.push(word),
+        }
+    }
+    lines
 }
 
 /// The words of a text, each number together with its unit.

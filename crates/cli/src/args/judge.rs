@@ -1,3 +1,5 @@
+//! Arguments of the commands that judge runs, and of `blocklab calibrate`.
+
 use std::path::PathBuf;
 
 use blocklab_analysis::gate::Condition;
@@ -146,4 +148,36 @@ pub struct DiagnoseArgs {
     /// Exit with 5 instead of 0 if the passes cannot decide --fail-on
     #[arg(long, requires = "fail_on")]
     pub strict: bool,
+}
+
+const CALIBRATE_EXAMPLES: &str = "\
+Examples:
+  blocklab run calibrate --target /data            measure what a model needs: five minutes
+  blocklab calibrate latest -o my-device.toml      ... and make it
+  blocklab run quick --target sim:./my-device.toml ... and use it
+  blocklab calibrate k3f 012                       from two runs of one disk, to look at
+  blocklab calibrate latest --json | jq '.residuals.iops'
+
+Latency and its spread come from depth 1, maxima from deep queues. Each load is then simulated on \
+the new device, and its error is shown.";
+
+/// `blocklab calibrate`.
+#[derive(Debug, Args)]
+#[command(after_help = CALIBRATE_EXAMPLES, after_long_help = format!("{}\n\n{CALIBRATE_EXAMPLES}", super::RUNS))]
+pub struct CalibrateArgs {
+    /// Runs of one disk: a sweep over block size, depth and direction
+    #[arg(required = true, value_name = "RUN")]
+    pub runs: Vec<String>,
+    /// Where to write the device (default: only show it)
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub output: Option<PathBuf>,
+    /// Overwrite a file that blocklab did not write (never a device)
+    #[arg(long, requires = "output")]
+    pub force: bool,
+    /// Accept simulated and emulated runs too
+    #[arg(long)]
+    pub allow_simulated: bool,
+    /// Print the device and the error of every load as JSON
+    #[arg(long)]
+    pub json: bool,
 }

@@ -5,7 +5,7 @@ use blocklab_device::Origin;
 use blocklab_units::{Bytes, Nanos, count, rate};
 
 use super::trimmed;
-use blocklab_console::aligned;
+use blocklab_report::text::{aligned, indented};
 
 /// All of it: what it reaches first, its evidence last.
 pub fn text(sheet: &Sheet) -> String {
@@ -37,9 +37,8 @@ fn heads<const N: usize>(names: [&str; N]) -> [String; N] {
     names.map(str::to_owned)
 }
 
-fn indented(title: &str, table: &str) -> String {
-    let lines = table.lines().map(|line| format!("  {line}\n"));
-    format!("{title}\n{}", lines.collect::<String>())
+fn section(title: &str, table: &str) -> String {
+    format!("{title}\n{}", indented(table, 2))
 }
 
 fn reaches(reaches: &[Reach]) -> String {
@@ -69,20 +68,13 @@ fn reaches(reaches: &[Reach]) -> String {
     }));
     let how = if patterns { "" } else { "random, " };
     let title = format!("What it reaches ({how}{} in flight)", first.in_flight);
-    indented(&title, &aligned(&rows, &[1, 2, 3]))
+    section(&title, &aligned(&rows, &[1, 2, 3]))
 }
 
 fn reach_row(name: String, reach: &Reach) -> [String; 6] {
     let block = Bytes(reach.block_bytes).to_string();
     let Some((first, later)) = reach.phases.split_first() else {
-        return [
-            name,
-            block,
-            String::new(),
-            String::new(),
-            String::new(),
-            String::new(),
-        ];
+        return [&*name, &*block, "", "", "", ""].map(String::from);
     };
     let then: Vec<String> = later.iter().map(then).collect();
     [
@@ -126,7 +118,7 @@ fn bursts(bursts: &[Burst]) -> String {
             again,
         ]
     }));
-    indented(
+    section(
         "Bursts, each at its full rate from a full bucket",
         &aligned(&rows, &[1, 4]),
     )
@@ -143,7 +135,7 @@ fn month(sheet: &Sheet) -> String {
         String::new(),
         money(total),
     ]);
-    indented("Monthly cost", &aligned(&rows, &[1, 3]))
+    section("Monthly cost", &aligned(&rows, &[1, 3]))
 }
 
 fn cost(cost: &Cost) -> [String; 4] {
@@ -183,7 +175,7 @@ fn ratios(ratios: &[Ratio]) -> String {
             [ratio.name.clone(), format!("{:.4}", ratio.value), inputs]
         })
         .collect();
-    indented("What a delivered unit costs", &aligned(&rows, &[1]))
+    section("What a delivered unit costs", &aligned(&rows, &[1]))
 }
 
 /// Sources, each told once and named by its number.
@@ -235,7 +227,7 @@ fn limits(limits: &[Figure], sources: &mut Sources) -> String {
     }));
     match limits.is_empty() {
         true => String::new(),
-        false => indented("Limits", &aligned(&rows, &[1])),
+        false => section("Limits", &aligned(&rows, &[1])),
     }
 }
 
@@ -259,7 +251,7 @@ fn prices(prices: &[Price], sources: &mut Sources) -> String {
             sources.number(&price.source),
         ]
     }));
-    indented("Prices", &aligned(&rows, &[1]))
+    section("Prices", &aligned(&rows, &[1]))
 }
 
 fn sentences(title: &str, sentences: &[String]) -> String {

@@ -4,36 +4,26 @@ use anyhow::{Result, bail};
 use blocklab_publication::System;
 use blocklab_record::Record;
 use blocklab_store::Store;
-use blocklab_units::nearest;
 
+use crate::answer::meant;
 use crate::args::RunArgs;
 use crate::asked_study::Study;
 
 /// Targets that stand for the model of every system.
 const MODELS: [&str; 2] = ["sim", "emu"];
 
-/// The systems of a study and who plays them.
-pub struct SystemAssignment<'a> {
-    /// In the order of the study.
-    pub roles: Vec<Role<'a>>,
+/// A system of a study, and who plays it.
+pub struct Role<'a> {
+    pub system: &'a System,
+    pub player: Player,
 }
 
-/// One system.
-pub enum Role<'a> {
-    /// It is measured now.
-    Target {
-        /// The system.
-        system: &'a System,
-        /// What plays it.
-        targets: Vec<String>,
-    },
-    /// An earlier run plays it.
-    Run {
-        /// The system.
-        system: &'a System,
-        /// The run.
-        record: Box<Record>,
-    },
+/// Who plays a system.
+pub enum Player {
+    /// What is measured now.
+    Targets(Vec<String>),
+    /// An earlier run.
+    Run(Box<Record>),
 }
 
 /// Whether a study is to be run as one of several systems, and not as a load on a target.
@@ -71,62 +61,46 @@ fn models(targets: &[String]) -> bool {
     matches!(targets, [only] if MODELS.contains(&only.as_str()))
 }
 
-impl<'a> SystemAssignment<'a> {
-    /// As the command line says; who is not named is simulated.
-    pub fn of(args: &RunArgs, study: &'a Study, store: &Store) -> Result<Self> {
-        for name in &args.system {
-            find(study, name)?;
-        }
-        let mut played = Vec::new();
-        for run in &args.with_run {
-            let (system, record) = earlier(study, store, run)?;
-            if played.iter().any(|(name, _)| *name == system) {
-                bail!("two runs are to play {system}; name one");
-            }
-            played.push((system, record));
-        }
-        let mut roles = Vec::new();
-        for system in measured(study) {
-            let run = played.iter().position(|(name, _)| *name == system.name);
-            roles.push(match run {
-                Some(place) => Role::Run {
-                    system,
-                    record: Box::new(played.swap_remove(place).1),
-                },
-                None => Role::Target {
-                    system,
-                    targets: targets(args, study, system)?,
-                },
-            });
-        }
-        Ok(Self { roles })
+/// Who plays each system, in the order of the study: as the command line says; who is not named is
+/// simulated.
+pub fn roles<'a>(args: &RunArgs, study: &'a Study, store: &Store) -> Result<Vec<Role<'a>>> {
+    for name in &args.system {
+        find(study, name)?;
     }
+    let mut earlier = Vec::new();
+    for run in &args.with_run {
+        let (system, record) = earlier_run(study, store, run)?;
+        if earlier.iter().any(|(name, _)| *name == system) {
+            bail!("two runs are to play {system}; name one");
+        }
+        earlier.push((system, record));
+    }
+    let role = |system: &'a System| {
+        let run = earlier.iter().position(|(name, _)| *name == system.name);
+        let player = match run {
+            Some(place) => Player::Run(Box::new(earlier.swap_remove(place).1)),
+            None => Player::Targets(targets(args, study, system)?),
+        };
+        Ok(Role { system, player })
+    };
+    measured(study).map(role).collect()
+}
 
-    /// Whether anything is measured in real time, so that an interruption costs something.
+impl Role<'_> {
+    /// Whether it is measured in real time, so that an interruption costs something.
     pub fn is_lasting(&self) -> bool {
-        let real = |role: &Role<'_>| match role {
-            Role::Target { targets, .. } => targets.iter().any(|it| !it.starts_with("sim:")),
-            Role::Run { .. } => false,
-        };
-        self.roles.iter().any(real)
+        match &self.player {
+            Player::Targets(targets) => targets.iter().any(|it| !it.starts_with("sim:")),
+            Player::Run(_) => false,
+        }
     }
 
-    /// The runs that play, by system.
-    pub fn played(&self) -> Vec<(String, Record)> {
-        let run = |role: &Role<'_>| match role {
-            Role::Run { system, record } => Some((system.name.clone(), (**record).clone())),
-            Role::Target { .. } => None,
-        };
-        self.roles.iter().filter_map(run).collect()
-    }
-
-    /// Who plays which, as a text that is the same for the same cast.
+    /// A text that is the same for the same player.
     pub fn described(&self) -> String {
-        let one = |role: &Role<'_>| match role {
-            Role::Target { system, targets } => format!("{} on {targets:?}", system.name),
-            Role::Run { system, record } => format!("{} by {}", system.name, record.id),
-        };
-        self.roles.iter().map(one).collect::<Vec<_>>().join("; ")
+        match &self.player {
+            Player::Targets(targets) => format!("{} on {targets:?}", self.system.name),
+            Player::Run(record) => format!("{} by {}", self.system.name, record.id),
+        }
     }
 }
 
@@ -162,10 +136,8 @@ fn find<'s>(study: &'s Study, name: &str) -> Result<&'s System> {
         return Ok(found);
     }
     let names: Vec<&str> = measured(study).map(|it| &*it.name).collect();
-    let hint = match nearest(name, names.iter().copied()) {
-        Some(guess) => format!("did you mean {guess}?"),
-        None => format!("its systems are: {}", names.join(", ")),
-    };
+    let all = || format!("its systems are: {}", names.join(", "));
+    let hint = meant(name, &names).unwrap_or_else(all);
     bail!(
         "the study {} measures no system {name}; {hint}",
         study.plan.name
@@ -173,18 +145,15 @@ fn find<'s>(study: &'s Study, name: &str) -> Result<&'s System> {
 }
 
 /// The system that a run plays: the one named before `=`, else the one of its own name.
-fn earlier(study: &Study, store: &Store, text: &str) -> Result<(String, Record)> {
+fn earlier_run(study: &Study, store: &Store, text: &str) -> Result<(String, Record)> {
     let named = text.split_once('=');
     let named = named.filter(|(name, _)| measured(study).any(|it| it.name == *name));
     if let Some((name, run)) = named {
         return Ok((name.to_owned(), store.load(run)?.record));
     }
     let record = store.load(text)?.record;
-    let own = record
-        .asked
-        .name
-        .rsplit_once(": ")
-        .map(|(_, system)| system);
+    let own = record.asked.name.rsplit_once(": ");
+    let own = own.map(|(_, system)| system);
     match own.filter(|name| measured(study).any(|it| it.name == *name)) {
         Some(name) => Ok((name.to_owned(), record)),
         None => bail!(

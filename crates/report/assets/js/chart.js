@@ -27,6 +27,7 @@ class Chart {
       this.picture, this.tip, this.back, this.said);
     host.append(this.frame);
     listen(this);
+    this.render();
     new ResizeObserver(() => this.resized()).observe(this.frame);
   }
 
@@ -235,7 +236,10 @@ function listen(chart) {
   picture.addEventListener("pointerdown", (event) => down(chart, state, event, at(event)));
   picture.addEventListener("pointermove", (event) => move(chart, state, event, at(event)));
   picture.addEventListener("pointerup", (event) => up(chart, state, event, at(event)));
-  picture.addEventListener("pointercancel", (event) => cancel(chart, state, event));
+  picture.addEventListener("pointercancel", (event) => {
+    forget(state, event);
+    chart.leave();
+  });
   picture.addEventListener("pointerleave", (event) => {
     if (event.pointerType !== "touch" && !state.drag) chart.leave();
   });
@@ -258,13 +262,9 @@ function down(chart, state, event, here) {
     chart.point(here.px, here.py);
     return;
   }
-  capture(chart, event);
-  state.drag = here;
-}
-
-/** Keeps a drag that leaves the picture. */
-function capture(chart, event) {
+  // Keeps a drag that leaves the picture.
   chart.picture.setPointerCapture(event.pointerId);
+  state.drag = here;
 }
 
 function spread(state) {
@@ -310,11 +310,6 @@ function up(chart, state, event, here) {
   const { x, y, flat } = selection(chart, from, here);
   if (!flat) chart.yView = [chart.sidePlace(y[1]), chart.sidePlace(y[0])];
   chart.zoom(chart.place(x[0]), chart.place(x[1]));
-}
-
-function cancel(chart, state, event) {
-  forget(state, event);
-  chart.leave();
 }
 
 function forget(state, event) {

@@ -1,8 +1,9 @@
-// Charts of lines: percentiles, and series over time.
+// Charts of lines: percentiles, series over time, figures over a setting.
 //   lines()  the visible lines: {name, color, dash, thin, x: [places], y: [values or null], weak}, and
 //            beyond the place `weak` they stand on too little and are drawn so
 //   side     axis and title at the left; `zero`: the axis begins at 0
 //   stairs   true: a value holds from the point before it to its own (series), drawn so
+//   dots     true: only the points are known, {at, text} in words; a line may have a `mark`
 
 function lineChart(host, options) {
   const content = {
@@ -16,9 +17,7 @@ function lineChart(host, options) {
     probe: (chart, px, py) => probeLines(chart, options, px, py),
     stops: (chart) => lineStops(chart, options),
   };
-  const chart = new Chart(host, content);
-  chart.render();
-  return chart;
+  return new Chart(host, content);
 }
 
 /** First index whose place is not before `place`. */
@@ -33,13 +32,14 @@ function firstFrom(places, place) {
 }
 
 /** Lowest and highest place that the lines reach within the view, with some air. */
-function sideRange(chart, { side, lines }) {
+function sideRange(chart, { side, lines, dots }) {
   if (chart.yView) return chart.yView;
   const [from, to] = chart.range();
-  let [low, high] = [Infinity, -Infinity];
+  let [low, high] = hasBound(side) ? [side.axis.forward(side.bound), side.axis.forward(side.bound)] : [Infinity, -Infinity];
   for (const { x, y } of lines()) {
-    const end = Math.min(x.length, firstFrom(x, to) + 1);
-    for (let k = Math.max(0, firstFrom(x, from) - 1); k < end; k += 1) {
+    // A curve of points may turn back.
+    const end = dots ? x.length : Math.min(x.length, firstFrom(x, to) + 1);
+    for (let k = dots ? 0 : Math.max(0, firstFrom(x, from) - 1); k < end; k += 1) {
       if (y[k] === null) continue;
       const place = side.axis.forward(y[k]);
       if (place < low) low = place;
@@ -50,6 +50,10 @@ function sideRange(chart, { side, lines }) {
   if (side.zero) return [0, high > 0 ? high * 1.08 : 1];
   const air = Math.max((high - low) * 0.06, 0.04);
   return [low - air, high + air];
+}
+
+function hasBound({ bound }) {
+  return bound !== undefined && bound !== null;
 }
 
 function paintLines(chart, options) {
@@ -68,7 +72,24 @@ function paintLines(chart, options) {
     }));
     draw(firm, "line");
     if (weak) draw(weak, "pale");
+    if (options.dots) paintDots(chart, line);
   }
+  const { left, right } = chart.box;
+  if (hasBound(options.side)) {
+    const py = chart.sidePx(options.side.bound);
+    chart.plot.append(svg("line", { x1: left, x2: right, y1: py, y2: py, class: "bound" }));
+  }
+}
+
+/** The points, and the place of the saturation point or the knee. */
+function paintDots(chart, { x, y, color, mark, thin }) {
+  const { top, bottom } = chart.box;
+  x.forEach((place, k) => chart.plot.append(svg("circle", {
+    cx: chart.px(place), cy: chart.sidePx(y[k]), r: 3.5, class: thin ? "dot hollow" : "dot", style: { "--dye": color },
+  })));
+  if (mark === null) return;
+  const px = chart.px(mark);
+  chart.plot.append(svg("line", { x1: px, x2: px, y1: top, y2: bottom, class: "quantile tail", style: { stroke: color } }));
 }
 
 /** What stands on enough operations, and the rest; both have the point between them. */
@@ -112,6 +133,7 @@ function stairPath(chart, { x, y }) {
 
 /** A place belongs to the first point at or after it: so quantiles are defined, and slices end. */
 function probeLines(chart, options, px, py) {
+  if (options.dots) return probeDots(chart, options.lines(), px, py);
   const place = options.stairs ? chart.place(px) : snapped(chart, px);
   const entries = [];
   for (const line of options.lines()) {
@@ -128,6 +150,19 @@ function probeLines(chart, options, px, py) {
   const { axis, say } = options.x;
   const title = options.stairs ? `${say(near.from)} – ${say(near.to)}` : say(axis.backward(place));
   return { px: chart.px(place), title, entries: trimmed(entries), note: options.note };
+}
+
+/** The nearest point, and those of other lines at the same place. */
+function probeDots(chart, lines, px, py) {
+  const points = lines.flatMap((line) => line.points.map(({ at, text }, k) => ({
+    ...line, at, value: text, px: chart.px(line.x[k]), py: chart.sidePx(line.y[k]),
+  })));
+  if (!points.length) return null;
+  const far = (point) => Math.hypot(point.px - px, (point.py - py) / 4);
+  const nearest = points.reduce((best, point) => (far(point) < far(best) ? point : best));
+  const entries = points.filter((point) => Math.abs(point.px - nearest.px) < 0.5)
+    .map((point) => ({ ...point, near: point === nearest }));
+  return { px: nearest.px, title: nearest.at, entries: entries.sort((a, b) => a.py - b.py) };
 }
 
 /** A labelled percentile catches the pointer, so that p99 can be read exactly. */
@@ -157,6 +192,7 @@ function trimmed(entries) {
 
 /** Labelled percentiles, or the middles of the slices. */
 function lineStops(chart, options) {
+  if (options.dots) return [...new Set(options.lines().flatMap(({ x }) => x.map((place) => chart.px(place))))].sort((a, b) => a - b);
   if (!options.stairs) {
     const [low, high] = chart.range();
     return options.x.axis.ticks(low, high, 10).map(({ at }) => chart.px(at));

@@ -268,19 +268,15 @@ function overTime(card) {
 
 function timeChart(grid, quantity, name, hiddenPasses, hiddenRuns) {
   const passes = () => data.records.flatMap((record) => record.passes).filter((pass) => pass.case === name());
-  return lineChart(appended(grid), {
+  const host = el("div", {});
+  grid.append(host);
+  return lineChart(host, {
     name: `time-${quantity.name}`, label: `Lines: ${quantity.title} over time.`,
     x: { axis: linearAxis(secondsText), title: "time", full: () => [0, Math.max(0.001, ...passes().flatMap(({ end }) => end.slice(-1)))], say: secondsText },
     side: { axis: quantity.axis, title: quantity.title, zero: quantity.zero }, say: quantity.say,
     stairs: true, lines: () => passesOf(name(), quantity).filter(({ record, pass }) => !hiddenPasses.has(pass) && !hiddenRuns.has(record)),
     shade: () => Math.max(0, ...passes().map(({ ramp }) => ramp)), height: () => 250,
   });
-}
-
-function appended(host) {
-  const node = el("div", {});
-  host.append(node);
-  return node;
 }
 
 // ---- the table, the workload, the colours
@@ -354,6 +350,7 @@ function unfolding() {
 }
 
 unfolding();
+document.querySelectorAll(".study-chart").forEach(studyChart);
 document.querySelectorAll("table.sortable").forEach(sortable);
 document.querySelectorAll("button.copy").forEach(copying);
 document.addEventListener("pointerdown", (event) => {

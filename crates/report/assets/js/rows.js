@@ -57,9 +57,7 @@ function barChart(host, options) {
   content.paint = (chart) => paintBars(chart, content);
   content.probe = (chart, px, py) => probeBars(chart, content, py);
   content.stops = (chart, here) => barStops(chart, content, here);
-  const chart = new Chart(host, content);
-  chart.render();
-  return chart;
+  return new Chart(host, content);
 }
 
 function barTop(place, index, items) {
@@ -83,14 +81,27 @@ function paintBar(chart, item, figure, { top, height }, unit) {
   const end = chart.px(figure.value);
   const middle = top + height / 2;
   chart.plot.append(svg("rect", {
-    x: zero, y: top, width: Math.max(1, end - zero), height, rx: 3, class: "bar",
+    x: zero, y: top, width: figure.value === null ? 0 : Math.max(1, end - zero), height, rx: 3, class: "bar",
     style: { fill: item.hatched ? hatch(chart, item.color) : item.color },
   }));
-  const reach = paintSpread(chart, figure, middle, height);
+  const reach = Math.max(paintSpread(chart, figure, middle, height), paintPublished(chart, figure, top, height));
   const x = Math.min(Math.max(end, reach), chart.box.right) + 8;
   if (Math.max(end, reach) < chart.box.left) return;
   chart.labels.append(svg("text", { x, y: middle + 4, class: "value" },
-    rateText(figure.value), svg("tspan", { class: "value-unit", dx: 4 }, unit)));
+    figureText(figure), svg("tspan", { class: "value-unit", dx: 4 }, unit)));
+}
+
+/** In the words that came with it, where there are any. */
+function figureText({ value, text }) {
+  return text || rateText(value);
+}
+
+/** A tick at what was published; returns how far it reaches. */
+function paintPublished(chart, { published }, top, height) {
+  if (published === undefined || published === null) return -Infinity;
+  const x = chart.px(published);
+  chart.plot.append(svg("line", { x1: x, x2: x, y1: top - 1, y2: top + height + 1, class: "published" }));
+  return x;
 }
 
 /** Whisker and dots; returns how far they reach. */
@@ -103,12 +114,10 @@ function paintSpread(chart, { low, high, each, passes }, middle, height) {
     chart.plot.append(svg("path", { d: path, class: "whisker-halo" }), svg("path", { d: path, class: "whisker" }));
     reach = to;
   }
-  if (passes > 1) {
-    each.forEach((value, k) => {
-      const jitter = each.length > 1 ? (k / (each.length - 1) - 0.5) * height * 0.5 : 0;
-      chart.plot.append(svg("circle", { cx: chart.px(value), cy: middle + jitter, r: 2.6, class: "pass-dot" }));
-    });
-  }
+  (passes > 1 ? each : []).forEach((value, k) => {
+    const jitter = each.length > 1 ? (k / (each.length - 1) - 0.5) * height * 0.5 : 0;
+    chart.plot.append(svg("circle", { cx: chart.px(value), cy: middle + jitter, r: 2.6, class: "pass-dot" }));
+  });
   return reach;
 }
 
@@ -137,7 +146,7 @@ function probeBars(chart, content, py) {
     const figure = content.figure(item.row);
     const middle = barTop(place, k, items.length) + (items.length === 1 ? BAR : THIN_BAR) / 2;
     const head = {
-      color: item.color, name: item.name || `${data.records[item.record].aggregate}`, value: `${rateText(figure.value)} ${unit}`,
+      color: item.color, name: item.name || `${data.records[item.record].aggregate}`, value: `${figureText(figure)} ${unit}`,
       py: middle, mark: chart.px(figure.value), near: true,
     };
     return [head, ...barDetails(figure, unit)];
@@ -146,9 +155,13 @@ function probeBars(chart, content, py) {
   return { px: chart.px(first.value), title: label, entries, note: items[0].row.what };
 }
 
-function barDetails({ low, high, each, passes, cv }, unit) {
+function barDetails({ low, high, each, passes, cv, details: given }, unit) {
   const details = [];
   const line = (name, value) => details.push({ color: "transparent", name, value });
+  if (given) {
+    given.forEach(([name, value]) => line(name, value));
+    return details;
+  }
   if (low !== null && high !== null) line("95 % interval", `${rateText(low)} – ${rateText(high)} ${unit}`);
   if (passes > 1) {
     line("passes", each.map(rateText).join(" · "));
@@ -173,9 +186,7 @@ function ridgeChart(host, options) {
   content.paint = (chart) => paintRidges(chart, content);
   content.probe = (chart, px, py) => probeRidges(chart, content, px, py);
   content.stops = (chart, here) => ridgeStops(chart, content, here);
-  const chart = new Chart(host, content);
-  chart.render();
-  return chart;
+  return new Chart(host, content);
 }
 
 /** Parts of a doubling of latency that one column shows: finer when zoomed in. */

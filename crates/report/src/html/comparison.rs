@@ -3,7 +3,8 @@
 use blocklab_analysis::compare::{Against, Comparison, Contrast, Pair, Verdict};
 use maud::{Markup, html};
 
-use crate::versus::{self, TITLES};
+use super::tables::{card, heads};
+use crate::versus;
 
 /// The section, before all else that the runs have to say.
 pub fn section(comparison: &Comparison) -> Markup {
@@ -26,34 +27,20 @@ pub fn section(comparison: &Comparison) -> Markup {
 }
 
 fn table(comparison: &Comparison, against: &Against) -> Markup {
-    let (base, other) = (
-        versus::letter(comparison.baseline),
-        versus::letter(against.run),
-    );
-    html! {
-        div class="card flush" {
-            div class="scroll" tabindex="0" role="region" aria-label="Comparison" {
-                table class="numbers" {
-                    thead { tr {
-                        th scope="col" { "load" }
-                        th scope="col" { "figure" }
-                        @for title in TITLES {
-                            th scope="col" class="number" {
-                                (title.replace('A', &base).replace('B', &other))
-                            }
-                        }
-                    } }
-                    tbody {
-                        @for pair in &against.pairs {
-                            @for (index, contrast) in pair.contrasts.iter().enumerate() {
-                                (row(comparison, pair, contrast, index == 0))
-                            }
-                        }
-                    }
-                }
+    let titles = versus::titles(comparison, against);
+    let figures = titles.iter().map(|title| (title.as_str(), "number"));
+    let titles: Vec<_> = [("load", ""), ("figure", "")]
+        .into_iter()
+        .chain(figures)
+        .collect();
+    let rows = html! {
+        @for pair in &against.pairs {
+            @for (index, contrast) in pair.contrasts.iter().enumerate() {
+                (row(comparison, pair, contrast, index == 0))
             }
         }
-    }
+    };
+    card("Comparison", "", heads(&titles), rows)
 }
 
 fn row(comparison: &Comparison, pair: &Pair, contrast: &Contrast, first: bool) -> Markup {

@@ -8,82 +8,12 @@ use serde::Serialize;
 
 use super::side::Side;
 use crate::facts;
+use crate::fields::fields;
 
 /// Points of all curves and histograms of a page together, and of all series. Both keep the page
 /// below 2 MB: a point costs about 20 bytes, a slice of a series about 45.
 const CURVE_POINTS: usize = 40_000;
 const SERIES_SLICES: usize = 15_000;
-
-#[derive(Serialize)]
-struct Page {
-    records: Vec<RecordData>,
-    quantile_error_percent: Option<f64>,
-}
-
-#[derive(Serialize)]
-struct RecordData {
-    label: String,
-    /// `mean of 3 passes`
-    aggregate: String,
-    rows: Vec<RowData>,
-    passes: Vec<PassData>,
-}
-
-#[derive(Serialize)]
-struct RowData {
-    case: String,
-    /// Rows of a family share a colour: the case without its direction.
-    family: String,
-    label: String,
-    direction: String,
-    what: String,
-    iops: EstimateData,
-    mbps: EstimateData,
-    p50: Option<u64>,
-    p99: Option<u64>,
-    max: Option<u64>,
-    ios: u64,
-    /// `[share above, ns, share above, ns, …]`
-    curve: Vec<f64>,
-    /// `[lowest ns, highest ns, count, …]`
-    bins: Vec<u64>,
-    /// Of the response latency, where there is one.
-    response: Option<DistributionData>,
-}
-
-/// As in [`RowData`].
-#[derive(Serialize)]
-struct DistributionData {
-    ios: u64,
-    curve: Vec<f64>,
-    bins: Vec<u64>,
-}
-
-#[derive(Serialize)]
-struct EstimateData {
-    value: f64,
-    low: Option<f64>,
-    high: Option<f64>,
-    cv: f64,
-    passes: u32,
-    /// Each pass that ran, in order.
-    each: Vec<f64>,
-}
-
-#[derive(Serialize)]
-struct PassData {
-    case: String,
-    pass: u32,
-    /// Ends of the slices in seconds.
-    end: Vec<f64>,
-    /// Seconds of ramp at the beginning.
-    ramp: f64,
-    /// Intervals in a slice.
-    merged: usize,
-    /// In per cent of one processor.
-    cpu: Vec<f64>,
-    directions: BTreeMap<&'static str, SeriesData>,
-}
 
 #[derive(Default, Serialize)]
 struct SeriesData {
@@ -97,37 +27,30 @@ struct SeriesData {
 
 /// JSON for a `<script>` element: no `<` in it can end the element.
 pub fn json(sides: &[Side<'_>]) -> String {
-    let page = Page {
-        records: sides.iter().map(|side| record(side, sides)).collect(),
-        quantile_error_percent: sides
-            .iter()
-            .filter_map(|side| side.assessment.quantile_error_percent)
-            .reduce(f64::max),
+    let errors = sides.iter().map(|it| it.assessment.quantile_error_percent);
+    let page = fields! {
+        records: sides.iter().map(|side| record(side, sides)).collect::<Vec<_>>(),
+        quantile_error_percent: errors.flatten().reduce(f64::max),
     };
     let text = serde_json::to_string(&page).expect("the page's data holds no exotic keys");
     text.replace('<', "\\u003c")
 }
 
-fn record(side: &Side<'_>, sides: &[Side<'_>]) -> RecordData {
+fn record(side: &Side<'_>, sides: &[Side<'_>]) -> impl Serialize + use<> {
     let all = sides.iter().flat_map(|side| directions(side.assessment));
-    let drawn = |(_, direction): (_, &RowDirection)| match direction.response_bins.is_empty() {
-        true => 1,
-        false => 2,
-    };
+    let drawn = |(_, it): (_, &RowDirection)| 1 + usize::from(!it.response_bins.is_empty());
     let distributions: usize = all.map(drawn).sum();
     let room = CURVE_POINTS / (2 * distributions.max(1));
     let slices: usize = sides.iter().map(|side| slices(side.record)).sum();
     let merged = slices.div_ceil(SERIES_SLICES).max(1);
-    RecordData {
+    let rows = directions(side.assessment).map(|(row, it)| row_data(row, it, room.max(40)));
+    let passes = side.record.measurements.iter();
+    fields! {
         label: side.label.clone(),
+        // `mean of 3 passes`
         aggregate: facts::aggregate(side.record, &side.assessment.rows),
-        rows: directions_of(side, room.max(40)),
-        passes: side
-            .record
-            .measurements
-            .iter()
-            .map(|m| pass(m, merged))
-            .collect(),
+        rows: rows.collect::<Vec<_>>(),
+        passes: passes.map(|it| pass(it, merged)).collect::<Vec<_>>(),
     }
 }
 
@@ -140,44 +63,40 @@ fn directions(assessment: &Assessment) -> impl Iterator<Item = (&Row, &RowDirect
     rows.flat_map(|row| row.directions.iter().map(move |direction| (row, direction)))
 }
 
-fn directions_of(side: &Side<'_>, room: usize) -> Vec<RowData> {
-    directions(side.assessment)
-        .map(|(row, direction)| RowData {
-            case: row.case.clone(),
-            family: family(&row.case, direction.direction.name()),
-            label: facts::label(row, direction),
-            direction: direction.direction.to_string(),
-            what: row.what.clone(),
-            iops: estimate(
-                &direction.iops,
-                1.0,
-                each(side.record, row, direction, |d| d.ios),
-            ),
-            mbps: estimate(
-                &direction.bytes_per_s,
-                1e-6,
-                each(side.record, row, direction, |d| d.bytes),
-            ),
-            p50: direction.knows(0.5).then(|| direction.service_ns.at("p50")),
-            p99: direction
-                .knows(0.99)
-                .then(|| direction.service_ns.at("p99")),
-            max: (!direction.unknown.has(Statistic::Max)).then_some(direction.max_ns),
-            ios: direction.ios,
-            curve: curve(&direction.curve, room),
-            bins: bins(&direction.bins, room),
-            response: response(direction, room),
-        })
-        .collect()
+fn row_data(row: &Row, of: &RowDirection, room: usize) -> impl Serialize + use<> {
+    fields! {
+        case: row.case.clone(),
+        // Rows of a family share a colour.
+        family: family(&row.case, of.direction.name()),
+        label: facts::label(row, of),
+        direction: of.direction,
+        what: row.what.clone(),
+        iops: estimate(&of.iops, &of.each_iops, 1.0),
+        mbps: estimate(&of.bytes_per_s, &of.each_bytes_per_s, 1e-6),
+        p50: of.knows(0.5).then(|| of.service_ns.at("p50")),
+        p99: of.knows(0.99).then(|| of.service_ns.at("p99")),
+        #[serde(flatten)]
+        service: distribution(of.ios, &of.curve, &of.bins, room),
+        response: (!of.response_bins.is_empty()).then(|| {
+            let ios = of.response_bins.iter().map(|(_, _, count)| count).sum();
+            distribution(ios, &of.response_curve, &of.response_bins, room)
+        }),
+    }
 }
 
-fn response(direction: &RowDirection, room: usize) -> Option<DistributionData> {
-    let of = &direction.response_bins;
-    (!of.is_empty()).then(|| DistributionData {
-        ios: of.iter().map(|(_, _, count)| count).sum(),
-        curve: curve(&direction.response_curve, room),
-        bins: bins(of, room),
-    })
+fn distribution(
+    ios: u64,
+    points: &[(f64, u64)],
+    counts: &[(u64, u64, u64)],
+    room: usize,
+) -> impl Serialize + use<> {
+    fields! {
+        ios: ios,
+        // `[share above, ns, share above, ns, …]`
+        curve: curve(points, room),
+        // `[lowest ns, highest ns, count, …]`
+        bins: bins(counts, room),
+    }
 }
 
 /// The case without the word for the direction: `seq1m-q8` of `seq1m-q8-read`.
@@ -186,37 +105,16 @@ fn family(case: &str, direction: &str) -> String {
     parts.join("-")
 }
 
-fn each(
-    record: &Record,
-    row: &Row,
-    direction: &RowDirection,
-    what: fn(&blocklab_record::DirectionResult) -> u64,
-) -> Vec<f64> {
-    let passes = record.measurements.iter();
-    let passes = passes.filter(|m| m.pass > 0 && m.case == row.case);
-    passes
-        .map(|measurement| {
-            let jobs = measurement.jobs.iter();
-            let rates = jobs.filter_map(|job| {
-                let result = job.directions.get(&direction.direction)?;
-                Some(what(result) as f64 * 1e9 / job.elapsed_ns.max(1) as f64)
-            });
-            rates.sum()
-        })
-        .collect()
-}
-
-fn estimate(of: &Estimate, scale: f64, each: Vec<f64>) -> EstimateData {
-    EstimateData {
-        value: figures(of.value * scale),
-        low: of.low.map(|low| figures(low * scale)),
-        high: of.high.map(|high| figures(high * scale)),
+fn estimate(of: &Estimate, each: &[f64], scale: f64) -> impl Serialize + use<> {
+    let scaled = |value: f64| figures(value * scale);
+    fields! {
+        value: scaled(of.value),
+        low: of.low.map(scaled),
+        high: of.high.map(scaled),
         cv: figures(of.cv_percent),
         passes: of.passes,
-        each: each
-            .into_iter()
-            .map(|value| figures(value * scale))
-            .collect(),
+        // Each pass that counts, in order.
+        each: each.iter().copied().map(scaled).collect::<Vec<_>>(),
     }
 }
 
@@ -250,33 +148,31 @@ fn bins(bins: &[(u64, u64, u64)], room: usize) -> Vec<u64> {
         .collect()
 }
 
-fn pass(measurement: &Measurement, merged: usize) -> PassData {
+fn pass(measurement: &Measurement, merged: usize) -> impl Serialize + use<> {
     let series = without_remainder(&measurement.series);
     let slices: Vec<&[Interval]> = series.chunks(merged).collect();
     let ramp = series.iter().filter(|i| i.ramp).map(|i| i.end_ns);
-    let mut data = PassData {
+    let seconds = |ns: u64| figures(ns as f64 / 1e9);
+    let cpu = |slice: &&[Interval]| figures(rate(slice, |i| i.cpu_ns) / 1e9 * 100.0);
+    let named = facts::DIRECTIONS.into_iter().enumerate();
+    let directions = named.filter_map(|(index, name)| {
+        let of = |interval: &Interval| facts::directions(interval)[index];
+        let occurs = series.iter().any(|interval| of(interval).ios > 0);
+        occurs.then(|| (name, series_of(&slices, of)))
+    });
+    fields! {
         case: measurement.case.clone(),
         pass: measurement.pass,
-        end: slices
-            .iter()
-            .map(|s| figures(s[s.len() - 1].end_ns as f64 / 1e9))
-            .collect(),
-        ramp: figures(ramp.max().unwrap_or(0) as f64 / 1e9),
-        merged,
-        cpu: slices
-            .iter()
-            .map(|s| rate(s, |i| i.cpu_ns) / 1e9 * 100.0)
-            .map(figures)
-            .collect(),
-        directions: BTreeMap::new(),
-    };
-    for (index, name) in facts::DIRECTIONS.into_iter().enumerate() {
-        let of = |interval: &Interval| facts::directions(interval)[index];
-        if series.iter().any(|interval| of(interval).ios > 0) {
-            data.directions.insert(name, series_of(&slices, of));
-        }
+        // Ends of the slices in seconds.
+        end: slices.iter().map(|it| seconds(it[it.len() - 1].end_ns)).collect::<Vec<_>>(),
+        // Seconds of ramp at the beginning.
+        ramp: seconds(ramp.max().unwrap_or(0)),
+        // Intervals in a slice.
+        merged: merged,
+        // In per cent of one processor.
+        cpu: slices.iter().map(cpu).collect::<Vec<_>>(),
+        directions: directions.collect::<BTreeMap<_, _>>(),
     }
-    data
 }
 
 /// The series without the moment between the last operation and the end, in which nothing could

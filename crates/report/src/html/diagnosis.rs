@@ -3,64 +3,55 @@
 use blocklab_analysis::expect::{Compared, State};
 use maud::{Markup, html};
 
+use super::tables::{card, heads};
 use crate::delivered::{CASE_TITLES, LIMIT_TITLES, case_cells, limit_cells, limit_words, outcome};
 
 /// The section, before all else that the run has to say.
 pub fn section(compared: &Compared) -> Markup {
+    let limits = html! {
+        @for limit in &compared.limits {
+            (row(&limit.limit, &limit_cells(limit), class(limit.state), Some(limit_words(limit))))
+        }
+    };
+    let cases = html! {
+        @for case in &compared.cases { (row(&case.case, &case_cells(case), "", None)) }
+    };
     html! {
         section id="documented" {
             h2 { "Delivered against documented" }
             p class="lead" { (outcome(compared)) }
-            div class="card flush" {
-                div class="scroll" tabindex="0" role="region" aria-label="Limits" {
-                    table class="numbers" {
-                        (head("limit", LIMIT_TITLES, "how, and by whom"))
-                        tbody {
-                            @for limit in &compared.limits {
-                                @let [value, delivered, share, verdict] = limit_cells(limit);
-                                tr {
-                                    th scope="row" { (limit.limit) }
-                                    td class="number" { (value) }
-                                    td class="number" { (delivered) }
-                                    td class="number" { (share) }
-                                    td class={ "number " (class(limit.state)) } { (verdict) }
-                                    td class="wrap" { (limit_words(limit)) }
-                                }
-                            }
-                        }
-                    }
-                }
-            }
-            div class="card flush" {
-                div class="scroll" tabindex="0" role="region" aria-label="Cases" {
-                    table class="numbers" {
-                        (head("case", CASE_TITLES, ""))
-                        tbody {
-                            @for case in &compared.cases {
-                                @let [delivered, expected, share, why] = case_cells(case);
-                                tr {
-                                    th scope="row" { (case.case) }
-                                    td class="number" { (delivered) }
-                                    td class="number" { (expected) }
-                                    td class="number" { (share) }
-                                    td class="number" { (why) }
-                                }
-                            }
-                        }
-                    }
-                }
-            }
+            (card("Limits", "", titles("limit", LIMIT_TITLES, Some("how, and by whom")), limits))
+            (card("Cases", "", titles("case", CASE_TITLES, None), cases))
         }
     }
 }
 
-fn head(first: &str, titles: [&str; 4], last: &str) -> Markup {
+fn titles(first: &str, figures: [&str; 4], last: Option<&str>) -> Markup {
+    let figures = figures.into_iter().map(|title| (title, "number"));
+    let last = last.into_iter().map(|title| (title, ""));
+    heads(
+        &[(first, "")]
+            .into_iter()
+            .chain(figures)
+            .chain(last)
+            .collect::<Vec<_>>(),
+    )
+}
+
+/// The last figure is the judgement, in its own class.
+fn row(
+    name: &str,
+    [a, b, share, verdict]: &[String; 4],
+    class: &str,
+    words: Option<String>,
+) -> Markup {
     html! {
-        thead { tr {
-            th scope="col" { (first) }
-            @for title in titles { th scope="col" class="number" { (title) } }
-            @if !last.is_empty() { th scope="col" { (last) } }
-        } }
+        tr {
+            th scope="row" { (name) }
+            @for figure in [a, b, share] { td class="number" { (figure) } }
+            td class=(["number", class].join(" ").trim_end()) { (verdict) }
+            @if let Some(words) = words { td class="wrap" { (words) } }
+        }
     }
 }
 

@@ -5,6 +5,7 @@ use maud::{Markup, html};
 
 use super::headline::prose;
 use super::side::Side;
+use super::tables::{heads, scrolling};
 use crate::evidence::Grid;
 use crate::facts;
 
@@ -14,7 +15,6 @@ const CHIPS: usize = 4;
 /// What doubts a figure as a list, what explains one folded below it. What is good stands in the
 /// verdict already.
 pub fn findings(sides: &[Side<'_>]) -> Markup {
-    let alone = sides.len() == 1;
     let of = |wanted: fn(Severity) -> bool| -> Vec<(&Side<'_>, &Finding)> {
         let all = sides.iter().flat_map(|side| {
             let findings = side.assessment.findings.iter();
@@ -29,12 +29,12 @@ pub fn findings(sides: &[Side<'_>]) -> Markup {
             section id="findings" {
                 h2 { "Findings" }
                 @if !grave.is_empty() {
-                    ul class="findings" { @for (side, it) in &grave { (item(it, side, alone)) } }
+                    ul class="findings" { @for (side, it) in &grave { (item(it, side)) } }
                 }
                 @if !infos.is_empty() {
                     details class="infos" {
                         summary { (observations(infos.len(), grave.len())) }
-                        ul class="findings" { @for (side, it) in &infos { (item(it, side, alone)) } }
+                        ul class="findings" { @for (side, it) in &infos { (item(it, side)) } }
                     }
                 }
             }
@@ -57,12 +57,12 @@ fn observations(infos: usize, grave: usize) -> String {
     }
 }
 
-fn item(finding: &Finding, side: &Side<'_>, alone: bool) -> Markup {
+fn item(finding: &Finding, side: &Side<'_>) -> Markup {
     let severity = facts::severity(finding.severity);
     html! {
         li class={ "finding " (severity) } {
             p class="statement" {
-                (side.swatch(alone))
+                (side.swatch())
                 span class="severity" { (severity) }
                 (prose(&finding.statement))
                 (chips(finding, side))
@@ -85,11 +85,7 @@ fn chips(finding: &Finding, side: &Side<'_>) -> Markup {
     let unnamed = facts::unnamed(finding);
     let all = unnamed.len() == side.assessment.rows.len();
     // One more takes no more room than the words "and 1 more".
-    let shown = if unnamed.len() == CHIPS + 1 {
-        CHIPS + 1
-    } else {
-        CHIPS
-    };
+    let shown = CHIPS + usize::from(unnamed.len() == CHIPS + 1);
     let more = unnamed.len().saturating_sub(shown);
     html! {
         @if !all {
@@ -101,26 +97,21 @@ fn chips(finding: &Finding, side: &Side<'_>) -> Markup {
 
 fn table(grid: &Grid<'_>) -> Markup {
     let cases = grid.names_cases();
-    html! {
-        div class="scroll" tabindex="0" role="region" aria-label="Evidence" {
-            table class="numbers" {
-                thead { tr {
-                    @if cases { th scope="col" { "case" } }
-                    @for title in &grid.titles { th scope="col" class="number" { (title) } }
-                } }
-                tbody {
-                    @for (case, cells) in &grid.rows {
-                        tr {
-                            @if cases { th scope="row" { (case.unwrap_or("all")) } }
-                            @for cell in cells {
-                                td class="number" { (cell.as_deref().unwrap_or("–")) }
-                            }
-                        }
-                    }
-                }
+    let titles = grid.titles.iter().map(|title| (*title, "number"));
+    let titles: Vec<_> = cases
+        .then_some(("case", ""))
+        .into_iter()
+        .chain(titles)
+        .collect();
+    let rows = html! {
+        @for (case, cells) in &grid.rows {
+            tr {
+                @if cases { th scope="row" { (case.unwrap_or("all")) } }
+                @for cell in cells { td class="number" { (cell.as_deref().unwrap_or("–")) } }
             }
         }
-    }
+    };
+    scrolling("Evidence", "", heads(&titles), rows)
 }
 
 #[cfg(test)]

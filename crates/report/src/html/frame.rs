@@ -46,26 +46,22 @@ const STYLE: &str = concat!(
 );
 
 /// One script in one closure, in reading order.
-const SCRIPT: [&str; 5] = [
+const SCRIPT: [&str; 6] = [
     include_str!("../../assets/js/draw.js"),
     include_str!("../../assets/js/chart.js"),
     include_str!("../../assets/js/lines.js"),
     include_str!("../../assets/js/rows.js"),
+    include_str!("../../assets/js/study.js"),
     include_str!("../../assets/js/page.js"),
 ];
 
-/// A section that stands before what the Records say by themselves.
-pub struct Opening {
-    /// Where links lead.
-    pub id: &'static str,
-    /// Its name in the navigation.
-    pub name: &'static str,
-    /// All of it.
-    pub section: Markup,
-}
+/// A section that stands before what the Records say by themselves: where links lead, its name in
+/// the navigation, and all of it.
+pub type Opening = (&'static str, &'static str, Markup);
 
 /// The whole page.
-pub fn page(records: &[(&Record, &Assessment)], opening: Option<&Opening>) -> Markup {
+pub fn page(records: &[(&Record, &Assessment)], opening: Option<Opening>) -> Markup {
+    let opening = opening.as_ref();
     let parts = parts(records);
     let sides: Vec<Side<'_>> = records
         .iter()
@@ -75,6 +71,7 @@ pub fn page(records: &[(&Record, &Assessment)], opening: Option<&Opening>) -> Ma
             assessment,
             label: label(record, parts.get(index)),
             index,
+            alone: records.len() == 1,
             part: parts.get(index).copied(),
         })
         .collect();
@@ -151,9 +148,7 @@ fn top(sides: &[Side<'_>], opening: Option<&Opening>) -> Markup {
             div class="inner" {
                 a class="brand" href="#summary" { (mark()) "blocklab" }
                 nav aria-label="Sections" {
-                    @if let Some(opening) = opening {
-                        a href={ "#" (opening.id) } { (opening.name) }
-                    }
+                    @if let Some((id, name, _)) = opening { a href={ "#" (id) } { (name) } }
                     @if findings::any(sides) { a href="#findings" { "Findings" } }
                     @if plots(sides).is_some() { a href="#curve" { "Curve" } }
                     a href="#suite" { "Suite" }
@@ -182,7 +177,7 @@ fn mark() -> Markup {
 fn sections(sides: &[Side<'_>], opening: Option<&Opening>) -> Markup {
     html! {
         (headline::summary(sides))
-        @if let Some(opening) = opening { (opening.section) }
+        @if let Some((.., section)) = opening { (section) }
         (findings::findings(sides))
         @if let Some(plot) = plots(sides) { (study::curves(&plot)) }
         @if sides.iter().any(|side| !side.assessment.rows.is_empty()) {

@@ -35,7 +35,7 @@ pub fn summary(sides: &[Side<'_>]) -> Markup {
                         }
                         span { "run " code { (side.record.id) } }
                     }
-                    (heading(side, alone))
+                    (heading(side))
                     @if let Some(text) = unmeasured(side.record.origin) {
                         p class="unmeasured" { (text) " " a href="#model" { "What the model rests on" } }
                     }
@@ -50,14 +50,14 @@ pub fn summary(sides: &[Side<'_>]) -> Markup {
 
 /// What it is: of a study the system, and below it what played it; else the target, and below it
 /// what was run.
-fn heading(side: &Side<'_>, alone: bool) -> Markup {
+fn heading(side: &Side<'_>) -> Markup {
     let asked = &side.record.asked;
     html! {
         @if let Some((_, system)) = side.part {
-            h2 class="system" { (side.swatch(alone)) (system) }
+            h2 class="system" { (side.swatch()) (system) }
             p class="lead address" { (subject(side)) }
         } @else {
-            h1 { (side.swatch(alone)) (subject(side)) }
+            h1 { (side.swatch()) (subject(side)) }
             p class="lead" {
                 b { (asked.name) }
                 @if !asked.description.is_empty() { ": " (asked.description) }
@@ -97,52 +97,38 @@ fn subject(side: &Side<'_>) -> String {
     )
 }
 
-/// A big number: its title, which row it is, and how it is shown.
+/// A big number: what it is, and what it shows of a row.
 struct Tile {
-    title: String,
-    best: fn(&RowDirection) -> f64,
+    what: &'static str,
+    /// The largest is the best; nothing where another program did not tell.
+    rank: fn(&RowDirection) -> Option<f64>,
     show: fn(&RowDirection) -> (String, &'static str),
     beside: fn(&RowDirection) -> Option<String>,
-    direction: &'static str,
-    /// Whether a row has it: another program may not have told.
-    known: fn(&RowDirection) -> bool,
 }
 
-fn all_tiles() -> Vec<Tile> {
-    let mut tiles = Vec::new();
-    for (direction, name) in [("read", "Read"), ("write", "Write"), ("trim", "Trim")] {
-        tiles.push(Tile {
-            title: format!("{name} throughput"),
-            best: |d| d.bytes_per_s.value,
-            show: |d| (rate(d.bytes_per_s.value / 1e6), "MB/s"),
-            beside: |d| spread(&d.bytes_per_s),
-            direction,
-            known: |_| true,
-        });
-        tiles.push(Tile {
-            title: format!("{name} rate"),
-            best: |d| d.iops.value,
-            show: |d| (count(d.iops.value), "IOPS"),
-            beside: |d| spread(&d.iops),
-            direction,
-            known: |_| true,
-        });
-        tiles.push(Tile {
-            title: format!("{name} latency, median"),
-            best: |d| -(d.service_ns.at("p50") as f64),
-            show: |d| split_latency(d.service_ns.at("p50")),
-            beside: |d| {
-                Some(format!(
-                    "p99 {}",
-                    facts::quantile(d, 0.99, d.service_ns.at("p99"))
-                ))
-            },
-            direction,
-            known: |d| d.knows(0.5),
-        });
-    }
-    tiles
-}
+const TILES: [Tile; 3] = [
+    Tile {
+        what: "throughput",
+        rank: |d| Some(d.bytes_per_s.value),
+        show: |d| (rate(d.bytes_per_s.value / 1e6), "MB/s"),
+        beside: |d| spread(&d.bytes_per_s),
+    },
+    Tile {
+        what: "rate",
+        rank: |d| Some(d.iops.value),
+        show: |d| (count(d.iops.value), "IOPS"),
+        beside: |d| spread(&d.iops),
+    },
+    Tile {
+        what: "latency, median",
+        rank: |d| d.knows(0.5).then(|| -(d.service_ns.at("p50") as f64)),
+        show: |d| split_latency(d.service_ns.at("p50")),
+        beside: |d| {
+            let p99 = facts::quantile(d, 0.99, d.service_ns.at("p99"));
+            Some(format!("p99 {p99}"))
+        },
+    },
+];
 
 /// Number and unit apart, so that the unit can be set smaller.
 fn split_latency(ns: u64) -> (String, &'static str) {
@@ -164,24 +150,24 @@ fn spread(estimate: &Estimate) -> Option<String> {
 
 /// The best row of each kind; of several records, each shows its own.
 fn tiles(sides: &[Side<'_>]) -> Markup {
-    let alone = sides.len() == 1;
+    let directions = [("read", "Read"), ("write", "Write"), ("trim", "Trim")];
     html! {
         div class="tiles" {
-            @for tile in all_tiles() {
-                @let found: Vec<_> = sides
-                    .iter()
-                    .filter_map(|side| Some((side, best(side, &tile)?)))
-                    .collect();
-                @if !found.is_empty() {
-                    div class="tile" {
-                        h3 { (tile.title) }
-                        @for (side, (row, direction)) in found {
-                            @let (number, unit) = (tile.show)(direction);
-                            p class="figure" {
-                                (side.swatch(alone))
-                                span class="number" { (number) } " " span class="unit" { (unit) }
+            @for (direction, name) in directions {
+                @for tile in &TILES {
+                    @let found = sides.iter().filter_map(|it| Some((it, best(it, direction, tile)?)));
+                    @let found: Vec<_> = found.collect();
+                    @if !found.is_empty() {
+                        div class="tile" {
+                            h3 { (name) " " (tile.what) }
+                            @for (side, (row, direction)) in found {
+                                @let (number, unit) = (tile.show)(direction);
+                                p class="figure" {
+                                    (side.swatch())
+                                    span class="number" { (number) } " " span class="unit" { (unit) }
+                                }
+                                p class="source" { (source(side, row, direction, tile)) }
                             }
-                            p class="source" { (source(side, row, direction, &tile)) }
                         }
                     }
                 }
@@ -190,11 +176,17 @@ fn tiles(sides: &[Side<'_>]) -> Markup {
     }
 }
 
-fn best<'a>(side: &'a Side<'_>, tile: &Tile) -> Option<(&'a Row, &'a RowDirection)> {
+fn best<'a>(
+    side: &'a Side<'_>,
+    direction: &str,
+    tile: &Tile,
+) -> Option<(&'a Row, &'a RowDirection)> {
     let rows = side.assessment.rows.iter();
     let all = rows.flat_map(|row| row.directions.iter().map(move |d| (row, d)));
-    all.filter(|(_, d)| d.direction.name() == tile.direction && d.ios > 0 && (tile.known)(d))
-        .max_by(|(_, a), (_, b)| (tile.best)(a).total_cmp(&(tile.best)(b)))
+    let known = all.filter(|(_, d)| d.direction.name() == direction && d.ios > 0);
+    let ranked = known.filter_map(|it| Some(((tile.rank)(it.1)?, it)));
+    let best = ranked.max_by(|(a, _), (b, _)| a.total_cmp(b));
+    best.map(|(_, it)| it)
 }
 
 /// Which row it is, how sure, and whether a finding doubts it.

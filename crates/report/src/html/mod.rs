@@ -1,6 +1,7 @@
 //! Records as one self-contained HTML file: no network, no third party, the same bytes for the
 //! same Records.
 
+mod charts;
 mod comparison;
 mod data;
 mod diagnosis;
@@ -12,6 +13,7 @@ mod numbers;
 mod origin;
 mod side;
 mod study;
+mod tables;
 mod verdict;
 
 use blocklab_analysis::Assessment;
@@ -34,33 +36,22 @@ pub fn page(records: &[(&Record, &Assessment)]) -> String {
 /// The same page, opened by a comparison of these Records.
 #[must_use]
 pub fn comparison(records: &[(&Record, &Assessment)], comparison: &Comparison) -> String {
-    let opening = frame::Opening {
-        id: "comparison",
-        name: "Comparison",
-        section: comparison::section(comparison),
-    };
-    frame::page(records, Some(&opening)).into_string()
+    let section = comparison::section(comparison);
+    frame::page(records, Some(("comparison", "Comparison", section))).into_string()
 }
 
 /// The page of a Record with everything that was found, opened by delivered against documented
 /// where something was expected.
 #[must_use]
 pub fn diagnosis(record: &Record, diagnosis: &Diagnosis) -> String {
-    let opening = diagnosis.expected.as_ref().map(|compared| frame::Opening {
-        id: "documented",
-        name: "Documented",
-        section: diagnosis::section(compared),
-    });
-    frame::page(&[(record, &diagnosis.assessment)], opening.as_ref()).into_string()
+    let expected = diagnosis.expected.as_ref();
+    let opening = expected.map(|it| ("documented", "Documented", diagnosis::section(it)));
+    frame::page(&[(record, &diagnosis.assessment)], opening).into_string()
 }
 
 /// The page of all runs of a study, opened by what the study shows.
 #[must_use]
 pub fn study(records: &[(&Record, &Assessment)], outcome: &Outcome) -> String {
-    let opening = frame::Opening {
-        id: "study",
-        name: "Study",
-        section: study::section(outcome),
-    };
-    frame::page(records, Some(&opening)).into_string()
+    let section = study::section(outcome);
+    frame::page(records, Some(("study", "Study", section))).into_string()
 }

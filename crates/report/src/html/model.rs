@@ -6,6 +6,7 @@ use maud::{Markup, html};
 
 use super::headline::prose;
 use super::side::Side;
+use super::tables::{card, heads};
 use crate::model;
 
 /// Whether any Record has one.
@@ -16,17 +17,14 @@ pub fn any(sides: &[Side<'_>]) -> bool {
 
 /// The modelled devices with their limits and assumptions; nothing where there is none.
 pub fn section(sides: &[Side<'_>]) -> Markup {
-    let alone = sides.len() == 1;
     html! {
         @if any(sides) {
             section id="model" {
                 h2 { "The model" }
                 @for side in sides {
                     @let targets: Vec<_> = model::targets(side.record).collect();
-                    @if !alone && !targets.is_empty() {
-                        h3 class="run-title" { (side.swatch(false)) (side.label) }
-                    }
                     @if !targets.is_empty() {
+                        (side.title())
                         p class="lead" { (model::meaning(side.record.origin)) }
                     }
                     @for target in &targets {
@@ -73,33 +71,26 @@ fn device(target: &TargetFacts) -> Markup {
 }
 
 fn table(name: &str, limits: &[&Limit]) -> Markup {
-    html! {
-        div class="card flush" {
-            div class="scroll" tabindex="0" role="region" aria-label=(name) {
-                table class="numbers limits" {
-                    thead { tr {
-                        th scope="col" { "limit" }
-                        th scope="col" class="number" { "value" }
-                        th scope="col" { "how it is known" }
-                        th scope="col" { "date" }
-                    } }
-                    tbody { @for limit in limits { (row(limit)) } }
-                }
-            }
-        }
-    }
+    let titles = [
+        ("limit", ""),
+        ("value", "number"),
+        ("how it is known", ""),
+        ("date", ""),
+    ];
+    let rows = html! { @for limit in limits { (row(limit)) } };
+    card(name, "limits", heads(&titles), rows)
 }
 
 fn row(limit: &Limit) -> Markup {
-    let source = model::source(limit);
+    let (how, (what, date)) = (limit.origin.how(), model::source(limit));
     html! {
         tr {
             th scope="row" { (limit.name.to_string()) }
             td class="number" { (model::value(limit)) }
             td class="source-text" {
-                span class={ "badge " (source.how) } { (source.how) } " " (source.what)
+                span class={ "badge " (how) } { (how) } " " (what)
             }
-            td class="date" { (source.date.unwrap_or("–")) }
+            td class="date" { (date.unwrap_or("–")) }
         }
     }
 }

@@ -1,108 +1,14 @@
 //! The full table: every figure, sortable, readable without a script.
 
-use blocklab_analysis::{Estimate, ResponseNs, Row, RowDirection};
-use blocklab_record::{PERCENTILES, Statistic};
-use blocklab_units::{count, latency, rate};
+use blocklab_analysis::{Row, RowDirection};
+use blocklab_units::{count, latency};
 use maud::{Markup, html};
 
 use super::headline;
 use super::side::Side;
+use super::tables::card;
 use crate::facts;
-
-/// A column: its title, the text of a cell, and the number by which it is sorted.
-struct Column {
-    title: String,
-    text: Box<dyn Fn(&RowDirection) -> String>,
-    value: Box<dyn Fn(&RowDirection) -> f64>,
-    /// The quantile (0 to 1) that it shows pale where too few operations stand behind it.
-    quantile: Option<f64>,
-}
-
-fn column(
-    title: &str,
-    text: impl Fn(&RowDirection) -> String + 'static,
-    value: impl Fn(&RowDirection) -> f64 + 'static,
-) -> Column {
-    Column {
-        title: title.to_owned(),
-        text: Box::new(text),
-        value: Box::new(value),
-        quantile: None,
-    }
-}
-
-fn columns() -> Vec<Column> {
-    let mut all = vec![
-        column(
-            "MB/s",
-            |d| rate(d.bytes_per_s.value / 1e6),
-            |d| d.bytes_per_s.value,
-        ),
-        column("IOPS", |d| rate(d.iops.value), |d| d.iops.value),
-        column("±", |d| facts::plus_minus(&d.iops), |d| sort_key(&d.iops)),
-        column("mean", facts::mean, |d| d.mean_ns.value),
-        column(
-            "min",
-            |d| facts::extreme(d, Statistic::Min, d.min_ns),
-            |d| d.min_ns as f64,
-        ),
-    ];
-    all.extend(PERCENTILES.iter().map(|it| Column {
-        quantile: Some(it.share),
-        ..column(
-            it.title,
-            |d| facts::quantile(d, it.share, d.service_ns.at(it.name)),
-            |d| d.service_ns.at(it.name) as f64,
-        )
-    }));
-    all.push(column(
-        "max",
-        |d| facts::extreme(d, Statistic::Max, d.max_ns),
-        |d| d.max_ns as f64,
-    ));
-    all.push(column(
-        "operations",
-        |d| count(d.ios as f64),
-        |d| d.ios as f64,
-    ));
-    all
-}
-
-/// Of the response latency, where there is one.
-fn response() -> Vec<Column> {
-    let mut all: Vec<Column> = PERCENTILES
-        .iter()
-        .map(|it| {
-            response_column(
-                it.title,
-                |ns| ns.percentiles.at(it.name),
-                |d, ns| facts::quantile(d, it.share, ns),
-            )
-        })
-        .collect();
-    all.push(response_column(
-        "max",
-        |ns| ns.max,
-        |_, ns| latency(ns as f64),
-    ));
-    all
-}
-
-fn response_column(
-    title: &str,
-    ns: impl Fn(ResponseNs) -> u64 + Copy + 'static,
-    text: impl Fn(&RowDirection, u64) -> String + 'static,
-) -> Column {
-    column(
-        &format!("resp. {title}"),
-        move |d| (d.response_ns).map_or_else(|| "–".to_owned(), |all| text(d, ns(all))),
-        move |d| d.response_ns.map_or(-1.0, |all| ns(all) as f64),
-    )
-}
-
-fn sort_key(estimate: &Estimate) -> f64 {
-    facts::half_width_percent(estimate).unwrap_or(-1.0)
-}
+use crate::figures::{self, Column};
 
 /// One row a record, case and direction.
 pub fn table(sides: &[Side<'_>]) -> Markup {
@@ -110,41 +16,38 @@ pub fn table(sides: &[Side<'_>]) -> Markup {
     let rows = || sides.iter().flat_map(|side| lines(side));
     let paced = rows().any(|(_, _, direction)| direction.response_ns.is_some());
     let failed = rows().any(|(_, row, _)| row.errors > 0);
-    let mut columns = columns();
-    if paced {
-        columns.extend(response());
-    }
     let paid = super::origin::has_machine(sides);
+    let service = figures::service();
+    let response = if paced {
+        figures::response()
+    } else {
+        Vec::new()
+    };
+    let heads = html! {
+        @if !alone { (head("run", "text")) }
+        (head("case", "text"))
+        @for column in &service { (head(column.title, "number")) }
+        @for column in &response { (head(&format!("resp. {}", column.title), "number")) }
+        @if paid { (head("CPU per op", "number")) }
+        @if failed { (head("errors", "number")) }
+    };
+    let body = html! {
+        @for (side, row, direction) in rows() {
+            tr {
+                @if !alone { td { (side.swatch()) (side.record.id) } }
+                (name(side, row, direction))
+                @for column in service.iter().chain(&response) { (column_cell(column, direction)) }
+                @if paid { (cell(latency(row.cpu_ns_per_io), row.cpu_ns_per_io)) }
+                @if failed { (cell(count(row.errors as f64), row.errors as f64)) }
+            }
+        }
+    };
+    let class = if paced { "sortable wide" } else { "sortable" };
     html! {
         section id="numbers" {
             h2 { "All numbers" }
             p class="lead" { (legend(sides)) }
-            div class="card flush" {
-                div class="scroll" tabindex="0" role="region" aria-label="All numbers" {
-                    table class={ "numbers sortable" (if paced { " wide" } else { "" }) } {
-                        thead { tr {
-                            @if !alone { (head("run", "text")) }
-                            (head("case", "text"))
-                            @for column in &columns { (head(&column.title, "number")) }
-                            @if paid { (head("CPU per op", "number")) }
-                            @if failed { (head("errors", "number")) }
-                        } }
-                        tbody {
-                            @for (side, row, direction) in rows() {
-                                tr {
-                                    @if !alone { td { (side.swatch(false)) (side.record.id) } }
-                                    (name(side, row, direction))
-                                    @for column in &columns {
-                                        (column_cell(column, direction))
-                                    }
-                                    @if paid { (cell(latency(row.cpu_ns_per_io), row.cpu_ns_per_io)) }
-                                    @if failed { (cell(count(row.errors as f64), row.errors as f64)) }
-                                }
-                            }
-                        }
-                    }
-                }
-            }
+            (card("All numbers", class, heads, body))
         }
     }
 }

@@ -6,6 +6,7 @@ use blocklab_workload::Direction;
 use maud::{Markup, html};
 
 use super::side::Side;
+use super::tables::{heads, scrolling};
 use super::{headline, model};
 use crate::facts;
 
@@ -23,14 +24,11 @@ pub fn has_machine(sides: &[Side<'_>]) -> bool {
 
 /// Environment and targets; the modelled ones have a section of their own.
 pub fn machine(sides: &[Side<'_>]) -> Markup {
-    let alone = sides.len() == 1;
-    let real = |side: &Side<'_>| -> Vec<TargetFacts> {
-        let all = side.record.targets.iter();
-        all.filter(|it| it.kind != TargetKind::Model)
-            .cloned()
-            .collect()
-    };
-    let modelled = sides.iter().all(|side| real(side).is_empty());
+    let is_real = |it: &&TargetFacts| it.kind != TargetKind::Model;
+    let modelled = sides
+        .iter()
+        .flat_map(|it| &it.record.targets)
+        .all(|it| !is_real(&it));
     let title = match modelled && model::any(sides) {
         true => "The machine",
         false => "Machine and target",
@@ -40,10 +38,10 @@ pub fn machine(sides: &[Side<'_>]) -> Markup {
             section id="machine" {
                 h2 { (title) }
                 @for side in sides.iter().filter(|side| has_one(side)) {
-                    @if !alone { h3 class="run-title" { (side.swatch(false)) (side.label) } }
+                    (side.title())
                     div class="columns" {
                         (list("Machine", environment(side.record)))
-                        @for target in &real(side) {
+                        @for target in side.record.targets.iter().filter(is_real) {
                             (list("Target", target_facts(target)))
                             @for device in &target.devices {
                                 (list(&format!("Device {}", device.name), device_facts(device)))
@@ -120,6 +118,9 @@ fn device_facts(device: &BlockDevice) -> Facts {
         Some(false) => ", not rotational",
         None => "",
     };
+    let (logical, physical) = (device.logical_block_bytes, device.physical_block_bytes);
+    let queue = device.queue_requests.map(|n| format!("{n} requests"));
+    let discard = size(device.discard_max_bytes).map(|text| format!("up to {text}"));
     known(vec![
         ("Model", device.model.clone()),
         ("Serial", device.serial.clone()),
@@ -127,34 +128,24 @@ fn device_facts(device: &BlockDevice) -> Facts {
         ("Capacity", size(device.size_bytes)),
         ("Transport", Some(format!("{}{kind}", device.transport))),
         ("Scheduler", device.scheduler.clone()),
-        (
-            "Queue",
-            device.queue_requests.map(|n| format!("{n} requests")),
-        ),
+        ("Queue", queue),
         (
             "Blocks",
-            Some(format!(
-                "{} logical, {} physical",
-                device.logical_block_bytes, device.physical_block_bytes
-            )),
+            Some(format!("{logical} logical, {physical} physical")),
         ),
         ("Read-ahead", size(device.read_ahead_bytes)),
         ("Write cache", device.write_cache.clone()),
-        (
-            "Discard",
-            size(device.discard_max_bytes).map(|text| format!("up to {text}")),
-        ),
+        ("Discard", discard),
     ])
 }
 
 /// Notes, errors, census, and our own cost.
 pub fn course(sides: &[Side<'_>]) -> Markup {
-    let alone = sides.len() == 1;
     html! {
         section id="course" {
             h2 { "How the run went" }
             @for side in sides {
-                @if !alone { h3 class="run-title" { (side.swatch(false)) (side.label) } }
+                (side.title())
                 (errors(side.record))
                 div class="columns" {
                     (list("Operations", census(side.record)))
@@ -172,16 +163,14 @@ fn census(record: &Record) -> Facts {
     let all = facts::accounting(record).told(record.origin);
     let number = |n: u64| count(n as f64);
     let some = |n: Option<u64>| n.filter(|n| *n > 0).map(number);
+    let oldest = all.oldest_in_flight_ns.map(|age| latency(age as f64));
     known(vec![
         ("Issued", all.issued.map(number)),
         ("Completed", Some(number(all.completed))),
         ("In the ramp", some(all.completed_in_ramp)),
         ("Failed", all.failed.map(number)),
         ("In flight", all.in_flight.map(number)),
-        (
-            "Oldest in flight",
-            all.oldest_in_flight_ns.map(|age| latency(age as f64)),
-        ),
+        ("Oldest in flight", oldest),
         ("Due, never issued", some(all.overdue)),
         ("Finished", Some(facts::moment(&record.finished_at))),
     ])
@@ -189,15 +178,10 @@ fn census(record: &Record) -> Facts {
 
 fn own_cost(overhead: &Overhead) -> Facts {
     let clock = &overhead.clock;
+    let each = |ns: f64| Some(format!("{ns:.0} ns per operation"));
     known(vec![
-        (
-            "CPU at depth 1",
-            Some(format!("{:.0} ns per operation", overhead.depth1_ns)),
-        ),
-        (
-            "CPU at depth 32",
-            Some(format!("{:.0} ns per operation", overhead.depth32_ns)),
-        ),
+        ("CPU at depth 1", each(overhead.depth1_ns)),
+        ("CPU at depth 32", each(overhead.depth32_ns)),
         ("Clock", Some(clock.source.clone())),
         ("One reading", Some(format!("{:.1} ns", clock.read_ns))),
         ("Clock error", Some(ppm(clock.error_ppm))),
@@ -233,33 +217,24 @@ fn notes(record: &Record) -> Markup {
 
 fn errors(record: &Record) -> Markup {
     let failures = facts::failures(record);
+    let texts = ["case", "error", "direction"].map(|title| (title, ""));
+    let numbers = ["count", "first after", "first at offset"].map(|title| (title, "number"));
+    let rows = html! {
+        @for failure in &failures {
+            tr {
+                th scope="row" { (failure.case) }
+                td { b { (failure.error.kind) } " " (failure.error.message) }
+                td { (failure.error.direction) }
+                td class="number" { (count(failure.error.count as f64)) }
+                td class="number" { (Nanos(failure.error.first_at_ns)) }
+                td class="number" { (count(failure.error.first_offset as f64)) }
+            }
+        }
+    };
     html! {
         @if !failures.is_empty() {
             div class="card flush bad" {
-                div class="scroll" tabindex="0" role="region" aria-label="Errors" {
-                    table class="numbers" {
-                        thead { tr {
-                            th scope="col" class="text" { "case" }
-                            th scope="col" class="text" { "error" }
-                            th scope="col" class="text" { "direction" }
-                            th scope="col" class="number" { "count" }
-                            th scope="col" class="number" { "first after" }
-                            th scope="col" class="number" { "first at offset" }
-                        } }
-                        tbody {
-                            @for failure in failures {
-                                tr {
-                                    th scope="row" { (failure.case) }
-                                    td { b { (failure.error.kind) } " " (failure.error.message) }
-                                    td { (failure.error.direction) }
-                                    td class="number" { (count(failure.error.count as f64)) }
-                                    td class="number" { (Nanos(failure.error.first_at_ns)) }
-                                    td class="number" { (count(failure.error.first_offset as f64)) }
-                                }
-                            }
-                        }
-                    }
-                }
+                (scrolling("Errors", "", heads(&[texts, numbers].concat()), rows))
             }
         }
     }
@@ -267,13 +242,12 @@ fn errors(record: &Record) -> Markup {
 
 /// The exact workload, to run it again.
 pub fn workload(sides: &[Side<'_>]) -> Markup {
-    let alone = sides.len() == 1;
     html! {
         section id="workload" {
             h2 { "Repeat it" }
             @for side in sides {
                 @let file = format!("{}.toml", file_stem(&side.record.asked.name));
-                @if !alone { h3 class="run-title" { (side.swatch(false)) (side.label) } }
+                (side.title())
                 p class="lead" {
                     "This is the plan that ran: sizes, times and seed as they were in force, "
                     "every default spelled out. Saved as " code { (file) } ", it is all that the "
@@ -304,9 +278,9 @@ fn copyable(text: &str, what: &str) -> Markup {
 }
 
 fn command(record: &Record, file: &str) -> String {
-    let targets = record.targets.iter().map(address);
+    let targets = record.targets.iter();
     let targets: String = targets
-        .map(|text| format!(" --target {}", quoted(&text)))
+        .map(|it| format!(" --target {}", quoted(&address(it))))
         .collect();
     format!("blocklab run {file}{targets}")
 }
@@ -347,25 +321,15 @@ fn quoted(text: &str) -> String {
 
 /// A name that is safe as a file name everywhere.
 fn file_stem(name: &str) -> String {
-    let safe = |c: char| {
-        if c.is_alphanumeric() || c == '-' || c == '_' {
-            c
-        } else {
-            '-'
-        }
-    };
-    let stem: String = name
-        .rsplit('/')
-        .next()
-        .unwrap_or(name)
+    let last = name.rsplit('/').next().unwrap_or(name);
+    let safe = |c: char| c.is_alphanumeric() || c == '-' || c == '_';
+    let stem: String = last
         .chars()
-        .map(safe)
+        .map(|c| if safe(c) { c } else { '-' })
         .collect();
-    let stem = stem.trim_end_matches("-toml").trim_matches('-').to_owned();
-    if stem.is_empty() {
-        "workload".to_owned()
-    } else {
-        stem
+    match stem.trim_end_matches("-toml").trim_matches('-') {
+        "" => "workload".to_owned(),
+        stem => stem.to_owned(),
     }
 }
 

@@ -25,10 +25,12 @@ fn words(side: &Side<'_>) -> (&'static str, String) {
         return ("bad", ending);
     }
     let findings = &side.assessment.findings;
-    if let Some(text) = judged(findings, Severity::Critical, Judged::Unusable) {
+    let unusable = |which| format!("do not use the results of {which}.");
+    if let Some(text) = judged(findings, Severity::Critical, unusable) {
         return ("bad", text);
     }
-    if let Some(text) = judged(findings, Severity::Warning, Judged::Doubtful) {
+    let doubtful = |which| format!("treat the results of {which} with caution.");
+    if let Some(text) = judged(findings, Severity::Warning, doubtful) {
         return ("doubt", text);
     }
     let known = facts::good(findings).map_or(
@@ -38,14 +40,13 @@ fn words(side: &Side<'_>) -> (&'static str, String) {
     ("good", known.to_owned())
 }
 
-/// What findings say of the results that they concern.
-enum Judged {
-    Unusable,
-    Doubtful,
-}
-
-/// What the findings of one severity mean together; nothing without one.
-fn judged(findings: &[Finding], severity: Severity, what: Judged) -> Option<String> {
+/// What the findings of one severity mean together, of the cases that they concern; nothing without
+/// one.
+fn judged(
+    findings: &[Finding],
+    severity: Severity,
+    say: impl Fn(String) -> String,
+) -> Option<String> {
     let grave = || findings.iter().filter(|f| f.severity == severity);
     let number = grave().count();
     if number == 0 {
@@ -69,10 +70,7 @@ fn judged(findings: &[Finding], severity: Severity, what: Judged) -> Option<Stri
         (_, 1) => "One warning".to_owned(),
         (_, n) => format!("{n} warnings"),
     };
-    Some(match what {
-        Judged::Unusable => format!("{word}: do not use the results of {which}."),
-        Judged::Doubtful => format!("{word}: treat the results of {which} with caution."),
-    })
+    Some(format!("{word}: {}", say(which)))
 }
 
 /// `a`, `a and b`, `a, b and 3 more`.

@@ -1,10 +1,9 @@
 //! A fitted device, and how far it is from the disk, as text for a terminal.
 
 use blocklab_calibrate::{Calibration, Compared, Errors, Quality, Residual, Residuals};
-use blocklab_units::{Bytes, count, latency, rate};
+use blocklab_units::{Bytes, Ink, Style, count, latency, rate, significant, width};
 
-use super::grid::{aligned, padded};
-use blocklab_units::{Ink, Style, width};
+use super::grid;
 
 /// What was fitted and from what, every cell of the disk beside the model's, how far the model can
 /// be trusted, and what the records cannot tell. Ends with a newline.
@@ -18,8 +17,7 @@ pub fn calibration(fitted: &Calibration, residuals: &Residuals, style: Style) ->
         list("Not known", &fitted.unknown, style),
         list("Left out", &left_out(fitted), style),
     ];
-    let said: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-    said.join("\n")
+    super::joined(parts)
 }
 
 fn head(fitted: &Calibration, style: Style) -> String {
@@ -56,25 +54,26 @@ fn constants(fitted: &Calibration, style: Style) -> String {
         if let Some(tail) = &spread.tail {
             let text = format!(
                 "{} % at {} x",
-                figures(tail.share * 100.0),
-                figures(tail.factor)
+                significant(tail.share * 100.0, 4),
+                significant(tail.factor, 4)
             );
             rows.push(["slow operations".to_owned(), text, from]);
         }
     }
-    let widest = |column: usize| {
-        rows.iter()
-            .map(|row| width(&row[column]))
-            .max()
-            .unwrap_or(0)
-    };
-    let (name, number) = (widest(0), widest(1));
-    let line = |[what, value, from]: &[String; 3]| {
-        let blanks = " ".repeat(number - width(value));
-        let head = format!("  {}  {blanks}{value}  ", padded(what, name));
+    let heads = rows
+        .iter()
+        .map(|[what, value, _]| [what.clone(), value.clone()]);
+    let heads = grid::lines(
+        &heads.collect::<Vec<_>>(),
+        |column| column == 1,
+        usize::MAX,
+        2,
+    );
+    let line = |(head, [_, _, from]): (String, &[String; 3])| {
+        let head = format!("  {head}  ");
         style.hang(Ink::Bold, &head, width(&head), from)
     };
-    rows.iter().map(line).collect()
+    heads.into_iter().zip(&rows).map(line).collect()
 }
 
 /// `run a` or `runs a, b`: as the origins of the device begin.
@@ -86,21 +85,7 @@ fn runs(ids: &[String]) -> String {
 }
 
 fn value(value: f64, unit: &str) -> String {
-    format!("{} {unit}", figures(value))
-}
-
-/// Four figures, thousands set apart.
-fn figures(value: f64) -> String {
-    if value.abs() >= 999.5 {
-        return count(value);
-    }
-    let digits = match value.abs() {
-        v if v >= 99.95 => 1,
-        v if v >= 9.995 => 2,
-        _ => 3,
-    };
-    let text = format!("{value:.digits$}");
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    format!("{} {unit}", significant(value, 4))
 }
 
 const TITLES: [&str; 9] = [
@@ -109,28 +94,21 @@ const TITLES: [&str; 9] = [
 
 /// The cells by pattern and direction, in columns that are the same for all.
 fn cells(residuals: &Residuals, style: Style) -> String {
-    let names: Vec<String> = residuals.cells.iter().map(name).collect();
-    let rows: Vec<Vec<String>> = residuals.cells.iter().map(figures_of).collect();
-    let wide = |column: usize| {
-        let figures = rows.iter().map(|row| width(&row[column]));
-        figures.max().unwrap_or(0).max(TITLES[column].len())
-    };
-    let widths: Vec<usize> = (0..TITLES.len()).map(wide).collect();
-    let label = names.iter().map(|name| width(name)).max().unwrap_or(0);
-    let titles: Vec<String> = TITLES.map(str::to_owned).to_vec();
-    let titles = aligned(&titles, widths.iter().copied());
-    let titles = format!("{}{titles}", " ".repeat(4 + label));
+    let titles = [""].into_iter().chain(TITLES).map(str::to_owned);
+    let mut rows: Vec<Vec<String>> = vec![titles.collect()];
+    rows.extend(residuals.cells.iter().map(figures_of));
+    let lines = grid::lines(&rows, |column| column > 0, grid::room(style, 4), 2);
+    let titles = format!("    {}", lines[0]);
     let mut out = format!("{}\n", style.paint(Ink::Dim, &titles));
     let mut group = String::new();
-    for ((cell, name), row) in residuals.cells.iter().zip(&names).zip(&rows) {
+    for (cell, line) in residuals.cells.iter().zip(&lines[1..]) {
         let next = heading(cell);
         if next != group {
             out.push_str(&format!("  {}\n", style.paint(Ink::Bold, &next)));
             group = next;
         }
-        let figures = aligned(row, widths.iter().copied());
         let mark = if cell.cpu_bound { "  our CPU" } else { "" };
-        out.push_str(&format!("    {}{figures}{mark}\n", padded(name, label)));
+        out.push_str(&grid::indented(&format!("{line}{mark}"), 4));
     }
     out
 }
@@ -148,6 +126,7 @@ fn name(cell: &Residual) -> String {
     format!("{} q{}", Bytes(cell.block_bytes), cell.depth)
 }
 
+/// Its name and a figure for each of [`TITLES`].
 fn figures_of(cell: &Residual) -> Vec<String> {
     let three = |it: Compared, show: fn(f64) -> String| {
         [show(it.measured), show(it.simulated), off(it.error_percent)]
@@ -155,7 +134,7 @@ fn figures_of(cell: &Residual) -> Vec<String> {
     let none = || ["–".to_owned(), "–".to_owned(), String::new()];
     let p99 = cell.p99_ns.map_or_else(none, |it| three(it, latency));
     let all = [three(cell.iops, rate), three(cell.mean_ns, latency), p99];
-    all.concat()
+    [&[name(cell)], &all.concat()[..]].concat()
 }
 
 fn off(percent: f64) -> String {
@@ -167,18 +146,23 @@ fn off(percent: f64) -> String {
 
 /// The judgement, and the errors by figure.
 fn errors(residuals: &Residuals, style: Style) -> String {
-    let (ink, word) = match residuals.quality {
-        Quality::Good => (Ink::Green, "good"),
-        Quality::Fair => (Ink::Yellow, "fair"),
-        Quality::Poor => (Ink::Red, "poor"),
-    };
-    let says = match residuals.quality {
-        Quality::Good => "IOPS of half of the loads are within 5 %, of nine in ten within 15 %.",
-        Quality::Fair => "IOPS of half of the loads are within 10 %, of nine in ten within 30 %.",
-        Quality::Poor => {
+    let (ink, word, says) = match residuals.quality {
+        Quality::Good => (
+            Ink::Green,
+            "good",
+            "IOPS of half of the loads are within 5 %, of nine in ten within 15 %.",
+        ),
+        Quality::Fair => (
+            Ink::Yellow,
+            "fair",
+            "IOPS of half of the loads are within 10 %, of nine in ten within 30 %.",
+        ),
+        Quality::Poor => (
+            Ink::Red,
+            "poor",
             "the disk does not behave as the model can, or it did not hold still: measure it again \
-             when nothing else uses it, with a longer --runtime, before anything rests on this."
-        }
+             when nothing else uses it, with a longer --runtime, before anything rests on this.",
+        ),
     };
     let mut out = style.hang(ink, &format!("Fit: {word}  "), 11, says);
     let figures = [
@@ -189,7 +173,7 @@ fn errors(residuals: &Residuals, style: Style) -> String {
     ];
     for (name, errors) in figures {
         if let Some(errors) = errors {
-            out.push_str(&format!("  {}  {}\n", padded(name, 4), told(errors)));
+            out.push_str(&format!("  {name:<4}  {}\n", told(errors)));
         }
     }
     if let Some(percent) = residuals.passes_differ_percent {
@@ -237,17 +221,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn figures_as_people_read_them() {
-        for (value, text) in [
-            (3000.0, "3,000"),
-            (0.295, "0.295"),
-            (12.0, "12"),
-            (125.0, "125"),
-            (583.27, "583.3"),
-            (2.199, "2.199"),
-        ] {
-            assert_eq!(figures(value), text);
-        }
+    fn large_errors_need_no_decimal() {
         assert_eq!(off(-3.24), "-3.2 %");
         assert_eq!(off(250.0), "+250 %");
     }

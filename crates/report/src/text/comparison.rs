@@ -1,9 +1,9 @@
 use blocklab_analysis::compare::{Against, Comparison, Contrast, Pair, Verdict};
 use blocklab_record::Record;
 
-use super::grid::{padded, spaced};
-use crate::versus::{self, TITLES};
-use blocklab_units::{Ink, Style, width};
+use super::grid;
+use crate::versus;
+use blocklab_units::{Ink, Style};
 
 /// Runs beside each other: who they are, what differs around them, every load that both have,
 /// and what only one has. Ends with a newline.
@@ -20,9 +20,8 @@ pub fn comparison(records: &[&Record], comparison: &Comparison, style: Style) ->
         parts.push(table(comparison, against, style));
         parts.push(unmatched(against, style));
     }
-    parts.push(legend(comparison, style));
-    parts.retain(|part| !part.is_empty());
-    parts.join("\n")
+    parts.push(style.aside(2, &versus::legend(comparison)));
+    super::joined(parts)
 }
 
 fn runs(records: &[&Record], comparison: &Comparison, style: Style) -> String {
@@ -58,46 +57,21 @@ fn differences(comparison: &Comparison, style: Style) -> String {
 /// One block a load: a line a figure, and in what the sides differ.
 fn table(comparison: &Comparison, against: &Against, style: Style) -> String {
     let head = versus::outcome(comparison, against);
-    let mut out = style.paint(Ink::Bold, &head);
-    out.push('\n');
-    let cells: Vec<Vec<[String; 5]>> = against
-        .pairs
-        .iter()
-        .map(|pair| pair.contrasts.iter().map(versus::cells).collect())
-        .collect();
-    let titles = TITLES.map(|title| {
-        let base = versus::letter(comparison.baseline);
-        title
-            .replace('A', &base)
-            .replace('B', &versus::letter(against.run))
-    });
-    let widths: Vec<usize> = (0..TITLES.len())
-        .map(|column| {
-            let all = cells.iter().flatten().chain([&titles]);
-            all.map(|row| width(&row[column])).max().unwrap_or(0)
-        })
-        .collect();
-    let name = against.pairs.iter().flat_map(|pair| &pair.contrasts);
-    let name = name.map(|it| width(&it.quantity.label())).max();
-    let name = name.unwrap_or(0) + 4;
+    let mut out = format!("{}\n", style.paint(Ink::Bold, &head));
     if against.pairs.is_empty() {
         return out;
     }
-    let line = |label: &str, row: &[String]| {
-        let text = format!(
-            "{}{}",
-            padded(label, name),
-            spaced(row, widths.iter().copied(), 2)
-        );
-        format!("{}\n", text.trim_end())
-    };
-    out.push_str(&style.paint(Ink::Dim, line("", &titles).trim_end()));
-    out.push('\n');
-    for (pair, rows) in against.pairs.iter().zip(&cells) {
+    let contrasts = || against.pairs.iter().flat_map(|pair| &pair.contrasts);
+    let mut rows = vec![[&[String::new()], &versus::titles(comparison, against)[..]].concat()];
+    rows.extend(contrasts().map(|it| [&[it.quantity.label()], &versus::cells(it)[..]].concat()));
+    let lines = grid::lines(&rows, |column| column > 0, grid::room(style, 4), 2);
+    let mut lines = lines.iter().map(|line| grid::indented(line, 4));
+    let titles = lines.next().unwrap_or_default();
+    out.push_str(&format!("{}\n", style.paint(Ink::Dim, titles.trim_end())));
+    for pair in &against.pairs {
         out.push_str(&opening(pair, style));
-        for (contrast, row) in pair.contrasts.iter().zip(rows) {
-            let label = format!("    {}", contrast.quantity.label());
-            out.push_str(&painted(contrast, &line(&label, row), style));
+        for (contrast, line) in pair.contrasts.iter().zip(&mut lines) {
+            out.push_str(&painted(contrast, &line, style));
         }
         if let Some(could) = versus::could_show(comparison, pair) {
             out.push_str(&style.aside(4, &could));
@@ -144,8 +118,4 @@ fn unmatched(against: &Against, style: Style) -> String {
     });
     let title = style.paint(Ink::Bold, "Not compared");
     format!("{title}\n{}", lines.collect::<String>())
-}
-
-fn legend(comparison: &Comparison, style: Style) -> String {
-    style.aside(2, &versus::legend(comparison))
 }

@@ -1,5 +1,6 @@
 use blocklab_analysis::gate::{Answer, Check, Gate, Judged};
 
+use crate::facts;
 use crate::versus::letter;
 use blocklab_units::{Ink, Style};
 
@@ -41,15 +42,10 @@ fn check(check: &Check, style: Style) -> String {
 /// `: 1 fail, 2 undecided, 5 pass`; nothing where all are the same.
 fn counts(check: &Check) -> String {
     let all = [Answer::Fail, Answer::Undecided, Answer::Pass];
-    let number = |wanted: Answer| {
-        let of = check.judged.iter().filter(|it| it.answer == wanted);
-        (of.count(), answer(wanted))
-    };
-    let told = all.map(number).into_iter().filter(|(n, _)| *n > 0);
-    let told: Vec<String> = told.map(|(n, word)| format!("{n} {word}")).collect();
-    match told.len() {
-        0 | 1 => String::new(),
-        _ => format!(" ({})", told.join(", ")),
+    let number = |wanted| check.judged.iter().filter(|it| it.answer == wanted).count();
+    match facts::tally(all.map(|it| (number(it), answer(it)))) {
+        told if told.contains(',') => format!(" ({told})"),
+        _ => String::new(),
     }
 }
 

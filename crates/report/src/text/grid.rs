@@ -1,4 +1,81 @@
-use blocklab_units::{Ink, Style, width};
+//! The one writer of tables for a terminal. It knows how wide the terminal is, and leaves no figure
+//! out on a narrow one.
+
+use std::ops::Range;
+
+use blocklab_units::{Ink, Style, width, wrapped};
+
+/// Between two columns.
+const GAP: usize = 2;
+
+/// Lines under each other, one a row: cells of the columns that are `right` end level, the others
+/// begin so. Where they do not fit into `room`, the gaps shrink, though to no less than `least`;
+/// where that does not help, the first cell stands on a line of its own above the others.
+pub fn lines<R: AsRef<[String]>>(
+    rows: &[R],
+    right: impl Fn(usize) -> bool,
+    room: usize,
+    least: usize,
+) -> Vec<String> {
+    let columns = rows.iter().map(|row| row.as_ref().len()).max().unwrap_or(0);
+    let cells = |column: usize| rows.iter().filter_map(move |row| row.as_ref().get(column));
+    let widest = |column| cells(column).map(|cell| width(cell)).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..columns).map(widest).collect();
+    let fits = |(from, gap): &(usize, usize)| {
+        widths[*from..].iter().sum::<usize>() + gap * columns.saturating_sub(1) <= room
+    };
+    let ways = [(0, GAP), (0, least), (1, GAP)];
+    let (from, gap) = ways.into_iter().find(fits).unwrap_or((1, least));
+    let line = |row: &R| {
+        let cell = |(column, cell): (usize, &String)| {
+            let blanks = " ".repeat(widths[column] - width(cell));
+            match right(column) {
+                true => blanks + cell,
+                false => cell.clone() + &blanks,
+            }
+        };
+        let cells = row.as_ref().iter().enumerate().skip(from).map(cell);
+        let line = cells.collect::<Vec<_>>().join(&" ".repeat(gap));
+        let line = line.trim_end();
+        match &row.as_ref()[..from] {
+            [] => line.to_owned(),
+            [name] if name.is_empty() => " ".repeat(gap) + line,
+            name => format!("{}\n{}{line}", name.concat(), " ".repeat(gap)),
+        }
+    };
+    rows.iter().map(line).collect()
+}
+
+/// Columns beside a margin; without end where no terminal is the reader.
+pub fn room(style: Style, margin: usize) -> usize {
+    style.width.map_or(usize::MAX, |width| {
+        usize::from(width).saturating_sub(margin)
+    })
+}
+
+/// A table as it is, however wide: for those whose rows are looked up one by one.
+#[must_use]
+pub fn aligned<const N: usize>(rows: &[[String; N]], right: &[usize]) -> String {
+    let lines = lines(rows, |column| right.contains(&column), usize::MAX, GAP);
+    lines.into_iter().map(|line| line + "\n").collect()
+}
+
+/// Every line of a text behind so many blanks.
+pub fn indented(text: &str, margin: usize) -> String {
+    let blanks = " ".repeat(margin);
+    let lines = text.lines().map(|line| format!("{blanks}{line}\n"));
+    lines.collect()
+}
+
+/// Names, each with a text that hangs to its right.
+pub fn pairs(pairs: &[(String, String)], margin: usize, style: Style) -> String {
+    let name = pairs.iter().map(|(name, _)| width(name)).max().unwrap_or(0);
+    let line = |(name_of, text): &(String, String)| {
+        let head = format!("{}{name_of}", " ".repeat(margin));
+        style.hang(Ink::Bold, &head, margin + name + GAP, text)
+    };
+    pairs.iter().map(line).collect()
+}
 
 /// What stands in a table: a title a column, and named rows of as many cells.
 pub struct Cells {
@@ -6,27 +83,39 @@ pub struct Cells {
     pub rows: Vec<(String, Vec<String>)>,
 }
 
-/// Between two columns.
-const GAP: usize = 2;
-
 /// A table under a margin. Titles wider than their column go over several lines, but no column is
 /// narrower than `title`. Columns that do not fit beside the others follow in a block below, with
-/// the names again: no figure is left out.
+/// the names again.
 pub fn blocks(cells: &Cells, margin: usize, title: usize, style: Style) -> String {
-    let name = cells.rows.iter().map(|(name, _)| width(name)).max();
-    let name = name.unwrap_or_default();
+    let names = cells.rows.iter().map(|(name, _)| width(name));
+    let room = style
+        .columns()
+        .saturating_sub(margin + names.max().unwrap_or(0));
     let heads: Vec<Head> = (0..cells.titles.len())
         .map(|column| Head::of(cells, column, title))
         .collect();
-    let room = style.columns().saturating_sub(margin + name);
     let mut out = String::new();
     for block in fitting(&heads, room) {
-        out.push_str(&titles(&heads[block.clone()], margin + name, style));
-        for (label, row) in &cells.rows {
-            let widths = heads[block.clone()].iter().map(|head| head.width);
-            let figures = aligned(&row[block.clone()], widths);
-            let line = format!("{}{}{figures}", " ".repeat(margin), padded(label, name));
-            out.push_str(line.trim_end());
+        let heads = &heads[block.clone()];
+        let height = heads.iter().map(|head| head.lines.len()).max().unwrap_or(0);
+        let mut rows: Vec<Vec<String>> = (0..height).map(|at| titles(heads, at, height)).collect();
+        rows.extend(
+            cells
+                .rows
+                .iter()
+                .map(|(name, row)| [&[name.clone()], &row[block.clone()]].concat()),
+        );
+        for (at, line) in lines(&rows, |column| column > 0, usize::MAX, GAP)
+            .iter()
+            .enumerate()
+        {
+            let line = format!("{}{line}", " ".repeat(margin));
+            let line = if at < height {
+                style.paint(Ink::Dim, &line)
+            } else {
+                line
+            };
+            out.push_str(&line);
             out.push('\n');
         }
     }
@@ -42,36 +131,22 @@ struct Head {
 impl Head {
     fn of(cells: &Cells, column: usize, least: usize) -> Self {
         let figures = cells.rows.iter().map(|(_, row)| width(&row[column]));
+        let figures = figures.max().unwrap_or(0);
         let title = &cells.titles[column];
-        let words = title.split_whitespace().map(width);
-        let room = figures.chain(words).max().unwrap_or_default().max(least);
-        let lines = wrapped(title, room);
+        let room = title.split_whitespace().map(width).chain([figures, least]);
+        let words = title.split_whitespace().map(str::to_owned);
+        let lines = wrapped(words, room.max().unwrap_or(0));
         let used = lines.iter().map(|line| width(line));
-        let figures = cells.rows.iter().map(|(_, row)| width(&row[column]));
         Self {
-            width: used.chain(figures).max().unwrap_or_default(),
+            width: used.chain([figures]).max().unwrap_or(0),
             lines,
         }
     }
 }
 
-fn wrapped(text: &str, room: usize) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    for word in text.split_whitespace() {
-        match lines.last_mut() {
-            Some(line) if width(line) + 1 + width(word) <= room => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            _ => lines.push(word.to_owned()),
-        }
-    }
-    lines
-}
-
 /// Runs of columns that fit into the room, at least one each.
-fn fitting(heads: &[Head], room: usize) -> Vec<std::ops::Range<usize>> {
-    let mut blocks: Vec<std::ops::Range<usize>> = Vec::new();
+fn fitting(heads: &[Head], room: usize) -> Vec<Range<usize>> {
+    let mut blocks: Vec<Range<usize>> = Vec::new();
     let mut used = 0;
     for (index, head) in heads.iter().enumerate() {
         used += GAP + head.width;
@@ -86,41 +161,14 @@ fn fitting(heads: &[Head], room: usize) -> Vec<std::ops::Range<usize>> {
     blocks
 }
 
-/// The lines of the titles, the last ones level.
-fn titles(heads: &[Head], margin: usize, style: Style) -> String {
-    let height = heads.iter().map(|head| head.lines.len()).max();
-    let height = height.unwrap_or_default();
-    let line = |at: usize| {
-        let parts = heads.iter().map(|head| {
-            let above = height - head.lines.len();
-            at.checked_sub(above).map_or("", |line| &head.lines[line])
-        });
-        let parts: Vec<String> = parts.map(str::to_owned).collect();
-        let text = aligned(&parts, heads.iter().map(|head| head.width));
-        let text = format!("{}{text}", " ".repeat(margin));
-        format!("{}\n", style.paint(Ink::Dim, text.trim_end()))
+/// A line of the titles, with nothing above the names; the last lines are level.
+fn titles(heads: &[Head], at: usize, height: usize) -> Vec<String> {
+    let part = |head: &Head| {
+        let line = at.checked_sub(height - head.lines.len());
+        line.map_or_else(String::new, |line| head.lines[line].clone())
     };
-    (0..height).map(line).collect()
-}
-
-/// Cells to the right of their columns.
-pub fn aligned(row: &[String], widths: impl Iterator<Item = usize>) -> String {
-    spaced(row, widths, GAP)
-}
-
-/// As [`aligned`], with a gap of so many blanks.
-pub fn spaced(row: &[String], widths: impl Iterator<Item = usize>, gap: usize) -> String {
-    let mut out = String::new();
-    for (cell, column) in row.iter().zip(widths) {
-        out.push_str(&" ".repeat(gap + column - width(cell)));
-        out.push_str(cell);
-    }
-    out
-}
-
-/// The text with blanks behind it.
-pub fn padded(text: &str, columns: usize) -> String {
-    format!("{text}{}", " ".repeat(columns.saturating_sub(width(text))))
+    let parts = heads.iter().map(part);
+    [String::new()].into_iter().chain(parts).collect()
 }
 
 #[cfg(test)]

@@ -8,17 +8,12 @@ const INDENT: usize = 10;
 
 /// What was measured, on what.
 pub fn header(record: &Record, style: Style) -> String {
-    let title = if record.asked.description.is_empty() {
-        String::new()
-    } else {
-        format!(": {}", record.asked.description)
+    let title = match record.asked.description.as_str() {
+        "" => record.asked.name.clone(),
+        description => format!("{}: {description}", record.asked.name),
     };
     let mut out = String::new();
-    for (index, line) in style
-        .wrap(&format!("{}{title}", record.asked.name), 0)
-        .iter()
-        .enumerate()
-    {
+    for (index, line) in style.wrap(&title, 0).iter().enumerate() {
         let ink = if index == 0 { Ink::Bold } else { Ink::Dim };
         out.push_str(&style.paint(ink, line));
         out.push('\n');

@@ -10,8 +10,8 @@ mod grid;
 mod header;
 mod model;
 mod price;
+mod rows;
 mod study;
-mod table;
 
 use blocklab_analysis::Assessment;
 use blocklab_record::Record;
@@ -23,10 +23,11 @@ pub use curves::curves;
 pub use diagnosis::diagnosis;
 pub use findings::findings;
 pub use gate::gate;
+pub use grid::{aligned, indented, lines};
 pub use model::model;
 pub use price::prices;
+pub use rows::table;
 pub use study::study;
-pub use table::table;
 
 /// What a person wants to see at the end of a run: what was measured, the table, the findings in
 /// brief, the notes, the errors; of a modelled device its limits and what is assumed. Ends with a
@@ -42,6 +43,11 @@ pub fn summary(record: &Record, assessment: &Assessment, style: Style) -> String
         findings::notes(record, style),
         findings::errors(record, style),
     ];
-    let said: Vec<_> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-    said.join("\n")
+    joined(parts)
+}
+
+/// Parts with an empty line between them; those that are empty are left out.
+fn joined(parts: impl IntoIterator<Item = String>) -> String {
+    let parts = parts.into_iter().filter(|part| !part.is_empty());
+    parts.collect::<Vec<_>>().join("\n")
 }

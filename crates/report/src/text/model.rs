@@ -3,9 +3,9 @@
 use blocklab_device::{Limit, Origin};
 use blocklab_record::{Record, TargetFacts};
 
-use super::grid::padded;
+use super::grid;
 use crate::model;
-use blocklab_units::{Ink, Style, width};
+use blocklab_units::{Ink, Style};
 
 /// So many limits stand in a brief; more are counted.
 const LIMITS: usize = 6;
@@ -15,9 +15,7 @@ const LIMITS: usize = 6;
 pub fn brief(record: &Record, style: Style) -> String {
     section(record, style, |target| {
         let limits = model::binding(target);
-        let pairs = limits.iter().take(LIMITS);
-        let pairs: Vec<_> = pairs.map(|line| (&*line.name, line.text.clone())).collect();
-        let mut out = columns(&pairs, 2, style);
+        let mut out = grid::pairs(&limits[..limits.len().min(LIMITS)], 2, style);
         let more = limits.len().saturating_sub(LIMITS);
         if more > 0 {
             out.push_str(&style.aside(2, &format!("and {more} more limits")));
@@ -77,23 +75,13 @@ fn by_source(limits: &[&Limit], style: Style) -> String {
     }
     let group = |origin: &&Origin| {
         let mine = limits.iter().filter(|limit| limit.origin == **origin);
-        let named: Vec<_> = mine.map(|it| (it.name.to_string(), *it)).collect();
-        let pairs = named.iter().map(|(name, it)| (&**name, model::value(it)));
-        let pairs: Vec<_> = pairs.collect();
+        let pairs: Vec<_> = mine
+            .map(|it| (it.name.to_string(), model::value(it)))
+            .collect();
         let title = style.aside(2, &origin.to_string());
-        format!("\n{title}{}", columns(&pairs, 4, style))
+        format!("\n{title}{}", grid::pairs(&pairs, 4, style))
     };
     sources.iter().map(group).collect()
-}
-
-fn columns(pairs: &[(&str, String)], margin: usize, style: Style) -> String {
-    let name = pairs.iter().map(|(name, _)| width(name)).max();
-    let name = name.unwrap_or_default();
-    let line = |(label, text): &(&str, String)| {
-        let head = format!("{}{}", " ".repeat(margin), padded(label, name));
-        style.hang(Ink::Bold, &head, margin + name + 2, text)
-    };
-    pairs.iter().map(line).collect()
 }
 
 fn section(record: &Record, style: Style, of: impl Fn(&TargetFacts) -> String) -> String {

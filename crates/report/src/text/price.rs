@@ -1,8 +1,7 @@
 use blocklab_analysis::price::{By, Currency, Priced, Unit, UnitPrice};
-use blocklab_units::count;
 
 use super::grid::{self, Cells};
-use blocklab_units::{Ink, Style};
+use blocklab_units::{Ink, Style, count, significant};
 
 /// A column: its title and the unit that it shows.
 const UNITS: [(&str, Unit); 5] = [
@@ -27,8 +26,7 @@ pub fn prices(priced: &[Priced], by: By, currency: Option<&Currency>, style: Sty
     let mut parts = vec![opening(by, money, style), table(priced, money, style)];
     parts.extend(details);
     parts.push(listed(&sources, style));
-    parts.retain(|part| !part.is_empty());
-    parts.join("\n")
+    super::joined(parts)
 }
 
 /// Amounts in the wanted currency.
@@ -119,7 +117,7 @@ fn detail(
         let text = format!(
             "{}: {} x {} USD per {} = {sum}{source}",
             cost.what,
-            quantity(cost.quantity),
+            significant(cost.quantity, 6),
             cost.usd_each,
             cost.per.text()
         );
@@ -178,23 +176,10 @@ fn quotient(of: &UnitPrice, money: Money<'_>) -> String {
         money.of(of.paid_usd),
         if of.paid_for == "hour" { "an" } else { "a" },
         of.paid_for,
-        quantity(of.delivered),
+        significant(of.delivered, 6),
         of.delivered_unit,
         of.delivered_by
     )
-}
-
-/// Six figures, grouped, without idle decimals: enough to recompute a quotient.
-fn quantity(value: f64) -> String {
-    let before = value.abs().max(1e-9).log10().floor();
-    let digits = (5.0 - before).clamp(0.0, 9.0) as usize;
-    let text = format!("{value:.digits$}");
-    let (whole, decimals) = text.split_once('.').unwrap_or((&text, ""));
-    let grouped = count(whole.parse().unwrap_or(value));
-    match decimals.trim_end_matches('0') {
-        "" => grouped,
-        decimals => format!("{grouped}.{decimals}"),
-    }
 }
 
 fn number(sources: &mut Vec<String>, source: String) -> usize {
@@ -242,18 +227,5 @@ mod tests {
             assert_eq!(usd.bare(amount), expected);
         }
         assert_eq!(eur.of(10.0), "5.00 EUR");
-    }
-
-    #[test]
-    fn quantities_can_be_computed_with() {
-        for (value, expected) in [
-            (6000.0, "6,000"),
-            (3000.3303, "3,000.33"),
-            (1_099.511_6, "1,099.51"),
-            (0.206_25, "0.20625"),
-            (1_234_567.8, "1,234,568"),
-        ] {
-            assert_eq!(quantity(value), expected);
-        }
     }
 }

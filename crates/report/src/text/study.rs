@@ -1,6 +1,6 @@
 //! A repeated study on a terminal: the author's tables, what was concluded, what was found.
 
-use blocklab_analysis::study::{Judged, Outcome, Plot, Table, Verdict};
+use blocklab_analysis::study::{Entry, Judged, Outcome, Plot, Table, Verdict};
 use blocklab_analysis::{Assessment, Severity};
 use blocklab_record::Record;
 
@@ -31,8 +31,7 @@ pub fn study(
     parts.extend(outcome.plots.iter().map(|it| plot(it, style)));
     parts.push(conclusions(outcome, style));
     parts.push(found(runs, style));
-    parts.retain(|part| !part.is_empty());
-    parts.join("\n")
+    super::joined(parts)
 }
 
 fn head(name: &str, description: &str, outcome: &Outcome, style: Style) -> String {
@@ -47,10 +46,8 @@ fn head(name: &str, description: &str, outcome: &Outcome, style: Style) -> Strin
         out.push_str(&style.hang(Ink::Dim, "note", 6, remark));
     }
     if let Some(near) = &outcome.nearness {
-        out.push_str(&format!(
-            "\n{}\n",
-            style.wrap(&shown::nearness(near), 0).join("\n")
-        ));
+        let lines = style.wrap(&shown::nearness(near), 0);
+        out.push_str(&format!("\n{}\n", lines.join("\n")));
     }
     out
 }
@@ -72,60 +69,32 @@ fn systems(outcome: &Outcome, style: Style) -> String {
             told.push_str(&format!(" · {hour}"));
         }
         out.push_str(&margin(&told, style));
-        if !party.because.is_empty() {
-            out.push_str(&style.aside(MARGIN, &party.because));
-        }
+        out.push_str(&style.aside(MARGIN, &party.because));
     }
     out
 }
 
 fn margin(text: &str, style: Style) -> String {
-    let lines = style.wrap(text, MARGIN);
-    lines.iter().map(|line| format!("  {line}\n")).collect()
+    grid::indented(&style.wrap(text, MARGIN).join("\n"), MARGIN)
 }
 
 fn table(table: &Table, style: Style) -> String {
     let columns = columns(table);
-    let mut titles = Vec::new();
-    for column in &columns {
-        let title = &table.columns[column.index];
-        titles.push(title.clone());
-        if column.is_published {
-            titles.push("published".to_owned());
-        }
-        if column.differs {
-            titles.push("difference".to_owned());
-        }
-    }
-    let row = |index: usize| {
-        let mut cells = Vec::new();
-        for column in &columns {
-            let entry = table.cells[index][column.index].as_ref();
-            cells.push(shown::ours(entry));
-            if column.is_published {
-                cells.push(shown::published(entry));
-            }
-            if column.differs {
-                cells.push(shown::difference(entry));
-            }
-        }
-        (table.rows[index].clone(), cells)
+    let row = |(name, cells): (&String, &Vec<Option<Entry>>)| {
+        let shown = columns.iter().map(|it| (it.text)(cells[it.index].as_ref()));
+        (name.clone(), shown.collect())
     };
     let cells = Cells {
-        titles,
-        rows: (0..table.rows.len()).map(row).collect(),
+        titles: columns.iter().map(|it| it.title.to_owned()).collect(),
+        rows: table.rows.iter().zip(&table.cells).map(row).collect(),
     };
     let mut out = format!("{}\n", style.paint(Ink::Bold, &table.title));
     out.push_str(&grid::blocks(&cells, MARGIN, TITLE, style));
     let saturated = (0..table.columns.len()).filter_map(|it| shown::saturation(table, it));
-    for text in saturated.chain(note(&table.note)) {
+    for text in saturated {
         out.push_str(&style.aside(MARGIN, &text));
     }
-    out
-}
-
-fn note(text: &str) -> Option<String> {
-    (!text.is_empty()).then(|| text.to_owned())
+    out + &style.aside(MARGIN, &table.note)
 }
 
 fn plot(plot: &Plot, style: Style) -> String {
@@ -134,10 +103,7 @@ fn plot(plot: &Plot, style: Style) -> String {
     for line in &plot.lines {
         out.push_str(&margin(&shown::line(plot, line), style));
     }
-    if let Some(note) = note(&plot.note) {
-        out.push_str(&style.aside(MARGIN, &note));
-    }
-    out
+    out + &style.aside(MARGIN, &plot.note)
 }
 
 fn conclusions(outcome: &Outcome, style: Style) -> String {
@@ -167,12 +133,8 @@ fn conclusion(judged: &Judged, style: Style) -> String {
     for reason in &judged.reasons {
         out.push_str(&style.aside(INDENT, reason));
     }
-    for text in [shown::by_published(judged), &judged.because] {
-        if !text.is_empty() {
-            out.push_str(&style.aside(INDENT, text));
-        }
-    }
-    out
+    out.push_str(&style.aside(INDENT, shown::by_published(judged)));
+    out + &style.aside(INDENT, &judged.because)
 }
 
 fn found(runs: &[(&Record, &Assessment)], style: Style) -> String {

@@ -2,10 +2,11 @@
 //! number follows from a seed in this file; nothing here is a measurement.
 
 // Each test binary uses its own part.
-#![allow(dead_code)]
+#![allow(dead_code, unused_imports)]
 
 mod findings;
 mod modelled;
+mod study;
 
 use std::collections::BTreeMap;
 
@@ -23,6 +24,7 @@ use blocklab_workload::{
 };
 pub use findings::*;
 pub use modelled::*;
+pub use study::outcome;
 
 /// A case of the sample.
 struct Shape {
@@ -297,6 +299,8 @@ fn row(shape: &Shape, passes: &[(Measurement, Histogram)]) -> Row {
     let mut direction = direction(way(shape), &merged);
     direction.iops = of(&JobResult::iops);
     direction.bytes_per_s = of(&JobResult::bytes_per_s);
+    direction.each_iops = jobs.iter().map(|job| job.iops()).collect();
+    direction.each_bytes_per_s = jobs.iter().map(|job| job.bytes_per_s()).collect();
     direction.mean_ns = of(&|job: &JobResult| job.directions[&way(shape)].service.mean_ns);
     let random = if shape.name.starts_with("rnd") {
         "random"
@@ -325,6 +329,8 @@ pub fn direction(way: Direction, histogram: &Histogram) -> RowDirection {
         direction: way,
         iops: estimate(&[0.0]),
         bytes_per_s: estimate(&[0.0]),
+        each_iops: Vec::new(),
+        each_bytes_per_s: Vec::new(),
         mean_ns: estimate(&[0.0]),
         service_ns: Percentiles::new(histogram, 0, u64::MAX),
         min_ns: q(0.0),

@@ -223,7 +223,7 @@ const DIGITS: [[&str; 3]; 10] = [
 ];
 
 #[cfg(test)]
-#[path = "../../../report/src/testing.rs"]
+#[path = "../testing.rs"]
 mod testing;
 
 #[cfg(test)]

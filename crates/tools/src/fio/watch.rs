@@ -306,6 +306,7 @@ impl Observer for Watcher<'_> {
         }
         self.commands(self.current, Around::After);
         if let Some(measured) = record.measurements.last() {
+            self.screen.measured(measured);
             let clones = self.prepared.clones.iter();
             let clones: Vec<_> = clones.filter(|clone| clone.case == self.current).collect();
             self.say(&self.debug.rounds(&clones, measured));

@@ -192,9 +192,9 @@ impl<'a> Reporter<'a> {
     }
 
     /// The keys of the storage whose data is validated.
-    fn keys(&self) -> impl Iterator<Item = &'a KeyMap> {
+    fn keys(&self) -> impl Iterator<Item = &'a Arc<KeyMap>> {
         let validated = self.validated.iter().flatten();
-        validated.map(|validated| &*validated.keys)
+        validated.map(|validated| &validated.keys)
     }
 
     fn name<'n>(&'n self, part: &'n Part) -> &'n str {

@@ -1,4 +1,4 @@
-//! Results of other programs, kept as runs.
+//! Files of other programs: their results, kept as runs, and their scripts in another language.
 
 use std::io::Read;
 use std::path::Path;
@@ -6,13 +6,16 @@ use std::process::ExitCode;
 use std::{fs, io};
 
 use anyhow::{Context, Result, bail};
-use blocklab_import::{self as import, Source, Tool, VDBENCH_FILES};
+use blocklab_fio as fio;
+use blocklab_import::{self as read, Source, Tool, VDBENCH_FILES};
+use blocklab_native as native;
 use blocklab_record::Record;
 use blocklab_store::Store;
+use blocklab_workload::Plan;
 use jiff::Timestamp;
 
-use crate::args::{ImportArgs, ImportTool};
-use crate::forms;
+use crate::answer;
+use crate::args::{ConvertArgs, ImportArgs, ImportTool, Language};
 use blocklab_console::chance;
 use blocklab_console::{status, terminal};
 use blocklab_tools::{keeping, tool_run};
@@ -31,7 +34,7 @@ pub fn import(args: &ImportArgs, store: &Store) -> Result<ExitCode> {
     keeping::try_out(store, false)?;
     let mut records = Vec::new();
     for path in &args.files {
-        let mut record = import::import(tool, &sources(tool, path)?)?;
+        let mut record = read::import(tool, &sources(tool, path)?)?;
         if let Some(name) = &args.name {
             record.asked.name.clone_from(name);
         }
@@ -53,7 +56,7 @@ pub fn import(args: &ImportArgs, store: &Store) -> Result<ExitCode> {
 fn told(records: &[Record], json: bool) -> Result<String> {
     let ids: Vec<&str> = records.iter().map(|record| &*record.id).collect();
     if json {
-        return forms::json(forms::IMPORT, &forms::only("runs", &ids));
+        return answer::json(("import_format", 1), &answer::only("runs", &ids));
     }
     let style = terminal::style();
     let shown = records.iter().map(|record| {
@@ -104,5 +107,34 @@ fn source(path: &Path) -> Result<Source> {
             fs::read(path).with_context(|| format!("{name} cannot be read"))?
         }
     };
-    Ok(import::decode(&name, &bytes)?)
+    Ok(read::decode(&name, &bytes)?)
+}
+
+/// Prints a job file of one tool in the language of another, and says on standard error what was understood differently.
+pub fn convert(args: &ConvertArgs) -> Result<()> {
+    let ends_so = Path::new(&args.file).extension() == Some("fio".as_ref());
+    if args.from.is_none() && !ends_so {
+        bail!(
+            "{}: only job files of fio are converted; if this is one, --from fio says so",
+            args.file
+        );
+    }
+    let prepared = blocklab_tools::fio::prepared(&args.file)?;
+    let text = match args.to {
+        Language::Native => in_native(&prepared.plan)?,
+        Language::Diskspd => fio::to_diskspd(&prepared)?,
+        Language::Vdbench => fio::to_vdbench(&prepared)?,
+    };
+    for note in &prepared.notes {
+        terminal::tell(&format!("note: {}: {}", note.subject, note.text));
+    }
+    terminal::print(text)
+}
+
+/// The text of a plan, if it has a key for all of it.
+fn in_native(plan: &Plan) -> Result<String> {
+    match native::left_out(plan).first() {
+        None => Ok(native::render(plan)),
+        Some((job, what)) => bail!("job {job}: the native format cannot say it: {what}"),
+    }
 }

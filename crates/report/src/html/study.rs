@@ -1,13 +1,11 @@
 //! A repeated study on the page: the author's tables, the charts, what was concluded.
 
-mod axis;
-mod bars;
-mod lines;
-
-use blocklab_analysis::study::{Drawing, Judged, Outcome, Party, Plot, Table, Verdict};
+use blocklab_analysis::study::{Judged, Outcome, Party, Plot, Table, Verdict};
 use maud::{Markup, html};
 
-use crate::shown::{self, columns};
+use super::charts;
+use super::tables::{card, heads};
+use crate::shown::{self, columns, fixed};
 
 /// The section, before all else that the runs have to say.
 pub fn section(outcome: &Outcome) -> Markup {
@@ -25,27 +23,15 @@ pub fn section(outcome: &Outcome) -> Markup {
             (preparation(outcome))
             (conclusions(outcome))
             @for it in &outcome.tables { (table(it)) }
-            @for it in &outcome.plots { (plot(it)) }
+            @for it in &outcome.plots { h3 { (it.title) } (plotted(it)) }
         }
     }
 }
 
 fn systems(outcome: &Outcome) -> Markup {
-    html! {
-        div class="card flush" {
-            div class="scroll" tabindex="0" role="region" aria-label="Systems" {
-                table class="numbers" {
-                    thead { tr {
-                        th scope="col" { "system" }
-                        th scope="col" { "played by" }
-                        th scope="col" { "run" }
-                        th scope="col" { "price" }
-                    } }
-                    tbody { @for party in &outcome.systems { (system(party)) } }
-                }
-            }
-        }
-    }
+    let titles = ["system", "played by", "run", "price"].map(|title| (title, ""));
+    let rows = html! { @for party in &outcome.systems { (system(party)) } };
+    card("Systems", "", heads(&titles), rows)
 }
 
 fn system(party: &Party) -> Markup {
@@ -106,16 +92,8 @@ fn conclusion(judged: &Judged) -> Markup {
 fn table(table: &Table) -> Markup {
     html! {
         h3 { (table.title) }
-        @match table.drawing {
-            Drawing::Lines => (lines::of_table(table)),
-            Drawing::Bars => (bars::of_table(table)),
-            Drawing::No => {},
-        }
-        div class="card flush" {
-            div class="scroll" tabindex="0" role="region" aria-label=(table.title) {
-                (figures(table))
-            }
-        }
+        (charts::of_table(table))
+        (figures(table))
         @for column in 0..table.columns.len() {
             @if let Some(text) = shown::saturation(table, column) { p class="hint" { (text) } }
         }
@@ -125,41 +103,22 @@ fn table(table: &Table) -> Markup {
 
 fn figures(table: &Table) -> Markup {
     let columns = columns(table);
-    html! {
-        table class="numbers" {
-            thead { tr {
-                th scope="col" { (table.corner) }
+    let class = |ours| if ours { "number" } else { "number weak" };
+    let titles = columns.iter().map(|it| (it.title, class(it.is_ours)));
+    let titles: Vec<_> = [(&*table.corner, "")].into_iter().chain(titles).collect();
+    let rows = html! {
+        @for (name, cells) in table.rows.iter().zip(&table.cells) {
+            tr {
+                th scope="row" { (name) }
                 @for column in &columns {
-                    th scope="col" class="number" { (table.columns[column.index]) }
-                    @if column.is_published {
-                        th scope="col" class="number weak" { "published" }
-                    }
-                    @if column.differs {
-                        th scope="col" class="number weak" { "difference" }
-                    }
-                }
-            } }
-            tbody {
-                @for (index, name) in table.rows.iter().enumerate() {
-                    tr {
-                        th scope="row" { (name) }
-                        @for column in &columns {
-                            @let entry = table.cells[index][column.index].as_ref();
-                            td class="number" title=(entry.map(shown::certainty).unwrap_or_default()) {
-                                (shown::ours(entry))
-                            }
-                            @if column.is_published {
-                                td class="number weak" { (shown::published(entry)) }
-                            }
-                            @if column.differs {
-                                td class="number weak" { (shown::difference(entry)) }
-                            }
-                        }
-                    }
+                    @let entry = cells[column.index].as_ref();
+                    @let certainty = entry.filter(|_| column.is_ours).map(shown::certainty);
+                    td class=(class(column.is_ours)) title=[certainty] { ((column.text)(entry)) }
                 }
             }
         }
-    }
+    };
+    card(&table.title, "", heads(&titles), rows)
 }
 
 /// The curves of a run by itself.
@@ -167,22 +126,31 @@ pub fn curves(plot: &Plot) -> Markup {
     html! {
         section id="curve" {
             h2 { (plot.title) }
-            (picture_of(plot))
+            (plotted(plot))
         }
     }
 }
 
-fn plot(plot: &Plot) -> Markup {
+fn plotted(plot: &Plot) -> Markup {
+    let titles = [("curve", ""), (&plot.x, "number"), (&plot.y, "number")];
+    let rows = html! {
+        @for line in &plot.lines {
+            @for point in &line.points {
+                tr {
+                    th scope="row" { (shown::line_name(plot, line)) }
+                    td class="number" { (fixed(point.x, 0)) }
+                    td class="number" { (fixed(point.y, 0)) }
+                }
+            }
+        }
+    };
     html! {
-        h3 { (plot.title) }
-        (picture_of(plot))
-    }
-}
-
-fn picture_of(plot: &Plot) -> Markup {
-    html! {
-        (lines::of_plot(plot))
+        (charts::of_plot(plot))
         @for line in &plot.lines { p class="hint" { (shown::line(plot, line)) } }
         @if !plot.note.is_empty() { p class="hint" { (plot.note) } }
+        details class="points" {
+            summary { "The points as a table" }
+            (card(&plot.title, "", heads(&titles), rows))
+        }
     }
 }

@@ -1,13 +1,15 @@
+//! What is derived from the definition of the command line: manual pages and completions.
+
 use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use blocklab_units::nearest;
 use clap::{Command, CommandFactory};
 use clap_mangen::Man;
 
-use crate::args::{Cli, ManArgs};
+use crate::answer::meant;
+use crate::args::{Cli, CompletionsArgs, ManArgs};
 use blocklab_console::terminal;
 use blocklab_tools::output::{self, Over};
 
@@ -32,11 +34,11 @@ fn find<'c>(cli: &'c Command, words: &[String]) -> Result<&'c Command> {
         let found = below.iter().find(|it| it.get_name() == word);
         found.copied().with_context(|| {
             let names: Vec<&str> = below.iter().map(|it| it.get_name()).collect();
-            let hint = match nearest(word, names.iter().copied()) {
-                Some(guess) => format!("did you mean {guess}?"),
-                None if names.is_empty() => "it has no commands of its own.".to_owned(),
-                None => format!("the commands are: {}.", names.join(", ")),
+            let all = match &names[..] {
+                [] => "it has no commands of its own.".to_owned(),
+                names => format!("the commands are: {}.", names.join(", ")),
             };
+            let hint = meant(word, &names).unwrap_or(all);
             format!("there is no page of {word}; {hint} --out DIR writes all pages")
         })
     })
@@ -104,6 +106,13 @@ fn escaped(text: &str) -> String {
         true => format!("\\&{plain}"),
         false => plain,
     }
+}
+
+/// Prints what the shell needs to complete our words.
+pub fn completions(args: &CompletionsArgs) -> Result<()> {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut Cli::command(), "blocklab", &mut script);
+    terminal::print_data(script)
 }
 
 #[cfg(test)]

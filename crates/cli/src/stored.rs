@@ -1,0 +1,174 @@
+//! What is done with stored runs one by one: `show`, `report`, `export`, `rm`.
+
+use std::io::{self, IsTerminal};
+use std::num::NonZero;
+use std::panic::resume_unwind;
+use std::path::{Path, PathBuf};
+use std::thread::{self, ScopedJoinHandle};
+
+use anyhow::{Context, Result, bail};
+use blocklab_analysis::{Assessment, assess};
+use blocklab_console::terminal;
+use blocklab_record::Record;
+use blocklab_report::{html, json, text};
+use blocklab_store::export::{self as figures, Rows};
+use blocklab_store::{Removal, Store};
+use blocklab_tools::output::{self, Over};
+use blocklab_units::Style;
+use clap::ValueEnum;
+
+use crate::args::{ExportArgs, Format, ReportArgs, RmArgs, ShowArgs};
+
+/// Prints the result of a run again.
+pub fn show(args: &ShowArgs, store: &Store) -> Result<()> {
+    let record = store.load(&args.run)?.record;
+    let assessment = assess(&record);
+    let style = terminal::style();
+    terminal::print_styled(match (args.json, args.findings) {
+        (true, _) => json::summary(&record, &assessment, None),
+        (false, true) => evidence(&record, &assessment, style),
+        (false, false) => text::summary(&record, &assessment, style),
+    })
+}
+
+/// All that is said of a run, and all that a model of it rests on.
+fn evidence(record: &Record, assessment: &Assessment, style: Style) -> String {
+    let findings = match text::findings(assessment, style) {
+        none if none.is_empty() => "no findings\n".to_owned(),
+        some => some,
+    };
+    match text::model(record, style) {
+        none if none.is_empty() => findings,
+        model => format!("{findings}\n{model}"),
+    }
+}
+
+/// Makes the page of one or more runs again, and says where it is.
+pub fn report(args: &ReportArgs, store: &Store) -> Result<()> {
+    if let Some(path) = &args.html {
+        output::try_out(path, Over::forced(args.force))?;
+    }
+    let mut runs = Vec::new();
+    for run in &args.runs {
+        let record = store.load(run)?.record;
+        let assessment = assess(&record);
+        runs.push((record, assessment));
+    }
+    let path = args.html.clone().unwrap_or_else(|| usual_name(&runs));
+    let pairs: Vec<(&Record, &Assessment)> = runs.iter().map(|(r, a)| (r, a)).collect();
+    output::write(&path, html::page(&pairs), Over::forced(args.force))?;
+    match path == Path::new("-") {
+        true => Ok(()),
+        false => terminal::print(format!("{}\n", path.display())),
+    }
+}
+
+/// `blocklab-report-ID.html`; of several runs, the first gives the name.
+fn usual_name(runs: &[(Record, Assessment)]) -> PathBuf {
+    let id = runs.first().map_or("empty", |(record, _)| &record.id);
+    let more = match runs.len() {
+        0 | 1 => String::new(),
+        all => format!("-and-{}-more", all - 1),
+    };
+    PathBuf::from(format!("blocklab-report-{id}{more}.html"))
+}
+
+/// Writes a run for other programs.
+pub fn export(args: &ExportArgs, store: &Store) -> Result<()> {
+    let format = format(args)?;
+    if args.series && format == Format::Json {
+        bail!("--series goes with --format csv or parquet; json holds the series already");
+    }
+    if format == Format::Parquet && args.output.is_none() && io::stdout().is_terminal() {
+        bail!("a Parquet file is not for a terminal: name a file with -o FILE");
+    }
+    let record = store.load_unchanged(&args.run)?.record;
+    let rows = match args.series {
+        true => Rows::Series,
+        false => Rows::Figures,
+    };
+    let bytes = match format {
+        Format::Json => figures::json(&record).into_bytes(),
+        Format::Csv => figures::csv(&record, rows).into_bytes(),
+        Format::Parquet => figures::parquet(&record, rows)?,
+    };
+    match &args.output {
+        Some(path) => output::write(path, bytes, Over::forced(args.force)),
+        None => terminal::print_data(bytes),
+    }
+}
+
+/// As asked for, else as the name of the output file ends.
+fn format(args: &ExportArgs) -> Result<Format> {
+    let end = args.output.as_ref().and_then(|path| path.extension());
+    let of_name = end.and_then(|end| Format::from_str(&end.to_string_lossy(), true).ok());
+    args.format.or(of_name).context(match &args.output {
+        Some(path) => format!(
+            "{} does not tell the format: end it with .json, .csv or .parquet, or give --format",
+            path.display()
+        ),
+        None => "which format? --format json, csv or parquet".to_owned(),
+    })
+}
+
+/// Removes runs, all that are named or none, and says what is gone and what stays.
+pub fn rm(args: &RmArgs, store: &Store) -> Result<()> {
+    // All are found before any is removed: `latest latest` is one run.
+    let removals = store.removals(&args.runs)?;
+    for removal in &removals {
+        let gone = match args.dry_run {
+            true => removal.stays().is_empty(),
+            false => store.remove(removal)?,
+        };
+        terminal::print(removed(removal, gone, args.dry_run))?;
+    }
+    Ok(())
+}
+
+fn removed(removal: &Removal, gone: bool, dry_run: bool) -> String {
+    let folder = removal.path().display();
+    let word = if dry_run { "would remove" } else { "removed" };
+    if gone {
+        return format!("{word} {folder}\n");
+    }
+    let stays = removal
+        .stays()
+        .iter()
+        .map(|name| name.display().to_string());
+    let stays = stays.collect::<Vec<_>>().join(", ");
+    format!(
+        "{word} the run in {folder}; the folder stays, with what blocklab did not write: {stays}\n"
+    )
+}
+
+/// What `work` makes of each item, in their order: on all processors.
+pub fn each<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let processors = thread::available_parallelism().map_or(1, NonZero::get);
+    // A thread costs more than a few items.
+    let share = items.len().div_ceil(processors).max(8);
+    thread::scope(|scope| {
+        let work = &work;
+        let threads: Vec<_> = items
+            .chunks(share)
+            .map(|chunk| scope.spawn(move || chunk.iter().map(work).collect::<Vec<R>>()))
+            .collect();
+        let join = |thread: ScopedJoinHandle<'_, Vec<R>>| {
+            thread.join().unwrap_or_else(|panic| resume_unwind(panic))
+        };
+        threads.into_iter().flat_map(join).collect()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::each;
+
+    #[test]
+    fn the_order_is_kept() {
+        for number in [0, 1, 7, 8, 9, 100, 1001] {
+            let items: Vec<u32> = (0..number).collect();
+            let doubled: Vec<u32> = items.iter().map(|item| item * 2).collect();
+            assert_eq!(each(&items, |item| item * 2), doubled);
+        }
+    }
+}

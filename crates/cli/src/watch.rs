@@ -1,0 +1,111 @@
+//! What is seen of a run while it lasts.
+
+use std::io::{self, IsTerminal};
+use std::path::{Path, PathBuf};
+
+use blocklab_record::{Interval, Origin, Record};
+use blocklab_report::live::Screen;
+use blocklab_store::Store;
+use blocklab_study::Observer;
+use blocklab_tools::keeping::Checkpoints;
+use blocklab_units::{Bytes, Nanos};
+use blocklab_workload::{Case, Plan};
+
+use crate::args::RunArgs;
+use crate::asked_study::planned;
+
+/// Shows what is measured, and keeps it after every measurement.
+pub struct Watch<'a> {
+    screen: Screen,
+    checkpoints: Checkpoints<'a>,
+    parts: Vec<Part>,
+    current: usize,
+    /// Planned time of the measurements before the current one.
+    before: Nanos,
+    now: Nanos,
+    laying_out: Option<PathBuf>,
+}
+
+/// A plan, and the system of a study that it is run on.
+struct Part {
+    system: Option<String>,
+    cases: Vec<String>,
+    passes: u32,
+}
+
+impl<'a> Watch<'a> {
+    /// Of plans that take turns, each with the name of its system where there are several.
+    pub fn new(args: &RunArgs, plans: &[(Option<&str>, &Plan)], store: &'a Store) -> Self {
+        let part = |(system, plan): &(Option<&str>, &Plan)| Part {
+            system: system.map(str::to_owned),
+            cases: plan.cases.iter().map(|case| case.name.clone()).collect(),
+            passes: plan.passes,
+        };
+        let total = Nanos(plans.iter().map(|(_, plan)| length(plan)).sum());
+        Self {
+            screen: Screen::new(!args.quiet, io::stderr().is_terminal(), total),
+            checkpoints: Checkpoints::new((!args.no_save).then_some(store)),
+            parts: plans.iter().map(part).collect(),
+            current: 0,
+            before: Nanos::ZERO,
+            now: Nanos::ZERO,
+            laying_out: None,
+        }
+    }
+
+    pub fn finished(&mut self) {
+        self.screen.finished();
+    }
+}
+
+/// Planned nanoseconds of all measurements.
+fn length(plan: &Plan) -> u64 {
+    let cases = plan.cases.iter();
+    let once: u64 = cases.map(|case| planned(case).0 + plan.pause.0).sum();
+    once * u64::from(plan.rounds())
+}
+
+impl Observer for Watch<'_> {
+    fn turns_to(&mut self, part: usize) {
+        self.current = part;
+    }
+
+    fn laying_out(&mut self, path: &Path, done: Bytes, total: Bytes) {
+        if self.laying_out.as_deref() != Some(path) {
+            let text = format!("laying out {} ({total})", path.display());
+            self.screen.phase(&text);
+            self.laying_out = Some(path.to_owned());
+        }
+        self.screen.progress(done.0, total.0);
+    }
+
+    fn begins(&mut self, case: &Case, pass: u32, _step: usize, _steps: usize) {
+        self.before = self.before + self.now;
+        self.now = planned(case);
+        let part = &self.parts[self.current];
+        let name = match &part.system {
+            Some(system) => format!("{system}: {}", case.name),
+            None => case.name.clone(),
+        };
+        let place = part.cases.iter().position(|it| *it == case.name);
+        let number = place.unwrap_or(0) + 1;
+        self.screen
+            .case(&name, pass, part.passes, number, part.cases.len());
+    }
+
+    fn interval(&mut self, interval: &Interval, elapsed: Nanos) {
+        self.screen.interval(interval, self.before + elapsed);
+    }
+
+    fn ended(&mut self, record: &Record) {
+        if let Some(measurement) = record.measurements.last() {
+            self.screen.measured(measurement);
+        }
+        // A study simulates again what it simulated.
+        let is_cheap =
+            self.parts[self.current].system.is_some() && record.origin == Origin::Simulated;
+        if !is_cheap {
+            self.checkpoints.keep(record);
+        }
+    }
+}

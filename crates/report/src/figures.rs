@@ -1,0 +1,89 @@
+//! The columns of a run's table: one list for text and HTML.
+
+use blocklab_analysis::{ResponseNs, RowDirection};
+use blocklab_record::{PERCENTILES, Percentile, Statistic};
+use blocklab_units::{count, latency, rate};
+
+use crate::facts;
+
+/// A column: its title, the text of a cell, and the number by which it is sorted.
+pub struct Column {
+    pub title: &'static str,
+    pub text: Box<dyn Fn(&RowDirection) -> String>,
+    pub value: Box<dyn Fn(&RowDirection) -> f64>,
+    /// The quantile (0 to 1) that it shows: too few operations may stand behind it.
+    pub quantile: Option<f64>,
+    /// Whether it stands in the short table as well.
+    pub is_brief: bool,
+}
+
+fn column(
+    title: &'static str,
+    text: impl Fn(&RowDirection) -> String + 'static,
+    value: impl Fn(&RowDirection) -> f64 + 'static,
+) -> Column {
+    Column {
+        title,
+        text: Box::new(text),
+        value: Box::new(value),
+        quantile: None,
+        is_brief: true,
+    }
+}
+
+/// The figure with its interval, the service latency, the operations.
+pub fn service() -> Vec<Column> {
+    let extreme = |title, statistic, ns: fn(&RowDirection) -> u64| Column {
+        is_brief: false,
+        ..column(
+            title,
+            move |d| facts::extreme(d, statistic, ns(d)),
+            move |d| ns(d) as f64,
+        )
+    };
+    let megabytes = |d: &RowDirection| d.bytes_per_s.value / 1e6;
+    let half_width = |d: &RowDirection| facts::half_width_percent(&d.iops).unwrap_or(-1.0);
+    let mut all = vec![
+        column("MB/s", move |d| rate(megabytes(d)), megabytes),
+        column("IOPS", |d| rate(d.iops.value), |d| d.iops.value),
+        column("±", |d| facts::plus_minus(&d.iops), half_width),
+        column("mean", facts::mean, |d| d.mean_ns.value),
+        extreme("min", Statistic::Min, |d| d.min_ns),
+    ];
+    all.extend(PERCENTILES.iter().map(|it| Column {
+        quantile: Some(it.share),
+        is_brief: it.brief,
+        ..column(
+            it.title,
+            |d| facts::quantile(d, it.share, d.service_ns.at(it.name)),
+            |d| d.service_ns.at(it.name) as f64,
+        )
+    }));
+    all.push(extreme("max", Statistic::Max, |d| d.max_ns));
+    all.push(Column {
+        is_brief: false,
+        ..column("operations", |d| count(d.ios as f64), |d| d.ios as f64)
+    });
+    all
+}
+
+/// The response latency, where there is one.
+pub fn response() -> Vec<Column> {
+    let percentiles = PERCENTILES.iter().map(Some);
+    percentiles.chain([None]).map(response_column).collect()
+}
+
+/// A percentile of it, or its maximum.
+fn response_column(of: Option<&'static Percentile>) -> Column {
+    let ns = move |all: ResponseNs| of.map_or(all.max, |it| all.percentiles.at(it.name));
+    let text = move |d: &RowDirection| match (d.response_ns, of) {
+        (None, _) => "–".to_owned(),
+        (Some(all), Some(it)) => facts::quantile(d, it.share, ns(all)),
+        (Some(all), None) => latency(ns(all) as f64),
+    };
+    let value = move |d: &RowDirection| d.response_ns.map_or(-1.0, |all| ns(all) as f64);
+    Column {
+        is_brief: of.is_none_or(|it| it.brief),
+        ..column(of.map_or("max", |it| it.title), text, value)
+    }
+}

@@ -1,0 +1,233 @@
+//! The charts of studies as data: where the marks stand, in which colour, and the words for each.
+//! The page's script draws them (`docs/adr/0008-charts.md`); a table beside each holds its figures.
+
+use blocklab_analysis::study::{Drawing, Entry, Line, Plot, Table};
+use maud::{Markup, html};
+use serde::Serialize;
+
+use crate::shown::{self, fixed};
+
+/// One figure over another.
+#[derive(Serialize)]
+struct LineChart<'a> {
+    x: Axis<'a>,
+    y: Axis<'a>,
+    lines: Vec<DrawnLine>,
+}
+
+#[derive(Serialize)]
+struct Axis<'a> {
+    title: &'a str,
+    logarithmic: bool,
+    /// The places that have names of their own; empty: rules stand at round figures.
+    ticks: Vec<(f64, &'a str)>,
+    /// A figure at which a line is drawn across.
+    bound: Option<f64>,
+}
+
+#[derive(Serialize)]
+struct DrawnLine {
+    name: String,
+    color: usize,
+    is_published: bool,
+    points: Vec<DrawnPoint>,
+    /// The place of its saturation point or knee.
+    mark: Option<f64>,
+}
+
+#[derive(Serialize)]
+struct DrawnPoint {
+    x: f64,
+    y: f64,
+    at: String,
+    text: String,
+}
+
+/// A group of bars a row. Bars of one unit share a chart: MB/s and IOPS have nothing to do with
+/// each other.
+#[derive(Serialize)]
+struct BarChart<'a> {
+    unit: &'a str,
+    rows: Vec<BarRow<'a>>,
+}
+
+#[derive(Serialize)]
+struct BarRow<'a> {
+    label: &'a str,
+    bars: Vec<Bar<'a>>,
+}
+
+#[derive(Serialize)]
+struct Bar<'a> {
+    name: &'a str,
+    color: usize,
+    value: Option<f64>,
+    low: Option<f64>,
+    high: Option<f64>,
+    published: Option<f64>,
+    text: String,
+    /// What is said of it besides: a name and a text each.
+    details: Vec<(&'static str, String)>,
+}
+
+/// The place of a chart, with its data.
+fn card(label: &str, chart: &impl Serialize) -> Markup {
+    let data = serde_json::to_string(chart).expect("charts hold no exotic keys");
+    html! { div class="card study-chart needs-script" data-label=(label) data-chart-data=(data) {} }
+}
+
+/// The chart of a table, or one for each unit; nothing where its author draws none.
+pub fn of_table(table: &Table) -> Markup {
+    let mut units: Vec<&str> = Vec::new();
+    for column in plain(table) {
+        if !units.contains(&unit(table, column)) {
+            units.push(unit(table, column));
+        }
+    }
+    let title = |unit: &str| format!("{}: {unit}", table.title);
+    match (table.drawing, &table.places) {
+        (Drawing::Lines, Some(places)) => {
+            let unit = units.first().copied().unwrap_or_default();
+            card(&title(unit), &lines(table, places, unit))
+        }
+        (Drawing::Bars, _) => html! {
+            @for unit in units { (card(&title(unit), &bars(table, unit))) }
+        },
+        _ => html! {},
+    }
+}
+
+/// The columns that are drawn: no ratios.
+fn plain(table: &Table) -> impl Iterator<Item = usize> {
+    (0..table.columns.len()).filter(|column| !table.ratios[*column])
+}
+
+fn unit(table: &Table, column: usize) -> &str {
+    let mut entries = table.cells.iter().filter_map(|row| row[column].as_ref());
+    entries.next().map_or("", |it| &*it.unit)
+}
+
+impl<'a> Axis<'a> {
+    fn new(title: &'a str, logarithmic: bool) -> Self {
+        Self {
+            title,
+            logarithmic,
+            ticks: Vec::new(),
+            bound: None,
+        }
+    }
+}
+
+/// A line a column over rows that are numbers, and one for what was published.
+fn lines<'a>(table: &'a Table, places: &[f64], unit: &'a str) -> LineChart<'a> {
+    let mut lines = Vec::new();
+    for (color, column) in plain(table).enumerate() {
+        for is_published in [false, true] {
+            let point = |row: usize| {
+                let entry = table.cells[row][column].as_ref()?;
+                let y = match is_published {
+                    true => entry.published?,
+                    false => entry.ours?.value,
+                };
+                Some(DrawnPoint {
+                    x: places[row],
+                    y,
+                    at: format!("{} {}", table.rows[row], table.corner),
+                    text: format!("{} {}", fixed(y, entry.decimals), entry.unit),
+                })
+            };
+            let [saturated, _] = table.saturations[column];
+            lines.push(DrawnLine {
+                name: table.columns[column].clone(),
+                color,
+                is_published,
+                points: (0..places.len()).filter_map(point).collect(),
+                mark: saturated.filter(|_| !is_published).map(|it| it.at),
+            });
+        }
+    }
+    lines.retain(|line| !line.points.is_empty());
+    let names = table.rows.iter().map(String::as_str);
+    LineChart {
+        x: Axis {
+            ticks: places.iter().copied().zip(names).collect(),
+            ..Axis::new(&table.corner, is_wide(places))
+        },
+        y: Axis::new(unit, false),
+        lines,
+    }
+}
+
+fn bars<'a>(table: &'a Table, of: &'a str) -> BarChart<'a> {
+    let row = |(label, cells): (&'a String, &'a Vec<Option<Entry>>)| {
+        let drawn = plain(table).filter(|column| unit(table, *column) == of);
+        let bar = |(color, column): (usize, usize)| {
+            let entry = cells[column].as_ref()?;
+            let published = entry.published.map(|it| fixed(it, entry.decimals));
+            let interval = shown::interval(entry);
+            Some(Bar {
+                name: &table.columns[column],
+                color,
+                value: entry.ours.map(|it| it.value),
+                low: entry.ours.and_then(|it| it.low),
+                high: entry.ours.and_then(|it| it.high),
+                published: entry.published,
+                text: shown::ours(Some(entry)),
+                details: [("published", published), ("95 % interval", interval)]
+                    .into_iter()
+                    .filter_map(|(name, text)| Some((name, text?)))
+                    .collect(),
+            })
+        };
+        BarRow {
+            label,
+            bars: drawn.enumerate().filter_map(bar).collect(),
+        }
+    };
+    BarChart {
+        unit: of,
+        rows: table.rows.iter().zip(&table.cells).map(row).collect(),
+    }
+}
+
+/// A line a system and sweep.
+pub fn of_plot(plot: &Plot) -> Markup {
+    let points = || plot.lines.iter().flat_map(|line| &line.points);
+    let across: Vec<f64> = points().map(|it| it.x).collect();
+    let up: Vec<f64> = points().map(|it| it.y).chain(plot.bound).collect();
+    let line = |(color, line): (usize, &Line)| DrawnLine {
+        name: shown::line_name(plot, line),
+        color,
+        is_published: false,
+        points: line
+            .points
+            .iter()
+            .map(|it| DrawnPoint {
+                x: it.x,
+                y: it.y,
+                at: format!("{} {}", fixed(it.x, 0), plot.x),
+                text: format!("{} {}", fixed(it.y, 0), plot.y),
+            })
+            .collect(),
+        mark: line.knee.map(|it| it.x),
+    };
+    let chart = LineChart {
+        x: Axis::new(&plot.x, is_wide(&across)),
+        y: Axis {
+            bound: plot.bound,
+            ..Axis::new(&plot.y, is_wide(&up))
+        },
+        lines: plot.lines.iter().enumerate().map(line).collect(),
+    };
+    html! {
+        @if !across.is_empty() {
+            (card(&format!("{} over {}", plot.y, plot.x), &chart))
+        }
+    }
+}
+
+/// Whether figures span so much that small ones would vanish on a plain scale.
+fn is_wide(values: &[f64]) -> bool {
+    let low = values.iter().copied().fold(f64::INFINITY, f64::min);
+    low > 0.0 && values.iter().copied().fold(0.0, f64::max) / low >= 16.0
+}

@@ -1,0 +1,118 @@
+use blocklab_analysis::{Assessment, Finding, Row, RowDirection};
+use blocklab_record::{Percentile, Record};
+use blocklab_units::{Ink, Style};
+
+use super::grid;
+use crate::facts;
+use crate::figures::{self, Column};
+
+/// The short table: the interval of the IOPS comes last.
+fn service() -> Vec<Column> {
+    let mut brief = figures::service();
+    brief.retain(|column| column.is_brief);
+    if let Some(at) = brief.iter().position(|column| column.title == "±") {
+        brief[at..].rotate_left(1);
+    }
+    brief
+}
+
+/// One line a case and direction, with a legend. Empty when nothing was measured.
+#[must_use]
+pub fn table(record: &Record, assessment: &Assessment, style: Style) -> String {
+    let findings = &assessment.findings;
+    let all = lines(&assessment.rows, findings, |_| true);
+    if all.is_empty() {
+        return "nothing was measured\n".to_owned();
+    }
+    let mut out = shown("", &service(), &all, style);
+    let paced = lines(&assessment.rows, findings, |d| d.response_ns.is_some());
+    if !paced.is_empty() {
+        out.push('\n');
+        let mut response = figures::response();
+        response.retain(|column| column.is_brief);
+        out.push_str(&shown("response latency", &response, &paced, style));
+    }
+    out.push('\n');
+    out + &style.aside(2, &legend(record, assessment, &all))
+}
+
+/// A row of the table, before its cells are known.
+struct Line<'a> {
+    label: String,
+    doubted: bool,
+    direction: &'a RowDirection,
+}
+
+fn lines<'a>(
+    rows: &'a [Row],
+    findings: &[Finding],
+    wanted: fn(&RowDirection) -> bool,
+) -> Vec<Line<'a>> {
+    let pairs = rows
+        .iter()
+        .flat_map(|row| row.directions.iter().map(move |direction| (row, direction)));
+    pairs
+        .filter(|(_, direction)| wanted(direction))
+        .map(|(row, direction)| Line {
+            label: facts::label(row, direction),
+            doubted: facts::is_doubted(&row.case, findings),
+            direction,
+        })
+        .collect()
+}
+
+fn shown(title: &str, columns: &[Column], lines: &[Line<'_>], style: Style) -> String {
+    let titles = columns.iter().map(|column| column.title.to_owned());
+    let mut rows: Vec<Vec<String>> = vec![[title.to_owned()].into_iter().chain(titles).collect()];
+    rows.extend(lines.iter().map(|line| {
+        let cells = columns.iter().map(|column| (column.text)(line.direction));
+        [line.label.clone()].into_iter().chain(cells).collect()
+    }));
+    let room = style.columns().saturating_sub(2);
+    let texts = grid::lines(&rows, |column| column > 0, room, 1).into_iter();
+    let marks = [None].into_iter().chain(lines.iter().map(Some));
+    let line = |(text, line): (String, Option<&Line<'_>>)| match line {
+        None => format!("{}\n", style.paint(Ink::Bold, &format!("  {text}"))),
+        Some(line) => {
+            let mark = match line.doubted {
+                true => style.paint(Ink::Yellow, "! "),
+                false => "  ".to_owned(),
+            };
+            format!("{mark}{}\n", text.replace('\n', "\n  "))
+        }
+    };
+    texts.zip(marks).map(line).collect()
+}
+
+fn legend(record: &Record, assessment: &Assessment, lines: &[Line<'_>]) -> String {
+    let figures = facts::aggregate(record, &assessment.rows);
+    let mut parts = vec![format!("Figures: {figures}.")];
+    if lines.iter().any(|line| line.direction.iops.low.is_some()) {
+        parts.push("± is half the 95 % confidence interval of the IOPS.".to_owned());
+    }
+    parts.push(match assessment.quantile_error_percent {
+        Some(error) => format!(
+            "Latency is service time; its percentiles are of all passes and within {} of the truth.",
+            facts::percent(error)
+        ),
+        None => format!("Latencies are as {} tells them.", record.tool),
+    });
+    if lines
+        .iter()
+        .any(|line| line.direction.response_ns.is_some())
+    {
+        parts.push("Response latency counts from the moment an operation was due.".to_owned());
+    }
+    let weak = |line: &Line<'_>| {
+        let direction = line.direction;
+        Percentile::brief().any(|it| direction.knows(it.share) && !direction.supports(it.share))
+    };
+    if lines.iter().any(weak) {
+        parts.push("A percentile with ~ has fewer than ten operations beyond it.".to_owned());
+    }
+    parts.push("MB is 10^6 bytes.".to_owned());
+    if lines.iter().any(|line| line.doubted) {
+        parts.push("! marks a row that a finding doubts.".to_owned());
+    }
+    parts.join(" ")
+}
