@@ -13,10 +13,11 @@ use std::path::Path;
 
 use blocklab_catalog::{Address, Catalog, describe, device_file};
 use blocklab_diskspd::{self as diskspd_language, Asked, Overrides, Profile};
-use blocklab_fio::{self as fio_language, State, blktrace, iolog};
+use blocklab_fio::{self as fio_language, State};
 use blocklab_host::signatures::{probe, probe_bytes};
 use blocklab_import::{Source, Tool, decode};
 use blocklab_record::{Latency, Record};
+use blocklab_trace::{blktrace, iolog};
 use blocklab_vdbench as vdbench_language;
 use blocklab_verify::SavedKeys;
 
@@ -124,7 +125,7 @@ pub fn fio_blktrace(bytes: &[u8]) {
 /// Traces of fio: what is read is written and read again.
 pub fn fio_iolog(bytes: &[u8]) {
     let Some(text) = text(bytes) else { return };
-    let Ok(trace) = iolog::parse("trace.log", text) else {
+    let Ok(trace) = iolog::parse(text) else {
         return;
     };
     let operations = trace.operations.iter().filter(|op| op.len > 0);
@@ -136,7 +137,7 @@ pub fn fio_iolog(bytes: &[u8]) {
         len: op.len,
     });
     let written = iolog::render(&trace.files, traced);
-    iolog::parse("trace.log", &written).expect("our own trace is sound");
+    iolog::parse(&written).expect("our own trace is sound");
 }
 
 struct Outside;
@@ -160,7 +161,7 @@ pub fn fio_job(bytes: &[u8]) {
     let Ok(resolved) = fio_language::resolve(&sections, &[]) else {
         return;
     };
-    let terms = fio_language::Terms {
+    let context = fio_language::PlanContext {
         size_of: &|_| Some(1 << 20),
         files_below: &|_| Vec::new(),
         processors: 8,
@@ -175,7 +176,7 @@ pub fn fio_job(bytes: &[u8]) {
     if text.contains("numjobs") || text.contains("nrfiles") || text.contains("nr_files") {
         return;
     }
-    if let Ok(prepared) = fio_language::prepare(&resolved, "job", &terms) {
+    if let Ok(prepared) = fio_language::prepare(&resolved, "job", &context) {
         let cases = prepared.plan.cases.iter();
         for job in cases.flat_map(|case| &case.workload.jobs) {
             job.check().expect("what is planned can be run");

@@ -291,7 +291,7 @@ fn an_option_is_exact_where_a_case_compares_it_and_nowhere_else() {
     let named: BTreeSet<&str> = cases.keys().map(String::as_str).collect();
     assert_eq!(
         exact, named,
-        "the rows of crates/fio/src/options.txt that are called exact, and those of \
+        "the rows of crates/fio/src/options/table.rs that are called exact, and those of \
          proof/data/exact/fio.txt"
     );
     for (option, cases) in &cases {

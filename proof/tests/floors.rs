@@ -162,6 +162,7 @@ fn the_house_without_edges_is_as_drawn() {
         "publication",
         "syntax",
         "verify",
+        "trace",
         "native",
         "fio",
         "vdbench",

@@ -4,10 +4,10 @@ use std::fs;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow, bail};
-use blocklab_fio::iolog;
 use blocklab_native as native;
 use blocklab_record::{Origin, Record, TargetKind};
 use blocklab_store::Store;
+use blocklab_trace as trace;
 use blocklab_workload::{Engine, Job, Plan, Replay, TraceFile};
 
 use crate::args::RunArgs;
@@ -87,7 +87,7 @@ fn read_again(id: &str, replay: &Replay) -> Result<Replay> {
             source.sha256
         );
     }
-    let operations = iolog::read_again(source, &bytes);
+    let operations = trace::read_again(source, &bytes);
     Ok(Replay {
         operations: operations.map_err(|why| anyhow!("{path}: {why}"))?,
         ..replay.clone()

@@ -1,8 +1,10 @@
 //! fio's command line: its own options, jobs between them, job files.
 
 use super::mistake::{Mistake, Place};
-use super::options::{find, hint, options};
+use super::number::{Clock, time};
+use super::options::{Opt, find, hint, options};
 use super::source::{Section, Setting};
+use super::value::some;
 
 /// How results are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,7 +20,7 @@ pub enum Format {
 }
 
 /// Options that are of no job.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct General {
     /// In the order in which they were given; at least one.
     pub formats: Vec<Format>,
@@ -66,31 +68,14 @@ pub struct General {
     pub ignored: Vec<(String, &'static str)>,
 }
 
-impl Default for General {
-    fn default() -> Self {
+impl General {
+    /// Before anything is given.
+    fn first() -> Self {
         Self {
             formats: vec![Format::Normal],
             terse_version: 3,
-            output: None,
-            status_interval: None,
-            eta: None,
-            eta_newline: false,
-            parse_only: false,
-            show_command: false,
-            read_only: false,
-            sections: Vec::new(),
-            help: false,
-            version: false,
-            command_help: None,
-            engine_help: None,
-            inflate_log: None,
-            clock_test: false,
-            idle: None,
-            bandwidth_log: false,
             eta_interval: 1_000_000_000,
-            aux_path: None,
-            debug: Vec::new(),
-            ignored: Vec::new(),
+            ..Self::default()
         }
     }
 }
@@ -116,7 +101,7 @@ pub enum Input {
 }
 
 /// A command line.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Command {
     /// Options that are of no job.
     pub general: General,
@@ -131,56 +116,110 @@ enum Takes {
     Perhaps,
     Always,
 }
+use Takes::{Always, Nothing, Perhaps};
+
+/// What an option does, with its name and what it was given.
+type Set = fn(&mut General, &str, String) -> Result<(), String>;
 
 /// Options that are of no job.
-const OWN: [(&str, Takes); 39] = [
-    ("output", Takes::Always),
-    ("latency-log", Takes::Always),
-    ("bandwidth-log", Takes::Nothing),
-    ("minimal", Takes::Nothing),
-    ("output-format", Takes::Always),
-    ("append-terse", Takes::Perhaps),
-    ("version", Takes::Nothing),
-    ("help", Takes::Nothing),
-    ("cmdhelp", Takes::Perhaps),
-    ("enghelp", Takes::Perhaps),
-    ("showcmd", Takes::Nothing),
-    ("readonly", Takes::Nothing),
-    ("eta", Takes::Always),
-    ("eta-interval", Takes::Always),
-    ("eta-newline", Takes::Always),
-    ("debug", Takes::Always),
-    ("parse-only", Takes::Nothing),
-    ("merge-blktrace-only", Takes::Nothing),
-    ("section", Takes::Always),
-    ("alloc-size", Takes::Always),
-    ("warnings-fatal", Takes::Nothing),
-    ("max-jobs", Takes::Always),
-    ("terse-version", Takes::Always),
-    ("server", Takes::Perhaps),
-    ("daemonize", Takes::Always),
-    ("client", Takes::Always),
-    ("remote-config", Takes::Always),
-    ("cpuclock-test", Takes::Nothing),
-    ("crctest", Takes::Perhaps),
-    ("memcpytest", Takes::Perhaps),
-    ("profile", Takes::Always),
-    ("idle-prof", Takes::Always),
-    ("status-interval", Takes::Always),
-    ("inflate-log", Takes::Always),
-    ("trigger-file", Takes::Always),
-    ("trigger-timeout", Takes::Always),
-    ("trigger", Takes::Always),
-    ("trigger-remote", Takes::Always),
-    ("aux-path", Takes::Always),
+#[rustfmt::skip]
+const OWN: [(&str, Takes, Set); 39] = [
+    ("output", Always, |own, _, value| put(&mut own.output, Some(value))),
+    ("latency-log", Always, |_, _, _| Err("--latency-log is deprecated. Use per-job latency log options.".to_owned())),
+    ("bandwidth-log", Nothing, |own, _, _| put(&mut own.bandwidth_log, true)),
+    ("minimal", Nothing, |own, _, _| put(&mut own.formats, vec![Format::Terse])),
+    ("output-format", Always, |own, _, value| put(&mut own.formats, formats(&value)?)),
+    ("append-terse", Perhaps, |own, _, _| { own.formats.push(Format::Terse); Ok(()) }),
+    ("version", Nothing, |own, _, _| put(&mut own.version, true)),
+    ("help", Nothing, |own, _, _| put(&mut own.help, true)),
+    ("cmdhelp", Perhaps, |own, _, value| put(&mut own.command_help, Some(value))),
+    ("enghelp", Perhaps, |own, _, value| put(&mut own.engine_help, Some(value))),
+    ("showcmd", Nothing, |own, _, _| put(&mut own.show_command, true)),
+    ("readonly", Nothing, |own, _, _| put(&mut own.read_only, true)),
+    ("eta", Always, |own, _, value| put(&mut own.eta, shows_eta(&value))),
+    ("eta-interval", Always, |own, _, value| put(&mut own.eta_interval, time(&value, Clock::Millis)?.max(ETA_LEAST))),
+    ("eta-newline", Always, |own, _, _| put(&mut own.eta_newline, true)),
+    ("debug", Always, |own, _, value| put(&mut own.debug, debug(&value)?)),
+    ("parse-only", Nothing, |own, _, _| put(&mut own.parse_only, true)),
+    ("merge-blktrace-only", Nothing, refuse),
+    ("section", Always, |own, _, value| { own.sections.push(value); Ok(()) }),
+    ("alloc-size", Always, |own, name, value| ignore(own, name, &value, "memory is taken as it is needed")),
+    ("warnings-fatal", Nothing, |own, name, value| ignore(own, name, &value, "what fio warns of is an error or a note here")),
+    ("max-jobs", Always, |own, name, value| ignore(own, name, &value, "memory is taken as it is needed")),
+    ("terse-version", Always, |own, _, value| put(&mut own.terse_version, terse_version(&value)?)),
+    ("server", Perhaps, distribute),
+    ("daemonize", Always, distribute),
+    ("client", Always, distribute),
+    ("remote-config", Always, distribute),
+    ("cpuclock-test", Nothing, |own, _, _| put(&mut own.clock_test, true)),
+    ("crctest", Perhaps, test_processor),
+    ("memcpytest", Perhaps, test_processor),
+    ("profile", Always, |_, _, value| Err(format!("--profile={value} is not supported: write its jobs out in a job file"))),
+    ("idle-prof", Always, |own, _, value| put(&mut own.idle, Some(profiled(&value)?))),
+    ("status-interval", Always, |own, _, value| put(&mut own.status_interval, some(time(&value, Clock::Seconds)?))),
+    ("inflate-log", Always, |own, _, value| put(&mut own.inflate_log, Some(value))),
+    ("trigger-file", Always, refuse),
+    ("trigger-timeout", Always, refuse),
+    ("trigger", Always, refuse),
+    ("trigger-remote", Always, refuse),
+    ("aux-path", Always, |own, _, value| put(&mut own.aux_path, Some(value))),
 ];
+
+/// The ETA line is looked at twice a second.
+const ETA_LEAST: u64 = 500_000_000;
+
+fn put<T>(field: &mut T, value: T) -> Result<(), String> {
+    *field = value;
+    Ok(())
+}
+
+fn ignore(own: &mut General, name: &str, value: &str, why: &'static str) -> Result<(), String> {
+    own.ignored.push((format!("--{name}={value}"), why));
+    Ok(())
+}
+
+fn refuse(_: &mut General, name: &str, _: String) -> Result<(), String> {
+    Err(format!("--{name} is not supported"))
+}
+
+fn distribute(_: &mut General, name: &str, _: String) -> Result<(), String> {
+    Err(format!(
+        "--{name}: runs are not distributed; run blocklab on each machine and `blocklab compare` them"
+    ))
+}
+
+fn test_processor(_: &mut General, name: &str, _: String) -> Result<(), String> {
+    Err(format!(
+        "--{name} is not supported: it measures the processor, not storage"
+    ))
+}
+
+/// fio takes any other word, and it is as if none had been given.
+fn shows_eta(word: &str) -> Option<bool> {
+    match word {
+        "always" => Some(true),
+        "never" => Some(false),
+        _ => None,
+    }
+}
+
+fn terse_version(text: &str) -> Result<u8, String> {
+    let version = text
+        .parse()
+        .ok()
+        .filter(|version| (2..=5).contains(version));
+    version.ok_or_else(|| "bad terse version format: it is 2, 3, 4 or 5".to_owned())
+}
 
 /// What a command line asks for.
 ///
 /// # Errors
 /// Unknown options, and options that lack what they take.
 pub fn parse(arguments: &[String]) -> Result<Command, Mistake> {
-    let mut command = Command::default();
+    let mut command = Command {
+        general: General::first(),
+        inputs: Vec::new(),
+    };
     let mut files = Vec::new();
     let mut given = arguments.iter();
     while let Some(argument) = given.next() {
@@ -193,16 +232,18 @@ pub fn parse(arguments: &[String]) -> Result<Command, Mistake> {
             None => (option, None),
         };
         let name = full_name(name)?;
-        match OWN.iter().find(|(own, _)| *own == name) {
-            Some((_, takes)) => {
+        match OWN.iter().find(|(own, ..)| *own == name) {
+            Some((_, takes, set)) => {
                 let value = match (value, takes) {
-                    (None, Takes::Always) => given.next().cloned(),
+                    (None, Always) => given.next().cloned(),
                     (value, _) => value,
                 };
-                set(&mut command.general, name, value, *takes)?;
+                let value = taken(name, value, *takes);
+                let done = value.and_then(|value| set(&mut command.general, name, value));
+                done.map_err(|why| Mistake::new(&Place::COMMAND_LINE, why))?;
             }
             None => {
-                let is_flag = find(name).is_some_and(super::options::Opt::stands_alone);
+                let is_flag = find(name).is_some_and(Opt::stands_alone);
                 let value = match (value, is_flag) {
                     (None, false) => given.next().cloned(),
                     (value, _) => value,
@@ -229,15 +270,11 @@ fn long_option(argument: &str) -> Option<&str> {
 
 /// An option may be shortened as long as it is clear which one is meant.
 fn full_name(name: &str) -> Result<&str, Mistake> {
-    let own = || OWN.iter().map(|(own, _)| *own);
+    let own = || OWN.iter().map(|(own, ..)| *own);
     if find(name).is_some() || own().any(|own| own == name) {
         return Ok(name);
     }
-    let long = own().chain(
-        options()
-            .iter()
-            .flat_map(|option| std::iter::once(option.name).chain(option.aliases.iter().copied())),
-    );
+    let long = own().chain(options().iter().flat_map(Opt::names));
     let mut fitting = long.filter(|long| !name.is_empty() && long.starts_with(name));
     if let (Some(only), None) = (fitting.next(), fitting.next()) {
         return Ok(only);
@@ -252,18 +289,12 @@ fn full_name(name: &str) -> Result<&str, Mistake> {
 
 fn job_option(inputs: &mut Vec<Input>, name: &str, value: Option<String>) {
     let at = Place::COMMAND_LINE;
-    let begins = name == "name" || inputs.is_empty();
-    if begins {
+    if name == "name" || inputs.is_empty() {
         let section = match name {
             "name" => value.clone().unwrap_or_default(),
             _ => "global".to_owned(),
         };
-        inputs.push(Input::Job(Section {
-            name: section,
-            settings: Vec::new(),
-            at: at.clone(),
-            begins_anew: false,
-        }));
+        inputs.push(Input::Job(Section::new(section, at.clone())));
     }
     if let Some(Input::Job(section)) = inputs.last_mut() {
         section.settings.push(Setting {
@@ -274,104 +305,17 @@ fn job_option(inputs: &mut Vec<Input>, name: &str, value: Option<String>) {
     }
 }
 
-fn set(
-    general: &mut General,
-    name: &str,
-    value: Option<String>,
-    takes: Takes,
-) -> Result<(), Mistake> {
-    let mistake = |message: String| Mistake::new(&Place::COMMAND_LINE, message);
-    if takes == Takes::Always && value.as_deref().unwrap_or_default().is_empty() {
-        return Err(mistake(format!("option '--{name}' requires an argument")));
+/// What an option was given, where it takes that.
+fn taken(name: &str, value: Option<String>, takes: Takes) -> Result<String, String> {
+    match (takes, value.unwrap_or_default()) {
+        (Always, value) if value.is_empty() => {
+            Err(format!("option '--{name}' requires an argument"))
+        }
+        (Nothing, value) if !value.is_empty() => {
+            Err(format!("option '--{name}' doesn't allow an argument"))
+        }
+        (_, value) => Ok(value),
     }
-    if takes == Takes::Nothing && value.is_some() {
-        return Err(mistake(format!(
-            "option '--{name}' doesn't allow an argument"
-        )));
-    }
-    let value = value.unwrap_or_default();
-    match name {
-        "output" => general.output = Some(value),
-        "minimal" => general.formats = vec![Format::Terse],
-        "output-format" => general.formats = formats(&value).map_err(mistake)?,
-        "append-terse" => general.formats.push(Format::Terse),
-        "version" => general.version = true,
-        "help" => general.help = true,
-        "cmdhelp" => general.command_help = Some(value),
-        "enghelp" => general.engine_help = Some(value),
-        "showcmd" => general.show_command = true,
-        "readonly" => general.read_only = true,
-        "parse-only" => general.parse_only = true,
-        "section" => general.sections.push(value),
-        "debug" => general.debug = debug(&value).map_err(mistake)?,
-        "eta-newline" => general.eta_newline = true,
-        "bandwidth-log" => general.bandwidth_log = true,
-        "cpuclock-test" => general.clock_test = true,
-        "idle-prof" => general.idle = Some(profiled(&value).map_err(mistake)?),
-        "eta-interval" => {
-            let interval = super::number::time(&value, super::number::Clock::Millis);
-            // It is looked at twice a second.
-            general.eta_interval = interval.map_err(mistake)?.max(500_000_000);
-        }
-        "inflate-log" => general.inflate_log = Some(value),
-        "aux-path" => general.aux_path = Some(value),
-        "eta" => {
-            general.eta = match &*value {
-                "always" => Some(true),
-                "never" => Some(false),
-                // fio takes any word, and so it is as if none had been given.
-                _ => None,
-            }
-        }
-        "terse-version" => {
-            general.terse_version = match value.parse() {
-                Ok(version @ 2..=5) => version,
-                _ => {
-                    return Err(mistake(
-                        "bad terse version format: it is 2, 3, 4 or 5".to_owned(),
-                    ));
-                }
-            }
-        }
-        "status-interval" => {
-            let interval = super::number::time(&value, super::number::Clock::Seconds);
-            general.status_interval = Some(interval.map_err(mistake)?).filter(|ns| *ns > 0);
-        }
-        _ => return other(general, name, value).map_err(mistake),
-    }
-    Ok(())
-}
-
-/// What is harmless, and what is refused.
-fn other(general: &mut General, name: &str, value: String) -> Result<(), String> {
-    let why = match name {
-        "eta-interval" if super::number::time(&value, super::number::Clock::Seconds).is_err() => {
-            return Err(format!("failed parsing eta interval {value}"));
-        }
-        "alloc-size" | "max-jobs" => "memory is taken as it is needed",
-        "warnings-fatal" => "what fio warns of is an error or a note here",
-        "latency-log" => {
-            return Err("--latency-log is deprecated. Use per-job latency log options.".to_owned());
-        }
-        "server" | "client" | "daemonize" | "remote-config" => {
-            return Err(format!(
-                "--{name}: runs are not distributed; run blocklab on each machine and `blocklab compare` them"
-            ));
-        }
-        "crctest" | "memcpytest" => {
-            return Err(format!(
-                "--{name} is not supported: it measures the processor, not storage"
-            ));
-        }
-        "profile" => {
-            return Err(format!(
-                "--profile={value} is not supported: write its jobs out in a job file"
-            ));
-        }
-        _ => return Err(format!("--{name} is not supported")),
-    };
-    general.ignored.push((format!("--{name}={value}"), why));
-    Ok(())
 }
 
 fn profiled(word: &str) -> Result<Profiled, String> {

@@ -40,6 +40,8 @@ pub struct Sample {
     pub priority: u16,
     /// Whether both are printed.
     pub whole_priority: bool,
+    /// When the operation was issued, where that is printed; a compressed log has no room for it.
+    pub issued_ns: Option<u64>,
 }
 
 impl Sample {
@@ -80,6 +82,7 @@ impl Sample {
             offset,
             priority: (number(16) >> 32) as u16,
             whole_priority: word & WHOLE_PRIORITY != 0,
+            issued_ns: None,
         };
         Some((sample, rest))
     }
@@ -100,8 +103,12 @@ impl fmt::Display for Sample {
             write!(f, ", {offset}")?;
         }
         match self.whole_priority {
-            true => write!(f, ", {:#06x}", self.priority),
-            false => write!(f, ", {}", u8::from(self.priority >> 13 == 1)),
+            true => write!(f, ", {:#06x}", self.priority)?,
+            false => write!(f, ", {}", u8::from(self.priority >> 13 == 1))?,
+        }
+        match self.issued_ns {
+            Some(issued) => write!(f, ", {issued}"),
+            None => Ok(()),
         }
     }
 }
@@ -227,6 +234,7 @@ mod tests {
             offset: None,
             priority: 0,
             whole_priority: false,
+            issued_ns: None,
         };
         (0..100).map(sample).collect()
     }

@@ -6,17 +6,17 @@ use blocklab_workload::{
     ThinkStyle,
 };
 
+use super::jobs::Spec;
 use super::mistake::Mistake;
 use super::number::{Clock, Scale, amount, time};
+use super::options::Options;
 use super::pass::Pass;
-use super::pattern::Way;
-use super::spec::Spec;
+use super::pattern::ReadWrite;
+use super::value::{Sizes, some};
 
 /// Rates of the directions that occur.
-fn rates(spec: &Spec, way: Way, bytes: &str, iops: &str) -> [Option<Rate>; 3] {
-    let of = |name| spec.values.sizes(name).unwrap_or([0; 3]);
-    let (bytes, iops) = (of(bytes), of(iops));
-    let occurs = [way.reads, way.writes, way.trims];
+fn rates(rw: ReadWrite, bytes: Sizes, iops: Sizes) -> [Option<Rate>; 3] {
+    let occurs = [rw.reads, rw.writes, rw.trims];
     std::array::from_fn(|index| match (occurs[index], iops[index], bytes[index]) {
         (false, ..) | (_, 0, 0) => None,
         (_, 0, bytes) => Some(Rate::Bytes(bytes as f64)),
@@ -25,8 +25,9 @@ fn rates(spec: &Spec, way: Way, bytes: &str, iops: &str) -> [Option<Rate>; 3] {
 }
 
 /// `rate`, `rate_iops`: each direction keeps a schedule of its own.
-pub(super) fn pace(spec: &Spec, way: Way, block: u64) -> Result<Pace, Mistake> {
-    let rates = rates(spec, way, "rate", "rate_iops");
+pub(super) fn pace(spec: &Spec, rw: ReadWrite, block: u64) -> Result<Pace, Mistake> {
+    let options = &spec.options;
+    let rates = rates(rw, options.rate, options.rate_iops);
     if rates == [None; 3] {
         return Ok(Pace::Closed);
     }
@@ -38,58 +39,43 @@ pub(super) fn pace(spec: &Spec, way: Way, block: u64) -> Result<Pace, Mistake> {
     }
     Ok(Pace::ByDirection {
         rates,
-        poisson: spec.values.text("rate_process") == Some("poisson"),
+        poisson: options.rate_process == "poisson",
     })
 }
 
 /// fio judges no rate before.
 const SETTLE: Nanos = Nanos::from_secs(2);
 
-pub(super) fn min_rate(spec: &Spec, way: Way) -> Option<MinRate> {
-    let rates = rates(spec, way, "rate_min", "rate_iops_min");
-    let cycle = spec.count("rate_cycle");
-    let cycle = if cycle == 0 { 1000 } else { cycle };
+pub(super) fn min_rate(options: &Options, rw: ReadWrite) -> Option<MinRate> {
+    let rates = rates(rw, options.rate_min, options.rate_iops_min);
     (rates != [None; 3]).then(|| MinRate {
         rates,
-        cycle: Nanos::from_millis(cycle.into()),
+        cycle: Nanos::from_millis(some(options.rate_cycle).unwrap_or(1000).into()),
         settle: SETTLE,
     })
 }
 
-pub(super) fn flow(spec: &Spec) -> Option<Flow> {
-    let weight = spec.count("flow");
-    (weight > 0).then(|| Flow {
-        group: spec.count("flow_id"),
+pub(super) fn flow(options: &Options) -> Option<Flow> {
+    some(options.flow).map(|weight| Flow {
+        group: options.flow_id,
         weight,
-        pause: Nanos(u64::from(spec.count("flow_sleep")) * 1000),
+        pause: Nanos(u64::from(options.flow_sleep) * 1000),
     })
 }
 
-pub(super) fn latency_target(spec: &Spec) -> Option<LatencyTarget> {
-    let limit = Nanos(
-        spec.values
-            .time("latency_target")
-            .filter(|limit| *limit > 0)?,
-    );
-    let window = spec
-        .values
-        .time("latency_window")
-        .filter(|window| *window > 0);
-    let percentile = spec
-        .values
-        .floats("latency_percentile")
-        .and_then(|list| list.first());
-    Some(LatencyTarget {
+pub(super) fn latency_target(options: &Options) -> Option<LatencyTarget> {
+    let share = options.latency_percentile.first();
+    some(options.latency_target).map(|limit| LatencyTarget {
         limit,
-        window: window.map_or(Nanos::from_secs(1), Nanos),
-        percentile: percentile.copied().unwrap_or(100.0).clamp(0.001, 100.0),
-        go_on: spec.values.flag("latency_run"),
+        window: some(options.latency_window).unwrap_or(Nanos::from_secs(1)),
+        percentile: share.map_or(100.0, |share| share.clamp(0.001, 100.0)),
+        go_on: options.latency_run,
     })
 }
 
 /// `5`, or `1-5`: each clone has its own part of the range.
 pub(super) fn start_delay(spec: &Spec, number: u32) -> Result<Nanos, Mistake> {
-    let text = spec.values.text("startdelay").unwrap_or("0");
+    let text = &*spec.options.startdelay;
     let (low, high) = text.split_once(['-', ':']).unwrap_or((text, text));
     let span = |text| time(text, Clock::Seconds).map_err(|why| spec.mistake("startdelay", why));
     let (low, high) = (span(low)?, span(high)?);
@@ -100,37 +86,29 @@ pub(super) fn start_delay(spec: &Spec, number: u32) -> Result<Nanos, Mistake> {
     ))
 }
 
-pub(super) fn think(spec: &Spec) -> Option<Think> {
-    let pause = Nanos(spec.values.time("thinktime").filter(|pause| *pause > 0)?);
-    let every = match spec.count("thinktime_blocks") {
+pub(super) fn think(options: &Options) -> Option<Think> {
+    let every = match options.thinktime_blocks {
         // Time alone calls for the pauses then.
-        0 if spec.values.time("thinktime_iotime").unwrap_or(0) > 0 => u32::MAX,
-        every => every.max(1),
+        None | Some(0) if options.thinktime_iotime > Nanos::ZERO => u32::MAX,
+        every => every.unwrap_or(1).max(1),
     };
-    Some(Think { pause, every })
+    some(options.thinktime).map(|pause| Think { pause, every })
 }
 
-pub(super) fn think_style(spec: &Spec) -> ThinkStyle {
+pub(super) fn think_style(options: &Options) -> ThinkStyle {
     ThinkStyle {
-        spin: Nanos(spec.values.time("thinktime_spin").unwrap_or(0)),
-        on_completion: spec.values.text("thinktime_blocks_type") != Some("issue"),
-        work: spec
-            .values
-            .time("thinktime_iotime")
-            .filter(|time| *time > 0)
-            .map(Nanos),
+        spin: options.thinktime_spin,
+        on_completion: options.thinktime_blocks_type != "issue",
+        work: some(options.thinktime_iotime),
     }
 }
 
 pub(super) fn stop(spec: &Spec, pass: &Pass<'_>) -> Result<Stop, Mistake> {
-    let runtime = spec
-        .values
-        .time("runtime")
-        .filter(|time| *time > 0)
-        .map(Nanos);
+    let options = &spec.options;
+    let runtime = some(options.runtime);
     let steady = steady(spec)?;
     // What is only read back was written in one pass, however long that took.
-    let in_time = spec.values.flag("time_based") && runtime.is_some() && !pass.only_reads_back();
+    let in_time = options.time_based && runtime.is_some() && !pass.only_reads_back();
     let once = Some(pass.once()).filter(|once| !in_time && *once > 0);
     if runtime.is_none() && once.is_none() {
         let wrong = format!(
@@ -144,7 +122,7 @@ pub(super) fn stop(spec: &Spec, pass: &Pass<'_>) -> Result<Stop, Mistake> {
         bytes: once
             .filter(|_| !pass.ends_with_its_map())
             .map(|once| Bytes(once.saturating_mul(pass.passes()))),
-        ios: Some(u64::from(spec.count("number_ios")) * pass.each()).filter(|ios| *ios > 0),
+        ios: some(u64::from(options.number_ios) * pass.each()),
         loops: once
             .filter(|_| pass.ends_with_its_map())
             .map(|_| pass.passes().min(u32::MAX.into()) as u32),
@@ -154,8 +132,8 @@ pub(super) fn stop(spec: &Spec, pass: &Pass<'_>) -> Result<Stop, Mistake> {
 
 /// `iops:10%`, `iops_slope:0.3%`, `bw:…`.
 fn steady(spec: &Spec) -> Result<Option<Steady>, Mistake> {
-    let over = spec.values.time("steadystate_duration").unwrap_or(0);
-    let Some(text) = spec.values.text("steadystate") else {
+    let over = spec.options.steadystate_duration;
+    let Some(text) = &spec.options.steadystate else {
         return Ok(None);
     };
     let (word, limit) = text.split_once(':').unwrap_or((text, "0.01%"));
@@ -176,11 +154,11 @@ fn steady(spec: &Spec) -> Result<Option<Steady>, Mistake> {
         None => limit.parse().map(Limit::Absolute).ok(),
     };
     let limit = limit.ok_or_else(|| spec.mistake("steadystate", "the limit is no number"))?;
-    if over == 0 {
+    if over == Nanos::ZERO {
         // Over no time nothing is judged.
         return Ok(None);
     }
-    let (round, rounds) = (Nanos::from_secs(1), over / 1_000_000_000);
+    let (round, rounds) = (Nanos::from_secs(1), over.0 / 1_000_000_000);
     Ok(Some(match word.ends_with("_slope") {
         true => Steady::Slope {
             variable,

@@ -1,9 +1,53 @@
-//! `ioengine`: who calls the kernel, and how.
+//! `ioengine`: who calls the kernel, and how. One row an engine: its name, what it is of a job, and
+//! its own options, as `--enghelp` lists them.
 
 use blocklab_workload::{CallFlags, Engine, UringOptions};
 
+use super::jobs::Spec;
 use super::mistake::Mistake;
-use super::spec::Spec;
+use super::options::Options;
+
+/// The options that an engine has to itself: how they make it, and their names.
+type Row = (
+    &'static str,
+    fn(&Options) -> Engine,
+    &'static [&'static str],
+);
+
+#[rustfmt::skip]
+const OWN_OPTIONS: [Row; 4] = [
+    ("pvsync2", pvsync2, &["hipri", "hipri_percentage", "uncached", "nowait"]),
+    ("libaio", |_| Engine::Libaio, &["userspace_reap"]),
+    ("io_uring", io_uring, &["hipri", "fixedbufs", "registerfiles", "sqthread_poll", "nonvectored"]),
+    ("mmap", |_| Engine::Mmap, &["thp"]),
+];
+
+const fn pvsync2(options: &Options) -> Engine {
+    Engine::Pvsync2(CallFlags {
+        hipri: options.hipri,
+        nowait: options.nowait,
+        uncached: options.uncached,
+    })
+}
+
+const fn io_uring(options: &Options) -> Engine {
+    Engine::IoUring(UringOptions {
+        sqpoll: options.sqthread_poll,
+        iopoll: options.hipri,
+        fixed_buffers: options.fixedbufs,
+        fixed_files: options.registerfiles,
+    })
+}
+
+fn own_options(name: &str) -> Option<&'static Row> {
+    OWN_OPTIONS.iter().find(|(known, ..)| *known == name)
+}
+
+/// The names of the engines, each with the names of its own options.
+pub fn engines() -> impl Iterator<Item = (&'static str, &'static [&'static str])> {
+    let own = |name| own_options(name).map_or(&[][..], |(_, _, names)| names);
+    Engine::ALL.iter().map(move |(name, _)| (*name, own(*name)))
+}
 
 /// Of an engine that is not there: so, and which one would do.
 pub(super) fn absent(name: &str) -> Option<String> {
@@ -24,24 +68,9 @@ pub(super) fn absent(name: &str) -> Option<String> {
 
 /// The engine of a job.
 pub(super) fn engine(spec: &Spec) -> Result<Engine, Mistake> {
-    let name = spec.values.text("ioengine").unwrap_or("psync");
-    let flag = |option| spec.values.flag(option);
-    Ok(match Engine::named(name) {
-        Some(Engine::Pvsync2(_)) => Engine::Pvsync2(CallFlags {
-            hipri: flag("hipri"),
-            nowait: flag("nowait"),
-            uncached: flag("uncached"),
-        }),
-        Some(Engine::IoUring(_)) => Engine::IoUring(UringOptions {
-            sqpoll: flag("sqthread_poll"),
-            iopoll: flag("hipri"),
-            fixed_buffers: flag("fixedbufs"),
-            fixed_files: flag("registerfiles"),
-        }),
-        Some(other) => other,
-        None => {
-            let wrong = absent(name).unwrap_or_default();
-            return Err(spec.mistake("ioengine", wrong));
-        }
-    })
+    let name = &*spec.options.ioengine;
+    let Some(usual) = Engine::named(name) else {
+        return Err(spec.mistake("ioengine", absent(name).unwrap_or_default()));
+    };
+    Ok(own_options(name).map_or(usual, |(_, made, _)| made(&spec.options)))
 }

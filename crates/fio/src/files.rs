@@ -4,11 +4,12 @@ use std::collections::HashMap;
 
 use blocklab_units::Bytes;
 
+use super::jobs::Spec;
 use super::mistake::Mistake;
-use super::pattern::{self, Way};
-use super::spec::Spec;
-use super::terms::Terms;
-use super::value::Share;
+use super::options::Options;
+use super::pattern::{self, ReadWrite};
+use super::plan::PlanContext;
+use super::value::{Share, some};
 
 /// How a file gets the length that its jobs need.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -85,19 +86,19 @@ const MODELS: [&str; 2] = ["sim:", "emu:"];
 /// The files of clone `number`.
 pub(super) fn ground(
     spec: &Spec,
-    way: Way,
+    rw: ReadWrite,
     number: u32,
-    terms: &Terms<'_>,
+    context: &PlanContext<'_>,
     made: &Files,
 ) -> Result<Ground, Mistake> {
-    let paths = paths(spec, number, terms)?;
+    let paths = paths(spec, number, context)?;
     let count = paths.len() as u64;
     // All files are made before the first job begins.
-    let size = |path: &String| (terms.size_of)(path).max(made.length(path));
+    let size = |path: &String| (context.size_of)(path).max(made.length(path));
     let sizes: Vec<Option<u64>> = paths.iter().map(size).collect();
     let there: u64 = sizes.iter().flatten().sum();
     let mut offset = offset(spec, number, there / count)?;
-    if spec.values.flag("file_append") {
+    if spec.options.file_append {
         offset += sizes.iter().flatten().max().copied().unwrap_or(0);
     }
     let size = each(spec, &paths, there, offset)?;
@@ -114,9 +115,9 @@ pub(super) fn ground(
             planned: Vec::new(),
         });
     };
-    let planned = planned(spec, way, &paths, &sizes, offset + size);
-    let most = match (spec.values.ranges("filesize"), spec.values.share("size")) {
-        (Some(_), Some(Share::Bytes(bytes))) => Some(bytes).filter(|bytes| *bytes > 0),
+    let planned = planned(&spec.options, rw, &paths, &sizes, offset + size);
+    let most = match (spec.options.filesize, spec.options.size) {
+        (Some(_), Some(Share::Bytes(bytes))) => some(bytes),
         _ => None,
     };
     Ok(Ground {
@@ -141,10 +142,9 @@ fn unsized_words(spec: &Spec, paths: &[String]) -> String {
 /// Bytes worked on in each file, where the job says it.
 fn each(spec: &Spec, paths: &[String], there: u64, offset: u64) -> Result<Option<u64>, Mistake> {
     let count = paths.len() as u64;
-    if let Some(ranges) = spec.values.ranges("filesize") {
-        let (low, high) = ranges[0];
+    if let Some([(low, high), ..]) = spec.options.filesize {
         let length = u64::midpoint(low, high);
-        return match spec.values.share("size") {
+        return match spec.options.size {
             Some(Share::Percent(percent)) => {
                 let whole = part(spec, length, percent)?;
                 Ok(Some(whole.min(length.saturating_sub(offset))))
@@ -156,7 +156,7 @@ fn each(spec: &Spec, paths: &[String], there: u64, offset: u64) -> Result<Option
             _ => Ok(Some(length - offset)),
         };
     }
-    Ok(match spec.values.share("size") {
+    Ok(match spec.options.size {
         Some(Share::Bytes(bytes)) => Some(bytes / count),
         Some(Share::Percent(percent)) => {
             if percent > 100.0 {
@@ -180,41 +180,36 @@ fn part(spec: &Spec, whole: u64, percent: f64) -> Result<u64, Mistake> {
 
 /// A share is rounded up to `offset_align`, or to the smallest block.
 fn offset(spec: &Spec, number: u32, size: u64) -> Result<u64, Mistake> {
-    let bytes = |name| match spec.values.share(name) {
-        Some(Share::Bytes(bytes)) => (bytes, false),
-        Some(Share::Percent(percent)) => ((size as f64 * percent / 100.0) as u64, true),
-        None => (0, false),
-    };
-    let (first, is_share) = bytes("offset");
-    let (step, steps_by_share) = bytes("offset_increment");
+    let options = &spec.options;
+    let (first, step) = (options.offset.of(size), options.offset_increment.of(size));
     let offset = first.saturating_add(step.saturating_mul(number.into()));
-    if !is_share && !steps_by_share {
+    if let (Share::Bytes(_), Share::Bytes(_)) = (options.offset, options.offset_increment) {
         return Ok(offset);
     }
-    let align = match spec.values.number("offset_align") {
-        Some(align) if align > 0 => align as u64,
-        _ => pattern::block_sizes(spec)?.smallest().0.max(1),
+    let align = match some(options.offset_align) {
+        Some(align) => align,
+        None => pattern::block_sizes(spec)?.smallest().0.max(1),
     };
     Ok(offset.checked_next_multiple_of(align).unwrap_or(offset))
 }
 
 fn planned(
-    spec: &Spec,
-    way: Way,
+    options: &Options,
+    rw: ReadWrite,
     paths: &[String],
     sizes: &[Option<u64>],
     length: u64,
 ) -> Vec<Planned> {
-    let is_null = spec.values.text("ioengine") == Some("null");
+    let is_null = options.ioengine == "null";
     let is_made = |path: &str| {
         let in_memory = path.starts_with("/dev/shm/");
         !is_null && !is_model(path) && (in_memory || !path.starts_with("/dev/"))
     };
-    let layout = if spec.values.text("ioengine") == Some("filecreate") {
+    let layout = if options.ioengine == "filecreate" {
         Layout::Length
-    } else if way.reads || spec.values.flag("overwrite") {
+    } else if rw.reads || options.overwrite {
         Layout::Written
-    } else if spec.values.text("fallocate") == Some("none") {
+    } else if options.fallocate == "none" {
         Layout::Length
     } else {
         Layout::Space
@@ -224,7 +219,7 @@ fn planned(
         path: path.clone(),
         length: Bytes(length),
         layout,
-        unlink: spec.values.flag("unlink"),
+        unlink: options.unlink,
     });
     planned.collect()
 }
@@ -234,15 +229,15 @@ pub(super) fn is_model(path: &str) -> bool {
     MODELS.iter().any(|model| path.starts_with(model))
 }
 
-fn paths(spec: &Spec, number: u32, terms: &Terms<'_>) -> Result<Vec<String>, Mistake> {
-    if let Some(directory) = spec.values.text("opendir") {
-        let found = (terms.files_below)(directory);
+fn paths(spec: &Spec, number: u32, context: &PlanContext<'_>) -> Result<Vec<String>, Mistake> {
+    if let Some(directory) = &spec.options.opendir {
+        let found = (context.files_below)(directory);
         return match found.is_empty() {
             true => Err(spec.mistake("opendir", format!("there are no files below {directory}"))),
             false => Ok(found),
         };
     }
-    let directory = directory(spec, number);
+    let directory = directory(&spec.options, number);
     let within = |name: String| match (&directory, is_model(&name)) {
         (_, true) => name,
         (Some(directory), _) if !name.starts_with('/') => format!("{directory}/{name}"),
@@ -250,7 +245,7 @@ fn paths(spec: &Spec, number: u32, terms: &Terms<'_>) -> Result<Vec<String>, Mis
         _ if name == "null" => "./null".to_owned(),
         _ => name,
     };
-    let names = match spec.values.text("filename") {
+    let names = match &spec.options.filename {
         Some(text) => split(text),
         None => generated(spec, number),
     };
@@ -258,24 +253,20 @@ fn paths(spec: &Spec, number: u32, terms: &Terms<'_>) -> Result<Vec<String>, Mis
 }
 
 /// What `directory` names.
-pub(super) fn directories(spec: &Spec) -> Vec<String> {
-    spec.values.text("directory").map(split).unwrap_or_default()
+pub(super) fn directories(options: &Options) -> Vec<String> {
+    options.directory.as_deref().map(split).unwrap_or_default()
 }
 
-fn directory(spec: &Spec, number: u32) -> Option<String> {
-    let list = directories(spec);
+fn directory(options: &Options, number: u32) -> Option<String> {
+    let list = directories(options);
     let turn = number as usize % list.len().max(1);
     let directory = list.into_iter().nth(turn)?;
     Some(directory.trim_end_matches('/').to_owned()).filter(|directory| !directory.is_empty())
 }
 
 fn generated(spec: &Spec, number: u32) -> Vec<String> {
-    let format = spec
-        .values
-        .text("filename_format")
-        .unwrap_or("$jobname.$jobnum.$filenum");
-    let count = spec.values.number("nrfiles").unwrap_or(1).max(1);
-    let name = |file: i64| {
+    let name = |file: u64| {
+        let format = &spec.options.filename_format;
         format
             // A job's name may hold what is no part of a file's.
             .replace("$jobname", &spec.section.replace('/', "_"))
@@ -283,7 +274,7 @@ fn generated(spec: &Spec, number: u32) -> Vec<String> {
             .replace("$filenum", &file.to_string())
             .replace("$clientuid", "localhost")
     };
-    (0..count).map(name).collect()
+    (0..spec.options.nrfiles.max(1)).map(name).collect()
 }
 
 /// At `:`, where it is not escaped. A model's address is one name to its end.

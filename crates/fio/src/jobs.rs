@@ -1,21 +1,85 @@
 //! From sections to jobs: inheritance, names, the kind of every value.
 
+use std::collections::BTreeMap;
+use std::fmt::Display;
+
 use super::engine;
 use super::mistake::{Mistake, Place};
 use super::number::Scale;
-use super::options::{Opt, find, hint};
+use super::options::{Opt, Options, find, hint};
 use super::priority;
 use super::source::{Section, Setting};
-use super::spec::Spec;
-use super::value::{Value, Values, dropped};
+use super::value::{Share, Value, dropped};
 
 /// All jobs of a command line, and what was given for all of them.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Resolved {
     /// In order.
     pub specs: Vec<Spec>,
     /// The options of the global sections, for the report.
     pub globals: Vec<(String, String)>,
+}
+
+/// A job as meant, before its clones.
+#[derive(Debug, Clone)]
+pub struct Spec {
+    /// Its name.
+    pub name: String,
+    /// Name of its section, which its files are called after.
+    pub section: String,
+    /// Where it begins.
+    pub at: Place,
+    /// Its own options as they were given, for the report.
+    pub own: Vec<(String, String)>,
+    pub(super) options: Options,
+    /// The options that were given, by name.
+    pub(super) given: BTreeMap<&'static str, Given>,
+    /// Options of whose numbers only a part counts, and in words which.
+    pub(super) dropped: Vec<(&'static str, String)>,
+}
+
+/// An option that was given.
+#[derive(Debug, Clone)]
+pub(super) struct Given {
+    pub option: &'static Opt,
+    /// Where it was given last.
+    pub at: Place,
+    pub value: Value,
+}
+
+impl Spec {
+    /// What the jobs of a file begin with.
+    fn global() -> Self {
+        Self {
+            name: "global".to_owned(),
+            section: "global".to_owned(),
+            at: Place::COMMAND_LINE,
+            own: Vec::new(),
+            options: Options::new(|_| None),
+            given: BTreeMap::new(),
+            dropped: Vec::new(),
+        }
+    }
+
+    /// The options as meant, by what was given so far.
+    fn meant(&self) -> Options {
+        Options::new(|name| self.value(name))
+    }
+
+    fn value(&self, name: &str) -> Option<&Value> {
+        self.given.get(name).map(|given| &given.value)
+    }
+
+    /// Whether `bs` was given, and as 0 for all directions.
+    pub(super) fn gives_no_block(&self) -> bool {
+        self.value("bs") == Some(&Value::Sizes([0; 3]))
+    }
+
+    pub(super) fn mistake(&self, option: &str, message: impl Display) -> Mistake {
+        debug_assert!(find(option).is_some(), "{option} is no option");
+        let at = self.given.get(option).map_or(&self.at, |given| &given.at);
+        Mistake::new(at, format!("job {}: {option}: {message}", self.name))
+    }
 }
 
 /// The jobs of these sections. `only`: names of the sections that are run; empty: all.
@@ -24,19 +88,10 @@ pub struct Resolved {
 /// Unknown options, values of another kind, sections that there are not.
 pub fn resolve(sections: &[Section], only: &[String]) -> Result<Resolved, Mistake> {
     let mut resolved = Resolved::default();
-    let none = Spec {
-        name: "global".to_owned(),
-        section: "global".to_owned(),
-        at: Place::COMMAND_LINE,
-        own: Vec::new(),
-        values: Values::default(),
-        given: Vec::new(),
-        dropped: Vec::new(),
-    };
-    let mut common = none.clone();
+    let mut common = Spec::global();
     for section in sections {
         if section.begins_anew {
-            common = none.clone();
+            common = Spec::global();
             resolved.globals.clear();
         }
         if section.is_global() {
@@ -44,8 +99,7 @@ pub fn resolve(sections: &[Section], only: &[String]) -> Result<Resolved, Mistak
             resolved.globals.append(&mut common.own);
             continue;
         }
-        let is_wanted = only.is_empty() || only.contains(&section.name);
-        if !is_wanted {
+        if !only.is_empty() && !only.contains(&section.name) {
             continue;
         }
         let mut spec = Spec {
@@ -55,24 +109,18 @@ pub fn resolve(sections: &[Section], only: &[String]) -> Result<Resolved, Mistak
             ..common.clone()
         };
         apply(&mut spec, &section.settings)?;
-        if let Some(name) = spec.values.text("name") {
-            spec.name = name.to_owned();
+        spec.options = spec.meant();
+        if let Some(name) = &spec.options.name {
+            spec.name.clone_from(name);
         }
         resolved.specs.push(spec);
     }
-    if let Some(missing) = only
-        .iter()
-        .find(|name| !sections.iter().any(|s| s.name == **name))
-    {
-        let known: Vec<&str> = sections
-            .iter()
-            .filter(|section| !section.is_global())
-            .map(|section| &*section.name)
-            .collect();
-        let message = format!(
-            "there is no section `{missing}`; there are {}",
-            known.join(", ")
-        );
+    let is_missing = |name: &&String| !sections.iter().any(|section| section.name == **name);
+    if let Some(missing) = only.iter().find(is_missing) {
+        let jobs = sections.iter().filter(|section| !section.is_global());
+        let known: Vec<&str> = jobs.map(|section| &*section.name).collect();
+        let known = known.join(", ");
+        let message = format!("there is no section `{missing}`; there are {known}");
         return Err(Mistake::new(&Place::COMMAND_LINE, message));
     }
     Ok(resolved)
@@ -80,13 +128,8 @@ pub fn resolve(sections: &[Section], only: &[String]) -> Result<Resolved, Mistak
 
 fn apply(spec: &mut Spec, settings: &[Setting]) -> Result<(), Mistake> {
     for setting in in_order(settings) {
-        // What `k` means holds for what is read after it.
-        let scale = match spec.values.text("kb_base") {
-            Some("1000") => Scale { kilo: 1000 },
-            _ => Scale::default(),
-        };
         belongs(spec, settings, setting)?;
-        one(spec, setting, scale)?;
+        one(spec, setting)?;
         // The wall between two files stands on the line of the section itself, and is not told.
         if setting.at.file.is_some() && setting.at == spec.at {
             continue;
@@ -108,9 +151,8 @@ fn belongs(spec: &Spec, settings: &[Setting], setting: &Setting) -> Result<(), M
         .iter()
         .rfind(|other| other.key == "ioengine" && other.at.file.is_some());
     let own = own.and_then(|setting| setting.value.as_deref());
-    let engine = own.or_else(|| spec.values.text("ioengine"));
-    let engine = engine.unwrap_or("psync");
-    if priority::ENGINES.contains(&engine) || engine::absent(engine).is_some() {
+    let engine = own.map_or_else(|| spec.meant().ioengine, str::to_owned);
+    if priority::ENGINES.contains(&&*engine) || engine::absent(&engine).is_some() {
         return Ok(());
     }
     let value = setting.value.as_deref().unwrap_or_default();
@@ -139,35 +181,58 @@ fn in_order(settings: &[Setting]) -> Vec<&Setting> {
     ordered
 }
 
-fn one(spec: &mut Spec, setting: &Setting, scale: Scale) -> Result<(), Mistake> {
+fn one(spec: &mut Spec, setting: &Setting) -> Result<(), Mistake> {
     let Setting { key, value, at } = setting;
+    let text = value.as_deref().unwrap_or_default();
     let Some(option) = find(key) else {
         let written = match value {
             Some(value) => format!("{key}={value}"),
             None => key.clone(),
         };
         // Its engine's own options are told by their engine.
-        let why = match spec.values.text("ioengine").and_then(engine::absent) {
+        let why = match engine::absent(&spec.meant().ioengine) {
             Some(absent) => format!("<{written}>: {absent}"),
             None => format!("Bad option <{written}>{}", hint(key)),
         };
         return Err(Mistake::new(at, why));
     };
+    // What `k` means holds for what is read after it.
+    let scale = match spec.meant().kb_base {
+        "1000" => Scale { kilo: 1000 },
+        _ => Scale::default(),
+    };
     let read = Value::read(option, value.as_deref(), scale);
-    let read = read.map_err(|why| {
-        let written = value.as_deref().unwrap_or_default();
-        Mistake::new(at, format!("failed parsing {key}={written}: {why}"))
-    })?;
-    if option.name == "direct" {
-        spec.values.unset("buffered");
-    }
-    if option.name == "buffered" {
-        spec.values.unset("direct");
-    }
-    spec.values.set(option, read);
-    let dropped = value.as_deref().and_then(|text| dropped(option, text));
+    let read =
+        read.map_err(|why| Mistake::new(at, format!("failed parsing {key}={text}: {why}")))?;
+    let value = match spec.value(option.name) {
+        Some(old) => joined(option.name, read, old),
+        None => read,
+    };
     spec.dropped
-        .extend(dropped.map(|words| (option.name, words)));
-    spec.given.push((option.name, at.clone()));
+        .extend(dropped(option, text).map(|words| (option.name, words)));
+    let at = at.clone();
+    spec.given.insert(option.name, Given { option, at, value });
+    // Each takes back the other.
+    match option.name {
+        "direct" => spec.given.remove("buffered"),
+        "buffered" => spec.given.remove("direct"),
+        _ => None,
+    };
     Ok(())
+}
+
+/// What two values of an option mean together. fio keeps a share beside bytes that follow it: an
+/// `offset` remains that share, and a `size` is that share of the bytes.
+fn joined(option: &str, new: Value, old: &Value) -> Value {
+    match (option, &new, old) {
+        ("size", Value::Share(Share::Bytes(bytes)), Value::Share(old @ Share::Percent(_))) => {
+            Value::Share(Share::Bytes(old.of(*bytes)))
+        }
+        (
+            "offset" | "offset_increment",
+            Value::Share(Share::Bytes(_)),
+            Value::Share(Share::Percent(_)),
+        ) => old.clone(),
+        _ => new.over(old),
+    }
 }

@@ -13,17 +13,15 @@
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
-pub mod blktrace;
 mod bytes;
 mod command;
 mod compressed;
-mod credentials;
-mod elsewhere;
+mod convert;
 mod ending;
 mod engine;
 mod files;
 mod flaws;
-pub mod iolog;
+mod groups;
 mod jobs;
 mod load;
 mod logs;
@@ -36,37 +34,32 @@ mod pattern;
 mod plan;
 mod priority;
 mod reference;
+mod replay;
 mod source;
-mod spec;
 mod state;
-mod terms;
 #[cfg(test)]
 mod tests;
 mod to_diskspd;
 mod to_vdbench;
-mod trace;
-mod turns;
 mod value;
 mod verify;
 
 pub use command::{Command, DEBUG_WORDS, Format, General, Input, Profiled, parse as parse_command};
 pub use compressed::{Packer, Sample, Unreadable, inflate};
-pub use credentials::ControlGroup;
+pub use engine::engines;
 pub use files::{Layout, Planned};
 pub use flaws::Flawed;
-pub use jobs::{Resolved, resolve};
+pub use jobs::{Resolved, Spec, resolve};
 pub use logs::{Epoch, LogKind, LogRule, Logged, mean_speed, per_second, speed};
 pub use mistake::{Mistake, Place};
 pub use options::{Kind, Opt, Support, find as find_option, hint as option_hint, options};
 pub use output::{
     Idleness, Moment, Style, capped, eta_line, eta_rates, header, json, normal, terse,
 };
-pub use plan::{CloneFacts, Prepared, prepare};
+pub use plan::{CloneFacts, ControlGroup, PlanContext, Prepared, prepare};
 pub use reference::reference;
 pub use source::{Reader, Section, Setting, parse as parse_jobs};
-pub use spec::Spec;
 pub use state::State;
-pub use terms::Terms;
 pub use to_diskspd::to_diskspd;
 pub use to_vdbench::to_vdbench;
 

@@ -14,7 +14,8 @@ use blocklab_units::Nanos;
 use blocklab_workload::{Direction, IoPriority, Job, Log};
 
 use super::compressed::{CHUNK, Sample};
-use super::spec::Spec;
+use super::jobs::Spec;
+use super::value::some;
 
 /// Buckets of a line of a histogram.
 const BUCKETS: usize = 1856;
@@ -35,6 +36,7 @@ pub struct LogRule {
     /// How many times neighbouring buckets are put together.
     coarseness: u32,
     with_offset: bool,
+    with_issue: bool,
     /// Whether each clone has its own files.
     pub apart: bool,
     /// What moments count from; nothing: the end of the ramp.
@@ -109,6 +111,8 @@ pub struct Logged {
     pub block: u64,
     /// First byte; 0 of a span.
     pub offset: u64,
+    /// When it was issued; 0 of a span, and in a log of anything but its latency.
+    pub issued: Nanos,
     /// What it carried, as the kernel takes it; 0: that of its job. Nothing of a span, which has
     /// none.
     pub priority: Option<u16>,
@@ -116,47 +120,44 @@ pub struct Logged {
 
 impl LogRule {
     pub(super) fn of(spec: &Spec, job: &Job) -> Self {
-        let values = &spec.values;
-        let name = |option: &str| {
-            let given = values.text(option)?;
-            let own = if given.is_empty() { &spec.name } else { given };
-            Some(own.to_owned())
+        let options = &spec.options;
+        let name = |given: &Option<String>| match given.as_deref()? {
+            "" => Some(spec.name.clone()),
+            given => Some(given.to_owned()),
         };
-        let number = |option| values.number(option).unwrap_or(0).clamp(0, u32::MAX.into()) as u64;
-        let millis = |option| Some(Nanos::from_millis(number(option))).filter(|ms| *ms > Nanos(0));
+        let millis = |ms: u32| some(Nanos::from_millis(ms.into()));
         let sizes = [&job.sizes.read, &job.sizes.write, &job.sizes.trim];
         Self {
             names: [
-                "write_bw_log",
-                "write_lat_log",
-                "write_iops_log",
-                "write_hist_log",
+                name(&options.write_bw_log),
+                name(&options.write_lat_log),
+                name(&options.write_iops_log),
+                name(&options.write_hist_log),
+            ],
+            untaken: [
+                options.disable_lat,
+                options.disable_slat,
+                options.disable_clat,
             ]
-            .map(name),
-            untaken: ["disable_lat", "disable_slat", "disable_clat"]
-                .map(|name| values.flag(name) || values.flag("gtod_reduce")),
-            average: millis("log_avg_msec"),
-            largest: values.flag("log_max_value"),
-            histogram: millis("log_hist_msec").unwrap_or(Nanos::MAX),
-            coarseness: number("log_hist_coarseness") as u32,
-            with_offset: values.flag("log_offset"),
-            apart: values.number("per_job_logs") != Some(0),
-            epoch: if values.flag("log_unix_epoch") {
-                Some(Epoch::Unix)
-            } else if values.flag("log_alternate_epoch") {
-                Some(Epoch::Clock(number("log_alternate_epoch_clock_id") as i32))
-            } else {
-                None
+            .map(|off| off || options.gtod_reduce),
+            average: millis(options.log_avg_msec),
+            largest: options.log_max_value || options.log_window_value == "max",
+            histogram: millis(options.log_hist_msec).unwrap_or(Nanos::MAX),
+            coarseness: options.log_hist_coarseness,
+            with_offset: options.log_offset,
+            with_issue: options.log_offset && options.log_issue_time,
+            apart: options.per_job_logs,
+            epoch: match (options.log_unix_epoch, options.log_alternate_epoch) {
+                (true, _) => Some(Epoch::Unix),
+                (_, true) => Some(Epoch::Clock(options.log_alternate_epoch_clock_id as i32)),
+                _ => None,
             },
-            trace: values.text("write_iolog").map(str::to_owned),
+            trace: options.write_iolog.clone(),
             priority: job.priority.io,
-            whole_priority: values.flag("log_prio"),
-            chunk: values.flag("log_store_compressed").then(|| {
-                let chunk = values.number("log_compression").unwrap_or(0);
-                usize::try_from(chunk)
-                    .ok()
-                    .filter(|chunk| *chunk > 0)
-                    .unwrap_or(CHUNK)
+            whole_priority: options.log_prio,
+            chunk: options.log_store_compressed.then(|| {
+                let chunk = usize::try_from(options.log_compression).ok();
+                chunk.and_then(some).unwrap_or(CHUNK)
             }),
             blocks: sizes.map(|mix| mix.largest().0),
         }
@@ -186,21 +187,16 @@ impl LogRule {
     /// The file of this log of clone `number`, from 1.
     #[must_use]
     pub fn file(&self, kind: LogKind, number: usize) -> Option<String> {
-        let untaken = match kind {
-            LogKind::Latency => self.untaken[0],
-            LogKind::Submission => self.untaken[1],
-            LogKind::Completion => self.untaken[2],
-            _ => false,
-        };
-        if untaken {
+        let latencies = [LogKind::Latency, LogKind::Submission, LogKind::Completion];
+        let mut untaken = latencies.iter().zip(self.untaken);
+        if untaken.any(|(latency, untaken)| untaken && *latency == kind) {
             return None;
         }
         let (index, word) = kind.word();
         let name = self.names[index].as_ref()?;
-        let own = if self.apart {
-            format!(".{number}")
-        } else {
-            String::new()
+        let own = match self.apart {
+            true => format!(".{number}"),
+            false => String::new(),
         };
         let packed = self.chunk(kind).map_or("", |_| ".fz");
         Some(format!("{name}_{word}{own}.log{packed}"))
@@ -229,6 +225,7 @@ impl LogRule {
             offset: self.with_offset.then_some(logged.offset),
             priority,
             whole_priority: self.whole_priority,
+            issued_ns: self.with_issue.then_some(logged.issued.0),
         }
     }
 
@@ -294,6 +291,7 @@ mod tests {
             direction: Direction::Write,
             block: 4096,
             offset: 8192,
+            issued: Nanos(11_999_000),
             priority: Some(0),
         }
     }
@@ -308,6 +306,10 @@ mod tests {
         assert_eq!(line(&rule, 0), "12, 7, 1, 4096, 8192, 1");
         rule.whole_priority = true;
         assert_eq!(line(&rule, 1000), "1012, 7, 1, 4096, 8192, 0x2003");
+        rule.with_issue = true;
+        let issued = "12, 7, 1, 4096, 8192, 0x2003, 11999000";
+        assert_eq!(line(&rule, 0), issued);
+        rule.with_issue = false;
         let carried = |priority| {
             let logged = Logged {
                 priority,

@@ -1,7 +1,13 @@
-//! The option table: one option, one line of `options.txt`. Parsing, help and
-//! `docs/dialects/fio.md` are derived from it.
+//! The option table: one option, one row of `options/table.rs`. Parsing, help, the typed options of a
+//! job and `docs/dialects/fio.md` are derived from it.
 
-use std::sync::OnceLock;
+mod table;
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+pub(super) use table::Options;
+use table::TABLE;
 
 /// How well an option is honoured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,12 +60,12 @@ pub enum Kind {
 }
 
 /// One option.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct Opt {
     /// As fio's manual writes it.
     pub name: &'static str,
     /// Other names of it.
-    pub aliases: Vec<&'static str>,
+    pub aliases: &'static [&'static str],
     /// What it takes.
     pub kind: Kind,
     /// Without it; `-`: nothing.
@@ -76,6 +82,11 @@ pub struct Opt {
 }
 
 impl Opt {
+    /// Its name and its aliases.
+    pub fn names(&self) -> impl Iterator<Item = &'static str> {
+        std::iter::once(self.name).chain(self.aliases.iter().copied())
+    }
+
     /// Whether only some engines have it.
     #[must_use]
     pub fn is_of_engines(&self) -> bool {
@@ -87,6 +98,20 @@ impl Opt {
     pub const fn stands_alone(&self) -> bool {
         matches!(self.kind, Kind::Flag)
     }
+
+    /// How well it is honoured, in words.
+    #[must_use]
+    pub fn honoured(&self) -> String {
+        let word = match self.support {
+            Support::Exact => return "exact".to_owned(),
+            Support::Documented => "as documented",
+            Support::Mostly => "differs",
+            Support::Nearly => "approximated",
+            Support::Ignored => "ignored",
+            Support::Refused => "refused",
+        };
+        format!("{word}: {}", self.here)
+    }
 }
 
 /// The chapter of what only some engines have.
@@ -94,99 +119,34 @@ const OF_ENGINES: &str = "Options of single engines";
 
 /// All options, in the order of the page.
 #[must_use]
-pub fn options() -> &'static [Opt] {
-    static TABLE: OnceLock<Vec<Opt>> = OnceLock::new();
-    TABLE.get_or_init(|| table(include_str!("options.txt")))
+pub const fn options() -> &'static [Opt] {
+    TABLE
 }
 
 /// The option of this name or alias.
 #[must_use]
 pub fn find(name: &str) -> Option<&'static Opt> {
-    options()
-        .iter()
-        .find(|option| option.name == name || option.aliases.contains(&name))
+    static INDEX: LazyLock<HashMap<&str, &Opt>> = LazyLock::new(|| {
+        let names = |option: &'static Opt| option.names().map(move |name| (name, option));
+        options().iter().flat_map(names).collect()
+    });
+    INDEX.get(name).copied()
 }
 
 /// For a name that there is not: the nearest one, as a question.
 #[must_use]
 pub fn hint(name: &str) -> String {
-    let names = options().iter().flat_map(|option| {
-        let aliases = option.aliases.iter().copied();
-        std::iter::once(option.name).chain(aliases)
-    });
-    match blocklab_units::nearest(name, names) {
+    match blocklab_units::nearest(name, options().iter().flat_map(Opt::names)) {
         Some(near) => format!("; did you mean {near}?"),
         None => String::new(),
     }
 }
 
-fn table(text: &'static str) -> Vec<Opt> {
-    let mut chapter = "";
-    let mut rows = Vec::new();
-    for line in text.lines().filter(|line| !line.starts_with('#')) {
-        match line.strip_prefix("= ") {
-            Some(title) => chapter = title,
-            None => rows.push(row(line, chapter).unwrap_or_else(|| panic!("no option: {line}"))),
-        }
-    }
-    rows
-}
-
-fn row(line: &'static str, chapter: &'static str) -> Option<Opt> {
-    let mut columns = line.splitn(6, '|').map(str::trim);
-    let mut names = columns.next()?.split(' ');
-    Some(Opt {
-        name: names.next()?,
-        aliases: names.collect(),
-        kind: kind(columns.next()?)?,
-        default: columns.next()?,
-        support: match columns.next()? {
-            "exact" => Support::Exact,
-            "documented" => Support::Documented,
-            "mostly" => Support::Mostly,
-            "nearly" => Support::Nearly,
-            "ignored" => Support::Ignored,
-            "refused" => Support::Refused,
-            _ => return None,
-        },
-        meaning: columns.next()?,
-        here: columns.next()?,
-        chapter,
-    })
-}
-
-fn kind(text: &'static str) -> Option<Kind> {
-    let (word, rest) = text.split_once(' ').unwrap_or((text, ""));
-    Some(match word {
-        "text" => Kind::Text,
-        "name" => Kind::Name,
-        "flag" => Kind::Flag,
-        "bool" => Kind::Bool,
-        "size" => Kind::Size,
-        "share" => Kind::Share,
-        "sizes" => Kind::Sizes,
-        "ranges" => Kind::Ranges,
-        "floats" => Kind::Floats,
-        "percents" => Kind::Percents,
-        "seconds" => Kind::Seconds,
-        "micros" => Kind::Micros,
-        "word" => Kind::Word(rest),
-        "int" => {
-            let (low, high) = rest.split_once(' ')?;
-            let high = if high == "-" {
-                i64::MAX
-            } else {
-                high.parse().ok()?
-            };
-            Kind::Int(low.parse().ok()?, high)
-        }
-        _ => return None,
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::number::Scale;
+    use crate::value::Value;
     use std::collections::HashSet;
 
     #[test]
@@ -197,8 +157,8 @@ mod tests {
             assert_eq!(option.here.is_empty(), is_exact, "{}", option.name);
             assert!(option.meaning.ends_with('.'), "{}", option.name);
             assert!(!option.here.ends_with('.'), "{}", option.name);
-            for name in std::iter::once(&option.name).chain(&option.aliases) {
-                assert!(seen.insert(*name), "{name} stands there twice");
+            for name in option.names() {
+                assert!(seen.insert(name), "{name} stands there twice");
             }
         }
         assert!(
@@ -207,12 +167,29 @@ mod tests {
         );
     }
 
+    /// Of every option, a value of its kind becomes the type of its field.
+    #[test]
+    fn every_row_has_a_type_that_fits_its_kind() {
+        Options::new(|_| None);
+        for option in options() {
+            let text = match option.kind {
+                Kind::Word(words) => words.split(' ').next().expect("a word").to_owned(),
+                Kind::Ranges => "4k-8k".to_owned(),
+                Kind::Int(low, _) => low.max(1).to_string(),
+                _ => "1".to_owned(),
+            };
+            let value = Value::read(option, Some(&text), Scale::default());
+            let value = value.expect(option.name);
+            Options::new(|name| (name == option.name).then_some(&value));
+        }
+    }
+
     #[test]
     fn names_and_aliases_are_found() {
         assert_eq!(find("blocksize").map(|option| option.name), Some("bs"));
         assert!(find("cmdprio").is_some_and(Opt::is_of_engines));
         assert!(!find("ioengine").is_some_and(Opt::is_of_engines));
-        assert_eq!(find("nonsense"), None);
+        assert!(find("nonsense").is_none());
         assert_eq!(hint("ioengin"), "; did you mean ioengine?");
     }
 }

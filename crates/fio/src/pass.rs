@@ -4,25 +4,31 @@ use blocklab_units::Bytes;
 use blocklab_workload::{Job, SizeDraw};
 
 use super::files::Ground;
-use super::pattern::{Way, keeps_a_map, largest_block};
-use super::spec::Spec;
-use super::value::Share;
+use super::jobs::Spec;
+use super::options::Options;
+use super::pattern::{ReadWrite, keeps_a_map, largest_block};
+use super::value::{Share, some};
 use super::verify;
 
 /// One pass of a clone over its files.
 pub(super) struct Pass<'a> {
-    spec: &'a Spec,
-    way: Way,
+    options: &'a Options,
+    rw: ReadWrite,
     ground: &'a Ground,
     job: &'a Job,
 }
 
 impl<'a> Pass<'a> {
     /// `job` has its pattern, its mix and its sizes.
-    pub(super) const fn new(spec: &'a Spec, way: Way, ground: &'a Ground, job: &'a Job) -> Self {
+    pub(super) const fn new(
+        spec: &'a Spec,
+        rw: ReadWrite,
+        ground: &'a Ground,
+        job: &'a Job,
+    ) -> Self {
         Self {
-            spec,
-            way,
+            options: &spec.options,
+            rw,
             ground,
             job,
         }
@@ -36,7 +42,7 @@ impl<'a> Pass<'a> {
 
     /// Whether it writes nothing, and reads back what it would have written.
     pub(super) fn only_reads_back(&self) -> bool {
-        self.spec.values.flag("verify_only") && self.way.writes
+        self.options.verify_only && self.rw.writes
     }
 
     /// Bytes after which the job is done, or begins anew.
@@ -52,8 +58,8 @@ impl<'a> Pass<'a> {
 
     /// How often the job goes through that.
     pub(super) fn passes(&self) -> u64 {
-        let loops = self.spec.values.number("loops").unwrap_or(1).max(1) as u64;
-        if !self.way.writes && verify::is_asked_for(self.spec) {
+        let loops = self.options.loops.max(1);
+        if !self.rw.writes && verify::is_asked_for(self.options) {
             return 1;
         }
         let passes = self.asked().and_then(|bytes| self.verifying_passes(bytes));
@@ -62,31 +68,30 @@ impl<'a> Pass<'a> {
 
     /// How often a verifying job goes through its files to move so many bytes.
     fn verifying_passes(&self, bytes: u64) -> Option<u64> {
-        let keeps_a_map = keeps_a_map(self.spec, self.way, &self.job.sizes);
-        if self.way.writes && self.way.random && !keeps_a_map {
+        let keeps_a_map = keeps_a_map(self.options, self.rw, &self.job.sizes);
+        if self.rw.writes && self.rw.random && !keeps_a_map {
             return None;
         }
-        verify::passes(self.spec, self.way, bytes, self.whole())
+        verify::passes(self.options, self.rw, bytes, self.whole())
     }
 
     /// `io_size`.
     fn asked(&self) -> Option<u64> {
-        match self.spec.values.share("io_size")? {
-            Share::Bytes(bytes) => Some(bytes).filter(|bytes| *bytes > 0),
-            Share::Percent(percent) => Some((self.ground.space as f64 * percent / 100.0) as u64),
+        match self.options.io_size? {
+            Share::Bytes(bytes) => some(bytes),
+            share => Some(share.of(self.ground.space)),
         }
     }
 
     /// A job that begins anew opens its files anew, and `invalidate` then drops what the page cache
     /// holds of them.
     pub(super) fn drop_cache_every(&self) -> Option<Bytes> {
-        let invalidates = self.spec.values.number("invalidate") != Some(0);
-        self.again().filter(|_| invalidates)
+        self.again().filter(|_| self.options.invalidate)
     }
 
     /// Bytes after which the job begins anew, where it does.
     pub(super) fn again(&self) -> Option<Bytes> {
-        let again = self.spec.values.flag("time_based") || self.passes() > 1;
+        let again = self.options.time_based || self.passes() > 1;
         let bytes = self.once();
         (again && bytes > 0).then_some(Bytes(bytes))
     }
@@ -112,7 +117,7 @@ impl<'a> Pass<'a> {
     /// or where each is hit once.
     fn whole(&self) -> u64 {
         let piece = self.job.piece().map(|piece| piece.0);
-        let block = largest_block(&self.job.sizes, self.way);
+        let block = largest_block(&self.job.sizes, self.rw);
         let Some(size) = self.ground.size else {
             let block = piece.unwrap_or(block);
             return self.ground.space / block * block;
@@ -121,7 +126,7 @@ impl<'a> Pass<'a> {
         if let Some(piece) = piece {
             return size / piece * piece * files;
         }
-        if self.spec.values.is_given("bssplit") || self.spec.values.is_given("bsrange") {
+        if self.options.bssplit.is_some() || self.options.bsrange.is_some() {
             return self.ground.space;
         }
         let blocks = if let Some(blocks) = self.until_the_end(size, block) {
@@ -138,28 +143,27 @@ impl<'a> Pass<'a> {
     /// them would reach beyond it, or ends there. A gap that reaches beyond leads to the beginning
     /// again.
     fn until_the_end(&self, size: u64, block: u64) -> Option<u64> {
-        let way = self.way;
-        if way.random || way.gap <= 0 || (way.reads && way.writes) {
+        let rw = self.rw;
+        if rw.random || rw.gap <= 0 || (rw.reads && rw.writes) {
             return None;
         }
-        let stride = block.saturating_add(way.gap.unsigned_abs());
+        let stride = block.saturating_add(rw.gap.unsigned_abs());
         let blocks = size.checked_sub(block)? / stride + 1;
         let begin = blocks.saturating_mul(stride);
-        let ends_there = begin == size.saturating_add(way.gap.unsigned_abs());
+        let ends_there = begin == size.saturating_add(rw.gap.unsigned_abs());
         (begin < size || ends_there).then_some(blocks)
     }
 
     /// Whether no end of the files is met before all bytes are moved: places are drawn without a
     /// map, two directions go through them side by side, or a gap leads to the beginning again.
     fn comes_back(&self) -> bool {
-        let (spec, way) = (self.spec, self.way);
-        let distribution = spec.values.text("random_distribution");
-        match way.random {
+        let (options, rw) = (self.options, self.rw);
+        match rw.random {
             true => {
-                !keeps_a_map(spec, way, &self.job.sizes)
-                    || distribution.is_some_and(|word| !word.starts_with("random"))
+                !keeps_a_map(options, rw, &self.job.sizes)
+                    || !options.random_distribution.starts_with("random")
             }
-            false => way.gap > 0 || way.reads && way.writes,
+            false => rw.gap > 0 || rw.reads && rw.writes,
         }
     }
 }

@@ -3,13 +3,15 @@
 use blocklab_units::Bytes;
 use blocklab_workload::{BlockSizes, Mix, Pattern, SizeMix, Zone};
 
+use super::jobs::Spec;
 use super::mistake::Mistake;
 use super::number::{Scale, amount};
-use super::spec::Spec;
+use super::options::Options;
+use super::value::Sizes;
 
 /// The kinds of operation that `rw` asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Way {
+pub(super) struct ReadWrite {
     /// Of two names for the same, the one that is printed.
     pub word: &'static str,
     pub random: bool,
@@ -38,20 +40,19 @@ const WAYS: [(&str, bool, [bool; 3]); 11] = [
 ];
 
 /// Reads `rw`.
-pub(super) fn way(spec: &Spec) -> Result<Way, Mistake> {
-    let text = spec.values.text("rw").unwrap_or("read");
-    let (word, behind) = text
-        .split_once(':')
-        .map_or((text, None), |(w, b)| (w, Some(b)));
-    let Some((word, random, [reads, writes, trims])) = WAYS.iter().find(|way| way.0 == word) else {
-        let known = WAYS.map(|way| way.0).join(", ");
+pub(super) fn read_write(spec: &Spec) -> Result<ReadWrite, Mistake> {
+    let text = &*spec.options.rw;
+    let (word, behind) = text.split_once(':').unwrap_or((text, ""));
+    let known = WAYS.iter().find(|known| known.0 == word);
+    let Some((word, random, [reads, writes, trims])) = known else {
+        let known = WAYS.map(|known| known.0).join(", ");
         return Err(spec.mistake("rw", format!("`{word}` is none of {known}")));
     };
-    let behind = behind
-        .filter(|text| !text.is_empty())
-        .map(|text| amount(text, Scale::default()));
-    let number = behind.transpose().map_err(|why| spec.mistake("rw", why))?;
-    Ok(Way {
+    let number = match behind {
+        "" => None,
+        text => Some(amount(text, Scale::default()).map_err(|why| spec.mistake("rw", why))?),
+    };
+    Ok(ReadWrite {
         word: if *word == "readwrite" { "rw" } else { word },
         random: *random,
         reads: *reads,
@@ -65,68 +66,49 @@ pub(super) fn way(spec: &Spec) -> Result<Way, Mistake> {
 }
 
 /// Shares of the directions.
-pub(super) fn mix(spec: &Spec, way: Way) -> Mix {
-    let read = match (
-        spec.values.number("rwmixread"),
-        spec.values.number("rwmixwrite"),
-    ) {
-        (_, Some(write)) => 100 - write,
-        (Some(read), None) => read,
-        (None, None) => 50,
+pub(super) fn mix(options: &Options, rw: ReadWrite) -> Mix {
+    let read = match options.rwmixwrite {
+        Some(write) => 100 - write.min(100) as u8,
+        None => options.rwmixread.min(100) as u8,
     };
-    let read = read.clamp(0, 100) as u8;
-    match (way.reads, way.writes, way.trims) {
-        (true, true, _) => Mix {
+    match (rw.reads, rw.writes) {
+        (true, true) => Mix {
             read,
             write: 100 - read,
             trim: 0,
         },
-        (true, ..) => Mix::READ,
-        (_, true, _) => Mix::WRITE,
-        _ => Mix::TRIM,
+        (true, false) => Mix::READ,
+        (false, true) => Mix::WRITE,
+        (false, false) => Mix::TRIM,
     }
 }
 
 /// Block sizes of reads, writes and trims.
 pub(super) fn block_sizes(spec: &Spec) -> Result<BlockSizes, Mistake> {
-    let fixed = match given_by_order(spec) {
+    let options = &spec.options;
+    let fixed = match given_by_order(options) {
         Some(given) => [given[usize::from(of_random(spec)?)]; 3],
-        None => {
-            let fixed = spec.values.sizes("bs").unwrap_or([0; 3]);
-            fixed.map(|size| if size == 0 { 4096 } else { size })
-        }
+        None => options.bs,
     };
-    if spec
-        .values
-        .sizes("bs")
-        .is_some_and(|sizes| sizes.iter().all(|size| *size == 0))
-    {
+    if spec.gives_no_block() {
         return Err(spec.mistake("bs", "a block has at least 1 byte"));
     }
     let mut mixes = fixed.map(|size| SizeMix::fixed(Bytes(size)));
-    if let Some(ranges) = spec.values.ranges("bsrange") {
-        for (mix, (low, high)) in mixes
-            .iter_mut()
-            .zip(ranges)
-            .filter(|(_, range)| range.0 > 0)
-        {
-            *mix = SizeMix(if low == high {
-                vec![(Bytes(low), 1)]
-            } else {
-                vec![(Bytes(low), 1), (Bytes(high), 1)]
-            });
-        }
+    let ranges = options.bsrange.unwrap_or_default();
+    let ranges = mixes.iter_mut().zip(ranges);
+    for (mix, (low, high)) in ranges.filter(|(_, range)| range.0 > 0) {
+        *mix = match low == high {
+            true => SizeMix::fixed(Bytes(low)),
+            false => SizeMix(vec![(Bytes(low), 1), (Bytes(high), 1)]),
+        };
     }
-    if let Some(text) = spec.values.text("bssplit") {
-        let parts: Vec<&str> = text.split(',').collect();
+    if let Some(text) = &options.bssplit {
+        let wrong = |why| spec.mistake("bssplit", why);
+        let splits: Vec<&str> = text.split(',').collect();
         for (index, mix) in mixes.iter_mut().enumerate() {
-            let part = parts
-                .get(index)
-                .or(parts.last())
-                .copied()
-                .unwrap_or_default();
-            if !part.is_empty() {
-                *mix = split(part).map_err(|why| spec.mistake("bssplit", why))?;
+            match splits.get(index).or(splits.last()) {
+                Some(part) if !part.is_empty() => *mix = split(part).map_err(wrong)?,
+                _ => {}
             }
         }
     }
@@ -135,30 +117,28 @@ pub(super) fn block_sizes(spec: &Spec) -> Result<BlockSizes, Mistake> {
 }
 
 /// The sizes of sequential and random operations, where the two are given so.
-pub(super) fn given_by_order(spec: &Spec) -> Option<[u64; 3]> {
-    let sizes = spec.values.sizes("bs").unwrap_or([0; 3]);
-    let sizes = sizes.map(|size| if size == 0 { 4096 } else { size });
-    spec.values.flag("bs_is_seq_rand").then_some(sizes)
+pub(super) fn given_by_order(options: &Options) -> Option<Sizes> {
+    options.bs_is_seq_rand.then_some(options.bs)
 }
 
 /// The largest block of the directions that occur.
-pub(super) fn largest_block(sizes: &BlockSizes, way: Way) -> u64 {
-    let largest = occurring(sizes, way).map(|mix| mix.largest().0).max();
+pub(super) fn largest_block(sizes: &BlockSizes, rw: ReadWrite) -> u64 {
+    let largest = occurring(sizes, rw).map(|mix| mix.largest().0).max();
     largest.unwrap_or_else(|| sizes.largest().0)
 }
 
 /// The smallest one.
-fn smallest_block(sizes: &BlockSizes, way: Way) -> u64 {
-    let smallest = occurring(sizes, way).map(|mix| mix.smallest().0).min();
+fn smallest_block(sizes: &BlockSizes, rw: ReadWrite) -> u64 {
+    let smallest = occurring(sizes, rw).map(|mix| mix.smallest().0).min();
     smallest.unwrap_or_else(|| sizes.smallest().0)
 }
 
-fn occurring(sizes: &BlockSizes, way: Way) -> impl Iterator<Item = &SizeMix> {
+fn occurring(sizes: &BlockSizes, rw: ReadWrite) -> impl Iterator<Item = &SizeMix> {
     let each = [
-        (way.reads, &sizes.read),
-        (way.writes, &sizes.write),
+        (rw.reads, &sizes.read),
+        (rw.writes, &sizes.write),
         // Of a block that is trimmed before it is written, the size is that of the write.
-        (way.trims && !way.writes, &sizes.trim),
+        (rw.trims && !rw.writes, &sizes.trim),
     ];
     let occurring = each.into_iter().filter(|(occurs, _)| *occurs);
     occurring.map(|(_, mix)| mix)
@@ -166,10 +146,9 @@ fn occurring(sizes: &BlockSizes, way: Way) -> impl Iterator<Item = &SizeMix> {
 
 /// Whether `bs_is_seq_rand` means the second size.
 fn of_random(spec: &Spec) -> Result<bool, Mistake> {
-    let is_random = way(spec)?.random;
-    let share = spec.values.text("percentage_random").map(percent_random);
-    match (is_random, share) {
-        (true, Some(Ok(percent))) if percent < 100 => {
+    let is_random = read_write(spec)?.random;
+    match (is_random, percent_random(&spec.options.percentage_random)) {
+        (true, Ok(percent)) if percent < 100 => {
             let wrong =
                 "two sizes in one mix are not done: give the jobs of the two patterns separately";
             Err(spec.mistake("bs_is_seq_rand", wrong))
@@ -198,12 +177,7 @@ fn split(text: &str) -> Result<SizeMix, String> {
     }
     let given: u32 = sizes.iter().filter_map(|(_, share)| *share).sum();
     let open = sizes.iter().filter(|(_, share)| share.is_none()).count() as u32;
-    if given > 100 || sizes.is_empty() {
-        return Err(format!(
-            "the shares of `{text}` add up to {given}, not to 100"
-        ));
-    }
-    if open == 0 && given != 100 {
+    if given > 100 || sizes.is_empty() || open == 0 && given != 100 {
         return Err(format!(
             "the shares of `{text}` add up to {given}, not to 100"
         ));
@@ -222,43 +196,42 @@ fn split(text: &str) -> Result<SizeMix, String> {
 /// Where operations go, of these sizes. `space`: bytes of the part that is worked on.
 pub(super) fn pattern(
     spec: &Spec,
-    way: Way,
+    rw: ReadWrite,
     sizes: &BlockSizes,
     space: u64,
 ) -> Result<Pattern, Mistake> {
-    let percent = spec.values.text("percentage_random").map(percent_random);
-    let percent = percent.transpose();
+    let options = &spec.options;
+    let percent = percent_random(&options.percentage_random);
     let percent = percent.map_err(|why| spec.mistake("percentage_random", why))?;
-    let text = spec.values.text("random_distribution").unwrap_or("random");
-    let spread = distribution(text, keeps_a_map(spec, way, sizes), space)
+    let once = keeps_a_map(options, rw, sizes);
+    let spread = distribution(&options.random_distribution, once, space)
         .map_err(|why| spec.mistake("random_distribution", why))?;
     Ok(match percent {
-        _ if !way.random => sequential(way, largest_block(sizes, way)),
-        Some(0) => Pattern::Sequential,
-        Some(percent @ 1..100) => Pattern::PercentRandom(percent),
+        _ if !rw.random => sequential(rw, largest_block(sizes, rw)),
+        0 => Pattern::Sequential,
+        1..100 => Pattern::PercentRandom(percent),
         _ => spread,
     })
 }
 
 /// Whether no block is drawn twice: a map sees to it, or `lfsr`, which needs none for blocks of
 /// one size and knows nothing of others.
-pub(super) fn keeps_a_map(spec: &Spec, way: Way, sizes: &BlockSizes) -> bool {
-    match spec.values.text("random_generator") {
-        Some("lfsr") => smallest_block(sizes, way) == largest_block(sizes, way),
-        _ => !spec.values.flag("norandommap") && !shifts_blocks(spec, sizes),
+pub(super) fn keeps_a_map(options: &Options, rw: ReadWrite, sizes: &BlockSizes) -> bool {
+    match options.random_generator {
+        "lfsr" => smallest_block(sizes, rw) == largest_block(sizes, rw),
+        _ => !options.norandommap && !shifts_blocks(options, sizes),
     }
 }
 
 /// Whether `ba` lets blocks lie elsewhere than at their multiples.
-pub(super) fn shifts_blocks(spec: &Spec, sizes: &BlockSizes) -> bool {
-    let given = spec.values.sizes("ba").unwrap_or([0; 3]);
+pub(super) fn shifts_blocks(options: &Options, sizes: &BlockSizes) -> bool {
     let sizes = [&sizes.read, &sizes.write, &sizes.trim];
-    let mut both = given.into_iter().zip(sizes);
+    let mut both = options.ba.into_iter().zip(sizes);
     both.any(|(align, mix)| align > 0 && align != mix.smallest().0)
 }
 
-const fn sequential(way: Way, block: u64) -> Pattern {
-    match way.gap {
+const fn sequential(rw: ReadWrite, block: u64) -> Pattern {
+    match rw.gap {
         0 => Pattern::Sequential,
         gap if gap > 0 => Pattern::Strided {
             stride: Bytes(block.saturating_add(gap as u64)),
@@ -370,16 +343,10 @@ fn zones(text: &str, space: Option<u64>) -> Result<Pattern, String> {
 
 /// Zones without a size share what is left.
 fn fill_open(zones: &mut [Zone]) {
-    let open = zones
-        .iter()
-        .filter(|zone| zone.space_percent.is_nan())
-        .count();
-    let sizes = zones
-        .iter()
-        .map(|zone| zone.space_percent)
-        .filter(|size| !size.is_nan());
-    let rest = (100.0 - sizes.sum::<f64>()).max(0.0) / open.max(1) as f64;
-    for zone in zones.iter_mut().filter(|zone| zone.space_percent.is_nan()) {
-        zone.space_percent = rest;
-    }
+    let (open, sized): (Vec<_>, Vec<_>) = zones
+        .iter_mut()
+        .partition(|zone| zone.space_percent.is_nan());
+    let taken: f64 = sized.iter().map(|zone| zone.space_percent).sum();
+    let rest = (100.0 - taken).max(0.0) / open.len().max(1) as f64;
+    open.into_iter().for_each(|zone| zone.space_percent = rest);
 }

@@ -1,25 +1,23 @@
 //! From jobs to a plan: each clone is a job of one thread; what stands between two stonewalls is a
 //! case.
 
+mod check;
 mod clone;
-mod judge;
 
 use blocklab_record::{Note, NoteLevel};
 use blocklab_workload::{Case, Job, Plan, Workload};
 
-use super::credentials::{self, ControlGroup};
 use super::files::{self, Files, Planned};
-use super::iolog;
-use super::jobs::Resolved;
+use super::groups::Groups;
+use super::jobs::{Resolved, Spec};
 use super::load::load;
 use super::logs::LogRule;
 use super::mistake::Mistake;
 use super::number::{Scale, amount};
-use super::pattern;
-use super::spec::Spec;
+use super::options::Options;
+use super::pattern::{self, ReadWrite};
+use super::replay;
 use super::state;
-use super::terms::Terms;
-use super::turns::Turns;
 use super::verify::leaves_no_time;
 
 pub use clone::CloneFacts;
@@ -47,12 +45,28 @@ pub struct Prepared {
     pub globals: Vec<(String, String)>,
 }
 
+impl Prepared {
+    /// The jobs of all cases, in order: one a clone.
+    pub fn jobs(&self) -> impl Iterator<Item = &Job> {
+        self.plan.cases.iter().flat_map(|case| &case.workload.jobs)
+    }
+
+    /// The clones of the case of this index.
+    pub fn clones_of(&self, case: usize) -> impl Iterator<Item = &CloneFacts> {
+        self.clones.iter().filter(move |clone| clone.case == case)
+    }
+}
+
 /// What is run for these jobs.
 ///
 /// # Errors
 /// Values that make no sense together, and what is refused.
-pub fn prepare(resolved: &Resolved, name: &str, terms: &Terms<'_>) -> Result<Prepared, Mistake> {
-    let mut maker = Maker::new(terms);
+pub fn prepare(
+    resolved: &Resolved,
+    name: &str,
+    context: &PlanContext<'_>,
+) -> Result<Prepared, Mistake> {
+    let mut maker = Maker::new(context);
     for (index, spec) in resolved.specs.iter().enumerate() {
         maker.add(spec, index)?;
     }
@@ -70,13 +84,57 @@ pub fn prepare(resolved: &Resolved, name: &str, terms: &Terms<'_>) -> Result<Pre
     })
 }
 
+/// What the caller knows of the machine, and what a plan needs to know besides the jobs.
+pub struct PlanContext<'a> {
+    /// Size of an existing file or device.
+    pub size_of: &'a dyn Fn(&str) -> Option<u64>,
+    /// All files below a directory.
+    pub files_below: &'a dyn Fn(&str) -> Vec<String>,
+    /// How many processors there are.
+    pub processors: u32,
+    /// Processors of a NUMA node.
+    pub node_processors: &'a dyn Fn(u32) -> Vec<u32>,
+    /// What a file holds, or why it cannot be read.
+    pub bytes_of: &'a dyn Fn(&str) -> Result<Vec<u8>, String>,
+    /// The path of a block device by its numbers.
+    pub device_of: &'a dyn Fn(u32, u32) -> String,
+    /// Where the block I/O controller of version 1 is mounted.
+    pub control_groups: Option<&'a str>,
+    /// Where files lie that a run leaves for a later one; nothing: where it runs.
+    pub aux: Option<&'a str>,
+    /// The seed of jobs that do not want the same offsets in every run.
+    pub seed: u64,
+}
+
+/// A control group that must be there before the run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ControlGroup {
+    /// Its directory.
+    pub path: String,
+    /// What its `blkio.weight` becomes.
+    pub weight: Option<u32>,
+    /// Whether it stays after the run.
+    pub keep: bool,
+}
+
+/// The group that a job asks for; nothing, as with fio, where no block I/O controller of version 1
+/// is mounted.
+pub(super) fn control_group(options: &Options, context: &PlanContext<'_>) -> Option<ControlGroup> {
+    let name = options.cgroup.as_ref().filter(|name| !name.is_empty())?;
+    Some(ControlGroup {
+        path: format!("{}/{name}", context.control_groups?),
+        weight: options.cgroup_weight,
+        keep: options.cgroup_nodelete,
+    })
+}
+
 const PASSED_OVER: &str = "a `wait` without a fourth word is passed over, as by fio 3.33";
 
 /// Of one job.
-const MOST_FILES: i64 = 1_000_000;
+const MOST_FILES: u64 = 1_000_000;
 
 struct Maker<'a> {
-    terms: &'a Terms<'a>,
+    context: &'a PlanContext<'a>,
     cases: Vec<Case>,
     clones: Vec<CloneFacts>,
     files: Files,
@@ -86,13 +144,13 @@ struct Maker<'a> {
     remarks: Vec<String>,
     forewords: Vec<String>,
     group: u32,
-    turns: Turns,
+    groups: Groups,
 }
 
 impl<'a> Maker<'a> {
-    fn new(terms: &'a Terms<'a>) -> Self {
+    fn new(context: &'a PlanContext<'a>) -> Self {
         Self {
-            terms,
+            context,
             cases: Vec::new(),
             clones: Vec::new(),
             files: Files::default(),
@@ -102,75 +160,91 @@ impl<'a> Maker<'a> {
             remarks: Vec::new(),
             forewords: Vec::new(),
             group: 0,
-            turns: Turns::default(),
+            groups: Groups::default(),
         }
     }
 
     fn add(&mut self, spec: &Spec, index: usize) -> Result<(), Mistake> {
-        self.judge(spec)?;
-        let way = pattern::way(spec)?;
+        self.check(spec)?;
+        let options = &spec.options;
+        let rw = pattern::read_write(spec)?;
         self.begin(spec)?;
-        self.directories.extend(files::directories(spec));
-        let group = credentials::control_group(spec, self.terms);
+        self.directories.extend(files::directories(options));
+        let group = control_group(options, self.context);
         let known = |group: &ControlGroup| self.control_groups.contains(group);
         self.control_groups
             .extend(group.filter(|group| !known(group)));
-        let count = spec.values.number("numjobs").unwrap_or(1).max(1);
+        let count = options.numjobs.max(1);
         if count > 4096 {
             return Err(spec.mistake("numjobs", format!("{count} is more than 4096")));
         }
-        let files = spec.values.number("nrfiles").unwrap_or(1).max(1);
+        let files = options.nrfiles.max(1);
         if files.saturating_mul(count) > MOST_FILES {
             let wrong = format!("{files} files of {count} clones are more than {MOST_FILES}");
             return Err(spec.mistake("nrfiles", wrong));
         }
+        if options.verify != "0" || options.verify_pattern.is_some() {
+            self.warn_of_no_time(options, rw);
+        }
         for number in 0..count as u32 {
-            let writer = self.writer(spec, number);
-            let awaits = writer.is_some();
-            let trace = match (iolog::read(spec, number, self.terms), writer) {
-                (Err(_), Some(writer)) => Some(iolog::stand_in(writer)),
-                (read, _) => read?,
-            };
-            let ground = match &trace {
-                Some(trace) => iolog::ground(spec, trace, self.terms)?,
-                None => files::ground(spec, way, number, self.terms, &self.files)?,
-            };
-            let unique = self.clones.len();
-            let name = format!("{}.{unique}", spec.name);
-            let mut job = load(spec, way, &ground, &name, number, self.terms)?;
-            if let Some(trace) = trace {
-                if trace.passed_over > 0 {
-                    self.note(NoteLevel::Ignored, "read_iolog", PASSED_OVER);
-                }
-                iolog::apply(spec, &mut job, trace);
+            self.add_clone(spec, rw, index, number)?;
+        }
+        Ok(())
+    }
+
+    fn warn_of_no_time(&mut self, options: &Options, rw: ReadWrite) {
+        if !rw.reads && leaves_no_time(options, rw) {
+            let words = "verification read phase will never start because write phase uses all \
+                         of runtime";
+            self.forewords.push(words.to_owned());
+        }
+    }
+
+    fn add_clone(
+        &mut self,
+        spec: &Spec,
+        rw: ReadWrite,
+        index: usize,
+        number: u32,
+    ) -> Result<(), Mistake> {
+        let writer = self.writer(spec, number);
+        let awaits_trace = writer.is_some();
+        let trace = match (replay::read(spec, number, self.context), writer) {
+            (Err(_), Some(writer)) => Some(replay::stand_in(writer)),
+            (read, _) => read?,
+        };
+        let ground = match &trace {
+            Some(trace) => replay::ground(spec, trace, self.context)?,
+            None => files::ground(spec, rw, number, self.context, &self.files)?,
+        };
+        let unique = self.clones.len();
+        let name = format!("{}.{unique}", spec.name);
+        let mut job = load(spec, rw, &ground, &name, number, self.context)?;
+        if let Some(trace) = trace {
+            if trace.passed_over > 0 {
+                self.note(NoteLevel::Ignored, "read_iolog", PASSED_OVER);
             }
-            // A job that reads back another's writes draws the same places, whatever its name.
-            job.rng_label = job.verify.is_some().then(|| unique.to_string());
-            job.log = LogRule::of(spec, &job).kept();
-            let state = state::path(self.terms.aux, &spec.name, unique);
-            if job.verify.is_some() && number == 0 && !way.reads && leaves_no_time(spec, way) {
-                let words = "verification read phase will never start because write phase uses \
-                             all of runtime";
-                self.forewords.push(words.to_owned());
-            }
-            let is_unfit = self.is_unfit(spec, &mut job, &state);
-            job.check().map_err(|invalid| {
-                Mistake::new(&spec.at, format!("job {}: {invalid}", spec.name))
-            })?;
-            let saves = job.verify.is_some() && job.writes();
-            let saves = saves && spec.values.number("verify_state_save") != Some(0);
-            self.clones.push(CloneFacts {
-                state: saves.then_some(state),
-                awaits_trace: awaits,
-                is_unfit,
-                ..self.facts(spec, way, &job, index)
-            });
-            for file in ground.planned {
-                self.files.add(file);
-            }
-            if let Some(case) = self.cases.last_mut() {
-                case.workload.jobs.push(job);
-            }
+            replay::apply(&spec.options, &mut job, trace);
+        }
+        // A job that reads back another's writes draws the same places, whatever its name.
+        job.rng_label = job.verify.is_some().then(|| unique.to_string());
+        job.log = LogRule::of(spec, &job).kept();
+        let state = state::path(self.context.aux, &spec.name, unique);
+        let is_unfit = self.is_unfit(spec, &mut job, &state);
+        job.check()
+            .map_err(|invalid| Mistake::new(&spec.at, format!("job {}: {invalid}", spec.name)))?;
+        let saves = job.verify.is_some() && job.writes() && spec.options.verify_state_save;
+        self.clones.push(CloneFacts {
+            state: saves.then_some(state),
+            awaits_trace,
+            is_unfit,
+            ..self.facts(spec, rw, &job, index)
+        });
+        for file in ground.planned {
+            self.files.add(file);
+        }
+        if let Some(case) = self.cases.last_mut() {
+            case.workload.jobs.push(job);
         }
         Ok(())
     }
@@ -178,10 +252,10 @@ impl<'a> Maker<'a> {
     /// Whether the state file that a job should go on from cannot be read. As with fio, the others
     /// are run.
     fn is_unfit(&mut self, spec: &Spec, job: &mut Job, state: &str) -> bool {
-        if !spec.values.flag("verify_state_load") || job.verify.is_none() {
+        if !spec.options.verify_state_load || job.verify.is_none() {
             return false;
         }
-        let loaded = state::load(job, self.seed(), state, self.terms);
+        let loaded = state::load(job, self.seed(), state, self.context);
         if let Err(why) = &loaded {
             let name = &spec.name;
             let remark = format!("job {name} is not run: verify_state_load: {state}: {why}");
@@ -192,7 +266,7 @@ impl<'a> Maker<'a> {
 
     /// The job of an earlier case that writes the trace which this clone reads.
     fn writer(&self, spec: &Spec, number: u32) -> Option<&Job> {
-        let path = iolog::path(spec, number)?;
+        let path = replay::path(&spec.options, number)?;
         let (_, earlier) = self.cases.split_last()?;
         let mut clones = self
             .clones
@@ -210,12 +284,12 @@ impl<'a> Maker<'a> {
 
     /// A new group or a new case, where the job asks for it.
     fn begin(&mut self, spec: &Spec) -> Result<(), Mistake> {
-        let turn = self.turns.next(spec, &self.clones)?;
+        let turn = self.groups.next(spec, &self.clones)?;
         self.group = turn.group;
         for (option, text) in turn.notes {
             self.note(NoteLevel::Approximated, option, text);
         }
-        let seed = seed(spec, self.terms.seed);
+        let seed = seed(&spec.options, self.context.seed);
         if turn.walled {
             let number = self.cases.len() + 1;
             self.cases.push(Case {
@@ -250,14 +324,11 @@ impl<'a> Maker<'a> {
 }
 
 /// `randseed` before `allrandrepeat` before `randrepeat`.
-fn seed(spec: &Spec, chance: u64) -> u64 {
-    let given = spec.values.text("randseed");
-    if let Some(Ok(seed)) = given.map(|text| amount(text, Scale::default())) {
-        return seed as u64;
+fn seed(options: &Options, chance: u64) -> u64 {
+    let given = options.randseed.as_deref();
+    match given.map(|text| amount(text, Scale::default())) {
+        Some(Ok(seed)) => seed as u64,
+        _ if options.allrandrepeat || options.randrepeat => 0x89,
+        _ => chance,
     }
-    let repeats = match spec.values.number("allrandrepeat") {
-        Some(all) if all != 0 => true,
-        _ => spec.values.number("randrepeat") != Some(0),
-    };
-    if repeats { 0x89 } else { chance }
 }

@@ -11,9 +11,10 @@
 use blocklab_units::Bytes;
 use blocklab_workload::{Direction, Engine, IoPriority, Priority, PriorityShare};
 
+use super::jobs::Spec;
 use super::mistake::Mistake;
 use super::number::{Scale, amount};
-use super::spec::Spec;
+use super::options::Options;
 
 /// What only engines have that hand operations over one by one.
 pub(super) const OF_OPERATIONS: [&str; 4] = [
@@ -30,13 +31,12 @@ pub(super) const ENGINES: [&str; 2] = ["libaio", "io_uring"];
 const BEST_EFFORT: i64 = 2;
 
 /// Of the threads.
-pub(super) fn priority(spec: &Spec) -> Priority {
-    let class = spec.values.number("prioclass");
-    let level = spec.values.number("prio");
+pub(super) fn priority(options: &Options) -> Priority {
+    let is_given = options.prioclass.is_some() || options.prio.is_some();
+    let io = || io_priority(options.prioclass.unwrap_or(0), options.prio.unwrap_or(0));
     Priority {
-        nice: spec.values.number("nice").unwrap_or(0).clamp(-20, 19) as i32,
-        io: (class.is_some() || level.is_some())
-            .then(|| io_priority(class.unwrap_or(0), level.unwrap_or(0))),
+        nice: options.nice.clamp(-20, 19) as i32,
+        io: is_given.then(io),
     }
 }
 
@@ -55,16 +55,21 @@ pub(super) fn shares(spec: &Spec, engine: Engine) -> Result<Vec<PriorityShare>, 
         // Options of another engine, from a global section.
         return Ok(Vec::new());
     }
-    let percentages = by_direction(spec, "cmdprio_percentage", (i64::MIN, 100))?;
+    let options = &spec.options;
+    let numbers =
+        |name, text, range| by_direction(text, range).map_err(|why| spec.mistake(name, why));
+    let percentages = &options.cmdprio_percentage;
+    let percentages = numbers("cmdprio_percentage", percentages, (i64::MIN, 100))?;
     // Below 0 it is as good as all, as with fio.
     let percentages = percentages.map(|percent| match percent.unwrap_or(0) {
         ..0 => 100,
         percent => percent as u8,
     });
-    let classes = by_direction(spec, "cmdprio_class", (1, 3))?.map(|class| class.unwrap_or(1));
-    let levels = by_direction(spec, "cmdprio", (0, 7))?.map(|level| level.unwrap_or(0));
-    let otherwise = [0, 1].map(|index| io_priority(classes[index], levels[index]));
-    let sizes = spec.values.text("cmdprio_bssplit");
+    let classes = numbers("cmdprio_class", &options.cmdprio_class, (1, 3))?;
+    let levels = numbers("cmdprio", &options.cmdprio, (0, 7))?;
+    let otherwise =
+        [0, 1].map(|index| io_priority(classes[index].unwrap_or(1), levels[index].unwrap_or(0)));
+    let sizes = &options.cmdprio_bssplit;
     if sizes.is_some() && percentages != [0, 0] {
         let wrong = "cmdprio_percentage and cmdprio_bssplit exclude each other";
         return Err(spec.mistake("cmdprio_bssplit", wrong));
@@ -79,7 +84,9 @@ pub(super) fn shares(spec: &Spec, engine: Engine) -> Result<Vec<PriorityShare>, 
                 priority: otherwise[index],
             });
         }
-        let text = sizes.map_or("", |text| of_direction(text, index));
+        let text = sizes
+            .as_deref()
+            .map_or("", |text| of_direction(text, index));
         let of_sizes = by_size(text, direction, otherwise[index]);
         shares.extend(of_sizes.map_err(|why| spec.mistake("cmdprio_bssplit", why))?);
     }
@@ -95,22 +102,17 @@ fn of_direction(text: &str, index: usize) -> &str {
 }
 
 /// Numbers of reads and writes.
-fn by_direction(
-    spec: &Spec,
-    name: &str,
-    (low, high): (i64, i64),
-) -> Result<[Option<i64>; 2], Mistake> {
+fn by_direction(text: &str, (low, high): (i64, i64)) -> Result<[Option<i64>; 2], String> {
     let mut values = [None; 2];
-    let text = spec.values.text(name).unwrap_or_default();
     for (index, value) in values.iter_mut().enumerate() {
         let part = of_direction(text, index).trim();
         if part.is_empty() {
             continue;
         }
-        let number = amount(part, Scale::default()).map_err(|why| spec.mistake(name, why))?;
+        let number = amount(part, Scale::default())?;
         if number < low || number > high {
-            let wrong = format!("`{number}` is out of range: {} to {high}", low.max(0));
-            return Err(spec.mistake(name, wrong));
+            let low = low.max(0);
+            return Err(format!("`{number}` is out of range: {low} to {high}"));
         }
         *value = Some(number);
     }

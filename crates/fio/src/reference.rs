@@ -1,6 +1,6 @@
 //! `docs/dialects/fio.md`, from the option table.
 
-use super::options::{Kind, Opt, Support, options};
+use super::options::{Kind, Opt, options};
 
 /// The page.
 #[must_use]
@@ -16,20 +16,19 @@ pub fn reference() -> String {
         }
         page.push_str(&format!(
             "| {} | {} | {} | {} |\n",
-            names(option),
+            option
+                .names()
+                .map(|name| format!("`{name}`"))
+                .collect::<Vec<_>>()
+                .join(", "),
             default(option),
             option.meaning.replace('|', "\\|"),
-            support(option)
+            option
+                .honoured()
+                .replacen("ignored:", "ignored, with a note:", 1)
         ));
     }
     page
-}
-
-fn names(option: &Opt) -> String {
-    let all = std::iter::once(option.name).chain(option.aliases.iter().copied());
-    all.map(|name| format!("`{name}`"))
-        .collect::<Vec<_>>()
-        .join(", ")
 }
 
 fn default(option: &Opt) -> String {
@@ -40,21 +39,10 @@ fn default(option: &Opt) -> String {
     }
 }
 
-fn support(option: &Opt) -> String {
-    match option.support {
-        Support::Exact => "exact".to_owned(),
-        Support::Documented => format!("as documented: {}", option.here),
-        Support::Mostly => format!("differs: {}", option.here),
-        Support::Nearly => format!("approximated: {}", option.here),
-        Support::Ignored => format!("ignored, with a note: {}", option.here),
-        Support::Refused => format!("refused: {}", option.here),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::options::find;
+    use crate::options::{Support, find};
 
     /// What is told before the tables.
     fn differing() -> &'static str {

@@ -31,6 +31,16 @@ pub struct Section {
 }
 
 impl Section {
+    /// Without settings.
+    pub(super) const fn new(name: String, at: Place) -> Self {
+        Self {
+            name,
+            settings: Vec::new(),
+            at,
+            begins_anew: false,
+        }
+    }
+
     /// Whether it holds for the jobs after it.
     #[must_use]
     pub fn is_global(&self) -> bool {
@@ -84,12 +94,7 @@ fn read(
             let Some((section, _)) = rest.split_once(']') else {
                 return Err(Mistake::new(&at, "the section's name lacks its `]`"));
             };
-            sections.push(Section {
-                name: section.trim().to_owned(),
-                settings: Vec::new(),
-                at,
-                begins_anew: false,
-            });
+            sections.push(Section::new(section.trim().to_owned(), at));
             continue;
         }
         if let Some(path) = line.strip_prefix("include ").map(str::trim) {

@@ -11,7 +11,7 @@
 
 use blocklab_workload::Job;
 
-use super::terms::Terms;
+use super::plan::PlanContext;
 
 const VERSION: u64 = 3;
 const HEAD: usize = 24;
@@ -131,8 +131,13 @@ pub(super) fn path(aux: Option<&str>, name: &str, thread: usize) -> String {
 }
 
 /// Makes the job check no more than what an earlier run had written.
-pub(super) fn load(job: &mut Job, seed: u64, path: &str, terms: &Terms<'_>) -> Result<(), String> {
-    let bytes = (terms.bytes_of)(path)?;
+pub(super) fn load(
+    job: &mut Job,
+    seed: u64,
+    path: &str,
+    context: &PlanContext<'_>,
+) -> Result<(), String> {
+    let bytes = (context.bytes_of)(path)?;
     let state = State::decode(&bytes).map_err(|why| format!("no state file: {why}"))?;
     if !job.pattern.is_sequential() && state.seed != seed {
         let why = "the run that left it drew other offsets: it had another seed, or was of fio \

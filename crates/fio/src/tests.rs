@@ -28,7 +28,7 @@ impl Reader for NoFiles {
 pub(super) fn planned(text: &str) -> Result<Prepared, Mistake> {
     let sections = parse_jobs("job.fio", text, &mut NoFiles)?;
     let resolved = resolve(&sections, &[])?;
-    let terms = Terms {
+    let context = PlanContext {
         size_of: &|path| (path == "/dev/there").then_some(1 << 30),
         files_below: &|_| Vec::new(),
         processors: 8,
@@ -39,7 +39,7 @@ pub(super) fn planned(text: &str) -> Result<Prepared, Mistake> {
         aux: None,
         seed: 7,
     };
-    prepare(&resolved, "job", &terms)
+    prepare(&resolved, "job", &context)
 }
 
 fn jobs(text: &str) -> Vec<Job> {
@@ -251,6 +251,17 @@ fn what_is_not_exact_is_noted_once() {
     assert_eq!(subjects, ["clocksource", "thread"]);
     let harmless = planned("[a]\nsize=1m\nthread=0\nnice=0\nfallocate=native\n");
     assert_eq!(harmless.expect("a sound file").notes, []);
+}
+
+#[test]
+fn a_later_name_for_the_largest_of_a_span() {
+    let largest = |options: &str| {
+        let prepared = planned(&format!("[a]\nsize=1m\nlog_avg_msec=10\n{options}\n"));
+        prepared.expect(options).clones[0].logs.largest
+    };
+    assert!(!largest("") && !largest("log_window_value=avg"));
+    assert!(largest("log_window_value=max") && largest("log_max_value=1"));
+    refused("[a]\nsize=1m\nlog_window_value=both\n", "none of avg, max");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use blocklab_units::Bytes;
 use blocklab_workload::{Access, BlockSizes, Content, Durability, Job, Pattern};
 
-use super::elsewhere::{Stretch, bytes, each, whole_seconds};
+use super::convert::{Stretch, bytes, each, whole_seconds};
 use super::mistake::Mistake;
 use super::plan::Prepared;
 

@@ -1,9 +1,9 @@
-//! One option's value as meant, and the set of them that a job has.
+//! What was written behind `=`, read by the kind of its option; and what that means, by type.
 
-use std::collections::BTreeMap;
+use blocklab_units::Nanos;
 
 use super::number::{Clock, Scale, amount, cut, time};
-use super::options::{Kind, Opt, find};
+use super::options::{Kind, Opt};
 
 /// Bytes, or a share of a file.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -13,19 +13,101 @@ pub(super) enum Share {
     Percent(f64),
 }
 
+impl Default for Share {
+    fn default() -> Self {
+        Self::Bytes(0)
+    }
+}
+
+impl Share {
+    /// How much of `whole` it is.
+    pub(super) fn of(self, whole: u64) -> u64 {
+        match self {
+            Self::Bytes(bytes) => bytes,
+            Self::Percent(percent) => (whole as f64 * percent / 100.0) as u64,
+        }
+    }
+}
+
+/// Of reads, writes and trims; 0: none.
+pub(super) type Sizes = [u64; 3];
+/// Of reads, writes and trims: from and to.
+pub(super) type Ranges = [(u64, u64); 3];
+/// One of the words of an option; nothing where there is none.
+pub(super) type Word = &'static str;
+
 /// What an option was given.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Value {
     Text(String),
+    Word(Word),
     Number(i64),
     Share(Share),
-    /// Of reads, writes and trims.
-    Sizes([u64; 3]),
-    /// Of reads, writes and trims: from and to.
-    Ranges([(u64, u64); 3]),
+    Sizes(Sizes),
+    Ranges(Ranges),
     Floats(Vec<f64>),
-    /// Nanoseconds.
-    Time(u64),
+    Time(Nanos),
+}
+
+/// The type of an option as meant: what a [`Value`] becomes.
+pub(super) trait Meant: Default {
+    /// # Panics
+    /// Of a value of another kind: then a row of the table has a type that does not fit.
+    fn meant(value: Value) -> Self;
+
+    /// What an option means that was given, or was not. An `Option` is nothing where nothing is
+    /// given, whatever holds then; all others have the default of the table.
+    fn of(option: &Opt, given: Option<&Value>) -> Self {
+        match (given, option.default) {
+            (Some(value), "-") => Self::meant(value.clone()),
+            (Some(value), _) => Self::meant(value.clone().over(&Value::default_of(option))),
+            (None, "-") => Self::default(),
+            (None, _) => Self::meant(Value::default_of(option)),
+        }
+    }
+}
+
+/// One line a type: the kind of value that it is made of, and how.
+macro_rules! meant {
+    ($($type:ty: $kind:ident($value:ident) => $made:expr;)*) => {
+        $(impl Meant for $type {
+            fn meant(value: Value) -> Self {
+                match value {
+                    Value::$kind($value) => $made,
+                    other => panic!("{other:?} is no {}", stringify!($type)),
+                }
+            }
+        })*
+    };
+}
+
+meant! {
+    String: Text(text) => text;
+    Word: Word(word) => word;
+    bool: Number(number) => number != 0;
+    i64: Number(number) => number;
+    u64: Number(number) => number.max(0) as Self;
+    u32: Number(number) => number.clamp(0, Self::MAX.into()) as Self;
+    Share: Share(share) => share;
+    Sizes: Sizes(sizes) => sizes;
+    Ranges: Ranges(ranges) => ranges;
+    Vec<f64>: Floats(list) => list;
+    Nanos: Time(time) => time;
+}
+
+impl<T: Meant> Meant for Option<T> {
+    fn meant(value: Value) -> Self {
+        Some(T::meant(value))
+    }
+
+    fn of(_: &Opt, given: Option<&Value>) -> Self {
+        given.cloned().map(T::meant)
+    }
+}
+
+/// Nothing of what is 0: fio means none by it.
+pub(super) fn some<T: PartialOrd + Default>(value: T) -> Option<T> {
+    (value > T::default()).then_some(value)
 }
 
 impl Value {
@@ -37,8 +119,7 @@ impl Value {
             _ if option.stands_alone() => return Ok(Self::Number(1)),
             _ => return Err(format!("option {} requires an argument", option.name)),
         };
-        let number = |text: &str| amount(text, scale);
-        let between = |low: i64, high: i64| match number(text)? {
+        let between = |low: i64, high: i64| match amount(text, scale)? {
             value if (low..=high).contains(&value) => Ok(Self::Number(value)),
             value if high == i64::MAX => Err(format!("{value} is out of range: at least {low}")),
             value => Err(format!("{value} is out of range: {low} to {high}")),
@@ -47,7 +128,7 @@ impl Value {
             // The quotation marks of a pattern tell text from numbers.
             Kind::Text if option.name.ends_with("_pattern") => Ok(Self::Text(text.to_owned())),
             Kind::Text | Kind::Name => Ok(Self::Text(unquoted(text))),
-            Kind::Flag => match number(text) {
+            Kind::Flag => match amount(text, scale) {
                 Ok(value) => Ok(Self::Number(i64::from(value != 0))),
                 Err(_) => Err(format!("`{text}` is neither 0 nor 1")),
             },
@@ -55,11 +136,11 @@ impl Value {
             Kind::Int(low, high) => between(low, high),
             Kind::Size => Ok(Self::Number(bytes(text, scale)? as i64)),
             Kind::Share => share(text, scale).map(Self::Share),
-            Kind::Sizes => sizes(text, scale).map(Self::Sizes),
+            Kind::Sizes => by_direction(text, |part| bytes(part, scale)).map(Self::Sizes),
             Kind::Ranges if option.name == "bsrange" && is_single(text) => {
                 Err(format!("`{text}` is no range such as 4k-16k"))
             }
-            Kind::Ranges => ranges(text, scale).map(Self::Ranges),
+            Kind::Ranges => by_direction(text, |part| range(part, scale)).map(Self::Ranges),
             Kind::Floats => floats(text).map(Self::Floats),
             Kind::Percents => match floats(text)? {
                 list if list.iter().all(|share| (0.0..=100.0).contains(share)) => {
@@ -67,9 +148,39 @@ impl Value {
                 }
                 _ => Err(format!("`{text}` is out of range: 0 to 100")),
             },
-            Kind::Seconds => time(text, Clock::Seconds).map(Self::Time),
-            Kind::Micros => time(text, Clock::Micros).map(Self::Time),
+            Kind::Seconds => Ok(Self::Time(Nanos(time(text, Clock::Seconds)?))),
+            Kind::Micros => Ok(Self::Time(Nanos(time(text, Clock::Micros)?))),
             Kind::Word(choices) => word(text, choices),
+        }
+    }
+
+    fn default_of(option: &Opt) -> Self {
+        Self::read(option, Some(option.default), Scale::default()).expect(option.default)
+    }
+
+    /// This value, given after another one: a direction that is left out keeps what it had.
+    pub(super) fn over(self, old: &Self) -> Self {
+        fn kept<T: Copy + PartialEq>(new: [T; 3], old: &[T; 3], none: T) -> [T; 3] {
+            std::array::from_fn(|at| if new[at] == none { old[at] } else { new[at] })
+        }
+        match (self, old) {
+            (Self::Sizes(new), Self::Sizes(old)) => Self::Sizes(kept(new, old, 0)),
+            (Self::Ranges(new), Self::Ranges(old)) => Self::Ranges(kept(new, old, (0, 0))),
+            (new, _) => new,
+        }
+    }
+
+    /// Whether it is what the option has anyway.
+    pub(super) fn is_off(&self, option: &Opt) -> bool {
+        match self {
+            Self::Number(number) => {
+                *number == amount(option.default, Scale::default()).unwrap_or(0)
+            }
+            Self::Text(text) => text == option.default,
+            Self::Word(word) => *word == option.default,
+            Self::Time(time) => *time == Nanos::ZERO,
+            Self::Share(share) => *share == Share::Bytes(0),
+            Self::Sizes(_) | Self::Ranges(_) | Self::Floats(_) => false,
         }
     }
 }
@@ -93,9 +204,7 @@ pub(super) fn dropped(option: &Opt, text: &str) -> Option<String> {
 }
 
 fn unquoted(text: &str) -> String {
-    let inner = text
-        .strip_prefix('"')
-        .and_then(|text| text.strip_suffix('"'));
+    let inner = text.strip_prefix('"').and_then(|it| it.strip_suffix('"'));
     inner.unwrap_or(text).to_owned()
 }
 
@@ -113,42 +222,30 @@ fn share(text: &str, scale: Scale) -> Result<Share, String> {
     }
 }
 
-/// `4k`, `4k,8k`, `,8k`: one for all, or one for reads and one for all others, or all three. What
-/// is left out keeps its default.
-fn sizes(text: &str, scale: Scale) -> Result<[u64; 3], String> {
-    by_direction(text, 0, |part| bytes(part, scale))
-}
-
 /// Whether a part of it is a size and no range.
 fn is_single(text: &str) -> bool {
     let mut parts = text.split(',').filter(|part| !part.trim().is_empty());
     parts.any(|part| !part.contains(['-', ':']))
 }
 
-fn ranges(text: &str, scale: Scale) -> Result<[(u64, u64); 3], String> {
-    by_direction(text, (0, 0), |part| {
-        let (low, high) = part.split_once(['-', ':']).unwrap_or((part, part));
-        let (low, high) = (bytes(low, scale)?, bytes(high, scale)?);
-        Ok((low.min(high), low.max(high)))
-    })
+fn range(text: &str, scale: Scale) -> Result<(u64, u64), String> {
+    let (low, high) = text.split_once(['-', ':']).unwrap_or((text, text));
+    let (low, high) = (bytes(low, scale)?, bytes(high, scale)?);
+    Ok((low.min(high), low.max(high)))
 }
 
-/// Values with commas between them; what stands last holds for the directions after it.
-fn by_direction<T: Copy>(
+/// `4k`, `4k,8k`, `,8k`: one for all, or one for reads and one for all others, or all three. What
+/// stands last holds for the directions after it; what is left out is nothing.
+pub(super) fn by_direction<T: Copy + Default>(
     text: &str,
-    none: T,
     read: impl Fn(&str) -> Result<T, String>,
 ) -> Result<[T; 3], String> {
     let parts: Vec<&str> = text.split(',').map(str::trim).collect();
-    let mut values = [none; 3];
+    let mut values = [T::default(); 3];
     for (index, value) in values.iter_mut().enumerate() {
-        let part = parts
-            .get(index)
-            .or(parts.last())
-            .copied()
-            .unwrap_or_default();
-        if !part.is_empty() {
-            *value = read(part)?;
+        match parts.get(index).or(parts.last()) {
+            Some(part) if !part.is_empty() => *value = read(part)?,
+            _ => {}
         }
     }
     Ok(values)
@@ -156,8 +253,7 @@ fn by_direction<T: Copy>(
 
 fn floats(text: &str) -> Result<Vec<f64>, String> {
     let parts = text.split(':').map(|part| part.trim().parse::<f64>());
-    let values: Result<Vec<f64>, _> = parts.collect();
-    match values {
+    match parts.collect::<Result<Vec<f64>, _>>() {
         Ok(values) if values.iter().all(|value| value.is_finite()) => Ok(values),
         _ => Err(format!(
             "`{text}` is no list of numbers with `:` between them"
@@ -165,127 +261,10 @@ fn floats(text: &str) -> Result<Vec<f64>, String> {
     }
 }
 
-fn word(text: &str, choices: &str) -> Result<Value, String> {
-    let known = choices.split(' ').any(|choice| choice == text);
-    match known {
-        true => Ok(Value::Text(text.to_owned())),
-        false => {
-            let choices = choices.split(' ').collect::<Vec<_>>().join(", ");
-            Err(format!("`{text}` is none of {choices}"))
-        }
-    }
-}
-
-/// What two values of an option mean together. fio keeps a share beside bytes that follow it: an
-/// `offset` remains that share, and a `size` is that share of the bytes.
-fn joined(option: &str, new: Share, old: Share) -> Share {
-    match (option, new, old) {
-        ("size", Share::Bytes(bytes), Share::Percent(percent)) => {
-            Share::Bytes((bytes as f64 * percent / 100.0) as u64)
-        }
-        ("offset" | "offset_increment", Share::Bytes(_), Share::Percent(_)) => old,
-        _ => new,
-    }
-}
-
-/// The options of a job.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Values(BTreeMap<&'static str, Value>);
-
-impl Values {
-    pub(super) fn set(&mut self, option: &'static Opt, value: Value) {
-        // A direction that is left out keeps what it had.
-        let value = match (value, self.0.get(option.name)) {
-            (Value::Sizes(new), Some(Value::Sizes(old))) => Value::Sizes(kept(new, *old, 0)),
-            (Value::Ranges(new), Some(Value::Ranges(old))) => {
-                Value::Ranges(kept(new, *old, (0, 0)))
-            }
-            (Value::Share(new), Some(Value::Share(old))) => {
-                Value::Share(joined(option.name, new, *old))
-            }
-            (value, _) => value,
-        };
-        self.0.insert(option.name, value);
-    }
-
-    pub(super) fn unset(&mut self, name: &'static str) {
-        self.0.remove(name);
-    }
-
-    pub(super) fn names(&self) -> impl Iterator<Item = &'static str> + '_ {
-        self.0.keys().copied()
-    }
-
-    fn get(&self, name: &str) -> Option<&Value> {
-        debug_assert!(find(name).is_some(), "{name} is no option");
-        self.0.get(name)
-    }
-
-    pub(super) fn is_given(&self, name: &str) -> bool {
-        self.get(name).is_some()
-    }
-
-    pub(super) fn text(&self, name: &str) -> Option<&str> {
-        match self.get(name)? {
-            Value::Text(text) => Some(text),
-            _ => None,
-        }
-    }
-
-    pub(super) fn number(&self, name: &str) -> Option<i64> {
-        match self.get(name)? {
-            Value::Number(number) => Some(*number),
-            _ => None,
-        }
-    }
-
-    pub(super) fn flag(&self, name: &str) -> bool {
-        self.number(name).is_some_and(|number| number != 0)
-    }
-
-    pub(super) fn share(&self, name: &str) -> Option<Share> {
-        match self.get(name)? {
-            Value::Share(share) => Some(*share),
-            _ => None,
-        }
-    }
-
-    pub(super) fn sizes(&self, name: &str) -> Option<[u64; 3]> {
-        match self.get(name)? {
-            Value::Sizes(sizes) => Some(*sizes),
-            _ => None,
-        }
-    }
-
-    pub(super) fn ranges(&self, name: &str) -> Option<[(u64, u64); 3]> {
-        match self.get(name)? {
-            Value::Ranges(ranges) => Some(*ranges),
-            _ => None,
-        }
-    }
-
-    pub(super) fn floats(&self, name: &str) -> Option<&[f64]> {
-        match self.get(name)? {
-            Value::Floats(floats) => Some(floats),
-            _ => None,
-        }
-    }
-
-    /// Nanoseconds.
-    pub(super) fn time(&self, name: &str) -> Option<u64> {
-        match self.get(name)? {
-            Value::Time(time) => Some(*time),
-            _ => None,
-        }
-    }
-}
-
-fn kept<T: Copy + PartialEq>(new: [T; 3], old: [T; 3], none: T) -> [T; 3] {
-    std::array::from_fn(|index| {
-        if new[index] == none {
-            old[index]
-        } else {
-            new[index]
-        }
+fn word(text: &str, choices: &'static str) -> Result<Value, String> {
+    let known = choices.split(' ').find(|choice| *choice == text);
+    known.map(Value::Word).ok_or_else(|| {
+        let choices = choices.replace(' ', ", ");
+        format!("`{text}` is none of {choices}")
     })
 }

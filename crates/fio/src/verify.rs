@@ -1,12 +1,14 @@
 //! What `verify` and its kin ask for.
 
-use blocklab_units::Bytes;
+use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::{Checksum, Trims, Verify, When};
 
 use super::bytes::{Reader, parts};
+use super::jobs::Spec;
 use super::mistake::Mistake;
-use super::pattern::{Way, mix};
-use super::spec::Spec;
+use super::options::Options;
+use super::pattern::{ReadWrite, mix};
+use super::value::some;
 
 const CHECKSUMS: [(&str, Checksum); 19] = [
     ("md5", Checksum::Md5),
@@ -31,13 +33,18 @@ const CHECKSUMS: [(&str, Checksum); 19] = [
 ];
 
 /// Nothing where nothing is verified.
-pub(super) fn verify(spec: &Spec, way: Way, read: Reader<'_>) -> Result<Option<Verify>, Mistake> {
-    let text = spec.values.text("verify_pattern");
-    let word = match spec.values.text("verify") {
-        None | Some("0") if text.is_none() => return Ok(None),
+pub(super) fn verify(
+    spec: &Spec,
+    rw: ReadWrite,
+    read: Reader<'_>,
+) -> Result<Option<Verify>, Mistake> {
+    let options = &spec.options;
+    let text = options.verify_pattern.as_deref();
+    let word = match &*options.verify {
+        "0" if text.is_none() => return Ok(None),
         // A pattern by itself is verified as one.
-        None | Some("0") => "pattern",
-        Some(word) => word,
+        "0" => "pattern",
+        word => word,
     };
     let known = CHECKSUMS.iter().find(|(name, _)| *name == word);
     let Some((_, checksum)) = known else {
@@ -47,21 +54,19 @@ pub(super) fn verify(spec: &Spec, way: Way, read: Reader<'_>) -> Result<Option<V
     };
     let pattern = text.map(|text| parts(text, read)).transpose();
     let pattern = pattern.map_err(|why| spec.mistake("verify_pattern", why))?;
-    let trims = trims(spec);
-    let bytes = |name| spec.values.number(name).filter(|bytes| *bytes > 0);
+    let trims = trims(options);
     Ok(Some(Verify {
-        interval: bytes("verify_interval").map(|bytes| Bytes(bytes as u64)),
-        offset: Bytes(bytes("verify_offset").unwrap_or(0) as u64),
+        interval: some(options.verify_interval).map(Bytes),
+        offset: Bytes(options.verify_offset),
         pattern: pattern.map(Into::into),
-        when: when(spec, way),
+        when: when(options, rw),
         in_time: true,
-        fatal: spec.values.flag("verify_fatal") || !goes_on(spec),
+        fatal: options.verify_fatal || !goes_on(options),
         keep: KEPT,
-        trimmed_zero: (way.trims || trims.is_some())
-            && spec.values.number("trim_verify_zero") != Some(0),
+        trimmed_zero: (rw.trims || trims.is_some()) && options.trim_verify_zero,
         trims,
         // Only the places are drawn then.
-        first: (spec.values.flag("verify_only") && !asks(spec)).then_some(0),
+        first: (options.verify_only && !options.do_verify).then_some(0),
         ..Verify::new(*checksum)
     }))
 }
@@ -70,71 +75,60 @@ pub(super) fn verify(spec: &Spec, way: Way, read: Reader<'_>) -> Result<Option<V
 const KEPT: u32 = 100;
 
 /// Whether a flawed block is no reason to end the job.
-fn goes_on(spec: &Spec) -> bool {
-    let text = spec.values.text("continue_on_error").unwrap_or_default();
-    let mut words = text.split(',');
+fn goes_on(options: &Options) -> bool {
+    let mut words = options.continue_on_error.split(',');
     words.any(|word| ["verify", "all", "1"].contains(&word))
 }
 
 /// Nothing without `trim_backlog`: fio chooses what to trim, then, and never does it.
-fn trims(spec: &Spec) -> Option<Trims> {
-    let number = |option| spec.values.number(option).filter(|number| *number > 0);
-    let percent = number("trim_percentage")?;
-    let every = number("trim_backlog")?;
+fn trims(options: &Options) -> Option<Trims> {
+    let percent = some(options.trim_percentage)?;
+    let every = some(options.trim_backlog)?;
     Some(Trims {
         percent: u8::try_from(percent).unwrap_or(100),
-        every: every as u64,
-        batch: number("trim_backlog_batch").unwrap_or(every) as u64,
+        every,
+        batch: some(options.trim_backlog_batch).unwrap_or(every),
     })
 }
 
-/// Whether what was written is to be read back.
-fn asks(spec: &Spec) -> bool {
-    spec.values.number("do_verify") != Some(0)
-}
-
-pub(super) fn is_asked_for(spec: &Spec) -> bool {
-    !matches!(spec.values.text("verify"), None | Some("0"))
+pub(super) fn is_asked_for(options: &Options) -> bool {
+    options.verify != "0"
 }
 
 /// How often a job with `verify` that is given more bytes than its files hold goes through them:
 /// what it reads back counts, too. Nothing where each of these bytes is written or read.
-pub(super) fn passes(spec: &Spec, way: Way, bytes: u64, pass: u64) -> Option<u64> {
-    if !is_asked_for(spec) || bytes <= pass || pass == 0 {
+pub(super) fn passes(options: &Options, rw: ReadWrite, bytes: u64, pass: u64) -> Option<u64> {
+    if !is_asked_for(options) || bytes <= pass || pass == 0 {
         return None;
     }
-    if !way.writes || !asks(spec) {
+    if !rw.writes || !options.do_verify {
         return Some(1);
     }
-    let written = if way.reads { mix(spec, way).write } else { 100 };
+    let written = if rw.reads {
+        mix(options, rw).write
+    } else {
+        100
+    };
     let moved = u128::from(pass) * u128::from(100 + u32::from(written));
     Some((u128::from(bytes) * 100).div_ceil(moved) as u64)
 }
 
 /// Whether the writes take all of the time, so that none is left to read them back.
-pub(super) fn leaves_no_time(spec: &Spec, way: Way) -> bool {
-    let timed = spec.values.time("runtime").unwrap_or(0) > 0 && spec.values.flag("time_based");
-    let backlog = spec.values.number("verify_backlog").unwrap_or(0) > 0;
-    timed && asks(spec) && !backlog && (way.writes || way.trims)
+pub(super) fn leaves_no_time(options: &Options, rw: ReadWrite) -> bool {
+    let timed = options.time_based && options.runtime > Nanos::ZERO;
+    timed && options.do_verify && options.verify_backlog == 0 && (rw.writes || rw.trims)
 }
 
-fn when(spec: &Spec, way: Way) -> When {
-    let backlog = spec
-        .values
-        .number("verify_backlog")
-        .filter(|every| *every > 0);
-    if spec.values.flag("verify_only") {
+fn when(options: &Options, rw: ReadWrite) -> When {
+    let every = options.verify_backlog;
+    if options.verify_only {
         When::OnlyPlaces
-    } else if !asks(spec) || leaves_no_time(spec, way) {
+    } else if !options.do_verify || leaves_no_time(options, rw) {
         When::Never
-    } else if let Some(every) = backlog {
-        let batch = spec
-            .values
-            .number("verify_backlog_batch")
-            .filter(|batch| *batch > 0);
+    } else if every > 0 {
         When::Backlog {
-            every: every as u64,
-            batch: batch.unwrap_or(every) as u64,
+            every,
+            batch: some(options.verify_backlog_batch).unwrap_or(every),
         }
     } else {
         When::AfterWrites

@@ -2,7 +2,9 @@
 
 use std::io::Write;
 
-use blocklab_fio::{Reader, Terms, inflate, options, parse_command, parse_jobs, prepare, resolve};
+use blocklab_fio::{
+    PlanContext, Reader, inflate, options, parse_command, parse_jobs, prepare, resolve,
+};
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 use proptest::prelude::*;
@@ -26,7 +28,7 @@ fn survive(text: &str) {
     let Ok(resolved) = resolve(&sections, &[]) else {
         return;
     };
-    let terms = Terms {
+    let context = PlanContext {
         size_of: &|_| Some(1 << 20),
         files_below: &|_| Vec::new(),
         processors: 8,
@@ -37,7 +39,7 @@ fn survive(text: &str) {
         aux: None,
         seed: 1,
     };
-    if let Ok(prepared) = prepare(&resolved, "job", &terms) {
+    if let Ok(prepared) = prepare(&resolved, "job", &context) {
         for job in prepared
             .plan
             .cases

@@ -1,17 +1,12 @@
 //! `blocklab fio`: a command line or job file of fio, run here.
 
-mod aggregate;
+mod artifacts;
 mod debug;
-mod ground;
-mod groups;
+mod environment;
+mod files;
 mod help;
 mod idle;
-mod inflate;
-mod left;
-mod logs;
-mod outside;
-mod present;
-mod processor;
+mod output;
 mod watch;
 
 use std::cell::RefCell;
@@ -28,10 +23,10 @@ use blocklab_record::{Note, NoteLevel, Record, Status, Stopped};
 use blocklab_store::Store;
 use blocklab_units::Nanos;
 
-use self::aggregate::Aggregate;
+use self::artifacts::Aggregate;
 use self::debug::Debug;
+use self::environment::{Machine, Presence};
 use self::idle::Profiler;
-use self::outside::{Outside, Presence};
 use self::watch::Watcher;
 use crate::args::FioArgs;
 use crate::keeping;
@@ -96,7 +91,7 @@ fn attempt(arguments: &[String], store: &Store) -> Result<u8> {
         return Ok(status::DONE);
     }
     if let Some(path) = &general.inflate_log {
-        return inflate::print(path);
+        return artifacts::print_inflated(path);
     }
     let sections = sections(&command.inputs)?;
     let resolved = dialect::resolve(&sections, &general.sections)?;
@@ -113,7 +108,7 @@ fn attempt(arguments: &[String], store: &Store) -> Result<u8> {
         true => Presence::Supposed,
         false => Presence::Looked,
     };
-    let prepare = || outside::prepare(&resolved, &name, general.aux_path.as_deref(), presence);
+    let prepare = || environment::prepare(&resolved, &name, general.aux_path.as_deref(), presence);
     let mut prepared = prepare()?;
     if general.read_only && prepared.plan.writes() {
         let words = "trim and write operations are not allowed with the --readonly parameter";
@@ -126,7 +121,7 @@ fn attempt(arguments: &[String], store: &Store) -> Result<u8> {
         return Ok(status::DONE);
     }
     if general.read_only {
-        ground::leaves_all_as_it_is(&prepared)?;
+        files::leaves_all_as_it_is(&prepared)?;
     }
     prepared.notes.extend(ignored(general));
     debug.prepare(&mut prepared.plan);
@@ -167,8 +162,8 @@ fn sections(inputs: &[Input]) -> Result<Vec<Section>> {
         match input {
             Input::Job(section) => all.push(section.clone()),
             Input::File(path) => {
-                let text = outside::text(path)?;
-                let mut read = dialect::parse_jobs(path, &text, &mut Outside)?;
+                let text = environment::text(path)?;
+                let mut read = dialect::parse_jobs(path, &text, &mut Machine)?;
                 if std::mem::replace(&mut follows, true) {
                     follow(&mut read);
                 }
@@ -208,22 +203,22 @@ fn measure(
     told: Told<'_>,
 ) -> Result<u8> {
     keeping::try_out(store, house.no_save)?;
-    logs::try_out(prepared)?;
+    artifacts::try_out(prepared)?;
     let interrupted = listen()?;
     let asked = Arc::new(AtomicBool::new(false));
     signal_hook::flag::register(libc::SIGUSR1, Arc::clone(&asked))?;
-    let out = RefCell::new(present::Out::open(general)?);
+    let out = RefCell::new(output::Out::open(general)?);
     for remark in &prepared.remarks {
         terminal::tell(&format!("fio: {remark}"));
     }
     out.borrow_mut().put(told.opening)?;
     out.borrow_mut().begin(prepared)?;
-    for line in ground::plans(prepared) {
+    for line in files::plans(prepared) {
         out.borrow_mut().tell(&line)?;
     }
     out.borrow_mut().tell(&dialect::capped(prepared))?;
     let guard = place::guard(&house.destroy, store);
-    if !ground::make(prepared, &interrupted, &guard)? {
+    if !files::make(prepared, &interrupted, &guard)? {
         return Ok(INTERRUPTED);
     }
     if prepared.clones.iter().all(|clone| clone.create_only) {
@@ -231,16 +226,15 @@ fn measure(
         return Ok(status::DONE);
     }
     let kept = (!house.no_save).then_some(store);
-    let mut watcher = Watcher::new(prepared, general, kept, &out)
-        .telling(told.debug, again)
-        .asked_by(asked);
-    if general.bandwidth_log {
-        watcher = watcher.adding_up(Aggregate::open()?);
-    }
+    let mut watcher = Watcher::new(prepared, general, kept, &out);
+    watcher.debug = told.debug;
+    watcher.again = Some(again);
+    watcher.asked = asked;
+    watcher.aggregate = general.bandwidth_log.then(Aggregate::open).transpose()?;
     let profiler = general.idle.map(Profiler::start);
     let record = run_plan(prepared, &guard, &interrupted, store, &mut watcher);
     out.borrow_mut().idleness = profiler.map(Profiler::finish);
-    ground::remove(prepared, &guard);
+    files::remove(prepared, &guard);
     let Some(mut record) = record? else {
         return Ok(INTERRUPTED);
     };
@@ -296,7 +290,7 @@ fn failed(record: &Record) -> u8 {
 pub fn prepared(path: &str) -> Result<Prepared> {
     let inputs = [Input::File(path.to_owned())];
     let resolved: Resolved = dialect::resolve(&sections(&inputs)?, &[])?;
-    outside::prepare(&resolved, &name(&inputs), None, Presence::Looked)
+    environment::prepare(&resolved, &name(&inputs), None, Presence::Looked)
 }
 
 /// A job file that `blocklab run` was given, and what was said beside it.
@@ -335,19 +329,19 @@ pub fn study(file: &JobFile<'_>, store: &Store) -> Result<Option<Record>> {
         ));
     }
     if file.read_only {
-        ground::leaves_all_as_it_is(&prepared)?;
+        files::leaves_all_as_it_is(&prepared)?;
     }
-    logs::try_out(&prepared)?;
+    artifacts::try_out(&prepared)?;
     let interrupted = listen()?;
     let guard = place::guard(file.destroy_data, store);
-    if !ground::make(&prepared, &interrupted, &guard)? {
+    if !files::make(&prepared, &interrupted, &guard)? {
         return Ok(None);
     }
     let kept = (!file.no_save).then_some(store);
     let mut watcher = Watcher::shown(&prepared, kept, !file.quiet);
-    watcher = watcher.telling(Debug::default(), &plan);
+    watcher.again = Some(&plan);
     let record = run_plan(&prepared, &guard, &interrupted, store, &mut watcher)?;
-    ground::remove(&prepared, &guard);
+    files::remove(&prepared, &guard);
     Ok(record)
 }
 

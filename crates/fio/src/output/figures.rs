@@ -8,6 +8,15 @@ use super::super::plan::CloneFacts;
 use super::flow::{Flow, Spread};
 use super::style::Unified;
 
+/// The depths at which operations are counted.
+pub(super) const DEPTHS: [&str; 7] = ["1", "2", "4", "8", "16", "32", ">=64"];
+/// The sizes of batches, each up to this.
+pub(super) const BATCHES: [&str; 7] = ["0", "4", "8", "16", "32", "64", ">=64"];
+/// Latencies below these, in ns, us and ms; only ms go beyond 1000.
+pub(super) const EDGES: [&str; 12] = [
+    "2", "4", "10", "20", "50", "100", "250", "500", "750", "1000", "2000", ">=2000",
+];
+
 /// One entry of the report.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Figures<'a> {
@@ -117,10 +126,8 @@ fn of<'a>(clone: &'a CloneFacts, measurement: Option<&Measurement>) -> Figures<'
         if let Some(direction) = result.directions.get(way) {
             *flow = Flow::of(direction, runtime_ms, clone);
         }
-        let short = result
-            .errors
-            .iter()
-            .filter(|e| e.kind == ErrorKind::Short && e.direction == *way);
+        let errors = result.errors.iter();
+        let short = errors.filter(|e| e.kind == ErrorKind::Short && e.direction == *way);
         flow.short = short.map(|error| error.count).sum();
     }
     if let Some(began) = result.verified.as_ref().and_then(|it| it.began_ns) {
@@ -182,15 +189,13 @@ impl<'a> Figures<'a> {
             flow.merge(more);
         }
         self.syncs.merge(&other.syncs);
-        self.error = if self.error == 0 {
-            other.error
-        } else {
-            self.error
-        };
-        self.errors.0 += other.errors.0;
-        if self.errors.1 == 0 {
-            self.errors.1 = other.errors.1;
+        for (own, other) in [
+            (&mut self.error, other.error),
+            (&mut self.errors.1, other.errors.1),
+        ] {
+            *own = if *own == 0 { other } else { *own };
         }
+        self.errors.0 += other.errors.0;
         self.runtime_ms += other.runtime_ms;
         let (used, more) = (&mut self.used, &other.used);
         used.running_ns += more.running_ns;
@@ -242,10 +247,9 @@ impl<'a> Figures<'a> {
     pub(super) fn latencies(&self) -> [f64; 32] {
         let mut counts = [0u64; 32];
         for flow in &self.flows {
-            let spread = if flow.lat.count > 0 {
-                &flow.lat
-            } else {
-                &flow.clat
+            let spread = match flow.lat.count {
+                0 => &flow.clat,
+                _ => &flow.lat,
             };
             for (low, high, count) in spread.histogram.edges() {
                 counts[slot(u64::midpoint(low, high))] += count;

@@ -7,7 +7,7 @@ use super::super::plan::CloneFacts;
 use super::style::ByPriority as Told;
 
 /// What one latency was.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Spread {
     pub count: u64,
     pub min: u64,
@@ -15,19 +15,6 @@ pub(super) struct Spread {
     pub mean: f64,
     pub stddev: f64,
     pub histogram: Histogram,
-}
-
-impl Default for Spread {
-    fn default() -> Self {
-        Self {
-            count: 0,
-            min: 0,
-            max: 0,
-            mean: 0.0,
-            stddev: 0.0,
-            histogram: Histogram::new(),
-        }
-    }
 }
 
 impl Spread {
@@ -181,6 +168,14 @@ impl Flow {
 
     pub(super) fn iops(&self) -> f64 {
         per_second(self.ios, self.runtime_ms)
+    }
+
+    /// The mean of the throughput samples, of the throughput over all its time, in per cent.
+    pub(super) fn bw_share(&self) -> f64 {
+        match self.bytes_per_second() {
+            0 => 0.0,
+            all => (self.bw.mean * 100.0 / all as f64).min(100.0),
+        }
     }
 
     pub(super) fn bytes_per_second(&self) -> u64 {

@@ -1,7 +1,7 @@
 //! What `--idle-prof` tells.
 
 use super::super::command::Profiled;
-use super::tree::Tree;
+use super::tree::{Members, Tree, members};
 
 /// How idle the processors were.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,11 +30,8 @@ impl Idleness {
             text.push_str(&format!("  system: {:.2}%\n", self.system()));
         }
         if self.how == Profiled::Each {
-            let shares = self
-                .processors
-                .iter()
-                .map(|(_, share)| format!("{share:.2}%"));
-            let shares: Vec<String> = shares.collect();
+            let each = self.processors.iter();
+            let shares: Vec<String> = each.map(|(_, share)| format!("{share:.2}%")).collect();
             text.push_str(&format!("  percpu: {}\n", shares.join(", ")));
         }
         text.push_str(&format!(
@@ -44,18 +41,17 @@ impl Idleness {
         text
     }
 
-    pub(super) fn json(&self) -> Tree {
-        let mut members = vec![("system".to_owned(), Tree::Float(self.system()))];
+    pub(super) fn json(&self) -> Members {
+        let mut members = members! { "system": self.system() };
         if self.how == Profiled::Each {
             let each = self.processors.iter();
-            members.extend(each.map(|(cpu, share)| (format!("cpu-{cpu}"), Tree::Float(*share))));
+            members.extend(each.map(|(cpu, share)| (format!("cpu-{cpu}"), Tree::from(*share))));
         }
-        members.push(("unit_mean".to_owned(), Tree::Float(self.unit_us_mean)));
-        members.push((
-            "unit_stddev".to_owned(),
-            Tree::Float(self.unit_us_deviation),
-        ));
-        Tree::Object(members)
+        members.extend(members! {
+            "unit_mean": self.unit_us_mean,
+            "unit_stddev": self.unit_us_deviation,
+        });
+        members
     }
 }
 
@@ -74,7 +70,7 @@ mod tests {
         let told = "CPU idleness:\n  system: 2.77%\n  percpu: 4.33%, 1.20%\n  \
                     unit work: mean=16.10us, stddev=0.24\n";
         assert_eq!(idleness.normal(), told);
-        let json = idleness.json().print();
+        let json = Tree::from(idleness.json()).print();
         assert!(json.contains("\"cpu-1\" : 1.200000"), "{json}");
         idleness.how = Profiled::Calibration;
         let told = "CPU idleness:\n  unit work: mean=16.10us, stddev=0.24\n";

@@ -13,6 +13,10 @@ mod style;
 mod terse;
 mod tree;
 
+use blocklab_record::{DiskUse, Measurement};
+
+use super::plan::Prepared;
+
 pub use eta::{eta_line, eta_rates};
 pub use idleness::Idleness;
 pub use json::json;
@@ -35,28 +39,42 @@ pub struct Moment {
     pub idleness: Option<Idleness>,
 }
 
-/// The devices below the targets, over all measurements, each with the time of those in ms.
-fn figures_of_disks(
-    measurements: &[blocklab_record::Measurement],
-) -> Vec<(blocklab_record::DiskUse, u64)> {
-    let elapsed_ms = measurements.iter().map(|m| m.elapsed_ns / 1_000_000).sum();
-    let mut disks: Vec<(blocklab_record::DiskUse, u64)> = Vec::new();
+/// A device below the targets.
+struct Disk {
+    /// Over all measurements.
+    used: DiskUse,
+    /// Share of their time in which it was busy, in per cent.
+    util: f64,
+}
+
+/// The devices below the targets; none where no job wants them told.
+fn disks(measurements: &[Measurement], prepared: &Prepared) -> Vec<Disk> {
+    let mut disks: Vec<Disk> = Vec::new();
+    if !prepared.clones.iter().any(|clone| clone.style.disks) {
+        return disks;
+    }
     for used in measurements.iter().flat_map(|m| &m.disks) {
-        match disks.iter_mut().find(|(known, _)| known.name == used.name) {
-            Some((known, _)) => add(known, used),
-            None => disks.push((used.clone(), elapsed_ms)),
+        match disks.iter_mut().find(|disk| disk.used.name == used.name) {
+            Some(disk) => add(&mut disk.used, used),
+            None => disks.push(Disk {
+                used: used.clone(),
+                util: 0.0,
+            }),
         }
+    }
+    let elapsed_ms: u64 = measurements.iter().map(|m| m.elapsed_ns / 1_000_000).sum();
+    for disk in &mut disks {
+        let busy = disk.used.busy_ms as f64 * 100.0;
+        disk.util = (busy / elapsed_ms.max(1) as f64).min(100.0);
     }
     disks
 }
 
-fn add(sum: &mut blocklab_record::DiskUse, more: &blocklab_record::DiskUse) {
+fn add(sum: &mut DiskUse, more: &DiskUse) {
     sum.read_ios += more.read_ios;
     sum.write_ios += more.write_ios;
     sum.read_merges += more.read_merges;
     sum.write_merges += more.write_merges;
-    sum.read_bytes += more.read_bytes;
-    sum.write_bytes += more.write_bytes;
     sum.read_ticks_ms += more.read_ticks_ms;
     sum.write_ticks_ms += more.write_ticks_ms;
     sum.queue_ms += more.queue_ms;

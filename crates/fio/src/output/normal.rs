@@ -1,16 +1,17 @@
 //! The output for people.
 
 use blocklab_record::Measurement;
+use blocklab_workload::errno;
 
 use super::super::VERSION;
 use super::super::plan::{CloneFacts, Prepared};
-use super::Moment;
 use super::amount::{Base, short};
-use super::figures::{Figures, all, shares};
+use super::figures::{BATCHES, DEPTHS, EDGES, Figures, all, shares};
 use super::flow::{Flow, OfPriority, Spread};
 use super::percentiles::percentiles;
 use super::steady;
 use super::style::{Style, Unified};
+use super::{Disk, Moment};
 
 /// What is printed before the run: a line a job, dots for its clones.
 #[must_use]
@@ -63,10 +64,7 @@ fn crew(clones: &[CloneFacts]) -> String {
 }
 
 fn introduction(clone: &CloneFacts) -> String {
-    let bytes = |value: u64| match short(value as f64, 4, Base::Binary) {
-        text if value < 10_000 => format!("{text}B"),
-        text => format!("{text}B"),
-    };
+    let bytes = |value: u64| format!("{}B", short(value as f64, 4, Base::Binary));
     let range = |(low, high)| format!("{}-{}", bytes(low), bytes(high));
     let [read, write, trim] = clone.blocks.map(range);
     let third = match clone.style.by_order {
@@ -94,9 +92,7 @@ pub fn normal(measurements: &[Measurement], prepared: &Prepared, moment: &Moment
             text.push_str(&summary(group, &members));
         }
     }
-    if prepared.clones.iter().any(|clone| clone.style.disks) {
-        text.push_str(&disks(measurements));
-    }
+    text.push_str(&disks(&super::disks(measurements, prepared)));
     if let Some(idleness) = &moment.idleness {
         text.push('\n');
         text.push_str(&idleness.normal());
@@ -110,7 +106,7 @@ fn job(figures: &Figures<'_>, moment: &Moment) -> String {
     let why = match figures.error {
         0 => String::new(),
         // What does not match is no error of a call.
-        VERIFY => " ()".to_owned(),
+        errno::EILSEQ => " ()".to_owned(),
         error => format!(" (error={})", strerror(error)),
     };
     let mut text = format!(
@@ -120,21 +116,16 @@ fn job(figures: &Figures<'_>, moment: &Moment) -> String {
     if let Some(description) = &style.description {
         text.push_str(&format!("  Description  : [{description}]\n"));
     }
-    let mut flows: Vec<(&str, Flow)> = match style.unified {
-        Unified::Mixed => vec![("mixed", figures.flows[0].clone())],
-        _ => {
-            let names = ["  read", " write", "  trim"];
-            names
-                .into_iter()
-                .zip(figures.flows.iter().cloned())
-                .collect()
-        }
+    let names = match style.unified {
+        Unified::Mixed => ["mixed", "", ""],
+        _ => ["read", "write", "trim"],
     };
+    let mut flows: Vec<(&str, Flow)> = names.into_iter().zip(figures.flows.clone()).collect();
     if style.unified == Unified::Both {
         flows.push(("mixed", figures.mixed()));
     }
     for (name, flow) in flows.iter().filter(|(_, flow)| flow.ios > 0) {
-        text.push_str(&direction(name.trim(), flow, style));
+        text.push_str(&direction(name, flow, style));
     }
     text.push_str(&latencies(&figures.latencies()));
     if figures.syncs.count > 0 {
@@ -149,10 +140,9 @@ fn job(figures: &Figures<'_>, moment: &Moment) -> String {
 
 fn direction(name: &str, flow: &Flow, style: &Style) -> String {
     let digits = style.figures;
-    let trailer = if name == "write" {
-        "; 0 zone resets"
-    } else {
-        ""
+    let trailer = match name {
+        "write" => "; 0 zone resets",
+        _ => "",
     };
     let mut text = format!(
         "  {name}: IOPS={}, BW={} ({})({}/{}msec){trailer}\n",
@@ -201,22 +191,16 @@ fn priorities(flow: &Flow, style: &Style) -> String {
 
 /// The percentiles of each.
 fn priority_tables(flow: &Flow, style: &Style) -> String {
-    let told = style
-        .by_priority()
-        .filter(|told| style.percentiles_of[told.place()]);
-    let Some(told) = told else {
+    let told = style.by_priority();
+    let Some(told) = told.filter(|told| style.percentiles_of[told.place()]) else {
         return String::new();
     };
     let rows = flow.told_priorities();
     let all: u64 = rows.iter().map(|of| of.spread.count).sum();
     let one = |of: &OfPriority| {
         let share = of.spread.count as f64 * 100.0 / all.max(1) as f64;
-        let label = format!(
-            "{} prio {}/{} ({share:3.2}% of IOs)",
-            told.name(),
-            of.class,
-            of.level
-        );
+        let (name, class, level) = (told.name(), of.class, of.level);
+        let label = format!("{name} prio {class}/{level} ({share:3.2}% of IOs)");
         table(&label, &of.spread, style)
     };
     rows.iter().map(one).collect()
@@ -305,10 +289,7 @@ fn precision(list: &[f64]) -> usize {
 }
 
 fn samples(flow: &Flow, style: &Style) -> String {
-    let share = match flow.bytes_per_second() {
-        0 => 0.0,
-        all => (flow.bw.mean * 100.0 / all as f64).min(100.0),
-    };
+    let share = flow.bw_share();
     let (bits, kilo) = if style.bits {
         (8.0 / 1024.0, "Kibit")
     } else {
@@ -338,9 +319,6 @@ fn samples(flow: &Flow, style: &Style) -> String {
 
 /// Three units, a few entries a line, only what occurred.
 fn latencies(shares: &[f64; 32]) -> String {
-    const EDGES: [&str; 12] = [
-        "2", "4", "10", "20", "50", "100", "250", "500", "750", "1000", "2000", ">=2000",
-    ];
     let mut text = String::new();
     for (unit, from, to) in [("nsec", 0, 10), ("usec", 10, 20), ("msec", 20, 32)] {
         let hit: Vec<String> = shares[from..to]
@@ -366,7 +344,6 @@ fn closing(figures: &Figures<'_>) -> String {
         let texts = pairs.map(|(name, value)| format!("{name}={value:3.1}%"));
         texts.collect::<Vec<_>>().join(", ")
     };
-    const BATCHES: [&str; 7] = ["0", "4", "8", "16", "32", "64", ">=64"];
     let counts = |of: fn(&Flow) -> u64, syncs: u64| {
         let [read, write, trim] = [0, 1, 2].map(|index| of(&figures.flows[index]));
         format!("{read},{write},{trim},{syncs}")
@@ -400,7 +377,7 @@ fn closing(figures: &Figures<'_>) -> String {
         figures.switches(),
         figures.used.major_faults,
         figures.used.minor_faults,
-        named(&["1", "2", "4", "8", "16", "32", ">=64"], &figures.depths),
+        named(&DEPTHS, &figures.depths),
         named(&BATCHES, &figures.submits),
         named(&BATCHES, &figures.completes),
         counts(|flow| flow.ios, figures.syncs.count),
@@ -411,29 +388,30 @@ fn closing(figures: &Figures<'_>) -> String {
 
 fn summary(group: u32, members: &[&Figures<'_>]) -> String {
     let mut text = format!("\nRun status group {group} (all jobs):\n");
-    for (index, name) in ["   READ", "  WRITE", "   TRIM"].into_iter().enumerate() {
-        let unified = members
-            .iter()
-            .any(|m| m.clone.style.unified == Unified::Mixed);
-        let name = if unified && index == 0 {
-            "  MIXED"
-        } else {
-            name
-        };
-        let flows = members.iter().map(|member| &member.flows[index]);
-        let flows: Vec<&Flow> = flows.filter(|flow| flow.ios > 0).collect();
-        if flows.is_empty() {
-            continue;
+    let style = &members[0].clone.style;
+    let has = |unified| members.iter().any(|m| m.clone.style.unified == unified);
+    let mut add = |name: &str, flows: Vec<&Flow>| {
+        let flows: Vec<&Flow> = flows.into_iter().filter(|flow| flow.ios > 0).collect();
+        if !flows.is_empty() {
+            text.push_str(&total(name, &flows, style));
         }
-        text.push_str(&total(name, &flows, &members[0].clone.style));
+    };
+    let first = if has(Unified::Mixed) {
+        "  MIXED"
+    } else {
+        "   READ"
+    };
+    for (index, name) in [first, "  WRITE", "   TRIM"].into_iter().enumerate() {
+        add(
+            name,
+            members.iter().map(|member| &member.flows[index]).collect(),
+        );
     }
-    if members
-        .iter()
-        .any(|m| m.clone.style.unified == Unified::Both)
-    {
-        let flows = members.iter().flat_map(|member| &member.flows);
-        let flows: Vec<&Flow> = flows.filter(|flow| flow.ios > 0).collect();
-        text.push_str(&total("  MIXED", &flows, &members[0].clone.style));
+    if has(Unified::Both) {
+        add(
+            "  MIXED",
+            members.iter().flat_map(|member| &member.flows).collect(),
+        );
     }
     text
 }
@@ -461,31 +439,26 @@ fn total(name: &str, flows: &[&Flow], style: &Style) -> String {
     )
 }
 
-fn disks(measurements: &[Measurement]) -> String {
-    let disks = super::figures_of_disks(measurements);
-    if disks.is_empty() {
-        return String::new();
-    }
-    let mut text = String::from("\nDisk stats (read/write):\n");
-    for (disk, elapsed_ms) in disks {
-        let util = (disk.busy_ms as f64 * 100.0 / elapsed_ms.max(1) as f64).min(100.0);
+fn disks(disks: &[Disk]) -> String {
+    let mut text = String::new();
+    for (index, Disk { used, util }) in disks.iter().enumerate() {
+        if index == 0 {
+            text.push_str("\nDisk stats (read/write):\n");
+        }
         text.push_str(&format!(
             "  {}: ios={}/{}, merge={}/{}, ticks={}/{}, in_queue={}, util={util:3.2}%\n",
-            disk.name,
-            disk.read_ios,
-            disk.write_ios,
-            disk.read_merges,
-            disk.write_merges,
-            disk.read_ticks_ms,
-            disk.write_ticks_ms,
-            disk.queue_ms,
+            used.name,
+            used.read_ios,
+            used.write_ios,
+            used.read_merges,
+            used.write_merges,
+            used.read_ticks_ms,
+            used.write_ticks_ms,
+            used.queue_ms,
         ));
     }
     text
 }
-
-/// Of data that is not what was written.
-const VERIFY: i32 = 84;
 
 /// The C library's words for an error's number.
 fn strerror(number: i32) -> String {

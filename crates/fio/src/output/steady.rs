@@ -4,7 +4,7 @@ use blocklab_workload::{Limit, Steady, SteadyVariable};
 
 use super::amount::{Base, short};
 use super::figures::Figures;
-use super::tree::Tree;
+use super::tree::{Members, Tree, members};
 
 /// The figures of the last rounds.
 struct Verdict {
@@ -45,16 +45,15 @@ fn verdict(figures: &Figures<'_>) -> Option<Verdict> {
     let count = figures.rounds.len().max(1) as u64;
     let mean = values.iter().sum::<f64>() / count as f64;
     let deviations = values.iter().map(|value| (value - mean).abs());
-    let deviation = if is_slope {
-        0.0
-    } else {
-        deviations.fold(0.0, f64::max)
+    let (deviation, slope) = match is_slope {
+        true => (
+            0.0,
+            blocklab_stats::fit(&values).map_or(0.0, |line| line.slope),
+        ),
+        false => (deviations.fold(0.0, f64::max), 0.0),
     };
-    let slope = match is_slope {
-        true => blocklab_stats::fit(&values).map_or(0.0, |line| line.slope),
-        false => 0.0,
-    };
-    let change = if is_slope { slope } else { deviation };
+    // One of them is 0.
+    let change = deviation + slope;
     Some(Verdict {
         word: match (of_bytes, is_slope) {
             (true, true) => "bw_slope",
@@ -87,36 +86,26 @@ impl Verdict {
 }
 
 /// Of the JSON.
-pub(super) fn tree(figures: &Figures<'_>) -> Option<Tree> {
+pub(super) fn members(figures: &Figures<'_>) -> Option<Members> {
     let verdict = verdict(figures)?;
     let (Limit::Percent(limit) | Limit::Absolute(limit)) = verdict.limit;
-    let int = |value: u64| Tree::Int(value as i64);
-    let ios = figures.rounds.iter().map(|(ios, _)| int(*ios));
-    let bytes = figures.rounds.iter().map(|(_, bytes)| int(*bytes));
+    let ios = figures.rounds.iter().map(|(ios, _)| Tree::from(*ios));
+    let bytes = figures.rounds.iter().map(|(_, bytes)| Tree::from(*bytes));
     let sign = verdict.sign();
-    Some(Tree::object([
-        (
-            "ss",
-            Tree::text(format!("{}:{limit:.6}{sign}", verdict.word)),
-        ),
-        ("duration", int(verdict.rounds.into())),
-        ("attained", Tree::Int(figures.stopped_steady.into())),
-        (
-            "criterion",
-            Tree::text(format!("{:.6}{sign}", verdict.criterion)),
-        ),
-        ("max_deviation", Tree::Float(verdict.deviation)),
-        ("slope", Tree::Float(verdict.slope)),
-        (
-            "data",
-            Tree::object([
-                ("bw_mean", int(verdict.bw_mean)),
-                ("iops_mean", int(verdict.iops_mean)),
-                ("iops", Tree::Array(ios.collect())),
-                ("bw", Tree::Array(bytes.collect())),
-            ]),
-        ),
-    ]))
+    Some(members! {
+        "ss": format!("{}:{limit:.6}{sign}", verdict.word),
+        "duration": u64::from(verdict.rounds),
+        "attained": i32::from(figures.stopped_steady),
+        "criterion": format!("{:.6}{sign}", verdict.criterion),
+        "max_deviation": verdict.deviation,
+        "slope": verdict.slope,
+        "data": members! {
+            "bw_mean": verdict.bw_mean,
+            "iops_mean": verdict.iops_mean,
+            "iops": ios.collect::<Vec<_>>(),
+            "bw": bytes.collect::<Vec<_>>(),
+        },
+    })
 }
 
 /// Of the output for people.

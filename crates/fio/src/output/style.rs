@@ -1,4 +1,4 @@
-use super::super::spec::Spec;
+use super::super::options::Options;
 
 /// How the figures of a job are printed.
 #[derive(Debug, Clone, PartialEq)]
@@ -74,11 +74,6 @@ impl ByPriority {
     }
 }
 
-const PERCENTILES: [f64; 17] = [
-    1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95,
-    99.99,
-];
-
 /// As many as fio takes.
 const MOST_PERCENTILES: usize = 20;
 
@@ -92,49 +87,38 @@ impl Style {
         }
     }
 
-    pub(in super::super) fn of(spec: &Spec) -> Self {
-        let values = &spec.values;
-        let is = |name| values.flag(name);
-        let reduced = is("gtod_reduce");
-        let mut percentiles = values
-            .floats("percentile_list")
-            .unwrap_or(&PERCENTILES)
-            .to_vec();
+    pub(in super::super) fn of(options: &Options) -> Self {
+        let mut percentiles = options.percentile_list.clone();
         percentiles.sort_by(f64::total_cmp);
         percentiles.truncate(MOST_PERCENTILES);
         Self {
-            description: values.text("description").map(str::to_owned),
+            description: options.description.clone(),
             percentiles,
             percentiles_of: [
-                is("slat_percentiles"),
-                values.number("clat_percentiles") != Some(0),
-                is("lat_percentiles"),
+                options.slat_percentiles,
+                options.clat_percentiles,
+                options.lat_percentiles,
             ],
             latencies: [
-                !(is("disable_slat") || reduced),
-                !(is("disable_clat") || reduced),
-                !(is("disable_lat") || reduced),
-            ],
-            unified: match values.text("unified_rw_reporting") {
-                Some("mixed" | "1") => Unified::Mixed,
-                Some("both" | "2") => Unified::Both,
+                options.disable_slat,
+                options.disable_clat,
+                options.disable_lat,
+            ]
+            .map(|off| !(off || options.gtod_reduce)),
+            unified: match options.unified_rw_reporting {
+                "mixed" | "1" => Unified::Mixed,
+                "both" | "2" => Unified::Both,
                 _ => Unified::Not,
             },
-            figures: values
-                .number("significant_figures")
-                .unwrap_or(4)
-                .clamp(1, 10) as usize,
-            bits: values.text("unit_base") == Some("1"),
-            shown: values.number("stats") != Some(0),
-            disks: values.number("disk_util") != Some(0),
-            by_order: is("bs_is_seq_rand"),
+            figures: options.significant_figures.clamp(1, 10) as usize,
+            bits: options.unit_base == "1",
+            shown: options.stats,
+            disks: options.disk_util,
+            by_order: options.bs_is_seq_rand,
             sought: Sought {
-                limit_ns: values.time("latency_target").unwrap_or(0),
-                window_us: values.time("latency_window").unwrap_or(0) / 1000,
-                percentile: values
-                    .floats("latency_percentile")
-                    .and_then(|list| list.first().copied())
-                    .unwrap_or(100.0),
+                limit_ns: options.latency_target.0,
+                window_us: options.latency_window.0 / 1000,
+                percentile: options.latency_percentile.first().copied().unwrap_or(100.0),
             },
         }
     }

@@ -4,6 +4,7 @@ use blocklab_record::Measurement;
 
 use super::super::VERSION;
 use super::super::plan::Prepared;
+use super::Disk;
 use super::figures::{Figures, all, shares};
 use super::flow::{Flow, Spread};
 use super::percentiles::percentiles;
@@ -18,8 +19,9 @@ pub fn terse(measurements: &[Measurement], prepared: &Prepared, version: u8) -> 
     let mut text = String::new();
     for entry in all(&prepared.clones, measurements) {
         let mut fields = line(&entry, version);
-        if version > 2 && prepared.clones.iter().any(|clone| clone.style.disks) {
-            fields.extend(disks(measurements));
+        if version > 2 {
+            let disks = super::disks(measurements, prepared);
+            fields.extend(disks.iter().flat_map(disk));
         }
         if entry.clone.counts_errors {
             let (total, first) = entry.errors;
@@ -92,8 +94,8 @@ fn flow(flow: &Flow, style: &Style, version: u8, fields: &mut Vec<String>) {
     } else {
         &flow.clat
     };
-    let wanted: &[f64] = if with_percentiles {
-        &style.percentiles
+    let wanted = if with_percentiles {
+        &*style.percentiles
     } else {
         &[]
     };
@@ -142,22 +144,17 @@ fn spread(figures: &Spread, shown: bool, fields: &mut Vec<String>) {
     ]);
 }
 
-fn disks(measurements: &[Measurement]) -> Vec<String> {
-    let mut fields = Vec::new();
-    for (disk, elapsed_ms) in super::figures_of_disks(measurements) {
-        let util = (disk.busy_ms as f64 * 100.0 / elapsed_ms.max(1) as f64).min(100.0);
-        fields.push(disk.name.clone());
-        let counts = [
-            disk.read_ios,
-            disk.write_ios,
-            disk.read_merges,
-            disk.write_merges,
-            disk.read_ticks_ms,
-            disk.write_ticks_ms,
-            disk.queue_ms,
-        ];
-        fields.extend(counts.iter().map(u64::to_string));
-        fields.push(format!("{util:.2}%"));
-    }
-    fields
+fn disk(Disk { used, util }: &Disk) -> Vec<String> {
+    let counts = [
+        used.read_ios,
+        used.write_ios,
+        used.read_merges,
+        used.write_merges,
+        used.read_ticks_ms,
+        used.write_ticks_ms,
+        used.queue_ms,
+    ];
+    let name = std::iter::once(used.name.clone());
+    let fields = name.chain(counts.iter().map(u64::to_string));
+    fields.chain([format!("{util:.2}%")]).collect()
 }

@@ -12,20 +12,40 @@ pub(super) enum Tree {
     Text(String),
 }
 
+/// The members of an object, in order.
+pub(super) type Members = Vec<(String, Tree)>;
+
+/// Members by name: whatever becomes a tree may be a value.
+macro_rules! members {
+    ($($name:literal: $value:expr),* $(,)?) => {
+        vec![$(($name.to_owned(), $crate::output::tree::Tree::from($value))),*]
+    };
+}
+pub(super) use members;
+
+/// What becomes a tree, one line a type.
+macro_rules! from {
+    ($($type:ty: |$value:ident| $made:expr;)*) => {
+        $(impl From<$type> for Tree {
+            fn from($value: $type) -> Self {
+                $made
+            }
+        })*
+    };
+}
+
+from! {
+    u64: |number| Self::Int(number as i64);
+    i32: |number| Self::Int(number.into());
+    f64: |number| Self::Float(number);
+    String: |text| Self::Text(text);
+    &String: |text| Self::Text(text.clone());
+    &str: |text| Self::Text(text.to_owned());
+    Members: |members| Self::Object(members);
+    Vec<Self>: |items| Self::Array(items);
+}
+
 impl Tree {
-    pub(super) fn object<'k>(members: impl IntoIterator<Item = (&'k str, Self)>) -> Self {
-        let members = members.into_iter();
-        Self::Object(
-            members
-                .map(|(key, value)| (key.to_owned(), value))
-                .collect(),
-        )
-    }
-
-    pub(super) fn text(text: impl Into<String>) -> Self {
-        Self::Text(text.into())
-    }
-
     /// With two blanks a level, and blanks around the colons.
     pub(super) fn print(&self) -> String {
         let mut text = String::new();

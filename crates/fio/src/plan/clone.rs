@@ -3,11 +3,11 @@
 use blocklab_workload::{Direction, Engine, IoPriority, Job, Steady};
 
 use super::Maker;
+use crate::jobs::Spec;
 use crate::load::is_asynchronous;
 use crate::logs::LogRule;
 use crate::output::Style;
-use crate::pattern::{self, Way};
-use crate::spec::Spec;
+use crate::pattern::{self, ReadWrite};
 
 /// What the report and the run say and do of a clone, besides its load.
 #[derive(Debug, Clone, PartialEq)]
@@ -90,9 +90,11 @@ impl CloneFacts {
 }
 
 impl Maker<'_> {
-    pub(super) fn facts(&self, spec: &Spec, way: Way, job: &Job, index: usize) -> CloneFacts {
+    pub(super) fn facts(&self, spec: &Spec, rw: ReadWrite, job: &Job, index: usize) -> CloneFacts {
         let sizes = [&job.sizes.read, &job.sizes.write, &job.sizes.trim];
-        let text = |name| spec.values.text(name).map(str::to_owned);
+        let options = &spec.options;
+        let flushes = options.fsync > 0 || replays_flushes(job);
+        let style = Style::of(options);
         CloneFacts {
             case: self.cases.len().saturating_sub(1),
             job: job.name.clone(),
@@ -100,51 +102,46 @@ impl Maker<'_> {
             group: self.group,
             spec: index,
             options: spec.own.clone(),
-            grouped: spec.values.flag("group_reporting"),
-            rw: way.word,
-            blocks: match pattern::given_by_order(spec) {
+            grouped: options.group_reporting,
+            rw: rw.word,
+            blocks: match pattern::given_by_order(options) {
                 Some(given) => given.map(|size| (size, size)),
                 None => sizes.map(|mix| (mix.smallest().0, mix.largest().0)),
             },
-            engine: text("ioengine").unwrap_or_else(|| "psync".to_owned()),
+            engine: options.ioengine.clone(),
             depth: job.depth,
             file_count: job.targets.len(),
             style: Style {
                 // As fio, which looks for disks before it knows these files.
-                disks: Style::of(spec).disks
-                    && job.replay.is_none()
-                    && job.engine != Engine::FileCreate,
-                ..Style::of(spec)
+                disks: style.disks && job.replay.is_none() && job.engine != Engine::FileCreate,
+                ..style
             },
-            commands: [text("exec_prerun"), text("exec_postrun")],
-            invalidate: spec.values.number("invalidate") != Some(0),
-            pre_read: spec.values.flag("pre_read"),
+            commands: [options.exec_prerun.clone(), options.exec_postrun.clone()],
+            invalidate: options.invalidate,
+            pre_read: options.pre_read,
             flushes: [
-                spec.values.flag("fsync") || replays_flushes(job),
-                spec.values.flag("fsync")
-                    || replays_flushes(job)
-                    || spec.values.flag("fdatasync")
-                    || spec.values.is_given("sync_file_range"),
+                flushes,
+                flushes || options.fdatasync > 0 || options.sync_file_range.is_some(),
             ],
             logs: LogRule::of(spec, job),
             priority: job.priority.io,
             is_asynchronous: is_asynchronous(job.engine, job.depth),
-            verify: text("verify").unwrap_or_else(|| "pattern".to_owned()),
+            verify: match &*options.verify {
+                "0" => "pattern".to_owned(),
+                given => given.to_owned(),
+            },
             steady: job.stop.steady,
-            reads_back: !way.reads && job.verify.as_ref().is_some_and(|it| it.pass.is_none()),
-            ends_all: spec.values.flag("exitall") && spec.values.text("exit_what") == Some("all"),
-            thread: spec.values.flag("thread"),
-            counts_errors: spec.values.is_given("ignore_error")
-                || !matches!(
-                    spec.values.text("continue_on_error"),
-                    None | Some("none" | "0")
-                ),
-            dumps: spec.values.flag("verify_dump"),
+            reads_back: !rw.reads && job.verify.as_ref().is_some_and(|it| it.pass.is_none()),
+            ends_all: options.exitall && options.exit_what == "all",
+            thread: options.thread,
+            counts_errors: options.ignore_error.is_some()
+                || !matches!(&*options.continue_on_error, "none" | "0"),
+            dumps: options.verify_dump,
             state: None,
             awaits_trace: false,
             is_unfit: false,
-            may_create: spec.values.number("allow_file_create") != Some(0),
-            create_only: spec.values.flag("create_only"),
+            may_create: options.allow_file_create,
+            create_only: options.create_only,
         }
     }
 }

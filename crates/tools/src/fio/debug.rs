@@ -14,6 +14,13 @@ use blocklab_workload::{Direction, Job, Log, Plan, Steady};
 
 use blocklab_console::terminal;
 
+/// Adds a line about a word to a text, where that word is wanted.
+macro_rules! tell {
+    ($debug:expr, $to:expr, $word:literal, $($line:tt)*) => {
+        $debug.tell($to, $word, format_args!($($line)*))
+    };
+}
+
 /// What is told.
 #[derive(Debug, Default)]
 pub struct Debug {
@@ -69,15 +76,11 @@ impl Debug {
         for setting in sections.iter().flat_map(|section| &section.settings) {
             let value = setting.value.as_deref().unwrap_or_default();
             let key = &setting.key;
-            self.tell(
-                &mut text,
-                "parse",
-                format_args!("handle_option={key}, ptr={value}"),
-            );
+            tell!(self, &mut text, "parse", "handle_option={key}, ptr={value}");
             if let "ss" | "steadystate" = &**key
                 && let Some(threshold) = threshold(value)
             {
-                self.tell(&mut text, "parse", format_args!("{threshold}"));
+                tell!(self, &mut text, "parse", "{threshold}");
             }
         }
         text
@@ -85,10 +88,8 @@ impl Debug {
 
     /// Single operations are told only where they are kept.
     pub fn prepare(&self, plan: &mut Plan) {
-        if !["io", "random", "verify"]
-            .iter()
-            .any(|word| self.wants(word))
-        {
+        let of_operations = ["io", "random", "verify"];
+        if !of_operations.iter().any(|word| self.wants(word)) {
             return;
         }
         let jobs = plan
@@ -119,26 +120,20 @@ impl Debug {
             return text;
         }
         let to = &mut text;
-        let pid = process::id();
         self.disks(to, job);
         let buffers = u64::from(job.effective_depth()) * job.sizes.largest().0;
-        self.tell(to, "mem", format_args!("Alloc {buffers} for buffers"));
-        self.tell(to, "io", format_args!("load ioengine {}", clone.engine));
-        for state in [
-            "NOT_CREATED -> CREATED",
-            "CREATED -> INITIALIZED",
-            "INITIALIZED -> RUNNING",
-        ] {
-            self.tell(to, "process", format_args!("pid={pid}: runstate {state}"));
-        }
+        tell!(self, to, "mem", "Alloc {buffers} for buffers");
+        tell!(self, to, "io", "load ioengine {}", clone.engine);
+        self.states(to, ["NOT_CREATED", "CREATED", "INITIALIZED", "RUNNING"]);
         for (index, path) in job.targets.iter().enumerate() {
-            self.tell(to, "file", format_args!("add file {path}"));
-            self.tell(
+            tell!(self, to, "file", "add file {path}");
+            tell!(
+                self,
                 to,
                 "file",
-                format_args!("file {index:#x} \"{path}\" added at {index}"),
+                "file {index:#x} \"{path}\" added at {index}"
             );
-            self.tell(to, "file", format_args!("fd open {path}"));
+            tell!(self, to, "file", "fd open {path}");
         }
         for entry in log.into_iter().flat_map(|log| &log.entries) {
             self.operation(to, job, entry);
@@ -148,18 +143,20 @@ impl Debug {
             self.verified(to, &clone.verify, entries);
         }
         for path in &job.targets {
-            self.tell(to, "file", format_args!("fd close {path}"));
+            tell!(self, to, "file", "fd close {path}");
         }
-        self.tell(to, "mem", format_args!("free malloc mem"));
-        self.tell(to, "io", format_args!("close ioengine {}", clone.engine));
-        for state in [
-            "RUNNING -> FINISHING",
-            "FINISHING -> EXITED",
-            "EXITED -> REAPED",
-        ] {
-            self.tell(to, "process", format_args!("pid={pid}: runstate {state}"));
-        }
+        tell!(self, to, "mem", "free malloc mem");
+        tell!(self, to, "io", "close ioengine {}", clone.engine);
+        self.states(to, ["RUNNING", "FINISHING", "EXITED", "REAPED"]);
         text
+    }
+
+    fn states(&self, to: &mut String, states: [&str; 4]) {
+        let pid = process::id();
+        for pair in states.windows(2) {
+            let [from, next] = [pair[0], pair[1]];
+            tell!(self, to, "process", "pid={pid}: runstate {from} -> {next}");
+        }
     }
 
     /// The disks below its files, and what their counters say now.
@@ -172,29 +169,17 @@ impl Debug {
             let Some((device, disk)) = disk_below(path) else {
                 continue;
             };
-            self.tell(
-                to,
-                "diskutil",
-                format_args!("{path} belongs to maj/min {device}"),
-            );
+            tell!(self, to, "diskutil", "{path} belongs to maj/min {device}");
             if known.contains(&disk) {
                 continue;
             }
             let folder = format!("/sys/block/{disk}");
-            self.tell(
-                to,
-                "diskutil",
-                format_args!("add maj/min {device}: {folder}"),
-            );
-            self.tell(to, "diskutil", format_args!("add {disk} to list"));
-            self.tell(
-                to,
-                "diskutil",
-                format_args!("open stat file: {folder}/stat"),
-            );
+            tell!(self, to, "diskutil", "add maj/min {device}: {folder}");
+            tell!(self, to, "diskutil", "add {disk} to list");
+            tell!(self, to, "diskutil", "open stat file: {folder}/stat");
             if let Ok(counters) = fs::read_to_string(format!("{folder}/stat")) {
                 let counters = counters.trim_end();
-                self.tell(to, "diskutil", format_args!("{folder}/stat: {counters}"));
+                tell!(self, to, "diskutil", "{folder}/stat: {counters}");
             }
             known.push(disk);
         }
@@ -212,31 +197,26 @@ impl Debug {
         {
             let io = format_args!("{kind} io_u {target:#x}, len {len}").to_string();
             match direction {
-                Direction::Write => self.tell(to, "verify", format_args!("fill {io}")),
+                Direction::Write => tell!(self, to, "verify", "fill {io}"),
                 Direction::Read => {
                     if !std::mem::replace(&mut reads, true) {
-                        self.tell(to, "verify", format_args!("starting loop"));
+                        tell!(self, to, "verify", "starting loop");
                     }
                     let io = io.replacen(kind, &format!("{kind} verify"), 1);
-                    self.tell(to, "verify", format_args!("{io}"));
+                    tell!(self, to, "verify", "{io}");
                 }
                 Direction::Trim | Direction::Sync => {}
             }
         }
         if reads {
-            self.tell(to, "verify", format_args!("exiting loop"));
+            tell!(self, to, "verify", "exiting loop");
         }
     }
 
     fn operation(&self, to: &mut String, job: &Job, entry: &LogEntry) {
-        let number = match entry.direction {
-            Direction::Read => 0,
-            Direction::Write => 1,
-            Direction::Trim => 2,
-            Direction::Sync => 3,
-        };
+        let number = entry.direction as u8;
         if !job.pattern.is_sequential() {
-            self.tell(to, "random", format_args!("off rand {}", entry.offset));
+            tell!(self, to, "random", "off rand {}", entry.offset);
         }
         let file = job
             .targets

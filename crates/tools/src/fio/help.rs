@@ -2,7 +2,7 @@
 
 use anyhow::{Result, anyhow};
 use blocklab_fio::{
-    DEBUG_WORDS, General, Kind, Opt, Section, Support, VERSION, find_option, option_hint, options,
+    DEBUG_WORDS, General, Kind, Opt, Section, VERSION, engines, find_option, option_hint, options,
 };
 
 use blocklab_console::terminal;
@@ -88,7 +88,7 @@ fn described(option: &Opt) -> String {
     let mut row = |label: &str, value: &str| {
         text.push_str(&format!("{label:>20}: {value}\n"));
     };
-    for alias in &option.aliases {
+    for alias in option.aliases {
         row("alias", alias);
     }
     let (kind, range) = kind(option.kind);
@@ -110,17 +110,7 @@ fn described(option: &Opt) -> String {
             &choices.split(' ').collect::<Vec<_>>().join(", "),
         );
     }
-    row(
-        "here",
-        &match option.support {
-            Support::Exact => "exact".to_owned(),
-            Support::Documented => format!("as documented: {}", option.here),
-            Support::Mostly => format!("differs: {}", option.here),
-            Support::Nearly => format!("approximated: {}", option.here),
-            Support::Ignored => format!("ignored: {}", option.here),
-            Support::Refused => format!("refused: {}", option.here),
-        },
-    );
+    row("here", &option.honoured());
     text
 }
 
@@ -148,51 +138,26 @@ fn kind(kind: Kind) -> (&'static str, Option<String>) {
     }
 }
 
-/// The engines, and their own options.
-const ENGINES: [(&str, &[&str]); 16] = [
-    ("sync", &[]),
-    ("psync", &[]),
-    (
-        "pvsync2",
-        &["hipri", "hipri_percentage", "uncached", "nowait"],
-    ),
-    ("libaio", &["userspace_reap"]),
-    (
-        "io_uring",
-        &[
-            "hipri",
-            "fixedbufs",
-            "registerfiles",
-            "sqthread_poll",
-            "nonvectored",
-        ],
-    ),
-    ("mmap", &["thp"]),
-    ("null", &[]),
-    ("vsync", &[]),
-    ("pvsync", &[]),
-    ("posixaio", &[]),
-    ("splice", &[]),
-    ("falloc", &[]),
-    ("ftruncate", &[]),
-    ("filecreate", &[]),
-    ("filestat", &[]),
-    ("filedelete", &[]),
-];
-
 fn engine_help(name: &str) -> Result<String> {
     if name.is_empty() {
-        let names = ENGINES.map(|(name, _)| format!("\t{name}\n"));
-        return Ok(format!("Available IO engines:\n{}", names.concat()));
+        let names = engines().map(|(name, _)| format!("\t{name}\n"));
+        return Ok(format!(
+            "Available IO engines:\n{}",
+            names.collect::<String>()
+        ));
     }
     let (engine, option) = name
         .split_once(',')
         .map_or((name, None), |(e, o)| (e, Some(o)));
-    let known = ENGINES.iter().find(|(known, _)| *known == engine);
-    let (_, own) = known.ok_or_else(|| {
-        let names = ENGINES.map(|(name, _)| name).join(", ");
-        anyhow!("engine {engine} is not there; there are {names}")
-    })?;
+    let (_, own) = engines()
+        .find(|(known, _)| *known == engine)
+        .ok_or_else(|| {
+            let names: Vec<&str> = engines().map(|(name, _)| name).collect();
+            anyhow!(
+                "engine {engine} is not there; there are {}",
+                names.join(", ")
+            )
+        })?;
     if let Some(option) = option {
         return command_help(option);
     }

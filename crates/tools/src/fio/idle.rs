@@ -3,14 +3,13 @@
 //! left over.
 
 use std::hint::black_box;
+use std::mem;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use blocklab_fio::{Idleness, Profiled};
-
-use super::processor;
 
 /// Bytes that a unit of work goes over.
 const UNIT: usize = 32 << 10;
@@ -34,7 +33,7 @@ impl Profiler {
         let over = Arc::new(AtomicBool::new(false));
         let processors = match how {
             Profiled::Calibration => Vec::new(),
-            Profiled::System | Profiled::Each => processor::allowed(),
+            Profiled::System | Profiled::Each => allowed(),
         };
         let lanes = processors.into_iter().map(|number| {
             let (units, over) = (Arc::new(AtomicU64::new(0)), Arc::clone(&over));
@@ -72,8 +71,8 @@ impl Profiler {
 }
 
 fn work(number: usize, over: &AtomicBool, units: &AtomicU64) {
-    processor::stay_on(number);
-    processor::run_when_idle();
+    stay_on(number);
+    run_when_idle();
     let mut page = vec![0; UNIT];
     while !over.load(Ordering::Relaxed) {
         unit(&mut page);
@@ -113,4 +112,36 @@ fn calibrate() -> (f64, f64) {
 )]
 fn now() -> Instant {
     Instant::now()
+}
+
+/// The processors on which this may run, by number.
+fn allowed() -> Vec<usize> {
+    // SAFETY: an all-zero set is valid and empty; the kernel fills it, and CPU_ISSET is told
+    // numbers within its bounds only.
+    unsafe {
+        let mut set: libc::cpu_set_t = mem::zeroed();
+        libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &raw mut set);
+        let all = 0..libc::CPU_SETSIZE as usize;
+        all.filter(|number| libc::CPU_ISSET(*number, &set))
+            .collect()
+    }
+}
+
+/// The calling thread runs on this one and no other.
+fn stay_on(number: usize) {
+    // SAFETY: as above; where it cannot be had, the thread runs anywhere.
+    unsafe {
+        let mut set: libc::cpu_set_t = mem::zeroed();
+        if number < libc::CPU_SETSIZE as usize {
+            libc::CPU_SET(number, &mut set);
+            libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const set);
+        }
+    }
+}
+
+/// The calling thread runs only while its processor has nothing else to do.
+fn run_when_idle() {
+    let least = libc::sched_param { sched_priority: 0 };
+    // SAFETY: the structure lives through the call; 0 names the calling thread.
+    unsafe { libc::sched_setscheduler(0, libc::SCHED_IDLE, &raw const least) };
 }

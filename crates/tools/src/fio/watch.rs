@@ -18,11 +18,10 @@ use blocklab_study::Observer;
 use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::Case;
 
-use super::aggregate::Aggregate;
+use super::artifacts::{self, Aggregate};
 use super::debug::Debug;
-use super::ground::Around;
-use super::present::Out;
-use super::{ground, left, logs};
+use super::files::{self, Around};
+use super::output::Out;
 use crate::keeping::Checkpoints;
 use blocklab_console::terminal;
 
@@ -36,10 +35,12 @@ pub struct Watcher<'a> {
     eta: Option<char>,
     /// Planned time of the case under way; zero where it is unknown.
     planned: Nanos,
-    debug: Debug,
-    again: Option<&'a dyn Fn() -> Result<Prepared>>,
+    /// What `--debug` asks for.
+    pub debug: Debug,
+    /// Plans anew, with what jobs have left by then.
+    pub again: Option<&'a dyn Fn() -> Result<Prepared>>,
     /// What adds up the throughput of all jobs.
-    aggregate: Option<Aggregate>,
+    pub aggregate: Option<Aggregate>,
     /// How often the ETA line is renewed, when the next one is due, and what it says of rates.
     eta_every: Nanos,
     eta_due: Nanos,
@@ -49,7 +50,7 @@ pub struct Watcher<'a> {
     /// How often those so far are printed.
     status: Option<Nanos>,
     /// Raised by a signal that asks for them.
-    asked: Arc<AtomicBool>,
+    pub asked: Arc<AtomicBool>,
     /// What was measured before the case under way.
     before: Vec<Measurement>,
     /// What the logs of each clone count from.
@@ -101,28 +102,6 @@ impl<'a> Watcher<'a> {
         }
     }
 
-    /// Prints the results so far whenever this is raised.
-    pub fn asked_by(self, asked: Arc<AtomicBool>) -> Self {
-        Self { asked, ..self }
-    }
-
-    /// With what `--debug` asks for; `again` plans anew, with what jobs have left by then.
-    pub fn telling(self, debug: Debug, again: &'a dyn Fn() -> Result<Prepared>) -> Self {
-        Self {
-            debug,
-            again: Some(again),
-            ..self
-        }
-    }
-
-    /// With the throughput of all jobs in files.
-    pub fn adding_up(self, aggregate: Aggregate) -> Self {
-        Self {
-            aggregate: Some(aggregate),
-            ..self
-        }
-    }
-
     fn add_up(&mut self, interval: &Interval) {
         let elapsed = self.elapsed();
         let aggregate = self.aggregate.as_mut();
@@ -157,8 +136,7 @@ impl<'a> Watcher<'a> {
             return;
         };
         self.eta_due = self.eta_due + self.eta_every;
-        let clones = self.prepared.clones.iter();
-        let clones: Vec<_> = clones.filter(|clone| clone.case == self.current).collect();
+        let clones: Vec<_> = self.prepared.clones_of(self.current).collect();
         let times = (elapsed, self.planned);
         let line = eta_line((&clones, &self.rates), interval, times);
         let mut out = io::stdout();
@@ -168,8 +146,7 @@ impl<'a> Watcher<'a> {
 
     /// Runs the commands around the jobs of a case. Which jobs' commands failed.
     fn commands(&self, step: usize, around: Around) -> Vec<usize> {
-        let clones = self.prepared.clones.iter();
-        let (told, failed) = ground::commands(clones.filter(|clone| clone.case == step), around);
+        let (told, failed) = files::commands(self.prepared.clones_of(step), around);
         told.iter().for_each(|line| self.say(line));
         failed
     }
@@ -217,16 +194,12 @@ impl Observer for Watcher<'_> {
         let Some(step) = cases.iter().position(|planned| planned.name == case.name) else {
             return true;
         };
-        let mut earlier = self
-            .prepared
-            .clones
-            .iter()
-            .filter(|clone| clone.case < step);
-        if earlier.any(|clone| clone.ends_all) {
+        let mut clones = self.prepared.clones.iter();
+        if clones.any(|clone| clone.case < step && clone.ends_all) {
             return false;
         }
-        let mut clones = self.prepared.clones.iter();
-        if clones.any(|clone| clone.case == step && clone.awaits_trace)
+        let mut clones = self.prepared.clones_of(step);
+        if clones.any(|clone| clone.awaits_trace)
             && let Err(error) = self.plan_anew(step, case)
         {
             terminal::complain(&error);
@@ -249,13 +222,9 @@ impl Observer for Watcher<'_> {
         self.eta_due = self.eta_every;
         self.rates = eta_rates(&case.workload.jobs);
         let rules = self.prepared.clones.iter().map(|clone| &clone.logs);
-        self.epochs_ms = rules.map(logs::epoch_ms).collect();
+        self.epochs_ms = rules.map(artifacts::epoch_ms).collect();
         self.screen.case(&case.name, 1, 1, step + 1, steps);
-        let clones = self.prepared.clones.iter();
-        ground::before(
-            clones.filter(|clone| clone.case == step),
-            &case.workload.jobs,
-        );
+        files::before(self.prepared.clones_of(step), &case.workload.jobs);
     }
 
     fn interval(&mut self, interval: &Interval, elapsed: Nanos) {
@@ -277,7 +246,7 @@ impl Observer for Watcher<'_> {
                 self.say(&self.debug.job(number + 1, clone, job, log));
             }
         }
-        if let Err(error) = left::leave(&clones, case, outcome, &self.epochs_ms) {
+        if let Err(error) = artifacts::leave(&clones, case, outcome, &self.epochs_ms) {
             terminal::complain(&error);
         }
     }
@@ -307,8 +276,7 @@ impl Observer for Watcher<'_> {
         self.commands(self.current, Around::After);
         if let Some(measured) = record.measurements.last() {
             self.screen.measured(measured);
-            let clones = self.prepared.clones.iter();
-            let clones: Vec<_> = clones.filter(|clone| clone.case == self.current).collect();
+            let clones: Vec<_> = self.prepared.clones_of(self.current).collect();
             self.say(&self.debug.rounds(&clones, measured));
         }
         self.checkpoints.keep(record);

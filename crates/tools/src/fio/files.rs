@@ -1,4 +1,4 @@
-//! The files of the jobs: made before the run, as fio makes them, and left behind as it leaves
+//! The files and control groups of the jobs: made before the run, as fio makes them, and left behind as it leaves
 //! them.
 
 use std::fs::{self, File};
@@ -10,14 +10,14 @@ use std::process::Command;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result, bail};
+use blocklab_console::terminal;
 use blocklab_driver::lay_out;
-use blocklab_fio::{CloneFacts, Layout, Planned, Prepared};
+use blocklab_fio::{CloneFacts, ControlGroup, Layout, Planned, Prepared};
 use blocklab_host::Handle;
 use blocklab_host::guard::Guard;
 use blocklab_units::Bytes;
 use blocklab_workload::{Content, Engine, Job};
 
-use super::groups;
 use crate::output::{self, Over};
 
 /// Makes what is missing. Whether that was not interrupted. Jobs may overwrite the content of
@@ -28,7 +28,7 @@ pub fn make(prepared: &Prepared, interrupted: &AtomicBool, guard: &Guard) -> Res
             bail!("{directory} is not a directory; `mkdir -p {directory}` would make it");
         }
     }
-    groups::make(&prepared.control_groups)?;
+    make_groups(&prepared.control_groups)?;
     let may_create = prepared.clones.iter().all(|clone| clone.may_create);
     for file in &prepared.files {
         match guard.open(Path::new(&file.path)) {
@@ -47,11 +47,7 @@ pub fn make(prepared: &Prepared, interrupted: &AtomicBool, guard: &Guard) -> Res
             Err(error) => return Err(error).with_context(|| format!("cannot use {}", file.path)),
         }
     }
-    let jobs = prepared
-        .plan
-        .cases
-        .iter()
-        .flat_map(|case| &case.workload.jobs);
+    let jobs = prepared.jobs();
     let named = jobs
         .filter(|job| job.changes())
         .flat_map(|job| &job.targets);
@@ -66,11 +62,7 @@ pub fn make(prepared: &Prepared, interrupted: &AtomicBool, guard: &Guard) -> Res
 /// is run.
 pub fn leaves_all_as_it_is(prepared: &Prepared) -> Result<()> {
     const REFUSED: &str = "refusing extend of file due to read-only";
-    let mut jobs = prepared
-        .plan
-        .cases
-        .iter()
-        .flat_map(|case| &case.workload.jobs);
+    let mut jobs = prepared.jobs();
     if let Some(job) = jobs.find(|job| job.engine == Engine::FileCreate) {
         bail!(
             "{REFUSED}: the ioengine=filecreate of job {} makes files",
@@ -102,11 +94,7 @@ pub fn plans(prepared: &Prepared) -> Vec<String> {
         Err(_) => true,
     };
     let mut missing: Vec<&Planned> = prepared.files.iter().filter(short).collect();
-    let jobs = prepared
-        .plan
-        .cases
-        .iter()
-        .flat_map(|case| &case.workload.jobs);
+    let jobs = prepared.jobs();
     let mut lines = Vec::new();
     for (clone, job) in prepared.clones.iter().zip(jobs) {
         if job.engine == Engine::FileCreate {
@@ -117,15 +105,12 @@ pub fn plans(prepared: &Prepared) -> Vec<String> {
             .partition(|file| job.targets.contains(&file.path));
         missing = others;
         let mib = its.iter().map(|file| file.length.0).sum::<u64>() >> 20;
+        let name = &clone.name;
         lines.extend(match its.len() {
             0 => None,
-            1 => Some(format!(
-                "{}: Laying out IO file (1 file / {mib}MiB)\n",
-                clone.name
-            )),
+            1 => Some(format!("{name}: Laying out IO file (1 file / {mib}MiB)\n")),
             count => Some(format!(
-                "{}: Laying out IO files ({count} files / total {mib}MiB)\n",
-                clone.name
+                "{name}: Laying out IO files ({count} files / total {mib}MiB)\n"
             )),
         });
     }
@@ -298,7 +283,7 @@ fn command(text: &str, path: &str, suffix: &str) -> bool {
     match ran {
         Ok(status) => status.success(),
         Err(error) => {
-            blocklab_console::terminal::warn(&format!("exec_{suffix}={text}: {error:#}"));
+            terminal::warn(&format!("exec_{suffix}={text}: {error:#}"));
             false
         }
     }
@@ -306,12 +291,8 @@ fn command(text: &str, path: &str, suffix: &str) -> bool {
 
 /// After the run: what is not wanted any longer.
 pub fn remove(prepared: &Prepared, guard: &Guard) {
-    groups::remove(&prepared.control_groups);
-    let jobs = prepared
-        .plan
-        .cases
-        .iter()
-        .flat_map(|case| &case.workload.jobs);
+    remove_groups(&prepared.control_groups);
+    let jobs = prepared.jobs();
     let of_names: Vec<&Job> = jobs.filter(|job| job.engine.is_of_names()).collect();
     for file in prepared.files.iter().filter(|file| file.unlink) {
         let path = Path::new(&file.path);
@@ -324,6 +305,47 @@ pub fn remove(prepared: &Prepared, guard: &Guard) {
         if anew || guard.open(path).is_ok_and(|handle| handle.is_at(path)) {
             // It may be gone already; nobody misses it then.
             let _ = fs::remove_file(path);
+        }
+    }
+}
+
+/// Makes the control groups that are missing, and gives the weights.
+fn make_groups(groups: &[ControlGroup]) -> Result<()> {
+    for group in groups {
+        let path = &group.path;
+        match fs::create_dir(path) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                return Err(error).with_context(|| format!("cgroup: cannot make {path}"));
+            }
+            _ => {}
+        }
+        if let Some(weight) = group.weight {
+            let file = format!("{path}/blkio.weight");
+            let written = set_weight(Path::new(&file), weight);
+            if written.is_err() {
+                remove_groups(groups);
+            }
+            written.with_context(|| format!("cgroup_weight: cannot write {file}"))?;
+        }
+    }
+    Ok(())
+}
+
+/// Without making the file: a kernel that weighs nothing has none.
+fn set_weight(file: &Path, weight: u32) -> io::Result<()> {
+    let mut open = File::options().write(true).open(file)?;
+    open.write_all(weight.to_string().as_bytes())
+}
+
+/// Removes what need not stay.
+fn remove_groups(groups: &[ControlGroup]) {
+    for group in groups.iter().filter(|group| !group.keep) {
+        match fs::remove_dir(&group.path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                let path = &group.path;
+                terminal::warn(&format!("the control group {path} stays: {error}"));
+            }
+            _ => {}
         }
     }
 }

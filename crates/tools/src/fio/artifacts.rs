@@ -1,24 +1,96 @@
-//! The logs of a clone, written when its case has ended.
+//! What jobs leave besides their results: logs and traces, state files, words about flawed blocks;
+//! and the logs of `--bandwidth-log` and `--inflate-log`.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use blocklab_console::{status, terminal};
+use blocklab_driver::Outcome;
 use blocklab_fio::{
-    CloneFacts, Epoch, LogKind, LogRule, Logged, Packer, Prepared, Sample,
-    iolog::{self, Traced},
-    mean_speed, per_second, speed,
+    CloneFacts, Epoch, Flawed, LogKind, LogRule, Logged, Packer, Prepared, Sample, State,
+    Unreadable, inflate, mean_speed, per_second, speed,
 };
+use blocklab_record::Interval;
+use blocklab_trace::iolog::{self, Traced};
 use blocklab_units::Nanos;
-use blocklab_worker::{JobLog, LogEntry, LogSpan};
-use blocklab_workload::{Direction, Job};
+use blocklab_worker::{JobLog, KeptMiscompare, LogEntry, LogSpan, Progress};
+use blocklab_workload::{Case, Direction, Job};
 use jiff::Timestamp;
 
 use crate::output::{self, Over};
 
-/// Writes them; `number` is the clone's, from 1.
-pub fn write(clone: &CloneFacts, number: usize, log: &JobLog, began_ms: u64) -> Result<()> {
+/// Leaves what the clones of this case are to leave. `epochs_ms`: what the logs of all clones
+/// count from.
+pub fn leave(
+    clones: &[(usize, &CloneFacts)],
+    case: &Case,
+    outcome: &Outcome,
+    epochs_ms: &[u64],
+) -> Result<()> {
+    for (number, clone) in clones {
+        let job = case.workload.jobs.iter().find(|job| job.name == clone.job);
+        let Some(job) = job else { continue };
+        if clone.logs.is_on() {
+            let log = outcome.logs.iter().find(|(name, _)| *name == clone.job);
+            let nothing = JobLog::default();
+            let log = log.map_or(&nothing, |(_, log)| log);
+            write_logs(clone, number + 1, log, epochs_ms[*number])?;
+            if let Some(path) = &clone.logs.trace {
+                write_trace(path, job, log)?;
+            }
+        }
+        let flawed = outcome.flawed.iter().filter(|(job, _)| *job == clone.job);
+        for (_, block) in flawed {
+            tell(clone, job, block)?;
+        }
+        let progress = outcome.progress.iter().find(|(name, _)| *name == clone.job);
+        if let (Some(path), Some((_, progress))) = (&clone.state, progress) {
+            let state = state(*number, clone, job, progress, case.workload.seed);
+            output::write(Path::new(path), state.encode(), Over::Files)?;
+        }
+    }
+    Ok(())
+}
+
+fn tell(clone: &CloneFacts, job: &Job, block: &KeptMiscompare) -> Result<()> {
+    let flawed = Flawed {
+        verify: &clone.verify,
+        file: job
+            .targets
+            .get(block.target as usize)
+            .map_or("", |path| path),
+        flaw: &block.miscompare,
+        offset: block.offset,
+        bytes: &block.bytes,
+    };
+    terminal::tell(&flawed.words());
+    if clone.dumps && !block.bytes.is_empty() {
+        let path = flawed.dump();
+        output::write(Path::new(&path), &block.bytes, Over::Files)?;
+        terminal::tell(&format!("       received data dumped as {path}"));
+    }
+    Ok(())
+}
+
+fn state(number: usize, clone: &CloneFacts, job: &Job, progress: &Progress, seed: u64) -> State {
+    let recent = progress.recent.iter().zip(0..);
+    State {
+        thread: number as u64,
+        name: clone.name.clone(),
+        depth: job.depth,
+        files: job.targets.len() as u32,
+        writes: progress.writes,
+        seed,
+        recent: recent
+            .flat_map(|(offsets, file)| offsets.iter().map(move |offset| (file, *offset)))
+            .collect(),
+    }
+}
+
+/// Writes the logs of a clone, when its case has ended; `number` is the clone's, from 1.
+fn write_logs(clone: &CloneFacts, number: usize, log: &JobLog, began_ms: u64) -> Result<()> {
     for kind in LogKind::ALL {
         let Some(path) = clone.logs.file(kind, number) else {
             continue;
@@ -31,7 +103,7 @@ pub fn write(clone: &CloneFacts, number: usize, log: &JobLog, began_ms: u64) -> 
 }
 
 /// Writes the trace of a clone, in the order in which the operations were issued.
-pub fn trace(path: &str, job: &Job, log: &JobLog) -> Result<()> {
+fn write_trace(path: &str, job: &Job, log: &JobLog) -> Result<()> {
     let mut entries: Vec<&LogEntry> = log.entries.iter().collect();
     entries.retain(|entry| entry.direction != Direction::Sync);
     entries.sort_by_key(|entry| entry.begin);
@@ -137,6 +209,10 @@ fn samples(
             direction: entry.direction,
             block: entry.len.into(),
             offset: entry.offset,
+            issued: match kind {
+                LogKind::Submission | LogKind::Completion => entry.begin,
+                _ => Nanos::ZERO,
+            },
             priority: Some(entry.priority),
         };
         put(rule.sample(epoch_ms, logged, of_entry(entry, kind)))?;
@@ -153,6 +229,7 @@ fn samples(
             direction: span.direction,
             block: 0,
             offset: 0,
+            issued: Nanos::ZERO,
             priority: None,
         };
         put(rule.sample(epoch_ms, logged, value))?;
@@ -193,4 +270,62 @@ fn of_span(span: &LogSpan, kind: LogKind, rule: &LogRule) -> Option<u64> {
         LogKind::Submission => latency(span.submit_sum, span.submit_max),
         LogKind::Completion => latency(span.completion_sum(), span.completion_max),
     })
+}
+
+/// The files of `--bandwidth-log`: the throughput of all jobs together, by direction.
+const AGGREGATES: [&str; 3] = ["agg-read_bw.log", "agg-write_bw.log", "agg-trim_bw.log"];
+
+/// The three files.
+pub struct Aggregate([File; 3]);
+
+impl Aggregate {
+    /// In the current folder, as fio.
+    pub fn open() -> Result<Self> {
+        let open = |path| output::create(Path::new(path), Over::Files);
+        let [read, write, trim] = AGGREGATES.map(open);
+        Ok(Self([read?, write?, trim?]))
+    }
+
+    /// A line in each for what was moved in the interval that ends now.
+    pub fn add(&mut self, interval: &Interval, elapsed: Nanos) -> io::Result<()> {
+        let flows = [&interval.read, &interval.write, &interval.trim];
+        for (direction, (file, flow)) in self.0.iter_mut().zip(flows).enumerate() {
+            let speed = mean_speed(flow.bytes, Nanos(interval.length_ns));
+            let ms = elapsed.0 / 1_000_000;
+            writeln!(file, "{ms}, {speed}, {direction}, 0, 0")?;
+        }
+        Ok(())
+    }
+}
+
+/// As fio: a log that is not compressed as it should be.
+const FOREIGN: u8 = 253;
+
+/// `--inflate-log`: prints the text of a compressed log, and returns the exit code.
+pub fn print_inflated(path: &str) -> Result<u8> {
+    let log = fs::read(path).with_context(|| format!("--inflate-log: cannot read {path}"))?;
+    let mut out = BufWriter::new(terminal::Data);
+    let read = inflate(&log, &mut out);
+    let read = match out.flush() {
+        Ok(()) => read,
+        Err(error) => Err(error.into()),
+    };
+    match read {
+        Ok(true) => Ok(status::DONE),
+        Ok(false) => {
+            terminal::warn(&format!("{path} is cut off: what it holds was printed"));
+            Ok(status::DONE)
+        }
+        // A reader that has gone away has what it wanted.
+        Err(Unreadable::Unwritten(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
+            Ok(status::DONE)
+        }
+        Err(error) => {
+            terminal::tell(&format!("fio: {path}: {error}"));
+            Ok(match error {
+                Unreadable::Foreign(_) => FOREIGN,
+                _ => status::FAILED,
+            })
+        }
+    }
 }

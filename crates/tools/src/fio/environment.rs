@@ -5,15 +5,15 @@ use std::path::Path;
 use std::{env, fs, io};
 
 use anyhow::{Context, Result, anyhow};
-use blocklab_fio::{Prepared, Reader, Resolved, Terms, prepare as plan};
+use blocklab_fio::{PlanContext, Prepared, Reader, Resolved, prepare as plan};
 use blocklab_host::target_facts;
 
 use blocklab_console::chance;
 
 /// Files and the environment.
-pub struct Outside;
+pub struct Machine;
 
-impl Reader for Outside {
+impl Reader for Machine {
     fn include(&mut self, path: &str) -> Result<String, String> {
         fs::read_to_string(path).map_err(|error| error.to_string())
     }
@@ -57,7 +57,7 @@ pub fn prepare(
 ) -> Result<Prepared> {
     let supposed = (presence == Presence::Supposed).then_some(SUPPOSED);
     let control_groups = control_groups();
-    let terms = Terms {
+    let context = PlanContext {
         size_of: &|path| size_of(path).or(supposed),
         files_below: &|directory| files_below(Path::new(directory)),
         processors: configured_processors(),
@@ -68,7 +68,7 @@ pub fn prepare(
         aux,
         seed: chance()? & 0xffff_ffff,
     };
-    let mut prepared = plan(resolved, name, &terms)?;
+    let mut prepared = plan(resolved, name, &context)?;
     for group in &mut prepared.control_groups {
         // Only what we make is ours to remove.
         group.keep |= Path::new(&group.path).exists();

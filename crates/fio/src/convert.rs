@@ -27,11 +27,7 @@ pub(super) fn each(
 ) -> Result<String, Mistake> {
     let mut text = String::new();
     for (index, case) in prepared.plan.cases.iter().enumerate() {
-        let clones: Vec<_> = prepared
-            .clones
-            .iter()
-            .filter(|clone| clone.case == index)
-            .collect();
+        let clones: Vec<_> = prepared.clones_of(index).collect();
         let (Some(first), Some(job)) = (clones.first(), case.workload.jobs.first()) else {
             continue;
         };

@@ -1,9 +1,9 @@
 //! Which jobs run at the same time: walls between them, jobs that wait for another one, and what
 //! the end of one means for the others.
 
+use super::jobs::Spec;
 use super::mistake::Mistake;
 use super::plan::CloneFacts;
-use super::spec::Spec;
 
 /// Where the next job belongs.
 #[derive(Debug, Default)]
@@ -18,7 +18,7 @@ pub(super) struct Turn {
 
 /// The jobs of one command line, as they take their turns.
 #[derive(Debug, Default)]
-pub(super) struct Turns {
+pub(super) struct Groups {
     group: u32,
     /// The job for which those wait that run at the time.
     awaited: Option<String>,
@@ -32,17 +32,17 @@ const BEHIND: &str = "the job runs beside one that waits, and waits with it";
 const GROUPS: &str = "jobs of other groups that run at the same time are ended, too";
 const ON_ERROR: &str = "a failure ends the jobs that run at the same time; what follows still runs";
 
-impl Turns {
+impl Groups {
     /// Where this job belongs, behind these clones.
     pub(super) fn next(&mut self, spec: &Spec, clones: &[CloneFacts]) -> Result<Turn, Mistake> {
-        let values = &spec.values;
+        let options = &spec.options;
         let is_first = clones.is_empty();
         let mut turn = Turn::default();
-        let newly_grouped = values.flag("stonewall") || values.flag("new_group");
+        let newly_grouped = options.stonewall || options.new_group;
         self.group += u32::from(newly_grouped && !is_first);
         turn.group = self.group;
         let awaited = awaited(spec, clones)?;
-        if values.flag("stonewall") || is_first {
+        if options.stonewall || is_first {
             turn.walled = true;
             self.awaited = None;
         } else if let Some(name) = awaited {
@@ -52,28 +52,28 @@ impl Turns {
             }
             turn.walled = true;
             self.awaited = Some(name.to_owned());
-        } else if self.awaited.is_some() && values.text("wait_for") != self.awaited.as_deref() {
+        } else if self.awaited.is_some() && options.wait_for != self.awaited {
             turn.notes.push(("wait_for", BEHIND));
         }
         if turn.walled {
             (self.ends, self.groups) = (false, false);
         } else {
-            self.groups |= values.flag("new_group");
+            self.groups |= options.new_group;
         }
-        self.judge_ends(spec, &mut turn);
+        self.check_ends(spec, &mut turn);
         Ok(turn)
     }
 
     /// What the end of a job means.
-    fn judge_ends(&mut self, spec: &Spec, turn: &mut Turn) {
-        let values = &spec.values;
-        let on_error = values.flag("exitall_on_error");
-        let what = values.text("exit_what").unwrap_or("group");
-        self.ends |= (values.flag("exitall") || on_error) && what == "group";
+    fn check_ends(&mut self, spec: &Spec, turn: &mut Turn) {
+        let options = &spec.options;
+        let on_error = options.exitall_on_error;
+        let what = options.exit_what;
+        self.ends |= (options.exitall || on_error) && what == "group";
         if self.ends && self.groups {
             turn.notes.push(("exitall", GROUPS));
         }
-        if on_error && !values.flag("exitall") && what == "all" {
+        if on_error && !options.exitall && what == "all" {
             turn.notes.push(("exit_what", ON_ERROR));
         }
     }
@@ -87,7 +87,7 @@ fn running(clones: &[CloneFacts]) -> impl Iterator<Item = &CloneFacts> {
 
 /// The job that this one waits for, where that runs at the time.
 fn awaited<'s>(spec: &'s Spec, clones: &[CloneFacts]) -> Result<Option<&'s str>, Mistake> {
-    let Some(name) = spec.values.text("wait_for") else {
+    let Some(name) = spec.options.wait_for.as_deref() else {
         return Ok(None);
     };
     if !clones.iter().any(|clone| clone.name == name) {

@@ -12,9 +12,9 @@
 use std::collections::HashMap;
 
 use blocklab_units::Nanos;
-use blocklab_workload::{Direction, Replayed};
+use blocklab_workload::Direction;
 
-use super::trace::{Trace, operation};
+use super::{Trace, TraceError};
 
 const MAGIC: u32 = 0x6561_7400;
 const VERSION: u32 = 7;
@@ -113,8 +113,8 @@ impl Record {
 ///
 /// # Errors
 /// What is wrong, with the place.
-pub fn parse(bytes: &[u8], name_of: &dyn Fn(u32, u32) -> String) -> Result<Trace, String> {
-    let order = order(bytes).ok_or("no trace of blktrace")?;
+pub fn parse(bytes: &[u8], name_of: &dyn Fn(u32, u32) -> String) -> Result<Trace, TraceError> {
+    let order = order(bytes).ok_or_else(|| foreign(0))?;
     let mut trace = Trace::default();
     let mut known: HashMap<u32, u32> = HashMap::new();
     let mut began = None;
@@ -122,14 +122,13 @@ pub fn parse(bytes: &[u8], name_of: &dyn Fn(u32, u32) -> String) -> Result<Trace
     while let Some((record, behind)) = rest.split_first_chunk::<RECORD>() {
         let place = bytes.len() - rest.len();
         if self::order(record).is_none() {
-            return Err(format!("byte {place}: no record of blktrace begins here"));
+            return Err(foreign(place));
         }
         let record = Record::of(record, order);
         if record.version != VERSION {
             let version = record.version;
-            return Err(format!(
-                "byte {place}: version {version} is not read, only 7"
-            ));
+            let why = format!("version {version} is not read, only 7");
+            return Err(TraceError::Byte(place, why));
         }
         rest = behind.get(record.behind.into()..).unwrap_or_default();
         let Some(direction) = record.direction() else {
@@ -146,18 +145,21 @@ pub fn parse(bytes: &[u8], name_of: &dyn Fn(u32, u32) -> String) -> Result<Trace
         let at = Nanos(since / 1000 * 1000);
         let offset = record.sector.saturating_mul(SECTOR);
         let len = u64::from(record.bytes);
-        operation(&mut trace, at, target, (direction, offset, len))
-            .map_err(|why| format!("byte {place}: {why}"))?;
+        let added = trace.add(at, target, (direction, offset, len));
+        added.map_err(|why| TraceError::Byte(place, why))?;
     }
-    trace
-        .operations
-        .sort_by_key(|operation: &Replayed| operation.at);
+    trace.operations.sort_by_key(|operation| operation.at);
     Ok(trace)
+}
+
+fn foreign(place: usize) -> TraceError {
+    TraceError::Byte(place, "no record of blktrace begins here".to_owned())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use blocklab_workload::Replayed;
 
     /// Time in microseconds, sector, bytes, category, action, device.
     type Told = (u64, u64, u32, u32, u32, u32);
@@ -170,23 +172,16 @@ mod tests {
         let words = [MAGIC | VERSION, 0];
         let action = category << 16 | action;
         let tail = [bytes, action, 100, device, 0, 0];
-        if big {
-            words
-                .iter()
-                .for_each(|word| record.extend(word.to_be_bytes()));
-            record.extend((us * 1000).to_be_bytes());
-            record.extend(sector.to_be_bytes());
-            tail.iter()
-                .for_each(|word| record.extend(word.to_be_bytes()));
-        } else {
-            words
-                .iter()
-                .for_each(|word| record.extend(word.to_le_bytes()));
-            record.extend((us * 1000).to_le_bytes());
-            record.extend(sector.to_le_bytes());
-            tail.iter()
-                .for_each(|word| record.extend(word.to_le_bytes()));
-        }
+        let mut put = |bytes: &mut [u8]| {
+            if big {
+                bytes.reverse();
+            }
+            record.extend_from_slice(bytes);
+        };
+        words.iter().for_each(|word| put(&mut word.to_le_bytes()));
+        put(&mut (us * 1000).to_le_bytes());
+        put(&mut sector.to_le_bytes());
+        tail.iter().for_each(|word| put(&mut word.to_le_bytes()));
         record
     }
 
@@ -244,10 +239,16 @@ mod tests {
         let mut bytes = trace(&STORY[..2], false);
         bytes.extend([0; RECORD]);
         let wrong = parse(&bytes, &named).expect_err("zeros are no record");
-        assert_eq!(wrong, "byte 96: no record of blktrace begins here");
+        assert_eq!(
+            wrong.to_string(),
+            "byte 96: no record of blktrace begins here"
+        );
         bytes[0] = 3;
         let wrong = parse(&bytes, &named).expect_err("an old version");
-        assert!(wrong.contains("version 3 is not read"), "{wrong}");
+        assert!(
+            wrong.to_string().contains("version 3 is not read"),
+            "{wrong}"
+        );
         assert!(!is_one(b"fio version 2 iolog"));
     }
 }

@@ -1,0 +1,332 @@
+//! Every option of fio 3.33, one row each: names, kind, default, support, what it asks for, what is
+//! done here, and the field of [`Options`] that it sets, with its type.
+//!
+//! The text on what is done here is empty exactly where the support is exact: then a case of
+//! `proof/data/exact/fio.txt` compares the option with fio. A row that claims exact, documented or
+//! mostly has a field, or nothing compiles; so it is with a field that no code reads.
+
+use blocklab_units::Nanos;
+
+use super::Kind::{
+    Bool, Flag, Floats, Int, Micros, Name, Percents, Ranges as OfRanges, Seconds, Share as OfShare,
+    Size, Sizes as OfSizes, Text, Word as OneOf,
+};
+use super::{Opt, Support, find};
+use crate::value::{Meant, Ranges, Share, Sizes, Value, Word};
+
+const MAX: i64 = i64::MAX;
+
+macro_rules! options {
+    ($($chapter:literal {
+        $($name:literal $($alias:literal)*, $kind:expr, $default:literal, $support:ident,
+          $meaning:literal, $here:literal $(, $field:ident: $type:ty)?;)*
+    })*) => {
+        pub(super) static TABLE: &[Opt] = &[$($(Opt {
+            name: $name,
+            aliases: &[$($alias),*],
+            kind: $kind,
+            default: $default,
+            support: Support::$support,
+            meaning: $meaning,
+            here: $here,
+            chapter: $chapter,
+        },)*)*];
+
+        /// The options of a job, as meant.
+        #[derive(Debug, Clone)]
+        pub(crate) struct Options {
+            $($($(#[doc = $meaning] pub(crate) $field: $type,)?)*)*
+        }
+
+        impl Options {
+            /// As they were given, and as the table says where they were not.
+            pub(crate) fn new<'v>(given: impl Fn(&str) -> Option<&'v Value>) -> Self {
+                let row = |name| find(name).expect(name);
+                Self {
+                    $($($($field: Meant::of(row($name), given($name)),)?)*)*
+                }
+            }
+        }
+
+        $($(has_field!($support $($field)?);)*)*
+    };
+}
+
+/// What is approximated, ignored or refused may have no field: nothing is done with it.
+macro_rules! has_field {
+    ($support:ident $field:ident) => {};
+    (Nearly) => {};
+    (Ignored) => {};
+    (Refused) => {};
+}
+
+options! {
+    "Job" {
+        "description", Text, "-", Exact, "A text that is printed with the results.", "", description: Option<String>;
+        "name", Text, "-", Mostly, "The name of the job.", "a name in `[global]` is that of all jobs; in fio each section keeps its own", name: Option<String>;
+        "wait_for", Text, "-", Mostly, "Begin when all clones of that job have ended.", "where others run beside that one, the job begins when these have ended, too, and so do those behind it without a `wait_for` of their own", wait_for: Option<String>;
+        "numjobs", Int(1, MAX), "1", Exact, "Clones of the job.", "", numjobs: u64;
+        "thread", Flag, "-", Ignored, "Threads in place of processes.", "every clone is a thread of one process", thread: bool;
+        "threads", Flag, "-", Ignored, "A word that old job files have for `thread`.", "every clone is a thread of one process";
+        "stonewall" "wait_for_previous", Flag, "-", Exact, "Begin when all jobs before have ended.", "", stonewall: bool;
+        "new_group", Flag, "-", Exact, "Begin another group in the report.", "", new_group: bool;
+        "group_reporting", Flag, "-", Exact, "Report a group as one.", "", group_reporting: bool;
+        "stats", Bool, "1", Nearly, "Keep statistics of the job.", "the job is run and counted, and left out of the output", stats: bool;
+        "exitall", Flag, "-", Mostly, "End all jobs of the group when one ends.", "with `new_group`, jobs of other groups that run at the same time end, too", exitall: bool;
+        "exit_what", OneOf("group stonewall all"), "group", Mostly, "What `exitall` ends.", "with `exitall_on_error`, `all` does not end what follows", exit_what: Word;
+        "exitall_on_error", Flag, "-", Mostly, "End all jobs of the group when one fails.", "see `exitall`", exitall_on_error: bool;
+        "exec_prerun", Text, "-", Mostly, "A command before the job.", "a device that the run writes to is claimed meanwhile, so a command that would write to it is refused", exec_prerun: Option<String>;
+        "exec_postrun", Text, "-", Exact, "A command after the job.", "", exec_postrun: Option<String>;
+        "profile", Text, "-", Refused, "A built-in load.", "write its jobs out in a job file";
+    }
+    "Files" {
+        "filename", Text, "-", Exact, "Files, devices or models, with `:` between them; `\\:` is a colon.", "", filename: Option<String>;
+        "directory", Text, "-", Exact, "Where files are made; several with `:` between them are given out to the clones in turn.", "", directory: Option<String>;
+        "filename_format", Text, "$jobname.$jobnum.$filenum", Exact, "How files are called.", "", filename_format: String;
+        "unique_filename", Bool, "1", Ignored, "Add the client's address to the name.", "there are no network clients";
+        "opendir", Text, "-", Exact, "All files below this directory.", "", opendir: Option<String>;
+        "lockfile", OneOf("none exclusive readwrite"), "none", Nearly, "Lock the file for each operation.", "operations are not locked against each other: where jobs share a file they may be under way at once";
+        "nrfiles" "nr_files", Int(0, MAX), "1", Exact, "Files of the job.", "", nrfiles: u64;
+        "openfiles", Int(0, MAX), "-", Ignored, "How many of them are open at a time.", "all files are kept open";
+        "file_service_type", Text, "roundrobin", Exact, "In which order the files take turns.", "", file_service_type: String;
+        "size", OfShare, "-", Mostly, "Bytes that the job's files have in all.", "a job that has neither a size nor anything that is there is a mistake, and nothing runs; fio runs the others and fails it", size: Option<Share>;
+        "io_size" "io_limit", OfShare, "-", Exact, "Bytes that the job moves.", "", io_size: Option<Share>;
+        "filesize", OfRanges, "-", Nearly, "Size of each file, or from which range it is drawn.", "of a range, files get sizes evenly spread over it", filesize: Option<Ranges>;
+        "fill_device" "fill_fs", Bool, "0", Nearly, "Write until there is no more space.", "`size` must be given, and the file has that length from the beginning", fill_device: bool;
+        "file_append", Bool, "0", Exact, "Begin at the end of the file.", "", file_append: bool;
+        "offset" "fileoffset", OfShare, "0", Exact, "Where the job's part of the file begins.", "", offset: Share;
+        "offset_increment", OfShare, "0", Exact, "How much later each clone's part begins.", "", offset_increment: Share;
+        "offset_align", Size, "0", Exact, "What `offset` in per cent is rounded up to.", "", offset_align: u64;
+        "number_ios", Int(0, MAX), "0", Exact, "End after so many operations.", "", number_ios: u32;
+        "fallocate", OneOf("none native posix keep truncate 0 1"), "native", Nearly, "How space is set aside for a file that will be written.", "`none` gives it its length without space, all others set the space aside", fallocate: Word;
+        "create_serialize", Bool, "1", Ignored, "Make files one after the other.", "they always are";
+        "create_fsync", Bool, "1", Ignored, "Flush a file when it is made.", "it always is";
+        "create_on_open", Bool, "0", Ignored, "Make files when they are opened.", "files are made before the run";
+        "create_only", Bool, "0", Exact, "Make the files and end.", "", create_only: bool;
+        "allow_file_create", Bool, "1", Documented, "Whether files may be made.", "that fio refuses as well is compared, the rest is not", allow_file_create: bool;
+        "allow_mounted_write", Bool, "0", Ignored, "Write to a mounted device.", "a device in use is refused for writing";
+        "pre_read", Bool, "0", Documented, "Read the files before the run.", "what the page cache holds is not compared", pre_read: bool;
+        "unlink", Bool, "0", Exact, "Remove the files after the run.", "", unlink: bool;
+        "unlink_each_loop", Bool, "0", Ignored, "Remove the files between two passes.", "they stay: a pass writes over what the one before it left";
+        "overwrite", Bool, "0", Exact, "Write the files before the run, so that it overwrites.", "", overwrite: bool;
+        "invalidate", Bool, "1", Documented, "Drop the file's cached pages before each pass.", "which cached pages are dropped is not compared", invalidate: bool;
+        "fadvise_hint", OneOf("0 1 random sequential"), "1", Exact, "Tell the kernel the pattern.", "", fadvise_hint: Word;
+        "write_hint", OneOf("none short medium long extreme"), "-", Mostly, "Tell the device how long the data will live.", "with `direct`, too, the hint is of the inode; fio 3.33 asks for one of the open file, which newer kernels refuse", write_hint: Word;
+    }
+    "Pattern" {
+        "rw" "readwrite", Text, "read", Mostly, "The kinds of operation, and `:N` or `:BYTES` for runs and strides.", "trims of regular files punch holes, which fio fails on; a sequential job with a gap begins again at the file's start until all bytes are moved", rw: String;
+        "bs" "blocksize", OfSizes, "4096", Mostly, "Block sizes of reads, writes and trims.", "where reads and writes have different sizes, a random job with a map hits each piece as long as the smallest block once", bs: Sizes;
+        "ba" "blockalign", OfSizes, "-", Exact, "What random offsets are multiples of.", "", ba: Sizes;
+        "bsrange" "blocksize_range", OfRanges, "-", Documented, "A range of block sizes.", "sizes that are drawn are not compared with those of fio", bsrange: Option<Ranges>;
+        "bssplit", Text, "-", Mostly, "Block sizes with their shares.", "shares that do not add up to 100 are a mistake", bssplit: Option<String>;
+        "bs_unaligned" "blocksize_unaligned", Flag, "-", Documented, "Draw sizes of `bsrange` that are no multiples.", "sizes that are drawn are not compared with those of fio", bs_unaligned: bool;
+        "bs_is_seq_rand", Bool, "0", Nearly, "The two sizes are of sequential and random operations.", "the size of the pattern, for all operations of the job; refused where `percentage_random` mixes the two", bs_is_seq_rand: bool;
+        "randrepeat", Bool, "1", Documented, "The same offsets in every run.", "random draws of two runs are not compared with those of fio", randrepeat: bool;
+        "allrandrepeat", Bool, "0", Documented, "The same of everything in every run.", "random draws of two runs are not compared with those of fio", allrandrepeat: bool;
+        "randseed", Text, "0x89", Mostly, "The seed.", "the same seed gives the same requests again, and not those of fio", randseed: Option<String>;
+        "norandommap", Flag, "-", Exact, "Draw offsets without a map of what was hit.", "", norandommap: bool;
+        "softrandommap", Bool, "0", Ignored, "Go on without a map where there is no memory for it.", "blocks of one size need none; of others it takes a bit for each smallest block, and more than 4 GiB are refused";
+        "random_generator", OneOf("tausworthe lfsr tausworthe64"), "tausworthe", Nearly, "How random numbers are made.", "the house's own generator is used", random_generator: Word;
+        "random_distribution", Text, "random", Exact, "How random offsets are spread.", "", random_distribution: String;
+        "percentage_random", Text, "100", Nearly, "Share of a random pattern that is random.", "one share for all directions", percentage_random: String;
+        "rw_sequencer", OneOf("sequential identical"), "sequential", Exact, "What `rw=…:N` does between random offsets.", "", rw_sequencer: Word;
+        "rwmixread", Int(0, 100), "50", Exact, "Share of the reads.", "", rwmixread: u32;
+        "rwmixwrite", Int(0, 100), "50", Exact, "Share of the writes.", "", rwmixwrite: Option<u32>;
+        "zonemode", OneOf("none strided zbd"), "none", Nearly, "Work zone by zone.", "`strided` works as in fio; `zbd` is refused: zoned devices are not driven as such", zonemode: Word;
+        "zonesize", Size, "0", Mostly, "Bytes worked on in a zone.", "a zone that is larger than the file is refused", zonesize: u64;
+        "zonecapacity", Size, "0", Refused, "Usable bytes of a zone.", "see `zonemode`";
+        "zonerange", Size, "0", Exact, "Size of a zone.", "", zonerange: u64;
+        "zoneskip", OfShare, "0", Exact, "Bytes between zones.", "", zoneskip: Share;
+        "read_beyond_wp", Bool, "0", Refused, "Read what was not written.", "zoned devices are not driven as such";
+        "max_open_zones", Int(0, 4096), "0", Refused, "Zones open at a time.", "zoned devices are not driven as such";
+        "job_max_open_zones", Int(0, 4096), "0", Refused, "The same of one job.", "zoned devices are not driven as such";
+        "ignore_zone_limits", Bool, "0", Refused, "Overstep what the device allows.", "zoned devices are not driven as such";
+        "zone_reset_threshold", Floats, "-", Refused, "When zones are reset.", "zoned devices are not driven as such";
+        "zone_reset_frequency", Floats, "-", Refused, "How often zones are reset.", "zoned devices are not driven as such";
+    }
+    "Engine" {
+        "ioengine", Text, "psync", Mostly, "The road to the kernel.", "`filecreate` is refused under `--readonly`", ioengine: String;
+        "iodepth", Int(1, MAX), "1", Mostly, "Operations in flight of each clone.", "completions are taken all at once and handed over again in batches, so fewer are in flight for moments than fio keeps", iodepth: u32;
+        "iodepth_batch" "iodepth_batch_submit", Int(0, MAX), "1", Documented, "Operations handed over in one call.", "how many operations a call hands over is not compared", iodepth_batch: Option<u32>;
+        "iodepth_batch_complete_min" "iodepth_batch_complete", Int(0, MAX), "1", Documented, "Completions that a wait is for.", "how many completions a call takes is not compared", iodepth_batch_complete_min: u32;
+        "iodepth_batch_complete_max", Int(0, MAX), "-", Ignored, "Most completions taken at once.", "all that are there are taken";
+        "iodepth_low", Int(0, MAX), "-", Documented, "Fill the queue again from there.", "the depth from moment to moment is not compared", iodepth_low: u32;
+        "serialize_overlap", Bool, "0", Documented, "Never two operations on the same block.", "the order of operations in flight is not compared", serialize_overlap: bool;
+        "io_submit_mode", OneOf("inline offload"), "inline", Nearly, "Hand operations to other threads.", "operations are submitted by the job's own thread; `rate_process=poisson` counts latency from the arrival in any case";
+        "direct", Bool, "0", Exact, "O_DIRECT.", "", direct: bool;
+        "buffered", Bool, "1", Exact, "The contrary of `direct`.", "", buffered: bool;
+        "atomic", Bool, "0", Nearly, "Atomic writes.", "as `direct=1`: no Linux has the flag that would ask for more", atomic: bool;
+        "sync", OneOf("none 0 sync 1 dsync"), "none", Exact, "O_SYNC or O_DSYNC.", "", sync: Word;
+        "fsync", Int(0, MAX), "0", Mostly, "An fsync after so many writes.", "the flush after the last write of a job is made and counted", fsync: u32;
+        "fdatasync", Int(0, MAX), "0", Mostly, "An fdatasync after so many writes.", "the flush after the last write of a job is made and counted", fdatasync: u32;
+        "end_fsync", Bool, "0", Exact, "An fsync at the end.", "", end_fsync: bool;
+        "fsync_on_close", Bool, "0", Nearly, "An fsync when a file is closed.", "as `end_fsync`", fsync_on_close: bool;
+        "write_barrier", Int(0, MAX), "0", Ignored, "Every so many writes a barrier.", "no engine has them, those of fio neither";
+        "sync_file_range", Text, "-", Exact, "Flush what was written, part by part.", "", sync_file_range: Option<String>;
+        "mem" "iomem", Text, "malloc", Ignored, "Where buffers lie.", "buffers are anonymous memory, aligned to the page", mem: String;
+        "iomem_align" "mem_align", Size, "-", Ignored, "How buffers are aligned.", "buffers are aligned to the page";
+        "hugepage-size", Size, "2097152", Ignored, "Size of a huge page.", "no huge pages are asked for";
+        "lockmem", Size, "0", Ignored, "Lock memory, so that less is free.", "a control group would limit it";
+    }
+    "Options of single engines" {
+        "userspace_reap", Flag, "-", Ignored, "libaio: take completions without a system call.", "they are taken as is fastest";
+        "hipri", Flag, "-", Exact, "Poll for completions.", "", hipri: bool;
+        "hipri_percentage", Int(0, 100), "100", Nearly, "pvsync2: poll for a share of the operations.", "`hipri` polls for all of them";
+        "nowait", Bool, "0", Exact, "pvsync2: RWF_NOWAIT.", "", nowait: bool;
+        "uncached", Bool, "0", Nearly, "pvsync2: leave nothing in the page cache.", "by RWF_DONTCACHE, from Linux 6.14 on; fio 3.33 passes a flag that no Linux took", uncached: bool;
+        "fixedbufs", Flag, "-", Documented, "io_uring: register the buffers.", "how the ring is set up is not compared", fixedbufs: bool;
+        "registerfiles", Flag, "-", Documented, "io_uring: register the files.", "how the ring is set up is not compared", registerfiles: bool;
+        "sqthread_poll", Flag, "-", Documented, "io_uring: a kernel thread takes the submissions.", "how the ring is set up is not compared", sqthread_poll: bool;
+        "sqthread_poll_cpu", Int(0, MAX), "-", Ignored, "On which processor it runs.", "the kernel chooses the processor";
+        "nonvectored", Bool, "0", Ignored, "io_uring: plain reads and writes.", "they always are";
+        "force_async", Int(0, MAX), "0", Ignored, "io_uring: hand every so many operations to a worker.", "the kernel decides what it hands to a worker";
+        "cmd_type", Text, "-", Refused, "Kind of a passed-through command.", "io_uring_cmd is not spoken";
+        "cmdprio_percentage", Text, "0", Mostly, "libaio, io_uring: share of the operations, in per cent, that carry a priority of their own.", "what reads to verify keeps the priority of its thread", cmdprio_percentage: String;
+        "cmdprio_class", Text, "-", Documented, "Class of that priority; real time without it.", "compared are the class and level that the results tell", cmdprio_class: String;
+        "cmdprio", Text, "0", Mostly, "Level of that priority.", "a mistake in it ends the run; fio runs the other jobs", cmdprio: String;
+        "cmdprio_bssplit", Text, "-", Mostly, "That share by block size, each with a class and a level of its own where they are given.", "parts that are no numbers, or too many, are a mistake; fio drops them", cmdprio_bssplit: Option<String>;
+        "thp", Int(0, 1), "0", Ignored, "mmap: huge pages.", "no huge pages are asked for";
+        "stat_type", OneOf("stat lstat statx"), "stat", Ignored, "filestat: which call.", "`stat`";
+    }
+    "Time and rate" {
+        "runtime" "timeout", Seconds, "0", Exact, "The longest time of the job.", "", runtime: Nanos;
+        "time_based", Flag, "-", Exact, "Go on until that time is over.", "", time_based: bool;
+        "ramp_time", Seconds, "-", Mostly, "Load before the measured time.", "what is moved in it is not part of `size`; in fio it is", ramp_time: Nanos;
+        "startdelay", Text, "0", Nearly, "Begin so much later.", "of a range, clones get delays evenly spread over it", startdelay: String;
+        "loops", Int(0, MAX), "1", Exact, "Passes of the job.", "", loops: u64;
+        "rate", OfSizes, "-", Exact, "Most bytes a second.", "", rate: Sizes;
+        "rate_min" "ratemin", OfSizes, "-", Mostly, "End where it is slower than that.", "judged where an operation completes; under `thinktime` fio judges when the pause is over", rate_min: Sizes;
+        "rate_iops", OfSizes, "-", Exact, "Most operations a second.", "", rate_iops: Sizes;
+        "rate_iops_min", OfSizes, "-", Mostly, "End where it is slower than that.", "see `rate_min`", rate_iops_min: Sizes;
+        "rate_process", OneOf("linear poisson"), "linear", Documented, "How operations under a rate arrive.", "when operations begin is not compared", rate_process: Word;
+        "rate_cycle" "ratecycle", Int(0, MAX), "1000", Mostly, "Over what time rates are held, in ms.", "see `rate_min`", rate_cycle: u32;
+        "rate_ignore_thinktime", Bool, "-", Ignored, "Make up for pauses.", "what is missed is not made up for";
+        "thinktime", Micros, "0", Exact, "A pause between operations.", "", thinktime: Nanos;
+        "thinktime_spin", Micros, "0", Documented, "Part of the pause that burns processor time.", "processor time is not compared", thinktime_spin: Nanos;
+        "thinktime_blocks", Int(0, MAX), "1", Exact, "Operations between pauses.", "", thinktime_blocks: Option<u32>;
+        "thinktime_blocks_type", OneOf("complete issue"), "complete", Documented, "Whether they are counted when issued.", "when operations begin is not compared", thinktime_blocks_type: Word;
+        "thinktime_iotime", Seconds, "0", Exact, "Time between pauses.", "", thinktime_iotime: Nanos;
+        "max_latency", Micros, "0", Exact, "An operation that takes longer ends the job.", "", max_latency: Nanos;
+        "latency_target", Micros, "-", Documented, "Find the depth that keeps this latency.", "the depth that is found is not compared", latency_target: Nanos;
+        "latency_window", Micros, "-", Documented, "For how long it must be kept.", "the depth that is found is not compared", latency_window: Nanos;
+        "latency_percentile", Percents, "100", Documented, "Which share must keep it.", "the depth that is found is not compared", latency_percentile: Vec<f64>;
+        "latency_run", Bool, "0", Documented, "Go on when it is found.", "the depth that is found is not compared", latency_run: bool;
+        "steadystate" "ss", Text, "-", Nearly, "End when the figures are steady.", "a slope is judged over 3 s at least: a line through two points always fits", steadystate: Option<String>;
+        "steadystate_duration" "ss_dur", Seconds, "0", Exact, "Over what time.", "", steadystate_duration: Nanos;
+        "steadystate_ramp_time" "ss_ramp", Seconds, "0", Nearly, "What is left out before.", "it is a ramp of the whole job", steadystate_ramp_time: Nanos;
+        "flow_id", Int(0, 4294967295), "0", Mostly, "Jobs that keep a ratio.", "see `flow`", flow_id: u32;
+        "flow", Int(-1000, 1000), "0", Mostly, "The job's part of that ratio.", "the job that is ahead looks again after a while, so jobs without a rate do less than in fio, in the same proportion", flow: u32;
+        "flow_sleep", Int(0, 4294967), "0", Mostly, "The pause of who is ahead.", "see `flow`", flow_sleep: u32;
+    }
+    "Content" {
+        "zero_buffers", Flag, "-", Exact, "Write zeros.", "", zero_buffers: bool;
+        "refill_buffers", Flag, "-", Exact, "New content for every write.", "", refill_buffers: bool;
+        "scramble_buffers", Bool, "1", Exact, "Change a few bytes for every write.", "", scramble_buffers: bool;
+        "buffer_pattern", Text, "-", Exact, "Write this pattern.", "", buffer_pattern: Option<String>;
+        "buffer_compress_percentage", Int(0, 100), "-", Exact, "How much of the content compresses away.", "", buffer_compress_percentage: u32;
+        "buffer_compress_chunk", Size, "512", Exact, "In what units.", "", buffer_compress_chunk: Option<u64>;
+        "dedupe_percentage", Int(0, 100), "-", Exact, "How much of the content is there already.", "", dedupe_percentage: u32;
+        "dedupe_mode", OneOf("repeat working_set"), "repeat", Nearly, "What is repeated.", "`working_set` is a fixed set of 64 blocks", dedupe_mode: Word;
+        "dedupe_working_set_percentage", Int(0, 100), "5", Nearly, "Size of that set.", "from a fixed set of 64 blocks";
+        "dedupe_global", Bool, "0", Nearly, "One set for all jobs.", "the set of `working_set` is always common, and what `repeat` repeats is always the job's own";
+    }
+    "Verify and trim" {
+        "verify", Text, "0", Mostly, "Check what was written.", "of `sha256` and `sha512` only the headers are checked in blocks of fio 3.33, which leaves no digest of the data", verify: String;
+        "do_verify", Bool, "1", Exact, "Whether to read it back.", "", do_verify: bool;
+        "verify_only", Flag, "-", Mostly, "Only read it back.", "the writes that it stands for are not counted", verify_only: bool;
+        "verify_interval", Size, "-", Exact, "Bytes under one header.", "", verify_interval: u64;
+        "verify_offset", Size, "-", Mostly, "Where the header lies.", "what stands at the beginning of a block may be the header of an earlier write", verify_offset: u64;
+        "verify_pattern", Text, "-", Exact, "What is written and expected.", "", verify_pattern: Option<String>;
+        "verify_fatal", Bool, "0", Documented, "End at the first mismatch.", "what is done after a mismatch is not compared", verify_fatal: bool;
+        "verify_dump", Bool, "0", Nearly, "Leave flawed blocks in files.", "what was read is left in FILE.OFFSET.received; what belongs there can be told only of patterns, in the message", verify_dump: bool;
+        "verify_async", Int(0, MAX), "0", Ignored, "Threads that check.", "the thread that reads a block checks it";
+        "verify_async_cpus", Text, "-", Ignored, "Their processors.", "the thread that reads a block checks it";
+        "verifysort", Bool, "1", Ignored, "Check in order of the offsets.", "blocks are checked in the order in which the job reads them";
+        "verifysort_nr", Int(0, MAX), "-", Ignored, "How many are brought into order at a time.", "blocks are checked in the order in which the job reads them";
+        "verify_backlog", Int(0, MAX), "-", Documented, "Check after so many writes.", "the order of writes and reads is not compared", verify_backlog: u64;
+        "verify_backlog_batch", Int(0, MAX), "-", Documented, "How many are checked then.", "the order of writes and reads is not compared", verify_backlog_batch: u64;
+        "verify_state_load", Bool, "0", Exact, "Verify no more than the state file of an earlier run tells of.", "", verify_state_load: bool;
+        "verify_state_save", Bool, "1", Exact, "Leave a state file that tells how far the writes came.", "", verify_state_save: bool;
+        "experimental_verify", Bool, "-", Ignored, "Replay the requests to check them.", "requests are always replayed";
+        "trim_percentage", Int(0, 100), "0", Nearly, "Share of the written blocks that are trimmed before they are checked, with `trim_backlog`.", "in jobs that write without trimming, too: fio 3.33 itself ends with a broken assertion there", trim_percentage: u32;
+        "trim_verify_zero", Bool, "1", Documented, "Whether they must be zeros then.", "no device with trimmed blocks that are not zeros is there to compare", trim_verify_zero: bool;
+        "trim_backlog", Int(0, MAX), "-", Documented, "Trim each time that so many writes wait to be checked.", "the order of trims and reads is not compared", trim_backlog: u64;
+        "trim_backlog_batch", Int(0, MAX), "-", Nearly, "How many then.", "so many: fio 3.33 trims all that were chosen", trim_backlog_batch: u64;
+    }
+    "Errors" {
+        "continue_on_error", Text, "none", Exact, "Go on after failures.", "", continue_on_error: String;
+        "ignore_error", Text, "-", Exact, "Errors that are none.", "", ignore_error: Option<String>;
+        "error_dump", Bool, "0", Ignored, "Print each error.", "they are counted by kind in the record";
+    }
+    "Logs and traces" {
+        "per_job_logs", Bool, "1", Exact, "Each clone has its own logs.", "", per_job_logs: bool;
+        "write_bw_log", Name, "-", Exact, "Leave a log of the throughput.", "", write_bw_log: Option<String>;
+        "write_lat_log", Name, "-", Exact, "Leave logs of the three latencies.", "", write_lat_log: Option<String>;
+        "write_iops_log", Name, "-", Exact, "Leave a log of operations a second.", "", write_iops_log: Option<String>;
+        "write_hist_log", Name, "-", Exact, "Leave a log of completion latency histograms.", "", write_hist_log: Option<String>;
+        "log_entries", Int(1024, 1048576), "1024", Ignored, "Room for so many entries at first.", "room is made as it is needed";
+        "log_avg_msec", Int(0, MAX), "0", Exact, "One line for each span of so many milliseconds.", "", log_avg_msec: u32;
+        "log_hist_msec", Int(0, MAX), "0", Exact, "A histogram for each span of so many milliseconds.", "", log_hist_msec: u32;
+        "log_hist_coarseness", Int(0, 10), "0", Exact, "Put buckets together, two by two, so many times.", "", log_hist_coarseness: u32;
+        "log_max_value", Bool, "0", Documented, "Log the largest value of a span, not the mean.", "latencies are not compared", log_max_value: bool;
+        "log_window_value", OneOf("avg max"), "avg", Mostly, "Which latency of a span is logged: the mean or the largest.", "of a later fio, which also has `both`; `max` is `log_max_value=1`", log_window_value: Word;
+        "log_offset", Bool, "0", Exact, "Log the offset of each operation.", "", log_offset: bool;
+        "log_issue_time", Bool, "0", Documented, "With `log_offset`, one more column: when the operation was issued, in ns since the log began; 0 in logs of other than submission and completion latency.", "of a later fio: fio 3.33 has no such column, so no case compares it; compressed logs are without it", log_issue_time: bool;
+        "log_prio", Bool, "0", Exact, "Log the whole priority.", "", log_prio: bool;
+        "log_compression", Size, "0", Nearly, "Compress logs in chunks of this size while the job runs.", "they are compressed when the job has ended, where `log_store_compressed` leaves them so", log_compression: u64;
+        "log_compression_cpus", Text, "-", Ignored, "Processors that compress logs.", "the job's own time is over when they are";
+        "log_store_compressed", Bool, "0", Nearly, "Leave the logs compressed, for `--inflate-log`.", "histograms are left as text: in those of fio stand addresses in place of counts", log_store_compressed: bool;
+        "log_unix_epoch", Bool, "0", Exact, "Log times since 1970.", "", log_unix_epoch: bool;
+        "log_alternate_epoch", Bool, "0", Exact, "Log times of another clock.", "", log_alternate_epoch: bool;
+        "log_alternate_epoch_clock_id", Int(0, MAX), "0", Exact, "Which clock, by its number.", "", log_alternate_epoch_clock_id: u32;
+        "bwavgtime", Int(0, MAX), "500", Documented, "Time of a sample of the throughput, in ms.", "the number of samples depends on the clock and is not compared", bwavgtime: u32;
+        "iopsavgtime", Int(0, MAX), "500", Documented, "Time of a sample of the operations, in ms.", "the number of samples depends on the clock and is not compared", iopsavgtime: u32;
+        "write_iolog", Text, "-", Nearly, "Leave a trace of the operations.", "in version 3; what failed and what was issued in the ramp is not in it", write_iolog: Option<String>;
+        "read_iolog", Text, "-", Mostly, "Replay a trace of version 2 or 3, or of blktrace; several with `:` between them are given out to the clones.", "`wait` in version 2 counts from the job's own start, in fio 3.33 from that of the first job", read_iolog: Option<String>;
+        "read_iolog_chunked", Bool, "0", Ignored, "Read the trace bit by bit.", "it is read at once";
+        "replay_no_stall", Bool, "0", Exact, "Replay without waiting for the moments of the trace.", "", replay_no_stall: bool;
+        "replay_redirect", Text, "-", Exact, "Replay all on this file or device.", "", replay_redirect: Option<String>;
+        "replay_scale", Int(0, MAX), "1", Exact, "Divide offsets by it.", "", replay_scale: u64;
+        "replay_align", Size, "0", Exact, "Round offsets down to multiples of it.", "", replay_align: u64;
+        "replay_time_scale", Int(1, MAX), "100", Exact, "Replay at this share of the speed, in per cent.", "", replay_time_scale: u32;
+        "replay_skip", Text, "-", Nearly, "Leave out read, write, trim or sync.", "in every trace; fio 3.33 itself does so in those of blktrace only", replay_skip: String;
+        "merge_blktrace_file", Text, "-", Refused, "Merge traces into this file.", "traces of blktrace are replayed, but not merged: one job for each, at the same time, replays several";
+        "merge_blktrace_scalars", Floats, "-", Refused, "Stretch each.", "see `merge_blktrace_file`";
+        "merge_blktrace_iters", Floats, "-", Refused, "Repeat each.", "see `merge_blktrace_file`";
+    }
+    "Machine" {
+        "cpumask", Int(0, MAX), "-", Exact, "Processors, as bits.", "", cpumask: Option<u64>;
+        "cpus_allowed", Text, "-", Exact, "Processors, as a list.", "", cpus_allowed: Option<String>;
+        "cpus_allowed_policy", OneOf("shared split"), "-", Nearly, "Whether each clone has one of its own.", "each clone is bound to one processor of the list, in turn";
+        "numa_cpu_nodes", Text, "-", Documented, "Processors of these nodes.", "the machine that is tested on has one node", numa_cpu_nodes: Option<String>;
+        "numa_mem_policy", Text, "-", Ignored, "Where memory lies.", "memory lies where the thread runs";
+        "nice", Int(-20, 19), "0", Exact, "Rank among processes.", "", nice: i64;
+        "prio", Int(0, 7), "-", Exact, "Rank of the I/O.", "", prio: Option<i64>;
+        "prioclass", Int(0, 3), "-", Exact, "Class of the I/O.", "", prioclass: Option<i64>;
+        "ioscheduler", Text, "-", Ignored, "Scheduler of the device.", "write its name to /sys/block/DEVICE/queue/scheduler";
+        "clocksource", OneOf("gettimeofday clock_gettime cpu"), "-", Ignored, "The clock.", "the processor's counter is used where it is steady";
+        "gtod_reduce", Bool, "0", Ignored, "Read the clock less often.", "the clock is read once a batch; latencies are kept", gtod_reduce: bool;
+        "gtod_cpu", Int(0, MAX), "-", Ignored, "A processor that only reads the clock.", "reading it costs a few nanoseconds";
+        "disable_lat", Bool, "0", Exact, "Leave out total latency.", "", disable_lat: bool;
+        "disable_clat", Bool, "0", Exact, "Leave out completion latency.", "", disable_clat: bool;
+        "disable_slat", Bool, "0", Exact, "Leave out submission latency.", "", disable_slat: bool;
+        "disable_bw_measurement" "disable_bw", Bool, "0", Ignored, "Leave out samples of the throughput.", "as with fio 3.33 itself, samples are printed all the same";
+        "cgroup", Text, "-", Documented, "Run in this control group of version 1, below the block I/O controller.", "what the kernel does with the group is not compared", cgroup: Option<String>;
+        "cgroup_nodelete", Bool, "0", Documented, "Keep that group.", "what the kernel does with the group is not compared", cgroup_nodelete: bool;
+        "cgroup_weight", Int(100, 1000), "-", Documented, "Weight of that group, where the kernel has `blkio.weight`.", "what the kernel does with the group is not compared", cgroup_weight: Option<u32>;
+        "uid", Int(0, MAX), "-", Documented, "Run as this user, where that is permitted.", "whose files are opened is not compared", uid: Option<u32>;
+        "gid", Int(0, MAX), "-", Documented, "Run as this group, where that is permitted.", "whose files are opened is not compared", gid: Option<u32>;
+    }
+    "Report" {
+        "clat_percentiles", Bool, "1", Exact, "Percentiles of completion latency.", "", clat_percentiles: bool;
+        "lat_percentiles", Bool, "0", Exact, "Percentiles of total latency.", "", lat_percentiles: bool;
+        "slat_percentiles", Bool, "0", Exact, "Percentiles of submission latency.", "", slat_percentiles: bool;
+        "percentile_list", Percents, "1:5:10:20:30:40:50:60:70:80:90:95:99:99.5:99.9:99.95:99.99", Exact, "Which ones.", "", percentile_list: Vec<f64>;
+        "block_error_percentiles", Bool, "0", Ignored, "Errors of trims by block.", "errors are counted by kind";
+        "significant_figures", Int(1, 10), "4", Documented, "Digits of the normal output.", "figures of the normal output are not compared", significant_figures: u32;
+        "unified_rw_reporting", OneOf("none mixed both 0 1 2"), "none", Exact, "Directions as one.", "", unified_rw_reporting: Word;
+        "disk_util", Bool, "1", Documented, "What the block devices did.", "the keys of the results are compared, the figures are not", disk_util: bool;
+        "kb_base", OneOf("1024 1000"), "1024", Exact, "Whether k is 1024 or 1000.", "", kb_base: Word;
+        "unit_base", OneOf("0 8 1"), "-", Documented, "Bytes or bits in the normal output.", "figures of the normal output are not compared", unit_base: Word;
+    }
+}

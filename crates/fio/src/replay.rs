@@ -1,0 +1,165 @@
+//! `read_iolog` and `replay_*`: which trace a clone replays, and what is changed in it.
+
+use std::sync::Arc;
+
+use blocklab_trace::{Trace, TraceError};
+use blocklab_units::{Bytes, Nanos};
+use blocklab_workload::{
+    BlockSizes, Direction, Job, Replay, Replayed, Stop, TraceChanges, TraceFile,
+};
+
+use super::files::{Ground, Layout, Planned, is_model};
+use super::jobs::Spec;
+use super::mistake::{Mistake, Place};
+use super::options::Options;
+use super::plan::PlanContext;
+
+/// The trace of clone `number`, with what `replay_*` changes in it.
+pub(super) fn read(
+    spec: &Spec,
+    number: u32,
+    context: &PlanContext<'_>,
+) -> Result<Option<Trace>, Mistake> {
+    if spec.options.read_iolog.is_none() {
+        return Ok(None);
+    }
+    let path = path(&spec.options, number);
+    let path = path.ok_or_else(|| spec.mistake("read_iolog", "no file is named"))?;
+    let wrong = |why: String| spec.mistake("read_iolog", format!("{path}: {why}"));
+    let bytes = (context.bytes_of)(path).map_err(wrong)?;
+    let read = blocklab_trace::read(&bytes, context.device_of);
+    let mut trace = read.map_err(|error| match error {
+        TraceError::Line(line, why) => {
+            let file = Some(path.into());
+            Mistake::new(&Place { file, line }, why)
+        }
+        other => wrong(other.to_string()),
+    })?;
+    if let Some(target) = &spec.options.replay_redirect {
+        trace.files = vec![target.clone()];
+    }
+    let changes = changes(spec, &trace)?;
+    trace.change(&changes);
+    if trace.operations.is_empty() {
+        return Err(wrong("nothing is left to replay".to_owned()));
+    }
+    trace.source = Some(TraceFile {
+        path: path.to_owned(),
+        sha256: TraceFile::checksum(&bytes),
+        changes,
+    });
+    Ok(Some(trace))
+}
+
+/// The trace that this clone replays.
+pub(super) fn path(options: &Options, number: u32) -> Option<&str> {
+    let given = options.read_iolog.as_ref()?;
+    let paths: Vec<&str> = given.split(':').filter(|path| !path.is_empty()).collect();
+    paths.get(number as usize % paths.len().max(1)).copied()
+}
+
+/// What stands for a trace that a job before this one will write, until it has.
+pub(super) fn stand_in(writer: &Job) -> Trace {
+    let direction = match writer.writes() {
+        true => Direction::Write,
+        false => Direction::Read,
+    };
+    Trace {
+        files: writer.targets.clone(),
+        operations: vec![Replayed {
+            at: Nanos::ZERO,
+            target: 0,
+            direction,
+            len: 512,
+            offset: 0,
+        }],
+        ..Trace::default()
+    }
+}
+
+/// What `replay_*` changes in the operations.
+fn changes(spec: &Spec, trace: &Trace) -> Result<TraceChanges, Mistake> {
+    let options = &spec.options;
+    let align = options.replay_align;
+    if align > 0 && !align.is_power_of_two() {
+        return Err(spec.mistake("replay_align", format!("{align} is no power of two")));
+    }
+    Ok(TraceChanges {
+        skip: skipped(spec)?,
+        scale: options.replay_scale.max(1),
+        align,
+        speed_percent: options.replay_time_scale.max(1).into(),
+        to_one_target: trace.files.len() == 1,
+    })
+}
+
+fn skipped(spec: &Spec) -> Result<Vec<Direction>, Mistake> {
+    let words = spec
+        .options
+        .replay_skip
+        .split(',')
+        .filter(|word| !word.is_empty());
+    let direction = |word: &str| {
+        let mut all = Direction::ALL.into_iter();
+        all.find(|direction| direction.name() == word.trim())
+            .ok_or_else(|| {
+                let wrong = format!("`{word}` is none of read, write, trim, sync");
+                spec.mistake("replay_skip", wrong)
+            })
+    };
+    words.map(direction).collect()
+}
+
+/// What a clone works on that replays: what is written may make a file, and make it longer.
+pub(super) fn ground(
+    spec: &Spec,
+    trace: &Trace,
+    context: &PlanContext<'_>,
+) -> Result<Ground, Mistake> {
+    let mut planned = Vec::new();
+    for (path, extent) in trace.files.iter().zip(trace.extents()) {
+        let (used, written) = (extent.used, extent.written);
+        let there = (context.size_of)(path);
+        if written.is_none() && used.is_some() && there.is_none() && !is_model(path) {
+            let wrong = format!("{path} is not there, and the trace does not write it");
+            return Err(spec.mistake("read_iolog", wrong));
+        }
+        let is_file = !path.starts_with("/dev/") && !is_model(path);
+        if let Some(length) = written.filter(|_| is_file) {
+            planned.push(Planned {
+                path: path.clone(),
+                length: Bytes(length),
+                layout: Layout::Length,
+                unlink: spec.options.unlink,
+            });
+        }
+    }
+    let end = trace
+        .extents()
+        .iter()
+        .filter_map(|extent| extent.used)
+        .max();
+    Ok(Ground {
+        targets: trace.files.clone(),
+        offset: 0,
+        size: None,
+        most: None,
+        space: end.unwrap_or(0).max(4096),
+        planned,
+    })
+}
+
+/// Makes the job replay.
+pub(super) fn apply(options: &Options, job: &mut Job, trace: Trace) {
+    let largest = trace.operations.iter().map(|op| u64::from(op.len)).max();
+    job.sizes = BlockSizes::fixed(Bytes(largest.unwrap_or(0).max(512)));
+    job.stop = Stop {
+        runtime: job.stop.runtime,
+        ..Stop::default()
+    };
+    job.replay = Some(Arc::new(Replay {
+        operations: trace.operations,
+        keeps_time: !options.replay_no_stall,
+        source: trace.source,
+    }));
+}

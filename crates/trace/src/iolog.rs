@@ -1,0 +1,264 @@
+//! Traces of operations, one a line, in fio's formats of version 2 and 3.
+//!
+//! ```text
+//!   fio version 3 iolog
+//!   0 /dev/sdb add
+//!   0 /dev/sdb open
+//!   95 /dev/sdb read 4096 8192       microseconds, file, action, first byte, bytes
+//!   120 /dev/sdb close
+//! ```
+//!
+//! Version 2 has no times, but the action `wait`: as in fio 3.33 itself, and against its manual,
+//! until so many milliseconds after the start.
+
+use std::collections::HashMap;
+use std::fmt::Write;
+
+use blocklab_units::Nanos;
+use blocklab_workload::Direction;
+
+use super::{Trace, TraceError};
+
+/// Reads a trace.
+///
+/// # Errors
+/// What is wrong, with the line.
+pub fn parse(text: &str) -> Result<Trace, TraceError> {
+    let mut lines = text.lines().zip(1..);
+    let head = lines.next().map_or("", |(line, _)| line.trim());
+    let timed = match head {
+        "fio version 3 iolog" => true,
+        "fio version 2 iolog" => false,
+        _ => {
+            let message = "no iolog: the first line of one is `fio version 2 iolog` or \
+                           `fio version 3 iolog`";
+            return Err(TraceError::Line(1, message.to_owned()));
+        }
+    };
+    let mut reading = Reading {
+        timed,
+        ..Reading::default()
+    };
+    reading.trace.is_untimed = !timed;
+    for (line, number) in lines {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        if !words.is_empty() {
+            let read = reading.line(&words);
+            read.map_err(|why| TraceError::Line(number, why))?;
+        }
+    }
+    Ok(reading.trace)
+}
+
+#[derive(Default)]
+struct Reading {
+    timed: bool,
+    now: Nanos,
+    index: HashMap<String, u32>,
+    trace: Trace,
+}
+
+impl Reading {
+    fn line(&mut self, words: &[&str]) -> Result<(), String> {
+        let words = match self.timed {
+            true => {
+                self.now = Nanos(number(words[0], "time")?.saturating_mul(1000));
+                &words[1..]
+            }
+            false => words,
+        };
+        let [name, action, rest @ ..] = words else {
+            return Err("a line tells a file and an action".to_owned());
+        };
+        let bytes = |at: usize, what: &str| {
+            let word = rest.get(at).ok_or(format!("{action} lacks its {what}"))?;
+            number(word, what)
+        };
+        let direction = match *action {
+            "add" => {
+                self.add(name);
+                return Ok(());
+            }
+            "open" | "close" => return self.target(name).map(|_| ()),
+            "wait" if self.timed => return Err("version 3 has no wait, but times".to_owned()),
+            "wait" if rest.len() < 2 => {
+                self.trace.passed_over += 1;
+                return Ok(());
+            }
+            "wait" => {
+                let until = bytes(0, "time")?;
+                self.now = self.now.max(Nanos(until.saturating_mul(1_000_000)));
+                return Ok(());
+            }
+            "read" => Direction::Read,
+            "write" => Direction::Write,
+            "trim" => Direction::Trim,
+            "sync" | "datasync" => Direction::Sync,
+            other => {
+                return Err(format!(
+                    "bad iolog file action `{other}`: it is none of add, open, close, wait, \
+                     read, write, trim, sync, datasync"
+                ));
+            }
+        };
+        let (offset, len) = match direction {
+            Direction::Sync => (0, 0),
+            _ => (bytes(0, "offset")?, bytes(1, "length")?),
+        };
+        let target = self.target(name)?;
+        self.trace.add(self.now, target, (direction, offset, len))
+    }
+
+    fn add(&mut self, name: &str) {
+        if !self.index.contains_key(name) {
+            self.index
+                .insert(name.to_owned(), self.trace.files.len() as u32);
+            self.trace.files.push(name.to_owned());
+        }
+    }
+
+    fn target(&self, name: &str) -> Result<u32, String> {
+        let known = self.index.get(name).copied();
+        known.ok_or_else(|| format!("file {name} was not added before"))
+    }
+}
+
+fn number(word: &str, what: &str) -> Result<u64, String> {
+    word.parse()
+        .map_err(|_| format!("`{word}` is no {what}: a whole number is expected"))
+}
+
+/// One operation of a trace that is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Traced<'a> {
+    /// Since the beginning.
+    pub at: Nanos,
+    /// The file.
+    pub file: &'a str,
+    /// What it did.
+    pub direction: Direction,
+    /// First byte.
+    pub offset: u64,
+    /// Bytes.
+    pub len: u32,
+}
+
+/// A trace of version 3. `operations` stand in the order of their issue.
+#[must_use]
+pub fn render<'a>(files: &[String], operations: impl Iterator<Item = Traced<'a>>) -> String {
+    let mut text = String::from("fio version 3 iolog\n");
+    let mut end = 0;
+    // Writing to a text does not fail.
+    let manage = |text: &mut String, us: u64, action: &str| {
+        for file in files {
+            let _ = writeln!(text, "{us} {file} {action}");
+        }
+    };
+    manage(&mut text, 0, "add");
+    manage(&mut text, 0, "open");
+    for operation in operations {
+        end = operation.at.0 / 1000;
+        let action = operation.direction.name();
+        let (file, offset, len) = (operation.file, operation.offset, operation.len);
+        let _ = writeln!(text, "{end} {file} {action} {offset} {len}");
+    }
+    manage(&mut text, end, "close");
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use blocklab_workload::Replayed;
+    use proptest::prelude::*;
+
+    #[track_caller]
+    fn refused(text: &str, line: usize, words: &str) {
+        let mistake = parse(text).expect_err(text).to_string();
+        assert!(mistake.starts_with(&format!("line {line}: ")), "{mistake}");
+        assert!(mistake.contains(words), "{mistake}");
+    }
+
+    #[test]
+    fn both_versions_are_read() {
+        let second = "fio version 2 iolog\na add\na open\na read 0 4096\na wait 500 0\n\
+                      a wait 300 0\na wait 900\na write 4096 512\na sync 0 0\na close\n";
+        let trace = parse(second).expect("it is sound");
+        assert_eq!(trace.files, ["a"]);
+        let moments: Vec<u64> = trace.operations.iter().map(|op| op.at.0).collect();
+        assert_eq!(moments, [0, 500_000_000, 500_000_000]);
+        assert_eq!(trace.passed_over, 1);
+        let third = "fio version 3 iolog\n1 a add\n2 a open\n99 a trim 8192 4096\n100 a close\n";
+        let trace = parse(third).expect("it is sound");
+        let expected = Replayed {
+            at: Nanos(99_000),
+            target: 0,
+            direction: Direction::Trim,
+            len: 4096,
+            offset: 8192,
+        };
+        assert_eq!(trace.operations, [expected]);
+    }
+
+    #[test]
+    fn damage_is_told_with_its_line() {
+        refused("nonsense\n", 1, "no iolog");
+        refused("", 1, "no iolog");
+        let two = "fio version 2 iolog\na add\n";
+        refused(
+            &format!("{two}a wriite 0 1\n"),
+            3,
+            "bad iolog file action `wriite`",
+        );
+        refused(&format!("{two}a write 0\n"), 3, "lacks its length");
+        refused(&format!("{two}b write 0 1\n"), 3, "b was not added");
+        refused(&format!("{two}a write 0 0\n"), 3, "from 1 byte");
+        refused(&format!("{two}a\n"), 3, "a file and an action");
+        refused("fio version 3 iolog\nx a add\n", 2, "`x` is no time");
+        refused("fio version 3 iolog\n1 a add\n2 a wait 3\n", 3, "no wait");
+        refused(
+            &format!("{two}a read {} 4096\n", u64::MAX),
+            3,
+            "no file has a byte",
+        );
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        let files = ["x".to_owned(), "y".to_owned()];
+        let traced = Traced {
+            at: Nanos(7000),
+            file: "y",
+            direction: Direction::Write,
+            offset: 512,
+            len: 1024,
+        };
+        let text = render(&files, std::iter::once(traced));
+        let trace = parse(&text).expect("it is sound");
+        assert_eq!(trace.files, files);
+        assert_eq!(trace.operations[0].target, 1);
+        assert_eq!(trace.operations[0].at, traced.at);
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_can_be_read(text in "\\PC{0,200}", version in 2..4) {
+            let _ = parse(&text);
+            let _ = parse(&format!("fio version {version} iolog\n{text}"));
+        }
+
+        #[test]
+        fn any_lines_can_be_read(
+            lines in proptest::collection::vec(
+                ("[0-9]{0,21}", "[ab]", "(add|open|read|write|trim|sync|wait|close)",
+                 "[0-9]{0,21}", "[0-9]{0,21}"), 0..12),
+            version in 2..4,
+        ) {
+            let mut text = format!("fio version {version} iolog\n");
+            for (time, file, action, offset, len) in lines {
+                text.push_str(&format!("{time} {file} {action} {offset} {len}\n"));
+            }
+            let _ = parse(&text);
+        }
+    }
+}

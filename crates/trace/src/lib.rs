@@ -1,0 +1,167 @@
+//! In: recorded operations of any format, as bytes handed in.
+//! Out: a stream of operations in order, and their character: which files, and how far into each.
+//! Never: I/O beyond what it is handed.
+//!
+//! ```text
+//!   fio's iolog, versions 2 and 3 ──┐
+//!                                   ├──▶ read ──▶ Trace: files, operations, extents
+//!   blktrace, version 7 ────────────┘
+//!   operations as they were issued ──▶ iolog::render
+//! ```
+
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
+
+pub mod blktrace;
+pub mod iolog;
+
+use blocklab_units::Nanos;
+use blocklab_workload::{Direction, Replayed, TraceChanges, TraceFile};
+
+/// A trace as it was read.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Trace {
+    /// The files, in the order in which they were added.
+    pub files: Vec<String>,
+    /// The operations, in order.
+    pub operations: Vec<Replayed>,
+    /// Whether its operations have no times of their own, as in version 2.
+    pub is_untimed: bool,
+    /// Waits of version 2 that lack their fourth word: fio 3.33 passes over them.
+    pub passed_over: u32,
+    /// The file that it was read from; nothing of one that no file holds yet.
+    pub source: Option<TraceFile>,
+}
+
+/// How far into a file the operations of a trace reach.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Extent {
+    /// Behind the last byte of any operation; nothing: there is none.
+    pub used: Option<u64>,
+    /// Behind the last byte that is written.
+    pub written: Option<u64>,
+}
+
+/// What is wrong with a trace, and where.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum TraceError {
+    /// In this line, from 1.
+    #[error("line {0}: {1}")]
+    Line(usize, String),
+    /// In the record that begins with this byte.
+    #[error("byte {0}: {1}")]
+    Byte(usize, String),
+    /// It is neither text nor what blktrace leaves.
+    #[error("no text, so no iolog")]
+    NoText,
+}
+
+/// Reads a trace of any format; `name_of` knows the path of a device by its numbers.
+///
+/// # Errors
+/// What is wrong, with the place.
+pub fn read(bytes: &[u8], name_of: &dyn Fn(u32, u32) -> String) -> Result<Trace, TraceError> {
+    if blktrace::is_one(bytes) {
+        return blktrace::parse(bytes, name_of);
+    }
+    iolog::parse(std::str::from_utf8(bytes).map_err(|_| TraceError::NoText)?)
+}
+
+/// The operations of a trace that was read before, from the bytes of its file.
+///
+/// # Errors
+/// What is wrong, with the place.
+pub fn read_again(source: &TraceFile, bytes: &[u8]) -> Result<Vec<Replayed>, TraceError> {
+    let mut trace = read(bytes, &|_, _| String::new())?;
+    trace.change(&source.changes);
+    Ok(trace.operations)
+}
+
+/// Operations that a trace may hold: they lie in memory.
+const MOST: usize = 50_000_000;
+
+impl Trace {
+    /// Changes the operations; a changed trace is not to be changed again.
+    pub fn change(&mut self, changes: &TraceChanges) {
+        let speed = u128::from(changes.speed_percent.max(1));
+        let is_kept = |operation: &Replayed| !changes.skip.contains(&operation.direction);
+        self.operations.retain(is_kept);
+        for operation in &mut self.operations {
+            if !self.is_untimed {
+                operation.at = Nanos((u128::from(operation.at.0) * 100 / speed) as u64);
+            }
+            operation.offset /= changes.scale.max(1);
+            if changes.align > 0 {
+                operation.offset &= !(changes.align - 1);
+            }
+            if changes.to_one_target {
+                operation.target = 0;
+            }
+        }
+    }
+
+    /// Adds an operation: its direction, first byte and bytes.
+    fn add(
+        &mut self,
+        at: Nanos,
+        target: u32,
+        (direction, offset, len): (Direction, u64, u64),
+    ) -> Result<(), String> {
+        let (offset, len) = match direction {
+            Direction::Sync => (0, 0),
+            _ => (offset, len),
+        };
+        let is_sound = direction == Direction::Sync || (1..=1 << 30).contains(&len);
+        let len = u32::try_from(len).ok().filter(|_| is_sound);
+        let len = len.ok_or("an operation moves from 1 byte to 1 GiB")?;
+        let end = offset.checked_add(len.into());
+        if end.is_none_or(|end| end > 1 << 62) {
+            return Err(format!("no file has a byte {offset}"));
+        }
+        if self.operations.len() == MOST {
+            return Err(format!("the trace has more than {MOST} operations"));
+        }
+        self.operations.push(Replayed {
+            at,
+            target,
+            direction,
+            len,
+            offset,
+        });
+        Ok(())
+    }
+
+    /// Of each file, in order.
+    #[must_use]
+    pub fn extents(&self) -> Vec<Extent> {
+        let mut extents = vec![Extent::default(); self.files.len()];
+        for operation in &self.operations {
+            let Some(extent) = extents.get_mut(operation.target as usize) else {
+                continue;
+            };
+            let end = Some(operation.offset + u64::from(operation.len));
+            extent.used = extent.used.max(end);
+            if operation.direction == Direction::Write {
+                extent.written = extent.written.max(end);
+            }
+        }
+        extents
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_format_is_read_and_tells_how_far_it_reaches() {
+        let text = "fio version 2 iolog\na add\nb add\na write 4096 4096\na read 65536 512\n";
+        let trace = read(text.as_bytes(), &|_, _| String::new()).expect("a sound trace");
+        let written = Extent {
+            used: Some(66_048),
+            written: Some(8192),
+        };
+        assert_eq!(trace.extents(), [written, Extent::default()]);
+        let foreign = read(&[0xff, 0xfe], &|_, _| String::new());
+        assert_eq!(foreign, Err(TraceError::NoText));
+    }
+}
