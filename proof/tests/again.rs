@@ -242,7 +242,7 @@ fn a_run_on_null_comes_again_on_a_disk_by_the_engine_that_was_asked_for() {
     assert_eq!(again(&lab, &[]).asked, first.asked);
     let other = again(&lab, &["--target", "disk", "--create", "--size", "1MiB"]);
     let jobs = other.measurements.iter().flat_map(|it| &it.jobs);
-    let engines: Vec<&str> = jobs.map(|job| &*job.engine).collect();
+    let engines: Vec<String> = jobs.map(|job| job.engine.to_string()).collect();
     assert_eq!(engines, ["psync"; 4]);
 }
 

@@ -36,7 +36,7 @@ impl Entry {
         let write = job.writes() || job.flush.at_end || job.engine == Engine::Falloc;
         let is_model = emulated(job, files)?.is_some();
         // In a pool, a target may be for jobs that only read: its jobs are asked one by one.
-        if !is_model && job.engine != Engine::Null && job.pool.is_none() {
+        if !is_model && job.engine.needs_target() && job.pool.is_none() {
             permitted(job, files)?;
         }
         if is_model || !job.engine.opens_files() {

@@ -456,6 +456,34 @@ fn space_is_given_and_cut_off() {
     );
 }
 
+/// It needs no file, moves no bytes, and is busy for as long as it says.
+#[test]
+fn a_processor_is_kept_busy() {
+    let chunk = Nanos::from_millis(2);
+    let mut burns = job(Engine::Cpuio(chunk), Mix::READ);
+    burns.stop = Stop {
+        ios: Some(5),
+        ..Stop::default()
+    };
+    let result = result(burns, target(Path::new("null"), MIB));
+    let reads = &result.directions[&Direction::Read];
+    assert_eq!(
+        (reads.ios, reads.bytes, result.accounting.failed),
+        (5, 0, 0)
+    );
+    assert!(reads.service.min_ns >= chunk.0, "{:?}", reads.service);
+    let used = result.threads_use.expect("it ended");
+    assert!(used.user_ns + used.system_ns > 0);
+}
+
+/// No bytes ever reach a number of bytes.
+#[test]
+fn without_bytes_a_number_of_bytes_is_no_end() {
+    let burns = job(Engine::Cpuio(Nanos::from_millis(2)), Mix::READ);
+    let invalid = burns.check().unwrap_err().to_string();
+    assert!(invalid.contains("end by a runtime"), "{invalid}");
+}
+
 #[test]
 fn names_are_made_asked_for_and_deleted() {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();

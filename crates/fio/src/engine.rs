@@ -1,7 +1,8 @@
-//! `ioengine`: who calls the kernel, and how. One row an engine: its name, what it is of a job, and
-//! its own options, as `--enghelp` lists them.
+//! `ioengine`: who calls the kernel, and how. The engines are a table of `workload`; here stand those
+//! that have options to themselves, as `--enghelp` lists them.
 
-use blocklab_workload::{CallFlags, Engine, UringOptions};
+use blocklab_units::Nanos;
+use blocklab_workload::{CallFlags, Engine, Think, UringOptions};
 
 use super::jobs::Spec;
 use super::mistake::Mistake;
@@ -15,11 +16,12 @@ type Row = (
 );
 
 #[rustfmt::skip]
-const OWN_OPTIONS: [Row; 4] = [
+const OWN_OPTIONS: [Row; 5] = [
     ("pvsync2", pvsync2, &["hipri", "hipri_percentage", "uncached", "nowait"]),
     ("libaio", |_| Engine::Libaio, &["userspace_reap"]),
     ("io_uring", io_uring, &["hipri", "fixedbufs", "registerfiles", "sqthread_poll", "nonvectored"]),
     ("mmap", |_| Engine::Mmap, &["thp"]),
+    ("cpuio", |options| Engine::Cpuio(chunk(options)), &["cpuload", "cpuchunks"]),
 ];
 
 const fn pvsync2(options: &Options) -> Engine {
@@ -72,5 +74,32 @@ pub(super) fn engine(spec: &Spec) -> Result<Engine, Mistake> {
     let Some(usual) = Engine::named(name) else {
         return Err(spec.mistake("ioengine", absent(name).unwrap_or_default()));
     };
+    if is_diskless(&spec.options) && load(&spec.options).is_none() {
+        let missing = "cpuio needs cpuload=, the share of the time that is burnt";
+        return Err(spec.mistake("ioengine", missing));
+    }
     Ok(own_options(name).map_or(usual, |(_, made, _)| made(&spec.options)))
+}
+
+/// Whether it needs no files, nor their size.
+pub(super) fn is_diskless(options: &Options) -> bool {
+    matches!(Engine::named(&options.ioengine), Some(Engine::Cpuio(_)))
+}
+
+/// The pause after each chunk that is burnt, so that the asked share of the time is.
+pub(super) fn pause(options: &Options) -> Option<Think> {
+    let load = load(options).filter(|load| is_diskless(options) && *load < 100)?;
+    Some(Think {
+        pause: Nanos(chunk(options).0 * (100 - load) / load),
+        every: 1,
+    })
+}
+
+fn load(options: &Options) -> Option<u64> {
+    let load = options.cpuload.filter(|load| *load > 0)?;
+    Some(load.min(100).into())
+}
+
+fn chunk(options: &Options) -> Nanos {
+    options.cpuchunks.max(Nanos(1000))
 }

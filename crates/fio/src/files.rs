@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use blocklab_units::Bytes;
 
+use super::engine;
 use super::jobs::Spec;
 use super::mistake::Mistake;
 use super::options::Options;
@@ -103,7 +104,9 @@ pub(super) fn ground(
     }
     let size = each(spec, &paths, there, offset)?;
     let Some(size) = size.filter(|size| *size > 0) else {
-        if there == 0 && !paths.iter().all(|path| is_model(path)) {
+        let needs_size =
+            !engine::is_diskless(&spec.options) && !paths.iter().all(|path| is_model(path));
+        if there == 0 && needs_size {
             return Err(Mistake::new(&spec.at, unsized_words(spec, &paths)));
         }
         return Ok(Ground {

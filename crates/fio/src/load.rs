@@ -36,12 +36,12 @@ pub(super) fn load(
     let engine = engine::engine(spec)?;
     let depth = options.iodepth.clamp(1, 32768);
     let (target_order, target_turn) = order(spec)?;
-    let think = ending::think(options);
+    let think = engine::pause(options).or_else(|| ending::think(options));
     let job = Job {
-        targets: match engine {
+        targets: match engine.needs_target() {
             // No device is opened.
-            Engine::Null => vec!["null".to_owned()],
-            _ => ground.targets.clone(),
+            false => vec!["null".to_owned()],
+            true => ground.targets.clone(),
         },
         target_order,
         target_turn,

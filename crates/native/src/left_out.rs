@@ -29,6 +29,7 @@ macro_rules! rows {
 }
 
 const ROWS: &[Row] = rows! {
+    "cpuchunks" "engine.cpuio" "how long cpuio burns at a time" "fio" "cpuchunks"
     "run_length" "runs" "several operations for each offset" "fio" "rw_sequencer"
     "run_same" "runs.same" "several operations for each offset" "fio" "rw_sequencer"
     "run_follow" "runs.follow_percent" "runs of random length" "DiskSpd" "-rs"

@@ -9,7 +9,7 @@ use blocklab_driver::{Backing, TargetFile};
 use blocklab_host::{Handle, NewPath, facts_of, target_facts};
 use blocklab_record::{BlockDevice, Origin, TargetFacts, TargetKind};
 use blocklab_units::Bytes;
-use blocklab_workload::{Engine, Job, Plan, Spread};
+use blocklab_workload::{Job, Plan, Spread};
 
 use crate::Error;
 use crate::modelled::Modelled;
@@ -138,7 +138,7 @@ fn wishes(plan: &Plan, default: &[String]) -> Vec<(String, Wish)> {
                     &mut wishes.last_mut().expect("just pushed").1
                 }
             };
-            wish.writes |= job.changes() && job.engine != Engine::Null;
+            wish.writes |= job.changes() && job.engine.needs_target();
             wish.of_names |= job.engine.is_of_names();
             wish.size = wish.size.max(extent(job));
         }

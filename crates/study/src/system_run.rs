@@ -443,7 +443,7 @@ fn go_on_from(record: &mut Record, before: Record, steps: &[(usize, u32)]) {
 fn use_null_engines(plan: &mut Plan, targets: &[String]) {
     let cases = plan.cases.iter_mut();
     let jobs = cases.flat_map(|case| &mut case.workload.jobs);
-    for job in jobs.filter(|job| is_null(job, targets)) {
+    for job in jobs.filter(|job| is_null(job, targets) && job.engine.needs_target()) {
         job.engine = Engine::Null;
     }
 }

@@ -9,7 +9,7 @@ use crate::TargetVisitor;
 use crate::buffers::Buffers;
 use crate::clock::Clock;
 use crate::files::OpenFile;
-use crate::inline::{Inline, NullCall};
+use crate::inline::{BurnCall, Inline, NullCall};
 use crate::libaio::LibaioTarget;
 use crate::mmap::MmapCall;
 use crate::posix::PosixTarget;
@@ -59,6 +59,7 @@ impl EngineSetup<'_> {
         let names = |call| NamesCall::new(call, self.paths.iter().copied());
         Ok(match self.engine {
             Engine::Null => inline!(NullCall),
+            Engine::Cpuio(chunk) => inline!(BurnCall::new(clock, chunk)),
             Engine::Sync => inline!(sync(Call::Seek, files)),
             Engine::Psync => inline!(sync(Call::Positioned, files)),
             Engine::Vsync => inline!(sync(Call::SeekVectored, files)),

@@ -22,6 +22,29 @@ impl CarryOut for NullCall {
     }
 }
 
+/// No device, and a processor that is busy for so long with every operation.
+pub struct BurnCall {
+    clock: Clock,
+    chunk: Nanos,
+}
+
+impl BurnCall {
+    /// Chunks of this length by the run's clock.
+    pub const fn new(clock: Clock, chunk: Nanos) -> Self {
+        Self { clock, chunk }
+    }
+}
+
+impl CarryOut for BurnCall {
+    fn carry_out(&self, io: &Io) -> i32 {
+        let end = self.clock.now().saturating_add(self.chunk);
+        while self.clock.now() < end {
+            std::hint::spin_loop();
+        }
+        io.len as i32
+    }
+}
+
 /// A target without a queue: the submitting call is the operation.
 pub struct Inline<C> {
     clock: Clock,

@@ -85,6 +85,7 @@ pub struct Worker {
     ignored_errors: Vec<(Direction, i32)>,
     most_errors: Option<MostErrors>,
     stop_on_enospc: bool,
+    counts_bytes: bool,
     /// The last moment that it was told of.
     #[cfg(debug_assertions)]
     last: Nanos,
@@ -127,6 +128,7 @@ impl Worker {
             ignored_errors: lead.ignored_errors.clone(),
             most_errors: pooled.and_then(|pooled| pooled.most_errors.clone()),
             stop_on_enospc: lead.stop_on_enospc,
+            counts_bytes: lead.engine.counts_bytes(),
             #[cfg(debug_assertions)]
             last: Nanos::ZERO,
         };
@@ -142,7 +144,8 @@ impl Worker {
             worker.verifier = Verifier::of(&lead, depth, draws);
             worker.issue_rules = IssueRules::of(&lead, draws, parts.sizes, &parts.shared.flows)?;
             worker.io_priority = IoPriorityDraw::of(&lead, draws);
-            worker.is_plain = worker.submit_times.is_none()
+            worker.is_plain = worker.counts_bytes
+                && worker.submit_times.is_none()
                 && worker.verifier.is_none()
                 && worker.issue_rules.is_none()
                 && worker.io_priority.is_none()
@@ -339,6 +342,9 @@ impl Worker {
         let Some(slot) = self.free.pop() else {
             return Action::Wait(None);
         };
+        if !self.counts_bytes {
+            request.len = 0;
+        }
         let measured = now >= self.window.measure_from;
         self.job_mut(job).begun(now, request.len, measured);
         if let Some(steps) = &mut self.key_steps {

@@ -169,6 +169,8 @@ options! {
         "lockmem", Size, "0", Ignored, "Lock memory, so that less is free.", "a control group would limit it";
     }
     "Options of single engines" {
+        "cpuload", Int(0, 100), "-", Nearly, "cpuio: share of the time that is burnt.", "a chunk is a read of no bytes with a pause behind it, and other engines' jobs do not end it", cpuload: Option<u32>;
+        "cpuchunks", Micros, "50000", Nearly, "cpuio: how long is burnt at a time.", "see `cpuload`", cpuchunks: Nanos;
         "userspace_reap", Flag, "-", Ignored, "libaio: take completions without a system call.", "they are taken as is fastest";
         "hipri", Flag, "-", Exact, "Poll for completions.", "", hipri: bool;
         "hipri_percentage", Int(0, 100), "100", Nearly, "pvsync2: poll for a share of the operations.", "`hipri` polls for all of them";

@@ -1,3 +1,4 @@
+use blocklab_units::Nanos;
 use serde::{Deserialize, Serialize};
 
 /// Options that only io_uring has.
@@ -88,6 +89,8 @@ pub enum Engine {
     Mmap,
     /// No I/O at all: every request completes at once. Measures our own cost.
     Null,
+    /// No I/O either: each operation keeps its processor busy for so long and moves no bytes.
+    Cpuio(Nanos),
 }
 
 /// The table of engines: variant, the name that fio gives it, usual options. Names, kinds and lists
@@ -145,6 +148,7 @@ engines! {
     FileStat "filestat";
     FileDelete "filedelete";
     Null "null";
+    Cpuio(Nanos::from_millis(50)) "cpuio";
 }
 
 impl Engine {
@@ -176,10 +180,22 @@ impl Engine {
         matches!(self, Self::FileCreate | Self::FileStat | Self::FileDelete)
     }
 
+    /// Whether it works on a device, a file or a name.
+    #[must_use]
+    pub const fn needs_target(self) -> bool {
+        !matches!(self, Self::Null | Self::Cpuio(_))
+    }
+
+    /// Whether its operations have a length.
+    #[must_use]
+    pub const fn counts_bytes(self) -> bool {
+        !matches!(self, Self::Cpuio(_))
+    }
+
     /// Whether it works on opened files.
     #[must_use]
     pub const fn opens_files(self) -> bool {
-        !self.is_of_names() && !matches!(self, Self::Null)
+        self.needs_target() && !self.is_of_names()
     }
 
     /// Whether what it writes can be read again.

@@ -107,6 +107,11 @@ fn stop_rules(job: &Job) -> Result<(), Invalid> {
         "one of runtime, stop_bytes or loops must be given, else the job never ends",
     )?;
     rule(
+        job.engine.counts_bytes() || stop.runtime.is_some() || stop.ios.is_some(),
+        "runtime",
+        "operations without bytes end by a runtime or their number, and neither is given",
+    )?;
+    rule(
         stop.runtime != Some(Nanos::ZERO),
         "runtime",
         "runtime must be above 0",
