@@ -28,7 +28,7 @@ pub struct KeyMap {
     wrongs: Arc<Wrongs>,
 }
 
-/// How many blocks came back wrong, of all storage of a sitting.
+/// How many blocks came back wrong, of all storage that one command uses.
 #[derive(Debug, Default)]
 pub struct Wrongs(AtomicU64);
 
@@ -133,7 +133,7 @@ impl KeyMap {
         self.state().runs.push(name.to_owned());
     }
 
-    /// How many blocks came back wrong, of all storage of the sitting.
+    /// How many blocks came back wrong, of all storage that the command uses.
     #[must_use]
     pub fn wrongs(&self) -> u64 {
         self.wrongs.count()

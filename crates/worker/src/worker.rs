@@ -164,6 +164,15 @@ impl Worker {
         }
     }
 
+    /// As [`Self::job`], where it is known whether there are several.
+    #[inline(always)]
+    fn job_as<const POOL: bool>(&self, index: u32) -> &WorkerJob {
+        match POOL {
+            true => self.job(index),
+            false => &self.first,
+        }
+    }
+
     #[inline]
     fn job_mut(&mut self, index: u32) -> &mut WorkerJob {
         match index {
@@ -241,10 +250,8 @@ impl Worker {
 
     #[inline]
     fn go_on(&mut self, now: Nanos) -> Action {
-        if self.key_steps.is_some()
-            && let Some(step) = self.next_step(now)
-        {
-            return step;
+        if self.is_pool() {
+            return self.go_on_in_pool(now);
         }
         if self.free.is_empty() {
             return Action::Wait(None);
@@ -262,15 +269,11 @@ impl Worker {
         {
             return wait;
         }
-        let (job, due) = match self.is_pool() {
-            true => self.due_in_pool(now),
-            false => (0, self.due(now)),
-        };
-        match due {
-            Due::Now(intended) => self.issue(job, now, intended),
+        match self.due(now) {
+            Due::Now(intended) => self.issue(now, intended),
             Due::At(moment) => Action::Wait(Some(moment.min(self.window.deadline))),
             Due::Spin(moment) => Action::Spin(moment.min(self.window.deadline)),
-            Due::AfterDrain if self.is_idle() && !self.is_pool() => {
+            Due::AfterDrain if self.is_idle() => {
                 self.first.pacer.drained(now);
                 Action::Wait(Some(now))
             }
@@ -288,38 +291,6 @@ impl Worker {
         }
     }
 
-    /// Of a pool: the job of the best rank whose operation has waited longest; else when to ask
-    /// again.
-    fn due_in_pool(&mut self, now: Nanos) -> (u32, Due) {
-        let count = self.members() as u32;
-        let mut best: Option<(u32, Nanos, u32)> = None;
-        let mut until: Option<Nanos> = None;
-        for step in 0..count {
-            let index = (self.turn + step) % count;
-            let job = self.job_mut(index);
-            match job.due_in_pool(now) {
-                Due::Now(intended) => {
-                    let rank = job.pooled.as_ref().map_or(0, |pooled| pooled.rank);
-                    if best.is_none_or(|(first, earliest, _)| (rank, intended) < (first, earliest))
-                    {
-                        best = Some((rank, intended, index));
-                    }
-                }
-                Due::At(moment) | Due::Spin(moment) => {
-                    until = Some(until.map_or(moment, |until| until.min(moment)));
-                }
-                Due::AfterDrain => {}
-            }
-        }
-        match best {
-            Some((_, intended, index)) => {
-                self.turn = (index + 1) % count;
-                (index, Due::Now(intended))
-            }
-            None => (0, until.map_or(Due::AfterDrain, Due::At)),
-        }
-    }
-
     /// What to do instead of issuing, where something holds the worker back.
     #[inline(never)]
     fn hold(&mut self, now: Nanos) -> Option<Action> {
@@ -334,10 +305,9 @@ impl Worker {
     }
 
     #[inline]
-    fn issue(&mut self, job: u32, now: Nanos, intended: Nanos) -> Action {
-        let (mut request, known) = match self.draw(job, now) {
-            Ok(drawn) => drawn,
-            Err(wait) => return wait,
+    fn issue(&mut self, now: Nanos, intended: Nanos) -> Action {
+        let Some(mut request) = self.draw() else {
+            return Action::Wait(None);
         };
         let Some(slot) = self.free.pop() else {
             return Action::Wait(None);
@@ -346,15 +316,12 @@ impl Worker {
             request.len = 0;
         }
         let measured = now >= self.window.measure_from;
-        self.job_mut(job).begun(now, request.len, measured);
-        if let Some(steps) = &mut self.key_steps {
-            request.direction = steps.begin(&slot, request.direction, known);
-        }
+        self.first.begun(now, request.len, measured);
         match request.direction {
             Direction::Write => self.flush.written(request.target),
             _ => self.flush.passed(),
         }
-        let mut action = self.launch(slot, job, &request, now, intended);
+        let mut action = self.launch(slot, 0, &request, now, intended);
         if let Action::Issue(io) = &mut action {
             self.draw_priority(io);
             self.mark(&io.slot);
@@ -379,7 +346,7 @@ impl Worker {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn launch(
         &mut self,
         slot: Slot,
@@ -394,28 +361,20 @@ impl Worker {
         Action::Issue(Io::of(slot, request))
     }
 
-    #[inline]
+    #[inline(always)]
     fn goes_out(&mut self, slot: &Slot, io: InFlight) {
         let outstanding = &self.job(io.job).outstanding;
         outstanding.begins(slot.index(), io.direction, io.submitted);
         self.in_flight[slot.index()] = io;
     }
 
-    /// The next request of a job, and whether anything is known of its blocks; or to wait, where it
-    /// would be in somebody's way.
     #[inline]
-    fn draw(&mut self, job: u32, now: Nanos) -> Result<(Request, bool), Action> {
-        if self.key_steps.is_some() {
-            return self.draw_claimed(job, now);
-        }
+    fn draw(&mut self) -> Option<Request> {
         let Some(issue_rules) = &mut self.issue_rules else {
-            return Ok((self.job_mut(job).draw(), false));
+            return Some(self.first.requests.next_request());
         };
         let in_flight = self.in_flight.iter().filter(|io| io.len > 0);
-        let drawn = issue_rules.draw(&mut self.first.requests, in_flight);
-        drawn
-            .map(|request| (request, false))
-            .ok_or(Action::Wait(None))
+        issue_rules.draw(&mut self.first.requests, in_flight)
     }
 
     #[inline(never)]

@@ -145,7 +145,7 @@ pub struct Validation {
     pub read_after_write: bool,
     /// Where writes are noted, so that a later run knows of them.
     pub journal: Option<Journal>,
-    /// Wrong blocks, of all storage of a sitting, after which a run ends; at least 1.
+    /// Wrong blocks, of all storage that one command uses, after which a run ends; at least 1.
     pub most_wrong: u64,
 }
 

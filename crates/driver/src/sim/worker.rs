@@ -45,7 +45,7 @@ pub(super) struct SimStep<'a, 'd> {
 }
 
 impl SimWorker {
-    /// Hands over what came back and asks the worker until it wants to wait. Whether it has just
+    /// Takes what came back and asks the worker until it wants to wait. Whether it has just
     /// ended.
     #[inline(always)]
     pub(super) fn turn(&mut self, returned: Option<Completion>, round: SimStep<'_, '_>) -> bool {
@@ -97,7 +97,7 @@ impl SimQueueState {
         self.ask(worker, &mut round)
     }
 
-    /// Hands over the completions that were kept back.
+    /// Gives the worker the completions that were kept back.
     fn hand_over(&mut self, worker: &mut Worker, now: Nanos) {
         if !self.gathered.is_empty() {
             worker.reaped(self.gathered.len());

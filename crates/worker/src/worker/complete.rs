@@ -53,10 +53,24 @@ impl Worker {
     /// Accounts for an operation that came back at this moment.
     #[inline]
     pub fn complete(&mut self, completion: Completion, now: Nanos) {
+        match self.is_pool() {
+            true => self.complete_in_pool(completion, now),
+            false => self.complete_as::<false>(completion, now),
+        }
+    }
+
+    #[inline(never)]
+    fn complete_in_pool(&mut self, completion: Completion, now: Nanos) {
+        self.complete_as::<true>(completion, now);
+    }
+
+    /// Made for a job alone and for a pool, so that the first does not pay for the second.
+    #[inline(always)]
+    fn complete_as<const POOL: bool>(&mut self, completion: Completion, now: Nanos) {
         let Completion { slot, mut result } = completion;
         let index = slot.index();
         let io = self.in_flight[index];
-        self.job(io.job).outstanding.ends(index);
+        self.job_as::<POOL>(io.job).outstanding.ends(index);
         debug_assert!(
             self.free.len() < self.in_flight.len(),
             "slot {index} came back, and all were here"
@@ -65,7 +79,7 @@ impl Worker {
             now >= io.submitted,
             "slot {index} came back before it went out"
         );
-        match &mut self.key_steps {
+        match self.key_steps.as_mut().filter(|_| POOL) {
             None => self.free.push(slot),
             Some(steps) => {
                 let went_well = result == io.len as i32;
@@ -74,7 +88,8 @@ impl Worker {
                     .extend(steps.ended(slot, &io, went_well, goes_on, now));
             }
         }
-        self.job(io.job).recorder.last_completion.set(now.0);
+        let recorder = &self.job_as::<POOL>(io.job).recorder;
+        recorder.last_completion.set(now.0);
         if self.issue_rules.is_some() && self.back(index, now.since(io.submitted), now) {
             result = -errno::ETIMEDOUT;
         }
@@ -84,13 +99,15 @@ impl Worker {
         }
         self.failures_in_a_row = 0;
         if !self.is_plain {
-            self.job_mut(io.job).pacer.completed();
+            if !POOL {
+                self.first.pacer.completed();
+            }
             if let Some(verifier) = &mut self.verifier {
                 verifier.completed(index, &io);
             }
         }
         let service = now.since(io.submitted);
-        let job = self.job(io.job);
+        let job = self.job_as::<POOL>(io.job);
         if now < self.window.measure_from {
             job.recorder.served_in_ramp(io.direction, io.len, service);
             return;

@@ -1,4 +1,5 @@
-//! The part of a worker that only runs where data is compared by the keys of a storage.
+//! The part of a worker that only a pool needs: whose turn it is, and the steps of operations whose
+//! data is compared by the keys of a storage.
 
 use blocklab_record::Stopped;
 use blocklab_units::Nanos;
@@ -7,6 +8,7 @@ use blocklab_workload::{Io, Request, SyncKind};
 
 use super::{Action, Worker};
 use crate::in_flight::InFlight;
+use crate::pace::Due;
 
 /// Blocks that are drawn in the place of those that nobody may use now.
 const TRIES: u32 = 1000;
@@ -14,9 +16,74 @@ const TRIES: u32 = 1000;
 const ALL_TAKEN: Nanos = Nanos(1_000_000);
 
 impl Worker {
-    /// An operation that has another step before it.
+    /// As [`Worker::go_on`], for several jobs.
     #[inline(never)]
-    pub(super) fn next_step(&mut self, now: Nanos) -> Option<Action> {
+    pub(super) fn go_on_in_pool(&mut self, now: Nanos) -> Action {
+        if self.key_steps.is_some()
+            && let Some(step) = self.next_step(now)
+        {
+            return step;
+        }
+        if self.free.is_empty() {
+            return Action::Wait(None);
+        }
+        match self.due_in_pool(now) {
+            (job, Due::Now(intended)) => self.issue_of(job, now, intended),
+            (_, Due::At(moment)) => Action::Wait(Some(moment.min(self.window.deadline))),
+            _ => Action::Wait(None),
+        }
+    }
+
+    fn issue_of(&mut self, job: u32, now: Nanos, intended: Nanos) -> Action {
+        let (mut request, known) = match self.draw_claimed(job, now) {
+            Ok(drawn) => drawn,
+            Err(wait) => return wait,
+        };
+        let Some(slot) = self.free.pop() else {
+            return Action::Wait(None);
+        };
+        let measured = now >= self.window.measure_from;
+        self.job_mut(job).begun(now, request.len, measured);
+        if let Some(steps) = &mut self.key_steps {
+            request.direction = steps.begin(&slot, request.direction, known);
+        }
+        self.launch(slot, job, &request, now, intended)
+    }
+
+    /// Of a pool: the job of the best rank whose operation has waited longest; else when to ask
+    /// again.
+    fn due_in_pool(&mut self, now: Nanos) -> (u32, Due) {
+        let count = self.members() as u32;
+        let mut best: Option<(u32, Nanos, u32)> = None;
+        let mut until: Option<Nanos> = None;
+        for step in 0..count {
+            let index = (self.turn + step) % count;
+            let job = self.job_mut(index);
+            match job.due_in_pool(now) {
+                Due::Now(intended) => {
+                    let rank = job.pooled.as_ref().map_or(0, |pooled| pooled.rank);
+                    if best.is_none_or(|(first, earliest, _)| (rank, intended) < (first, earliest))
+                    {
+                        best = Some((rank, intended, index));
+                    }
+                }
+                Due::At(moment) | Due::Spin(moment) => {
+                    until = Some(until.map_or(moment, |until| until.min(moment)));
+                }
+                Due::AfterDrain => {}
+            }
+        }
+        match best {
+            Some((_, intended, index)) => {
+                self.turn = (index + 1) % count;
+                (index, Due::Now(intended))
+            }
+            None => (0, until.map_or(Due::AfterDrain, Due::At)),
+        }
+    }
+
+    /// An operation that has another step before it.
+    fn next_step(&mut self, now: Nanos) -> Option<Action> {
         let steps = self.key_steps.as_mut()?;
         if steps.is_full() {
             self.stopper.request(Stopped::Error);
@@ -42,8 +109,7 @@ impl Worker {
     }
 
     /// A request on blocks that nobody else works on, and whether anything is known of them.
-    #[inline(never)]
-    pub(super) fn draw_claimed(&mut self, job: u32, now: Nanos) -> Result<(Request, bool), Action> {
+    fn draw_claimed(&mut self, job: u32, now: Nanos) -> Result<(Request, bool), Action> {
         let until = (self.depth_in_use() == 0).then(|| now.saturating_add(ALL_TAKEN));
         for _ in 0..TRIES {
             let request = self.job_mut(job).draw();
