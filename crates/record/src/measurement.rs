@@ -221,6 +221,67 @@ impl JobResult {
     }
 }
 
+const NOT_TOLD: &str = "not told";
+
+/// The names by which tables and exports call the load.
+impl JobResult {
+    /// `random`, `sequential`, `80 % random`.
+    #[must_use]
+    pub fn pattern_name(&self) -> String {
+        let Some(pattern) = &self.pattern else {
+            return NOT_TOLD.to_owned();
+        };
+        match self.runs {
+            Some(Runs { follow_percent, .. }) if follow_percent > 0 => {
+                format!("{} % {pattern}", 100 - follow_percent)
+            }
+            _ => pattern.to_string(),
+        }
+    }
+
+    /// `4 KiB`, `read 4 KiB, write 64 KiB`.
+    #[must_use]
+    pub fn block_size_name(&self) -> String {
+        // Another program may tell one size and no mix.
+        let mix = self.mix.unwrap_or(Mix::READ);
+        let sizes = self.block_sizes.as_ref();
+        sizes.map_or_else(|| NOT_TOLD.to_owned(), |sizes| sizes.text(mix))
+    }
+
+    /// `read`, `70 % read, 30 % write`.
+    #[must_use]
+    pub fn mix_name(&self) -> String {
+        let mix = self.mix;
+        mix.map_or_else(|| "mixed".to_owned(), |mix| mix.to_string())
+    }
+
+    /// `direct`, `buffered`.
+    #[must_use]
+    pub fn access_name(&self) -> &'static str {
+        self.access.map_or(NOT_TOLD, Access::name)
+    }
+
+    /// The pattern, where it alone says where operations go.
+    #[must_use]
+    pub fn plain_pattern(&self) -> Option<&Pattern> {
+        let goes_on = self.runs.is_some_and(|runs| runs.follow_percent > 0);
+        self.pattern.as_ref().filter(|_| !goes_on)
+    }
+
+    /// Uniformly random all over the region, each operation for itself.
+    #[must_use]
+    pub fn is_random(&self) -> bool {
+        let every_block_once = false;
+        self.plain_pattern() == Some(&Pattern::Random { every_block_once })
+    }
+
+    /// Each operation where the one before it ended.
+    #[must_use]
+    pub fn is_sequential(&self) -> bool {
+        self.plain_pattern() == Some(&Pattern::Sequential)
+    }
+}
+
 /// One direction in one interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(into = "IntervalDirectionForm", from = "IntervalDirectionForm")]

@@ -4,7 +4,7 @@ use blocklab_catalog::{HOURS_PER_MONTH, Per, Resolved};
 use blocklab_device::{Covers, Limit, LimitKind, LimitUnit};
 use blocklab_publication::Figure;
 
-use super::figures::Value;
+use super::value::Value;
 
 /// Seconds of a month of [`HOURS_PER_MONTH`].
 const MONTH: f64 = HOURS_PER_MONTH * 3600.0;

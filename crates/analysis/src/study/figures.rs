@@ -5,45 +5,11 @@ use std::collections::HashMap;
 use blocklab_catalog::Resolved;
 use blocklab_publication::{Cell, Figure, Publication, Scope};
 use blocklab_record::Statistic;
-use serde::Serialize;
 
 use super::latencies::Latencies;
+use super::value::Value;
 use super::{SystemOutcome, documents, sweep};
 use crate::{Estimate, Row};
-
-/// A figure, and how certain it is.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Value {
-    /// The figure.
-    pub value: f64,
-    /// Lower end of its 95 % interval; `None`: one pass, or no statistic.
-    pub low: Option<f64>,
-    /// Upper end of it.
-    pub high: Option<f64>,
-    /// Passes behind it.
-    pub passes: u32,
-}
-
-impl Value {
-    /// One that is exact.
-    pub(super) const fn exact(value: f64) -> Self {
-        Self {
-            value,
-            low: None,
-            high: None,
-            passes: 1,
-        }
-    }
-
-    pub(super) fn times(self, factor: f64) -> Self {
-        Self {
-            value: self.value * factor,
-            low: self.low.map(|it| it * factor),
-            high: self.high.map(|it| it * factor),
-            ..self
-        }
-    }
-}
 
 /// All figures of a study.
 pub(super) struct Sources<'a> {

@@ -1,6 +1,6 @@
 //! Latencies of a case over all its directions, from its histograms.
 
-use super::figures::Value;
+use super::value::Value;
 use crate::Row;
 
 /// (lowest ns, highest ns, count), by latency.

@@ -8,6 +8,7 @@ mod figures;
 mod latencies;
 mod sweep;
 mod tables;
+mod value;
 
 use blocklab_catalog::Resolved;
 use blocklab_publication::{Publication, Scope, System};
@@ -16,9 +17,9 @@ use serde::Serialize;
 
 pub use conclusions::{Judged, Verdict};
 pub use curves::curves;
-pub use figures::Value;
 pub use sweep::{Crossing, REACHED, Saturation};
 pub use tables::{Drawing, Entry, Line, Plot, Point, Table};
+pub use value::Value;
 
 use figures::Sources;
 

@@ -14,7 +14,7 @@ use blocklab_publication::{Family, Figure};
 use blocklab_units::Bytes;
 use serde::Serialize;
 
-use super::figures::Value;
+use super::value::Value;
 
 /// Share of the largest rate that counts as reached.
 pub const REACHED: f64 = 0.95;

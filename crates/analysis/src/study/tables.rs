@@ -4,8 +4,8 @@ use blocklab_publication::{self as publication, Cell, Curve, Drawn, Figure};
 use serde::Serialize;
 
 use super::figures::Sources;
-use super::figures::Value;
 use super::sweep::{Crossing, Saturation, crossing, curve, knee, number, saturation};
+use super::value::Value;
 
 /// How a table is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
