@@ -234,6 +234,30 @@ fn fio_spares_a_file_that_backs_a_loop_device() {
     assert!(fs::read(device.backing()).expect("readable") == before);
 }
 
+/// `ioengine=filecreate` removed a file of the user that has no blocks, such as the image of a blank
+/// disk, or any file where the file system counts none, and left an empty one; a shorter file was
+/// made longer. The engine opens what is there, and no more.
+#[test]
+fn files_that_are_there_stay_as_they_are_when_names_are_made() {
+    let stand = Stand::new();
+    let image = stand.lab.path().join("image");
+    let made = File::create(&image).and_then(|file| file.set_len(MIB));
+    made.expect("the image of a blank disk");
+    let short = stand.lab.path().join("short");
+    fs::write(&short, "precious").expect("written");
+    for name in ["image", "short", "new"] {
+        let file = format!("--filename={name}");
+        let line = ["fio", "--no-save", "--name=a", "--ioengine=filecreate"];
+        let said = stand
+            .lab
+            .blocklab(line.into_iter().chain([&*file, "--filesize=4k"]));
+        assert_eq!(said.code, Some(0), "{name}: {}", said.err);
+    }
+    assert_eq!(fs::metadata(&image).expect("still there").len(), MIB);
+    assert_eq!(fs::read(&short).expect("still there"), b"precious");
+    assert_eq!(fs::metadata(stand.lab.path().join("new")).unwrap().len(), 0);
+}
+
 /// `ioengine=filedelete` took away the node of a device, and `unlink=1` a link to one, as those
 /// below /dev/mapper are. Fio does neither.
 #[test]

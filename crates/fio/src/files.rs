@@ -208,7 +208,10 @@ fn planned(
         let in_memory = path.starts_with("/dev/shm/");
         !is_null && !is_model(path) && (in_memory || !path.starts_with("/dev/"))
     };
-    let layout = if options.ioengine == "filecreate" {
+    // A file that will be created needs a name and no content; one that is there stays as it is.
+    let is_created = options.ioengine == "filecreate";
+    let length = if is_created { 0 } else { length };
+    let layout = if is_created {
         Layout::Length
     } else if rw.reads || options.overwrite {
         Layout::Written

@@ -212,7 +212,8 @@ impl Kind {
             terms.guard.may_write(&handle)?;
         }
         let facts = facts_of(&handle).map_err(unusable)?;
-        if facts.kind == TargetKind::File && facts.size_bytes == Bytes::ZERO {
+        let is_empty = facts.kind == TargetKind::File && facts.size_bytes == Bytes::ZERO;
+        if is_empty && !wish.of_names {
             return Err(Error::Empty { path });
         }
         let facts = Box::new(facts);
@@ -297,6 +298,8 @@ fn existing_place(handle: &Handle, facts: TargetFacts, wish: Wish) -> Place {
     let size = match facts.kind {
         // It has no end of its own.
         TargetKind::CharDevice => wish.size,
+        // Engines of names touch no content, so it may be of any length.
+        _ if wish.of_names => wish.size.max(facts.size_bytes),
         _ => facts.size_bytes,
     };
     let file = TargetFile {

@@ -4,7 +4,6 @@
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
@@ -224,9 +223,11 @@ pub fn before<'a>(clones: impl Iterator<Item = &'a CloneFacts>, jobs: &[Job]) {
     }
 }
 
-/// A file that will be created must not be there: one that holds nothing goes.
+/// A file that will be created must not be there: an empty one goes. Whether a longer one holds
+/// anything, its number of blocks does not say: some file systems count none, and a disk image
+/// without content is one all the same.
 fn make_room(path: &Path) {
-    if fs::metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.blocks() == 0) {
+    if fs::metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.len() == 0) {
         // Where it cannot go, creating it opens it.
         let _ = fs::remove_file(path);
     }
