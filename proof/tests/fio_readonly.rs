@@ -50,6 +50,22 @@ fn a_file_that_is_too_short_does_not_grow() {
     assert_eq!(fs::metadata(&file).expect("the file").len(), 4 << 20);
 }
 
+/// `allow_file_create=0` forbade to make a file, and a file that was too short grew all the same.
+/// Fio refuses the one as the other (and then removes the file, which is not followed).
+#[test]
+fn a_file_does_not_grow_where_none_may_be_made() {
+    let lab = Lab::new();
+    let file = lab.path().join("f");
+    fs::write(&file, "short").expect("written");
+    let line = ["--name=a", "--filename=f", "--size=64k"];
+    for rw in ["--rw=randread", "--rw=write"] {
+        let said = ours(&lab, &[&line[..], &["--allow_file_create=0", rw]].concat());
+        assert_eq!(said.code, Some(1), "{rw}: {}", said.err);
+        assert!(said.err.contains("allow_file_create=0"), "{}", said.err);
+        assert_eq!(fs::read(&file).expect("there"), b"short", "{rw}");
+    }
+}
+
 #[test]
 fn no_file_is_made() {
     let lab = Lab::new();

@@ -31,7 +31,7 @@ pub fn make(prepared: &Prepared, interrupted: &AtomicBool, guard: &Guard) -> Res
     let may_create = prepared.clones.iter().all(|clone| clone.may_create);
     for file in &prepared.files {
         match guard.open(Path::new(&file.path)) {
-            Ok(handle) => fit(&handle, file, guard)?,
+            Ok(handle) => fit(&handle, file, may_create, guard)?,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 if !may_create {
                     bail!(
@@ -158,8 +158,8 @@ fn make_directories(path: &Path, guard: &Guard) -> Result<()> {
     fs::create_dir_all(parent).with_context(|| format!("cannot make {}", parent.display()))
 }
 
-/// A file that is too short is made longer, where nobody else uses it.
-fn fit(handle: &Handle, file: &Planned, guard: &Guard) -> Result<()> {
+/// A file that is too short is made longer, where nobody else uses it and no job forbids it.
+fn fit(handle: &Handle, file: &Planned, may_create: bool, guard: &Guard) -> Result<()> {
     let metadata = handle.metadata()?;
     if metadata.is_dir() {
         bail!(
@@ -170,6 +170,14 @@ fn fit(handle: &Handle, file: &Planned, guard: &Guard) -> Result<()> {
     let length = metadata.len();
     if !metadata.is_file() || length >= file.length.0 {
         return Ok(());
+    }
+    if !may_create {
+        bail!(
+            "{} has {}, and allow_file_create=0 forbids to make it {} long",
+            file.path,
+            Bytes(length),
+            file.length
+        );
     }
     guard.give_up_content(handle)?;
     guard.may_write(handle)?;
