@@ -81,6 +81,19 @@ fn no_file_is_made() {
     assert!(!lab.path().join("new").exists());
 }
 
+/// `--readonly` with `ioengine=filedelete` removed the file that was only to be read.
+#[test]
+fn no_file_is_removed_by_an_engine() {
+    let lab = Lab::new();
+    let file = lab.path().join("f");
+    fs::write(&file, "precious").expect("written");
+    let line = ["--readonly", "--name=a", "--filename=f", "--size=4k"];
+    let said = ours(&lab, &[&line[..], &["--ioengine=filedelete"]].concat());
+    assert_eq!(said.code, Some(1), "{}", said.err);
+    assert!(said.err.contains("filedelete"), "{}", said.err);
+    assert_eq!(fs::read(&file).expect("there"), b"precious");
+}
+
 #[test]
 fn the_native_command_keeps_the_same_promise() {
     let lab = Lab::new();

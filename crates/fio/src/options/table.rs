@@ -145,7 +145,7 @@ options! {
         "zone_reset_frequency", Floats, "-", Refused, "How often zones are reset.", "zoned devices are not driven as such";
     }
     "Engine" {
-        "ioengine", Text, "psync", Mostly, "The road to the kernel.", "`filecreate` is refused under `--readonly`", ioengine: String;
+        "ioengine", Text, "psync", Mostly, "The road to the kernel.", "`filecreate` and `filedelete` are refused under `--readonly`", ioengine: String;
         "iodepth", Int(1, MAX), "1", Mostly, "Operations in flight of each clone.", "completions are taken all at once and handed over again in batches, so fewer are in flight for moments than fio keeps", iodepth: u32;
         "iodepth_batch" "iodepth_batch_submit", Int(0, MAX), "1", Documented, "Operations handed over in one call.", "how many operations a call hands over is not compared", iodepth_batch: Option<u32>;
         "iodepth_batch_complete_min" "iodepth_batch_complete", Int(0, MAX), "1", Documented, "Completions that a wait is for.", "how many completions a call takes is not compared", iodepth_batch_complete_min: u32;

@@ -61,12 +61,19 @@ pub fn make(prepared: &Prepared, interrupted: &AtomicBool, guard: &Guard) -> Res
 /// is run.
 pub fn leaves_all_as_it_is(prepared: &Prepared) -> Result<()> {
     const REFUSED: &str = "refusing extend of file due to read-only";
-    let mut jobs = prepared.jobs();
-    if let Some(job) = jobs.find(|job| job.engine == Engine::FileCreate) {
-        bail!(
-            "{REFUSED}: the ioengine=filecreate of job {} makes files",
-            job.name
-        );
+    for job in prepared.jobs() {
+        match job.engine {
+            Engine::FileCreate => bail!(
+                "{REFUSED}: the ioengine=filecreate of job {} makes files",
+                job.name
+            ),
+            // Fio lets it; but who asks to read only wants to find his files afterwards.
+            Engine::FileDelete => bail!(
+                "the ioengine=filedelete of job {} removes files, and the run is read-only",
+                job.name
+            ),
+            _ => {}
+        }
     }
     for file in &prepared.files {
         let path = &file.path;
