@@ -49,8 +49,7 @@ pub enum Error {
     },
     /// The scratch file does not fit.
     #[error(
-        "the scratch file of {wanted} does not fit on {}: {free} are free; a smaller one would: \
-         --size {fits}", path.display()
+        "the scratch file of {wanted} does not fit on {}: {free} are free; {remedy}", path.display()
     )]
     NoSpace {
         /// Where it would be made.
@@ -60,7 +59,7 @@ pub enum Error {
         /// What there is.
         free: Bytes,
         /// What would work.
-        fits: String,
+        remedy: String,
     },
     /// A file without content cannot be read, and blocklab did not make it.
     #[error(

@@ -359,16 +359,50 @@ fn check_space(path: &Path, wanted: Bytes, facts: &TargetFacts) -> Result<(), Er
         return Ok(());
     };
     let free = file_system.free_bytes;
-    if wanted <= free {
+    // One without a size does not tell how much is free: whether the file fits shows when it is made.
+    if wanted <= free || file_system.size_bytes == Bytes::ZERO {
         return Ok(());
     }
     // Half of what is left, in whole MiB: a full file system is no fair target either.
-    let fits = Bytes((free.0 / 2) >> 20 << 20).max(Bytes::MIB);
-    let fits = format!("{}MiB", fits.0 >> 20);
+    let remedy = match (free.0 / 2) >> 20 {
+        0 => "remove something there, or name another directory".to_owned(),
+        mib => format!("a smaller one would: --size {mib}MiB"),
+    };
     Err(Error::NoSpace {
         path: path.to_owned(),
         wanted,
         free,
-        fits,
+        remedy,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use blocklab_record::FileSystem;
+
+    use super::*;
+
+    /// What is said about a scratch file of 1 MiB on a file system of this size.
+    fn said(size_bytes: Bytes, free_bytes: Bytes) -> Option<String> {
+        let file_system = FileSystem {
+            size_bytes,
+            free_bytes,
+            ..FileSystem::default()
+        };
+        let facts = TargetFacts {
+            file_system: Some(file_system),
+            ..TargetFacts::default()
+        };
+        let checked = check_space(Path::new("d"), Bytes::MIB, &facts);
+        checked.err().map(|error| error.to_string())
+    }
+
+    /// A FUSE file system that does not tell its size counted as full, and what would work was
+    /// "a smaller one: --size 1MiB" where 1 MiB had been asked for.
+    #[test]
+    fn a_file_system_without_a_size_is_not_a_full_one() {
+        assert_eq!(said(Bytes::ZERO, Bytes::ZERO), None);
+        let full = said(Bytes::MIB, Bytes::ZERO).expect("full");
+        assert!(full.ends_with("or name another directory"), "{full}");
+    }
 }
