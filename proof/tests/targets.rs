@@ -208,6 +208,21 @@ fn a_limit_of_file_sizes_leaves_nothing() {
     assert!(stand.left().is_empty(), "{:?}", stand.left());
 }
 
+/// `diskspd -c` took an empty file of the user, was interrupted while it filled it, and removed it as
+/// if it had made it: its name, mode and owner were lost.
+#[test]
+fn a_file_that_was_there_outlives_a_layout_that_fails() {
+    let stand = Stand::new();
+    let file = stand.file("mine", b"");
+    let line = format!(
+        "ulimit -f 1024; exec {} diskspd --no-save -c16M -d1 {file}",
+        stand.lab.command().get_program().display(),
+    );
+    let ended = Command::new("sh").args(["-c", &line]).output();
+    assert!(!ended.expect("a shell").status.success());
+    assert_eq!(fs::read(&file).expect("still there"), b"");
+}
+
 /// fio's rule that a job may overwrite the files it names once covered the file below a mounted
 /// loop device, too.
 #[test]

@@ -221,19 +221,20 @@ fn make_files(
         if !is_name(path) {
             continue;
         }
-        let file = match guard.open(Path::new(path)) {
+        let (file, is_new) = match guard.open(Path::new(path)) {
             Ok(handle) => match gives_way(&handle, *size, guard)? {
-                Some(file) => file,
+                Some(file) => (file, false),
                 None => continue,
             },
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 let new = guard.new_path(Path::new(path))?;
                 let made = new.create(0o600);
-                made.with_context(|| format!("cannot make {path}"))?
+                let made = made.with_context(|| format!("cannot make {path}"))?;
+                (made, true)
             }
             Err(error) => return Err(error).with_context(|| format!("cannot use {path}")),
         };
-        if !fill(&file, *size, own, interrupted)? {
+        if !fill(&file, is_new, *size, own, interrupted)? {
             return Ok(false);
         }
         guard.adopt(&file)?;
@@ -263,7 +264,13 @@ fn is_name(path: &str) -> bool {
     path != "null" && !path.starts_with("sim:") && !path.starts_with("emu:")
 }
 
-fn fill(handle: &Handle, size: Bytes, own: &OwnOptions, interrupted: &AtomicBool) -> Result<bool> {
+fn fill(
+    handle: &Handle,
+    is_new: bool,
+    size: Bytes,
+    own: &OwnOptions,
+    interrupted: &AtomicBool,
+) -> Result<bool> {
     let path = handle.path();
     if !own.quiet {
         terminal::tell(&format!("making {} ({size})", path.display()));
@@ -278,6 +285,9 @@ fn fill(handle: &Handle, size: Bytes, own: &OwnOptions, interrupted: &AtomicBool
     let made = lay_out(layout, interrupted, |_| {});
     if matches!(made, Ok(true)) {
         mark(handle);
+    } else if !is_new {
+        // The file was there before: it is empty again, and stays.
+        let _ = handle.file().set_len(0);
     } else if handle.is_at(path) {
         // What is half made helps nobody; a second failure would say nothing new.
         let _ = fs::remove_file(path);
