@@ -210,7 +210,7 @@ impl ThreadSpec {
     /// How what is written is recognised, if it is.
     fn data_check(&self) -> Option<DataCheck> {
         let verify = self.job.verify.as_ref();
-        let headers = || Some(BlockHeaders::new(verify?, self.seed)).map(DataCheck::Headers);
+        let headers = || Some(DataCheck::Headers(BlockHeaders::new(verify?, self.seed)));
         self.keys.clone().map(DataCheck::Keys).or_else(headers)
     }
 

@@ -39,10 +39,10 @@ pub(crate) fn read(text: &str) -> Result<Record, serde_json::Error> {
     }
     let targets = record.get_mut("targets").and_then(Value::as_array_mut);
     for target in targets.into_iter().flatten() {
-        if let Some(limits) = target.get_mut("limits") {
-            if let Ok(named) = Vec::<NamedLimit>::deserialize(&*limits) {
-                *limits = serde_json::to_value(typed(&named))?;
-            }
+        if let Some(limits) = target.get_mut("limits")
+            && let Ok(named) = Vec::<NamedLimit>::deserialize(&*limits)
+        {
+            *limits = serde_json::to_value(typed(&named))?;
         }
     }
     loads(&mut record)?;

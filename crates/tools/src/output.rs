@@ -105,7 +105,10 @@ fn is_pipe(path: &Path) -> bool {
 /// The file, and whether it was made.
 fn open(path: &Path, over: Over) -> io::Result<(File, bool)> {
     match File::create_new(path) {
-        Ok(file) => Ok((file, true)),
+        Ok(file) => {
+            not_in_dev(&file)?;
+            Ok((file, true))
+        }
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok((reopen(path, over)?, false)),
         Err(error) => Err(error),
     }
@@ -119,6 +122,7 @@ fn reopen(path: &Path, over: Over) -> io::Result<File> {
         // A link to nothing: what it names is made.
         Err(error) if error.kind() == ErrorKind::NotFound => {
             let file = make.write(true).create(true).truncate(false).open(path)?;
+            not_in_dev(&file)?;
             return judge(&file.metadata()?, None, over).map(|()| file);
         }
         held => held?,
@@ -126,6 +130,23 @@ fn reopen(path: &Path, over: Over) -> io::Result<File> {
     let through = PathBuf::from(format!("/proc/self/fd/{}", held.as_raw_fd()));
     judge(&held.metadata()?, Some(&through), over)?;
     OpenOptions::new().write(true).open(through)
+}
+
+/// Takes a new file away again that lies among the devices: the name of a disk that is not there was
+/// meant, and the kernel keeps such a file in memory until the next boot.
+fn not_in_dev(file: &File) -> io::Result<()> {
+    let device = |path: &str| fs::metadata(path).ok().map(|it| it.dev());
+    let metadata = file.metadata()?;
+    let is_there = device("/dev") != device("/") && device("/dev") == Some(metadata.dev());
+    if !metadata.is_file() || !is_there {
+        return Ok(());
+    }
+    // By the name that it really has: a link may lead elsewhere by now. What cannot be removed is
+    // refused all the same.
+    let made = fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd()));
+    let _ = made.and_then(fs::remove_file);
+    let why = "it does not exist, and /dev is no place for files";
+    Err(io::Error::new(ErrorKind::InvalidInput, why))
 }
 
 fn judge(metadata: &Metadata, through: Option<&Path>, over: Over) -> io::Result<()> {
@@ -291,6 +312,33 @@ mod tests {
             refused(try_out(&place("device"), over), "device");
         }
         refused(append(&place("device")).map(drop), "device");
+    }
+
+    /// `export -o /dev/sdb` for a disk that was not there made a file of that name, in memory.
+    #[test]
+    fn nothing_is_made_among_the_devices() {
+        let name = format!("/dev/blocklab-test-{}", std::process::id());
+        let path = Path::new(&name);
+        if File::create_new(path)
+            .and_then(|_| fs::remove_file(path))
+            .is_err()
+        {
+            println!("skipped: a file in /dev, which only root can make");
+            return;
+        }
+        let folder = folder();
+        let link = folder.path().join("link");
+        symlink(path, &link).expect("a link");
+        for way in [path, &link] {
+            refused(try_out(way, Over::Files), "no place for files");
+            refused(write(way, "new", Over::Files), "no place for files");
+            assert!(!path.exists());
+        }
+        let memory = format!("/dev/shm/blocklab-test-{}", std::process::id());
+        if fs::metadata("/dev/shm").is_ok() {
+            write(Path::new(&memory), "new", Over::Ours).expect("a place like others");
+            fs::remove_file(memory).expect("removed");
+        }
     }
 
     #[test]

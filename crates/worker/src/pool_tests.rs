@@ -40,7 +40,13 @@ fn pool(jobs: Vec<Job>, depth: u32) -> (Worker, Vec<Arc<Recorder>>) {
 /// One job whose data is compared by these keys.
 fn verifying(job: Job, depth: u32, keys: &Arc<KeyMap>) -> (Worker, Vec<Arc<Recorder>>) {
     let keys = Some(Arc::clone(keys));
-    pool_on(vec![job], &[0..1], &[1 << 30], depth, keys)
+    pool_on(
+        vec![job],
+        std::slice::from_ref(&(0..1)),
+        &[1 << 30],
+        depth,
+        keys,
+    )
 }
 
 /// Of these jobs, each on its part of targets of these sizes.

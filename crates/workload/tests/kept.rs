@@ -234,31 +234,7 @@ fn everything() -> Job {
         skip: Bytes(3),
     });
     job.fill = Some([0xde, 0xad, 0, 1].into());
-    job.min_rate = Some(MinRate {
-        rates: [Some(Rate::Iops(10.0)), None, None],
-        cycle: Nanos::from_secs(1),
-        settle: Nanos(7),
-    });
-    job.flow = Some(Flow {
-        group: 1,
-        weight: 2,
-        pause: Nanos(3),
-    });
-    job.latency_target = Some(LatencyTarget {
-        limit: Nanos(1),
-        window: Nanos(2),
-        percentile: 99.9,
-        go_on: true,
-    });
-    job.think = Some(Think {
-        pause: Nanos(1),
-        every: 2,
-    });
-    job.think_style = ThinkStyle {
-        spin: Nanos(1),
-        on_completion: true,
-        work: Some(Nanos(2)),
-    };
+    pace_everything(&mut job);
     job.stop.bytes = Some(Bytes(1));
     job.stop.ios = Some(2);
     job.stop.loops = Some(3);
@@ -290,6 +266,35 @@ fn everything() -> Job {
         histogram: Some(Nanos(2)),
     });
     job
+}
+
+/// What says when operations begin.
+fn pace_everything(job: &mut Job) {
+    job.min_rate = Some(MinRate {
+        rates: [Some(Rate::Iops(10.0)), None, None],
+        cycle: Nanos::from_secs(1),
+        settle: Nanos(7),
+    });
+    job.flow = Some(Flow {
+        group: 1,
+        weight: 2,
+        pause: Nanos(3),
+    });
+    job.latency_target = Some(LatencyTarget {
+        limit: Nanos(1),
+        window: Nanos(2),
+        percentile: 99.9,
+        go_on: true,
+    });
+    job.think = Some(Think {
+        pause: Nanos(1),
+        every: 2,
+    });
+    job.think_style = ThinkStyle {
+        spin: Nanos(1),
+        on_completion: true,
+        work: Some(Nanos(2)),
+    };
 }
 
 fn pool(counter: u32) -> Pooled {

@@ -52,7 +52,7 @@ pub(super) fn limit_of_another_date(bench: &Bench<'_>) -> Vec<Finding> {
                 "{} IOPS fit the limits as they were on {}, and not the {} of this address",
                 [
                     number(seen.iops),
-                    word(&day.to_string()),
+                    word(day.to_string()),
                     number(seen.expected()?),
                 ],
             ),

@@ -123,7 +123,7 @@ pub(super) fn failed_operations(cases: &Cases<'_>) -> Vec<Finding> {
                 ", the first {} into its pass at offset {}",
                 [
                     time(Nanos(failures.first.first_at_ns)),
-                    word(&Bytes(failures.first.first_offset).to_string()),
+                    word(Bytes(failures.first.first_offset).to_string()),
                 ],
             );
             let of_kind = kinds.entry((kind.to_string(), direction));

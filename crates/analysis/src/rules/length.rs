@@ -79,7 +79,7 @@ pub(super) fn few_samples(cases: &Cases<'_>) -> Vec<Finding> {
             confidence: Confidence::High,
             says: says(
                 "the highest percentiles, from {} on, stand on fewer than ten operations",
-                [word(&format!("p{}", percentile(missing)))],
+                [word(format!("p{}", percentile(missing)))],
             )
             .alone(" ({} in all)", [number(smallest.ios as f64)]),
             evidence: vec![

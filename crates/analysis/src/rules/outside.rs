@@ -63,7 +63,7 @@ pub(super) fn disk_shared(cases: &Cases<'_>) -> Vec<Finding> {
             confidence: Confidence::Medium,
             says: says(
                 "other programs used {} at the same time: they moved {} as much as this load",
-                [word(&listed(&disks)), share_of(percent)],
+                [word(listed(&disks)), share_of(percent)],
             ),
             evidence: vec![
                 figure("moved by others", others / 1e6, "MB"),

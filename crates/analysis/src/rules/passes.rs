@@ -39,7 +39,7 @@ pub(super) fn outlier_pass(cases: &Cases<'_>) -> Vec<Finding> {
             says: says(
                 "pass {} reached {} IOPS, {} against the median of {} passes",
                 [
-                    word(&case.pass_numbers[found.index].to_string()),
+                    word(case.pass_numbers[found.index].to_string()),
                     speed(iops),
                     Slot::Range(found.off_percent, |percent| format!("{percent:+.0} %")),
                     number(case.pass_iops.len() as f64),

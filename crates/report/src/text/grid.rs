@@ -103,7 +103,7 @@ pub fn blocks(cells: &Cells, margin: usize, title: usize, style: Style) -> Strin
             cells
                 .rows
                 .iter()
-                .map(|(name, row)| [&[name.clone()], &row[block.clone()]].concat()),
+                .map(|(name, row)| [std::slice::from_ref(name), &row[block.clone()]].concat()),
         );
         for (at, line) in lines(&rows, |column| column > 0, usize::MAX, GAP)
             .iter()
