@@ -27,8 +27,8 @@ fn texts(words: &[&str]) -> Vec<String> {
     words.iter().map(|word| (*word).to_owned()).collect()
 }
 
-pub fn outcome() -> Outcome {
-    let rates = Table {
+fn rates() -> Table {
+    Table {
         title: "Rate by depth".to_owned(),
         note: String::new(),
         corner: "depth".to_owned(),
@@ -60,8 +60,11 @@ pub fn outcome() -> Outcome {
             ],
             [None, None],
         ],
-    };
-    let bars = Table {
+    }
+}
+
+fn bars() -> Table {
+    Table {
         title: "All at once".to_owned(),
         corner: "load".to_owned(),
         rows: texts(&["reads", "writes"]),
@@ -76,8 +79,11 @@ pub fn outcome() -> Outcome {
         drawing: Drawing::Bars,
         places: None,
         saturations: vec![[None, None]; 2],
-        ..rates.clone()
-    };
+        ..rates()
+    }
+}
+
+fn line() -> Line {
     let point = |(x, y)| Point { x, y };
     let points = [
         (1_000.0, 100.0),
@@ -85,27 +91,30 @@ pub fn outcome() -> Outcome {
         (12_000.0, 900.0),
         (11_500.0, 2_000.0),
     ];
-    let line = Line {
+    Line {
         system: "small".to_owned(),
         family: "reads".to_owned(),
         points: points.map(point).to_vec(),
         knee: Some(point(points[1])),
         peak: Some(point(points[2])),
         crossing: None,
-    };
+    }
+}
+
+pub fn outcome() -> Outcome {
     Outcome {
         source: String::new(),
         preparation: Vec::new(),
         remarks: Vec::new(),
         systems: Vec::new(),
-        tables: vec![rates, bars],
+        tables: vec![rates(), bars()],
         plots: vec![Plot {
             title: "Latency over rate".to_owned(),
             note: String::new(),
             x: "IOPS".to_owned(),
             y: "mean, µs".to_owned(),
             bound: Some(1_000.0),
-            lines: vec![line],
+            lines: vec![line()],
         }],
         conclusions: Vec::new(),
         nearness: None,
