@@ -268,7 +268,7 @@ fn service(instance: &Instance, read: &Figure, share: Share, local: &mut Local) 
     }
     if class == Class::I3Nvme {
         // Of what their latency allows, 8 jobs of random reads gave 74,461 of 83,000 and 16 jobs
-        // 130,996 of 167,000. Lanes meet so often on a medium that tends to 1.75 times the
+        // 130,996 of 167,000. Channels meet so often on a medium that tends to 1.75 times the
         // documented rate: as half of a larger disk, which its limiter holds at 206,250. Then 32
         // jobs reach the limiter, as they did.
         let most = 1.75 * read.value / share.disks;

@@ -1,4 +1,4 @@
-//! IntervalSeries at a rhythm that the tap asks for, job by job, the ramp included.
+//! IntervalSeries at intervals that the tap asks for, job by job, the ramp included.
 
 use blocklab_stats::Histogram;
 use blocklab_units::Nanos;

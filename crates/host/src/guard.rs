@@ -1,6 +1,6 @@
 //! In: a [`Handle`] on what somebody wants to write to, and the names that he gives up.
 //! Out: a [`Permission`], or a [`Refusal`] with every reason and what would work.
-//! Never: a write; a guess in favour of writing; a second look at a name.
+//! Never: a write; a guess that lets a write happen; a second look at a name.
 
 mod left;
 mod ours;
@@ -355,7 +355,7 @@ impl Named {
 }
 
 fn decide(asked: &Path, groups: impl Iterator<Item = Named>) -> Result<Permission, Refusal> {
-    let (mut lifted, mut standing, mut names) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut lifted, mut remaining, mut names) = (Vec::new(), Vec::new(), Vec::new());
     for group in groups {
         if !group.reasons.is_empty() {
             names.push(group.name.clone());
@@ -364,19 +364,19 @@ fn decide(asked: &Path, groups: impl Iterator<Item = Named>) -> Result<Permissio
             if group.lifts(reason) {
                 lifted.push(reason.to_string());
             } else {
-                standing.push(reason.clone());
+                remaining.push(reason.clone());
             }
         }
     }
-    if standing.is_empty() {
+    if remaining.is_empty() {
         return Ok(Permission {
             reasons_lifted: lifted,
         });
     }
-    if !standing.iter().all(|reason| reason.cause.can_be_lifted()) {
+    if !remaining.iter().all(|reason| reason.cause.can_be_lifted()) {
         names.clear();
     }
-    Err(refusal(asked, standing, names))
+    Err(refusal(asked, remaining, names))
 }
 
 /// Whether an entry names exactly this device.

@@ -19,7 +19,7 @@ pub fn run_plan(assignment: Assignment<'_>, observer: &mut dyn Observer) -> Resu
 }
 
 /// Runs a study on several systems, one Record each. They take turns, measurement by measurement,
-/// so that what changes with time favours none of them. Where all are simulated, they are at work
+/// so that what changes with time helps none of them more. Where all are simulated, they are at work
 /// at once: the figures are the same, and the observer is told of one after the other.
 ///
 /// # Errors

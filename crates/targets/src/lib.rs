@@ -37,7 +37,7 @@ pub trait Target {
     /// [`Target::flush`], or staged until [`Target::wait`].
     fn submit(&mut self, io: Io);
 
-    /// Hands everything staged to the kernel, without waiting; a target that stages nothing has
+    /// Submits everything staged to the kernel, without waiting; a target that stages nothing has
     /// nothing to do.
     ///
     /// # Errors
@@ -46,7 +46,7 @@ pub trait Target {
         Ok(())
     }
 
-    /// Hands over everything staged and appends what came back: returns with at least
+    /// Submits everything staged and appends what came back: returns with at least
     /// `at_least` completions, or when `until` has come, or when a signal arrived. With
     /// `at_least` 0 it only waits for the moment.
     ///

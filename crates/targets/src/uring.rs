@@ -194,7 +194,7 @@ impl UringTarget {
         self.in_flight -= came.len();
     }
 
-    /// One io_uring_enter: hands over what is staged and waits for `want` completions.
+    /// One io_uring_enter: submits what is staged and waits for `want` completions.
     #[inline]
     fn enter(&mut self, want: usize, until: Option<Nanos>) -> io::Result<()> {
         self.queue.sync();

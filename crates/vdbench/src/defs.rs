@@ -218,7 +218,7 @@ pub struct Wd {
     pub place: Place,
     /// `wd1`.
     pub name: String,
-    /// Names of storage, `*` at the end standing for anything.
+    /// Names of storage, `*` at the end stands for anything.
     pub sds: Option<Vec<String>>,
     /// Its share of the rate in per cent; 0: what the others leave.
     pub skew: f64,

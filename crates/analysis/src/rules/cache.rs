@@ -117,7 +117,7 @@ pub(super) fn not_from_device(cases: &Cases<'_>) -> Vec<Finding> {
     })
 }
 
-/// A loop device that hands operations to the page cache: O_DIRECT ends at its file.
+/// a loop device that passes operations to the page cache: O_DIRECT ends at its file.
 pub(super) fn buffered_loop(cases: &Cases<'_>) -> Vec<Finding> {
     let advice = "Attach the file with `losetup --direct-io=on`, or measure the directory that it \
                   lies in.";

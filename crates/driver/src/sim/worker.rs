@@ -22,7 +22,7 @@ pub(super) struct SimWorker {
     pub(super) has_left: bool,
 }
 
-/// What a seat needs beside its worker.
+/// What a simulated worker needs besides its state machine.
 #[repr(C)]
 struct SimQueueState {
     /// By target of the job: the index of its device.

@@ -31,7 +31,10 @@ pub fn header(prepared: &Prepared) -> String {
         last = Some(clone.spec);
         text.push_str(&introduction(clone));
     }
-    text.push_str(&format!("{VERSION}\nStarting {}\n", crew(&prepared.clones)));
+    text.push_str(&format!(
+        "{VERSION}\nStarting {}\n",
+        clones_started(&prepared.clones)
+    ));
     text
 }
 
@@ -45,7 +48,7 @@ pub fn capped(prepared: &Prepared) -> String {
 }
 
 /// `1 thread and 2 processes`: what the jobs ask for.
-fn crew(clones: &[CloneFacts]) -> String {
+fn clones_started(clones: &[CloneFacts]) -> String {
     let threads = clones.iter().filter(|clone| clone.thread).count();
     let counted = |count: usize, one: &str, more: &str| match count {
         0 => None,

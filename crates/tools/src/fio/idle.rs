@@ -21,7 +21,7 @@ pub struct Profiler {
     how: Profiled,
     begun: Instant,
     over: Arc<AtomicBool>,
-    lanes: Vec<(usize, Arc<AtomicU64>, JoinHandle<()>)>,
+    counters: Vec<(usize, Arc<AtomicU64>, JoinHandle<()>)>,
     mean: f64,
     deviation: f64,
 }
@@ -35,15 +35,15 @@ impl Profiler {
             Profiled::Calibration => Vec::new(),
             Profiled::System | Profiled::Each => allowed(),
         };
-        let lanes = processors.into_iter().map(|number| {
+        let counters = processors.into_iter().map(|number| {
             let (units, over) = (Arc::new(AtomicU64::new(0)), Arc::clone(&over));
             let count = Arc::clone(&units);
-            let lane = thread::spawn(move || work(number, &over, &count));
-            (number, units, lane)
+            let thread = thread::spawn(move || work(number, &over, &count));
+            (number, units, thread)
         });
         Self {
             how,
-            lanes: lanes.collect(),
+            counters: counters.collect(),
             begun: now(),
             over,
             mean,
@@ -55,15 +55,15 @@ impl Profiler {
     pub fn finish(self) -> Idleness {
         self.over.store(true, Ordering::Relaxed);
         let passed = self.begun.elapsed().as_secs_f64() * 1e6;
-        let lanes = self.lanes.into_iter().map(|(number, units, lane)| {
+        let counters = self.counters.into_iter().map(|(number, units, thread)| {
             let worked = units.load(Ordering::Relaxed) as f64 * self.mean;
             // One that panicked counts for what it did.
-            let _ = lane.join();
+            let _ = thread.join();
             (number, (worked * 100.0 / passed.max(1.0)).min(100.0))
         });
         Idleness {
             how: self.how,
-            processors: lanes.collect(),
+            processors: counters.collect(),
             unit_us_mean: self.mean,
             unit_us_deviation: self.deviation,
         }
