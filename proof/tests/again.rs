@@ -187,6 +187,10 @@ fn a_trace_comes_again_from_its_file_as_long_as_that_is_the_same() {
     assert!(said.err.contains("cannot be read"), "{}", said.err);
 }
 
+/// Ids of runs of another year.
+const OLDER: &str = "20250101-000000-aaa";
+const PARTIAL: &str = "20250101-000000-bbb";
+
 /// A run from before plans were kept as JSON: its text is all that there is.
 fn without_plan(record: Record, id: &str) -> Record {
     let mut record = record;
@@ -202,8 +206,8 @@ fn the_text_of_an_older_record_is_read() {
     let said = lab.blocklab(["run", "--target", sim, "--runtime", "1s", "--quiet"]);
     assert_eq!(said.code, Some(0), "{}", said.err);
     let first = latest(&lab);
-    lab.keep(&without_plan(first.clone(), "older"));
-    let said = lab.blocklab(["run", "--again", "older", "--quiet"]);
+    lab.keep(&without_plan(first.clone(), OLDER));
+    let said = lab.blocklab(["run", "--again", OLDER, "--quiet"]);
     assert_eq!(said.code, Some(0), "{}{}", said.out, said.err);
     same_figures(&first, &latest(&lab));
 }
@@ -214,19 +218,19 @@ fn the_text_of_an_older_record_is_read() {
 fn what_an_older_record_does_not_hold_is_refused() {
     let lab = lab();
     run(&lab, &["--seed", "7"]);
-    let older = without_plan(latest(&lab), "older");
+    let older = without_plan(latest(&lab), OLDER);
     lab.keep(&older);
-    let said = lab.blocklab(["run", "--again", "older", "--target", "."]);
+    let said = lab.blocklab(["run", "--again", OLDER, "--target", "."]);
     assert_eq!(said.code, Some(2), "{}{}", said.out, said.err);
     assert!(said.err.contains("which engine"), "{}", said.err);
-    let mut partial = without_plan(older, "partial");
+    let mut partial = without_plan(older, PARTIAL);
     partial.notes.push(Note {
         level: NoteLevel::Approximated,
         subject: "again".to_owned(),
         text: "the study kept with this run leaves out settings".to_owned(),
     });
     lab.keep(&partial);
-    let said = lab.blocklab(["run", "--again", "partial"]);
+    let said = lab.blocklab(["run", "--again", PARTIAL]);
     assert_eq!(said.code, Some(2), "{}{}", said.out, said.err);
     assert!(said.err.contains("run the original script"), "{}", said.err);
 }
