@@ -24,10 +24,12 @@ mod profile_xml;
 mod ranges;
 mod reference;
 mod results;
+mod sheet;
 mod spec;
 #[cfg(test)]
 mod tests;
 mod text;
+mod units;
 mod validate;
 mod xml;
 

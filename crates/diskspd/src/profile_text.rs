@@ -2,6 +2,7 @@
 
 use super::ranges;
 use super::spec::{Buffers, Cache, MapFlush, Profile, Target, Throughput, TimeSpan};
+use super::units::kmgt;
 
 /// Which text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -209,58 +210,6 @@ fn pattern(target: &Target, size: impl Fn(u64) -> String) -> String {
             format!(
                 "using mixed random/sequential I/O ({ratio}% random) (alignment/stride: {step})"
             )
-        }
-    }
-}
-
-const UNITS: [(u32, &str); 4] = [(40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")];
-
-/// In the largest unit that it reaches, with two decimals where it is no whole number of them:
-/// `64KiB`, `1.95MiB`, `512B`.
-pub(super) fn kmgt(bytes: u64) -> String {
-    let Some((shift, unit)) = UNITS.into_iter().find(|(shift, _)| bytes >> shift > 0) else {
-        return format!("{bytes}B");
-    };
-    let number = format!("{:.2}", bytes as f64 / (1_u64 << shift) as f64);
-    let number = number.trim_end_matches('0').trim_end_matches('.');
-    format!("{number}{unit}")
-}
-
-/// As 2.0.21a writes the size of a file: whole units, cut off, from more than ten of them on.
-pub(super) fn old_file_size(bytes: u64) -> String {
-    let fitting = UNITS[1..].iter().find(|(shift, _)| bytes > 10 << shift);
-    match fitting {
-        Some((shift, unit)) => format!("{}{unit}", bytes >> shift),
-        None => format!("{bytes}B"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sizes_are_printed_in_the_largest_unit() {
-        for (bytes, expected) in [
-            (4096, "4KiB"),
-            (10 << 20, "10MiB"),
-            (1 << 30, "1GiB"),
-            (1 << 40, "1TiB"),
-            (1000, "1000B"),
-            (1536, "1.5KiB"),
-            (2000 << 10, "1.95MiB"),
-            (12_341_234, "11.77MiB"),
-            (0, "0B"),
-        ] {
-            assert_eq!(kmgt(bytes), expected);
-        }
-        for (bytes, expected) in [
-            (1 << 30, "1024MiB"),
-            (496 << 30, "496GiB"),
-            (10 << 20, "10240KiB"),
-            (512, "512B"),
-        ] {
-            assert_eq!(old_file_size(bytes), expected);
         }
     }
 }

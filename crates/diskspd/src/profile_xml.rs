@@ -5,11 +5,11 @@ use blocklab_syntax::Mistake;
 use blocklab_syntax::xml_tree::{Element, document};
 
 use super::command::Overrides;
+use super::sheet::Sheet;
 use super::spec::{
     Buffers, Cache, Distribution, Format, MapFlush, Profile, Target, Throughput, TimeSpan,
 };
 use super::validate::validate;
-use super::xml::Sheet;
 
 /// What elements hold, and how that is read and written.
 struct Field<T> {

@@ -1,9 +1,9 @@
 //! `-rd` in the text: the ranges that were asked for, and those that a target of its size got.
 
 use super::distribution::zones;
-use super::profile_text::kmgt;
 use super::results::{Outcome, Row};
 use super::spec::{Distribution, Target};
+use super::units::kmgt;
 
 /// The lines of the profile.
 pub(super) fn asked(target: &Target) -> Vec<String> {

@@ -3,12 +3,13 @@
 use blocklab_record::Record;
 
 use super::plan::Prepared;
-use super::profile_text::{Layout, kmgt, old_file_size, profile_text};
+use super::profile_text::{Layout, profile_text};
 use super::ranges::effective;
 use super::results::{
     Both, Outcome, Processor, Rate, System, Tally, Usage, average, deviation, distinct, outcomes,
 };
 use super::spec::Profile;
+use super::units::{kmgt, old_file_size};
 
 /// The result of a run as DiskSpd prints it.
 #[must_use]

@@ -6,12 +6,12 @@ use blocklab_workload::{
     ThinkStyle,
 };
 
-use super::jobs::Spec;
 use super::mistake::Mistake;
 use super::number::{Clock, Scale, amount, time};
 use super::options::Options;
 use super::pass::Pass;
 use super::pattern::ReadWrite;
+use super::spec::Spec;
 use super::value::{Sizes, some};
 
 /// Rates of the directions that occur.

@@ -4,9 +4,9 @@
 use blocklab_units::Nanos;
 use blocklab_workload::{CallFlags, Engine, Think, UringOptions};
 
-use super::jobs::Spec;
 use super::mistake::Mistake;
 use super::options::Options;
+use super::spec::Spec;
 
 /// The options that an engine has to itself: how they make it, and their names.
 type Row = (

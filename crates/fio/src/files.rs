@@ -4,12 +4,12 @@ use std::collections::HashMap;
 
 use blocklab_units::Bytes;
 
+use super::context::PlanContext;
 use super::engine;
-use super::jobs::Spec;
 use super::mistake::Mistake;
 use super::options::Options;
 use super::pattern::{self, ReadWrite};
-use super::plan::PlanContext;
+use super::spec::Spec;
 use super::value::{Share, some};
 
 /// How a file gets the length that its jobs need.

@@ -1,9 +1,9 @@
 //! Which jobs run at the same time: walls between them, jobs that wait for another one, and what
 //! the end of one means for the others.
 
-use super::jobs::Spec;
 use super::mistake::Mistake;
 use super::plan::CloneFacts;
+use super::spec::Spec;
 
 /// Where the next job belongs.
 #[derive(Debug, Default)]

@@ -1,14 +1,12 @@
 //! From sections to jobs: inheritance, names, the kind of every value.
 
-use std::collections::BTreeMap;
-use std::fmt::Display;
-
 use super::engine;
 use super::mistake::{Mistake, Place};
 use super::number::Scale;
-use super::options::{Opt, Options, find, hint};
+use super::options::{Opt, find, hint};
 use super::priority;
 use super::source::{Section, Setting};
+use super::spec::{Given, Spec};
 use super::value::{Share, Value, dropped};
 
 /// All jobs of a command line, and what was given for all of them.
@@ -18,68 +16,6 @@ pub struct Resolved {
     pub specs: Vec<Spec>,
     /// The options of the global sections, for the report.
     pub globals: Vec<(String, String)>,
-}
-
-/// A job as meant, before its clones.
-#[derive(Debug, Clone)]
-pub struct Spec {
-    /// Its name.
-    pub name: String,
-    /// Name of its section, which its files are called after.
-    pub section: String,
-    /// Where it begins.
-    pub at: Place,
-    /// Its own options as they were given, for the report.
-    pub own: Vec<(String, String)>,
-    pub(super) options: Options,
-    /// The options that were given, by name.
-    pub(super) given: BTreeMap<&'static str, Given>,
-    /// Options of whose numbers only a part counts, and in words which.
-    pub(super) dropped: Vec<(&'static str, String)>,
-}
-
-/// An option that was given.
-#[derive(Debug, Clone)]
-pub(super) struct Given {
-    pub option: &'static Opt,
-    /// Where it was given last.
-    pub at: Place,
-    pub value: Value,
-}
-
-impl Spec {
-    /// What the jobs of a file begin with.
-    fn global() -> Self {
-        Self {
-            name: "global".to_owned(),
-            section: "global".to_owned(),
-            at: Place::COMMAND_LINE,
-            own: Vec::new(),
-            options: Options::new(|_| None),
-            given: BTreeMap::new(),
-            dropped: Vec::new(),
-        }
-    }
-
-    /// The options as meant, by what was given so far.
-    fn meant(&self) -> Options {
-        Options::new(|name| self.value(name))
-    }
-
-    fn value(&self, name: &str) -> Option<&Value> {
-        self.given.get(name).map(|given| &given.value)
-    }
-
-    /// Whether `bs` was given, and as 0 for all directions.
-    pub(super) fn gives_no_block(&self) -> bool {
-        self.value("bs") == Some(&Value::Sizes([0; 3]))
-    }
-
-    pub(super) fn mistake(&self, option: &str, message: impl Display) -> Mistake {
-        debug_assert!(find(option).is_some(), "{option} is no option");
-        let at = self.given.get(option).map_or(&self.at, |given| &given.at);
-        Mistake::new(at, format!("job {}: {option}: {message}", self.name))
-    }
 }
 
 /// The jobs of these sections. `only`: names of the sections that are run; empty: all.

@@ -16,6 +16,7 @@
 mod bytes;
 mod command;
 mod compressed;
+mod context;
 mod convert;
 mod ending;
 mod engine;
@@ -36,6 +37,7 @@ mod priority;
 mod reference;
 mod replay;
 mod source;
+mod spec;
 mod state;
 #[cfg(test)]
 mod tests;
@@ -46,19 +48,21 @@ mod verify;
 
 pub use command::{Command, DEBUG_WORDS, Format, General, Input, Profiled, parse as parse_command};
 pub use compressed::{Packer, Sample, Unreadable, inflate};
+pub use context::{ControlGroup, PlanContext};
 pub use engine::engines;
 pub use files::{Layout, Planned};
 pub use flaws::Flawed;
-pub use jobs::{Resolved, Spec, resolve};
+pub use jobs::{Resolved, resolve};
 pub use logs::{Epoch, LogKind, LogRule, Logged, mean_speed, per_second, speed};
 pub use mistake::{Mistake, Place};
 pub use options::{Kind, Opt, Support, find as find_option, hint as option_hint, options};
 pub use output::{
     Idleness, Moment, Style, capped, eta_line, eta_rates, header, json, normal, terse,
 };
-pub use plan::{CloneFacts, ControlGroup, PlanContext, Prepared, prepare};
+pub use plan::{CloneFacts, Prepared, prepare};
 pub use reference::reference;
 pub use source::{Reader, Section, Setting, parse as parse_jobs};
+pub use spec::Spec;
 pub use state::State;
 pub use to_diskspd::to_diskspd;
 pub use to_vdbench::to_vdbench;

@@ -9,12 +9,12 @@ use blocklab_workload::{
     Spread, TargetOrder, Verify, errno,
 };
 
+use super::context::{PlanContext, control_group};
 use super::files::Ground;
-use super::jobs::Spec;
 use super::mistake::Mistake;
 use super::pass::Pass;
 use super::pattern::{self, ReadWrite};
-use super::plan::{PlanContext, control_group};
+use super::spec::Spec;
 use super::value::{Share, Sizes, some};
 use super::{ending, engine, priority};
 

@@ -14,7 +14,7 @@ use blocklab_units::Nanos;
 use blocklab_workload::{Direction, IoPriority, Job, Log};
 
 use super::compressed::{CHUNK, Sample};
-use super::jobs::Spec;
+use super::spec::Spec;
 use super::value::some;
 
 /// Buckets of a line of a histogram.

@@ -4,9 +4,9 @@ use blocklab_units::Bytes;
 use blocklab_workload::{Job, SizeDraw};
 
 use super::files::Ground;
-use super::jobs::Spec;
 use super::options::Options;
 use super::pattern::{ReadWrite, keeps_a_map, largest_block};
+use super::spec::Spec;
 use super::value::{Share, some};
 use super::verify;
 

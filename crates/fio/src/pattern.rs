@@ -3,10 +3,10 @@
 use blocklab_units::Bytes;
 use blocklab_workload::{BlockSizes, Mix, Pattern, SizeMix, Zone};
 
-use super::jobs::Spec;
 use super::mistake::Mistake;
 use super::number::{Scale, amount};
 use super::options::Options;
+use super::spec::Spec;
 use super::value::Sizes;
 
 /// The kinds of operation that `rw` asks for.

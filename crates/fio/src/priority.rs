@@ -11,10 +11,10 @@
 use blocklab_units::Bytes;
 use blocklab_workload::{Direction, Engine, IoPriority, Priority, PriorityShare};
 
-use super::jobs::Spec;
 use super::mistake::Mistake;
 use super::number::{Scale, amount};
 use super::options::Options;
+use super::spec::Spec;
 
 /// What only engines have that hand operations over one by one.
 pub(super) const OF_OPERATIONS: [&str; 4] = [

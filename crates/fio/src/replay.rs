@@ -8,11 +8,11 @@ use blocklab_workload::{
     BlockSizes, Direction, Job, Replay, Replayed, Stop, TraceChanges, TraceFile,
 };
 
+use super::context::PlanContext;
 use super::files::{Ground, Layout, Planned, is_model};
-use super::jobs::Spec;
 use super::mistake::{Mistake, Place};
 use super::options::Options;
-use super::plan::PlanContext;
+use super::spec::Spec;
 
 /// The trace of clone `number`, with what `replay_*` changes in it.
 pub(super) fn read(

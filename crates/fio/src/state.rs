@@ -11,7 +11,7 @@
 
 use blocklab_workload::Job;
 
-use super::plan::PlanContext;
+use super::context::PlanContext;
 
 const VERSION: u64 = 3;
 const HEAD: usize = 24;

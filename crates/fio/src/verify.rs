@@ -4,10 +4,10 @@ use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::{Checksum, Trims, Verify, When};
 
 use super::bytes::{Reader, parts};
-use super::jobs::Spec;
 use super::mistake::Mistake;
 use super::options::Options;
 use super::pattern::{ReadWrite, mix};
+use super::spec::Spec;
 use super::value::some;
 
 const CHECKSUMS: [(&str, Checksum); 19] = [

@@ -3,10 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use blocklab_workload::{Job, Plan};
+use blocklab_workload::Job;
 use serde_json::Value;
-
-use super::{parse, render};
 
 /// Something without a key.
 struct Row {
@@ -83,38 +81,12 @@ fn told(is_meant: impl Fn(&Row) -> bool) -> Option<String> {
     Some(format!("only the {language} language has this: {option}"))
 }
 
-/// What the native text of a plan leaves out: job, and in words what of it.
-#[must_use]
-pub fn left_out(plan: &Plan) -> Vec<(String, String)> {
-    let Ok(read) = parse(&render::text(plan), "") else {
-        return vec![(
-            plan.name.clone(),
-            "a combination of its settings".to_owned(),
-        )];
-    };
-    let jobs = |plan: &Plan| -> Vec<Job> {
-        let cases = plan.cases.iter().flat_map(|case| &case.workload.jobs);
-        cases.cloned().collect()
-    };
-    let mut found = Vec::new();
-    for (job, read) in jobs(plan).iter().zip(jobs(&read.plan)) {
-        if *job == read {
-            continue;
-        }
-        let mut fields = BTreeSet::new();
-        differences("", &json(job), &json(&read), &mut fields);
-        found.extend(fields.iter().map(|field| (job.name.clone(), said(field))));
-    }
-    found.dedup();
-    found
-}
-
-fn json(job: &Job) -> Value {
+pub(super) fn json(job: &Job) -> Value {
     serde_json::to_value(job).unwrap_or_default()
 }
 
 /// The paths at which two values differ.
-fn differences(path: &str, one: &Value, other: &Value, found: &mut BTreeSet<String>) {
+pub(super) fn differences(path: &str, one: &Value, other: &Value, found: &mut BTreeSet<String>) {
     match (one, other) {
         _ if one == other => {}
         (Value::Object(one), Value::Object(other)) if one.keys().eq(other.keys()) => {
@@ -134,7 +106,7 @@ fn differences(path: &str, one: &Value, other: &Value, found: &mut BTreeSet<Stri
 }
 
 /// A field in words, and how the language that has it says it.
-fn said(field: &str) -> String {
+pub(super) fn said(field: &str) -> String {
     let within = |row: &&Row| {
         let rest = field.strip_prefix(row.field);
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))

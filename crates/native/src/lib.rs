@@ -29,10 +29,9 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 pub use error::Error;
-pub use left_out::left_out;
 pub use overrides::{Overrides, apply};
 pub use reference::reference;
-pub use render::render;
+pub use render::{left_out, render};
 
 use error::Complaint;
 

@@ -1,10 +1,13 @@
 //! A plan as text that means the same plan again.
 
+use std::collections::BTreeSet;
+
 use blocklab_units::visible;
 use blocklab_workload::{Case, Job, Plan};
 
 use super::keys::{self, CASE, Key, STUDY, job_keys, quoted};
-use super::left_out;
+use super::left_out::{differences, json, said};
+use super::parse;
 
 /// Writes a plan in the native format. What all jobs have in common stands in `[defaults]`,
 /// spelled out even where it is a default of this version; the rest stands with its case. Sweeps
@@ -26,7 +29,7 @@ pub fn render(plan: &Plan) -> String {
 }
 
 /// The same without a word on what is left out.
-pub(super) fn text(plan: &Plan) -> String {
+fn text(plan: &Plan) -> String {
     let seed = common_seed(plan);
     let mut text = head(plan, seed);
     let plain = shown(&Job::new(""), &[]);
@@ -140,4 +143,30 @@ fn write_keys(text: &mut String, own: &[Option<String>], inherited: &[Option<Str
             text.push_str(&format!("{} = {value}\n", key.name));
         }
     }
+}
+
+/// What the native text of a plan leaves out: job, and in words what of it.
+#[must_use]
+pub fn left_out(plan: &Plan) -> Vec<(String, String)> {
+    let Ok(read) = parse(&text(plan), "") else {
+        return vec![(
+            plan.name.clone(),
+            "a combination of its settings".to_owned(),
+        )];
+    };
+    let jobs = |plan: &Plan| -> Vec<Job> {
+        let cases = plan.cases.iter().flat_map(|case| &case.workload.jobs);
+        cases.cloned().collect()
+    };
+    let mut found = Vec::new();
+    for (job, read) in jobs(plan).iter().zip(jobs(&read.plan)) {
+        if *job == read {
+            continue;
+        }
+        let mut fields = BTreeSet::new();
+        differences("", &json(job), &json(&read), &mut fields);
+        found.extend(fields.iter().map(|field| (job.name.clone(), said(field))));
+    }
+    found.dedup();
+    found
 }

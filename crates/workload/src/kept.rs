@@ -7,44 +7,9 @@
 //!   most_errors       the limit and its counter:   jobs with the same counter count together
 //! ```
 
-use std::collections::BTreeMap;
-
-use serde::{Deserialize, Deserializer};
-
-use crate::{Case, MostErrors, Plan};
-
-/// The number of the JSON of a [`Plan`]. A change of meaning or shape, defaults and the words of a
+/// The number of the JSON of a plan. A change of meaning or shape, defaults and the words of a
 /// choice included, needs a new one, and a golden file of the old one under `golden/`.
 pub const PLAN_FORMAT: u32 = 1;
-
-impl Plan {
-    /// What keeps its JSON from being the whole plan; nothing where it is.
-    #[must_use]
-    pub fn missing_in_json(&self) -> Option<&'static str> {
-        let mut jobs = self.cases.iter().flat_map(|case| &case.workload.jobs);
-        jobs.find_map(|job| {
-            let pool = job.pool.as_ref();
-            if pool.is_some_and(|pool| pool.validation.is_some()) {
-                return Some("data validation goes on from what earlier runs wrote");
-            }
-            let replay = job.replay.as_ref()?;
-            let unnamed = replay.source.is_none();
-            unnamed.then_some("the operations of a job come from no file that could be read again")
-        })
-    }
-}
-
-/// Cases whose jobs count their errors together as they did.
-pub(crate) fn cases<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Case>, D::Error> {
-    let mut cases = Vec::<Case>::deserialize(from)?;
-    let mut counters: BTreeMap<(u32, u32), MostErrors> = BTreeMap::new();
-    let jobs = cases.iter_mut().flat_map(|case| &mut case.workload.jobs);
-    for limit in jobs.filter_map(|job| job.pool.as_mut()?.most_errors.as_mut()) {
-        let known = counters.entry((limit.counter(), limit.most()));
-        *limit = known.or_insert_with(|| limit.clone()).clone();
-    }
-    Ok(cases)
-}
 
 /// A number as text.
 pub(crate) mod text {

@@ -1,8 +1,10 @@
+use std::collections::BTreeMap;
+
 use blocklab_random::Stream;
 use blocklab_units::Nanos;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::Job;
+use crate::{Job, MostErrors};
 
 /// Jobs that run at the same time, all from one seed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -98,7 +100,7 @@ pub struct Plan {
     /// One or two sentences for people.
     pub description: String,
     /// In the order in which they are shown.
-    #[serde(deserialize_with = "crate::kept::cases")]
+    #[serde(deserialize_with = "cases")]
     pub cases: Vec<Case>,
     /// How often each case is run, at least once.
     pub passes: u32,
@@ -157,6 +159,35 @@ impl Plan {
             .flat_map(|case| &case.workload.jobs)
             .any(Job::writes)
     }
+}
+
+impl Plan {
+    /// What keeps its JSON from being the whole plan; nothing where it is.
+    #[must_use]
+    pub fn missing_in_json(&self) -> Option<&'static str> {
+        let mut jobs = self.cases.iter().flat_map(|case| &case.workload.jobs);
+        jobs.find_map(|job| {
+            let pool = job.pool.as_ref();
+            if pool.is_some_and(|pool| pool.validation.is_some()) {
+                return Some("data validation goes on from what earlier runs wrote");
+            }
+            let replay = job.replay.as_ref()?;
+            let unnamed = replay.source.is_none();
+            unnamed.then_some("the operations of a job come from no file that could be read again")
+        })
+    }
+}
+
+/// Cases whose jobs count their errors together as they did.
+fn cases<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Case>, D::Error> {
+    let mut cases = Vec::<Case>::deserialize(from)?;
+    let mut counters: BTreeMap<(u32, u32), MostErrors> = BTreeMap::new();
+    let jobs = cases.iter_mut().flat_map(|case| &mut case.workload.jobs);
+    for limit in jobs.filter_map(|job| job.pool.as_mut()?.most_errors.as_mut()) {
+        let known = counters.entry((limit.counter(), limit.most()));
+        *limit = known.or_insert_with(|| limit.clone()).clone();
+    }
+    Ok(cases)
 }
 
 #[cfg(test)]

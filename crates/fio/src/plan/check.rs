@@ -4,10 +4,10 @@ use blocklab_record::NoteLevel;
 use blocklab_units::Nanos;
 
 use super::Maker;
-use crate::jobs::Spec;
 use crate::mistake::Mistake;
 use crate::options::Support;
 use crate::pattern;
+use crate::spec::Spec;
 
 /// In which mapped files are flushed.
 const PAGE: u64 = 4096;

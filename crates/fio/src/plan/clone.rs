@@ -3,11 +3,11 @@
 use blocklab_workload::{Direction, Engine, IoPriority, Job, Steady};
 
 use super::Maker;
-use crate::jobs::Spec;
 use crate::load::is_asynchronous;
 use crate::logs::LogRule;
 use crate::output::Style;
 use crate::pattern::{self, ReadWrite};
+use crate::spec::Spec;
 
 /// What the report and the run say and do of a clone, besides its load.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,0 +1,47 @@
+//! What a plan needs to know besides the jobs.
+
+use super::options::Options;
+
+/// What the caller knows of the machine, and what a plan needs to know besides the jobs.
+pub struct PlanContext<'a> {
+    /// Size of an existing file or device.
+    pub size_of: &'a dyn Fn(&str) -> Option<u64>,
+    /// All files below a directory.
+    pub files_below: &'a dyn Fn(&str) -> Vec<String>,
+    /// How many processors there are.
+    pub processors: u32,
+    /// Processors of a NUMA node.
+    pub node_processors: &'a dyn Fn(u32) -> Vec<u32>,
+    /// What a file holds, or why it cannot be read.
+    pub bytes_of: &'a dyn Fn(&str) -> Result<Vec<u8>, String>,
+    /// The path of a block device by its numbers.
+    pub device_of: &'a dyn Fn(u32, u32) -> String,
+    /// Where the block I/O controller of version 1 is mounted.
+    pub control_groups: Option<&'a str>,
+    /// Where files lie that a run leaves for a later one; nothing: where it runs.
+    pub aux: Option<&'a str>,
+    /// The seed of jobs that do not want the same offsets in every run.
+    pub seed: u64,
+}
+
+/// A control group that must be there before the run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ControlGroup {
+    /// Its directory.
+    pub path: String,
+    /// What its `blkio.weight` becomes.
+    pub weight: Option<u32>,
+    /// Whether it stays after the run.
+    pub keep: bool,
+}
+
+/// The group that a job asks for; nothing, as with fio, where no block I/O controller of version 1
+/// is mounted.
+pub(super) fn control_group(options: &Options, context: &PlanContext<'_>) -> Option<ControlGroup> {
+    let name = options.cgroup.as_ref().filter(|name| !name.is_empty())?;
+    Some(ControlGroup {
+        path: format!("{}/{name}", context.control_groups?),
+        weight: options.cgroup_weight,
+        keep: options.cgroup_nodelete,
+    })
+}

@@ -1,0 +1,70 @@
+//! A job as meant, before its clones: its options, and where each was given.
+
+use std::collections::BTreeMap;
+use std::fmt::Display;
+
+use super::mistake::{Mistake, Place};
+use super::options::{Opt, Options, find};
+use super::value::Value;
+
+/// A job as meant, before its clones.
+#[derive(Debug, Clone)]
+pub struct Spec {
+    /// Its name.
+    pub name: String,
+    /// Name of its section, which its files are called after.
+    pub section: String,
+    /// Where it begins.
+    pub at: Place,
+    /// Its own options as they were given, for the report.
+    pub own: Vec<(String, String)>,
+    pub(super) options: Options,
+    /// The options that were given, by name.
+    pub(super) given: BTreeMap<&'static str, Given>,
+    /// Options of whose numbers only a part counts, and in words which.
+    pub(super) dropped: Vec<(&'static str, String)>,
+}
+
+/// An option that was given.
+#[derive(Debug, Clone)]
+pub(super) struct Given {
+    pub option: &'static Opt,
+    /// Where it was given last.
+    pub at: Place,
+    pub value: Value,
+}
+
+impl Spec {
+    /// What the jobs of a file begin with.
+    pub(super) fn global() -> Self {
+        Self {
+            name: "global".to_owned(),
+            section: "global".to_owned(),
+            at: Place::COMMAND_LINE,
+            own: Vec::new(),
+            options: Options::new(|_| None),
+            given: BTreeMap::new(),
+            dropped: Vec::new(),
+        }
+    }
+
+    /// The options as meant, by what was given so far.
+    pub(super) fn meant(&self) -> Options {
+        Options::new(|name| self.value(name))
+    }
+
+    pub(super) fn value(&self, name: &str) -> Option<&Value> {
+        self.given.get(name).map(|given| &given.value)
+    }
+
+    /// Whether `bs` was given, and as 0 for all directions.
+    pub(super) fn gives_no_block(&self) -> bool {
+        self.value("bs") == Some(&Value::Sizes([0; 3]))
+    }
+
+    pub(super) fn mistake(&self, option: &str, message: impl Display) -> Mistake {
+        debug_assert!(find(option).is_some(), "{option} is no option");
+        let at = self.given.get(option).map_or(&self.at, |given| &given.at);
+        Mistake::new(at, format!("job {}: {option}: {message}", self.name))
+    }
+}
