@@ -9,6 +9,7 @@
 
 mod alone;
 mod diskspd;
+mod nbd;
 mod process;
 mod vdbench;
 mod work;
@@ -27,7 +28,8 @@ use work::{Bench, Place, Quantity};
   cargo run --release -p blocklab-bench                    everything that this machine can run
   cargo run --release -p blocklab-bench -- null zero       only names that hold one of these words
   cargo run --release -p blocklab-bench -- --fio ~/fio/fio against another build of fio
-  cargo run --release -p blocklab-bench -- --alone study   the studies on one processor")]
+  cargo run --release -p blocklab-bench -- --alone study   the studies on one processor
+  cargo run --release -p blocklab-bench -- --nbd           served volumes against nbdkit and qemu")]
 struct Arguments {
     /// Only benchmarks whose names hold one of these words
     filter: Vec<String>,
@@ -52,6 +54,9 @@ struct Arguments {
     /// What has no peer instead: studies in virtual time, commands over many stored runs
     #[arg(long)]
     alone: bool,
+    /// Served volumes instead, against nbdkit and qemu-nbd
+    #[arg(long)]
+    nbd: bool,
     /// Seconds of the memory benchmark
     #[arg(long, default_value_t = 600)]
     memory_seconds: u64,
@@ -71,6 +76,15 @@ fn benches() -> Result<()> {
     let arguments = Arguments::parse();
     if arguments.alone {
         return alone::run(&arguments.blocklab, &arguments.filter, arguments.pairs);
+    }
+    if arguments.nbd {
+        let Arguments {
+            filter,
+            pairs,
+            seconds,
+            ..
+        } = &arguments;
+        return nbd::run(&arguments.blocklab, filter, *pairs, *seconds);
     }
     let place = Place::prepare(&arguments.directory, arguments.device.clone())?;
     println!(

@@ -13,6 +13,8 @@ use std::path::Path;
 
 use blocklab_catalog::{Address, Catalog, describe, device_file};
 use blocklab_diskspd::{self as diskspd_language, Asked, Overrides, Profile};
+use blocklab_emulator::nbd::handshake::{Export, Handshake, Session, Step};
+use blocklab_emulator::nbd::transmission::{Command, REQUEST, Request};
 use blocklab_fio::{self as fio_language, State};
 use blocklab_host::signatures::{probe, probe_bytes};
 use blocklab_import::{Source, Tool, decode};
@@ -25,7 +27,7 @@ use blocklab_verify::SavedKeys;
 pub type Target = fn(&[u8]);
 
 /// By the names of the files in `fuzz/fuzz_targets`.
-pub const TARGETS: [(&str, Target); 15] = [
+pub const TARGETS: [(&str, Target); 16] = [
     ("address", address),
     ("device_toml", device_toml),
     ("diskspd", diskspd),
@@ -37,6 +39,7 @@ pub const TARGETS: [(&str, Target); 15] = [
     ("import", import),
     ("journal", journal),
     ("native", native),
+    ("nbd", nbd),
     ("record", record),
     ("results", results),
     ("signatures", signatures),
@@ -45,6 +48,49 @@ pub const TARGETS: [(&str, Target); 15] = [
 
 fn text(bytes: &[u8]) -> Option<&str> {
     std::str::from_utf8(bytes).ok()
+}
+
+/// What a client of NBD sends, from its first byte: no more is used than there is, the reply stays
+/// within bounds, and a request that is found sound lies within the volume.
+pub fn nbd(bytes: &[u8]) {
+    const SIZE: u64 = 1 << 40;
+    let export = |name: &str| Export {
+        name: name.to_owned(),
+        description: "a volume".to_owned(),
+        size: SIZE,
+        read_only: false,
+        rotational: false,
+    };
+    let exports = [export("data"), export("log")];
+    let mut handshake = Handshake::new(&exports);
+    let (mut rest, mut reply) = (bytes, Vec::new());
+    let session = loop {
+        match handshake.step(rest, &mut reply) {
+            Step::Used(used) => rest = rest.get(used..).expect("no more than there is"),
+            Step::Enter(used, session) => {
+                rest = rest.get(used..).expect("no more than there is");
+                break session;
+            }
+            Step::More | Step::Close => return assert!(reply.len() < 1 << 20),
+        }
+    };
+    requests(rest, session, SIZE);
+}
+
+fn requests(mut rest: &[u8], session: Session, size: u64) {
+    while let Some(bytes) = rest.first_chunk::<REQUEST>() {
+        let Ok(request) = Request::parse(bytes) else {
+            return;
+        };
+        let end = request.offset.checked_add(request.len.into());
+        match request.check(session, size, false) {
+            Ok(Command::Disconnect) => return,
+            Ok(Command::Flush) | Err(_) => {}
+            Ok(_) => assert!(end.is_some_and(|end| end <= size), "{request:?}"),
+        }
+        let used = REQUEST + request.data_len() as usize;
+        rest = rest.get(used..).unwrap_or_default();
+    }
 }
 
 /// Addresses: what is read is shown so that it reads back as the same, a mistake lies within the
@@ -165,6 +211,7 @@ pub fn fio_job(bytes: &[u8]) {
         size_of: &|_| Some(1 << 20),
         files_below: &|_| Vec::new(),
         processors: 8,
+        only_parsed: false,
         node_processors: &|node| vec![node],
         bytes_of: &|_| Ok(b"held".to_vec()),
         device_of: &|major, minor| format!("/dev/{major}-{minor}"),

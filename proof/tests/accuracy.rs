@@ -4,31 +4,61 @@
 use std::{env, fs};
 
 use blocklab_native as native;
-use blocklab_proof::accuracy::{Study, page, repeat_all, simulate};
+use blocklab_proof::accuracy::{Kind, Outcome, Study, page, repeat_all, simulate};
 use blocklab_proof::root;
 use blocklab_record::{JobResult, Measurement};
 use blocklab_workload::Direction;
+
+/// Studies and kinds of figures that are not as near as asked; the page tells by how much, and why.
+const MISSED: &[(&str, Kind)] = &[
+    ("i3-vs-i2", Kind::Limit),
+    ("i3-vs-i2", Kind::Latency),
+    ("i3-metal", Kind::Limit),
+    ("i3-metal", Kind::Time),
+    ("im4gn", Kind::Time),
+];
 
 /// `docs/accuracy.md` is derived: `BLESS=1 cargo test -p blocklab-proof --test accuracy` rewrites it.
 #[test]
 fn as_near_as_asked_and_the_page_tells_it() {
     let studies = Study::all();
     let outcomes = repeat_all(&studies);
-    for outcome in &outcomes {
-        let (errors, (median, p90)) = (outcome.errors(), outcome.study.bars);
-        let name = outcome.study.name;
-        let seen = (errors.median(), errors.p90());
-        assert!(seen.0 <= median && seen.1 <= p90, "{name}: {seen:?} %");
-    }
     let path = root().join("docs/accuracy.md");
     let fresh = page(&outcomes);
     if env::var_os("BLESS").is_some() {
         fs::write(&path, &fresh).expect("written");
     }
+    for outcome in &outcomes {
+        points_last_fifty_turnovers(outcome);
+        for kind in Kind::ALL {
+            let name = outcome.study.name;
+            let is_missed = MISSED.contains(&(name, kind));
+            let met = outcome.is_met(kind);
+            assert!(met != Some(is_missed), "{name}, {kind}: met: {met:?}");
+        }
+    }
     assert!(
         fs::read_to_string(&path).is_ok_and(|kept| kept == fresh),
         "docs/accuracy.md is stale: BLESS=1 cargo test -p blocklab-proof --test accuracy rewrites it"
     );
+}
+
+/// Points of a curve lasted 300 ms, five times the 60 ms that 3,840 operations in flight need at
+/// 64,000 a second: what was counted depended on where in a batch the point began and ended, and the
+/// luckiest point passed for the peak.
+fn points_last_fifty_turnovers(outcome: &Outcome<'_>) {
+    let of_curves = |case: &str| {
+        let mut shares = outcome.study.publication.shares.iter();
+        shares.any(|share| share.case == case || share.of == case)
+    };
+    let all = outcome.records.iter().flat_map(|it| &it.measurements);
+    for measurement in all.filter(|it| of_curves(&it.case)) {
+        let job = &measurement.jobs[0];
+        let latencies = job.directions.values().map(|it| it.service.mean_ns);
+        let turnover = latencies.fold(0.0, f64::max);
+        let turnovers = job.elapsed_ns as f64 / turnover;
+        assert!(turnovers >= 50.0, "{}: {turnovers}", measurement.case);
+    }
 }
 
 /// One case, with these keys, on this device.
@@ -89,20 +119,22 @@ fn gp2_bursts_to_the_second() {
 }
 
 /// A random operation on st1 costs 1 MiB of credit, however small it is: 500 MiB/s are 500 IOPS from
-/// 4 KiB to 1 MiB (rule 8), and sequential ones are merged.
+/// 4 KiB to 1 MiB (rule 8), and sequential ones are merged. The credit is worth 2^30/10^9 MiB
+/// (study ebs-hdd).
 #[test]
 fn a_random_operation_on_st1_costs_a_mebibyte() {
     let on_st1 = |pattern: &str, kib: u32| {
         let keys = format!(
-            "pattern = \"{pattern}\"\nblock_size = \"{kib}KiB\"\ndepth = 64\nramp = \"5s\"\nruntime = \"60s\""
+            "pattern = \"{pattern}\"\nblock_size = \"{kib}KiB\"\ndepth = 128\nramp = \"5s\"\nruntime = \"60s\""
         );
         let measured = measure("st1:4TiB,as-of=2023-05-11@m5.4xlarge", &keys);
         measured.jobs[0].iops()
     };
+    let most = 500.0 * 1.073_741_824;
     for kib in [4, 64, 256, 1024] {
-        near(on_st1("random", kib), 500.0, 0.5, "random IOPS");
+        near(on_st1("random", kib), most, 0.5, "random IOPS");
     }
-    near(on_st1("sequential", 64), 500.0 * 16.0, 0.5, "merged IOPS");
+    near(on_st1("sequential", 64), most * 16.0, 0.5, "merged IOPS");
 }
 
 /// A run of N operations against the rate r with a bucket of B sees r · N / (N - B) (rule 10).

@@ -37,7 +37,7 @@ macro_rules! hunts {
 
 hunts! {
     address device_toml diskspd fio_blktrace fio_iolog fio_job fio_log fio_state import journal
-    native record results signatures vdbench
+    native nbd record results signatures vdbench
 }
 
 /// A parser without a hunt, or a shell that calls another function, would never be noticed.

@@ -217,14 +217,15 @@ fn the_study_of_i3_metal_is_understood() {
     let lab = Lab::new();
     let study = concat!(env!("CARGO_MANIFEST_DIR"), "/../studies/i3-metal.vdb");
     let file = std::fs::read_to_string(study).expect("the study is there");
-    let output = vdbench(&lab, &file, &["-s", "lun=sim:30xgp2:1TB@i3.metal"]);
+    let arguments = ["-s", "lun=sim:30xgp2:1TB@i3.metal", "devices=30"];
+    let output = vdbench(&lab, &file, &arguments);
     let words = text(&output);
     assert!(output.code == Some(0), "{words}");
     let runs = words
         .lines()
         .filter(|line| line.contains("Simulating RD="))
         .count();
-    assert_eq!(runs, 11 * 13, "{words}");
+    assert_eq!(runs, 13 * 13, "{words}");
     assert!(
         words.contains("RD=rand_read_4k_(120%); I/O rate: 12000;"),
         "{words}"

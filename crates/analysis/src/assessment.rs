@@ -3,13 +3,15 @@ use blocklab_workload::Direction;
 use serde::Serialize;
 
 /// A figure from one or several passes.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 pub struct Estimate {
     /// By the aggregate of the record: mean, median or best of the passes.
     pub value: f64,
     /// Lower end of the 95 % confidence interval; `None` with fewer than two passes or best-of.
+    #[serde(rename = "ci95_low")]
     pub low: Option<f64>,
     /// Upper end of it.
+    #[serde(rename = "ci95_high")]
     pub high: Option<f64>,
     /// Smallest pass.
     pub min: f64,
@@ -19,6 +21,15 @@ pub struct Estimate {
     pub cv_percent: f64,
     /// Passes that count.
     pub passes: u32,
+}
+
+impl Estimate {
+    /// Half of the confidence interval, in per cent of the figure.
+    #[must_use]
+    pub fn half_width_percent(&self) -> Option<f64> {
+        let width = self.high? - self.low?;
+        (self.value > 0.0).then(|| width / 2.0 / self.value * 100.0)
+    }
 }
 
 /// One direction of a case.
@@ -185,4 +196,12 @@ pub struct Assessment {
     /// Largest relative error of the quantiles, in per cent: half a histogram bucket; `None` where
     /// another program measured them.
     pub quantile_error_percent: Option<f64>,
+}
+
+impl Assessment {
+    /// Every direction of every row.
+    pub fn directions(&self) -> impl Iterator<Item = (&Row, &RowDirection)> {
+        let rows = self.rows.iter();
+        rows.flat_map(|row| row.directions.iter().map(move |direction| (row, direction)))
+    }
 }

@@ -7,6 +7,7 @@
 mod assess;
 mod assessment;
 pub mod compare;
+pub mod consistency;
 pub mod expect;
 pub mod gate;
 mod known;
@@ -14,6 +15,7 @@ pub mod price;
 mod rows;
 mod rules;
 pub mod study;
+pub mod sweeps;
 mod view;
 mod what;
 

@@ -3,7 +3,8 @@
 use std::str::FromStr;
 
 use blocklab_catalog::{
-    Address, Catalog, Cost, Date, Error, HOURS_PER_MONTH, Per, Price, Sheet, describe, resolve,
+    Address, Catalog, Cost, Date, Error, HOURS_PER_MONTH, Per, Price, Sheet, Stretch, describe,
+    resolve,
 };
 use serde::Serialize;
 
@@ -109,7 +110,7 @@ pub struct UnitPrice {
 }
 
 /// What something costs.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Priced {
     /// The address, or the run that delivered.
     pub name: String,
@@ -119,6 +120,8 @@ pub struct Priced {
     pub regions: Vec<String>,
     /// Their days, the oldest first.
     pub dates: Vec<Date>,
+    /// In which money all of it is: `USD`, or `CNY` in the regions of China.
+    pub money: &'static str,
     /// All that does not depend on the use; `None`: no price is known.
     pub usd_per_month: Option<f64>,
     /// The same by the hour.
@@ -204,15 +207,17 @@ impl Bought {
             })?;
             found.phases.last()
         };
-        let by = |what: &str| format!("documented, sustained: random reads of {what}");
+        let by = |stretch: &Stretch, what: &str| {
+            format!("{}, sustained: random reads of {what}", stretch.evidence)
+        };
         Output {
             iops: reach(4).map(|stretch| Delivered {
                 value: stretch.iops,
-                by: by("4 KiB"),
+                by: by(stretch, "4 KiB"),
             }),
             bytes_per_s: reach(1024).map(|stretch| Delivered {
                 value: stretch.mib_per_s * 1_048_576.0,
-                by: by("1 MiB"),
+                by: by(stretch, "1 MiB"),
             }),
         }
     }
@@ -258,15 +263,8 @@ pub fn price(name: &str, bought: &[Bought], output: Option<&Output>) -> Priced {
     let mut priced = Priced {
         name: name.to_owned(),
         addresses: bought.iter().map(|it| it.sheet.address.clone()).collect(),
-        regions: Vec::new(),
-        dates: Vec::new(),
-        usd_per_month: None,
-        usd_per_hour: None,
-        costs: Vec::new(),
-        prices: Vec::new(),
-        units: Vec::new(),
-        assumed: Vec::new(),
-        notes: Vec::new(),
+        money: bought.first().map_or("USD", |it| it.sheet.currency),
+        ..Priced::default()
     };
     for one in bought {
         priced.add(&one.sheet);
@@ -375,11 +373,31 @@ pub fn sort(priced: &mut [Priced], by: By) {
         By::Capacity => Unit::Gb,
     };
     let key = |it: &Priced| it.per(unit).unwrap_or(f64::INFINITY);
-    priced.sort_by(|a, b| key(a).total_cmp(&key(b)));
+    // Amounts of different money are no order: each kind for itself, US dollars first.
+    priced.sort_by(|a, b| {
+        let money = b.money.cmp(a.money);
+        money.then_with(|| key(a).total_cmp(&key(b)))
+    });
 }
 
 #[cfg(test)]
 mod tests {
+    /// Prices of China were shown and ranked as if a yuan were a dollar.
+    #[test]
+    fn yuan_are_no_dollars() {
+        let all = ["cn-north-1", "us-east-1"].map(|region| {
+            let bought = find("r5.large", Some(region));
+            price(region, &[bought], None)
+        });
+        let mut all = Vec::from(all);
+        assert_eq!(all[0].money, "CNY");
+        sort(&mut all, By::Iops);
+        assert_eq!(
+            all.iter().map(|it| it.money).collect::<Vec<_>>(),
+            ["USD", "CNY"]
+        );
+    }
+
     use super::*;
     use crate::assess;
     use crate::testing::{Sketch, record};

@@ -207,7 +207,7 @@ impl Merged {
 fn estimate(values: &[Option<f64>], aggregate: Aggregate, best: usize) -> Estimate {
     let known: Vec<f64> = values.iter().copied().flatten().collect();
     let Some(summary) = Summary::of(&known) else {
-        return Estimate::NOTHING;
+        return Estimate::default();
     };
     let mean_interval = || confidence(&known, LEVEL);
     let (value, interval) = match aggregate {
@@ -238,18 +238,6 @@ fn holding(interval: Interval, value: f64) -> Interval {
         low: interval.low.min(value),
         high: interval.high.max(value),
     }
-}
-
-impl Estimate {
-    const NOTHING: Self = Self {
-        value: 0.0,
-        low: None,
-        high: None,
-        min: 0.0,
-        max: 0.0,
-        cv_percent: 0.0,
-        passes: 0,
-    };
 }
 
 /// Counts of failed operations by kind and direction, over all passes of a case.

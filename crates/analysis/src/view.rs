@@ -1,6 +1,4 @@
-use std::collections::BTreeMap;
-
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use blocklab_record::{DiskUse, JobResult, Measurement, Origin, PaceKind, Record, TargetKind};
 use blocklab_workload::{Direction, EngineKind};
@@ -60,19 +58,24 @@ impl Cases<'_> {
 
     /// Bytes that the devices right below the targets moved in a measurement. Devices that lie
     /// below those in turn would count the same bytes again. `None` where no device was watched.
-    pub(crate) fn device_bytes(
-        &self,
-        measurement: &Measurement,
-        bytes: fn(&DiskUse) -> u64,
-    ) -> Option<u64> {
+    pub(crate) fn device_bytes(&self, of: &Measurement, direction: Direction) -> Option<u64> {
         let targets = self.record.targets.iter();
         let nearest: BTreeSet<&str> = targets
             .filter_map(|target| Some(&*target.devices.first()?.name))
             .collect();
-        let watched = || measurement.disks.iter();
+        let watched = || of.disks.iter();
         let any_nearest = watched().any(|disk| nearest.contains(&*disk.name));
         let counted = watched().filter(|disk| !any_nearest || nearest.contains(&*disk.name));
-        (!measurement.disks.is_empty()).then(|| counted.map(bytes).sum())
+        let bytes = counted.map(|disk| disk_bytes(disk, direction));
+        (!of.disks.is_empty()).then(|| bytes.sum())
+    }
+}
+
+/// What a disk moved: of reads, else of writes.
+pub(crate) fn disk_bytes(disk: &DiskUse, direction: Direction) -> u64 {
+    match direction {
+        Direction::Read => disk.read_bytes,
+        _ => disk.write_bytes,
     }
 }
 
@@ -189,6 +192,11 @@ impl<'a> CaseView<'a> {
             unpaced && job.pace == PaceKind::Closed && !job.think
         };
         self.jobs().all(full)
+    }
+
+    /// Whether every job is known to go past the page cache.
+    pub(crate) fn is_direct(&self) -> bool {
+        self.jobs().all(|job| job.direct == Some(true))
     }
 
     /// Whether any job does no I/O at all.

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use blocklab_device::Accounting;
 use blocklab_record::{JobResult, Measurement, Origin, PaceKind, Record, Status, TargetKind};
 use blocklab_stats::Histogram;
 use blocklab_units::{Bytes, count};
 use blocklab_workload::{Direction, Durability, EngineKind, Mix, Pattern};
 
-use super::CannotCalibrate;
+use super::{CannotCalibrate, LeftOut};
 
 /// What operations do: a direction, or a mixture of both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -40,6 +41,20 @@ impl Load {
         };
         let (size, depth) = (Bytes(self.block), self.depth);
         format!("{size} {pattern} {way}, depth {depth}")
+    }
+
+    /// As how many operations and bytes one operation counts.
+    pub(super) fn charged(self, accounting: Accounting) -> (f64, f64) {
+        let block = self.block as f64;
+        let units = |unit: Bytes| match self.sequential {
+            true => block / unit.as_f64(),
+            false => self.block.div_ceil(unit.0) as f64,
+        };
+        match accounting {
+            Accounting::Plain => (1.0, block),
+            Accounting::Merged { unit } => (units(unit), block),
+            Accounting::WholeUnits { unit } => (units(unit), units(unit) * unit.as_f64()),
+        }
     }
 
     pub(super) const fn read_percent(self) -> u8 {
@@ -84,8 +99,34 @@ pub(super) struct Cell {
 pub(super) struct Sweep {
     /// By load.
     pub cells: Vec<Cell>,
-    /// Reason and number of measurements.
-    pub left_out: Vec<(String, usize)>,
+    /// By reason.
+    pub left_out: Vec<LeftOut>,
+    /// Every usable measurement from its first operation on.
+    pub starts: Vec<Start>,
+}
+
+/// A measurement with its ramp: what a limiter saved up while it rested shows there.
+#[derive(Debug, Clone)]
+pub(super) struct Start {
+    pub load: Load,
+    /// Operations of the ramp and of what was measured.
+    pub ops: f64,
+    /// Time of both.
+    pub seconds: f64,
+}
+
+impl Start {
+    fn of(measurement: &Measurement) -> Option<Self> {
+        let (load, _) = Pass::of(measurement).ok()?;
+        let slices = || measurement.series.iter();
+        let ns: u64 = slices().map(|it| it.length_ns).sum();
+        let ops: u64 = slices().map(|it| it.read.ios + it.write.ios).sum();
+        (ns > 0).then(|| Self {
+            load,
+            ops: ops as f64,
+            seconds: ns as f64 / 1e9,
+        })
+    }
 }
 
 /// Below so many operations a cell says little of a rate and nothing of a distribution.
@@ -104,9 +145,10 @@ impl Sweep {
         one_target(records)?;
         let mut groups: BTreeMap<Load, Vec<Pass>> = BTreeMap::new();
         let mut left_out: BTreeMap<String, usize> = BTreeMap::new();
-        let measurements = records.iter().flat_map(|record| &record.measurements);
+        let measurements = || records.iter().flat_map(|record| &record.measurements);
+        let starts = measurements().filter_map(Start::of).collect();
         // Pass 0 is one that the study itself discards.
-        for measurement in measurements.filter(|it| it.pass > 0) {
+        for measurement in measurements().filter(|it| it.pass > 0) {
             match Pass::of(measurement) {
                 Ok((load, pass)) => groups.entry(load).or_default().push(pass),
                 Err(reason) => *left_out.entry(reason).or_default() += 1,
@@ -115,9 +157,14 @@ impl Sweep {
         let cells = groups
             .into_iter()
             .map(|(load, passes)| merged(load, &passes));
+        let left_out = left_out.into_iter().map(|(reason, measurements)| LeftOut {
+            reason,
+            measurements,
+        });
         let sweep = Self {
             cells: cells.collect(),
-            left_out: left_out.into_iter().collect(),
+            left_out: left_out.collect(),
+            starts,
         };
         match sweep.cells.is_empty() {
             true => Err(sweep.nothing()),
@@ -126,9 +173,9 @@ impl Sweep {
     }
 
     fn nothing(&self) -> CannotCalibrate {
-        let all: usize = self.left_out.iter().map(|(_, count)| count).sum();
+        let all: usize = self.left_out.iter().map(|it| it.measurements).sum();
         let reasons = self.left_out.iter();
-        let reasons = reasons.map(|(reason, count)| format!("{reason} ({count})"));
+        let reasons = reasons.map(|it| format!("{} ({})", it.reason, it.measurements));
         CannotCalibrate::NothingUsable {
             cells: cells_text(all),
             reasons: reasons.collect::<Vec<_>>().join("; "),

@@ -4,7 +4,7 @@ use blocklab_device::{Accounting, DeviceSpec};
 use blocklab_units::Bytes;
 
 use super::CannotCalibrate;
-use super::cells::{Cell, Sweep, Way, pattern};
+use super::cells::{Cell, Start, Sweep, Way, pattern};
 use super::draft::{Draft, Says, Side};
 use super::plateau::Level;
 use super::scatter::LatencyDistribution;
@@ -22,6 +22,7 @@ pub(super) struct Choice {
     /// What a rate may be off by without telling anything.
     noise: f64,
     pub shares: Shares,
+    starts: Vec<Start>,
 }
 
 /// What reads and writes have in common.
@@ -99,6 +100,7 @@ pub(super) fn choose(sweep: &Sweep) -> Result<Choice, CannotCalibrate> {
             bytes: false,
             shown: false,
         },
+        starts: sweep.starts.clone(),
     };
     choice.shares = choice.best_shares(sweep);
     Ok(choice)
@@ -212,14 +214,10 @@ impl Choice {
         ]
     }
 
-    pub(super) fn device(&self, runs: &[String], disk: Option<(&str, Bytes)>) -> DeviceSpec {
-        let runs = match runs {
-            [one] => format!("run {one}"),
-            several => format!("runs {}", several.join(", ")),
-        };
+    pub(super) fn device(&self, runs: &str, disk: Option<(&str, Bytes)>) -> DeviceSpec {
         let (kind, capacity) = disk.unwrap_or(("disk", Bytes(1 << 40)));
         let name = format!("{kind}, calibrated from {runs}");
-        let draft = self.draft(&runs, self.shares);
+        let draft = self.draft(runs, self.shares);
         draft.device(name, kind.to_owned(), Bytes(capacity.0.max(512)))
     }
 
@@ -232,6 +230,7 @@ impl Choice {
             scatter: &self.scatter,
             shares_iops: shares.iops,
             shares_bytes: shares.bytes,
+            starts: &self.starts,
             says: Says {
                 runs,
                 measured: [self.read.is_some(), self.write.is_some()],

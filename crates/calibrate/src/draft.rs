@@ -6,7 +6,7 @@ use blocklab_device::{
 };
 use blocklab_units::{Bytes, Nanos, count};
 
-use super::cells::pattern;
+use super::cells::{Start, Way, pattern};
 use super::line::Line;
 use super::plateau::Level;
 use super::scatter::LatencyDistribution;
@@ -15,6 +15,10 @@ use super::scatter::LatencyDistribution;
 const STATED_AT: u64 = 4096;
 /// As many channels as the model can have: so many that no queue fills them.
 const UNSEEN: f64 = 65_536.0;
+/// A shorter one, in seconds, is the error of the rate.
+const SHORTEST_BUCKET: f64 = 0.05;
+/// A longer one is none of a limiter: burst credits, or a rate that was wrong.
+const LONGEST_BUCKET: f64 = 5.0;
 /// The most that the model takes.
 const MOST_IOPS: f64 = 1e9;
 
@@ -40,6 +44,8 @@ pub(super) struct Draft<'a> {
     pub shares_iops: bool,
     /// One cap on bytes for reads and writes together.
     pub shares_bytes: bool,
+    /// What shows which buckets the caps have.
+    pub starts: &'a [Start],
     pub says: Says<'a>,
 }
 
@@ -66,6 +72,7 @@ pub(super) fn of_one(side: &Side, accounting: Accounting) -> DeviceSpec {
         scatter: &scatter,
         shares_iops: true,
         shares_bytes: true,
+        starts: &[],
         says: Says {
             runs: "",
             measured: [true; 2],
@@ -93,36 +100,23 @@ impl Draft<'_> {
     }
 
     fn caps(&self) -> Vec<Cap> {
-        let operations = |value| Rate::Iops(rounded(value));
-        let bytes = |value| Rate::MibPerS(rounded(value / 1_048_576.0));
         let (read, write) = (self.read, self.write);
-        let mut caps = self.pair(
-            "operations",
-            [&read.iops, &write.iops],
-            self.shares_iops,
-            operations,
-        );
-        caps.extend(self.pair(
-            "throughput",
-            [&read.bytes, &write.bytes],
-            self.shares_bytes,
-            bytes,
-        ));
-        caps
+        let operations = self.pair("operations", [&read.iops, &write.iops], self.shares_iops);
+        let bytes = self.pair("throughput", [&read.bytes, &write.bytes], self.shares_bytes);
+        [operations, bytes].concat()
     }
 
-    fn pair(
-        &self,
-        name: &str,
-        levels: [&Option<Level>; 2],
-        shared: bool,
-        rate: impl Fn(f64) -> Rate,
-    ) -> Vec<Cap> {
-        let cap = |covers, value, shown: String, measured| {
+    fn pair(&self, name: &str, levels: [&Option<Level>; 2], shared: bool) -> Vec<Cap> {
+        let cap = |covers, value: f64, shown: String, measured| {
             let origin = self.origin(&format!("flat at {shown}"), measured);
+            let rate = match name {
+                "operations" => Rate::Iops(rounded(value)),
+                _ => Rate::MibPerS(rounded(value / 1_048_576.0)),
+            };
             Cap {
                 covers,
-                ..Cap::new(name, rate(value), origin)
+                bucket: self.bucket(covers, rate),
+                ..Cap::new(name, rate, origin)
             }
         };
         let [reads, writes] = self.says.measured;
@@ -143,6 +137,27 @@ impl Draft<'_> {
                 Some(cap(covers, level.value, shown(level), measured))
             })
             .collect()
+    }
+
+    /// What a cap lets pass at once after a rest, in time of its own rate: the most that a measurement
+    /// of it moved beyond the rate, its ramp included.
+    fn bucket(&self, covers: Covers, rate: Rate) -> Nanos {
+        let counted = |way: Way| match covers {
+            Covers::All => true,
+            Covers::Reads => way == Way::Read,
+            Covers::Writes => way == Way::Write,
+        };
+        let saved = self.starts.iter().filter(|start| counted(start.load.way));
+        let saved = saved.map(|start| {
+            let (ops, bytes) = start.load.charged(self.accounting);
+            let units = if rate.counts_bytes() { bytes } else { ops };
+            start.ops * units / rate.per_second() - start.seconds
+        });
+        let most = saved.fold(0.0, f64::max);
+        match (SHORTEST_BUCKET..LONGEST_BUCKET).contains(&most) {
+            true => Nanos::from_millis((most * 1e3).round() as u64),
+            false => Nanos::ZERO,
+        }
     }
 
     fn service(&self) -> Service {
@@ -167,6 +182,7 @@ impl Draft<'_> {
                 origin: self.origin(&format!("histograms of {cells} cells of depth 1"), true),
             },
             saturation: self.saturation(),
+            programs: None,
         }
     }
 

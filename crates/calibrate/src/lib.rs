@@ -53,6 +53,21 @@ pub struct Calibration {
     pub unknown: Vec<String>,
 }
 
+impl Calibration {
+    /// `run a` or `runs a, b`: what the origins of the device begin with.
+    #[must_use]
+    pub fn measured_by(&self) -> String {
+        runs_text(&self.runs)
+    }
+}
+
+fn runs_text(ids: &[String]) -> String {
+    match ids {
+        [one] => format!("run {one}"),
+        several => format!("runs {}", several.join(", ")),
+    }
+}
+
 /// Measurements that could not be used.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LeftOut {
@@ -76,14 +91,10 @@ pub fn calibrate(
     let runs: Vec<String> = records.iter().map(|record| record.id.clone()).collect();
     let choice = choice::choose(&sweep)?;
     let disk = cells::disk(records[0]);
-    let device = choice.device(&runs, disk);
-    let left_out = sweep.left_out.iter().map(|(reason, measurements)| LeftOut {
-        reason: reason.clone(),
-        measurements: *measurements,
-    });
+    let device = choice.device(&runs_text(&runs), disk);
     Ok(Calibration {
         unknown: unknown::told(&sweep, &choice),
-        left_out: left_out.collect(),
+        left_out: sweep.left_out,
         cells: sweep.cells.len(),
         device,
         runs,

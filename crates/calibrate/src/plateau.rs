@@ -1,5 +1,7 @@
 //! Where more depth brings nothing more: candidates for caps.
 
+use blocklab_stats::median;
+
 use super::cells::Cell;
 
 /// A load that does not grow with depth any more.
@@ -28,6 +30,7 @@ pub(super) fn plateau(cells: &[&Cell]) -> Option<Plateau> {
     if !deeper || !flat || deepest.cpu_bound || before.cpu_bound {
         return None;
     }
+    // Cells just below a knee are near the level too, and would draw a mean down.
     let top = deepest.iops;
     let near = cells
         .iter()
@@ -37,7 +40,7 @@ pub(super) fn plateau(cells: &[&Cell]) -> Option<Plateau> {
     Some(Plateau {
         sequential: deepest.load.sequential,
         block: deepest.load.block,
-        iops: median(level),
+        iops: median(&level),
     })
 }
 
@@ -93,20 +96,9 @@ fn level<'a>(
     let shown_by: Vec<Plateau> = plateaus.filter(|it| near(value(it), at)).copied().collect();
     let values: Vec<f64> = shown_by.iter().map(value).collect();
     (!shown_by.is_empty()).then(|| Level {
-        value: median(values),
+        value: median(&values),
         shown_by,
     })
-}
-
-/// Of values, at least one. Cells just below a knee are near a level too, and would draw a mean
-/// down.
-pub(super) fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    let (half, odd) = (values.len() / 2, values.len() % 2 == 1);
-    match odd {
-        true => values[half],
-        false => f64::midpoint(values[half - 1], values[half]),
-    }
 }
 
 #[cfg(test)]

@@ -7,10 +7,9 @@
 //! ```
 
 use blocklab_device::Tail;
-use blocklab_stats::Histogram;
+use blocklab_stats::{Histogram, median};
 
 use super::cells::Cell;
-use super::plateau::median;
 
 /// A body and a tail.
 #[derive(Debug, Clone, PartialEq)]
@@ -119,7 +118,7 @@ fn tail(cells: &[&Cell], bodies: &[Body]) -> Option<Tail> {
     let mut sums = Sums::default();
     let pairs = cells.iter().zip(bodies);
     pairs.for_each(|(cell, body)| sums.add(cell, body));
-    let share = median(sums.shares) - EXPECTED;
+    let share = median(&sums.shares) - EXPECTED;
     if sums.ops < FEWEST || share < LEAST_SHARE {
         return None;
     }

@@ -165,25 +165,11 @@ struct Caps {
 impl Caps {
     /// Operations a second that they let pass.
     fn allow(&self, load: Load) -> f64 {
-        let (ops, charged) = charged(self.accounting, load);
+        let (ops, charged) = load.charged(self.accounting);
         let of = |level: &Option<Level>, units: f64| {
             level.as_ref().map_or(f64::INFINITY, |it| it.value / units)
         };
         of(&self.iops, ops).min(of(&self.bytes, charged))
-    }
-}
-
-/// As how many operations and bytes one operation counts.
-fn charged(accounting: Accounting, load: Load) -> (f64, f64) {
-    let block = load.block as f64;
-    let units = |unit: Bytes| match load.sequential {
-        true => block / unit.as_f64(),
-        false => load.block.div_ceil(unit.0) as f64,
-    };
-    match accounting {
-        Accounting::Plain => (1.0, block),
-        Accounting::Merged { unit } => (units(unit), block),
-        Accounting::WholeUnits { unit } => (units(unit), units(unit) * unit.as_f64()),
     }
 }
 

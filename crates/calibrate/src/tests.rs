@@ -96,6 +96,22 @@ fn a_record_against_itself_has_no_error() {
     assert_eq!(same.passes_differ_percent, Some(0.0));
 }
 
+/// A disk that was slow for 4 s while it was measured: one of 20 loads was off by 70 %, and the fit
+/// was called good.
+#[test]
+fn an_episode_is_no_good_fit() {
+    let sizes = [4, 8, 16, 32, 64];
+    let disk = sweep(&["read"], &sizes, &[1, 4, 16, 64]);
+    let mut sketches: Vec<Sketch> = Vec::new();
+    for kib in sizes {
+        sketches.extend([1, 4, 16, 64].map(|depth| sketch("read", kib, depth)));
+    }
+    sketches[7].iops.iter_mut().for_each(|iops| *iops *= 0.3);
+    let disturbed = record(&sketches);
+    let fit = residuals(&[&disturbed], &[&disk]).expect("cells");
+    assert_eq!(fit.quality, super::Quality::Fair);
+}
+
 /// The refusal of these records tells these words.
 #[track_caller]
 fn check(records: &[Record], words: &[&str]) {

@@ -41,6 +41,14 @@ pub struct Offer {
     pub instance: Option<String>,
 }
 
+impl Offer {
+    /// A profile that is known by its name; one with a `/` or a `.` is the path of a device file.
+    pub(crate) fn named_profile(&self) -> Option<&str> {
+        let profile = self.profile.as_deref();
+        profile.filter(|profile| !profile.contains(['/', '.']))
+    }
+}
+
 /// A part of an address, to point at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Part {
@@ -103,7 +111,7 @@ pub const KEYS: [Key; 6] = [
     },
     Key {
         name: "profile",
-        meaning: "what stands in for limits that nobody promises: `average`, or a device file",
+        meaning: "what stands in for limits that nobody promises: `average`, or a device file; or the state of local disks: `filled`",
         set: |offer, value| word(value).map(|w| offer.profile = Some(w)),
         get: |offer| offer.profile.clone(),
     },
@@ -121,6 +129,11 @@ fn number(value: &str) -> Result<u64, String> {
     let sound = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
     let number = digits.parse().ok().filter(|n| sound && *n > 0);
     number.ok_or_else(|| format!("`{value}` is not a whole number above zero"))
+}
+
+/// Three digits, as behind a thousands separator.
+fn is_group(text: &str) -> bool {
+    text.len() == 3 && text.bytes().all(|b| b.is_ascii_digit())
 }
 
 fn word(value: &str) -> Result<String, String> {
@@ -372,6 +385,10 @@ impl<'t> Parser<'t> {
         let Some(equals) = text.find('=') else {
             let message = match text {
                 "" => "a key=value is missing after the comma".to_owned(),
+                digits if self.ends_in_digits() && is_group(digits) => format!(
+                    "a comma begins the next key: write the number without it, or as 6_000 \
+                     (`{digits}` is taken for a key)"
+                ),
                 text => format!("`{text}` is no key=value; {}", known_keys()),
             };
             return Err(self.wrong(range, &message));
@@ -391,6 +408,15 @@ impl<'t> Parser<'t> {
         }
         self.places.push((part, range));
         (key.set)(offer, &self.text[value.clone()]).map_err(|message| self.wrong(value, &message))
+    }
+
+    /// Whether the part before this one ends as a number does.
+    fn ends_in_digits(&self) -> bool {
+        let last = self
+            .places
+            .last()
+            .map(|(_, place)| &self.text[place.clone()]);
+        last.is_some_and(|text| text.ends_with(|c: char| c.is_ascii_digit()))
     }
 
     fn unknown_key(&self, place: Range<usize>) -> AddressError {

@@ -3,9 +3,7 @@
 use std::borrow::Cow;
 
 use crate::Date;
-use crate::embedded::{
-    INSTANCES, ON_DEMAND, SOURCES, VOLUME_LATENCIES, VOLUME_LIMITS, VOLUME_PRICES, VOLUME_TYPES,
-};
+use crate::embedded::Section;
 use crate::table::{Row, Table};
 use crate::user::User;
 
@@ -33,46 +31,26 @@ impl Catalog {
         Self::default()
     }
 
-    /// The tables of one kind: the user's first, so that at equal dates theirs count.
-    fn layers<'c>(
-        &'c self,
-        table: fn(&'c User) -> &'c str,
-        embedded: &'static str,
-    ) -> impl Iterator<Item = Table<'c>> {
-        let texts = [table(&self.own), table(&self.user), embedded].into_iter();
+    /// The texts of a section: the user's first, so that at equal dates theirs count.
+    pub(crate) fn texts(&self, section: Section) -> [&str; 3] {
+        [
+            self.own.text(section),
+            self.user.text(section),
+            section.embedded(),
+        ]
+    }
+
+    /// The tables of a section.
+    pub(crate) fn tables(&self, section: Section) -> impl Iterator<Item = Table<'_>> {
+        let texts = self.texts(section).into_iter();
         texts.filter(|text| !text.is_empty()).map(Table::new)
-    }
-
-    pub(crate) fn instances(&self) -> impl Iterator<Item = Table<'_>> {
-        self.layers(|user| &user.instances, INSTANCES)
-    }
-
-    pub(crate) fn volume_type_tables(&self) -> impl Iterator<Item = Table<'_>> {
-        self.layers(|user| &user.volume_types, VOLUME_TYPES)
-    }
-
-    pub(crate) fn volume_limits(&self) -> impl Iterator<Item = Table<'_>> {
-        self.layers(|user| &user.volume_limits, VOLUME_LIMITS)
-    }
-
-    pub(crate) fn latency_names(&self) -> impl Iterator<Item = &str> {
-        let tables = self.layers(|user| &user.volume_latencies, VOLUME_LATENCIES);
-        tables.flat_map(Table::keys)
     }
 
     /// The rows of one latency, of the first table that has it.
     pub(crate) fn latency_rows(&self, name: &str) -> Vec<Row<'_>> {
-        let tables = self.layers(|user| &user.volume_latencies, VOLUME_LATENCIES);
+        let tables = self.tables(Section::VolumeLatencies);
         let mut of_name = tables.map(|table| table.rows_of(name).collect::<Vec<_>>());
         of_name.find(|rows| !rows.is_empty()).unwrap_or_default()
-    }
-
-    pub(crate) fn volume_prices(&self) -> impl Iterator<Item = Table<'_>> {
-        self.layers(|user| &user.volume_prices, VOLUME_PRICES)
-    }
-
-    pub(crate) fn on_demand(&self) -> [&str; 3] {
-        [&self.own.on_demand, &self.user.on_demand, ON_DEMAND]
     }
 
     /// What a key of a row stands for; several keys are joined with `+`.
@@ -85,24 +63,24 @@ impl Catalog {
         }
     }
 
+    /// The day of the newest source.
+    pub(crate) fn newest_source(&self) -> Option<Date> {
+        let rows = self.tables(Section::Sources).flat_map(Table::rows);
+        let last = |row: Row<'_>| row.text("date").rsplit("..").next()?.parse().ok();
+        rows.filter_map(last).max()
+    }
+
     fn one_source(&self, key: &str) -> Source {
-        let mut rows = self.layers(|user| &user.sources, SOURCES).flat_map(|t| {
-            let found: Vec<_> = t.rows_of(key).collect();
-            found
-        });
-        let row = rows.next();
-        let cell = |name: &str| {
-            row.as_ref()
-                .map_or(String::new(), |row| row.text(name).to_owned())
-        };
+        let mut tables = self.tables(Section::Sources);
+        let row = tables.find_map(|table| table.rows_of(key).next());
+        let cell = |name| row.as_ref().map_or("", |row| row.text(name));
         let text = match cell("source") {
-            text if text.is_empty() => key.to_owned(),
+            "" => key,
             text => text,
         };
-        let last = cell("date");
-        let last = last.rsplit("..").next().unwrap_or_default();
+        let last = cell("date").rsplit("..").next().unwrap_or_default();
         Source {
-            text,
+            text: text.to_owned(),
             date: last.parse().ok(),
         }
     }
@@ -110,11 +88,8 @@ impl Catalog {
     /// The names of all EC2 instance types, sorted.
     #[must_use]
     pub fn instance_types(&self) -> Vec<Cow<'_, str>> {
-        let mut names: Vec<_> = self
-            .instances()
-            .flat_map(Table::keys)
-            .map(Cow::from)
-            .collect();
+        let names = self.tables(Section::Instances).flat_map(Table::keys);
+        let mut names: Vec<_> = names.map(Cow::from).collect();
         names.sort_unstable();
         names.dedup();
         names

@@ -1,8 +1,9 @@
 //! What a month costs: quantities times prices.
 
+use blocklab_units::count;
 use serde::Serialize;
 
-use crate::price::{HOURS_PER_MONTH, Per, Price, System};
+use crate::price::{ASSUMED, HOURS_PER_MONTH, Per, Price, System};
 use crate::{Catalog, Offer};
 
 /// What is paid for.
@@ -31,10 +32,12 @@ pub struct Cost {
     pub quantity: f64,
     /// Of what.
     pub per: Per,
-    /// US dollars for one.
+    /// For one, in `currency`.
     pub usd_each: f64,
-    /// US dollars a month; `None`: it depends on the use.
+    /// A month, in `currency`; `None`: it depends on the use.
     pub usd_per_month: Option<f64>,
+    /// `USD`, or `CNY` in the regions of China.
+    pub currency: &'static str,
 }
 
 /// Prices, the bill, and what it rests on.
@@ -44,6 +47,8 @@ pub(crate) struct Bill {
     pub(crate) costs: Vec<Cost>,
     pub(crate) assumptions: Vec<String>,
     pub(crate) notes: Vec<String>,
+    /// A part has no price, so that there is no sum.
+    pub(crate) incomplete: bool,
 }
 
 pub(crate) fn purchase(catalog: &Catalog, offer: &Offer, region: &str, what: &Purchase) -> Bill {
@@ -66,11 +71,15 @@ pub(crate) fn purchase(catalog: &Catalog, offer: &Offer, region: &str, what: &Pu
         .prices
         .iter()
         .filter(|price| price.assumed && bill.charges(price))
-        .map(|price| {
-            format!(
+        .map(|price| match price.source.split_once(ASSUMED) {
+            Some((_, why)) => {
+                let above = count(price.above);
+                format!("price of {} above {above}: assumed: {why}", price.what)
+            }
+            None => format!(
                 "{}: the oldest known price, of {}, is assumed",
                 price.what, price.date
-            )
+            ),
         });
     let later: Vec<String> = later.collect();
     bill.assumptions.extend(later);
@@ -80,7 +89,8 @@ pub(crate) fn purchase(catalog: &Catalog, offer: &Offer, region: &str, what: &Pu
 impl Bill {
     /// Whether a cost was reckoned with this price.
     fn charges(&self, price: &Price) -> bool {
-        self.costs.iter().any(|cost| cost.what == price.what)
+        let with = |cost: &Cost| cost.what == price.what && cost.usd_each == price.usd;
+        self.costs.iter().any(with)
     }
 
     fn volumes(
@@ -95,6 +105,7 @@ impl Bill {
         let priced = |per: Per| prices.iter().any(|price| price.per == per);
         let mut unknown = |per: Per, name: &str, needed: bool| {
             if needed && !priced(per) {
+                self.incomplete = true;
                 self.notes
                     .push(format!("no price of {kind} {name} in {region} is known"));
             }
@@ -130,6 +141,7 @@ impl Bill {
             per: price.per,
             usd_each: price.usd,
             usd_per_month: quantity.map(|quantity| quantity * price.usd),
+            currency: price.currency,
         });
     }
 
@@ -141,6 +153,7 @@ impl Bill {
                 self.prices.push(price);
             }
             None => {
+                self.incomplete = true;
                 let elsewhere = catalog.regions_selling(instance);
                 let hint = match elsewhere.as_slice() {
                     [] => String::new(),
@@ -160,6 +173,7 @@ impl Bill {
             per: Per::Hour,
             usd_each: price.usd,
             usd_per_month: Some(price.usd * HOURS_PER_MONTH),
+            currency: price.currency,
         });
         self.assumptions
             .push(format!("a month has {HOURS_PER_MONTH} hours"));
@@ -175,6 +189,7 @@ impl Bill {
             per: Per::Hour,
             above: 0.0,
             up_to: None,
+            currency: "USD",
             region: "East US".to_owned(),
             date,
             source: "ec2instances.info, Azure table".to_owned(),

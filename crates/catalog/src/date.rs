@@ -17,6 +17,12 @@ pub struct Date {
 pub struct NotADate(pub String);
 
 impl Date {
+    /// The year.
+    #[must_use]
+    pub const fn year(self) -> u16 {
+        self.year
+    }
+
     /// Later than every day that a source names.
     pub const MAX: Self = Self {
         year: 9999,

@@ -1,11 +1,14 @@
 //! EBS volume types: what may be bought on a day, and the device that comes of it.
 
-use blocklab_device::{Cap, Credit, Limit, Origin, Rate, VolumeSpec};
+use blocklab_device::{Cap, Credit, Origin, Rate, VolumeSpec};
 use blocklab_units::{Bytes, count};
 
+use crate::cost::Purchase;
+use crate::delivered::deliver;
+use crate::draft::Draft;
 use crate::embedded::SUCCESSORS;
+use crate::error::Refusal;
 use crate::figure::Figure;
-use crate::refusal::Refusal;
 use crate::stand_in::{BUCKET, stand_in};
 use crate::table::Table;
 use crate::{Catalog, Date, Offer, Part};
@@ -17,24 +20,6 @@ pub(crate) use kind::{IopsRule, Kind, UnsoundRow};
 
 use kind::ThroughputRule;
 use limits::{Limits, vendor_gib};
-
-/// What a volume of this size and these settings is, on that day.
-pub(crate) struct Volume {
-    pub(crate) spec: VolumeSpec,
-    pub(crate) size_gib: u64,
-    /// As provisioned, where the type is sold so.
-    pub(crate) iops: Option<u64>,
-    pub(crate) throughput_mibps: Option<u64>,
-    /// What comes with every volume of the type and has no price of its own.
-    pub(crate) included_iops: f64,
-    pub(crate) included_mibps: f64,
-    /// The name under which it is priced.
-    pub(crate) priced_as: String,
-    /// Bounds of what may be bought, which are no limit of the device.
-    pub(crate) bounds: Vec<Limit>,
-    pub(crate) assumptions: Vec<String>,
-    pub(crate) notes: Vec<String>,
-}
 
 /// Where a volume is attached, as far as its limits depend on it.
 #[derive(Debug, Clone, Copy, Default)]
@@ -71,26 +56,29 @@ pub(crate) fn volume(
     kind: Kind,
     offer: &Offer,
     host: Option<Host<'_>>,
-) -> Result<Volume, Refusal> {
+) -> Result<Draft, Refusal> {
     let kind = successor(catalog, offer, &kind, host)?.unwrap_or(kind);
     let limits = Limits::of(catalog, &kind.name, offer.as_of)?;
     let mut assumptions = Vec::new();
     let gib = limits.size(offer, &mut assumptions)?;
-    let mut volume = Volume {
-        spec: VolumeSpec {
-            accounting: kind.accounting,
-            service: Some(kind.service.clone()),
-            ..VolumeSpec::new(&kind.name, Bytes(gib << 30))
-        },
-        size_gib: gib,
-        iops: None,
-        throughput_mibps: None,
-        included_iops: 0.0,
-        included_mibps: 0.0,
-        priced_as: kind.priced_as.clone(),
+    let spec = VolumeSpec {
+        accounting: kind.accounting,
+        service: Some(kind.service.clone()),
+        ..VolumeSpec::new(&kind.name, Bytes(gib << 30))
+    };
+    let volumes = offer.count.map_or(1, |count| count.get() as usize);
+    let mut draft = Draft {
+        volumes,
         bounds: limits.all(),
+        purchase: Purchase {
+            volume: Some(kind.priced_as.clone()),
+            volumes: volumes as f64,
+            gib: gib as f64,
+            instance: offer.instance.clone(),
+            ..Purchase::default()
+        },
         assumptions,
-        notes: Vec::new(),
+        ..Draft::of(spec)
     };
     let terms = Terms {
         catalog,
@@ -98,15 +86,17 @@ pub(crate) fn volume(
         limits,
         offer,
     };
-    terms.refuse_what_is_not_sold(gib)?;
+    terms.refuse_what_is_not_sold(gib as f64)?;
     if kind.iops == IopsRule::BestEffort {
-        terms.best_effort(&mut volume);
-        return Ok(volume);
+        terms.best_effort(&mut draft);
+        return Ok(draft);
     }
-    let iops = terms.iops(&mut volume)?;
-    terms.throughput(iops, &mut volume)?;
-    terms.elsewhere(iops, host, &mut volume);
-    Ok(volume)
+    let iops = terms.iops(&mut draft)?;
+    terms.throughput(iops, &mut draft)?;
+    terms.elsewhere(iops, host, &mut draft);
+    let VolumeSpec { caps, credits, .. } = &mut draft.volume;
+    deliver(&kind.name, offer.as_of, caps, credits);
+    Ok(draft)
 }
 
 /// The type that a volume really runs as: always on an instance that supports it, and where more
@@ -166,7 +156,7 @@ impl Terms<'_> {
         by_size.max(value("min_iops")).min(value("max_iops"))
     }
 
-    fn refuse_what_is_not_sold(&self, gib: u64) -> Result<(), Refusal> {
+    fn refuse_what_is_not_sold(&self, gib: f64) -> Result<(), Refusal> {
         let kind = &self.kind.name;
         let sells_iops = matches!(self.kind.iops, IopsRule::Included | IopsRule::Provisioned);
         let refused = |key, message| Err(Refusal::new(Part::Key(key), message));
@@ -195,7 +185,7 @@ impl Terms<'_> {
     }
 
     /// What decides where nothing is sold.
-    fn instead(&self, gib: u64) -> String {
+    fn instead(&self, gib: f64) -> String {
         let value = |name: &str| self.limits.value(name);
         let look_at = match self.kind.instead.as_str() {
             "" => String::new(),
@@ -206,7 +196,7 @@ impl Terms<'_> {
             (IopsRule::BySize, _) => format!(
                 "{} IOPS per GiB, so {gib} GiB give {}{look_at}",
                 value("baseline_iops_per_gib"),
-                count(self.baseline(gib as f64))
+                count(self.baseline(gib))
             ),
             (_, ThroughputRule::BySize) => format!(
                 "{} MiB/s per TiB, {} in bursts{look_at}",
@@ -221,21 +211,21 @@ impl Terms<'_> {
     }
 
     /// Limits the operations, and tells how many the volume sustains.
-    fn iops(&self, volume: &mut Volume) -> Result<f64, Refusal> {
+    fn iops(&self, draft: &mut Draft) -> Result<f64, Refusal> {
         match self.kind.iops {
-            IopsRule::BySize => Ok(self.iops_by_size(volume)),
-            IopsRule::Included | IopsRule::Provisioned => self.iops_sold(volume),
+            IopsRule::BySize => Ok(self.iops_by_size(draft)),
+            IopsRule::Included | IopsRule::Provisioned => self.iops_sold(draft),
             IopsRule::BestEffort | IopsRule::None => Ok(0.0),
         }
     }
 
     /// Larger volumes sustain their baseline; smaller ones burst on credits where there are any.
-    fn iops_by_size(&self, volume: &mut Volume) -> f64 {
-        let baseline = self.baseline(volume.size_gib as f64);
+    fn iops_by_size(&self, draft: &mut Draft) -> f64 {
+        let baseline = self.baseline(draft.purchase.gib);
         let burst = self.limits.get("burst_iops");
         if let Some(burst) = burst.filter(|burst| baseline < burst.value) {
             let bucket = self.limits.value("burst_bucket");
-            volume.spec.credits.push(Credit {
+            draft.volume.credits.push(Credit {
                 name: "burst credits".to_owned(),
                 baseline: Rate::Iops(baseline),
                 burst: Rate::Iops(burst.value),
@@ -252,60 +242,60 @@ impl Terms<'_> {
             false => most,
         };
         let cap = cap("volume IOPS", Rate::Iops(baseline), &from);
-        volume.spec.caps.push(cap);
+        draft.volume.caps.push(cap);
         baseline
     }
 
-    fn iops_sold(&self, volume: &mut Volume) -> Result<f64, Refusal> {
+    fn iops_sold(&self, draft: &mut Draft) -> Result<f64, Refusal> {
         let included = self.kind.iops == IopsRule::Included;
         let least = self
             .limits
             .need(if included { "base_iops" } else { "min_iops" });
         let most = self.limits.need("max_iops");
-        let gib = volume.size_gib;
+        let gib = draft.purchase.gib;
         let iops = self
             .limits
             .iops(included, self.offer, gib, least.value, &most)?;
         if included {
-            volume.included_iops = least.value;
+            draft.purchase.included_iops = least.value;
         }
         let from = match included && self.offer.iops.is_none() {
             true => least,
             false => provisioned_within(most),
         };
         let cap = cap("volume IOPS", Rate::Iops(iops as f64), &from);
-        volume.spec.caps.push(cap);
-        volume.iops = Some(iops);
+        draft.volume.caps.push(cap);
+        draft.purchase.iops = Some(iops as f64);
         Ok(iops as f64)
     }
 
-    fn throughput(&self, iops: f64, volume: &mut Volume) -> Result<(), Refusal> {
+    fn throughput(&self, iops: f64, draft: &mut Draft) -> Result<(), Refusal> {
         match self.kind.throughput {
-            ThroughputRule::Fixed => self.throughput_fixed(volume),
-            ThroughputRule::Included => self.throughput_sold(iops, volume)?,
-            ThroughputRule::ByIops => volume.spec.caps.push(self.throughput_of_iops(iops)),
-            ThroughputRule::BySize => self.throughput_by_size(volume),
+            ThroughputRule::Fixed => self.throughput_fixed(draft),
+            ThroughputRule::Included => self.throughput_sold(iops, draft)?,
+            ThroughputRule::ByIops => draft.volume.caps.push(self.throughput_of_iops(iops)),
+            ThroughputRule::BySize => self.throughput_by_size(draft),
             ThroughputRule::None => (),
         }
         Ok(())
     }
 
     /// One figure for all sizes, less for the smallest ones.
-    fn throughput_fixed(&self, volume: &mut Volume) {
-        let gib = volume.size_gib as f64;
+    fn throughput_fixed(&self, draft: &mut Draft) {
+        let gib = draft.purchase.gib;
         let steps = self.limits.numbered("max_throughput_le_", "gib");
         let step = steps.into_iter().find(|(up_to, _)| gib <= *up_to);
         let most = self
             .limits
             .need(step.map_or("max_throughput", |(_, name)| name));
         let cap = cap("volume throughput", Rate::MibPerS(most.value), &most);
-        volume.spec.caps.push(cap);
+        draft.volume.caps.push(cap);
     }
 
-    fn throughput_sold(&self, iops: f64, volume: &mut Volume) -> Result<(), Refusal> {
+    fn throughput_sold(&self, iops: f64, draft: &mut Draft) -> Result<(), Refusal> {
         let included = self.limits.need("base_throughput");
         let most = self.limits.need("max_throughput");
-        volume.included_mibps = included.value;
+        draft.purchase.included_mibps = included.value;
         let (mibps, from) = match self.offer.throughput_mibps {
             None => (included.value as u64, included),
             Some(asked) => {
@@ -314,8 +304,8 @@ impl Terms<'_> {
             }
         };
         let cap = cap("volume throughput", Rate::MibPerS(mibps as f64), &from);
-        volume.spec.caps.push(cap);
-        volume.throughput_mibps = Some(mibps);
+        draft.volume.caps.push(cap);
+        draft.purchase.mibps = Some(mibps as f64);
         Ok(())
     }
 
@@ -375,34 +365,34 @@ impl Terms<'_> {
     }
 
     /// Bytes by size, and a bucket of so many scans of the volume.
-    fn throughput_by_size(&self, volume: &mut Volume) {
-        let tib = volume.size_gib as f64 / 1024.0;
+    fn throughput_by_size(&self, draft: &mut Draft) {
+        let tib = draft.purchase.gib / 1024.0;
         let most = self.limits.need("max_throughput");
         let burst = self.limits.need("burst_mibps_per_tib");
         let at = |per_tib: f64| (per_tib * tib).min(most.value);
         let base_mibps = at(self.limits.value("base_mibps_per_tib"));
         let burst_mibps = at(burst.value);
         if base_mibps < burst_mibps {
-            volume.spec.credits.push(Credit {
+            draft.volume.credits.push(Credit {
                 name: "throughput credits".to_owned(),
                 baseline: Rate::MibPerS(base_mibps),
                 burst: Rate::MibPerS(burst_mibps),
-                capacity: self.limits.value("bucket") * volume.spec.capacity.as_f64(),
+                capacity: self.limits.value("bucket") * draft.volume.capacity.as_f64(),
                 initial_share: 1.0,
                 full_again: None,
                 origin: burst.origin,
             });
         } else {
             let cap = cap("volume throughput", Rate::MibPerS(base_mibps), &most);
-            volume.spec.caps.push(cap);
+            draft.volume.caps.push(cap);
         }
     }
 
     /// Limits on operations besides: of a whole unit, and on older instances.
-    fn elsewhere(&self, iops: f64, host: Option<Host<'_>>, volume: &mut Volume) {
+    fn elsewhere(&self, iops: f64, host: Option<Host<'_>>, draft: &mut Draft) {
         if let Some(ops) = self.limits.get("max_iops_1mib") {
             let cap = cap("volume IOPS of 1 MiB", Rate::Iops(ops.value), &ops);
-            volume.spec.caps.push(cap);
+            draft.volume.caps.push(cap);
         }
         let elsewhere = self.limits.in_force("max_iops_not_nitro");
         if let (Some(elsewhere), Some(host)) = (elsewhere, host)
@@ -410,9 +400,14 @@ impl Terms<'_> {
             && iops > elsewhere.value
         {
             let rate = Rate::Iops(elsewhere.value);
-            let cap = cap("volume IOPS outside Nitro", rate, &elsewhere);
-            volume.spec.caps.push(cap);
-            volume.notes.push(format!(
+            let iops = cap("volume IOPS outside Nitro", rate, &elsewhere);
+            let bytes = self.limits.in_force("max_throughput_not_nitro");
+            let bytes = bytes.map(|most| {
+                let rate = Rate::MibPerS(most.value);
+                cap("volume throughput outside Nitro", rate, &most)
+            });
+            draft.volume.caps.extend([iops].into_iter().chain(bytes));
+            draft.notes.push(format!(
                 "{} delivers at most {} IOPS on an instance that is not built on Nitro",
                 self.kind.name,
                 count(elsewhere.value)
@@ -422,11 +417,11 @@ impl Terms<'_> {
 
     /// Nobody promises anything, so nothing is predicted, unless the user asks for the documented
     /// average to stand in.
-    fn best_effort(&self, volume: &mut Volume) {
+    fn best_effort(&self, draft: &mut Draft) {
         let shown = |name: &str| count(self.limits.value(name));
         if self.offer.profile.as_deref() != Some("average") {
-            volume.spec.service = None;
-            volume.notes.push(format!(
+            draft.volume.service = None;
+            draft.notes.push(format!(
                 "{} is best effort, {} to {} IOPS and {} to {} MiB/s: no prediction is made. \
                  profile=average lets the documented average stand in, profile=FILE.toml a device \
                  that you measured",
@@ -440,7 +435,7 @@ impl Terms<'_> {
         }
         let average = self.limits.need("iops_average");
         let most = self.limits.need("high_throughput");
-        volume.spec.caps = vec![
+        draft.volume.caps = vec![
             cap("average IOPS", Rate::Iops(average.value), &average),
             cap("volume throughput", Rate::MibPerS(most.value), &most),
         ];
@@ -450,8 +445,8 @@ impl Terms<'_> {
         );
         let mean_ns = (1e9 / average.value).round() as u64;
         let service = stand_in(&self.kind.service, mean_ns, &because);
-        volume.spec.service = Some(service);
-        volume
+        draft.volume.service = Some(service);
+        draft
             .assumptions
             .push("the documented average stands in for a promise (profile=average)".to_owned());
     }

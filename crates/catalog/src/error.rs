@@ -2,8 +2,24 @@ use std::io;
 use std::path::PathBuf;
 
 use crate::address::pointed;
-use crate::refusal::Refusal;
 use crate::{Address, AddressError, Part};
+
+/// That an address follows the grammar and names something that cannot be bought: which part is
+/// wrong, why, and what would be possible.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Refusal {
+    pub(crate) part: Part,
+    pub(crate) message: String,
+}
+
+impl Refusal {
+    pub(crate) fn new(part: Part, message: impl Into<String>) -> Self {
+        Self {
+            part,
+            message: message.into(),
+        }
+    }
+}
 
 /// Why there is no such device.
 #[derive(Debug, thiserror::Error)]
@@ -22,20 +38,21 @@ pub enum Error {
         message: String,
     },
     /// A file cannot be read.
-    #[error("cannot read {}: {source}", path.display())]
+    // Its cause is part of the message: as a `source` it would be told twice.
+    #[error("cannot read {}: {cause}", path.display())]
     Unreadable {
         /// Which.
         path: PathBuf,
         /// Why.
-        source: io::Error,
+        cause: io::Error,
     },
     /// A file cannot be written.
-    #[error("cannot write {}: {source}; nothing was changed", path.display())]
+    #[error("cannot write {}: {cause}; nothing was changed", path.display())]
     Unwritable {
         /// Which.
         path: PathBuf,
         /// Why.
-        source: io::Error,
+        cause: io::Error,
     },
     /// A device file is wrong.
     #[error("{}{mistake}", path.display())]
@@ -45,27 +62,14 @@ pub enum Error {
         /// Where and why.
         mistake: crate::device_file::Mistake,
     },
-    /// The user's own catalog was damaged.
-    #[error(
-        "{}: line {line}: {problem}; it is made by `blocklab catalog import`: remove it and import again",
-        path.display()
-    )]
-    UserCatalog {
-        /// Which.
-        path: PathBuf,
-        /// Counted from 1.
-        line: usize,
-        /// What is wrong with it.
-        problem: String,
-    },
-    /// What the user wrote into the catalog cannot be used.
+    /// What was imported, or what the user wrote into the catalog, cannot be used.
     #[error("{}: line {line}: {problem}", path.display())]
-    OwnCatalog {
-        /// Which.
+    UserCatalog {
+        /// Which file.
         path: PathBuf,
         /// Counted from 1.
         line: usize,
-        /// What is wrong with it.
+        /// What is wrong with it, and what would work.
         problem: String,
     },
     /// A file to import holds nothing that can be used.
@@ -79,6 +83,18 @@ pub enum Error {
 }
 
 impl Error {
+    /// The same of a text that was typed: it is what a message shows and points at.
+    pub(crate) fn echoing(self, text: &str) -> Self {
+        match self {
+            Self::Refused { part, message, .. } => Self::Refused {
+                address: text.to_owned(),
+                part,
+                message,
+            },
+            other => other,
+        }
+    }
+
     pub(crate) fn refused(address: &Address, refusal: Refusal) -> Self {
         Self::Refused {
             address: address.to_string(),

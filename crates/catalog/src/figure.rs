@@ -45,6 +45,22 @@ pub(crate) struct Seen {
     pub(crate) source: String,
 }
 
+impl Seen {
+    /// Said on each of these days, as far as is known.
+    pub(crate) fn over(from: Date, to: Date, value: f64, source: &str) -> Self {
+        Self {
+            value,
+            from,
+            to,
+            dated: match from == to {
+                true => from.to_string(),
+                false => format!("{from}..{to}"),
+            },
+            source: source.to_owned(),
+        }
+    }
+}
+
 /// Which statement holds, and how sure that is.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Held {
@@ -85,8 +101,8 @@ impl Held {
         let origin = match self.later {
             false => Origin::documented(&seen.source, &seen.dated),
             true => Origin::assumed(&format!(
-                "the first that is known is of {}: {}",
-                seen.dated, seen.source
+                "first documented on {}: {}",
+                seen.from, seen.source
             )),
         };
         Figure {

@@ -6,20 +6,14 @@
 use blocklab_device::{Cap, Covers, InstanceSpec, Origin, Rate, Service, VolumeSpec};
 use blocklab_units::{Bytes, did_you_mean};
 
+use crate::draft::Draft;
 use crate::embedded::{AZURE_SIZES, STORAGE_TYPES};
-use crate::refusal::Refusal;
+use crate::error::Refusal;
 use crate::stand_in::BUCKET;
 use crate::table::{Row, Table};
 use crate::{Catalog, Offer, Part};
 
 const AZURE: &str = "azure";
-
-/// A volume and what is remarkable about it.
-pub(crate) struct Foreign {
-    pub(crate) spec: VolumeSpec,
-    pub(crate) notes: Vec<String>,
-    pub(crate) assumptions: Vec<String>,
-}
 
 /// The names of the types of other vendors.
 pub(crate) fn storage_types() -> impl Iterator<Item = String> {
@@ -81,7 +75,7 @@ fn service(catalog: &Catalog, vendor: &str) -> Service {
 ///
 /// # Errors
 /// When there is no such type, or not in this size.
-pub(crate) fn volume(catalog: &Catalog, offer: &Offer) -> Result<Foreign, Refusal> {
+pub(crate) fn volume(catalog: &Catalog, offer: &Offer) -> Result<Draft, Refusal> {
     let row = Table::new(STORAGE_TYPES).rows().find(|row| {
         let name = format!("{}/{}", row.text("vendor"), type_name(row));
         row.text("vendor") != "aws" && name == offer.volume
@@ -94,28 +88,27 @@ pub(crate) fn volume(catalog: &Catalog, offer: &Offer) -> Result<Foreign, Refusa
         return Err(Refusal::new(Part::Volume, message));
     };
     let vendor = row.text("vendor");
-    let mut foreign = Foreign {
-        spec: spec(catalog, offer, &row),
-        notes: Vec::new(),
-        assumptions: Vec::new(),
-    };
-    let size = size(offer, &row, &mut foreign.assumptions)?;
-    foreign.spec.capacity = size;
-    settings(offer, &mut foreign.spec)?;
+    let mut draft = Draft::of(spec(catalog, offer, &row));
+    draft.volumes = offer.count.map_or(1, |count| count.get() as usize);
+    draft.volume.capacity = size(offer, &row, &mut draft.assumptions)?;
+    settings(offer, &mut draft.volume)?;
     let name = &offer.volume;
-    if foreign.spec.caps.is_empty() {
-        foreign.spec.service = None;
-        foreign.notes.push(format!(
+    if draft.volume.caps.is_empty() {
+        draft.volume.service = None;
+        draft.notes.push(format!(
             "what {name} delivers depends on its size and on the machine; the catalog does not know \
              how: no prediction is made"
         ));
     } else {
-        foreign.assumptions.push(format!(
+        draft.assumptions.push(format!(
             "the figures are the most that {vendor} gives to any {name}; what a size is granted may \
              be less"
         ));
     }
-    Ok(foreign)
+    draft
+        .notes
+        .push("no prices of these volumes are known".to_owned());
+    Ok(draft)
 }
 
 fn spec(catalog: &Catalog, offer: &Offer, row: &Row<'_>) -> VolumeSpec {
@@ -252,7 +245,7 @@ impl<'t> Machine<'t> {
     ///
     /// # Errors
     /// When it has none.
-    pub(crate) fn disk(&self, catalog: &Catalog, offer: &Offer) -> Result<Foreign, Refusal> {
+    pub(crate) fn disk(&self, catalog: &Catalog, offer: &Offer) -> Result<Draft, Refusal> {
         if offer.size.is_some() || offer.iops.is_some() || offer.throughput_mibps.is_some() {
             let message = "local disks come with the machine and take no settings";
             return Err(Refusal::new(Part::Whole, message));
@@ -265,21 +258,20 @@ impl<'t> Machine<'t> {
             let message = format!("{} has 1 disk of its own", self.name);
             return Err(Refusal::new(Part::Count, message));
         }
-        let mut spec = VolumeSpec {
+        let mut draft = Draft::of(VolumeSpec {
             caps: self.disk_caps(),
             service: Some(service(catalog, AZURE)),
             ..VolumeSpec::new("local disk", Bytes((gb * 1e9) as u64))
-        };
-        let mut notes = vec!["the figures are those of local disk and cache together".to_owned()];
-        if spec.caps.is_empty() {
-            spec.service = None;
-            notes.push("no document gives its IOPS: no prediction is made".to_owned());
+        });
+        let both = "the figures are those of local disk and cache together";
+        draft.notes.push(both.to_owned());
+        if draft.volume.caps.is_empty() {
+            draft.volume.service = None;
+            let unknown = "no document gives its IOPS: no prediction is made";
+            draft.notes.push(unknown.to_owned());
         }
-        Ok(Foreign {
-            spec,
-            notes,
-            assumptions: Vec::new(),
-        })
+        draft.purchase.machine_hour = self.hour();
+        Ok(draft)
     }
 
     fn disk_caps(&self) -> Vec<Cap> {

@@ -2,11 +2,11 @@
 
 use blocklab_device::{Limit, LimitUnit, Origin};
 
+use crate::Date;
 use crate::catalog::Catalog;
-use crate::embedded::{DOCUMENTED, SNAPSHOTS, STORES};
+use crate::embedded::{DOCUMENTED, LAUNCHES, LOCAL_MEASURED, SNAPSHOTS, STORES, Section};
 use crate::figure::{Figure, Held, Seen, holds};
 use crate::table::{Row, Table};
-use crate::{Date, embedded};
 
 /// What is known of an instance type on a day.
 #[derive(Debug, Clone, PartialEq)]
@@ -14,6 +14,8 @@ pub(crate) struct Instance {
     pub(crate) name: String,
     pub(crate) vcpus: Option<u32>,
     pub(crate) memory_mib: Option<u64>,
+    /// The most, 10^9 bits a second.
+    pub(crate) network_gbps: Option<f64>,
     /// Built on the vendor's Nitro system, bare metal included.
     pub(crate) nitro: bool,
     pub(crate) ebs: Option<Ebs>,
@@ -43,6 +45,8 @@ pub(crate) struct Store {
     pub(crate) write_iops: Option<Figure>,
     /// 10^6 B/s.
     pub(crate) read_mb: Option<Figure>,
+    /// 10^6 B/s. No document gives any.
+    pub(crate) write_mb: Option<Figure>,
 }
 
 /// `i3` of `i3.xlarge`.
@@ -61,6 +65,7 @@ impl Catalog {
             name: name.to_owned(),
             vcpus: row.get("vcpu"),
             memory_mib: row.get("memory_mib"),
+            network_gbps: row.get("net_peak_gbps"),
             nitro: metal || row.text("hypervisor") == "nitro",
             ebs: history.ebs(as_of),
             attachments: self.attachments(row),
@@ -68,9 +73,16 @@ impl Catalog {
         })
     }
 
+    /// The day since which a type is sold, where that is known.
+    pub(crate) fn sold_since(&self, name: &str) -> Option<Date> {
+        let table = Table::new(LAUNCHES);
+        let mut rows = table.rows_of(name).chain(table.rows_of(family(name)));
+        rows.next()?.get("from")
+    }
+
     /// What lists say of a type, the newest first; at equal dates the user's.
     pub(crate) fn instance_rows(&self, name: &str) -> Vec<Row<'_>> {
-        let tables = self.instances();
+        let tables = self.tables(Section::Instances);
         let mut rows: Vec<Row<'_>> = tables
             .flat_map(|t| t.rows_of(name).collect::<Vec<_>>())
             .collect();
@@ -87,16 +99,50 @@ impl Catalog {
     }
 
     fn store(&self, row: &Row<'_>, history: &History, as_of: Option<Date>) -> Option<Store> {
-        let figure = |metric: Metric, unit| Some(history.at(metric, as_of)?.figure(unit));
+        let (name, disks) = (row.text("type"), row.get("disks")?);
+        let documented = |metric, unit| Some(history.at(metric, as_of)?.figure(unit));
+        let known = |metric: Metric, column, unit| {
+            let measured = || self.measured_store(name, disks, column, unit);
+            documented(metric, unit).or_else(measured)
+        };
         Some(Store {
-            disks: row.get("disks")?,
+            disks,
             disk_gb: row.get("disk_gb")?,
             kind: row.text("disk_kind").to_owned(),
             nvme: matches!(row.text("disk_nvme"), "req" | "yes"),
             shape: self.origin(row),
-            read_iops: figure(Metric::StoreReadIops, LimitUnit::Iops),
-            write_iops: figure(Metric::StoreWriteIops, LimitUnit::Iops),
-            read_mb: figure(Metric::StoreReadMb, LimitUnit::MbPerS),
+            read_iops: known(Metric::StoreReadIops, "read_iops", LimitUnit::Iops),
+            write_iops: known(Metric::StoreWriteIops, "write_iops", LimitUnit::Iops),
+            read_mb: known(Metric::StoreReadMb, "read_bytes_per_s", LimitUnit::MbPerS),
+            write_mb: self.measured_store(name, disks, "write_bytes_per_s", LimitUnit::MbPerS),
+        })
+    }
+
+    /// What was measured of the disks of a type, all together: of the type itself, else of its
+    /// family.
+    fn measured_store(
+        &self,
+        name: &str,
+        disks: u32,
+        column: &str,
+        unit: LimitUnit,
+    ) -> Option<Figure> {
+        let table = Table::new(LOCAL_MEASURED);
+        let whole_family = format!("{}.*", family(name));
+        let rows = table.rows_of(name).chain(table.rows_of(&whole_family));
+        let (row, value) = rows
+            .filter_map(|row| row.get::<f64>(column).map(|value| (row, value)))
+            .next()?;
+        let each = match row.text("per") {
+            "instance" => 1.0,
+            _ => f64::from(disks),
+        };
+        let scale = if unit == LimitUnit::MbPerS { 1e6 } else { 1.0 };
+        let source = self.source(row.text("source")).text;
+        Some(Figure {
+            value: value * each / scale,
+            unit,
+            origin: Origin::measured(&source),
         })
     }
 
@@ -128,32 +174,33 @@ impl History {
         let mut history = Self { seen: Vec::new() };
         for row in Table::new(DOCUMENTED).rows_of(name) {
             if row.text("doubt").is_empty() {
-                history.documented(catalog, &row);
+                let days = row.get("from").zip(row.get("to"));
+                history.stated(catalog, &row, days);
             }
         }
         for row in Table::new(SNAPSHOTS).rows_of(name) {
-            history.answered(catalog, &row, row.get("date"));
+            let date = row.get("date");
+            history.stated(catalog, &row, date.zip(date));
         }
         for row in rows {
             let date = catalog.source(row.text("source")).date;
-            history.answered(catalog, row, date);
+            history.stated(catalog, row, date.zip(date));
         }
         for row in Table::new(STORES).rows_of(name) {
-            let date: Option<Date> = row.get("date");
-            let source = catalog.source(row.text("source")).text;
+            let date = row.get("date");
             let figures = [
                 (Metric::StoreReadIops, row.get("read_iops")),
                 (Metric::StoreWriteIops, row.get("write_iops")),
                 (Metric::StoreReadMb, row.get("read_MBps")),
             ];
-            history.add(&figures, date.zip(date), &source);
+            history.add(catalog, &row, date.zip(date), &figures);
         }
         history
     }
 
-    /// A row of the user guide: a throughput beside a bandwidth is left out where they agree, and
-    /// marked `-` where the guide stated none.
-    fn documented(&mut self, catalog: &Catalog, row: &Row<'_>) {
+    /// What the user guide, or an answer of the vendor's interface, says of limits: a throughput
+    /// beside a bandwidth is left out where they agree, and marked `-` where none was stated.
+    fn stated(&mut self, catalog: &Catalog, row: &Row<'_>, days: Option<(Date, Date)>) {
         let throughput = |mb: &str, bits: &str| match row.text(mb) {
             "-" => None,
             "" => row.get::<f64>(bits).map(|bits| bits / 8.0),
@@ -167,45 +214,22 @@ impl History {
             (Metric::StoreReadIops, row.get("store_read_iops")),
             (Metric::StoreWriteIops, row.get("store_write_iops")),
         ];
-        let days = row.get("from").zip(row.get("to"));
-        let source = catalog.source(row.text("source")).text;
-        self.add(&figures, days, &source);
+        self.add(catalog, row, days, &figures);
     }
 
-    /// An answer of the vendor's interface on one day.
-    fn answered(&mut self, catalog: &Catalog, row: &Row<'_>, date: Option<Date>) {
-        let throughput = |mb: &str, bits: &str| {
-            let eighth = || row.get::<f64>(bits).map(|bits| bits / 8.0);
-            row.get(mb).or_else(eighth)
-        };
-        let figures = [
-            (Metric::BaseMb, throughput("ebs_base_MBps", "ebs_base_mbps")),
-            (Metric::MaxMb, throughput("ebs_max_MBps", "ebs_max_mbps")),
-            (Metric::BaseIops, row.get("ebs_base_iops")),
-            (Metric::MaxIops, row.get("ebs_max_iops")),
-        ];
-        let source = catalog.source(row.text("source")).text;
-        self.add(&figures, date.zip(date), &source);
-    }
-
-    fn add(&mut self, figures: &[(Metric, Option<f64>)], days: Option<(Date, Date)>, source: &str) {
+    fn add(
+        &mut self,
+        catalog: &Catalog,
+        row: &Row<'_>,
+        days: Option<(Date, Date)>,
+        figures: &[(Metric, Option<f64>)],
+    ) {
         let Some((from, to)) = days else { return };
-        let known = figures
-            .iter()
-            .filter_map(|(metric, value)| Some((*metric, (*value)?)));
-        let dated = match from == to {
-            true => from.to_string(),
-            false => format!("{from}..{to}"),
-        };
-        let seen = |value| Seen {
-            value,
-            from,
-            to,
-            dated: dated.clone(),
-            source: source.to_owned(),
-        };
-        let known = known.map(|(metric, value)| (metric, seen(value)));
-        self.seen.extend(known);
+        let source = catalog.source(row.text("source")).text;
+        let known = figures.iter();
+        let known = known.filter_map(|(metric, value)| Some((*metric, (*value)?)));
+        let seen = known.map(|(metric, value)| (metric, Seen::over(from, to, value, &source)));
+        self.seen.extend(seen);
     }
 
     fn all(&self, metric: Metric) -> Vec<Seen> {
@@ -266,7 +290,7 @@ pub(crate) fn common_limits(catalog: &Catalog, as_of: Option<Date>) -> Vec<Limit
         let from = row.get::<Date>("from").is_some_and(|from| from <= day);
         from && row.get::<Date>("to").is_none_or(|to| day < to)
     };
-    let rows = Table::new(embedded::VOLUME_LIMITS)
+    let rows = Table::new(Section::VolumeLimits.embedded())
         .rows_of("instance")
         .filter(holds);
     let limit = |row: Row<'_>| {

@@ -11,6 +11,7 @@ mod load;
 mod table;
 mod user;
 
+mod delivered;
 mod ebs;
 mod foreign;
 mod instance;
@@ -18,13 +19,13 @@ mod local;
 mod stand_in;
 
 mod cost;
+mod draft;
 mod price;
 mod price_list;
 mod remarks;
 
 mod embedded;
 mod error;
-mod refusal;
 mod resolve;
 #[cfg(test)]
 mod resolve_tests;
@@ -41,6 +42,6 @@ pub use cost::Cost;
 pub use date::{Date, NotADate};
 pub use error::Error;
 pub use list::{Filter, Listed};
-pub use price::{DEFAULT_REGION, HOURS_PER_MONTH, Per, Price, System};
+pub use price::{DEFAULT_REGION, HOURS_PER_MONTH, Per, Price, System, currency_of};
 pub use resolve::{Resolved, resolve};
 pub use sheet::{Burst, Figure, Ratio, Reach, Sheet, Stretch, describe};

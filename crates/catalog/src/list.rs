@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use serde::Serialize;
 
+use crate::embedded::Section;
 use crate::instance::family;
 use crate::table::Table;
 use crate::{Catalog, Date};
@@ -30,6 +31,8 @@ pub struct Listed {
     pub vcpus: Option<u32>,
     /// 2^20 bytes.
     pub memory_mib: Option<u64>,
+    /// Network bandwidth, 10^9 bits a second, the most.
+    pub network_gbps: Option<f64>,
     /// EBS throughput, 10^6 bytes a second: sustained.
     pub ebs_base_mb_per_s: Option<f64>,
     /// EBS throughput: most.
@@ -58,7 +61,12 @@ impl Catalog {
         let types = self.instance_types();
         let of_family = |name: &&str| filter.family.as_deref().is_none_or(|f| family(name) == f);
         let names = types.iter().map(AsRef::as_ref).filter(of_family);
-        let listed = names.filter_map(|name| self.listed(name, &prices));
+        let listed = names.filter_map(|name| {
+            Some(Listed {
+                usd_per_hour: prices.get(name).copied(),
+                ..self.listed(name, None)?
+            })
+        });
         let mut listed: Vec<_> = listed.filter(|one| passes(one, filter)).collect();
         listed.sort_by(|a, b| {
             let key = |one: &Listed| (family(&one.name).to_owned(), one.vcpus, one.memory_mib);
@@ -79,8 +87,10 @@ impl Catalog {
         all
     }
 
-    fn listed(&self, name: &str, prices: &HashMap<&str, f64>) -> Option<Listed> {
-        let instance = self.instance(name, None)?;
+    /// An instance type as it was on a day, without its price; `None`: it is in no list.
+    #[must_use]
+    pub fn listed(&self, name: &str, as_of: Option<Date>) -> Option<Listed> {
+        let instance = self.instance(name, as_of)?;
         let ebs = instance.ebs.as_ref();
         let store = instance.store.as_ref();
         let iops = |figure: Option<&crate::figure::Figure>| figure.map(|figure| figure.value);
@@ -88,6 +98,7 @@ impl Catalog {
             name: name.to_owned(),
             vcpus: instance.vcpus,
             memory_mib: instance.memory_mib,
+            network_gbps: instance.network_gbps,
             ebs_base_mb_per_s: ebs.map(|ebs| ebs.base_mb.value),
             ebs_max_mb_per_s: ebs.map(|ebs| ebs.max_mb.value),
             ebs_base_iops: ebs.map(|ebs| ebs.base_iops.value),
@@ -96,7 +107,7 @@ impl Catalog {
             disk_gb: store.map(|store| store.disk_gb),
             disk_read_iops: iops(store.and_then(|store| store.read_iops.as_ref())),
             disk_write_iops: iops(store.and_then(|store| store.write_iops.as_ref())),
-            usd_per_hour: prices.get(name).copied(),
+            usd_per_hour: None,
         })
     }
 
@@ -133,7 +144,7 @@ impl Catalog {
     /// The names of all volume types that an address may carry, sorted; `local` among them.
     #[must_use]
     pub fn volume_types(&self) -> Vec<String> {
-        let ebs = self.volume_type_tables().flat_map(Table::keys);
+        let ebs = self.tables(Section::VolumeTypes).flat_map(Table::keys);
         let mut names: Vec<_> = ebs.map(str::to_owned).collect();
         names.extend(crate::foreign::storage_types());
         names.push(crate::local::NAME.to_owned());

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::ebs::UnsoundRow;
 use crate::user::{User, imported, own};
@@ -16,23 +16,18 @@ impl Catalog {
     /// When a file is there and cannot be read or understood; when a volume type of it is not
     /// described so that it can be used.
     pub fn load(folder: &Path) -> Result<Self, Error> {
-        let path = imported(folder);
-        let (user, _) = load(&path, |path, line, problem| Error::UserCatalog {
-            path,
-            line,
-            problem,
-        })?;
+        let again = "it is made by `blocklab catalog import`: remove it and import again";
+        let (user, _) = load(&imported(folder), |problem| format!("{problem}; {again}"))?;
         let path = own(folder);
-        let wrong = |path, line, problem| Error::OwnCatalog {
-            path,
-            line,
-            problem,
-        };
-        let (own, text) = load(&path, wrong)?;
+        let (own, text) = load(&path, |problem| problem)?;
         let catalog = Self { own, user };
         match catalog.check_types() {
             Ok(()) => Ok(catalog),
-            Err(row) => Err(wrong(path, line_of(&text, &row), row.why)),
+            Err(row) => Err(Error::UserCatalog {
+                path,
+                line: line_of(&text, &row),
+                problem: row.why,
+            }),
         }
     }
 }
@@ -47,17 +42,22 @@ fn line_of(text: &str, row: &UnsoundRow) -> usize {
         .map_or(1, |(_, number)| number)
 }
 
-/// The figures of a file and its text; none where there is no such file.
-fn load(path: &Path, wrong: fn(PathBuf, usize, String) -> Error) -> Result<(User, String), Error> {
+/// The figures of a file and its text; none where there is no such file. `told` makes of a problem
+/// what the user reads of it.
+fn load(path: &Path, told: impl Fn(String) -> String) -> Result<(User, String), Error> {
     match fs::read_to_string(path) {
         Ok(text) => match User::parse(&text) {
             Ok(user) => Ok((user, text)),
-            Err((line, problem)) => Err(wrong(path.to_owned(), line, problem)),
+            Err((line, problem)) => Err(Error::UserCatalog {
+                path: path.to_owned(),
+                line,
+                problem: told(problem),
+            }),
         },
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(Default::default()),
-        Err(source) => Err(Error::Unreadable {
+        Err(cause) => Err(Error::Unreadable {
             path: path.to_owned(),
-            source,
+            cause,
         }),
     }
 }

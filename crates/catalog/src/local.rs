@@ -4,10 +4,13 @@ use blocklab_device::class::Class;
 use blocklab_device::{Cap, Covers, LimitUnit, Origin, Rate, Service, VolumeSpec};
 use blocklab_units::{Bytes, Nanos, count};
 
+use crate::draft::Draft;
+use crate::embedded::LOCAL_PROFILES;
+use crate::error::Refusal;
 use crate::figure::Figure;
 use crate::instance::{Instance, Store, family};
-use crate::refusal::Refusal;
 use crate::stand_in::BUCKET;
+use crate::table::Table;
 use crate::{Catalog, Date, Offer, Part};
 
 /// How an address names the instance's own disks.
@@ -19,12 +22,6 @@ pub(crate) const NAME: &str = "local";
 const READ_BUCKET: Nanos = Nanos::from_millis(250);
 const WRITE_BUCKET: Nanos = Nanos::from_millis(900);
 
-pub(crate) struct Local {
-    pub(crate) volumes: Vec<VolumeSpec>,
-    pub(crate) assumptions: Vec<String>,
-    pub(crate) notes: Vec<String>,
-}
-
 /// The disks that an address asks for.
 ///
 /// # Errors
@@ -33,7 +30,7 @@ pub(crate) fn disks(
     catalog: &Catalog,
     offer: &Offer,
     instance: &Instance,
-) -> Result<Local, Refusal> {
+) -> Result<Draft, Refusal> {
     let Some(store) = &instance.store else {
         let message = format!(
             "{} has no disks of its own; `blocklab catalog list --has-local` lists those that have",
@@ -51,20 +48,22 @@ pub(crate) fn disks(
         );
         return Err(Refusal::new(Part::Count, message));
     }
-    let mut local = Local {
-        volumes: Vec::new(),
-        assumptions: Vec::new(),
-        notes: Vec::new(),
+    let kind = match store.nvme {
+        true => "local NVMe",
+        false => "local disk",
     };
-    let disk = disk(catalog, instance, store, offer.as_of, &mut local);
-    local.volumes = vec![disk; asked as usize];
+    let mut draft = Draft::of(VolumeSpec::new(kind, Bytes((store.disk_gb * 1e9) as u64)));
+    draft.volumes = asked as usize;
+    draft.purchase.instance = Some(instance.name.clone());
+    disk(catalog, instance, store, offer.as_of, &mut draft);
+    profile(offer, instance, store, &mut draft)?;
     if asked < store.disks {
-        local.notes.push(format!(
+        draft.notes.push(format!(
             "{asked} of {}: each is taken to have its even share of the documented rates",
             disk_count(store.disks)
         ));
     }
-    Ok(local)
+    Ok(draft)
 }
 
 fn disk_count(disks: u32) -> String {
@@ -104,44 +103,39 @@ fn disk(
     instance: &Instance,
     store: &Store,
     as_of: Option<Date>,
-    local: &mut Local,
-) -> VolumeSpec {
-    let kind = match store.nvme {
-        true => "local NVMe",
-        false => "local disk",
-    };
-    let mut spec = VolumeSpec::new(kind, Bytes((store.disk_gb * 1e9) as u64));
+    draft: &mut Draft,
+) {
     let (Some(read), Some(write)) = (&store.read_iops, &store.write_iops) else {
-        local.notes.push(format!(
-            "no document gives the IOPS of {}'s own disks: no prediction is made. profile=FILE.toml \
+        draft.notes.push(format!(
+            "no document gives the IOPS of {}'s own disks, and nobody measured them: no prediction is made. profile=FILE.toml \
              lets a device stand in that you measured",
             instance.name
         ));
-        return spec;
+        return;
     };
     let share = Share {
         disks: f64::from(store.disks),
     };
     if family(&instance.name) == "i2" {
-        spec.service = Some(i2(catalog, as_of, read));
-        local.notes.push(format!(
+        draft.volume.service = Some(i2(catalog, as_of, read));
+        byte_caps(store, share, &mut draft.volume);
+        draft.notes.push(format!(
             "the disks of I2 are limited by themselves, not by contract: {} and {} IOPS are \
              documented for all of them, and more is delivered",
             count(read.value),
             count(write.value)
         ));
-        return spec;
+        return;
     }
-    spec.caps = vec![
+    draft.volume.caps = vec![
         share.cap("disk IOPS", Covers::Reads, read),
         share.cap("disk IOPS", Covers::Writes, write),
     ];
-    byte_caps(instance, store, share, &mut spec);
-    spec.service = Some(service(instance, read, share, local));
+    byte_caps(store, share, &mut draft.volume);
+    draft.volume.service = Some(service(instance, read, share, &mut draft.assumptions));
     if family(&instance.name) == "i3" {
-        first_writes(&mut spec.caps[1], write);
+        first_writes(&mut draft.volume.caps[1], write);
     }
-    spec
 }
 
 /// The instance's rates are those of all its disks.
@@ -185,61 +179,88 @@ fn first_writes(writes: &mut Cap, documented: &Figure) {
     }
 }
 
-/// Byte rates: documented, measured, or in proportion to the documented IOPS.
-fn byte_caps(instance: &Instance, store: &Store, share: Share, spec: &mut VolumeSpec) {
-    let measured = (instance.name == "r5d.xlarge").then(|| Figure {
-        value: R5D_WRITES_MIBPS,
-        unit: LimitUnit::MibPerS,
-        origin: Origin::measured("r5d.xlarge, study r5d-vs-gp3, 24 rows of 8 to 128 KiB"),
+/// Byte rates: documented, measured, or in proportion to the IOPS.
+fn byte_caps(store: &Store, share: Share, spec: &mut VolumeSpec) {
+    let rates = [
+        (Covers::Reads, &store.read_mb, &store.read_iops),
+        (Covers::Writes, &store.write_mb, &store.write_iops),
+    ];
+    let caps = rates.into_iter().filter_map(|(covers, bytes, iops)| {
+        let known = bytes.clone().or_else(|| iops.as_ref().map(bytes_of))?;
+        Some(share.cap("disk throughput", covers, &known))
     });
-    let by_iops =
-        |iops: &Option<Figure>| Some(bytes_of(family(&instance.name), iops.as_ref()?.value));
-    let read = store.read_mb.clone().or_else(|| by_iops(&store.read_iops));
-    let write = measured.or_else(|| by_iops(&store.write_iops));
-    let caps = [(Covers::Reads, read), (Covers::Writes, write)];
-    let caps = caps
-        .into_iter()
-        .filter_map(|(covers, figure)| Some(share.cap("disk throughput", covers, &figure?)));
     spec.caps.extend(caps);
 }
 
-/// What r5d.xlarge's disk wrote at every size from 8 KiB on (255 MiB/s half and half), beside
-/// 29,000 documented write IOPS. No document states it.
-const R5D_WRITES_MIBPS: f64 = 128.0;
-
-/// The byte rate of a disk whose IOPS are documented for 4 KiB and whose bytes are not. Where both
-/// are known, they are in proportion: 8,000 B an operation on Im4gn and Is4gen (250 MB/s at 31,250,
-/// 8,000 MB/s at 1,000,000), 4,848 B on I3 (16 GB/s at 3.3 M), 4,628 B on R5d, which stands in for
-/// all others.
-fn bytes_of(family: &str, iops: f64) -> Figure {
-    let r5d_mb = R5D_WRITES_MIBPS * 1.048_576;
-    let (mb, beside, example) = match family {
-        "im4gn" => (
-            8_000.0,
-            1e6,
-            "im4gn.16xlarge: 8,000 MB/s beside 1,000,000 reads",
-        ),
-        "is4gen" => (
-            8_000.0,
-            1e6,
-            "is4gen.8xlarge: 8,000 MB/s beside 1,000,000 reads",
-        ),
-        "i3" => (
-            16_000.0,
-            3.3e6,
-            "i3.16xlarge: 16 GB/s beside 3,300,000 reads",
-        ),
-        _ => (
-            r5d_mb,
-            29_000.0,
-            "r5d.xlarge: 128 MiB/s measured beside 29,000 writes",
-        ),
-    };
+/// The byte rate of a disk whose IOPS are known and whose bytes are not, in proportion to the IOPS
+/// as on r5d.xlarge.
+fn bytes_of(iops: &Figure) -> Figure {
+    const R5D_MB: f64 = 134.217_728;
+    const R5D_IOPS: f64 = 29_000.0;
     Figure {
-        value: iops * mb / beside,
+        value: iops.value * R5D_MB / R5D_IOPS,
         unit: LimitUnit::MbPerS,
-        origin: Origin::assumed(&format!("in proportion to the IOPS, as {example}")),
+        origin: Origin::assumed(
+            "in proportion to the IOPS, as r5d.xlarge: 128 MiB/s measured beside 29,000 writes",
+        ),
     }
+}
+
+/// What a disk does in another state than new, by the table of profiles.
+///
+/// # Errors
+/// When the family has no such profile; a path names a device file and is no matter of this table.
+fn profile(
+    offer: &Offer,
+    instance: &Instance,
+    store: &Store,
+    draft: &mut Draft,
+) -> Result<(), Refusal> {
+    let Some(asked) = offer.named_profile() else {
+        return Ok(());
+    };
+    let family = family(&instance.name);
+    let rows: Vec<_> = Table::new(LOCAL_PROFILES).rows_of(family).collect();
+    let Some(row) = rows.iter().find(|row| row.text("profile") == asked) else {
+        let known: Vec<_> = rows.iter().map(|row| row.text("profile")).collect();
+        let message = match known.as_slice() {
+            [] => format!(
+                "the disks of {family} have no profile; a device file is named by its path, \
+                 profile=./{asked}.toml"
+            ),
+            known => format!(
+                "the disks of {family} have the profile {}",
+                known.join(", ")
+            ),
+        };
+        return Err(Refusal::new(Part::Key("profile"), message));
+    };
+    let (mb, of_gb) = (row.get("write_MBps"), row.get("disk_gb"));
+    let share = mb.zip(of_gb).map(|(mb, of_gb): (f64, f64)| {
+        let whole = store.disk_gb >= of_gb;
+        (
+            if whole {
+                mb
+            } else {
+                mb * store.disk_gb / of_gb
+            },
+            whole,
+        )
+    });
+    let Some((mb, whole)) = share else {
+        unreachable!("profile {asked} of {family} has no rate");
+    };
+    let why = row.text("why");
+    let origin = match whole {
+        true => Origin::measured(why),
+        false => Origin::assumed(&format!("in proportion to the size of the disk: {why}")),
+    };
+    let writes = |cap: &&mut Cap| cap.covers == Covers::Writes && cap.rate.counts_bytes();
+    if let Some(cap) = draft.volume.caps.iter_mut().find(writes) {
+        cap.rate = Rate::MbPerS(mb);
+        cap.origin = origin;
+    }
+    Ok(())
 }
 
 /// Families whose xlarge has the same documented disk as r5d.xlarge.
@@ -247,13 +268,18 @@ fn is_like_r5d(family: &str) -> bool {
     ["r5d", "r5dn", "r5ad", "m5d", "m5dn", "m5ad", "z1d"].contains(&family)
 }
 
-fn service(instance: &Instance, read: &Figure, share: Share, local: &mut Local) -> Service {
+fn service(
+    instance: &Instance,
+    read: &Figure,
+    share: Share,
+    assumptions: &mut Vec<String>,
+) -> Service {
     let family = family(&instance.name);
     let (class, measured_on) = match family {
         "i3" => (Class::I3Nvme, "i3"),
         "i3en" => (Class::I3enNvme, "i3en"),
         "im4gn" => (Class::Im4gnNvme, "im4gn"),
-        "is4gen" | "i4i" | "i4g" => (Class::Im4gnNvme, "im4gn"),
+        "is4gen" | "i4i" | "i4g" | "i7i" | "i7ie" | "i8g" | "i8ge" => (Class::Im4gnNvme, "im4gn"),
         "c5d" => (Class::R5dNvme, "r5d"),
         name if is_like_r5d(name) => (Class::R5dNvme, "r5d"),
         _ => (Class::LocalSsd, family),
@@ -261,10 +287,14 @@ fn service(instance: &Instance, read: &Figure, share: Share, local: &mut Local) 
     let mut service = class.service();
     if measured_on != family {
         let because = format!("measured on {measured_on}, not on {family}");
-        local
-            .assumptions
-            .push(format!("latency of the local disks: {because}"));
+        assumptions.push(format!("latency of the local disks: {because}"));
         assume(&mut service, &because);
+    }
+    if class == Class::I3enNvme {
+        // The disk of i3en.3xlarge, of which smaller sizes have a share: its documented 250,000 and
+        // a tenth, so that the limiter binds first; with it the reads of the surface are met.
+        let origin = Origin::measured("i3en.3xlarge (ScyllaDB, diskplorer), 132 cells");
+        service = service.saturating_at(275_000.0, 1e6, origin);
     }
     if class == Class::I3Nvme {
         // Of what their latency allows, 8 jobs of random reads gave 74,461 of 83,000 and 16 jobs
@@ -306,5 +336,8 @@ fn assume(service: &mut Service, because: &str) {
     }
     service.read.origin = origin.clone();
     service.write.origin = origin.clone();
+    if let Some(programs) = &mut service.programs {
+        programs.origin = origin.clone();
+    }
     service.spread.origin = origin;
 }

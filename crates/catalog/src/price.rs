@@ -1,8 +1,10 @@
 //! What things cost: by region and day, each price with its source.
 
+use blocklab_units::did_you_mean;
 use serde::Serialize;
 
-use crate::figure::{Seen, holds};
+use crate::embedded::Section;
+use crate::figure::{Held, Seen, holds};
 use crate::price_list::{List, lists};
 use crate::table::Row;
 use crate::{Catalog, Date};
@@ -10,16 +12,30 @@ use crate::{Catalog, Date};
 /// Whose prices are shown when nobody names a region: the vendor's first and longest list.
 pub const DEFAULT_REGION: &str = "us-east-1";
 
+/// How the remark of a price begins that no list has.
+pub(crate) const ASSUMED: &str = "assumed: ";
+
 /// A month, as the vendor's calculators count it: 365 days × 24 hours / 12.
 pub const HOURS_PER_MONTH: f64 = 730.0;
 
-/// A price, in US dollars.
+/// In which money the lists of a region are: AWS sells in yuan in China, in US dollars elsewhere.
+#[must_use]
+pub fn currency_of(region: &str) -> &'static str {
+    match region.starts_with("cn-") {
+        true => "CNY",
+        false => "USD",
+    }
+}
+
+/// A price, in the money of its region.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Price {
     /// `gp3 storage`, `r5d.xlarge, Linux`.
     pub what: String,
-    /// Of one `per`.
+    /// Of one `per`, in `currency`.
     pub usd: f64,
+    /// `USD`, or `CNY` in the regions of China.
+    pub currency: &'static str,
     /// What is counted.
     pub per: Per,
     /// What is free of charge or covered by the price before: the price holds above it.
@@ -34,7 +50,8 @@ pub struct Price {
     pub date: Date,
     /// The list.
     pub source: String,
-    /// Set where the list is younger than the day that was asked for: no older one is known.
+    /// Set where the list is younger than the day that was asked for, no older one being known,
+    /// and where no list has the price at all.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub assumed: bool,
 }
@@ -102,12 +119,37 @@ pub enum System {
     Windows,
 }
 
+impl System {
+    /// `Linux`, `Windows`.
+    pub(crate) const fn name(self) -> &'static str {
+        ["Linux", "Windows"][self as usize]
+    }
+}
+
+impl Price {
+    /// What a list said of a thing, from the first of it on.
+    fn held(held: Held, what: String, per: Per, region: &str) -> Self {
+        Self {
+            what,
+            usd: held.seen.value,
+            currency: currency_of(region),
+            per,
+            above: 0.0,
+            up_to: None,
+            region: region.to_owned(),
+            date: held.seen.from,
+            source: held.seen.source,
+            assumed: held.later,
+        }
+    }
+}
+
 impl Catalog {
     /// What a volume type costs in a region on a day: one entry for each thing that is counted
     /// and each step of its price. Empty: no list of that region is known.
     #[must_use]
     pub fn volume_prices_of(&self, kind: &str, region: &str, as_of: Option<Date>) -> Vec<Price> {
-        let tables = self.volume_prices();
+        let tables = self.tables(Section::VolumePrices);
         let rows: Vec<Row<'_>> = tables
             .flat_map(|table| table.rows_of(region).collect::<Vec<_>>())
             .filter(|row| row.text("type") == kind)
@@ -150,32 +192,22 @@ impl Catalog {
             Per::MibpsMonth => "provisioned throughput",
             Per::MillionIo | Per::Hour => "I/O",
         };
+        let assumed = held.later || row.text("remark").starts_with(ASSUMED);
         Some(Price {
-            what: format!("{kind} {what}"),
-            usd: chosen.value,
-            per,
             above: row.get("above").unwrap_or(0.0),
             up_to: row.get("up_to"),
-            region: region.to_owned(),
-            date: chosen.from,
-            source: chosen.source.clone(),
-            assumed: held.later,
+            assumed,
+            ..Price::held(held, format!("{kind} {what}"), per, region)
         })
     }
 
     fn seen(&self, row: &Row<'_>) -> Option<Seen> {
-        let date: Date = row.get("date")?;
+        let date = row.get("date")?;
         let mut source = self.source(row.text("source")).text;
         if !row.text("remark").is_empty() {
             source = format!("{source} {}", row.text("remark"));
         }
-        Some(Seen {
-            value: row.get("usd")?,
-            from: date,
-            to: date,
-            dated: date.to_string(),
-            source,
-        })
+        Some(Seen::over(date, date, row.get("usd")?, &source))
     }
 
     /// What an hour of an instance costs on demand.
@@ -187,39 +219,33 @@ impl Catalog {
         region: &str,
         as_of: Option<Date>,
     ) -> Option<Price> {
-        let column = match system {
-            System::Linux => 1,
-            System::Windows => 2,
-        };
         let mut seen = Vec::new();
         for list in self.lists().filter(|list| list.region == region) {
-            let cells = list.row(instance);
-            let usd = cells.and_then(|cells| cells.split(',').nth(column)?.parse().ok());
-            seen.extend(usd.map(|value| Seen {
-                value,
-                from: list.date,
-                to: list.date,
-                dated: list.date.to_string(),
-                source: self.source(list.source).text,
-            }));
+            let mut cells = list
+                .row(instance)
+                .into_iter()
+                .flat_map(|row| row.split(','));
+            let usd = cells
+                .nth(1 + system as usize)
+                .and_then(|usd| usd.parse().ok());
+            let source = self.source(list.source).text;
+            seen.extend(usd.map(|usd| Seen::over(list.date, list.date, usd, &source)));
         }
-        let held = holds(&seen, as_of)?;
-        let chosen = &held.seen;
-        let name = match system {
-            System::Linux => "Linux",
-            System::Windows => "Windows",
-        };
-        Some(Price {
-            what: format!("{instance}, {name}, on demand"),
-            usd: chosen.value,
-            per: Per::Hour,
-            above: 0.0,
-            up_to: None,
-            region: region.to_owned(),
-            date: chosen.from,
-            source: chosen.source.clone(),
-            assumed: held.later,
-        })
+        let what = format!("{instance}, {}, on demand", system.name());
+        Some(Price::held(holds(&seen, as_of)?, what, Per::Hour, region))
+    }
+
+    /// # Errors
+    /// When no price list of this region is known; which region may be meant.
+    pub fn known_region(&self, region: &str) -> Result<(), String> {
+        let known = self.regions();
+        if known.iter().any(|it| it == region) {
+            return Ok(());
+        }
+        let hint = did_you_mean(region, known.iter().map(String::as_str), || {
+            "regions are named as in us-east-1 or ap-northeast-1".to_owned()
+        });
+        Err(format!("no price list of region {region} is known; {hint}"))
     }
 
     /// Every region of which a price list is known, sorted.
@@ -233,7 +259,7 @@ impl Catalog {
 
     /// The on-demand lists, the user's first.
     pub(crate) fn lists(&self) -> impl Iterator<Item = List<'_>> {
-        self.on_demand().into_iter().flat_map(lists)
+        self.texts(Section::OnDemand).into_iter().flat_map(lists)
     }
 }
 
@@ -321,6 +347,53 @@ mod tests {
             catalog.hour_of("m4.xlarge", System::Linux, "moon-1", None),
             None
         );
+    }
+
+    /// 256,000 IOPS of io2 were 2,080 USD a month where about 9,680 is right: outside Tokyo the
+    /// lists end at 32,000, and what lies above cost nothing.
+    #[test]
+    fn every_io2_of_every_region_is_paid_for() {
+        let catalog = Catalog::embedded();
+        let mut regions = 0;
+        for region in catalog.regions() {
+            for kind in ["io1", "io2"] {
+                let prices = catalog.volume_prices_of(kind, &region, None);
+                let mut iops = prices
+                    .iter()
+                    .filter(|it| it.per == Per::IopsMonth)
+                    .peekable();
+                let Some(first) = iops.peek() else { continue };
+                regions += 1;
+                assert_eq!(first.above, 0.0, "{kind} {region}");
+                let mut end = Some(0.0);
+                for step in iops {
+                    assert_eq!(end, Some(step.above), "{kind} {region}: no gap");
+                    assert!(step.usd > 0.0, "{kind} {region}");
+                    end = step.up_to;
+                }
+                assert_eq!(end, None, "{kind} {region}: the last step has no end");
+            }
+        }
+        assert!(regions > 30, "{regions}");
+        let usd = |region: &str| {
+            let prices = catalog.volume_prices_of("io2", region, None);
+            let steps = prices.iter().filter(|it| it.per == Per::IopsMonth);
+            let paid = |it: &Price| it.up_to.unwrap_or(256_000.0) - it.above;
+            steps.map(|it| it.usd * paid(it)).sum::<f64>()
+        };
+        assert!(
+            (usd("us-east-1") - 9680.0).abs() < 1.0,
+            "{}",
+            usd("us-east-1")
+        );
+    }
+
+    #[test]
+    fn china_is_paid_in_yuan() {
+        let catalog = Catalog::embedded();
+        let hour = |region| catalog.hour_of("r5.large", System::Linux, region, None);
+        assert_eq!(hour("cn-north-1").expect("a price").currency, "CNY");
+        assert_eq!(hour("us-east-1").expect("a price").currency, "USD");
     }
 
     #[track_caller]

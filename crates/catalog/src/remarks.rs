@@ -1,15 +1,27 @@
 //! What documents and studies say beside the limits.
 
-use crate::Offer;
 use crate::embedded::{ACCOUNTING, LATENCIES, RULES};
 use crate::table::Table;
+use crate::{Catalog, Offer};
 
 /// Remarks on what an address asks for.
-pub(crate) fn of(offer: &Offer) -> Vec<String> {
+pub(crate) fn of(catalog: &Catalog, offer: &Offer) -> Vec<String> {
     let mut remarks: Vec<String> = promise(&offer.volume).into_iter().collect();
+    remarks.extend(future(catalog, offer));
     remarks.extend(documented_latency(&offer.volume));
     remarks.extend(rules(offer));
     remarks
+}
+
+/// No source speaks of the days to come.
+fn future(catalog: &Catalog, offer: &Offer) -> Option<String> {
+    let (day, newest) = (offer.as_of?, catalog.newest_source()?);
+    (day > newest).then(|| {
+        format!(
+            "{day} lies after the newest source of the catalog, of {newest}: what held then is \
+             taken to hold still"
+        )
+    })
 }
 
 /// How reliably the vendor delivers.

@@ -7,13 +7,15 @@ use blocklab_device::{
 };
 use blocklab_units::{Nanos, count, did_you_mean};
 
-use crate::cost::{Cost, Purchase, purchase};
+use crate::cost::{Cost, purchase};
+use crate::delivered::deliver;
+use crate::draft::Draft;
 use crate::ebs::{self, IopsRule, Kind};
+use crate::error::Refusal;
 use crate::figure::Figure;
 use crate::foreign::{self, Machine};
 use crate::instance::{Ebs, Instance, common_limits, family};
 use crate::price::{DEFAULT_REGION, Price};
-use crate::refusal::Refusal;
 use crate::stand_in::BUCKET;
 use crate::{Address, Catalog, Error, Offer, Part, device_file, local, remarks};
 
@@ -37,6 +39,8 @@ pub struct Resolved {
     pub cost_assumptions: Vec<String>,
     /// What else is good to know.
     pub notes: Vec<String>,
+    /// No price of a part is known: the costs have no sum.
+    pub partly_unpriced: bool,
 }
 
 /// Finds the device that an address names.
@@ -64,40 +68,18 @@ fn file(address: &Address, path: &str) -> Result<Resolved, Error> {
         prices: Vec::new(),
         costs: Vec::new(),
         notes: Vec::new(),
+        partly_unpriced: false,
     })
 }
 
 /// A device file that stands in for a promise.
 fn profile(offer: &Offer) -> Result<Option<DeviceSpec>, Error> {
-    let path = offer
-        .profile
-        .as_deref()
-        .filter(|profile| *profile != "average");
+    let path = match offer.named_profile() {
+        Some(_) => None,
+        None => offer.profile.as_deref(),
+    };
     path.map(|path| device_file::load(Path::new(path)))
         .transpose()
-}
-
-/// A device in the making.
-struct Draft {
-    volumes: Vec<VolumeSpec>,
-    instance: Option<InstanceSpec>,
-    bounds: Vec<Limit>,
-    purchase: Purchase,
-    assumptions: Vec<String>,
-    notes: Vec<String>,
-}
-
-impl Draft {
-    fn of(volumes: Vec<VolumeSpec>) -> Self {
-        Self {
-            volumes,
-            instance: None,
-            bounds: Vec::new(),
-            purchase: Purchase::default(),
-            assumptions: Vec::new(),
-            notes: Vec::new(),
-        }
-    }
 }
 
 fn sold(
@@ -111,7 +93,7 @@ fn sold(
     let address = Address::Sold(offer.clone());
     let spec = DeviceSpec {
         name: address.to_string(),
-        volumes: draft.volumes,
+        volumes: vec![draft.volume; draft.volumes],
         layout: Layout::default(),
         instance: draft.instance,
         faults: Vec::new(),
@@ -123,7 +105,7 @@ fn sold(
     assumptions.extend(grouped(spec.assumptions()));
     let mut notes = draft.notes;
     notes.extend(bill.notes);
-    notes.extend(remarks::of(offer));
+    notes.extend(remarks::of(catalog, offer));
     Ok(Resolved {
         address,
         spec,
@@ -133,6 +115,7 @@ fn sold(
         assumptions,
         cost_assumptions: bill.assumptions,
         notes,
+        partly_unpriced: bill.incomplete,
     })
 }
 
@@ -167,15 +150,9 @@ fn region(catalog: &Catalog, offer: &Offer) -> Result<String, Refusal> {
     let Some(region) = &offer.region else {
         return Ok(DEFAULT_REGION.to_owned());
     };
-    let known = catalog.regions();
-    if known.contains(region) {
-        return Ok(region.clone());
-    }
-    let hint = did_you_mean(region, known.iter().map(String::as_str), || {
-        "regions are named as in us-east-1 or ap-northeast-1".to_owned()
-    });
-    let message = format!("no price list of region {region} is known; {hint}");
-    Err(Refusal::new(Part::Key("region"), message))
+    let known = catalog.known_region(region);
+    known.map_err(|message| Refusal::new(Part::Key("region"), message))?;
+    Ok(region.clone())
 }
 
 fn draft(catalog: &Catalog, offer: &Offer) -> Result<Draft, Refusal> {
@@ -186,7 +163,9 @@ fn draft(catalog: &Catalog, offer: &Offer) -> Result<Draft, Refusal> {
                 Part::Volume,
                 "the disks of which instance? For example local@i3.xlarge",
             )),
-            Some(name) if foreign::is_foreign(name) => machine_disk(catalog, offer, name),
+            Some(name) if foreign::is_foreign(name) => {
+                Machine::find(catalog, name)?.disk(catalog, offer)
+            }
             Some(name) => local_disks(catalog, offer, name),
         },
         name => match catalog.ebs_type(name) {
@@ -216,31 +195,36 @@ fn unknown_volume(catalog: &Catalog, name: &str) -> Refusal {
 }
 
 fn find_instance(catalog: &Catalog, offer: &Offer, name: &str) -> Result<Instance, Refusal> {
+    if let (Some(since), Some(day)) = (catalog.sold_since(name), offer.as_of)
+        && day < since
+    {
+        let message = format!("{name} is sold since {since}; {day} is earlier");
+        return Err(Refusal::new(Part::Key("as-of"), message));
+    }
     catalog.instance(name, offer.as_of).ok_or_else(|| {
         let types = catalog.instance_types();
-        let hint = did_you_mean(name, types.iter().map(AsRef::as_ref), || {
-            "`blocklab catalog list` shows them".to_owned()
-        });
+        let names = || types.iter().map(AsRef::<str>::as_ref);
+        let sizes: Vec<_> = names().filter(|known| family(known) == name).collect();
+        let hint = match sizes.as_slice() {
+            [] => did_you_mean(name, names(), || {
+                "`blocklab catalog list` shows them".to_owned()
+            }),
+            sizes => format!("{name} comes as {}", sizes.join(", ")),
+        };
         Refusal::new(Part::Instance, format!("no instance type {name}; {hint}"))
     })
 }
 
 fn local_disks(catalog: &Catalog, offer: &Offer, name: &str) -> Result<Draft, Refusal> {
     let instance = find_instance(catalog, offer, name)?;
-    let disks = local::disks(catalog, offer, &instance)?;
-    let mut draft = Draft::of(disks.volumes);
-    draft.assumptions = disks.assumptions;
-    draft.notes = disks.notes;
-    draft.notes.push(
-        "what an instance's own disks hold is lost when it stops; they come with its price"
-            .to_owned(),
-    );
+    let mut draft = local::disks(catalog, offer, &instance)?;
+    let lost = "what an instance's own disks hold is lost when it stops; they come with its price";
+    draft.notes.push(lost.to_owned());
     draft.bounds = store_limits(&instance);
-    draft.purchase.instance = Some(name.to_owned());
     Ok(draft)
 }
 
-/// The documented figures, which are those of all disks together.
+/// The figures as they are documented or were measured: those of all disks together.
 fn store_limits(instance: &Instance) -> Vec<Limit> {
     let Some(store) = &instance.store else {
         return Vec::new();
@@ -250,6 +234,7 @@ fn store_limits(instance: &Instance) -> Vec<Limit> {
         ("reads of 4 KiB, all disks", &store.read_iops),
         ("writes of 4 KiB, all disks", &store.write_iops),
         ("read throughput, all disks", &store.read_mb),
+        ("write throughput, all disks", &store.write_mb),
     ];
     let told = figures.into_iter().filter_map(|(what, figure)| {
         figure
@@ -265,24 +250,8 @@ fn store_limits(instance: &Instance) -> Vec<Limit> {
     std::iter::once(size).chain(told).collect()
 }
 
-fn machine_disk(catalog: &Catalog, offer: &Offer, name: &str) -> Result<Draft, Refusal> {
-    let machine = Machine::find(catalog, name)?;
-    let disk = machine.disk(catalog, offer)?;
-    let mut draft = Draft::of(vec![disk.spec]);
-    draft.notes = disk.notes;
-    draft.assumptions = disk.assumptions;
-    draft.purchase.machine_hour = machine.hour();
-    Ok(draft)
-}
-
 fn foreign_volumes(catalog: &Catalog, offer: &Offer) -> Result<Draft, Refusal> {
-    let volume = foreign::volume(catalog, offer)?;
-    let mut draft = Draft::of(vec![volume.spec; volumes_asked(offer)]);
-    draft.notes = volume.notes;
-    draft.assumptions = volume.assumptions;
-    draft
-        .notes
-        .push("no prices of these volumes are known".to_owned());
+    let mut draft = foreign::volume(catalog, offer)?;
     if let Some(name) = &offer.instance {
         let vendor = offer.volume.split('/').next().unwrap_or_default();
         if name.split('/').next() != Some(vendor) {
@@ -294,10 +263,6 @@ fn foreign_volumes(catalog: &Catalog, offer: &Offer) -> Result<Draft, Refusal> {
         draft.purchase.machine_hour = machine.hour();
     }
     Ok(draft)
-}
-
-fn volumes_asked(offer: &Offer) -> usize {
-    offer.count.map_or(1, |count| count.get() as usize)
 }
 
 fn volumes(catalog: &Catalog, kind: Kind, offer: &Offer) -> Result<Draft, Refusal> {
@@ -313,25 +278,9 @@ fn volumes(catalog: &Catalog, kind: Kind, offer: &Offer) -> Result<Draft, Refusa
         family: family(&instance.name),
         nitro: instance.nitro,
     });
-    let volume = ebs::volume(catalog, kind, offer, host)?;
-    let asked = volumes_asked(offer);
-    let mut draft = Draft::of(vec![volume.spec; asked]);
-    draft.bounds = volume.bounds;
-    draft.assumptions = volume.assumptions;
-    draft.notes = volume.notes;
-    draft.purchase = Purchase {
-        volume: Some(volume.priced_as),
-        volumes: asked as f64,
-        gib: volume.size_gib as f64,
-        iops: volume.iops.map(|iops| iops as f64),
-        mibps: volume.throughput_mibps.map(|mibps| mibps as f64),
-        included_iops: volume.included_iops,
-        included_mibps: volume.included_mibps,
-        instance: offer.instance.clone(),
-        machine_hour: None,
-    };
+    let mut draft = ebs::volume(catalog, kind, offer, host)?;
     match &instance {
-        Some(instance) => attach(catalog, offer, instance, asked, &mut draft)?,
+        Some(instance) => attach(catalog, offer, instance, &mut draft)?,
         None => draft.notes.push(
             "no instance is named: @INSTANCE adds what the instance grants to its volumes"
                 .to_owned(),
@@ -345,10 +294,9 @@ fn attach(
     catalog: &Catalog,
     offer: &Offer,
     instance: &Instance,
-    asked: usize,
     draft: &mut Draft,
 ) -> Result<(), Refusal> {
-    let name = &instance.name;
+    let (name, asked) = (&instance.name, draft.volumes);
     match &instance.attachments {
         Some(most) if asked as f64 > most.value => {
             let message = format!("{name} takes at most {} volumes", count(most.value));
@@ -362,7 +310,12 @@ fn attach(
     }
     draft.bounds.extend(common_limits(catalog, offer.as_of));
     match &instance.ebs {
-        Some(ebs) => draft.instance = Some(grant(name, ebs)),
+        Some(ebs) => {
+            let mut granted = grant(name, ebs);
+            let InstanceSpec { caps, credits, .. } = &mut granted;
+            deliver("instance", offer.as_of, caps, credits);
+            draft.instance = Some(granted);
+        }
         None => draft.notes.push(format!(
             "no document gives the EBS limits of {name}: only those of the volume hold"
         )),
@@ -415,17 +368,22 @@ fn stand_in(
         return Ok(());
     };
     let part = Part::Key("profile");
-    if asked == "average" {
+    if offer.volume == local::NAME && offer.named_profile().is_some() {
+        return Ok(());
+    }
+    if let Some(asked) = offer.named_profile() {
         let kind = catalog.ebs_type(&offer.volume);
-        return match kind.is_some_and(|kind| kind.iops == IopsRule::BestEffort) {
+        let known =
+            asked == "average" && kind.is_some_and(|kind| kind.iops == IopsRule::BestEffort);
+        return match known {
             true => Ok(()),
             false => Err(Refusal::new(
                 part,
-                format!("no average of {} is documented", offer.volume),
+                format!("no {asked} of {} is documented", offer.volume),
             )),
         };
     }
-    if draft.volumes.iter().any(|volume| volume.service.is_some()) {
+    if draft.volume.service.is_some() {
         let message = format!(
             "{} has documented limits; a profile stands in only where nobody promises any",
             offer.volume
@@ -435,13 +393,11 @@ fn stand_in(
     let Some(measured) = profile.and_then(|spec| spec.volumes.into_iter().next()) else {
         return Ok(());
     };
-    for volume in &mut draft.volumes {
-        *volume = VolumeSpec {
-            kind: volume.kind.clone(),
-            capacity: volume.capacity,
-            ..measured.clone()
-        };
-    }
+    draft.volume = VolumeSpec {
+        kind: draft.volume.kind.clone(),
+        capacity: draft.volume.capacity,
+        ..measured
+    };
     draft.assumptions.push(format!(
         "{asked} stands in for {}, for which nobody promises anything",
         offer.volume

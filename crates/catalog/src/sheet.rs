@@ -1,7 +1,8 @@
 //! All that `catalog show` tells of an address, as data.
 
 use blocklab_device::{
-    Accounting, Credit, DeviceSpec, Limit, Load, Origin, Phase, Prediction, VolumeSpec, predict,
+    Accounting, Binding, Credit, DeviceSpec, Limit, LimitKind, Load, Origin, Phase, Prediction,
+    VolumeSpec, predict,
 };
 use blocklab_units::{Bytes, count};
 use serde::Serialize;
@@ -26,8 +27,10 @@ pub struct Sheet {
     pub prices: Vec<Price>,
     /// A month's bill.
     pub costs: Vec<Cost>,
-    /// Its sum in US dollars; `None` when nothing is priced.
+    /// Its sum in `currency`; `None` when nothing is priced, or a part of it is not.
     pub usd_per_month: Option<f64>,
+    /// `USD`, or `CNY` in the regions of China.
+    pub currency: &'static str,
     /// What a delivered unit costs.
     pub ratios: Vec<Ratio>,
     /// What nobody has shown.
@@ -75,6 +78,8 @@ pub struct Stretch {
     pub mib_per_s: f64,
     /// Which limit binds.
     pub binding: String,
+    /// How that is known: `documented`, `measured`, `assumed` or `given`.
+    pub evidence: &'static str,
 }
 
 /// A bucket.
@@ -133,7 +138,7 @@ pub fn describe(text: &str, catalog: &Catalog) -> Result<Sheet, Error> {
         }
         assumed = settle(catalog, offer);
     }
-    let resolved = resolve(&address, catalog)?;
+    let resolved = resolve(&address, catalog).map_err(|error| error.echoing(text))?;
     let mut sheet = Sheet::of(&resolved);
     sheet.assumed.splice(0..0, assumed);
     Ok(sheet)
@@ -258,8 +263,12 @@ impl Sheet {
             limits: resolved.limits.iter().map(Figure::of).collect(),
             bursts: bursts(&resolved.spec),
             prices: resolved.prices.clone(),
-            usd_per_month: total(&resolved.costs),
-            ratios: ratios(&resolved.costs, &reaches),
+            usd_per_month: total(&resolved.costs).filter(|_| !resolved.partly_unpriced),
+            currency: resolved.costs.first().map_or("USD", |cost| cost.currency),
+            ratios: match resolved.partly_unpriced {
+                true => Vec::new(),
+                false => ratios(&resolved.costs, &reaches),
+            },
             costs: resolved.costs.clone(),
             reaches,
             assumed: [&*resolved.assumptions, &*resolved.cost_assumptions].concat(),
@@ -339,7 +348,7 @@ fn reaches(resolved: &Resolved) -> Result<Vec<Reach>, String> {
                     in_flight,
                 };
                 let prediction = predict(spec, load).map_err(|why| why.to_string())?;
-                let phases = stretches(&prediction);
+                let phases = stretches(&prediction, &resolved.limits);
                 found.push(Reach {
                     direction,
                     pattern,
@@ -354,8 +363,16 @@ fn reaches(resolved: &Resolved) -> Result<Vec<Reach>, String> {
 }
 
 /// The first second or so of a limiter's own bucket is left out: what people ask for is the rate.
-fn stretches(prediction: &Prediction) -> Vec<Stretch> {
+fn stretches(prediction: &Prediction, limits: &[Limit]) -> Vec<Stretch> {
+    let evidence = |binding: &Binding| {
+        let known = limits.iter().find(|limit| match binding {
+            Binding::Limit(name) => limit.name == *name,
+            Binding::Latency => matches!(limit.name.kind, LimitKind::Latency { .. }),
+        });
+        known.map_or("assumed", |limit| limit.origin.how())
+    };
     let told = |phase: &Phase| Stretch {
+        evidence: evidence(&phase.binding),
         begins_s: phase.begins.as_secs_f64(),
         iops: phase.iops,
         mib_per_s: phase.bytes_per_s / 1_048_576.0,
@@ -389,13 +406,13 @@ fn ratios(costs: &[Cost], reaches: &[Reach]) -> Vec<Ratio> {
     };
     let units = [
         (
-            "USD a month per 1,000 IOPS (random reads of 4 KiB, sustained)",
+            "a month per 1,000 IOPS (random reads of 4 KiB, sustained)",
             small.iops,
             "IOPS",
             1000.0,
         ),
         (
-            "USD a month per MiB/s (random reads of 1 MiB, sustained)",
+            "a month per MiB/s (random reads of 1 MiB, sustained)",
             large.mib_per_s,
             "MiB/s",
             1.0,
@@ -414,8 +431,9 @@ fn ratios(costs: &[Cost], reaches: &[Reach]) -> Vec<Ratio> {
     let mut found = Vec::new();
     for (of, usd) in bought {
         let Some(usd_per_month) = usd else { continue };
+        let currency = costs[0].currency;
         found.extend(units.map(|(name, delivered, unit, scale)| Ratio {
-            name: name.to_owned(),
+            name: format!("{currency} {name}"),
             usd_per_month,
             of,
             delivered,

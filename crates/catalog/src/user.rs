@@ -27,36 +27,17 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use crate::embedded::{
-    INSTANCES, SOURCES, VOLUME_LATENCIES, VOLUME_LIMITS, VOLUME_PRICES, VOLUME_TYPES,
-};
+use crate::embedded::{SECTIONS, Section};
 use crate::figure::unit;
 use crate::price_list::lists;
 use crate::table::{Table, cells};
 use crate::{Date, Error};
 
-/// A user's own figures. Each text is a table as the embedded ones are; empty: none.
+/// A user's own figures, by section. Each text is a table as the embedded ones are; empty: none.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct User {
-    pub(crate) sources: String,
-    pub(crate) instances: String,
-    pub(crate) on_demand: String,
-    pub(crate) volume_types: String,
-    pub(crate) volume_limits: String,
-    pub(crate) volume_latencies: String,
-    pub(crate) volume_prices: String,
-}
+pub(crate) struct User([String; SECTIONS.len()]);
 
 const HEAD: &str = "blocklab catalog 1";
-const NAMES: [&str; 7] = [
-    "sources",
-    "instances",
-    "on-demand",
-    "ebs-types",
-    "ebs-limits",
-    "ebs-latency",
-    "ebs-prices",
-];
 
 /// The file of imported figures in the user's folder.
 pub(crate) fn imported(folder: &Path) -> PathBuf {
@@ -73,58 +54,43 @@ impl User {
     /// The line, counted from 1, and what is wrong with it.
     pub(crate) fn parse(text: &str) -> Result<Self, (usize, String)> {
         let mut user = Self::default();
-        let mut section: Option<&'static str> = None;
-        for (index, line) in text.lines().enumerate() {
-            let wrong = |problem: &str| (index + 1, problem.to_owned());
-            if index == 0 {
-                if line != HEAD {
-                    return Err(wrong("this is no catalog of this version"));
-                }
-                continue;
-            }
+        let mut section = None;
+        let mut lines = text.lines().zip(1..);
+        match lines.next() {
+            None => return Err((1, "it is empty".to_owned())),
+            Some((HEAD, _)) => {}
+            Some(_) => return Err((1, "this is no catalog of this version".to_owned())),
+        }
+        for (line, number) in lines {
             if line.is_empty() || line.starts_with('#') {
                 continue;
             }
+            let wrong = |problem: &str| (number, problem.to_owned());
             if let Some(name) = line.strip_prefix("%% ") {
-                let known = NAMES.into_iter().find(|known| *known == name);
-                section = Some(known.ok_or_else(|| wrong("an unknown section"))?);
+                let known = SECTIONS.iter().find(|(_, known, _)| *known == name);
+                section = Some(known.ok_or_else(|| wrong("an unknown section"))?.0);
                 continue;
             }
-            let text = user.text(section.ok_or_else(|| wrong("a row before any section"))?);
-            check(section.unwrap_or_default(), text.is_empty(), line).map_err(|why| wrong(&why))?;
+            let section = section.ok_or_else(|| wrong("a row before any section"))?;
+            let text = user.text_mut(section);
+            check(section, text.is_empty(), line).map_err(|why| wrong(&why))?;
             text.push_str(line);
             text.push('\n');
         }
-        match text.is_empty() {
-            true => Err((1, "it is empty".to_owned())),
-            false => Ok(user),
-        }
+        Ok(user)
     }
 
-    fn text(&mut self, section: &str) -> &mut String {
-        match section {
-            "sources" => &mut self.sources,
-            "instances" => &mut self.instances,
-            "on-demand" => &mut self.on_demand,
-            "ebs-types" => &mut self.volume_types,
-            "ebs-limits" => &mut self.volume_limits,
-            "ebs-latency" => &mut self.volume_latencies,
-            _ => &mut self.volume_prices,
-        }
+    pub(crate) fn text(&self, section: Section) -> &str {
+        &self.0[section as usize]
+    }
+
+    pub(crate) fn text_mut(&mut self, section: Section) -> &mut String {
+        &mut self.0[section as usize]
     }
 
     pub(crate) fn render(&self) -> String {
-        let texts = [
-            &self.sources,
-            &self.instances,
-            &self.on_demand,
-            &self.volume_types,
-            &self.volume_limits,
-            &self.volume_latencies,
-            &self.volume_prices,
-        ];
         let mut text = format!("{HEAD}\n");
-        for (name, body) in NAMES.iter().zip(texts) {
+        for ((_, name, _), body) in SECTIONS.iter().zip(&self.0) {
             if !body.is_empty() {
                 text.push_str(&format!("%% {name}\n{body}"));
             }
@@ -148,34 +114,21 @@ impl User {
             .and_then(|()| fs::rename(&fresh, &path));
         match written {
             Ok(()) => Ok(path),
-            Err(source) => {
+            Err(cause) => {
                 // The half-written file is of no use, and its loss none.
                 let _ = fs::remove_file(&fresh);
-                Err(Error::Unwritable { path, source })
+                Err(Error::Unwritable { path, cause })
             }
         }
     }
 }
 
-/// The names of the columns of an embedded table.
-pub(crate) fn head_of(table: &'static str) -> &'static str {
-    table
-        .lines()
-        .find(|line| !line.starts_with('#'))
-        .unwrap_or_default()
-}
-
 /// Whether a line can stand in a section.
-fn check(section: &str, first: bool, line: &str) -> Result<(), String> {
-    let head = match section {
-        "sources" => head_of(SOURCES),
-        "instances" => head_of(INSTANCES),
-        "ebs-types" => head_of(VOLUME_TYPES),
-        "ebs-limits" => head_of(VOLUME_LIMITS),
-        "ebs-latency" => head_of(VOLUME_LATENCIES),
-        "ebs-prices" => head_of(VOLUME_PRICES),
-        _ => return check_list(first, line),
-    };
+fn check(section: Section, first: bool, line: &str) -> Result<(), String> {
+    if section == Section::OnDemand {
+        return check_list(first, line);
+    }
+    let head = section.head();
     if first {
         return match line == head {
             true => Ok(()),
@@ -189,14 +142,16 @@ fn check(section: &str, first: bool, line: &str) -> Result<(), String> {
     let text = format!("{head}\n{line}\n");
     let row = Table::new(&text).rows().next();
     let sound = row.is_some_and(|row| match section {
-        "instances" => row.get::<u32>("vcpu").is_some(),
-        "ebs-prices" => row.get::<f64>("usd").is_some() && row.get::<Date>("date").is_some(),
-        "ebs-limits" => {
+        Section::Instances => row.get::<u32>("vcpu").is_some(),
+        Section::VolumePrices => {
+            row.get::<f64>("usd").is_some() && row.get::<Date>("date").is_some()
+        }
+        Section::VolumeLimits => {
             let known = unit(row.text("unit")).is_some();
             known && row.get::<f64>("value").is_some() && row.get::<Date>("from").is_some()
         }
         // What they hold is checked when all of them are there.
-        "ebs-types" | "ebs-latency" => true,
+        Section::VolumeTypes | Section::VolumeLatencies => true,
         _ => row.get::<Date>("date").is_some(),
     });
     match sound {
@@ -230,18 +185,17 @@ mod tests {
     use crate::Catalog;
 
     fn sample() -> User {
-        User {
-            sources: format!(
-                "{}\nmine,\"a file, of mine\",2026-11-20,\n",
-                head_of(SOURCES)
-            ),
-            on_demand: "@ us-east-1 2026-11-18 mine\nm5.large,0.096,0.188\n".to_owned(),
-            volume_prices: format!(
-                "{}\nus-east-1,gp3,gib_month,0,,0.08,2026-11-18,,mine\n",
-                head_of(VOLUME_PRICES)
-            ),
-            ..User::default()
-        }
+        let mut user = User::default();
+        let (sources, prices) = (Section::Sources, Section::VolumePrices);
+        *user.text_mut(sources) =
+            format!("{}\nmine,\"a file, of mine\",2026-11-20,\n", sources.head());
+        *user.text_mut(Section::OnDemand) =
+            "@ us-east-1 2026-11-18 mine\nm5.large,0.096,0.188\n".to_owned();
+        *user.text_mut(prices) = format!(
+            "{}\nus-east-1,gp3,gib_month,0,,0.08,2026-11-18,,mine\n",
+            prices.head()
+        );
+        user
     }
 
     #[test]

@@ -25,7 +25,7 @@ use blocklab_record::{Note, NoteLevel};
 use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::{
     Access, Aggregate, BlockSizes, Case, Content, Job, Mix, Order, Pattern, PauseBefore, Plan,
-    Region, Stop, Workload,
+    Region, Stop,
 };
 
 pub use blocklab_syntax::Mistake;
@@ -233,16 +233,10 @@ fn case(test: &Test, way: Way, form: &Form) -> Case {
             ..Region::default()
         },
         pattern: match test.random {
-            true => Pattern::Random {
-                every_block_once: false,
-            },
+            true => Pattern::RANDOM,
             false => Pattern::Sequential,
         },
-        mix: Mix {
-            read: way.reads(),
-            write: 100 - way.reads(),
-            trim: 0,
-        },
+        mix: Mix::reads(way.reads()),
         sizes: BlockSizes::fixed(test.block),
         content: match wish.zero_fill {
             true => Content::Zero,
@@ -254,15 +248,7 @@ fn case(test: &Test, way: Way, form: &Form) -> Case {
         },
         ..Job::new(&name)
     };
-    let workload = Workload {
-        seed: wish.seed,
-        jobs: vec![job],
-    };
-    Case {
-        name,
-        settings: Vec::new(),
-        workload,
-    }
+    Case::new(name, wish.seed, vec![job])
 }
 
 fn notes(wish: &Wish) -> Vec<Note> {
@@ -282,10 +268,7 @@ fn notes(wish: &Wish) -> Vec<Note> {
         (wish.read_only, NoteLevel::Ignored, "writes", no_writes),
     ];
     let applying = told.into_iter().filter(|(applies, ..)| *applies);
-    let note = |(_, level, subject, text): (bool, _, &str, &str)| Note {
-        level,
-        subject: subject.to_owned(),
-        text: text.to_owned(),
-    };
-    applying.map(note).collect()
+    applying
+        .map(|(_, level, subject, text)| Note::new(level, subject, text))
+        .collect()
 }

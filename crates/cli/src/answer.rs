@@ -8,7 +8,6 @@ use blocklab_analysis::gate::{Gate, warning};
 use blocklab_analysis::{Assessment, Finding};
 use blocklab_console::terminal;
 use blocklab_record::Record;
-use blocklab_units::nearest;
 use serde::Serialize;
 
 use crate::args::RunArgs;
@@ -35,12 +34,6 @@ pub fn json(form: (&'static str, u32), fields: &impl Serialize) -> Result<String
 /// The fields of a form that has one.
 pub fn only<'a, T>(key: &'static str, value: &'a T) -> BTreeMap<&'static str, &'a T> {
     BTreeMap::from([(key, value)])
-}
-
-/// The name that was probably meant.
-pub fn meant(word: &str, names: &[&str]) -> Option<String> {
-    let near = nearest(word, names.iter().copied())?;
-    Some(format!("did you mean {near}?"))
 }
 
 /// What `--fail-on warning` says of these runs.

@@ -1,25 +1,26 @@
 //! The command line as data. Help, man pages and completions are derived from it.
 
-use std::borrow::Cow;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 
-use blocklab_analysis::gate::Condition;
-use blocklab_store::is_id;
 use blocklab_tools::args::{CdmArgs, DiskspdArgs, FioArgs, VdbenchArgs};
-use blocklab_units::{Bytes, Nanos, visible};
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 
 mod catalog;
+mod emulate;
 mod foreign;
 mod judge;
+mod run;
 
 pub use catalog::{
     CatalogArgs, CatalogCommand, CatalogImportArgs, CatalogListArgs, CatalogShowArgs,
 };
+pub use emulate::{EmulateArgs, SpinArg};
 pub use foreign::{ConvertArgs, ImportArgs, ImportTool, Language};
 pub use judge::{CalibrateArgs, CompareArgs, DiagnoseArgs, PriceArgs, PriceBy};
+pub(crate) use run::run_name;
+pub use run::{LoadArgs, OperationKind, RunArgs};
 
 const ABOUT: &str = "A lab bench for block storage: measures what a disk delivers";
 
@@ -96,6 +97,8 @@ pub enum Command {
     Import(ImportArgs),
     /// Make a model of a disk from its runs, to simulate it
     Calibrate(CalibrateArgs),
+    /// Serve a volume that nobody rented over NBD, to databases and other programs
+    Emulate(Box<EmulateArgs>),
     /// Show cloud volumes and instances: limits and prices, by day and region
     Catalog(CatalogArgs),
     /// List this machine's block devices, and whether blocklab would write to them
@@ -104,123 +107,6 @@ pub enum Command {
     Man(ManArgs),
     /// Print the completions for a shell
     Completions(CompletionsArgs),
-}
-
-const RUN_EXAMPLES: &str = "\
-Examples:
-  blocklab run                                    the built-in study `quick`, here
-  blocklab run --target /data --html report.html  another file system, and a page for the browser
-  blocklab run --target /dev/nvme1n1 --read-only  a whole device, reads only
-  blocklab run --target null                      blocklab's own overhead
-  blocklab run --example > my-study.toml          a commented study to start from
-  blocklab run my-study.toml --target /data       ... and to run
-  blocklab run --example i3-vs-i2 > mine.toml     the text of a built-in study, to change it
-  blocklab run --runtime 60s --repeat 5           longer, and more passes
-  blocklab run --again latest                     a kept run, with the same seed
-  blocklab run i3-vs-i2                           a published study, all systems simulated
-  blocklab run i3-vs-i2 --target emu              ... emulated in real time
-  blocklab run i3-vs-i2 --system i3.xlarge --target /data
-                                                  ... with this disk as i3.xlarge
-
-A target is a directory (a scratch file is made there and removed), a file, a device, `null`, or \
-a model: sim:ADDRESS in virtual time, emu:ADDRESS in real time. A path that does \
-not exist is refused unless --create makes it. A target that holds data is refused for writing; \
-`blocklab devices` shows why. If a multi-system study is interrupted, the same command \
-continues it.
-
-Built-in studies: quick, calibrate, and of published ones i3-vs-i2, ebs-hdd, i3-metal, r5d-vs-gp3, \
-im4gn.";
-
-/// `blocklab run`.
-#[derive(Debug, Args)]
-#[command(after_help = RUN_EXAMPLES)]
-pub struct RunArgs {
-    /// A built-in study, or a file in the native format
-    #[arg(default_value = "quick", value_hint = ValueHint::FilePath)]
-    pub study: String,
-    /// Repeat this stored run: its load, its seed and its targets, unless options say otherwise.
-    /// Relative paths begin in the current directory
-    #[arg(long, value_name = "RUN", conflicts_with_all = ["study", "system", "with_run", "fresh"])]
-    pub again: Option<String>,
-    /// What to measure: a directory, file or device, or `null` (default: the current directory)
-    #[arg(short, long, value_name = "TARGET", value_hint = ValueHint::AnyPath)]
-    pub target: Vec<String>,
-    /// In a multi-system study: the system that --target stands for; the others are simulated
-    #[arg(long, value_name = "NAME")]
-    pub system: Vec<String>,
-    /// Use this stored run for its system instead of measuring it again (`NAME=RUN`: which system)
-    #[arg(long = "with", value_name = "RUN")]
-    pub with_run: Vec<String>,
-    /// Restart an interrupted study instead of continuing it
-    #[arg(long)]
-    pub fresh: bool,
-    /// Size of the scratch file or tested region, such as 1GiB
-    #[arg(long)]
-    pub size: Option<Bytes>,
-    /// Measured time of each pass, such as 5s or 2min
-    #[arg(long, value_name = "TIME")]
-    pub runtime: Option<Nanos>,
-    /// Passes of each case
-    #[arg(long, value_name = "N", value_parser = at_least_one)]
-    pub repeat: Option<NonZeroU32>,
-    /// Random seed; the same seed gives the same requests
-    #[arg(long, value_name = "NUMBER")]
-    pub seed: Option<u64>,
-    /// Print the result as JSON
-    #[arg(long)]
-    pub json: bool,
-    /// Write the HTML report to this file (`-`: standard output)
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub html: Option<PathBuf>,
-    /// Let --html overwrite a file that blocklab did not write (never a device)
-    #[arg(long, requires = "html")]
-    pub force: bool,
-    /// No progress
-    #[arg(short, long)]
-    pub quiet: bool,
-    /// Skip everything that writes
-    #[arg(long)]
-    pub read_only: bool,
-    /// Create TARGET if it does not exist, and remove it after the run
-    #[arg(long)]
-    pub create: bool,
-    /// Allow overwriting exactly this device (by name or serial number) or file (by path),
-    /// whatever it holds
-    #[arg(long, value_name = "NAME")]
-    pub destroy_data: Vec<String>,
-    /// Print a commented example, or the text of a built-in study, and exit
-    #[arg(long, exclusive = true, value_name = "STUDY", num_args = 0..=1, default_missing_value = "")]
-    pub example: Option<String>,
-    /// Do not keep the run
-    #[arg(long)]
-    pub no_save: bool,
-    /// Exit with 4 if this holds: warning: a finding is a warning or worse (repeatable)
-    #[arg(long, value_name = "CONDITION", value_delimiter = ',', value_parser = crate::gate::of_run)]
-    pub fail_on: Vec<Condition>,
-    /// Exit with 5 instead of 0 if the passes cannot decide --fail-on
-    #[arg(long, requires = "fail_on")]
-    pub strict: bool,
-    /// Name of the run, instead of the study's; other commands accept it as RUN
-    #[arg(long, value_name = "TEXT", value_parser = run_name)]
-    pub name: Option<String>,
-}
-
-/// More would push everything else off a line of `list`.
-const LONGEST_NAME: usize = 100;
-
-/// A name by which a run can be found again: one that can be typed, and that is no id.
-pub(crate) fn run_name(text: &str) -> Result<String, String> {
-    let wrong = match text.trim() {
-        "" => "a name has a letter at least",
-        "latest" => "`latest` is always the last run; take another name",
-        name if is_id(name) => "it has the form of a run's id; take another name",
-        name if matches!(visible(name), Cow::Owned(_)) => {
-            "it has characters that no terminal shows, so nobody could type it; leave them out"
-        }
-        name if name.chars().count() > LONGEST_NAME => "a name has at most 100 characters",
-        name => return Ok(name.to_owned()),
-    };
-    Err(wrong.to_owned())
 }
 
 /// A count that is not 0.
@@ -262,6 +148,8 @@ Examples:
   blocklab show                      the latest run
   blocklab show k3f                  by the last part of its id
   blocklab show latest --findings    the findings with all evidence
+  blocklab show latest --case rand4k-q1-read
+  blocklab show latest --format markdown      a table for an issue or a wiki
   blocklab show latest --json | jq '.rows[] | {case, direction, iops: .iops.value}'";
 
 /// `blocklab show`.
@@ -274,9 +162,27 @@ pub struct ShowArgs {
     /// Print the findings with the figures of every case behind them
     #[arg(long, conflicts_with = "json")]
     pub findings: bool,
+    /// Show only this case (repeatable)
+    #[arg(long, value_name = "NAME")]
+    pub case: Vec<String>,
     /// Print JSON
     #[arg(long)]
     pub json: bool,
+    /// Output format
+    #[arg(long, value_enum, default_value_t, conflicts_with_all = ["json", "findings"])]
+    pub format: View,
+}
+
+/// How a result is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum View {
+    /// For a terminal
+    #[default]
+    Text,
+    /// A table for an issue, a wiki or a message
+    Markdown,
+    /// For other programs
+    Json,
 }
 
 const REPORT_EXAMPLES: &str = "\
@@ -416,37 +322,6 @@ mod tests {
 
     use super::*;
 
-    /// The story: a run was named with an escape character in it, and no command found it again,
-    /// because names are compared as they are shown. Another was named like the id of a run, so
-    /// its name always meant that other run; a third had a name of 3,000 letters, and `list` a
-    /// line of 3,079.
-    #[test]
-    fn a_name_can_be_typed_and_is_no_id() {
-        let long = "a".repeat(LONGEST_NAME + 1);
-        for bad in [
-            "",
-            " \t",
-            "latest",
-            "20261122-185558-q9w",
-            "e\u{1b}[31mvil",
-            "\u{202e}txt",
-            "two\nlines",
-            &long,
-        ] {
-            assert!(run_name(bad).is_err(), "{bad:?}");
-        }
-        for good in [
-            "before",
-            " two words ",
-            "nightly/q9w",
-            "größer",
-            &long[1..],
-            "2026",
-        ] {
-            assert_eq!(run_name(good).as_deref(), Ok(good.trim()));
-        }
-    }
-
     #[test]
     fn the_definition_is_sound() {
         Cli::command().debug_assert();
@@ -463,40 +338,6 @@ mod tests {
     }
 
     #[test]
-    fn the_help_names_every_built_in_study() {
-        let told = RUN_EXAMPLES.rsplit("Built-in studies: ").next();
-        let told = told.unwrap_or_default();
-        for name in blocklab_native::studies::builtin_names() {
-            assert!(told.contains(name), "{name}: {told}");
-        }
-    }
-
-    #[track_caller]
-    fn check(line: &str, expected: impl Fn(&RunArgs) -> bool) {
-        let cli = Cli::try_parse_from(line.split(' ')).expect("a sound command line");
-        let Command::Run(args) = cli.command else {
-            panic!("{line} is a run");
-        };
-        assert!(expected(&args), "{line}: {args:?}");
-    }
-
-    #[test]
-    fn runs_as_people_type_them() {
-        check("blocklab run", |a| {
-            a.study == "quick" && a.target.is_empty()
-        });
-        check("blocklab run x.toml -t /a --target /b", |a| {
-            a.study == "x.toml" && a.target == ["/a", "/b"]
-        });
-        check("blocklab run --size 1GiB --runtime 2min", |a| {
-            a.size == Some(Bytes::GIB) && a.runtime == Some(Nanos::from_secs(120))
-        });
-        check("blocklab run --destroy-data=sdb --destroy-data=X1", |a| {
-            a.destroy_data == ["sdb", "X1"]
-        });
-    }
-
-    #[test]
     fn mistakes_are_told_with_what_would_work() {
         for (line, words) in [
             ("blocklab run --size lots", "a size such as"),
@@ -507,6 +348,10 @@ mod tests {
             ("blocklab list --limit 0", "at least 1"),
             ("blocklab export latest --format xml", "json, csv, parquet"),
             ("blocklab ruin", "'run'"),
+            ("blocklab run --bs 16k", "--rw"),
+            ("blocklab run quick --rw read", "cannot be used with"),
+            ("blocklab run --repeat-for 1min", "--repeat-until"),
+            ("blocklab run --repeat-until 0%", "above 0"),
         ] {
             let error = Cli::try_parse_from(line.split(' ')).expect_err(line);
             let text = error.to_string();

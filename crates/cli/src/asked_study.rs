@@ -3,17 +3,19 @@
 use std::fs;
 use std::io::{self, Read};
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result, anyhow, bail};
 use blocklab_console::chance;
 use blocklab_native::{self as native, studies};
 use blocklab_publication::Publication;
 use blocklab_record::Note;
+use blocklab_report::text;
 use blocklab_store::Store;
-use blocklab_units::{Nanos, nearest};
+use blocklab_units::{Ink, Nanos, Style, did_you_mean};
 use blocklab_workload::{Case, Job, Plan};
 
 use crate::again;
-use crate::args::RunArgs;
+use crate::args::{LoadArgs, OperationKind, RunArgs};
+use crate::repeat::Repeat;
 
 /// A study as it is to be run.
 pub struct Study {
@@ -25,7 +27,7 @@ pub struct Study {
     pub notes: Vec<Note>,
     /// What it shows besides.
     pub publication: Publication,
-    /// Whether it comes with the program.
+    /// Whether it is of the program, which then chose the engine.
     pub built_in: bool,
     /// Targets of the jobs that name none.
     pub targets: Vec<String>,
@@ -33,10 +35,20 @@ pub struct Study {
 
 /// The study that the arguments name, with what they say over it.
 pub fn study(args: &RunArgs, store: &Store) -> Result<Study> {
-    let mut read = match &args.again {
-        Some(run) => of_run(run, args, store)?,
-        None => of_text(&args.study)?,
+    let mut read = match (&args.again, args.load.rw) {
+        (Some(run), _) => of_run(run, args, store)?,
+        (None, Some(kind)) => of_flags(kind, &args.load)?,
+        (None, None) => of_text(args.study())?,
     };
+    let systems = &read.study.publication.systems;
+    if !systems.is_empty() && (!args.case.is_empty() || args.repeat_until.is_some()) {
+        bail!(
+            "the study {} compares systems by all its cases and passes: --case and --repeat-until \
+             are for studies without systems",
+            read.name
+        );
+    }
+    choose(&mut read.study.plan, &args.case)?;
     if !args.target.is_empty() {
         read.study.targets.clone_from(&args.target);
     }
@@ -56,6 +68,10 @@ pub fn study(args: &RunArgs, store: &Store) -> Result<Study> {
     };
     let notes = native::apply(&mut study.plan, &overrides);
     study.notes.extend(notes);
+    if let Some(repeat) = Repeat::of(args) {
+        study.plan.passes = study.plan.passes.max(Repeat::LEAST);
+        study.notes.push(repeat.note());
+    }
     for job in study.plan.cases.iter().flat_map(|case| &case.workload.jobs) {
         job.check()
             .map_err(|invalid| anyhow!("{name}: job `{}`: {invalid}", job.name))?;
@@ -72,8 +88,70 @@ struct Loaded {
     study: Study,
 }
 
+/// The load of the command line, as the text of a study: it is read, kept and repeated as one.
+fn of_flags(kind: OperationKind, load: &LoadArgs) -> Result<Loaded> {
+    use OperationKind::{Randread, Randrw, Randwrite, Read, Rw, Write};
+    let is_mixed = matches!(kind, Rw | Randrw);
+    let (pattern, short) = match kind {
+        Read | Write | Rw => ("sequential", "seq"),
+        Randread | Randwrite | Randrw => ("random", "rand"),
+    };
+    let (mix, word) = match kind {
+        Read | Randread => ("mix = \"read\"".to_owned(), "read".to_owned()),
+        Write | Randwrite => ("mix = \"write\"".to_owned(), "write".to_owned()),
+        Rw | Randrw => (
+            format!("read_percent = {}", load.reads),
+            format!("mix{}", load.reads),
+        ),
+    };
+    if !is_mixed && load.reads != 50 {
+        bail!("--reads is the share of reads of --rw rw and --rw randrw; here all are alike");
+    }
+    let size = load.bs.to_string().replace(' ', "");
+    let (depth, threads) = (load.depth, load.threads);
+    let several = match threads.get() {
+        1 => String::new(),
+        threads => format!("-t{threads}"),
+    };
+    let name = format!("{short}-{size}-q{depth}{several}-{word}");
+    let text = format!(
+        "name = \"{name}\"\npasses = 3\n\n[[case]]\nname = \"{name}\"\npattern = \"{pattern}\"\n\
+         {mix}\nblock_size = \"{size}\"\ndepth = {depth}\nthreads = {threads}\naccess = \"auto\"\n\
+         ramp = \"1s\"\nruntime = \"5s\"\n"
+    );
+    let mut read = loaded(text, "the load of the command line".to_owned(), true)?;
+    read.name = name;
+    Ok(read)
+}
+
+/// Leaves the cases of these names; the name of a matrix stands for all its cases.
+fn choose(plan: &mut Plan, names: &[String]) -> Result<()> {
+    let is_of = |case: &str, name: &str| {
+        let rest = case.strip_prefix(name);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
+    };
+    for name in names {
+        let known = || plan.cases.iter().map(|case| &*case.name);
+        if !known().any(|case| is_of(case, name)) {
+            let hint = did_you_mean(name, known(), || {
+                format!("its cases are: {}", known().collect::<Vec<_>>().join(", "))
+            });
+            bail!("the study {} has no case {name}; {hint}", plan.name);
+        }
+    }
+    let is_chosen = |case: &Case| names.iter().any(|name| is_of(&case.name, name));
+    if !names.is_empty() {
+        plan.cases.retain(is_chosen);
+    }
+    Ok(())
+}
+
 fn of_text(asked: &str) -> Result<Loaded> {
     let (source, name, built_in) = source(asked)?;
+    loaded(source, name, built_in)
+}
+
+fn loaded(source: String, name: String, built_in: bool) -> Result<Loaded> {
     let parsed = native::parse(&source, &name).map_err(|error| anyhow!("{error}"))?;
     Ok(Loaded {
         name,
@@ -133,6 +211,46 @@ pub fn example(study: &str) -> Result<&'static str> {
     }
 }
 
+/// What `--list` prints: the built-in studies, or the cases of the one that was asked for.
+pub fn listed(args: &RunArgs, store: &Store, style: Style) -> Result<String> {
+    if args.study.is_none() && args.again.is_none() {
+        return studies::builtin_names()
+            .map(|name| one_line(name, style))
+            .collect();
+    }
+    let cases = study(args, store)?.plan.cases;
+    let rows = cases.iter().map(|case| {
+        let settings = case
+            .settings
+            .iter()
+            .map(|(key, value)| format!("{key} {value}"));
+        let settings = settings.collect::<Vec<_>>().join(", ");
+        [
+            case.name.clone(),
+            format!("{} a pass", planned(case)),
+            settings,
+        ]
+    });
+    Ok(text::aligned(&rows.collect::<Vec<_>>(), &[1]))
+}
+
+fn one_line(name: &str, style: Style) -> Result<String> {
+    let Study {
+        plan, publication, ..
+    } = of_text(name)?.study;
+    let systems = match publication.systems.len() {
+        0 => String::new(),
+        systems => format!(", {systems} systems"),
+    };
+    let text = format!(
+        "{} ({} cases, {} passes{systems})",
+        plan.description,
+        plan.cases.len(),
+        plan.passes
+    );
+    Ok(style.hang(Ink::Bold, name, 12, &text))
+}
+
 /// The text of a study. A file comes before a built-in study of the same name only when it is
 /// named as a path.
 fn source(study: &str) -> Result<(String, String, bool)> {
@@ -158,13 +276,10 @@ fn source(study: &str) -> Result<(String, String, bool)> {
 
 /// The built-in study that was meant, or all there are.
 fn meant(name: &str) -> String {
-    match nearest(name, studies::builtin_names()) {
-        Some(near) => format!("did you mean {near}?"),
-        None => {
-            let known = studies::builtin_names().collect::<Vec<_>>().join(", ");
-            format!("these are: {known}")
-        }
-    }
+    did_you_mean(name, studies::builtin_names(), || {
+        let known: Vec<_> = studies::builtin_names().collect();
+        format!("these are: {}", known.join(", "))
+    })
 }
 
 /// Planned time of one pass: that of its longest job.

@@ -1,13 +1,12 @@
 use std::path::Path;
-use std::process::ExitCode;
 use std::{fs, iter};
 
 use anyhow::{Context, Result, bail};
 use blocklab_catalog::import::{Change, ImportFile, Imported, import};
-use blocklab_catalog::{Catalog, Date, Filter, Listed, describe};
-use blocklab_units::count;
+use blocklab_catalog::{Catalog, Date, Filter, Listed, currency_of, describe};
+use blocklab_units::{count, did_you_mean};
 
-use crate::answer::{self, meant};
+use crate::answer;
 use crate::args::{
     CatalogArgs, CatalogCommand, CatalogImportArgs, CatalogListArgs, CatalogShowArgs,
 };
@@ -17,13 +16,12 @@ use blocklab_report::text::aligned;
 mod sheet;
 
 /// What can be bought, what it promises and what it costs.
-pub fn run(args: &CatalogArgs) -> Result<ExitCode> {
+pub fn run(args: &CatalogArgs) -> Result<()> {
     match &args.command {
-        CatalogCommand::List(args) => list(args)?,
-        CatalogCommand::Show(args) => show(args)?,
-        CatalogCommand::Import(args) => bring(args)?,
+        CatalogCommand::List(args) => list(args),
+        CatalogCommand::Show(args) => show(args),
+        CatalogCommand::Import(args) => bring(args),
     }
-    Ok(ExitCode::SUCCESS)
 }
 
 fn show(args: &CatalogShowArgs) -> Result<()> {
@@ -51,13 +49,15 @@ fn list(args: &CatalogListArgs) -> Result<()> {
         min_ebs_iops: args.min_ebs_iops,
         region: args.region.clone(),
     };
+    let known = catalog.known_region(&args.region);
+    known.map_err(|problem| anyhow::anyhow!("--region: {problem}"))?;
     let listed = catalog.list(&filter);
     if listed.is_empty() && !args.json {
         explain_nothing(&catalog, args)?;
     }
     terminal::print(match args.json {
         true => answer::json(("catalog_list_format", 1), &answer::only("types", &listed))?,
-        false => table(&listed),
+        false => table(&listed, currency_of(&args.region)),
     })
 }
 
@@ -65,8 +65,8 @@ fn explain_nothing(catalog: &Catalog, args: &CatalogListArgs) -> Result<()> {
     let families = catalog.families();
     match &args.family {
         Some(family) if !families.contains(family) => {
-            let names: Vec<&str> = families.iter().map(String::as_str).collect();
-            let hint = meant(family, &names).unwrap_or_else(|| names.join(", "));
+            let names = families.iter().map(String::as_str);
+            let hint = did_you_mean(family, names, || families.join(", "));
             bail!("no family {family}: {hint}")
         }
         _ => bail!("no instance type passes these filters"),
@@ -84,12 +84,13 @@ const HEADS: [&str; 11] = [
     "OWN DISKS",
     "READ IOPS",
     "WRITE IOPS",
-    "USD/h",
+    "",
 ];
 const NUMBERS: [usize; 9] = [1, 2, 3, 4, 5, 6, 8, 9, 10];
 
-fn table(listed: &[Listed]) -> String {
-    let head = HEADS.map(str::to_owned);
+fn table(listed: &[Listed], currency: &str) -> String {
+    let mut head = HEADS.map(str::to_owned);
+    head[10] = format!("{currency}/h");
     let rows: Vec<_> = iter::once(head).chain(listed.iter().map(row)).collect();
     aligned(&rows, &NUMBERS)
 }
@@ -215,7 +216,7 @@ mod tests {
             ..Filter::default()
         };
         let listed = Catalog::embedded().list(&filter);
-        let text = table(&listed[..2]);
+        let text = table(&listed[..2], "USD");
         assert_eq!(
             text,
             "\

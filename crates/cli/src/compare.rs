@@ -6,10 +6,10 @@ use blocklab_analysis::compare::{Comparison, Margins, compare as hold};
 use blocklab_analysis::gate::{Condition, Gate, slower, warning};
 use blocklab_analysis::{Assessment, Finding, assess};
 use blocklab_record::Record;
-use blocklab_report::{html, json, text};
+use blocklab_report::{html, json, markdown, text};
 use blocklab_store::Store;
 
-use crate::args::CompareArgs;
+use crate::args::{CompareArgs, View};
 use crate::gate;
 use crate::stored::each;
 use blocklab_console::terminal;
@@ -88,7 +88,7 @@ fn show(
     if let Some(path) = &args.html {
         output::write(path, page(all, comparison), Over::forced(args.force))?;
     }
-    if args.json {
+    if args.json || args.format == View::Json {
         return terminal::print_styled(json::comparison(all, comparison, gate));
     }
     let report = match args.html.as_deref() {
@@ -99,7 +99,10 @@ fn show(
         Some(path) => format!("\nReport  {}\n", path.display()),
         None => String::new(),
     };
-    let words = text::comparison(all, comparison, terminal::style());
+    let words = match args.format {
+        View::Markdown => markdown::comparison(all, comparison),
+        _ => text::comparison(all, comparison, terminal::style()),
+    };
     terminal::print_styled(format!("{words}{report}{}", gate::words(gate)))
 }
 

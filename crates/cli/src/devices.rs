@@ -1,5 +1,4 @@
 use std::fmt::Write;
-use std::process::ExitCode;
 
 use blocklab_host::Device;
 use blocklab_record::BlockDevice;
@@ -11,15 +10,13 @@ use blocklab_console::{place, terminal};
 use blocklab_report::text::aligned;
 
 /// Shows the machine's block devices, and whether blocklab would write to them.
-pub fn run(args: &DevicesArgs, store: Option<&Store>) -> anyhow::Result<ExitCode> {
+pub fn run(args: &DevicesArgs, store: Option<&Store>) -> anyhow::Result<()> {
     let memory = store.map(place::memory);
     let devices = blocklab_host::devices(memory.as_ref());
-    let text = match args.json {
+    terminal::print(match args.json {
         true => answer::json(("devices_format", 1), &answer::only("devices", &devices))?,
         false => text(&devices),
-    };
-    terminal::print(text)?;
-    Ok(ExitCode::SUCCESS)
+    })
 }
 
 const HEADS: [&str; 9] = [

@@ -11,11 +11,13 @@ mod catalog;
 mod compare;
 mod devices;
 mod diagnose;
+mod emulate;
 mod foreign;
 mod gate;
 mod list;
 mod manual;
 mod price;
+mod repeat;
 mod run;
 mod stored;
 mod study;
@@ -75,8 +77,9 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         Command::Import(args) => return foreign::import(args, &store()?),
         Command::Rm(args) => stored::rm(args, &store()?)?,
         Command::Calibrate(args) => return calibrate::calibrate(args, &store()?),
-        Command::Catalog(args) => return catalog::run(args),
-        Command::Devices(args) => return devices::run(args, store().ok().as_ref()),
+        Command::Emulate(args) => return emulate::emulate(args, &store()?),
+        Command::Catalog(args) => catalog::run(args)?,
+        Command::Devices(args) => devices::run(args, store().ok().as_ref())?,
         Command::Man(args) => manual::man(args)?,
         Command::Completions(args) => manual::completions(args)?,
     }

@@ -8,10 +8,10 @@ use anyhow::{Context, Result};
 use clap::{Command, CommandFactory};
 use clap_mangen::Man;
 
-use crate::answer::meant;
 use crate::args::{Cli, CompletionsArgs, ManArgs};
 use blocklab_console::terminal;
 use blocklab_tools::output::{self, Over};
+use blocklab_units::did_you_mean;
 
 /// Prints the page of a command, or writes all pages into a directory.
 pub fn man(args: &ManArgs) -> Result<()> {
@@ -34,11 +34,10 @@ fn find<'c>(cli: &'c Command, words: &[String]) -> Result<&'c Command> {
         let found = below.iter().find(|it| it.get_name() == word);
         found.copied().with_context(|| {
             let names: Vec<&str> = below.iter().map(|it| it.get_name()).collect();
-            let all = match &names[..] {
+            let hint = did_you_mean(word, names.iter().copied(), || match &names[..] {
                 [] => "it has no commands of its own.".to_owned(),
                 names => format!("the commands are: {}.", names.join(", ")),
-            };
-            let hint = meant(word, &names).unwrap_or(all);
+            });
             format!("there is no page of {word}; {hint} --out DIR writes all pages")
         })
     })

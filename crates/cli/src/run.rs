@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use blocklab_record::{Record, Status};
 use blocklab_report::{html, json, text};
 use blocklab_store::Store;
@@ -12,8 +12,9 @@ use jiff::Timestamp;
 
 use crate::answer::{closing, gate_of, is_for_people, judged, page_path, print};
 use crate::args::RunArgs;
-use crate::asked_study::{example, study};
+use crate::asked_study::{example, listed, study};
 use crate::gate;
+use crate::repeat::Repeat;
 use crate::study;
 use crate::watch::Watch;
 use blocklab_console::status::{FAILED, INTERRUPTED, MISTAKE};
@@ -26,6 +27,10 @@ use blocklab_tools::output::{self, Over};
 pub fn run(args: &RunArgs, store: &Store) -> Result<ExitCode> {
     if let Some(study) = &args.example {
         terminal::print(example(study)?)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if args.list {
+        terminal::print_styled(listed(args, store, terminal::style())?)?;
         return Ok(ExitCode::SUCCESS);
     }
     keeper::keep(|| {
@@ -41,7 +46,7 @@ fn measure(args: &RunArgs, store: &Store) -> Result<u8> {
     if let Some(path) = &args.html {
         output::try_out(path, Over::forced(args.force))?;
     }
-    if Path::new(&args.study).extension() == Some("fio".as_ref()) {
+    if Path::new(args.study()).extension() == Some("fio".as_ref()) {
         return measure_job_file(args, store);
     }
     let mut study = study(args, store)?;
@@ -71,13 +76,20 @@ fn measure(args: &RunArgs, store: &Store) -> Result<u8> {
         }
         other => other?.pop().context("the run left no record")?,
     };
+    let missed = Repeat::of(args).and_then(|it| it.missed(&record));
+    if let Some(missed) = missed.filter(|_| record.status == Status::Complete) {
+        terminal::warn(&missed);
+    }
     present(args, store, &mut record)
 }
 
 /// A job file of fio, kept and shown as any other run.
 fn measure_job_file(args: &RunArgs, store: &Store) -> Result<u8> {
+    if !args.case.is_empty() || args.repeat_until.is_some() {
+        bail!("a job file of fio has no cases or passes: `blocklab convert` makes a study of it");
+    }
     let file = JobFile {
-        path: &args.study,
+        path: args.study(),
         is_reshaped: !args.target.is_empty() || args.size.is_some() || args.runtime.is_some(),
         read_only: args.read_only,
         destroy_data: &args.destroy_data,

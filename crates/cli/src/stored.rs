@@ -10,25 +10,51 @@ use anyhow::{Context, Result, bail};
 use blocklab_analysis::{Assessment, assess};
 use blocklab_console::terminal;
 use blocklab_record::Record;
-use blocklab_report::{html, json, text};
+use blocklab_report::{html, json, markdown, text};
 use blocklab_store::export::{self as figures, Rows};
 use blocklab_store::{Removal, Store};
 use blocklab_tools::output::{self, Over};
-use blocklab_units::Style;
+use blocklab_units::{Style, did_you_mean};
 use clap::ValueEnum;
 
-use crate::args::{ExportArgs, Format, ReportArgs, RmArgs, ShowArgs};
+use crate::args::{ExportArgs, Format, ReportArgs, RmArgs, ShowArgs, View};
 
 /// Prints the result of a run again.
 pub fn show(args: &ShowArgs, store: &Store) -> Result<()> {
-    let record = store.load(&args.run)?.record;
-    let assessment = assess(&record);
+    let mut record = store.load(&args.run)?.record;
+    let mut assessment = assess(&record);
+    if !args.case.is_empty() {
+        only(&args.case, &mut record, &mut assessment)?;
+    }
     let style = terminal::style();
-    terminal::print_styled(match (args.json, args.findings) {
-        (true, _) => json::summary(&record, &assessment, None),
-        (false, true) => evidence(&record, &assessment, style),
-        (false, false) => text::summary(&record, &assessment, style),
+    terminal::print_styled(match args.format {
+        _ if args.findings => evidence(&record, &assessment, style),
+        _ if args.json => json::summary(&record, &assessment, None),
+        View::Json => json::summary(&record, &assessment, None),
+        View::Markdown => markdown::summary(&record, &assessment),
+        View::Text => text::summary(&record, &assessment, style),
     })
+}
+
+/// Leaves the cases of these names, and what was found about them in the light of all others.
+fn only(names: &[String], record: &mut Record, assessment: &mut Assessment) -> Result<()> {
+    let known = || assessment.rows.iter().map(|row| &*row.case);
+    for name in names {
+        if !known().any(|case| case == name) {
+            let hint = did_you_mean(name, known(), || {
+                format!("its cases are: {}", known().collect::<Vec<_>>().join(", "))
+            });
+            bail!("{} has no case {name}; {hint}", record.id);
+        }
+    }
+    record.measurements.retain(|it| names.contains(&it.case));
+    assessment.rows.retain(|row| names.contains(&row.case));
+    assessment.findings.retain_mut(|finding| {
+        let is_of_all = finding.subject.is_empty();
+        finding.subject.retain(|case| names.contains(case));
+        is_of_all || !finding.subject.is_empty()
+    });
+    Ok(())
 }
 
 /// All that is said of a run, and all that a model of it rests on.

@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicBool;
 use anyhow::{Context, Result, anyhow};
 use blocklab_analysis::study::{SystemOutcome, outcome};
 use blocklab_analysis::{Assessment, assess};
-use blocklab_catalog::{Address, Catalog, Resolved, resolve};
+use blocklab_catalog::{Address, Catalog, Listed, Resolved, resolve};
 use blocklab_console::status::{FAILED, INTERRUPTED};
 use blocklab_console::{chance, listen, place, terminal};
 use blocklab_host::guard::Guard;
@@ -17,7 +17,7 @@ use blocklab_publication::System;
 use blocklab_record::{Origin, Record, Status};
 use blocklab_report::{html, json, text};
 use blocklab_store::Store;
-use blocklab_study::{Assignment, Error, Part, ResumeState, run_plans};
+use blocklab_study::{Assignment, Error, Part, ResumeState, plan_of, run_plans};
 use blocklab_tools::keeping::Keeping;
 use blocklab_tools::output::Over;
 use blocklab_workload::Plan;
@@ -144,7 +144,7 @@ fn part<'a>(
 /// and judges them.
 fn conclude(
     shared: &Shared<'_>,
-    bought: &BTreeMap<String, Resolved>,
+    bought: &BTreeMap<String, Bought>,
     (runs, earlier): (&[(String, Record)], usize),
     resume: &ResumeState,
     store: &Store,
@@ -156,7 +156,8 @@ fn conclude(
         SystemOutcome {
             system,
             run: place.map(|it| (&runs[it].1, &assessed[it])),
-            bought: bought.get(&system.name),
+            bought: bought.get(&system.name).map(|it| &it.resolved),
+            listed: bought.get(&system.name).and_then(|it| it.listed.as_ref()),
         }
     });
     let systems: Vec<SystemOutcome<'_>> = systems.collect();
@@ -210,7 +211,7 @@ fn close(
     keeping: &mut Keeping<'_>,
 ) -> Result<()> {
     let with = runs.iter().map(|(it, _)| format!(" --with {}", it.id));
-    let again = format!("blocklab run {}{}", args.study, with.collect::<String>());
+    let again = format!("blocklab run {}{}", args.study(), with.collect::<String>());
     let again = Some(&*again).filter(|_| !args.no_save && keeping.is_well);
     let usual = folder.map(|folder| Store::study_page(&folder));
     let path = page_path(args, usual)
@@ -234,32 +235,30 @@ fn stopped(lasting: bool, done: usize) -> u8 {
     INTERRUPTED
 }
 
+/// What an address comes to.
+struct Bought {
+    resolved: Resolved,
+    /// What lists say of its instance.
+    listed: Option<Listed>,
+}
+
 /// Every address, looked up before anything is measured.
-fn bought(systems: &[System], catalog: &Catalog) -> Result<BTreeMap<String, Resolved>> {
+fn bought(systems: &[System], catalog: &Catalog) -> Result<BTreeMap<String, Bought>> {
     let one = |system: &System| {
         let wrong = |error: String| anyhow!("the system {} cannot be had:\n{error}", system.name);
         let address = Address::parse(&system.address).map_err(|it| wrong(it.to_string()))?;
         let resolved = resolve(&address, catalog).map_err(|it| wrong(it.to_string()))?;
-        Ok((system.name.clone(), resolved))
+        let listed = listed(&address, catalog);
+        Ok((system.name.clone(), Bought { resolved, listed }))
     };
     systems.iter().map(one).collect()
 }
 
-/// The load of one system: the name tells which.
-fn plan_of(plan: &Plan, system: &System, seed: u64) -> Plan {
-    let mut cases = plan.cases.clone();
-    for case in &mut cases {
-        case.workload.seed = seed;
-        for job in &mut case.workload.jobs {
-            job.threads = job.threads.saturating_mul(system.devices);
-        }
-    }
-    Plan {
-        cases,
-        name: format!("{}: {}", plan.name, system.name),
-        passes: system.passes.unwrap_or(plan.passes),
-        ..plan.clone()
-    }
+fn listed(address: &Address, catalog: &Catalog) -> Option<Listed> {
+    let Address::Sold(offer) = address else {
+        return None;
+    };
+    catalog.listed(offer.instance.as_deref()?, offer.as_of)
 }
 
 /// What is known of the same study that was interrupted, or of none yet.

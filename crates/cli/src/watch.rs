@@ -13,6 +13,7 @@ use blocklab_workload::{Case, Plan};
 
 use crate::args::RunArgs;
 use crate::asked_study::planned;
+use crate::repeat::Repeat;
 
 /// Shows what is measured, and keeps it after every measurement.
 pub struct Watch<'a> {
@@ -24,6 +25,7 @@ pub struct Watch<'a> {
     before: Nanos,
     now: Nanos,
     laying_out: Option<PathBuf>,
+    repeat: Option<Repeat>,
 }
 
 /// A plan, and the system of a study that it is run on.
@@ -41,7 +43,12 @@ impl<'a> Watch<'a> {
             cases: plan.cases.iter().map(|case| case.name.clone()).collect(),
             passes: plan.passes,
         };
-        let total = Nanos(plans.iter().map(|(_, plan)| length(plan)).sum());
+        let repeat = Repeat::of(args);
+        let total = match repeat {
+            // Nobody knows how many passes it takes.
+            Some(_) => Nanos::ZERO,
+            None => Nanos(plans.iter().map(|(_, plan)| length(plan)).sum()),
+        };
         Self {
             screen: Screen::new(!args.quiet, io::stderr().is_terminal(), total),
             checkpoints: Checkpoints::new((!args.no_save).then_some(store)),
@@ -50,6 +57,7 @@ impl<'a> Watch<'a> {
             before: Nanos::ZERO,
             now: Nanos::ZERO,
             laying_out: None,
+            repeat,
         }
     }
 
@@ -90,11 +98,15 @@ impl Observer for Watch<'_> {
         let place = part.cases.iter().position(|it| *it == case.name);
         let number = place.unwrap_or(0) + 1;
         self.screen
-            .case(&name, pass, part.passes, number, part.cases.len());
+            .case(&name, pass, part.passes.max(pass), number, part.cases.len());
     }
 
     fn interval(&mut self, interval: &Interval, elapsed: Nanos) {
         self.screen.interval(interval, self.before + elapsed);
+    }
+
+    fn wants_again(&self, case: &Case, record: &Record) -> bool {
+        self.repeat.is_some_and(|it| it.wants(&case.name, record))
     }
 
     fn ended(&mut self, record: &Record) {

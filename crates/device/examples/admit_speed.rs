@@ -75,6 +75,15 @@ fn i3() -> VolumeSpec {
     }
 }
 
+/// Reads that wait behind programs.
+fn i3en() -> VolumeSpec {
+    let service = Class::I3enNvme.service();
+    VolumeSpec {
+        service: Some(service.saturating_at(275_000.0, 1e6, Origin::Given)),
+        ..i3()
+    }
+}
+
 fn device(volume: VolumeSpec, count: usize) -> DeviceSpec {
     let rate =
         |name: &str, baseline, maximum| Credit::half_hour(name, baseline, maximum, Origin::Given);
@@ -129,6 +138,11 @@ fn main() {
     measure("gp3, random", &device(gp3(), 1), false);
     measure("gp3, sequential", &device(gp3(), 1), true);
     measure("local NVMe with channels, random", &device(i3(), 1), false);
+    measure(
+        "local NVMe with programs, random",
+        &device(i3en(), 1),
+        false,
+    );
     measure("30 x gp3 on an instance, random", &device(gp3(), 30), false);
     measure("30 x gp3 on an instance, seq.", &device(gp3(), 30), true);
 }

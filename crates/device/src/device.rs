@@ -1,6 +1,7 @@
 use blocklab_random::Stream;
 use blocklab_units::{Bytes, Nanos};
 
+use crate::limit::Owner;
 use crate::spec::Network;
 use crate::stage::accounting::ChargeCounter;
 use crate::stage::chain::Chain;
@@ -10,8 +11,11 @@ use crate::stage::media::Media;
 use crate::stage::network::NetworkDelay;
 use crate::stage::spread::LatencyDistribution;
 use crate::stage::tags::QueueTags;
-use crate::stage::{Counts, Link, instance, limiters};
-use crate::{Answer, DeviceSpec, Fault, Invalid, Io, Limit, Service, Spread, VolumeSpec};
+use crate::stage::{Counts, Link, Meters, instance, limiter_kinds, limiters};
+use crate::{
+    Answer, Covers, DeviceSpec, Fault, Invalid, Io, LimitKind, LimitName, Service, Spread,
+    VolumeSpec,
+};
 
 /// A device at work: a fold over stages, with the state of its limiters and its chance.
 ///
@@ -26,6 +30,32 @@ pub struct Device {
     volumes: Vec<Volume>,
     faults: Schedule,
     last: Nanos,
+}
+
+/// What an operation waited for on its way through the device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Wait {
+    /// Index among [`Device::waits_of`] of the operation's volume.
+    pub limit: usize,
+    /// When it came there.
+    pub from: Nanos,
+    /// When it went on.
+    pub until: Nanos,
+}
+
+/// No chain that was checked has more links.
+const MOST_LINKS: usize = 256;
+
+impl Wait {
+    #[inline(always)]
+    const fn new(of_instance: bool, link: usize, meter: Meters, from: Nanos, until: Nanos) -> Self {
+        let link = if of_instance { link } else { MOST_LINKS + link };
+        Self {
+            limit: link * 2 + meter as usize,
+            from,
+            until,
+        }
+    }
 }
 
 /// One volume's chain.
@@ -71,6 +101,15 @@ impl Device {
     /// caller broke its promise.
     #[inline(always)]
     pub fn admit(&mut self, now: Nanos, io: Io) -> Answer {
+        self.explain(now, io, &mut |_| ())
+    }
+
+    /// As [`Device::admit`]; `held` hears what the operation waits for.
+    ///
+    /// # Panics
+    /// As [`Device::admit`].
+    #[inline(always)]
+    pub fn explain(&mut self, now: Nanos, io: Io, held: &mut impl FnMut(Wait)) -> Answer {
         assert!(now >= self.last, "arrivals must come in order of time");
         let end = io.offset.checked_add(u64::from(io.len));
         assert!(
@@ -78,28 +117,28 @@ impl Device {
             "an operation must lie within the capacity"
         );
         self.last = now;
-        let answer = self.parts(now, io);
+        let answer = self.parts(now, io, held);
         assert!(answer.at >= now, "nothing leaves before it arrives");
         answer
     }
 
     /// An operation is done when its last part is, and failed when one of them is.
     #[inline(always)]
-    fn parts(&mut self, now: Nanos, io: Io) -> Answer {
+    fn parts(&mut self, now: Nanos, io: Io, held: &mut impl FnMut(Wait)) -> Answer {
         if matches!(self.map, Map::One) {
-            return self.part(now, 0, io);
+            return self.part(now, 0, io, held);
         }
-        self.cut_parts(now, io)
+        self.cut_parts(now, io, held)
     }
 
     #[inline(never)]
-    fn cut_parts(&mut self, now: Nanos, io: Io) -> Answer {
+    fn cut_parts(&mut self, now: Nanos, io: Io, held: &mut impl FnMut(Wait)) -> Answer {
         let mut cut = self.map.cut(io);
-        let mut answer = self.part(now, cut.volume, cut.part);
+        let mut answer = self.part(now, cut.volume, cut.part, held);
         let mut moved = u64::from(cut.part.len);
         while let Some(rest) = cut.rest {
             cut = self.map.cut(rest);
-            let part = self.part(now, cut.volume, cut.part);
+            let part = self.part(now, cut.volume, cut.part, held);
             answer.at = answer.at.max(part.at);
             answer.result = answer.result.and(part.result);
             moved += u64::from(cut.part.len);
@@ -109,23 +148,29 @@ impl Device {
     }
 
     #[inline(always)]
-    fn part(&mut self, now: Nanos, index: usize, io: Io) -> Answer {
+    fn part(&mut self, now: Nanos, index: usize, io: Io, held: &mut impl FnMut(Wait)) -> Answer {
         if !self.faults.is_empty() {
-            return self.part_with_faults(now, index, io);
+            return self.part_with_faults(now, index, io, held);
         }
-        let at = self.volumes[index].admit(&mut self.instance, now, io);
+        let at = self.volumes[index].admit(&mut self.instance, now, io, held);
         Answer { at, result: Ok(()) }
     }
 
     #[cold]
-    fn part_with_faults(&mut self, now: Nanos, index: usize, io: Io) -> Answer {
+    fn part_with_faults(
+        &mut self,
+        now: Nanos,
+        index: usize,
+        io: Io,
+        held: &mut impl FnMut(Wait),
+    ) -> Answer {
         if self.faults.is_gone(now, index) {
             return Answer {
                 at: now,
                 result: Err(Fault::Detached),
             };
         }
-        let at = self.volumes[index].admit(&mut self.instance, now, io);
+        let at = self.volumes[index].admit(&mut self.instance, now, io, held);
         self.faults.befall(now, at, index, io.direction)
     }
 
@@ -162,16 +207,61 @@ impl Device {
         found
     }
 
-    /// Every limit in force.
+    /// As [`Device::balances`], of one volume and of the instance.
     #[must_use]
-    pub fn limits(&self) -> Vec<Limit> {
-        self.spec.limits()
+    pub fn balances_of(&self, volume: usize, now: Nanos) -> Vec<(String, f64)> {
+        let mut found = Vec::new();
+        if let (Some(at_work), Some(spec)) =
+            (self.volumes.get(volume), self.spec.volumes.get(volume))
+        {
+            found.extend(balances(&at_work.chain, &spec.kind, &spec.credits, now));
+        }
+        if let Some(spec) = &self.spec.instance {
+            found.extend(balances(&self.instance, &spec.name, &spec.credits, now));
+        }
+        found
     }
 
-    /// What nobody has shown: one sentence each.
+    /// The limits for which an operation on a volume can wait, by the index of [`Wait`].
     #[must_use]
-    pub fn assumptions(&self) -> Vec<String> {
-        self.spec.assumptions()
+    pub fn waits_of(&self, volume: usize) -> Vec<(usize, LimitName)> {
+        let Some(spec) = self.spec.volumes.get(volume) else {
+            return Vec::new();
+        };
+        let mut found = Vec::new();
+        let mut add = |of_instance, first: usize, owner: Owner<'_>, kinds: Vec<[LimitKind; 2]>| {
+            for (link, kinds) in kinds.into_iter().enumerate() {
+                for (meter, kind) in [Meters::First, Meters::Second].into_iter().zip(kinds) {
+                    let wait =
+                        Wait::new(of_instance, first + link, meter, Nanos::ZERO, Nanos::ZERO);
+                    found.push((wait.limit, owner.has(kind)));
+                }
+            }
+        };
+        if let Some(spec) = &self.spec.instance {
+            add(
+                true,
+                0,
+                spec.owner(),
+                limiter_kinds(&spec.caps, &spec.credits),
+            );
+        }
+        let mut kinds = limiter_kinds(&spec.caps, &spec.credits);
+        kinds.push(
+            [Covers::Reads, Covers::Writes].map(|covers| LimitKind::PhysicalMaximum { covers }),
+        );
+        let equal = self
+            .spec
+            .volumes
+            .iter()
+            .filter(|other| *other == spec)
+            .count();
+        let owner = Owner {
+            name: &spec.kind,
+            volumes: Some(equal as u32),
+        };
+        add(false, usize::from(spec.network.is_some()), owner, kinds);
+        found
     }
 }
 
@@ -191,17 +281,27 @@ impl Volume {
     }
 
     #[inline(always)]
-    fn admit(&mut self, instance: &mut Chain, now: Nanos, io: Io) -> Nanos {
+    fn admit(
+        &mut self,
+        instance: &mut Chain,
+        now: Nanos,
+        io: Io,
+        held: &mut impl FnMut(Wait),
+    ) -> Nanos {
         let passage = self.ledger.enter(io);
-        let at = instance.admit(now, &passage);
+        let mut by_instance =
+            |link, meter, from, until| held(Wait::new(true, link, meter, from, until));
+        let at = instance.explain(now, &passage, &mut by_instance);
         debug_assert!(
             at >= now,
             "the instance lets nothing pass before it arrives"
         );
+        let mut by_volume =
+            |link, meter, from, until| held(Wait::new(false, link, meter, from, until));
         match &mut self.tags {
-            None => self.chain.admit(at, &passage),
+            None => self.chain.explain(at, &passage, &mut by_volume),
             Some(tags) => {
-                let done = self.chain.admit(tags.admit(at), &passage);
+                let done = self.chain.explain(tags.admit(at), &passage, &mut by_volume);
                 tags.hold(done);
                 done
             }

@@ -2,7 +2,7 @@ use blocklab_units::Nanos;
 
 use crate::{
     Accounting, Cap, Credit, DeviceSpec, FaultKind, FaultSpec, Latency, Layout, Rate, Service,
-    VolumeSpec,
+    Tail, VolumeSpec,
 };
 
 /// A specification that cannot be a device, and what would work.
@@ -28,6 +28,15 @@ pub enum Invalid {
 
 type Verdict = Result<(), Invalid>;
 
+/// Rows of rules for one part: what must hold, and what would work. The first broken one is the
+/// answer.
+macro_rules! rules {
+    ($what:expr; $($holds:expr, $problem:expr;)*) => {{
+        let what: &str = $what;
+        $(rule($holds, what, $problem)?;)*
+    }};
+}
+
 fn rule(holds: bool, what: &str, problem: &str) -> Verdict {
     match holds {
         true => Ok(()),
@@ -50,19 +59,19 @@ impl DeviceSpec {
     /// [`Invalid`] names the part and what would work.
     pub fn check(&self) -> Verdict {
         let name = &self.name;
-        rule(!self.volumes.is_empty(), name, "a device needs a volume")?;
-        if let Layout::Striped { block } = self.layout {
-            let smallest = self.volumes.iter().map(|volume| volume.capacity).min();
-            let fits = block.0 >= 512 && (self.volumes.len() == 1 || smallest >= Some(block));
-            let problem = "the striping block must be at least 512 B, at most the smallest volume";
-            rule(fits, name, problem)?;
+        let smallest = self.volumes.iter().map(|volume| volume.capacity).min();
+        let fits = match self.layout {
+            Layout::Joined => true,
+            Layout::Striped { block } => {
+                block.0 >= 512 && (self.volumes.len() == 1 || smallest >= Some(block))
+            }
+        };
+        let capacities = self.volumes.iter().map(|it| u128::from(it.capacity.0));
+        rules! { name;
+            !self.volumes.is_empty(), "a device needs a volume";
+            fits, "the striping block must be at least 512 B, at most the smallest volume";
+            capacities.sum::<u128>() <= 1 << 62, "a device holds at most 4 EiB";
         }
-        let sum: u128 = self
-            .volumes
-            .iter()
-            .map(|it| u128::from(it.capacity.0))
-            .sum();
-        rule(sum <= 1 << 62, name, "a device holds at most 4 EiB")?;
         self.volumes.iter().try_for_each(VolumeSpec::check)?;
         if let Some(instance) = &self.instance {
             limiters(&instance.name, &instance.caps, &instance.credits)?;
@@ -82,21 +91,21 @@ impl VolumeSpec {
 
     fn check(&self) -> Verdict {
         let kind = &self.kind;
-        rule(
-            self.capacity.0 >= 512,
-            kind,
-            "a volume holds at least 512 B",
-        )?;
-        if let Accounting::Merged { unit } | Accounting::WholeUnits { unit } = self.accounting {
-            let fits = unit.0.is_power_of_two() && (512..=1 << 30).contains(&unit.0);
-            let problem = "the accounting unit must be a power of two from 512 B to 1 GiB";
-            rule(fits, kind, problem)?;
-        }
+        let unit = match self.accounting {
+            Accounting::Plain => true,
+            Accounting::Merged { unit } | Accounting::WholeUnits { unit } => {
+                unit.0.is_power_of_two() && (512..=1 << 30).contains(&unit.0)
+            }
+        };
         let places = self.queue_depth.is_none_or(|it| (1..=65_536).contains(&it));
-        rule(places, kind, "queue_depth must be 1 to 65,536")?;
-        if let Some(network) = &self.network {
-            let fits = network.round_trip <= Nanos::from_secs(60);
-            rule(fits, kind, "the network's round trip may be at most 60 s")?;
+        let longest = Nanos::from_secs(60);
+        let network = self.network.as_ref();
+        rules! { kind;
+            self.capacity.0 >= 512, "a volume holds at least 512 B";
+            unit, "the accounting unit must be a power of two from 512 B to 1 GiB";
+            places, "queue_depth must be 1 to 65,536";
+            network.is_none_or(|it| it.round_trip <= longest),
+                "the network's round trip may be at most 60 s";
         }
         limiters(kind, &self.caps, &self.credits)?;
         self.service.as_ref().map_or(Ok(()), |it| it.check(kind))
@@ -127,34 +136,27 @@ impl Rate {
 
 impl Cap {
     fn check(&self, owner: &str) -> Verdict {
-        let what = format!("{owner}: {}", self.name);
-        rule(self.rate.is_sound(), &what, RATES)?;
-        let fits = self.bucket <= Nanos::from_secs(86_400);
-        rule(fits, &what, "its bucket may be at most a day of its rate")?;
-        let Some(peak) = self.peak else {
-            return Ok(());
-        };
-        let sound = peak.is_sound() && peak.exceeds(self.rate);
-        rule(
-            sound,
-            &what,
-            "its peak must lie above its rate, both in operations or both in bytes",
-        )
+        let higher = |peak: Rate| peak.is_sound() && peak.exceeds(self.rate);
+        rules! { &format!("{owner}: {}", self.name);
+            self.rate.is_sound(), RATES;
+            self.bucket <= Nanos::from_secs(86_400), "its bucket may be at most a day of its rate";
+            self.peak.is_none_or(higher),
+                "its peak must lie above its rate, both in operations or both in bytes";
+        }
+        Ok(())
     }
 }
 
 impl Credit {
     fn check(&self, owner: &str) -> Verdict {
-        let what = format!("{owner}: {}", self.name);
-        let sound = self.baseline.is_sound() && self.burst.is_sound();
-        rule(sound, &what, RATES)?;
-        let above = self.burst.exceeds(self.baseline);
-        let problem = "its burst must lie above its baseline, both in operations or both in bytes; without a burst it is a cap";
-        rule(above, &what, problem)?;
-        let sizes = between(self.capacity, 1.0, 1e18);
-        rule(sizes, &what, "its bucket must hold 1 to 10^18")?;
-        let share = between(self.initial_share, 0.0, 1.0);
-        rule(share, &what, "initial_share must be 0 to 1")
+        rules! { &format!("{owner}: {}", self.name);
+            self.baseline.is_sound() && self.burst.is_sound(), RATES;
+            self.burst.exceeds(self.baseline),
+                "its burst must lie above its baseline, both in operations or both in bytes; without a burst it is a cap";
+            between(self.capacity, 1.0, 1e18), "its bucket must hold 1 to 10^18";
+            between(self.initial_share, 0.0, 1.0), "initial_share must be 0 to 1";
+        }
+        Ok(())
     }
 }
 
@@ -163,28 +165,27 @@ impl Service {
         for (operation, latency) in self.latencies() {
             latency.check(&format!("{owner}: {} latency", operation.text()))?;
         }
-        let what = format!("{owner}: scatter of latencies");
         let spread = &self.spread;
-        rule(
-            between(spread.sigma, 0.0, 2.0),
-            &what,
-            "sigma must be 0 to 2",
-        )?;
-        if let Some(tail) = &spread.tail {
-            let share = tail.share > 0.0 && between(tail.share, 0.0, 0.5);
-            rule(
-                share,
-                &what,
-                "the tail's share must be above 0 and at most 0.5",
-            )?;
-            let shape = between(tail.factor, 1.0, 1e4) && between(tail.sigma, 0.0, 2.0);
-            let problem = "the tail's factor must be 1 to 10,000 and its sigma 0 to 2";
-            rule(shape, &what, problem)?;
+        let tail = spread.tail.as_ref();
+        let rare = |it: &Tail| it.share > 0.0 && between(it.share, 0.0, 0.5);
+        let shape = |it: &Tail| between(it.factor, 1.0, 1e4) && between(it.sigma, 0.0, 2.0);
+        rules! { &format!("{owner}: scatter of latencies");
+            between(spread.sigma, 0.0, 2.0), "sigma must be 0 to 2";
+            tail.is_none_or(rare), "the tail's share must be above 0 and at most 0.5";
+            tail.is_none_or(shape), "the tail's factor must be 1 to 10,000 and its sigma 0 to 2";
         }
-        let Some(most) = &self.saturation else {
-            return Ok(());
-        };
-        let sound = between(most.read_iops, 1.0, 1e9) && between(most.write_iops, 1.0, 1e9);
+        if let Some(programs) = &self.programs {
+            let time = Nanos(1000)..=Nanos::from_secs(1);
+            rules! { &format!("{owner}: programs");
+                time.contains(&programs.time), "a program must take 1 µs to 1 s";
+                (512..=1 << 30).contains(&programs.page.0), "a page must be 512 B to 1 GiB";
+                self.saturation.is_some(), "they need `saturation`, which says how many channels there are";
+            }
+        }
+        let most = self.saturation.as_ref();
+        let sound = most.is_none_or(|most| {
+            between(most.read_iops, 1.0, 1e9) && between(most.write_iops, 1.0, 1e9)
+        });
         let what = format!("{owner}: physical maximum");
         rule(sound, &what, "it must be 1 to 10^9 operations a second")
     }
@@ -192,21 +193,17 @@ impl Service {
 
 impl Latency {
     fn check(&self, what: &str) -> Verdict {
-        let base = self.base.0 >= 1 && self.base <= Nanos::from_secs(60);
-        rule(base, what, "the base must be 1 ns to 60 s")?;
-        let slope = between(self.per_kib_ns, 0.0, 1e9);
-        rule(slope, what, "the slope must be 0 to 1 s for a KiB")
+        rules! { what;
+            self.base.0 >= 1 && self.base <= Nanos::from_secs(60), "the base must be 1 ns to 60 s";
+            between(self.per_kib_ns, 0.0, 1e9), "the slope must be 0 to 1 s for a KiB";
+        }
+        Ok(())
     }
 }
 
 impl FaultSpec {
     fn check(&self, name: &str, volumes: usize) -> Verdict {
-        let what = format!("{name}: fault from {}", self.from);
-        rule(self.from < self.until, &what, "it must end after it begins")?;
-        let there = self.volume.is_none_or(|index| index < volumes);
-        let problem = format!("there is no such volume: they are 0 to {}", volumes - 1);
-        rule(there, &what, &problem)?;
-        match self.kind {
+        let shares = match self.kind {
             FaultKind::Latency {
                 read_percent,
                 write_percent,
@@ -216,12 +213,15 @@ impl FaultSpec {
                 read_percent,
                 write_percent,
                 ..
-            } => {
-                let shares = [read_percent, write_percent];
-                let sound = shares.iter().all(|it| between(*it, 0.0, 100.0));
-                rule(sound, &what, "shares must be 0 to 100 per cent")
-            }
-            FaultKind::Stall | FaultKind::Detach => Ok(()),
+            } => [read_percent, write_percent],
+            FaultKind::Stall | FaultKind::Detach => [0.0; 2],
+        };
+        rules! { &format!("{name}: fault from {}", self.from);
+            self.from < self.until, "it must end after it begins";
+            self.volume.is_none_or(|index| index < volumes),
+                &format!("there is no such volume: they are 0 to {}", volumes - 1);
+            shares.iter().all(|it| between(*it, 0.0, 100.0)), "shares must be 0 to 100 per cent";
         }
+        Ok(())
     }
 }

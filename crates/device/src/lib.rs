@@ -16,7 +16,7 @@ mod stage;
 
 pub mod class;
 
-pub use device::Device;
+pub use device::{Device, Wait};
 pub use invalid::Invalid;
 pub use io::{Answer, Direction, Fault, Io};
 pub use limit::{Binding, Limit, LimitKind, LimitName, LimitUnit, Operation};
@@ -24,5 +24,5 @@ pub use origin::Origin;
 pub use predict::{Grant, Load, Phase, Prediction, grants, predict};
 pub use spec::{
     Accounting, Cap, Covers, Credit, DeviceSpec, FaultKind, FaultSpec, InstanceSpec, Latency,
-    Layout, Network, Rate, Saturation, Service, Spread, Tail, VolumeSpec,
+    Layout, Network, Programs, Rate, Saturation, Service, Spread, Tail, VolumeSpec,
 };

@@ -119,108 +119,54 @@ pub enum Operation {
     InterleavedWrite,
 }
 
-/// What the value of a limit counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum LimitUnit {
-    /// Operations a second.
-    #[serde(rename = "IOPS")]
-    Iops,
-    /// 2^20 bytes a second.
-    #[serde(rename = "MiB/s")]
-    MibPerS,
-    /// 10^6 bytes a second.
-    #[serde(rename = "MB/s")]
-    MbPerS,
-    /// Operations.
-    #[serde(rename = "operations")]
-    Operations,
-    /// Bytes.
-    #[serde(rename = "bytes")]
-    Bytes,
-    /// Microseconds.
-    #[serde(rename = "µs")]
-    Micros,
-    /// Microseconds for every 1,024 bytes.
-    #[serde(rename = "µs/KiB")]
-    MicrosPerKib,
-    /// 2^30 bytes.
-    #[serde(rename = "GiB")]
-    Gib,
-    /// 10^9 bytes.
-    #[serde(rename = "GB")]
-    Gb,
-    /// Volumes.
-    #[serde(rename = "volumes")]
-    Volumes,
-    /// Operations a second for every 2^30 bytes of the volume.
-    #[serde(rename = "IOPS/GiB")]
-    IopsPerGib,
-    /// Operations of 2^20 bytes a second.
-    #[serde(rename = "IOPS of 1 MiB")]
-    IopsOfOneMib,
-    /// Operations that a bucket holds, in the vendor's words.
-    #[serde(rename = "I/O credits")]
-    IoCredits,
-    /// 2^20 bytes a second for every 2^40 bytes of the volume.
-    #[serde(rename = "MiB/s per TiB")]
-    MibPerSPerTib,
-    /// 2^20 bytes a second for every operation a second.
-    #[serde(rename = "MiB/s per IOPS")]
-    MibPerSPerIops,
-    /// 2^10 bytes a second for every operation a second.
-    #[serde(rename = "KiB/s per IOPS")]
-    KibPerSPerIops,
-    /// Bytes that a bucket holds for every byte of the volume.
-    #[serde(rename = "TiB/TiB")]
-    TibPerTib,
+/// The table of units: variant, the text behind a number, which is its word in JSON too, and what it
+/// counts.
+macro_rules! units {
+    ($($variant:ident $text:literal $meaning:literal;)*) => {
+        /// What the value of a limit counts.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+        pub enum LimitUnit {
+            $(
+                #[doc = $meaning]
+                #[serde(rename = $text)]
+                $variant,
+            )*
+        }
+
+        impl LimitUnit {
+            /// All of them.
+            pub const ALL: [Self; [$($text),*].len()] = [$(Self::$variant),*];
+
+            /// As it is written behind a number.
+            #[must_use]
+            pub const fn text(self) -> &'static str {
+                [$($text),*][self as usize]
+            }
+        }
+    };
+}
+
+units! {
+    Iops "IOPS" "Operations a second.";
+    MibPerS "MiB/s" "2^20 bytes a second.";
+    MbPerS "MB/s" "10^6 bytes a second.";
+    Operations "operations" "Operations.";
+    Bytes "bytes" "Bytes.";
+    Micros "µs" "Microseconds.";
+    MicrosPerKib "µs/KiB" "Microseconds for every 1,024 bytes.";
+    Gib "GiB" "2^30 bytes.";
+    Gb "GB" "10^9 bytes.";
+    Volumes "volumes" "Volumes.";
+    IopsPerGib "IOPS/GiB" "Operations a second for every 2^30 bytes of the volume.";
+    IopsOfOneMib "IOPS of 1 MiB" "Operations of 2^20 bytes a second.";
+    IoCredits "I/O credits" "Operations that a bucket holds, in the vendor's words.";
+    MibPerSPerTib "MiB/s per TiB" "2^20 bytes a second for every 2^40 bytes of the volume.";
+    MibPerSPerIops "MiB/s per IOPS" "2^20 bytes a second for every operation a second.";
+    KibPerSPerIops "KiB/s per IOPS" "2^10 bytes a second for every operation a second.";
+    TibPerTib "TiB/TiB" "Bytes that a bucket holds for every byte of the volume.";
 }
 
 impl LimitUnit {
-    /// All of them.
-    pub const ALL: [Self; 17] = [
-        Self::Iops,
-        Self::MibPerS,
-        Self::MbPerS,
-        Self::Operations,
-        Self::Bytes,
-        Self::Micros,
-        Self::MicrosPerKib,
-        Self::Gib,
-        Self::Gb,
-        Self::Volumes,
-        Self::IopsPerGib,
-        Self::IopsOfOneMib,
-        Self::IoCredits,
-        Self::MibPerSPerTib,
-        Self::MibPerSPerIops,
-        Self::KibPerSPerIops,
-        Self::TibPerTib,
-    ];
-
-    /// As it is written behind a number.
-    #[must_use]
-    pub const fn text(self) -> &'static str {
-        match self {
-            Self::Iops => "IOPS",
-            Self::MibPerS => "MiB/s",
-            Self::MbPerS => "MB/s",
-            Self::Operations => "operations",
-            Self::Bytes => "bytes",
-            Self::Micros => "µs",
-            Self::MicrosPerKib => "µs/KiB",
-            Self::Gib => "GiB",
-            Self::Gb => "GB",
-            Self::Volumes => "volumes",
-            Self::IopsPerGib => "IOPS/GiB",
-            Self::IopsOfOneMib => "IOPS of 1 MiB",
-            Self::IoCredits => "I/O credits",
-            Self::MibPerSPerTib => "MiB/s per TiB",
-            Self::MibPerSPerIops => "MiB/s per IOPS",
-            Self::KibPerSPerIops => "KiB/s per IOPS",
-            Self::TibPerTib => "TiB/TiB",
-        }
-    }
-
     /// Operations or bytes a second for each of this unit; `None` of what is no rate.
     #[must_use]
     pub const fn per_second(self) -> Option<f64> {
@@ -329,6 +275,16 @@ impl Owner<'_> {
             owner: self.name.to_owned(),
             volumes: self.volumes,
             kind,
+        }
+    }
+
+    /// One of its limits.
+    pub(crate) fn limit(self, kind: LimitKind, value: f64, unit: LimitUnit, of: &Origin) -> Limit {
+        Limit {
+            name: self.has(kind),
+            value,
+            unit,
+            origin: of.clone(),
         }
     }
 }

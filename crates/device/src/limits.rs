@@ -13,6 +13,16 @@ impl Rate {
         }
     }
 
+    /// So many times this rate.
+    #[must_use]
+    pub const fn times(self, factor: f64) -> Self {
+        match self {
+            Self::Iops(value) => Self::Iops(value * factor),
+            Self::MibPerS(value) => Self::MibPerS(value * factor),
+            Self::MbPerS(value) => Self::MbPerS(value * factor),
+        }
+    }
+
     /// The unit in which it is sold.
     #[must_use]
     pub const fn unit(self) -> LimitUnit {
@@ -56,15 +66,10 @@ impl Cap {
     }
 
     fn limits(&self, owner: Owner<'_>) -> Vec<Limit> {
-        let limit = |rate: Rate, kind: LimitKind| Limit {
-            name: owner.has(kind),
-            value: rate.value(),
-            unit: rate.unit(),
-            origin: self.origin.clone(),
-        };
-        let mut found = vec![limit(self.rate, self.steady())];
-        found.extend(self.peak.map(|peak| limit(peak, self.at_peak())));
-        found
+        let limit = |rate: Rate, kind| owner.limit(kind, rate.value(), rate.unit(), &self.origin);
+        let peak = self.peak.map(|peak| limit(peak, self.at_peak()));
+        let steady = limit(self.rate, self.steady());
+        std::iter::once(steady).chain(peak).collect()
     }
 }
 
@@ -82,12 +87,7 @@ impl Credit {
     }
 
     fn limits(&self, owner: Owner<'_>) -> Vec<Limit> {
-        let limit = |kind: LimitKind, value: f64, unit: LimitUnit| Limit {
-            name: owner.has(kind),
-            value,
-            unit,
-            origin: self.origin.clone(),
-        };
+        let limit = |kind, value, unit| owner.limit(kind, value, unit, &self.origin);
         let unit = match self.baseline.counts_bytes() {
             true => LimitUnit::Bytes,
             false => LimitUnit::Operations,
@@ -102,37 +102,33 @@ impl Credit {
     }
 }
 
+/// Of caps and credits that have the same owner.
+fn limiters(owner: Owner<'_>, caps: &[Cap], credits: &[Credit]) -> Vec<Limit> {
+    let caps = caps.iter().flat_map(|cap| cap.limits(owner));
+    let credits = credits.iter().flat_map(|credit| credit.limits(owner));
+    caps.chain(credits).collect()
+}
+
 impl VolumeSpec {
     fn limits(&self, owner: Owner<'_>) -> Vec<Limit> {
-        let caps = self.caps.iter().flat_map(|cap| cap.limits(owner));
-        let credits = self.credits.iter().flat_map(|credit| credit.limits(owner));
-        let mut found: Vec<_> = caps.chain(credits).collect();
+        let mut found = limiters(owner, &self.caps, &self.credits);
         let Some(service) = &self.service else {
             return found;
-        };
-        let limit = |kind, value, unit, origin: &Origin| Limit {
-            name: owner.has(kind),
-            value,
-            unit,
-            origin: origin.clone(),
         };
         for (operation, latency) in service.latencies() {
             let (kind, micros) = (
                 LimitKind::Latency { operation },
                 latency.base.0 as f64 / 1e3,
             );
-            found.push(limit(kind, micros, LimitUnit::Micros, &latency.origin));
-            if latency.per_kib_ns == 0.0 {
-                continue;
+            found.push(owner.limit(kind, micros, LimitUnit::Micros, &latency.origin));
+            if latency.per_kib_ns != 0.0 {
+                let (kind, unit) = (
+                    LimitKind::LatencyPerKib { operation },
+                    LimitUnit::MicrosPerKib,
+                );
+                let micros = latency.per_kib_ns / 1e3;
+                found.push(owner.limit(kind, micros, unit, &latency.origin));
             }
-            let kind = LimitKind::LatencyPerKib { operation };
-            let micros = latency.per_kib_ns / 1e3;
-            found.push(limit(
-                kind,
-                micros,
-                LimitUnit::MicrosPerKib,
-                &latency.origin,
-            ));
         }
         if let Some(most) = &service.saturation {
             let both = [
@@ -141,7 +137,7 @@ impl VolumeSpec {
             ];
             found.extend(both.map(|(covers, value)| {
                 let kind = LimitKind::PhysicalMaximum { covers };
-                limit(kind, value, LimitUnit::Iops, &most.origin)
+                owner.limit(kind, value, LimitUnit::Iops, &most.origin)
             }));
         }
         found
@@ -166,11 +162,8 @@ impl DeviceSpec {
             found.extend(volume.limits(owner));
         }
         if let Some(instance) = &self.instance {
-            let owner = instance.owner();
-            let caps = instance.caps.iter();
-            found.extend(caps.flat_map(|cap| cap.limits(owner)));
-            let credits = instance.credits.iter();
-            found.extend(credits.flat_map(|credit| credit.limits(owner)));
+            let (caps, credits) = (&instance.caps, &instance.credits);
+            found.extend(limiters(instance.owner(), caps, credits));
         }
         found
     }
@@ -196,6 +189,11 @@ impl DeviceSpec {
                 let sigma = service.spread.sigma;
                 let name = format!("{owner}: scatter of latencies, sigma {sigma}");
                 add(name, &service.spread.origin);
+                if let Some(programs) = &service.programs {
+                    let (time, page) = (programs.time, programs.page);
+                    let name = format!("{owner}: programs of {time} for each {page} written");
+                    add(name, &programs.origin);
+                }
             }
             if let Some(network) = &volume.network {
                 let name = format!("{owner}: network round trip {}", network.round_trip);

@@ -75,21 +75,6 @@ impl Prediction {
         });
         parts.sum::<f64>() / until.since(from).as_secs_f64()
     }
-
-    /// How long `operations` take from the start.
-    #[must_use]
-    pub fn time_for(&self, operations: f64) -> Nanos {
-        let mut left = operations;
-        for pair in self.phases.windows(2) {
-            let done = pair[0].iops * pair[1].begins.since(pair[0].begins).as_secs_f64();
-            if left <= done {
-                return pair[0].begins + Nanos::from_secs_f64(left / pair[0].iops);
-            }
-            left -= done;
-        }
-        let last = self.sustained();
-        last.begins + Nanos::from_secs_f64(left / last.iops)
-    }
 }
 
 /// The closed form: the least of what the operations in flight can ask for and every cap, phase
@@ -354,6 +339,10 @@ struct Side {
     /// How long a channel is held, and how many there are; no channels: nothing is waited for.
     held: f64,
     channels: f64,
+    /// Share of the time for which programs hold each channel, for one operation a second of the
+    /// load; and how long one takes.
+    programmed: f64,
+    program: f64,
 }
 
 impl Side {
@@ -367,12 +356,15 @@ impl Side {
             return self.mean;
         }
         let busy = rate * self.share * self.held / self.channels;
-        if busy >= 1.0 {
+        let programmed = rate * self.programmed;
+        if busy + programmed >= 1.0 {
             return f64::INFINITY;
         }
         let used = others * busy;
         let stay = self.held * (1.0 - used / 2.0) / (1.0 - used);
-        stay + self.mean - self.held
+        // Reads go before programs that wait: only the one under way is in their way (Cobham, 1954).
+        let behind = programmed * self.program / 2.0 / (1.0 - used);
+        stay + behind + self.mean - self.held
     }
 }
 
@@ -412,6 +404,8 @@ impl Channels {
                 mean,
                 held,
                 channels,
+                programmed: 0.0,
+                program: 0.0,
             }
         };
         let (read, write) = (&service.read, &service.write);
@@ -421,8 +415,14 @@ impl Channels {
             .network
             .as_ref()
             .map_or(Nanos::ZERO, |it| it.round_trip);
+        let mut read = side(reads, read, &here_read, most.map(|it| it.read_iops));
+        if let Some(programs) = service.programs.as_ref().filter(|_| read.channels > 0.0) {
+            let pages = part.as_f64() / programs.page.as_f64();
+            read.program = programs.time.as_secs_f64();
+            read.programmed = (1.0 - reads) * pages * read.program / read.channels;
+        }
         Self {
-            read: side(reads, read, &here_read, most.map(|it| it.read_iops)),
+            read,
             write: side(
                 1.0 - reads,
                 write,

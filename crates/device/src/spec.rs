@@ -276,6 +276,21 @@ pub struct Saturation {
     pub origin: Origin,
 }
 
+/// Flash that programs what was written, page by page, on the channels of its reads: a read waits
+/// for the program under way on its channel and goes before those that wait.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Programs {
+    /// How long a program holds its channel.
+    #[serde(rename = "time_ns")]
+    pub time: Nanos,
+    /// What one program writes.
+    #[serde(rename = "page_bytes")]
+    pub page: Bytes,
+    /// Evidence.
+    pub origin: Origin,
+}
+
 /// The medium: how long an operation takes once the limiters have let it pass. Means include
 /// whatever lies between host and medium (network, controller) unless `network` is given.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -302,6 +317,9 @@ pub struct Service {
     /// Physical maximum. `None`: only limiters bind (cloud volumes).
     #[serde(default)]
     pub saturation: Option<Saturation>,
+    /// Reads wait behind what is programmed. `None`: writes do not disturb them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub programs: Option<Programs>,
 }
 
 /// A road of its own to the volume.

@@ -101,11 +101,9 @@ fn note(option: &Opt, argument: &str) -> Option<Note> {
     // These stand in the profile, so the plan tells of them, wherever the profile comes from.
     let told_later = ["-l", "-x"].contains(&option.name);
     match option.support {
-        Support::Ignored(here) if !told_later => Some(Note {
-            level: NoteLevel::Ignored,
-            subject: argument.to_owned(),
-            text: here.to_owned(),
-        }),
+        Support::Ignored(here) if !told_later => {
+            Some(Note::new(NoteLevel::Ignored, argument, here))
+        }
         _ => None,
     }
 }

@@ -40,7 +40,7 @@ pub use plan::{Pair, Prepared, Span, Terms, prepare};
 pub use profile_text::{Layout, profile_text};
 pub use profile_xml::{profile_xml, read_xml};
 pub use reference::{reference, usage};
-pub use results::{Bucket, Processor, Served, System, Usage};
+pub use results::{Bucket, Processor, System, Usage};
 pub use spec::{
     Buffers, Cache, Distribution, Format, MapFlush, Profile, Target, Throughput, TimeSpan,
 };

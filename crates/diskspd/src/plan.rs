@@ -9,7 +9,7 @@ use blocklab_record::{Note, NoteLevel};
 use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::{
     Access, BlockSizes, Case, Content, Durability, Engine, Flush, IoPriority, Job, Mix, Pace,
-    Pattern, Plan, Priority, Rate, Region, Runs, Spread, Stop, Think, UringOptions, Workload, Zone,
+    Pattern, Plan, Priority, Rate, Region, Runs, Spread, Stop, Think, UringOptions, Zone,
 };
 
 use super::distribution;
@@ -91,7 +91,7 @@ pub fn prepare(profile: &Profile, terms: &Terms) -> Result<Prepared, Mistake> {
         },
     };
     for (element, why) in &profile.unheeded {
-        maker.note(NoteLevel::Ignored, element, (*why).to_owned());
+        maker.note(NoteLevel::Ignored, element, *why);
     }
     for (index, span) in profile.timespans.iter().enumerate() {
         let case = maker.case(span, index)?;
@@ -135,11 +135,7 @@ impl Maker<'_> {
             pairs,
         });
         let seed = span.seed.unwrap_or(self.terms.clock_seed).into();
-        Ok(Case {
-            name,
-            settings: Vec::new(),
-            workload: Workload { seed, jobs },
-        })
+        Ok(Case::new(name, seed, jobs))
     }
 
     fn processors_are_there(&self, span: &TimeSpan) -> Result<(), Mistake> {
@@ -308,9 +304,7 @@ impl Maker<'_> {
             0 => Pattern::Strided {
                 stride: Bytes(stride),
             },
-            _ => Pattern::Random {
-                every_block_once: false,
-            },
+            _ => Pattern::RANDOM,
         })
     }
 }
@@ -389,11 +383,7 @@ fn load(span: &TimeSpan, target: &Target, name: &str) -> Job {
             false => Durability::None,
         },
         depth: target.requests,
-        mix: Mix {
-            read: 100 - write,
-            write,
-            trim: 0,
-        },
+        mix: Mix::reads(100 - write),
         sizes: BlockSizes::fixed(Bytes(target.block)),
         content: match (&target.buffers, window(target)) {
             (Buffers::Zero, _) => Content::Zero,

@@ -173,11 +173,6 @@ fn write_fields<T>(from: &T, fields: &[Field<T>], sheet: &mut Sheet) {
     fields.iter().for_each(|field| (field.write)(from, sheet));
 }
 
-/// The text of a child.
-fn text_of<'a>(element: &'a Element, name: &str) -> Option<&'a str> {
-    element.child(name).map(|child| child.text.trim())
-}
-
 fn read_profile(element: &Element) -> Result<Profile, Mistake> {
     let names = UNHEEDED.map(|(name, _)| name);
     let own = ["ResultFormat", "TimeSpans"];
@@ -196,7 +191,7 @@ fn read_profile(element: &Element) -> Result<Profile, Mistake> {
     }
     Ok(Profile {
         timespans,
-        format: match text_of(element, "ResultFormat") {
+        format: match element.text_of("ResultFormat") {
             None | Some("text" | "") => Format::Text,
             Some("xml") => Format::Xml,
             Some(other) => {
@@ -323,7 +318,7 @@ fn limits(target: &Target) -> Result<(), Mistake> {
 }
 
 fn read_path(target: &mut Target, element: &Element) -> Result<(), Mistake> {
-    let path = text_of(element, "Path").filter(|path| !path.is_empty());
+    let path = element.text_of("Path").filter(|path| !path.is_empty());
     let path = path.ok_or_else(|| Mistake::new("Target", "it has no <Path>"))?;
     path.clone_into(&mut target.path);
     Ok(())
@@ -360,8 +355,8 @@ const FLUSHES: [(&str, MapFlush); 3] = [
 ];
 
 fn read_flush(target: &mut Target, element: &Element) -> Result<(), Mistake> {
-    let text = text_of(element, "FlushType");
-    let text = text.or_else(|| text_of(element, "MemoryMappedIoFlushMode"));
+    let text = element.text_of("FlushType");
+    let text = text.or_else(|| element.text_of("MemoryMappedIoFlushMode"));
     let Some(text) = text.filter(|text| !text.is_empty()) else {
         return Ok(());
     };
@@ -387,7 +382,7 @@ fn write_flush(target: &Target, sheet: &mut Sheet) {
 fn is_fresh(element: &Element) -> bool {
     let content = element.child("WriteBufferContent");
     content.is_some_and(|content| {
-        text_of(content, "Pattern") == Some("random") && content.child("RandomDataSource").is_none()
+        content.text_of("Pattern") == Some("random") && content.child("RandomDataSource").is_none()
     })
 }
 
@@ -395,13 +390,13 @@ fn read_content(target: &mut Target, element: &Element) -> Result<(), Mistake> {
     let Some(content) = element.child("WriteBufferContent") else {
         return Ok(());
     };
-    let pattern = text_of(content, "Pattern").unwrap_or_default();
+    let pattern = content.text_of("Pattern").unwrap_or_default();
     target.buffers = match (pattern, content.child("RandomDataSource")) {
         ("zero", _) => Buffers::Zero,
         ("" | "sequential", _) | ("random", None) => Buffers::Pattern,
         ("random", Some(source)) => {
             let size = source.number("SizeInBytes")?.unwrap_or(0);
-            let file = text_of(source, "FilePath").filter(|file| !file.is_empty());
+            let file = source.text_of("FilePath").filter(|file| !file.is_empty());
             let file = file.map(str::to_owned);
             Buffers::Source { size, file }
         }

@@ -1,6 +1,6 @@
 //! The figures of a record, as DiskSpd counts them: by thread and target, read and written.
 
-use blocklab_record::{DirectionResult, JobResult, Measurement, Record};
+use blocklab_record::{DirectionResult, JobResult, Measurement, Record, Served};
 use blocklab_stats::Histogram;
 use blocklab_workload::Direction;
 
@@ -52,50 +52,6 @@ pub struct Bucket {
     pub jobs: Vec<[Served; 2]>,
 }
 
-/// Operations of one direction that completed in an interval, and how long they took.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Served {
-    /// How many.
-    pub ios: u64,
-    /// Their latencies added up, in nanoseconds.
-    pub sum_ns: f64,
-    /// The squares of them added up.
-    pub sum_squares: f64,
-    /// The shortest, in nanoseconds.
-    pub min_ns: u64,
-    /// The longest, in nanoseconds.
-    pub max_ns: u64,
-}
-
-impl Served {
-    fn merge(&mut self, other: &Self) {
-        self.min_ns = match (self.ios, other.ios) {
-            (_, 0) => self.min_ns,
-            (0, _) => other.min_ns,
-            _ => self.min_ns.min(other.min_ns),
-        };
-        self.max_ns = self.max_ns.max(other.max_ns);
-        self.ios += other.ios;
-        self.sum_ns += other.sum_ns;
-        self.sum_squares += other.sum_squares;
-    }
-
-    /// Mean and standard deviation in milliseconds; zeros without operations.
-    fn moments_ms(&self) -> [f64; 2] {
-        let number = self.ios.max(1) as f64;
-        let mean = self.sum_ns / number;
-        let variance = (self.sum_squares / number - mean * mean).max(0.0);
-        [mean / 1e6, variance.sqrt() / 1e6]
-    }
-
-    /// Least, most, mean and standard deviation in milliseconds; zeros without operations.
-    pub(super) fn latency_ms(&self) -> [f64; 4] {
-        let [mean, deviation] = self.moments_ms();
-        let (least, most) = (self.min_ns as f64 / 1e6, self.max_ns as f64 / 1e6);
-        [least, most, mean, deviation]
-    }
-}
-
 /// Operations a second in an interval.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct Rate {
@@ -123,8 +79,7 @@ pub struct System {
 /// Operations of one direction, or of both.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Tally {
-    pub bytes: u64,
-    served: Served,
+    pub served: Served,
     histogram: Histogram,
 }
 
@@ -133,9 +88,9 @@ impl Tally {
         let (ios, latency) = (direction.ios as f64, &direction.service);
         let second = latency.stddev_ns.powi(2) + latency.mean_ns.powi(2);
         Self {
-            bytes: direction.bytes,
             served: Served {
                 ios: direction.ios,
+                bytes: direction.bytes,
                 sum_ns: latency.mean_ns * ios,
                 sum_squares: second * ios,
                 min_ns: latency.min_ns,
@@ -147,8 +102,7 @@ impl Tally {
     }
 
     pub fn merge(&mut self, other: &Self) {
-        self.bytes += other.bytes;
-        self.served.merge(&other.served);
+        self.served = self.served.plus(other.served);
         self.histogram.merge(&other.histogram);
     }
 
@@ -158,7 +112,7 @@ impl Tally {
 
     /// Mean and standard deviation in milliseconds; nothing without operations.
     pub fn moments_ms(&self) -> [Option<f64>; 2] {
-        let moments = self.served.moments_ms();
+        let moments = [self.served.mean_ms(), self.served.stddev_ms()];
         moments.map(|ms| (self.ios() > 0).then_some(ms))
     }
 
@@ -259,7 +213,7 @@ fn rates(
         let mut served = [Served::default(); 2];
         for (_, ways) in own {
             let both = served.iter_mut().zip(ways);
-            both.for_each(|(sum, way)| sum.merge(way));
+            both.for_each(|(sum, way)| *sum = sum.plus(*way));
         }
         let [read, write] = served.map(|way| way.ios as f64 * 1e9 / bucket.length_ns.max(1) as f64);
         Rate {
@@ -357,7 +311,6 @@ mod tests {
                 ..Served::default()
             },
             histogram,
-            ..Tally::default()
         };
         for share in [0.9999, 0.999_999_999, 1.0] {
             assert_eq!(tally.quantile_ms(share), Some(15.836), "{share}");

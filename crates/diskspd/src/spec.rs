@@ -1,23 +1,6 @@
 //! A DiskSpd profile as it is written, whether on a command line or in XML.
 
-/// A struct whose fields carry what holds where nobody says otherwise.
-macro_rules! with_defaults {
-    ($(#[$about:meta])* $name:ident {
-        $($(#[$doc:meta])* $field:ident: $type:ty = $default:expr,)*
-    }) => {
-        $(#[$about])*
-        #[derive(Debug, Clone, PartialEq)]
-        pub struct $name {
-            $($(#[$doc])* pub $field: $type,)*
-        }
-
-        impl Default for $name {
-            fn default() -> Self {
-                Self { $($field: $default,)* }
-            }
-        }
-    };
-}
+use blocklab_units::with_defaults;
 
 /// Everything that one call asks for.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -48,37 +31,38 @@ pub enum Format {
 
 with_defaults! {
     /// Targets that are loaded at the same time.
-    TimeSpan {
+    #[derive(Debug, Clone, PartialEq)]
+    pub struct TimeSpan {
         /// Seconds that count.
-        duration: u32 = 10,
+        pub duration: u32 = 10,
         /// Seconds before.
-        warmup: u32 = 5,
+        pub warmup: u32 = 5,
         /// Seconds after.
-        cooldown: u32 = 0,
+        pub cooldown: u32 = 0,
         /// Nothing: from the clock.
-        seed: Option<u32> = Some(0),
+        pub seed: Option<u32> = Some(0),
         /// Threads for all targets together (`-F`); 0: each target has its own.
-        thread_count: u32 = 0,
+        pub thread_count: u32 = 0,
         /// Operations in flight per thread over all targets (`-O`); 0: by target.
-        request_count: u32 = 0,
+        pub request_count: u32 = 0,
         /// Processor groups and processors, in turn.
-        affinity: Vec<(u16, u32)> = Vec::new(),
+        pub affinity: Vec<(u16, u32)> = Vec::new(),
         /// Threads are bound to all processors in turn, as the command line says (`-ag`).
-        round_robin: bool = false,
+        pub round_robin: bool = false,
         /// No affinity (`-n`).
-        disable_affinity: bool = false,
+        pub disable_affinity: bool = false,
         /// Completion routines (`-x`).
-        completion_routines: bool = false,
+        pub completion_routines: bool = false,
         /// Latency in the results (`-L`).
-        measure_latency: bool = false,
+        pub measure_latency: bool = false,
         /// Standard deviation of the rate in the results (`-D`).
-        iops_std_dev: bool = false,
+        pub iops_std_dev: bool = false,
         /// Milliseconds of an interval.
-        bucket_ms: u32 = 1000,
+        pub bucket_ms: u32 = 1000,
         /// Fresh random bytes for each write (`-Zr`).
-        random_write_data: bool = false,
+        pub random_write_data: bool = false,
         /// At least one.
-        targets: Vec<Target> = Vec::new(),
+        pub targets: Vec<Target> = Vec::new(),
     }
 }
 
@@ -140,62 +124,63 @@ pub enum Distribution {
 
 with_defaults! {
     /// One file, disk or volume and its load.
-    Target {
+    #[derive(Debug, Clone, PartialEq)]
+    pub struct Target {
         /// As it is written.
-        path: String = String::new(),
+        pub path: String = String::new(),
         /// Bytes of an operation.
-        block: u64 = 64 << 10,
+        pub block: u64 = 64 << 10,
         /// First byte that is used.
-        base: u64 = 0,
+        pub base: u64 = 0,
         /// End of what is used; 0: the target's own.
-        max_file_size: u64 = 0,
+        pub max_file_size: u64 = 0,
         /// Size of the file that is made (`-c`); 0: none.
-        file_size: u64 = 0,
+        pub file_size: u64 = 0,
         /// Caches.
-        cache: Cache = Cache::Cached,
+        pub cache: Cache = Cache::Cached,
         /// Write through (`-Sw`).
-        write_through: bool = false,
+        pub write_through: bool = false,
         /// Mapped memory (`-Sm`).
-        mapped: bool = false,
+        pub mapped: bool = false,
         /// How that is flushed (`-N`).
-        map_flush: Option<MapFlush> = None,
+        pub map_flush: Option<MapFlush> = None,
         /// Per cent of the operations that are random.
-        random_ratio: u32 = 0,
+        pub random_ratio: u32 = 0,
         /// Alignment of random operations, stride of sequential ones; nothing: the block size.
-        align: Option<u64> = None,
+        pub align: Option<u64> = None,
         /// Threads share one sequence (`-si`).
-        interlocked: bool = false,
+        pub interlocked: bool = false,
         /// Distance between the beginnings of two threads (`-T`).
-        thread_stride: u64 = 0,
+        pub thread_stride: u64 = 0,
         /// All operations in flight begin at the same offset (`-p`).
-        parallel: bool = false,
+        pub parallel: bool = false,
         /// Operations in flight per thread (`-o`).
-        requests: u32 = 2,
+        pub requests: u32 = 2,
         /// Threads (`-t`).
-        threads: u32 = 1,
+        pub threads: u32 = 1,
         /// Per cent of the operations that write.
-        write_ratio: u32 = 0,
+        pub write_ratio: u32 = 0,
         /// Rate, where it is limited.
-        throughput: Option<Throughput> = None,
+        pub throughput: Option<Throughput> = None,
         /// Operations of a burst (`-i`); 0: no bursts.
-        burst: u32 = 0,
+        pub burst: u32 = 0,
         /// Milliseconds between two bursts (`-j`).
-        think_ms: u32 = 0,
+        pub think_ms: u32 = 0,
         /// What writes carry.
-        buffers: Buffers = Buffers::Pattern,
+        pub buffers: Buffers = Buffers::Pattern,
         /// Hints: sequential scan, random access, temporary.
-        hints: [bool; 3] = [false; 3],
+        pub hints: [bool; 3] = [false; 3],
         /// Large pages for buffers.
-        large_pages: bool = false,
+        pub large_pages: bool = false,
         /// 1 very low, 2 low, 3 normal.
-        priority: u32 = 3,
+        pub priority: u32 = 3,
         /// Share under `-O`.
-        weight: u32 = 1,
+        pub weight: u32 = 1,
         /// Under `-O`, the only threads that work on it, each with its own share (0: the target's);
         /// none: all do.
-        threads_of_pool: Vec<(u32, u32)> = Vec::new(),
+        pub threads_of_pool: Vec<(u32, u32)> = Vec::new(),
         /// Where random operations go.
-        distribution: Option<Distribution> = None,
+        pub distribution: Option<Distribution> = None,
     }
 }
 

@@ -1,5 +1,7 @@
 //! The printed results, to the letter. `BLESS=1` rewrites them; read the difference.
 
+use blocklab_record::Served;
+
 use super::*;
 
 #[path = "../../record/tests/sample/mod.rs"]
@@ -13,6 +15,7 @@ fn bucket(second: u64, ios: u64) -> Bucket {
         sum_squares: ios as f64 * 250_000_f64.powi(2),
         min_ns: 250_000,
         max_ns: 250_000,
+        ..Served::default()
     };
     Bucket {
         end_ns: second * 1_000_000_000,

@@ -1,6 +1,6 @@
 //! The text of a result, in the layout of 2.2 or of 2.0.21a.
 
-use blocklab_record::Record;
+use blocklab_record::{Record, Served};
 
 use super::plan::Prepared;
 use super::profile_text::{Layout, profile_text};
@@ -220,12 +220,13 @@ fn figure(value: Option<f64>, width: usize, decimals: usize) -> String {
 }
 
 fn amounts(tally: &Tally, seconds: f64) -> String {
+    let Served { bytes, ios, .. } = tally.served;
     format!(
         "{:>15} | {:>12} | {:>10.2} | {:>10.2}",
-        tally.bytes,
-        tally.ios(),
-        tally.bytes as f64 / 1_048_576.0 / seconds,
-        tally.ios() as f64 / seconds
+        bytes,
+        ios,
+        bytes as f64 / 1_048_576.0 / seconds,
+        ios as f64 / seconds
     )
 }
 

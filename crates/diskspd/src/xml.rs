@@ -177,7 +177,8 @@ fn series(sheet: &mut Sheet, rates: &[Rate]) {
             "<Bucket SampleMillisecond=\"{ms}\" Read=\"{read}\" Write=\"{write}\" Total=\"{total}\""
         );
         for (way, served) in ["Read", "Write"].into_iter().zip(rate.served) {
-            let [least, most, mean, deviation] = served.latency_ms();
+            let (least, most) = (served.min_ns as f64 / 1e6, served.max_ms());
+            let (mean, deviation) = (served.mean_ms(), served.stddev_ms());
             line.push_str(&format!(
                 " {way}MinLatencyMilliseconds=\"{least:.3}\" {way}MaxLatencyMilliseconds=\"{most:.3}\" \
                  {way}AvgLatencyMilliseconds=\"{mean:.3}\" {way}LatencyStdDev=\"{deviation:.3}\""
@@ -200,15 +201,15 @@ fn threads(sheet: &mut Sheet, outcome: &Outcome<'_>) {
 }
 
 fn thread_target(sheet: &mut Sheet, row: &Row<'_>, asked: &TimeSpan) {
-    let (read, write) = (&row.both.read, &row.both.write);
+    let (read, write) = (&row.both.read.served, &row.both.write.served);
     sheet.leaf("Path", row.path);
     sheet.leaf("BytesCount", read.bytes + write.bytes);
     sheet.leaf("FileSize", row.file_size);
-    sheet.leaf("IOCount", read.ios() + write.ios());
+    sheet.leaf("IOCount", read.ios + write.ios);
     sheet.leaf("ReadBytes", read.bytes);
-    sheet.leaf("ReadCount", read.ios());
+    sheet.leaf("ReadCount", read.ios);
     sheet.leaf("WriteBytes", write.bytes);
-    sheet.leaf("WriteCount", write.ios());
+    sheet.leaf("WriteCount", write.ios);
     if asked.measure_latency {
         let means = [
             "AverageReadLatencyMilliseconds",

@@ -1,5 +1,6 @@
 //! IntervalSeries at intervals that the tap asks for, job by job, the ramp included.
 
+use blocklab_record::Served;
 use blocklab_stats::Histogram;
 use blocklab_units::Nanos;
 use blocklab_worker::{DirectionCounters, LatencySum, Recorder};
@@ -7,24 +8,6 @@ use blocklab_workload::{Direction, Job};
 
 use super::Tap;
 use super::workers::{WorkerStatus, members_of};
-
-/// What one direction of a job did in a slice.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct DirectionInterval {
-    /// Completed operations.
-    pub ios: u64,
-    /// Bytes of them.
-    pub bytes: u64,
-    /// Service latencies added up, in nanoseconds.
-    pub sum_ns: f64,
-    /// Their squares added up.
-    pub sum_squares: f64,
-    /// The shortest, to the lower edge of its histogram bucket (at most 1/64 less).
-    pub min_ns: u64,
-    /// The longest, to the upper edge of its histogram bucket (at most 1/64 more), and never above
-    /// the longest of the run so far, which is known exactly.
-    pub max_ns: u64,
-}
 
 /// A stretch of a run, job by job.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,7 +19,7 @@ pub struct IntervalData {
     /// How long it was.
     pub length: Nanos,
     /// Reads and writes of each job, in the order of the workload.
-    pub jobs: Vec<[DirectionInterval; 2]>,
+    pub jobs: Vec<[Served; 2]>,
 }
 
 /// What some counters held together at one moment.
@@ -125,10 +108,10 @@ impl Held {
         }
     }
 
-    fn since(&self, earlier: &Self) -> DirectionInterval {
+    fn since(&self, earlier: &Self) -> Served {
         let (now, before) = (&self.all, &earlier.all);
         let (lowest, highest) = edges(&now.histogram.since(&before.histogram));
-        DirectionInterval {
+        Served {
             ios: now.ios.saturating_sub(before.ios),
             bytes: now.bytes.saturating_sub(before.bytes),
             sum_ns: (now.sum - before.sum).max(0.0),

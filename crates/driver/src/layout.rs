@@ -42,7 +42,7 @@ pub fn lay_out(
     let mut attempt = || -> io::Result<bool> {
         let mut file = layout.file;
         let mut maker = ContentMaker::new(layout.content, layout.seed, "layout", 0);
-        let mut chunk = vec![0; CHUNK];
+        let mut chunk = vec![0; layout.size.0.min(CHUNK as u64) as usize];
         maker.prepare(&mut chunk);
         let mut written = 0;
         while written < layout.size.0 {

@@ -54,7 +54,7 @@ use crate::journal::Journals;
 use crate::results::Frame;
 
 pub use error::Error;
-pub use interval_ticker::{DirectionInterval, IntervalData};
+pub use interval_ticker::IntervalData;
 pub use journal::{journal_path, map_path};
 pub use layout::{Layout, lay_out};
 pub use overhead::measure as measure_overhead;

@@ -17,6 +17,8 @@ pub(crate) struct Grouping {
     pub(crate) submit: u32,
     /// Wait for at least so many completions.
     pub(crate) complete: u32,
+    /// Answer at most so many of them at a time.
+    pub(crate) take: usize,
     /// Measure the submitting call by itself.
     pub(crate) measure_submit: bool,
 }
@@ -52,16 +54,20 @@ fn drive<T: Target>(
                 Action::Done => return Ok(()),
             }
         };
+        let at_least = worker.depth_in_use().min(grouping.complete as usize);
+        // Some came back before that were too many to be answered at once.
+        let has_some = !done.is_empty() && done.len() >= at_least;
         if staged > 0 {
-            if grouping.measure_submit {
+            if grouping.measure_submit || has_some {
                 hand_over(target, worker)?;
             } else {
                 worker.handed_over(now);
             }
             staged = 0;
         }
-        let at_least = worker.depth_in_use().min(grouping.complete as usize);
-        target.wait(at_least, until, &mut done)?;
+        if !has_some {
+            target.wait(at_least, until, &mut done)?;
+        }
         debug_assert!(
             done.len() <= worker.depth_in_use(),
             "{} came back, and {} were in flight",
@@ -69,11 +75,12 @@ fn drive<T: Target>(
             worker.depth_in_use()
         );
         now = target.now();
-        worker.reaped(done.len());
+        let taken = done.len().min(grouping.take);
+        worker.reaped(taken);
         if filler.check.is_some() {
-            filler.compare(&done, worker, now);
+            filler.compare(&done[..taken], worker, now);
         }
-        for completion in done.drain(..) {
+        for completion in done.drain(..taken) {
             worker.complete(completion, now);
         }
     }

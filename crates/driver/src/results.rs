@@ -110,6 +110,7 @@ fn measurement(run: Run<'_>, workers: &Workers, frame: &Frame, seen: &Seen) -> M
         backing_disks: Vec::new(),
         uring_workers_max: seen.uring_workers_max,
         stood_still_ns: (seen.stood_still > Nanos::ZERO).then_some(seen.stood_still.0),
+        observed: None,
     }
 }
 
@@ -170,6 +171,10 @@ fn job_result(job: &Job, index: usize, workers: &Workers, frame: &Frame, seen: &
         depths: depths(&members),
         found_depth: found_depth(&members),
         verified: verified(job, &members, frame.start),
+        steady_rounds: {
+            let rounds = seen.steady.get(index).and_then(Option::as_ref);
+            rounds.map_or_else(Vec::new, |rounds| rounds.window().to_vec())
+        },
         pool: job.pool.as_ref().map(|pooled| pooled.pool.clone()),
     }
 }
@@ -269,6 +274,12 @@ fn verified(job: &Job, members: &[&WorkerStatus], start: Nanos) -> Option<Verifi
     Some(Verified {
         began_ns: began.map(|moment| Nanos(moment).since(from).0),
         blocks: recorders().map(|recorder| recorder.verified.get()).sum(),
+        assumed_writes: recorders()
+            .map(|recorder| recorder.assumed_writes.get())
+            .sum(),
+        assumed_bytes: recorders()
+            .map(|recorder| recorder.assumed_bytes.get())
+            .sum(),
         flawed: recorders()
             .map(|recorder| recorder.miscompares().count)
             .sum(),

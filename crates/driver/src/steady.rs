@@ -1,24 +1,32 @@
 //! Looks for a steady state, round by round.
 
-use blocklab_stats::{slope, snia};
+use blocklab_record::SteadyRound;
+use blocklab_stats::{SNIA_ROUNDS, slope, snia};
 use blocklab_units::Nanos;
 use blocklab_worker::Recorder;
-use blocklab_workload::{Steady, SteadyVariable};
+use blocklab_workload::{Steady, SteadyVariable, Stop};
 
 use super::workers::MOVING;
 
 /// The rounds of a steady-state rule.
+#[derive(Debug, Clone)]
 pub(crate) struct Rounds {
     rule: Steady,
     round: Nanos,
     variable: SteadyVariable,
-    closed: u64,
+    after: Nanos,
+    /// When the last one was closed, and what was done by then. It comes a little after its
+    /// moment, and on a busy machine much: what was done counts for the time that it took.
+    last: Nanos,
     before: [f64; 3],
-    values: Vec<f64>,
+    rounds: Vec<SteadyRound>,
+    /// Nothing is judged from then on: what is told is what was judged.
+    is_steady: bool,
 }
 
 impl Rounds {
-    pub(crate) fn new(rule: Steady) -> Self {
+    pub(crate) fn of(stop: &Stop) -> Option<Self> {
+        let rule = stop.steady?;
         let (Steady::Snia { variable, round }
         | Steady::Slope {
             variable, round, ..
@@ -26,14 +34,16 @@ impl Rounds {
         | Steady::Deviation {
             variable, round, ..
         }) = rule;
-        Self {
+        Some(Self {
             rule,
             round,
             variable,
-            closed: 0,
+            after: stop.steady_after,
+            last: Nanos::ZERO,
             before: [0.0; 3],
-            values: Vec::new(),
-        }
+            rounds: Vec::new(),
+            is_steady: false,
+        })
     }
 
     /// Whether the last rounds were steady. `measured` is the time since the end of the ramp.
@@ -42,38 +52,65 @@ impl Rounds {
         recorders: impl Iterator<Item = &'r Recorder>,
         measured: Nanos,
     ) -> bool {
-        let reached = measured.0 / self.round.0.max(1);
-        if reached <= self.closed {
-            return false;
+        if !self.is_steady && self.is_due(measured) {
+            self.close(totals(recorders), measured);
         }
-        let rounds = (reached - self.closed) as f64;
-        self.closed = reached;
-        let now = totals(recorders);
-        let [ios, bytes, nanos] = [0, 1, 2].map(|index| now[index] - self.before[index]);
-        self.before = now;
-        self.values.push(match self.variable {
-            SteadyVariable::Iops => ios / rounds,
-            SteadyVariable::Bandwidth => bytes / rounds,
-            SteadyVariable::Latency => nanos / ios.max(1.0),
-        });
-        self.is_steady()
+        self.is_steady
     }
 
-    fn is_steady(&self) -> bool {
+    /// Whether a round has ended since the last one that was closed, or what is not judged.
+    fn is_due(&self, measured: Nanos) -> bool {
+        let reached = |moment: Nanos| moment.since(self.after).0 / self.round.0.max(1);
+        let begins = self.last < self.after;
+        measured >= self.after && (begins || reached(measured) > reached(self.last))
+    }
+
+    /// `now`: operations, bytes and summed service time since the beginning.
+    fn close(&mut self, now: [f64; 3], measured: Nanos) {
+        let seconds = measured.since(self.last).0 as f64 / 1e9;
+        let is_judged = self.last >= self.after;
+        self.last = measured;
+        let [ios, bytes, nanos] = [0, 1, 2].map(|index| now[index] - self.before[index]);
+        self.before = now;
+        if is_judged {
+            self.rounds.push(SteadyRound {
+                iops: ios / seconds,
+                bytes_per_s: bytes / seconds,
+                latency_ns: nanos / ios.max(1.0),
+            });
+            self.is_steady = self.judge();
+        }
+    }
+
+    /// The last rounds, as many as are judged.
+    pub(crate) fn window(&self) -> &[SteadyRound] {
+        let count = match self.rule {
+            Steady::Slope { rounds, .. } | Steady::Deviation { rounds, .. } => rounds as usize,
+            Steady::Snia { .. } => SNIA_ROUNDS,
+        };
+        &self.rounds[self.rounds.len().saturating_sub(count)..]
+    }
+
+    fn judge(&self) -> bool {
+        let value = |round: &SteadyRound| match self.variable {
+            SteadyVariable::Iops => round.iops,
+            SteadyVariable::Bandwidth => round.bytes_per_s,
+            SteadyVariable::Latency => round.latency_ns,
+        };
+        let window: Vec<f64> = self.window().iter().map(value).collect();
         let (Steady::Slope { rounds, limit, .. } | Steady::Deviation { rounds, limit, .. }) =
             self.rule
         else {
-            return snia(&self.values).is_some_and(|verdict| verdict.steady);
+            return snia(&window).is_some_and(|verdict| verdict.steady);
         };
-        let first = self.values.len().checked_sub(rounds as usize);
-        let Some(window) = first.map(|first| &self.values[first..]) else {
+        if window.len() < rounds as usize {
             return false;
-        };
+        }
         if matches!(self.rule, Steady::Deviation { .. }) {
             let mean = window.iter().sum::<f64>() / window.len() as f64;
             return window.iter().all(|value| limit.holds(value - mean, mean));
         }
-        let verdict = slope(window, f64::INFINITY);
+        let verdict = slope(&window, f64::INFINITY);
         verdict.is_some_and(|it| limit.holds(it.slope_percent * it.mean / 100.0, it.mean))
     }
 }
@@ -92,4 +129,55 @@ fn totals<'r>(recorders: impl Iterator<Item = &'r Recorder>) -> [f64; 3] {
         }
     }
     totals
+}
+
+#[cfg(test)]
+mod tests {
+    use blocklab_workload::Limit;
+
+    use super::*;
+
+    /// Looks at these moments (ms) at so many operations since the beginning; the moment at which
+    /// the state was steady.
+    fn steady_at(after_ms: u64, looks: &[(u64, f64)]) -> (Option<u64>, Vec<f64>) {
+        let stop = Stop {
+            steady: Some(Steady::Deviation {
+                variable: SteadyVariable::Iops,
+                round: Nanos::from_secs(1),
+                rounds: 2,
+                limit: Limit::Percent(5.0),
+            }),
+            steady_after: Nanos::from_millis(after_ms),
+            ..Stop::default()
+        };
+        let mut rounds = Rounds::of(&stop).expect("a rule");
+        let mut found = None;
+        for (ms, ios) in looks {
+            let moment = Nanos::from_millis(*ms);
+            if !rounds.is_steady && rounds.is_due(moment) {
+                rounds.close([*ios, 0.0, 0.0], moment);
+            }
+            found = found.or(rounds.is_steady.then_some(*ms));
+        }
+        let window = rounds.window().iter().map(|round| round.iops);
+        (found, window.collect())
+    }
+
+    /// A look that came late on a busy machine counted as one round what was done in one and a
+    /// half: a steady load was not seen as one, and what was told was not what was judged.
+    #[test]
+    fn what_was_done_counts_for_the_time_that_it_took() {
+        let looks = [(1000, 100.0), (2500, 250.0), (3000, 300.0), (4000, 900.0)];
+        let (found, window) = steady_at(0, &looks);
+        assert_eq!(found, Some(2500));
+        assert_eq!(window, [100.0, 100.0], "nothing is judged after that");
+    }
+
+    #[test]
+    fn what_comes_before_is_not_judged() {
+        let even = [1000, 2000, 3000, 4000, 5000].map(|ms| (ms, ms as f64 / 10.0));
+        assert_eq!(steady_at(0, &even).0, Some(2000));
+        assert_eq!(steady_at(2000, &even).0, Some(4000));
+        assert_eq!(steady_at(9000, &even), (None, Vec::new()));
+    }
 }

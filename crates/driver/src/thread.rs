@@ -136,6 +136,11 @@ impl ThreadSpec {
                 submit => submit,
             },
             complete: self.job.batch.complete.min(self.job.effective_depth()),
+            take: match self.job.batch.take {
+                0 => usize::MAX,
+                // What is waited for together is answered together.
+                take => take.max(self.job.batch.complete) as usize,
+            },
             measure_submit: self.job.submit_latency && self.job.engine.is_asynchronous(),
         }
     }
@@ -157,7 +162,7 @@ impl ThreadSpec {
         let parts = std::mem::take(&mut self.parts);
         let job = &self.job;
         let depth = job.effective_depth();
-        let (mut buffers, slots) = Buffers::new(depth, job.sizes.largest().0 as usize)
+        let (mut buffers, slots) = Buffers::new(depth, job.sizes.largest_moved().0 as usize)
             .map_err(|source| self.engine_error(source, "; a smaller depth or block would work"))?;
         let mut content = ContentMaker::of(job, self.seed, self.thread);
         if job.mix.write > 0 {

@@ -28,6 +28,8 @@ pub(crate) struct Seen {
     pub(crate) abandoned: bool,
     pub(crate) samples: Vec<Sampler>,
     pub(crate) min_rate: Vec<MinRates>,
+    /// By job.
+    pub(crate) steady: Vec<Option<Rounds>>,
 }
 
 /// Which clock a run has.
@@ -62,7 +64,6 @@ pub(crate) struct Watch<'a> {
     series: IntervalSeries,
     tapped: IntervalSeries,
     interval_ticker: Option<IntervalTicker>,
-    steady: Vec<Option<Rounds>>,
     pub(crate) seen: Seen,
 }
 
@@ -77,7 +78,6 @@ impl<'a> Watch<'a> {
     ) -> Self {
         let jobs = &run.workload.jobs;
         let windows: Vec<Window> = jobs.iter().map(|job| Window::of(job, start)).collect();
-        let steady = jobs.iter().map(|job| job.stop.steady.map(Rounds::new));
         Self {
             pulse,
             control,
@@ -88,7 +88,6 @@ impl<'a> Watch<'a> {
             tapped: IntervalSeries::new(start, &windows, used.cpu_ns),
             windows,
             interval_ticker: IntervalTicker::of(tap, start, jobs),
-            steady: steady.collect(),
             seen: Seen {
                 series: Vec::new(),
                 end: start,
@@ -98,6 +97,7 @@ impl<'a> Watch<'a> {
                 abandoned: false,
                 samples: Sampler::all(jobs, start),
                 min_rate: MinRates::all(jobs, start),
+                steady: jobs.iter().map(|job| Rounds::of(&job.stop)).collect(),
             },
         }
     }
@@ -161,7 +161,7 @@ impl<'a> Watch<'a> {
                 stop(members_of(members, min_rate.job), Stopped::Error);
             }
         }
-        for (job, rounds) in self.steady.iter_mut().enumerate() {
+        for (job, rounds) in self.seen.steady.iter_mut().enumerate() {
             let Some(rounds) = rounds else { continue };
             let recorders = members_of(members, job).map(|member| &*member.recorder);
             if rounds.look(recorders, now.since(self.windows[job].measure_from)) {

@@ -11,8 +11,8 @@ use blocklab_targets::Clock;
 use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::Direction;
 use blocklab_workload::{
-    Access, BlockSizes, CallFlags, Content, Engine, ErrorPolicy, Flush, Job, Mix, Pace, Pattern,
-    Rate, Stop, UringOptions, Workload,
+    Access, Batch, BlockSizes, CallFlags, Content, Engine, ErrorPolicy, Flush, Job, Measure, Mix,
+    Pace, Pattern, Rate, Stop, UringOptions, Workload,
 };
 
 const MIB: u64 = 1 << 20;
@@ -510,4 +510,41 @@ fn names_are_made_asked_for_and_deleted() {
     assert_eq!((play(Engine::FileCreate), there()), (20, 20));
     assert_eq!((play(Engine::FileStat), there()), (20, 20));
     assert_eq!((play(Engine::FileDelete), there()), (20, 0));
+}
+
+/// What was given for the grouping of operations was taken for a hint: eight were handed over where
+/// one was asked for, and all that was there was answered at once.
+#[test]
+fn operations_are_grouped_as_asked() {
+    let file = file_of(1, MIB);
+    // (submit, complete, take): classes of 0, up to 4, 8, 16, ... operations.
+    let classes = |batch: Batch| {
+        let job = Job {
+            batch,
+            measure: Measure {
+                depths: true,
+                ..Measure::default()
+            },
+            ..job(Engine::Libaio, Mix::READ)
+        };
+        let found = result(Job { depth: 32, ..job }, target(file.path(), MIB));
+        assert_eq!(found.accounting.completed, 256);
+        found.depths.expect("depths were asked for")
+    };
+    let one = classes(Batch {
+        submit: 1,
+        complete: 1,
+        take: 1,
+        low: 0,
+    });
+    assert_eq!(one.submitted, [0, 256, 0, 0, 0, 0, 0]);
+    assert_eq!(one.completed, [0, 256, 0, 0, 0, 0, 0]);
+    let eight = classes(Batch {
+        submit: 8,
+        complete: 8,
+        take: 8,
+        low: 0,
+    });
+    assert_eq!(eight.submitted, [0, 0, 32, 0, 0, 0, 0]);
+    assert_eq!(eight.completed, [0, 0, 32, 0, 0, 0, 0]);
 }

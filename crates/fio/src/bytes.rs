@@ -5,10 +5,10 @@ use blocklab_workload::PatternPart;
 /// What a file holds, or why it cannot be read.
 pub(super) type Reader<'a> = &'a dyn Fn(&str) -> Result<Vec<u8>, String>;
 
-/// As fio's; what files hold beyond it is left out.
-const LONGEST: usize = 512;
+/// As in later fio; fio 3.33 takes 512 bytes. What files hold beyond it is left out.
+const LONGEST: usize = 1 << 20;
 
-/// What a pattern without `%o` stands for, at most 512 bytes.
+/// What a pattern without `%o` stands for, at most 1 MiB.
 pub(super) fn pattern(text: &str, read: Reader<'_>) -> Result<Vec<u8>, String> {
     match &parts(text, read)?[..] {
         [PatternPart::Bytes(bytes)] => Ok(bytes.clone()),
@@ -16,7 +16,7 @@ pub(super) fn pattern(text: &str, read: Reader<'_>) -> Result<Vec<u8>, String> {
     }
 }
 
-/// The parts of a pattern, at most 512 bytes; `%o` is the offset of the block.
+/// The parts of a pattern, at most 1 MiB; `%o` is the offset of the block.
 pub(super) fn parts(text: &str, read: Reader<'_>) -> Result<Vec<PatternPart>, String> {
     let mut parts = Vec::new();
     let mut bytes = Vec::new();
@@ -113,7 +113,7 @@ mod tests {
     fn read(path: &str) -> Result<Vec<u8>, String> {
         match path {
             "five" => Ok(b"hello".to_vec()),
-            "long" => Ok(vec![7; 1000]),
+            "long" => Ok(vec![7; LONGEST + 1]),
             _ => Err("no such file".to_owned()),
         }
     }
@@ -141,7 +141,10 @@ mod tests {
         ] {
             assert_eq!(pattern(text, &read).as_deref(), Ok(expected), "{text}");
         }
-        assert_eq!(pattern("1'long'", &read).map(|bytes| bytes.len()), Ok(512));
+        assert_eq!(
+            pattern("1'long'", &read).map(|bytes| bytes.len()),
+            Ok(LONGEST)
+        );
         for text in [
             "",
             "0x",
@@ -168,6 +171,6 @@ mod tests {
             bytes(b"a%ob\xf4\xff\xff\xff"),
         ];
         assert_eq!(parts("0xff%o\"a%ob\"-12", &read), Ok(expected));
-        assert!(parts(&"%o".repeat(65), &read).is_err());
+        assert!(parts("'long'%o", &read).is_err());
     }
 }

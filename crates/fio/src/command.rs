@@ -1,6 +1,8 @@
 //! fio's command line: its own options, jobs between them, job files.
 
-use super::mistake::{Mistake, Place};
+use blocklab_syntax::{Mistake, Place};
+use blocklab_units::with_defaults;
+
 use super::number::{Clock, time};
 use super::options::{Opt, find, hint, options};
 use super::source::{Section, Setting};
@@ -19,64 +21,54 @@ pub enum Format {
     JsonPlus,
 }
 
-/// Options that are of no job.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct General {
-    /// In the order in which they were given; at least one.
-    pub formats: Vec<Format>,
-    /// 2 to 5.
-    pub terse_version: u8,
-    /// Where the results go; nothing: standard output.
-    pub output: Option<String>,
-    /// Print results so often while running, in nanoseconds.
-    pub status_interval: Option<u64>,
-    /// Whether the ETA line is shown; nothing: on a terminal.
-    pub eta: Option<bool>,
-    /// Whether that line is ended, and not written over by the next one.
-    pub eta_newline: bool,
-    /// Read everything, run nothing.
-    pub parse_only: bool,
-    /// Print the jobs as a command line.
-    pub show_command: bool,
-    /// Refuse what writes.
-    pub read_only: bool,
-    /// Names of the sections that are run; empty: all.
-    pub sections: Vec<String>,
-    /// `--help`.
-    pub help: bool,
-    /// `--version`.
-    pub version: bool,
-    /// `--cmdhelp`, and of which option.
-    pub command_help: Option<String>,
-    /// `--enghelp`, and of which engine.
-    pub engine_help: Option<String>,
-    /// `--inflate-log`: the compressed log that is printed as text.
-    pub inflate_log: Option<String>,
-    /// `--cpuclock-test`: whether the processor's counter can be trusted.
-    pub clock_test: bool,
-    /// `--idle-prof`: whose idleness is told.
-    pub idle: Option<Profiled>,
-    /// `--bandwidth-log`: throughput of all jobs in files.
-    pub bandwidth_log: bool,
-    /// How often the ETA line is renewed, in nanoseconds.
-    pub eta_interval: u64,
-    /// `--aux-path`: where state files lie.
-    pub aux_path: Option<String>,
-    /// `--debug`: what is told while running.
-    pub debug: Vec<String>,
-    /// Options that change nothing here, with what was done.
-    pub ignored: Vec<(String, &'static str)>,
-}
-
-impl General {
-    /// Before anything is given.
-    fn first() -> Self {
-        Self {
-            formats: vec![Format::Normal],
-            terse_version: 3,
-            eta_interval: 1_000_000_000,
-            ..Self::default()
-        }
+with_defaults! {
+    /// Options that are of no job.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct General {
+        /// In the order in which they were given; at least one.
+        pub formats: Vec<Format> = vec![Format::Normal],
+        /// 2 to 5.
+        pub terse_version: u8 = 3,
+        /// Where the results go; nothing: standard output.
+        pub output: Option<String> = None,
+        /// Print results so often while running, in nanoseconds.
+        pub status_interval: Option<u64> = None,
+        /// Whether the ETA line is shown; nothing: on a terminal.
+        pub eta: Option<bool> = None,
+        /// Whether that line is ended, and not written over by the next one.
+        pub eta_newline: bool = false,
+        /// Read everything, run nothing.
+        pub parse_only: bool = false,
+        /// Print the jobs as a command line.
+        pub show_command: bool = false,
+        /// Refuse what writes.
+        pub read_only: bool = false,
+        /// Names of the sections that are run; empty: all.
+        pub sections: Vec<String> = Vec::new(),
+        /// `--help`.
+        pub help: bool = false,
+        /// `--version`.
+        pub version: bool = false,
+        /// `--cmdhelp`, and of which option.
+        pub command_help: Option<String> = None,
+        /// `--enghelp`, and of which engine.
+        pub engine_help: Option<String> = None,
+        /// `--inflate-log`: the compressed log that is printed as text.
+        pub inflate_log: Option<String> = None,
+        /// `--cpuclock-test`: whether the processor's counter can be trusted.
+        pub clock_test: bool = false,
+        /// `--idle-prof`: whose idleness is told.
+        pub idle: Option<Profiled> = None,
+        /// `--bandwidth-log`: throughput of all jobs in files.
+        pub bandwidth_log: bool = false,
+        /// How often the ETA line is renewed, in nanoseconds.
+        pub eta_interval: u64 = 1_000_000_000,
+        /// `--aux-path`: where state files lie.
+        pub aux_path: Option<String> = None,
+        /// `--debug`: what is told while running.
+        pub debug: Vec<String> = Vec::new(),
+        /// Options that change nothing here, with what was done.
+        pub ignored: Vec<(String, &'static str)> = Vec::new(),
     }
 }
 
@@ -118,51 +110,63 @@ enum Takes {
 }
 use Takes::{Always, Nothing, Perhaps};
 
+/// The options that are of no job, as `--help` tells them: with what they take, and what they do.
+pub fn general_options() -> impl Iterator<Item = (String, &'static str)> {
+    OWN.iter().map(|(name, _, takes, what, _)| {
+        let takes = if takes.is_empty() {
+            String::new()
+        } else {
+            format!("={takes}")
+        };
+        (format!("--{name}{takes}"), *what)
+    })
+}
+
 /// What an option does, with its name and what it was given.
 type Set = fn(&mut General, &str, String) -> Result<(), String>;
 
-/// Options that are of no job.
+/// Options that are of no job: what each takes, and does, in words, and what sets it.
 #[rustfmt::skip]
-const OWN: [(&str, Takes, Set); 39] = [
-    ("output", Always, |own, _, value| put(&mut own.output, Some(value))),
-    ("latency-log", Always, |_, _, _| Err("--latency-log is deprecated. Use per-job latency log options.".to_owned())),
-    ("bandwidth-log", Nothing, |own, _, _| put(&mut own.bandwidth_log, true)),
-    ("minimal", Nothing, |own, _, _| put(&mut own.formats, vec![Format::Terse])),
-    ("output-format", Always, |own, _, value| put(&mut own.formats, formats(&value)?)),
-    ("append-terse", Perhaps, |own, _, _| { own.formats.push(Format::Terse); Ok(()) }),
-    ("version", Nothing, |own, _, _| put(&mut own.version, true)),
-    ("help", Nothing, |own, _, _| put(&mut own.help, true)),
-    ("cmdhelp", Perhaps, |own, _, value| put(&mut own.command_help, Some(value))),
-    ("enghelp", Perhaps, |own, _, value| put(&mut own.engine_help, Some(value))),
-    ("showcmd", Nothing, |own, _, _| put(&mut own.show_command, true)),
-    ("readonly", Nothing, |own, _, _| put(&mut own.read_only, true)),
-    ("eta", Always, |own, _, value| put(&mut own.eta, shows_eta(&value))),
-    ("eta-interval", Always, |own, _, value| put(&mut own.eta_interval, time(&value, Clock::Millis)?.max(ETA_LEAST))),
-    ("eta-newline", Always, |own, _, _| put(&mut own.eta_newline, true)),
-    ("debug", Always, |own, _, value| put(&mut own.debug, debug(&value)?)),
-    ("parse-only", Nothing, |own, _, _| put(&mut own.parse_only, true)),
-    ("merge-blktrace-only", Nothing, refuse),
-    ("section", Always, |own, _, value| { own.sections.push(value); Ok(()) }),
-    ("alloc-size", Always, |own, name, value| ignore(own, name, &value, "memory is taken as it is needed")),
-    ("warnings-fatal", Nothing, |own, name, value| ignore(own, name, &value, "what fio warns of is an error or a note here")),
-    ("max-jobs", Always, |own, name, value| ignore(own, name, &value, "memory is taken as it is needed")),
-    ("terse-version", Always, |own, _, value| put(&mut own.terse_version, terse_version(&value)?)),
-    ("server", Perhaps, distribute),
-    ("daemonize", Always, distribute),
-    ("client", Always, distribute),
-    ("remote-config", Always, distribute),
-    ("cpuclock-test", Nothing, |own, _, _| put(&mut own.clock_test, true)),
-    ("crctest", Perhaps, test_processor),
-    ("memcpytest", Perhaps, test_processor),
-    ("profile", Always, |_, _, value| Err(format!("--profile={value} is not supported: write its jobs out in a job file"))),
-    ("idle-prof", Always, |own, _, value| put(&mut own.idle, Some(profiled(&value)?))),
-    ("status-interval", Always, |own, _, value| put(&mut own.status_interval, some(time(&value, Clock::Seconds)?))),
-    ("inflate-log", Always, |own, _, value| put(&mut own.inflate_log, Some(value))),
-    ("trigger-file", Always, refuse),
-    ("trigger-timeout", Always, refuse),
-    ("trigger", Always, refuse),
-    ("trigger-remote", Always, refuse),
-    ("aux-path", Always, |own, _, value| put(&mut own.aux_path, Some(value))),
+const OWN: [(&str, Takes, &str, &str, Set); 39] = [
+    ("output", Always, "FILE", "Write the results to a file", |own, _, value| put(&mut own.output, Some(value))),
+    ("latency-log", Always, "NAME", "Refused, as by fio: the latency logs of jobs are options of jobs", |_, _, _| Err("--latency-log is deprecated. Use per-job latency log options.".to_owned())),
+    ("bandwidth-log", Nothing, "", "Leave the throughput of all jobs in agg-read_bw.log and its like", |own, _, _| put(&mut own.bandwidth_log, true)),
+    ("minimal", Nothing, "", "Terse results", |own, _, _| put(&mut own.formats, vec![Format::Terse])),
+    ("output-format", Always, "LIST", "normal, terse, json, json+; several with commas between", |own, _, value| put(&mut own.formats, formats(&value)?)),
+    ("append-terse", Perhaps, "", "Terse results behind the others", |own, _, _| { own.formats.push(Format::Terse); Ok(()) }),
+    ("version", Nothing, "", "Print the version whose language this is", |own, _, _| put(&mut own.version, true)),
+    ("help", Nothing, "", "Print this page", |own, _, _| put(&mut own.help, true)),
+    ("cmdhelp", Perhaps, "OPTION", "Explain an option of a job; `all` lists them", |own, _, value| put(&mut own.command_help, Some(value))),
+    ("enghelp", Perhaps, "ENGINE", "List the engines, or the options that one has to itself", |own, _, value| put(&mut own.engine_help, Some(value))),
+    ("showcmd", Nothing, "", "Print the jobs as a command line", |own, _, _| put(&mut own.show_command, true)),
+    ("readonly", Nothing, "", "Refuse what writes", |own, _, _| put(&mut own.read_only, true)),
+    ("eta", Always, "WHEN", "always, never or auto", |own, _, value| put(&mut own.eta, shows_eta(&value))),
+    ("eta-interval", Always, "MS", "How often the ETA line is renewed; at least 500", |own, _, value| put(&mut own.eta_interval, time(&value, Clock::Millis)?.max(ETA_LEAST))),
+    ("eta-newline", Always, "T", "End the ETA line, in place of writing it over", |own, _, _| put(&mut own.eta_newline, true)),
+    ("debug", Always, "LIST", "Tell more: io, verify, random and others; `help` lists them", |own, _, value| put(&mut own.debug, debug(&value)?)),
+    ("parse-only", Nothing, "", "Read everything, run nothing", |own, _, _| put(&mut own.parse_only, true)),
+    ("merge-blktrace-only", Nothing, "", "Refused: traces are not merged", refuse),
+    ("section", Always, "NAME", "Run this section of the job file; may be given several times", |own, _, value| { own.sections.push(value); Ok(()) }),
+    ("alloc-size", Always, "KIB", "Ignored: memory is taken as it is needed", |own, name, value| ignore(own, name, &value, "memory is taken as it is needed")),
+    ("warnings-fatal", Nothing, "", "Ignored: what fio warns of is an error or a note here", |own, name, value| ignore(own, name, &value, "what fio warns of is an error or a note here")),
+    ("max-jobs", Always, "N", "Ignored: memory is taken as it is needed", |own, name, value| ignore(own, name, &value, "memory is taken as it is needed")),
+    ("terse-version", Always, "N", "2 to 5 (default 3)", |own, _, value| put(&mut own.terse_version, terse_version(&value)?)),
+    ("server", Perhaps, "ARGS", "Refused: runs are not distributed", distribute),
+    ("daemonize", Always, "FILE", "Refused, see --server", distribute),
+    ("client", Always, "HOST", "Refused, see --server", distribute),
+    ("remote-config", Always, "FILE", "Refused, see --server", distribute),
+    ("cpuclock-test", Nothing, "", "Tell which clock measures; nothing is tested", |own, _, _| put(&mut own.clock_test, true)),
+    ("crctest", Perhaps, "TYPE", "Refused: it measures the processor", test_processor),
+    ("memcpytest", Perhaps, "TYPE", "Refused: it measures the processor", test_processor),
+    ("profile", Always, "NAME", "Refused: write its jobs out in a job file", |_, _, value| Err(format!("--profile={value} is not supported: write its jobs out in a job file"))),
+    ("idle-prof", Always, "WHOSE", "system or percpu: tell how idle the processors were; calibrate", |own, _, value| put(&mut own.idle, Some(profiled(&value)?))),
+    ("status-interval", Always, "T", "Print the results so far every T seconds", |own, _, value| put(&mut own.status_interval, some(time(&value, Clock::Seconds)?))),
+    ("inflate-log", Always, "FILE", "Print a compressed log as text", |own, _, value| put(&mut own.inflate_log, Some(value))),
+    ("trigger-file", Always, "FILE", "Refused: no triggers", refuse),
+    ("trigger-timeout", Always, "T", "Refused: no triggers", refuse),
+    ("trigger", Always, "COMMAND", "Refused: no triggers", refuse),
+    ("trigger-remote", Always, "COMMAND", "Refused: no triggers", refuse),
+    ("aux-path", Always, "DIR", "Where state files of verify lie", |own, _, value| put(&mut own.aux_path, Some(value))),
 ];
 
 /// The ETA line is looked at twice a second.
@@ -217,7 +221,7 @@ fn terse_version(text: &str) -> Result<u8, String> {
 /// Unknown options, and options that lack what they take.
 pub fn parse(arguments: &[String]) -> Result<Command, Mistake> {
     let mut command = Command {
-        general: General::first(),
+        general: General::default(),
         inputs: Vec::new(),
     };
     let mut files = Vec::new();
@@ -233,14 +237,14 @@ pub fn parse(arguments: &[String]) -> Result<Command, Mistake> {
         };
         let name = full_name(name)?;
         match OWN.iter().find(|(own, ..)| *own == name) {
-            Some((_, takes, set)) => {
+            Some((_, takes, .., set)) => {
                 let value = match (value, takes) {
                     (None, Always) => given.next().cloned(),
                     (value, _) => value,
                 };
                 let value = taken(name, value, *takes);
                 let done = value.and_then(|value| set(&mut command.general, name, value));
-                done.map_err(|why| Mistake::new(&Place::COMMAND_LINE, why))?;
+                done.map_err(|why| Mistake::here(&Place::COMMAND_LINE, why))?;
             }
             None => {
                 let is_flag = find(name).is_some_and(Opt::stands_alone);
@@ -284,7 +288,7 @@ fn full_name(name: &str) -> Result<&str, Mistake> {
         None => hint(name),
     };
     let message = format!("unrecognized option '--{name}'{near}");
-    Err(Mistake::new(&Place::COMMAND_LINE, message))
+    Err(Mistake::here(&Place::COMMAND_LINE, message))
 }
 
 fn job_option(inputs: &mut Vec<Input>, name: &str, value: Option<String>) {
@@ -346,37 +350,17 @@ fn debug(text: &str) -> Result<Vec<String>, String> {
     let words: Vec<String> = text.split(',').map(str::to_owned).collect();
     let is_known = |word: &str| {
         let word = word.split(':').next().unwrap_or_default();
-        DEBUG_WORDS.contains(&word) || ["?", "help"].contains(&word)
+        DEBUG_WORDS.split(',').any(|known| known == word) || ["?", "help"].contains(&word)
     };
     match words.iter().find(|word| !is_known(word)) {
         Some(word) => Err(format!(
-            "debug mask {word} not found; there are {}",
-            DEBUG_WORDS.join(",")
+            "debug mask {word} not found; there are {DEBUG_WORDS}"
         )),
         None => Ok(words),
     }
 }
 
 /// What `--debug` can be asked to tell of.
-pub const DEBUG_WORDS: [&str; 20] = [
-    "process",
-    "file",
-    "io",
-    "mem",
-    "blktrace",
-    "verify",
-    "random",
-    "parse",
-    "diskutil",
-    "job",
-    "mutex",
-    "profile",
-    "time",
-    "net",
-    "rate",
-    "compress",
-    "steadystate",
-    "helperthread",
-    "zbd",
-    "all",
-];
+pub const DEBUG_WORDS: &str = "process,file,io,mem,blktrace,verify,random,parse,diskutil,job,\
+                               mutex,profile,time,net,rate,compress,steadystate,helperthread,zbd,\
+                               all";

@@ -3,8 +3,8 @@
 use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::{Job, Pace, Rate, Think};
 
-use super::mistake::{Mistake, Place};
 use super::plan::Prepared;
+use blocklab_syntax::{Mistake, Place};
 
 /// What runs between two stonewalls: clones of one job.
 pub(super) struct Stretch<'a> {
@@ -33,7 +33,7 @@ pub(super) fn each(
         };
         let refuse = |why: &str| {
             let message = format!("job {}: {tool} cannot say it: {why}", first.name);
-            Mistake::new(&Place::COMMAND_LINE, message)
+            Mistake::here(&Place::COMMAND_LINE, message)
         };
         if clones.iter().any(|clone| clone.spec != first.spec) {
             let why = "jobs that differ run at the same time; `stonewall` would part them";

@@ -6,13 +6,13 @@ use blocklab_workload::{
     ThinkStyle,
 };
 
-use super::mistake::Mistake;
 use super::number::{Clock, Scale, amount, time};
 use super::options::Options;
 use super::pass::Pass;
 use super::pattern::ReadWrite;
 use super::spec::Spec;
 use super::value::{Sizes, some};
+use blocklab_syntax::Mistake;
 
 /// Rates of the directions that occur.
 fn rates(rw: ReadWrite, bytes: Sizes, iops: Sizes) -> [Option<Rate>; 3] {
@@ -115,7 +115,7 @@ pub(super) fn stop(spec: &Spec, pass: &Pass<'_>) -> Result<Stop, Mistake> {
             "job {}: it would never end; runtime=30 or size=1g would end it",
             spec.name
         );
-        return Err(Mistake::new(&spec.at, wrong));
+        return Err(Mistake::here(&spec.at, wrong));
     }
     Ok(Stop {
         runtime,
@@ -127,6 +127,7 @@ pub(super) fn stop(spec: &Spec, pass: &Pass<'_>) -> Result<Stop, Mistake> {
             .filter(|_| pass.ends_with_its_map())
             .map(|_| pass.passes().min(u32::MAX.into()) as u32),
         steady,
+        steady_after: options.steadystate_ramp_time,
     })
 }
 

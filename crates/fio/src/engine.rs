@@ -4,9 +4,9 @@
 use blocklab_units::Nanos;
 use blocklab_workload::{CallFlags, Engine, Think, UringOptions};
 
-use super::mistake::Mistake;
 use super::options::Options;
 use super::spec::Spec;
+use blocklab_syntax::Mistake;
 
 /// The options that an engine has to itself: how they make it, and their names.
 type Row = (
@@ -16,12 +16,13 @@ type Row = (
 );
 
 #[rustfmt::skip]
-const OWN_OPTIONS: [Row; 5] = [
+const OWN_OPTIONS: [Row; 6] = [
     ("pvsync2", pvsync2, &["hipri", "hipri_percentage", "uncached", "nowait"]),
-    ("libaio", |_| Engine::Libaio, &["userspace_reap"]),
-    ("io_uring", io_uring, &["hipri", "fixedbufs", "registerfiles", "sqthread_poll", "nonvectored"]),
+    ("libaio", |_| Engine::Libaio, &["userspace_reap", "cmdprio_percentage", "cmdprio_class", "cmdprio", "cmdprio_bssplit", "nowait"]),
+    ("io_uring", io_uring, &["hipri", "cmdprio_percentage", "cmdprio_class", "cmdprio", "cmdprio_bssplit", "fixedbufs", "registerfiles", "sqthread_poll", "sqthread_poll_cpu", "nonvectored", "uncached", "nowait", "force_async"]),
+    ("filestat", |_| Engine::FileStat, &["stat_type"]),
     ("mmap", |_| Engine::Mmap, &["thp"]),
-    ("cpuio", |options| Engine::Cpuio(chunk(options)), &["cpuload", "cpuchunks"]),
+    ("cpuio", |options| Engine::Cpuio(chunk(options)), &["cpuload", "cpuchunks", "cpumode"]),
 ];
 
 const fn pvsync2(options: &Options) -> Engine {
@@ -51,28 +52,158 @@ pub fn engines() -> impl Iterator<Item = (&'static str, &'static [&'static str])
     Engine::ALL.iter().map(move |(name, _)| (*name, own(*name)))
 }
 
+/// An engine that fio has and this house has not.
+struct Absent {
+    name: &'static str,
+    /// The options that it has to itself.
+    own: &'static [&'static str],
+    /// What would do in its place.
+    instead: &'static str,
+}
+
+const DEVICE: &str = "io_uring on the block device that the kernel makes of it";
+const URING: &str = "io_uring";
+const MMAP: &str = "mmap, or io_uring with direct=1";
+const NETWORK: &str = "another program: no network is measured here";
+const FILES: &str = "io_uring on a file of a file system that is mounted from there";
+
+#[rustfmt::skip]
+const ABSENT: [Absent; 30] = [
+    Absent { name: "net", own: OF_NET, instead: NETWORK },
+    Absent { name: "netsplice", own: OF_NET, instead: "splice on a file" },
+    Absent { name: "rdma", own: &["hostname", "bindname", "port", "verb"], instead: NETWORK },
+    Absent { name: "sg", own: &["readfua", "writefua", "sg_write_mode", "stream_id"], instead: DEVICE },
+    Absent { name: "e4defrag", own: &["donorname", "inplace"], instead: "the program e4defrag" },
+    Absent { name: "io_uring_cmd", own: OF_PASS_THROUGH, instead: URING },
+    Absent { name: "rbd", own: &["clustername", "rbdname", "pool", "clientname", "busy_poll", "rbd_encryption_format", "rbd_encryption_passphrase"], instead: DEVICE },
+    Absent { name: "rados", own: &["clustername", "pool", "clientname", "conf", "busy_poll", "touch_objects"], instead: DEVICE },
+    Absent { name: "gfapi", own: OF_GLUSTER, instead: FILES },
+    Absent { name: "gfapi_async", own: OF_GLUSTER, instead: FILES },
+    Absent { name: "libhdfs", own: &["namenode", "hostname", "port", "hdfsdirectory", "chunk_size", "single_instance", "hdfs_use_direct"], instead: FILES },
+    Absent { name: "dfs", own: &["pool", "cont", "chunk_size", "object_class", "svcl"], instead: FILES },
+    Absent { name: "nfs", own: &["nfs_url"], instead: FILES },
+    Absent { name: "ime_psync", own: &[], instead: FILES },
+    Absent { name: "ime_psyncv", own: &[], instead: FILES },
+    Absent { name: "ime_aio", own: &[], instead: FILES },
+    Absent { name: "http", own: OF_HTTP, instead: FILES },
+    Absent { name: "libiscsi", own: &["initiator"], instead: DEVICE },
+    Absent { name: "nbd", own: &["uri"], instead: "io_uring on the device of `nbd-client`" },
+    Absent { name: "mtd", own: &["skip_bad"], instead: "io_uring on /dev/mtdblockN" },
+    Absent { name: "libzbc", own: &[], instead: DEVICE },
+    Absent { name: "libblkio", own: OF_BLKIO, instead: URING },
+    Absent { name: "xnvme", own: OF_XNVME, instead: URING },
+    Absent { name: "libpmem", own: &[], instead: MMAP },
+    Absent { name: "dev-dax", own: &[], instead: MMAP },
+    Absent { name: "pmemblk", own: &[], instead: MMAP },
+    Absent { name: "cpp_null", own: &[], instead: "null" },
+    Absent { name: "guasi", own: &[], instead: URING },
+    Absent { name: "solarisaio", own: &[], instead: URING },
+    Absent { name: "windowsaio", own: &[], instead: URING },
+];
+
+const OF_NET: &[&str] = &[
+    "hostname",
+    "port",
+    "protocol",
+    "proto",
+    "nodelay",
+    "listen",
+    "pingpong",
+    "interface",
+    "ttl",
+    "window_size",
+    "mss",
+];
+const OF_GLUSTER: &[&str] = &["volume", "brick", "single-instance"];
+const OF_PASS_THROUGH: &[&str] = &[
+    "md_per_io_size",
+    "pi_act",
+    "pi_chk",
+    "apptag",
+    "apptag_mask",
+    "write_mode",
+    "verify_mode",
+    "deac",
+    "fdp",
+    "plids",
+    "fdp_pli",
+    "plid_select",
+    "fdp_pli_select",
+    "dataplacement",
+    "dp_scheme",
+];
+const OF_HTTP: &[&str] = &[
+    "https",
+    "http_host",
+    "http_user",
+    "http_pass",
+    "http_s3_key",
+    "http_s3_keyid",
+    "http_s3_region",
+    "http_s3_security_token",
+    "http_s3_sse_customer_key",
+    "http_s3_sse_customer_algorithm",
+    "http_s3_storage_class",
+    "http_swift_auth_token",
+    "http_mode",
+    "http_verbose",
+    "http_object_mode",
+];
+const OF_BLKIO: &[&str] = &[
+    "libblkio_driver",
+    "libblkio_path",
+    "libblkio_pre_connect_props",
+    "libblkio_num_entries",
+    "libblkio_queue_size",
+    "libblkio_pre_start_props",
+    "libblkio_vectored",
+    "libblkio_write_zeroes_on_trim",
+    "libblkio_wait_mode",
+    "libblkio_force_enable_completion_eventfd",
+];
+const OF_XNVME: &[&str] = &[
+    "xnvme_be",
+    "xnvme_async",
+    "xnvme_sync",
+    "xnvme_admin",
+    "xnvme_dev_nsid",
+    "xnvme_dev_subnqn",
+    "xnvme_mem",
+    "xnvme_iovec",
+];
+
+fn known_elsewhere(name: &str) -> Option<&'static Absent> {
+    ABSENT.iter().find(|absent| absent.name == name)
+}
+
+/// Whether an option is one that this engine, which is not there, has to itself.
+pub(super) fn is_option_of_absent(engine: &str, option: &str) -> bool {
+    known_elsewhere(engine).is_some_and(|absent| absent.own.contains(&option))
+}
+
+/// The same, of any of them.
+pub(super) fn is_of_absent(option: &str) -> bool {
+    ABSENT.iter().any(|absent| absent.own.contains(&option))
+}
+
 /// Of an engine that is not there: so, and which one would do.
 pub(super) fn absent(name: &str) -> Option<String> {
     if Engine::named(name).is_some() {
         return None;
     }
-    let instead = match name {
-        "netsplice" => "splice",
-        "solarisaio" | "windowsaio" | "io_uring_cmd" => "io_uring",
-        "nbd" => "io_uring on the device of `nbd-client`",
-        "rbd" | "rados" | "gfapi" | "gfapi_async" | "libiscsi" | "sg" => {
-            "io_uring on the block device that the kernel makes of it"
-        }
-        _ => "sync, psync, pvsync2, libaio, io_uring, mmap or null",
-    };
+    let usual = "sync, psync, pvsync2, libaio, io_uring, mmap or null";
+    let instead = known_elsewhere(name).map_or(usual, |absent| absent.instead);
     Some(format!("engine {name} is not there; use {instead}"))
 }
 
-/// The engine of a job.
-pub(super) fn engine(spec: &Spec) -> Result<Engine, Mistake> {
+/// The engine of a job. `only_parsed`: it is not going to be opened.
+pub(super) fn engine(spec: &Spec, only_parsed: bool) -> Result<Engine, Mistake> {
     let name = &*spec.options.ioengine;
     let Some(usual) = Engine::named(name) else {
-        return Err(spec.mistake("ioengine", absent(name).unwrap_or_default()));
+        return match known_elsewhere(name) {
+            Some(_) if only_parsed => Ok(Engine::Null),
+            _ => Err(spec.mistake("ioengine", absent(name).unwrap_or_default())),
+        };
     };
     if is_diskless(&spec.options) && load(&spec.options).is_none() {
         let missing = "cpuio needs cpuload=, the share of the time that is burnt";

@@ -6,11 +6,11 @@ use blocklab_units::Bytes;
 
 use super::context::PlanContext;
 use super::engine;
-use super::mistake::Mistake;
 use super::options::Options;
 use super::pattern::{self, ReadWrite};
 use super::spec::Spec;
 use super::value::{Share, some};
+use blocklab_syntax::Mistake;
 
 /// How a file gets the length that its jobs need.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -81,6 +81,14 @@ pub(super) struct Ground {
     pub planned: Vec<Planned>,
 }
 
+impl Ground {
+    /// Bytes of each target.
+    pub(super) fn of_each(&self) -> u64 {
+        self.size
+            .unwrap_or(self.space / self.targets.len().max(1) as u64)
+    }
+}
+
 /// Addresses of models hold colons of their own.
 const MODELS: [&str; 2] = ["sim:", "emu:"];
 
@@ -107,7 +115,7 @@ pub(super) fn ground(
         let needs_size =
             !engine::is_diskless(&spec.options) && !paths.iter().all(|path| is_model(path));
         if there == 0 && needs_size {
-            return Err(Mistake::new(&spec.at, unsized_words(spec, &paths)));
+            return Err(Mistake::here(&spec.at, unsized_words(spec, &paths)));
         }
         return Ok(Ground {
             space: there.saturating_sub(offset * count),

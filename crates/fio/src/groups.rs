@@ -1,9 +1,8 @@
 //! Which jobs run at the same time: walls between them, jobs that wait for another one, and what
 //! the end of one means for the others.
 
-use super::mistake::Mistake;
-use super::plan::CloneFacts;
 use super::spec::Spec;
+use blocklab_syntax::Mistake;
 
 /// Where the next job belongs.
 #[derive(Debug, Default)]
@@ -20,6 +19,9 @@ pub(super) struct Turn {
 #[derive(Debug, Default)]
 pub(super) struct Groups {
     group: u32,
+    /// The jobs so far, each with how many walls stand before it.
+    begun: Vec<(String, u32)>,
+    walls: u32,
     /// The job for which those wait that run at the time.
     awaited: Option<String>,
     /// Whether the end of one of them ends its group, and whether they are of several groups.
@@ -33,21 +35,20 @@ const GROUPS: &str = "jobs of other groups that run at the same time are ended, 
 const ON_ERROR: &str = "a failure ends the jobs that run at the same time; what follows still runs";
 
 impl Groups {
-    /// Where this job belongs, behind these clones.
-    pub(super) fn next(&mut self, spec: &Spec, clones: &[CloneFacts]) -> Result<Turn, Mistake> {
+    /// Where this job belongs, behind those before it.
+    pub(super) fn next(&mut self, spec: &Spec) -> Result<Turn, Mistake> {
         let options = &spec.options;
-        let is_first = clones.is_empty();
+        let is_first = self.begun.is_empty();
         let mut turn = Turn::default();
         let newly_grouped = options.stonewall || options.new_group;
         self.group += u32::from(newly_grouped && !is_first);
         turn.group = self.group;
-        let awaited = awaited(spec, clones)?;
+        let awaited = self.awaited(spec)?;
         if options.stonewall || is_first {
             turn.walled = true;
             self.awaited = None;
         } else if let Some(name) = awaited {
-            let mut beside = running(clones);
-            if beside.any(|clone| clone.name != name) {
+            if self.running().any(|beside| beside != name) {
                 turn.notes.push(("wait_for", WAITS));
             }
             turn.walled = true;
@@ -56,12 +57,31 @@ impl Groups {
             turn.notes.push(("wait_for", BEHIND));
         }
         if turn.walled {
+            self.walls += 1;
             (self.ends, self.groups) = (false, false);
         } else {
             self.groups |= options.new_group;
         }
         self.check_ends(spec, &mut turn);
+        self.begun.push((spec.name.clone(), self.walls));
         Ok(turn)
+    }
+
+    /// The jobs that begin together with the last one.
+    fn running(&self) -> impl Iterator<Item = &str> {
+        let last = self.begun.iter().filter(|(_, walls)| *walls == self.walls);
+        last.map(|(name, _)| &**name)
+    }
+
+    /// The job that this one waits for, where that runs at the time.
+    fn awaited<'s>(&self, spec: &'s Spec) -> Result<Option<&'s str>, Mistake> {
+        let Some(name) = spec.options.wait_for.as_deref() else {
+            return Ok(None);
+        };
+        if !self.begun.iter().any(|(begun, _)| begun == name) {
+            return Err(spec.mistake("wait_for", format!("waitee job {name} unknown")));
+        }
+        Ok(self.running().any(|begun| begun == name).then_some(name))
     }
 
     /// What the end of a job means.
@@ -77,24 +97,6 @@ impl Groups {
             turn.notes.push(("exit_what", ON_ERROR));
         }
     }
-}
-
-/// Clones that begin together with the last one.
-fn running(clones: &[CloneFacts]) -> impl Iterator<Item = &CloneFacts> {
-    let case = clones.last().map(|clone| clone.case);
-    clones.iter().filter(move |clone| Some(clone.case) == case)
-}
-
-/// The job that this one waits for, where that runs at the time.
-fn awaited<'s>(spec: &'s Spec, clones: &[CloneFacts]) -> Result<Option<&'s str>, Mistake> {
-    let Some(name) = spec.options.wait_for.as_deref() else {
-        return Ok(None);
-    };
-    if !clones.iter().any(|clone| clone.name == name) {
-        return Err(spec.mistake("wait_for", format!("waitee job {name} unknown")));
-    }
-    let runs = running(clones).any(|clone| clone.name == name);
-    Ok(runs.then_some(name))
 }
 
 #[cfg(test)]

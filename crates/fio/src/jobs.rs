@@ -1,13 +1,13 @@
 //! From sections to jobs: inheritance, names, the kind of every value.
 
 use super::engine;
-use super::mistake::{Mistake, Place};
 use super::number::Scale;
 use super::options::{Opt, find, hint};
 use super::priority;
 use super::source::{Section, Setting};
 use super::spec::{Given, Spec};
 use super::value::{Share, Value, dropped};
+use blocklab_syntax::{Mistake, Place};
 
 /// All jobs of a command line, and what was given for all of them.
 #[derive(Debug, Clone, Default)]
@@ -32,6 +32,8 @@ pub fn resolve(sections: &[Section], only: &[String]) -> Result<Resolved, Mistak
         }
         if section.is_global() {
             apply(&mut common, &section.settings)?;
+            // It is told, and names nothing: each section keeps its own.
+            common.given.remove("name");
             resolved.globals.append(&mut common.own);
             continue;
         }
@@ -57,7 +59,7 @@ pub fn resolve(sections: &[Section], only: &[String]) -> Result<Resolved, Mistak
         let known: Vec<&str> = jobs.map(|section| &*section.name).collect();
         let known = known.join(", ");
         let message = format!("there is no section `{missing}`; there are {known}");
-        return Err(Mistake::new(&Place::COMMAND_LINE, message));
+        return Err(Mistake::here(&Place::COMMAND_LINE, message));
     }
     Ok(resolved)
 }
@@ -97,7 +99,7 @@ fn belongs(spec: &Spec, settings: &[Setting], setting: &Setting) -> Result<(), M
         setting.key,
         priority::ENGINES.join(" and "),
     );
-    Err(Mistake::new(&setting.at, why))
+    Err(Mistake::here(&setting.at, why))
 }
 
 /// In the order in which fio reads the settings of a job file's section: what belongs to an engine
@@ -109,7 +111,7 @@ fn in_order(settings: &[Setting]) -> Vec<&Setting> {
         _ if setting.at.file.is_none() => 1,
         key if FIRST.contains(&key) => 0,
         key if LAST.contains(&key) => 2,
-        key if find(key).is_some_and(Opt::is_of_engines) => 3,
+        key if find(key).map_or_else(|| engine::is_of_absent(key), Opt::is_of_engines) => 3,
         _ => 1,
     };
     let mut ordered: Vec<&Setting> = settings.iter().collect();
@@ -121,16 +123,21 @@ fn one(spec: &mut Spec, setting: &Setting) -> Result<(), Mistake> {
     let Setting { key, value, at } = setting;
     let text = value.as_deref().unwrap_or_default();
     let Some(option) = find(key) else {
+        let engine = spec.meant().ioengine;
+        if engine::is_option_of_absent(&engine, key) {
+            // The engine itself is refused when it would be opened.
+            return Ok(());
+        }
         let written = match value {
             Some(value) => format!("{key}={value}"),
             None => key.clone(),
         };
         // Its engine's own options are told by their engine.
-        let why = match engine::absent(&spec.meant().ioengine) {
+        let why = match engine::absent(&engine) {
             Some(absent) => format!("<{written}>: {absent}"),
             None => format!("Bad option <{written}>{}", hint(key)),
         };
-        return Err(Mistake::new(at, why));
+        return Err(Mistake::here(at, why));
     };
     // What `k` means holds for what is read after it.
     let scale = match spec.meant().kb_base {
@@ -139,7 +146,7 @@ fn one(spec: &mut Spec, setting: &Setting) -> Result<(), Mistake> {
     };
     let read = Value::read(option, value.as_deref(), scale);
     let read =
-        read.map_err(|why| Mistake::new(at, format!("failed parsing {key}={text}: {why}")))?;
+        read.map_err(|why| Mistake::here(at, format!("failed parsing {key}={text}: {why}")))?;
     let value = match spec.value(option.name) {
         Some(old) => joined(option.name, read, old),
         None => read,

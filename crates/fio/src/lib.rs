@@ -26,8 +26,8 @@ mod groups;
 mod jobs;
 mod load;
 mod logs;
-mod mistake;
 mod number;
+mod option;
 mod options;
 mod output;
 mod pass;
@@ -46,7 +46,10 @@ mod to_vdbench;
 mod value;
 mod verify;
 
-pub use command::{Command, DEBUG_WORDS, Format, General, Input, Profiled, parse as parse_command};
+pub use blocklab_syntax::{Mistake, Place};
+pub use command::{
+    Command, DEBUG_WORDS, Format, General, Input, Profiled, general_options, parse as parse_command,
+};
 pub use compressed::{Packer, Sample, Unreadable, inflate};
 pub use context::{ControlGroup, PlanContext};
 pub use engine::engines;
@@ -54,7 +57,6 @@ pub use files::{Layout, Planned};
 pub use flaws::Flawed;
 pub use jobs::{Resolved, resolve};
 pub use logs::{Epoch, LogKind, LogRule, Logged, mean_speed, per_second, speed};
-pub use mistake::{Mistake, Place};
 pub use options::{Kind, Opt, Support, find as find_option, hint as option_hint, options};
 pub use output::{
     Idleness, Moment, Style, capped, eta_line, eta_rates, header, json, normal, terse,

@@ -11,12 +11,12 @@ use blocklab_workload::{
 
 use super::context::{PlanContext, control_group};
 use super::files::Ground;
-use super::mistake::Mistake;
 use super::pass::Pass;
 use super::pattern::{self, ReadWrite};
 use super::spec::Spec;
 use super::value::{Share, Sizes, some};
 use super::{ending, engine, priority};
+use blocklab_syntax::Mistake;
 
 /// The load of clone `number`.
 pub(super) fn load(
@@ -33,7 +33,7 @@ pub(super) fn load(
     let pass = Pass::new(spec, rw, ground, &outline);
     let (again, drop_cache_every) = (pass.again(), pass.drop_cache_every());
     let stop = ending::stop(spec, &pass)?;
-    let engine = engine::engine(spec)?;
+    let engine = engine::engine(spec, context.only_parsed)?;
     let depth = options.iodepth.clamp(1, 32768);
     let (target_order, target_turn) = order(spec)?;
     let think = engine::pause(options).or_else(|| ending::think(options));
@@ -55,7 +55,7 @@ pub(super) fn load(
             group: options.gid,
             control_group: control_group(options, context).map(|group| group.path),
         },
-        window: window(spec, block)?,
+        window: window(spec, block, ground, context)?,
         verify: super::verify::verify(spec, rw, context.bytes_of)?.map(|verify| Verify {
             pass: again,
             ..verify
@@ -114,12 +114,7 @@ fn plain(spec: &Spec, rw: ReadWrite, ground: &Ground, outline: Job) -> Job {
         min_rate: ending::min_rate(options, rw),
         flow: ending::flow(options),
         latency_target: ending::latency_target(options),
-        ramp: Nanos(
-            options
-                .ramp_time
-                .0
-                .saturating_add(options.steadystate_ramp_time.0),
-        ),
+        ramp: options.ramp_time,
         ends_others: match (options.exitall, options.exitall_on_error) {
             (true, _) => EndsOthers::Always,
             (false, true) => EndsOthers::OnError,
@@ -224,14 +219,25 @@ fn order(spec: &Spec) -> Result<(TargetOrder, u32), Mistake> {
 
 fn batch(spec: &Spec, depth: u32) -> Batch {
     let options = &spec.options;
+    let (submit, min) = (options.iodepth_batch, options.iodepth_batch_complete_min);
+    let most = options.iodepth_batch_complete_max;
+    let low = options.iodepth_low.min(depth - 1);
+    if (submit, min, most) == (None, None, None) {
+        return Batch {
+            low,
+            ..Batch::default()
+        };
+    }
+    // Who gives one of them gets the others as fio has them without.
+    let complete = min.unwrap_or(1).clamp(1, depth);
     Batch {
-        submit: match options.iodepth_batch {
-            None => 0,
-            Some(0) => depth,
-            Some(batch) => batch.min(depth),
+        submit: match submit.unwrap_or(1) {
+            0 => depth,
+            batch => batch.min(depth),
         },
-        complete: options.iodepth_batch_complete_min.clamp(1, depth),
-        low: options.iodepth_low.min(depth - 1),
+        complete,
+        take: most.unwrap_or(1).max(complete),
+        low,
     }
 }
 
@@ -286,12 +292,20 @@ fn align(given: Sizes) -> Option<[Bytes; 3]> {
 }
 
 /// `zonemode=strided`.
-fn window(spec: &Spec, block: u64) -> Result<Option<MovingWindow>, Mistake> {
+fn window(
+    spec: &Spec,
+    block: u64,
+    ground: &Ground,
+    context: &PlanContext<'_>,
+) -> Result<Option<MovingWindow>, Mistake> {
     let options = &spec.options;
     match options.zonemode {
         "strided" => {}
         "zbd" => {
-            return Err(spec.mistake("zonemode", "zoned devices are not driven as such"));
+            return match context.only_parsed {
+                true => Ok(None),
+                false => Err(spec.mistake("zonemode", "zoned devices are not driven as such")),
+            };
         }
         _ => return Ok(None),
     }
@@ -305,7 +319,8 @@ fn window(spec: &Spec, block: u64) -> Result<Option<MovingWindow>, Mistake> {
     }
     Ok(Some(MovingWindow {
         bytes: Bytes(options.zonesize),
-        range: Bytes(range),
+        // Of a zone that reaches beyond the file there is what the file has.
+        range: Bytes(range.min(ground.of_each())),
         skip: match options.zoneskip {
             Share::Bytes(skip) => Bytes(skip),
             Share::Percent(_) => Bytes::ZERO,

@@ -1,15 +1,13 @@
 //! Numbers as fio writes them: units by `kb_base`, hexadecimal, arithmetic in parentheses, times.
 
-/// What a `k` is, and in which unit a bare time is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Scale {
-    /// 1024 or 1000: what `k` stands for. `ki` stands for the other one.
-    pub kilo: u64,
-}
+use blocklab_units::with_defaults;
 
-impl Default for Scale {
-    fn default() -> Self {
-        Self { kilo: 1024 }
+with_defaults! {
+    /// What a `k` is.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub(super) struct Scale {
+        /// 1024 or 1000: what `k` stands for. `ki` stands for the other one.
+        pub kilo: u64 = 1024,
     }
 }
 

@@ -59,9 +59,6 @@ impl<'a> Pass<'a> {
     /// How often the job goes through that.
     pub(super) fn passes(&self) -> u64 {
         let loops = self.options.loops.max(1);
-        if !self.rw.writes && verify::is_asked_for(self.options) {
-            return 1;
-        }
         let passes = self.asked().and_then(|bytes| self.verifying_passes(bytes));
         loops.saturating_mul(passes.unwrap_or(1))
     }
@@ -84,9 +81,11 @@ impl<'a> Pass<'a> {
     }
 
     /// A job that begins anew opens its files anew, and `invalidate` then drops what the page cache
-    /// holds of them.
+    /// holds of them. One that draws its places for a time, and keeps no map of them, never comes
+    /// to an end of its files, and drops them once.
     pub(super) fn drop_cache_every(&self) -> Option<Bytes> {
-        self.again().filter(|_| self.options.invalidate)
+        let goes_on = self.options.time_based && self.rw.random && self.comes_back();
+        self.again().filter(|_| self.options.invalidate && !goes_on)
     }
 
     /// Bytes after which the job begins anew, where it does.

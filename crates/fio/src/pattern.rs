@@ -3,11 +3,11 @@
 use blocklab_units::Bytes;
 use blocklab_workload::{BlockSizes, Mix, Pattern, SizeMix, Zone};
 
-use super::mistake::Mistake;
 use super::number::{Scale, amount};
 use super::options::Options;
 use super::spec::Spec;
 use super::value::Sizes;
+use blocklab_syntax::Mistake;
 
 /// The kinds of operation that `rw` asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,11 +72,7 @@ pub(super) fn mix(options: &Options, rw: ReadWrite) -> Mix {
         None => options.rwmixread.min(100) as u8,
     };
     match (rw.reads, rw.writes) {
-        (true, true) => Mix {
-            read,
-            write: 100 - read,
-            trim: 0,
-        },
+        (true, true) => Mix::reads(read),
         (true, false) => Mix::READ,
         (false, true) => Mix::WRITE,
         (false, false) => Mix::TRIM,
@@ -267,9 +263,7 @@ fn distribution(text: &str, every_block_once: bool, space: u64) -> Result<Patter
         "random" => Ok(Pattern::Random { every_block_once }),
         "zipf" => match number(1.1)? {
             // All ranks alike.
-            0.0 => Ok(Pattern::Random {
-                every_block_once: false,
-            }),
+            0.0 => Ok(Pattern::RANDOM),
             1.0 => Err("zipf theta must be different from 1.0".to_owned()),
             theta if theta > 0.0 && theta < 100.0 => Ok(Pattern::Zipf { theta }),
             theta => Err(format!("zipf theta {theta} is out of range: above 0")),

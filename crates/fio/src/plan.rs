@@ -5,7 +5,7 @@ mod check;
 mod clone;
 
 use blocklab_record::{Note, NoteLevel};
-use blocklab_workload::{Case, Job, Plan, Workload};
+use blocklab_workload::{Case, Job, Plan};
 
 use super::context::{ControlGroup, PlanContext, control_group};
 use super::files::{self, Files, Planned};
@@ -13,7 +13,6 @@ use super::groups::Groups;
 use super::jobs::Resolved;
 use super::load::load;
 use super::logs::LogRule;
-use super::mistake::Mistake;
 use super::number::{Scale, amount};
 use super::options::Options;
 use super::pattern::{self, ReadWrite};
@@ -21,6 +20,7 @@ use super::replay;
 use super::spec::Spec;
 use super::state;
 use super::verify::leaves_no_time;
+use blocklab_syntax::Mistake;
 
 pub use clone::CloneFacts;
 
@@ -68,22 +68,28 @@ pub fn prepare(
     name: &str,
     context: &PlanContext<'_>,
 ) -> Result<Prepared, Mistake> {
-    let mut maker = Maker::new(context);
+    let mut maker = Maker {
+        context,
+        prepared: Prepared {
+            plan: Plan::once(name, "Jobs of fio.", Vec::new()),
+            notes: Vec::new(),
+            remarks: Vec::new(),
+            forewords: Vec::new(),
+            clones: Vec::new(),
+            files: Vec::new(),
+            directories: Vec::new(),
+            control_groups: Vec::new(),
+            globals: resolved.globals.clone(),
+        },
+        files: Files::default(),
+        group: 0,
+        groups: Groups::default(),
+    };
     for (index, spec) in resolved.specs.iter().enumerate() {
         maker.add(spec, index)?;
     }
-    let plan = Plan::once(name, "Jobs of fio.", maker.cases);
-    Ok(Prepared {
-        plan,
-        notes: maker.notes,
-        remarks: maker.remarks,
-        forewords: maker.forewords,
-        clones: maker.clones,
-        files: maker.files.list,
-        directories: maker.directories,
-        control_groups: maker.control_groups,
-        globals: resolved.globals.clone(),
-    })
+    maker.prepared.files = maker.files.list;
+    Ok(maker.prepared)
 }
 
 const PASSED_OVER: &str = "a `wait` without a fourth word is passed over, as by fio 3.33";
@@ -93,44 +99,25 @@ const MOST_FILES: u64 = 1_000_000;
 
 struct Maker<'a> {
     context: &'a PlanContext<'a>,
-    cases: Vec<Case>,
-    clones: Vec<CloneFacts>,
+    prepared: Prepared,
     files: Files,
-    directories: Vec<String>,
-    control_groups: Vec<ControlGroup>,
-    notes: Vec<Note>,
-    remarks: Vec<String>,
-    forewords: Vec<String>,
     group: u32,
     groups: Groups,
 }
 
-impl<'a> Maker<'a> {
-    fn new(context: &'a PlanContext<'a>) -> Self {
-        Self {
-            context,
-            cases: Vec::new(),
-            clones: Vec::new(),
-            files: Files::default(),
-            directories: Vec::new(),
-            control_groups: Vec::new(),
-            notes: Vec::new(),
-            remarks: Vec::new(),
-            forewords: Vec::new(),
-            group: 0,
-            groups: Groups::default(),
-        }
-    }
-
+impl Maker<'_> {
     fn add(&mut self, spec: &Spec, index: usize) -> Result<(), Mistake> {
         self.check(spec)?;
         let options = &spec.options;
         let rw = pattern::read_write(spec)?;
         self.begin(spec)?;
-        self.directories.extend(files::directories(options));
+        self.prepared
+            .directories
+            .extend(files::directories(options));
         let group = control_group(options, self.context);
-        let known = |group: &ControlGroup| self.control_groups.contains(group);
-        self.control_groups
+        let known = |group: &ControlGroup| self.prepared.control_groups.contains(group);
+        self.prepared
+            .control_groups
             .extend(group.filter(|group| !known(group)));
         let count = options.numjobs.max(1);
         if count > 4096 {
@@ -154,7 +141,7 @@ impl<'a> Maker<'a> {
         if !rw.reads && leaves_no_time(options, rw) {
             let words = "verification read phase will never start because write phase uses all \
                          of runtime";
-            self.forewords.push(words.to_owned());
+            self.prepared.forewords.push(words.to_owned());
         }
     }
 
@@ -175,7 +162,7 @@ impl<'a> Maker<'a> {
             Some(trace) => replay::ground(spec, trace, self.context)?,
             None => files::ground(spec, rw, number, self.context, &self.files)?,
         };
-        let unique = self.clones.len();
+        let unique = self.prepared.clones.len();
         let name = format!("{}.{unique}", spec.name);
         let mut job = load(spec, rw, &ground, &name, number, self.context)?;
         if let Some(trace) = trace {
@@ -190,9 +177,9 @@ impl<'a> Maker<'a> {
         let state = state::path(self.context.aux, &spec.name, unique);
         let is_unfit = self.is_unfit(spec, &mut job, &state);
         job.check()
-            .map_err(|invalid| Mistake::new(&spec.at, format!("job {}: {invalid}", spec.name)))?;
+            .map_err(|invalid| Mistake::here(&spec.at, format!("job {}: {invalid}", spec.name)))?;
         let saves = job.verify.is_some() && job.writes() && spec.options.verify_state_save;
-        self.clones.push(CloneFacts {
+        self.prepared.clones.push(CloneFacts {
             state: saves.then_some(state),
             awaits_trace,
             is_unfit,
@@ -201,7 +188,7 @@ impl<'a> Maker<'a> {
         for file in ground.planned {
             self.files.add(file);
         }
-        if let Some(case) = self.cases.last_mut() {
+        if let Some(case) = self.prepared.plan.cases.last_mut() {
             case.workload.jobs.push(job);
         }
         Ok(())
@@ -217,7 +204,7 @@ impl<'a> Maker<'a> {
         if let Err(why) = &loaded {
             let name = &spec.name;
             let remark = format!("job {name} is not run: verify_state_load: {state}: {why}");
-            self.remarks.push(remark);
+            self.prepared.remarks.push(remark);
         }
         loaded.is_err()
     }
@@ -225,8 +212,9 @@ impl<'a> Maker<'a> {
     /// The job of an earlier case that writes the trace which this clone reads.
     fn writer(&self, spec: &Spec, number: u32) -> Option<&Job> {
         let path = replay::path(&spec.options, number)?;
-        let (_, earlier) = self.cases.split_last()?;
+        let (_, earlier) = self.prepared.plan.cases.split_last()?;
         let mut clones = self
+            .prepared
             .clones
             .iter()
             .filter(|clone| clone.case < earlier.len());
@@ -237,28 +225,31 @@ impl<'a> Maker<'a> {
 
     /// Of the case at hand.
     fn seed(&self) -> u64 {
-        self.cases.last().map_or(0, |case| case.workload.seed)
+        self.prepared
+            .plan
+            .cases
+            .last()
+            .map_or(0, |case| case.workload.seed)
     }
 
     /// A new group or a new case, where the job asks for it.
     fn begin(&mut self, spec: &Spec) -> Result<(), Mistake> {
-        let turn = self.groups.next(spec, &self.clones)?;
+        let turn = self.groups.next(spec)?;
         self.group = turn.group;
         for (option, text) in turn.notes {
             self.note(NoteLevel::Approximated, option, text);
         }
         let seed = seed(&spec.options, self.context.seed);
         if turn.walled {
-            let number = self.cases.len() + 1;
-            self.cases.push(Case {
-                name: format!("{number}-{}", spec.name),
-                settings: Vec::new(),
-                workload: Workload {
-                    seed,
-                    jobs: Vec::new(),
-                },
-            });
+            let number = self.prepared.plan.cases.len() + 1;
+            let name = format!("{number}-{}", spec.name);
+            self.prepared
+                .plan
+                .cases
+                .push(Case::new(name, seed, Vec::new()));
         } else if self
+            .prepared
+            .plan
             .cases
             .last()
             .is_some_and(|case| case.workload.seed != seed)
@@ -270,14 +261,7 @@ impl<'a> Maker<'a> {
     }
 
     fn note(&mut self, level: NoteLevel, subject: &str, text: &str) {
-        let note = Note {
-            level,
-            subject: subject.to_owned(),
-            text: text.to_owned(),
-        };
-        if !self.notes.contains(&note) {
-            self.notes.push(note);
-        }
+        Note::new(level, subject, text).add_to(&mut self.prepared.notes);
     }
 }
 

@@ -11,10 +11,10 @@
 use blocklab_units::Bytes;
 use blocklab_workload::{Direction, Engine, IoPriority, Priority, PriorityShare};
 
-use super::mistake::Mistake;
 use super::number::{Scale, amount};
 use super::options::Options;
 use super::spec::Spec;
+use blocklab_syntax::Mistake;
 
 /// What only engines have that hand operations over one by one.
 pub(super) const OF_OPERATIONS: [&str; 4] = [
@@ -150,7 +150,14 @@ fn by_size(
     Ok(shares)
 }
 
-/// `4k/20` or `4k/20/2/7`.
+/// Whether a part of `cmdprio_bssplit` has a hint.
+pub(super) fn has_hint(options: &Options) -> bool {
+    let text = options.cmdprio_bssplit.as_deref().unwrap_or_default();
+    text.split([',', ':'])
+        .any(|part| part.split('/').count() > 4)
+}
+
+/// `4k/20`, `4k/20/2/7` or `4k/20/2/7/1`.
 fn entry(text: &str) -> Result<(Bytes, u8, Option<IoPriority>), String> {
     let mut fields: Vec<&str> = text.split('/').map(str::trim).collect();
     while fields.len() > 1 && fields.last().is_some_and(|field| field.is_empty()) {
@@ -172,9 +179,16 @@ fn entry(text: &str) -> Result<(Bytes, u8, Option<IoPriority>), String> {
             let priority = io_priority(number(class)?, number(level)?);
             (percent(share)?, Some(priority))
         }
+        // Of a hint nothing is told to the kernel, as with fio 3.33; a note says so.
+        [share, class, level, hint] => {
+            number(hint)?;
+            let priority = io_priority(number(class)?, number(level)?);
+            (percent(share)?, Some(priority))
+        }
         _ => {
             return Err(format!(
-                "`{text}` is neither SIZE/PERCENT nor SIZE/PERCENT/CLASS/LEVEL"
+                "`{text}` is none of SIZE/PERCENT, SIZE/PERCENT/CLASS/LEVEL and \
+                 SIZE/PERCENT/CLASS/LEVEL/HINT"
             ));
         }
     };
@@ -206,6 +220,7 @@ mod tests {
                 "4k/20/2/7:64k/50",
                 &[(4096, 20, 2, 7), (65_536, 50, 1, 0)][..],
             ),
+            ("4k/10/2/0/1", &[(4096, 10, 2, 0)]),
             ("4k/25/3/1:4k/75/1/0", &[(4096, 25, 3, 1), (4096, 75, 1, 0)]),
             ("4k/150", &[(4096, 100, 1, 0)]),
             ("4k/50/0/9", &[(4096, 50, 2, 7)]),
@@ -226,6 +241,8 @@ mod tests {
             "4k/x",
             "4k/50/1",
             "4k/50/1/",
+            "4k/50/1/0/x",
+            "4k/50/1/0/1/2",
             "4k/60/1/2:4k/60/2/3",
             "4k/60:8k/90:4k/60",
         ] {

@@ -5,14 +5,14 @@ use std::sync::Arc;
 use blocklab_trace::{Trace, TraceError};
 use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::{
-    BlockSizes, Direction, Job, Replay, Replayed, Stop, TraceChanges, TraceFile,
+    BlockSizes, Direction, Job, Replay, Replayed, SizeMix, Stop, TraceChanges, TraceFile,
 };
 
 use super::context::PlanContext;
 use super::files::{Ground, Layout, Planned, is_model};
-use super::mistake::{Mistake, Place};
 use super::options::Options;
 use super::spec::Spec;
+use blocklab_syntax::{Mistake, Place};
 
 /// The trace of clone `number`, with what `replay_*` changes in it.
 pub(super) fn read(
@@ -31,7 +31,7 @@ pub(super) fn read(
     let mut trace = read.map_err(|error| match error {
         TraceError::Line(line, why) => {
             let file = Some(path.into());
-            Mistake::new(&Place { file, line }, why)
+            Mistake::here(&Place { file, line }, why)
         }
         other => wrong(other.to_string()),
     })?;
@@ -151,8 +151,15 @@ pub(super) fn ground(
 
 /// Makes the job replay.
 pub(super) fn apply(options: &Options, job: &mut Job, trace: Trace) {
-    let largest = trace.operations.iter().map(|op| u64::from(op.len)).max();
-    job.sizes = BlockSizes::fixed(Bytes(largest.unwrap_or(0).max(512)));
+    let largest = |trims: bool| {
+        let of = |op: &&Replayed| (op.direction == Direction::Trim) == trims;
+        let lengths = trace.operations.iter().filter(of).map(|op| op.len.into());
+        SizeMix::fixed(Bytes(lengths.max().unwrap_or(0).max(512)))
+    };
+    job.sizes = BlockSizes {
+        trim: largest(true),
+        ..BlockSizes::fixed(largest(false).largest())
+    };
     job.stop = Stop {
         runtime: job.stop.runtime,
         ..Stop::default()

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::mistake::{Mistake, Place};
 use super::number::{Scale, reckoned};
+use blocklab_syntax::{Mistake, Place};
 
 /// One option as it was given.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -92,7 +92,7 @@ fn read(
         }
         if let Some(rest) = line.strip_prefix('[') {
             let Some((section, _)) = rest.split_once(']') else {
-                return Err(Mistake::new(&at, "the section's name lacks its `]`"));
+                return Err(Mistake::here(&at, "the section's name lacks its `]`"));
             };
             sections.push(Section::new(section.trim().to_owned(), at));
             continue;
@@ -101,18 +101,18 @@ fn read(
             if depth == DEEPEST {
                 let message =
                     format!("`include {path}` is nested too deep: does it include itself?");
-                return Err(Mistake::new(&at, message));
+                return Err(Mistake::here(&at, message));
             }
             let included = reader.include(path);
             let text = included
-                .map_err(|why| Mistake::new(&at, format!("cannot include {path}: {why}")))?;
+                .map_err(|why| Mistake::here(&at, format!("cannot include {path}: {why}")))?;
             read(path, &text, reader, sections, depth + 1)?;
             continue;
         }
         let setting = setting(line, at, &*reader)?;
         let Some(section) = sections.last_mut() else {
             let message = format!("option <{line}> outside of [] job section");
-            return Err(Mistake::new(&setting.at, message));
+            return Err(Mistake::here(&setting.at, message));
         };
         section.settings.push(setting);
     }
@@ -132,7 +132,7 @@ fn setting(line: &str, at: Place, reader: &dyn Reader) -> Result<Setting, Mistak
     let value = value
         .map(|value| expand(value.trim(), reader))
         .transpose()
-        .map_err(|message| Mistake::new(&at, message))?;
+        .map_err(|message| Mistake::here(&at, message))?;
     Ok(Setting {
         key: key.trim().to_owned(),
         value,
@@ -148,11 +148,9 @@ fn expand(value: &str, reader: &dyn Reader) -> Result<String, String> {
         let Some((name, behind)) = after.split_once('}') else {
             return Err(format!("`${{{after}` lacks its `}}`"));
         };
-        let found = reader.variable(name).ok_or_else(|| {
-            format!("${{{name}}} is not set in the environment; `{name}=VALUE` before the command would set it")
-        })?;
         text.push_str(before);
-        text.push_str(&found);
+        // One that is not set leaves nothing, as with fio.
+        text.push_str(&reader.variable(name).unwrap_or_default());
         rest = behind;
     }
     text.push_str(rest);

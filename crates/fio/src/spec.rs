@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::fmt::Display;
 
-use super::mistake::{Mistake, Place};
 use super::options::{Opt, Options, find};
 use super::value::Value;
+use blocklab_syntax::{Mistake, Place};
 
 /// A job as meant, before its clones.
 #[derive(Debug, Clone)]
@@ -65,6 +65,6 @@ impl Spec {
     pub(super) fn mistake(&self, option: &str, message: impl Display) -> Mistake {
         debug_assert!(find(option).is_some(), "{option} is no option");
         let at = self.given.get(option).map_or(&self.at, |given| &given.at);
-        Mistake::new(at, format!("job {}: {option}: {message}", self.name))
+        Mistake::here(at, format!("job {}: {option}: {message}", self.name))
     }
 }

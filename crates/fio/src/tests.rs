@@ -26,6 +26,10 @@ impl Reader for NoFiles {
 }
 
 pub(super) fn planned(text: &str) -> Result<Prepared, Mistake> {
+    read(text, false)
+}
+
+fn read(text: &str, only_parsed: bool) -> Result<Prepared, Mistake> {
     let sections = parse_jobs("job.fio", text, &mut NoFiles)?;
     let resolved = resolve(&sections, &[])?;
     let context = PlanContext {
@@ -37,6 +41,7 @@ pub(super) fn planned(text: &str) -> Result<Prepared, Mistake> {
         node_processors: &|node| vec![2 * node, 2 * node + 1],
         bytes_of: &|_| Err("there is none".to_owned()),
         aux: None,
+        only_parsed,
         seed: 7,
     };
     prepare(&resolved, "job", &context)
@@ -228,7 +233,7 @@ fn mistakes_say_where_and_what_would_work() {
         ),
         ("size=1m\n", "outside of [] job section"),
         ("[a\n", "lacks its `]`"),
-        ("[a]\nsize=${NOPE}\n", "NOPE"),
+        ("[a]\nsize=${NOPE}\n", "size requires an argument"),
         ("include itself.fio\n", "include itself"),
         ("include nowhere.fio\n", "cannot include nowhere.fio"),
         ("[a]\nsize=1m\ndirect=2\n", "out of range: 0 to 1"),
@@ -352,4 +357,102 @@ fn what_vdbench_cannot_say_is_told() {
     told("rw=randtrim", "it trims");
     told("rw=write\nverify=crc32c", "its checks");
     told("rw=rw\nbs=4k,8k", "of different sizes");
+}
+
+/// A `name` in `[global]` named every job, and programs that tell jobs by their names saw one.
+#[test]
+fn a_name_for_all_names_no_job() {
+    let text = "[global]\nname=g\nsize=1m\n[a]\n[b]\nname=c\n";
+    let prepared = planned(text).expect("sound jobs");
+    let names: Vec<&str> = prepared.clones.iter().map(|it| &*it.name).collect();
+    assert_eq!(names, ["a", "c"]);
+    let told = ("name".to_owned(), "g".to_owned());
+    assert!(prepared.globals.contains(&told), "{:?}", prepared.globals);
+}
+
+/// A variable that is not set was a mistake; fio leaves nothing in its place, and 13 of its own
+/// examples are read that way.
+#[test]
+fn a_variable_that_is_not_set_leaves_nothing() {
+    assert_eq!(job("size=1m filename=x${UNSET}y").targets, ["xy"]);
+    refused("[a]\nsize=1m\nbs=${UNSET}\n", "requires an argument");
+    refused("[a]\nsize=1m\nthread=${UNSET}\n", "requires an argument");
+}
+
+/// `ss_ramp=500` made a job of ten seconds run for 510, and left its figures out.
+#[test]
+fn the_ramp_of_a_steady_state_is_no_ramp_of_the_job() {
+    let job = job("size=1m runtime=10 time_based ss=iops:10% ss_dur=5 ss_ramp=500 ramp_time=2");
+    assert_eq!(job.ramp, Nanos::from_secs(2));
+    assert_eq!(job.stop.steady_after, Nanos::from_secs(500));
+}
+
+/// The page cache was dropped each time that as many bytes were moved as the file has, and the job
+/// was 15 to 30 times slower than under fio.
+#[test]
+fn what_draws_without_a_map_for_a_time_drops_the_cache_once() {
+    let every = |options: &str| job(options).drop_cache_every;
+    let timed = "size=1m time_based runtime=2";
+    assert_eq!(every(&format!("{timed} rw=randread norandommap")), None);
+    assert_eq!(every(&format!("{timed} rw=randread")), Some(Bytes::MIB));
+    assert_eq!(every(&format!("{timed} rw=read")), Some(Bytes::MIB));
+    let loops = "size=1m loops=3 rw=randread norandommap";
+    assert_eq!(every(loops), Some(Bytes::MIB));
+}
+
+/// It was refused, as a window that is longer than the region.
+#[test]
+fn a_zone_may_reach_beyond_the_file() {
+    let job = job("size=1m zonemode=strided zonesize=4m");
+    let window = job.window.expect("zones");
+    assert_eq!((window.bytes, window.range), (Bytes(4 << 20), Bytes::MIB));
+}
+
+#[test]
+fn engines_that_are_not_here_are_read_and_not_opened() {
+    for (engine, option) in [
+        ("net", "hostname=localhost"),
+        ("sg", "readfua=1"),
+        ("rbd", "rbdname=a"),
+        ("io_uring_cmd", "cmd_type=nvme"),
+    ] {
+        let text = format!("[a]\nsize=1m\n{option}\nioengine={engine}\n");
+        assert!(read(&text, true).is_ok(), "{text}");
+        refused(&text, engine);
+    }
+    assert!(read("[a]\nsize=1m\nioengine=bogus\n", true).is_err());
+    let other = read("[a]\nsize=1m\nioengine=sg\nhostname=h\n", true);
+    let other = other.expect_err("an option of net").to_string();
+    assert!(other.contains("hostname"), "{other}");
+}
+
+/// Without any of the three our own grouping stays; with one of them all are as in fio.
+#[test]
+fn who_groups_operations_gets_what_fio_does() {
+    let batch = |options: &str| {
+        let job = job(&format!("size=1m ioengine=libaio iodepth=32 {options}"));
+        let batch = job.batch;
+        (batch.submit, batch.complete, batch.take)
+    };
+    assert_eq!(batch(""), (0, 1, 0));
+    assert_eq!(batch("iodepth_batch=1"), (1, 1, 1));
+    assert_eq!(batch("iodepth_batch=0"), (32, 1, 1));
+    assert_eq!(batch("iodepth_batch_complete_min=8"), (1, 8, 8));
+    assert_eq!(batch("iodepth_batch_complete_max=16"), (1, 1, 16));
+    let all = "iodepth_batch=4 iodepth_batch_complete_min=2 iodepth_batch_complete_max=99";
+    assert_eq!(batch(all), (4, 2, 99));
+}
+
+/// A job that verifies what it reads ran once, whatever `loops` said.
+#[test]
+fn what_is_read_to_verify_is_read_again() {
+    let job = job("size=1m rw=read verify=crc32c loops=3");
+    assert_eq!(job.stop.bytes, Some(Bytes(3 << 20)));
+}
+
+#[test]
+fn a_description_keeps_its_quotation_marks() {
+    let prepared = planned("[a]\nsize=1m\ndescription=\"two words\"\n").expect("a sound job");
+    let told = prepared.clones[0].style.description.as_deref();
+    assert_eq!(told, Some("\"two words\""));
 }

@@ -4,8 +4,8 @@ use blocklab_units::Bytes;
 use blocklab_workload::{Access, BlockSizes, Content, Durability, Job, Pattern};
 
 use super::convert::{Stretch, bytes, each, whole_seconds};
-use super::mistake::Mistake;
 use super::plan::Prepared;
+use blocklab_syntax::Mistake;
 
 /// One command line for each stretch between stonewalls.
 ///

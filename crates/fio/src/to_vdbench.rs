@@ -4,8 +4,8 @@ use blocklab_units::Bytes;
 use blocklab_workload::{Access, Content, Durability, Job, Pattern, SizeMix};
 
 use super::convert::{Stretch, bytes, each, whole_seconds};
-use super::mistake::Mistake;
 use super::plan::Prepared;
+use blocklab_syntax::Mistake;
 
 const HEAD: &str = "* Vdbench never touches the first block of a storage.\n";
 

@@ -3,7 +3,7 @@
 use blocklab_units::Nanos;
 
 use super::number::{Clock, Scale, amount, cut, time};
-use super::options::{Kind, Opt};
+use super::option::{Kind, Opt};
 
 /// Bytes, or a share of a file.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -116,7 +116,7 @@ impl Value {
         let text = match text {
             Some(text) if !text.is_empty() => text,
             _ if option.kind == Kind::Name => return Ok(Self::Text(String::new())),
-            _ if option.stands_alone() => return Ok(Self::Number(1)),
+            None if option.stands_alone() => return Ok(Self::Number(1)),
             _ => return Err(format!("option {} requires an argument", option.name)),
         };
         let between = |low: i64, high: i64| match amount(text, scale)? {
@@ -125,8 +125,11 @@ impl Value {
             value => Err(format!("{value} is out of range: {low} to {high}")),
         };
         match option.kind {
-            // The quotation marks of a pattern tell text from numbers.
-            Kind::Text if option.name.ends_with("_pattern") => Ok(Self::Text(text.to_owned())),
+            // The quotation marks of a pattern tell text from numbers; those of a description are
+            // printed.
+            Kind::Text if option.name.ends_with("_pattern") || option.name == "description" => {
+                Ok(Self::Text(text.to_owned()))
+            }
             Kind::Text | Kind::Name => Ok(Self::Text(unquoted(text))),
             Kind::Flag => match amount(text, scale) {
                 Ok(value) => Ok(Self::Number(i64::from(value != 0))),

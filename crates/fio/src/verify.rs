@@ -4,11 +4,11 @@ use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::{Checksum, Trims, Verify, When};
 
 use super::bytes::{Reader, parts};
-use super::mistake::Mistake;
 use super::options::Options;
 use super::pattern::{ReadWrite, mix};
 use super::spec::Spec;
 use super::value::some;
+use blocklab_syntax::Mistake;
 
 const CHECKSUMS: [(&str, Checksum); 19] = [
     ("md5", Checksum::Md5),

@@ -37,6 +37,7 @@ fn survive(text: &str) {
         node_processors: &|node| vec![node],
         bytes_of: &|_| Err("there is none".to_owned()),
         aux: None,
+        only_parsed: false,
         seed: 1,
     };
     if let Ok(prepared) = prepare(&resolved, "job", &context) {

@@ -14,15 +14,15 @@ pub fn environment() -> Environment {
 }
 
 fn read(roots: &Roots) -> Environment {
+    let text = |path: &str| roots.text(path).unwrap_or_default();
+    let clocksource = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
     Environment {
-        kernel: roots.text("/proc/sys/kernel/osrelease").unwrap_or_default(),
-        os: os_name(&roots.whole("/etc/os-release").unwrap_or_default()),
+        kernel: text("/proc/sys/kernel/osrelease"),
+        os: os_name(&text("/etc/os-release")),
         processor: processor(roots),
-        memory_bytes: memory(&roots.whole("/proc/meminfo").unwrap_or_default()),
+        memory_bytes: memory(&text("/proc/meminfo")),
         instance: instance(roots),
-        clocksource: roots
-            .text("/sys/devices/system/clocksource/clocksource0/current_clocksource")
-            .unwrap_or_default(),
+        clocksource: text(clocksource),
     }
 }
 

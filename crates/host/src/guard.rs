@@ -151,7 +151,7 @@ impl Guard {
         match () {
             () if kind.is_block_device() => self.device(handle, &metadata),
             () if kind.is_file() => self.file(handle, &metadata),
-            () if kind.is_dir() => match reserved(&Machine::look(), handle) {
+            () if kind.is_dir() => match reserved(&Machine::recent(), handle) {
                 Some(file_system) => refuse(Cause::Kernels(file_system)),
                 None => Ok(free()),
             },
@@ -232,7 +232,7 @@ impl Guard {
     }
 
     fn file(&self, handle: &Handle, metadata: &Metadata) -> Result<Permission, Refusal> {
-        let machine = Machine::look();
+        let machine = Machine::recent();
         let (path, id) = (handle.path(), id_of(metadata));
         let mut causes = Vec::new();
         let mount = machine.mount_of(&handle.reopen_path());
@@ -271,7 +271,7 @@ impl Guard {
             let text = format!("{}: {}", parent.display(), plain(&error));
             refuse(Cause::Unreachable(text))
         })?;
-        if let Some(file_system) = reserved(&Machine::look(), &directory) {
+        if let Some(file_system) = reserved(&Machine::recent(), &directory) {
             let cause = match directory.resolved().starts_with("/dev") {
                 true => Cause::NoSuchDevice,
                 false => Cause::Kernels(file_system),
@@ -318,27 +318,9 @@ fn reserved(machine: &Machine, directory: &Handle) -> Option<String> {
 }
 
 fn is_kernels(kind: &str) -> bool {
-    const KINDS: [&str; 18] = [
-        "proc",
-        "sysfs",
-        "devtmpfs",
-        "devpts",
-        "cgroup",
-        "cgroup2",
-        "debugfs",
-        "tracefs",
-        "configfs",
-        "securityfs",
-        "efivarfs",
-        "bpf",
-        "pstore",
-        "binfmt_misc",
-        "fusectl",
-        "mqueue",
-        "selinuxfs",
-        "rpc_pipefs",
-    ];
-    KINDS.contains(&kind)
+    let kinds = "proc sysfs devtmpfs devpts cgroup cgroup2 debugfs tracefs configfs securityfs \
+                 efivarfs bpf pstore binfmt_misc fusectl mqueue selinuxfs rpc_pipefs";
+    kinds.split(' ').any(|known| known == kind)
 }
 
 /// Reasons that one name lifts.

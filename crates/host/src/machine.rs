@@ -2,6 +2,8 @@ use std::collections::{BTreeSet, VecDeque};
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use crate::block::{Node, device_path, scan};
 use crate::mounts::{Mount, parse_mounts, parse_swaps};
@@ -25,6 +27,11 @@ pub(crate) struct Machine {
     pools: Vec<(String, BTreeSet<String>)>,
 }
 
+/// For how long a look serves: a look takes some 10 ms, and a file some 10 us.
+const RECENT: Duration = Duration::from_millis(200);
+
+const MOUNTS: &str = "/proc/self/mountinfo";
+
 /// Device and inode number: the same for every path of a file.
 pub(crate) type FileId = (u64, u64);
 
@@ -34,8 +41,26 @@ impl Machine {
         Self::look_at(Roots::real())
     }
 
+    /// As this machine was at most [`RECENT`] ago and with the same mounts: what lies below
+    /// thousands of files is not looked up for each of them. Only for files; a device may have
+    /// been attached anew a moment ago.
+    pub(crate) fn recent() -> Arc<Self> {
+        static LAST: Mutex<Option<(Instant, String, Arc<Machine>)>> = Mutex::new(None);
+        let mounts = Roots::real().whole(MOUNTS).unwrap_or_default();
+        let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((at, then, machine)) = &*last
+            && at.elapsed() < RECENT
+            && *then == mounts
+        {
+            return Arc::clone(machine);
+        }
+        let machine = Arc::new(Self::look());
+        *last = Some((Instant::now(), mounts, Arc::clone(&machine)));
+        machine
+    }
+
     pub(crate) fn look_at(roots: Roots) -> Self {
-        let mounts = parse_mounts(&roots.whole("/proc/self/mountinfo").unwrap_or_default());
+        let mounts = parse_mounts(&roots.whole(MOUNTS).unwrap_or_default());
         let mut machine = Self {
             nodes: scan(&roots),
             mounts,
@@ -123,19 +148,16 @@ impl Machine {
 
     /// Loop devices whose backing is the device `name`.
     pub(crate) fn loops_on_device(&self, name: &str) -> Vec<&Node> {
-        let on = |node: &&Node| {
-            let backing = node.backing_file.as_deref();
-            backing.and_then(|path| self.device_at(path)).as_deref() == Some(name)
-        };
-        self.nodes.iter().filter(on).collect()
+        self.loops_on(|path| self.device_at(path).as_deref() == Some(name))
     }
 
     /// Loop devices whose backing is the file `id`.
     pub(crate) fn loops_on_file(&self, id: FileId) -> Vec<&Node> {
-        let on = |node: &&Node| {
-            let backing = node.backing_file.as_deref();
-            backing.and_then(|path| file_id(&self.roots.path(path))) == Some(id)
-        };
+        self.loops_on(|path| file_id(&self.roots.path(path)) == Some(id))
+    }
+
+    fn loops_on(&self, is: impl Fn(&Path) -> bool) -> Vec<&Node> {
+        let on = |node: &&Node| node.backing_file.as_deref().is_some_and(&is);
         self.nodes.iter().filter(on).collect()
     }
 

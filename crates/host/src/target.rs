@@ -2,6 +2,7 @@ use std::fs::{self, File};
 use std::io::{self, Seek, SeekFrom};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
+use std::sync::Arc;
 
 use blocklab_record::{BlockDevice, FileSystem, TargetFacts, TargetKind};
 use blocklab_units::Bytes;
@@ -40,7 +41,10 @@ pub fn facts_of(handle: &Handle) -> io::Result<TargetFacts> {
 fn facts(path: &Path) -> io::Result<TargetFacts> {
     let metadata = fs::metadata(path)?;
     let kind = kind(&metadata)?;
-    let machine = Machine::look();
+    let machine = match kind {
+        TargetKind::File => Machine::recent(),
+        _ => Arc::new(Machine::look()),
+    };
     let devices = devices_below(&machine, path);
     let is_device = matches!(kind, TargetKind::BlockDevice | TargetKind::CharDevice);
     let mount = machine.mount_of(path).filter(|_| !is_device);

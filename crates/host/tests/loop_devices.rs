@@ -325,6 +325,22 @@ fn a_loop_over_a_loop() {
     assert_eq!(&names[..2], [upper.name(), lower.name()]);
 }
 
+/// The facts of a device were those of a look up to 200 ms old: a loop device that had been
+/// attached again in between was told with the backing and the size of before.
+#[test]
+fn a_device_is_told_as_it_is_now() {
+    let Some(device) = Loop::attach(16 * MIB, &[]) else {
+        return;
+    };
+    let size = || target_facts(&device.device).unwrap().devices[0].size_bytes;
+    assert_eq!(size(), Bytes(16 * MIB));
+    let file = File::options().write(true).open(&device.file).unwrap();
+    file.set_len(32 * MIB).unwrap();
+    if run("losetup", &["--set-capacity", device.path()]).is_some() {
+        assert_eq!(size(), Bytes(32 * MIB));
+    }
+}
+
 #[test]
 fn every_device_of_a_mounted_btrfs_is_refused() {
     let Some(mut first) = Loop::attach(256 * MIB, &[]) else {

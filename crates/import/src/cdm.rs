@@ -7,7 +7,7 @@ use super::NotAResult;
 use super::figures::Figures;
 use blocklab_workload::Pattern;
 
-use super::record::{Case, Found, Job, RANDOM};
+use super::record::{Case, Found, Job};
 use super::scan::{after, moment, number, size};
 
 const SECONDS: f64 = 5.0;
@@ -203,7 +203,7 @@ impl Row {
             name: name.clone(),
             engine: "diskspd".to_owned(),
             pattern: Some(match self.random {
-                true => RANDOM,
+                true => Pattern::RANDOM,
                 false => Pattern::Sequential,
             }),
             block: self.block,

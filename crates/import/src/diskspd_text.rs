@@ -2,7 +2,7 @@
 
 use super::NotAResult;
 use super::figures::Figures;
-use super::record::{Case, Found, Job, RANDOM, random_percent};
+use super::record::{Case, Found, Job, random_percent};
 use super::scan::{after, moment, number, size, whole};
 use blocklab_diskspd::{self as diskspd, Asked, Cache, Throughput};
 use blocklab_workload::Pattern;
@@ -445,7 +445,7 @@ fn pattern(text: &str) -> Option<Pattern> {
         return rest.split('%').next()?.parse().ok().map(random_percent);
     }
     match text {
-        _ if text.starts_with("random I/O") => Some(RANDOM),
+        _ if text.starts_with("random I/O") => Some(Pattern::RANDOM),
         _ if text.starts_with("sequential I/O") => Some(Pattern::Sequential),
         _ if text.starts_with("interlocked sequential") => Some(Pattern::Sequential),
         _ => None,

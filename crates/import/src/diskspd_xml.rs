@@ -52,7 +52,7 @@ fn results(text: &str, found: &mut Found) -> Result<(), NotAResult> {
             found.tool = format!("DiskSpd {}", version.text.trim());
         }
         if found.started_at.is_empty() {
-            found.started_at = text_of(system, "RunTime").map(moment).unwrap_or_default();
+            found.started_at = system.text_of("RunTime").map(moment).unwrap_or_default();
         }
     }
     let asked = profile(text, &root, found);
@@ -84,12 +84,8 @@ fn profile(text: &str, root: &Element, found: &mut Found) -> Vec<TimeSpan> {
     }
 }
 
-fn text_of<'a>(element: &'a Element, name: &str) -> Option<&'a str> {
-    element.child(name).map(|child| child.text.trim())
-}
-
 fn figure(element: &Element, name: &str) -> Option<f64> {
-    text_of(element, name).and_then(number)
+    element.text_of(name).and_then(number)
 }
 
 fn case(
@@ -102,7 +98,7 @@ fn case(
     found.processors = figure(span, "ProcCount").unwrap_or(0.0) as u32;
     let rows = span.all("Thread").flat_map(|thread| thread.all("Target"));
     let rows: Vec<(&str, &Element)> = rows
-        .map(|target| (text_of(target, "Path").unwrap_or_default(), target))
+        .map(|target| (target.text_of("Path").unwrap_or_default(), target))
         .collect();
     let mut paths: Vec<&str> = Vec::new();
     for (path, _) in &rows {
@@ -156,7 +152,9 @@ fn ways(rows: &[&Element], way: &str) -> Result<Vec<Figures>, NotAResult> {
         let count = |what: &str| {
             let name = format!("{way}{what}");
             let cut_off = format!("a target of a thread without <{name}>: it is cut off");
-            let text = text_of(row, &name).ok_or_else(|| NotAResult::whole(cut_off))?;
+            let text = row
+                .text_of(&name)
+                .ok_or_else(|| NotAResult::whole(cut_off))?;
             whole(text).ok_or_else(|| NotAResult::whole(format!("<{name}>: `{text}` is no number")))
         };
         let ms = |name: String| figure(row, &name).map(|ms| ms * 1e6);

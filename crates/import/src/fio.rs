@@ -6,7 +6,7 @@ use super::NotAResult;
 use super::figures::{Figures, Shape};
 use blocklab_workload::Pattern;
 
-use super::record::{Case, Found, Job, RANDOM};
+use super::record::{Case, Found, Job};
 use super::scan::size;
 
 type Object = Map<String, Value>;
@@ -158,7 +158,7 @@ fn asked(told: Job, options: &Options) -> Job {
     Job {
         engine: engine.to_owned(),
         pattern: Some(if is_random {
-            RANDOM
+            Pattern::RANDOM
         } else {
             Pattern::Sequential
         }),

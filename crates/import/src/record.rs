@@ -217,6 +217,7 @@ impl Case {
             backing_disks: Vec::new(),
             uring_workers_max: 0,
             stood_still_ns: None,
+            observed: None,
         }
     }
 }
@@ -225,14 +226,10 @@ impl Case {
 pub(super) fn random_percent(percent: f64) -> Pattern {
     match percent {
         ..=0.0 => Pattern::Sequential,
-        100.0.. => RANDOM,
+        100.0.. => Pattern::RANDOM,
         _ => Pattern::PercentRandom(percent.round() as u8),
     }
 }
-
-pub(super) const RANDOM: Pattern = Pattern::Random {
-    every_block_once: false,
-};
 
 pub(super) fn nanos(seconds: f64) -> u64 {
     (seconds * 1e9).round() as u64
@@ -282,6 +279,7 @@ impl Job {
             found_depth: None,
             pool: None,
             verified: None,
+            steady_rounds: Vec::new(),
             accounting: Accounting {
                 issued: completed + self.errors,
                 completed,

@@ -50,11 +50,8 @@ fn resize(region: &mut Region, size: Option<Bytes>) {
 
 fn drop_writers(plan: &mut Plan) -> Vec<Note> {
     let writes = |case: &Case| case.workload.jobs.iter().any(Job::writes);
-    let left_out = |case: &Case| Note {
-        level: NoteLevel::Ignored,
-        subject: case.name.clone(),
-        text: "left out: it writes, and the run is read-only".to_owned(),
-    };
+    let why = "left out: it writes, and the run is read-only";
+    let left_out = |case: &Case| Note::new(NoteLevel::Ignored, &*case.name, why);
     let notes = plan.cases.iter().filter(|case| writes(case)).map(left_out);
     let notes = notes.collect();
     plan.cases.retain(|case| !writes(case));

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use blocklab_units::visible;
 use blocklab_workload::{Case, Job, Plan};
 
-use super::keys::{self, CASE, Key, STUDY, job_keys, quoted};
+use super::keys::{self, CASE, Key, STUDY, Study, job_keys, quoted};
 use super::left_out::{differences, json, said};
 use super::parse;
 
@@ -31,7 +31,11 @@ pub fn render(plan: &Plan) -> String {
 /// The same without a word on what is left out.
 fn text(plan: &Plan) -> String {
     let seed = common_seed(plan);
-    let mut text = head(plan, seed);
+    let study = Study {
+        plan: plan.clone(),
+        seed,
+    };
+    let mut text = lines(STUDY, &study);
     let plain = shown(&Job::new(""), &[]);
     let jobs = |case: &Case| -> Vec<Row> {
         let jobs = case.workload.jobs.iter();
@@ -80,21 +84,6 @@ fn common_seed(plan: &Plan) -> Option<u64> {
     let mut seeds = plan.cases.iter().map(|case| case.workload.seed);
     let first = seeds.next()?;
     seeds.all(|seed| seed == first).then_some(first)
-}
-
-fn head(plan: &Plan, seed: Option<u64>) -> String {
-    let study = keys::Study {
-        name: Some(plan.name.clone()),
-        description: plan.description.clone(),
-        seed,
-        passes: plan.passes,
-        discard: plan.discard,
-        aggregate: plan.aggregate,
-        order: plan.order,
-        pause: plan.pause,
-        pause_before: plan.pause_before,
-    };
-    lines(STUDY, &study)
 }
 
 fn lines<T>(keys: &[Key<T>], of: &T) -> String {

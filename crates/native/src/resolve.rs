@@ -51,21 +51,11 @@ pub(super) fn resolve(raw: &Raw<'_>, text: &str, fallback_name: &str) -> Result<
         });
     }
     let notes = resolver.notes()?;
-    let study = &raw.study;
-    let plan = Plan {
-        name: study
-            .name
-            .clone()
-            .unwrap_or_else(|| fallback_name.to_owned()),
-        description: study.description.clone(),
-        cases,
-        passes: study.passes,
-        discard: study.discard,
-        aggregate: study.aggregate,
-        order: study.order,
-        pause: study.pause,
-        pause_before: study.pause_before,
-    };
+    let mut plan = raw.study.plan.clone();
+    plan.cases = cases;
+    if plan.name.is_empty() {
+        fallback_name.clone_into(&mut plan.name);
+    }
     Ok(Meant {
         plan,
         notes,
@@ -312,15 +302,11 @@ impl<'r> Resolver<'r> {
                 let wrong = format!("`{}` has no effect: {why}", entry.key.name);
                 return Err(Complaint::new(entry.place.clone(), wrong));
             }
-            notes.push(Note {
-                level: NoteLevel::Ignored,
-                subject: entry.key.name.to_owned(),
-                text: format!(
-                    "`{}` in line {} has no effect: every job that could take it sets it anew",
-                    entry.key.name,
-                    line_of(self.text, entry.place.start)
-                ),
-            });
+            let (name, line) = (entry.key.name, line_of(self.text, entry.place.start));
+            let text = format!(
+                "`{name}` in line {line} has no effect: every job that could take it sets it anew"
+            );
+            notes.push(Note::new(NoteLevel::Ignored, name, text));
         }
         Ok(notes)
     }

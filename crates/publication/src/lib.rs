@@ -10,6 +10,9 @@
 use std::fmt;
 use std::str::FromStr;
 
+use blocklab_units::Nanos;
+use serde::{Serialize, Serializer};
+
 /// All of it; empty for a study that only measures.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Publication {
@@ -48,6 +51,22 @@ impl Publication {
         self.families.iter().find(|family| family.name == name)
     }
 
+    /// The same with its cases in the order of the load that was asked for: shares of the full rate
+    /// first, then what ran as fast as it could.
+    #[must_use]
+    pub fn family_by_load(&self, name: &str) -> Option<Family> {
+        let mut family = self.family(name)?.clone();
+        let share = |case: &str| {
+            let mut shares = self.shares.iter();
+            let found = shares.find(|share| share.case == case);
+            found.map_or(f64::INFINITY, |share| share.percent)
+        };
+        family
+            .cases
+            .sort_by(|(_, a), (_, b)| share(a).total_cmp(&share(b)));
+        Some(family)
+    }
+
     /// What was published for a figure.
     #[must_use]
     pub fn published(&self, system: &str, case: Option<&str>, figure: Figure) -> Option<f64> {
@@ -73,6 +92,14 @@ pub struct System {
     pub passes: Option<u32>,
     /// Of one target that stands for so many devices, each of which has the threads of a job.
     pub devices: u32,
+    /// Whether a model can play it. Otherwise it is measured where a target or an earlier run plays
+    /// it, and nowhere else.
+    pub predicted: bool,
+    /// Measured time of its cases, where it is not that of the others.
+    pub runtime: Option<Nanos>,
+    /// Operations a second whose price is part of a month's, where operations are paid one by one;
+    /// `None`: those that were measured.
+    pub billed_iops: Option<f64>,
 }
 
 /// The cases that one entry of the text made.
@@ -106,6 +133,40 @@ pub struct Published {
     pub figure: Figure,
     /// Its value.
     pub value: f64,
+    /// What it proves.
+    pub basis: Basis,
+}
+
+/// Whether the model can be held against a published figure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Basis {
+    /// It was measured, and no constant of the model rests on it.
+    #[default]
+    Measured,
+    /// It follows from other published figures: a quotient, or a latency that repeats rate times
+    /// inferred threads.
+    Derived,
+    /// A constant of the model rests on it.
+    Fitted,
+    /// Its load was never published, and another one stands in for it.
+    StandIn,
+}
+
+impl Basis {
+    /// All, with the names by which a study's text calls them.
+    pub const ALL: [(&'static str, Self); 4] = [
+        ("measured", Self::Measured),
+        ("derived", Self::Derived),
+        ("fitted", Self::Fitted),
+        ("stand-in", Self::StandIn),
+    ];
+
+    /// `stand-in`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        Self::ALL[self as usize].0
+    }
 }
 
 /// One figure of one case on one system, or its ratio over the same of another system.
@@ -117,12 +178,23 @@ pub struct Cell {
     pub over: Option<String>,
     /// The case, or the sweep for figures of a whole sweep; `None` for figures of the system.
     pub case: Option<String>,
+    /// The case by whose same figure or ratio it is divided, in per cent.
+    pub than: Option<String>,
     /// Which figure.
     pub figure: Figure,
 }
 
+impl Cell {
+    /// Whether it is a ratio in per cent.
+    #[must_use]
+    pub const fn is_ratio(&self) -> bool {
+        self.over.is_some() || self.than.is_some()
+    }
+}
+
 /// How a table is drawn besides.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Drawn {
     /// Not at all.
     #[default]
@@ -178,8 +250,10 @@ pub struct Conclusion {
     pub text: String,
     /// All of these must hold. Empty: it cannot be tested.
     pub checks: Vec<Check>,
-    /// Why it cannot be tested, or what explains a correction.
+    /// Why it cannot be tested, or what explains a contradiction.
     pub because: String,
+    /// Whether it is about what documents promise: a model made of them cannot confirm it.
+    pub promised: bool,
 }
 
 /// A bound on figures.
@@ -231,15 +305,28 @@ figures! {
     MinUs: Case, "min_us", "smallest, µs", 0;
     /// The largest.
     MaxUs: Case, "max_us", "largest, µs", 0;
+    /// Processor time of the threads in user mode, per cent of their running time.
+    CpuUserPercent: Case, "cpu_user_percent", "processor, user, %", 2;
+    /// Processor time of the threads in the kernel, per cent of their running time.
+    CpuSystemPercent: Case, "cpu_system_percent", "processor, system, %", 2;
+    /// How often the threads gave up a processor or lost it.
+    ContextSwitches: Case, "context_switches", "context switches", 0;
+    /// Reads and writes that the device below the target completed.
+    DiskIos: Case, "disk_ios", "requests at the disk", 0;
+    /// Time in which that device had a request in flight, in per cent.
+    DiskBusyPercent: Case, "disk_busy_percent", "disk busy, %", 2;
     /// Of a sweep: from where on 95 % of its largest rate are reached.
     Saturation: Sweep, "saturation", "saturation point", 0;
     /// Of a sweep: how far its smallest rate lies below its largest, in per cent.
     FallPercent: Sweep, "fall_percent", "fall, %", 1;
-    /// Of a sweep: its highest rate.
+    /// Of a sweep: the rate of its peak, the point of the highest latency among those within 1 % of
+    /// the largest rate.
     PeakIops: Sweep, "peak_iops", "peak, IOPS", 0;
-    /// Of a sweep: its highest throughput in 10^6 bytes a second.
+    /// Of a sweep: throughput at its peak in 10^6 bytes a second.
     PeakMbPerS: Sweep, "peak_mb_per_s", "peak, MB/s", 0;
-    /// Of a sweep: mean latency, in microseconds, where its rate is highest.
+    /// Of a sweep: throughput at its peak in 1,000 x 2^20 bytes a second, which some print as GB/s.
+    PeakThousandMibPerS: Sweep, "peak_thousand_mib_per_s", "peak, 1,000 MiB/s", 2;
+    /// Of a sweep: mean latency, in microseconds, at its peak.
     LatencyAtPeakUs: Sweep, "latency_at_peak_us", "latency at the peak, µs", 0;
     /// Of a sweep: operations a second where the mean latency passes one millisecond.
     IopsAt1Ms: Sweep, "iops_at_1ms", "IOPS where 1 ms is passed", 0;
@@ -253,14 +340,38 @@ figures! {
     DocumentedReadMbPerS: System, "documented_read_mb_per_s", "reads, MB/s", 0;
     /// Of the address: size of all volumes or local disks in 10^9 bytes.
     CapacityGb: System, "capacity_gb", "size, GB", 0;
+    /// Of the address: the same in 2^30 bytes.
+    CapacityGib: System, "capacity_gib", "size, GiB", 1;
+    /// Of the address: disks of the instance's own.
+    Disks: System, "disks", "disks", 0;
+    /// Of the address: size of each of them in 10^9 bytes.
+    DiskGb: System, "disk_gb", "size of each, GB", 0;
+    /// Of the address: the largest volume of its type, in 2^30 bytes.
+    MaxVolumeGib: System, "max_volume_gib", "largest volume, GiB", 0;
+    /// Of the instance: virtual processors.
+    Vcpus: System, "vcpus", "vCPU", 0;
+    /// Of the instance: memory in 2^30 bytes.
+    MemoryGib: System, "memory_gib", "memory, GiB", 2;
+    /// Of the instance: network bandwidth in 10^9 bits a second, the most.
+    NetworkGbps: System, "network_gbps", "network, Gbit/s", 1;
+    /// Of the instance: bandwidth to EBS in 10^9 bits a second, the most.
+    EbsGbps: System, "ebs_gbps", "EBS, Gbit/s", 1;
+    /// Of the instance: the same in 10^6 bytes a second.
+    EbsMbPerS: System, "ebs_mb_per_s", "EBS, MB/s", 2;
     /// Of the address: what a volume may move for as long as its credit lasts, in MiB a second.
     BurstMibPerS: System, "burst_mib_per_s", "burst, MiB/s", 1;
     /// Of the address: what it may move always.
     BaseMibPerS: System, "base_mib_per_s", "baseline, MiB/s", 1;
+    /// The baseline as the vendor's console prints it, rounded up.
+    ConsoleBaseMibPerS: System, "console_base_mib_per_s", "console, baseline, MiB/s", 0;
+    /// The burst as the vendor's console prints it, rounded up.
+    ConsoleBurstMibPerS: System, "console_burst_mib_per_s", "console, burst, MiB/s", 0;
     /// Of the address: US dollars an hour, all of it.
     UsdPerHour: System, "usd_per_hour", "USD an hour", 3;
     /// Of the address: US dollars a month, without the instance where there is a volume.
     UsdPerMonth: System, "usd_per_month", "USD a month", 2;
+    /// Of the address: the same for 10^12 bytes of its size.
+    UsdPerTbMonth: System, "usd_per_tb_month", "USD a month per TB", 2;
     /// US dollars an hour for a million documented reads a second.
     UsdHourPerMillionReadIops: System, "usd_hour_per_million_read_iops", "USD an hour per 1,000,000 read IOPS", 2;
     /// US dollars an hour for a million documented writes a second.
@@ -338,6 +449,12 @@ impl fmt::Display for Figure {
     }
 }
 
+impl Serialize for Figure {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(self)
+    }
+}
+
 /// A text that names no figure.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NoFigure;
@@ -389,6 +506,7 @@ mod tests {
                 case: None,
                 figure: Figure::UsdPerHour,
                 value: 0.366,
+                basis: Basis::Measured,
             }],
             ..Publication::default()
         };

@@ -105,6 +105,17 @@ pub struct Depths {
     pub completed: [u64; 7],
 }
 
+/// One round that a steady state was judged by, all directions together.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct SteadyRound {
+    /// Operations a second.
+    pub iops: f64,
+    /// Bytes a second.
+    pub bytes_per_s: f64,
+    /// Mean service latency.
+    pub latency_ns: f64,
+}
+
 /// Blocks that were read and compared with what was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Verified {
@@ -115,4 +126,14 @@ pub struct Verified {
     pub blocks: u64,
     /// Those that differ.
     pub flawed: u64,
+    /// Of a job that only reads back: writes for which it stands, which were not made.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub assumed_writes: u64,
+    /// Their bytes.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub assumed_bytes: u64,
+}
+
+const fn is_none(count: &u64) -> bool {
+    *count == 0
 }

@@ -160,10 +160,7 @@ fn typed(all: &[NamedLimit]) -> Vec<Limit> {
     let with_latency = in_force.filter_map(|limit| limit.name.strip_suffix(": read latency"));
     let volumes: Vec<&str> = with_latency.chain(first).collect();
     let limit = |named: &NamedLimit| Limit {
-        name: match named.bound {
-            true => bound(&named.name),
-            false => name(named, &volumes, all),
-        },
+        name: name(named, &volumes, all),
         value: named.value,
         unit: named.unit,
         origin: origin(&named.origin),
@@ -176,61 +173,50 @@ fn parts(name: &str) -> (&str, &str) {
     name.split_once(": ").unwrap_or(("", name))
 }
 
-fn bound(name: &str) -> LimitName {
-    let (owner, what) = parts(name);
-    LimitName {
-        owner: owner.to_owned(),
-        volumes: None,
-        kind: LimitKind::Bound {
-            what: what.to_owned(),
-        },
-    }
-}
-
 fn name(named: &NamedLimit, volumes: &[&str], all: &[NamedLimit]) -> LimitName {
     let of = |owner: &&str| named.name.strip_prefix(*owner)?.strip_prefix(": ");
     let owners = volumes.iter().filter(|owner| of(owner).is_some());
-    let Some(owner) = owners.max_by_key(|owner| owner.len()) else {
-        let (owner, what) = parts(&named.name);
-        return LimitName {
-            owner: owner.to_owned(),
-            volumes: None,
-            kind: kind(named, what, owner, all),
-        };
+    let volume = owners.max_by_key(|owner| owner.len());
+    let volume = volume.filter(|_| !named.bound);
+    let (owner, what) = match volume {
+        Some(volume) => (*volume, of(volume).unwrap_or_default()),
+        None => parts(&named.name),
     };
     // The kind may itself begin with a number and an x: nothing in format 1 tells.
-    let counted = owner.split_once(" x ");
+    let counted = volume.and_then(|volume| volume.split_once(" x "));
     let counted = counted.and_then(|(count, kind)| Some((count.parse().ok()?, kind)));
     let (count, plain) = counted.unwrap_or((1, owner));
+    let kind = kind(named, what, owner, all).filter(|_| !named.bound);
     LimitName {
         owner: plain.to_owned(),
-        volumes: Some(count),
-        kind: kind(named, of(owner).unwrap_or_default(), owner, all),
+        volumes: volume.map(|_| count),
+        kind: kind.unwrap_or_else(|| LimitKind::Bound {
+            what: what.to_owned(),
+        }),
     }
 }
 
-fn kind(named: &NamedLimit, what: &str, owner: &str, all: &[NamedLimit]) -> LimitKind {
-    let bound = || LimitKind::Bound {
-        what: what.to_owned(),
-    };
+/// `None`: the words of a document.
+fn kind(named: &NamedLimit, what: &str, owner: &str, all: &[NamedLimit]) -> Option<LimitKind> {
     let operation = |words: &str| {
         let what = what.strip_suffix(words)?;
         OPERATIONS.into_iter().find(|it| it.text() == what)
     };
+    let limiter = || what.strip_suffix(" (bucket)").map(str::to_owned);
     match named.unit {
         LimitUnit::Micros => {
-            operation(" latency").map_or_else(bound, |operation| LimitKind::Latency { operation })
+            operation(" latency").map(|operation| LimitKind::Latency { operation })
         }
-        LimitUnit::MicrosPerKib => operation(" latency per KiB")
-            .map_or_else(bound, |operation| LimitKind::LatencyPerKib { operation }),
+        LimitUnit::MicrosPerKib => {
+            operation(" latency per KiB").map(|operation| LimitKind::LatencyPerKib { operation })
+        }
         LimitUnit::Operations | LimitUnit::Bytes => {
-            let limiter = what.strip_suffix(" (bucket)").map(str::to_owned);
-            limiter.map_or_else(bound, |limiter| LimitKind::Bucket { limiter })
+            limiter().map(|limiter| LimitKind::Bucket { limiter })
         }
-        _ => rate(what, |other| {
+        _ => Some(rate(what, |other| {
             let name = format!("{owner}: {other}");
             all.iter().any(|limit| !limit.bound && limit.name == name)
-        }),
+        })),
     }
 }
 

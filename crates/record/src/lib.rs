@@ -10,13 +10,15 @@ mod format1;
 mod latency;
 mod load;
 mod measurement;
+mod observed;
 mod percentile;
+mod served;
 mod unknown;
 
 use blocklab_workload::{PLAN_FORMAT, Plan};
 use serde::{Deserialize, Serialize};
 
-pub use detail::{ByPriority, Depths, DirectionDetail, Samples, ThreadUse, Verified};
+pub use detail::{ByPriority, Depths, DirectionDetail, Samples, SteadyRound, ThreadUse, Verified};
 pub use environment::{BlockDevice, Environment, FileSystem, Processor, TargetFacts, TargetKind};
 pub use latency::{BadHistogram, Latency};
 pub use load::{Carrier, ErrorKind, PaceKind};
@@ -24,7 +26,9 @@ pub use measurement::{
     Accounting, Cpu, DirectionResult, DiskUse, ErrorCount, Exceeded, Interval, IntervalDirection,
     JobResult, Measurement, Stopped, Told,
 };
+pub use observed::{BurstBalance, ObservedDirection, ObservedLoad, SizeCount, WaitedFor};
 pub use percentile::{PERCENTILES, Percentile, Percentiles};
+pub use served::Served;
 pub use unknown::{Statistic, Unknown};
 
 /// The format that this build writes. A change of meaning or shape needs a new number and a
@@ -49,12 +53,7 @@ impl Origin {
     /// `measured`, `simulated`, `emulated`, `imported`.
     #[must_use]
     pub const fn name(self) -> &'static str {
-        match self {
-            Self::Measured => "measured",
-            Self::Simulated => "simulated",
-            Self::Emulated => "emulated",
-            Self::Imported => "imported",
-        }
+        ["measured", "simulated", "emulated", "imported"][self as usize]
     }
 }
 
@@ -79,6 +78,25 @@ pub struct Note {
     pub subject: String,
     /// What was done instead, and why.
     pub text: String,
+}
+
+impl Note {
+    /// Of this level, about this, with these words.
+    #[must_use]
+    pub fn new(level: NoteLevel, subject: impl Into<String>, text: impl Into<String>) -> Self {
+        Self {
+            level,
+            subject: subject.into(),
+            text: text.into(),
+        }
+    }
+
+    /// Adds it to the others, unless it is among them.
+    pub fn add_to(self, notes: &mut Vec<Self>) {
+        if !notes.contains(&self) {
+            notes.push(self);
+        }
+    }
 }
 
 /// How well something asked for was honoured.

@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::unknown::{Unknown, stored, zero_is_null};
 use crate::{
-    Carrier, Depths, DirectionDetail, ErrorKind, Latency, Origin, PaceKind, ThreadUse, Verified,
+    Carrier, Depths, DirectionDetail, ErrorKind, Latency, ObservedLoad, Origin, PaceKind,
+    SteadyRound, ThreadUse, Verified,
 };
 
 /// Why a job ended.
@@ -195,6 +196,9 @@ pub struct JobResult {
     /// Whether what was written came back, where it was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verified: Option<Verified>,
+    /// What its steady state was judged by: the last rounds, as many as the rule looks at.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub steady_rounds: Vec<SteadyRound>,
     /// Jobs of one pool share one thread and its operations in flight.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pool: Option<String>,
@@ -452,4 +456,8 @@ pub struct Measurement {
     /// not watched (simulated, imported, older records).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stood_still_ns: Option<u64>,
+    /// Of a volume that was served: what other programs did to it. The jobs then hold the results
+    /// and no load that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub observed: Option<Box<ObservedLoad>>,
 }

@@ -10,16 +10,6 @@ pub const LIMIT_TITLES: [&str; 4] = ["documented", "delivered", "share", "verdic
 /// Titles of [`case_cells`].
 pub const CASE_TITLES: [&str; 4] = ["delivered IOPS", "expected IOPS", "share", "it is"];
 
-/// `met`, `exceeded`, `missed`, `not tested`.
-pub const fn state(state: State) -> &'static str {
-    match state {
-        State::Met => "met",
-        State::Exceeded => "exceeded",
-        State::Missed => "missed",
-        State::NotTested => "not tested",
-    }
-}
-
 /// A cell for each of [`LIMIT_TITLES`].
 pub fn limit_cells(of: &LimitCheck) -> [String; 4] {
     let share = of.delivered.map(|delivered| delivered / of.value * 100.0);
@@ -28,18 +18,23 @@ pub fn limit_cells(of: &LimitCheck) -> [String; 4] {
         of.delivered
             .map_or_else(dash, |it| format!("{} {}", rate(it), of.unit)),
         share.map_or_else(dash, |it| format!("{} %", count(it))),
-        state(of.state).to_owned(),
+        facts::word(of.state),
     ]
 }
 
-/// Which case it was, or which load would tell; and who says so.
-pub fn limit_words(of: &LimitCheck) -> String {
-    let how = match (&of.how_to_test, &of.case) {
+/// Which case it was, or which load would tell; empty where nothing is known of either.
+pub fn limit_how(of: &LimitCheck) -> String {
+    match (&of.how_to_test, &of.case) {
         (Some(how), _) if how.starts_with("no ") => how.clone(),
         (Some(how), _) => format!("to test it: {how}"),
         (None, Some(case)) => format!("by {case}"),
         (None, None) => String::new(),
-    };
+    }
+}
+
+/// The same, and who says so.
+pub fn limit_words(of: &LimitCheck) -> String {
+    let how = limit_how(of);
     match how.is_empty() {
         true => of.origin.clone(),
         false => format!("{how}; {}", of.origin),
@@ -74,11 +69,7 @@ fn why(of: &CaseCheck) -> String {
 /// `7 limits of gp3:…: 2 met, 5 not tested.`
 pub fn outcome(compared: &Compared) -> String {
     let all = [State::Exceeded, State::Missed, State::Met, State::NotTested];
-    let number = |wanted| {
-        let limits = compared.limits.iter();
-        limits.filter(|it| it.state == wanted).count()
-    };
-    let told = facts::tally(all.map(|it| (number(it), state(it))));
+    let told = facts::tally(&all, compared.limits.iter().map(|it| it.state));
     match compared.limits.len() {
         0 => format!("{}: no limit is documented.", compared.address),
         1 => format!("1 limit of {}: {told}.", compared.address),

@@ -50,7 +50,7 @@ impl<'a> Grid<'a> {
 }
 
 /// Where it stands; at the end, where it did not stand yet.
-fn place<T>(list: &mut Vec<T>, is: impl Fn(&T) -> bool, new: impl FnOnce() -> T) -> usize {
+pub fn place<T>(list: &mut Vec<T>, is: impl Fn(&T) -> bool, new: impl FnOnce() -> T) -> usize {
     list.iter().position(is).unwrap_or_else(|| {
         list.push(new());
         list.len() - 1

@@ -3,7 +3,7 @@
 use blocklab_analysis::{Confidence, Estimate, Finding, Row, RowDirection, Severity};
 use blocklab_record::{
     Accounting, BlockDevice, ErrorCount, FileSystem, Interval, IntervalDirection, NoteLevel,
-    Record, Statistic, Status, TargetFacts, TargetKind,
+    Origin, Record, Statistic, Status, TargetFacts, TargetKind,
 };
 use blocklab_units::{count, latency, rate};
 use serde::Serialize;
@@ -11,19 +11,35 @@ use serde::Serialize;
 /// Between two facts on a line.
 const DOT: &str = " · ";
 
-/// `complete`, `interrupted`, `failed`.
-pub fn status(status: Status) -> &'static str {
-    match status {
-        Status::Complete => "complete",
-        Status::Interrupted => "interrupted",
-        Status::Failed => "failed",
-    }
+/// The name that a value has in JSON, as words: `not tested` of `not_tested`.
+pub fn word(of: impl Serialize) -> String {
+    let name = serde_json::to_value(of).expect("a name is plain text");
+    name.as_str().unwrap_or_default().replace('_', " ")
 }
 
-/// `5 confirmed, 1 corrected`: nothing is said of what does not occur.
-pub fn tally<const N: usize>(counts: [(usize, &str); N]) -> String {
-    let told = counts.iter().filter(|(number, _)| *number > 0);
-    let told: Vec<String> = told.map(|(n, word)| format!("{n} {word}")).collect();
+/// `blocklab 0.1.0, study quick, run 7f3a2c, measured 2025-11-20 14:03:22 UTC`.
+pub fn cite(record: &Record) -> String {
+    format!(
+        "{}, study {}, run {}, {} {}",
+        record.tool,
+        record.asked.name,
+        record.id,
+        record.origin.name(),
+        moment(&record.started_at)
+    )
+}
+
+/// `5 confirmed, 1 contradicted`, in the order of `kinds`: nothing is said of what does not occur.
+pub fn tally<T: PartialEq + Serialize>(
+    kinds: &[T],
+    all: impl Iterator<Item = T> + Clone,
+) -> String {
+    let number = |kind: &T| all.clone().filter(|it| it == kind).count();
+    let told = kinds.iter().map(|kind| (number(kind), kind));
+    let told = told.filter(|(number, _)| *number > 0);
+    let told: Vec<String> = told
+        .map(|(n, kind)| format!("{n} {}", word(kind)))
+        .collect();
     told.join(", ")
 }
 
@@ -40,16 +56,6 @@ pub fn ending(record: &Record) -> Option<String> {
     Some(format!(
         "{opening}{colon}{reason}. What was measured until then is shown."
     ))
-}
-
-/// `critical`, `warning`, `info`, `good`.
-pub fn severity(severity: Severity) -> &'static str {
-    match severity {
-        Severity::Critical => "critical",
-        Severity::Warning => "warning",
-        Severity::Info => "info",
-        Severity::Good => "good",
-    }
 }
 
 /// `High`, `Medium`, `Low`.
@@ -97,15 +103,6 @@ impl NoteOfAll<'_> {
             [one, other] => format!("{one} and {other}"),
             [one, other, rest @ ..] => format!("{one}, {other} and {} more", rest.len()),
         }
-    }
-}
-
-/// `approximated`, `ignored`, `assumed`.
-pub fn note_level(level: NoteLevel) -> &'static str {
-    match level {
-        NoteLevel::Approximated => "approximated",
-        NoteLevel::Ignored => "ignored",
-        NoteLevel::Assumed => "assumed",
     }
 }
 
@@ -202,6 +199,23 @@ pub fn engines(record: &Record) -> String {
     seen.join("; ")
 }
 
+/// What was measured, by the names `target`, `on`, `device` and `engine`.
+pub fn measured_on(record: &Record) -> Vec<(&'static str, String)> {
+    let mut lines = Vec::new();
+    for it in &record.targets {
+        lines.push(("target", target(it)));
+        let systems = it.file_system.iter();
+        lines.extend(systems.map(|fs| ("on", file_system(fs))));
+        lines.extend(it.devices.iter().map(|it| ("device", device(it))));
+    }
+    // A model is asked by no engine; what one would allow stands in the cases.
+    let engines = engines(record);
+    if matches!(record.origin, Origin::Measured | Origin::Imported) && !engines.is_empty() {
+        lines.push(("engine", engines));
+    }
+    lines
+}
+
 /// Name of a row: the case, and the direction where the name does not already say it.
 pub fn label(row: &Row, direction: &RowDirection) -> String {
     let said = row.directions.len() == 1
@@ -215,12 +229,6 @@ pub fn label(row: &Row, direction: &RowDirection) -> String {
     format!("{} {}", row.case, direction.direction)
 }
 
-/// Half of the confidence interval, in per cent of the figure.
-pub fn half_width_percent(estimate: &Estimate) -> Option<f64> {
-    let width = estimate.high? - estimate.low?;
-    (estimate.value > 0.0).then(|| width / 2.0 / estimate.value * 100.0)
-}
-
 /// Stands for an interval that tells nothing.
 pub const TOO_FEW: &str = "too few passes";
 
@@ -228,7 +236,7 @@ pub const TOO_FEW: &str = "too few passes";
 /// itself, or that nothing at all lies within, is no news but that more passes are needed.
 pub fn plus_minus(estimate: &Estimate) -> String {
     let reaches_zero = estimate.low.is_some_and(|low| low <= 0.0);
-    match half_width_percent(estimate) {
+    match estimate.half_width_percent() {
         None => "–".to_owned(),
         Some(percent) if percent > 100.0 || reaches_zero => TOO_FEW.to_owned(),
         Some(percent) => half(percent),

@@ -42,7 +42,7 @@ pub fn service() -> Vec<Column> {
         )
     };
     let megabytes = |d: &RowDirection| d.bytes_per_s.value / 1e6;
-    let half_width = |d: &RowDirection| facts::half_width_percent(&d.iops).unwrap_or(-1.0);
+    let half_width = |d: &RowDirection| d.iops.half_width_percent().unwrap_or(-1.0);
     let mut all = vec![
         column("MB/s", move |d| rate(megabytes(d)), megabytes),
         column("IOPS", |d| rate(d.iops.value), |d| d.iops.value),

@@ -7,7 +7,7 @@ use blocklab_analysis::expect::Diagnosis;
 use blocklab_analysis::gate::Gate;
 use blocklab_analysis::price::{By, Currency, Priced};
 use blocklab_analysis::study::Outcome;
-use blocklab_analysis::{Assessment, Estimate, ResponseNs, Row, RowDirection};
+use blocklab_analysis::{Assessment, ResponseNs, Row, RowDirection};
 use blocklab_device::Limit;
 use blocklab_record::{Percentile, Record, Statistic, TargetFacts};
 use serde::{Serialize, Serializer};
@@ -23,7 +23,7 @@ fn object(fields: &impl Serialize) -> String {
 /// A run. `gate`: here and below `null` without `--fail-on`.
 #[must_use]
 pub fn summary(record: &Record, assessment: &Assessment, gate: Option<&Gate>) -> String {
-    let rows = assessment.rows.iter();
+    let rows = assessment.directions();
     object(&fields! {
         summary_format: 1,
         record_format: record.format,
@@ -41,7 +41,7 @@ pub fn summary(record: &Record, assessment: &Assessment, gate: Option<&Gate>) ->
         planned_passes: record.asked.passes,
         // `null` where another program measured.
         quantile_error_percent: assessment.quantile_error_percent,
-        rows: rows.flat_map(directions).collect::<Vec<_>>(),
+        rows: rows.map(|(row, it)| direction(row, it)).collect::<Vec<_>>(),
         findings: &assessment.findings,
         gate: gate,
         notes: &record.notes,
@@ -52,10 +52,6 @@ pub fn summary(record: &Record, assessment: &Assessment, gate: Option<&Gate>) ->
         environment: &record.environment,
         workload: &record.asked.native,
     })
-}
-
-fn directions(row: &Row) -> impl Iterator<Item = impl Serialize> {
-    row.directions.iter().map(|it| direction(row, it))
 }
 
 /// One direction of a case; `null` is what another program did not tell.
@@ -70,9 +66,9 @@ fn direction(row: &Row, of: &RowDirection) -> impl Serialize {
         direction: of.direction,
         what: &row.what,
         settings: &row.settings,
-        iops: estimate(&of.iops),
-        bytes_per_s: estimate(&of.bytes_per_s),
-        service_mean_ns: known(Statistic::Mean).then(|| estimate(&of.mean_ns)),
+        iops: of.iops,
+        bytes_per_s: of.bytes_per_s,
+        service_mean_ns: known(Statistic::Mean).then_some(of.mean_ns),
         service_min_ns: known(Statistic::Min).then_some(of.min_ns),
         #[serde(flatten)]
         service: Named(of.service_ns.iter().map(service).collect()),
@@ -84,18 +80,6 @@ fn direction(row: &Row, of: &RowDirection) -> impl Serialize {
         // Of all directions of the case.
         case_errors: row.errors,
         case_cpu_ns_per_io: row.cpu_ns_per_io,
-    }
-}
-
-fn estimate(of: &Estimate) -> impl Serialize + use<> {
-    fields! {
-        value: of.value,
-        ci95_low: of.low,
-        ci95_high: of.high,
-        min: of.min,
-        max: of.max,
-        cv_percent: of.cv_percent,
-        passes: of.passes,
     }
 }
 

@@ -8,6 +8,8 @@
 pub mod html;
 pub mod json;
 pub mod live;
+pub mod markdown;
+pub mod observed;
 pub mod text;
 
 mod delivered;

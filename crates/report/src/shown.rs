@@ -92,21 +92,19 @@ pub fn certainty(entry: &Entry) -> String {
     interval(entry).map_or_else(String::new, |it| format!("95 % interval {it}"))
 }
 
-/// As it marks a conclusion.
-pub const fn verdict(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Confirmed => "confirmed",
-        Verdict::Corrected => "corrected",
-        Verdict::NotTestable => "not testable",
-    }
-}
-
 /// What the published figures say of a conclusion; empty where they say nothing.
 pub fn by_published(of: &Judged) -> &'static str {
     match (of.verdict, of.by_published) {
         (_, None) => "",
         (Verdict::Confirmed, Some(true)) => "The published figures agree.",
-        (Verdict::Corrected, Some(false)) => "The published figures do not support it either.",
+        (Verdict::Contradicted, Some(false)) => "The published figures do not support it either.",
+        (Verdict::TrueByConstruction, Some(true)) => {
+            "The model is made of what is promised; the published figures support it."
+        }
+        (Verdict::TrueByConstruction, Some(false)) => {
+            "The model is made of what is promised; the published figures decide, and do not \
+             support it."
+        }
         (_, Some(true)) => "The published figures support it.",
         (_, Some(false)) => "The published figures do not support it.",
     }
@@ -218,6 +216,14 @@ fn kind(title: &str) -> String {
     }
 }
 
+/// The title without its unit, and the nanoseconds of one: `mean` and 1,000 of `mean, µs`.
+pub fn time_title(title: &str) -> (&str, Option<f64>) {
+    match title.strip_suffix(", µs") {
+        Some(what) => (what, Some(1e3)),
+        None => (title, None),
+    }
+}
+
 /// `µs` of `mean, µs`.
 fn unit(title: &str) -> &str {
     title.rsplit(", ").next().unwrap_or(title)
@@ -226,7 +232,7 @@ fn unit(title: &str) -> &str {
 /// How far ours lie from the published figures.
 pub fn nearness(of: &Nearness) -> String {
     format!(
-        "Of {} published figures, half lie within {} of ours, nine tenths within {}; the farthest \
+        "Of {} published figures on which no constant of the model rests, half lie within {} of ours, nine tenths within {}; the farthest \
          is {} off.",
         of.figures,
         facts::percent(of.median_percent),
@@ -235,14 +241,15 @@ pub fn nearness(of: &Nearness) -> String {
     )
 }
 
-/// `5 confirmed, 1 corrected, 1 not testable`.
+/// `5 confirmed, 1 contradicted, 1 not testable`.
 pub fn tally(outcome: &Outcome) -> String {
-    let all = [Verdict::Confirmed, Verdict::Corrected, Verdict::NotTestable];
-    let number = |wanted| {
-        let all = outcome.conclusions.iter();
-        all.filter(|it| it.verdict == wanted).count()
-    };
-    facts::tally(all.map(|it| (number(it), verdict(it))))
+    let all = [
+        Verdict::Confirmed,
+        Verdict::Contradicted,
+        Verdict::TrueByConstruction,
+        Verdict::NotTestable,
+    ];
+    facts::tally(&all, outcome.conclusions.iter().map(|it| it.verdict))
 }
 
 /// Whether any figure is a model's.
@@ -254,9 +261,10 @@ pub fn is_modelled(outcome: &Outcome) -> bool {
 }
 
 /// What to make of figures that a model gave.
-pub const MODELLED: &str = "Where a system was simulated, \"confirmed\" and \"corrected\" are what \
-                            the model says: documented limits and the published latencies are in \
-                            it. A run on the real thing decides.";
+pub const MODELLED: &str = "Where a system was simulated, \"confirmed\" and \"contradicted\" are what \
+                            the model says: documented limits and published latencies are in it. \
+                            \"True by construction\" is what a model made of the promises cannot but \
+                            say. A run on the real thing decides.";
 
 #[cfg(test)]
 mod tests {

@@ -127,8 +127,22 @@ const fn passes(of: &Contrast) -> &'static str {
     }
 }
 
+/// The loads that changed first, and of those the most changed ones; the others as they were run.
+pub fn changed_first(against: &Against) -> Vec<&Pair> {
+    let change = |pair: &Pair| match pair.verdict {
+        Verdict::Faster | Verdict::Slower => {
+            let ratio = pair.headline().and_then(|it| it.ratio);
+            ratio.map_or(0.0, |it| it.ln().abs())
+        }
+        _ => -1.0,
+    };
+    let mut pairs: Vec<&Pair> = against.pairs.iter().collect();
+    pairs.sort_by(|a, b| change(b).total_cmp(&change(a)));
+    pairs
+}
+
 /// `0.997`, `2.006`, `14.3`.
-fn times(ratio: f64) -> String {
+pub fn times(ratio: f64) -> String {
     match ratio {
         r if r < 9.9995 => format!("{r:.3}"),
         r => rate(r),

@@ -40,7 +40,7 @@ fn a_reader_explores_the_report() {
     dragging_zooms_and_a_double_click_returns(&browser);
     a_legend_entry_hides_its_series(&browser);
     a_double_click_in_the_legend_shows_one_alone(&browser);
-    the_suite_switches_to_iops(&browser, &assessment);
+    small_blocks_have_a_panel_of_their_own(&browser, &assessment);
     passes_of_another_case_can_be_chosen(&browser);
     the_keyboard_reads_values(&browser);
     the_table_sorts(&browser);
@@ -67,7 +67,23 @@ fn a_reader_explores_the_report() {
     browser.open(&study);
     a_study_draws_lines_and_bars(&browser);
     a_narrow_screen_scrolls_in_one_direction_only(&browser);
-    nothing_was_said_or_fetched(&browser, &[&one, &paced, &modelled, &two, &study]);
+    let (record, mut assessment) = sample::run("7f3a2c", 1.0);
+    sample::sweep(&mut assessment);
+    let swept = address(&folder, "sweep.html", &[(&record, &assessment)]);
+    browser.open(&swept);
+    a_sweep_is_lines_and_a_map(&browser, &assessment);
+    what_is_looked_at_stands_in_the_link(&browser);
+    a_chart_and_a_table_can_be_taken_away(&browser, &assessment);
+    let nine = sample::many(9);
+    let nine: Vec<_> = nine.iter().map(|(record, it)| (record, it)).collect();
+    let many = address(&folder, "many.html", &nine);
+    browser.open(&many);
+    of_many_systems_eight_are_drawn(&browser);
+    a_narrow_screen_scrolls_in_one_direction_only(&browser);
+    nothing_was_said_or_fetched(
+        &browser,
+        &[&one, &paced, &modelled, &two, &study, &swept, &many],
+    );
 }
 
 fn address(folder: &tempfile::TempDir, name: &str, records: &[(&Record, &Assessment)]) -> String {
@@ -174,16 +190,17 @@ fn a_double_click_in_the_legend_shows_one_alone(browser: &Browser) {
     assert_eq!(lines(), 8);
 }
 
-fn the_suite_switches_to_iops(browser: &Browser, assessment: &Assessment) {
-    browser.click(
-        browser.middle("return document.querySelectorAll('#suite .choice button')[1]"),
-        1,
-    );
+/// The story: on one axis of MB/s, the bars of 4 KiB were two pixels wide.
+fn small_blocks_have_a_panel_of_their_own(browser: &Browser, assessment: &Assessment) {
     let values = "return [...document.querySelectorAll('[data-chart=suite] .value')]
                   .map((t) => t.textContent)";
     let values = browser.run(values, json!([]));
     for (index, row) in assessment.rows.iter().enumerate() {
-        let expected = format!("{}IOPS", rate(row.directions[0].iops.value));
+        let moved = &row.directions[0];
+        let expected = match row.what.contains("4 KiB") {
+            true => format!("{}IOPS", rate(moved.iops.value)),
+            false => format!("{}MB/s", rate(moved.bytes_per_s.value / 1e6)),
+        };
         assert_eq!(values[index], expected.as_str());
     }
 }
@@ -215,10 +232,11 @@ fn passes_of_another_case_can_be_chosen(browser: &Browser) {
 }
 
 fn the_keyboard_reads_values(browser: &Browser) {
-    let said = || browser.text("[data-chart=suite] .unseen");
+    let small = "#suite .grid-2 > :nth-child(2)";
+    let said = || browser.text(&format!("{small} .unseen"));
     browser.run(
-        "document.querySelector('[data-chart=suite] svg').focus()",
-        json!([]),
+        "document.querySelector(arguments[0] + ' svg').focus()",
+        json!([small]),
     );
     browser.key(ARROW_DOWN);
     let first = said();
@@ -326,9 +344,9 @@ fn two_records_stand_side_by_side(browser: &Browser) {
     assert_eq!(browser.count("[data-chart=suite] .bar"), 8);
 }
 
-/// A line a system and one for what was published; bars of one unit each; a curve that turns back.
+/// A line a system and one for what was published; bars of one unit each; a curve and its overload.
 fn a_study_draws_lines_and_bars(browser: &Browser) {
-    let charts = "return [...document.querySelectorAll('.study-chart')].map((c) =>
+    let charts = "return [...document.querySelectorAll('#study .study-chart')].map((c) =>
                   [c.querySelectorAll('.line').length, c.querySelectorAll('.dot').length,
                    c.querySelectorAll('.bar').length, c.querySelectorAll('.published').length,
                    c.querySelectorAll('.tail').length, c.querySelectorAll('.bound').length])";
@@ -336,7 +354,7 @@ fn a_study_draws_lines_and_bars(browser: &Browser) {
         [3, 8, 0, 0, 1, 0],
         [0, 0, 2, 1, 0, 0],
         [0, 0, 1, 0, 0, 0],
-        [1, 4, 0, 0, 1, 1],
+        [2, 4, 0, 0, 1, 1],
     ]);
     assert_eq!(browser.run(charts, json!([])), expected);
     let hover = |script: &str, text: &str| {
@@ -352,9 +370,81 @@ fn a_study_draws_lines_and_bars(browser: &Browser) {
     let dots = "return document.querySelectorAll('.study-chart .dot')";
     hover(&format!("{dots}[1]"), "4 depth");
     hover(&format!("{dots}[1]"), "4,100 IOPS");
-    hover(&format!("{dots}[11]"), "2,000 mean, µs");
+    hover(&format!("{dots}[11]"), "overload2.00 ms");
     let bar = "return document.querySelector('.study-chart .bar')";
     hover(bar, "11,760 to 12,240, 3 passes");
+}
+
+fn a_sweep_is_lines_and_a_map(browser: &Browser, assessment: &Assessment) {
+    assert_eq!(
+        browser.count("#suite"),
+        0,
+        "every case is a point of the sweep"
+    );
+    let lines = |figure: &str| browser.count(&format!("[data-chart='sweep-{figure}'] .line"));
+    assert_eq!(["IOPS", "MB/s", "p50", "p99"].map(lines), [2; 4]);
+    assert_eq!(browser.count("[data-chart=heat] .cell"), 8);
+    browser.hover(browser.middle("return document.querySelectorAll('[data-chart=heat] .cell')[5]"));
+    let tip = browser.text("[data-chart=heat] .tooltip");
+    let moved = &assessment.rows[5].directions[0];
+    assert!(
+        tip.contains(&blocklab_units::count(moved.iops.value)),
+        "{tip}"
+    );
+    assert!(tip.starts_with("block size 64 KiB, depth 8"), "{tip}");
+}
+
+fn what_is_looked_at_stands_in_the_link(browser: &Browser) {
+    let link = browser.run(
+        "const s = document.querySelector('#time-card select');
+         s.selectedIndex = 3; s.dispatchEvent(new Event('change'));
+         return location.hash",
+        json!([]),
+    );
+    assert_eq!(link, "#summary~time=seq128k-q32-write");
+    let chosen = browser.run(
+        "return document.querySelector('#time-card select').value",
+        json!([]),
+    );
+    assert_eq!(chosen, "seq128k-q32-write");
+}
+
+fn a_chart_and_a_table_can_be_taken_away(browser: &Browser, assessment: &Assessment) {
+    let taken = "const kept = []; const make = URL.createObjectURL;
+                 URL.createObjectURL = (blob) => { kept.push(blob); return make(blob); };
+                 HTMLAnchorElement.prototype.click = () => {};
+                 document.querySelector(\"[data-chart='sweep-IOPS'] .take button\").click();
+                 document.querySelector('#numbers .take button').click();
+                 return Promise.all(kept.map((blob) => blob.text()))";
+    let taken = browser.run(taken, json!([]));
+    let [picture, table] = [0, 1].map(|place| taken[place].as_str().expect("a text"));
+    assert!(
+        picture.starts_with("<svg") && picture.contains("run 7f3a2c"),
+        "{picture}"
+    );
+    assert!(!picture.contains("var(--"), "its colours are its own");
+    let rate = rate(assessment.rows[0].directions[0].iops.value);
+    let cell = if rate.contains(',') {
+        format!("\"{rate}\"")
+    } else {
+        rate
+    };
+    let first = table.lines().nth(1).expect("a row");
+    assert!(first.contains(&cell), "{cell} in {first}");
+}
+
+fn of_many_systems_eight_are_drawn(browser: &Browser) {
+    let drawn = || browser.count("#picks .entry");
+    assert_eq!(drawn(), 8);
+    assert_eq!(browser.count(&format!("{PERCENTILES} .line")), 8);
+    browser.run(
+        "const s = document.querySelector('#picks select');
+         s.selectedIndex = 1; s.dispatchEvent(new Event('change'))",
+        json!([]),
+    );
+    assert_eq!(drawn(), 8, "another took the place of the first");
+    assert_eq!(browser.count("#systems tbody tr"), 9);
+    assert_eq!(browser.count("#summary h1"), 0, "no head for each");
 }
 
 fn nothing_was_said_or_fetched(browser: &Browser, own: &[&str]) {

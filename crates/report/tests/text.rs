@@ -212,7 +212,7 @@ fn in_passing_only_what_doubts_a_figure_is_told_in_full() {
     let (record, assessment) = quick();
     let shown = text::summary(&record, &assessment, Style::default());
     let from = shown.find("Findings").expect("findings");
-    let to = shown.find("\nNotes").expect("notes");
+    let to = from + shown[from..].find("\n\n").expect("the table below") + 1;
     check(
         &shown[from..to],
         "\
@@ -330,14 +330,14 @@ engine    io_uring, O_DIRECT
 ! The run failed: the device no longer answers. What was measured until then is
   shown.
 
-nothing was measured
-
 Notes
   - assumed size: the scratch file is 1 GiB, since none was asked for
 
 Errors
   - seq1m-q8-read: 3 × EIO on read (Input/output error), first after 2.50 s at
     offset 2 MiB
+
+nothing was measured
 ",
     );
 }
@@ -384,14 +384,14 @@ quick: the eight numbers that people compare, in about a minute
 run       7f3a2c · complete · 2025-11-20 14:03:22 UTC · simulated
 target    sim:gp2:100GiB@m5.large · device model · 100 GiB
 
-nothing was measured
-
 The model
   gp2: volume throughput    128 MiB/s
   gp2: burst credits        300 IOPS, in a burst 3,000 IOPS
   m5.large: EBS throughput  81.25 MB/s, in a burst 593.75 MB/s
   assumed: gp2: read latency 1000 µs: nobody measured it
   assumed: gp2: scatter of latencies, sigma 0.3: as that of another type …
+
+nothing was measured
 ",
     );
 }

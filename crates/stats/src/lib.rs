@@ -21,5 +21,5 @@ pub use passes::{log_variance, passes_for};
 pub use ratio::{Ratio, ratio};
 pub use steady::{SNIA_ROUNDS, Verdict, slope, snia};
 pub use student::{critical, within};
-pub use summary::{Interval, Summary, confidence, median_confidence};
+pub use summary::{Interval, Summary, confidence, mean, median, median_confidence};
 pub use trend::{Drift, Line, Step, drift, fit, largest_step};

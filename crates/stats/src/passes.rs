@@ -1,5 +1,5 @@
+use crate::ratio::logs;
 use crate::student::critical;
-use crate::summary::Summary;
 
 /// Above this many passes nobody plans a measurement.
 const MOST: u32 = 1000;
@@ -33,9 +33,7 @@ pub fn passes_for(scatter: [f64; 2], half: f64, level: f64) -> Option<u32> {
 /// above 0.
 #[must_use]
 pub fn log_variance(values: &[f64]) -> Option<f64> {
-    let sound = values.len() >= 2 && values.iter().all(|v| *v > 0.0 && v.is_finite());
-    let logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();
-    Some(Summary::of(&logs).filter(|_| sound)?.stddev.powi(2))
+    Some(logs(values)?.stddev.powi(2))
 }
 
 /// Half of Welch's interval with `passes` values on each side.

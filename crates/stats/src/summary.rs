@@ -93,11 +93,15 @@ pub fn median_confidence(values: &[f64], level: f64) -> Option<Interval> {
     })
 }
 
-pub(crate) fn mean(values: &[f64]) -> f64 {
+/// Arithmetic mean; 0 without values.
+#[must_use]
+pub fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len().max(1) as f64
 }
 
-pub(crate) fn median(values: &[f64]) -> f64 {
+/// The middle one, or the mean of the two middle ones; 0 without values.
+#[must_use]
+pub fn median(values: &[f64]) -> f64 {
     middle(&sorted(values))
 }
 

@@ -17,16 +17,25 @@ pub(crate) const PAGES: [&str; 2] = ["report.html", "study.html"];
 /// # Errors
 /// `AlreadyExists` or `DirectoryNotEmpty` when `folder` is there, else what the kernel says.
 pub(crate) fn create(folder: &Path, text: &str) -> io::Result<()> {
+    flush(make(folder, |hidden| {
+        write(&hidden.join(RECORD), text)?;
+        flush(hidden)
+    })?)
+}
+
+/// Makes `folder` under a hidden name in the same parent, and renames it when it is filled. Gives
+/// the parent.
+fn make(folder: &Path, fill: impl Fn(&Path) -> io::Result<()>) -> io::Result<&Path> {
     let (parent, name) = split(folder)?;
     fs::create_dir_all(parent)?;
     let hidden = parent.join(format!(".{name}.new-{}", std::process::id()));
-    fs::create_dir(&hidden)?;
-    let made = fill(&hidden, text).and_then(|()| fs::rename(&hidden, folder));
+    let made = fs::create_dir(&hidden)
+        .and_then(|()| fill(&hidden))
+        .and_then(|()| fs::rename(&hidden, folder));
     if made.is_err() {
         clear(&hidden);
     }
-    made?;
-    flush(parent)
+    made.map(|()| parent)
 }
 
 /// Takes away what was half made. The error of that is the one to tell; what cannot be removed
@@ -35,11 +44,6 @@ fn clear(hidden: &Path) {
     // Where there was no room for the file, there is only the folder.
     let _ = fs::remove_file(hidden.join(RECORD));
     let _ = fs::remove_dir(hidden);
-}
-
-fn fill(hidden: &Path, text: &str) -> io::Result<()> {
-    write(&hidden.join(RECORD), text)?;
-    flush(hidden)
 }
 
 /// Puts the record into `folder`, in the place of an older one where there is one. A reader sees
@@ -67,16 +71,7 @@ pub(crate) fn replace(folder: &Path, text: &str) -> io::Result<()> {
 /// The first record of a folder: shown as soon as it is written, and flushed then. Nothing older is
 /// lost when the power goes before that.
 fn begin(folder: &Path, text: &str) -> io::Result<()> {
-    let (parent, name) = split(folder)?;
-    fs::create_dir_all(parent)?;
-    let hidden = parent.join(format!(".{name}.new-{}", std::process::id()));
-    let made = fs::create_dir(&hidden)
-        .and_then(|()| fs::write(hidden.join(RECORD), text))
-        .and_then(|()| fs::rename(&hidden, folder));
-    if made.is_err() {
-        clear(&hidden);
-    }
-    made?;
+    let parent = make(folder, |hidden| fs::write(hidden.join(RECORD), text))?;
     File::open(folder.join(RECORD))?.sync_all()?;
     flush(folder)?;
     flush(parent)

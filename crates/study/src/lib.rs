@@ -17,5 +17,5 @@ pub use blocklab_host::guard::Guard;
 pub use error::Error;
 pub use observer::Observer;
 pub use resume_state::ResumeState;
-pub use run_plan::{run_plan, run_plans};
+pub use run_plan::{plan_of, run_plan, run_plans};
 pub use system_run::{Assignment, Part};

@@ -46,6 +46,10 @@ pub trait Observer {
     fn adapt(&mut self, _: &mut Case, _: &Record) -> bool {
         true
     }
+    /// Whether a case is measured once more, when all passes of the plan are done.
+    fn wants_again(&self, _case: &Case, _record: &Record) -> bool {
+        false
+    }
     /// What a measurement left besides its figures: logs, flawed blocks, how far writes came.
     fn left(&mut self, _: &Case, _: &Outcome) {}
     /// A measurement has ended; the record is whole so far.

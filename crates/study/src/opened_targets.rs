@@ -1,6 +1,6 @@
 //! Where a plan is run: every target text of its jobs, looked at, permitted, made if need be.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
@@ -129,15 +129,14 @@ fn texts<'a>(job: &'a Job, default: &'a [String]) -> &'a [String] {
 
 fn wishes(plan: &Plan, default: &[String]) -> Vec<(String, Wish)> {
     let mut wishes: Vec<(String, Wish)> = Vec::new();
+    let mut index: HashMap<&str, usize> = HashMap::new();
     for job in plan.cases.iter().flat_map(|case| &case.workload.jobs) {
         for text in texts(job, default) {
-            let wish = match wishes.iter_mut().find(|(known, _)| known == text) {
-                Some((_, wish)) => wish,
-                None => {
-                    wishes.push((text.clone(), Wish::default()));
-                    &mut wishes.last_mut().expect("just pushed").1
-                }
-            };
+            let at = *index.entry(text).or_insert_with(|| {
+                wishes.push((text.clone(), Wish::default()));
+                wishes.len() - 1
+            });
+            let wish = &mut wishes[at].1;
             wish.writes |= job.changes() && job.engine.needs_target();
             wish.of_names |= job.engine.is_of_names();
             wish.size = wish.size.max(extent(job));
@@ -190,11 +189,10 @@ impl Kind {
             Err(error) => return Err(unusable(error)),
         };
         let kind = handle.metadata().map_err(unusable)?.file_type();
+        let refused = |message| unusable(io::Error::new(io::ErrorKind::InvalidInput, message));
         if wish.of_names && !kind.is_file() {
-            return Err(unusable(io::Error::new(
-                io::ErrorKind::InvalidInput,
-                "only files are supported by engines that make, look up or remove names",
-            )));
+            let words = "only files are supported by engines that make, look up or remove names";
+            return Err(refused(words.to_owned()));
         }
         if kind.is_dir() {
             terms.guard.may_write(&handle)?;
@@ -203,10 +201,7 @@ impl Kind {
         if kind.is_fifo() || kind.is_socket() {
             let what = if kind.is_fifo() { "a pipe" } else { "a socket" };
             let message = format!("it is {what}; a directory, a file or a device would work");
-            return Err(unusable(io::Error::new(
-                io::ErrorKind::InvalidInput,
-                message,
-            )));
+            return Err(refused(message));
         }
         if wish.writes {
             terms.guard.may_write(&handle)?;
@@ -287,11 +282,7 @@ fn null_place(wish: Wish) -> Place {
         ..TargetFacts::default()
     };
     let file = TargetFile::file(NULL.into(), wish.size.0, true);
-    Place {
-        file,
-        facts,
-        scratch: None,
-    }
+    Place::of(file, facts)
 }
 
 fn existing_place(handle: &Handle, facts: TargetFacts, wish: Wish) -> Place {
@@ -306,11 +297,7 @@ fn existing_place(handle: &Handle, facts: TargetFacts, wish: Wish) -> Place {
         held: Some(handle.file()),
         ..TargetFile::file(handle.path().to_owned(), size.0, wish.writes)
     };
-    Place {
-        file,
-        facts,
-        scratch: None,
-    }
+    Place::of(file, facts)
 }
 
 fn make(

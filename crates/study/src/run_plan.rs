@@ -1,7 +1,9 @@
 //! Conducts plans: case by case, pass by pass, one Record each.
 
 use blocklab_host::guard::Guard;
+use blocklab_publication::System;
 use blocklab_record::Record;
+use blocklab_workload::Plan;
 
 use crate::Error;
 use crate::observer::Observer;
@@ -28,9 +30,12 @@ pub fn run_plans(parts: Vec<Part<'_>>, observer: &mut dyn Observer) -> Result<Ve
     let guards: Vec<&Guard> = parts.iter().map(|part| part.assignment.guard).collect();
     let open = |part| SystemRun::open(part, observer);
     let mut sessions: Vec<_> = parts.into_iter().map(open).collect::<Result<_, _>>()?;
-    let longest = sessions.iter().map(SystemRun::steps).max();
     let parallel = parallel::can_be(&sessions);
-    for step in 0..longest.unwrap_or(0) {
+    // An observer may add steps to a run.
+    for step in 0.. {
+        if !sessions.iter().any(|session| session.has(step)) {
+            break;
+        }
         if parallel {
             parallel::step(&mut sessions, step, observer)?;
             continue;
@@ -44,4 +49,26 @@ pub fn run_plans(parts: Vec<Part<'_>>, observer: &mut dyn Observer) -> Result<Ve
         }
     }
     Ok(sessions.into_iter().map(SystemRun::close).collect())
+}
+
+/// The load of a study on one of its systems: the name tells which, every device has the threads of
+/// a job, and what the system says of passes and time holds.
+#[must_use]
+pub fn plan_of(plan: &Plan, system: &System, seed: u64) -> Plan {
+    let mut cases = plan.cases.clone();
+    for case in &mut cases {
+        case.workload.seed = seed;
+        for job in &mut case.workload.jobs {
+            job.threads = job.threads.saturating_mul(system.devices);
+            if job.stop.runtime.is_some() && system.runtime.is_some() {
+                job.stop.runtime = system.runtime;
+            }
+        }
+    }
+    Plan {
+        cases,
+        name: format!("{}: {}", plan.name, system.name),
+        passes: system.passes.unwrap_or(plan.passes),
+        ..plan.clone()
+    }
 }

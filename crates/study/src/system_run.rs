@@ -12,7 +12,7 @@ use blocklab_native as native;
 use blocklab_publication::Share;
 use blocklab_record::{
     Asked, DiskUse, FORMAT, JobResult, Measurement, Note, NoteLevel, Origin, Record, Status,
-    Stopped, TargetFacts,
+    Stopped,
 };
 use blocklab_targets::{Clock, io_uring_is_available};
 use blocklab_units::Nanos;
@@ -113,14 +113,13 @@ impl<'a> SystemRun<'a> {
         notes.extend(replace_engines(&mut plan, may_replace_engine));
         let asked = asked(&plan);
         use_null_engines(&mut plan, targets);
-        let seed = plan.cases[0].workload.seed;
         let done = part.before.as_ref().map_or(0, |it| it.measurements.len());
         let terms = Terms {
             targets,
             guard,
             create,
             // A model that goes on later must not repeat the chances of its first passes.
-            seed: Workload::seed_of(seed, done as u64),
+            seed: Workload::seed_of(plan.cases[0].workload.seed, done as u64),
             catalog,
             interrupted,
         };
@@ -128,26 +127,12 @@ impl<'a> SystemRun<'a> {
         let opened_targets =
             OpenedTargets::prepare(&plan, &terms, &mut progress)?.ok_or(Error::Interrupted)?;
         let clock = Clock::start();
-        let now = now_text();
         let mut record = Record {
-            format: FORMAT,
             id,
             tool,
-            started_at: now.clone(),
-            finished_at: now,
-            origin: opened_targets.origin(),
-            status: Status::Complete,
-            failure: None,
             asked,
-            environment: environment(),
-            targets: as_typed(opened_targets.facts(), targets),
-            // In virtual time we cost nothing.
-            overhead: match opened_targets.origin() {
-                Origin::Simulated => None,
-                _ => Some(measure_overhead(clock)?),
-            },
             notes,
-            measurements: Vec::new(),
+            ..begun(&opened_targets, targets, clock)?
         };
         let steps: Vec<_> = plan.steps().collect();
         if let Some(before) = part.before {
@@ -167,11 +152,6 @@ impl<'a> SystemRun<'a> {
             interrupted,
             record,
         })
-    }
-
-    /// How many measurements it takes.
-    pub(crate) fn steps(&self) -> usize {
-        self.steps.len()
     }
 
     /// Whether there is such a step, and the run goes on.
@@ -222,7 +202,28 @@ impl<'a> SystemRun<'a> {
         };
         self.record.finished_at = now_text();
         observer.ended(&self.record);
+        if step + 1 == self.steps.len() {
+            self.add_passes(observer);
+        }
         Ok(())
+    }
+
+    /// One more pass of every case that the observer wants again; the plan that is kept says so.
+    fn add_passes(&mut self, observer: &dyn Observer) {
+        let wanted = |case: &usize| observer.wants_again(&self.plan.cases[*case], &self.record);
+        let again: Vec<usize> = (0..self.plan.cases.len()).filter(wanted).collect();
+        if again.is_empty() || self.interrupted.load(Ordering::Relaxed) {
+            return;
+        }
+        self.plan.passes += 1;
+        let pass = self.plan.passes;
+        self.steps
+            .extend(again.into_iter().map(|case| (case, pass)));
+        self.is_adapted = true;
+        self.record.asked.passes = pass;
+        if let Some(kept) = &mut self.record.asked.plan {
+            kept.passes = pass;
+        }
     }
 
     /// Tells the guard what the measurement of this step did to its targets.
@@ -392,12 +393,33 @@ impl<'a> SystemRun<'a> {
     }
 }
 
-/// One target was typed for each.
-fn as_typed(mut facts: Vec<TargetFacts>, typed: &[String]) -> Vec<TargetFacts> {
-    for (facts, typed) in facts.iter_mut().zip(typed) {
+/// A record in which nothing is measured yet; one target was typed for each that is there.
+fn begun(there: &OpenedTargets, typed: &[String], clock: Clock) -> Result<Record, Error> {
+    let mut targets = there.facts();
+    for (facts, typed) in targets.iter_mut().zip(typed) {
         facts.asked = Some(typed.clone());
     }
-    facts
+    let (now, origin) = (now_text(), there.origin());
+    Ok(Record {
+        format: FORMAT,
+        id: String::new(),
+        tool: String::new(),
+        started_at: now.clone(),
+        finished_at: now,
+        origin,
+        status: Status::Complete,
+        failure: None,
+        asked: Asked::default(),
+        environment: environment(),
+        targets,
+        // In virtual time we cost nothing.
+        overhead: match origin {
+            Origin::Simulated => None,
+            _ => Some(measure_overhead(clock)?),
+        },
+        notes: Vec::new(),
+        measurements: Vec::new(),
+    })
 }
 
 /// Whether a job that writes came to do so. What ended in the ramp or failed is not told apart by
@@ -452,11 +474,8 @@ fn use_null_engines(plan: &mut Plan, targets: &[String]) {
 fn replace_engines(plan: &mut Plan, may_replace: bool) -> Vec<Note> {
     let mut notes = Vec::new();
     let refusal = io_uring_is_available().err().filter(|_| may_replace);
-    for job in plan
-        .cases
-        .iter_mut()
-        .flat_map(|case| &mut case.workload.jobs)
-    {
+    let cases = plan.cases.iter_mut();
+    for job in cases.flat_map(|case| &mut case.workload.jobs) {
         if let (Engine::IoUring(_), Some(error)) = (job.engine, &refusal) {
             job.engine = Engine::Libaio;
             let note = Note {

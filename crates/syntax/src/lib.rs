@@ -12,12 +12,20 @@ use std::fmt;
 use std::sync::Arc;
 
 /// Where something was written.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Place {
     /// Name of the file; nothing: the command line.
     pub file: Option<Arc<str>>,
     /// From 1.
     pub line: usize,
+}
+
+impl Place {
+    /// On the command line.
+    pub const COMMAND_LINE: Self = Self {
+        file: None,
+        line: 0,
+    };
 }
 
 impl fmt::Display for Place {
@@ -50,6 +58,12 @@ impl Mistake {
             about: about.into(),
             message: message.into(),
         }
+    }
+
+    /// At this place, in words that say themselves what they are about.
+    #[must_use]
+    pub fn here(place: &Place, message: impl Into<String>) -> Self {
+        Self::new("", message).at(place)
     }
 
     /// At this place.

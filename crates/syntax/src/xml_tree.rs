@@ -32,6 +32,12 @@ impl Element {
         self.children.iter().find(|child| child.name == name)
     }
 
+    /// The text of the first child of this name, without blanks around it.
+    #[must_use]
+    pub fn text_of(&self, name: &str) -> Option<&str> {
+        self.child(name).map(|child| child.text.trim())
+    }
+
     /// All children of this name.
     pub fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Self> {
         self.children.iter().filter(move |child| child.name == name)
@@ -49,7 +55,7 @@ impl Element {
     /// # Errors
     /// [`Mistake`] where it says neither.
     pub fn flag(&self, name: &str) -> Result<Option<bool>, Mistake> {
-        match self.child(name).map(|child| child.text.trim()) {
+        match self.text_of(name) {
             None => Ok(None),
             Some("true" | "1") => Ok(Some(true)),
             Some("false" | "0") => Ok(Some(false)),
@@ -65,8 +71,7 @@ impl Element {
     /// # Errors
     /// [`Mistake`] where it is none.
     pub fn number<T: std::str::FromStr>(&self, name: &str) -> Result<Option<T>, Mistake> {
-        let text = self.child(name).map(|child| child.text.trim());
-        let Some(text) = text.filter(|text| !text.is_empty()) else {
+        let Some(text) = self.text_of(name).filter(|text| !text.is_empty()) else {
             return Ok(None);
         };
         let wrong = || Mistake::new(name, format!("`{text}` is no whole number that fits here"));

@@ -21,8 +21,7 @@ use crate::args::{CdmArgs, CdmProfile};
 use crate::keeping::{self, Checkpoints};
 use crate::output::{self, Over};
 use crate::tool_run::{ToolRun, exit_code, hold, keep, seed, with_keeping};
-use blocklab_console::listen;
-use blocklab_console::{keeper, place, status, terminal};
+use blocklab_console::{keeper, listen, place, status, terminal};
 
 /// Measures, keeps, and prints the report.
 pub fn run(args: &CdmArgs, store: &Store) -> Result<ExitCode> {

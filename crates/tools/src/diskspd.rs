@@ -18,7 +18,7 @@ use blocklab_diskspd::{
 use blocklab_driver::{Layout, lay_out};
 use blocklab_host::guard::{Guard, mark};
 use blocklab_host::{Handle, facts_of};
-use blocklab_record::{Note, NoteLevel, Record, TargetKind};
+use blocklab_record::{Note, NoteLevel, TargetKind};
 use blocklab_store::Store;
 use blocklab_syntax::encoding;
 use blocklab_units::Bytes;
@@ -30,9 +30,7 @@ use crate::args::DiskspdArgs;
 use crate::keeping;
 use crate::processors::Ticks;
 use crate::tool_run::{ToolRun, code_of, exit_code, hold, keep, tell_more, with_keeping};
-use blocklab_console::chance;
-use blocklab_console::listen;
-use blocklab_console::{keeper, place, status, terminal};
+use blocklab_console::{chance, keeper, listen, place, status, terminal};
 
 /// As the original: the command line cannot be understood.
 const NOT_UNDERSTOOD: u8 = 3;
@@ -102,10 +100,10 @@ fn only_reads(profile: &mut Profile) -> Vec<Note> {
     let spans = profile.timespans.iter_mut();
     let targets = spans.flat_map(|span| &mut span.targets);
     let writing = targets.filter(|target| target.write_ratio > 0);
-    let note = |target: &mut Target| Note {
-        level: NoteLevel::Approximated,
-        subject: format!("-w{}", std::mem::take(&mut target.write_ratio)),
-        text: format!("{} is only read, as --read-only says", target.path),
+    let note = |target: &mut Target| {
+        let subject = format!("-w{}", std::mem::take(&mut target.write_ratio));
+        let text = format!("{} is only read, as --read-only says", target.path);
+        Note::new(NoteLevel::Approximated, subject, text)
     };
     writing.map(note).collect()
 }
@@ -154,20 +152,11 @@ fn measure(profile: &Profile, mut notes: Vec<Note>, own: &OwnOptions, store: &St
         Format::Xml => dialect::xml(&record, profile, &prepared, &system),
     });
     let is_kept = own.no_save || keep(&mut record, store);
-    tell(own, &record, is_kept);
-    printed?;
-    Ok(with_keeping(exit_code(&record), is_kept))
-}
-
-/// On standard error, beside the result.
-fn tell(own: &OwnOptions, record: &Record, is_kept: bool) {
-    if own.quiet {
-        record.failure.iter().for_each(|text| terminal::warn(text));
-        return;
-    }
     // Nobody asked for the default affinity, so it does not accompany every run; `show` has it.
     let notes = record.notes.iter().filter(|note| note.subject != "-ag");
-    tell_more(record, notes, is_kept && !own.no_save);
+    tell_more(&record, notes, own.quiet, is_kept && !own.no_save);
+    printed?;
+    Ok(with_keeping(exit_code(&record), is_kept))
 }
 
 /// Of the targets that are there already: files and block devices.

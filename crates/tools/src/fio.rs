@@ -10,7 +10,9 @@ mod output;
 mod watch;
 
 use std::cell::RefCell;
-use std::process::ExitCode;
+use std::env;
+use std::path::Path;
+use std::process::{self, ExitCode};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -19,7 +21,7 @@ use blocklab_fio::{
     self as dialect, General, Input, Mistake, Place, Prepared, Profiled, Resolved, Section, Setting,
 };
 use blocklab_host::guard::Guard;
-use blocklab_record::{Note, NoteLevel, Record, Status, Stopped};
+use blocklab_record::{ErrorKind, JobResult, Note, NoteLevel, Record, Status, Stopped};
 use blocklab_store::Store;
 use blocklab_units::Nanos;
 
@@ -31,16 +33,20 @@ use self::watch::Watcher;
 use crate::args::FioArgs;
 use crate::keeping;
 use crate::tool_run::{ToolRun, code_of, hold, keep, with_keeping};
-use blocklab_console::listen;
-use blocklab_console::{keeper, place, status, terminal};
+use blocklab_console::{keeper, listen, place, status, terminal};
 
 /// As fio: terminated by a signal.
 const INTERRUPTED: u8 = 128;
+
+/// The variable of the environment by which scripts that run again on a used disk name it.
+const GIVEN_UP: &str = "BLOCKLAB_FIO_DESTROY_DATA";
 
 /// Options of our own among those of fio.
 #[derive(Debug, Default)]
 struct House {
     destroy: Vec<String>,
+    /// Those of them that stand in the environment.
+    by_environment: Vec<String>,
     no_save: bool,
     rest: Vec<String>,
 }
@@ -65,6 +71,30 @@ impl House {
         }
         Ok(house)
     }
+
+    /// Takes what the environment gives up, with commas between. It outlives the command that it
+    /// was written for, so it names disks by what stays theirs.
+    fn give_up(&mut self, text: Option<&str>) -> Result<()> {
+        let names = text.unwrap_or_default().split(',').map(str::trim);
+        for name in names.filter(|name| !name.is_empty()) {
+            let own = name.strip_prefix("/dev/disk/by-id/").unwrap_or(name);
+            if own.contains('/') || Path::new("/sys/class/block").join(own).exists() {
+                return Err(anyhow!(
+                    "{GIVEN_UP}={name}: it names a disk by its serial number or by its name under \
+                     /dev/disk/by-id; {name} may be another disk tomorrow"
+                ));
+            }
+            self.destroy.push(own.to_owned());
+            self.by_environment.push(own.to_owned());
+        }
+        Ok(())
+    }
+
+    /// What a run that writes says of it.
+    fn warning(&self) -> Option<String> {
+        let names = self.by_environment.join(", ");
+        (!names.is_empty()).then(|| format!("fio: {GIVEN_UP} gives up all data on {names}\n"))
+    }
 }
 
 /// Runs what the arguments ask for.
@@ -78,7 +108,8 @@ pub fn run(args: &FioArgs, store: &Store) -> Result<ExitCode> {
 }
 
 fn attempt(arguments: &[String], store: &Store) -> Result<u8> {
-    let house = House::split(arguments)?;
+    let mut house = House::split(arguments)?;
+    house.give_up(env::var(GIVEN_UP).ok().as_deref())?;
     let command = dialect::parse_command(&house.rest)?;
     let general = &command.general;
     if let Some(text) = help::asked(general)? {
@@ -123,21 +154,15 @@ fn attempt(arguments: &[String], store: &Store) -> Result<u8> {
     if general.read_only {
         files::leaves_all_as_it_is(&prepared)?;
     }
-    prepared.notes.extend(ignored(general));
+    let ignored = general.ignored.iter();
+    let ignored = ignored.map(|(option, why)| Note::new(NoteLevel::Ignored, &**option, *why));
+    prepared.notes.extend(ignored);
     debug.prepare(&mut prepared.plan);
     let told = Told {
         debug,
         opening: &opening,
     };
     measure((&prepared, &prepare), general, &house, store, told)
-}
-
-fn ignored(general: &General) -> impl Iterator<Item = Note> + '_ {
-    general.ignored.iter().map(|(subject, text)| Note {
-        level: NoteLevel::Ignored,
-        subject: subject.clone(),
-        text: (*text).to_owned(),
-    })
 }
 
 /// What the run is called in the store.
@@ -212,6 +237,9 @@ fn measure(
         terminal::tell(&format!("fio: {remark}"));
     }
     out.borrow_mut().put(told.opening)?;
+    if let Some(warning) = house.warning().filter(|_| prepared.plan.writes()) {
+        out.borrow_mut().warn(&warning)?;
+    }
     out.borrow_mut().begin(prepared)?;
     for line in files::plans(prepared) {
         out.borrow_mut().tell(&line)?;
@@ -270,7 +298,10 @@ fn run_plan(
 
 /// As fio: how many jobs failed, 128 after a signal.
 fn exit_code(record: &Record) -> u8 {
-    if let Some(failure) = &record.failure {
+    let jobs = record.measurements.iter().flat_map(|it| &it.jobs);
+    let lines: Vec<String> = jobs.filter_map(complaint).collect();
+    lines.iter().for_each(|line| terminal::tell(line));
+    if let Some(failure) = record.failure.as_ref().filter(|_| lines.is_empty()) {
         terminal::tell(&format!("fio: {failure}"));
     }
     match record.status {
@@ -278,6 +309,26 @@ fn exit_code(record: &Record) -> u8 {
         Status::Interrupted => INTERRUPTED,
         Status::Failed => failed(record).max(status::FAILED),
     }
+}
+
+/// The line of a job that a failed operation ended, in fio's form: what failed and where.
+fn complaint(job: &JobResult) -> Option<String> {
+    let error = job
+        .errors
+        .first()
+        .filter(|_| job.stopped == Stopped::Error)?;
+    let number = match error.kind {
+        ErrorKind::Errno(number) => number,
+        _ => return None,
+    };
+    Some(format!(
+        "fio: pid={}, err={number}/job:{}, func={} at {}, error={}",
+        process::id(),
+        job.name,
+        error.direction,
+        error.first_offset,
+        error.message
+    ))
 }
 
 fn failed(record: &Record) -> u8 {
@@ -315,7 +366,7 @@ pub fn study(file: &JobFile<'_>, store: &Store) -> Result<Option<Record>> {
     if file.is_reshaped {
         let words = "a job file of fio says itself where, how big and how long: \
                      filename=, size= and runtime= in its [global] section would change it";
-        return Err(Mistake::new(&Place::COMMAND_LINE, words).into());
+        return Err(Mistake::here(&Place::COMMAND_LINE, words).into());
     }
     let plan = || prepared(file.path);
     let prepared = plan()?;
@@ -356,5 +407,21 @@ mod tests {
         assert_eq!(house.rest, ["--name=a", "--size=1m"]);
         assert_eq!(house.destroy, ["sdb"]);
         assert!(house.no_save);
+    }
+
+    #[test]
+    fn the_environment_names_disks_by_what_stays_theirs() {
+        let mut house = House::default();
+        let given = "S3Z8NB, /dev/disk/by-id/nvme-Fast_0123,";
+        house.give_up(Some(given)).expect("serial and by-id name");
+        assert_eq!(house.destroy, ["S3Z8NB", "nvme-Fast_0123"]);
+        let warning = house.warning().expect("a run tells of it");
+        assert!(warning.contains("S3Z8NB, nvme-Fast_0123"), "{warning}");
+        for name in ["/dev/sdb", "./image", "/dev/disk/by-path/pci-0000"] {
+            let refused = House::default().give_up(Some(name));
+            let refused = refused.expect_err(name).to_string();
+            assert!(refused.contains("by-id"), "{refused}");
+        }
+        assert_eq!(House::default().warning(), None);
     }
 }

@@ -10,8 +10,7 @@ use blocklab_record::Record;
 use blocklab_store::Store;
 
 use crate::output::{self, Over};
-use blocklab_console::chance;
-use blocklab_console::{keeper, terminal};
+use blocklab_console::{chance, keeper, terminal};
 
 /// The store cannot be written to, whatever the command: the user's mistake.
 #[derive(Debug)]

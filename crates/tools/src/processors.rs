@@ -14,16 +14,12 @@ impl Ticks {
         Self::read(&fs::read_to_string("/proc/stat").unwrap_or_default())
     }
 
-    /// The columns are user, nice, system, idle, iowait, irq, softirq, steal: proc(5).
     fn read(stat: &str) -> Self {
         let processor = |line: &str| {
             let mut words = line.strip_prefix("cpu")?.split_ascii_whitespace();
             let number = words.next()?.parse().ok()?;
-            let ticks: Vec<u64> = words.map_while(|word| word.parse().ok()).collect();
-            let of = |column: usize| ticks.get(column).copied().unwrap_or(0);
-            let user = of(0) + of(1);
-            let kernel = of(2) + of(5) + of(6) + of(7);
-            Some((number, [user, kernel, of(3) + of(4)]))
+            let [user, kernel, wait, idle] = kinds(words);
+            Some((number, [user, kernel, wait + idle]))
         };
         // The first line is the sum of all: its name has no number and no blank in its place.
         let own = stat.lines().filter(|line| !line.starts_with("cpu "));
@@ -43,6 +39,14 @@ impl Ticks {
         });
         own.collect()
     }
+}
+
+/// Ticks as user, kernel, waiting and idle. The columns are user, nice, system, idle, iowait, irq,
+/// softirq, steal: proc(5).
+pub fn kinds<'w>(columns: impl Iterator<Item = &'w str>) -> [u64; 4] {
+    let ticks: Vec<u64> = columns.map_while(|word| word.parse().ok()).collect();
+    let of = |column: usize| ticks.get(column).copied().unwrap_or(0);
+    [of(0) + of(1), of(2) + of(5) + of(6) + of(7), of(4), of(3)]
 }
 
 fn processor(id: u32, ticks: [u64; 3], before: [u64; 3]) -> Processor {

@@ -12,13 +12,12 @@ use blocklab_report::live::Screen;
 use blocklab_store::Store;
 use blocklab_study::{Assignment, Error, Observer, run_plan};
 use blocklab_units::{Bytes, Nanos};
-use blocklab_workload::Plan;
+use blocklab_workload::{Case, Plan};
 use jiff::Timestamp;
 
 use crate::keeping::{Checkpoints, Keeping, NoStore};
 use crate::output::Over;
-use blocklab_console::chance;
-use blocklab_console::{status, terminal};
+use blocklab_console::{chance, status, terminal};
 
 /// What is run, and on what.
 pub struct ToolRun<'a> {
@@ -81,8 +80,10 @@ pub struct LiveView<'a> {
 }
 
 impl<'a> LiveView<'a> {
-    /// Nothing is kept without a store. `total` is the planned time.
-    pub fn new(is_shown: bool, total: Nanos, store: Option<&'a Store>) -> Self {
+    /// Nothing is kept without a store.
+    pub fn new(is_shown: bool, plan: &Plan, store: Option<&'a Store>) -> Self {
+        let times = plan.cases.iter().map(planned);
+        let total = times.fold(Nanos::ZERO, |sum, time| sum + time);
         Self {
             screen: Screen::new(is_shown, io::stderr().is_terminal(), total),
             checkpoints: Checkpoints::new(store),
@@ -107,14 +108,36 @@ impl<'a> LiveView<'a> {
     }
 }
 
-/// On standard error, beside the result: what failed, these notes, and where a saved run is told in
-/// full.
-pub fn tell_more<'n>(record: &Record, notes: impl Iterator<Item = &'n Note>, is_saved: bool) {
+/// The longest job's time; zero where none has one.
+pub fn planned(case: &Case) -> Nanos {
+    let times = case.workload.jobs.iter().map(|job| {
+        let measured = job.stop.runtime.unwrap_or_default();
+        job.start_delay + job.ramp + measured + job.cool_down
+    });
+    times.max().unwrap_or_default()
+}
+
+/// On standard error, beside the result: what failed, and unless all is to be quiet these notes,
+/// and where a saved run is told in full.
+pub fn tell_more<'n>(
+    record: &Record,
+    notes: impl Iterator<Item = &'n Note>,
+    is_quiet: bool,
+    is_saved: bool,
+) {
     record.failure.iter().for_each(|text| terminal::warn(text));
-    notes.for_each(|note| terminal::tell(&format!("note: {}: {}", note.subject, note.text)));
+    if is_quiet {
+        return;
+    }
+    tell_notes(notes);
     if is_saved {
         terminal::tell(&format!("More    blocklab show {}", record.id));
     }
+}
+
+/// On standard error.
+pub fn tell_notes<'n>(notes: impl Iterator<Item = &'n Note>) {
+    notes.for_each(|note| terminal::tell(&format!("note: {}: {}", note.subject, note.text)));
 }
 
 /// Keeps the record, whose result has been printed, and its page. Whether both are where they

@@ -19,7 +19,7 @@ use blocklab_console::{keeper, listen, place, status, terminal};
 use blocklab_record::{Note, NoteLevel, Record};
 use blocklab_store::Store;
 use blocklab_vdbench::{
-    self as dialect, Command, Inputs, ParseError, Repeat, Run, Script, Validation, prepare,
+    self as dialect, Command, Inputs, Mistake, Place, Repeat, Run, Script, Validation, prepare,
     quick_test, recovery_run, validate,
 };
 use blocklab_workload::Workload;
@@ -30,7 +30,7 @@ use self::own_options::OwnOptions;
 use self::reporter::Reporter;
 use crate::args::VdbenchArgs;
 use crate::keeping;
-use crate::tool_run::{ToolRun, exit_code, hold, keep, seed, with_keeping};
+use crate::tool_run::{ToolRun, exit_code, hold, keep, seed, tell_more, tell_notes, with_keeping};
 
 /// Runs what the arguments ask for.
 pub fn run(args: &VdbenchArgs, store: &Store) -> Result<ExitCode> {
@@ -103,24 +103,15 @@ fn restart(script: &mut Script, command: &Command) -> Result<()> {
         return Ok(());
     };
     let at = script.runs.iter().position(|run| run.name == *name);
-    let at = at.ok_or_else(|| ParseError::in_command("-r", format!("there is no run {name}")))?;
+    let missing = || Mistake::new("-r", format!("there is no run {name}"));
+    let at = at.ok_or_else(|| missing().at(&Place::COMMAND_LINE))?;
     script.runs.drain(..at);
     Ok(())
 }
 
 fn ignored(command: &Command) -> Vec<Note> {
-    let note = |word: &String| Note {
-        level: NoteLevel::Ignored,
-        subject: word.clone(),
-        text: "has no effect here".to_owned(),
-    };
+    let note = |word: &String| Note::new(NoteLevel::Ignored, &**word, "has no effect here");
     command.ignored.iter().map(note).collect()
-}
-
-fn print_notes(notes: &[Note]) {
-    for note in notes {
-        terminal::tell(&format!("note: {}: {}", note.subject, note.text));
-    }
 }
 
 /// `-s`: prints the runs, their number and how long they take.
@@ -134,7 +125,7 @@ fn simulate(script: &Script, validation: Validation, folder: &Folder) -> Result<
     let clock = times::now().clock;
     let lines = runs.iter().map(|run| run.simulated()).chain([total(&runs)]);
     let text: String = lines.map(|line| format!("{clock} {line}\n")).collect();
-    print_notes(&script.notes);
+    tell_notes(script.notes.iter());
     let end = format!(
         "{clock} Vdbench simulation completed successfully. Output directory: {} \n\n",
         folder.path.display()
@@ -260,16 +251,8 @@ fn finish(
     let printed = terminal::print(curves);
     let is_kept = own.no_save || keep(record, store);
     printed?;
-    if let Some(failure) = &record.failure {
-        terminal::warn(failure);
-    }
-    if own.quiet {
-        return Ok(is_kept);
-    }
-    print_notes(&record.notes);
-    if !own.no_save && is_kept {
-        terminal::tell(&format!("More    blocklab show {}", record.id));
-    }
+    let is_saved = is_kept && !own.no_save;
+    tell_more(record, record.notes.iter(), own.quiet, is_saved);
     Ok(is_kept)
 }
 

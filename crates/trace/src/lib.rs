@@ -76,6 +76,9 @@ pub fn read_again(source: &TraceFile, bytes: &[u8]) -> Result<Vec<Replayed>, Tra
     Ok(trace.operations)
 }
 
+/// A longer trim is several.
+const LONGEST_TRIM: u64 = 3 << 30;
+
 /// Operations that a trace may hold: they lie in memory.
 const MOST: usize = 50_000_000;
 
@@ -110,13 +113,23 @@ impl Trace {
             Direction::Sync => (0, 0),
             _ => (offset, len),
         };
-        let is_sound = direction == Direction::Sync || (1..=1 << 30).contains(&len);
-        let len = u32::try_from(len).ok().filter(|_| is_sound);
-        let len = len.ok_or("an operation moves from 1 byte to 1 GiB")?;
-        let end = offset.checked_add(len.into());
+        let end = offset.checked_add(len);
         if end.is_none_or(|end| end > 1 << 62) {
             return Err(format!("no file has a byte {offset}"));
         }
+        // A trim moves no bytes, so there is no buffer that it has to fit.
+        let (most, len, further) = match direction {
+            Direction::Trim => (
+                u64::MAX,
+                len.min(LONGEST_TRIM),
+                len.saturating_sub(LONGEST_TRIM),
+            ),
+            _ => (1 << 30, len, 0),
+        };
+        let is_sound = direction == Direction::Sync || (1..=most).contains(&len);
+        let length = u32::try_from(len).ok().filter(|_| is_sound);
+        let length =
+            length.ok_or("a read or write moves from 1 byte to 1 GiB, a trim at least 1 byte")?;
         if self.operations.len() == MOST {
             return Err(format!("the trace has more than {MOST} operations"));
         }
@@ -124,10 +137,13 @@ impl Trace {
             at,
             target,
             direction,
-            len,
+            len: length,
             offset,
         });
-        Ok(())
+        match further {
+            0 => Ok(()),
+            further => self.add(at, target, (direction, offset + len, further)),
+        }
     }
 
     /// Of each file, in order.
@@ -163,5 +179,25 @@ mod tests {
         assert_eq!(trace.extents(), [written, Extent::default()]);
         let foreign = read(&[0xff, 0xfe], &|_, _| String::new());
         assert_eq!(foreign, Err(TraceError::NoText));
+    }
+
+    /// A trim of more than 1 GiB was refused, and traces of real machines have them.
+    #[test]
+    fn a_trim_may_be_long_and_is_then_several() {
+        let read = |line: &str| {
+            let text = format!("fio version 2 iolog\na add\na {line}\n");
+            super::read(text.as_bytes(), &|_, _| String::new())
+        };
+        let parts = |line: &str| {
+            let trace = read(line).expect(line);
+            let parts = trace.operations.iter();
+            parts.map(|op| (op.offset, op.len)).collect::<Vec<_>>()
+        };
+        let (two, three) = (2 << 30, 3 << 30);
+        assert_eq!(parts("trim 4096 2147483648"), [(4096, two)]);
+        let long = parts("trim 0 7516192768");
+        assert_eq!(long, [(0, three), (3 << 30, three), (6 << 30, 1 << 30)]);
+        assert!(read("read 0 2147483648").is_err());
+        assert!(read("trim 0 0").is_err());
     }
 }

@@ -1,9 +1,7 @@
 //! The command line of Vdbench.
 
-use std::fmt::Display;
-
 use super::defs::Repeat;
-use super::error::ParseError;
+use super::error::{Mistake, Place};
 use super::setters::repeat;
 
 /// Data validation, as asked for with -v and -j.
@@ -128,8 +126,8 @@ pub struct Command {
 /// Understands the arguments.
 ///
 /// # Errors
-/// [`ParseError`] for what the original refuses.
-pub fn command(arguments: &[String]) -> Result<Command, ParseError> {
+/// [`Mistake`] for what the original refuses.
+pub fn command(arguments: &[String]) -> Result<Command, Mistake> {
     let mut command = Command::default();
     let plus = arguments.iter().position(|word| word.starts_with('+'));
     let (own, behind) = arguments.split_at(plus.unwrap_or(arguments.len()));
@@ -160,12 +158,12 @@ pub fn command(arguments: &[String]) -> Result<Command, ParseError> {
     Ok(command)
 }
 
-fn refused<T>(word: &str, message: impl Display) -> Result<T, ParseError> {
-    Err(ParseError::in_command(word, message))
+fn refused<T>(word: &str, message: impl Into<String>) -> Result<T, Mistake> {
+    Err(Mistake::new(word, message).at(&Place::COMMAND_LINE))
 }
 
 /// The original's other programs.
-fn tool(word: &str) -> Result<(), ParseError> {
+fn tool(word: &str) -> Result<(), Mistake> {
     let instead = match word {
         "compare" => "`blocklab compare RUN RUN` compares two runs",
         "parse" | "parseflat" => "`blocklab export RUN` gives figures to other programs",
@@ -178,7 +176,7 @@ fn tool(word: &str) -> Result<(), ParseError> {
 }
 
 /// Everything after a plus goes behind run definitions.
-fn extra(words: &[String]) -> Result<String, ParseError> {
+fn extra(words: &[String]) -> Result<String, Mistake> {
     let text = words.join(" ")[1..].trim().to_owned();
     match text.contains(' ') || text.is_empty() {
         false => Ok(text),
@@ -210,7 +208,7 @@ fn joined(words: &[String]) -> Vec<String> {
 }
 
 /// Sets one option. Whether files may follow it.
-fn option(command: &mut Command, word: &str) -> Result<bool, ParseError> {
+fn option(command: &mut Command, word: &str) -> Result<bool, Mistake> {
     if matches!(word, "-h" | "-help" | "--help" | "-?") {
         command.help = true;
         return Ok(false);
@@ -258,14 +256,14 @@ fn option(command: &mut Command, word: &str) -> Result<bool, ParseError> {
     Ok(false)
 }
 
-fn seconds(option: &str, text: &str) -> Result<u64, ParseError> {
+fn seconds(option: &str, text: &str) -> Result<u64, Mistake> {
     match text.parse() {
         Ok(seconds @ 1..=100_000_000) => Ok(seconds),
-        _ => refused(option, format_args!("`{text}` is no number of seconds")),
+        _ => refused(option, format!("`{text}` is no number of seconds")),
     }
 }
 
-fn loops(text: &str) -> Result<Repeat, ParseError> {
+fn loops(text: &str) -> Result<Repeat, Mistake> {
     if text.is_empty() {
         return Ok(Repeat::Endless);
     }
@@ -275,7 +273,7 @@ fn loops(text: &str) -> Result<Repeat, ParseError> {
         Some(repeat) => Ok(repeat),
         None => refused(
             "-l",
-            format_args!("`{text}` is no duration; 60s, 5m or 1h would work"),
+            format!("`{text}` is no duration; 60s, 5m or 1h would work"),
         ),
     }
 }

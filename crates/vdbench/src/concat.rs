@@ -4,7 +4,7 @@ use blocklab_workload::{Job, Share};
 
 use super::Script;
 use super::defs::Seek;
-use super::error::{ParseError, Subject};
+use super::error::{Mistake, Subject};
 use super::rates::PlannedJob;
 use super::run::{Run, Use};
 
@@ -22,7 +22,7 @@ pub fn concatenated_threads(script: &Script, run: &Run, one: &Use) -> Option<u32
 ///
 /// # Errors
 /// What does depend on it.
-pub(super) fn check(script: &Script, validates: bool, one: &Use) -> Result<(), ParseError> {
+pub(super) fn check(script: &Script, validates: bool, one: &Use) -> Result<(), Mistake> {
     let wd = &one.wd;
     let sds = || one.sds.iter().map(|index| &script.sds[*index]);
     let flags = sds().next().map(|sd| sd.openflags);

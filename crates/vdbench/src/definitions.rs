@@ -3,7 +3,7 @@
 use blocklab_record::Note;
 
 use super::defs::{General, Range, Rd, Sd, Wd};
-use super::error::{ParseError, Place, Subject};
+use super::error::{Mistake, Place, Subject};
 use super::scan::Parameter;
 use super::value::Argument;
 
@@ -62,7 +62,7 @@ impl<'a> Definitions<'a> {
         }
     }
 
-    pub(super) fn begin_storage(&mut self, arg: &Argument<'_>) -> Result<(), ParseError> {
+    pub(super) fn begin_storage(&mut self, arg: &Argument<'_>) -> Result<(), Mistake> {
         let (name, place) = self.name(arg)?;
         let message = "the name `concat` is taken; another one would work";
         arg.check(name != "concat", message)?;
@@ -70,14 +70,14 @@ impl<'a> Definitions<'a> {
         Ok(())
     }
 
-    pub(super) fn begin_workload(&mut self, arg: &Argument<'_>) -> Result<(), ParseError> {
+    pub(super) fn begin_workload(&mut self, arg: &Argument<'_>) -> Result<(), Mistake> {
         let (name, place) = self.name(arg)?;
         unique(arg, &name, self.wds.all.iter().map(|wd| &*wd.name))?;
         self.wds.begin(&name.clone(), |wd| Wd { place, name, ..wd });
         Ok(())
     }
 
-    pub(super) fn begin_run(&mut self, arg: &Argument<'_>) -> Result<(), ParseError> {
+    pub(super) fn begin_run(&mut self, arg: &Argument<'_>) -> Result<(), Mistake> {
         let (name, place) = self.name(arg)?;
         unique(arg, &name, self.rds.all.iter().map(|rd| &*rd.name))?;
         self.rds.begin(&name.clone(), |rd| Rd { place, name, ..rd });
@@ -85,19 +85,19 @@ impl<'a> Definitions<'a> {
     }
 
     /// The name of a definition that comes after those of hosts, and where it stands.
-    fn name(&mut self, arg: &Argument<'_>) -> Result<(String, Place), ParseError> {
+    fn name(&mut self, arg: &Argument<'_>) -> Result<(String, Place), Mistake> {
         self.hosts.finish()?;
         Ok((arg.names()?.swap_remove(0), arg.parameter.place.clone()))
     }
 
-    pub(super) fn set_lun(&mut self, arg: &Argument<'_>) -> Result<(), ParseError> {
+    pub(super) fn set_lun(&mut self, arg: &Argument<'_>) -> Result<(), Mistake> {
         let message = "sd=default cannot have a lun; each sd has its own";
         arg.check(self.sds.current().name != "default", message)?;
         self.sds.current().lun = arg.word()?;
         Ok(())
     }
 
-    pub(super) fn set_workloads(&mut self, arg: &Argument<'_>) -> Result<(), ParseError> {
+    pub(super) fn set_workloads(&mut self, arg: &Argument<'_>) -> Result<(), Mistake> {
         let message = "a run names its workloads once, as in wd=(wd1,wd2)";
         arg.check(self.rds.current().wds.is_empty(), message)?;
         self.rds.current().wds = arg.names()?;
@@ -105,7 +105,7 @@ impl<'a> Definitions<'a> {
     }
 
     /// Writes `count=` out and looks at what definitions lack.
-    pub(super) fn finish(&mut self) -> Result<(), ParseError> {
+    pub(super) fn finish(&mut self) -> Result<(), Mistake> {
         if let Some(wd) = self.wds.all.iter().find(|wd| wd.threads.is_some()) {
             let message = "threads= of a workload are those of a concatenation: \
                            concatenatesds=yes, or threads= of the sd would work";
@@ -132,7 +132,7 @@ fn unique<'n>(
     arg: &Argument<'_>,
     name: &str,
     mut known: impl Iterator<Item = &'n str>,
-) -> Result<(), ParseError> {
+) -> Result<(), Mistake> {
     let is_new = !known.any(|known| known == name);
     let message = format_args!("there are two definitions of the name {name}");
     arg.check(is_new, message)
@@ -186,7 +186,7 @@ pub(super) struct Hosts<'a> {
     label: Option<String>,
     /// Its name stands where an address is missing, and it is no name of this machine. The error,
     /// until an address follows.
-    elsewhere: Option<ParseError>,
+    elsewhere: Option<Mistake>,
     /// Parameters of `hd=default` come now.
     is_default: bool,
     /// `hd=default` has an address of this machine, which those have that give none.
@@ -200,7 +200,7 @@ impl Hosts<'_> {
     }
 
     /// `hd=NAME`. The name is the address, too, unless `system=` follows.
-    pub(super) fn begin(&mut self, arg: &Argument<'_>) -> Result<(), ParseError> {
+    pub(super) fn begin(&mut self, arg: &Argument<'_>) -> Result<(), Mistake> {
         let (parameter, name) = (arg.parameter, arg.word()?);
         self.finish()?;
         self.is_default = name == "default";
@@ -220,7 +220,7 @@ impl Hosts<'_> {
     }
 
     /// `system=ADDRESS` of the definition that began last.
-    pub(super) fn system(&mut self, arg: &Argument<'_>) -> Result<(), ParseError> {
+    pub(super) fn system(&mut self, arg: &Argument<'_>) -> Result<(), Mistake> {
         let address = arg.names()?.swap_remove(0);
         if !(self.is_here)(&address) {
             return Err(elsewhere(arg.parameter, &address));
@@ -233,12 +233,12 @@ impl Hosts<'_> {
     }
 
     /// The host definitions are over.
-    pub(super) fn finish(&mut self) -> Result<(), ParseError> {
+    pub(super) fn finish(&mut self) -> Result<(), Mistake> {
         self.elsewhere.take().map_or(Ok(()), Err)
     }
 
     /// `host=` of a storage or workload definition.
-    pub(super) fn check(&self, arg: &Argument<'_>) -> Result<(), ParseError> {
+    pub(super) fn check(&self, arg: &Argument<'_>) -> Result<(), Mistake> {
         let known = ["*", "default", "localhost", self.label()];
         let words = arg.words()?;
         match words.iter().find(|word| !known.contains(&word.as_str())) {
@@ -248,7 +248,7 @@ impl Hosts<'_> {
     }
 }
 
-fn elsewhere(parameter: &Parameter, name: &str) -> ParseError {
+fn elsewhere(parameter: &Parameter, name: &str) -> Mistake {
     parameter.error(format_args!(
         "only this host runs, and {name} is another; localhost, 127.0.0.1 or this machine's own \
          name would work. Several hosts at once are not run"

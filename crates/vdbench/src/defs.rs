@@ -1,5 +1,7 @@
 //! Definitions as written: storage, workloads, runs, with their defaults filled in.
 
+use blocklab_units::with_defaults;
+
 use super::error::{Place, Subject};
 
 /// `openflags`, as far as Linux has them.
@@ -45,24 +47,16 @@ impl Default for Buckets {
     }
 }
 
-/// What failed operations and wrong blocks lead to.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DataErrors {
-    /// All runs end at this one (50), or with `remove` the use of its storage definition.
-    pub most: u32,
-    /// The first error ends the run, then the shell runs this.
-    pub command: Option<String>,
-    /// The storage definition on which the errors happen is used no more; the others go on.
-    pub remove: bool,
-}
-
-impl Default for DataErrors {
-    fn default() -> Self {
-        Self {
-            most: 50,
-            command: None,
-            remove: false,
-        }
+with_defaults! {
+    /// What failed operations and wrong blocks lead to.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct DataErrors {
+        /// All runs end at this one (50), or with `remove` the use of its storage definition.
+        pub most: u32 = 50,
+        /// The first error ends the run, then the shell runs this.
+        pub command: Option<String> = None,
+        /// The storage definition on which the errors happen is used no more; the others go on.
+        pub remove: bool = false,
     }
 }
 
@@ -106,54 +100,36 @@ pub enum Repeat {
     Endless,
 }
 
-/// A storage definition.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Sd {
-    /// Where it is written.
-    pub place: Place,
-    /// `sd1`.
-    pub name: String,
-    /// A file, a device, a model.
-    pub lun: String,
-    /// Bytes; 0: as large as what is there.
-    pub size: u64,
-    /// Operations in flight.
-    pub threads: u32,
-    /// Bytes that hits go to.
-    pub hitarea: u64,
-    /// Added to every offset.
-    pub offset: u64,
-    /// Offsets are multiples of it; 0: of the block.
-    pub align: u64,
-    /// Part that is used.
-    pub range: Option<Range>,
-    /// How it is opened.
-    pub openflags: OpenFlags,
-    /// Directory of its journal.
-    pub journal: Option<String>,
-    /// `(start, n)` until it is written out.
-    pub(super) count: Option<(i64, u64)>,
-    /// How often what is written repeats itself.
-    pub dedupratio: Option<f64>,
-}
-
-impl Default for Sd {
-    fn default() -> Self {
-        Self {
-            place: Place::default(),
-            name: "default".to_owned(),
-            lun: String::new(),
-            size: 0,
-            threads: 8,
-            hitarea: 1 << 20,
-            offset: 0,
-            align: 0,
-            range: None,
-            openflags: OpenFlags::default(),
-            journal: None,
-            count: None,
-            dedupratio: None,
-        }
+with_defaults! {
+    /// A storage definition.
+    #[derive(Debug, Clone, PartialEq)]
+    pub struct Sd {
+        /// Where it is written.
+        pub place: Place = Place::default(),
+        /// `sd1`.
+        pub name: String = "default".to_owned(),
+        /// A file, a device, a model.
+        pub lun: String = String::new(),
+        /// Bytes; 0: as large as what is there.
+        pub size: u64 = 0,
+        /// Operations in flight.
+        pub threads: u32 = 8,
+        /// Bytes that hits go to.
+        pub hitarea: u64 = 1 << 20,
+        /// Added to every offset.
+        pub offset: u64 = 0,
+        /// Offsets are multiples of it; 0: of the block.
+        pub align: u64 = 0,
+        /// Part that is used.
+        pub range: Option<Range> = None,
+        /// How it is opened.
+        pub openflags: OpenFlags = OpenFlags::default(),
+        /// Directory of its journal.
+        pub journal: Option<String> = None,
+        /// `(start, n)` until it is written out.
+        pub(super) count: Option<(i64, u64)> = None,
+        /// How often what is written repeats itself.
+        pub dedupratio: Option<f64> = None,
     }
 }
 
@@ -211,69 +187,46 @@ impl Seek {
     }
 }
 
-/// A workload definition.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Wd {
-    /// Where it is written.
-    pub place: Place,
-    /// `wd1`.
-    pub name: String,
-    /// Names of storage, `*` at the end stands for anything.
-    pub sds: Option<Vec<String>>,
-    /// Its share of the rate in per cent; 0: what the others leave.
-    pub skew: f64,
-    /// Bytes.
-    pub xfersize: Xfersize,
-    /// Reads in per cent.
-    pub rdpct: f64,
-    /// Share of the reads that go to the hit area, in per cent.
-    pub rhpct: f64,
-    /// Share of the writes that go to the hit area, in per cent.
-    pub whpct: f64,
-    /// Bytes of the hit area, where a loop sets them.
-    pub hitarea: Option<u64>,
-    /// Part of the storage that is used.
-    pub range: Option<Range>,
-    /// Whether the blocks of the range are used unevenly.
-    pub hotband: bool,
-    /// Where operations go.
-    pub seek: Seek,
-    /// Shortest and longest way to the next operation, in bytes.
-    pub stride: Option<(u64, u64)>,
-    /// Sequential streams.
-    pub streams: u32,
-    /// Operations in flight of a concatenation.
-    pub threads: Option<u32>,
-    /// A rate of its own; 0: a share of the run's.
-    pub iorate: f64,
-    /// Who comes first; the lower the sooner.
-    pub priority: Option<u32>,
-    /// How its storage is opened instead.
-    pub openflags: Option<OpenFlags>,
-}
-
-impl Default for Wd {
-    fn default() -> Self {
-        Self {
-            place: Place::default(),
-            name: "default".to_owned(),
-            sds: None,
-            skew: 0.0,
-            xfersize: Xfersize::Fixed(4096),
-            rdpct: 100.0,
-            rhpct: 0.0,
-            whpct: 0.0,
-            hitarea: None,
-            range: None,
-            hotband: false,
-            seek: Seek::Percent(100.0),
-            stride: None,
-            streams: 0,
-            threads: None,
-            iorate: 0.0,
-            priority: None,
-            openflags: None,
-        }
+with_defaults! {
+    /// A workload definition.
+    #[derive(Debug, Clone, PartialEq)]
+    pub struct Wd {
+        /// Where it is written.
+        pub place: Place = Place::default(),
+        /// `wd1`.
+        pub name: String = "default".to_owned(),
+        /// Names of storage, `*` at the end stands for anything.
+        pub sds: Option<Vec<String>> = None,
+        /// Its share of the rate in per cent; 0: what the others leave.
+        pub skew: f64 = 0.0,
+        /// Bytes.
+        pub xfersize: Xfersize = Xfersize::Fixed(4096),
+        /// Reads in per cent.
+        pub rdpct: f64 = 100.0,
+        /// Share of the reads that go to the hit area, in per cent.
+        pub rhpct: f64 = 0.0,
+        /// Share of the writes that go to the hit area, in per cent.
+        pub whpct: f64 = 0.0,
+        /// Bytes of the hit area, where a loop sets them.
+        pub hitarea: Option<u64> = None,
+        /// Part of the storage that is used.
+        pub range: Option<Range> = None,
+        /// Whether the blocks of the range are used unevenly.
+        pub hotband: bool = false,
+        /// Where operations go.
+        pub seek: Seek = Seek::Percent(100.0),
+        /// Shortest and longest way to the next operation, in bytes.
+        pub stride: Option<(u64, u64)> = None,
+        /// Sequential streams.
+        pub streams: u32 = 0,
+        /// Operations in flight of a concatenation.
+        pub threads: Option<u32> = None,
+        /// A rate of its own; 0: a share of the run's.
+        pub iorate: f64 = 0.0,
+        /// Who comes first; the lower the sooner.
+        pub priority: Option<u32> = None,
+        /// How its storage is opened instead.
+        pub openflags: Option<OpenFlags> = None,
     }
 }
 
@@ -357,45 +310,30 @@ pub struct MaxData {
     pub written: Option<f64>,
 }
 
-/// What a run definition sets for all runs that it makes.
-#[derive(Debug, Clone, PartialEq)]
-pub struct RunOptions {
-    /// Counted seconds; nothing: until all is done.
-    pub elapsed: Option<u64>,
-    /// Seconds of a line.
-    pub interval: u64,
-    /// Seconds before the counted ones.
-    pub warmup: u64,
-    /// Seconds after it.
-    pub pause: u64,
-    /// Bytes after which it ends.
-    pub maxdata: MaxData,
-    /// When operations begin.
-    pub arrivals: Arrivals,
-    /// Milliseconds above which a curve ends.
-    pub stopcurve: Option<f64>,
-    /// How storage is opened instead.
-    pub openflags: Option<OpenFlags>,
-    /// Commands before it.
-    pub startcmd: Vec<String>,
-    /// Commands after it.
-    pub endcmd: Vec<String>,
-}
-
-impl Default for RunOptions {
-    fn default() -> Self {
-        Self {
-            elapsed: Some(30),
-            interval: 1,
-            warmup: 0,
-            pause: 0,
-            maxdata: MaxData::default(),
-            arrivals: Arrivals::default(),
-            stopcurve: None,
-            openflags: None,
-            startcmd: Vec::new(),
-            endcmd: Vec::new(),
-        }
+with_defaults! {
+    /// What a run definition sets for all runs that it makes.
+    #[derive(Debug, Clone, PartialEq)]
+    pub struct RunOptions {
+        /// Counted seconds; nothing: until all is done.
+        pub elapsed: Option<u64> = Some(30),
+        /// Seconds of a line.
+        pub interval: u64 = 1,
+        /// Seconds before the counted ones.
+        pub warmup: u64 = 0,
+        /// Seconds after it.
+        pub pause: u64 = 0,
+        /// Bytes after which it ends.
+        pub maxdata: MaxData = MaxData::default(),
+        /// When operations begin.
+        pub arrivals: Arrivals = Arrivals::default(),
+        /// Milliseconds above which a curve ends.
+        pub stopcurve: Option<f64> = None,
+        /// How storage is opened instead.
+        pub openflags: Option<OpenFlags> = None,
+        /// Commands before it.
+        pub startcmd: Vec<String> = Vec::new(),
+        /// Commands after it.
+        pub endcmd: Vec<String> = Vec::new(),
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::command::Command;
 use super::definitions::Definitions;
 use super::defs::{AskedRate, LoopKind, Rd, RunOptions, Sd, Seek, Wd, Xfersize};
-use super::error::{ParseError, Subject};
+use super::error::{Mistake, Place, Subject};
 use super::run::{Loops, Rate, Run, Use};
 use super::value::MAX_RATE;
 
@@ -16,10 +16,10 @@ const TOO_MANY: &str = "its loops make more than 100000 runs";
 const CURVE: [f64; 6] = [10.0, 50.0, 70.0, 80.0, 90.0, 100.0];
 
 /// All runs, with the times that the command line sets instead of those of the file.
-pub(super) fn runs(all: &Definitions<'_>, command: &Command) -> Result<Vec<Run>, ParseError> {
+pub(super) fn runs(all: &Definitions<'_>, command: &Command) -> Result<Vec<Run>, Mistake> {
     if all.rds.all.is_empty() {
         let message = "no parameter file defines a run; rd=rd1,wd=wd1,iorate=max would";
-        return Err(ParseError::in_command("rd=", message));
+        return Err(Mistake::new("rd=", message).at(&Place::COMMAND_LINE));
     }
     let mut rds = Vec::new();
     for rd in &all.rds.all {
@@ -42,7 +42,7 @@ fn override_times(options: &mut RunOptions, command: &Command) {
     options.warmup = set(command.warmup, options.warmup);
 }
 
-fn check_times(rd: &mut Rd) -> Result<(), ParseError> {
+fn check_times(rd: &mut Rd) -> Result<(), Mistake> {
     let (elapsed, warmup) = (rd.options.elapsed.unwrap_or_default(), rd.options.warmup);
     if rd.options.interval == 0 {
         rd.options.interval = (elapsed / 2).clamp(1, 60);
@@ -60,7 +60,7 @@ fn check_times(rd: &mut Rd) -> Result<(), ParseError> {
 }
 
 /// `sd=single`, `sd=range` and `sd=setsofN` make a run definition for each of them.
-fn repeat_for_storage(rd: Rd, sds: &[Sd]) -> Result<Vec<Rd>, ParseError> {
+fn repeat_for_storage(rd: Rd, sds: &[Sd]) -> Result<Vec<Rd>, Mistake> {
     let word = match rd.sds.as_deref() {
         Some([word]) => word.as_str(),
         _ => return Ok(vec![rd]),
@@ -87,7 +87,7 @@ fn repeat_for_storage(rd: Rd, sds: &[Sd]) -> Result<Vec<Rd>, ParseError> {
 }
 
 /// All runs of one definition: loops outermost first, the rate innermost.
-fn expand(rd: &Rd, all: &Definitions<'_>, runs: &mut Vec<Run>) -> Result<(), ParseError> {
+fn expand(rd: &Rd, all: &Definitions<'_>, runs: &mut Vec<Run>) -> Result<(), Mistake> {
     let uses = uses(rd, all)?;
     let Some(asked) = rd.iorate.clone() else {
         return Err(rd.error("it has no iorate=; a number, max or curve would work"));
@@ -175,7 +175,7 @@ fn overridden(one: &Use, loops: &Loops) -> Use {
 }
 
 /// The workloads of a run definition, each with its storage.
-fn uses(rd: &Rd, all: &Definitions<'_>) -> Result<Vec<Use>, ParseError> {
+fn uses(rd: &Rd, all: &Definitions<'_>) -> Result<Vec<Use>, Mistake> {
     let mut wds: Vec<Wd> = Vec::new();
     if rd.wds.is_empty() {
         let message = "it has no wd=; wd=* would take all workloads";
@@ -202,7 +202,7 @@ fn uses(rd: &Rd, all: &Definitions<'_>) -> Result<Vec<Use>, ParseError> {
         let sds = storage(rd, &wd, &all.sds.all)?;
         Ok(Use { wd, sds })
     };
-    let uses: Result<Vec<Use>, ParseError> = wds.into_iter().map(with_storage).collect();
+    let uses: Result<Vec<Use>, Mistake> = wds.into_iter().map(with_storage).collect();
     let uses = uses?;
     check_priorities(rd, &uses)?;
     Ok(uses)
@@ -214,7 +214,7 @@ fn matching<'n>(
     keyword: &str,
     pattern: &str,
     names: impl Iterator<Item = &'n str> + Clone,
-) -> Result<Vec<usize>, ParseError> {
+) -> Result<Vec<usize>, Mistake> {
     let pairs = names.clone().enumerate();
     let found = pairs.filter(|(_, name)| stands_for(pattern, name));
     let found: Vec<usize> = found.map(|(index, _)| index).collect();
@@ -237,7 +237,7 @@ fn stands_for(pattern: &str, name: &str) -> bool {
 }
 
 /// The storage of a workload: what the run names, or what the workload does.
-fn storage(rd: &Rd, wd: &Wd, sds: &[Sd]) -> Result<Vec<usize>, ParseError> {
+fn storage(rd: &Rd, wd: &Wd, sds: &[Sd]) -> Result<Vec<usize>, Mistake> {
     match (&rd.sds, &wd.sds) {
         (Some(patterns), _) => find_storage(rd, patterns, sds),
         (None, Some(patterns)) => find_storage(wd, patterns, sds),
@@ -249,7 +249,7 @@ fn find_storage(
     asking: &impl Subject,
     patterns: &[String],
     sds: &[Sd],
-) -> Result<Vec<usize>, ParseError> {
+) -> Result<Vec<usize>, Mistake> {
     let mut found = Vec::new();
     let mut taken = vec![false; sds.len()];
     for pattern in patterns {
@@ -264,7 +264,7 @@ fn find_storage(
 }
 
 /// Workloads without a skew share what the others leave; together they are the whole.
-fn check_shares(rd: &Rd, uses: &[Use]) -> Result<(), ParseError> {
+fn check_shares(rd: &Rd, uses: &[Use]) -> Result<(), Mistake> {
     let mut wds = uses.iter().map(|one| &one.wd);
     if let Some(both) = wds.find(|wd| wd.skew != 0.0 && wd.iorate != 0.0) {
         let name = &both.name;
@@ -282,7 +282,7 @@ fn check_shares(rd: &Rd, uses: &[Use]) -> Result<(), ParseError> {
 
 /// With a rate or a priority of its own in one workload, each has a priority, those with a rate
 /// the better ones.
-fn check_priorities(rd: &Rd, uses: &[Use]) -> Result<(), ParseError> {
+fn check_priorities(rd: &Rd, uses: &[Use]) -> Result<(), Mistake> {
     let wds = || uses.iter().map(|one| &one.wd);
     if !wds().any(|wd| wd.iorate != 0.0 || wd.priority.is_some()) {
         return Ok(());

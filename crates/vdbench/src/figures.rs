@@ -1,49 +1,6 @@
 //! Figures of a stretch of a run, as reports show them.
 
-/// Operations of one direction.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Sum {
-    /// Completed.
-    pub ios: u64,
-    /// Bytes of them.
-    pub bytes: u64,
-    /// Service latencies added up, in nanoseconds.
-    pub sum_ns: f64,
-    /// Their squares added up.
-    pub sum_squares: f64,
-    /// The longest.
-    pub max_ns: u64,
-}
-
-impl Sum {
-    /// Both together.
-    pub fn plus(self, other: Self) -> Self {
-        Self {
-            ios: self.ios + other.ios,
-            bytes: self.bytes + other.bytes,
-            sum_ns: self.sum_ns + other.sum_ns,
-            sum_squares: self.sum_squares + other.sum_squares,
-            max_ns: self.max_ns.max(other.max_ns),
-        }
-    }
-
-    /// Mean latency in milliseconds.
-    pub fn resp(&self) -> f64 {
-        self.sum_ns / self.ios.max(1) as f64 / 1e6
-    }
-
-    /// Its standard deviation in milliseconds.
-    pub fn std(&self) -> f64 {
-        let count = self.ios.max(1) as f64;
-        let mean = self.sum_ns / count;
-        (self.sum_squares / count - mean * mean).max(0.0).sqrt() / 1e6
-    }
-
-    /// The longest in milliseconds.
-    pub const fn max(&self) -> f64 {
-        self.max_ns as f64 / 1e6
-    }
-}
+use blocklab_record::Served;
 
 /// Shares of all processors of the machine, in per cent.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -82,16 +39,16 @@ pub struct Figures {
     /// How long it was.
     pub seconds: f64,
     /// Reads.
-    pub read: Sum,
+    pub read: Served,
     /// Writes.
-    pub write: Sum,
+    pub write: Served,
     /// The machine; nothing where no processor did the work.
     pub cpu: Option<Cpu>,
 }
 
 impl Figures {
     /// Both directions.
-    pub fn both(&self) -> Sum {
+    pub fn both(&self) -> Served {
         self.read.plus(self.write)
     }
 

@@ -3,7 +3,7 @@
 
 use super::definitions::Definitions;
 use super::defs::LoopKind;
-use super::error::{ParseError, Subject};
+use super::error::{Mistake, Subject};
 use super::scan::Parameter;
 use super::value::{Argument, Kind};
 
@@ -48,7 +48,7 @@ pub(super) enum Support {
 }
 
 /// Puts a value where it belongs in the definition that is being read.
-pub(super) type Setter = fn(&mut Definitions<'_>, &Argument<'_>) -> Result<(), ParseError>;
+pub(super) type Setter = fn(&mut Definitions<'_>, &Argument<'_>) -> Result<(), Mistake>;
 
 impl Support {
     pub(super) const fn name(self) -> &'static str {
@@ -259,10 +259,7 @@ const SHORT: [(&str, &[&str]); 6] = [
 ///
 /// # Errors
 /// A word that stands for several keywords, or for none.
-pub(super) fn find(
-    section: Section,
-    parameter: &Parameter,
-) -> Result<&'static Keyword, ParseError> {
+pub(super) fn find(section: Section, parameter: &Parameter) -> Result<&'static Keyword, Mistake> {
     let word = &*parameter.keyword;
     let here = || KEYWORDS.iter().filter(|row| row.section == section);
     let short = SHORT.iter().find(|(_, short)| short.contains(&word));

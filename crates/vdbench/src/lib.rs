@@ -48,8 +48,8 @@ use self::defs::General;
 pub use command::{Command, Validation, command};
 pub use concat::concatenated_threads;
 pub use defs::{Repeat, Sd};
-pub use error::{ParseError, Place, Subject};
-pub use figures::{Cpu, Figures, Sum};
+pub use error::{Mistake, Place, Subject};
+pub use figures::{Cpu, Figures};
 pub use histogram::{NO_STATISTICS, histogram};
 pub use keywords::{reference, usage};
 pub use lines::Reader;
@@ -83,12 +83,12 @@ pub struct Script {
 /// `is_here` decides of a name or an address whether it is this machine's.
 ///
 /// # Errors
-/// [`ParseError`] names the place, what is wrong there and what would work.
+/// [`Mistake`] names the place, what is wrong there and what would work.
 pub fn parse(
     command: &Command,
     read: Reader<'_>,
     is_here: &dyn Fn(&str) -> bool,
-) -> Result<Script, ParseError> {
+) -> Result<Script, Mistake> {
     let lines = lines::Lines::read(&command.files, &command.variables, read)?;
     let parameters = scan::scan(&lines, command.extra.as_deref())?;
     let all = read::definitions(&parameters, is_here)?;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
 
-use super::error::{ParseError, Place};
+use super::error::{Mistake, Place};
 
 /// A line that holds parameters.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,7 +36,7 @@ impl<'a> Lines<'a> {
         files: &[String],
         variables: &'a [(String, String)],
         read: Reader<'a>,
-    ) -> Result<Vec<Line>, ParseError> {
+    ) -> Result<Vec<Line>, Mistake> {
         let mut variables: Vec<&(String, String)> = variables.iter().collect();
         // `$sizes` must not be taken for `$size` and an s.
         variables.sort_by_key(|(name, _)| Reverse(name.len()));
@@ -54,24 +54,20 @@ impl<'a> Lines<'a> {
         Ok(lines.found)
     }
 
-    fn file(&mut self, name: &str, from: &Place) -> Result<(), ParseError> {
+    fn file(&mut self, name: &str, from: &Place) -> Result<(), Mistake> {
         if self.open.iter().any(|open| open == name) {
             let chain = self.open.join(" includes ");
             let message = format!("{chain} includes {name} again: the circle has no end");
-            return Err(ParseError::new(from, "include=", message));
+            return Err(Mistake::new("include=", message).at(from));
         }
-        let about = if from.file.is_empty() {
-            "-f"
-        } else {
-            "include="
-        };
+        let about = from.file.as_ref().map_or("-f", |_| "include=");
         let text = (self.read)(Path::new(name)).map_err(|error| {
-            ParseError::new(from, about, format_args!("cannot read {name}: {error}"))
+            Mistake::new(about, format!("cannot read {name}: {error}")).at(from)
         })?;
         self.open.push(name.to_owned());
         for (number, text) in text.lines().enumerate() {
             let place = Place {
-                file: name.to_owned(),
+                file: Some(name.into()),
                 line: number + 1,
             };
             if !self.line(text, &place)? {
@@ -83,7 +79,7 @@ impl<'a> Lines<'a> {
     }
 
     /// Whether reading of this file goes on.
-    fn line(&mut self, text: &str, place: &Place) -> Result<bool, ParseError> {
+    fn line(&mut self, text: &str, place: &Place) -> Result<bool, Mistake> {
         let text = text.trim();
         if text.starts_with("eof") {
             return Ok(false);
@@ -97,11 +93,7 @@ impl<'a> Lines<'a> {
             return Ok(true);
         }
         if self.found.len() >= MOST_LINES {
-            return Err(ParseError::new(
-                place,
-                "the file",
-                "more than a million lines",
-            ));
+            return Err(Mistake::new("the file", "more than a million lines").at(place));
         }
         self.found.push(Line {
             place: place.clone(),
@@ -111,20 +103,20 @@ impl<'a> Lines<'a> {
     }
 
     /// A bare name is looked for beside the file that includes it, then in the current directory.
-    fn include(&mut self, name: &str, place: &Place) -> Result<(), ParseError> {
+    fn include(&mut self, name: &str, place: &Place) -> Result<(), Mistake> {
         if name.is_empty() {
             let message = "a file name must follow, as in include=luns.vdb";
-            return Err(ParseError::new(place, "include=", message));
+            return Err(Mistake::new("include=", message).at(place));
         }
-        let beside = Path::new(&place.file).parent().map(|dir| dir.join(name));
-        let beside = beside.filter(|_| !name.contains('/'));
+        let file = place.file.as_deref().filter(|_| !name.contains('/'));
+        let beside = file.and_then(|file| Some(Path::new(file).parent()?.join(name)));
         match beside {
             Some(path) if (self.read)(&path).is_ok() => self.file(&path.to_string_lossy(), place),
             _ => self.file(name, place),
         }
     }
 
-    fn replace(&mut self, text: &str, place: &Place) -> Result<String, ParseError> {
+    fn replace(&mut self, text: &str, place: &Place) -> Result<String, Mistake> {
         let mut text = text.to_owned();
         for (name, value) in &self.variables {
             for mark in ['$', '!'] {
@@ -145,20 +137,20 @@ impl<'a> Lines<'a> {
                     "nothing on the command line says what it stands for; {name}=VALUE after the \
                      file would"
                 );
-                Err(ParseError::new(place, word, message))
+                Err(Mistake::new(word, message).at(place))
             }
             _ => Ok(text),
         }
     }
 
-    fn all_used(&self) -> Result<(), ParseError> {
+    fn all_used(&self) -> Result<(), Mistake> {
         let mut variables = self.variables.iter();
         match variables.find(|(name, _)| !self.used.contains(&**name)) {
             None => Ok(()),
-            Some((name, value)) => Err(ParseError::in_command(
-                &format!("{name}={value}"),
-                format_args!("no parameter file uses ${name} or !{name}"),
-            )),
+            Some((name, value)) => {
+                let message = format!("no parameter file uses ${name} or !{name}");
+                Err(Mistake::new(format!("{name}={value}"), message).at(&Place::COMMAND_LINE))
+            }
         }
     }
 }

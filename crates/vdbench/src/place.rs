@@ -1,10 +1,10 @@
 //! Where the operations of a workload go on a storage definition, and how large they are.
 
 use blocklab_units::Bytes;
-use blocklab_workload::{BlockSizes, Hits, Pattern, Region, SizeDraw, SizeMix, Spread, Zone};
+use blocklab_workload::{BlockSizes, Hits, Pattern, Region, SizeMix, Spread, Zone};
 
 use super::defs::{Range, Sd, Seek, Xfersize};
-use super::error::{ParseError, Subject};
+use super::error::{Mistake, Subject};
 use super::run::Use;
 
 /// Where the operations of a workload go on a storage definition.
@@ -25,7 +25,7 @@ pub(super) fn place(
     size: u64,
     threads: u32,
     notes: &mut Notes,
-) -> Result<Placement, ParseError> {
+) -> Result<Placement, Mistake> {
     let wd = &one.wd;
     let block = wd.xfersize.largest();
     let (mut begin, end) = bounds(one, sd, size, block, notes)?;
@@ -78,7 +78,7 @@ fn bounds(
     size: u64,
     block: u64,
     notes: &mut Notes,
-) -> Result<(u64, u64), ParseError> {
+) -> Result<(u64, u64), Mistake> {
     let (low, high) = match one.wd.range.or(sd.range) {
         None => (0, size),
         Some(range) => ends(range, size, notes),
@@ -107,7 +107,7 @@ fn ends(range: Range, size: u64, notes: &mut Notes) -> (u64, u64) {
     (part(range.low), part(range.high))
 }
 
-fn too_small(sd: &Sd, size: u64, block: u64) -> ParseError {
+fn too_small(sd: &Sd, size: u64, block: u64) -> Mistake {
     sd.error(format_args!(
         "its {size} bytes, or the range of them, hold no block of {block} besides block 0, which \
          is never touched"
@@ -133,12 +133,9 @@ fn pattern(one: &Use, notes: &mut Notes) -> Pattern {
         ));
         return Pattern::Pareto { h: 0.2 };
     }
-    let random = Pattern::Random {
-        every_block_once: false,
-    };
     match wd.seek {
         Seek::Percent(percent) if percent <= 0.0 => Pattern::Sequential,
-        Seek::Percent(percent) if percent >= 100.0 => random,
+        Seek::Percent(percent) if percent >= 100.0 => Pattern::RANDOM,
         Seek::Percent(percent) => Pattern::PercentRandom(percent.round() as u8),
         Seek::Eof => Pattern::Sequential,
         Seek::SequentialAnywhere => {
@@ -175,20 +172,16 @@ fn poisson(middle: f64) -> Vec<Zone> {
 /// More sizes than this are drawn coarser.
 const MOST_SIZES: u64 = 1024;
 
-/// What sizes are drawn, and how.
-pub(super) fn sizes(asked: &Xfersize, notes: &mut Notes) -> (BlockSizes, SizeDraw) {
-    let both = |mix: SizeMix| BlockSizes {
-        read: mix.clone(),
-        write: mix.clone(),
-        trim: mix,
-    };
-    let sizes = match asked {
+/// What sizes are drawn.
+pub(super) fn sizes(asked: &Xfersize, notes: &mut Notes) -> BlockSizes {
+    match asked {
         Xfersize::Fixed(size) => BlockSizes::fixed(Bytes(*size)),
         Xfersize::Mix(mix) => {
             let weight = |share: f64| (share * 1000.0).round() as u32;
             let mix = mix.iter();
             let listed = mix.map(|(size, share)| (Bytes(*size), weight(*share)));
-            both(SizeMix(listed.filter(|(_, weight)| *weight > 0).collect()))
+            let listed = listed.filter(|(_, weight)| *weight > 0);
+            BlockSizes::same(SizeMix(listed.collect()))
         }
         Xfersize::Between(min, max, align) => {
             let first = min.next_multiple_of(*align);
@@ -201,9 +194,8 @@ pub(super) fn sizes(asked: &Xfersize, notes: &mut Notes) -> (BlockSizes, SizeDra
             let listed: Vec<(Bytes, u32)> = listed.map(|size| (Bytes(size), 1)).collect();
             match listed.is_empty() {
                 true => BlockSizes::fixed(Bytes(*max)),
-                false => both(SizeMix(listed)),
+                false => BlockSizes::same(SizeMix(listed)),
             }
         }
-    };
-    (sizes, SizeDraw::Listed)
+    }
 }

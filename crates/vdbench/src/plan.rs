@@ -14,7 +14,7 @@ use super::Script;
 use super::command::Validation;
 use super::concat;
 use super::defs::{General, LoopKind, OpenFlags, RunOptions, Sd, Seek, Wd, Xfersize};
-use super::error::{ParseError, Subject};
+use super::error::{Mistake, Subject};
 use super::place::{Notes, place, sizes};
 use super::rates::{PlannedJob, nominal, set_rate};
 use super::run::{Loops, Rate, Run, Use};
@@ -65,7 +65,7 @@ const FORMAT_BLOCK: u64 = 128 << 10;
 ///
 /// # Errors
 /// Storage that holds no block, devices without o_direct, streams that do not divide the threads.
-pub fn prepare(script: &Script, inputs: &Inputs) -> Result<Prepared, ParseError> {
+pub fn prepare(script: &Script, inputs: &Inputs) -> Result<Prepared, Mistake> {
     let mut maker = Maker {
         script,
         inputs,
@@ -188,24 +188,9 @@ pub(super) fn own_case(run: Run, seed: u64, jobs: Vec<(usize, Job)>) -> (Planned
         fixed: None,
     };
     let planned_jobs = jobs.iter().map(planned_job).collect();
-    let case = Case {
-        name: run.name.clone(),
-        settings: Vec::new(),
-        workload: Workload {
-            seed,
-            jobs: jobs.into_iter().map(|(_, job)| job).collect(),
-        },
-    };
+    let jobs = jobs.into_iter().map(|(_, job)| job).collect();
+    let case = Case::new(&*run.name, seed, jobs);
     (Planned { run, planned_jobs }, case)
-}
-
-/// A note of what is not quite as in the original.
-pub(super) fn approximated(subject: String, text: &str) -> Note {
-    Note {
-        level: NoteLevel::Approximated,
-        subject,
-        text: text.to_owned(),
-    }
 }
 
 struct Maker<'a> {
@@ -216,13 +201,10 @@ struct Maker<'a> {
 
 impl Maker<'_> {
     fn note(&mut self, subject: String, text: &str) {
-        let note = approximated(subject, text);
-        if !self.notes.contains(&note) {
-            self.notes.push(note);
-        }
+        Note::new(NoteLevel::Approximated, subject, text).add_to(&mut self.notes);
     }
 
-    fn case(&mut self, run: &Run, before: &[Case]) -> Result<(Planned, Case), ParseError> {
+    fn case(&mut self, run: &Run, before: &[Case]) -> Result<(Planned, Case), Mistake> {
         let mut jobs = Vec::new();
         let mut planned_jobs = Vec::new();
         let skews = skews(run);
@@ -260,13 +242,10 @@ impl Maker<'_> {
         if let Rate::CurvePoint(percent) = run.rate {
             settings.push(("curve".to_owned(), format!("{percent}%")));
         }
+        let seed = Workload::seed_of(self.inputs.seed, before.len() as u64);
         let mut case = Case {
-            name: name(run, before),
             settings,
-            workload: Workload {
-                seed: Workload::seed_of(self.inputs.seed, before.len() as u64),
-                jobs,
-            },
+            ..Case::new(name(run, before), seed, jobs)
         };
         limit(&mut case, run, &self.inputs.sizes);
         set_rate(&mut case, run, &planned_jobs, nominal(run));
@@ -278,7 +257,7 @@ impl Maker<'_> {
     }
 
     /// A workload on one storage definition: one job, or one for each stream.
-    fn jobs(&mut self, run: &Run, one: &Use, sd: usize) -> Result<Vec<Job>, ParseError> {
+    fn jobs(&mut self, run: &Run, one: &Use, sd: usize) -> Result<Vec<Job>, Mistake> {
         let (wd, size) = (&one.wd, self.inputs.sizes[sd]);
         let definition = &self.script.sds[sd];
         let own = run.options.openflags.or(wd.openflags);
@@ -293,7 +272,7 @@ impl Maker<'_> {
         }
         let threads = run.threads.unwrap_or(definition.threads);
         let mut notes = Notes::new();
-        let (sizes, size_draw) = sizes(&wd.xfersize, &mut notes);
+        let sizes = sizes(&wd.xfersize, &mut notes);
         let placement = place(one, definition, size, threads, &mut notes)?;
         for (subject, text) in notes {
             self.note(format!("{subject} of wd={}", wd.name), text);
@@ -304,13 +283,8 @@ impl Maker<'_> {
         let jobs = placement.regions.into_iter().map(|(suffix, region)| {
             let pool = format!("{}{suffix}", definition.name);
             Job {
-                mix: Mix {
-                    read,
-                    write: 100 - read,
-                    trim: 0,
-                },
+                mix: Mix::reads(read),
                 sizes: sizes.clone(),
-                size_draw,
                 region,
                 pattern: placement.pattern.clone(),
                 align: (definition.align > 0).then_some([Bytes(definition.align); 3]),

@@ -3,7 +3,7 @@
 use blocklab_record::{Note, NoteLevel};
 
 use super::definitions::Definitions;
-use super::error::{ParseError, Subject};
+use super::error::{Mistake, Subject};
 use super::keywords::{Section, Support, find};
 use super::scan::Parameter;
 use super::value::Argument;
@@ -12,7 +12,7 @@ use super::value::Argument;
 pub(super) fn definitions<'a>(
     parameters: &[Parameter],
     is_here: &'a dyn Fn(&str) -> bool,
-) -> Result<Definitions<'a>, ParseError> {
+) -> Result<Definitions<'a>, Mistake> {
     let mut all = Definitions::new(is_here);
     let mut section = Section::General;
     for parameter in parameters {
@@ -23,11 +23,7 @@ pub(super) fn definitions<'a>(
     Ok(all)
 }
 
-fn read(
-    section: Section,
-    parameter: &Parameter,
-    all: &mut Definitions<'_>,
-) -> Result<(), ParseError> {
+fn read(section: Section, parameter: &Parameter, all: &mut Definitions<'_>) -> Result<(), Mistake> {
     let row = find(section, parameter)?;
     let name = row.name;
     match row.support {
@@ -35,14 +31,9 @@ fn read(
             set(all, &Argument { parameter, name })
         }
         Support::Ignored(reason) => {
-            let note = Note {
-                level: NoteLevel::Ignored,
-                subject: format!("{name}={}", parameter.text()),
-                text: format!("has no effect here: {reason}"),
-            };
-            if !all.notes.contains(&note) {
-                all.notes.push(note);
-            }
+            let subject = format!("{name}={}", parameter.text());
+            let text = format!("has no effect here: {reason}");
+            Note::new(NoteLevel::Ignored, subject, text).add_to(&mut all.notes);
             Ok(())
         }
         Support::Refused(reason) => {
@@ -52,7 +43,7 @@ fn read(
 }
 
 /// The section of a parameter that follows one of `now`: it may open the next one.
-fn section_of(now: Section, parameter: &Parameter) -> Result<Section, ParseError> {
+fn section_of(now: Section, parameter: &Parameter) -> Result<Section, Mistake> {
     Ok(match &*parameter.keyword {
         "fsd" | "fwd" => {
             return Err(

@@ -35,15 +35,15 @@ const COLUMNS: [Column; 30] = [
     Column("MB/sec", "MiB a second", Figure(Figures::mib), (["MB/sec", "1024**2"], [(9, 2), (9, 2)])),
     Column("bytes/io", "Mean size of an operation", Figure(Figures::bytes_per_io), (["bytes", "i/o"], [(8, 0), (8, 0)])),
     Column("read%", "Share of reads", Figure(Figures::read_percent), (["read", "pct"], [(7, 2), (7, 2)])),
-    Column("resp", "Mean response time in ms", Figure(|it| it.both().resp()), (["resp", "time"], [(9, 3), (9, 3)])),
-    Column("read_resp", "Mean response time of reads in ms", Figure(|it| it.read.resp()), (["read", "resp"], [(9, 3), (9, 3)])),
-    Column("write_resp", "Mean response time of writes in ms", Figure(|it| it.write.resp()), (["write", "resp"], [(9, 3), (9, 3)])),
-    Column("resp_max", "Longest response time in ms", Figure(|it| it.both().max()), (["resp", "max"], [(0, 0), (9, 3)])),
-    Column("read_max", "Longest response time of reads in ms", Figure(|it| it.read.max()), (["read", "max"], [(9, 2), (0, 0)])),
-    Column("write_max", "Longest response time of writes in ms", Figure(|it| it.write.max()), (["write", "max"], [(9, 2), (0, 0)])),
-    Column("resp_std", "Standard deviation of the response time in ms", Figure(|it| it.both().std()), (["resp", "stddev"], [(9, 3), (9, 3)])),
-    Column("read_std", "Standard deviation of reads in ms", Figure(|it| it.read.std()), NOWHERE),
-    Column("write_std", "Standard deviation of writes in ms", Figure(|it| it.write.std()), NOWHERE),
+    Column("resp", "Mean response time in ms", Figure(|it| it.both().mean_ms()), (["resp", "time"], [(9, 3), (9, 3)])),
+    Column("read_resp", "Mean response time of reads in ms", Figure(|it| it.read.mean_ms()), (["read", "resp"], [(9, 3), (9, 3)])),
+    Column("write_resp", "Mean response time of writes in ms", Figure(|it| it.write.mean_ms()), (["write", "resp"], [(9, 3), (9, 3)])),
+    Column("resp_max", "Longest response time in ms", Figure(|it| it.both().max_ms()), (["resp", "max"], [(0, 0), (9, 3)])),
+    Column("read_max", "Longest response time of reads in ms", Figure(|it| it.read.max_ms()), (["read", "max"], [(9, 2), (0, 0)])),
+    Column("write_max", "Longest response time of writes in ms", Figure(|it| it.write.max_ms()), (["write", "max"], [(9, 2), (0, 0)])),
+    Column("resp_std", "Standard deviation of the response time in ms", Figure(|it| it.both().stddev_ms()), (["resp", "stddev"], [(9, 3), (9, 3)])),
+    Column("read_std", "Standard deviation of reads in ms", Figure(|it| it.read.stddev_ms()), NOWHERE),
+    Column("write_std", "Standard deviation of writes in ms", Figure(|it| it.write.stddev_ms()), NOWHERE),
     Column("xfersize", "Size of an operation that was asked for", Setting(|row| row.same(|wd| wd.xfersize.named() as f64)), NOWHERE),
     Column("threads", "Threads that were asked for", Setting(|row| row.threads), NOWHERE),
     Column("rdpct", "Share of reads that was asked for", Setting(|row| row.same(|wd| wd.rdpct)), NOWHERE),
@@ -395,16 +395,18 @@ pub fn curve_text(name: &str, points: &[CurvePoint]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Sum;
+    use blocklab_record::Served;
+
     use crate::plan::{own_run, own_use};
 
     fn figures() -> Figures {
-        let sum = |ios: u64, mean: f64, max: u64| Sum {
+        let sum = |ios: u64, mean: f64, max: u64| Served {
             ios,
             bytes: ios * 8192,
             sum_ns: mean * 1e6 * ios as f64,
             sum_squares: (mean * 1e6) * (mean * 1e6) * ios as f64,
             max_ns: max,
+            ..Served::default()
         };
         Figures {
             seconds: 1.0,
@@ -472,12 +474,13 @@ mod tests {
             names.starts_with(begin) && names.ends_with(" cpu_idle "),
             "{names}"
         );
-        let sum = Sum {
+        let sum = Served {
             ios: 320,
             bytes: 320 * 131_072,
             sum_ns: 320.0 * 54_850.0,
             sum_squares: 320.0 * (54_850.0 * 54_850.0 + 59_520.0 * 59_520.0),
             max_ns: 537_000,
+            ..Served::default()
         };
         let figures = Figures {
             seconds: 1.0,
@@ -529,12 +532,13 @@ mod tests {
     }
 
     fn shares(reads: u64, writes: u64) -> Figures {
-        let sum = |ios: u64, mean: f64| Sum {
+        let sum = |ios: u64, mean: f64| Served {
             ios,
             bytes: ios * 4096,
             sum_ns: mean * 1e6 * ios as f64,
             sum_squares: (mean * 1e6) * (mean * 1e6) * ios as f64,
             max_ns: 537_000,
+            ..Served::default()
         };
         Figures {
             seconds: 3.0,

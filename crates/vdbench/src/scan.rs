@@ -1,6 +1,6 @@
 //! Lines to parameters: `keyword=value[,keyword=value…]`.
 
-use super::error::{ParseError, Place, Subject};
+use super::error::{Mistake, Place, Subject};
 use super::lines::Line;
 
 /// One `keyword=value`, the value as written.
@@ -34,7 +34,7 @@ fn text(pieces: &[Piece]) -> String {
 }
 
 /// All parameters of all lines. `extra` is put behind each run definition that stands on one line.
-pub(super) fn scan(lines: &[Line], extra: Option<&str>) -> Result<Vec<Parameter>, ParseError> {
+pub(super) fn scan(lines: &[Line], extra: Option<&str>) -> Result<Vec<Parameter>, Mistake> {
     let mut parameters = Vec::new();
     let mut lines = lines.iter();
     while let Some(line) = lines.next() {
@@ -81,9 +81,9 @@ impl Joined {
     }
 
     /// Cuts at the commas that stand in no parentheses.
-    fn split(&self, into: &mut Vec<Parameter>) -> Result<(), ParseError> {
+    fn split(&self, into: &mut Vec<Parameter>) -> Result<(), Mistake> {
         let refused = |at: usize, pieces: &[Piece], message: &str| {
-            Err(ParseError::new(self.place(at), text(pieces), message))
+            Err(Mistake::new(text(pieces), message).at(self.place(at)))
         };
         let mut depth = 0_usize;
         let mut begin = 0;
@@ -95,7 +95,7 @@ impl Joined {
                     return refused(index, &self.pieces[begin..=index], message);
                 }
                 (')', false) => depth -= 1,
-                (',', false) if depth == 0 => {
+                (',', false) if depth == 0 && !self.is_in_address(begin, index) => {
                     self.push(begin, index, into)?;
                     begin = index + 1;
                 }
@@ -110,12 +110,23 @@ impl Joined {
         self.push(begin, self.pieces.len(), into)
     }
 
-    fn push(&self, begin: usize, end: usize, into: &mut Vec<Parameter>) -> Result<(), ParseError> {
+    /// Whether a comma belongs to the address of a model, which goes on to its `@`:
+    /// `lun=sim:local,as-of=2018-08-01@i3.metal,threads=8`.
+    fn is_in_address(&self, begin: usize, comma: usize) -> bool {
+        let before = text(&self.pieces[begin..comma]).to_lowercase();
+        let is_model = ["lun=sim:", "lun=emu:"]
+            .iter()
+            .any(|it| before.starts_with(it));
+        is_model && !before.contains('@') && self.pieces[comma..].iter().any(|it| it.0 == '@')
+    }
+
+    fn push(&self, begin: usize, end: usize, into: &mut Vec<Parameter>) -> Result<(), Mistake> {
         let pieces = &self.pieces[begin..end];
         if pieces.is_empty() {
             return Ok(());
         }
-        let refused = |about, message| Err(ParseError::new(self.place(begin), about, message));
+        let refused =
+            |about: String, message: &str| Err(Mistake::new(about, message).at(self.place(begin)));
         let Some(equals) = pieces.iter().position(|piece| *piece == ('=', false)) else {
             let message = "keyword=value is expected, as in sd=sd1,lun=/dev/sdb";
             return refused(text(pieces), message);

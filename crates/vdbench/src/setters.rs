@@ -4,7 +4,7 @@ use super::defs::{
     Arrivals, AskedRate, Buckets, DataErrors, LoopKind, OpenFlags, Range, Rd, Repeat, Seek,
     Xfersize,
 };
-use super::error::{ParseError, Subject};
+use super::error::{Mistake, Subject};
 use super::value::{Argument, Kind, MAX_RATE, Values};
 
 /// What `journal=` may be besides a directory.
@@ -19,13 +19,13 @@ const LONGEST: u64 = 1_000_000_000_000;
 
 /// General parameters.
 impl Argument<'_> {
-    pub(super) fn ratio(&self, ratio: f64) -> Result<f64, ParseError> {
+    pub(super) fn ratio(&self, ratio: f64) -> Result<f64, Mistake> {
         let message = format_args!("a ratio of {ratio}; 1 to 25 would work");
         self.checked(ratio, (1.0..=25.0).contains(&ratio), message)
     }
 
     /// Operations are whole sectors.
-    pub(super) fn sectors(&self, bytes: u64) -> Result<u64, ParseError> {
+    pub(super) fn sectors(&self, bytes: u64) -> Result<u64, Mistake> {
         let is_whole = bytes > 0 && bytes.is_multiple_of(512);
         let message = format_args!("{bytes} bytes are no multiple of 512");
         self.check(is_whole, message)?;
@@ -33,14 +33,14 @@ impl Argument<'_> {
         self.checked(bytes, bytes <= 1 << 30, message)
     }
 
-    pub(super) fn repeat(&self) -> Result<Repeat, ParseError> {
+    pub(super) fn repeat(&self) -> Result<Repeat, Mistake> {
         repeat(&self.parameter.text()).ok_or_else(|| {
             self.error("a number of times, or a duration such as 60s, 5m or 1h, must follow")
         })
     }
 
     /// Words as those of -j, or a directory.
-    pub(super) fn journal(&self) -> Result<Vec<String>, ParseError> {
+    pub(super) fn journal(&self) -> Result<Vec<String>, Mistake> {
         let words = self.words()?;
         let is_known =
             |word: &str| word.contains(['/', '.']) || JOURNAL.split(", ").any(|it| it == word);
@@ -53,7 +53,7 @@ impl Argument<'_> {
     }
 
     /// `5`, `stop`, `remove`, `(remove,5)` or `"script $lun"`.
-    pub(super) fn data_errors(&self) -> Result<DataErrors, ParseError> {
+    pub(super) fn data_errors(&self) -> Result<DataErrors, Mistake> {
         let words = self.words()?;
         let removes = |word: &str| word.len() > 2 && "remove_device".starts_with(word);
         let is_number = |word: &str| word.starts_with(|it: char| it.is_ascii_digit() || it == '-');
@@ -80,7 +80,7 @@ impl Argument<'_> {
     /// `(default,20,40,1m,1s)`: the name of the list, then upper edges. A number without a unit is
     /// in microseconds. One that is not above the edge before it is a step: edges at this distance
     /// follow up to the next number.
-    pub(super) fn buckets(&self) -> Result<Buckets, ParseError> {
+    pub(super) fn buckets(&self) -> Result<Buckets, Mistake> {
         let words = self.names()?;
         let Some(("default", rest)) = words.split_first().map(|(name, rest)| (&**name, rest))
         else {
@@ -164,7 +164,7 @@ fn micros(word: &str) -> Result<u64, String> {
 /// Storage definitions.
 impl Argument<'_> {
     /// `size=10g`, or `size=(10g,4)`: a quarter of it.
-    pub(super) fn shared_size(&self) -> Result<u64, ParseError> {
+    pub(super) fn shared_size(&self) -> Result<u64, Mistake> {
         let by = match self.numbers(Kind::Number)?.get(1) {
             Some(by) => self.as_whole(*by)?.max(1),
             None => 1,
@@ -173,25 +173,25 @@ impl Argument<'_> {
         self.checked(size, size > 0, "a size of 0 holds no block")
     }
 
-    pub(super) fn threads(&self) -> Result<u32, ParseError> {
+    pub(super) fn threads(&self) -> Result<u32, Mistake> {
         self.threads_up_to(32_768)
     }
 
     /// So many threads at most.
-    pub(super) fn threads_up_to(&self, most: u64) -> Result<u32, ParseError> {
+    pub(super) fn threads_up_to(&self, most: u64) -> Result<u32, Mistake> {
         let threads = self.whole()?;
         let message = format_args!("{threads} threads; 1 to {most} would work");
         self.check((1..=most).contains(&threads), message)?;
         Ok(threads as u32)
     }
 
-    pub(super) fn multiple(&self) -> Result<u64, ParseError> {
+    pub(super) fn multiple(&self) -> Result<u64, Mistake> {
         let bytes = self.whole()?;
         let message = format_args!("{bytes} is no multiple of 512");
         self.checked(bytes, bytes % 512 == 0, message)
     }
 
-    pub(super) fn count(&self) -> Result<(i64, u64), ParseError> {
+    pub(super) fn count(&self) -> Result<(i64, u64), Mistake> {
         match *self.numbers(Kind::Number)? {
             [start, n] if (1.0..=10_000.0).contains(&n) && start.abs() < 1e9 => {
                 Ok((start as i64, n as u64))
@@ -200,7 +200,7 @@ impl Argument<'_> {
         }
     }
 
-    pub(super) fn openflags(&self) -> Result<OpenFlags, ParseError> {
+    pub(super) fn openflags(&self) -> Result<OpenFlags, Mistake> {
         let mut flags = OpenFlags::default();
         for word in self.names()? {
             match &*word.to_lowercase() {
@@ -220,7 +220,7 @@ impl Argument<'_> {
         Ok(flags)
     }
 
-    pub(super) fn range(&self) -> Result<Range, ParseError> {
+    pub(super) fn range(&self) -> Result<Range, Mistake> {
         match *self.numbers(Kind::Number)? {
             [low, high] if (0.0..=1e18).contains(&low) && (0.0..=1e18).contains(&high) => {
                 let message =
@@ -235,7 +235,7 @@ impl Argument<'_> {
 
 /// Workload definitions.
 impl Argument<'_> {
-    pub(super) fn percent(&self) -> Result<f64, ParseError> {
+    pub(super) fn percent(&self) -> Result<f64, Mistake> {
         let number = self.number()?;
         // `skew=40%` is -40 to the scanner.
         let number = match self.parameter.text().ends_with('%') {
@@ -246,7 +246,7 @@ impl Argument<'_> {
         self.checked(number, (0.0..=100.0).contains(&number), message)
     }
 
-    pub(super) fn xfersize(&self) -> Result<Xfersize, ParseError> {
+    pub(super) fn xfersize(&self) -> Result<Xfersize, Mistake> {
         let numbers = self.numbers(Kind::Number)?;
         let bytes = |number: f64| self.sectors(self.as_whole(number)?);
         match *numbers {
@@ -264,7 +264,7 @@ impl Argument<'_> {
             _ if numbers.len() % 2 == 0 => {
                 let pairs = numbers.chunks(2);
                 let mix = pairs.map(|pair| Ok((bytes(pair[0])?, pair[1])));
-                let mix: Vec<(u64, f64)> = mix.collect::<Result<_, ParseError>>()?;
+                let mix: Vec<(u64, f64)> = mix.collect::<Result<_, Mistake>>()?;
                 let total: f64 = mix.iter().map(|(_, share)| share).sum();
                 let message = format_args!("the shares of the sizes add up to {total}, not to 100");
                 let is_whole = total.round() == 100.0 && mix.iter().all(|(_, share)| *share >= 0.0);
@@ -278,7 +278,7 @@ impl Argument<'_> {
         }
     }
 
-    pub(super) fn seek(&self) -> Result<Seek, ParseError> {
+    pub(super) fn seek(&self) -> Result<Seek, Mistake> {
         let mut seek = None;
         for word in self.words()? {
             seek = Some(match (seek_word(&word.to_lowercase()), seek) {
@@ -295,14 +295,14 @@ impl Argument<'_> {
         seek.ok_or_else(|| self.error("a value must follow"))
     }
 
-    fn no_seek(&self, word: &str) -> ParseError {
+    fn no_seek(&self, word: &str) -> Mistake {
         self.error(format_args!(
             "`{word}` is neither a share in per cent nor one of random, sequential, seqnz, eof and \
              poisson"
         ))
     }
 
-    fn seek_number(&self, number: f64) -> Result<Seek, ParseError> {
+    fn seek_number(&self, number: f64) -> Result<Seek, Mistake> {
         let message =
             format_args!("{number} is no share; 0 to 100 per cent would work, and -1 for eof");
         self.check(number == -1.0 || (0.0..=100.0).contains(&number), message)?;
@@ -312,7 +312,7 @@ impl Argument<'_> {
         })
     }
 
-    pub(super) fn stride(&self) -> Result<(u64, u64), ParseError> {
+    pub(super) fn stride(&self) -> Result<(u64, u64), Mistake> {
         match *self.numbers(Kind::Number)? {
             [min, max] if min <= max => {
                 let (min, max) = (self.as_whole(min)?, self.as_whole(max)?);
@@ -323,13 +323,13 @@ impl Argument<'_> {
         }
     }
 
-    pub(super) fn streams(&self) -> Result<u32, ParseError> {
+    pub(super) fn streams(&self) -> Result<u32, Mistake> {
         let streams = self.threads()?;
         self.check(streams > 1, "at least two streams are expected")?;
         Ok(streams.min(4096))
     }
 
-    pub(super) fn own_rate(&self) -> Result<f64, ParseError> {
+    pub(super) fn own_rate(&self) -> Result<f64, Mistake> {
         match self.values(Kind::Rate)? {
             Values::Numbers(rates) if rates.len() == 1 => {
                 self.check(rates[0] > 0.0 && rates[0] < 1e9, "a rate is above 0")?;
@@ -342,7 +342,7 @@ impl Argument<'_> {
         }
     }
 
-    pub(super) fn priority(&self) -> Result<u32, ParseError> {
+    pub(super) fn priority(&self) -> Result<u32, Mistake> {
         match u32::try_from(self.whole()?) {
             Ok(priority @ 1..) => Ok(priority),
             _ => Err(self.error("a priority is 1 or more; 1 comes first")),
@@ -365,13 +365,13 @@ fn seek_word(word: &str) -> Option<Seek> {
 
 /// Run definitions.
 impl Argument<'_> {
-    pub(super) fn above_zero(&self) -> Result<f64, ParseError> {
+    pub(super) fn above_zero(&self) -> Result<f64, Mistake> {
         let number = self.number()?;
         self.check(number > 0.0, format_args!("{number} is not above 0"))?;
         Ok(number)
     }
 
-    pub(super) fn iorate(&self) -> Result<AskedRate, ParseError> {
+    pub(super) fn iorate(&self) -> Result<AskedRate, Mistake> {
         match self.values(Kind::Rate)? {
             Values::Numbers(numbers) if numbers == [MAX_RATE] => Ok(AskedRate::Max),
             Values::Numbers(numbers) => {
@@ -397,7 +397,7 @@ impl Argument<'_> {
         }
     }
 
-    pub(super) fn curve(&self) -> Result<Vec<f64>, ParseError> {
+    pub(super) fn curve(&self) -> Result<Vec<f64>, Mistake> {
         self.each(|it, point| {
             let point = point.abs().trunc();
             let message =
@@ -406,7 +406,7 @@ impl Argument<'_> {
         })
     }
 
-    pub(super) fn distribution(&self, rd: &mut Rd) -> Result<(), ParseError> {
+    pub(super) fn distribution(&self, rd: &mut Rd) -> Result<(), Mistake> {
         for word in self.names()? {
             let word = word.to_lowercase();
             let is = |name: &str| !word.is_empty() && name.starts_with(&word);
@@ -429,12 +429,12 @@ impl Argument<'_> {
 
 /// Loops of runs.
 impl Argument<'_> {
-    pub(super) fn sizes(&self) -> Result<Vec<f64>, ParseError> {
+    pub(super) fn sizes(&self) -> Result<Vec<f64>, Mistake> {
         self.each(|it, size| Ok(it.sectors(it.as_whole(size.trunc())?)? as f64))
     }
 
     /// 0 means 1, and the banner shows 0.
-    pub(super) fn thread_counts(&self) -> Result<Vec<f64>, ParseError> {
+    pub(super) fn thread_counts(&self) -> Result<Vec<f64>, Mistake> {
         self.each(|it, number| {
             let number = number.trunc();
             let message = format_args!("{number} threads; 1 to 32768 would work");
@@ -443,7 +443,7 @@ impl Argument<'_> {
     }
 
     /// Shares in per cent; with a sign behind it, `40%` is -40 to the scanner.
-    pub(super) fn shares(&self) -> Result<Vec<f64>, ParseError> {
+    pub(super) fn shares(&self) -> Result<Vec<f64>, Mistake> {
         self.each(|it, number| {
             let share = number.abs();
             let message = format_args!("{share} is no share; 0 to 100 would work");
@@ -452,11 +452,11 @@ impl Argument<'_> {
     }
 
     /// Ratios from what is left, in per cent.
-    pub(super) fn compressions(&self) -> Result<Vec<f64>, ParseError> {
+    pub(super) fn compressions(&self) -> Result<Vec<f64>, Mistake> {
         self.each(|it, percent| it.ratio((1e5 / percent).round() / 1e3))
     }
 
-    pub(super) fn seeks(&self, kind: Kind) -> Result<Vec<f64>, ParseError> {
+    pub(super) fn seeks(&self, kind: Kind) -> Result<Vec<f64>, Mistake> {
         let words = self.words_of(kind)?;
         let number = |word: &String| match (word.parse::<f64>(), seek_word(&word.to_lowercase())) {
             (Ok(number), _) => self.seek_number(number).map(Seek::number),

@@ -29,7 +29,7 @@ fn words(line: &str) -> Vec<String> {
     line.split_whitespace().map(str::to_owned).collect()
 }
 
-fn parsed(text: &str, arguments: &str) -> Result<Script, ParseError> {
+fn parsed(text: &str, arguments: &str) -> Result<Script, Mistake> {
     let command = command(&words(&format!("-f p {arguments}")))?;
     parse(&command, &files(&[("p", text.to_owned())]), &is_here)
 }
@@ -319,7 +319,7 @@ const CONCATENATION: &str = "concatenatesds=yes\nsd=sd1,lun=a,threads=3\nsd=sd2,
                              wd=wd1,sd=sd*,threads=4\nrd=rd1,wd=wd1,iorate=max\n\
                              rd=rd2,wd=wd1,iorate=100\n";
 
-fn of_two_sizes(text: &str) -> Result<Prepared, ParseError> {
+fn of_two_sizes(text: &str) -> Result<Prepared, Mistake> {
     let inputs = Inputs {
         sizes: vec![1 << 30, 3 << 30],
         ..Inputs::default()

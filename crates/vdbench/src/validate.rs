@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use blocklab_record::Note;
+use blocklab_record::{Note, NoteLevel};
 use blocklab_units::Bytes;
 use blocklab_verify::KeyMap;
 use blocklab_workload::{
@@ -11,10 +11,8 @@ use blocklab_workload::{
 
 use super::Script;
 use super::defs::Sd;
-use super::error::{ParseError, Subject};
-use super::plan::{
-    Inputs, Planned, Prepared, approximated, limit_errors, own_case, own_job, own_run, own_use,
-};
+use super::error::{Mistake, Subject};
+use super::plan::{Inputs, Planned, Prepared, limit_errors, own_case, own_job, own_run, own_use};
 use super::run::Run;
 
 /// The run that reads all that an earlier run wrote.
@@ -41,7 +39,7 @@ pub fn key_plans(
     prepared: &Prepared,
     script: &Script,
     inputs: &Inputs,
-) -> Result<Vec<Option<KeyPlan>>, ParseError> {
+) -> Result<Vec<Option<KeyPlan>>, Mistake> {
     let plan = |(index, sd): (usize, &Sd)| {
         let jobs = jobs_on(prepared, index);
         let Some(block) = jobs.iter().map(|job| job.sizes.smallest().0).min() else {
@@ -68,7 +66,7 @@ fn jobs_on(prepared: &Prepared, sd: usize) -> Vec<&Job> {
 }
 
 /// Whether all jobs work on whole blocks.
-fn check_blocks(sd: &Sd, block: u64, jobs: &[&Job]) -> Result<(), ParseError> {
+fn check_blocks(sd: &Sd, block: u64, jobs: &[&Job]) -> Result<(), Mistake> {
     let message =
         format_args!("data validation needs sizes that are multiples of 512, and {block} is none");
     sd.check(block.is_multiple_of(512), message)?;
@@ -222,7 +220,7 @@ fn notes(script: &Script, inputs: &Inputs) -> Vec<Note> {
         ),
     ];
     let notes = notes.into_iter().filter(|(is_so, ..)| *is_so);
-    let notes = notes.map(|(_, subject, text)| approximated(subject.to_owned(), text));
+    let notes = notes.map(|(_, subject, text)| Note::new(NoteLevel::Approximated, subject, text));
     notes.collect()
 }
 

@@ -1,6 +1,6 @@
 //! Values: numbers with units, words, lists, ranges.
 
-use super::error::{ParseError, Place, Subject};
+use super::error::{Mistake, Place, Subject};
 use super::scan::{Parameter, Piece};
 
 /// The numbers or the words of a parameter; the original does not mix them.
@@ -44,7 +44,7 @@ impl Subject for Argument<'_> {
 
 impl Argument<'_> {
     /// The value or values in parentheses.
-    pub(super) fn values(&self, kind: Kind) -> Result<Values, ParseError> {
+    pub(super) fn values(&self, kind: Kind) -> Result<Values, Mistake> {
         let parameter = self.parameter;
         let tokens = match parameter.raw.first() {
             Some(('(', false)) => tokens(&parameter.raw, kind),
@@ -57,7 +57,7 @@ impl Argument<'_> {
         }
     }
 
-    pub(super) fn numbers(&self, kind: Kind) -> Result<Vec<f64>, ParseError> {
+    pub(super) fn numbers(&self, kind: Kind) -> Result<Vec<f64>, Mistake> {
         match self.values(kind)? {
             Values::Numbers(numbers) => Ok(numbers),
             Values::Words(words) => Err(self.error(format_args!(
@@ -70,58 +70,58 @@ impl Argument<'_> {
     /// All numbers, each as what `meant` makes of it.
     pub(super) fn each(
         &self,
-        meant: impl Fn(&Self, f64) -> Result<f64, ParseError>,
-    ) -> Result<Vec<f64>, ParseError> {
+        meant: impl Fn(&Self, f64) -> Result<f64, Mistake>,
+    ) -> Result<Vec<f64>, Mistake> {
         let numbers = self.numbers(Kind::Number)?;
         numbers.iter().map(|number| meant(self, *number)).collect()
     }
 
     /// The first number.
-    pub(super) fn number(&self) -> Result<f64, ParseError> {
+    pub(super) fn number(&self) -> Result<f64, Mistake> {
         Ok(self.numbers(Kind::Number)?[0])
     }
 
     /// A number of bytes or things: whole, not negative.
-    pub(super) fn whole(&self) -> Result<u64, ParseError> {
+    pub(super) fn whole(&self) -> Result<u64, Mistake> {
         self.as_whole(self.number()?)
     }
 
-    pub(super) fn as_whole(&self, number: f64) -> Result<u64, ParseError> {
+    pub(super) fn as_whole(&self, number: f64) -> Result<u64, Mistake> {
         self.check(number >= 0.0, format_args!("{number} is below 0"))?;
         self.check(number < 9e18, format_args!("{number} is too large"))?;
         Ok(number as u64)
     }
 
     /// A duration in whole seconds.
-    pub(super) fn seconds(&self) -> Result<u64, ParseError> {
+    pub(super) fn seconds(&self) -> Result<u64, Mistake> {
         let seconds = self.as_whole(self.numbers(Kind::Time)?[0])?;
         let message = format_args!("{seconds} seconds are more than three years");
         self.checked(seconds, seconds < 100_000_000, message)
     }
 
     /// The values as words; a number as it is displayed.
-    pub(super) fn words_of(&self, kind: Kind) -> Result<Vec<String>, ParseError> {
+    pub(super) fn words_of(&self, kind: Kind) -> Result<Vec<String>, Mistake> {
         Ok(match self.values(kind)? {
             Values::Words(words) => words,
             Values::Numbers(numbers) => numbers.iter().map(ToString::to_string).collect(),
         })
     }
 
-    pub(super) fn words(&self) -> Result<Vec<String>, ParseError> {
+    pub(super) fn words(&self) -> Result<Vec<String>, Mistake> {
         self.words_of(Kind::Word)
     }
 
     /// Words among which `sd1-sd9` is written out.
-    pub(super) fn names(&self) -> Result<Vec<String>, ParseError> {
+    pub(super) fn names(&self) -> Result<Vec<String>, Mistake> {
         self.words_of(Kind::Name)
     }
 
     /// The first word.
-    pub(super) fn word(&self) -> Result<String, ParseError> {
+    pub(super) fn word(&self) -> Result<String, Mistake> {
         Ok(self.words()?.swap_remove(0))
     }
 
-    pub(super) fn yes(&self) -> Result<bool, ParseError> {
+    pub(super) fn yes(&self) -> Result<bool, Mistake> {
         match self.word()?.to_lowercase() {
             word if word.starts_with('y') => Ok(true),
             word if word.starts_with('n') => Ok(false),
@@ -204,7 +204,7 @@ fn plain(text: &str) -> Option<f64> {
 }
 
 /// Lists of numbers with `a-b,step` and `a-b,d` written out.
-fn numbers(tokens: &[Token], parameter: &Parameter) -> Result<Vec<f64>, ParseError> {
+fn numbers(tokens: &[Token], parameter: &Parameter) -> Result<Vec<f64>, Mistake> {
     let mut list: Vec<f64> = Vec::new();
     let mut tokens = tokens.iter();
     while let Some(token) = tokens.next() {
@@ -227,7 +227,7 @@ fn range(
     end: Option<&Token>,
     step: Option<&Token>,
     parameter: &Parameter,
-) -> Result<(), ParseError> {
+) -> Result<(), Mistake> {
     const FORMS: &str = "a range is written (1-10,1) with a step, or (1-64,d) to double";
     let (Some(Token::Number(end)), Some(step)) = (end, step) else {
         return Err(parameter.error(FORMS));
@@ -264,7 +264,7 @@ fn range(
 }
 
 /// Lists of names with `sd1-sd9` written out.
-fn words(tokens: &[Token], parameter: &Parameter) -> Result<Vec<String>, ParseError> {
+fn words(tokens: &[Token], parameter: &Parameter) -> Result<Vec<String>, Mistake> {
     let mut list: Vec<String> = Vec::new();
     let mut tokens = tokens.iter();
     while let Some(token) = tokens.next() {
@@ -297,7 +297,7 @@ fn names(
     first: &str,
     last: &str,
     parameter: &Parameter,
-) -> Result<(), ParseError> {
+) -> Result<(), Mistake> {
     let cut = |name: &str| {
         let stem = name.trim_end_matches(|letter: char| letter.is_ascii_digit());
         let number: u32 = name[stem.len()..].parse().ok()?;

@@ -17,28 +17,19 @@ const CRC64: Crc<u64, Table<16>> = Crc::<u64, Table<16>>::new(&CRC_64_REDIS);
 pub(crate) fn digest(checksum: Checksum, pieces: &[&[u8]]) -> [u8; LONGEST] {
     let mut digest = [0; LONGEST];
     let mut put = |bytes: &[u8]| digest[..bytes.len()].copy_from_slice(bytes);
+    macro_rules! crc {
+        ($table:ident) => {{
+            let mut crc = $table.digest();
+            pieces.iter().for_each(|piece| crc.update(piece));
+            crc.finalize()
+        }};
+    }
     match checksum {
         Checksum::Header | Checksum::Pattern | Checksum::PatternHeader | Checksum::Null => {}
-        Checksum::Crc7 => {
-            let mut crc = CRC7.digest();
-            pieces.iter().for_each(|piece| crc.update(piece));
-            put(&[crc.finalize()]);
-        }
-        Checksum::Crc16 => {
-            let mut crc = CRC16.digest();
-            pieces.iter().for_each(|piece| crc.update(piece));
-            put(&crc.finalize().to_le_bytes());
-        }
-        Checksum::Crc64 => {
-            let mut crc = CRC64.digest();
-            pieces.iter().for_each(|piece| crc.update(piece));
-            put(&crc.finalize().to_le_bytes());
-        }
-        Checksum::Crc32 => {
-            let mut crc = CRC32.digest();
-            pieces.iter().for_each(|piece| crc.update(piece));
-            put(&(!crc.finalize()).to_le_bytes());
-        }
+        Checksum::Crc7 => put(&[crc!(CRC7)]),
+        Checksum::Crc16 => put(&crc!(CRC16).to_le_bytes()),
+        Checksum::Crc64 => put(&crc!(CRC64).to_le_bytes()),
+        Checksum::Crc32 => put(&(!crc!(CRC32)).to_le_bytes()),
         Checksum::Crc32c => {
             let crc = |crc, piece: &&[u8]| crc32c::crc32c_append(crc, piece);
             put(&(!pieces.iter().fold(0, crc)).to_le_bytes());

@@ -295,14 +295,8 @@ impl KeyMap {
             state.well(block, micros, false);
             return None;
         }
-        Some(self.remember(
-            &mut state,
-            offset,
-            bytes.len(),
-            (key, None),
-            sectors,
-            micros,
-        ))
+        let keys = (key, None);
+        Some(self.remember(&mut state, offset, bytes.len(), keys, sectors, micros))
     }
 
     /// A write was in flight when its run ended: each sector may be as before it or as after it.

@@ -302,7 +302,8 @@ fn put(bytes: &mut [u8], at: usize, number: u64) {
     bytes[at..at + 8].copy_from_slice(&number.to_be_bytes());
 }
 
-fn number(bytes: &[u8], at: usize) -> u64 {
+/// Eight bytes, big endian.
+pub(crate) fn number(bytes: &[u8], at: usize) -> u64 {
     let mut word = [0; 8];
     word.copy_from_slice(&bytes[at..at + 8]);
     u64::from_be_bytes(word)

@@ -16,6 +16,8 @@
 
 use std::fmt;
 
+use crate::saved_keys::number;
+
 /// Bytes that carry an offset and a key of their own.
 pub const SECTOR: usize = 512;
 
@@ -212,12 +214,6 @@ fn check(sector: &[u8]) -> u8 {
     let covered = sector[..17].iter().chain(&sector[24..HEAD]);
     // All zeros are no head.
     covered.fold(0xa5, |sum, byte| sum ^ byte)
-}
-
-fn number(sector: &[u8], from: usize) -> u64 {
-    let mut bytes = [0; 8];
-    bytes.copy_from_slice(&sector[from..from + 8]);
-    u64::from_be_bytes(bytes)
 }
 
 #[cfg(test)]

@@ -9,9 +9,9 @@ use crate::flows::{Flows, Share};
 use crate::in_flight::InFlight;
 use crate::missed::Missed;
 use crate::pace::Due;
+use crate::pass::pass;
 use crate::replay_cursor::ReplayCursor;
 use crate::verifier::Verifier;
-use crate::worker::pass;
 
 /// The restraints of one worker; most jobs have none.
 #[derive(Debug)]

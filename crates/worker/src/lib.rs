@@ -18,6 +18,7 @@ mod latency;
 mod log;
 mod missed;
 mod pace;
+mod pass;
 mod recorder;
 mod replay_cursor;
 mod shares;

@@ -168,6 +168,10 @@ pub struct Recorder {
     pub verify_began: Counter,
     /// Blocks compared.
     pub verified: Counter,
+    /// Writes that were not made, for they are only read back, and their bytes.
+    pub assumed_writes: Counter,
+    /// See above.
+    pub assumed_bytes: Counter,
     failures: Mutex<Vec<Failure>>,
     miscompares: Mutex<Miscompares>,
     /// Of each worker that counts here: what it has in flight.

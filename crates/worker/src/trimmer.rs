@@ -2,14 +2,15 @@
 
 use std::collections::VecDeque;
 
-use blocklab_random::Stream;
 use blocklab_workload::{Job, Trims};
 
-/// Writes are chosen by chance when they come back, and trimmed in batches while the job goes on.
+/// Writes are chosen evenly when they come back, from a place of chance on: the share holds for few
+/// of them, too. They are trimmed in batches while the job goes on, and the rest at its end.
 #[derive(Debug)]
 pub(crate) struct Trimmer {
     rule: Trims,
-    chance: Stream,
+    /// Per cent of a trim that the writes so far have left.
+    credit: u64,
     /// Numbers of the chosen writes, in the order in which they came back.
     chosen: VecDeque<u64>,
     /// Writes that were not read back yet.
@@ -22,7 +23,7 @@ impl Trimmer {
         let rule = job.verify.as_ref()?.trims?;
         Some(Self {
             rule,
-            chance: job.chance(seed, "trims", u64::from(thread)),
+            credit: job.chance(seed, "trims", u64::from(thread)).below(100),
             chosen: VecDeque::new(),
             waiting: 0,
             batch_left: 0,
@@ -32,7 +33,9 @@ impl Trimmer {
     /// A write came back, with this number.
     pub(crate) fn written(&mut self, number: u64) {
         self.waiting += 1;
-        if self.chance.below(100) < u64::from(self.rule.percent) {
+        self.credit += u64::from(self.rule.percent);
+        if self.credit >= 100 {
+            self.credit -= 100;
             self.chosen.push_back(number);
         }
         if self.waiting.is_multiple_of(self.rule.every) {
@@ -58,6 +61,12 @@ impl Trimmer {
         None
     }
 
+    /// The same at the end of the writes, whatever the batches are.
+    pub(crate) fn last(&mut self, first: u64) -> Option<u64> {
+        let at = self.chosen.iter().position(|number| *number >= first)?;
+        self.chosen.drain(..=at).next_back()
+    }
+
     /// All that was written has been read back.
     pub(crate) fn forget(&mut self) {
         self.chosen.clear();
@@ -77,7 +86,7 @@ mod tests {
                 every,
                 batch,
             },
-            chance: Stream::new(1, "trims", 0),
+            credit: 0,
             chosen: VecDeque::new(),
             waiting: 0,
             batch_left: 0,
@@ -109,11 +118,23 @@ mod tests {
     #[test]
     fn the_share_holds() {
         let mut trimmer = trimmer(30, 1, 1);
-        let chosen = (0..10_000).filter(|number| {
+        let chosen = (0..100).filter(|number| {
             trimmer.written(*number);
             trimmer.next(0).is_some()
         });
-        let chosen = chosen.count();
-        assert!((2_800..3_200).contains(&chosen), "{chosen}");
+        assert_eq!(chosen.count(), 30);
+    }
+
+    /// Of 64 writes with `trim_percentage=50` 21 to 27 were trimmed: they were drawn one by one,
+    /// and those of the last batch were forgotten.
+    #[test]
+    fn what_is_chosen_is_trimmed_at_the_end() {
+        let mut trimmer = trimmer(50, 16, 4);
+        (0..64).for_each(|number| trimmer.written(number));
+        let in_time = all(&mut trimmer, 0);
+        let late: Vec<u64> = std::iter::from_fn(|| trimmer.last(0)).collect();
+        assert_eq!(in_time.len() + late.len(), 32);
+        assert!(in_time.last() < late.first());
+        assert_eq!(trimmer.last(0), None);
     }
 }

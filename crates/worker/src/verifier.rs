@@ -239,7 +239,8 @@ impl Verifier {
         if !written.trimmed {
             self.recent.add(written.target, written.offset);
         }
-        if self.when == When::Never || self.first.is_some_and(|first| written.generation > first) {
+        let is_forgotten = self.when == When::Never && self.trimmer.is_none();
+        if is_forgotten || self.first.is_some_and(|first| written.generation > first) {
             return;
         }
         self.written.push(written);
@@ -267,6 +268,16 @@ impl Verifier {
     /// The next write to trim, while the job goes on.
     pub(crate) fn next_trim(&mut self) -> Option<Written> {
         let number = self.trimmer.as_mut()?.next(self.next as u64)?;
+        self.trimmed(number)
+    }
+
+    /// The same, once all writes are done.
+    pub(crate) fn last_trim(&mut self) -> Option<Written> {
+        let number = self.trimmer.as_mut()?.last(self.next as u64)?;
+        self.trimmed(number)
+    }
+
+    fn trimmed(&mut self, number: u64) -> Option<Written> {
         let written = self.written.get_mut(usize::try_from(number).ok()?)?;
         written.gone = true;
         Some(*written)
@@ -312,7 +323,8 @@ impl Verifier {
     }
 
     fn next_written(&mut self) -> Option<Written> {
-        loop {
+        // What is remembered is only trimmed then.
+        while self.when != When::Never {
             let written = *self.written.get(self.next)?;
             self.next += 1;
             if let Some(trimmer) = self.trimmer.as_mut().filter(|_| !written.trimmed) {
@@ -323,6 +335,7 @@ impl Verifier {
                 return Some(written);
             }
         }
+        None
     }
 
     /// Whether a later write lies where this trim was: there are zeros no more.

@@ -39,7 +39,6 @@ use crate::verifier::Verifier;
 
 pub use job::JobParts;
 use job::WorkerJob;
-pub(crate) use parts::pass;
 pub use parts::{Parts, Shared, has_schedule};
 
 /// What a worker wants next.

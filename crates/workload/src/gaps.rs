@@ -61,6 +61,18 @@ impl Gaps {
         Some((first, count))
     }
 
+    /// Takes all of these, whichever of them were taken before.
+    pub(crate) fn take_all(&mut self, first: u64, count: u64) {
+        let end = (first + count).min(self.pieces);
+        let mut at = first;
+        while let Some(free) = self.free_from(at).filter(|free| *free < end) {
+            let run = self.free_in_a_row(free, end - free);
+            self.fill(free, run);
+            self.left -= run;
+            at = free + run;
+        }
+    }
+
     fn free_from(&self, from: u64) -> Option<u64> {
         let mut at = from;
         for (level, words) in self.levels.iter().enumerate() {
@@ -136,6 +148,18 @@ mod tests {
         assert_eq!(gaps.take(0, 5), Some((1, 1)));
         assert!(gaps.are_closed());
         assert_eq!(gaps.take(0, 1), None);
+    }
+
+    #[test]
+    fn a_stretch_is_taken_with_what_was_taken_of_it_before() {
+        let mut gaps = Gaps::new(200);
+        gaps.take(70, 3);
+        gaps.take(75, 1);
+        gaps.take_all(64, 64);
+        assert_eq!(gaps.left, 136);
+        assert_eq!(gaps.take(64, 1), Some((128, 1)));
+        gaps.take_all(0, 300);
+        assert!(gaps.are_closed());
     }
 
     /// Beside a plain list of what was taken.

@@ -84,6 +84,8 @@ pub struct Places {
     /// Number of possible random beginnings.
     grains: u64,
     cursor: u64,
+    /// Of pieces: blocks are not cut where a taken one follows, but reach over it.
+    keeps_sizes: bool,
     law: Law,
 }
 
@@ -141,7 +143,18 @@ impl Places {
             grain,
             grains,
             cursor,
+            keeps_sizes: false,
             law,
+        }
+    }
+
+    /// Of blocks of several sizes that hit everything once, lets each keep its size: a piece may
+    /// then be hit again by a block that is longer than what was left for it.
+    #[must_use]
+    pub(crate) fn keeping_sizes(self, keeps_sizes: bool) -> Self {
+        Self {
+            keeps_sizes,
+            ..self
         }
     }
 
@@ -176,8 +189,15 @@ impl Places {
         let from = chance.below(self.grains);
         let taken = gaps.take(from, len.div_ceil(self.grain));
         let (first, count) = taken.expect("a new pass leaves all pieces free");
-        let offset = self.extent.offset + first * self.grain;
-        (offset, len.min(count * self.grain))
+        let begin = first * self.grain;
+        if !self.keeps_sizes {
+            return (self.extent.offset + begin, len.min(count * self.grain));
+        }
+        // At a multiple of its own size no two blocks of a direction lie on each other.
+        let begin = begin / len * len;
+        let len = len.min((self.extent.len - begin) / self.grain * self.grain);
+        gaps.take_all(begin / self.grain, len.div_ceil(self.grain));
+        (self.extent.offset + begin, len)
     }
 
     /// Whether a pass in pieces has come to all of them.

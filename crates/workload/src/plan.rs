@@ -58,6 +58,18 @@ pub struct Case {
     pub workload: Workload,
 }
 
+impl Case {
+    /// Jobs that no matrix made.
+    #[must_use]
+    pub fn new(name: impl Into<String>, seed: u64, jobs: Vec<Job>) -> Self {
+        Self {
+            name: name.into(),
+            settings: Vec::new(),
+            workload: Workload { seed, jobs },
+        }
+    }
+}
+
 /// How the passes of one case become one figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -196,14 +208,7 @@ mod tests {
 
     #[track_caller]
     fn check(order: Order, passes: u32, discard: u32, expected: &[(usize, u32)]) {
-        let case = |name: &str| Case {
-            name: name.to_owned(),
-            settings: Vec::new(),
-            workload: Workload {
-                seed: 0,
-                jobs: Vec::new(),
-            },
-        };
+        let case = |name: &str| Case::new(name, 0, Vec::new());
         let plan = Plan {
             name: String::new(),
             description: String::new(),

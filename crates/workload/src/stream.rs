@@ -128,7 +128,8 @@ impl Requests {
         for extent in &extents {
             let inner = Route::inner(job, *extent)?;
             check_pieces(job, inner)?;
-            let made = Places::new(&job.pattern, inner, blocks, start, &mut where_to);
+            let made = Places::new(&job.pattern, inner, blocks, start, &mut where_to)
+                .keeping_sizes(job.keeps_sizes());
             if Route::is_asked_for(job) {
                 routes.push(Route::new(job, &made, *extent));
             }

@@ -1,42 +1,56 @@
-/// Absolute relative errors in per cent, the least first.
+/// Relative errors in per cent.
 #[derive(Debug, Clone)]
-pub struct Errors(Vec<f64>);
+pub struct Errors {
+    /// Their absolute values, the least first.
+    sorted: Vec<f64>,
+    bias: f64,
+}
 
 impl Errors {
+    /// `None` where there is none.
+    ///
     /// # Panics
-    /// When there is none, or one is not a number.
+    /// When one is not a number.
     #[must_use]
-    pub fn of(relative: impl Iterator<Item = f64>) -> Self {
-        let mut sorted: Vec<_> = relative.map(f64::abs).collect();
-        assert!(!sorted.is_empty() && sorted.iter().all(|error| error.is_finite()));
+    pub fn of(relative: impl Iterator<Item = f64>) -> Option<Self> {
+        let all: Vec<f64> = relative.collect();
+        assert!(all.iter().all(|error| error.is_finite()));
+        let mut sorted: Vec<f64> = all.iter().map(|error| error.abs()).collect();
         sorted.sort_by(f64::total_cmp);
-        Self(sorted)
+        let bias = all.iter().sum::<f64>() / all.len() as f64;
+        (!sorted.is_empty()).then_some(Self { sorted, bias })
     }
 
     /// How many.
     #[must_use]
     pub fn count(&self) -> usize {
-        self.0.len()
+        self.sorted.len()
     }
 
     /// The middle one; of an even number, the mean of the two in the middle.
     #[must_use]
     pub fn median(&self) -> f64 {
-        let above = self.0.len() / 2;
-        let below = (self.0.len() - 1) / 2;
-        f64::midpoint(self.0[below], self.0[above])
+        let above = self.sorted.len() / 2;
+        let below = (self.sorted.len() - 1) / 2;
+        f64::midpoint(self.sorted[below], self.sorted[above])
     }
 
     /// At least nine tenths of them are not larger.
     #[must_use]
     pub fn p90(&self) -> f64 {
-        self.0[(self.0.len() * 9).div_ceil(10) - 1]
+        self.sorted[(self.sorted.len() * 9).div_ceil(10) - 1]
     }
 
     /// The largest.
     #[must_use]
     pub fn worst(&self) -> f64 {
-        self.0[self.0.len() - 1]
+        self.sorted[self.sorted.len() - 1]
+    }
+
+    /// The mean with its sign: above 0, the model promises too much.
+    #[must_use]
+    pub const fn bias(&self) -> f64 {
+        self.bias
     }
 }
 
@@ -46,15 +60,17 @@ mod tests {
 
     #[test]
     fn quantiles_of_a_few() {
-        let check = |errors: &[f64], wanted: [f64; 3]| {
-            let errors = Errors::of(errors.iter().copied());
-            assert_eq!([errors.median(), errors.p90(), errors.worst()], wanted);
+        let check = |errors: &[f64], wanted: [f64; 4]| {
+            let errors = Errors::of(errors.iter().copied()).expect("some");
+            let seen = [errors.median(), errors.p90(), errors.worst(), errors.bias()];
+            assert_eq!(seen, wanted);
         };
-        check(&[-3.0], [3.0, 3.0, 3.0]);
-        check(&[4.0, -1.0], [2.5, 4.0, 4.0]);
+        check(&[-3.0], [3.0, 3.0, 3.0, -3.0]);
+        check(&[4.0, -1.0], [2.5, 4.0, 4.0, 1.5]);
         check(
             &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, -10.0],
-            [5.5, 9.0, 10.0],
+            [5.5, 9.0, 10.0, 3.5],
         );
+        assert!(Errors::of([].into_iter()).is_none());
     }
 }

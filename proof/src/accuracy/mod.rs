@@ -8,5 +8,5 @@ mod repeat;
 
 pub use errors::Errors;
 pub use page::page;
-pub use published::{Cell, Study};
-pub use repeat::{Compared, Outcome, repeat, repeat_all, simulate};
+pub use published::{Kind, Study};
+pub use repeat::{Cell, Outcome, repeat, repeat_all, simulate};

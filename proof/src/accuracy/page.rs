@@ -1,20 +1,32 @@
 use std::fmt::Write as _;
 
-use blocklab_units::rate;
+use blocklab_publication::{Basis, Figure};
+use blocklab_units::{count, stated};
 
 use super::errors::Errors;
-use super::published::{Study, Unit};
-use super::repeat::{Compared, Outcome};
+use super::published::{Kind, Study};
+use super::repeat::{Cell, Outcome};
 
 /// What no machine can write: how to read the page, and what is known to be off.
 const HEAD: &str = include_str!("../../data/accuracy-head.md");
 const KNOWN: &str = include_str!("../../data/accuracy-known.md");
+/// The columns of every table of errors.
+const COLUMNS: &str = "n | median | p90 | worst | bias |";
+const RULES: &str = "--:|--:|--:|--:|--:|";
 
 /// The page `docs/accuracy.md`.
 #[must_use]
 pub fn page(outcomes: &[Outcome<'_>]) -> String {
-    let mut page = String::from(HEAD);
-    page.push_str(&summary(outcomes));
+    let all: Vec<&Cell> = outcomes.iter().flat_map(|it| &it.cells).collect();
+    let mut page = format!("{HEAD}{}\n", scoreboard(outcomes));
+    page.push_str("By type of volume:\n\n");
+    page.push_str(&grouped("volume", &all, |cell| cell.volume.clone()));
+    page.push_str("\nBy figure:\n\n");
+    page.push_str(&grouped("figure", &all, |cell| {
+        by_figure(cell.compared.figure)
+    }));
+    page.push_str("\nNot counted:\n\n");
+    page.push_str(&uncounted(outcomes));
     page.push('\n');
     page.push_str(KNOWN);
     for outcome in outcomes {
@@ -24,66 +36,136 @@ pub fn page(outcomes: &[Outcome<'_>]) -> String {
 }
 
 impl Outcome<'_> {
-    /// Of all cells.
+    /// Of the counted figures of a kind; `None`: there are none.
     #[must_use]
-    pub fn errors(&self) -> Errors {
-        Errors::of(self.cells.iter().map(Compared::error_percent))
+    pub fn errors(&self, kind: Kind) -> Option<Errors> {
+        let cells = self.cells.iter().filter(|cell| cell.kind == kind);
+        Errors::of(cells.filter_map(Cell::counted))
     }
 
-    fn errors_of(&self, system: &str) -> Errors {
-        let cells = self.cells.iter().filter(|it| it.cell.system == system);
-        Errors::of(cells.map(Compared::error_percent))
+    /// Whether a kind is as near as asked; `None`: it has no counted figure.
+    #[must_use]
+    pub fn is_met(&self, kind: Kind) -> Option<bool> {
+        let errors = self.errors(kind)?;
+        let (median, p90) = kind.asked(self.study.name);
+        Some(errors.median() <= median && errors.p90() <= p90)
     }
 }
 
-fn summary(outcomes: &[Outcome<'_>]) -> String {
-    let mut table = String::from(
-        "| study | system | cells | median | p90 | worst | asked: median, p90 |\n\
-         |---|---|--:|--:|--:|--:|--:|\n",
+fn scoreboard(outcomes: &[Outcome<'_>]) -> String {
+    let mut table = format!(
+        "| study | figures | {COLUMNS} asked: median, p90 | met |\n|---|---|{RULES}---|---|\n"
     );
-    let mut row = |study: &str, system: &str, errors: &Errors, asked: &str| {
-        let _ = writeln!(
-            table,
-            "| {study} | {system} | {} | {:.2} % | {:.2} % | {:.2} % | {asked} |",
-            errors.count(),
-            errors.median(),
-            errors.p90(),
-            errors.worst(),
-        );
-    };
     for outcome in outcomes {
-        let (median, p90) = outcome.study.bars;
-        let asked = format!("{median} %, {p90} %");
-        row(outcome.study.name, "all", &outcome.errors(), &asked);
-        for system in &outcome.study.systems {
-            if outcome.study.systems.len() > 1 {
-                row("", &system.name, &outcome.errors_of(&system.name), "");
-            }
+        for kind in Kind::ALL {
+            let (Some(errors), Some(met)) = (outcome.errors(kind), outcome.is_met(kind)) else {
+                continue;
+            };
+            let (median, p90) = kind.asked(outcome.study.name);
+            let _ = writeln!(
+                table,
+                "| {} | {kind} |{} {} %, {} % | {} |",
+                outcome.study.name,
+                figures(&errors),
+                stated(median),
+                stated(p90),
+                if met { "yes" } else { "**no**" },
+            );
+        }
+    }
+    let all = outcomes.iter().flat_map(|it| &it.cells);
+    if let Some(errors) = Errors::of(all.filter_map(Cell::counted)) {
+        let _ = writeln!(table, "| all five | all |{} | |", figures(&errors));
+    }
+    table
+}
+
+/// Of the counted figures, by what `name` says of each, in the order in which they come.
+fn grouped(title: &str, cells: &[&Cell], name: impl Fn(&Cell) -> String) -> String {
+    let mut names: Vec<String> = Vec::new();
+    for name in cells.iter().map(|cell| name(cell)) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let mut table = format!("| {title} | {COLUMNS}\n|---|{RULES}\n");
+    for wanted in names {
+        let mine = cells.iter().filter(|cell| name(cell) == wanted);
+        if let Some(errors) = Errors::of(mine.filter_map(|cell| cell.counted())) {
+            let _ = writeln!(table, "| {wanted} |{}", figures(&errors));
         }
     }
     table
 }
 
+/// Quantiles in one row, shares of the operations in another.
+fn by_figure(figure: Figure) -> String {
+    match figure {
+        Figure::QuantileUs(_) => "latency quantiles".to_owned(),
+        Figure::WithinUs(_) => "shares within a latency".to_owned(),
+        other => other.title(),
+    }
+}
+
+/// What says nothing of the model, and why, with its errors all the same.
+fn uncounted(outcomes: &[Outcome<'_>]) -> String {
+    let mut table = format!("| study | why | {COLUMNS}\n|---|---|{RULES}\n");
+    for outcome in outcomes {
+        let cells = || outcome.cells.iter();
+        for basis in [Basis::Fitted, Basis::Derived, Basis::StandIn] {
+            let mine = cells().filter(|cell| cell.compared.basis == basis);
+            let errors = Errors::of(mine.filter_map(|cell| cell.compared.error_percent()));
+            if let Some(errors) = errors {
+                let (study, why) = (outcome.study.name, basis.name());
+                let _ = writeln!(table, "| {study} | {why} |{}", figures(&errors));
+            }
+        }
+        let silent = cells().filter(|cell| cell.compared.ours.is_none()).count();
+        if silent > 0 {
+            let study = outcome.study.name;
+            let _ = writeln!(table, "| {study} | without prediction | {silent} | | | | |");
+        }
+    }
+    table
+}
+
+/// ` 64 | 2.67 % | 11.25 % | 40.61 % | -0.50 % |`.
+fn figures(errors: &Errors) -> String {
+    format!(
+        " {} | {:.2} % | {:.2} % | {:.2} % | {:+.2} % |",
+        errors.count(),
+        errors.median(),
+        errors.p90(),
+        errors.worst(),
+        errors.bias()
+    )
+}
+
 fn section(outcome: &Outcome<'_>) -> String {
     let study = outcome.study;
-    let mut text = format!("\n## {}\n\n{}.\n\n", study.name, study.source);
+    let mut text = format!("\n## {}\n\n{}.\n\n", study.name, study.publication.source);
     text.push_str(&systems(study));
     text.push_str(
-        "\n| case | system | | published | predicted | error | bound by |\n\
-         |---|---|---|--:|--:|--:|---|\n",
+        "\n| case | system | figure | published | predicted | error | bound by | |\n\
+         |---|---|---|--:|--:|--:|---|---|\n",
     );
-    for compared in &outcome.cells {
-        let cell = &compared.cell;
+    for cell in &outcome.cells {
+        let compared = &cell.compared;
+        let basis = match compared.basis {
+            Basis::Measured => "",
+            other => other.name(),
+        };
+        let error = compared.error_percent();
         let _ = writeln!(
             text,
-            "| {} | {} | {} | {} | {} | {:+.1} % | {} |",
-            cell.case,
-            cell.system,
-            cell.unit,
-            figure(cell.published, cell.unit),
-            figure(compared.predicted, cell.unit),
-            compared.error_percent(),
-            compared.binding,
+            "| {} | {} | {} | {} | {} | {} | {} | {basis} |",
+            compared.case,
+            compared.system,
+            compared.figure,
+            figure(compared.published),
+            compared.ours.map_or_else(String::new, figure),
+            error.map_or_else(String::new, |it| format!("{it:+.1} %")),
+            cell.binding,
         );
     }
     text
@@ -91,19 +173,25 @@ fn section(outcome: &Outcome<'_>) -> String {
 
 fn systems(study: &Study) -> String {
     let mut text = String::new();
-    for system in &study.systems {
+    for system in study.publication.systems.iter().filter(|it| it.measured) {
         let because = match system.because.trim_end_matches('.') {
             "" => String::new(),
             because => format!(": {because}"),
         };
-        let _ = writeln!(text, "- {}: `sim:{}`{because}", system.name, system.address);
+        let _ = match system.predicted {
+            true => writeln!(text, "- {}: `sim:{}`{because}", system.name, system.address),
+            false => writeln!(text, "- {}: not predicted{because}", system.name),
+        };
     }
     text
 }
 
-fn figure(value: f64, unit: Unit) -> String {
-    match unit {
-        Unit::Iops => blocklab_units::count(value),
-        Unit::MibPerS => rate(value),
+/// Whole above 1,000, else four figures.
+fn figure(value: f64) -> String {
+    match value.abs() {
+        it if it >= 1000.0 => count(value),
+        it if it >= 100.0 => format!("{value:.1}"),
+        it if it >= 1.0 => format!("{value:.2}"),
+        _ => format!("{value:.3}"),
     }
 }

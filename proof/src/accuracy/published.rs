@@ -1,103 +1,103 @@
 use std::fmt;
 
 use blocklab_native::{self as native, studies};
-use blocklab_publication::{Figure, System};
+use blocklab_publication::{Figure, Publication, System};
 use blocklab_workload::Plan;
 
-/// How near the model must come to a study: largest median and 90th percentile of the absolute
-/// relative errors, in per cent.
-const BARS: [(&str, (f64, f64)); 3] = [
-    ("i3-vs-i2", (5.0, 20.0)),
-    ("r5d-vs-gp3", (1.0, 10.0)),
-    ("im4gn", (1.0, 1.0)),
-];
+const NAMES: [&str; 5] = ["i3-vs-i2", "ebs-hdd", "i3-metal", "r5d-vs-gp3", "im4gn"];
 
-/// A published study: what was measured, on what, and how near the model must come.
+/// A published study: what was measured, on what, and what came out.
 #[derive(Debug)]
 pub struct Study {
     /// Its name, as `blocklab run` knows it.
     pub name: &'static str,
-    /// Tool, place, date.
-    pub source: String,
     /// The load, once.
     pub plan: Plan,
-    /// What it was run on.
-    pub systems: Vec<System>,
-    /// Every measured rate.
-    pub cells: Vec<Cell>,
-    /// Largest median and 90th percentile of the absolute relative errors, in per cent.
-    pub bars: (f64, f64),
+    /// What it shows, published figures included.
+    pub publication: Publication,
 }
 
-/// What a figure counts.
+/// What a figure tells of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unit {
-    /// Operations a second.
-    Iops,
-    /// 2^20 bytes a second.
-    MibPerS,
+pub enum Kind {
+    /// A rate that a limit holds, by the closed form.
+    Limit,
+    /// A rate that the latency holds.
+    Latency,
+    /// A latency, a share of operations within one, or the rate at which one is passed.
+    Time,
 }
 
-impl fmt::Display for Unit {
+impl Kind {
+    /// In the order in which they are shown.
+    pub const ALL: [Self; 3] = [Self::Limit, Self::Latency, Self::Time];
+
+    /// Of a figure, whose rate this binds.
+    #[must_use]
+    pub fn of(figure: Figure, binding: &str) -> Self {
+        match figure {
+            Figure::Iops
+            | Figure::MbPerS
+            | Figure::MibPerS
+            | Figure::Operations
+            | Figure::PeakIops
+            | Figure::PeakMbPerS
+            | Figure::PeakThousandMibPerS => match binding == "latency" {
+                true => Self::Latency,
+                false => Self::Limit,
+            },
+            _ => Self::Time,
+        }
+    }
+
+    /// Largest median and 90th percentile of the absolute errors that are asked for, in per cent.
+    #[must_use]
+    pub fn asked(self, study: &str) -> (f64, f64) {
+        match (self, study) {
+            (Self::Limit, _) => (1.0, 7.0),
+            (Self::Latency, "i3-vs-i2") => (5.0, 10.0),
+            (Self::Latency, _) => (5.0, 12.0),
+            (Self::Time, _) => (5.0, 20.0),
+        }
+    }
+}
+
+impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Iops => "IOPS",
-            Self::MibPerS => "MiB/s",
+            Self::Limit => "rates bound by a limit",
+            Self::Latency => "rates bound by latency",
+            Self::Time => "latencies and crossings",
         })
     }
 }
 
-/// One published figure.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Cell {
-    /// Case of the study.
-    pub case: String,
-    /// System of the study.
-    pub system: String,
-    /// What is counted.
-    pub unit: Unit,
-    /// The figure.
-    pub published: f64,
-}
-
 impl Study {
-    /// The built-in studies whose rates were published for single cases.
+    /// All five.
     ///
     /// # Panics
     /// When one is not understood: they are part of the product.
     #[must_use]
     pub fn all() -> Vec<Self> {
-        BARS.map(|(name, bars)| Self::of(name, bars)).into()
+        NAMES.map(Self::of).into()
     }
 
-    fn of(name: &'static str, bars: (f64, f64)) -> Self {
+    fn of(name: &'static str) -> Self {
         let text = studies::builtin(name).expect("a built-in study");
         let parsed = native::parse(text, name).expect("a study");
-        let publication = parsed.publication;
-        let cells = publication.figures.into_iter().filter_map(|figure| {
-            let unit = match figure.figure {
-                Figure::Iops => Unit::Iops,
-                Figure::MibPerS => Unit::MibPerS,
-                _ => return None,
-            };
-            Some(Cell {
-                case: figure.case?,
-                system: figure.system,
-                unit,
-                published: figure.value,
-            })
-        });
-        let systems = publication.systems.into_iter();
         Self {
             name,
-            source: publication.source,
             plan: Plan {
                 passes: 1,
                 ..parsed.plan
             },
-            systems: systems.filter(|system| system.measured).collect(),
-            cells: cells.collect(),
-            bars,
+            publication: parsed.publication,
         }
+    }
+
+    /// The systems that a model can play.
+    pub fn modelled(&self) -> impl Iterator<Item = &System> {
+        let all = self.publication.systems.iter();
+        all.filter(|system| system.measured && system.predicted)
     }
 }

@@ -3,41 +3,52 @@ use std::sync::LazyLock;
 use std::sync::atomic::AtomicBool;
 use std::thread;
 
-use blocklab_catalog::{Address, Catalog, resolve};
-use blocklab_device::{DeviceSpec, Load, predict};
-use blocklab_publication::System;
+use blocklab_analysis::study::{Compared, SystemOutcome, outcome};
+use blocklab_analysis::{Assessment, assess};
+use blocklab_catalog::{Address, Catalog, Resolved, resolve};
+use blocklab_device::{Load, predict};
+use blocklab_publication::{Basis, System};
 use blocklab_record::{Interval, Measurement, Record, Status};
-use blocklab_study::{Assignment, Guard, Observer, run_plan};
+use blocklab_study::{Assignment, Guard, Observer, Part, plan_of, run_plan, run_plans};
 use blocklab_units::{Bytes, Nanos};
-use blocklab_workload::{Case, Job, Plan};
+use blocklab_workload::{Case, Job, Plan, SizeMix};
 
-use super::published::{Cell, Study, Unit};
+use super::published::{Kind, Study};
+
+// It takes longer to read than most plans to simulate.
+static CATALOG: LazyLock<Catalog> = LazyLock::new(Catalog::embedded);
 
 /// A study, and what the model makes of it.
 #[derive(Debug)]
 pub struct Outcome<'a> {
     /// Which one.
     pub study: &'a Study,
-    /// Every cell, in the order in which they were published.
-    pub cells: Vec<Compared>,
+    /// What was simulated, system by system.
+    pub records: Vec<Record>,
+    /// Every published figure of a case or a sweep, in the order in which they were published.
+    pub cells: Vec<Cell>,
 }
 
 /// A published figure and ours.
 #[derive(Debug, Clone)]
-pub struct Compared {
-    /// Published.
-    pub cell: Cell,
-    /// Ours, in the unit of the cell.
-    pub predicted: f64,
-    /// Which limit binds at the end of the measurement, by the closed form.
+pub struct Cell {
+    /// Both of them.
+    pub compared: Compared,
+    /// What it tells.
+    pub kind: Kind,
+    /// On which type of volume or family of instances with disks of their own.
+    pub volume: String,
+    /// Which limit binds at the end of the measurement, by the closed form; empty where nothing is
+    /// predicted.
     pub binding: String,
 }
 
-impl Compared {
-    /// Ours over theirs, less one, in per cent.
+impl Cell {
+    /// Ours over theirs, less one, in per cent, where it says something of the model.
     #[must_use]
-    pub fn error_percent(&self) -> f64 {
-        (self.predicted / self.cell.published - 1.0) * 100.0
+    pub fn counted(&self) -> Option<f64> {
+        let counts = self.compared.basis == Basis::Measured;
+        self.compared.error_percent().filter(|_| counts)
     }
 }
 
@@ -55,83 +66,124 @@ pub fn repeat_all(studies: &[Study]) -> Vec<Outcome<'_>> {
 /// Repeats a study on all its systems in virtual time.
 ///
 /// # Panics
-/// When an address is not understood, or a cell has no case: all are ours.
+/// When an address is not understood: all are ours.
 #[must_use]
 pub fn repeat(study: &Study) -> Outcome<'_> {
-    let plan = &study.plan;
-    let runs: Vec<SystemRun<'_>> = thread::scope(|scope| {
-        let runs = study.systems.iter();
-        let runs: Vec<_> = runs
-            .map(|system| scope.spawn(|| SystemRun::of(plan, system)))
-            .collect();
-        let ended = runs.into_iter();
-        ended.map(|it| it.join().expect("repeated")).collect()
-    });
-    let compared = |cell: &Cell| {
-        let mut runs = runs.iter();
-        let run = runs.find(|run| run.system.name == cell.system);
-        run.expect("a system of the study")
-            .compare(plan, cell.clone())
-    };
-    let cells = study.cells.iter().map(compared).collect();
-    Outcome { study, cells }
-}
-
-/// A study on one system.
-struct SystemRun<'a> {
-    system: &'a System,
-    spec: DeviceSpec,
-    record: Record,
-}
-
-impl<'a> SystemRun<'a> {
-    fn of(plan: &Plan, system: &'a System) -> Self {
-        let catalog = Catalog::embedded();
-        let address = Address::parse(&system.address).expect("an address");
-        let resolved = resolve(&address, &catalog).expect("it was sold");
-        let record = simulate(plan.clone(), &system.address);
-        Self {
+    let records = simulate_all(study);
+    let assessed: Vec<Assessment> = records.iter().map(assess).collect();
+    let bought: Vec<Resolved> = study.publication.systems.iter().map(buy).collect();
+    let systems = study.publication.systems.iter().zip(&bought);
+    let systems = systems.map(|(system, bought)| {
+        let place = study.modelled().position(|it| it.name == system.name);
+        SystemOutcome {
             system,
-            spec: resolved.spec,
-            record,
+            run: place.map(|it| (&records[it], &assessed[it])),
+            bought: Some(bought),
+            listed: None,
         }
-    }
-
-    fn compare(&self, plan: &Plan, cell: Cell) -> Compared {
-        let mut all = self.record.measurements.iter();
-        let measurement = all.find(|it| it.case == cell.case);
-        let measurement = measurement.expect("a measurement of every cell");
-        let result = &measurement.jobs[0];
-        let predicted = match cell.unit {
-            Unit::Iops => result.iops(),
-            Unit::MibPerS => result.bytes_per_s() / 1_048_576.0,
-        };
-        let mut cases = plan.cases.iter();
-        let case = cases.find(|case| case.name == cell.case);
-        let job = &case.expect("a case of every cell").workload.jobs[0];
-        Compared {
-            binding: self.binding(job, measurement),
-            cell,
-            predicted,
+    });
+    let systems: Vec<SystemOutcome<'_>> = systems.collect();
+    let compared = outcome(&study.publication, &systems).compared;
+    let cell = |compared: Compared| {
+        let mut all = systems.iter();
+        let of = all.find(|it| it.system.name == compared.system);
+        let of = of.expect("a system of the study");
+        let binding = binding(study, of, &compared.case);
+        Cell {
+            kind: Kind::of(compared.figure, &binding),
+            volume: volume(of.system),
+            binding,
+            compared,
         }
+    };
+    let cells = compared.into_iter().map(cell).collect();
+    Outcome {
+        study,
+        records,
+        cells,
     }
+}
 
-    /// What binds at the end of the measurement.
-    fn binding(&self, job: &Job, measurement: &Measurement) -> String {
-        let load = Load {
-            read_percent: job.mix.read,
-            block: job.sizes.read.largest(),
-            streams: if job.pattern.is_sequential() {
-                job.threads
-            } else {
-                0
-            },
-            in_flight: job.threads * measurement.jobs[0].effective_depth,
-        };
-        let prediction = predict(&self.spec, load).expect("a sound device");
-        let end = Nanos(measurement.elapsed_ns);
-        prediction.at(end).binding.to_string()
+fn simulate_all(study: &Study) -> Vec<Record> {
+    let targets: Vec<[String; 1]> = study
+        .modelled()
+        .map(|system| [format!("sim:{}", system.address)])
+        .collect();
+    let seed = study.plan.cases[0].workload.seed;
+    let guard = Guard::default();
+    let parts = study.modelled().zip(&targets).map(|(system, targets)| {
+        let plan = plan_of(&study.plan, system, seed);
+        Part {
+            shares: &study.publication.shares,
+            ..Part::from(assignment(plan, targets, &guard))
+        }
+    });
+    let records = run_plans(parts.collect(), &mut Unwatched).expect("a run");
+    for record in &records {
+        assert_eq!(record.status, Status::Complete, "{:?}", record.failure);
     }
+    records
+}
+
+fn buy(system: &System) -> Resolved {
+    let address = Address::parse(&system.address).expect("an address");
+    resolve(&address, &CATALOG).expect("it was sold")
+}
+
+/// `gp2`; `local disks of i3`.
+fn volume(system: &System) -> String {
+    match Address::parse(&system.address) {
+        Ok(Address::Sold(offer)) => match (&*offer.volume, &offer.instance) {
+            ("local", Some(name)) => {
+                let family = name.split('.').next().unwrap_or(name);
+                format!("local disks of {family}")
+            }
+            (volume, _) => volume.to_owned(),
+        },
+        _ => system.address.clone(),
+    }
+}
+
+/// What binds at the end of the measurement of a case, or of a sweep at full speed.
+fn binding(study: &Study, of: &SystemOutcome<'_>, case: &str) -> String {
+    let (Some((record, _)), Some(bought)) = (of.run, of.bought) else {
+        return String::new();
+    };
+    let mut cases = study.plan.cases.iter();
+    let job = &cases
+        .find(|it| it.name == case)
+        .expect("a case of every cell")
+        .workload
+        .jobs[0];
+    let mut all = record.measurements.iter();
+    let measurement = all.find(|it| it.case == case).expect("it was measured");
+    let prediction = predict(&bought.spec, load(job, measurement)).expect("a sound device");
+    let end = Nanos(measurement.elapsed_ns);
+    prediction.at(end).binding.to_string()
+}
+
+fn load(job: &Job, measurement: &Measurement) -> Load {
+    let result = &measurement.jobs[0];
+    Load {
+        read_percent: job.mix.read,
+        block: mean(&job.sizes.read),
+        streams: if job.pattern.is_sequential() {
+            result.threads
+        } else {
+            0
+        },
+        in_flight: result.threads * result.effective_depth,
+    }
+}
+
+/// Bytes of an operation in the mean.
+fn mean(sizes: &SizeMix) -> Bytes {
+    let weights: f64 = sizes.0.iter().map(|(_, weight)| f64::from(*weight)).sum();
+    let bytes = sizes
+        .0
+        .iter()
+        .map(|(size, weight)| size.as_f64() * f64::from(*weight));
+    Bytes((bytes.sum::<f64>() / weights).round() as u64)
 }
 
 /// A plan on `sim:ADDRESS`.
@@ -140,23 +192,28 @@ impl<'a> SystemRun<'a> {
 /// When it cannot be conducted to its end.
 #[must_use]
 pub fn simulate(plan: Plan, address: &str) -> Record {
-    // It takes longer to read than most plans to simulate.
-    static CATALOG: LazyLock<Catalog> = LazyLock::new(Catalog::embedded);
-    let assignment = Assignment {
+    let targets = [format!("sim:{address}")];
+    let guard = Guard::default();
+    let asked = assignment(plan, &targets, &guard);
+    let record = run_plan(asked, &mut Unwatched).expect("a run");
+    assert_eq!(record.status, Status::Complete, "{:?}", record.failure);
+    record
+}
+
+fn assignment<'a>(plan: Plan, targets: &'a [String], guard: &'a Guard) -> Assignment<'a> {
+    static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+    Assignment {
         id: "accuracy".to_owned(),
         tool: "blocklab".to_owned(),
         plan,
         notes: Vec::new(),
-        targets: &[format!("sim:{address}")],
-        guard: &Guard::default(),
+        targets,
+        guard,
         create: false,
         may_replace_engine: false,
         catalog: &CATALOG,
-        interrupted: &AtomicBool::new(false),
-    };
-    let record = run_plan(assignment, &mut Unwatched).expect("a run");
-    assert_eq!(record.status, Status::Complete, "{:?}", record.failure);
-    record
+        interrupted: &INTERRUPTED,
+    }
 }
 
 struct Unwatched;

@@ -46,6 +46,7 @@ pub fn corpus(target: &str) -> Vec<Vec<u8>> {
             all.extend(files("crates/native/src", &["toml"]));
             all
         }
+        "nbd" => vec![client(0), client(1)],
         "record" => files("crates/record/golden/v1", &["json"]),
         "results" => {
             let mut all = files("crates/diskspd/src/golden", &["txt", "xml"]);
@@ -156,4 +157,32 @@ fn image() -> Vec<u8> {
         image[at..at + mark.len()].copy_from_slice(mark);
     }
     image
+}
+
+/// A client of NBD: its flags, the options that libnbd sends, a write, a read and its leave; or one
+/// that only names its export.
+fn client(kind: usize) -> Vec<u8> {
+    let option = |number: u32, data: &[u8]| {
+        let head = [&b"IHAVEOPT"[..], &number.to_be_bytes()].concat();
+        [&head[..], &(data.len() as u32).to_be_bytes(), data].concat()
+    };
+    let request = |command: u16, len: u32| {
+        let magic = 0x2560_9513u32.to_be_bytes();
+        let head = [&magic[..], &[0, 0], &command.to_be_bytes(), &[7; 8]].concat();
+        [&head[..], &4096u64.to_be_bytes(), &len.to_be_bytes()].concat()
+    };
+    let context = b"\0\0\0\x04data\0\0\0\x01\0\0\0\x0fbase:allocation";
+    let options = match kind {
+        0 => [
+            option(8, b""),
+            option(3, b""),
+            option(10, context),
+            option(7, b"\0\0\0\x04data\0\x01\0\x03"),
+        ]
+        .concat(),
+        _ => option(1, b"log"),
+    };
+    let write = [&request(1, 5)[..], b"bytes"].concat();
+    let rest = [write, request(0, 4096), request(7, 4096), request(2, 0)].concat();
+    [&3u32.to_be_bytes()[..], &options, &rest].concat()
 }

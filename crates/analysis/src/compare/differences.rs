@@ -13,17 +13,16 @@ pub struct Difference {
     pub warning: Option<&'static str>,
 }
 
-struct Aspect {
-    what: &'static str,
-    warning: Option<&'static str>,
-    of: fn(&Record) -> String,
-}
+/// What it is, the warning, and what a run has of it.
+type Aspect = (&'static str, Option<&'static str>, fn(&Record) -> String);
+
+const LIMITS: Option<&str> = Some("the machine has limits of its own.");
 
 const ASPECTS: [Aspect; 10] = [
-    Aspect {
-        what: "status",
-        warning: Some("a run did not end as planned: it may lack passes or cases."),
-        of: |record| {
+    (
+        "status",
+        Some("a run did not end as planned: it may lack passes or cases."),
+        |record| {
             let status = match record.status {
                 Status::Complete => "complete",
                 Status::Interrupted => "interrupted",
@@ -31,83 +30,54 @@ const ASPECTS: [Aspect; 10] = [
             };
             status.to_owned()
         },
-    },
-    Aspect {
-        what: "origin",
-        warning: Some(
-            "predictions stand beside measurements: a difference may be the model's error.",
-        ),
-        of: |record| {
-            let origin = record.origin.name();
-            origin.to_owned()
-        },
-    },
-    Aspect {
-        what: "target",
-        warning: Some("what is compared are the targets, if nothing else differs."),
-        of: targets,
-    },
-    Aspect {
-        what: "size",
-        warning: Some("the span that is worked on decides how much a cache can hold."),
-        of: |record| each(record, |target| target.size_bytes.to_string()),
-    },
-    Aspect {
-        what: "instance",
-        warning: Some("the machine has limits of its own."),
-        of: |record| record.environment.instance.clone().unwrap_or_default(),
-    },
-    Aspect {
-        what: "processor",
-        warning: Some("the machine has limits of its own."),
-        of: |record| {
-            let of = &record.environment.processor;
-            format!("{} x {}", of.count, of.model)
-        },
-    },
-    Aspect {
-        what: "kernel",
-        warning: None,
-        of: |record| record.environment.kernel.clone(),
-    },
-    Aspect {
-        what: "file system",
-        warning: None,
-        of: |record| {
-            each(record, |target| {
-                let system = target.file_system.as_ref();
-                system.map_or_else(String::new, |it| it.kind.clone())
-            })
-        },
-    },
-    Aspect {
-        what: "scheduler",
-        warning: None,
-        of: |record| {
-            each(record, |target| {
-                let device = target.devices.first();
-                device
-                    .and_then(|it| it.scheduler.clone())
-                    .unwrap_or_default()
-            })
-        },
-    },
-    Aspect {
-        what: "tool",
-        warning: None,
-        of: |record| record.tool.clone(),
-    },
+    ),
+    (
+        "origin",
+        Some("predictions stand beside measurements: a difference may be the model's error."),
+        |record| record.origin.name().to_owned(),
+    ),
+    (
+        "target",
+        Some("what is compared are the targets, if nothing else differs."),
+        targets,
+    ),
+    (
+        "size",
+        Some("the span that is worked on decides how much a cache can hold."),
+        |record| each(record, |target| target.size_bytes.to_string()),
+    ),
+    ("instance", LIMITS, |record| {
+        record.environment.instance.clone().unwrap_or_default()
+    }),
+    ("processor", LIMITS, |record| {
+        let of = &record.environment.processor;
+        format!("{} x {}", of.count, of.model)
+    }),
+    ("kernel", None, |record| record.environment.kernel.clone()),
+    ("file system", None, |record| {
+        each(record, |target| {
+            let system = target.file_system.as_ref();
+            system.map_or_else(String::new, |it| it.kind.clone())
+        })
+    }),
+    ("scheduler", None, |record| {
+        each(record, |target| {
+            let scheduler = target.devices.first().and_then(|it| it.scheduler.clone());
+            scheduler.unwrap_or_default()
+        })
+    }),
+    ("tool", None, |record| record.tool.clone()),
 ];
 
 /// Everything of note that is not the same in all runs, what warns first.
 pub(super) fn all(records: &[&Record]) -> Vec<Difference> {
-    let of = |aspect: &Aspect| Difference {
-        what: aspect.what,
-        values: records.iter().map(|record| (aspect.of)(record)).collect(),
-        warning: aspect.warning,
+    let of = |(what, warning, of): Aspect| Difference {
+        what,
+        values: records.iter().map(|record| of(record)).collect(),
+        warning,
     };
     let differs = |it: &Difference| it.values.iter().any(|value| *value != it.values[0]);
-    let mut found: Vec<_> = ASPECTS.iter().map(of).filter(differs).collect();
+    let mut found: Vec<_> = ASPECTS.into_iter().map(of).filter(differs).collect();
     found.extend(measured_time(records));
     found.sort_by_key(|it| it.warning.is_none());
     found

@@ -4,9 +4,9 @@ use blocklab_device::{Binding, Covers, LimitKind, Load, Phase, grants, predict};
 use blocklab_units::{Nanos, count};
 
 use super::bench::{Bench, NEAR, Seen, Why};
-use crate::rules::hit::{Hit, figure};
-use crate::rules::says::{fixed, number, percent, says, time};
-use crate::{Confidence, Finding, Severity};
+use crate::rules::hit::info;
+use crate::rules::says::{fixed, number, percent, time};
+use crate::{Confidence, Finding};
 
 /// More than so many times what fills the limit only waits.
 const OVER: f64 = 2.0;
@@ -26,80 +26,72 @@ fn is_told(bench: &Bench<'_>, phase: &Phase) -> bool {
 
 /// Rules 1 and 2: the rate is that of the smallest documented limit, and which one that is.
 pub(super) fn documented_limit(bench: &Bench<'_>) -> Vec<Finding> {
-    let hits = bench.seen.iter().filter_map(|seen| {
+    bench.joined("at-documented-limit", None, bench.seen.iter(), |seen| {
         let phase = limit(seen)?;
         if is_told(bench, phase) || !seen.fits(phase.iops, NEAR) {
             return None;
         }
-        Some(Hit {
-            case: seen.case.name,
-            severity: Severity::Info,
-            confidence: Confidence::Medium,
-            says: says(
+        Some(
+            info(
                 "what is documented as {} is delivered: {} of it",
                 [
                     fixed(phase.binding.to_string()),
                     percent(seen.iops / phase.iops * 100.0),
                 ],
-            ),
-            evidence: vec![
-                figure("delivered", seen.iops, "IOPS"),
-                figure("documented", phase.iops, "IOPS"),
-            ],
-        })
-    });
-    bench.joined("at-documented-limit", None, hits)
+            )
+            .confidence(Confidence::Medium)
+            .with("delivered", seen.iops, "IOPS")
+            .with("documented", phase.iops, "IOPS"),
+        )
+    })
 }
 
 /// Rule 5: more in flight than the limit takes.
 pub(super) fn over_driven(bench: &Bench<'_>) -> Vec<Finding> {
     let spec = &bench.given.resolved.spec;
-    let hits = bench.seen.iter().filter_map(|seen| {
-        let (phase, load) = (limit(seen)?, seen.load?);
-        let alone = predict(
-            spec,
-            Load {
-                in_flight: 1,
-                ..load
-            },
-        )
-        .ok()?;
-        let latency = alone.sustained().latency_mean.as_secs_f64();
-        let needed = (phase.iops * latency).ceil().max(1.0);
-        let (given, most) = (f64::from(load.in_flight), needed * OVER);
-        (given > most && !is_told(bench, phase)).then(|| Hit {
-            case: seen.case.name,
-            severity: Severity::Info,
-            confidence: Confidence::Medium,
-            says: says(
-                "queue depth {}, and about {} already reach the limit: more only adds latency",
-                [number(given), number(needed)],
-            ),
-            evidence: vec![
-                figure("in flight", given, ""),
-                figure("needed", needed, ""),
-                figure("latency of one", latency * 1e9, "ns"),
-            ],
-        })
-    });
     let advice = "Fewer in flight give the same rate at a lower latency.";
-    bench.joined("more-than-the-limit-takes", Some(advice), hits)
+    bench.joined(
+        "more-than-the-limit-takes",
+        Some(advice),
+        bench.seen.iter(),
+        |seen| {
+            let (phase, load) = (limit(seen)?, seen.load?);
+            let alone = predict(
+                spec,
+                Load {
+                    in_flight: 1,
+                    ..load
+                },
+            )
+            .ok()?;
+            let latency = alone.sustained().latency_mean.as_secs_f64();
+            let needed = (phase.iops * latency).ceil().max(1.0);
+            let (given, most) = (f64::from(load.in_flight), needed * OVER);
+            (given > most && !is_told(bench, phase)).then(|| {
+                info(
+                    "queue depth {}, and about {} already reach the limit: more only adds latency",
+                    [number(given), number(needed)],
+                )
+                .confidence(Confidence::Medium)
+                .with("in flight", given, "")
+                .with("needed", needed, "")
+                .with("latency of one", latency * 1e9, "ns")
+            })
+        },
+    )
 }
 
 /// Rule 13: reads and writes have budgets of their own.
 pub(super) fn separate_budgets(bench: &Bench<'_>) -> Vec<Finding> {
-    let hits = bench.seen.iter().filter_map(|seen| {
+    bench.joined("separate-budgets", None, bench.seen.iter(), |seen| {
         let (phase, load) = (limit(seen)?, seen.load?);
         let share = match phase.binding.kind()?.covers() {
             Covers::Writes => 100 - load.read_percent,
             Covers::Reads => load.read_percent,
             Covers::All => return None,
         };
-        ((1..100).contains(&share) && seen.fits(phase.iops, NEAR)).then(|| Hit {
-            case: seen.case.name,
-            severity: Severity::Info,
-            confidence: Confidence::High,
-            says: says(
+        ((1..100).contains(&share) && seen.fits(phase.iops, NEAR)).then(|| {
+            info(
                 "reads and writes have budgets of their own: {} binds {} of the operations, and \
                  {} are {} of that kind",
                 [
@@ -108,14 +100,11 @@ pub(super) fn separate_budgets(bench: &Bench<'_>) -> Vec<Finding> {
                     number(seen.iops),
                     number(seen.iops * f64::from(share) / 100.0),
                 ],
-            ),
-            evidence: vec![
-                figure("delivered", seen.iops, "IOPS"),
-                figure("share of them", f64::from(share), "%"),
-            ],
+            )
+            .with("delivered", seen.iops, "IOPS")
+            .with("share of them", f64::from(share), "%")
         })
-    });
-    bench.joined("separate-budgets", None, hits)
+    })
 }
 
 fn of_instance(binding: &Binding) -> bool {
@@ -128,34 +117,33 @@ pub(super) fn aggregate(bench: &Bench<'_>) -> Vec<Finding> {
     if spec.volumes.len() < 2 {
         return Vec::new();
     }
-    let hits = bench.seen.iter().filter_map(|seen| {
-        let (phase, load) = (limit(seen)?, seen.load?);
-        let granted = grants(spec, load).ok()?;
-        let of_volumes = granted.iter().filter(|it| it.name.volumes.is_some());
-        let sum = of_volumes.map(|it| it.iops).reduce(f64::min)?;
-        (of_instance(&phase.binding) && sum > phase.iops).then(|| Hit {
-            case: seen.case.name,
-            severity: Severity::Info,
-            confidence: Confidence::High,
-            says: says(
-                "the volumes together could do {} IOPS, and {} lets {} pass",
-                [
-                    number(sum),
-                    fixed(phase.binding.to_string()),
-                    number(phase.iops),
-                ],
-            ),
-            evidence: vec![
-                figure("all volumes", sum, "IOPS"),
-                figure("instance", phase.iops, "IOPS"),
-            ],
-        })
-    });
     let advice = format!(
         "Of {} volumes fewer would do on this instance, or a larger instance for all of them.",
         count(spec.volumes.len() as f64)
     );
-    bench.joined("instance-binds-the-sum", Some(&advice), hits)
+    bench.joined(
+        "instance-binds-the-sum",
+        Some(&advice),
+        bench.seen.iter(),
+        |seen| {
+            let (phase, load) = (limit(seen)?, seen.load?);
+            let granted = grants(spec, load).ok()?;
+            let of_volumes = granted.iter().filter(|it| it.name.volumes.is_some());
+            let sum = of_volumes.map(|it| it.iops).reduce(f64::min)?;
+            (of_instance(&phase.binding) && sum > phase.iops).then(|| {
+                info(
+                    "the volumes together could do {} IOPS, and {} lets {} pass",
+                    [
+                        number(sum),
+                        fixed(phase.binding.to_string()),
+                        number(phase.iops),
+                    ],
+                )
+                .with("all volumes", sum, "IOPS")
+                .with("instance", phase.iops, "IOPS")
+            })
+        },
+    )
 }
 
 /// A bucket that lasts no longer is a limiter's own, and no burst that is sold.
@@ -169,14 +157,11 @@ fn remains<'a>(seen: &'a Seen<'_>) -> Option<&'a Phase> {
 
 /// Rule 9: the test ended before the burst did.
 pub(super) fn burst_only(bench: &Bench<'_>) -> Vec<Finding> {
-    let hits = bench.because(&Why::AsExpected).filter_map(|seen| {
+    let advice = "Plan with what remains, unless the load is as short as the test was.";
+    bench.joined("documented-burst", Some(advice), bench.because(&Why::AsExpected), |seen| {
         let (last, phase) = (remains(seen)?, seen.phase()?);
         let ends = seen.window.1 <= last.begins && last.begins > BUCKET;
-        ends.then(|| Hit {
-            case: seen.case.name,
-            severity: Severity::Info,
-            confidence: Confidence::High,
-            says: says(
+        ends.then(|| info(
                 "this is what {} allows for a while: after {} of this load {} IOPS remain, by {}",
                 [
                     fixed(phase.binding.to_string()),
@@ -184,31 +169,20 @@ pub(super) fn burst_only(bench: &Bench<'_>) -> Vec<Finding> {
                     number(last.iops),
                     fixed(last.binding.to_string()),
                 ],
-            ),
-            evidence: vec![
-                figure("delivered", seen.iops, "IOPS"),
-                figure("sustained", last.iops, "IOPS"),
-                figure("begins after", last.begins.as_secs_f64(), "s"),
-            ],
-        })
-    });
-    let advice = "Plan with what remains, unless the load is as short as the test was.";
-    bench.joined("documented-burst", Some(advice), hits)
+            ).with("delivered", seen.iops, "IOPS").with("sustained", last.iops, "IOPS").with("begins after", last.begins.as_secs_f64(), "s"))
+    })
 }
 
 /// Rule 10: a limiter's bucket, full after rest, is spread over a short test.
 pub(super) fn bucket_amortised(bench: &Bench<'_>) -> Vec<Finding> {
-    let hits = bench.because(&Why::AsExpected).filter_map(|seen| {
+    let advice = "Test for a minute, or leave out the first seconds.";
+    bench.joined("bucket-amortised", Some(advice), bench.because(&Why::AsExpected), |seen| {
         let (last, expected) = (remains(seen).or_else(|| over(seen))?, seen.expected()?);
         let granted = grants(&bench.given.resolved.spec, seen.load?).ok()?;
         let by_cap = granted.iter().any(|it| last.binding.is(&it.name));
         let short = last.begins <= BUCKET && last.begins > Nanos::ZERO;
         let fits = seen.fits(expected, NEAR) && !seen.fits(last.iops, NEAR);
-        (by_cap && short && fits).then(|| Hit {
-            case: seen.case.name,
-            severity: Severity::Info,
-            confidence: Confidence::Medium,
-            says: says(
+        (by_cap && short && fits).then(|| info(
                 "the rate lies {} above {} because the limiter had saved up for it while idle; a \
                  long test falls to {} IOPS",
                 [
@@ -216,15 +190,8 @@ pub(super) fn bucket_amortised(bench: &Bench<'_>) -> Vec<Finding> {
                     fixed(last.binding.to_string()),
                     number(last.iops),
                 ],
-            ),
-            evidence: vec![
-                figure("delivered", seen.iops, "IOPS"),
-                figure("sustained", last.iops, "IOPS"),
-            ],
-        })
-    });
-    let advice = "Test for a minute, or leave out the first seconds.";
-    bench.joined("bucket-amortised", Some(advice), hits)
+            ).confidence(Confidence::Medium).with("delivered", seen.iops, "IOPS").with("sustained", last.iops, "IOPS"))
+    })
 }
 
 /// As [`remains`], for what lies only little above.

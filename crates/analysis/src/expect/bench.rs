@@ -9,11 +9,10 @@ use serde::Serialize;
 use super::{CaseCheck, Expectation};
 use crate::Finding;
 use crate::rules::hit::{Hit, joined};
+pub(crate) use crate::rules::limits::NEAR;
 use crate::rules::processor;
 use crate::view::{CaseView, Cases};
 
-/// A rate is that of a limit within this share of it.
-pub(crate) const NEAR: f64 = 0.025;
 /// Above this the documents are exceeded.
 pub(super) const ABOVE: f64 = 0.03;
 /// Another explanation must fit so well: it has more freedom than the first.
@@ -165,14 +164,19 @@ impl<'a> Bench<'a> {
         found
     }
 
-    /// One finding for all hits that say the same.
-    pub(super) fn joined<'h>(
+    /// Asks a rule about these cases and joins what it finds.
+    pub(super) fn joined<'s>(
         &self,
         rule: &'static str,
         advice: Option<&str>,
-        hits: impl Iterator<Item = Hit<'h>>,
-    ) -> Vec<Finding> {
-        joined(self.cases, rule, advice, hits.collect())
+        seen: impl Iterator<Item = &'s Seen<'a>>,
+        judge: impl Fn(&'s Seen<'a>) -> Option<Hit>,
+    ) -> Vec<Finding>
+    where
+        'a: 's,
+    {
+        let hits = seen.filter_map(|seen| Some((seen.case.name, judge(seen)?)));
+        joined(self.cases, rule, advice, hits)
     }
 
     /// The cases with this explanation.
@@ -183,11 +187,7 @@ impl<'a> Bench<'a> {
 
 impl<'a> Seen<'a> {
     fn of(cases: &Cases<'_>, case: &'a CaseView<'a>, spec: &DeviceSpec) -> Self {
-        let load = load(case).filter(|_| {
-            let direct = case.jobs().all(|job| job.direct == Some(true));
-            let free = case.is_saturating() && !processor::is_limited(cases, case);
-            direct && free && !case.is_null() && case.iops() > 0.0
-        });
+        let load = load(case).filter(|_| processor::shows_target(cases, case) && case.iops() > 0.0);
         Self {
             case,
             iops: case.iops(),

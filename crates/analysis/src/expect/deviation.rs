@@ -3,19 +3,15 @@
 use blocklab_catalog::{Address, Filter, Listed, Offer};
 
 use super::bench::{ABOVE, Bench, LITTLE, Seen, Why};
-use crate::rules::hit::{Hit, figure};
-use crate::rules::says::{fixed, number, percent, says, word};
+use crate::rules::hit::{Hit, info, warning};
+use crate::rules::says::{fixed, number, percent, word};
 use crate::{Confidence, Finding, Severity};
 
 /// Rule 17: an instance's own disk can do what its largest sibling's disks are documented with.
 pub(super) fn physical(bench: &Bench<'_>) -> Vec<Finding> {
-    let hits = bench.because(&Why::Above).filter_map(|seen| {
+    bench.joined("physical-not-contractual", None, bench.because(&Why::Above), |seen| {
         let (sibling, most) = sibling(bench, seen)?;
-        Some(Hit {
-            case: seen.case.name,
-            severity: Severity::Info,
-            confidence: Confidence::Medium,
-            says: says(
+        Some(info(
                 "the documents promise {} IOPS and {} are delivered: the disk is physical, and as \
                  many disks of {} are documented with {}",
                 [
@@ -24,15 +20,8 @@ pub(super) fn physical(bench: &Bench<'_>) -> Vec<Finding> {
                     word(&sibling),
                     number(most),
                 ],
-            ),
-            evidence: vec![
-                figure("delivered", seen.iops, "IOPS"),
-                figure("documented", seen.expected()?, "IOPS"),
-                figure("sibling's disks", most, "IOPS"),
-            ],
-        })
-    });
-    bench.joined("physical-not-contractual", None, hits)
+            ).confidence(Confidence::Medium).with("delivered", seen.iops, "IOPS").with("documented", seen.expected()?, "IOPS").with("sibling's disks", most, "IOPS"))
+    })
 }
 
 /// The largest sibling whose disks, as many as these, would explain the rate of small operations.
@@ -72,13 +61,12 @@ pub(super) fn above_every_limit(bench: &Bench<'_>) -> Vec<Finding> {
     let unexplained = bench
         .because(&Why::Above)
         .filter(|seen| sibling(bench, seen).is_none());
-    let hits = unexplained.filter_map(|seen| {
+    let advice = "Look for a cache, for operations that were merged, or for another volume than \
+                  the address says.";
+    bench.joined("above-every-limit", Some(advice), unexplained, |seen| {
         let (expected, phase) = (seen.expected()?, seen.phase()?);
-        Some(Hit {
-            case: seen.case.name,
-            severity: Severity::Warning,
-            confidence: Confidence::Medium,
-            says: says(
+        Some(
+            warning(
                 "{} IOPS are {} of the most that documents allow, {} by {}",
                 [
                     number(seen.iops),
@@ -86,26 +74,20 @@ pub(super) fn above_every_limit(bench: &Bench<'_>) -> Vec<Finding> {
                     number(expected),
                     fixed(phase.binding.to_string()),
                 ],
-            ),
-            evidence: vec![
-                figure("delivered", seen.iops, "IOPS"),
-                figure("documented", expected, "IOPS"),
-            ],
-        })
-    });
-    let advice = "Look for a cache, for operations that were merged, or for another volume than \
-                  the address says.";
-    bench.joined("above-every-limit", Some(advice), hits)
+            )
+            .confidence(Confidence::Medium)
+            .with("delivered", seen.iops, "IOPS")
+            .with("documented", expected, "IOPS"),
+        )
+    })
 }
 
-fn hit<'a>(seen: &Seen<'a>, severity: Severity, confidence: Confidence) -> Option<Hit<'a>> {
+fn hit(seen: &Seen<'_>, severity: Severity) -> Option<Hit> {
     let phase = seen.phase()?;
     let expected = phase.iops;
-    Some(Hit {
-        case: seen.case.name,
-        severity,
-        confidence,
-        says: says(
+    Some(
+        Hit::new(
+            severity,
             "{} IOPS are {} of what is documented as {}",
             [
                 number(seen.iops),
@@ -113,12 +95,10 @@ fn hit<'a>(seen: &Seen<'a>, severity: Severity, confidence: Confidence) -> Optio
                 fixed(phase.binding.to_string()),
             ],
         )
-        .graded(1.0 - seen.iops / expected),
-        evidence: vec![
-            figure("delivered", seen.iops, "IOPS"),
-            figure("expected", expected, "IOPS"),
-        ],
-    })
+        .graded(1.0 - seen.iops / expected)
+        .with("delivered", seen.iops, "IOPS")
+        .with("expected", expected, "IOPS"),
+    )
 }
 
 fn share(seen: &Seen<'_>) -> f64 {
@@ -127,8 +107,9 @@ fn share(seen: &Seen<'_>) -> f64 {
 
 /// Rule 22: a little below a limit: inside what vendors promise.
 pub(super) fn under_delivery(bench: &Bench<'_>) -> Vec<Finding> {
-    let below = bench.because(&Why::Below).filter(|it| share(it) >= LITTLE);
-    let hits = below.filter_map(|seen| hit(seen, Severity::Info, Confidence::Medium));
+    // The load may have ended in another phase than the one that it is held against here.
+    let below = bench.because(&Why::Below);
+    let below = below.filter(|it| (LITTLE..1.0).contains(&share(it)));
     let notes = bench.given.resolved.notes.iter();
     let promise = notes
         .map(String::as_str)
@@ -144,16 +125,19 @@ pub(super) fn under_delivery(bench: &Bench<'_>) -> Vec<Finding> {
         .flat_map(char::to_uppercase)
         .chain(advice)
         .collect();
-    bench.joined("under-delivery", Some(&advice), hits)
+    bench.joined("under-delivery", Some(&advice), below, |seen| {
+        Some(hit(seen, Severity::Info)?.confidence(Confidence::Medium))
+    })
 }
 
 /// Far below a limit that was to bind.
 pub(super) fn below_limit(bench: &Bench<'_>) -> Vec<Finding> {
     let below = bench.because(&Why::Below).filter(|it| share(it) < LITTLE);
-    // What the medium takes is often only assumed: too few in flight is the other explanation.
-    let hits = below.filter_map(|seen| hit(seen, Severity::Warning, Confidence::Low));
     let advice = "Test with more in flight: if the rate grows, latency held it back and the limit \
                   was not reached. Else look at what else uses the volume or the instance, and \
                   whether burst credits are spent.";
-    bench.joined("below-documented-limit", Some(advice), hits)
+    bench.joined("below-documented-limit", Some(advice), below, |seen| {
+        // What the medium takes is often only assumed: too few in flight is the other explanation.
+        Some(hit(seen, Severity::Warning)?.confidence(Confidence::Low))
+    })
 }

@@ -3,21 +3,19 @@
 use blocklab_device::predict;
 
 use super::bench::{Bench, Why};
-use crate::rules::hit::{Hit, figure};
-use crate::rules::says::{fixed, number, says, word};
-use crate::{Confidence, Finding, Severity};
+use crate::rules::hit::{info, warning};
+use crate::rules::says::{fixed, number, word};
+use crate::{Confidence, Finding};
 
 /// Rule 7: the provisioned setting is paid for and not in effect.
 pub(super) fn setting_not_in_effect(bench: &Bench<'_>) -> Vec<Finding> {
-    let hits = bench.because(&Why::DefaultSettings).filter_map(|seen| {
+    let advice = "Look up what the volume is set to, and whether a change of it is still being \
+                  carried out.";
+    bench.joined("setting-not-in-effect", Some(advice), bench.because(&Why::DefaultSettings), |seen| {
         let (default, load) = (bench.default.as_ref()?, seen.load?);
         let rate = predict(default, load).ok()?.at(seen.window.1).clone();
         let expected = seen.expected()?;
-        Some(Hit {
-            case: seen.case.name,
-            severity: Severity::Warning,
-            confidence: Confidence::High,
-            says: says(
+        Some(warning(
                 "{} IOPS are what the type gives without settings ({}), and {} were to be expected \
                  with those of the address: the settings are not in effect",
                 [
@@ -25,69 +23,49 @@ pub(super) fn setting_not_in_effect(bench: &Bench<'_>) -> Vec<Finding> {
                     fixed(rate.binding.to_string()),
                     number(expected),
                 ],
-            ),
-            evidence: vec![
-                figure("delivered", seen.iops, "IOPS"),
-                figure("by default", rate.iops, "IOPS"),
-                figure("as provisioned", expected, "IOPS"),
-            ],
-        })
-    });
-    let advice = "Look up what the volume is set to, and whether a change of it is still being \
-                  carried out.";
-    bench.joined("setting-not-in-effect", Some(advice), hits)
+            ).with("delivered", seen.iops, "IOPS").with("by default", rate.iops, "IOPS").with("as provisioned", expected, "IOPS"))
+    })
 }
 
 /// Rule 16: the limits of another day explain the figure.
 pub(super) fn limit_of_another_date(bench: &Bench<'_>) -> Vec<Finding> {
-    let hits = bench.seen.iter().filter_map(|seen| {
-        let Why::AnotherDay(day) = &seen.why else {
-            return None;
-        };
-        Some(Hit {
-            case: seen.case.name,
-            severity: Severity::Info,
-            confidence: Confidence::Medium,
-            says: says(
-                "{} IOPS fit the limits as they were on {}, and not the {} of this address",
-                [
-                    number(seen.iops),
-                    word(day.to_string()),
-                    number(seen.expected()?),
-                ],
-            ),
-            evidence: vec![
-                figure("delivered", seen.iops, "IOPS"),
-                figure("expected", seen.expected()?, "IOPS"),
-            ],
-        })
-    });
     let advice = "Name the day of the measurement: as-of=YYYY-MM-DD in the address.";
-    bench.joined("limit-of-another-date", Some(advice), hits)
+    bench.joined(
+        "limit-of-another-date",
+        Some(advice),
+        bench.seen.iter(),
+        |seen| {
+            let Why::AnotherDay(day) = &seen.why else {
+                return None;
+            };
+            Some(
+                info(
+                    "{} IOPS fit the limits as they were on {}, and not the {} of this address",
+                    [
+                        number(seen.iops),
+                        word(day.to_string()),
+                        number(seen.expected()?),
+                    ],
+                )
+                .confidence(Confidence::Medium)
+                .with("delivered", seen.iops, "IOPS")
+                .with("expected", seen.expected()?, "IOPS"),
+            )
+        },
+    )
 }
 
 /// Rule 24: a factor that confused units leave.
 pub(super) fn unit_slip(bench: &Bench<'_>) -> Vec<Finding> {
-    let hits = bench.seen.iter().filter_map(|seen| {
+    bench.joined("unit-slip", None, bench.seen.iter(), |seen| {
         let Why::UnitSlip(units) = seen.why else {
             return None;
         };
         let expected = seen.expected()?;
-        Some(Hit {
-            case: seen.case.name,
-            severity: Severity::Info,
-            confidence: Confidence::Low,
-            says: says(
+        Some(info(
                 "{} IOPS are the {} that were to be expected, but for {}: the limit may be meant in \
                  the other unit",
                 [number(seen.iops), number(expected), word(units)],
-            ),
-            evidence: vec![
-                figure("delivered", seen.iops, "IOPS"),
-                figure("expected", expected, "IOPS"),
-                figure("ratio", seen.iops / expected, ""),
-            ],
-        })
-    });
-    bench.joined("unit-slip", None, hits)
+            ).confidence(Confidence::Low).with("delivered", seen.iops, "IOPS").with("expected", expected, "IOPS").with("ratio", seen.iops / expected, ""))
+    })
 }

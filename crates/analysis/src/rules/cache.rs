@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use super::hit::{Hit, figure, per_case};
-use super::says::{delay, percent as share_of, says, word};
-use crate::view::{CaseView, Cases};
-use crate::{Confidence, Finding, Severity};
-use blocklab_record::{DiskUse, Measurement};
+use super::hit::{Hit, of_run, per_case, warning};
+use super::says::{delay, percent as share_of, word};
+use crate::view::{CaseView, Cases, disk_bytes};
+use crate::{Confidence, Finding};
+use blocklab_record::Measurement;
 use blocklab_workload::{Access, Direction, EngineKind};
 
 /// Fewer bytes than this are no evidence: metadata and neighbours weigh as much.
@@ -26,40 +26,31 @@ pub(super) fn page_cache_reads(cases: &Cases<'_>) -> Vec<Finding> {
         if !cases.on_storage() || !is_buffered(case) {
             return None;
         }
-        match share(cases, case, Direction::Read, |disk| disk.read_bytes) {
-            Some(share) => share.below(MOST_PERCENT).map(|percent| Hit {
-                case: case.name,
-                severity: Severity::Warning,
-                confidence: Confidence::High,
-                says: says(
-                    "the page cache answered: the device delivered {} of the bytes that were read",
-                    [share_of(percent)],
-                ),
-                evidence: share.evidence("read"),
-            }),
-            None => too_quick(case),
-        }
+        let Some(share) = Share::of(cases, case, Direction::Read) else {
+            return too_quick(case);
+        };
+        let percent = share.below(MOST_PERCENT)?;
+        let hit = warning(
+            "the page cache answered: the device delivered {} of the bytes that were read",
+            [share_of(percent)],
+        );
+        Some(share.under(hit))
     })
 }
 
 /// Without a view of the device, only the latency can tell.
-fn too_quick<'a>(case: &'a CaseView<'a>) -> Option<Hit<'a>> {
-    let reads = case
-        .row
-        .directions
-        .iter()
-        .find(|d| d.direction == Direction::Read)?;
+fn too_quick(case: &CaseView<'_>) -> Option<Hit> {
+    let mut directions = case.row.directions.iter();
+    let reads = directions.find(|d| d.direction == Direction::Read)?;
     let small = case.bytes_per_io() <= 16_384.0;
     let median = reads.service_ns.at("p50");
-    (small && reads.knows(0.5) && median > 0 && median < MEMORY_NS).then(|| Hit {
-        case: case.name,
-        severity: Severity::Warning,
-        confidence: Confidence::Medium,
-        says: says(
+    (small && reads.knows(0.5) && median > 0 && median < MEMORY_NS).then(|| {
+        warning(
             "half of the buffered reads took {} or less: memory answered, not a device",
             [delay(median as f64)],
-        ),
-        evidence: vec![figure("median read latency", median as f64, "ns")],
+        )
+        .confidence(Confidence::Medium)
+        .with("median read latency", median as f64, "ns")
     })
 }
 
@@ -71,19 +62,13 @@ pub(super) fn page_cache_writes(cases: &Cases<'_>) -> Vec<Finding> {
         if !cases.on_storage() || !is_buffered(case) {
             return None;
         }
-        let share = share(cases, case, Direction::Write, |disk| disk.write_bytes)?;
-        let percent = share.below(MOST_PERCENT)?;
-        Some(Hit {
-            case: case.name,
-            severity: Severity::Warning,
-            confidence: Confidence::High,
-            says: says(
-                "the page cache took the writes: {} of the written bytes reached the device \
-                 while it was measured",
-                [share_of(percent)],
-            ),
-            evidence: share.evidence("written"),
-        })
+        let share = Share::of(cases, case, Direction::Write)?;
+        let hit = warning(
+            "the page cache took the writes: {} of the written bytes reached the device while it \
+             was measured",
+            [share_of(share.below(MOST_PERCENT)?)],
+        );
+        Some(share.under(hit))
     })
 }
 
@@ -92,28 +77,16 @@ pub(super) fn not_from_device(cases: &Cases<'_>) -> Vec<Finding> {
     let advice = "Write the whole file first (holes and blocks that were only reserved are read \
                   without the device), and look for a compressing or caching layer in between.";
     per_case(cases, "not-from-device", Some(advice), |case| {
-        if !cases.on_storage() || !case.jobs().all(|job| job.direct == Some(true)) {
+        if !cases.on_storage() || !case.is_direct() {
             return None;
         }
-        let reads = share(cases, case, Direction::Read, |disk| disk.read_bytes);
-        let writes = share(cases, case, Direction::Write, |disk| disk.write_bytes);
-        let directions = [("read", reads), ("written", writes)];
-        let seen = directions.into_iter().filter_map(|(verb, share)| {
-            let share = share?;
-            Some((verb, share.below(HALF_PERCENT)?, share))
-        });
-        let (verb, percent, share) = seen.min_by(|a, b| a.1.total_cmp(&b.1))?;
-        Some(Hit {
-            case: case.name,
-            severity: Severity::Warning,
-            confidence: Confidence::Medium,
-            says: says(
-                "access was direct, yet the device saw only {} of the bytes that were {}: another \
-                 layer answered",
-                [share_of(percent), word(verb)],
-            ),
-            evidence: share.evidence(verb),
-        })
+        let (percent, share) = least(HALF_PERCENT, |way| Share::of(cases, case, way))?;
+        let hit = warning(
+            "access was direct, yet the device saw only {} of the bytes that were {}: another \
+             layer answered",
+            [share_of(percent), word(share.verb())],
+        );
+        Some(share.under(hit.confidence(Confidence::Medium)))
     })
 }
 
@@ -133,64 +106,19 @@ pub(super) fn buffered_loop(cases: &Cases<'_>) -> Vec<Finding> {
         if !cases.on_storage() || case.is_null() {
             return None;
         }
-        let (confidence, says, evidence) = match below_loop(case) {
-            Some((verb, percent, share)) => (
-                Confidence::High,
-                says(
-                    "{} is a loop device over a buffered file: the page cache answered, the disk \
-                     below moved at most {} of the bytes that were {}",
-                    [word(*device), share_of(percent), word(verb)],
-                ),
-                share.evidence(verb),
-            ),
-            None => (
-                Confidence::Medium,
-                says(
-                    "{} is a loop device over a buffered file: the page cache may have answered",
-                    [word(*device)],
-                ),
-                Vec::new(),
-            ),
+        let Some((percent, share)) = least(MOST_PERCENT, |way| Share::below_loop(case, way)) else {
+            let hit = warning(
+                "{} is a loop device over a buffered file: the page cache may have answered",
+                [word(*device)],
+            );
+            return Some(hit.confidence(Confidence::Medium));
         };
-        Some(Hit {
-            case: case.name,
-            severity: Severity::Warning,
-            confidence,
-            says,
-            evidence,
-        })
-    })
-}
-
-/// The direction of which the disks below a loop device's file saw the least, if that is too
-/// little.
-fn below_loop(case: &CaseView<'_>) -> Option<(&'static str, f64, Share)> {
-    let reads = share_below(case, Direction::Read, |disk| disk.read_bytes);
-    let writes = share_below(case, Direction::Write, |disk| disk.write_bytes);
-    let seen = [("read", reads), ("written", writes)].into_iter();
-    let least = seen.filter_map(|(verb, share)| {
-        let share = share?;
-        Some((verb, share.below(MOST_PERCENT)?, share))
-    });
-    least.min_by(|a, b| a.1.total_cmp(&b.1))
-}
-
-/// What the disks below the file of a loop device saw of a direction. In a stack of disks each
-/// counts the same bytes again, so they saw no more than that.
-fn share_below(
-    case: &CaseView<'_>,
-    direction: Direction,
-    bytes: fn(&DiskUse) -> u64,
-) -> Option<Share> {
-    let watched = case
-        .passes
-        .iter()
-        .all(|pass| !pass.backing_disks.is_empty());
-    let disks = case.passes.iter().flat_map(|pass| &pass.backing_disks);
-    let moved = case.moved(direction);
-    (watched && moved >= ENOUGH_BYTES).then(|| Share {
-        moved,
-        seen: disks.map(bytes).sum::<u64>() as f64,
+        let hit = warning(
+            "{} is a loop device over a buffered file: the page cache answered, the disk below \
+             moved at most {} of the bytes that were {}",
+            [word(*device), share_of(percent), word(share.verb())],
+        );
+        Some(share.under(hit))
     })
 }
 
@@ -200,15 +128,8 @@ pub(super) fn memory_target(cases: &Cases<'_>) -> Vec<Finding> {
         return Vec::new();
     }
     let advice = "Choose a --target on the disk that you mean.";
-    let statement = "The target lies on a file system in memory: no disk took part.".to_owned();
-    let warning = Severity::Warning;
-    vec![super::hit::of_run(
-        "memory-target",
-        warning,
-        statement,
-        Vec::new(),
-        Some(advice),
-    )]
+    let text = "The target lies on a file system in memory: no disk took part";
+    vec![of_run("memory-target", Some(advice), warning(text, []))]
 }
 
 /// Direct access was wanted and not to be had.
@@ -224,12 +145,12 @@ pub(super) fn not_direct(cases: &Cases<'_>) -> Vec<Finding> {
                 && !through_memory
         };
         let jobs = case.jobs().filter(wanted).count();
-        (cases.on_storage() && jobs > 0).then(|| Hit {
-            case: case.name,
-            severity: Severity::Warning,
-            confidence: Confidence::High,
-            says: says("direct access was wanted, but the page cache was used", []),
-            evidence: vec![figure("jobs through the page cache", jobs as f64, "")],
+        (cases.on_storage() && jobs > 0).then(|| {
+            warning("direct access was wanted, but the page cache was used", []).with(
+                "jobs through the page cache",
+                jobs as f64,
+                "",
+            )
         })
     })
 }
@@ -239,42 +160,72 @@ fn is_buffered(case: &CaseView<'_>) -> bool {
         .all(|job| job.direct == Some(false) && !job.engine.is(EngineKind::Null))
 }
 
-/// Bytes that the load moved and bytes that the device saw, over all passes.
+/// Bytes of a direction that the load moved and that the device saw, over all passes.
 struct Share {
+    direction: Direction,
     moved: f64,
     seen: f64,
 }
 
+/// The direction of which the least was seen, in per cent, if that lies below a limit.
+fn least(limit: f64, share: impl Fn(Direction) -> Option<Share>) -> Option<(f64, Share)> {
+    let seen = [Direction::Read, Direction::Write].into_iter();
+    let seen = seen.filter_map(|way| {
+        let share = share(way)?;
+        Some((share.below(limit)?, share))
+    });
+    seen.min_by(|a, b| a.0.total_cmp(&b.0))
+}
+
 impl Share {
+    /// `None` where no device was watched or too little was moved.
+    fn of(cases: &Cases<'_>, case: &CaseView<'_>, direction: Direction) -> Option<Self> {
+        let seen = |pass: &&Measurement| cases.device_bytes(pass, direction);
+        let seen = case.passes.iter().map(seen).sum::<Option<u64>>()?;
+        Self::new(case, direction, seen)
+    }
+
+    /// What the disks below the file of a loop device saw. In a stack of disks each counts the
+    /// same bytes again, so they saw no more than that.
+    fn below_loop(case: &CaseView<'_>, direction: Direction) -> Option<Self> {
+        let mut passes = case.passes.iter();
+        let disks = case.passes.iter().flat_map(|pass| &pass.backing_disks);
+        let seen = disks.map(|disk| disk_bytes(disk, direction)).sum();
+        let watched = passes.all(|pass| !pass.backing_disks.is_empty());
+        Self::new(case, direction, seen).filter(|_| watched)
+    }
+
+    fn new(case: &CaseView<'_>, direction: Direction, seen: u64) -> Option<Self> {
+        let moved = case.moved(direction);
+        (moved >= ENOUGH_BYTES).then_some(Self {
+            direction,
+            moved,
+            seen: seen as f64,
+        })
+    }
+
     /// The share in per cent, if it lies below a limit.
     fn below(&self, limit: f64) -> Option<f64> {
         let percent = self.seen / self.moved * 100.0;
         (percent < limit).then_some(percent)
     }
 
-    fn evidence(&self, verb: &str) -> Vec<crate::Evidence> {
-        vec![
-            figure(&format!("{verb} by the load"), self.moved / 1e6, "MB"),
-            figure("seen by the device", self.seen / 1e6, "MB"),
-        ]
+    fn verb(&self) -> &'static str {
+        match self.direction {
+            Direction::Read => "read",
+            _ => "written",
+        }
     }
-}
 
-/// `None` where no device was watched or too little was moved.
-fn share(
-    cases: &Cases<'_>,
-    case: &CaseView<'_>,
-    direction: Direction,
-    bytes: fn(&DiskUse) -> u64,
-) -> Option<Share> {
-    let seen = |pass: &&Measurement| cases.device_bytes(pass, bytes);
-    let seen: Vec<u64> = case.passes.iter().filter_map(seen).collect();
-    let moved = case.moved(direction);
-    let watched = seen.len() == case.passes.len() && moved >= ENOUGH_BYTES;
-    watched.then(|| Share {
-        moved,
-        seen: seen.iter().sum::<u64>() as f64,
-    })
+    /// What is said rests on it.
+    fn under(&self, hit: Hit) -> Hit {
+        hit.with(
+            &format!("{} by the load", self.verb()),
+            self.moved / 1e6,
+            "MB",
+        )
+        .with("seen by the device", self.seen / 1e6, "MB")
+    }
 }
 
 #[cfg(test)]

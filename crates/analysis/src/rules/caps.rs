@@ -2,11 +2,12 @@
 
 use blocklab_units::{Bytes, count};
 
-use super::hit::{figure, opening};
+use super::hit::{Hit, info, joined};
+use super::says::{Slot, fixed};
 use super::sibling::{Axis, SAME_PERCENT, families, is_flat, level};
 use super::{limits, processor};
 use crate::view::{CaseView, Cases};
-use crate::{Confidence, Finding, Severity};
+use crate::{Confidence, Finding};
 
 /// Without a sibling at another depth, so many in flight are needed for the same IOPS at two
 /// sizes to be more than the same latency.
@@ -17,50 +18,48 @@ const ADVICE: &str = "Compare it with the documented limits of the volume and of
 /// The same bytes per second over three or more block sizes.
 pub(super) fn byte_cap(cases: &Cases<'_>) -> Vec<Finding> {
     let plateaus = plateaus(cases, 3, CaseView::bytes_per_s);
-    let finding = |plateau: Vec<&CaseView<'_>>| {
-        let level = Level::of(&plateau, CaseView::bytes_per_s)?;
-        let statement = format!(
-            "{} the rate is {} MB/s whatever the block size from {} to {}: a cap on bytes, or the \
-             full bandwidth of the target.",
-            opening(&names(&plateau), cases.list.len()),
-            count(level.mean / 1e6),
-            level.smallest,
-            level.largest
-        );
-        let evidence = each(&plateau, |case| {
-            figure("bytes", case.bytes_per_s() / 1e6, "MB/s")
+    let finding = |plateau: &Vec<&CaseView<'_>>| {
+        let slots = level_slots(plateau, |case| case.bytes_per_s() / 1e6)?;
+        let text = "the rate is {} MB/s whatever the block size from {} to {}: a cap on bytes, or \
+                    the full bandwidth of the target";
+        let hits = plateau.iter().map(|case| {
+            let hit = sized(info(text, slots.clone()), case).confidence(Confidence::Medium);
+            (
+                case.name,
+                hit.with("bytes", case.bytes_per_s() / 1e6, "MB/s"),
+            )
         });
-        let medium = Confidence::Medium;
-        Some(found("byte-cap", &plateau, medium, statement, evidence))
+        Some(joined(cases, "byte-cap", Some(ADVICE), hits))
     };
-    plateaus.into_iter().filter_map(finding).collect()
+    plateaus.iter().filter_map(finding).flatten().collect()
 }
 
 /// The same operations per second over two or more block sizes, far apart or not.
 pub(super) fn iops_cap(cases: &Cases<'_>) -> Vec<Finding> {
     let plateaus = plateaus(cases, 2, CaseView::iops);
     let depths = families(cases, Axis::InFlight);
-    let finding = |plateau: Vec<&CaseView<'_>>| {
-        let level = Level::of(&plateau, CaseView::iops)?;
+    let finding = |plateau: &Vec<&CaseView<'_>>| {
+        let [level, smallest, largest] = level_slots(plateau, CaseView::iops)?;
         let flat = plateau.iter().any(|case| is_flat(&depths, case));
         let (confidence, besides) = match (flat, plateau[0].slots() >= MANY) {
             (true, _) => (Confidence::Medium, ", and whatever the depth"),
             (false, true) => (Confidence::Low, ""),
             (false, false) => return None,
         };
-        let wide = level.largest.0 >= 2 * level.smallest.0;
-        let statement = format!(
-            "{} the rate is {} IOPS whatever the block size from {} to {}{besides}: a cap on \
-             operations.",
-            opening(&names(&plateau), cases.list.len()),
-            count(level.mean),
-            level.smallest,
-            level.largest
-        );
-        let evidence = each(&plateau, |case| figure("IOPS", case.iops(), "IOPS"));
-        wide.then(|| found("iops-cap", &plateau, confidence, statement, evidence))
+        let slots = [level, smallest, largest, fixed(besides)];
+        let text =
+            "the rate is {} IOPS whatever the block size from {} to {}{}: a cap on operations";
+        let hits = plateau.iter().map(|case| {
+            let hit = sized(info(text, slots.clone()), case).confidence(confidence);
+            (case.name, hit.with("IOPS", case.iops(), "IOPS"))
+        });
+        let [least, .., most] = plateau[..] else {
+            return None;
+        };
+        let wide = size(most).0 >= 2 * size(least).0;
+        wide.then(|| joined(cases, "iops-cap", Some(ADVICE), hits))
     };
-    plateaus.into_iter().filter_map(finding).collect()
+    plateaus.iter().filter_map(finding).flatten().collect()
 }
 
 /// Runs of neighbouring sizes with the same figure: the longest of each family.
@@ -71,8 +70,7 @@ fn plateaus<'a>(
 ) -> Vec<Vec<&'a CaseView<'a>>> {
     let explained = limits::explained(cases);
     let usable = |case: &&CaseView<'_>| {
-        let direct = case.jobs().all(|job| job.direct == Some(true));
-        direct && !processor::is_limited(cases, case) && !explained.contains(case.name)
+        processor::shows_target(cases, case) && !explained.contains(case.name)
     };
     let longest = |family: Vec<&'a CaseView<'a>>| {
         let family: Vec<_> = family.into_iter().filter(usable).collect();
@@ -92,58 +90,25 @@ fn run(values: &[f64]) -> usize {
     (1..=values.len()).take_while(same).last().unwrap_or(0)
 }
 
-struct Level {
-    mean: f64,
-    smallest: Bytes,
-    largest: Bytes,
-}
-
-impl Level {
-    fn of<'a>(plateau: &[&CaseView<'a>], what: impl Fn(&CaseView<'a>) -> f64) -> Option<Self> {
-        let values: Vec<f64> = plateau.iter().map(|case| what(case)).collect();
-        let (mean, _) = level(&values);
-        let size = |case: &&CaseView<'_>| Bytes(case.bytes_per_io().round() as u64);
-        let (smallest, largest) = (size(plateau.first()?), size(plateau.last()?));
-        (smallest < largest && mean > 0.0).then_some(Self {
-            mean,
-            smallest,
-            largest,
-        })
-    }
-}
-
-/// Of each case its block size and the figure that is the same for all.
-fn each<'a>(
+/// The figure that is the same for all, the smallest and the largest block; `None` where one size
+/// or nothing at all stands behind it.
+fn level_slots<'a>(
     plateau: &[&CaseView<'a>],
-    same: impl Fn(&CaseView<'a>) -> crate::Evidence,
-) -> Vec<crate::Evidence> {
-    let of_case = |case: &&CaseView<'a>| {
-        let size = figure("block", case.bytes_per_io() / 1024.0, "KiB");
-        [size.of(case.name), same(case).of(case.name)]
-    };
-    plateau.iter().flat_map(of_case).collect()
+    what: impl Fn(&CaseView<'a>) -> f64,
+) -> Option<[Slot; 3]> {
+    let values: Vec<f64> = plateau.iter().map(|case| what(case)).collect();
+    let (mean, _) = level(&values);
+    let (smallest, largest) = (size(plateau.first()?), size(plateau.last()?));
+    let slots = [count(mean), smallest.to_string(), largest.to_string()];
+    (smallest < largest && mean > 0.0).then(|| slots.map(fixed))
 }
 
-fn names<'a>(plateau: &[&CaseView<'a>]) -> Vec<&'a str> {
-    plateau.iter().map(|case| case.name).collect()
+fn size(case: &CaseView<'_>) -> Bytes {
+    Bytes(case.bytes_per_io().round() as u64)
 }
 
-fn found(
-    rule: &'static str,
-    plateau: &[&CaseView<'_>],
-    confidence: Confidence,
-    statement: String,
-    evidence: Vec<crate::Evidence>,
-) -> Finding {
-    Finding {
-        rule,
-        subject: plateau.iter().map(|case| case.name.to_owned()).collect(),
-        severity: Severity::Info,
-        confidence,
-        statement,
-        evidence,
-        advice: Some(ADVICE.to_owned()),
-    }
+fn sized(hit: Hit, case: &CaseView<'_>) -> Hit {
+    hit.with("block", case.bytes_per_io() / 1024.0, "KiB")
 }
 
 #[cfg(test)]

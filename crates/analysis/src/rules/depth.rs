@@ -7,12 +7,12 @@ use blocklab_stats::{in_flight, ratio};
 use blocklab_units::count;
 use blocklab_workload::Direction;
 
-use super::hit::{Hit, figure, joined, per_case};
-use super::says::{Slot, delay, fixed, number, says, word};
+use super::hit::{Hit, info, joined, per_case, warning};
+use super::says::{Slot, delay, fixed, number, word};
 use super::sibling::{Axis, families};
 use super::{limits, processor};
 use crate::view::{CaseView, Cases};
-use crate::{Confidence, Evidence, Finding, Severity};
+use crate::{Confidence, Finding};
 
 /// Little's law must hold within this, else the time is not where the figures say.
 const LAW_PERCENT: f64 = 10.0;
@@ -31,23 +31,18 @@ pub(super) fn useless_depth(cases: &Cases<'_>) -> Vec<Finding> {
     let advice = "Use io_uring or libaio for depth, or more threads.";
     per_case(cases, "useless-depth", Some(advice), |case| {
         let job = case.jobs().find(|job| job.effective_depth < job.depth)?;
-        Some(Hit {
-            case: case.name,
-            severity: Severity::Warning,
-            confidence: Confidence::High,
-            says: says(
+        Some(
+            warning(
                 "{} keeps {} operation in flight per thread: the depth of {} had no effect",
                 [
                     word(job.engine.to_string()),
                     number(f64::from(job.effective_depth)),
                     number(f64::from(job.depth)),
                 ],
-            ),
-            evidence: vec![
-                figure("depth asked for", f64::from(job.depth), ""),
-                figure("depth in force", f64::from(job.effective_depth), ""),
-            ],
-        })
+            )
+            .with("depth asked for", f64::from(job.depth), "")
+            .with("depth in force", f64::from(job.effective_depth), ""),
+        )
     })
 }
 
@@ -69,20 +64,9 @@ pub(super) fn littles_law(cases: &Cases<'_>) -> Vec<Finding> {
             true => (Confidence::High, TOO_MANY),
             false => (Confidence::Medium, TOO_FEW),
         };
-        Some(Hit {
-            case: case.name,
-            severity: Severity::Warning,
-            confidence,
-            says: says(
-                text,
-                [
-                    Slot::Range(found, |n| format!("{n:.2}")),
-                    fixed(count(slots)),
-                ],
-            )
-            .graded(percent.abs()),
-            evidence: law(case),
-        })
+        let found = Slot::Range(found, |n| format!("{n:.2}"));
+        let hit = warning(text, [found, fixed(count(slots))]).graded(percent.abs());
+        Some(by_law(hit.confidence(confidence), case))
     })
 }
 
@@ -106,13 +90,11 @@ fn is_explained(cases: &Cases<'_>, case: &CaseView<'_>, percent: f64) -> bool {
     percent < 0.0 && (flushes || own >= -percent / 2.0 || processor::is_limited(cases, case))
 }
 
-fn law(case: &CaseView<'_>) -> Vec<Evidence> {
-    vec![
-        figure("IOPS", case.iops(), "IOPS"),
-        figure("mean latency", case.latency_ns(), "ns"),
-        figure("in flight, by Little's law", case.mean_in_flight(), ""),
-        figure("in flight at most", case.slots() as f64, ""),
-    ]
+fn by_law(hit: Hit, case: &CaseView<'_>) -> Hit {
+    hit.with("IOPS", case.iops(), "IOPS")
+        .with("mean latency", case.latency_ns(), "ns")
+        .with("in flight, by Little's law", case.mean_in_flight(), "")
+        .with("in flight at most", case.slots() as f64, "")
 }
 
 /// The rate is depth over latency, and more depth gives more. In a closed loop the law holds for
@@ -120,18 +102,17 @@ fn law(case: &CaseView<'_>) -> Vec<Evidence> {
 /// operation in flight is worth a word, and a less certain one.
 pub(super) fn latency_bound(cases: &Cases<'_>) -> Vec<Finding> {
     let families = families(cases, Axis::InFlight);
-    let mut hits: Vec<Hit<'_>> = families.iter().flat_map(|f| gains(cases, f)).collect();
+    let mut hits = among(&families, |family, case| gain(cases, family, case));
     let members = families.iter().flatten();
     let compared: BTreeSet<&str> = members.map(|member| member.name).collect();
     let alone = cases.list.iter().filter(|case| {
         // Through the page cache, a single operation may cost more processor than waiting.
-        let direct = case.jobs().all(|job| job.direct == Some(true));
-        let single = case.slots() == 1 && direct && !compared.contains(case.name);
+        let single = case.slots() == 1 && case.is_direct() && !compared.contains(case.name);
         single && case.is_saturating() && is_waiting(cases, case) && !cases.in_memory()
     });
-    hits.extend(alone.map(single));
+    hits.extend(alone.map(|case| (case.name, single(case))));
     let explained = limits::explained(cases);
-    hits.retain(|hit| !explained.contains(hit.case));
+    hits.retain(|(case, _)| !explained.contains(case));
     let advice = "More operations in flight give more, until the target is full.";
     joined(cases, "latency-bound", Some(advice), hits)
 }
@@ -141,37 +122,41 @@ fn is_waiting(cases: &Cases<'_>, case: &CaseView<'_>) -> bool {
     case.iops() > 0.0 && !case.is_null() && !processor::is_limited(cases, case)
 }
 
-fn gains<'a>(cases: &Cases<'_>, family: &[&'a CaseView<'a>]) -> Vec<Hit<'a>> {
-    let hit = |case: &&'a CaseView<'a>| {
-        let deeper = family.iter().filter(|other| other.slots() > case.slots());
-        let best = deeper.max_by(|a, b| a.iops().total_cmp(&b.iops()))?;
-        let gain = best.iops() / case.iops();
-        if gain < GAIN || !is_waiting(cases, case) {
-            return None;
-        }
-        let mut evidence = law(case);
-        evidence.push(figure("IOPS of the deeper sibling", best.iops(), "IOPS"));
-        evidence.push(figure("its operations in flight", best.slots() as f64, ""));
-        Some(Hit {
-            case: case.name,
-            severity: Severity::Info,
-            confidence: sure(gain >= PLAIN_GAIN || certain_gain(best, case)),
-            says: says(
-                "latency is the limit: {} in flight, {} each, gives {} IOPS, while {} reached {} \
+/// What is said of the members of families.
+fn among<'a>(
+    families: &[Vec<&'a CaseView<'a>>],
+    judge: impl Fn(&[&CaseView<'a>], &CaseView<'a>) -> Option<Hit>,
+) -> Vec<(&'a str, Hit)> {
+    let members = families
+        .iter()
+        .flat_map(|family| family.iter().map(move |case| (family, case)));
+    members
+        .filter_map(|(family, case)| Some((case.name, judge(family, case)?)))
+        .collect()
+}
+
+fn gain(cases: &Cases<'_>, family: &[&CaseView<'_>], case: &CaseView<'_>) -> Option<Hit> {
+    let deeper = family.iter().filter(|other| other.slots() > case.slots());
+    let best = deeper.max_by(|a, b| a.iops().total_cmp(&b.iops()))?;
+    let gain = best.iops() / case.iops();
+    if gain < GAIN || !is_waiting(cases, case) {
+        return None;
+    }
+    let hit = info(
+        "latency is the limit: {} in flight, {} each, gives {} IOPS, while {} reached {} \
                  with {}",
-                [
-                    fixed(count(case.slots() as f64)),
-                    delay(case.latency_ns()),
-                    number(case.iops()),
-                    word(best.name),
-                    number(best.iops()),
-                    number(best.slots() as f64),
-                ],
-            ),
-            evidence,
-        })
-    };
-    family.iter().filter_map(hit).collect()
+        [
+            fixed(count(case.slots() as f64)),
+            delay(case.latency_ns()),
+            number(case.iops()),
+            word(best.name),
+            number(best.iops()),
+            number(best.slots() as f64),
+        ],
+    )
+    .confidence(sure(gain >= PLAIN_GAIN || certain_gain(best, case)));
+    let hit = by_law(hit, case).with("IOPS of the deeper sibling", best.iops(), "IOPS");
+    Some(hit.with("its operations in flight", best.slots() as f64, ""))
 }
 
 /// Whether the passes show a gain that is not their scatter.
@@ -193,63 +178,51 @@ fn sure(certain: bool) -> Confidence {
     }
 }
 
-fn single<'a>(case: &'a CaseView<'a>) -> Hit<'a> {
-    Hit {
-        case: case.name,
-        severity: Severity::Info,
-        confidence: Confidence::Medium,
-        says: says(
-            "latency is the limit: one operation in flight at {} each allows no more than {} IOPS",
-            [delay(case.latency_ns()), number(case.iops())],
-        ),
-        evidence: law(case),
-    }
+fn single(case: &CaseView<'_>) -> Hit {
+    let hit = info(
+        "latency is the limit: one operation in flight at {} each allows no more than {} IOPS",
+        [delay(case.latency_ns()), number(case.iops())],
+    )
+    .confidence(Confidence::Medium);
+    by_law(hit, case)
 }
 
 /// More in flight than the target can use: the same rate, and only the queue is longer.
 pub(super) fn over_driven(cases: &Cases<'_>) -> Vec<Finding> {
     let advice = "Take latencies at the smaller number in flight; beyond it they are waiting time.";
     let families = families(cases, Axis::InFlight);
-    let hits = families.iter().flat_map(|family| queues(family));
-    joined(cases, "over-driven", Some(advice), hits.collect())
+    joined(cases, "over-driven", Some(advice), among(&families, queues))
 }
 
-fn queues<'a>(family: &[&'a CaseView<'a>]) -> Vec<Hit<'a>> {
-    let hit = |deep: &&'a CaseView<'a>| {
-        let shallow = family.iter().find(|other| {
-            other.slots() < deep.slots()
-                && other.iops() >= SAME * deep.iops()
-                && deep.latency_ns() >= QUEUES * other.latency_ns()
-        })?;
-        let longer = deep.latency_ns() / shallow.latency_ns();
-        // What fills the target: its rate times the latency of its least loaded sibling.
-        let enough = in_flight(shallow.iops(), family[0].latency_ns());
-        Some(Hit {
-            case: deep.name,
-            severity: Severity::Info,
-            confidence: sure(certainly_no_gain(deep, shallow)),
-            says: says(
-                "more is in flight than helps: {} give {} IOPS, about the {} of {} with {}, and \
+fn queues(family: &[&CaseView<'_>], deep: &CaseView<'_>) -> Option<Hit> {
+    let shallow = family.iter().find(|other| {
+        other.slots() < deep.slots()
+            && other.iops() >= SAME * deep.iops()
+            && deep.latency_ns() >= QUEUES * other.latency_ns()
+    })?;
+    let longer = deep.latency_ns() / shallow.latency_ns();
+    // What fills the target: its rate times the latency of its least loaded sibling.
+    let enough = in_flight(shallow.iops(), family[0].latency_ns());
+    Some(
+        info(
+            "more is in flight than helps: {} give {} IOPS, about the {} of {} with {}, and \
                  wait {} times as long",
-                [
-                    fixed(count(deep.slots() as f64)),
-                    number(deep.iops()),
-                    number(shallow.iops()),
-                    word(shallow.name),
-                    number(shallow.slots() as f64),
-                    Slot::Range(longer, |times| format!("{times:.1}")),
-                ],
-            ),
-            evidence: vec![
-                figure("IOPS", deep.iops(), "IOPS"),
-                figure("mean latency", deep.latency_ns(), "ns"),
-                figure("IOPS of the shallower sibling", shallow.iops(), "IOPS"),
-                figure("its mean latency", shallow.latency_ns(), "ns"),
-                figure("in flight that fill the target", enough.ceil(), ""),
+            [
+                fixed(count(deep.slots() as f64)),
+                number(deep.iops()),
+                number(shallow.iops()),
+                word(shallow.name),
+                number(shallow.slots() as f64),
+                Slot::Range(longer, |times| format!("{times:.1}")),
             ],
-        })
-    };
-    family.iter().filter_map(hit).collect()
+        )
+        .confidence(sure(certainly_no_gain(deep, shallow)))
+        .with("IOPS", deep.iops(), "IOPS")
+        .with("mean latency", deep.latency_ns(), "ns")
+        .with("IOPS of the shallower sibling", shallow.iops(), "IOPS")
+        .with("its mean latency", shallow.latency_ns(), "ns")
+        .with("in flight that fill the target", enough.ceil(), ""),
+    )
 }
 
 #[cfg(test)]

@@ -4,10 +4,10 @@ use blocklab_record::{ErrorKind, Status, Stopped};
 use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::errno;
 
-use super::hit::{Hit, figure, joined, of_run, per_case};
-use super::says::{Slot, number, says, time, word};
+use super::hit::{Hit, critical, joined, of_run, per_case, warning};
+use super::says::{Slot, number, time, word};
 use crate::view::Cases;
-use crate::{Confidence, Finding, Severity};
+use crate::{Finding, Severity};
 
 /// Our own promise: issued = completed + failed + in flight, for every job.
 pub(super) fn accounting(cases: &Cases<'_>) -> Vec<Finding> {
@@ -21,21 +21,16 @@ pub(super) fn accounting(cases: &Cases<'_>) -> Vec<Finding> {
                 census.issued.abs_diff(answered)
             })?;
         let answered = wrong.completed + wrong.failed + wrong.in_flight;
-        Some(Hit {
-            case: case.name,
-            severity: Severity::Critical,
-            confidence: Confidence::High,
-            says: says(
+        Some(
+            critical(
                 "{} operations were issued, but {} are accounted for",
                 [number(wrong.issued as f64), number(answered as f64)],
-            ),
-            evidence: vec![
-                figure("issued", wrong.issued as f64, ""),
-                figure("completed", wrong.completed as f64, ""),
-                figure("failed", wrong.failed as f64, ""),
-                figure("in flight", wrong.in_flight as f64, ""),
-            ],
-        })
+            )
+            .with("issued", wrong.issued as f64, "")
+            .with("completed", wrong.completed as f64, "")
+            .with("failed", wrong.failed as f64, "")
+            .with("in flight", wrong.in_flight as f64, ""),
+        )
     })
 }
 
@@ -44,20 +39,14 @@ pub(super) fn failed(cases: &Cases<'_>) -> Vec<Finding> {
     if cases.record.status != Status::Failed {
         return Vec::new();
     }
-    let why = cases
-        .record
-        .failure
-        .as_deref()
-        .unwrap_or("no reason is recorded");
-    let statement = format!("The run failed before it was complete: {why}");
+    let why = cases.record.failure.as_deref();
+    let why = word(why.unwrap_or("no reason is recorded"));
+    let hit = critical("The run failed before it was complete: {}", [why]);
     let taken = cases.record.measurements.len() as f64;
-    let evidence = vec![figure("measurements taken", taken, "")];
     vec![of_run(
         "failed",
-        Severity::Critical,
-        ended(statement),
-        evidence,
         None,
+        hit.with("measurements taken", taken, ""),
     )]
 }
 
@@ -66,78 +55,54 @@ pub(super) fn interrupted(cases: &Cases<'_>) -> Vec<Finding> {
     let cut = |m: &&blocklab_record::Measurement| {
         m.jobs.iter().any(|job| job.stopped == Stopped::Interrupted)
     };
-    let (taken, cut) = (
-        cases.record.measurements.len(),
-        cases.record.measurements.iter().filter(cut).count(),
-    );
+    let taken = cases.record.measurements.len();
+    let cut = cases.record.measurements.iter().filter(cut).count();
     if cases.record.status != Status::Interrupted && cut == 0 {
         return Vec::new();
     }
-    let statement = format!(
-        "The run was stopped by a signal after {taken} measurements, {cut} of them cut short; \
-         what was planned beyond that is missing."
-    );
-    let evidence = vec![
-        figure("measurements taken", taken as f64, ""),
-        figure("cut short", cut as f64, ""),
-    ];
-    vec![of_run(
-        "interrupted",
-        Severity::Warning,
-        statement,
-        evidence,
-        None,
-    )]
-}
-
-fn ended(mut sentence: String) -> String {
-    if !sentence.ends_with(['.', '!', '?']) {
-        sentence.push('.');
-    }
-    sentence
+    let hit = warning(
+        "The run was stopped by a signal after {} measurements, {} of them cut short; what was \
+         planned beyond that is missing",
+        [word(taken.to_string()), word(cut.to_string())],
+    )
+    .with("measurements taken", taken as f64, "")
+    .with("cut short", cut as f64, "");
+    vec![of_run("interrupted", None, hit)]
 }
 
 /// Operations came back with an error or short: one finding a kind.
 pub(super) fn failed_operations(cases: &Cases<'_>) -> Vec<Finding> {
-    let mut kinds = std::collections::BTreeMap::<_, (_, Vec<Hit<'_>>)>::new();
+    let mut kinds = std::collections::BTreeMap::<_, (_, Vec<(&str, Hit)>)>::new();
     for case in &cases.list {
         for failures in case.failures() {
-            let (kind, direction) = (failures.first.kind, failures.first.direction.name());
-            let count = Slot::Sum(failures.count as f64);
-            let says = match kind {
-                ErrorKind::Verify => says(
+            let (first, count) = (failures.first, failures.count as f64);
+            let (kind, direction) = (first.kind, first.direction.name());
+            let (sum, message) = (Slot::Sum(count), word(&first.message));
+            let hit = match kind {
+                ErrorKind::Verify => critical(
                     "what was written did not come back: {} blocks are wrong ({})",
-                    [count, word(&failures.first.message)],
+                    [sum, message],
                 ),
-                _ => says(
+                _ => critical(
                     "{} {} operations failed with {} ({})",
-                    [
-                        count,
-                        word(direction),
-                        word(kind.to_string()),
-                        word(&failures.first.message),
-                    ],
+                    [sum, word(direction), word(kind.to_string()), message],
                 ),
             }
             .alone(
                 ", the first {} into its pass at offset {}",
                 [
-                    time(Nanos(failures.first.first_at_ns)),
-                    word(Bytes(failures.first.first_offset).to_string()),
+                    time(Nanos(first.first_at_ns)),
+                    word(Bytes(first.first_offset).to_string()),
                 ],
+            )
+            .with(
+                &format!("{direction} operations failed with {kind}"),
+                count,
+                "",
             );
             let of_kind = kinds.entry((kind.to_string(), direction));
-            of_kind.or_insert((kind, Vec::new())).1.push(Hit {
-                case: case.name,
-                severity: Severity::Critical,
-                confidence: Confidence::High,
-                says,
-                evidence: vec![figure(
-                    &format!("{direction} operations failed with {kind}"),
-                    failures.count as f64,
-                    "",
-                )],
-            });
+            let (_, hits) = of_kind.or_insert((kind, Vec::new()));
+            hits.push((case.name, hit));
         }
     }
     let advice = |kind| match kind {
@@ -167,15 +132,12 @@ pub(super) fn stalled(cases: &Cases<'_>) -> Vec<Finding> {
         let stalled = case.jobs().filter(|job| job.stopped == Stopped::Stalled);
         let lost: Vec<u64> = stalled.map(|job| job.accounting.in_flight).collect();
         let sum = lost.iter().sum::<u64>() as f64;
-        (!lost.is_empty()).then(|| Hit {
-            case: case.name,
-            severity: Severity::Critical,
-            confidence: Confidence::High,
-            says: says(
+        (!lost.is_empty()).then(|| {
+            critical(
                 "{} operations did not come back and were given up",
                 [Slot::Sum(sum)],
-            ),
-            evidence: vec![figure("operations given up", sum, "")],
+            )
+            .with("operations given up", sum, "")
         })
     })
 }
@@ -192,22 +154,19 @@ pub(super) fn unanswered(cases: &Cases<'_>) -> Vec<Finding> {
         let ages = left().filter_map(|job| job.accounting.oldest_in_flight_ns);
         let oldest = ages.max().map(Nanos)?;
         let sum = left().map(|job| job.accounting.in_flight).sum::<u64>() as f64;
-        Some(Hit {
-            case: case.name,
-            severity: match oldest >= HANGS {
-                true => Severity::Critical,
-                false => Severity::Warning,
-            },
-            confidence: Confidence::High,
-            says: says(
+        let severity = match oldest >= HANGS {
+            true => Severity::Critical,
+            false => Severity::Warning,
+        };
+        Some(
+            Hit::new(
+                severity,
                 "{} operations were not answered for up to {} when a signal ended the pass",
                 [Slot::Sum(sum), time(oldest)],
-            ),
-            evidence: vec![
-                figure("operations in flight at the end", sum, ""),
-                figure("age of the oldest", oldest.as_secs_f64(), "s"),
-            ],
-        })
+            )
+            .with("operations in flight at the end", sum, "")
+            .with("age of the oldest", oldest.as_secs_f64(), "s"),
+        )
     })
 }
 
@@ -215,15 +174,12 @@ pub(super) fn unanswered(cases: &Cases<'_>) -> Vec<Finding> {
 pub(super) fn damaged_histogram(cases: &Cases<'_>) -> Vec<Finding> {
     let advice = "The record was damaged or changed after the run; its quantiles are incomplete.";
     per_case(cases, "damaged-histogram", Some(advice), |case| {
-        (case.damaged > 0).then(|| Hit {
-            case: case.name,
-            severity: Severity::Critical,
-            confidence: Confidence::High,
-            says: says(
+        (case.damaged > 0).then(|| {
+            critical(
                 "{} latency histograms cannot be read and are missing from the quantiles",
                 [Slot::Sum(f64::from(case.damaged))],
-            ),
-            evidence: vec![figure("unreadable histograms", f64::from(case.damaged), "")],
+            )
+            .with("unreadable histograms", f64::from(case.damaged), "")
         })
     })
 }

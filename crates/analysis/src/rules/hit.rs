@@ -1,21 +1,94 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use super::says::{Says, listed, together, worst};
+use super::says::{Slot, listed, sentence};
 use crate::view::{CaseView, Cases};
 use crate::{Confidence, Evidence, Finding, Severity};
 
 /// Up to so many cases are named; of more, only their number.
 const NAMES: usize = 2;
 
-/// A rule that holds for one case.
-pub(crate) struct Hit<'a> {
-    pub(crate) case: &'a str,
-    pub(crate) severity: Severity,
-    pub(crate) confidence: Confidence,
-    /// The statement without the case.
-    pub(crate) says: Says,
-    pub(crate) evidence: Vec<Evidence>,
+/// What a rule says of one case, or of the run: a sentence and the figures that it rests on.
+pub(crate) struct Hit {
+    severity: Severity,
+    confidence: Confidence,
+    /// Without its subject, with `{}` where figures and names stand.
+    text: &'static str,
+    slots: Vec<Slot>,
+    /// A clause that follows where one case speaks alone: it would not survive a range.
+    alone: Option<(&'static str, Vec<Slot>)>,
+    /// How bad it is: of several cases, the worst is named.
+    badness: Option<f64>,
+    evidence: Vec<Evidence>,
+}
+
+pub(crate) fn critical(text: &'static str, slots: impl Into<Vec<Slot>>) -> Hit {
+    Hit::new(Severity::Critical, text, slots)
+}
+
+pub(crate) fn warning(text: &'static str, slots: impl Into<Vec<Slot>>) -> Hit {
+    Hit::new(Severity::Warning, text, slots)
+}
+
+pub(crate) fn info(text: &'static str, slots: impl Into<Vec<Slot>>) -> Hit {
+    Hit::new(Severity::Info, text, slots)
+}
+
+impl Hit {
+    /// Follows from the figures, unless it is given another confidence; `slots` in the order of
+    /// the `{}`.
+    pub(crate) fn new(severity: Severity, text: &'static str, slots: impl Into<Vec<Slot>>) -> Self {
+        Self {
+            severity,
+            confidence: Confidence::High,
+            text,
+            slots: slots.into(),
+            alone: None,
+            badness: None,
+            evidence: Vec::new(),
+        }
+    }
+
+    pub(crate) fn confidence(self, confidence: Confidence) -> Self {
+        Self { confidence, ..self }
+    }
+
+    pub(crate) fn alone(mut self, text: &'static str, slots: impl Into<Vec<Slot>>) -> Self {
+        self.alone = Some((text, slots.into()));
+        self
+    }
+
+    /// How bad it is, on any scale that the cases of one rule share.
+    pub(crate) fn graded(mut self, badness: f64) -> Self {
+        self.badness = Some(badness);
+        self
+    }
+
+    /// A number on which it rests, where it is known.
+    pub(crate) fn with(
+        mut self,
+        name: &str,
+        value: impl Into<Option<f64>>,
+        unit: &'static str,
+    ) -> Self {
+        self.evidence.extend(value.into().map(|value| Evidence {
+            name: name.to_owned(),
+            case: None,
+            value,
+            unit,
+        }));
+        self
+    }
+
+    /// The sentence before its figures, and what is fixed in it: what several cases must share to
+    /// be one statement.
+    fn kind(&self) -> (&'static str, Vec<String>) {
+        let fixed = self.slots.iter().filter_map(|slot| match slot {
+            Slot::Fixed(text) => Some(text.clone()),
+            _ => None,
+        });
+        (self.text, fixed.collect())
+    }
 }
 
 /// Asks a rule about every case and joins what it finds.
@@ -23,50 +96,102 @@ pub(crate) fn per_case<'a>(
     cases: &'a Cases<'a>,
     rule: &'static str,
     advice: Option<&str>,
-    judge: impl Fn(&'a CaseView<'a>) -> Option<Hit<'a>>,
+    judge: impl Fn(&'a CaseView<'a>) -> Option<Hit>,
 ) -> Vec<Finding> {
-    let hits = cases.list.iter().filter_map(judge).collect();
-    joined(cases, rule, advice, hits)
+    let hits = cases.list.iter();
+    joined(
+        cases,
+        rule,
+        advice,
+        hits.filter_map(|case| Some((case.name, judge(case)?))),
+    )
 }
 
 /// One finding for all hits of the same gravity that say the same of the same limit. It names the
 /// worst of them and is as sure as the least sure; the evidence of every case stays.
-pub(crate) fn joined(
+pub(crate) fn joined<'a>(
     cases: &Cases<'_>,
     rule: &'static str,
     advice: Option<&str>,
-    hits: Vec<Hit<'_>>,
+    hits: impl IntoIterator<Item = (&'a str, Hit)>,
 ) -> Vec<Finding> {
-    let mut alike = BTreeMap::<_, Vec<Hit<'_>>>::new();
-    for hit in hits {
-        let kind = (Reverse(hit.severity), hit.says.kind());
-        alike.entry(kind).or_default().push(hit);
-    }
-    let finding = |((Reverse(severity), _), hits): (_, Vec<Hit<'_>>)| {
-        let names: Vec<&str> = hits.iter().map(|hit| hit.case).collect();
-        let said: Vec<&Says> = hits.iter().map(|hit| &hit.says).collect();
-        let opening = opening(&names, cases.list.len());
-        let surest = hits.iter().map(|hit| hit.confidence).min();
-        let worst = worst(&said).map(|place| format!("; worst in {}", names[place]));
-        Finding {
-            rule,
-            severity,
-            confidence: surest.unwrap_or(Confidence::Low),
-            statement: format!(
-                "{opening} {}{}.",
-                together(&said),
-                worst.unwrap_or_default()
-            ),
-            subject: names.into_iter().map(str::to_owned).collect(),
-            evidence: hits.into_iter().flat_map(evidence).collect(),
-            advice: advice.map(str::to_owned),
+    let mut alike = BTreeMap::<_, (Vec<&str>, Vec<Hit>)>::new();
+    for (case, mut hit) in hits {
+        for figure in &mut hit.evidence {
+            figure.case = Some(case.to_owned());
         }
+        let (names, hits) = alike
+            .entry((Reverse(hit.severity), hit.kind()))
+            .or_default();
+        names.push(case);
+        hits.push(hit);
+    }
+    let finding = |(names, hits): (Vec<&str>, Vec<Hit>)| {
+        let opening = opening(&names, cases.list.len());
+        let worst = worst(&hits).map(|place| format!("; worst in {}", names[place]));
+        let statement = format!(
+            "{opening} {}{}.",
+            together(&hits),
+            worst.unwrap_or_default()
+        );
+        found(rule, advice, statement, &names, hits)
     };
-    alike.into_iter().map(finding).collect()
+    alike.into_values().map(finding).collect()
+}
+
+/// A finding about the run as a whole.
+pub(crate) fn of_run(rule: &'static str, advice: Option<&str>, hit: Hit) -> Finding {
+    let hits = vec![hit];
+    let mut statement = together(&hits);
+    if !statement.ends_with(['.', '!', '?']) {
+        statement.push('.');
+    }
+    found(rule, advice, statement, &[], hits)
+}
+
+fn found(
+    rule: &'static str,
+    advice: Option<&str>,
+    statement: String,
+    names: &[&str],
+    hits: Vec<Hit>,
+) -> Finding {
+    let least_sure = hits.iter().map(|hit| hit.confidence).min();
+    Finding {
+        rule,
+        subject: names.iter().map(|name| (*name).to_owned()).collect(),
+        severity: hits[0].severity,
+        confidence: least_sure.unwrap_or(Confidence::Low),
+        statement,
+        evidence: hits.into_iter().flat_map(|hit| hit.evidence).collect(),
+        advice: advice.map(str::to_owned),
+    }
+}
+
+/// What all of these say together, in the words of the first; they share its text.
+fn together(hits: &[Hit]) -> String {
+    let slots: Vec<&[Slot]> = hits.iter().map(|hit| &hit.slots[..]).collect();
+    let said = sentence(hits[0].text, &slots);
+    match (hits, &hits[0].alone) {
+        ([_], Some((text, slots))) => said + &sentence(text, &[slots]),
+        _ => said,
+    }
+}
+
+/// Place of the worst of several; `None` where one speaks alone or none is worse than the others.
+fn worst(hits: &[Hit]) -> Option<usize> {
+    let grades: Vec<f64> = hits.iter().filter_map(|hit| hit.badness).collect();
+    let least = grades.iter().copied().reduce(f64::min)?;
+    let (place, most) = grades
+        .iter()
+        .copied()
+        .enumerate()
+        .max_by(|(_, a), (_, b)| a.total_cmp(b))?;
+    (grades.len() == hits.len() && most > least).then_some(place)
 }
 
 /// `a:`, `a and b:`, `In 5 of 8 cases,`: of whom the statement is, out of so many cases.
-pub(crate) fn opening(names: &[&str], of: usize) -> String {
+fn opening(names: &[&str], of: usize) -> String {
     match names.len() {
         0..=NAMES => format!("{}:", listed(names, "and")),
         n if n == of => format!("In all {n} cases,"),
@@ -74,71 +199,23 @@ pub(crate) fn opening(names: &[&str], of: usize) -> String {
     }
 }
 
-fn evidence(hit: Hit<'_>) -> impl Iterator<Item = Evidence> {
-    let case = hit.case;
-    hit.evidence.into_iter().map(|figure| figure.of(case))
-}
-
-impl Evidence {
-    /// The same as a figure of this case.
-    pub(crate) fn of(self, case: &str) -> Self {
-        Self {
-            case: Some(case.to_owned()),
-            ..self
-        }
-    }
-}
-
-/// A number on which a finding rests.
-pub(crate) fn figure(name: &str, value: f64, unit: &'static str) -> Evidence {
-    Evidence {
-        name: name.to_owned(),
-        case: None,
-        value,
-        unit,
-    }
-}
-
-/// A finding about the run as a whole.
-pub(crate) fn of_run(
-    rule: &'static str,
-    severity: Severity,
-    statement: String,
-    evidence: Vec<Evidence>,
-    advice: Option<&str>,
-) -> Finding {
-    Finding {
-        rule,
-        subject: Vec::new(),
-        severity,
-        confidence: Confidence::High,
-        statement,
-        evidence,
-        advice: advice.map(str::to_owned),
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::says::{percent, says};
+    use super::super::says::{percent, speed};
     use super::*;
     use crate::testing::record;
 
-    fn hit(case: &'static str, gone: f64, severity: Severity) -> Hit<'static> {
-        Hit {
-            case,
-            severity,
-            confidence: if gone > 50.0 {
-                Confidence::High
-            } else {
-                Confidence::Medium
-            },
-            says: says("{} of it is gone", [percent(gone)]),
-            evidence: vec![figure("gone", gone, "%")],
-        }
+    fn hit(case: &'static str, gone: f64, severity: Severity) -> (&'static str, Hit) {
+        let hit = Hit::new(severity, "{} of it is gone", [percent(gone)]);
+        let confidence = if gone > 50.0 {
+            Confidence::High
+        } else {
+            Confidence::Medium
+        };
+        (case, hit.confidence(confidence).with("gone", gone, "%"))
     }
 
-    fn found(hits: Vec<Hit<'_>>) -> Vec<Finding> {
+    fn found(hits: Vec<(&str, Hit)>) -> Vec<Finding> {
         let record = record(&[]);
         let cases = Cases {
             record: &record,
@@ -174,6 +251,13 @@ mod tests {
         let figures = found[0].evidence.iter();
         let figures: Vec<_> = figures.map(|e| (e.case.as_deref(), e.value)).collect();
         assert_eq!(figures, all.map(|(case, gone)| (Some(case), gone)));
+    }
+
+    #[test]
+    fn one_case_tells_more() {
+        let fell = |to| info("it fell by {}", [percent(40.0)]).alone(": to {}", [speed(to)]);
+        assert_eq!(together(&[fell(300.0)]), "it fell by 40 %: to 300");
+        assert_eq!(together(&[fell(300.0), fell(200.0)]), "it fell by 40 %");
     }
 
     #[test]

@@ -3,10 +3,10 @@
 use blocklab_record::PERCENTILES;
 use blocklab_units::Nanos;
 
-use super::hit::{Hit, figure, per_case};
-use super::says::{number, says, time, word};
+use super::hit::{Hit, per_case};
+use super::says::{number, time, word};
 use crate::view::Cases;
-use crate::{Confidence, Finding, Severity};
+use crate::{Finding, Severity};
 
 /// What a limiter saves up while idle is about a second of its rate: it makes up a tenth of this
 /// long a pass, and of several shorter ones more.
@@ -36,18 +36,14 @@ pub(super) fn too_short(cases: &Cases<'_>) -> Vec<Finding> {
             true => Severity::Warning,
             false => Severity::Info,
         };
-        short.then(|| Hit {
-            case: case.name,
-            severity,
-            confidence: Confidence::High,
-            says: says(
+        short.then(|| {
+            Hit::new(
+                severity,
                 "only {} were measured, so a burst or a cache may carry the figures",
                 [time(Nanos(measured))],
-            ),
-            evidence: vec![
-                figure("measured time", measured as f64 / 1e9, "s"),
-                figure("passes", passes as f64, ""),
-            ],
+            )
+            .with("measured time", measured as f64 / 1e9, "s")
+            .with("passes", passes as f64, "")
         })
     })
 }
@@ -73,20 +69,16 @@ pub(super) fn few_samples(cases: &Cases<'_>) -> Vec<Finding> {
             Some(_) => Severity::Info,
             None => Severity::Warning,
         };
-        Some(Hit {
-            case: case.name,
-            severity,
-            confidence: Confidence::High,
-            says: says(
+        Some(
+            Hit::new(
+                severity,
                 "the highest percentiles, from {} on, stand on fewer than ten operations",
                 [word(format!("p{}", percentile(missing)))],
             )
-            .alone(" ({} in all)", [number(smallest.ios as f64)]),
-            evidence: vec![
-                figure("operations", smallest.ios as f64, ""),
-                figure("supported up to", percentile(highest.unwrap_or(0.0)), "p"),
-            ],
-        })
+            .alone(" ({} in all)", [number(smallest.ios as f64)])
+            .with("operations", smallest.ios as f64, "")
+            .with("supported up to", percentile(highest.unwrap_or(0.0)), "p"),
+        )
     })
 }
 

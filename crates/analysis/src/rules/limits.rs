@@ -6,16 +6,16 @@ use blocklab_device::Covers;
 use blocklab_units::{Nanos, stated};
 use blocklab_workload::Direction;
 
-use super::hit::{Hit, figure, joined};
+use super::hit::{Hit, info, joined, per_case, warning};
 use super::processor;
-use super::says::{Slot, fixed, number, percent, says, time};
+use super::says::{Slot, fixed, number, percent, time};
 use super::sibling::{Axis, families, is_flat};
 use crate::known::{KnownLimits, KnownRate, Level};
 use crate::view::{CaseView, Cases};
-use crate::{Confidence, Finding, Severity};
+use crate::{Confidence, Finding};
 
 /// A rate is that of a limit within this share of it.
-const NEAR: f64 = 0.025;
+pub(crate) const NEAR: f64 = 0.025;
 /// Within this, by itself, it is no other's.
 const VERY_NEAR: f64 = 0.005;
 /// A deeper sibling that gains so much shows that nothing held this one but its latency.
@@ -54,7 +54,7 @@ pub(super) fn at_limit(cases: &Cases<'_>) -> Vec<Finding> {
         .collect();
     let finding = |limit: &KnownRate<'_>| {
         let here = found.iter().filter(|at| std::ptr::eq(at.limit, limit));
-        let hits = here.map(|at| hit(at, &limits, &depths)).collect();
+        let hits = here.map(|at| (at.case.name, hit(at, &limits, &depths)));
         joined(cases, "at-limit", Some(advice(limit)), hits)
     };
     limits.list.iter().flat_map(finding).collect()
@@ -94,7 +94,7 @@ fn at<'a>(
     depths: &[Vec<&CaseView<'_>>],
     case: &'a CaseView<'a>,
 ) -> Option<At<'a>> {
-    if !is_judged(cases, case) {
+    if !processor::shows_target(cases, case) {
         return None;
     }
     let (grows, queues) = (grows(depths, case), queues(case, limits));
@@ -115,13 +115,6 @@ fn at<'a>(
 fn order(at: &At<'_>) -> (bool, f64) {
     let baseline = at.limit.level == Level::Baseline;
     (baseline, (at.share() - 1.0).abs())
-}
-
-fn is_judged(cases: &Cases<'_>, case: &CaseView<'_>) -> bool {
-    case.is_saturating()
-        && !case.is_null()
-        && case.jobs().all(|job| job.direct == Some(true))
-        && !processor::is_limited(cases, case)
 }
 
 /// Whether more in flight gave clearly more.
@@ -156,46 +149,46 @@ fn rate(case: &CaseView<'_>, limit: &KnownRate<'_>) -> f64 {
         .sum()
 }
 
-fn hit<'a>(at: &At<'a>, limits: &KnownLimits<'_>, depths: &[Vec<&CaseView<'_>>]) -> Hit<'a> {
+fn hit(at: &At<'_>, limits: &KnownLimits<'_>, depths: &[Vec<&CaseView<'_>>]) -> Hit {
     let (limit, case) = (at.limit, at.case);
     let share = at.share() * 100.0;
-    let mut slots = vec![
-        in_unit(limit.value, limit.unit()),
-        fixed(limit.limit.origin.how()),
-        fixed(limit.limit.name.to_string()),
-        percent(share),
-    ];
-    let mut evidence = vec![
-        figure("rate", at.rate, limit.unit()),
-        figure("limit", limit.value, limit.unit()),
-        figure("share of the limit", share, "%"),
-        figure("in flight", case.slots() as f64, ""),
-    ];
-    let text = match limit.level {
-        Level::Burst { lasts, leaves } => {
-            slots.push(time(Nanos((lasts * 1e9) as u64)));
-            slots.push(in_unit(leaves, limit.unit()));
-            evidence.push(figure("what the burst leaves", leaves, limit.unit()));
-            evidence.push(figure("a full bucket lasts", lasts, "s"));
-            BURST
-        }
-        Level::Steady | Level::Baseline => STEADY,
+    let [value, how, name] = named(limit);
+    let slots = [value, how, name, percent(share)];
+    let told = |hit: Hit| {
+        hit.confidence(confidence(at, depths))
+            .with("rate", at.rate, limit.unit())
+            .with("limit", limit.value, limit.unit())
+            .with("share of the limit", share, "%")
+            .with("in flight", case.slots() as f64, "")
     };
-    let mut says = says(text, slots);
-    if let Some(enough) = in_service(case, limits).map(f64::ceil) {
-        evidence.push(figure("in flight that fill the limit", enough, ""));
-        if case.slots() as f64 > OVER * enough {
-            let figures = [number(enough), number(case.slots() as f64)];
-            says = says.alone("; {} in flight would do, {} only wait longer", figures);
+    let hit = match limit.level {
+        Level::Burst { lasts, leaves } => {
+            let lasting = time(Nanos((lasts * 1e9) as u64));
+            let left = [lasting, in_unit(leaves, limit.unit())];
+            told(info(BURST, [&slots[..], &left].concat()))
+                .with("what the burst leaves", leaves, limit.unit())
+                .with("a full bucket lasts", lasts, "s")
         }
+        Level::Steady | Level::Baseline => told(info(STEADY, slots)),
+    };
+    let Some(enough) = in_service(case, limits).map(f64::ceil) else {
+        return hit;
+    };
+    let hit = hit.with("in flight that fill the limit", enough, "");
+    match case.slots() as f64 > OVER * enough {
+        true => hit.alone(
+            "; {} in flight would do, {} only wait longer",
+            [number(enough), number(case.slots() as f64)],
+        ),
+        false => hit,
     }
-    Hit {
-        case: case.name,
-        severity: Severity::Info,
-        confidence: confidence(at, depths),
-        says,
-        evidence,
-    }
+}
+
+/// The figure of a limit, how it is known, and its name.
+fn named(limit: &KnownRate<'_>) -> [Slot; 3] {
+    let name = limit.limit.name.to_string();
+    let how = limit.limit.origin.how();
+    [in_unit(limit.value, limit.unit()), fixed(how), fixed(name)]
 }
 
 /// A single operation in flight may have that latency by chance, and a baseline needs an empty
@@ -231,20 +224,14 @@ fn in_unit(value: f64, unit: &'static str) -> Slot {
 pub(super) fn above_limit(cases: &Cases<'_>) -> Vec<Finding> {
     let limits = KnownLimits::of(cases.record);
     let advice = "Run for at least a minute, or use a longer ramp, to see what is sustained.";
-    let hits = cases
-        .list
-        .iter()
-        .filter_map(|case| saved_up(cases, &limits, case));
-    joined(cases, "above-limit", Some(advice), hits.collect())
+    per_case(cases, "above-limit", Some(advice), |case| {
+        saved_up(cases, &limits, case)
+    })
 }
 
 /// Merged operations count as fewer than the host sees, so sequential ones tell nothing of a
 /// limit on operations.
-fn saved_up<'a>(
-    cases: &Cases<'_>,
-    limits: &KnownLimits<'_>,
-    case: &'a CaseView<'a>,
-) -> Option<Hit<'a>> {
+fn saved_up(cases: &Cases<'_>, limits: &KnownLimits<'_>, case: &CaseView<'_>) -> Option<Hit> {
     let random = case.jobs().all(|job| job.is_random());
     let counts = |limit: &&KnownRate<'_>| random || !limit.counts_operations();
     let above = limits.list.iter().filter(counts);
@@ -254,28 +241,25 @@ fn saved_up<'a>(
     let over = share(&limit);
     let seconds = case.measured_ns() as f64 / case.passes.len() as f64 / 1e9;
     let by_saving = over > 1.0 + NEAR && over <= 1.0 + SAVED / seconds;
-    (by_saving && is_judged(cases, case)).then(|| Hit {
-        case: case.name,
-        severity: Severity::Warning,
-        confidence: Confidence::Medium,
-        says: says(
+    let [value, how, name] = named(limit);
+    (by_saving && processor::shows_target(cases, case)).then(|| {
+        warning(
             "the rate is {} of a limit of {}, {} for {}: a limiter saves up about a second of its \
              rate while idle, and {} a pass are too short to spend it",
             [
                 percent(over * 100.0),
-                in_unit(limit.value, limit.unit()),
-                fixed(limit.limit.origin.how()),
-                fixed(limit.limit.name.to_string()),
+                value,
+                how,
+                name,
                 time(Nanos((seconds * 1e9) as u64)),
             ],
         )
-        .graded(over),
-        evidence: vec![
-            figure("rate", rate(case, limit), limit.unit()),
-            figure("limit", limit.value, limit.unit()),
-            figure("share of the limit", over * 100.0, "%"),
-            figure("measured time of a pass", seconds, "s"),
-        ],
+        .graded(over)
+        .confidence(Confidence::Medium)
+        .with("rate", rate(case, limit), limit.unit())
+        .with("limit", limit.value, limit.unit())
+        .with("share of the limit", over * 100.0, "%")
+        .with("measured time of a pass", seconds, "s")
     })
 }
 

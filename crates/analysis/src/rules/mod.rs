@@ -7,7 +7,8 @@ mod depth;
 mod failures;
 pub(crate) mod hit;
 mod length;
-mod limits;
+pub(crate) mod limits;
+mod observed;
 mod outside;
 mod pacing;
 mod passes;
@@ -28,7 +29,7 @@ type Rule = fn(&Cases<'_>) -> Vec<Finding>;
 
 /// In the order in which findings of the same gravity are shown: what spoils a figure comes
 /// before what explains it.
-const RULES: [Rule; 39] = [
+const RULES: [Rule; 42] = [
     failures::accounting,
     failures::failed,
     failures::interrupted,
@@ -49,6 +50,7 @@ const RULES: [Rule; 39] = [
     processor::overhead,
     processor::uring_workers,
     processor::clock,
+    observed::late_replies,
     rate::rate_missed,
     depth::useless_depth,
     depth::littles_law,
@@ -63,6 +65,8 @@ const RULES: [Rule; 39] = [
     length::few_samples,
     limits::at_limit,
     volume::told_by_volume,
+    observed::bound_by,
+    observed::never_bound,
     caps::byte_cap,
     caps::iops_cap,
     pacing::paced,

@@ -6,10 +6,10 @@ use blocklab_record::{BlockDevice, Measurement, TargetFacts, TargetKind};
 use blocklab_units::Nanos;
 use blocklab_workload::{Direction, Durability};
 
-use super::hit::{Hit, figure, per_case};
-use super::says::{percent as share_of, says, time, word};
-use crate::view::{CaseView, Cases};
-use crate::{Confidence, Finding, Severity};
+use super::hit::{per_case, warning};
+use super::says::{percent as share_of, time, word};
+use crate::view::{CaseView, Cases, disk_bytes};
+use crate::{Confidence, Finding};
 
 /// The process did not run for a while. Operations that were under way then carry the whole wait
 /// in their latency, and all others were not issued in that time.
@@ -17,17 +17,14 @@ pub(super) fn stood_still(cases: &Cases<'_>) -> Vec<Finding> {
     let advice = "Measure again without suspending blocklab or its machine (Ctrl-Z, a debugger, a \
                   snapshot or migration of the virtual machine).";
     per_case(cases, "stood-still", Some(advice), |case| {
-        let still = case.passes.iter().filter_map(|pass| pass.stood_still_ns);
-        let still: u64 = still.sum();
-        (still > 0).then(|| Hit {
-            case: case.name,
-            severity: Severity::Warning,
-            confidence: Confidence::High,
-            says: says(
+        let passes = case.passes.iter();
+        let still: u64 = passes.filter_map(|pass| pass.stood_still_ns).sum();
+        (still > 0).then(|| {
+            warning(
                 "blocklab itself stood still for {}: rates and the highest latencies include that",
                 [time(Nanos(still))],
-            ),
-            evidence: vec![figure("standstill", still as f64 / 1e9, "s")],
+            )
+            .with("standstill", still as f64 / 1e9, "s")
         })
     })
 }
@@ -57,18 +54,14 @@ pub(super) fn disk_shared(cases: &Cases<'_>) -> Vec<Finding> {
         let directions = [Direction::Read, Direction::Write].into_iter();
         let own: f64 = directions.map(|direction| case.moved(direction)).sum();
         let percent = others / own * 100.0;
-        (others >= ENOUGH_BYTES && percent >= MUCH_PERCENT).then(|| Hit {
-            case: case.name,
-            severity: Severity::Warning,
-            confidence: Confidence::Medium,
-            says: says(
+        (others >= ENOUGH_BYTES && percent >= MUCH_PERCENT).then(|| {
+            warning(
                 "other programs used {} at the same time: they moved {} as much as this load",
                 [word(listed(&disks)), share_of(percent)],
-            ),
-            evidence: vec![
-                figure("moved by others", others / 1e6, "MB"),
-                figure("moved by the load", own / 1e6, "MB"),
-            ],
+            )
+            .confidence(Confidence::Medium)
+            .with("moved by others", others / 1e6, "MB")
+            .with("moved by the load", own / 1e6, "MB")
         })
     })
 }
@@ -129,11 +122,7 @@ fn is_disk_of(disk: &BlockDevice, part: &BlockDevice) -> bool {
 fn others(case: &CaseView<'_>, disks: &BTreeSet<&str>, direction: Direction) -> Option<f64> {
     let beyond = |pass: &&Measurement| {
         let watched = pass.disks.iter().filter(|it| disks.contains(&*it.name));
-        let bytes = watched.map(|it| match direction {
-            Direction::Read => it.read_bytes,
-            _ => it.write_bytes,
-        });
-        let bytes: Vec<u64> = bytes.collect();
+        let bytes: Vec<u64> = watched.map(|it| disk_bytes(it, direction)).collect();
         let seen = bytes.iter().sum::<u64>() as f64;
         let is_whole = !disks.is_empty() && bytes.len() == disks.len();
         is_whole.then(|| (seen - CaseView::moved_bytes(pass, direction)).max(0.0))

@@ -1,11 +1,11 @@
 //! A limiter that paces shows in the shape of the latencies.
 
-use super::hit::{Hit, figure, per_case};
-use super::says::{Slot, delay, number, percent, says};
+use super::hit::{info, per_case};
+use super::says::{Slot, delay, number, percent};
 use super::sibling::{Axis, families, is_flat};
 use super::{limits, processor, series};
 use crate::view::{CaseView, Cases};
-use crate::{Confidence, Finding, RowDirection, Severity};
+use crate::{Confidence, Finding, RowDirection};
 
 /// Share of the latencies that must lie in the spike.
 const IN_SPIKE: f64 = 0.8;
@@ -25,24 +25,14 @@ pub(super) fn paced(cases: &Cases<'_>) -> Vec<Finding> {
     let explained = limits::explained(cases);
     let advice = "Compare the rate with the documented limits of the volume and of the machine.";
     per_case(cases, "limiter-pacing", Some(advice), |case| {
-        let eligible = case.is_saturating()
-            && !case.is_null()
-            && case.jobs().all(|job| job.direct == Some(true))
-            && !processor::is_limited(cases, case)
-            && !explained.contains(case.name)
-            && is_even(case);
+        let eligible =
+            processor::shows_target(cases, case) && !explained.contains(case.name) && is_even(case);
         let direction = case.row.directions.iter().max_by_key(|d| d.ios)?;
         let spike = spike(direction).filter(|_| eligible)?;
         let quick = first_percent(direction);
         let clear = spike.share > IN_SPIKE && quick < QUICK * spike.ns;
-        clear.then(|| Hit {
-            case: case.name,
-            severity: Severity::Info,
-            confidence: match is_flat(&depths, case) {
-                true => Confidence::Medium,
-                false => Confidence::Low,
-            },
-            says: says(
+        clear.then(|| {
+            info(
                 "{} of the latencies lie within 10 % of {} while the quickest 1 % take {} or \
                  less: as if a limiter paces at {} IOPS ({})",
                 [
@@ -52,14 +42,16 @@ pub(super) fn paced(cases: &Cases<'_>) -> Vec<Finding> {
                     number(case.iops()),
                     Slot::Range(case.bytes_per_s() / 1e6, |mb| format!("{mb:.1} MB/s")),
                 ],
-            ),
-            evidence: vec![
-                figure("latencies in the spike", spike.share * 100.0, "%"),
-                figure("spike", spike.ns, "ns"),
-                figure("first percentile", quick, "ns"),
-                figure("IOPS", case.iops(), "IOPS"),
-                figure("bytes", case.bytes_per_s() / 1e6, "MB/s"),
-            ],
+            )
+            .confidence(match is_flat(&depths, case) {
+                true => Confidence::Medium,
+                false => Confidence::Low,
+            })
+            .with("latencies in the spike", spike.share * 100.0, "%")
+            .with("spike", spike.ns, "ns")
+            .with("first percentile", quick, "ns")
+            .with("IOPS", case.iops(), "IOPS")
+            .with("bytes", case.bytes_per_s() / 1e6, "MB/s")
         })
     })
 }

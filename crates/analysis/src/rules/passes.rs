@@ -2,10 +2,10 @@
 
 use blocklab_stats::{Drift, Outlier, Summary, drift, outliers};
 
-use super::hit::{Hit, figure, per_case};
-use super::says::{Slot, number, percent, says, speed, word};
+use super::hit::{per_case, warning};
+use super::says::{Slot, number, percent, speed, word};
 use crate::view::{CaseView, Cases};
-use crate::{Confidence, Finding, Severity};
+use crate::{Confidence, Finding};
 
 /// Standard deviation over mean, in per cent, above which passes scatter.
 const SCATTER_PERCENT: f64 = 10.0;
@@ -22,21 +22,34 @@ const SMALL_CHANCE: f64 = 0.01;
 const LEFT_OVER: &str = "A pass begins with the burst credits that the ones before it left: run \
                          longer, or leave a longer pause between passes.";
 
+/// Where it was not the first pass that was the fastest, no credits explain it.
+const DRAWN: &str = "A pass begins where the ones before it left the device, and draws offsets of \
+                     its own: take longer passes, or more of them.";
+
+/// Credits that are left over make the first pass the fastest.
+fn left_over(cases: &Cases<'_>) -> &'static str {
+    let began_fast = |case: &CaseView<'_>| {
+        let passes = case.pass_iops.split_first();
+        passes.is_some_and(|(first, later)| later.iter().all(|it| it < first))
+    };
+    match cases.list.iter().any(began_fast) {
+        true => LEFT_OVER,
+        false => DRAWN,
+    }
+}
+
 /// One pass lies apart from the others.
 pub(super) fn outlier_pass(cases: &Cases<'_>) -> Vec<Finding> {
     let advice = cases.words(
         "Look for what else used the machine or the device in that pass, or measure again.",
-        LEFT_OVER,
+        left_over(cases),
     );
     per_case(cases, "outlier-pass", Some(advice), |case| {
         let found = apart(case)?;
         let iops = case.pass_iops[found.index];
         let median = Summary::of(&case.pass_iops)?.median;
-        Some(Hit {
-            case: case.name,
-            severity: Severity::Warning,
-            confidence: Confidence::Medium,
-            says: says(
+        Some(
+            warning(
                 "pass {} reached {} IOPS, {} against the median of {} passes",
                 [
                     word(case.pass_numbers[found.index].to_string()),
@@ -46,14 +59,13 @@ pub(super) fn outlier_pass(cases: &Cases<'_>) -> Vec<Finding> {
                 ],
             )
             .alone(" ({})", [speed(median)])
-            .graded(found.off_percent.abs()),
-            evidence: vec![
-                figure("pass", f64::from(case.pass_numbers[found.index]), ""),
-                figure("its IOPS", iops, "IOPS"),
-                figure("median of the passes", median, "IOPS"),
-                figure("modified z-score", found.score, ""),
-            ],
-        })
+            .graded(found.off_percent.abs())
+            .confidence(Confidence::Medium)
+            .with("pass", f64::from(case.pass_numbers[found.index]), "")
+            .with("its IOPS", iops, "IOPS")
+            .with("median of the passes", median, "IOPS")
+            .with("modified z-score", found.score, ""),
+        )
     })
 }
 
@@ -67,7 +79,7 @@ pub(super) fn drift_over_passes(cases: &Cases<'_>) -> Vec<Finding> {
     let advice = cases.words(
         "The target was not settled: precondition it, let it cool or its credits recover, or run \
          until it is steady.",
-        LEFT_OVER,
+        left_over(cases),
     );
     per_case(cases, "drift-over-passes", Some(advice), |case| {
         let found = drifts(case)?;
@@ -77,25 +89,21 @@ pub(super) fn drift_over_passes(cases: &Cases<'_>) -> Vec<Finding> {
             false => "IOPS rose by {} over {} passes, from the beginning of their trend to its end",
         };
         let likely = found.chance < SMALL_CHANCE;
-        Some(Hit {
-            case: case.name,
-            severity: Severity::Warning,
-            confidence: if likely {
-                Confidence::Medium
-            } else {
-                Confidence::Low
-            },
-            says: says(
+        Some(
+            warning(
                 text,
                 [percent(change.abs()), number(case.pass_iops.len() as f64)],
             )
-            .graded(found.last_over_first.ln().abs()),
-            evidence: vec![
-                figure("first pass", case.pass_iops[0], "IOPS"),
-                figure("end of the trend over its beginning", change, "%"),
-                figure("chance without a trend", found.chance * 100.0, "%"),
-            ],
-        })
+            .graded(found.last_over_first.ln().abs())
+            .confidence(if likely {
+                Confidence::Medium
+            } else {
+                Confidence::Low
+            })
+            .with("first pass", case.pass_iops[0], "IOPS")
+            .with("end of the trend over its beginning", change, "%")
+            .with("chance without a trend", found.chance * 100.0, "%"),
+        )
     })
 }
 
@@ -108,7 +116,7 @@ fn drifts(case: &CaseView<'_>) -> Option<Drift> {
 pub(super) fn scatter(cases: &Cases<'_>) -> Vec<Finding> {
     let advice = cases.words(
         "Take more or longer passes, and look for other load on the machine or the device.",
-        LEFT_OVER,
+        left_over(cases),
     );
     per_case(cases, "scatter", Some(advice), |case| {
         let summary = Summary::of(&case.pass_iops).filter(|summary| summary.count >= 2)?;
@@ -116,11 +124,8 @@ pub(super) fn scatter(cases: &Cases<'_>) -> Vec<Finding> {
         if scatter <= SCATTER_PERCENT || apart(case).is_some() || drifts(case).is_some() {
             return None;
         }
-        Some(Hit {
-            case: case.name,
-            severity: Severity::Warning,
-            confidence: Confidence::High,
-            says: says(
+        Some(
+            warning(
                 "the passes scatter by {} (standard deviation over mean)",
                 [percent(scatter)],
             )
@@ -132,14 +137,12 @@ pub(super) fn scatter(cases: &Cases<'_>) -> Vec<Finding> {
                     number(summary.count as f64),
                 ],
             )
-            .graded(scatter),
-            evidence: vec![
-                figure("coefficient of variation", scatter, "%"),
-                figure("slowest pass", summary.min, "IOPS"),
-                figure("fastest pass", summary.max, "IOPS"),
-                figure("passes", summary.count as f64, ""),
-            ],
-        })
+            .graded(scatter)
+            .with("coefficient of variation", scatter, "%")
+            .with("slowest pass", summary.min, "IOPS")
+            .with("fastest pass", summary.max, "IOPS")
+            .with("passes", summary.count as f64, ""),
+        )
     })
 }
 
@@ -155,6 +158,19 @@ mod tests {
             iops: iops.to_vec(),
             ..Sketch::default()
         }])
+    }
+
+    /// The story: simulated passes of which the third was the fastest were told to have begun with
+    /// credits that earlier ones had left.
+    #[test]
+    fn credits_are_left_over_only_where_the_first_pass_was_the_fastest() {
+        let advice = |iops: &[f64]| {
+            let mut record = passes(iops);
+            record.origin = blocklab_record::Origin::Simulated;
+            the(&record, "scatter").advice
+        };
+        assert_eq!(advice(&[13_000.0, 9000.0]).as_deref(), Some(LEFT_OVER));
+        assert_eq!(advice(&[9000.0, 13_000.0]).as_deref(), Some(DRAWN));
     }
 
     #[test]

@@ -4,10 +4,10 @@ use blocklab_record::Origin;
 use blocklab_units::count;
 use blocklab_workload::{Direction, EngineKind};
 
-use super::hit::{Hit, figure, of_run, per_case};
-use super::says::{delay, number, percent as share_of, says};
+use super::hit::{info, of_run, per_case, warning};
+use super::says::{delay, number, percent as share_of, word};
 use crate::view::{CaseView, Cases};
-use crate::{Confidence, Finding, Severity};
+use crate::{Confidence, Finding};
 
 /// From here on a processor is full: the rest is the tick that the kernel accounts by.
 const FULL_PERCENT: f64 = 95.0;
@@ -23,6 +23,12 @@ pub(crate) fn is_limited(cases: &Cases<'_>, case: &CaseView<'_>) -> bool {
     case.busiest_thread_percent() > FULL_PERCENT
         || all_ours
         || (is_full(case) && is_ours(cases, case))
+}
+
+/// Whether a rate is the target's: every slot kept full past the page cache, and our own
+/// processor not in the way.
+pub(crate) fn shows_target(cases: &Cases<'_>, case: &CaseView<'_>) -> bool {
+    case.is_saturating() && !case.is_null() && case.is_direct() && !is_limited(cases, case)
 }
 
 fn is_full(case: &CaseView<'_>) -> bool {
@@ -46,27 +52,20 @@ pub(super) fn cpu_limit(cases: &Cases<'_>) -> Vec<Finding> {
             return None;
         }
         let (busiest, cost) = (case.busiest_thread_percent(), case.row.cpu_ns_per_io);
-        let mut evidence = vec![
-            figure("busiest thread", busiest, "%"),
-            figure("machine busy", case.machine_busy_percent(), "%"),
-            figure("own processors", case.own_processors(), ""),
-            figure("processor time per operation", cost, "ns"),
-        ];
-        if let Some(own) = own_cost(cases, case) {
-            evidence.push(figure("of it blocklab's own", own, "ns"));
-        }
-        Some(Hit {
-            case: case.name,
-            severity: Severity::Warning,
-            // A thread that polls is busy without being in the way.
-            confidence: Confidence::Medium,
-            says: says(
+        Some(
+            warning(
                 "the processor was the limit, not the target: the busiest thread used {} of a \
-                 processor, {} an operation",
+             processor, {} an operation",
                 [share_of(busiest), delay(cost)],
-            ),
-            evidence,
-        })
+            )
+            // A thread that polls is busy without being in the way.
+            .confidence(Confidence::Medium)
+            .with("busiest thread", busiest, "%")
+            .with("machine busy", case.machine_busy_percent(), "%")
+            .with("own processors", case.own_processors(), "")
+            .with("processor time per operation", cost, "ns")
+            .with("of it blocklab's own", own_cost(cases, case), "ns"),
+        )
     })
 }
 
@@ -78,19 +77,15 @@ pub(super) fn machine_busy(cases: &Cases<'_>) -> Vec<Finding> {
         // Of an imported run, nobody knows what the program itself took of it.
         let imported = cases.record.origin == Origin::Imported;
         let others = is_full(case) && !is_ours(cases, case) && !imported;
-        others.then(|| Hit {
-            case: case.name,
-            severity: Severity::Warning,
-            confidence: Confidence::Medium,
-            says: says(
+        others.then(|| {
+            warning(
                 "other programs kept the machine {} busy, so latencies may include waits for a \
                  processor",
                 [share_of(busy)],
-            ),
-            evidence: vec![
-                figure("machine busy", busy, "%"),
-                figure("own processors", case.own_processors(), ""),
-            ],
+            )
+            .confidence(Confidence::Medium)
+            .with("machine busy", busy, "%")
+            .with("own processors", case.own_processors(), "")
         })
     })
 }
@@ -125,19 +120,15 @@ pub(super) fn overhead(cases: &Cases<'_>) -> Vec<Finding> {
         let hidden = case.slots() > case.threads() && !is_limited(cases, case);
         let percent = own_share_percent(cases, case)?;
         let felt = percent > OVERHEAD_PERCENT && !hidden && !case.is_null();
-        felt.then(|| Hit {
-            case: case.name,
-            severity: Severity::Warning,
-            confidence: Confidence::Medium,
-            says: says(
+        felt.then(|| {
+            warning(
                 "blocklab itself took {} of the time: {} of each operation",
                 [share_of(percent), delay(own)],
-            ),
-            evidence: vec![
-                figure("own cost per operation", own, "ns"),
-                figure("operations per thread", per_thread(case), "IOPS"),
-                figure("share of the time", percent, "%"),
-            ],
+            )
+            .confidence(Confidence::Medium)
+            .with("own cost per operation", own, "ns")
+            .with("operations per thread", per_thread(case), "IOPS")
+            .with("share of the time", percent, "%")
         })
     })
 }
@@ -165,19 +156,17 @@ pub(super) fn uring_workers(cases: &Cases<'_>) -> Vec<Finding> {
                 .iter()
                 .any(|d| job.directions.contains_key(d))
         });
-        let (severity, confidence, text) = match flushes {
-            true => (Severity::Info, Confidence::Low, FLUSHES),
-            false => (Severity::Warning, Confidence::High, BLOCKS),
+        let most = f64::from(most);
+        let hit = match flushes {
+            true => info(FLUSHES, [number(most)]).confidence(Confidence::Low),
+            false => warning(BLOCKS, [number(most)]),
         };
-        (uses_uring && most > 0).then(|| Hit {
-            case: case.name,
-            severity,
-            confidence,
-            says: says(text, [number(f64::from(most))]),
-            evidence: vec![
-                figure("worker threads", f64::from(most), ""),
-                figure("processor time per operation", case.row.cpu_ns_per_io, "ns"),
-            ],
+        (uses_uring && most > 0.0).then(|| {
+            hit.with("worker threads", most, "").with(
+                "processor time per operation",
+                case.row.cpu_ns_per_io,
+                "ns",
+            )
         })
     })
 }
@@ -191,13 +180,16 @@ pub(super) fn clock(cases: &Cases<'_>) -> Vec<Finding> {
     if clock.error_ppm.abs() <= CLOCK_PPM {
         return Vec::new();
     }
-    let statement = format!(
-        "The {} clock went {} ppm off the system's clock: rates and latencies are that uncertain.",
-        clock.source,
-        count(clock.error_ppm.abs())
+    let ppm = count(clock.error_ppm.abs());
+    let hit = info(
+        "The {} clock went {} ppm off the system's clock: rates and latencies are that uncertain",
+        [word(&clock.source), word(ppm)],
     );
-    let evidence = vec![figure("clock error", clock.error_ppm, "ppm")];
-    vec![of_run("clock", Severity::Info, statement, evidence, None)]
+    vec![of_run(
+        "clock",
+        None,
+        hit.with("clock error", clock.error_ppm, "ppm"),
+    )]
 }
 
 #[cfg(test)]
@@ -205,6 +197,7 @@ mod tests {
     use blocklab_record::{ClockFacts, Measurement, Overhead, Record};
 
     use super::*;
+    use crate::Severity;
     use crate::testing::{Sketch, record, silent, the};
 
     fn with(edit: impl Fn(&mut Measurement)) -> Record {

@@ -2,17 +2,6 @@
 
 use blocklab_units::{Nanos, count, latency, rate};
 
-/// A sentence without its subject, with `{}` where figures and names stand.
-#[derive(Debug, Clone)]
-pub(crate) struct Says {
-    text: &'static str,
-    slots: Vec<Slot>,
-    /// A clause that follows where one case speaks alone: it would not survive a range.
-    alone: Option<(&'static str, Vec<Slot>)>,
-    /// How bad it is: of several cases, the worst is named.
-    badness: Option<f64>,
-}
-
 /// What stands in a place of the sentence.
 #[derive(Debug, Clone)]
 pub(crate) enum Slot {
@@ -27,75 +16,13 @@ pub(crate) enum Slot {
     Fixed(String),
 }
 
-/// A sentence; `slots` in the order of its `{}`.
-pub(crate) fn says(text: &'static str, slots: impl Into<Vec<Slot>>) -> Says {
-    Says {
-        text,
-        slots: slots.into(),
-        alone: None,
-        badness: None,
-    }
-}
-
-impl Says {
-    pub(crate) fn alone(mut self, text: &'static str, slots: impl Into<Vec<Slot>>) -> Self {
-        self.alone = Some((text, slots.into()));
-        self
-    }
-
-    /// How bad it is, on any scale that the cases of one rule share.
-    pub(crate) const fn graded(mut self, badness: f64) -> Self {
-        self.badness = Some(badness);
-        self
-    }
-
-    /// The sentence before its figures, and what is fixed in it: what several cases must share to
-    /// be one statement.
-    pub(crate) fn kind(&self) -> (&'static str, Vec<String>) {
-        let fixed = self.slots.iter().filter_map(|slot| match slot {
-            Slot::Fixed(text) => Some(text.clone()),
-            _ => None,
-        });
-        (self.text, fixed.collect())
-    }
-}
-
-/// Place of the worst of several; `None` where one speaks alone or none is worse than the others.
-pub(crate) fn worst(all: &[&Says]) -> Option<usize> {
-    let grades: Vec<f64> = all.iter().filter_map(|one| one.badness).collect();
-    let least = grades.iter().copied().reduce(f64::min)?;
-    let (place, most) = grades
-        .iter()
-        .copied()
-        .enumerate()
-        .max_by(|(_, a), (_, b)| a.total_cmp(b))?;
-    (grades.len() == all.len() && most > least).then_some(place)
-}
-
-/// What several cases say, in the words of the first; they share its text.
-pub(crate) fn together(all: &[&Says]) -> String {
-    let Some(first) = all.first() else {
-        return String::new();
-    };
-    let filled = |index: usize| {
-        let slots: Vec<&Slot> = all.iter().filter_map(|one| one.slots.get(index)).collect();
-        joined(&slots)
-    };
-    let figures = (0..first.slots.len()).map(filled).collect();
-    let mut sentence = fill(first.text, figures);
-    if let ([_], Some((text, slots))) = (all, &first.alone) {
-        let figures = slots.iter().map(|slot| joined(&[slot])).collect();
-        sentence.push_str(&fill(text, figures));
-    }
-    sentence
-}
-
-fn fill(text: &str, figures: Vec<String>) -> String {
-    let mut figures = figures.into_iter();
+/// What several cases say together: of each its slots, in the order of the `{}` of the text.
+pub(crate) fn sentence(text: &str, cases: &[&[Slot]]) -> String {
     let mut parts = text.split("{}");
     let mut filled = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        filled.push_str(&figures.next().unwrap_or_default());
+    for (index, part) in parts.enumerate() {
+        let slots: Vec<&Slot> = cases.iter().filter_map(|case| case.get(index)).collect();
+        filled.push_str(&joined(&slots));
         filled.push_str(part);
     }
     filled
@@ -200,32 +127,32 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(all: &[Says], expected: &str) {
-        let all: Vec<&Says> = all.iter().collect();
-        assert_eq!(together(&all), expected);
+    fn check<const N: usize>(text: &str, cases: &[[Slot; N]], expected: &str) {
+        let cases: Vec<&[Slot]> = cases.iter().map(|case| &case[..]).collect();
+        assert_eq!(sentence(text, &cases), expected);
     }
 
     #[test]
     fn figures_of_several_cases_are_a_range() {
-        let busy = |value| says("it was {} busy", [percent(value)]);
-        check(&[busy(97.0)], "it was 97 % busy");
-        check(&[busy(97.0), busy(96.0)], "it was 96 to 97 % busy");
-        check(&[busy(97.2), busy(96.9)], "it was 97 % busy");
-        let took = |ns| says("took {} each", [delay(ns)]);
-        check(&[took(950e3), took(1.2e6)], "took 950 µs to 1.20 ms each");
+        let busy = |values: &[f64], expected| {
+            let cases: Vec<_> = values.iter().map(|value| [percent(*value)]).collect();
+            check("it was {} busy", &cases, expected);
+        };
+        busy(&[97.0], "it was 97 % busy");
+        busy(&[97.0, 96.0], "it was 96 to 97 % busy");
+        busy(&[97.2, 96.9], "it was 97 % busy");
+        let took = [[delay(950e3)], [delay(1.2e6)]];
+        check("took {} each", &took, "took 950 µs to 1.20 ms each");
     }
 
     #[test]
     fn sums_add_up_and_names_are_listed_once() {
-        let lost = |engine, n| says("{} lost {} of them", [word(engine), Slot::Sum(n)]);
+        let lost = |engine, n| [word(engine), Slot::Sum(n)];
         let all = [lost("mmap", 3.0), lost("psync", 2000.0), lost("mmap", 1.0)];
-        check(&all, "mmap or psync lost 2,004 of them");
-    }
-
-    #[test]
-    fn one_case_tells_more() {
-        let fell = |to| says("it fell by {}", [percent(40.0)]).alone(": to {}", [speed(to)]);
-        check(&[fell(300.0)], "it fell by 40 %: to 300");
-        check(&[fell(300.0), fell(200.0)], "it fell by 40 %");
+        check(
+            "{} lost {} of them",
+            &all,
+            "mmap or psync lost 2,004 of them",
+        );
     }
 }

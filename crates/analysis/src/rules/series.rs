@@ -1,11 +1,11 @@
 //! One pass over its time: steps and drifts.
 
 use blocklab_record::{Interval, JobResult, Measurement, Stopped};
-use blocklab_stats::{Drift, Step, drift, largest_step};
+use blocklab_stats::{Drift, Step, drift, largest_step, mean};
 use blocklab_units::Nanos;
 
-use super::hit::{Hit, figure, per_case};
-use super::says::{number, percent as share_of, says, speed, time};
+use super::hit::{Hit, per_case};
+use super::says::{number, percent as share_of, speed, time};
 use crate::view::{CaseView, Cases};
 use crate::{Confidence, Finding, Severity};
 
@@ -56,12 +56,12 @@ pub(super) fn level_rose(cases: &Cases<'_>) -> Vec<Finding> {
     })
 }
 
-fn stepped<'a>(
-    case: &'a CaseView<'a>,
+fn stepped(
+    case: &CaseView<'_>,
     text: &'static str,
     severity: Severity,
     counts: impl Fn(&Step) -> bool,
-) -> Option<Hit<'a>> {
+) -> Option<Hit> {
     let steps = case
         .passes
         .iter()
@@ -69,11 +69,9 @@ fn stepped<'a>(
         .filter(|(_, s)| counts(s));
     let of_change = |step: &Step| (step.after / step.before).ln().abs();
     let (at, step) = steps.max_by(|(_, a), (_, b)| of_change(a).total_cmp(&of_change(b)))?;
-    Some(Hit {
-        case: case.name,
-        severity,
-        confidence: Confidence::Medium,
-        says: says(
+    Some(
+        Hit::new(
+            severity,
             text,
             [share_of((step.after / step.before - 1.0).abs() * 100.0)],
         )
@@ -81,14 +79,13 @@ fn stepped<'a>(
             ": from {} to {} after {}",
             [speed(step.before), speed(step.after), time(at)],
         )
-        .graded(of_change(&step)),
-        evidence: vec![
-            figure("time of the step", at.as_secs_f64(), "s"),
-            figure("before", step.before, "IOPS"),
-            figure("after", step.after, "IOPS"),
-            figure("scatter explained", step.explained * 100.0, "%"),
-        ],
-    })
+        .graded(of_change(&step))
+        .confidence(Confidence::Medium)
+        .with("time of the step", at.as_secs_f64(), "s")
+        .with("before", step.before, "IOPS")
+        .with("after", step.after, "IOPS")
+        .with("scatter explained", step.explained * 100.0, "%"),
+    )
 }
 
 /// The clear step of a pass and when it came, since the end of the ramp.
@@ -122,11 +119,9 @@ pub(super) fn drift_within(cases: &Cases<'_>) -> Vec<Finding> {
             true => (SINKS, Severity::Warning),
             false => (CLIMBS, Severity::Info),
         };
-        Some(Hit {
-            case: case.name,
-            severity,
-            confidence: Confidence::Medium,
-            says: says(
+        Some(
+            Hit::new(
+                severity,
                 text,
                 [
                     share_of(change.abs()),
@@ -134,13 +129,12 @@ pub(super) fn drift_within(cases: &Cases<'_>) -> Vec<Finding> {
                     number(judged as f64),
                 ],
             )
-            .graded(size(found)),
-            evidence: vec![
-                figure("last third over the first", change, "%"),
-                figure("chance without a trend", found.chance * 100.0, "%"),
-                figure("passes that drift", drifts.len() as f64, ""),
-            ],
-        })
+            .graded(size(found))
+            .confidence(Confidence::Medium)
+            .with("last third over the first", change, "%")
+            .with("chance without a trend", found.chance * 100.0, "%")
+            .with("passes that drift", drifts.len() as f64, ""),
+        )
     })
 }
 
@@ -191,10 +185,6 @@ fn levels(slices: &[&Interval]) -> Vec<f64> {
 fn blocks(levels: &[f64]) -> Vec<f64> {
     let length = levels.len().div_ceil(BLOCKS);
     levels.chunks_exact(length).map(mean).collect()
-}
-
-fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len().max(1) as f64
 }
 
 /// Coefficient of variation over the slices of a pass; `None` where there are too few.

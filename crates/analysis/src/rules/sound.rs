@@ -3,10 +3,11 @@
 use blocklab_record::Status;
 use blocklab_stats::Summary;
 
-use super::hit::{figure, of_run};
+use super::hit::{Hit, of_run};
 use super::length::percentile;
+use super::says::word;
 use crate::view::{CaseView, Cases};
-use crate::{Evidence, Finding, Severity};
+use crate::{Finding, Severity};
 
 /// One sentence on a complete run; nothing where there is nothing to say it of.
 pub(super) fn established(cases: &Cases<'_>) -> Option<Finding> {
@@ -21,7 +22,6 @@ pub(super) fn established(cases: &Cases<'_>) -> Option<Finding> {
     };
     let (repeated, apart) = agreement(&cases.list);
     let (supported, highest) = support(&cases.list);
-    let evidence = apart.into_iter().chain(highest).collect();
     // Another pass of a simulation is another draw of the same chances: one tells as much.
     let once = cases.is_simulated() && cases.list.iter().all(|it| it.passes.len() == 1);
     let known = match (once, supported) {
@@ -29,13 +29,15 @@ pub(super) fn established(cases: &Cases<'_>) -> Option<Finding> {
         (false, Some(supported)) => format!("{repeated}, and {supported}"),
         (_, None) => repeated,
     };
-    let statement = format!("{subject} without a failure; {known}.");
-    let good = Severity::Good;
-    Some(of_run("sound", good, statement, evidence, None))
+    let text = "{} without a failure; {}";
+    let hit = Hit::new(Severity::Good, text, [word(subject), word(known)])
+        .with("passes apart at most", apart, "%")
+        .with("supported up to", highest, "p");
+    Some(of_run("sound", None, hit))
 }
 
 /// How far the passes of a case lie apart, at most: the largest less the smallest, of their mean.
-fn agreement(list: &[CaseView<'_>]) -> (String, Option<Evidence>) {
+fn agreement(list: &[CaseView<'_>]) -> (String, Option<f64>) {
     let passes = list.iter().map(|case| case.pass_iops.len());
     let (fewest, most) = (passes.clone().min(), passes.max());
     let apart = |case: &CaseView<'_>| {
@@ -54,12 +56,12 @@ fn agreement(list: &[CaseView<'_>]) -> (String, Option<Evidence>) {
         "{passes}{of_each} agree within {} %",
         widest.ceil().max(1.0)
     );
-    (words, Some(figure("passes apart at most", widest, "%")))
+    (words, Some(widest))
 }
 
 /// Up to which percentile every case and direction has operations enough; nothing where another
 /// program told none of some.
-fn support(list: &[CaseView<'_>]) -> (Option<String>, Option<Evidence>) {
+fn support(list: &[CaseView<'_>]) -> (Option<String>, Option<f64>) {
     let moved = list.iter().flat_map(|case| case.row.moved());
     if moved.clone().any(|direction| !direction.knows(0.5)) {
         return (None, None);
@@ -72,7 +74,7 @@ fn support(list: &[CaseView<'_>]) -> (Option<String>, Option<Evidence>) {
         " in every case"
     };
     let words = format!("percentiles up to p{lowest} are supported{every}");
-    (Some(words), Some(figure("supported up to", lowest, "p")))
+    (Some(words), Some(lowest))
 }
 
 #[cfg(test)]

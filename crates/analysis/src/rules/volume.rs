@@ -2,10 +2,10 @@
 
 use blocklab_record::{Exceeded, Measurement};
 
-use super::hit::{Hit, figure, per_case};
-use super::says::{fixed, percent, says};
+use super::hit::{info, per_case};
+use super::says::{fixed, percent};
+use crate::Finding;
 use crate::view::{CaseView, Cases};
-use crate::{Confidence, Finding, Severity};
 
 /// Share of the measured time from which a limit counts as the one that binds.
 const MOST: f64 = 0.5;
@@ -32,17 +32,14 @@ pub(super) fn told_by_volume(cases: &Cases<'_>) -> Vec<Finding> {
     per_case(cases, "told-by-volume", Some(advice), |case| {
         let shares = LIMITS.map(|(name, of)| (name, share(case, of)));
         let (name, most) = shares.into_iter().max_by(|(_, a), (_, b)| a.total_cmp(b))?;
-        (most >= MOST).then(|| Hit {
-            case: case.name,
-            severity: Severity::Info,
-            confidence: Confidence::High,
-            says: says(
-                "{} are the limit: by the volume's own statistics, more was asked for in {} of the time",
-                [fixed(name), percent(most * 100.0)],
-            ),
-            evidence: shares
-                .map(|(name, share)| figure(name, share * 100.0, "% of the time"))
-                .to_vec(),
+        let hit = info(
+            "{} are the limit: by the volume's own statistics, more was asked for in {} of the time",
+            [fixed(name), percent(most * 100.0)],
+        );
+        (most >= MOST).then(|| {
+            shares.into_iter().fold(hit, |hit, (name, share)| {
+                hit.with(name, share * 100.0, "% of the time")
+            })
         })
     })
 }
@@ -61,6 +58,7 @@ fn share(case: &CaseView<'_>, of: fn(&Exceeded) -> u64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Confidence;
     use crate::testing::{Sketch, record, silent, the};
 
     #[test]

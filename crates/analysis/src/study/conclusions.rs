@@ -1,4 +1,4 @@
-//! What becomes of a conclusion: confirmed, corrected, or not testable.
+//! What becomes of a conclusion: confirmed, contradicted, true by construction, or not testable.
 
 use blocklab_publication::{Cell, Check, Conclusion};
 use blocklab_units::stated;
@@ -13,7 +13,9 @@ pub enum Verdict {
     /// Every figure lies where the conclusion puts it.
     Confirmed,
     /// At least one does not.
-    Corrected,
+    Contradicted,
+    /// It is about what documents promise, and only models made of these documents speak.
+    TrueByConstruction,
     /// There is no figure to test it by.
     NotTestable,
 }
@@ -37,8 +39,13 @@ pub(super) fn judge(of: &Conclusion, sources: &Sources<'_>) -> Judged {
     let tested: Vec<Tested> = of.checks.iter().map(|it| Tested::of(it, sources)).collect();
     let verdict = match &tested[..] {
         [] => Verdict::NotTestable,
-        all if all.iter().any(|it| it.ours == Some(false)) => Verdict::Corrected,
-        all if all.iter().all(|it| it.ours == Some(true)) => Verdict::Confirmed,
+        all if all.iter().any(|it| it.ours == Some(false)) => Verdict::Contradicted,
+        all if all.iter().all(|it| it.ours == Some(true)) => {
+            match of.promised && !sources.any_measured(of) {
+                true => Verdict::TrueByConstruction,
+                false => Verdict::Confirmed,
+            }
+        }
         _ => Verdict::NotTestable,
     };
     let published: Option<Vec<bool>> = tested.iter().map(|it| it.published).collect();
@@ -97,7 +104,7 @@ fn reason(check: &Check, ours: &[Option<f64>], theirs: &[Option<f64>]) -> String
         "" => check.cells.first().map(described).unwrap_or_default(),
         name => name.to_owned(),
     };
-    let is_ratio = check.cells.iter().any(|it| it.over.is_some());
+    let is_ratio = check.cells.iter().any(Cell::is_ratio);
     let unit = if is_ratio { " %" } else { "" };
     let said = match (check.min, check.max) {
         (Some(min), Some(max)) => format!("{}{unit} to {}{unit}", stated(min), stated(max)),

@@ -3,12 +3,13 @@
 use blocklab_record::{Measurement, Record};
 use blocklab_stats::Summary;
 
-use super::sweep::{crossing, curve, knee};
-use super::tables::{Line, Plot, Point};
+use super::tables::{Line, Plot};
 use crate::rows::Aggregate;
+use crate::sweeps::{number, without};
 
-/// Settings of cases that are a share of a full rate: Vdbench's curves, and the native sweep.
-const SHARES: [&str; 2] = ["curve", "rate_percent"];
+/// Settings by which more or less is asked of a device: shares of a full rate, as Vdbench's curves
+/// and the native sweep have them, rates, and operations in flight. Of several, the first here.
+const LOADS: [&str; 5] = ["curve", "rate_percent", "rate", "depth", "threads"];
 /// The bound of latency that is looked for, in microseconds.
 const BOUND_US: f64 = 1000.0;
 
@@ -21,12 +22,17 @@ const BOUND_US: f64 = 1000.0;
 pub fn curves(record: &Record) -> Option<Plot> {
     let mut families: Vec<(String, Vec<Pass>)> = Vec::new();
     for measurement in &record.measurements {
-        let settings = measurement.settings.iter();
-        let mut shares = settings.filter(|(name, _)| SHARES.contains(&name.as_str()));
-        let (Some((name, value)), Some(pass)) = (shares.next(), pass(measurement)) else {
+        let settings = || measurement.settings.iter();
+        let mut loads = LOADS.iter();
+        let load = loads.find_map(|wanted| settings().find(|(name, _)| name == wanted));
+        let (Some(load), Some(mut pass)) = (load, pass(measurement)) else {
             continue;
         };
-        let family = family(&measurement.case, name, value);
+        let Some(asked) = number(&load.1) else {
+            continue;
+        };
+        pass.asked = asked;
+        let family = without(measurement.case.clone(), load);
         match families.iter_mut().find(|(known, _)| *known == family) {
             Some((_, passes)) => passes.push(pass),
             None => families.push((family, vec![pass])),
@@ -56,16 +62,12 @@ pub fn curves(record: &Record) -> Option<Plot> {
 /// One pass of one point.
 struct Pass {
     case: String,
+    /// The setting: of all points of a curve in the same unit.
+    asked: f64,
     iops: f64,
     mean_us: f64,
     /// Whether every operation of it was due at some moment.
     responds: bool,
-}
-
-/// The name of a case without its point: `rd1_(10%) threads=8`, `b-rate_percent50`.
-fn family(case: &str, setting: &str, value: &str) -> String {
-    let without = case.replacen(&format!("_({value})"), "", 1);
-    without.replacen(&format!("-{setting}{value}"), "", 1)
 }
 
 fn pass(measurement: &Measurement) -> Option<Pass> {
@@ -82,6 +84,7 @@ fn pass(measurement: &Measurement) -> Option<Pass> {
     }
     (count > 0.0).then(|| Pass {
         case: measurement.case.clone(),
+        asked: 0.0,
         iops,
         mean_us: sum_ns / count / 1e3,
         responds,
@@ -106,42 +109,20 @@ fn headline(passes: &[&Pass], aggregate: Aggregate) -> Option<(f64, f64)> {
 }
 
 fn line((family, passes): &(String, Vec<Pass>), aggregate: Aggregate) -> Option<Line> {
-    let mut cases: Vec<&str> = passes.iter().map(|pass| &*pass.case).collect();
-    cases.dedup();
-    cases.sort_unstable();
+    let mut cases: Vec<(f64, &str)> = passes.iter().map(|it| (it.asked, &*it.case)).collect();
+    cases.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(b.1)));
     cases.dedup();
     if cases.len() < 2 {
         return None;
     }
-    let of_case = |case: &&str| {
+    let of_case = |(_, case): &(f64, &str)| {
         let mine: Vec<&Pass> = passes.iter().filter(|it| it.case == *case).collect();
         headline(&mine, aggregate)
     };
     let (rates, latencies): (Vec<f64>, Vec<f64>) = cases.iter().filter_map(of_case).unzip();
-    let points = curve(&rates, &latencies);
-    let point = |(x, y): (f64, f64)| Point { x, y };
-    Some(Line {
-        system: family.clone(),
-        family: String::new(),
-        knee: knee(&points).map(point),
-        peak: points.last().copied().map(point),
-        crossing: crossing(&points, BOUND_US),
-        points: points.into_iter().map(point).collect(),
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::family;
-
-    #[test]
-    fn a_point_is_taken_out_of_the_name_of_its_case() {
-        for (case, setting, value, expected) in [
-            ("rd1_(10%) threads=8", "curve", "10%", "rd1 threads=8"),
-            ("b-rate_percent50", "rate_percent", "50", "b"),
-            ("b-rate_percent50-2", "rate_percent", "50", "b-2"),
-        ] {
-            assert_eq!(family(case, setting, value), expected);
-        }
-    }
+    Some(Line::through(
+        (family, ""),
+        (&rates, &latencies),
+        Some(BOUND_US),
+    ))
 }

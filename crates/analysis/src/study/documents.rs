@@ -1,17 +1,39 @@
 //! What documents and price lists say of a system.
 
-use blocklab_catalog::{HOURS_PER_MONTH, Per, Resolved};
+use blocklab_catalog::{HOURS_PER_MONTH, Listed, Per, Resolved};
 use blocklab_device::{Covers, Limit, LimitKind, LimitUnit};
 use blocklab_publication::Figure;
 
+use super::SystemOutcome;
 use super::value::Value;
 
 /// Seconds of a month of [`HOURS_PER_MONTH`].
 const MONTH: f64 = HOURS_PER_MONTH * 3600.0;
 
 /// A figure of the system itself; `None`: nobody says.
-pub(super) fn figure(bought: &Resolved, figure: Figure) -> Option<Value> {
-    let million = |documented| Some(hour(bought)? / self::figure(bought, documented)?.value * 1e6);
+pub(super) fn figure(of: &SystemOutcome<'_>, figure: Figure) -> Option<Value> {
+    let from_list = of.listed.and_then(|it| listed(it, figure));
+    let value = from_list.or_else(|| of_address(of, of.bought?, figure));
+    value.map(Value::exact)
+}
+
+/// What lists say of the instance.
+fn listed(instance: &Listed, figure: Figure) -> Option<f64> {
+    match figure {
+        Figure::Vcpus => instance.vcpus.map(f64::from),
+        Figure::MemoryGib => Some(instance.memory_mib? as f64 / 1024.0),
+        Figure::NetworkGbps => instance.network_gbps,
+        Figure::EbsMbPerS => instance.ebs_max_mb_per_s,
+        Figure::EbsGbps => Some(instance.ebs_max_mb_per_s? * 8.0 / 1000.0),
+        Figure::Disks => Some(f64::from(instance.disks)),
+        Figure::DiskGb => instance.disk_gb,
+        _ => None,
+    }
+}
+
+fn of_address(of: &SystemOutcome<'_>, bought: &Resolved, figure: Figure) -> Option<f64> {
+    let again = |other| Some(self::figure(of, other)?.value);
+    let million = |documented| Some(hour(bought)? / again(documented)? * 1e6);
     let rate = |limiter: &str, unit| limit(bought, unit, |kind| is_rate(kind, limiter));
     let bound = |words: &str, unit| {
         let is_it = |kind: &LimitKind| matches!(kind, LimitKind::Bound { what } if what == words);
@@ -19,7 +41,13 @@ pub(super) fn figure(bought: &Resolved, figure: Figure) -> Option<Value> {
     };
     let volume_iops = || rate("volume IOPS", LimitUnit::Iops);
     let volume_mib = || rate("volume throughput", LimitUnit::MibPerS);
-    let value = match figure {
+    // What the document promises for the size, up to what it promises at most.
+    let by_size = |words: &str| {
+        let tib = bought.spec.volumes.first()?.capacity.as_f64() / 2f64.powi(40);
+        let promised = bound(words, LimitUnit::MibPerSPerTib)? * tib;
+        Some(promised.min(bound("max throughput", LimitUnit::MibPerS)?))
+    };
+    match figure {
         Figure::DocumentedReadIops => {
             bound("reads of 4 KiB, all disks", LimitUnit::Iops).or_else(volume_iops)
         }
@@ -31,21 +59,22 @@ pub(super) fn figure(bought: &Resolved, figure: Figure) -> Option<Value> {
             let volumes = bought.spec.volumes.iter();
             Some(volumes.map(|it| it.capacity.as_f64()).sum::<f64>() / 1e9)
         }
-        Figure::BurstMibPerS => {
-            let is_burst = |kind: &LimitKind| matches!(kind, LimitKind::Burst { .. });
-            limit(bought, LimitUnit::MibPerS, is_burst).or_else(volume_mib)
-        }
-        Figure::BaseMibPerS => {
-            let is_baseline = |kind: &LimitKind| matches!(kind, LimitKind::Baseline { .. });
-            limit(bought, LimitUnit::MibPerS, is_baseline).or_else(volume_mib)
-        }
+        Figure::CapacityGib => Some(again(Figure::CapacityGb)? * 1e9 / 2f64.powi(30)),
+        Figure::MaxVolumeGib => bound("size max", LimitUnit::Gib),
+        Figure::BurstMibPerS => by_size("burst MiB/s per TiB").or_else(volume_mib),
+        Figure::BaseMibPerS => by_size("base MiB/s per TiB").or_else(volume_mib),
+        Figure::ConsoleBurstMibPerS => by_size("burst MiB/s per TiB").map(f64::ceil),
+        Figure::ConsoleBaseMibPerS => by_size("base MiB/s per TiB").map(f64::ceil),
         Figure::UsdPerHour => hour(bought),
-        Figure::UsdPerMonth => month(bought),
+        Figure::UsdPerMonth => {
+            let billed = of.system.billed_iops.unwrap_or(0.0);
+            Some(month(bought)? + usd_for_use(bought, billed))
+        }
+        Figure::UsdPerTbMonth => Some(month(bought)? / again(Figure::CapacityGb)? * 1000.0),
         Figure::UsdHourPerMillionReadIops => million(Figure::DocumentedReadIops),
         Figure::UsdHourPerMillionWriteIops => million(Figure::DocumentedWriteIops),
         _ => None,
-    };
-    value.map(Value::exact)
+    }
 }
 
 fn is_rate(kind: &LimitKind, name: &str) -> bool {

@@ -2,20 +2,19 @@
 
 use std::collections::HashMap;
 
-use blocklab_catalog::Resolved;
-use blocklab_publication::{Cell, Figure, Publication, Scope};
-use blocklab_record::Statistic;
+use blocklab_publication::{Cell, Conclusion, Figure, Publication, Scope};
+use blocklab_record::{Origin, Statistic};
 
 use super::latencies::Latencies;
 use super::value::Value;
-use super::{SystemOutcome, documents, sweep};
+use super::{SystemOutcome, documents, sweep, usage};
 use crate::{Estimate, Row};
 
 /// All figures of a study.
 pub(super) struct Sources<'a> {
     pub publication: &'a Publication,
     rows: HashMap<(&'a str, &'a str), &'a Row>,
-    bought: HashMap<&'a str, &'a Resolved>,
+    systems: HashMap<&'a str, &'a SystemOutcome<'a>>,
 }
 
 impl<'a> Sources<'a> {
@@ -30,28 +29,40 @@ impl<'a> Sources<'a> {
                 rows.insert((&*system.system.name, &*row.case), row);
             }
         }
-        let bought = systems
-            .iter()
-            .filter_map(|it| Some((&*it.system.name, it.bought?)));
+        let named = systems.iter().map(|it| (&*it.system.name, it));
         Self {
             publication,
             rows,
-            bought: bought.collect(),
+            systems: named.collect(),
         }
+    }
+
+    /// Whether any system that a conclusion speaks of was measured, and not modelled.
+    pub fn any_measured(&self, of: &Conclusion) -> bool {
+        let cells = of.checks.iter().flat_map(|check| &check.cells);
+        let mut named = cells.flat_map(|cell| [Some(&cell.system), cell.over.as_ref()]);
+        named.any(|name| {
+            let run = name.and_then(|name| self.systems.get(&**name)?.run);
+            run.is_some_and(|(record, _)| record.origin == Origin::Measured)
+        })
     }
 
     /// Ours.
     pub fn ours(&self, cell: &Cell) -> Option<Value> {
-        let of = |system: &str| match (cell.figure.scope(), cell.case.as_deref()) {
-            (Scope::System, _) => documents::figure(self.bought.get(system)?, cell.figure),
+        let of = |system: &str, case: Option<&str>| match (cell.figure.scope(), case) {
+            (Scope::System, _) => documents::figure(self.systems.get(system)?, cell.figure),
             (Scope::Sweep, Some(family)) => {
                 let point = |case: &str, figure| Some(self.case(system, case, figure)?.value);
-                sweep::figure(self.publication.family(family)?, cell.figure, &point)
+                sweep::figure(
+                    &self.publication.family_by_load(family)?,
+                    cell.figure,
+                    &point,
+                )
             }
             (Scope::Case, Some(case)) => self.case(system, case, cell.figure),
             (_, None) => None,
         };
-        over(cell, of)
+        settled(cell, of)
     }
 
     /// The author's: as published, or computed from what is.
@@ -59,18 +70,21 @@ impl<'a> Sources<'a> {
         let plain = |system: &str, case: Option<&str>, figure| {
             self.publication.published(system, case, figure)
         };
-        let of = |system: &str| {
-            let case = cell.case.as_deref();
+        let of = |system: &str, case: Option<&str>| {
             let said = plain(system, case, cell.figure).map(Value::exact);
             said.or_else(|| match (cell.figure.scope(), case) {
                 (Scope::Sweep, Some(family)) => {
                     let point = |case: &str, figure| plain(system, Some(case), figure);
-                    sweep::figure(self.publication.family(family)?, cell.figure, &point)
+                    sweep::figure(
+                        &self.publication.family_by_load(family)?,
+                        cell.figure,
+                        &point,
+                    )
                 }
                 _ => None,
             })
         };
-        Some(over(cell, of)?.value)
+        Some(settled(cell, of)?.value)
     }
 
     /// Of one case on one system.
@@ -100,6 +114,14 @@ impl<'a> Sources<'a> {
                 exact(latencies().quantile_us(f64::from(thousandths) / 1e5)?)
             }
             Figure::WithinUs(us) => exact(latencies().within_percent(u64::from(us) * 1000)?),
+            Figure::CpuUserPercent
+            | Figure::CpuSystemPercent
+            | Figure::ContextSwitches
+            | Figure::DiskIos
+            | Figure::DiskBusyPercent => {
+                let (record, _) = self.systems.get(system)?.run?;
+                exact(usage::figure(record, case, figure)?)
+            }
             Figure::MbPerSPerUsd => {
                 let speed = total(row, |it| it.bytes_per_s)?.times(1e-6);
                 Some(speed.times(1.0 / self.month(system, row)?))
@@ -112,22 +134,37 @@ impl<'a> Sources<'a> {
         }
     }
 
-    /// A month's bill, what the operations themselves cost included.
+    /// A month's bill, what the operations themselves cost included: those that the study bills, else
+    /// those that were measured.
     fn month(&self, system: &str, row: &Row) -> Option<f64> {
-        let bought = self.bought.get(system)?;
-        let iops = total(row, |it| it.iops)?.value;
-        let month = documents::figure(bought, Figure::UsdPerMonth)?.value;
-        Some(month + documents::usd_for_use(bought, iops))
+        let of = self.systems.get(system)?;
+        let month = documents::figure(of, Figure::UsdPerMonth)?.value;
+        let measured = match of.system.billed_iops {
+            Some(_) => 0.0,
+            None => total(row, |it| it.iops)?.value,
+        };
+        Some(month + documents::usd_for_use(of.bought?, measured))
     }
 }
 
-/// The ratio in per cent, where the cell is one.
-fn over(cell: &Cell, of: impl Fn(&str) -> Option<Value>) -> Option<Value> {
-    let above = of(&cell.system)?;
-    let Some(below) = &cell.over else {
-        return Some(above);
+/// The figure, or the ratio that the cell is.
+fn settled(cell: &Cell, of: impl Fn(&str, Option<&str>) -> Option<Value>) -> Option<Value> {
+    let ratio = |case: Option<&str>| {
+        let above = of(&cell.system, case)?;
+        match &cell.over {
+            None => Some(above),
+            Some(below) => quotient(above, of(below, case)?),
+        }
     };
-    let below = of(below)?;
+    let above = ratio(cell.case.as_deref())?;
+    match &cell.than {
+        None => Some(above),
+        than => quotient(above, ratio(than.as_deref())?),
+    }
+}
+
+/// In per cent.
+fn quotient(above: Value, below: Value) -> Option<Value> {
     let percent = 100.0 / below.value;
     let bound = |a: Option<f64>, b: Option<f64>| Some(a? / b? * 100.0);
     Some(Value {

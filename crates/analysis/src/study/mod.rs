@@ -8,17 +8,19 @@ mod figures;
 mod latencies;
 mod sweep;
 mod tables;
+mod usage;
 mod value;
 
-use blocklab_catalog::Resolved;
-use blocklab_publication::{Publication, Scope, System};
+use blocklab_catalog::{Listed, Resolved};
+pub use blocklab_publication::Drawn;
+use blocklab_publication::{Basis, Cell, Figure, Publication, Scope, System};
 use blocklab_record::{Origin, Record};
 use serde::Serialize;
 
 pub use conclusions::{Judged, Verdict};
 pub use curves::curves;
 pub use sweep::{Crossing, REACHED, Saturation};
-pub use tables::{Drawing, Entry, Line, Plot, Point, Table};
+pub use tables::{Entry, Line, Plot, Point, Table};
 pub use value::Value;
 
 use figures::Sources;
@@ -34,6 +36,8 @@ pub struct SystemOutcome<'a> {
     pub run: Option<(&'a Record, &'a Assessment)>,
     /// Its documents and prices.
     pub bought: Option<&'a Resolved>,
+    /// What lists say of its instance.
+    pub listed: Option<&'a Listed>,
 }
 
 /// What a repeated study shows.
@@ -53,8 +57,37 @@ pub struct Outcome {
     pub plots: Vec<Plot>,
     /// The conclusions.
     pub conclusions: Vec<Judged>,
-    /// How far ours lie from the published figures; `None` where there are none.
+    /// Every published figure of a case or a sweep, and ours.
+    pub compared: Vec<Compared>,
+    /// How far ours lie from those that were measured; `None` where there are none.
     pub nearness: Option<Nearness>,
+}
+
+/// A published figure and ours.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Compared {
+    /// Of which system.
+    pub system: String,
+    /// Of which case or sweep.
+    pub case: String,
+    /// Which figure.
+    pub figure: Figure,
+    /// The author's.
+    pub published: f64,
+    /// What it proves.
+    pub basis: Basis,
+    /// Ours; `None`: there is none.
+    pub ours: Option<f64>,
+}
+
+impl Compared {
+    /// Ours over the author's, less one, in per cent; `None` where one is missing or the author's
+    /// is 0.
+    #[must_use]
+    pub fn error_percent(&self) -> Option<f64> {
+        let error = (self.ours? / self.published - 1.0) * 100.0;
+        error.is_finite().then_some(error)
+    }
 }
 
 /// A system as it stands in the report.
@@ -80,7 +113,8 @@ pub struct Party {
     pub price_assumed: bool,
 }
 
-/// Differences from published figures of cases, in per cent of the published one.
+/// Differences from published figures that were measured and that no constant rests on, in per cent
+/// of the published one.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Nearness {
     /// Figures that stand on both sides.
@@ -103,6 +137,7 @@ pub fn outcome(publication: &Publication, systems: &[SystemOutcome<'_>]) -> Outc
     let tables: Vec<Table> = tables.map(|it| tables::table(it, &sources)).collect();
     let curves = publication.curves.iter();
     let judged = publication.conclusions.iter();
+    let compared = compared(publication, &sources);
     Outcome {
         source: publication.source.clone(),
         preparation: publication.preparation.clone(),
@@ -110,7 +145,8 @@ pub fn outcome(publication: &Publication, systems: &[SystemOutcome<'_>]) -> Outc
         systems: systems.iter().map(party).collect(),
         plots: curves.map(|it| tables::plot(it, &sources)).collect(),
         conclusions: judged.map(|it| conclusions::judge(it, &sources)).collect(),
-        nearness: nearness(publication, &sources),
+        nearness: nearness(&compared),
+        compared,
         tables,
     }
 }
@@ -132,14 +168,34 @@ fn party(system: &SystemOutcome<'_>) -> Party {
     }
 }
 
-fn nearness(publication: &Publication, sources: &Sources<'_>) -> Option<Nearness> {
-    let of_cases = publication.figures.iter();
-    let of_cases = of_cases.filter(|it| it.figure.scope() == Scope::Case && it.value != 0.0);
-    let differences = of_cases.filter_map(|it| {
-        let ours = sources.case(&it.system, it.case.as_deref()?, it.figure)?;
-        Some((ours.value / it.value - 1.0).abs() * 100.0)
-    });
-    let mut sorted: Vec<f64> = differences.filter(|it| it.is_finite()).collect();
+fn compared(publication: &Publication, sources: &Sources<'_>) -> Vec<Compared> {
+    let loaded = publication.figures.iter();
+    let loaded = loaded.filter(|it| it.figure.scope() != Scope::System);
+    let one = |it: &blocklab_publication::Published| {
+        let cell = Cell {
+            system: it.system.clone(),
+            over: None,
+            case: it.case.clone(),
+            than: None,
+            figure: it.figure,
+        };
+        Some(Compared {
+            ours: sources.ours(&cell).map(|it| it.value),
+            system: cell.system,
+            case: cell.case?,
+            figure: it.figure,
+            published: it.value,
+            basis: it.basis,
+        })
+    };
+    loaded.filter_map(one).collect()
+}
+
+fn nearness(compared: &[Compared]) -> Option<Nearness> {
+    let judging = compared.iter();
+    let judging = judging.filter(|it| it.basis == Basis::Measured);
+    let errors = judging.filter_map(Compared::error_percent);
+    let mut sorted: Vec<f64> = errors.map(f64::abs).collect();
     sorted.sort_by(f64::total_cmp);
     let count = sorted.len();
     let last = sorted.last().copied()?;

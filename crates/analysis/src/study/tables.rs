@@ -4,20 +4,9 @@ use blocklab_publication::{self as publication, Cell, Curve, Drawn, Figure};
 use serde::Serialize;
 
 use super::figures::Sources;
-use super::sweep::{Crossing, Saturation, crossing, curve, knee, number, saturation};
+use super::sweep::{Crossing, Saturation, crossing, knee, ordered, peak, saturation};
 use super::value::Value;
-
-/// How a table is drawn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Drawing {
-    /// Not at all.
-    No,
-    /// Lines.
-    Lines,
-    /// Bars.
-    Bars,
-}
+use crate::sweeps::number;
 
 /// A table of the author.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -37,7 +26,7 @@ pub struct Table {
     /// By row and column.
     pub cells: Vec<Vec<Option<Entry>>>,
     /// Whether it is a chart too.
-    pub drawing: Drawing,
+    pub drawing: Drawn,
     /// The rows as numbers, where they are.
     pub places: Option<Vec<f64>>,
     /// Of a column over rows that are numbers: where its rates saturate, ours and published.
@@ -72,7 +61,7 @@ pub(super) fn table(of: &publication::Table, sources: &Sources<'_>) -> Table {
     let places: Option<Vec<f64>> = of.rows.iter().map(|it| number(it)).collect();
     let is_ratio = |column: usize| {
         let mut rows = of.cells.iter().filter_map(|row| row[column].as_ref());
-        rows.any(|cell| cell.over.is_some())
+        rows.any(Cell::is_ratio)
     };
     let ratios: Vec<bool> = (0..of.columns.len()).map(is_ratio).collect();
     let drawn_rates = of.drawn == Drawn::Lines;
@@ -87,11 +76,7 @@ pub(super) fn table(of: &publication::Table, sources: &Sources<'_>) -> Table {
         rows: of.rows.clone(),
         columns: of.columns.clone(),
         saturations: saturations.collect(),
-        drawing: match of.drawn {
-            Drawn::No => Drawing::No,
-            Drawn::Lines => Drawing::Lines,
-            Drawn::Bars => Drawing::Bars,
-        },
+        drawing: of.drawn,
         places,
         ratios,
         cells,
@@ -104,13 +89,13 @@ fn entry(cell: &Cell, sources: &Sources<'_>) -> Entry {
     let difference = ours.zip(published).filter(|(_, theirs)| *theirs != 0.0);
     Entry {
         figure: cell.figure.name(),
-        unit: match &cell.over {
-            Some(_) => "%".to_owned(),
-            None => cell.figure.title(),
+        unit: match cell.is_ratio() {
+            true => "%".to_owned(),
+            false => cell.figure.title(),
         },
-        decimals: match &cell.over {
-            Some(_) => 1,
-            None => cell.figure.decimals(),
+        decimals: match cell.is_ratio() {
+            true => 1,
+            false => cell.figure.decimals(),
         },
         case: cell.case.clone(),
         system: cell.system.clone(),
@@ -168,14 +153,36 @@ pub struct Line {
     pub system: String,
     /// Of which sweep, where there are several.
     pub family: String,
-    /// By `x`.
+    /// By `x`, and after them those of overload.
     pub points: Vec<Point>,
     /// Where `x` over `y` is largest.
     pub knee: Option<Point>,
-    /// The largest `x`.
+    /// Where the load is highest: of the points within 1 % of the largest `x`, the one of the largest
+    /// `y`.
     pub peak: Option<Point>,
     /// Where the bound is passed; `None`: nowhere, or there is none.
     pub crossing: Option<Crossing>,
+}
+
+impl Line {
+    /// Through the points of a sweep, given in the order of the load that was asked for.
+    pub(super) fn through(
+        (system, family): (&str, &str),
+        (x, y): (&[f64], &[f64]),
+        bound: Option<f64>,
+    ) -> Self {
+        let (points, upto) = ordered(x, y);
+        let point = |past_peak: bool| move |(x, y): (f64, f64)| Point { x, y, past_peak };
+        let drawn = points.iter().copied().enumerate();
+        Self {
+            system: system.to_owned(),
+            family: family.to_owned(),
+            knee: knee(&points).map(point(false)),
+            peak: peak(&points).map(|place| point(false)(points[place])),
+            crossing: bound.and_then(|bound| crossing(&points, bound)),
+            points: drawn.map(|(place, it)| point(place >= upto)(it)).collect(),
+        }
+    }
 }
 
 /// A point of a line.
@@ -185,6 +192,9 @@ pub struct Point {
     pub x: f64,
     /// Upwards.
     pub y: f64,
+    /// Whether more was asked for than at the largest `x`, and no more was done.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub past_peak: bool,
 }
 
 pub(super) fn plot(of: &Curve, sources: &Sources<'_>) -> Plot {
@@ -213,21 +223,33 @@ fn latency_title(of: Figure) -> String {
 }
 
 fn line(of: &Curve, system: &str, family: &str, sources: &Sources<'_>) -> Option<Line> {
-    let cases = sources.publication.family(family).map(|it| it.cases.iter());
+    let family_by_load = sources.publication.family_by_load(family)?;
+    let cases = family_by_load.cases.iter();
     let value = |case: &str, figure: Figure| Some(sources.case(system, case, figure)?.value);
     let pair = |(_, case): &(_, String)| Some((value(case, of.x)?, value(case, of.y)?));
-    let (x, y): (Vec<f64>, Vec<f64>) = cases?.filter_map(pair).unzip();
-    if x.is_empty() {
-        return None;
+    let (x, y): (Vec<f64>, Vec<f64>) = cases.filter_map(pair).unzip();
+    (!x.is_empty()).then(|| Line::through((system, family), (&x, &y), of.bound))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The story: at 120 % of the full rate a disk did a little less than at 100 %, at twenty
+    /// times the latency, and the line through all points by rate went up to it and down again.
+    #[test]
+    fn overload_is_no_part_of_the_line() {
+        let asked = [50.0, 100.0, 98.5, 98.0];
+        let waited = [400.0, 500.0, 9000.0, 20_000.0];
+        let line = Line::through(("disk", ""), (&asked, &waited), Some(1000.0));
+        let found: Vec<_> = line.points.iter().map(|it| (it.x, it.past_peak)).collect();
+        assert_eq!(
+            found,
+            [(50.0, false), (100.0, false), (98.5, true), (98.0, true)]
+        );
+        let peak = line.peak.expect("a peak");
+        assert_eq!((peak.x, peak.past_peak), (100.0, false));
+        let crossing = line.crossing.expect("a millisecond is passed");
+        assert_eq!((crossing.after, crossing.before), (100.0, 98.5));
     }
-    let points = curve(&x, &y);
-    let point = |(x, y): (f64, f64)| Point { x, y };
-    Some(Line {
-        system: system.to_owned(),
-        family: family.to_owned(),
-        knee: knee(&points).map(point),
-        peak: points.last().copied().map(point),
-        crossing: of.bound.and_then(|bound| crossing(&points, bound)),
-        points: points.into_iter().map(point).collect(),
-    })
 }

@@ -42,9 +42,9 @@ pub fn load(path: &Path) -> Result<DeviceSpec, Error> {
         path: path.to_owned(),
         mistake,
     };
-    let text = fs::read_to_string(path).map_err(|source| Error::Unreadable {
+    let text = fs::read_to_string(path).map_err(|cause| Error::Unreadable {
         path: path.to_owned(),
-        source,
+        cause,
     })?;
     let spec = parse(&text).map_err(wrong)?;
     spec.check()

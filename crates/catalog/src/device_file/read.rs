@@ -171,11 +171,10 @@ impl Reader<'_> {
             return Ok(json!({ "documented": { "source": source, "date": date } }));
         }
         // Texts that begin with a blank have this form too.
-        if let (Some(by), 1) = (text("measured"), table.len()) {
-            return Ok(json!({ "measured": { "by": by } }));
-        }
-        if let (Some(because), 1) = (text("assumed"), table.len()) {
-            return Ok(json!({ "assumed": { "because": because } }));
+        for (how, field) in units::ORIGINS {
+            if let (Some(why), 1) = (text(how), table.len()) {
+                return Ok(json!({ how: { field: why } }));
+            }
         }
         self.wrong(
             place,

@@ -211,6 +211,8 @@ const SERVICE: Section = Section {
             "how latencies scatter around their mean";
         "saturation": Kind::Table(&SATURATION), Default(""),
             "a medium that comes gradually near its physical maximum";
+        "programs": Kind::Table(&PROGRAMS), Default(""),
+            "a flash whose reads wait behind what is programmed; needs `saturation`";
     },
 };
 
@@ -254,6 +256,17 @@ const SATURATION: Section = Section {
     keys: keys! {
         "read_iops": Kind::Number, Wrong, "most reads a second";
         "write_iops": Kind::Number, Wrong, "most writes a second";
+        also ORIGIN;
+    },
+};
+
+const PROGRAMS: Section = Section {
+    path: "volume.service.programs",
+    meaning: "What is written is programmed page by page on the channels of the reads.",
+    inline: true,
+    keys: keys! {
+        "time" as "time_ns": Kind::Time, Wrong, "how long a program holds its channel";
+        "page" as "page_bytes": Kind::Size, Wrong, "what one program writes";
         also ORIGIN;
     },
 };

@@ -241,6 +241,7 @@ fn services() -> BoxedStrategy<Service> {
             interleaved_write: others.3,
             spread,
             saturation,
+            programs: None,
         })
         .boxed()
 }

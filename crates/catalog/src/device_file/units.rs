@@ -151,30 +151,36 @@ pub(super) fn accounting_text(value: &Value) -> String {
     known.unwrap_or_else(|| "plain".to_owned())
 }
 
+/// How a figure is known, and the field of it in the device's own form.
+pub(super) const ORIGINS: [(&str, &str); 2] = [("measured", "by"), ("assumed", "because")];
+
 pub(super) fn origin(text: &str) -> Read {
-    let after = |start: &str| text.strip_prefix(start).map(str::trim_start);
     if text == "given" {
-        Ok(json!("given"))
-    } else if let Some(by) = after("measured:") {
-        Ok(json!({ "measured": { "by": by } }))
-    } else if let Some(because) = after("assumed:") {
-        Ok(json!({ "assumed": { "because": because } }))
-    } else {
-        Err(format!(
+        return Ok(json!("given"));
+    }
+    let known = ORIGINS.iter().find_map(|(how, field)| {
+        let rest = text.strip_prefix(how)?.strip_prefix(':')?;
+        Some(json!({ *how: { *field: rest.trim_start() } }))
+    });
+    known.ok_or_else(|| {
+        format!(
             "`{text}` is no origin: given, measured: WHO AND WHERE, assumed: WHY, or \
              {{ documented = \"SOURCE\", date = \"DATE\" }}"
-        ))
-    }
+        )
+    })
 }
 
 /// An origin that is not a table. A text that begins with a blank would lose it.
 pub(super) fn origin_text(value: &Value) -> Option<String> {
-    let text = |name: &str, field: &str| value[name][field].as_str();
-    let prefixed =
-        |start: &str, rest: &str| (rest == rest.trim_start()).then(|| format!("{start}: {rest}"));
-    match (text("measured", "by"), text("assumed", "because")) {
-        (Some(by), _) => prefixed("measured", by),
-        (_, Some(because)) => prefixed("assumed", because),
-        _ => (value == "given").then(|| "given".to_owned()),
+    if value == "given" {
+        return Some("given".to_owned());
     }
+    let (how, rest) = known_origin(value)?;
+    (rest == rest.trim_start()).then(|| format!("{how}: {rest}"))
+}
+
+/// How a figure is known, where that is one text.
+pub(super) fn known_origin(value: &Value) -> Option<(&'static str, &str)> {
+    let text = |(how, field): (&'static str, &str)| Some((how, value[how][field].as_str()?));
+    ORIGINS.into_iter().find_map(text)
 }

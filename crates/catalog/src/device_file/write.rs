@@ -113,14 +113,12 @@ fn inline(section: &Section, value: &Value) -> String {
 }
 
 fn origin_table(origin: &Value) -> String {
-    let text = |name: &str, field: &str| origin[name][field].as_str().map(quoted);
-    match (text("documented", "source"), text("documented", "date")) {
-        (Some(source), Some(date)) => format!("{{ documented = {source}, date = {date} }}"),
-        _ => match (text("measured", "by"), text("assumed", "because")) {
-            (Some(by), _) => format!("{{ measured = {by} }}"),
-            (_, because) => format!("{{ assumed = {} }}", because.unwrap_or_default()),
-        },
+    if let Some((how, why)) = units::known_origin(origin) {
+        return format!("{{ {how} = {} }}", quoted(why));
     }
+    let text = |name: &str| quoted(origin["documented"][name].as_str().unwrap_or_default());
+    let (source, date) = (text("source"), text("date"));
+    format!("{{ documented = {source}, date = {date} }}")
 }
 
 /// A TOML text of one line.

@@ -6,6 +6,7 @@ use blocklab_units::{Bytes, Nanos};
 
 use super::limits::Limits;
 use crate::Catalog;
+use crate::embedded::Section;
 use crate::price::Per;
 use crate::table::{Row, Table};
 
@@ -210,27 +211,18 @@ impl Kind {
         let needed = needed.chain(of_bytes.into_iter().flat_map(|(.., names)| *names));
         let needed: Vec<&str> = needed.copied().chain(["size_min", "size_max"]).collect();
         let missing = |name: &&&str| limits.get(name).is_none();
+        let lacks = |what: &str| Err(format!("{} {what} in ebs-limits", self.name));
         if let Some(name) = needed.iter().find(missing) {
-            return Err(format!(
-                "{} needs the limit {name} in ebs-limits",
-                self.name
-            ));
+            return lacks(&format!("needs the limit {name}"));
         }
         let burst = limits.get("burst_iops").is_some() && self.iops == IopsRule::BySize;
         let credits = ["burst_bucket", "initial_credits"];
         if let Some(name) = credits.iter().find(|name| burst && missing(name)) {
-            return Err(format!(
-                "{} bursts and needs the limit {name} in ebs-limits",
-                self.name
-            ));
+            return lacks(&format!("bursts and needs the limit {name}"));
         }
         let per = ["mibps_per_iops", "max_kib_per_iops"];
         if self.throughput == ThroughputRule::ByIops && per.iter().all(|name| missing(&name)) {
-            let names = per.join(" or ");
-            return Err(format!(
-                "{} needs the limit {names} in ebs-limits",
-                self.name
-            ));
+            return lacks(&format!("needs the limit {}", per.join(" or ")));
         }
         Ok(())
     }
@@ -242,9 +234,12 @@ fn number(column: &str, text: &str) -> Result<f64, String> {
     number.ok_or_else(|| format!("`{text}` is no number of {column}"))
 }
 
+fn cell(column: &str, row: &Row<'_>) -> Result<f64, String> {
+    number(column, row.text(column))
+}
+
 fn accounting(row: &Row<'_>) -> Result<Accounting, String> {
-    let kib = || number("unit_kib", row.text("unit_kib"));
-    let unit = || kib().map(|kib| Bytes((kib as u64) << 10));
+    let unit = || cell("unit_kib", row).map(|kib| Bytes((kib as u64) << 10));
     match row.text("counted") {
         "merged" => Ok(Accounting::Merged { unit: unit()? }),
         "whole" => Ok(Accounting::WholeUnits { unit: unit()? }),
@@ -253,10 +248,6 @@ fn accounting(row: &Row<'_>) -> Result<Accounting, String> {
             "`{other}` is no way to count; there are merged, whole, each"
         )),
     }
-}
-
-fn micros(column: &str, row: &Row<'_>) -> Result<f64, String> {
-    number(column, row.text(column))
 }
 
 fn origin(row: &Row<'_>) -> Result<Origin, String> {
@@ -273,8 +264,8 @@ fn origin(row: &Row<'_>) -> Result<Origin, String> {
 
 fn line(row: &Row<'_>) -> Result<Latency, String> {
     Ok(Latency {
-        base: Nanos((micros("base_us", row)? * 1e3 + 0.5) as u64),
-        per_kib_ns: micros("us_per_kib", row)? * 1e3,
+        base: Nanos((cell("base_us", row)? * 1e3 + 0.5) as u64),
+        per_kib_ns: cell("us_per_kib", row)? * 1e3,
         origin: origin(row)?,
     })
 }
@@ -282,7 +273,7 @@ fn line(row: &Row<'_>) -> Result<Latency, String> {
 impl Catalog {
     /// The type of that name, if the vendor has one.
     pub(crate) fn ebs_type(&self, name: &str) -> Option<Kind> {
-        let mut tables = self.volume_type_tables();
+        let mut tables = self.tables(Section::VolumeTypes);
         let row = tables.find_map(|table| table.rows_of(name).next())?;
         match Kind::from_row(self, &row) {
             Ok(kind) => Some(kind),
@@ -293,7 +284,10 @@ impl Catalog {
 
     /// All types, sorted by name.
     pub(crate) fn ebs_types(&self) -> Vec<Kind> {
-        let mut names: Vec<_> = self.volume_type_tables().flat_map(Table::keys).collect();
+        let mut names: Vec<_> = self
+            .tables(Section::VolumeTypes)
+            .flat_map(Table::keys)
+            .collect();
         names.sort_unstable();
         names.dedup();
         names
@@ -312,11 +306,12 @@ impl Catalog {
             name: name.to_owned(),
             why,
         };
-        for name in self.latency_names() {
+        let latencies = self.tables(Section::VolumeLatencies);
+        for name in latencies.flat_map(Table::keys) {
             let sound = self.latency(name);
             sound.map_err(|why| unsound("ebs-latency", name, why))?;
         }
-        for row in self.volume_type_tables().flat_map(Table::rows) {
+        for row in self.tables(Section::VolumeTypes).flat_map(Table::rows) {
             let kind = Kind::from_row(self, &row);
             let sound = kind.and_then(|kind| kind.check(self));
             sound.map_err(|why| unsound("ebs-types", row.text("type"), why))?;
@@ -339,7 +334,7 @@ impl Catalog {
         let stream = part("stream").map(line).transpose()?;
         let scatter = needed("scatter")?;
         let spread = Spread {
-            sigma: micros("sigma", scatter)?,
+            sigma: cell("sigma", scatter)?,
             tail: None,
             origin: origin(scatter)?,
         };

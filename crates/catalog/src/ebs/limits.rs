@@ -3,8 +3,9 @@
 use blocklab_device::{Limit, LimitUnit};
 use blocklab_units::{Bytes, count};
 
+use crate::embedded::Section;
+use crate::error::Refusal;
 use crate::figure::{Figure, Seen, holds, unit};
-use crate::refusal::Refusal;
 use crate::table::Row;
 use crate::{Catalog, Date, Offer, Part};
 
@@ -23,7 +24,7 @@ impl<'k> Limits<'k> {
         kind: &'k str,
         as_of: Option<Date>,
     ) -> Result<Self, Refusal> {
-        let tables = catalog.volume_limits();
+        let tables = catalog.tables(Section::VolumeLimits);
         let rows = tables.flat_map(|table| table.rows_of(kind));
         let rows: Vec<_> = rows.filter_map(|row| limit_row(catalog, &row)).collect();
         let first = rows.iter().map(|(_, seen, _)| seen.from).min();
@@ -134,13 +135,13 @@ impl<'k> Limits<'k> {
         &self,
         included: bool,
         offer: &Offer,
-        gib: u64,
+        gib: f64,
         least: f64,
         most: &Figure,
     ) -> Result<u64, Refusal> {
         let kind = self.kind;
         let per_gib = self.value("max_iops_per_gib");
-        let by_size = (gib as f64 * per_gib).max(least);
+        let by_size = (gib * per_gib).max(least);
         let allowed = most.value.min(by_size);
         let asked = match offer.iops {
             Some(asked) => asked,

@@ -3,13 +3,12 @@
 use std::collections::BTreeMap;
 
 use super::{Change, Found, Hour, ImportFile, Imported, InstanceRow, VolumePrice};
-use crate::embedded::{INSTANCES, SOURCES, VOLUME_PRICES};
+use crate::embedded::Section;
 use crate::figure::Figure;
 use crate::instance::Ebs;
-use crate::price::System;
 use crate::price_list::lists;
 use crate::table::line;
-use crate::user::{User, head_of};
+use crate::user::User;
 use crate::{Catalog, Date};
 
 /// Puts what was found above the embedded figures.
@@ -38,7 +37,9 @@ pub(super) fn merge(
         unchanged: 0,
         skipped: found.skipped,
     };
-    compare(catalog, found, date, &mut report);
+    compare_instances(catalog, &found.instances, date, &mut report);
+    compare_hours(catalog, &found.hours, date, &mut report);
+    compare_volumes(catalog, &found.volumes, date, &mut report);
     let name = file.path.file_name().unwrap_or_default().to_string_lossy();
     let name: String = name.chars().filter(|c| !c.is_control()).collect();
     let source = [
@@ -47,13 +48,7 @@ pub(super) fn merge(
         date.to_string(),
         String::new(),
     ];
-    catalog.user.sources = with_row(
-        &catalog.user.sources,
-        head_of(SOURCES),
-        &key,
-        &[source.to_vec()],
-        1,
-    );
+    put_rows(catalog, Section::Sources, &[source.to_vec()], 1);
     instances(catalog, &found.instances, &key);
     hours(catalog, &found.hours, date, &key);
     volumes(catalog, &found.volumes, date, &key);
@@ -61,12 +56,6 @@ pub(super) fn merge(
     let again = User::parse(&catalog.user.render());
     again.map_err(|(_, problem)| format!("a row of it cannot be kept: {problem}"))?;
     Ok(report)
-}
-
-fn compare(catalog: &Catalog, found: &Found, date: Date, report: &mut Imported) {
-    compare_instances(catalog, &found.instances, date, report);
-    compare_hours(catalog, &found.hours, date, report);
-    compare_volumes(catalog, &found.volumes, date, report);
 }
 
 fn compare_instances(catalog: &Catalog, found: &[InstanceRow], date: Date, report: &mut Imported) {
@@ -105,11 +94,7 @@ fn compare_hours(catalog: &Catalog, found: &[Hour], date: Date, report: &mut Imp
     for hour in found {
         let known = catalog.hour_of(&hour.name, hour.system, &hour.region, Some(date));
         let known = known.filter(|price| !price.assumed);
-        let system = if hour.system == System::Linux {
-            "Linux"
-        } else {
-            "Windows"
-        };
+        let system = hour.system.name();
         let what = format!("{}, {}, {system}: USD/hour", hour.name, hour.region);
         report.note(
             what,
@@ -165,21 +150,22 @@ impl Imported {
     }
 }
 
-/// A table with these rows in place of those whose first and last cells are the same, sorted by
-/// name. `lasting`: how many leading cells name a row.
-fn with_row(text: &str, head: &str, key: &str, rows: &[Vec<String>], lasting: usize) -> String {
-    let name = |cells: &[String]| cells[..lasting.min(cells.len())].join(",");
-    let mut kept: BTreeMap<(String, String), String> = BTreeMap::new();
-    let old = text.lines().skip(1).map(crate::table::cells);
-    for cells in old.chain(rows.iter().cloned()) {
-        let source = match lasting {
-            1 if head.starts_with("key,") => key.to_owned(),
-            _ => cells.last().cloned().unwrap_or_default(),
+/// Puts rows into a table of the user's in place of those whose name and source are the same, sorted
+/// by name. `named_by`: how many leading cells name a row. A source is its own.
+fn put_rows(catalog: &mut Catalog, section: Section, rows: &[Vec<String>], named_by: usize) {
+    let table = catalog.user.text_mut(section);
+    let mut kept: BTreeMap<(String, &str), String> = BTreeMap::new();
+    let old: Vec<_> = table.lines().skip(1).map(crate::table::cells).collect();
+    for cells in old.iter().chain(rows) {
+        let source = match section {
+            Section::Sources => "",
+            _ => cells.last().map_or("", String::as_str),
         };
-        kept.insert((name(&cells), source), line(&cells));
+        let name = cells[..named_by.min(cells.len())].join(",");
+        kept.insert((name, source), line(cells));
     }
     let body: String = kept.into_values().map(|line| line + "\n").collect();
-    format!("{head}\n{body}")
+    *table = format!("{}\n{body}", section.head());
 }
 
 fn instances(catalog: &mut Catalog, rows: &[InstanceRow], key: &str) {
@@ -190,14 +176,13 @@ fn instances(catalog: &mut Catalog, rows: &[InstanceRow], key: &str) {
         .iter()
         .map(|row| instance_cells(catalog, row, key))
         .collect();
-    let text = &catalog.user.instances;
-    catalog.user.instances = with_row(text, head_of(INSTANCES), key, &rows, 1);
+    put_rows(catalog, Section::Instances, &rows, 1);
 }
 
 /// The cells of a row. What the file does not tell is taken over from what is known: a list
 /// without attachments does not mean that there are none.
 fn instance_cells(catalog: &Catalog, row: &InstanceRow, key: &str) -> Vec<String> {
-    let known = catalog.newest_row(&row.name);
+    let known = catalog.instance_rows(&row.name).into_iter().next();
     let fresh = |column: &str| match column {
         "type" => row.name.clone(),
         "source" => key.to_owned(),
@@ -210,13 +195,7 @@ fn instance_cells(catalog: &Catalog, row: &InstanceRow, key: &str) -> Vec<String
         (fresh, Some(known)) if fresh.is_empty() && !dated(name) => known.text(name).to_owned(),
         (fresh, _) => fresh,
     };
-    head_of(INSTANCES).split(',').map(cell).collect()
-}
-
-impl Catalog {
-    fn newest_row(&self, name: &str) -> Option<crate::table::Row<'_>> {
-        self.instance_rows(name).into_iter().next()
-    }
+    Section::Instances.head().split(',').map(cell).collect()
 }
 
 fn volumes(catalog: &mut Catalog, prices: &[VolumePrice], date: Date, key: &str) {
@@ -238,8 +217,7 @@ fn volumes(catalog: &mut Catalog, prices: &[VolumePrice], date: Date, key: &str)
         ]
     };
     let rows: Vec<_> = prices.iter().map(row).collect();
-    let text = &catalog.user.volume_prices;
-    catalog.user.volume_prices = with_row(text, head_of(VOLUME_PRICES), key, &rows, 4);
+    put_rows(catalog, Section::VolumePrices, &rows, 4);
 }
 
 /// Prices of a region on a day: by type, Linux and Windows.
@@ -247,7 +225,7 @@ type PriceLists = BTreeMap<(String, String, String), BTreeMap<String, [String; 3
 
 fn hours(catalog: &mut Catalog, hours: &[Hour], date: Date, key: &str) {
     let mut kept: PriceLists = BTreeMap::new();
-    for list in lists(&catalog.user.on_demand) {
+    for list in lists(catalog.user.text(Section::OnDemand)) {
         let name = (
             list.region.to_owned(),
             list.date.to_string(),
@@ -268,8 +246,7 @@ fn hours(catalog: &mut Catalog, hours: &[Hour], date: Date, key: &str) {
             .or_default()
             .entry(hour.name.clone())
             .or_default();
-        let column = if hour.system == System::Linux { 0 } else { 1 };
-        row[column] = hour.usd.to_string();
+        row[hour.system as usize] = hour.usd.to_string();
     }
     let mut text = String::new();
     for ((region, date, source), rows) in kept {
@@ -280,5 +257,5 @@ fn hours(catalog: &mut Catalog, hours: &[Hour], date: Date, key: &str) {
             text.push('\n');
         }
     }
-    catalog.user.on_demand = text;
+    *catalog.user.text_mut(Section::OnDemand) = text;
 }

@@ -119,9 +119,9 @@ pub fn import(files: &[ImportFile], folder: &Path) -> Result<Vec<Imported>, Erro
             path: file.path.clone(),
             problem,
         };
-        let bytes = fs::read(&file.path).map_err(|source| Error::Unreadable {
+        let bytes = fs::read(&file.path).map_err(|cause| Error::Unreadable {
             path: file.path.clone(),
-            source,
+            cause,
         })?;
         let found = recognise(&catalog, &bytes).map_err(wrong)?;
         done.push(merge::merge(&mut catalog, &found, file).map_err(wrong)?);

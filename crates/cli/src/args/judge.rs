@@ -14,6 +14,7 @@ Examples:
   blocklab compare k3f 012 9ab --baseline 012
   blocklab compare old new --html change.html         runs named so by `run --name`
   blocklab compare k3f latest --json | jq '.against[].pairs[] | {case, direction, verdict}'
+  blocklab compare k3f latest --format markdown       a table for an issue or a wiki
   blocklab compare before latest --at-least 2%        ignore smaller differences
   blocklab compare before latest --fail-on slower:5%  exits with 4 if a load lost more than 5 %
 
@@ -42,6 +43,9 @@ pub struct CompareArgs {
     /// Print JSON
     #[arg(long)]
     pub json: bool,
+    /// Output format
+    #[arg(long, value_enum, default_value_t, conflicts_with = "json")]
+    pub format: super::View,
     /// Write an HTML page with the comparison and the charts of all runs (`-`: standard output)
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub html: Option<PathBuf>,

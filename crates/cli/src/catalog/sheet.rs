@@ -1,5 +1,7 @@
 //! The sheet of an address as text.
 
+use std::iter::once;
+
 use blocklab_catalog::{Burst, Cost, Figure, Price, Ratio, Reach, Sheet, Stretch};
 use blocklab_device::Origin;
 use blocklab_units::{Bytes, Nanos, count, rate};
@@ -18,7 +20,7 @@ pub fn text(sheet: &Sheet) -> String {
         reaches(&sheet.reaches),
         bursts(&sheet.bursts),
         month(sheet),
-        ratios(&sheet.ratios),
+        ratios(&sheet.ratios, sheet.currency),
         limits,
         prices,
         sources.text(),
@@ -33,8 +35,18 @@ pub fn text(sheet: &Sheet) -> String {
     text
 }
 
-fn heads<const N: usize>(names: [&str; N]) -> [String; N] {
-    names.map(str::to_owned)
+/// A section of rows below their heads; nothing without rows.
+fn table<const N: usize>(
+    title: &str,
+    heads: [&str; N],
+    rows: impl Iterator<Item = [String; N]>,
+    right: &[usize],
+) -> String {
+    let rows: Vec<_> = once(heads.map(str::to_owned)).chain(rows).collect();
+    match rows.len() {
+        1 => String::new(),
+        _ => section(title, &aligned(&rows, right)),
+    }
 }
 
 fn section(title: &str, table: &str) -> String {
@@ -45,7 +57,6 @@ fn reaches(reaches: &[Reach]) -> String {
     let Some(first) = reaches.first() else {
         return String::new();
     };
-    let mut rows = vec![heads(["", "BLOCK", "IOPS", "MiB/s", "BOUND BY", "THEN"])];
     let (reads, writes): (Vec<&Reach>, Vec<&Reach>) =
         reaches.iter().partition(|reach| reach.direction == "read");
     let patterns = reaches.iter().any(|reach| reach.pattern != first.pattern);
@@ -58,17 +69,18 @@ fn reaches(reaches: &[Reach]) -> String {
     } else {
         reads.into_iter().chain(writes).collect()
     };
-    rows.extend(shown.into_iter().map(|reach| {
+    let rows = shown.into_iter().map(|reach| {
         let direction = if same { "read, write" } else { reach.direction };
         let name = match patterns {
             true => format!("{} {direction}", reach.pattern),
             false => direction.to_owned(),
         };
         reach_row(name, reach)
-    }));
+    });
     let how = if patterns { "" } else { "random, " };
     let title = format!("What it reaches ({how}{} in flight)", first.in_flight);
-    section(&title, &aligned(&rows, &[1, 2, 3]))
+    let heads = ["", "BLOCK", "IOPS", "MiB/s", "BOUND BY", "THEN"];
+    table(&title, heads, rows, &[1, 2, 3])
 }
 
 fn reach_row(name: String, reach: &Reach) -> [String; 6] {
@@ -99,11 +111,7 @@ fn then(stretch: &Stretch) -> String {
 }
 
 fn bursts(bursts: &[Burst]) -> String {
-    if bursts.is_empty() {
-        return String::new();
-    }
-    let mut rows = vec![heads(["", "BURST", "", "LASTS", "THEN", "", "FULL AGAIN"])];
-    rows.extend(bursts.iter().map(|burst| {
+    let rows = bursts.iter().map(|burst| {
         let again = match burst.full_again_s {
             Some(seconds) => format!("within {}", Nanos::from_secs_f64(seconds)),
             None => format!("after {} at rest", Nanos::from_secs_f64(burst.refills_s)),
@@ -117,48 +125,47 @@ fn bursts(bursts: &[Burst]) -> String {
             burst.unit.to_owned(),
             again,
         ]
-    }));
-    section(
-        "Bursts, each at its full rate from a full bucket",
-        &aligned(&rows, &[1, 4]),
-    )
+    });
+    let title = "Bursts, each at its full rate from a full bucket";
+    let heads = ["", "BURST", "", "LASTS", "THEN", "", "FULL AGAIN"];
+    table(title, heads, rows, &[1, 4])
 }
 
 fn month(sheet: &Sheet) -> String {
-    let Some(total) = sheet.usd_per_month else {
+    if sheet.costs.is_empty() {
         return String::new();
-    };
+    }
+    let total = sheet.usd_per_month.map_or_else(
+        || "not known: a part has no price".to_owned(),
+        |total| money(total, sheet.currency),
+    );
     let mut rows: Vec<[String; 4]> = sheet.costs.iter().map(cost).collect();
-    rows.push([
-        "total".to_owned(),
-        String::new(),
-        String::new(),
-        money(total),
-    ]);
+    rows.push(["total".to_owned(), String::new(), String::new(), total]);
     section("Monthly cost", &aligned(&rows, &[1, 3]))
 }
 
 fn cost(cost: &Cost) -> [String; 4] {
-    let each = format!("x {} USD per {}", cost.usd_each, cost.per.text());
+    let (each, money_of) = (cost.usd_each, cost.currency);
+    let each = format!("x {each} {money_of} per {}", cost.per.text());
     let quantity = cost
         .usd_per_month
         .map_or(String::new(), |_| trimmed(cost.quantity));
     let sum = cost
         .usd_per_month
-        .map_or_else(|| "by use".to_owned(), money);
+        .map_or_else(|| "by use".to_owned(), |sum| money(sum, cost.currency));
     [cost.what.clone(), quantity, each, sum]
 }
 
-fn money(usd: f64) -> String {
-    let cents = (usd * 100.0).round();
+fn money(amount: f64, currency: &str) -> String {
+    let cents = (amount * 100.0).round();
     format!(
-        "{}.{:02} USD",
+        "{}.{:02} {currency}",
         count((cents / 100.0).trunc()),
         (cents % 100.0) as u32
     )
 }
 
-fn ratios(ratios: &[Ratio]) -> String {
+fn ratios(ratios: &[Ratio], currency: &str) -> String {
     if ratios.is_empty() {
         return String::new();
     }
@@ -167,7 +174,7 @@ fn ratios(ratios: &[Ratio]) -> String {
         .map(|ratio| {
             let inputs = format!(
                 "= {} for {} / {} {}",
-                money(ratio.usd_per_month),
+                money(ratio.usd_per_month, currency),
                 ratio.of,
                 trimmed(ratio.delivered),
                 ratio.unit
@@ -205,38 +212,30 @@ impl Sources {
 }
 
 fn limits(limits: &[Figure], sources: &mut Sources) -> String {
-    let mut rows = vec![heads(["", "LIMIT", "", "EVIDENCE", "DATE", ""])];
-    rows.extend(limits.iter().map(|limit| {
-        let (kind, date, source) = match &limit.origin {
-            Origin::Documented { source, date } => {
-                ("documented", date.clone(), sources.number(source))
+    let rows = limits.iter().map(|limit| {
+        let (date, source) = match &limit.origin {
+            Origin::Documented { source, date } => (date.as_str(), sources.number(source)),
+            Origin::Measured { by: why } | Origin::Assumed { because: why } => {
+                ("", sources.number(why))
             }
-            Origin::Measured { by } => ("measured", String::new(), sources.number(by)),
-            Origin::Assumed { because } => ("assumed", String::new(), sources.number(because)),
-            Origin::Given => ("given", String::new(), String::new()),
+            Origin::Given => ("", String::new()),
         };
         let value = trimmed(limit.value);
         [
             limit.name.clone(),
             value,
             limit.unit.to_owned(),
-            kind.to_owned(),
-            date,
+            limit.origin.how().to_owned(),
+            date.to_owned(),
             source,
         ]
-    }));
-    match limits.is_empty() {
-        true => String::new(),
-        false => section("Limits", &aligned(&rows, &[1])),
-    }
+    });
+    let heads = ["", "LIMIT", "", "EVIDENCE", "DATE", ""];
+    table("Limits", heads, rows, &[1])
 }
 
 fn prices(prices: &[Price], sources: &mut Sources) -> String {
-    if prices.is_empty() {
-        return String::new();
-    }
-    let mut rows = vec![heads(["", "USD", "PER", "REGION", "DATE", ""])];
-    rows.extend(prices.iter().map(|price| {
+    let rows = prices.iter().map(|price| {
         let above = match (price.above, price.up_to) {
             (0.0, None) => String::new(),
             (above, None) => format!(", above {}", count(above)),
@@ -244,14 +243,15 @@ fn prices(prices: &[Price], sources: &mut Sources) -> String {
         };
         [
             format!("{}{above}", price.what),
-            price.usd.to_string(),
+            format!("{} {}", price.usd, price.currency),
             price.per.text().to_owned(),
             price.region.clone(),
             price.date.to_string(),
             sources.number(&price.source),
         ]
-    }));
-    section("Prices", &aligned(&rows, &[1]))
+    });
+    let heads = ["", "PRICE", "PER", "REGION", "DATE", ""];
+    table("Prices", heads, rows, &[1])
 }
 
 fn sentences(title: &str, sentences: &[String]) -> String {

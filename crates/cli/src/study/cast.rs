@@ -4,8 +4,8 @@ use anyhow::{Result, bail};
 use blocklab_publication::System;
 use blocklab_record::Record;
 use blocklab_store::Store;
+use blocklab_units::did_you_mean;
 
-use crate::answer::meant;
 use crate::args::RunArgs;
 use crate::asked_study::Study;
 
@@ -62,7 +62,7 @@ fn models(targets: &[String]) -> bool {
 }
 
 /// Who plays each system, in the order of the study: as the command line says; who is not named is
-/// simulated.
+/// simulated, or left out where no model can play it.
 pub fn roles<'a>(args: &RunArgs, study: &'a Study, store: &Store) -> Result<Vec<Role<'a>>> {
     for name in &args.system {
         find(study, name)?;
@@ -75,6 +75,13 @@ pub fn roles<'a>(args: &RunArgs, study: &'a Study, store: &Store) -> Result<Vec<
         }
         earlier.push((system, record));
     }
+    let is_named = |system: &System| args.system.contains(&system.name);
+    let is_alone = measured(study).count() == 1;
+    let can_be_played = |system: &&System| {
+        let played = earlier.iter().any(|(name, _)| *name == system.name);
+        system.predicted || played || is_named(system) || is_alone
+    };
+    let playing: Vec<&System> = measured(study).filter(can_be_played).collect();
     let role = |system: &'a System| {
         let run = earlier.iter().position(|(name, _)| *name == system.name);
         let player = match run {
@@ -83,7 +90,7 @@ pub fn roles<'a>(args: &RunArgs, study: &'a Study, store: &Store) -> Result<Vec<
         };
         Ok(Role { system, player })
     };
-    measured(study).map(role).collect()
+    playing.into_iter().map(role).collect()
 }
 
 impl Role<'_> {
@@ -137,7 +144,7 @@ fn find<'s>(study: &'s Study, name: &str) -> Result<&'s System> {
     }
     let names: Vec<&str> = measured(study).map(|it| &*it.name).collect();
     let all = || format!("its systems are: {}", names.join(", "));
-    let hint = meant(name, &names).unwrap_or_else(all);
+    let hint = did_you_mean(name, names.iter().copied(), all);
     bail!(
         "the study {} measures no system {name}; {hint}",
         study.plan.name

@@ -9,7 +9,7 @@
 
 use blocklab_units::Nanos;
 
-use super::{ChargedIo, Link, Stage};
+use super::{ChargedIo, Link, Meters, Stage};
 use crate::Direction;
 
 /// Links with their state, in order.
@@ -40,12 +40,24 @@ impl Chain {
         Self { links, routes }
     }
 
-    /// When an operation that arrives `now` has passed all links: a fold over them.
+    /// When an operation that arrives `now` has passed all links: a fold over them. `held` hears
+    /// of each wait.
     #[inline(always)]
-    pub(crate) fn admit(&mut self, now: Nanos, passage: &ChargedIo) -> Nanos {
+    pub(crate) fn explain(
+        &mut self,
+        now: Nanos,
+        passage: &ChargedIo,
+        held: &mut impl FnMut(usize, Meters, Nanos, Nanos),
+    ) -> Nanos {
         let mut at = now;
         for link in &self.routes[passage.io.direction as usize] {
-            let left = self.links[usize::from(*link)].admit(at, passage);
+            let link = usize::from(*link);
+            let mut waited = |meter, from, until| {
+                if until > from {
+                    held(link, meter, from, until);
+                }
+            };
+            let left = self.links[link].explain(at, passage, &mut waited);
             debug_assert!(
                 left >= at,
                 "link {link} lets go at {left} what came at {at}"
@@ -53,6 +65,11 @@ impl Chain {
             at = left;
         }
         at
+    }
+
+    #[cfg(test)]
+    pub(crate) fn admit(&mut self, now: Nanos, passage: &ChargedIo) -> Nanos {
+        self.explain(now, passage, &mut |_, _, _, _| ())
     }
 
     pub(crate) fn links(&self) -> &[Link] {

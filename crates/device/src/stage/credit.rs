@@ -16,7 +16,7 @@
 
 use blocklab_units::Nanos;
 
-use super::{ChargedIo, Counts, Stage, meter::Meter};
+use super::{ChargedIo, Counts, Meters, Stage, meter::Meter};
 use crate::Credit;
 
 /// What the burst rate forgives. Without any, each time that the other side of a real-time run is
@@ -75,13 +75,21 @@ impl Burst {
 
 impl Stage for Burst {
     #[inline]
-    fn admit(&mut self, now: Nanos, passage: &ChargedIo) -> Nanos {
+    fn explain(
+        &mut self,
+        now: Nanos,
+        passage: &ChargedIo,
+        held: &mut impl FnMut(Meters, Nanos, Nanos),
+    ) -> Nanos {
         if let Some(at_the_latest) = self.full_again {
             self.fill_in_time(now, at_the_latest);
         }
         let units = self.counts.of(passage);
         let at = self.baseline.admit(now, units);
-        self.burst.admit(at, units)
+        held(Meters::First, now, at);
+        let left = self.burst.admit(at, units);
+        held(Meters::Second, at, left);
+        left
     }
 }
 

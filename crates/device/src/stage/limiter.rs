@@ -13,7 +13,7 @@
 
 use blocklab_units::Nanos;
 
-use super::{ChargedIo, Counts, Stage, meter::Meter};
+use super::{ChargedIo, Counts, Meters, Stage, meter::Meter};
 use crate::{Cap, Covers};
 
 /// A [`Cap`] at work.
@@ -45,11 +45,21 @@ impl Limiter {
 
 impl Stage for Limiter {
     #[inline]
-    fn admit(&mut self, now: Nanos, passage: &ChargedIo) -> Nanos {
+    fn explain(
+        &mut self,
+        now: Nanos,
+        passage: &ChargedIo,
+        held: &mut impl FnMut(Meters, Nanos, Nanos),
+    ) -> Nanos {
         let units = self.counts.of(passage);
         let at = self.rate.admit(now, units);
+        held(Meters::First, now, at);
         match &mut self.peak {
-            Some(peak) => peak.admit(at, units),
+            Some(peak) => {
+                let left = peak.admit(at, units);
+                held(Meters::Second, at, left);
+                left
+            }
             None => at,
         }
     }

@@ -11,13 +11,15 @@
 //! Channels are what dies and channels do to a load: throughput comes near C gradually, because some
 //! channels have a queue while others idle. Against the random reads and writes of I2 and I3
 //! (i3-vs-i2) this describes the way to the maximum better than ((n/L)^-2 + C^-2)^(-1/2), and has
-//! no constant of its own. Reads and writes have channels apart: their interference is not modelled.
+//! no constant of its own. Reads and writes have channels apart; where the flash is known, what is
+//! written holds the channels of the reads while it is programmed (`programs.rs`).
 
 use blocklab_random::Stream;
 use blocklab_units::Nanos;
 
+use super::programs::ProgramQueue;
 use super::spread::{LatencyDistribution, ONE};
-use super::{ChargedIo, Follows, Stage};
+use super::{ChargedIo, Follows, Meters, Stage};
 use crate::{Direction, Latency, Service};
 
 /// Size at which physical maxima are stated.
@@ -69,13 +71,18 @@ impl Channels {
         }
     }
 
-    /// When the operation gets its channel, which it then holds.
+    /// The channel on which an offset lies.
     #[inline]
-    fn admit(&mut self, now: Nanos, offset: u64, mean: u64) -> Nanos {
+    fn of(&self, offset: u64) -> usize {
         let hash = (offset >> 12).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let hash = (hash ^ (hash >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);
-        let channel = (u128::from(hash) * self.free_at.len() as u128) >> 64;
-        let free_at = &mut self.free_at[channel as usize];
+        ((u128::from(hash) * self.free_at.len() as u128) >> 64) as usize
+    }
+
+    /// When the operation gets its channel, which it then holds.
+    #[inline]
+    fn admit(&mut self, now: Nanos, channel: usize, mean: u64) -> Nanos {
+        let free_at = &mut self.free_at[channel];
         let start = now.max(*free_at);
         *free_at = start + Nanos(share(mean, self.held));
         start
@@ -122,6 +129,7 @@ impl Side {
 pub(crate) struct Media {
     read: Side,
     write: Side,
+    programs: Option<ProgramQueue>,
     scatter: LatencyDistribution,
     chance: Stream,
 }
@@ -129,13 +137,17 @@ pub(crate) struct Media {
 impl Media {
     pub(crate) fn new(service: &Service, scatter: LatencyDistribution, chance: Stream) -> Self {
         let most = service.saturation.as_ref();
+        let read = Side::new(
+            &service.read,
+            service.stream_read.as_ref(),
+            service.interleaved_read.as_ref(),
+            most.map(|it| it.read_iops),
+        );
+        let channels = read.channels.as_ref().map(|it| it.free_at.len());
+        let programs = service.programs.as_ref().zip(channels);
         Self {
-            read: Side::new(
-                &service.read,
-                service.stream_read.as_ref(),
-                service.interleaved_read.as_ref(),
-                most.map(|it| it.read_iops),
-            ),
+            read,
+            programs: programs.map(|(spec, channels)| ProgramQueue::new(spec, channels)),
             write: Side::new(
                 &service.write,
                 service.stream_write.as_ref(),
@@ -150,18 +162,34 @@ impl Media {
 
 impl Stage for Media {
     #[inline(always)]
-    fn admit(&mut self, now: Nanos, passage: &ChargedIo) -> Nanos {
-        let side = match passage.is_read() {
-            true => &mut self.read,
-            false => &mut self.write,
+    fn explain(
+        &mut self,
+        now: Nanos,
+        passage: &ChargedIo,
+        held: &mut impl FnMut(Meters, Nanos, Nanos),
+    ) -> Nanos {
+        let (side, meter) = match passage.is_read() {
+            true => (&mut self.read, Meters::First),
+            false => (&mut self.write, Meters::Second),
         };
         let mean = side.line(passage.follows).at(passage.moved);
         let start = match &mut side.channels {
             Some(channels) if passage.io.direction != Direction::Flush => {
-                channels.admit(now, passage.io.offset, mean)
+                let channel = channels.of(passage.io.offset);
+                match &mut self.programs {
+                    Some(programs) if passage.io.direction == Direction::Read => {
+                        programs.before_read(now, channel, &mut channels.free_at);
+                    }
+                    Some(programs) if passage.io.direction == Direction::Write => {
+                        programs.write(now, passage.moved);
+                    }
+                    _ => (),
+                }
+                channels.admit(now, channel, mean)
             }
             _ => now,
         };
+        held(meter, now, start);
         let factor = self.scatter.draw(&mut self.chance);
         start.saturating_add(Nanos(share(mean, factor)))
     }
@@ -194,6 +222,7 @@ mod tests {
                 origin: Origin::Given,
             },
             saturation: None,
+            programs: None,
         }
     }
 

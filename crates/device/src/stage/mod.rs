@@ -16,7 +16,7 @@
 
 use blocklab_units::Nanos;
 
-use crate::{Cap, Covers, Credit, Direction, Io, Rate};
+use crate::{Cap, Covers, Credit, Direction, Io, LimitKind, Rate};
 
 pub(crate) mod accounting;
 pub(crate) mod chain;
@@ -28,6 +28,7 @@ pub(crate) mod limiter;
 pub(crate) mod media;
 pub(crate) mod meter;
 pub(crate) mod network;
+pub(crate) mod programs;
 pub(crate) mod spread;
 pub(crate) mod streams;
 pub(crate) mod tags;
@@ -115,10 +116,30 @@ impl Counts {
     }
 }
 
+/// Which of the two meters of a stage an operation waited for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Meters {
+    /// The rate of a limiter, the baseline of credits, the channels for reads.
+    First,
+    /// The peak of a limiter, the burst rate of credits, the channels for writes.
+    Second,
+}
+
 /// One verb: when may an operation that arrives `now` go on? Asked only of operations that it
 /// concerns.
 pub(crate) trait Stage {
-    fn admit(&mut self, now: Nanos, passage: &ChargedIo) -> Nanos;
+    /// `held` hears what it waited for, from when to when.
+    fn explain(
+        &mut self,
+        now: Nanos,
+        passage: &ChargedIo,
+        held: &mut impl FnMut(Meters, Nanos, Nanos),
+    ) -> Nanos;
+
+    #[cfg(test)]
+    fn admit(&mut self, now: Nanos, passage: &ChargedIo) -> Nanos {
+        self.explain(now, passage, &mut |_, _, _| ())
+    }
 }
 
 /// The stages that a chain can hold.
@@ -143,12 +164,17 @@ impl Link {
 
 impl Stage for Link {
     #[inline(always)]
-    fn admit(&mut self, now: Nanos, passage: &ChargedIo) -> Nanos {
+    fn explain(
+        &mut self,
+        now: Nanos,
+        passage: &ChargedIo,
+        held: &mut impl FnMut(Meters, Nanos, Nanos),
+    ) -> Nanos {
         match self {
-            Self::Limiter(stage) => stage.admit(now, passage),
-            Self::Burst(stage) => stage.admit(now, passage),
-            Self::NetworkDelay(stage) => stage.admit(now, passage),
-            Self::Media(stage) => stage.admit(now, passage),
+            Self::Limiter(stage) => stage.explain(now, passage, held),
+            Self::Burst(stage) => stage.explain(now, passage, held),
+            Self::NetworkDelay(stage) => stage.explain(now, passage, held),
+            Self::Media(stage) => stage.explain(now, passage, held),
         }
     }
 }
@@ -165,4 +191,14 @@ pub(crate) fn limiters(caps: &[Cap], credits: &[Credit], bytes: Counts) -> Vec<L
     let chain = all.into_iter().map(limiter);
     let chain = chain.chain(credits.iter().map(burst));
     chain.chain(directed.into_iter().map(limiter)).collect()
+}
+
+/// What the two meters of each of [`limiters`] are, in the same order.
+pub(crate) fn limiter_kinds(caps: &[Cap], credits: &[Credit]) -> Vec<[LimitKind; 2]> {
+    let (all, directed): (Vec<_>, Vec<_>) = caps.iter().partition(|cap| cap.covers == Covers::All);
+    let of_cap = |cap: &Cap| [cap.steady(), cap.at_peak()];
+    let of_credit = |credit: &Credit| [credit.at_baseline(), credit.in_burst()];
+    let kinds = all.into_iter().map(of_cap);
+    let kinds = kinds.chain(credits.iter().map(of_credit));
+    kinds.chain(directed.into_iter().map(of_cap)).collect()
 }

@@ -6,7 +6,7 @@
 
 use blocklab_units::Nanos;
 
-use super::{ChargedIo, Stage};
+use super::{ChargedIo, Meters, Stage};
 
 /// One way.
 #[derive(Debug, Clone)]
@@ -16,7 +16,12 @@ pub(crate) struct NetworkDelay {
 
 impl Stage for NetworkDelay {
     #[inline]
-    fn admit(&mut self, now: Nanos, _: &ChargedIo) -> Nanos {
+    fn explain(
+        &mut self,
+        now: Nanos,
+        _: &ChargedIo,
+        _: &mut impl FnMut(Meters, Nanos, Nanos),
+    ) -> Nanos {
         now.saturating_add(self.time)
     }
 }

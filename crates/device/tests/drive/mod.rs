@@ -164,6 +164,7 @@ pub fn constant(nanos: u64) -> Service {
             origin: Origin::Given,
         },
         saturation: None,
+        programs: None,
     }
 }
 

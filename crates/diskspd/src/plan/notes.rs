@@ -34,16 +34,8 @@ const DIFFERENCES: [Difference; 12] = [
 ];
 
 impl Maker<'_> {
-    pub(super) fn note(&mut self, level: NoteLevel, subject: &str, text: String) {
-        let note = Note {
-            level,
-            subject: subject.to_owned(),
-            text,
-        };
-        let notes = &mut self.prepared.notes;
-        if !notes.contains(&note) {
-            notes.push(note);
-        }
+    pub(super) fn note(&mut self, level: NoteLevel, subject: &str, text: impl Into<String>) {
+        Note::new(level, subject, text).add_to(&mut self.prepared.notes);
     }
 
     /// What is done differently from what this target asks for.
@@ -54,12 +46,9 @@ impl Maker<'_> {
         for (subject, _, text) in asked {
             let support = find(subject).expect("a row of the table").support;
             let level = support.level().expect("a row that differs");
-            let text = if text.is_empty() {
-                support.here()
-            } else {
-                text
-            };
-            self.note(level, subject, text.to_owned());
+            let text = Some(*text).filter(|text| !text.is_empty());
+            let text = text.unwrap_or(support.here());
+            self.note(level, subject, text);
         }
         let made = Bytes(target.file_size);
         let other = self.terms.size.filter(|size| *size != made);
@@ -71,7 +60,7 @@ impl Maker<'_> {
         if target.write_ratio > 0 && is_source && window(target).is_none() {
             let text = "random bytes of which no two blocks are equal stand in for a buffer of \
                         more than 16 MiB";
-            self.note(NoteLevel::Approximated, "-Z", text.to_owned());
+            self.note(NoteLevel::Approximated, "-Z", text);
         }
     }
 }

@@ -7,11 +7,12 @@
 
 use blocklab_units::Nanos;
 
-use super::Kind::{
+use super::find;
+use crate::option::Kind::{
     Bool, Flag, Floats, Int, Micros, Name, Percents, Ranges as OfRanges, Seconds, Share as OfShare,
     Size, Sizes as OfSizes, Text, Word as OneOf,
 };
-use super::{Opt, Support, find};
+use crate::option::{Opt, Support};
 use crate::value::{Meant, Ranges, Share, Sizes, Value, Word};
 
 const MAX: i64 = i64::MAX;
@@ -63,7 +64,7 @@ macro_rules! has_field {
 options! {
     "Job" {
         "description", Text, "-", Exact, "A text that is printed with the results.", "", description: Option<String>;
-        "name", Text, "-", Mostly, "The name of the job.", "a name in `[global]` is that of all jobs; in fio each section keeps its own", name: Option<String>;
+        "name", Text, "-", Exact, "The name of the job.", "", name: Option<String>;
         "wait_for", Text, "-", Mostly, "Begin when all clones of that job have ended.", "where others run beside that one, the job begins when these have ended, too, and so do those behind it without a `wait_for` of their own", wait_for: Option<String>;
         "numjobs", Int(1, MAX), "1", Exact, "Clones of the job.", "", numjobs: u64;
         "thread", Flag, "-", Ignored, "Threads in place of processes.", "every clone is a thread of one process", thread: bool;
@@ -115,7 +116,7 @@ options! {
     }
     "Pattern" {
         "rw" "readwrite", Text, "read", Mostly, "The kinds of operation, and `:N` or `:BYTES` for runs and strides.", "trims of regular files punch holes, which fio fails on; a sequential job with a gap begins again at the file's start until all bytes are moved", rw: String;
-        "bs" "blocksize", OfSizes, "4096", Mostly, "Block sizes of reads, writes and trims.", "where reads and writes have different sizes, a random job with a map hits each piece as long as the smallest block once", bs: Sizes;
+        "bs" "blocksize", OfSizes, "4096", Mostly, "Block sizes of reads, writes and trims.", "where reads and writes have different sizes, a random job with a map leaves other pieces out than fio, and hits others twice", bs: Sizes;
         "ba" "blockalign", OfSizes, "-", Exact, "What random offsets are multiples of.", "", ba: Sizes;
         "bsrange" "blocksize_range", OfRanges, "-", Documented, "A range of block sizes.", "sizes that are drawn are not compared with those of fio", bsrange: Option<Ranges>;
         "bssplit", Text, "-", Mostly, "Block sizes with their shares.", "shares that do not add up to 100 are a mistake", bssplit: Option<String>;
@@ -133,7 +134,7 @@ options! {
         "rwmixread", Int(0, 100), "50", Exact, "Share of the reads.", "", rwmixread: u32;
         "rwmixwrite", Int(0, 100), "50", Exact, "Share of the writes.", "", rwmixwrite: Option<u32>;
         "zonemode", OneOf("none strided zbd"), "none", Nearly, "Work zone by zone.", "`strided` works as in fio; `zbd` is refused: zoned devices are not driven as such", zonemode: Word;
-        "zonesize", Size, "0", Mostly, "Bytes worked on in a zone.", "a zone that is larger than the file is refused", zonesize: u64;
+        "zonesize", Size, "0", Mostly, "Bytes worked on in a zone.", "of a zone that reaches beyond the file there is what the file has; in fio a random job ends when it draws a place beyond", zonesize: u64;
         "zonecapacity", Size, "0", Refused, "Usable bytes of a zone.", "see `zonemode`";
         "zonerange", Size, "0", Exact, "Size of a zone.", "", zonerange: u64;
         "zoneskip", OfShare, "0", Exact, "Bytes between zones.", "", zoneskip: Share;
@@ -146,10 +147,10 @@ options! {
     }
     "Engine" {
         "ioengine", Text, "psync", Mostly, "The road to the kernel.", "`filecreate` and `filedelete` are refused under `--readonly`", ioengine: String;
-        "iodepth", Int(1, MAX), "1", Mostly, "Operations in flight of each clone.", "completions are taken all at once and handed over again in batches, so fewer are in flight for moments than fio keeps", iodepth: u32;
-        "iodepth_batch" "iodepth_batch_submit", Int(0, MAX), "1", Documented, "Operations handed over in one call.", "how many operations a call hands over is not compared", iodepth_batch: Option<u32>;
-        "iodepth_batch_complete_min" "iodepth_batch_complete", Int(0, MAX), "1", Documented, "Completions that a wait is for.", "how many completions a call takes is not compared", iodepth_batch_complete_min: u32;
-        "iodepth_batch_complete_max", Int(0, MAX), "-", Ignored, "Most completions taken at once.", "all that are there are taken";
+        "iodepth", Int(1, MAX), "1", Mostly, "Operations in flight of each clone.", "without `iodepth_batch`, `iodepth_batch_complete_min` or `iodepth_batch_complete_max` completions are taken all at once and handed over again in batches, so fewer are in flight for moments than fio keeps", iodepth: u32;
+        "iodepth_batch" "iodepth_batch_submit", Int(0, MAX), "1", Documented, "Operations handed over in one call.", "which call hands over which operation is not compared", iodepth_batch: Option<u32>;
+        "iodepth_batch_complete_min" "iodepth_batch_complete", Int(0, MAX), "1", Documented, "Completions that a wait is for.", "how many completions a call takes is not compared", iodepth_batch_complete_min: Option<u32>;
+        "iodepth_batch_complete_max", Int(0, MAX), "-", Documented, "Most completions taken at once.", "more may be fetched by a call, and are kept back", iodepth_batch_complete_max: Option<u32>;
         "iodepth_low", Int(0, MAX), "-", Documented, "Fill the queue again from there.", "the depth from moment to moment is not compared", iodepth_low: u32;
         "serialize_overlap", Bool, "0", Documented, "Never two operations on the same block.", "the order of operations in flight is not compared", serialize_overlap: bool;
         "io_submit_mode", OneOf("inline offload"), "inline", Nearly, "Hand operations to other threads.", "operations are submitted by the job's own thread; `rate_process=poisson` counts latency from the arrival in any case";
@@ -171,6 +172,7 @@ options! {
     "Options of single engines" {
         "cpuload", Int(0, 100), "-", Nearly, "cpuio: share of the time that is burnt.", "a chunk is a read of no bytes with a pause behind it, and other engines' jobs do not end it", cpuload: Option<u32>;
         "cpuchunks", Micros, "50000", Nearly, "cpuio: how long is burnt at a time.", "see `cpuload`", cpuchunks: Nanos;
+        "cpumode", OneOf("noop qsort"), "noop", Ignored, "cpuio: what burns it.", "a loop that looks at the clock";
         "userspace_reap", Flag, "-", Ignored, "libaio: take completions without a system call.", "they are taken as is fastest";
         "hipri", Flag, "-", Exact, "Poll for completions.", "", hipri: bool;
         "hipri_percentage", Int(0, 100), "100", Nearly, "pvsync2: poll for a share of the operations.", "`hipri` polls for all of them";
@@ -195,7 +197,7 @@ options! {
         "time_based", Flag, "-", Exact, "Go on until that time is over.", "", time_based: bool;
         "ramp_time", Seconds, "-", Mostly, "Load before the measured time.", "what is moved in it is not part of `size`; in fio it is", ramp_time: Nanos;
         "startdelay", Text, "0", Nearly, "Begin so much later.", "of a range, clones get delays evenly spread over it", startdelay: String;
-        "loops", Int(0, MAX), "1", Exact, "Passes of the job.", "", loops: u64;
+        "loops", Int(0, MAX), "1", Mostly, "Passes of the job.", "jobs that verify what they read are repeated, too", loops: u64;
         "rate", OfSizes, "-", Exact, "Most bytes a second.", "", rate: Sizes;
         "rate_min" "ratemin", OfSizes, "-", Mostly, "End where it is slower than that.", "judged where an operation completes; under `thinktime` fio judges when the pause is over", rate_min: Sizes;
         "rate_iops", OfSizes, "-", Exact, "Most operations a second.", "", rate_iops: Sizes;
@@ -215,7 +217,7 @@ options! {
         "latency_run", Bool, "0", Documented, "Go on when it is found.", "the depth that is found is not compared", latency_run: bool;
         "steadystate" "ss", Text, "-", Nearly, "End when the figures are steady.", "a slope is judged over 3 s at least: a line through two points always fits", steadystate: Option<String>;
         "steadystate_duration" "ss_dur", Seconds, "0", Exact, "Over what time.", "", steadystate_duration: Nanos;
-        "steadystate_ramp_time" "ss_ramp", Seconds, "0", Nearly, "What is left out before.", "it is a ramp of the whole job", steadystate_ramp_time: Nanos;
+        "steadystate_ramp_time" "ss_ramp", Seconds, "0", Documented, "What is not judged at the beginning.", "when a job was steady is not compared", steadystate_ramp_time: Nanos;
         "flow_id", Int(0, 4294967295), "0", Mostly, "Jobs that keep a ratio.", "see `flow`", flow_id: u32;
         "flow", Int(-1000, 1000), "0", Mostly, "The job's part of that ratio.", "the job that is ahead looks again after a while, so jobs without a rate do less than in fio, in the same proportion", flow: u32;
         "flow_sleep", Int(0, 4294967), "0", Mostly, "The pause of who is ahead.", "see `flow`", flow_sleep: u32;
@@ -235,7 +237,7 @@ options! {
     "Verify and trim" {
         "verify", Text, "0", Mostly, "Check what was written.", "of `sha256` and `sha512` only the headers are checked in blocks of fio 3.33, which leaves no digest of the data", verify: String;
         "do_verify", Bool, "1", Exact, "Whether to read it back.", "", do_verify: bool;
-        "verify_only", Flag, "-", Mostly, "Only read it back.", "the writes that it stands for are not counted", verify_only: bool;
+        "verify_only", Flag, "-", Mostly, "Only read it back.", "the writes that it stands for are counted without latencies", verify_only: bool;
         "verify_interval", Size, "-", Exact, "Bytes under one header.", "", verify_interval: u64;
         "verify_offset", Size, "-", Mostly, "Where the header lies.", "what stands at the beginning of a block may be the header of an earlier write", verify_offset: u64;
         "verify_pattern", Text, "-", Exact, "What is written and expected.", "", verify_pattern: Option<String>;

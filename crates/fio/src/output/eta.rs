@@ -1,6 +1,6 @@
 //! The line that tells how far a run is.
 
-use blocklab_record::Interval;
+use blocklab_record::{Interval, IntervalDirection};
 use blocklab_units::Nanos;
 use blocklab_workload::{Job, Pace, Rate};
 
@@ -55,32 +55,25 @@ pub fn eta_line(
         ("w", &interval.write),
         ("t", &interval.trim),
     ];
-    let flows = || flows.iter().filter(|(_, flow)| flow.ios > 0);
-    let speeds: Vec<String> = flows()
-        .map(|(letter, flow)| {
-            let speed = short(flow.bytes as f64 / seconds, 4, Base::Binary);
-            format!("{letter}={speed}B/s")
-        })
-        .collect();
-    let iops: Vec<String> = flows()
-        .map(|(letter, flow)| {
-            let rate = short(flow.ios as f64 / seconds, 4, Base::Decimal);
-            format!("{letter}={rate}")
-        })
-        .collect();
+    let each = |of: fn(&IntervalDirection) -> u64, base, unit: &str| {
+        let moving = flows.iter().filter(|(_, flow)| flow.ios > 0);
+        let rate = |flow| short(of(flow) as f64 / seconds, 4, base);
+        let rates = moving.map(|(letter, flow)| format!("{letter}={}{unit}", rate(flow)));
+        rates.collect::<Vec<_>>().join(",")
+    };
+    let speeds = each(|flow| flow.bytes, Base::Binary, "B/s");
+    let iops = each(|flow| flow.ios, Base::Decimal, "");
     let (share, left) = match total {
         Nanos::ZERO => ("-.-%".to_owned(), 0),
         total => {
             let share = elapsed.0.min(total.0) as f64 * 100.0 / total.0 as f64;
-            (
-                format!("{share:.1}%"),
-                total.since(elapsed).0.div_ceil(1_000_000_000),
-            )
+            let left = total.since(elapsed).0.div_ceil(1_000_000_000);
+            (format!("{share:.1}%"), left)
         }
     };
     line.push_str(&format!(": [{}][{share}]", letters(clones)));
     if !speeds.is_empty() {
-        line.push_str(&format!("[{}][{} IOPS]", speeds.join(","), iops.join(",")));
+        line.push_str(&format!("[{speeds}][{iops} IOPS]"));
     }
     line.push_str(&format!("[eta {}]", clock(left)));
     line
@@ -108,7 +101,6 @@ fn letter(rw: &str) -> char {
         "randread" => 'r',
         "write" => 'W',
         "randwrite" => 'w',
-        "rw" | "readwrite" => 'M',
         "randrw" => 'm',
         "trim" => 'D',
         "randtrim" => 'd',

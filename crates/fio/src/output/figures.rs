@@ -1,7 +1,6 @@
 //! The figures of one reported job: of one clone, or of all clones of a group.
 
-use blocklab_record::{ErrorCount, ErrorKind, JobResult, Measurement, ThreadUse};
-use blocklab_workload::Steady;
+use blocklab_record::{ErrorCount, ErrorKind, JobResult, Measurement, SteadyRound, ThreadUse};
 use blocklab_workload::{Direction, errno};
 
 use super::super::plan::CloneFacts;
@@ -44,8 +43,8 @@ pub(super) struct Figures<'a> {
     pub ran: bool,
     /// Whether it ended because it was steady.
     pub stopped_steady: bool,
-    /// What that was judged by: operations and bytes a second.
-    pub rounds: Vec<(u64, u64)>,
+    /// What that was judged by.
+    pub rounds: Vec<SteadyRound>,
 }
 
 /// All entries of a report. With `group_reporting` a clone goes into the entry before it, where
@@ -71,29 +70,6 @@ pub(super) fn all<'a>(clones: &'a [CloneFacts], measurements: &[Measurement]) ->
     entries
 }
 
-/// The last whole seconds, as many as the steady state is judged over: operations and bytes a second.
-fn rounds(clone: &CloneFacts, measurement: &Measurement) -> Vec<(u64, u64)> {
-    let Some(Steady::Slope { rounds, .. } | Steady::Deviation { rounds, .. }) = clone.steady else {
-        return Vec::new();
-    };
-    let whole = measurement
-        .series
-        .iter()
-        .filter(|interval| !interval.ramp && interval.length_ns > 900_000_000);
-    let mut values: Vec<(u64, u64)> = whole
-        .map(|interval| {
-            let flows = [&interval.read, &interval.write, &interval.trim];
-            let per_second = |sum: u64| (sum as f64 * 1e9 / interval.length_ns as f64) as u64;
-            (
-                per_second(flows.iter().map(|flow| flow.ios).sum()),
-                per_second(flows.iter().map(|flow| flow.bytes).sum()),
-            )
-        })
-        .collect();
-    values.drain(..values.len().saturating_sub(rounds as usize));
-    values
-}
-
 fn of<'a>(clone: &'a CloneFacts, measurement: Option<&Measurement>) -> Figures<'a> {
     let mut figures = Figures {
         clone,
@@ -113,7 +89,7 @@ fn of<'a>(clone: &'a CloneFacts, measurement: Option<&Measurement>) -> Figures<'
         rounds: Vec::new(),
     };
     let result = measurement.and_then(|m| m.jobs.iter().find(|job| job.name == clone.job));
-    let (Some(measurement), Some(result)) = (measurement, result) else {
+    let Some(result) = result else {
         return figures;
     };
     // A job that ended within its first millisecond still took time.
@@ -129,6 +105,11 @@ fn of<'a>(clone: &'a CloneFacts, measurement: Option<&Measurement>) -> Figures<'
         let errors = result.errors.iter();
         let short = errors.filter(|e| e.kind == ErrorKind::Short && e.direction == *way);
         flow.short = short.map(|error| error.count).sum();
+    }
+    if let Some(verified) = &result.verified {
+        // As fio counts them.
+        figures.flows[1].ios += verified.assumed_writes;
+        figures.flows[1].bytes += verified.assumed_bytes;
     }
     if let Some(began) = result.verified.as_ref().and_then(|it| it.began_ns) {
         let [read, write, _] = &mut figures.flows;
@@ -153,7 +134,7 @@ fn of<'a>(clone: &'a CloneFacts, measurement: Option<&Measurement>) -> Figures<'
     }
     figures.ran = true;
     figures.stopped_steady = result.stopped == blocklab_record::Stopped::Steady;
-    figures.rounds = rounds(clone, measurement);
+    figures.rounds.clone_from(&result.steady_rounds);
     figures
 }
 
@@ -241,17 +222,14 @@ impl<'a> Figures<'a> {
         mixed
     }
 
-    /// Per cent of the operations by total latency: below 2, 4, 10, 20, 50, 100, 250, 500, 750 and
+    /// Per cent of the operations by completion latency, where it is taken: below 2, 4, 10, 20, 50, 100, 250, 500, 750 and
     /// 1000 ns, the same in us, then 2 to 1000 and 2000 ms, and above. Edges that cut a bucket are
     /// within 1/64 of their value.
     pub(super) fn latencies(&self) -> [f64; 32] {
         let mut counts = [0u64; 32];
-        for flow in &self.flows {
-            let spread = match flow.lat.count {
-                0 => &flow.clat,
-                _ => &flow.lat,
-            };
-            for (low, high, count) in spread.histogram.edges() {
+        let is_taken = self.clone.style.latencies[1];
+        for flow in self.flows.iter().filter(|_| is_taken) {
+            for (low, high, count) in flow.clat.histogram.edges() {
                 counts[slot(u64::midpoint(low, high))] += count;
             }
         }

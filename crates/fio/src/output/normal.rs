@@ -1,7 +1,6 @@
 //! The output for people.
 
 use blocklab_record::Measurement;
-use blocklab_workload::errno;
 
 use super::super::VERSION;
 use super::super::plan::{CloneFacts, Prepared};
@@ -108,8 +107,6 @@ fn job(figures: &Figures<'_>, moment: &Moment) -> String {
     let style = &clone.style;
     let why = match figures.error {
         0 => String::new(),
-        // What does not match is no error of a call.
-        errno::EILSEQ => " ()".to_owned(),
         error => format!(" (error={})", strerror(error)),
     };
     let mut text = format!(

@@ -1,5 +1,6 @@
 //! What a steady state was judged by.
 
+use blocklab_record::SteadyRound;
 use blocklab_workload::{Limit, Steady, SteadyVariable};
 
 use super::amount::{Base, short};
@@ -36,14 +37,13 @@ fn verdict(figures: &Figures<'_>) -> Option<Verdict> {
         } => (variable, rounds, limit, false),
         Steady::Snia { .. } => return None,
     };
-    let of_bytes = variable == SteadyVariable::Bandwidth;
-    let values: Vec<f64> = figures
-        .rounds
-        .iter()
-        .map(|(ios, bytes)| if of_bytes { *bytes } else { *ios } as f64)
-        .collect();
-    let count = figures.rounds.len().max(1) as u64;
-    let mean = values.iter().sum::<f64>() / count as f64;
+    let judged = |round: &SteadyRound| match variable {
+        SteadyVariable::Iops => round.iops,
+        SteadyVariable::Bandwidth => round.bytes_per_s,
+        SteadyVariable::Latency => round.latency_ns,
+    };
+    let values: Vec<f64> = figures.rounds.iter().map(judged).collect();
+    let mean = values.iter().sum::<f64>() / values.len().max(1) as f64;
     let deviations = values.iter().map(|value| (value - mean).abs());
     let (deviation, slope) = match is_slope {
         true => (
@@ -52,20 +52,25 @@ fn verdict(figures: &Figures<'_>) -> Option<Verdict> {
         ),
         false => (deviations.fold(0.0, f64::max), 0.0),
     };
+    let mean_of = |of: fn(&SteadyRound) -> f64| {
+        figures.rounds.iter().map(of).sum::<f64>() / figures.rounds.len().max(1) as f64
+    };
     // One of them is 0.
     let change = deviation + slope;
     Some(Verdict {
-        word: match (of_bytes, is_slope) {
-            (true, true) => "bw_slope",
-            (true, false) => "bw",
-            (false, true) => "iops_slope",
-            (false, false) => "iops",
+        word: match (variable, is_slope) {
+            (SteadyVariable::Bandwidth, true) => "bw_slope",
+            (SteadyVariable::Bandwidth, false) => "bw",
+            (SteadyVariable::Iops, true) => "iops_slope",
+            (SteadyVariable::Iops, false) => "iops",
+            (SteadyVariable::Latency, true) => "lat_slope",
+            (SteadyVariable::Latency, false) => "lat",
         },
         is_slope,
         limit,
         rounds,
-        bw_mean: figures.rounds.iter().map(|(_, bytes)| bytes).sum::<u64>() / count,
-        iops_mean: figures.rounds.iter().map(|(ios, _)| ios).sum::<u64>() / count,
+        bw_mean: mean_of(|round| round.bytes_per_s) as u64,
+        iops_mean: mean_of(|round| round.iops) as u64,
         deviation,
         slope,
         criterion: match limit {
@@ -89,8 +94,14 @@ impl Verdict {
 pub(super) fn members(figures: &Figures<'_>) -> Option<Members> {
     let verdict = verdict(figures)?;
     let (Limit::Percent(limit) | Limit::Absolute(limit)) = verdict.limit;
-    let ios = figures.rounds.iter().map(|(ios, _)| Tree::from(*ios));
-    let bytes = figures.rounds.iter().map(|(_, bytes)| Tree::from(*bytes));
+    let ios = figures
+        .rounds
+        .iter()
+        .map(|round| Tree::from(round.iops as u64));
+    let bytes = figures
+        .rounds
+        .iter()
+        .map(|round| Tree::from(round.bytes_per_s as u64));
     let sign = verdict.sign();
     Some(members! {
         "ss": format!("{}:{limit:.6}{sign}", verdict.word),

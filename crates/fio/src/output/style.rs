@@ -52,25 +52,19 @@ pub enum Unified {
 /// Which latency is told by priority.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ByPriority {
-    Completion,
-    Total,
+    Completion = 1,
+    Total = 2,
 }
 
 impl ByPriority {
     /// `clat`, `lat`.
     pub(super) const fn name(self) -> &'static str {
-        match self {
-            Self::Completion => "clat",
-            Self::Total => "lat",
-        }
+        ["slat", "clat", "lat"][self.place()]
     }
 
     /// Its place among submission, completion and total latency.
     pub(super) const fn place(self) -> usize {
-        match self {
-            Self::Completion => 1,
-            Self::Total => 2,
-        }
+        self as usize
     }
 }
 
@@ -91,20 +85,23 @@ impl Style {
         let mut percentiles = options.percentile_list.clone();
         percentiles.sort_by(f64::total_cmp);
         percentiles.truncate(MOST_PERCENTILES);
+        let latencies = [
+            options.disable_slat,
+            options.disable_clat,
+            options.disable_lat,
+        ]
+        .map(|off| !(off || options.gtod_reduce));
+        let percentiles_of = [
+            options.slat_percentiles,
+            options.clat_percentiles,
+            options.lat_percentiles,
+        ];
         Self {
             description: options.description.clone(),
             percentiles,
-            percentiles_of: [
-                options.slat_percentiles,
-                options.clat_percentiles,
-                options.lat_percentiles,
-            ],
-            latencies: [
-                options.disable_slat,
-                options.disable_clat,
-                options.disable_lat,
-            ]
-            .map(|off| !(off || options.gtod_reduce)),
+            // What is not taken has none.
+            percentiles_of: std::array::from_fn(|at| percentiles_of[at] && latencies[at]),
+            latencies,
             unified: match options.unified_rw_reporting {
                 "mixed" | "1" => Unified::Mixed,
                 "both" | "2" => Unified::Both,

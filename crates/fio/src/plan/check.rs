@@ -4,10 +4,11 @@ use blocklab_record::NoteLevel;
 use blocklab_units::Nanos;
 
 use super::Maker;
-use crate::mistake::Mistake;
 use crate::options::Support;
 use crate::pattern;
+use crate::priority;
 use crate::spec::Spec;
+use blocklab_syntax::Mistake;
 
 /// In which mapped files are flushed.
 const PAGE: u64 = 4096;
@@ -29,6 +30,8 @@ impl Maker<'_> {
                 Support::Exact | Support::Documented | Support::Mostly => {}
                 Support::Nearly => self.note(NoteLevel::Approximated, name, option.here),
                 Support::Ignored => self.note(NoteLevel::Ignored, name, option.here),
+                // What is not run may ask for anything.
+                Support::Refused if self.context.only_parsed => {}
                 Support::Refused => {
                     let message = format!("it is not done here: {}", option.here);
                     return Err(spec.mistake(name, message));
@@ -57,6 +60,11 @@ impl Maker<'_> {
                         job runs outside of any, as with fio 3.33";
             self.note(NoteLevel::Ignored, "cgroup", text);
         }
+        if priority::has_hint(options) {
+            let text =
+                "the hint behind class and level is not told to the kernel, as with fio 3.33";
+            self.note(NoteLevel::Ignored, "cmdprio_bssplit", text);
+        }
         let stores = options.direct || options.fsync > 0 || options.fdatasync > 0;
         let sizes = pattern::block_sizes(spec)?;
         let smallest = sizes.smallest().0;
@@ -67,15 +75,16 @@ impl Maker<'_> {
         let shifts = pattern::shifts_blocks(options, &sizes);
         if shifts && pattern::read_write(spec)?.random && !options.norandommap {
             let words = "Any use of blockalign= turns off randommap";
-            self.remarks.push(words.to_owned());
+            self.prepared.remarks.push(words.to_owned());
         }
         if options.bs_unaligned && options.direct {
-            self.remarks
+            self.prepared
+                .remarks
                 .push("bs_unaligned may not work with raw io".to_owned());
         }
         if options.time_based && options.runtime == Nanos::ZERO {
             let words = "time_based requires a runtime/timeout setting";
-            self.remarks.push(words.to_owned());
+            self.prepared.remarks.push(words.to_owned());
         }
         Ok(())
     }

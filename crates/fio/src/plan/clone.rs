@@ -96,7 +96,7 @@ impl Maker<'_> {
         let flushes = options.fsync > 0 || replays_flushes(job);
         let style = Style::of(options);
         CloneFacts {
-            case: self.cases.len().saturating_sub(1),
+            case: self.prepared.plan.cases.len().saturating_sub(1),
             job: job.name.clone(),
             name: spec.name.clone(),
             group: self.group,

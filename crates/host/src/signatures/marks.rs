@@ -117,18 +117,9 @@ const SWAP_MARKS: [&[u8]; 6] = [
 /// The label may stand in any of the first four sectors.
 const LVM_SECTORS: [u64; 7] = [0, 512, 1024, 1536, 4 * KIB, 8 * KIB, 12 * KIB];
 
-/// Where the second header of LUKS 2 may stand: one for every size of the first.
-const LUKS_SECOND: [u64; 9] = [
-    16 * KIB,
-    32 * KIB,
-    64 * KIB,
-    128 * KIB,
-    256 * KIB,
-    512 * KIB,
-    MIB,
-    2 * MIB,
-    4 * MIB,
-];
+/// The second header of LUKS 2 may stand here, and at each power of two up to the other place: one for
+/// every size of the first.
+const LUKS_SECOND: (u64, u64) = (16 * KIB, 4 * MIB);
 
 /// Everything that stands at a fixed place.
 pub(super) fn look(view: &mut View<'_>) -> io::Result<Vec<Signature>> {
@@ -152,7 +143,8 @@ pub(super) fn look(view: &mut View<'_>) -> io::Result<Vec<Signature>> {
     for sector in LVM_SECTORS {
         note_if(view, &mut found, Kind::Lvm2, sector, b"LABELONE")?;
     }
-    for offset in LUKS_SECOND {
+    let (first, last) = LUKS_SECOND;
+    for offset in (first.ilog2()..=last.ilog2()).map(|bits| 1 << bits) {
         note_if(view, &mut found, Kind::Luks, offset, b"SKUL\xba\xbe")?;
     }
     Ok(found)

@@ -64,6 +64,9 @@ pub const END: Section<Job> = Section {
                 |job| Some(time(*parts(&mut job.stop.steady?).1))),
             "Length of a round; the rule is applied once a round.",
             default: Some("\"60s\""), need: Need::Given("steady");
+        "steady_after" = "\"30s\"", (rare time stop.steady_after),
+            "Measured time before the first round: it is measured, and not judged.",
+            default: Some("none"), need: Need::Given("steady"), elsewhere: &["ss_ramp"];
         "steady_rounds" = "10",
             (own "whole number",
                 |job, value| {

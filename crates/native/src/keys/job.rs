@@ -99,6 +99,9 @@ pub const ROAD: Section<Job> = Section {
         "batch_submit" = "16", (count batch.submit),
             "At most so many operations are handed over in one call.",
             allowed: Allowed::Said("a number; 0: a quarter of the depth, 1 to 16"), elsewhere: &["iodepth_batch", "iodepth_batch_submit"];
+        "batch_take" = "1", (count batch.take),
+            "At most so many completions of a wait are answered before the queue is filled again.",
+            allowed: Allowed::Said("a number; 0: all that are there"), elsewhere: &["iodepth_batch_complete_max"];
         "batch_complete" = "8", (count batch.complete),
             "A wait returns with at least so many completions.",
             allowed: Allowed::Said("1 to the depth"), elsewhere: &["iodepth_batch_complete", "iodepth_batch_complete_min"];

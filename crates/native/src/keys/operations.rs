@@ -23,7 +23,7 @@ pub const OPERATIONS: Section<Job> = Section {
             (own "word",
                 |job, value| put(&mut job.pattern, value.word(&PATTERNS).map(|open| open())),
                 |job| Some(quoted(pattern_name(&job.pattern)))),
-            "Where operations go. `random-once` hits every block once a pass, and cuts those of several sizes where one follows that was hit; from `strided` on, each needs a detail, one of the keys below.",
+            "Where operations go. `random-once` hits every block once a pass, and cuts those of several sizes where one follows that was hit; where sizes differ by direction alone each keeps its own, and some pieces are hit twice; from `strided` on, each needs a detail, one of the keys below.",
             allowed: Allowed::Words(&names(&PATTERNS)), elsewhere: &["random_distribution", "seekpct"];
         "stride" = "\"1MiB\"", (size in Strided stride),
             "Distance between the beginnings of two operations.",
@@ -68,7 +68,7 @@ pub const OPERATIONS: Section<Job> = Section {
             elsewhere: &["rw", "readwrite", "operation"], group: Some("mix");
         "read_percent" = "70",
             (own "per cent",
-                |job, value| put(&mut job.mix, value.percent().map(|read| Mix { read, write: 100 - read, trim: 0 })),
+                |job, value| put(&mut job.mix, value.percent().map(Mix::reads)),
                 |_| None),
             "Instead of `mix`: the share of reads; the rest are writes.",
             allowed: Allowed::Said("0 to 100"), default: Some("none"),
@@ -236,12 +236,12 @@ fn mix(value: Value<'_>) -> Result<Mix, Complaint> {
 }
 
 fn shown_mix(mix: Mix) -> String {
-    let share = |share: u8| (share > 0).then(|| share.to_string());
-    shown_table(&[
-        ("read", share(mix.read)),
-        ("write", share(mix.write)),
-        ("trim", share(mix.trim)),
-    ])
+    let shares = [mix.read, mix.write, mix.trim];
+    by_direction(shares.map(|share| (share > 0).then(|| share.to_string())))
+}
+
+fn by_direction([read, write, trim]: [Option<String>; 3]) -> String {
+    shown_table(&[("read", read), ("write", write), ("trim", trim)])
 }
 
 fn sizes(value: Value<'_>) -> Result<SizeMix, Complaint> {
@@ -258,12 +258,7 @@ fn sizes(value: Value<'_>) -> Result<SizeMix, Complaint> {
 
 fn block_sizes(value: Value<'_>) -> Result<BlockSizes, Complaint> {
     if !value.is_table() {
-        let all = sizes(value)?;
-        return Ok(BlockSizes {
-            read: all.clone(),
-            write: all.clone(),
-            trim: all,
-        });
+        return sizes(value).map(BlockSizes::same);
     }
     let [read, write, trim] = value.fields(["read", "write", "trim"])?;
     let (Some(read), Some(write)) = (read, write) else {
@@ -281,11 +276,8 @@ fn shown_sizes(sizes: &BlockSizes) -> String {
     if read == write && write == trim {
         return size_mix(read);
     }
-    shown_table(&[
-        ("read", Some(size_mix(read))),
-        ("write", Some(size_mix(write))),
-        ("trim", (trim != write).then(|| size_mix(trim))),
-    ])
+    let own_trim = (trim != write).then(|| size_mix(trim));
+    by_direction([Some(size_mix(read)), Some(size_mix(write)), own_trim])
 }
 
 fn content(value: Value<'_>) -> Result<Content, Complaint> {
@@ -413,14 +405,7 @@ fn pace(value: Value<'_>, read: ReadRate) -> Result<Pace, Complaint> {
 
 fn shown_rate(pace: Pace, kind: NumberOf) -> Option<String> {
     match pace {
-        Pace::ByDirection { rates, .. } => {
-            let [read, write, trim] = numbers(rates, kind)?;
-            Some(shown_table(&[
-                ("read", read),
-                ("write", write),
-                ("trim", trim),
-            ]))
-        }
+        Pace::ByDirection { rates, .. } => numbers(rates, kind).map(by_direction),
         Pace::Closed => None,
         Pace::Capped(rate) | Pace::OpenFixed(rate) | Pace::OpenPoisson(rate) => {
             kind(rate).map(number)

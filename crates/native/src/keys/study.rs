@@ -1,39 +1,22 @@
 //! Keys of the whole study, and of a case.
 
-use blocklab_units::Nanos;
-use blocklab_workload::{Aggregate, Order, PauseBefore};
+use blocklab_units::{Nanos, with_defaults};
+use blocklab_workload::{Order, Plan};
 
 use super::super::error::Complaint;
 use super::super::value::Value;
 use super::words::{self, AGGREGATES, ORDERS, PAUSES, list, names, pair, spoken};
 use super::{Allowed, Key, called, keys, put, quoted, row, text};
 
-/// What stands above the first section.
-pub struct Study {
-    pub name: Option<String>,
-    pub description: String,
-    pub seed: Option<u64>,
-    pub passes: u32,
-    pub discard: u32,
-    pub aggregate: Aggregate,
-    pub order: Order,
-    pub pause: Nanos,
-    pub pause_before: PauseBefore,
-}
-
-impl Default for Study {
-    fn default() -> Self {
-        Self {
-            name: None,
-            description: String::new(),
-            seed: None,
-            passes: 1,
-            discard: 0,
-            aggregate: Aggregate::Mean,
+with_defaults! {
+    /// What stands above the first section.
+    pub struct Study {
+        /// Without its cases; its name is empty where none is given.
+        pub plan: Plan = Plan {
             order: Order::Interleaved,
-            pause: Nanos::ZERO,
-            pause_before: PauseBefore::Measurement,
-        }
+            ..Plan::once("", "", Vec::new())
+        },
+        pub seed: Option<u64> = None,
     }
 }
 
@@ -60,14 +43,14 @@ fn shown_seed(seed: Option<u64>) -> Option<String> {
 pub static STUDY: &[Key<Study>] = keys! { Study:
     "name" = "\"my-study\"",
         (own "text",
-            |study, value| put(&mut study.name, value.name().map(Some)),
-            |study| study.name.as_deref().map(quoted)),
+            |study, value| put(&mut study.plan.name, value.name()),
+            |study| (!study.plan.name.is_empty()).then(|| quoted(&study.plan.name))),
         "A short name: it heads the results.",
         default: Some("the file's name");
     "description" = "\"How deep must the queue be?\"",
         (own "text",
-            |study, value| put(&mut study.description, value.text().map(str::to_owned)),
-            |study| Some(quoted(&study.description))),
+            |study, value| put(&mut study.plan.description, value.text().map(str::to_owned)),
+            |study| Some(quoted(&study.plan.description))),
         "One or two sentences for people.",
         default: Some("none");
     "seed" = "42",
@@ -80,28 +63,28 @@ pub static STUDY: &[Key<Study>] = keys! { Study:
     "passes" = "3",
         (own "whole number",
             |study, value| {
-                study.passes = value.count()?;
-                at_most(value, u64::from(study.passes), 1, 100_000)
+                study.plan.passes = value.count()?;
+                at_most(value, u64::from(study.plan.passes), 1, 100_000)
             },
-            |study| Some(study.passes.to_string())),
+            |study| Some(study.plan.passes.to_string())),
         "How often each case is measured; with three or more, results carry an interval.",
         allowed: Allowed::Said("1 to 100000"), elsewhere: &["repeat", "repeats", "runs", "iterations"];
     "discard" = "1",
         (own "whole number",
             |study, value| {
-                study.discard = value.count()?;
-                at_most(value, u64::from(study.discard), 0, 1000)
+                study.plan.discard = value.count()?;
+                at_most(value, u64::from(study.plan.discard), 0, 1000)
             },
-            |study| Some(study.discard.to_string())),
+            |study| Some(study.plan.discard.to_string())),
         "So many passes of each case come before the first one, are recorded as pass 0, and enter no figure.",
         allowed: Allowed::Said("0 to 1000");
-    "aggregate" = "\"median\"", (word AGGREGATES aggregate),
+    "aggregate" = "\"median\"", (word AGGREGATES plan.aggregate),
         "How the passes of a case become one figure.";
-    "order" = "\"interleaved\"", (word ORDERS order),
+    "order" = "\"interleaved\"", (word ORDERS plan.order),
         "`interleaved`: every case once, then every case again, so that drift hits all alike; `grouped`: all passes of a case, then the next case.";
-    "pause" = "\"5s\"", (time pause),
+    "pause" = "\"5s\"", (time plan.pause),
         "Rest between two measurements.";
-    "pause_before" = "\"case\"", (word PAUSES pause_before),
+    "pause_before" = "\"case\"", (word PAUSES plan.pause_before),
         "`measurement`: the pause stands between all measurements; `case`: only where the next one is of another case.";
 };
 

@@ -98,9 +98,7 @@ pub const ENGINES: [Word<Engine>; Engine::ALL.len()] = Engine::ALL;
 /// Patterns with their details still open: the keys behind `pattern` fill them in.
 pub const PATTERNS: [Word<fn() -> Pattern>; 10] = [
     ("sequential", || Pattern::Sequential),
-    ("random", || Pattern::Random {
-        every_block_once: false,
-    }),
+    ("random", || Pattern::RANDOM),
     ("random-once", || Pattern::Random {
         every_block_once: true,
     }),

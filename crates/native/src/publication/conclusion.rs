@@ -1,6 +1,6 @@
 //! Conclusions, and the bounds by which they are tested.
 
-use blocklab_publication::{Cell, Check, Conclusion, Scope};
+use blocklab_publication::{Cell, Check, Conclusion, Figure, Scope};
 
 use super::super::error::Complaint;
 use super::super::value::Value;
@@ -8,7 +8,8 @@ use super::pick::{Known, Pick, figure};
 use super::{missing, text_or_empty};
 
 pub(super) fn conclusion(section: Value<'_>, known: &Known) -> Result<Conclusion, Complaint> {
-    let [text, checks, because] = section.fields(["text", "checks", "because"])?;
+    let [text, checks, because, promised] =
+        section.fields(["text", "checks", "because", "promised"])?;
     let text = text.ok_or_else(|| missing(section, "a text", "text = \"A is faster than B.\""))?;
     let checks = checks.map(Value::list).transpose()?.unwrap_or_default();
     let because = text_or_empty(because)?;
@@ -24,12 +25,13 @@ pub(super) fn conclusion(section: Value<'_>, known: &Known) -> Result<Conclusion
         text: text.name()?,
         checks: checks.collect::<Result<_, _>>()?,
         because,
+        promised: promised.map(Value::flag).transpose()?.unwrap_or_default(),
     })
 }
 
 fn check(entry: Value<'_>, known: &Known) -> Result<Check, Complaint> {
-    let [name, systems, over, cases, at, one, min, max] = entry.fields([
-        "name", "systems", "over", "cases", "at", "figure", "min", "max",
+    let [name, systems, over, cases, than, at, one, min, max] = entry.fields([
+        "name", "systems", "over", "cases", "than", "at", "figure", "min", "max",
     ])?;
     let systems = systems.ok_or_else(|| missing(entry, "systems", "systems = [\"i3.xlarge\"]"))?;
     let one = one.ok_or_else(|| missing(entry, "a figure", "figure = \"iops\""))?;
@@ -38,6 +40,7 @@ fn check(entry: Value<'_>, known: &Known) -> Result<Check, Complaint> {
     }
     let all = Pick {
         over: over.map(|it| known.system(it)).transpose()?,
+        than: than.map(|it| known.case(it)).transpose()?,
         figure: Some(figure(one)?),
         ..Pick::default()
     };
@@ -76,29 +79,43 @@ fn of_system(
     let mut cells = Vec::new();
     for case in cases.list_or_one() {
         let name = known.case(case)?;
-        if pick.figure.is_some_and(|it| it.scope() == Scope::Sweep) {
-            let pick = Pick {
-                case: Some(name),
-                ..pick.clone()
-            };
-            cells.extend(pick.cell(known).map_err(wrong)?);
-            continue;
-        }
         let fitting = known.made(&name).into_iter().filter(|(settings, _)| {
             at.iter().all(|(key, values)| {
                 let mut own = settings.iter();
                 own.any(|(known, value)| known == key && values.contains(value))
             })
         });
-        for (_, case) in fitting {
+        let named: Vec<_> = match pick.figure.map(Figure::scope) {
+            Some(Scope::Sweep) => vec![(Vec::new(), name)],
+            _ => fitting.collect(),
+        };
+        for (settings, case) in named {
             let pick = Pick {
                 case: Some(case),
+                than: than(entry, pick, &settings, known)?,
                 ..pick.clone()
             };
             cells.extend(pick.cell(known).map_err(wrong)?);
         }
     }
     Ok(cells)
+}
+
+/// The case of the other sweep that has the same settings.
+fn than(
+    entry: Value<'_>,
+    pick: &Pick,
+    settings: &[(String, String)],
+    known: &Known,
+) -> Result<Option<String>, Complaint> {
+    let is_of_case = pick.figure.map(Figure::scope) == Some(Scope::Case);
+    let Some(sweep) = pick.than.as_ref().filter(|_| is_of_case) else {
+        return Ok(pick.than.clone());
+    };
+    let mut made = known.made(sweep).into_iter();
+    let same = made.find(|(own, _)| own == settings);
+    let wrong = || entry.complaint(format!("no case of `{sweep}` has the same settings"));
+    Ok(Some(same.ok_or_else(wrong)?.1))
 }
 
 /// `{ threads = ["1", "2"], block_size = "4KiB" }`.

@@ -89,6 +89,7 @@ pub(super) struct Pick {
     pub system: Option<String>,
     pub over: Option<String>,
     pub case: Option<String>,
+    pub than: Option<String>,
     pub settings: Vec<(String, String)>,
     pub figure: Option<Figure>,
 }
@@ -102,6 +103,7 @@ impl Pick {
             system: self.system.clone().or_else(|| other.system.clone()),
             over: self.over.clone().or_else(|| other.over.clone()),
             case: self.case.clone().or_else(|| other.case.clone()),
+            than: self.than.clone().or_else(|| other.than.clone()),
             settings,
             figure: self.figure.or(other.figure),
         }
@@ -126,6 +128,7 @@ impl Pick {
             system,
             over: self.over.clone(),
             case,
+            than: self.than.clone(),
             figure,
         }))
     }

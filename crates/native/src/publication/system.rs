@@ -1,21 +1,39 @@
 //! The systems of a study, and what was published of them: a text of lines
-//! `system,case,figure,value`.
+//! `system,case,figure,value`, with a fifth column where not all of them were measured.
 
-use blocklab_publication::{Figure, Published, Scope, System};
+use blocklab_publication::{Basis, Figure, Published, Scope, System};
 
 use super::super::error::Complaint;
 use super::super::value::Value;
 use super::pick::{Known, figure_hint};
 use super::{missing, text_or_empty};
 
-const KEYS: [&str; 6] = [
-    "name", "address", "because", "measured", "passes", "devices",
+const KEYS: [&str; 9] = [
+    "name",
+    "address",
+    "because",
+    "measured",
+    "predicted",
+    "passes",
+    "devices",
+    "runtime",
+    "billed_iops",
 ];
 
 pub(super) fn systems(sections: Vec<Value<'_>>) -> Result<Vec<System>, Complaint> {
     let mut systems: Vec<System> = Vec::new();
     for section in sections {
-        let [name, address, because, measured, passes, devices] = section.fields(KEYS)?;
+        let [
+            name,
+            address,
+            because,
+            measured,
+            predicted,
+            passes,
+            devices,
+            runtime,
+            billed_iops,
+        ] = section.fields(KEYS)?;
         let name = name.ok_or_else(|| missing(section, "a name", "name = \"i3.xlarge\""))?;
         let place = name;
         let name = name.name()?;
@@ -36,12 +54,17 @@ pub(super) fn systems(sections: Vec<Value<'_>>) -> Result<Vec<System>, Complaint
             measured: measured.map(Value::flag).transpose()?.unwrap_or(true),
             passes: passes.map(at_least_one).transpose()?,
             devices: devices.map(at_least_one).transpose()?.unwrap_or(1),
+            predicted: predicted.map(Value::flag).transpose()?.unwrap_or(true),
+            runtime: runtime.map(Value::time).transpose()?,
+            billed_iops: billed_iops.map(Value::number).transpose()?,
         });
     }
     Ok(systems)
 }
 
 const HEAD: &str = "system,case,figure,value";
+/// Where not every figure was measured, a last column tells its basis.
+const HEAD_WITH_BASIS: &str = "system,case,figure,value,basis";
 
 pub(super) fn published(
     value: Value<'_>,
@@ -59,7 +82,7 @@ pub(super) fn published(
             .complaint(format!("line {} of the figures: {what}", number + 1))
             .hint(format!("it says: {line}"))
             .hint(format!(
-                "the columns are {HEAD}; a line that begins with # is none"
+                "the columns are {HEAD}, and behind them `basis` where it is needed; a line that begins with # is none"
             ))
     };
     let mut found: Vec<Published> = Vec::new();
@@ -70,7 +93,7 @@ pub(super) fn published(
             continue;
         }
         if !is_headed {
-            if line != HEAD {
+            if line != HEAD && line != HEAD_WITH_BASIS {
                 return Err(wrong(number, "the first line names the columns".to_owned()));
             }
             is_headed = true;
@@ -90,11 +113,15 @@ pub(super) fn published(
 
 fn figure(line: &str, known: &Known) -> Result<Published, String> {
     let fields: Vec<&str> = line.split(',').map(str::trim).collect();
-    let [system, case, figure, value] = fields[..] else {
-        return Err(format!(
-            "four columns are wanted, and these are {}",
-            fields.len()
-        ));
+    let (system, case, figure, value, basis) = match fields[..] {
+        [system, case, figure, value] => (system, case, figure, value, ""),
+        [system, case, figure, value, basis] => (system, case, figure, value, basis),
+        _ => {
+            return Err(format!(
+                "four or five columns are wanted, and these are {}",
+                fields.len()
+            ));
+        }
     };
     if !known.systems.iter().any(|it| it.name == system) {
         return Err(format!("no system is called `{system}`"));
@@ -112,6 +139,17 @@ fn figure(line: &str, known: &Known) -> Result<Published, String> {
         system: system.to_owned(),
         case,
         figure,
-        value: value.ok_or("the last column is a number")?,
+        value: value.ok_or("the fourth column is a number")?,
+        basis: named(basis)?,
+    })
+}
+
+/// The basis of this name; none is the first.
+fn named(name: &str) -> Result<Basis, String> {
+    let mut all = Basis::ALL.into_iter();
+    let found = all.find(|(known, _)| *known == name || name.is_empty());
+    found.map(|(_, basis)| basis).ok_or_else(|| {
+        let names = Basis::ALL.map(|(name, _)| name).join(", ");
+        format!("`{name}` is no basis of a figure; known are {names}")
     })
 }

@@ -183,7 +183,7 @@ fn named(entry: Value<'_>, known: &Known) -> Result<(String, Pick), Complaint> {
         over: over.map(|it| known.system(it)).transpose()?,
         case: case.map(|it| known.case(it)).transpose()?,
         figure: one.map(figure).transpose()?,
-        settings: Vec::new(),
+        ..Pick::default()
     };
     Ok((title.name()?, pick))
 }

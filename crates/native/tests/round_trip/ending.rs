@@ -44,16 +44,16 @@ pub(super) fn limit() -> impl Strategy<Value = Limit> {
 
 pub(super) fn stop() -> impl Strategy<Value = Stop> {
     let bytes = of(block());
-    (of(time()), bytes, of(1..=u32::MAX), of(steady())).prop_map(
-        |(runtime, bytes, loops, steady)| {
-            let endless = runtime.is_none() && bytes.is_none() && loops.is_none();
-            Stop {
-                runtime: runtime.or(endless.then_some(Nanos::from_secs(10))),
-                bytes,
-                loops,
-                steady,
-                ..Stop::default()
-            }
-        },
-    )
+    let steady = of((steady(), time()));
+    (of(time()), bytes, of(1..=u32::MAX), steady).prop_map(|(runtime, bytes, loops, steady)| {
+        let endless = runtime.is_none() && bytes.is_none() && loops.is_none();
+        Stop {
+            runtime: runtime.or(endless.then_some(Nanos::from_secs(10))),
+            bytes,
+            loops,
+            steady: steady.map(|(steady, _)| steady),
+            steady_after: steady.map_or(Nanos::ZERO, |(_, after)| after),
+            ..Stop::default()
+        }
+    })
 }

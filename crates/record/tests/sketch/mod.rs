@@ -96,6 +96,7 @@ impl Sketch {
             backing_disks: Vec::new(),
             uring_workers_max: 0,
             stood_still_ns: None,
+            observed: None,
         }
     }
 
@@ -171,6 +172,7 @@ impl Sketch {
             found_depth: None,
             pool: None,
             verified: None,
+            steady_rounds: Vec::new(),
             directions: [(direction(self.direction), result)].into(),
         }
     }

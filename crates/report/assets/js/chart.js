@@ -28,6 +28,8 @@ class Chart {
     host.append(this.frame);
     listen(this);
     this.render();
+    if (content.name !== "study" && content.name !== "forest") remembering(this);
+    takingPictures(this);
     new ResizeObserver(() => this.resized()).observe(this.frame);
   }
 
@@ -115,6 +117,12 @@ class Chart {
       peer.view = whole ? null : [start, start + span];
       peer.render();
     }
+    this.told();
+  }
+
+  /** To whoever keeps what is looked at. */
+  told() {
+    if (this.zoomed) this.zoomed();
   }
 
   /** Around a place, which stays where it is. Below 1 is nearer. */
@@ -134,6 +142,7 @@ class Chart {
       peer.yView = null;
       peer.render();
     }
+    this.told();
   }
 
   // ---- hover

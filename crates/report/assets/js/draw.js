@@ -113,6 +113,9 @@ function linearAxis(say) {
   };
 }
 
+/** Latencies from zero: rules at round figures of their unit. */
+const timeAxis = linearAxis(shortLatency);
+
 /** Ticks at these multiples of powers of ten. */
 function decadeTicks(low, high, factors, say) {
   const ticks = [];

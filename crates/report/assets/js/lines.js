@@ -2,7 +2,9 @@
 //   lines()  the visible lines: {name, color, dash, thin, x: [places], y: [values or null], weak}, and
 //            beyond the place `weak` they stand on too little and are drawn so
 //   side     axis and title at the left; `zero`: the axis begins at 0
+//   from     of a line of stairs: the place where it begins, else 0
 //   stairs   true: a value holds from the point before it to its own (series), drawn so
+//   range    the places that the side spans, where several charts share them
 //   dots     true: only the points are known, {at, text} in words; a line may have a `mark`
 
 function lineChart(host, options) {
@@ -32,8 +34,9 @@ function firstFrom(places, place) {
 }
 
 /** Lowest and highest place that the lines reach within the view, with some air. */
-function sideRange(chart, { side, lines, dots }) {
+function sideRange(chart, { side, lines, dots, range }) {
   if (chart.yView) return chart.yView;
+  if (range) return range;
   const [from, to] = chart.range();
   let [low, high] = hasBound(side) ? [side.axis.forward(side.bound), side.axis.forward(side.bound)] : [Infinity, -Infinity];
   for (const { x, y } of lines()) {
@@ -64,7 +67,7 @@ function paintLines(chart, options) {
   chart.sidePlace = (py) => low + ((bottom - py) / (bottom - top)) * (high - low);
   if (options.shade) paintShade(chart, options.shade());
   for (const line of options.lines()) {
-    const [firm, weak] = parted(line);
+    const [firm, weak] = parted(line.path || line);
     const draw = (part, ...classes) => chart.plot.append(svg("path", {
       d: options.stairs ? stairPath(chart, part) : linePath(chart, part),
       class: [...classes, options.stairs && "stairs", line.thin && "thin"].filter(Boolean).join(" "),
@@ -87,15 +90,15 @@ function paintDots(chart, { x, y, color, mark, thin }) {
   x.forEach((place, k) => chart.plot.append(svg("circle", {
     cx: chart.px(place), cy: chart.sidePx(y[k]), r: 3.5, class: thin ? "dot hollow" : "dot", style: { "--dye": color },
   })));
-  if (mark === null) return;
+  if (mark === null || mark === undefined) return;
   const px = chart.px(mark);
   chart.plot.append(svg("line", { x1: px, x2: px, y1: top, y2: bottom, class: "quantile tail", style: { stroke: color } }));
 }
 
 /** What stands on enough operations, and the rest; both have the point between them. */
-function parted({ x, y, weak }) {
+function parted({ x, y, weak, from: start }) {
   const at = weak === undefined ? x.length : firstFrom(x, weak + 1e-9);
-  if (at >= x.length) return [{ x, y }, null];
+  if (at >= x.length) return [{ x, y, from: start }, null];
   const from = Math.max(0, at - 1);
   return [{ x: x.slice(0, from + 1), y: y.slice(0, from + 1) }, { x: x.slice(from), y: y.slice(from) }];
 }
@@ -120,13 +123,13 @@ function linePath(chart, { x, y }) {
 }
 
 /** Where nothing was measured, the line is broken. */
-function stairPath(chart, { x, y }) {
+function stairPath(chart, { x, y, from = 0 }) {
   let path = "";
   for (let k = 0; k < x.length; k += 1) {
     if (y[k] === null) continue;
     const height = chart.sidePx(y[k]).toFixed(1);
     const goesOn = k > 0 && y[k - 1] !== null;
-    path += `${goesOn ? "V" : `M${chart.px(k ? x[k - 1] : 0).toFixed(1)} `}${height}H${chart.px(x[k]).toFixed(1)}`;
+    path += `${goesOn ? "V" : `M${chart.px(k ? x[k - 1] : from).toFixed(1)} `}${height}H${chart.px(x[k]).toFixed(1)}`;
   }
   return path;
 }
@@ -138,9 +141,10 @@ function probeLines(chart, options, px, py) {
   const entries = [];
   for (const line of options.lines()) {
     const index = firstFrom(line.x, place);
-    if (index >= line.x.length || line.y[index] === null) continue;
+    const start = line.from || 0;
+    if (index >= line.x.length || line.y[index] === null || place < start) continue;
     const value = line.y[index];
-    const from = index ? line.x[index - 1] : 0;
+    const from = index ? line.x[index - 1] : start;
     const doubt = place > line.weak + 1e-9 ? "~" : "";
     entries.push({ ...line, value: doubt + options.say(value), order: value, py: chart.sidePx(value), from, to: line.x[index] });
   }
@@ -197,7 +201,7 @@ function lineStops(chart, options) {
     const [low, high] = chart.range();
     return options.x.axis.ticks(low, high, 10).map(({ at }) => chart.px(at));
   }
-  const middles = options.lines().flatMap(({ x }) => x.map((end, k) => (end + (k ? x[k - 1] : 0)) / 2));
+  const middles = options.lines().flatMap(({ x, from = 0 }) => x.map((end, k) => (end + (k ? x[k - 1] : from)) / 2));
   const rounded = new Set(middles.map((place) => Math.round(chart.px(place))));
   return [...rounded].sort((a, b) => a - b);
 }

@@ -17,8 +17,25 @@ function shade(color, step, steps) {
   return `color-mix(in oklab, ${color} ${Math.round(100 - 100 * share)}%, ${other})`;
 }
 
+/** With more records than this, all charts together draw those that are picked. */
+const FEW = 4;
+const systems = data.records.length > FEW
+  ? new Picks(data.records.map(({ label }, key) => ({ key, name: label }))) : null;
+const labels = [...new Set(data.records.flatMap(({ rows }) => rows.map(({ label }) => label)))];
+const cases = labels.length > MOST_SERIES ? new Picks(labels.map((label) => ({ key: label, name: label }))) : null;
+
+function recordColor(record) {
+  return systems ? systems.color(record) : seriesColor(record);
+}
+
 function rowColor(record, row) {
-  return seriesColor(several ? record : families.indexOf(row.family));
+  if (several) return recordColor(record);
+  return cases ? cases.color(row.label) : seriesColor(families.indexOf(row.family));
+}
+
+/** Calls a chart when something else is picked, and tells whether a row is. */
+function picked(changed) {
+  for (const picks of [systems, cases]) if (picks) picks.changed.push(changed);
 }
 
 function dashOf(direction) {
@@ -27,7 +44,10 @@ function dashOf(direction) {
 
 /** All rows of all records with what tells them apart. */
 const rows = data.records.flatMap(({ label, rows: own }, record) =>
-  own.map((row) => ({ record, run: label, row, color: rowColor(record, row), dash: dashOf(row.direction) })));
+  own.map((row) => ({ record, run: label, row, get color() { return rowColor(record, row); }, dash: dashOf(row.direction) })));
+
+const isPicked = ({ record }) => !systems || systems.has(record);
+const isPickedCase = ({ row }) => !cases || cases.has(row.label);
 
 // ---- legends and switches
 
@@ -70,9 +90,14 @@ function choice(label, options, changed) {
   return el("div", { class: "choice", role: "group", "aria-label": label }, ...buttons);
 }
 
-function picker(label, options, changed) {
-  const select = el("select", { "aria-label": label }, ...options.map((name) => el("option", {}, name)));
-  select.addEventListener("change", () => changed(select.selectedIndex));
+/** A list to choose from; the link remembers what is chosen under `name`. */
+function picker(label, options, name, changed) {
+  const select = el("select", { "aria-label": label }, ...options.map((option) => el("option", {}, option)));
+  select.selectedIndex = remembered(name, options);
+  select.addEventListener("change", () => {
+    remember(name, select.selectedIndex ? options[select.selectedIndex] : null);
+    changed(select.selectedIndex);
+  });
   return el("label", { class: "picker" }, el("span", {}, label), select);
 }
 
@@ -80,7 +105,8 @@ function head(card, title, ...controls) {
   card.append(el("div", { class: "card-head" }, el("h3", {}, title), ...controls));
 }
 
-const runEntries = () => data.records.map(({ label }, record) => ({ key: record, name: label, color: seriesColor(record) }));
+/** Those of many are picked for all charts together. */
+const runEntries = () => (systems ? [] : data.records.map(({ label }, record) => ({ key: record, name: label, color: recordColor(record) })));
 
 /** Rows of one case and direction from all records stand together. */
 function grouped(visible) {
@@ -95,25 +121,50 @@ function grouped(visible) {
 
 // ---- the suite
 
+/** More bars than this are no picture. */
+const MOST_BARS = 40;
+
+/** Bytes of an operation from which on its throughput says more than its rate. */
+const LARGE = 32768;
+const isLarge = ({ row }) => row.mbps.value * 1e6 >= LARGE * row.iops.value && row.iops.value > 0;
+const KINDS = [
+  { unit: "MB/s", title: "Throughput", part: "Large blocks: throughput", of: (row) => row.mbps, has: isLarge },
+  { unit: "IOPS", title: "Operations per second", part: "Small blocks: operations per second", of: (row) => row.iops, has: (item) => !isLarge(item) },
+];
+
+/** Where blocks are large and small, each has a panel of its own: 30 MB/s are much of 4 KiB. */
 function suite(card) {
+  if (!card) return;
+  const barred = rows.filter(({ row }) => !row.is_swept);
+  const isMany = several || barred.length > MOST_BARS;
   const hidden = new Set();
-  const kinds = [{ unit: "MB/s", of: (row) => row.mbps }, { unit: "IOPS", of: (row) => row.iops }];
-  let kind = kinds[0];
-  const visible = () => rows.filter(({ record, row }) => !hidden.has(several ? record : row.direction) && (kind.unit === "IOPS" || row.mbps.value > 0));
-  const most = () => Math.max(1e-9, ...visible().map(({ row }) => Math.max(kind.of(row).value, kind.of(row).high || 0, ...kind.of(row).each)));
-  const title = el("span", {}, "Throughput");
-  head(card, title, choice("Quantity", ["MB/s", "IOPS"], (index) => {
-    kind = kinds[index];
-    title.textContent = index ? "Operations per second" : "Throughput";
-    chart.whole();
-  }));
-  const redraw = () => chart.render();
-  legend(card, several ? runEntries() : directions.map((direction) => ({ key: direction, name: direction, color: "var(--muted)", dash: dashOf(direction) })), hidden, redraw);
-  const chart = barChart(card, {
-    name: "suite", label: "Bars: throughput of every case. Up and down choose a case.",
-    x: { axis: linearAxis(shortText), get title() { return kind.unit; }, full: () => [0, most() * 1.02] },
-    rows: () => grouped(visible()), figure: (row) => kind.of(row), unit: () => kind.unit,
-  });
+  const drawn = [];
+  const redraw = () => drawn.forEach((chart) => chart.render());
+  const panels = KINDS.every(({ has }) => barred.some(has)) ? KINDS : KINDS.slice(0, 1);
+  const entries = several ? runEntries() : directions.map((direction) => ({ key: direction, name: direction, color: "var(--muted)", dash: dashOf(direction) }));
+  legend(card, entries, hidden, redraw);
+  const grid = el("div", { class: "grid-2" });
+  card.append(grid);
+  for (const panel of panels) {
+    const host = el("div", {});
+    grid.append(host);
+    const state = { kind: panel };
+    const visible = () => barred.filter((item) => isPicked(item) && (!isMany || isPickedCase(item)) && (panels.length < 2 || panel.has(item)))
+      .filter(({ record, row }) => !hidden.has(several ? record : row.direction));
+    const most = () => Math.max(1e-9, ...visible().map(({ row }) => Math.max(state.kind.of(row).value, state.kind.of(row).high || 0, ...state.kind.of(row).each)));
+    const title = el("span", {}, panels.length > 1 ? panel.part : panel.title);
+    head(host, title, ...(panels.length > 1 ? [] : [choice("Quantity", KINDS.map(({ unit }) => unit), (index) => {
+      state.kind = KINDS[index];
+      title.textContent = state.kind.title;
+      drawn[0].whole();
+    })]));
+    drawn.push(barChart(host, {
+      name: "suite", label: `Bars: ${title.textContent}. Up and down choose a case.`,
+      x: { axis: linearAxis(shortText), get title() { return state.kind.unit; }, full: () => [0, most() * 1.02] },
+      rows: () => grouped(visible()), figure: (row) => state.kind.of(row), unit: () => state.kind.unit,
+    }));
+  }
+  picked(redraw);
 }
 
 // ---- latency
@@ -147,24 +198,21 @@ function curvesOf(item) {
   return [service, several ? response : { ...response, key: response.name }];
 }
 
-/** With more curves than this, the first eight are shown at the start. */
-const MOST_LINES = 12;
-
 function percentiles(card) {
   const hidden = new Set();
-  const labels = [...new Set(rows.map(({ row }) => row.label))];
   const curves = rows.flatMap(curvesOf);
-  let only = several ? labels[0] : null;
-  if (!several && curves.length > MOST_LINES) curves.slice(8).forEach(({ key }) => hidden.add(key));
-  const visible = () => curves.filter(({ key, row }) => !hidden.has(key) && (only === null || row.label === only));
+  let only = several ? labels[remembered("case", labels)] : null;
+  const visible = () => curves.filter((item) => !hidden.has(item.key) && isPicked(item) && (several ? item.row.label === only : isPickedCase(item)))
+    .map((item) => ({ ...item, color: rowColor(item.record, item.row) }));
   const deepest = Math.max(...curves.map(({ x }) => x[x.length - 1]));
   const full = [0, Math.max(4, Math.min(5, deepest))];
-  const pick = picker("Case", labels, (index) => {
+  const pick = picker("Case", labels, "case", (index) => {
     only = labels[index];
     chart.whole();
   });
   head(card, "Percentiles", ...(several ? [pick] : []));
-  legend(card, several ? runEntries() : curves, hidden, () => chart.render());
+  if (!cases || several) legend(card, several ? runEntries() : curves, hidden, () => chart.render());
+  picked(() => chart.render());
   const chart = lineChart(card, {
     name: "percentiles", label: "Lines: latency by percentile for every case.",
     x: { axis: tailAxis, title: "percentile", full: () => full, say: percentileText },
@@ -178,7 +226,7 @@ function percentiles(card) {
 
 function histogram(card) {
   const hidden = new Set();
-  const visible = () => rows.filter(({ record }) => !hidden.has(record) || !several);
+  const visible = () => rows.filter((item) => (!hidden.has(item.record) || !several) && isPicked(item) && isPickedCase(item));
   const drawn = rows.flatMap(({ row }) => (row.response ? [row, row.response] : [row]));
   const edges = drawn.flatMap(({ bins }) => [bins[0], bins[bins.length - 2]]).filter((ns) => ns > 0);
   const full = [Math.log10(Math.min(...edges)) - 0.03, Math.log10(Math.max(...edges)) + 0.03];
@@ -190,6 +238,7 @@ function histogram(card) {
     x: { axis: logAxis(shortLatency), title: "latency", full: () => full },
     rows: () => grouped(visible()),
   });
+  picked(() => chart.render());
 }
 
 // ---- over time
@@ -215,7 +264,7 @@ function passesOf(name, quantity) {
   return data.records.flatMap(({ label, passes, rows: own }, record) => {
     const mine = passes.filter((pass) => pass.case === name);
     const row = own.find((one) => one.case === name);
-    const base = several || !row ? seriesColor(record) : rowColor(record, row);
+    const base = several || !row ? recordColor(record) : rowColor(record, row);
     return mine.flatMap((pass, k) => {
       const all = quantity.name === "cpu" ? [["all", { cpu: pass.cpu }]] : Object.entries(pass.directions);
       return all.flatMap(([direction, series]) => passLines(quantity, {
@@ -237,7 +286,7 @@ function overTime(card) {
   document.getElementById("time-lead").textContent = merged > 1
     ? `A point shows ${merged} intervals: the rate over all of them, the worst of their percentiles.`
     : "Flat lines mean a steady device; passes that diverge mean drift.";
-  let name = names[0];
+  let name = names[remembered("time", names)];
   const hiddenPasses = new Set();
   const hiddenRuns = new Set();
   const keys = el("div", {});
@@ -256,7 +305,7 @@ function overTime(card) {
     fillKeys();
     state.charts[0].whole();
   };
-  head(card, "One case over time", picker("Case", names, choose));
+  head(card, "One case over time", picker("Case", names, "time", choose));
   card.append(keys, grid);
   fillKeys();
   // A simulated run costs no processor that would say anything of its device.
@@ -264,6 +313,40 @@ function overTime(card) {
   const quantities = QUANTITIES.filter(({ name: quantity }) => paid || quantity !== "cpu");
   state.charts = quantities.map((quantity) => timeChart(grid, quantity, () => name, hiddenPasses, hiddenRuns));
   for (const chart of state.charts) chart.peers = state.charts;
+  picked(redraw);
+  wholeRun(card);
+}
+
+/** Every pass of every case where it lay in the run: what came before shows in what came after. */
+function wholeRun(card) {
+  const [{ passes, rows: own }] = data.records;
+  if (several || !passes.some(({ started }) => started > 0)) return;
+  const host = el("div", { class: "map" });
+  const grid = el("div", { class: "grid-2" });
+  const lines = ({ of }) => passes.flatMap((pass) => Object.entries(pass.directions).map(([direction, series]) => {
+    const row = own.find((one) => one.case === pass.case && one.direction === direction);
+    return {
+      name: `${pass.case}, pass ${pass.pass}, ${direction}`, color: row ? rowColor(0, row) : "var(--muted)", dash: dashOf(direction),
+      from: pass.started, x: pass.end.map((end) => end + pass.started), y: series[of],
+    };
+  })).filter(({ x }) => x.length);
+  const kinds = [{ of: "iops", title: "IOPS", axis: shortText, say: (v) => `${countText(v)} IOPS` }, { of: "p99", title: "p99 latency", axis: shortLatency, say: latencyText }];
+  const drawn = kinds.map((kind) => lines(kind));
+  if (!drawn[0].length) return;
+  const full = [0, Math.max(...drawn[0].flatMap(({ x }) => x.slice(-1)))];
+  head(host, "The whole run", el("span", { class: "key" }, "every pass where it lay in the run"));
+  host.append(grid);
+  card.append(host);
+  const charts = kinds.map(({ of, title, axis, say }, k) => {
+    const frame = el("div", {});
+    grid.append(frame);
+    return lineChart(frame, {
+      name: `run-${of}`, label: `Lines: ${title} over the whole run.`, stairs: true, say,
+      x: { axis: linearAxis(secondsText), title: "time since the run began", full: () => full, say: secondsText },
+      side: { axis: logAxis(axis), title }, lines: () => drawn[k].map((line) => ({ ...line, y: line.y.map((v) => (v > 0 ? v : null)) })), height: () => 250,
+    });
+  });
+  for (const chart of charts) chart.peers = charts;
 }
 
 function timeChart(grid, quantity, name, hiddenPasses, hiddenRuns) {
@@ -274,7 +357,7 @@ function timeChart(grid, quantity, name, hiddenPasses, hiddenRuns) {
     name: `time-${quantity.name}`, label: `Lines: ${quantity.title} over time.`,
     x: { axis: linearAxis(secondsText), title: "time", full: () => [0, Math.max(0.001, ...passes().flatMap(({ end }) => end.slice(-1)))], say: secondsText },
     side: { axis: quantity.axis, title: quantity.title, zero: quantity.zero }, say: quantity.say,
-    stairs: true, lines: () => passesOf(name(), quantity).filter(({ record, pass }) => !hiddenPasses.has(pass) && !hiddenRuns.has(record)),
+    stairs: true, lines: () => passesOf(name(), quantity).filter(({ record, pass }) => !hiddenPasses.has(pass) && !hiddenRuns.has(record) && isPicked({ record })),
     shade: () => Math.max(0, ...passes().map(({ ramp }) => ramp)), height: () => 250,
   });
 }
@@ -334,6 +417,10 @@ function theme(button) {
 document.documentElement.classList.add("scripted");
 theme(document.getElementById("theme"));
 if (rows.length) {
+  const bar = document.getElementById("picks");
+  if (systems) systems.bar(bar, "Systems");
+  if (cases) cases.bar(bar, "Cases");
+  bar.hidden = !bar.children.length;
   suite(document.getElementById("suite-card"));
   percentiles(document.getElementById("percentiles-card"));
   histogram(document.getElementById("histogram-card"));
@@ -351,9 +438,11 @@ function unfolding() {
 
 unfolding();
 document.querySelectorAll(".study-chart").forEach(studyChart);
+document.querySelectorAll(".scroll").forEach(takingTables);
 document.querySelectorAll("table.sortable").forEach(sortable);
 document.querySelectorAll("button.copy").forEach(copying);
 document.addEventListener("pointerdown", (event) => {
   if (event.target.closest(".picture")) return;
   document.querySelectorAll(".tooltip").forEach((tip) => { tip.hidden = true; });
 });
+toSection();

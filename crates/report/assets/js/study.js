@@ -2,13 +2,16 @@
 
 function studyChart(host) {
   const given = JSON.parse(host.dataset.chartData);
-  if (given.lines) studyLines(host, given);
+  if (given.margin !== undefined) forestChart(host, given);
+  else if (given.figures) sweepCharts(host, given);
+  else if (given.lines) studyLines(host, given);
   else studyBars(host, given);
 }
 
 /** An axis as it is given: rules at the named places, else at round figures. */
-function givenAxis({ logarithmic, ticks }) {
-  const axis = logarithmic ? logAxis(shortText) : linearAxis(shortText);
+function givenAxis({ logarithmic, ticks, is_time: isTime }) {
+  const say = isTime ? shortLatency : shortText;
+  const axis = logarithmic ? logAxis(say) : isTime ? timeAxis : linearAxis(say);
   if (!ticks.length) return axis;
   const named = ticks.map(([value, label]) => ({ at: axis.forward(value), label }));
   return { ...axis, ticks: (low, high) => named.filter(({ at }) => at >= low - 1e-9 && at <= high + 1e-9) };
@@ -22,39 +25,133 @@ function givenRange(places, { logarithmic }) {
   return [logarithmic ? low - air : low, high + air];
 }
 
-function studyLines(host, { x, y, lines }) {
-  const [across, up] = [givenAxis(x), givenAxis(y)];
-  const hidden = new Set();
-  const all = lines.map((line, key) => ({
-    key, points: line.points, color: seriesColor(line.color), dash: line.is_published && "5 4",
-    thin: line.is_published, name: line.is_published ? `${line.name}, published` : line.name,
-    x: line.points.map((point) => across.forward(point.x)), y: line.points.map((point) => point.y),
-    mark: line.mark === null ? null : across.forward(line.mark),
-  }));
-  const full = givenRange(all.flatMap((line) => line.x), x);
-  if (all.some(({ mark }) => mark !== null)) {
-    host.append(el("div", { class: "key" }, el("span", { class: "key-line dotted" }), "saturation point or knee"));
+/** Lines of an order have colours of an order. */
+function lineColor({ rank, color }) {
+  return rank === null ? seriesColor(color) : `color-mix(in oklch, var(--s1), var(--s2) ${Math.round(100 * rank)}%)`;
+}
+
+/** A given line as it is drawn, and its overload, which begins at its last point. */
+function drawnLines({ x, lines }) {
+  const across = givenAxis(x);
+  return lines.flatMap((line, key) => {
+    const part = (points) => ({ points, x: points.map((point) => across.forward(point.x)), y: points.map((point) => point.y) });
+    const whole = part(line.points.filter((point) => !point.past_peak));
+    const past = part(line.points.filter((point) => point.past_peak));
+    const base = { key, color: lineColor(line), name: line.is_published ? `${line.name}, published` : line.name, thin: line.is_published };
+    const mark = line.mark === null ? null : across.forward(line.mark);
+    const drawn = [{ ...base, ...whole, mark, dash: line.is_published && "5 4" }];
+    if (past.points.length) {
+      const path = part([...whole.points.slice(-1), ...past.points]);
+      drawn.push({ ...base, ...past, path, mark: null, dash: "1.5 4", thin: true, name: `${base.name}, overload` });
+    }
+    return drawn;
+  });
+}
+
+/** What the dotted lines say, where there are any. */
+function lineKeys(lines) {
+  const keys = [];
+  if (lines.some(({ mark }) => mark !== null)) keys.push(el("span", { class: "key-line dotted" }), "saturation point or knee");
+  if (lines.some(({ path }) => path)) keys.push(el("span", { class: "key-dots" }), "overload: more was asked for, no more was done");
+  return keys.length ? [el("div", { class: "key" }, ...keys)] : [];
+}
+
+function lineFrame(host, { x, y }, options) {
+  const full = givenRange(options.all.flatMap((line) => line.x), x);
+  return lineChart(host, {
+    label: `Lines: ${options.title}.`, dots: true,
+    x: { axis: givenAxis(x), title: x.title, full: () => full },
+    side: { axis: givenAxis(y), title: y.title, zero: !y.logarithmic, bound: y.bound },
+    ...options,
+  });
+}
+
+function studyLines(host, given) {
+  const all = drawnLines(given);
+  host.append(...lineKeys(all));
+  if (given.lines.length > MOST_SERIES) {
+    smallMultiples(host, given, all);
+    return;
   }
-  legend(host, all, hidden, () => chart.render());
-  const chart = lineChart(host, {
-    name: "study", label: `Lines: ${host.dataset.label}.`, dots: true,
-    x: { axis: across, title: x.title, full: () => full },
-    side: { axis: up, title: y.title, zero: !y.logarithmic, bound: y.bound },
-    lines: () => all.filter(({ key }) => !hidden.has(key)), height: (width) => (width < 620 ? 280 : 340),
+  const shown = shownBy(host, all.filter(({ path }) => !path), "Lines", () => chart.render());
+  const chart = lineFrame(host, given, {
+    name: "study", title: host.dataset.label, all,
+    lines: () => all.filter(({ key }) => shown.has(key)), height: (width) => (width < 620 ? 280 : 340),
+  });
+}
+
+/** A small frame for each of many lines; all frames have the same axes. */
+function smallMultiples(host, given, all) {
+  const grid = el("div", { class: "grid-3" });
+  host.append(grid);
+  const values = all.flatMap(({ y }) => y).filter((value) => value !== null).map(givenAxis(given.y).forward);
+  const [low, high] = [Math.min(...values), Math.max(...values)];
+  const range = given.y.logarithmic ? [low - 0.06, high + 0.06] : [Math.min(0, low), high * 1.08 || 1];
+  for (const { name } of given.lines) {
+    const lines = all.filter((line) => line.name === name || line.name === `${name}, overload` || line.name === `${name}, published`);
+    const own = lines.map((line) => ({ ...line, color: "var(--s1)" }));
+    const cell = el("div", { class: "multiple" }, el("p", {}, name));
+    grid.append(cell);
+    lineFrame(cell, given, {
+      name: "study", title: `${host.dataset.label}: ${name}`, all, range, lines: () => own, height: () => 190,
+    });
+  }
+}
+
+/** One sweep: every figure over the first axis, and a heat map where the second is of numbers too. */
+function sweepCharts(host, { title, across, by, figures, is_map: isMap }) {
+  const lines = figures[0].chart.lines.map((line, key) => ({ key, name: line.name, color: lineColor(line) }));
+  head(host, title, ...(by ? [el("span", { class: "key" }, `a line for each ${by}`)] : []));
+  const grid = el("div", { class: "grid-2" });
+  const drawn = [];
+  const shown = shownBy(host, lines, "Lines", () => drawn.forEach((chart) => chart.render()));
+  host.append(grid);
+  for (const { name, chart } of figures) {
+    const all = drawnLines(chart);
+    if (!all.some(({ x }) => x.length)) continue;
+    const frame = el("div", {});
+    grid.append(frame);
+    drawn.push(lineFrame(frame, chart, {
+      name: `sweep-${name}`, title: `${title}: ${name}`, all,
+      lines: () => all.filter(({ key }) => shown.has(key)), height: () => 250,
+    }));
+  }
+  drawn.forEach((chart) => { chart.peers = drawn; });
+  if (isMap) sweepMap(host, { title, across, by, figures });
+}
+
+function sweepMap(host, { title, across, by, figures }) {
+  const { chart: { x } } = figures[0];
+  let shown = figures[0];
+  const frame = el("div", { class: "map" });
+  const cellOf = (line, [place]) => {
+    const point = line.points.find((one) => one.x === place);
+    const brief = point && (shown.chart.y.is_time ? shortLatency(Number(point.y.toPrecision(3))) : shortText(Number(point.y.toPrecision(3))));
+    return point ? { value: point.y, text: point.text, brief } : null;
+  };
+  const rows = () => shown.chart.lines.map((line) => ({ label: line.name, cells: x.ticks.map((tick) => cellOf(line, tick)) }));
+  head(frame, "Heat map", el("span", { class: "key" }, "stronger colour: larger figure"), choice("Quantity", figures.map(({ name }) => name), (index) => {
+    shown = figures[index];
+    chart.render();
+  }));
+  host.append(frame);
+  const chart = heatChart(frame, {
+    name: "heat", label: `Heat map: ${title}. Arrows choose a cell.`, across, by,
+    columns: x.ticks.map(([, label]) => label), rows, figure: () => shown.name,
   });
 }
 
 function studyBars(host, { unit, rows: given }) {
-  const hidden = new Set();
-  const items = (bars) => bars.map((bar) => ({ name: bar.name, color: seriesColor(bar.color), row: bar }));
-  const columns = [...new Map(given.flatMap(({ bars }) => items(bars)).map((item) => [item.name, { ...item, key: item.name }])).values()];
-  const shown = () => given.map(({ label, bars }) => ({ label, items: items(bars.filter(({ name }) => !hidden.has(name))) }))
+  const names = [...new Map(given.flatMap(({ bars }) => bars).map((bar) => [bar.name, bar])).values()];
+  const entries = names.map(({ name, color }) => ({ key: name, name, color: names.length > MOST_SERIES ? null : seriesColor(color) }));
+  const items = (bars) => bars.map((bar) => ({ name: bar.name, color: shown.color(bar.name), row: bar }));
+  const visible = () => given.map(({ label, bars }) => ({ label, items: items(bars.filter(({ name }) => shown.has(name))) }))
     .filter((row) => row.items.length);
-  const most = () => Math.max(1e-9, ...shown().flatMap((row) => row.items).map(({ row }) => Math.max(row.value, row.high, row.published)));
-  legend(host, columns, hidden, () => chart.render());
+  const most = () => Math.max(1e-9, ...visible().flatMap((row) => row.items).map(({ row }) => Math.max(row.value, row.high, row.published)));
+  const shown = shownBy(host, entries, "Bars", () => chart.render());
   const chart = barChart(host, {
     name: "study", label: `Bars: ${host.dataset.label}. Up and down choose a row.`,
     x: { axis: linearAxis(shortText), title: unit, full: () => [0, most() * 1.02] },
-    rows: shown, figure: (bar) => bar, unit: () => unit,
+    rows: visible, figure: (bar) => bar, unit: () => unit,
   });
 }

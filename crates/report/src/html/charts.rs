@@ -1,7 +1,10 @@
 //! The charts of studies as data: where the marks stand, in which colour, and the words for each.
 //! The page's script draws them (`docs/adr/0008-charts.md`); a table beside each holds its figures.
 
-use blocklab_analysis::study::{Drawing, Entry, Line, Plot, Table};
+use std::borrow::Cow;
+
+use blocklab_analysis::study::{Drawn, Entry, Line, Plot, Point, Table};
+use blocklab_units::latency;
 use maud::{Markup, html};
 use serde::Serialize;
 
@@ -9,69 +12,76 @@ use crate::shown::{self, fixed};
 
 /// One figure over another.
 #[derive(Serialize)]
-struct LineChart<'a> {
-    x: Axis<'a>,
-    y: Axis<'a>,
-    lines: Vec<DrawnLine>,
+pub struct LineChart<'a> {
+    pub x: Axis<'a>,
+    pub y: Axis<'a>,
+    pub lines: Vec<DrawnLine>,
 }
 
 #[derive(Serialize)]
-struct Axis<'a> {
-    title: &'a str,
-    logarithmic: bool,
+pub struct Axis<'a> {
+    pub title: &'a str,
+    pub logarithmic: bool,
+    /// Whether the figures are nanoseconds.
+    pub is_time: bool,
     /// The places that have names of their own; empty: rules stand at round figures.
-    ticks: Vec<(f64, &'a str)>,
+    pub ticks: Vec<(f64, &'a str)>,
     /// A figure at which a line is drawn across.
-    bound: Option<f64>,
+    pub bound: Option<f64>,
 }
 
 #[derive(Serialize)]
-struct DrawnLine {
-    name: String,
-    color: usize,
-    is_published: bool,
-    points: Vec<DrawnPoint>,
+pub struct DrawnLine {
+    pub name: String,
+    pub color: usize,
+    /// Its place among lines that have an order, 0 to 1.
+    pub rank: Option<f64>,
+    pub is_published: bool,
+    pub points: Vec<DrawnPoint>,
     /// The place of its saturation point or knee.
-    mark: Option<f64>,
+    pub mark: Option<f64>,
 }
 
 #[derive(Serialize)]
-struct DrawnPoint {
-    x: f64,
-    y: f64,
-    at: String,
-    text: String,
+pub struct DrawnPoint {
+    pub x: f64,
+    pub y: f64,
+    pub at: String,
+    pub text: String,
+    /// Whether it is overload: no part of the line.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub past_peak: bool,
 }
 
 /// A group of bars a row. Bars of one unit share a chart: MB/s and IOPS have nothing to do with
 /// each other.
 #[derive(Serialize)]
-struct BarChart<'a> {
-    unit: &'a str,
-    rows: Vec<BarRow<'a>>,
+pub struct BarChart<'a> {
+    pub unit: &'a str,
+    pub rows: Vec<BarRow<'a>>,
 }
 
 #[derive(Serialize)]
-struct BarRow<'a> {
-    label: &'a str,
-    bars: Vec<Bar<'a>>,
+pub struct BarRow<'a> {
+    pub label: Cow<'a, str>,
+    pub bars: Vec<Bar<'a>>,
 }
 
 #[derive(Serialize)]
-struct Bar<'a> {
-    name: &'a str,
-    color: usize,
-    value: Option<f64>,
-    low: Option<f64>,
-    high: Option<f64>,
-    published: Option<f64>,
-    text: String,
+pub struct Bar<'a> {
+    pub name: Cow<'a, str>,
+    pub color: usize,
+    pub value: Option<f64>,
+    pub low: Option<f64>,
+    pub high: Option<f64>,
+    pub published: Option<f64>,
+    pub text: String,
     /// What is said of it besides: a name and a text each.
-    details: Vec<(&'static str, String)>,
+    pub details: Vec<(&'static str, String)>,
 }
 
 /// The place of a chart, with its data.
-fn card(label: &str, chart: &impl Serialize) -> Markup {
+pub fn card(label: &str, chart: &impl Serialize) -> Markup {
     let data = serde_json::to_string(chart).expect("charts hold no exotic keys");
     html! { div class="card study-chart needs-script" data-label=(label) data-chart-data=(data) {} }
 }
@@ -86,11 +96,11 @@ pub fn of_table(table: &Table) -> Markup {
     }
     let title = |unit: &str| format!("{}: {unit}", table.title);
     match (table.drawing, &table.places) {
-        (Drawing::Lines, Some(places)) => {
+        (Drawn::Lines, Some(places)) => {
             let unit = units.first().copied().unwrap_or_default();
             card(&title(unit), &lines(table, places, unit))
         }
-        (Drawing::Bars, _) => html! {
+        (Drawn::Bars, _) => html! {
             @for unit in units { (card(&title(unit), &bars(table, unit))) }
         },
         _ => html! {},
@@ -108,10 +118,11 @@ fn unit(table: &Table, column: usize) -> &str {
 }
 
 impl<'a> Axis<'a> {
-    fn new(title: &'a str, logarithmic: bool) -> Self {
+    pub fn new(title: &'a str, logarithmic: bool) -> Self {
         Self {
             title,
             logarithmic,
+            is_time: false,
             ticks: Vec::new(),
             bound: None,
         }
@@ -134,12 +145,14 @@ fn lines<'a>(table: &'a Table, places: &[f64], unit: &'a str) -> LineChart<'a> {
                     y,
                     at: format!("{} {}", table.rows[row], table.corner),
                     text: format!("{} {}", fixed(y, entry.decimals), entry.unit),
+                    past_peak: false,
                 })
             };
             let [saturated, _] = table.saturations[column];
             lines.push(DrawnLine {
                 name: table.columns[column].clone(),
                 color,
+                rank: None,
                 is_published,
                 points: (0..places.len()).filter_map(point).collect(),
                 mark: saturated.filter(|_| !is_published).map(|it| it.at),
@@ -166,7 +179,7 @@ fn bars<'a>(table: &'a Table, of: &'a str) -> BarChart<'a> {
             let published = entry.published.map(|it| fixed(it, entry.decimals));
             let interval = shown::interval(entry);
             Some(Bar {
-                name: &table.columns[column],
+                name: Cow::Borrowed(&table.columns[column]),
                 color,
                 value: entry.ours.map(|it| it.value),
                 low: entry.ours.and_then(|it| it.low),
@@ -180,7 +193,7 @@ fn bars<'a>(table: &'a Table, of: &'a str) -> BarChart<'a> {
             })
         };
         BarRow {
-            label,
+            label: Cow::Borrowed(label),
             bars: drawn.enumerate().filter_map(bar).collect(),
         }
     };
@@ -192,30 +205,34 @@ fn bars<'a>(table: &'a Table, of: &'a str) -> BarChart<'a> {
 
 /// A line a system and sweep.
 pub fn of_plot(plot: &Plot) -> Markup {
+    let (y_title, scale) = shown::time_title(&plot.y);
     let points = || plot.lines.iter().flat_map(|line| &line.points);
     let across: Vec<f64> = points().map(|it| it.x).collect();
     let up: Vec<f64> = points().map(|it| it.y).chain(plot.bound).collect();
+    let point = |it: &Point| DrawnPoint {
+        x: it.x,
+        y: it.y * scale.unwrap_or(1.0),
+        at: format!("{} {}", fixed(it.x, 0), plot.x),
+        text: match scale {
+            Some(scale) => latency(it.y * scale),
+            None => format!("{} {}", fixed(it.y, 0), plot.y),
+        },
+        past_peak: it.past_peak,
+    };
     let line = |(color, line): (usize, &Line)| DrawnLine {
         name: shown::line_name(plot, line),
         color,
+        rank: None,
         is_published: false,
-        points: line
-            .points
-            .iter()
-            .map(|it| DrawnPoint {
-                x: it.x,
-                y: it.y,
-                at: format!("{} {}", fixed(it.x, 0), plot.x),
-                text: format!("{} {}", fixed(it.y, 0), plot.y),
-            })
-            .collect(),
+        points: line.points.iter().map(point).collect(),
         mark: line.knee.map(|it| it.x),
     };
     let chart = LineChart {
         x: Axis::new(&plot.x, is_wide(&across)),
         y: Axis {
-            bound: plot.bound,
-            ..Axis::new(&plot.y, is_wide(&up))
+            bound: plot.bound.map(|bound| bound * scale.unwrap_or(1.0)),
+            is_time: scale.is_some(),
+            ..Axis::new(y_title, is_wide(&up))
         },
         lines: plot.lines.iter().enumerate().map(line).collect(),
     };
@@ -227,7 +244,7 @@ pub fn of_plot(plot: &Plot) -> Markup {
 }
 
 /// Whether figures span so much that small ones would vanish on a plain scale.
-fn is_wide(values: &[f64]) -> bool {
+pub fn is_wide(values: &[f64]) -> bool {
     let low = values.iter().copied().fold(f64::INFINITY, f64::min);
     low > 0.0 && values.iter().copied().fold(0.0, f64::max) / low >= 16.0
 }

@@ -3,7 +3,9 @@
 use blocklab_analysis::compare::{Against, Comparison, Contrast, Pair, Verdict};
 use maud::{Markup, html};
 
+use super::charts;
 use super::tables::{card, heads};
+use crate::fields::fields;
 use crate::versus;
 
 /// The section, before all else that the runs have to say.
@@ -19,11 +21,52 @@ pub fn section(comparison: &Comparison) -> Markup {
             }
             @for against in &comparison.against {
                 h3 { (versus::outcome(comparison, against)) }
+                (forest(comparison, against))
                 @if !against.pairs.is_empty() { (table(comparison, against)) }
                 @if !against.unmatched.is_empty() { (unmatched(against)) }
             }
         }
     }
+}
+
+/// How many times faster each load is, those that changed first.
+fn forest(comparison: &Comparison, against: &Against) -> Markup {
+    let (base, other) = (
+        versus::letter(comparison.baseline),
+        versus::letter(against.run),
+    );
+    let row = |pair: &&Pair| {
+        let contrast = pair.headline()?;
+        let ratio = contrast.ratio?;
+        // Less of a latency is faster, so that to the right is faster in every row.
+        let is_time = contrast.quantity.is_latency();
+        let speed = |ratio: f64| if is_time { 1.0 / ratio } else { ratio };
+        let ends = [contrast.ci95_low, contrast.ci95_high].map(|it| it.map(speed));
+        let [low, high] = if is_time { [ends[1], ends[0]] } else { ends };
+        let figures = versus::titles(comparison, against);
+        let cells = versus::cells(contrast);
+        let details = figures.into_iter().zip(cells).take(4);
+        let verdict = versus::verdict(contrast.verdict);
+        Some(fields! {
+            label: format!("{} {}, {}", pair.case, pair.direction, contrast.quantity.label()),
+            verdict: verdict,
+            ratio: speed(ratio),
+            low: low,
+            high: high,
+            text: format!("{}× {verdict}", versus::times(speed(ratio))),
+            details: details.collect::<Vec<_>>(),
+        })
+    };
+    let pairs = versus::changed_first(against);
+    let rows: Vec<_> = pairs.iter().filter_map(row).collect();
+    let title = format!("{other} against {base}");
+    let data = fields! {
+        title: title.clone(),
+        margin: comparison.at_least_percent,
+        sides: [format!("← {other} is slower"), format!("{other} is faster →")],
+        rows: &rows,
+    };
+    html! { @if !rows.is_empty() { (charts::card(&title, &data)) } }
 }
 
 fn table(comparison: &Comparison, against: &Against) -> Markup {
@@ -34,7 +77,7 @@ fn table(comparison: &Comparison, against: &Against) -> Markup {
         .chain(figures)
         .collect();
     let rows = html! {
-        @for pair in &against.pairs {
+        @for pair in versus::changed_first(against) {
             @for (index, contrast) in pair.contrasts.iter().enumerate() {
                 (row(comparison, pair, contrast, index == 0))
             }
@@ -53,8 +96,8 @@ fn row(comparison: &Comparison, pair: &Pair, contrast: &Contrast, first: bool) -
     let (verdict, figures) = cells.split_last().expect("a cell for every title");
     html! {
         tr {
-            th scope="row" title=(pair.what) {
-                @if first {
+            @if first {
+                th scope="rowgroup" rowspan=(pair.contrasts.len()) title=(pair.what) {
                     (pair.case)
                     @if let Some(other) = &pair.other_case { " = " (other) }
                     " " (pair.direction)

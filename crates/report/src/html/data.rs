@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use blocklab_analysis::{Assessment, Estimate, Row, RowDirection};
+use blocklab_analysis::{Estimate, Row, RowDirection};
 use blocklab_record::{Interval, IntervalDirection, Measurement, Record, Statistic};
 use serde::Serialize;
 
 use super::side::Side;
+use super::sweeps;
 use crate::facts;
 use crate::fields::fields;
 
@@ -15,21 +16,13 @@ use crate::fields::fields;
 const CURVE_POINTS: usize = 40_000;
 const SERIES_SLICES: usize = 15_000;
 
-#[derive(Default, Serialize)]
-struct SeriesData {
-    iops: Vec<f64>,
-    mbps: Vec<f64>,
-    /// Nothing in a slice without operations.
-    p50: Vec<Option<u64>>,
-    /// As above.
-    p99: Vec<Option<u64>>,
-}
-
 /// JSON for a `<script>` element: no `<` in it can end the element.
 pub fn json(sides: &[Side<'_>]) -> String {
     let errors = sides.iter().map(|it| it.assessment.quantile_error_percent);
     let page = fields! {
         records: sides.iter().map(|side| record(side, sides)).collect::<Vec<_>>(),
+        // Below pictures that leave the page.
+        cite: sides.iter().map(|it| facts::cite(it.record)).collect::<Vec<_>>().swap_remove(0),
         quantile_error_percent: errors.flatten().reduce(f64::max),
     };
     let text = serde_json::to_string(&page).expect("the page's data holds no exotic keys");
@@ -37,15 +30,22 @@ pub fn json(sides: &[Side<'_>]) -> String {
 }
 
 fn record(side: &Side<'_>, sides: &[Side<'_>]) -> impl Serialize + use<> {
-    let all = sides.iter().flat_map(|side| directions(side.assessment));
+    let all = sides.iter().flat_map(|side| side.assessment.directions());
     let drawn = |(_, it): (_, &RowDirection)| 1 + usize::from(!it.response_bins.is_empty());
     let distributions: usize = all.map(drawn).sum();
     let room = CURVE_POINTS / (2 * distributions.max(1));
     let slices: usize = sides.iter().map(|side| slices(side.record)).sum();
     let merged = slices.div_ceil(SERIES_SLICES).max(1);
-    let rows = directions(side.assessment).map(|(row, it)| row_data(row, it, room.max(40)));
+    let rows = side.assessment.directions().map(|(row, it)| {
+        fields! {
+            is_swept: sweeps::has(side, &row.case),
+            #[serde(flatten)]
+            row: row_data(row, it, room.max(40)),
+        }
+    });
     let passes = side.record.measurements.iter();
     fields! {
+        id: side.record.id.clone(),
         label: side.label.clone(),
         // `mean of 3 passes`
         aggregate: facts::aggregate(side.record, &side.assessment.rows),
@@ -56,11 +56,6 @@ fn record(side: &Side<'_>, sides: &[Side<'_>]) -> impl Serialize + use<> {
 
 fn slices(record: &Record) -> usize {
     record.measurements.iter().map(|m| m.series.len()).sum()
-}
-
-fn directions(assessment: &Assessment) -> impl Iterator<Item = (&Row, &RowDirection)> {
-    let rows = assessment.rows.iter();
-    rows.flat_map(|row| row.directions.iter().map(move |direction| (row, direction)))
 }
 
 fn row_data(row: &Row, of: &RowDirection, room: usize) -> impl Serialize + use<> {
@@ -156,13 +151,15 @@ fn pass(measurement: &Measurement, merged: usize) -> impl Serialize + use<> {
     let cpu = |slice: &&[Interval]| figures(rate(slice, |i| i.cpu_ns) / 1e9 * 100.0);
     let named = facts::DIRECTIONS.into_iter().enumerate();
     let directions = named.filter_map(|(index, name)| {
-        let of = |interval: &Interval| facts::directions(interval)[index];
+        let of = move |interval: &Interval| facts::directions(interval)[index];
         let occurs = series.iter().any(|interval| of(interval).ios > 0);
         occurs.then(|| (name, series_of(&slices, of)))
     });
     fields! {
         case: measurement.case.clone(),
         pass: measurement.pass,
+        // Since the run's start, in seconds.
+        started: seconds(measurement.started_ns),
         // Ends of the slices in seconds.
         end: slices.iter().map(|it| seconds(it[it.len() - 1].end_ns)).collect::<Vec<_>>(),
         // Seconds of ramp at the beginning.
@@ -191,23 +188,26 @@ fn without_remainder(series: &[Interval]) -> &[Interval] {
 }
 
 /// Rates are those of the whole slice; of the percentiles, a slice shows its worst interval.
-fn series_of(slices: &[&[Interval]], of: impl Fn(&Interval) -> IntervalDirection) -> SeriesData {
-    let mut data = SeriesData::default();
-    for slice in slices {
-        let worst = |statistic, what: fn(IntervalDirection) -> u64| {
-            let known = |moved: &IntervalDirection| !moved.unknown.has(statistic);
-            let busy = slice
-                .iter()
-                .map(&of)
-                .filter(|moved| moved.ios > 0 && known(moved));
-            busy.map(what).max()
-        };
-        data.iops.push(figures(rate(slice, |i| of(i).ios)));
-        data.mbps.push(figures(rate(slice, |i| of(i).bytes) / 1e6));
-        data.p50.push(worst(Statistic::P50, |d| d.p50_ns));
-        data.p99.push(worst(Statistic::P99, |d| d.p99_ns));
+fn series_of<F>(slices: &[&[Interval]], of: F) -> impl Serialize + use<F>
+where
+    F: Fn(&Interval) -> IntervalDirection,
+{
+    let rates = |what: fn(IntervalDirection) -> u64, scale: f64| -> Vec<f64> {
+        let of_slice = |slice: &&[Interval]| figures(rate(slice, |i| what(of(i))) / scale);
+        slices.iter().map(of_slice).collect()
+    };
+    let worst = |statistic, what: fn(IntervalDirection) -> u64| -> Vec<Option<u64>> {
+        let known = |it: &IntervalDirection| it.ios > 0 && !it.unknown.has(statistic);
+        let of_slice = |slice: &&[Interval]| slice.iter().map(&of).filter(known).map(what).max();
+        slices.iter().map(of_slice).collect()
+    };
+    fields! {
+        iops: rates(|it| it.ios, 1.0),
+        mbps: rates(|it| it.bytes, 1e6),
+        // Nothing in a slice without operations.
+        p50: worst(Statistic::P50, |it| it.p50_ns),
+        p99: worst(Statistic::P99, |it| it.p99_ns),
     }
-    data
 }
 
 /// Per second.

@@ -1,10 +1,12 @@
 //! The findings: one statement each, the figures behind it folded away.
 
+use std::cmp::Reverse;
+
 use blocklab_analysis::{Finding, Severity};
 use maud::{Markup, html};
 
 use super::headline::prose;
-use super::side::Side;
+use super::side::{self, Side, alike, whose};
 use super::tables::{heads, scrolling};
 use crate::evidence::Grid;
 use crate::facts;
@@ -15,12 +17,17 @@ const CHIPS: usize = 4;
 /// What doubts a figure as a list, what explains one folded below it. What is good stands in the
 /// verdict already.
 pub fn findings(sides: &[Side<'_>]) -> Markup {
-    let of = |wanted: fn(Severity) -> bool| -> Vec<(&Side<'_>, &Finding)> {
+    let of = |wanted: fn(Severity) -> bool| -> Vec<Markup> {
+        if side::many(sides) {
+            return alike_rules(sides, wanted);
+        }
         let all = sides.iter().flat_map(|side| {
             let findings = side.assessment.findings.iter();
             findings.map(move |finding| (side, finding))
         });
-        all.filter(|(_, it)| wanted(it.severity)).collect()
+        let all = all.filter(|(_, it)| wanted(it.severity));
+        all.map(|(side, it)| entry(it, side, &html! {}, &html! {}))
+            .collect()
     };
     let grave = of(|severity| severity > Severity::Info);
     let infos = of(|severity| severity == Severity::Info);
@@ -29,17 +36,64 @@ pub fn findings(sides: &[Side<'_>]) -> Markup {
             section id="findings" {
                 h2 { "Findings" }
                 @if !grave.is_empty() {
-                    ul class="findings" { @for (side, it) in &grave { (item(it, side)) } }
+                    ul class="findings" { @for it in &grave { (it) } }
                 }
                 @if !infos.is_empty() {
                     details class="infos" {
                         summary { (observations(infos.len(), grave.len())) }
-                        ul class="findings" { @for (side, it) in &infos { (item(it, side)) } }
+                        ul class="findings" { @for it in &infos { (it) } }
                     }
                 }
             }
         }
     }
+}
+
+/// Findings of one rule are one entry: what holds of one system as the example, the others below.
+fn alike_rules(sides: &[Side<'_>], wanted: fn(Severity) -> bool) -> Vec<Markup> {
+    let all = sides.iter().flat_map(|side| {
+        let findings = side.assessment.findings.iter();
+        findings.map(move |finding| ((finding.severity, finding.rule), (finding, side)))
+    });
+    let mut groups = alike(all.filter(|((severity, _), _)| wanted(*severity)));
+    groups.sort_by_key(|((severity, _), _)| Reverse(*severity));
+    groups
+        .iter()
+        .map(|(_, members)| group(members, sides.len()))
+        .collect()
+}
+
+fn group(members: &[(&Finding, &Side<'_>)], all: usize) -> Markup {
+    let (first, side) = members[0];
+    let said = alike(
+        members
+            .iter()
+            .map(|(finding, side)| (finding.statement.as_str(), *side)),
+    );
+    let mut systems: Vec<&Side<'_>> = Vec::new();
+    for (_, side) in members {
+        if !systems.iter().any(|known| known.index == side.index) {
+            systems.push(side);
+        }
+    }
+    let more = html! {
+        @if said.len() > 1 {
+            details class="evidence" {
+                summary { "In " (systems.len()) " of " (all) " systems" }
+                ul {
+                    @for (statement, members) in &said {
+                        li { (prose(statement)) (whose(members, all)) }
+                    }
+                }
+            }
+        }
+    };
+    let example = if said.len() > 1 {
+        &systems[..1]
+    } else {
+        &systems[..]
+    };
+    entry(first, side, &whose(example, all), &more)
 }
 
 /// Whether the section of the findings has anything in it.
@@ -57,19 +111,22 @@ fn observations(infos: usize, grave: usize) -> String {
     }
 }
 
-fn item(finding: &Finding, side: &Side<'_>) -> Markup {
-    let severity = facts::severity(finding.severity);
+/// One of them; `names`: the systems that it holds of, `more`: what is to be said besides.
+fn entry(finding: &Finding, side: &Side<'_>, names: &Markup, more: &Markup) -> Markup {
+    let severity = facts::word(finding.severity);
     html! {
         li class={ "finding " (severity) } {
             p class="statement" {
-                (side.swatch())
+                @if names.0.is_empty() { (side.swatch()) }
                 span class="severity" { (severity) }
                 (prose(&finding.statement))
                 (chips(finding, side))
+                (names)
             }
             @if let Some(advice) = &finding.advice { p class="advice" { (prose(advice)) } }
+            (more)
             details class="evidence" {
-                summary { "Evidence" }
+                summary { "Evidence" @if !names.0.is_empty() { " in " (side.name()) } }
                 @if let Some(grid) = Grid::of(finding) { (table(&grid)) }
                 p class="confidence" {
                     (facts::confidence(finding.confidence)) " confidence · rule "

@@ -7,8 +7,11 @@ use blocklab_analysis::study::{Plot, curves};
 use blocklab_record::{Origin, Record};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use super::side::Side;
-use super::{data, findings, headline, model, numbers, origin, study};
+use super::side::{self, Side};
+use super::{
+    consistency, course, data, findings, headline, model, numbers, origin, study, sweeps, systems,
+};
+use crate::facts;
 
 /// No network at all: only what stands in the file may be used.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; \
@@ -46,21 +49,29 @@ const STYLE: &str = concat!(
 );
 
 /// One script in one closure, in reading order.
-const SCRIPT: [&str; 6] = [
+const SCRIPT: [&str; 10] = [
     include_str!("../../assets/js/draw.js"),
     include_str!("../../assets/js/chart.js"),
+    include_str!("../../assets/js/take.js"),
     include_str!("../../assets/js/lines.js"),
     include_str!("../../assets/js/rows.js"),
+    include_str!("../../assets/js/picks.js"),
+    include_str!("../../assets/js/heat.js"),
+    include_str!("../../assets/js/forest.js"),
     include_str!("../../assets/js/study.js"),
     include_str!("../../assets/js/page.js"),
 ];
 
 /// A section that stands before what the Records say by themselves: where links lead, its name in
 /// the navigation, and all of it.
-pub type Opening = (&'static str, &'static str, Markup);
+pub type Opening<'a> = (
+    &'static str,
+    &'static str,
+    &'a dyn Fn(&[Side<'_>]) -> Markup,
+);
 
 /// The whole page.
-pub fn page(records: &[(&Record, &Assessment)], opening: Option<Opening>) -> Markup {
+pub fn page(records: &[(&Record, &Assessment)], opening: Option<Opening<'_>>) -> Markup {
     let opening = opening.as_ref();
     let parts = parts(records);
     let sides: Vec<Side<'_>> = records
@@ -69,9 +80,14 @@ pub fn page(records: &[(&Record, &Assessment)], opening: Option<Opening>) -> Mar
         .map(|(index, (record, assessment))| Side {
             record,
             assessment,
-            label: label(record, parts.get(index)),
+            label: match parts.get(index) {
+                Some((_, system)) if side::is_many(records.len()) => (*system).to_owned(),
+                part => label(record, part),
+            },
             index,
             alone: records.len() == 1,
+            has_color: records.len() > 1 && !side::is_many(records.len()),
+            sweeps: sweeps::of(assessment, !parts.is_empty()),
             part: parts.get(index).copied(),
         })
         .collect();
@@ -141,7 +157,7 @@ fn title(sides: &[Side<'_>]) -> String {
     format!("{} – blocklab", labels.join(" | "))
 }
 
-fn top(sides: &[Side<'_>], opening: Option<&Opening>) -> Markup {
+fn top(sides: &[Side<'_>], opening: Option<&Opening<'_>>) -> Markup {
     html! {
         a class="skip" href="#main" { "Skip to the report" }
         header class="top" {
@@ -151,7 +167,8 @@ fn top(sides: &[Side<'_>], opening: Option<&Opening>) -> Markup {
                     @if let Some((id, name, _)) = opening { a href={ "#" (id) } { (name) } }
                     @if findings::any(sides) { a href="#findings" { "Findings" } }
                     @if plots(sides).is_some() { a href="#curve" { "Curve" } }
-                    a href="#suite" { "Suite" }
+                    @if sweeps::any(sides) { a href="#sweeps" { "Sweeps" } }
+                    @if has_bars(sides) { a href="#suite" { "Suite" } }
                     a href="#latency" { "Latency" }
                     a href="#time" { "Over time" }
                     a href="#numbers" { "Table" }
@@ -174,24 +191,30 @@ fn mark() -> Markup {
     }
 }
 
-fn sections(sides: &[Side<'_>], opening: Option<&Opening>) -> Markup {
+fn sections(sides: &[Side<'_>], opening: Option<&Opening<'_>>) -> Markup {
     html! {
         (headline::summary(sides))
-        @if let Some((.., section)) = opening { (section) }
+        @if let Some((.., section)) = opening { (section(sides)) }
+        @if side::many(sides) && sides[0].part.is_none() {
+            section id="systems" { (systems::table(sides, None)) (headline::tiles(sides)) }
+        }
         (findings::findings(sides))
+        (sweeps::section(sides))
         @if let Some(plot) = plots(sides) { (study::curves(&plot)) }
         @if sides.iter().any(|side| !side.assessment.rows.is_empty()) {
             (charts(sides))
+            @if let [side] = sides { (consistency::section(side)) }
             (numbers::table(sides))
         }
         (model::section(sides))
         (origin::machine(sides))
-        (origin::course(sides))
+        (course::course(sides))
         (origin::workload(sides))
     }
 }
 
-/// The curves of all Records; of several the name of each stands before those of its lines.
+/// The curves of all Records; of several the name of each stands before those of its lines. A study
+/// draws its own.
 fn plots(sides: &[Side<'_>]) -> Option<Plot> {
     let several = sides.len() > 1;
     let of = |side: &Side<'_>| {
@@ -201,15 +224,25 @@ fn plots(sides: &[Side<'_>]) -> Option<Plot> {
         }
         Some(plot)
     };
-    sides.iter().filter_map(of).reduce(|mut all, plot| {
+    let alone = sides.iter().filter(|side| side.part.is_none());
+    alone.filter_map(of).reduce(|mut all, plot| {
         all.lines.extend(plot.lines);
         all
     })
 }
 
+/// Whether any case is no point of a sweep.
+fn has_bars(sides: &[Side<'_>]) -> bool {
+    let has = |side: &Side<'_>| {
+        let mut rows = side.assessment.rows.iter();
+        rows.any(|row| !sweeps::has(side, &row.case))
+    };
+    sides.iter().any(has)
+}
+
 fn has_response(side: &Side<'_>) -> bool {
-    let mut directions = side.assessment.rows.iter().flat_map(|row| &row.directions);
-    directions.any(|direction| !direction.response_curve.is_empty())
+    let mut directions = side.assessment.directions();
+    directions.any(|(_, direction)| !direction.response_curve.is_empty())
 }
 
 /// Where the script draws. Without it, the table below holds the numbers.
@@ -220,14 +253,15 @@ fn charts(sides: &[Side<'_>]) -> Markup {
                 "The charts need JavaScript. Every number is in the tables below."
             }
         }
-        section id="suite" class="needs-script" {
+        div id="picks" class="card needs-script no-print" {}
+        @if has_bars(sides) { section id="suite" class="needs-script" {
             h2 { "The suite" }
             p class="lead" {
                 "Bars are the figure of all passes, whiskers its 95 % confidence interval, dots "
                 "the single passes."
             }
             div class="card" id="suite-card" {}
-        }
+        } }
         section id="latency" class="needs-script" {
             h2 { "Latency" }
             p class="lead" {
@@ -264,10 +298,11 @@ fn foot(sides: &[Side<'_>]) -> Markup {
                         (side.record.tool) " · run " code { (side.record.id) }
                         " · record format " (side.record.format)
                         @if let Some(error) = side.assessment.quantile_error_percent {
-                            " · percentiles within " (crate::facts::percent(error))
+                            " · percentiles within " (facts::percent(error))
                         }
                         " · MB = 10" sup { "6" } " bytes"
                     }
+                    @if !side::many(sides) { p { "Cite this: " (facts::cite(side.record)) } }
                 }
             }
         }

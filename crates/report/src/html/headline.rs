@@ -5,13 +5,14 @@ use blocklab_record::{Origin, Status};
 use blocklab_units::{count, latency, rate};
 use maud::{Markup, html};
 
-use super::side::Side;
+use super::side::{self, Side, alike, whose};
 use super::verdict;
 use crate::facts;
 
 /// Title, verdict and the big numbers.
 pub fn summary(sides: &[Side<'_>]) -> Markup {
     let alone = sides.len() == 1;
+    let many = side::many(sides);
     html! {
         section id="summary" class=(if alone { "one" } else { "many" }) {
             @if let Some((study, _)) = sides.first().and_then(|side| side.part) {
@@ -20,7 +21,8 @@ pub fn summary(sides: &[Side<'_>]) -> Markup {
                     p class="lead" { (sides[0].record.asked.description) }
                 }
             }
-            div class="openings" {
+            @if many { (unmeasured_many(sides)) }
+            @if !many { div class="openings" {
               @for side in sides {
                 div class="opening" {
                     p class="eyebrow" {
@@ -28,7 +30,7 @@ pub fn summary(sides: &[Side<'_>]) -> Markup {
                             (side.record.origin.name())
                         }
                         @if side.record.status != Status::Complete {
-                            span class="badge bad" { (facts::status(side.record.status)) }
+                            span class="badge bad" { (facts::word(side.record.status)) }
                         }
                         time datetime=(side.record.started_at) {
                             (facts::moment(&side.record.started_at))
@@ -42,8 +44,28 @@ pub fn summary(sides: &[Side<'_>]) -> Markup {
                     (verdict::verdict(side))
                 }
               }
+            } }
+            @if !many { (tiles(sides)) }
+        }
+    }
+}
+
+/// What must be known of figures that no device gave: each sentence once.
+fn unmeasured_many(sides: &[Side<'_>]) -> Markup {
+    let told = sides
+        .iter()
+        .filter_map(|it| Some((unmeasured(it.record.origin)?, it)));
+    html! {
+        @for (text, members) in alike(told) {
+            p class="unmeasured" {
+                (text) " " a href="#model" { "What the model rests on" }
+                (whose(&members, sides.len()))
             }
-            (tiles(sides))
+        }
+        @for side in sides {
+            @if let Some(ending) = facts::ending(side.record) {
+                p class="verdict bad" { b { (side.name()) } ": " (ending) }
+            }
         }
     }
 }
@@ -57,17 +79,33 @@ fn heading(side: &Side<'_>) -> Markup {
             h2 class="system" { (side.swatch()) (system) }
             p class="lead address" { (subject(side)) }
         } @else {
-            h1 { (side.swatch()) (subject(side)) }
-            p class="lead" {
-                b { (asked.name) }
-                @if !asked.description.is_empty() { ": " (asked.description) }
-            }
+            h1 { (side.swatch()) (asked.name) @if let Some(path) = target(side) { " on " (path) } }
+            @if !asked.description.is_empty() { p class="lead" { (asked.description) } }
+            (measured_on(side))
+        }
+    }
+}
+
+/// The target as the user named it.
+fn target<'a>(side: &'a Side<'_>) -> Option<&'a str> {
+    let target = side.record.targets.first()?;
+    Some(target.asked.as_deref().unwrap_or(&target.path))
+}
+
+/// What was measured and by what, where a reader looks first.
+fn measured_on(side: &Side<'_>) -> Markup {
+    let kernel = &side.record.environment.kernel;
+    let has_kernel = side.record.origin != Origin::Simulated && !kernel.is_empty();
+    html! {
+        dl class="measured-on" {
+            @for (name, text) in facts::measured_on(side.record) { div { dt { (name) } dd { (text) } } }
+            @if has_kernel { div { dt { "kernel" } dd { (kernel) } } }
         }
     }
 }
 
 /// What must be known of figures that no device gave.
-const fn unmeasured(origin: Origin) -> Option<&'static str> {
+pub const fn unmeasured(origin: Origin) -> Option<&'static str> {
     match origin {
         Origin::Measured => None,
         Origin::Imported => Some("Measured by another program: only what it printed is known."),
@@ -98,8 +136,10 @@ fn subject(side: &Side<'_>) -> String {
 }
 
 /// A big number: what it is, and what it shows of a row.
-struct Tile {
+pub struct Tile {
     what: &'static str,
+    /// Above a column of a table.
+    brief: &'static str,
     /// The largest is the best; nothing where another program did not tell.
     rank: fn(&RowDirection) -> Option<f64>,
     show: fn(&RowDirection) -> (String, &'static str),
@@ -109,18 +149,21 @@ struct Tile {
 const TILES: [Tile; 3] = [
     Tile {
         what: "throughput",
+        brief: "MB/s",
         rank: |d| Some(d.bytes_per_s.value),
         show: |d| (rate(d.bytes_per_s.value / 1e6), "MB/s"),
         beside: |d| spread(&d.bytes_per_s),
     },
     Tile {
         what: "rate",
+        brief: "IOPS",
         rank: |d| Some(d.iops.value),
         show: |d| (count(d.iops.value), "IOPS"),
         beside: |d| spread(&d.iops),
     },
     Tile {
         what: "latency, median",
+        brief: "p50",
         rank: |d| d.knows(0.5).then(|| -(d.service_ns.at("p50") as f64)),
         show: |d| split_latency(d.service_ns.at("p50")),
         beside: |d| {
@@ -141,33 +184,65 @@ fn split_latency(ns: u64) -> (String, &'static str) {
 }
 
 fn spread(estimate: &Estimate) -> Option<String> {
-    facts::half_width_percent(estimate)?;
+    estimate.half_width_percent()?;
     match facts::plus_minus(estimate) {
         few if few == facts::TOO_FEW => Some(few),
         percent => Some(format!("± {percent}")),
     }
 }
 
-/// The best row of each kind; of several records, each shows its own.
-fn tiles(sides: &[Side<'_>]) -> Markup {
-    let directions = [("read", "Read"), ("write", "Write"), ("trim", "Trim")];
+/// A tile of one direction.
+pub struct Shown {
+    tile: &'static Tile,
+    direction: &'static str,
+}
+
+impl Shown {
+    /// The best of a Record as it stands in a table.
+    pub fn text(&self, side: &Side<'_>) -> String {
+        let best = best(side, self.direction, self.tile);
+        let shown = best.map(|(_, direction)| (self.tile.show)(direction));
+        match shown {
+            Some((number, unit)) if unit == self.tile.brief => number,
+            Some((number, unit)) => format!("{number} {unit}"),
+            None => "–".to_owned(),
+        }
+    }
+}
+
+/// The tiles that any Record has a figure for, each with its title in a table: `read MB/s`.
+pub fn tiles_shown(sides: &[Side<'_>]) -> Vec<(Shown, String)> {
+    let directions = ["read", "write", "trim"].into_iter();
+    let all = directions.flat_map(|direction| TILES.iter().map(move |tile| (direction, tile)));
+    let has = |(direction, tile): &(&str, &Tile)| {
+        sides
+            .iter()
+            .any(|side| best(side, direction, tile).is_some())
+    };
+    let shown = |(direction, tile): (&'static str, &'static Tile)| {
+        let title = format!("{direction} {}", tile.brief);
+        (Shown { tile, direction }, title)
+    };
+    all.filter(has).map(shown).collect()
+}
+
+/// The best row of each kind; of several records the same case of each, as far as they have it.
+/// Of many only the best and the least.
+pub fn tiles(sides: &[Side<'_>]) -> Markup {
     html! {
         div class="tiles" {
-            @for (direction, name) in directions {
-                @for tile in &TILES {
-                    @let found = sides.iter().filter_map(|it| Some((it, best(it, direction, tile)?)));
-                    @let found: Vec<_> = found.collect();
-                    @if !found.is_empty() {
-                        div class="tile" {
-                            h3 { (name) " " (tile.what) }
-                            @for (side, (row, direction)) in found {
-                                @let (number, unit) = (tile.show)(direction);
-                                p class="figure" {
-                                    (side.swatch())
-                                    span class="number" { (number) } " " span class="unit" { (unit) }
-                                }
-                                p class="source" { (source(side, row, direction, tile)) }
-                            }
+            @for (Shown { tile, direction }, _) in tiles_shown(sides) {
+                div class="tile" {
+                    h2 { (capital(direction)) " " (tile.what) }
+                    @for (side, (row, direction)) in figures(sides, direction, tile) {
+                        @let (number, unit) = (tile.show)(direction);
+                        p class="figure" {
+                            (side.swatch())
+                            span class="number" { (number) } " " span class="unit" { (unit) }
+                        }
+                        p class="source" {
+                            @if !side.alone { b { (side.name()) } " " }
+                            (source(side, row, direction, tile))
                         }
                     }
                 }
@@ -176,13 +251,54 @@ fn tiles(sides: &[Side<'_>]) -> Markup {
     }
 }
 
+fn capital(direction: &str) -> &'static str {
+    match direction {
+        "read" => "Read",
+        "write" => "Write",
+        _ => "Trim",
+    }
+}
+
+type Found<'a> = (&'a Row, &'a RowDirection);
+
+fn figures<'a>(
+    sides: &'a [Side<'a>],
+    direction: &str,
+    tile: &Tile,
+) -> Vec<(&'a Side<'a>, Found<'a>)> {
+    let own = sides
+        .iter()
+        .filter_map(|it| Some((it, best(it, direction, tile)?)));
+    let mut own: Vec<_> = own.collect();
+    let rank = |of: &Found<'_>| (tile.rank)(of.1).unwrap_or(f64::NEG_INFINITY);
+    if side::many(sides) {
+        own.sort_by(|a, b| rank(&b.1).total_cmp(&rank(&a.1)));
+        let middle = 1..own.len().saturating_sub(1);
+        own.drain(middle);
+        return own;
+    }
+    // Different cases beside each other would look like a difference between the Records.
+    let case = own.first().map(|(_, (row, _))| row.case.clone());
+    for (side, found) in &mut own {
+        let rows = side.assessment.rows.iter();
+        let mut same = rows.filter(|row| Some(&row.case) == case.as_ref());
+        let same = same.next().and_then(|row| {
+            let mut all = row.directions.iter();
+            Some((row, all.find(|it| it.direction.name() == direction)?))
+        });
+        *found = same
+            .filter(|it| (tile.rank)(it.1).is_some())
+            .unwrap_or(*found);
+    }
+    own
+}
+
 fn best<'a>(
     side: &'a Side<'_>,
     direction: &str,
     tile: &Tile,
 ) -> Option<(&'a Row, &'a RowDirection)> {
-    let rows = side.assessment.rows.iter();
-    let all = rows.flat_map(|row| row.directions.iter().map(move |d| (row, d)));
+    let all = side.assessment.directions();
     let known = all.filter(|(_, d)| d.direction.name() == direction && d.ios > 0);
     let ranked = known.filter_map(|it| Some(((tile.rank)(it.1)?, it)));
     let best = ranked.max_by(|(a, _), (b, _)| a.total_cmp(b));

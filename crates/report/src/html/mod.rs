@@ -3,6 +3,8 @@
 
 mod charts;
 mod comparison;
+mod consistency;
+mod course;
 mod data;
 mod diagnosis;
 mod findings;
@@ -13,6 +15,8 @@ mod numbers;
 mod origin;
 mod side;
 mod study;
+mod sweeps;
+mod systems;
 mod tables;
 mod verdict;
 
@@ -21,6 +25,9 @@ use blocklab_analysis::compare::Comparison;
 use blocklab_analysis::expect::Diagnosis;
 use blocklab_analysis::study::Outcome;
 use blocklab_record::Record;
+use maud::Markup;
+
+use side::Side;
 
 pub use frame::{HEAD, is_page};
 
@@ -36,8 +43,8 @@ pub fn page(records: &[(&Record, &Assessment)]) -> String {
 /// The same page, opened by a comparison of these Records.
 #[must_use]
 pub fn comparison(records: &[(&Record, &Assessment)], comparison: &Comparison) -> String {
-    let section = comparison::section(comparison);
-    frame::page(records, Some(("comparison", "Comparison", section))).into_string()
+    let section = |_: &[Side<'_>]| comparison::section(comparison);
+    frame::page(records, Some(("comparison", "Comparison", &section))).into_string()
 }
 
 /// The page of a Record with everything that was found, opened by delivered against documented
@@ -45,13 +52,15 @@ pub fn comparison(records: &[(&Record, &Assessment)], comparison: &Comparison) -
 #[must_use]
 pub fn diagnosis(record: &Record, diagnosis: &Diagnosis) -> String {
     let expected = diagnosis.expected.as_ref();
-    let opening = expected.map(|it| ("documented", "Documented", diagnosis::section(it)));
+    let section = |_: &[Side<'_>]| expected.map_or_else(Markup::default, diagnosis::section);
+    let opening: frame::Opening<'_> = ("documented", "Documented", &section);
+    let opening = expected.map(|_| opening);
     frame::page(&[(record, &diagnosis.assessment)], opening).into_string()
 }
 
 /// The page of all runs of a study, opened by what the study shows.
 #[must_use]
 pub fn study(records: &[(&Record, &Assessment)], outcome: &Outcome) -> String {
-    let section = study::section(outcome);
-    frame::page(records, Some(("study", "Study", section))).into_string()
+    let section = |sides: &[Side<'_>]| study::section(outcome, sides);
+    frame::page(records, Some(("study", "Study", &section))).into_string()
 }

@@ -5,7 +5,7 @@ use blocklab_record::TargetFacts;
 use maud::{Markup, html};
 
 use super::headline::prose;
-use super::side::Side;
+use super::side::{self, Side, alike, whose};
 use super::tables::{card, heads};
 use crate::model;
 
@@ -21,7 +21,8 @@ pub fn section(sides: &[Side<'_>]) -> Markup {
         @if any(sides) {
             section id="model" {
                 h2 { "The model" }
-                @for side in sides {
+                @if side::many(sides) { (of_many(sides)) }
+                @for side in sides.iter().filter(|_| !side::many(sides)) {
                     @let targets: Vec<_> = model::targets(side.record).collect();
                     @if !targets.is_empty() {
                         (side.title())
@@ -60,11 +61,11 @@ fn device(target: &TargetFacts) -> Markup {
                 }
             }
         }
-        @if !limits.is_empty() { (table("Limits", &limits)) }
+        @if !limits.is_empty() { (table(&format!("Limits of {}", target.path), &limits)) }
         @if !bounds.is_empty() {
             details class="bounds" {
                 summary { "Bounds of what may be bought, which held nothing back here" }
-                (table("Bounds", &bounds))
+                (table(&format!("Bounds of {}", target.path), &bounds))
             }
         }
     }
@@ -93,4 +94,67 @@ fn row(limit: &Limit) -> Markup {
             td class="date" { (date.unwrap_or("–")) }
         }
     }
+}
+
+/// The models of all: every assumption and every limit once, with the systems that have it.
+fn of_many(sides: &[Side<'_>]) -> Markup {
+    let targets = || {
+        let all = sides.iter();
+        all.flat_map(|side| model::targets(side.record).map(move |target| (target, side)))
+    };
+    let meanings = alike(targets().map(|(_, it)| (model::meaning(it.record.origin), it)));
+    let assumed = targets().flat_map(|(target, side)| {
+        let all = target.assumptions.iter();
+        all.map(move |it| (model::assumption(it), side))
+    });
+    let limits = |bound: bool| {
+        let all = targets().flat_map(|(target, side): (&TargetFacts, _)| {
+            target.limits.iter().map(move |limit| (limit, side))
+        });
+        alike(all.filter(|(limit, _)| limit.is_bound() == bound))
+    };
+    let all = sides.len();
+    html! {
+        @for (text, members) in &meanings { p class="lead" { (text) (whose(members, all)) } }
+        details class="infos" {
+            summary { "What was assumed, and which limits were in force" }
+            ul class="card assumptions" {
+                @for (sentence, members) in alike(assumed) {
+                    li {
+                        span class="badge assumed" { "assumed" } " "
+                        (prose(&sentence)) (whose(&members, all))
+                    }
+                }
+            }
+            (limit_table("Limits", &limits(false), all))
+        }
+        @if !limits(true).is_empty() {
+            details class="infos" {
+                summary { "Bounds of what may be bought, which held nothing back here" }
+                (limit_table("Bounds", &limits(true), all))
+            }
+        }
+    }
+}
+
+fn limit_table(name: &str, limits: &[(&Limit, Vec<&Side<'_>>)], all: usize) -> Markup {
+    let titles = ["limit", "value", "how it is known", "systems"];
+    let titles = titles.map(|title| (title, if title == "value" { "number" } else { "" }));
+    let rows = html! {
+        @for (limit, members) in limits {
+            @let (how, (what, date)) = (limit.origin.how(), model::source(limit));
+            tr {
+                th scope="row" { (limit.name.to_string()) }
+                td class="number" { (model::value(limit)) }
+                td class="source-text" {
+                    span class={ "badge " (how) } { (how) } " " (what)
+                    @if let Some(date) = date { ", " (date) }
+                }
+                td class="source-text" {
+                    @if members.len() == all { "all" } @else { (whose(members, all)) }
+                }
+            }
+        }
+    };
+    card(name, "limits", heads(&titles), rows)
 }

@@ -10,12 +10,24 @@ use super::tables::card;
 use crate::facts;
 use crate::figures::{self, Column};
 
+/// More rows than this are folded away.
+const MOST_ROWS: usize = 40;
+
 /// One row a record, case and direction.
 pub fn table(sides: &[Side<'_>]) -> Markup {
     let alone = sides.len() == 1;
-    let rows = || sides.iter().flat_map(|side| lines(side));
+    let rows = || {
+        sides.iter().flat_map(|side| {
+            let directions = side.assessment.directions();
+            directions.map(move |(row, direction)| (side, row, direction))
+        })
+    };
     let paced = rows().any(|(_, _, direction)| direction.response_ns.is_some());
     let failed = rows().any(|(_, row, _)| row.errors > 0);
+    let is_doubted = |(side, row, _): (&Side<'_>, &Row, _)| {
+        facts::is_doubted(&row.case, &side.assessment.findings)
+    };
+    let doubted = rows().any(is_doubted);
     let paid = super::origin::has_machine(sides);
     let service = figures::service();
     let response = if paced {
@@ -34,7 +46,7 @@ pub fn table(sides: &[Side<'_>]) -> Markup {
     let body = html! {
         @for (side, row, direction) in rows() {
             tr {
-                @if !alone { td { (side.swatch()) (side.record.id) } }
+                @if !alone { td { (side.swatch()) (side.name()) } }
                 (name(side, row, direction))
                 @for column in service.iter().chain(&response) { (column_cell(column, direction)) }
                 @if paid { (cell(latency(row.cpu_ns_per_io), row.cpu_ns_per_io)) }
@@ -46,30 +58,28 @@ pub fn table(sides: &[Side<'_>]) -> Markup {
     html! {
         section id="numbers" {
             h2 { "All numbers" }
-            p class="lead" { (legend(sides)) }
-            (card("All numbers", class, heads, body))
+            p class="lead" {
+                (legend(sides))
+                @if doubted { " " (headline::doubt()) " leads to a finding that doubts the figure." }
+            }
+            @if rows().count() > MOST_ROWS {
+                details class="infos" {
+                    summary { (rows().count()) " rows" }
+                    (card("All numbers", class, heads, body))
+                }
+            } @else { (card("All numbers", class, heads, body)) }
         }
     }
 }
 
-fn lines<'a>(
-    side: &'a Side<'a>,
-) -> impl Iterator<Item = (&'a Side<'a>, &'a Row, &'a RowDirection)> {
-    let rows = side.assessment.rows.iter();
-    rows.flat_map(move |row| row.directions.iter().map(move |d| (side, row, d)))
-}
-
 fn legend(sides: &[Side<'_>]) -> String {
-    let figures: Vec<String> = sides
+    let figures = sides
         .iter()
-        .map(|side| facts::aggregate(side.record, &side.assessment.rows))
-        .collect();
-    let same = figures.iter().all(|text| *text == figures[0]);
-    let figures = if same {
-        figures[0].clone()
-    } else {
-        figures.join("; ")
-    };
+        .map(|it| facts::aggregate(it.record, &it.assessment.rows));
+    let mut figures: Vec<String> = figures.collect();
+    figures.sort();
+    figures.dedup();
+    let figures = figures.join("; ");
     format!(
         "Rates and mean: {figures}; ± is half the 95 % confidence interval of the IOPS. \
          Percentiles are of the operations of all passes together; beyond one with ~ lie fewer \

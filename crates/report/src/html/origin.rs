@@ -1,16 +1,15 @@
-//! Where the numbers come from: the machine, the targets, the course of the run, the workload.
+//! Where the numbers come from: the machine, the targets, the workload.
 
-use blocklab_record::{BlockDevice, Origin, Overhead, Record, TargetFacts, TargetKind};
-use blocklab_units::{Bytes, Nanos, count, latency};
+use blocklab_record::{BlockDevice, Origin, Record, TargetFacts, TargetKind};
+use blocklab_units::Bytes;
 use blocklab_workload::Direction;
 use maud::{Markup, html};
 
-use super::side::Side;
-use super::tables::{heads, scrolling};
-use super::{headline, model};
+use super::model;
+use super::side::{self, Side, alike, whose};
 use crate::facts;
 
-type Facts = Vec<(&'static str, String)>;
+pub type Facts = Vec<(&'static str, String)>;
 
 /// A simulated run gives the same figures on every machine.
 fn has_one(side: &Side<'_>) -> bool {
@@ -54,7 +53,7 @@ pub fn machine(sides: &[Side<'_>]) -> Markup {
     }
 }
 
-fn list(title: &str, facts: Facts) -> Markup {
+pub fn list(title: &str, facts: Facts) -> Markup {
     html! {
         div class="card facts" {
             h3 { (title) }
@@ -68,7 +67,7 @@ fn list(title: &str, facts: Facts) -> Markup {
 }
 
 /// Only the facts that are known.
-fn known(facts: Vec<(&'static str, Option<String>)>) -> Facts {
+pub fn known(facts: Vec<(&'static str, Option<String>)>) -> Facts {
     let told = |(name, value): (&'static str, Option<String>)| {
         Some((name, value.filter(|text| !text.is_empty())?))
     };
@@ -139,114 +138,14 @@ fn device_facts(device: &BlockDevice) -> Facts {
     ])
 }
 
-/// Notes, errors, census, and our own cost.
-pub fn course(sides: &[Side<'_>]) -> Markup {
-    html! {
-        section id="course" {
-            h2 { "How the run went" }
-            @for side in sides {
-                (side.title())
-                (errors(side.record))
-                div class="columns" {
-                    (list("Operations", census(side.record)))
-                    @if let Some(overhead) = &side.record.overhead {
-                        (list("Blocklab's overhead", own_cost(overhead)))
-                    }
-                    (notes(side.record))
-                }
-            }
-        }
-    }
-}
-
-fn census(record: &Record) -> Facts {
-    let all = facts::accounting(record).told(record.origin);
-    let number = |n: u64| count(n as f64);
-    let some = |n: Option<u64>| n.filter(|n| *n > 0).map(number);
-    let oldest = all.oldest_in_flight_ns.map(|age| latency(age as f64));
-    known(vec![
-        ("Issued", all.issued.map(number)),
-        ("Completed", Some(number(all.completed))),
-        ("In the ramp", some(all.completed_in_ramp)),
-        ("Failed", all.failed.map(number)),
-        ("In flight", all.in_flight.map(number)),
-        ("Oldest in flight", oldest),
-        ("Due, never issued", some(all.overdue)),
-        ("Finished", Some(facts::moment(&record.finished_at))),
-    ])
-}
-
-fn own_cost(overhead: &Overhead) -> Facts {
-    let clock = &overhead.clock;
-    let each = |ns: f64| Some(format!("{ns:.0} ns per operation"));
-    known(vec![
-        ("CPU at depth 1", each(overhead.depth1_ns)),
-        ("CPU at depth 32", each(overhead.depth32_ns)),
-        ("Clock", Some(clock.source.clone())),
-        ("One reading", Some(format!("{:.1} ns", clock.read_ns))),
-        ("Clock error", Some(ppm(clock.error_ppm))),
-    ])
-}
-
-/// A clock that agreed to the last digit is not called exact.
-fn ppm(error: f64) -> String {
-    match error {
-        e if e < 0.05 => "below 0.1 ppm".to_owned(),
-        e => format!("{e:.1} ppm"),
-    }
-}
-
-fn notes(record: &Record) -> Markup {
-    html! {
-        @if !record.notes.is_empty() {
-            div class="card facts notes" {
-                h3 { "Notes" }
-                ul {
-                    @for note in facts::notes(record) {
-                        li {
-                            b { (note.subject()) } " " span class="level" { (facts::note_level(note.level)) }
-                            br;
-                            (headline::prose(note.text))
-                        }
-                    }
-                }
-            }
-        }
-    }
-}
-
-fn errors(record: &Record) -> Markup {
-    let failures = facts::failures(record);
-    let texts = ["case", "error", "direction"].map(|title| (title, ""));
-    let numbers = ["count", "first after", "first at offset"].map(|title| (title, "number"));
-    let rows = html! {
-        @for failure in &failures {
-            tr {
-                th scope="row" { (failure.case) }
-                td { b { (failure.error.kind) } " " (failure.error.message) }
-                td { (failure.error.direction) }
-                td class="number" { (count(failure.error.count as f64)) }
-                td class="number" { (Nanos(failure.error.first_at_ns)) }
-                td class="number" { (count(failure.error.first_offset as f64)) }
-            }
-        }
-    };
-    html! {
-        @if !failures.is_empty() {
-            div class="card flush bad" {
-                (scrolling("Errors", "", heads(&[texts, numbers].concat()), rows))
-            }
-        }
-    }
-}
-
 /// The exact workload, to run it again.
 pub fn workload(sides: &[Side<'_>]) -> Markup {
     html! {
         section id="workload" {
             h2 { "Repeat it" }
-            @for side in sides {
-                @let file = format!("{}.toml", file_stem(&side.record.asked.name));
+            @if side::many(sides) { (plans(sides)) }
+            @for side in sides.iter().filter(|_| !side::many(sides)) {
+                @let file = file(&side.record.asked.name);
                 (side.title())
                 p class="lead" {
                     "This is the plan that ran: sizes, times and seed as they were in force, "
@@ -266,6 +165,34 @@ pub fn workload(sides: &[Side<'_>]) -> Markup {
     }
 }
 
+/// Every plan once, with the commands of the runs that followed it. Those of a study have its name
+/// in place of their own.
+fn plans(sides: &[Side<'_>]) -> Markup {
+    let name = |side: &Side<'_>| {
+        let own = &side.record.asked.name;
+        side.part
+            .map_or_else(|| own.clone(), |(study, _)| study.to_owned())
+    };
+    let named = |side: &Side<'_>| {
+        let line = |name: &str| format!("name = \"{name}\"");
+        let native = &side.record.asked.native;
+        native.replacen(&line(&side.record.asked.name), &line(&name(side)), 1)
+    };
+    let plans = alike(sides.iter().map(|side| (named(side), side)));
+    let command = |side: &&Side<'_>| command(side.record, &file(&name(side)));
+    html! {
+        @for (plan, members) in &plans {
+            @let commands: Vec<String> = members.iter().map(command).collect();
+            details class="infos" {
+                summary { "The plan" (whose(members, sides.len())) }
+                div class="card flush" {
+                    (copyable(&commands.join("\n"), "command"))
+                    (copyable(plan, "workload"))
+                }
+            }
+        }
+    }
+}
 fn copyable(text: &str, what: &str) -> Markup {
     html! {
         div class={ "copyable " (what) } {
@@ -277,6 +204,12 @@ fn copyable(text: &str, what: &str) -> Markup {
     }
 }
 
+/// What a plan is saved as.
+fn file(name: &str) -> String {
+    format!("{}.toml", file_stem(name))
+}
+
+/// The command that runs a plan again.
 fn command(record: &Record, file: &str) -> String {
     let targets = record.targets.iter();
     let targets: String = targets

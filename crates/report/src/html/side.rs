@@ -1,6 +1,7 @@
 //! A Record on the page, beside others.
 
 use blocklab_analysis::Assessment;
+use blocklab_analysis::sweeps::Sweep;
 use blocklab_record::Record;
 use maud::{Markup, html};
 
@@ -16,6 +17,10 @@ pub struct Side<'a> {
     pub index: usize,
     /// Whether it is the only one of the page.
     pub alone: bool,
+    /// Whether it has a colour that is the same all over the page.
+    pub has_color: bool,
+    /// Its cases that one matrix made.
+    pub sweeps: Vec<Sweep<'a>>,
     /// Of several that a study holds against each other: the study, and what this one is in it.
     pub part: Option<(&'a str, &'a str)>,
 }
@@ -24,14 +29,57 @@ impl Side<'_> {
     /// A swatch in the colour of this Record; nothing when it is alone.
     pub fn swatch(&self) -> Markup {
         html! {
-            @if !self.alone {
+            @if self.has_color {
                 span class="swatch" style=(format!("--dye:var(--s{})", self.index % 8 + 1)) {}
             }
         }
     }
 
+    /// As it is called on this page: of a study the system.
+    pub fn name(&self) -> &str {
+        self.part.map_or(&self.label, |(_, system)| system)
+    }
+
     /// What the part of a section is of; nothing when it is alone.
     pub fn title(&self) -> Markup {
         html! { @if !self.alone { h3 class="run-title" { (self.swatch()) (self.label) } } }
+    }
+}
+
+/// Up to so many Records each have a head, figures, a model and a plan of their own.
+const FEW: usize = 4;
+/// Up to so many names stand beside what they have in common.
+pub const NAMES: usize = 6;
+
+/// Whether there are so many Records that each by itself would bury what they show together.
+pub const fn many(sides: &[Side<'_>]) -> bool {
+    is_many(sides.len())
+}
+
+/// Whether so many Records are.
+pub const fn is_many(records: usize) -> bool {
+    records > FEW
+}
+
+/// Those that are alike, in the order in which each first occurs.
+pub fn alike<K: PartialEq, T>(all: impl Iterator<Item = (K, T)>) -> Vec<(K, Vec<T>)> {
+    let mut groups: Vec<(K, Vec<T>)> = Vec::new();
+    for (key, one) in all {
+        match groups.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, members)) => members.push(one),
+            None => groups.push((key, vec![one])),
+        }
+    }
+    groups
+}
+
+/// Whose it is: nothing of all, else the names.
+pub fn whose(members: &[&Side<'_>], all: usize) -> Markup {
+    let shown = NAMES + usize::from(members.len() == NAMES + 1);
+    html! {
+        @if members.len() < all {
+            @for side in members.iter().take(shown) { " " span class="case" { (side.name()) } }
+            @if members.len() > shown { " " span class="more" { "and " (members.len() - shown) " more" } }
+        }
     }
 }

@@ -3,32 +3,43 @@
 use blocklab_analysis::study::{Judged, Outcome, Party, Plot, Table, Verdict};
 use maud::{Markup, html};
 
-use super::charts;
+use super::side::{self, Side};
 use super::tables::{card, heads};
+use super::{charts, headline, systems};
+use crate::facts;
 use crate::shown::{self, columns, fixed};
 
 /// The section, before all else that the runs have to say.
-pub fn section(outcome: &Outcome) -> Markup {
+pub fn section(outcome: &Outcome, sides: &[Side<'_>]) -> Markup {
+    let many = side::many(sides);
     html! {
         section id="study" {
             h2 { "The study" }
+            @if many {
+                (conclusions(outcome, true))
+                (systems::table(sides, Some(outcome)))
+                (headline::tiles(sides))
+                (systems::played(outcome))
+            }
             @if !outcome.source.is_empty() {
                 p class="lead" { "Published figures: " (outcome.source) }
             }
             @if let Some(near) = &outcome.nearness {
                 p class="verdict plain" { (shown::nearness(near)) }
             }
-            (systems(outcome))
+            @if !many { (parties(outcome)) }
             @for remark in &outcome.remarks { p class="hint" { (remark) } }
             (preparation(outcome))
-            (conclusions(outcome))
+            @if !many { (conclusions(outcome, false)) }
             @for it in &outcome.tables { (table(it)) }
-            @for it in &outcome.plots { h3 { (it.title) } (plotted(it)) }
+            div class="pair" {
+                @for it in &outcome.plots { div { h3 { (it.title) } (plotted(it)) } }
+            }
         }
     }
 }
 
-fn systems(outcome: &Outcome) -> Markup {
+fn parties(outcome: &Outcome) -> Markup {
     let titles = ["system", "played by", "run", "price"].map(|title| (title, ""));
     let rows = html! { @for party in &outcome.systems { (system(party)) } };
     card("Systems", "", heads(&titles), rows)
@@ -59,32 +70,37 @@ fn preparation(outcome: &Outcome) -> Markup {
     }
 }
 
-fn conclusions(outcome: &Outcome) -> Markup {
+fn conclusions(outcome: &Outcome, brief: bool) -> Markup {
     html! {
         @if !outcome.conclusions.is_empty() {
             h3 { "What was concluded: " (shown::tally(outcome)) }
             ul class="card conclusions" {
-                @for judged in &outcome.conclusions { (conclusion(judged)) }
+                @for judged in &outcome.conclusions { (conclusion(judged, brief)) }
             }
             @if shown::is_modelled(outcome) { p class="hint" { (shown::MODELLED) } }
         }
     }
 }
 
-fn conclusion(judged: &Judged) -> Markup {
+fn conclusion(judged: &Judged, brief: bool) -> Markup {
     let class = match judged.verdict {
         Verdict::Confirmed => "mark-confirmed",
-        Verdict::Corrected => "mark-corrected",
-        Verdict::NotTestable => "mark-open",
+        Verdict::Contradicted => "mark-contradicted",
+        Verdict::TrueByConstruction | Verdict::NotTestable => "mark-open",
     };
+    let by = shown::by_published(judged);
+    let reasons = judged.reasons.iter().map(String::as_str);
+    let reasons = reasons
+        .chain([by, &judged.because])
+        .filter(|it| !it.is_empty());
+    let reasons = html! { @for reason in reasons { p class="reason" { (reason) } } };
     html! {
         li {
-            span class={ "badge " (class) } { (shown::verdict(judged.verdict)) } " "
+            span class={ "badge " (class) } { (facts::word(judged.verdict)) } " "
             span class="said" { (judged.text) }
-            @for reason in &judged.reasons { p class="reason" { (reason) } }
-            @let by = shown::by_published(judged);
-            @if !by.is_empty() { p class="reason" { (by) } }
-            @if !judged.because.is_empty() { p class="reason" { (judged.because) } }
+            @if brief && !reasons.0.is_empty() {
+                details class="why" { summary { "Why" } (reasons) }
+            } @else { (reasons) }
         }
     }
 }
@@ -92,7 +108,7 @@ fn conclusion(judged: &Judged) -> Markup {
 fn table(table: &Table) -> Markup {
     html! {
         h3 { (table.title) }
-        (charts::of_table(table))
+        div class="pair" { (charts::of_table(table)) }
         (figures(table))
         @for column in 0..table.columns.len() {
             @if let Some(text) = shown::saturation(table, column) { p class="hint" { (text) } }
@@ -132,7 +148,12 @@ pub fn curves(plot: &Plot) -> Markup {
 }
 
 fn plotted(plot: &Plot) -> Markup {
-    let titles = [("curve", ""), (&plot.x, "number"), (&plot.y, "number")];
+    let titles = [
+        ("curve", ""),
+        (&plot.x, "number"),
+        (&plot.y, "number"),
+        ("", ""),
+    ];
     let rows = html! {
         @for line in &plot.lines {
             @for point in &line.points {
@@ -140,6 +161,7 @@ fn plotted(plot: &Plot) -> Markup {
                     th scope="row" { (shown::line_name(plot, line)) }
                     td class="number" { (fixed(point.x, 0)) }
                     td class="number" { (fixed(point.y, 0)) }
+                    td { @if point.past_peak { "overload" } }
                 }
             }
         }

@@ -28,7 +28,7 @@ fn head(fitted: &Calibration, style: Style) -> String {
 
 /// Name, value and evidence of every figure of the device.
 fn constants(fitted: &Calibration, style: Style) -> String {
-    let runs = runs(&fitted.runs);
+    let runs = fitted.measured_by();
     let short = |text: &str| text.replacen(&format!("measured: {runs}: "), "", 1);
     let mut rows: Vec<[String; 3]> = Vec::new();
     for limit in fitted.device.limits() {
@@ -74,14 +74,6 @@ fn constants(fitted: &Calibration, style: Style) -> String {
         style.hang(Ink::Bold, &head, width(&head), from)
     };
     heads.into_iter().zip(&rows).map(line).collect()
-}
-
-/// `run a` or `runs a, b`: as the origins of the device begin.
-fn runs(ids: &[String]) -> String {
-    match ids {
-        [one] => format!("run {one}"),
-        several => format!("runs {}", several.join(", ")),
-    }
 }
 
 fn value(value: f64, unit: &str) -> String {
@@ -150,12 +142,13 @@ fn errors(residuals: &Residuals, style: Style) -> String {
         Quality::Good => (
             Ink::Green,
             "good",
-            "IOPS of half of the loads are within 5 %, of nine in ten within 15 %.",
+            "IOPS of half of the loads are within 5 %, of nine in ten within 15 %, of all within 30 %.",
         ),
         Quality::Fair => (
             Ink::Yellow,
             "fair",
-            "IOPS of half of the loads are within 10 %, of nine in ten within 30 %.",
+            "IOPS of half of the loads are within 10 %, of nine in ten within 30 %. A load that is far \
+             off among good ones is an episode in which the disk did something else: measure again.",
         ),
         Quality::Poor => (
             Ink::Red,

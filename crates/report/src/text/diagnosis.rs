@@ -4,28 +4,40 @@ use blocklab_record::Record;
 use super::findings::findings;
 use super::grid;
 use super::header::header;
-use crate::delivered::{CASE_TITLES, LIMIT_TITLES, case_cells, limit_cells, limit_words, outcome};
+use crate::delivered::{CASE_TITLES, LIMIT_TITLES, case_cells, limit_cells, limit_how, outcome};
+use crate::evidence;
 use blocklab_units::{Ink, Style};
 
-/// What a run is worth: how it stands to what was bought, then all findings with their evidence.
-/// Ends with a newline.
+/// What a run is worth: the verdict on what was bought, the limits and cases behind it, all findings
+/// with their evidence, and last, by number, who documents the limits. Ends with a newline.
 #[must_use]
 pub fn diagnosis(record: &Record, diagnosis: &Diagnosis, style: Style) -> String {
     let compared = diagnosis.expected.as_ref();
-    let mut parts = vec![header(record, style)];
-    parts.extend(compared.map(|it| limits(it, style)));
+    let mut sources = Vec::new();
+    let mut parts = Vec::new();
+    parts.extend(compared.map(|it| style.hang(Ink::Bold, "", 0, &outcome(it))));
+    parts.push(header(record, style));
+    parts.extend(compared.map(|it| limits(it, &mut sources, style)));
     parts.extend(compared.map(|it| cases(it, style)));
     parts.push(match findings(&diagnosis.assessment, style) {
         none if none.is_empty() => "No findings.\n".to_owned(),
         some => some,
     });
+    parts.push(super::numbered("Documented by", &sources, style));
     super::joined(parts)
 }
 
-fn limits(compared: &Compared, style: Style) -> String {
-    let mut out = style.hang(Ink::Bold, "", 0, &outcome(compared));
-    let limits = compared.limits.iter();
-    let rows = limits.map(|it| (&it.limit, limit_cells(it)));
+/// A line a limit, its source by number.
+fn limits(compared: &Compared, sources: &mut Vec<String>, style: Style) -> String {
+    let mut out = String::new();
+    let rows = compared.limits.iter().map(|it| {
+        let mut cells = limit_cells(it);
+        if !it.origin.is_empty() {
+            let known = evidence::place(sources, |known| *known == it.origin, || it.origin.clone());
+            cells[3].push_str(&format!(" [{}]", known + 1));
+        }
+        (&it.limit, cells)
+    });
     let lines = table(LIMIT_TITLES, rows.collect(), style);
     let Some((head, lines)) = lines.split_first() else {
         return out;
@@ -40,7 +52,10 @@ fn limits(compared: &Compared, style: Style) -> String {
         };
         out.push_str(&style.paint(ink, line.trim_end()));
         out.push('\n');
-        out.push_str(&style.aside(6, &limit_words(limit)));
+        let how = limit_how(limit);
+        if !how.is_empty() {
+            out.push_str(&style.aside(6, &how));
+        }
     }
     out
 }

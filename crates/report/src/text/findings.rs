@@ -50,7 +50,7 @@ pub fn findings(assessment: &Assessment, style: Style) -> String {
 }
 
 fn head(finding: &Finding) -> String {
-    format!("  {}", facts::severity(finding.severity))
+    format!("  {}", facts::word(finding.severity))
 }
 
 fn statement(finding: &Finding, style: Style) -> String {
@@ -126,7 +126,7 @@ pub fn notes(record: &Record, style: Style) -> String {
     let blocks = facts::notes(record).into_iter().map(|note| {
         let text = format!(
             "{} {}: {}",
-            facts::note_level(note.level),
+            facts::word(note.level),
             note.subject(),
             note.text
         );

@@ -22,7 +22,7 @@ fn check(check: &Check, style: Style) -> String {
         Answer::Undecided => Ink::Yellow,
         Answer::Fail => Ink::Red,
     };
-    let head = format!("{}: {}", check.condition, answer(check.answer));
+    let head = format!("{}: {}", check.condition, facts::word(check.answer));
     let mut out = format!("  {}{}\n", style.paint(ink, &head), counts(check));
     // What fails stands before what is open.
     let mut open: Vec<&Judged> = check.judged.iter().collect();
@@ -42,18 +42,9 @@ fn check(check: &Check, style: Style) -> String {
 /// `: 1 fail, 2 undecided, 5 pass`; nothing where all are the same.
 fn counts(check: &Check) -> String {
     let all = [Answer::Fail, Answer::Undecided, Answer::Pass];
-    let number = |wanted| check.judged.iter().filter(|it| it.answer == wanted).count();
-    match facts::tally(all.map(|it| (number(it), answer(it)))) {
+    match facts::tally(&all, check.judged.iter().map(|it| it.answer)) {
         told if told.contains(',') => format!(" ({told})"),
         _ => String::new(),
-    }
-}
-
-const fn answer(answer: Answer) -> &'static str {
-    match answer {
-        Answer::Pass => "pass",
-        Answer::Undecided => "undecided",
-        Answer::Fail => "fail",
     }
 }
 

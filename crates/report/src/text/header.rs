@@ -29,28 +29,17 @@ pub fn header(record: &Record, style: Style) -> String {
     out
 }
 
-fn lines(record: &Record) -> Vec<(&'static str, String)> {
-    let mut lines = vec![("run", run(record))];
-    for target in &record.targets {
-        lines.push(("target", facts::target(target)));
-        if let Some(fs) = &target.file_system {
-            lines.push(("on", facts::file_system(fs)));
-        }
-        lines.extend(target.devices.iter().map(|d| ("device", facts::device(d))));
-    }
-    // A model is asked by no engine; what one would allow stands in the cases.
-    let engines = facts::engines(record);
-    if matches!(record.origin, Origin::Measured | Origin::Imported) && !engines.is_empty() {
-        lines.push(("engine", engines));
-    }
-    lines
+/// What was measured on what, each with its name.
+pub fn lines(record: &Record) -> Vec<(&'static str, String)> {
+    let run = [("run", run(record))].into_iter();
+    run.chain(facts::measured_on(record)).collect()
 }
 
 fn run(record: &Record) -> String {
     let mut text = format!(
         "{} · {} · {}",
         record.id,
-        facts::status(record.status),
+        facts::word(record.status),
         facts::moment(&record.started_at)
     );
     if record.origin != Origin::Measured {

@@ -2,24 +2,22 @@
 
 mod calibration;
 mod comparison;
-mod curves;
 mod diagnosis;
 mod findings;
 mod gate;
 mod grid;
-mod header;
+pub(crate) mod header;
 mod model;
 mod price;
-mod rows;
+pub(crate) mod rows;
 mod study;
 
 use blocklab_analysis::Assessment;
 use blocklab_record::Record;
-use blocklab_units::Style;
+use blocklab_units::{Ink, Style};
 
 pub use calibration::calibration;
 pub use comparison::comparison;
-pub use curves::curves;
 pub use diagnosis::diagnosis;
 pub use findings::findings;
 pub use gate::gate;
@@ -27,21 +25,21 @@ pub use grid::{aligned, indented, lines};
 pub use model::model;
 pub use price::prices;
 pub use rows::table;
-pub use study::study;
+pub use study::{curves, study};
 
-/// What a person wants to see at the end of a run: what was measured, the table, the findings in
-/// brief, the notes, the errors; of a modelled device its limits and what is assumed. Ends with a
-/// newline. [`findings`] and [`model`](fn@model) tell the rest.
+/// What a person wants to see at the end of a run: what was measured; of a modelled device its
+/// limits and what is assumed; the notes, the errors, the findings in brief; the table last, where
+/// a terminal of 24 lines still shows it. Ends with a newline. [`findings`] and [`model`](fn@model) tell the rest.
 #[must_use]
 pub fn summary(record: &Record, assessment: &Assessment, style: Style) -> String {
     let parts = [
         header::header(record, style),
-        table(record, assessment, style),
         curves(record),
         model::brief(record, style),
-        findings::brief(record, assessment, style),
         findings::notes(record, style),
         findings::errors(record, style),
+        findings::brief(record, assessment, style),
+        table(record, assessment, style),
     ];
     joined(parts)
 }
@@ -50,4 +48,16 @@ pub fn summary(record: &Record, assessment: &Assessment, style: Style) -> String
 fn joined(parts: impl IntoIterator<Item = String>) -> String {
     let parts = parts.into_iter().filter(|part| !part.is_empty());
     parts.collect::<Vec<_>>().join("\n")
+}
+
+/// Sources under a title, by the numbers that the text above refers to; empty without any.
+fn numbered(title: &str, sources: &[String], style: Style) -> String {
+    let lines = sources.iter().enumerate();
+    let lines: String = lines
+        .map(|(at, text)| style.hang(Ink::Dim, &format!("  [{}]", at + 1), 6, text))
+        .collect();
+    match lines.is_empty() {
+        true => lines,
+        false => format!("{}\n{lines}", style.paint(Ink::Bold, title)),
+    }
 }

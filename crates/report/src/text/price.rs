@@ -1,6 +1,7 @@
 use blocklab_analysis::price::{By, Currency, Priced, Unit, UnitPrice};
 
 use super::grid::{self, Cells};
+use crate::evidence;
 use blocklab_units::{Ink, Style, count, significant};
 
 /// A column: its title and the unit that it shows.
@@ -16,28 +17,45 @@ const UNITS: [(&str, Unit); 5] = [
 /// price with region, day and source. Ends with a newline.
 #[must_use]
 pub fn prices(priced: &[Priced], by: By, currency: Option<&Currency>, style: Style) -> String {
-    let money = Money { currency };
+    let money = Money {
+        currency,
+        own: "USD",
+    };
     let mut sources = Vec::new();
     let details: Vec<String> = priced
         .iter()
         .enumerate()
         .map(|(place, it)| detail(place, it, money, &mut sources, style))
         .collect();
-    let mut parts = vec![opening(by, money, style), table(priced, money, style)];
+    let mut parts = vec![
+        opening(by, money, style),
+        ages(priced, style),
+        table(priced, money, style),
+    ];
     parts.extend(details);
-    parts.push(listed(&sources, style));
+    parts.push(super::numbered("Prices", &sources, style));
     super::joined(parts)
 }
 
-/// Amounts in the wanted currency.
+/// Amounts in the wanted currency; those that are no US dollars stay in their own, since only the
+/// rate of the dollar is given.
 #[derive(Clone, Copy)]
 struct Money<'a> {
     currency: Option<&'a Currency>,
+    own: &'a str,
 }
 
-impl Money<'_> {
+impl<'a> Money<'a> {
+    fn of_offer(self, priced: &'a Priced) -> Self {
+        let wanted = self.currency.filter(|_| priced.money == "USD");
+        Self {
+            currency: wanted,
+            own: priced.money,
+        }
+    }
+
     fn code(&self) -> &str {
-        self.currency.map_or("USD", |currency| &currency.code)
+        self.currency.map_or(self.own, |currency| &currency.code)
     }
 
     /// Cents from 1 on; below, four figures.
@@ -72,20 +90,59 @@ fn opening(by: By, money: Money<'_>, style: Style) -> String {
     style.hang(Ink::Bold, "", 0, &text)
 }
 
+/// Prices of lists that lie years apart are no fair comparison.
+fn ages(priced: &[Priced], style: Style) -> String {
+    let days = || priced.iter().flat_map(|it| &it.dates);
+    let (Some(first), Some(last)) = (days().min(), days().max()) else {
+        return String::new();
+    };
+    let years = i32::from(last.year()) - i32::from(first.year());
+    if years < 2 {
+        return String::new();
+    }
+    let old = priced.iter().filter(|it| it.dates.contains(first));
+    let old: Vec<&str> = old.map(|it| &*it.name).collect();
+    let text = format!(
+        "prices of {} are partly of {first}, about {years} years older than the newest here \
+         ({last}): what is cheapest may have changed since",
+        old.join(" and ")
+    );
+    style.hang(Ink::Yellow, "!", 2, &text)
+}
+
+/// The figures that at least one of them has; nothing where none has a price.
 fn table(priced: &[Priced], money: Money<'_>, style: Style) -> String {
     let mut titles = vec![format!("{} a month", money.code()), "an hour".to_owned()];
     titles.extend(UNITS.map(|(title, _)| title.to_owned()));
     titles.push("region and list".to_owned());
-    let shown = |usd: Option<f64>| usd.map_or_else(|| "–".to_owned(), |usd| money.bare(usd));
     let rows = priced.iter().enumerate().map(|(place, it)| {
+        let own = money.of_offer(it);
+        let other = own.code() != money.code();
+        let amount = |usd| match other {
+            true => own.of(usd),
+            false => own.bare(usd),
+        };
+        let shown = |usd: Option<f64>| usd.map_or_else(|| "–".to_owned(), amount);
         let mut cells = vec![shown(it.usd_per_month), shown(it.usd_per_hour)];
         cells.extend(UNITS.map(|(_, unit)| shown(it.per(unit))));
         cells.push(place_and_day(it));
         (format!("{}  {}", place + 1, it.name), cells)
     });
+    let rows: Vec<(String, Vec<String>)> = rows.collect();
+    let is_known = |column: &usize| rows.iter().any(|(_, cells)| cells[*column] != "–");
+    let known: Vec<usize> = (0..titles.len()).filter(is_known).collect();
+    // Region and list are no figures.
+    if known.len() < 2 {
+        return String::new();
+    }
+    let kept =
+        |cells: &[String]| -> Vec<String> { known.iter().map(|it| cells[*it].clone()).collect() };
     let cells = Cells {
-        titles,
-        rows: rows.collect(),
+        titles: kept(&titles),
+        rows: rows
+            .iter()
+            .map(|(name, cells)| (name.clone(), kept(cells)))
+            .collect(),
     };
     grid::blocks(&cells, 2, 8, style)
 }
@@ -97,6 +154,7 @@ fn detail(
     sources: &mut Vec<String>,
     style: Style,
 ) -> String {
+    let money = money.of_offer(priced);
     let mut out = style.hang(
         Ink::Bold,
         &format!("{}", place + 1),
@@ -109,16 +167,18 @@ fn detail(
         let price = priced.prices.iter().find(|it| it.what == cost.what);
         let source = price.map_or_else(String::new, |it| {
             let source = format!("{}, {}: {}", it.region, it.date, it.source);
-            format!(" [{}]", number(sources, source))
+            let known = evidence::place(sources, |known| *known == source, || source.clone());
+            format!(" [{}]", known + 1)
         });
         let sum = cost
             .usd_per_month
             .map_or_else(|| "by use".to_owned(), |usd| money.of(usd));
         let text = format!(
-            "{}: {} x {} USD per {} = {sum}{source}",
+            "{}: {} x {} {} per {} = {sum}{source}",
             cost.what,
             significant(cost.quantity, 6),
             cost.usd_each,
+            cost.currency,
             cost.per.text()
         );
         line("   -", &text);
@@ -182,25 +242,6 @@ fn quotient(of: &UnitPrice, money: Money<'_>) -> String {
     )
 }
 
-fn number(sources: &mut Vec<String>, source: String) -> usize {
-    let place = sources.iter().position(|known| *known == source);
-    place.unwrap_or_else(|| {
-        sources.push(source);
-        sources.len() - 1
-    }) + 1
-}
-
-fn listed(sources: &[String], style: Style) -> String {
-    let lines = sources.iter().enumerate();
-    let lines: String = lines
-        .map(|(at, text)| style.hang(Ink::Dim, &format!("  [{}]", at + 1), 6, text))
-        .collect();
-    match lines.is_empty() {
-        true => lines,
-        false => format!("{}\n{lines}", style.paint(Ink::Bold, "Prices")),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -212,9 +253,13 @@ mod tests {
             per_usd: 0.5,
         };
         let (usd, eur) = (
-            Money { currency: None },
+            Money {
+                currency: None,
+                own: "USD",
+            },
             Money {
                 currency: Some(&euro),
+                own: "USD",
             },
         );
         for (amount, expected) in [

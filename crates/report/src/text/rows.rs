@@ -1,4 +1,4 @@
-use blocklab_analysis::{Assessment, Finding, Row, RowDirection};
+use blocklab_analysis::{Assessment, RowDirection};
 use blocklab_record::{Percentile, Record};
 use blocklab_units::{Ink, Style};
 
@@ -7,7 +7,7 @@ use crate::facts;
 use crate::figures::{self, Column};
 
 /// The short table: the interval of the IOPS comes last.
-fn service() -> Vec<Column> {
+pub fn service() -> Vec<Column> {
     let mut brief = figures::service();
     brief.retain(|column| column.is_brief);
     if let Some(at) = brief.iter().position(|column| column.title == "±") {
@@ -19,13 +19,12 @@ fn service() -> Vec<Column> {
 /// One line a case and direction, with a legend. Empty when nothing was measured.
 #[must_use]
 pub fn table(record: &Record, assessment: &Assessment, style: Style) -> String {
-    let findings = &assessment.findings;
-    let all = lines(&assessment.rows, findings, |_| true);
+    let all = lines(assessment, |_| true);
     if all.is_empty() {
         return "nothing was measured\n".to_owned();
     }
     let mut out = shown("", &service(), &all, style);
-    let paced = lines(&assessment.rows, findings, |d| d.response_ns.is_some());
+    let paced = lines(assessment, |d| d.response_ns.is_some());
     if !paced.is_empty() {
         out.push('\n');
         let mut response = figures::response();
@@ -43,19 +42,13 @@ struct Line<'a> {
     direction: &'a RowDirection,
 }
 
-fn lines<'a>(
-    rows: &'a [Row],
-    findings: &[Finding],
-    wanted: fn(&RowDirection) -> bool,
-) -> Vec<Line<'a>> {
-    let pairs = rows
-        .iter()
-        .flat_map(|row| row.directions.iter().map(move |direction| (row, direction)));
-    pairs
+fn lines(assessment: &Assessment, wanted: fn(&RowDirection) -> bool) -> Vec<Line<'_>> {
+    let directions = assessment.directions();
+    directions
         .filter(|(_, direction)| wanted(direction))
         .map(|(row, direction)| Line {
             label: facts::label(row, direction),
-            doubted: facts::is_doubted(&row.case, findings),
+            doubted: facts::is_doubted(&row.case, &assessment.findings),
             direction,
         })
         .collect()
@@ -82,6 +75,11 @@ fn shown(title: &str, columns: &[Column], lines: &[Line<'_>], style: Style) -> S
         }
     };
     texts.zip(marks).map(line).collect()
+}
+
+/// What the figures of the table are.
+pub fn explained(record: &Record, assessment: &Assessment) -> String {
+    legend(record, assessment, &lines(assessment, |_| true))
 }
 
 fn legend(record: &Record, assessment: &Assessment, lines: &[Line<'_>]) -> String {

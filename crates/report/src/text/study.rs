@@ -1,11 +1,13 @@
-//! A repeated study on a terminal: the author's tables, what was concluded, what was found.
+//! A repeated study on a terminal: the author's tables, what was concluded, what was found; and
+//! the curves of any run.
 
-use blocklab_analysis::study::{Entry, Judged, Outcome, Plot, Table, Verdict};
+use blocklab_analysis::study::{self, Entry, Judged, Outcome, Plot, Table, Verdict};
 use blocklab_analysis::{Assessment, Severity};
 use blocklab_record::Record;
 
 use super::findings;
 use super::grid::{self, Cells};
+use crate::facts;
 use crate::shown::{self, columns};
 use blocklab_units::{Ink, Style};
 
@@ -122,13 +124,13 @@ fn conclusions(outcome: &Outcome, style: Style) -> String {
 }
 
 fn conclusion(judged: &Judged, style: Style) -> String {
-    const INDENT: usize = 16;
+    const INDENT: usize = 24;
     let ink = match judged.verdict {
         Verdict::Confirmed => Ink::Green,
-        Verdict::Corrected => Ink::Yellow,
-        Verdict::NotTestable => Ink::Dim,
+        Verdict::Contradicted => Ink::Yellow,
+        Verdict::TrueByConstruction | Verdict::NotTestable => Ink::Dim,
     };
-    let head = format!("  {}", shown::verdict(judged.verdict));
+    let head = format!("  {}", facts::word(judged.verdict));
     let mut out = style.hang(ink, &head, INDENT, &judged.text);
     for reason in &judged.reasons {
         out.push_str(&style.aside(INDENT, reason));
@@ -158,4 +160,15 @@ fn found(runs: &[(&Record, &Assessment)], style: Style) -> String {
         true => style.aside(0, quiet),
         false => format!("{}\n{out}", style.paint(Ink::Bold, "Findings")),
     }
+}
+
+/// A line for each curve of a Record; empty where it has none.
+#[must_use]
+pub fn curves(record: &Record) -> String {
+    let Some(plot) = study::curves(record) else {
+        return String::new();
+    };
+    let lines = plot.lines.iter().map(|line| shown::line(&plot, line));
+    let lines: String = lines.map(|line| format!("  {line}\n")).collect();
+    format!("{}\n{lines}", plot.title)
 }

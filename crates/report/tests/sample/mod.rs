@@ -112,6 +112,24 @@ pub fn run(id: &str, factor: f64) -> (Record, Assessment) {
     (record, assessment)
 }
 
+/// The rows as those of a matrix: four depths by two sizes, all of them reads.
+pub fn sweep(assessment: &mut Assessment) {
+    for (index, row) in assessment.rows.iter_mut().enumerate() {
+        let depth = ["1", "8", "32", "64"][index % 4];
+        let size = ["4KiB", "64KiB"][index / 4];
+        let setting = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        row.settings = vec![setting("depth", depth), setting("block_size", size)];
+        row.case = format!("rnd-depth{depth}-block_size{size}");
+        row.directions[0].direction = Direction::Read;
+    }
+}
+
+/// So many runs of the same load on slower and slower disks.
+pub fn many(runs: usize) -> Vec<(Record, Assessment)> {
+    let each = |run: usize| self::run(&format!("7f3a{run}c"), 1.0 / (1.0 + run as f64));
+    (0..runs).map(each).collect()
+}
+
 /// Base latency of an operation by Little's law, spread, with a rare slow mode.
 fn histogram(shape: &Shape, iops: f64, count: u64, dice: &mut Dice) -> (Histogram, [f64; 4]) {
     let base = f64::from(shape.depth) / iops * 1e9 * 0.93;
@@ -176,6 +194,7 @@ fn measure(shape: &Shape, pass: u32, factor: f64, dice: &mut Dice) -> (Measureme
         backing_disks: Vec::new(),
         uring_workers_max: 0,
         stood_still_ns: None,
+        observed: None,
     };
     (measurement, histogram)
 }
@@ -229,6 +248,7 @@ fn job(shape: &Shape, direction: DirectionResult) -> JobResult {
         found_depth: None,
         pool: None,
         verified: None,
+        steady_rounds: Vec::new(),
     }
 }
 

@@ -2,7 +2,7 @@
 //! turns back.
 
 use blocklab_analysis::study::{
-    Drawing, Entry, Line, Outcome, Plot, Point, Saturation, Table, Value,
+    Drawn, Entry, Line, Outcome, Plot, Point, Saturation, Table, Value,
 };
 
 fn entry(value: f64, unit: &str, published: Option<f64>) -> Option<Entry> {
@@ -46,7 +46,7 @@ fn rates() -> Table {
             ],
             vec![entry(12_000.0, "IOPS", None), entry(31_000.0, "IOPS", None)],
         ],
-        drawing: Drawing::Lines,
+        drawing: Drawn::Lines,
         places: Some(vec![1.0, 4.0, 32.0]),
         saturations: vec![
             [
@@ -76,7 +76,7 @@ fn bars() -> Table {
             ],
             vec![entry(8_000.0, "IOPS", None), None],
         ],
-        drawing: Drawing::Bars,
+        drawing: Drawn::Bars,
         places: None,
         saturations: vec![[None, None]; 2],
         ..rates()
@@ -84,7 +84,11 @@ fn bars() -> Table {
 }
 
 fn line() -> Line {
-    let point = |(x, y)| Point { x, y };
+    let point = |(x, y)| Point {
+        x,
+        y,
+        past_peak: y > 1_000.0,
+    };
     let points = [
         (1_000.0, 100.0),
         (9_000.0, 300.0),
@@ -117,6 +121,7 @@ pub fn outcome() -> Outcome {
             lines: vec![line()],
         }],
         conclusions: Vec::new(),
+        compared: Vec::new(),
         nearness: None,
     }
 }

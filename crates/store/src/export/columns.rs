@@ -36,7 +36,7 @@ pub(super) fn table(record: &Record, rows: Rows) -> Table {
         Rows::Figures => figure(None, None, None, None),
         Rows::Series => slice(None, true),
     };
-    Table::new(&line(None, nothing), all)
+    Table::new(line(None, nothing), all)
 }
 
 /// The names that any measurement's sweep has set, in the order in which they occur.

@@ -6,7 +6,7 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::types::{Type, TypePtr};
 
-use super::table::{Cell, Column, Kind, Table};
+use super::table::{Cell, Column, Table};
 
 /// The Parquet encoder refused.
 #[derive(Debug, thiserror::Error)]
@@ -40,12 +40,12 @@ fn schema(table: &Table) -> Result<TypePtr, ParquetError> {
 
 /// Every column may be empty: a job that failed at once has no latency.
 fn field(column: &Column) -> Result<TypePtr, ParquetError> {
-    let (physical, logical) = match column.kind {
-        Kind::Text => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
-        Kind::Count => (Physical::INT64, Some(LogicalType::integer(64, false))),
-        Kind::Figure => (Physical::DOUBLE, None),
-        Kind::Flag => (Physical::BOOLEAN, None),
-        Kind::Moment => (
+    let (physical, logical) = match column.like {
+        Cell::Text(_) => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
+        Cell::Count(_) => (Physical::INT64, Some(LogicalType::integer(64, false))),
+        Cell::Figure(_) => (Physical::DOUBLE, None),
+        Cell::Flag(_) => (Physical::BOOLEAN, None),
+        Cell::Moment(_) => (
             Physical::INT64,
             Some(LogicalType::timestamp(true, TimeUnit::MICROS)),
         ),
@@ -62,25 +62,25 @@ fn write(
     index: usize,
 ) -> Result<(), ParquetError> {
     let cells: Vec<&Cell> = table.rows.iter().map(|row| &row[index]).collect();
-    match table.columns[index].kind {
-        Kind::Text => values::<ByteArrayType>(column, &cells, |cell| match cell {
+    match table.columns[index].like {
+        Cell::Text(_) => values::<ByteArrayType>(column, &cells, |cell| match cell {
             Cell::Text(text) => text.as_deref().map(ByteArray::from),
             _ => None,
         }),
         // Parquet keeps unsigned numbers in the bits of signed ones.
-        Kind::Count => values::<Int64Type>(column, &cells, |cell| match cell {
+        Cell::Count(_) => values::<Int64Type>(column, &cells, |cell| match cell {
             Cell::Count(count) => count.map(u64::cast_signed),
             _ => None,
         }),
-        Kind::Figure => values::<DoubleType>(column, &cells, |cell| match cell {
+        Cell::Figure(_) => values::<DoubleType>(column, &cells, |cell| match cell {
             Cell::Figure(figure) => *figure,
             _ => None,
         }),
-        Kind::Flag => values::<BoolType>(column, &cells, |cell| match cell {
+        Cell::Flag(_) => values::<BoolType>(column, &cells, |cell| match cell {
             Cell::Flag(flag) => *flag,
             _ => None,
         }),
-        Kind::Moment => values::<Int64Type>(column, &cells, |cell| match cell {
+        Cell::Moment(_) => values::<Int64Type>(column, &cells, |cell| match cell {
             Cell::Moment(moment) => moment.map(|moment| moment.as_microsecond()),
             _ => None,
         }),

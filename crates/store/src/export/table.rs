@@ -1,16 +1,8 @@
+use std::mem::discriminant;
+
 use jiff::Timestamp;
 
-/// What a column holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
-    Text,
-    Count,
-    Figure,
-    Flag,
-    Moment,
-}
-
-/// One field; `None` where there is nothing to say.
+/// One field; `None` where there is nothing to say. A column holds fields of one variant.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Cell {
     Text(Option<String>),
@@ -20,26 +12,15 @@ pub(super) enum Cell {
     Moment(Option<Timestamp>),
 }
 
-impl Cell {
-    pub(super) fn kind(&self) -> Kind {
-        match self {
-            Self::Text(_) => Kind::Text,
-            Self::Count(_) => Kind::Count,
-            Self::Figure(_) => Kind::Figure,
-            Self::Flag(_) => Kind::Flag,
-            Self::Moment(_) => Kind::Moment,
-        }
-    }
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub(super) struct Column {
     pub(super) name: String,
-    pub(super) kind: Kind,
+    /// A field of it.
+    pub(super) like: Cell,
 }
 
 /// Rows of equal shape, each in the order of the columns.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Table {
     pub(super) columns: Vec<Column>,
     pub(super) rows: Vec<Vec<Cell>>,
@@ -51,18 +32,17 @@ pub(super) type Named = Vec<(String, Cell)>;
 impl Table {
     /// `shape` gives the head, also when there are no rows. All rows must have its names in its
     /// order, since all are made by one function.
-    pub(super) fn new(shape: &Named, rows: Vec<Named>) -> Self {
-        let column = |(name, cell): &(String, Cell)| Column {
-            name: name.clone(),
-            kind: cell.kind(),
+    pub(super) fn new(shape: Named, rows: Vec<Named>) -> Self {
+        let fits = |((name, like), (own, cell)): (&(String, Cell), &(String, Cell))| {
+            name == own && discriminant(like) == discriminant(cell)
         };
-        let columns: Vec<Column> = shape.iter().map(column).collect();
         for row in &rows {
-            assert!(row.iter().map(column).eq(columns.iter().cloned()));
+            assert!(row.len() == shape.len() && shape.iter().zip(row).all(fits));
         }
+        let column = |(name, like): (String, Cell)| Column { name, like };
         let cells = |row: Named| row.into_iter().map(|(_, cell)| cell).collect();
         Self {
-            columns,
+            columns: shape.into_iter().map(column).collect(),
             rows: rows.into_iter().map(cells).collect(),
         }
     }

@@ -65,6 +65,7 @@ fn measurement(pass: u32) -> Measurement {
         backing_disks: Vec::new(),
         uring_workers_max: 0,
         stood_still_ns: None,
+        observed: None,
     }
 }
 
@@ -136,6 +137,7 @@ fn job(name: &str, stopped: Stopped) -> JobResult {
         found_depth: None,
         pool: None,
         verified: None,
+        steady_rounds: Vec::new(),
     }
 }
 

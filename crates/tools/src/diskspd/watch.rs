@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use blocklab_diskspd::{Bucket, Processor, Profile, Served, TimeSpan};
-use blocklab_driver::{DirectionInterval, IntervalData};
+use blocklab_diskspd::{Bucket, Processor, Profile, TimeSpan};
+use blocklab_driver::IntervalData;
 use blocklab_record::{Interval, Origin, Record};
 use blocklab_store::Store;
 use blocklab_study::Observer;
@@ -32,16 +32,8 @@ pub struct Watcher<'a> {
 
 impl<'a> Watcher<'a> {
     pub fn new(own: &OwnOptions, profile: &'a Profile, plan: &Plan, store: &'a Store) -> Self {
-        let planned = |case: &Case| {
-            let jobs = case.workload.jobs.iter();
-            let times =
-                jobs.map(|job| job.ramp + job.stop.runtime.unwrap_or_default() + job.cool_down);
-            times.max().unwrap_or_default()
-        };
-        let total = plan.cases.iter().map(planned);
-        let total = total.fold(Nanos::ZERO, |sum, time| sum + time);
         Self {
-            view: LiveView::new(!own.quiet, total, (!own.no_save).then_some(store)),
+            view: LiveView::new(!own.quiet, plan, (!own.no_save).then_some(store)),
             processors: Vec::new(),
             buckets: Vec::new(),
             spans: &profile.timespans,
@@ -89,23 +81,13 @@ impl Observer for Watcher<'_> {
             return;
         }
         let measured = slice.end.since(warmup);
-        let served = |way: &DirectionInterval| Served {
-            ios: way.ios,
-            sum_ns: way.sum_ns,
-            sum_squares: way.sum_squares,
-            min_ns: way.min_ns,
-            max_ns: way.max_ns,
-        };
-        let jobs = slice.jobs.iter().map(|job| job.each_ref().map(served));
-        let bucket = Bucket {
-            end_ns: measured.0,
-            length_ns: slice.length.min(measured).0,
-            jobs: jobs.collect(),
-        };
-        self.buckets
-            .last_mut()
-            .into_iter()
-            .for_each(|it| it.push(bucket.clone()));
+        if let Some(buckets) = self.buckets.last_mut() {
+            buckets.push(Bucket {
+                end_ns: measured.0,
+                length_ns: slice.length.min(measured).0,
+                jobs: slice.jobs.clone(),
+            });
+        }
     }
 
     fn ended(&mut self, record: &Record) {

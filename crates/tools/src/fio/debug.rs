@@ -35,7 +35,7 @@ impl Debug {
             let mut given = general.debug.iter();
             given.any(|it| it == "all" || it.split(':').next() == Some(word))
         };
-        let words = DEBUG_WORDS.into_iter();
+        let words = DEBUG_WORDS.split(',');
         let words = words.filter(|word| !["all", "job"].contains(word));
         let mut given = general.debug.iter().filter_map(|it| it.strip_prefix("job"));
         let only = given.next().map(|number| {

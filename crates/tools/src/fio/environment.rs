@@ -66,6 +66,7 @@ pub fn prepare(
         node_processors: &node_processors,
         bytes_of: &|path| fs::read(path).map_err(|error| error.to_string()),
         aux,
+        only_parsed: presence == Presence::Supposed,
         seed: chance()? & 0xffff_ffff,
     };
     let mut prepared = plan(resolved, name, &context)?;

@@ -1,6 +1,7 @@
 //! The files and control groups of the jobs: made before the run, as fio makes them, and left behind as it leaves
 //! them.
 
+use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::fd::AsRawFd;
@@ -106,9 +107,10 @@ pub fn plans(prepared: &Prepared) -> Vec<String> {
         if job.engine == Engine::FileCreate {
             continue;
         }
+        let targets: HashSet<&String> = job.targets.iter().collect();
         let (its, others): (Vec<_>, Vec<_>) = missing
             .into_iter()
-            .partition(|file| job.targets.contains(&file.path));
+            .partition(|file| targets.contains(&file.path));
         missing = others;
         let mib = its.iter().map(|file| file.length.0).sum::<u64>() >> 20;
         let name = &clone.name;

@@ -2,7 +2,8 @@
 
 use anyhow::{Result, anyhow};
 use blocklab_fio::{
-    DEBUG_WORDS, General, Kind, Opt, Section, VERSION, engines, find_option, option_hint, options,
+    DEBUG_WORDS, General, Kind, Opt, Section, VERSION, engines, find_option, general_options,
+    option_hint, options,
 };
 
 use blocklab_console::terminal;
@@ -33,39 +34,25 @@ pub fn asked(general: &General) -> Result<Option<String>> {
         .iter()
         .any(|word| word == "?" || word == "help")
     {
-        return Ok(Some(format!(
-            "fio: dumping debug options:{}\n",
-            DEBUG_WORDS.join(",")
-        )));
+        return Ok(Some(format!("fio: dumping debug options:{DEBUG_WORDS}\n")));
     }
     Ok(None)
 }
 
 /// `--help`.
 pub fn usage() -> String {
+    const OURS: [(&str, &str); 2] = [
+        (
+            "--destroy-data=NAME",
+            "Allow to overwrite this device, whatever it holds",
+        ),
+        ("--no-save", "Do not keep the run"),
+    ];
+    let ours = OURS.map(|(option, what)| (option.to_owned(), what));
+    let row = |(option, what): (String, &str)| format!("  {option:<23} {what}\n");
+    let rows: String = general_options().chain(ours).map(row).collect();
     format!(
-        "{VERSION}\n\
-         fio [options] [job options] <job file(s)>\n\
-         \x20 --output=FILE         Write the results to a file\n\
-         \x20 --output-format=LIST  normal, terse, json, json+; several with commas between\n\
-         \x20 --minimal             Terse results\n\
-         \x20 --terse-version=N     2 to 5 (default 3)\n\
-         \x20 --section=NAME        Run this section of the job file; may be given several times\n\
-         \x20 --parse-only          Read everything, run nothing\n\
-         \x20 --showcmd             Print the jobs as a command line\n\
-         \x20 --readonly            Refuse what writes\n\
-         \x20 --eta=WHEN            always, never or auto\n\
-         \x20 --status-interval=T   Print the results so far every T seconds\n\
-         \x20 --aux-path=DIR        Where state files of verify lie\n\
-         \x20 --inflate-log=FILE    Print a compressed log as text\n\
-         \x20 --bandwidth-log       Leave the throughput of all jobs in agg-read_bw.log and its like\n\
-         \x20 --idle-prof=WHOSE     system or percpu: tell how idle the processors were; calibrate\n\
-         \x20 --cpuclock-test       Tell which clock measures; nothing is tested\n\
-         \x20 --cmdhelp=OPTION      Explain an option of a job; `all` lists them\n\
-         \x20 --enghelp             List the engines\n\
-         \x20 --version             Print the version whose language this is\n\
-         \x20 --destroy-data=NAME   Allow to overwrite this device, whatever it holds\n\
-         \x20 --no-save             Do not keep the run\n\
+        "{VERSION}\nfio [options] [job options] <job file(s)>\n{rows}\
          Options of jobs follow --name=JOB. Run by blocklab {}.\n",
         env!("CARGO_PKG_VERSION")
     )

@@ -52,6 +52,15 @@ impl<'a> Out<'a> {
         }
     }
 
+    /// A word that nobody may miss: on standard output, where no program reads the results there.
+    pub fn warn(&mut self, line: &str) -> Result<()> {
+        if self.to.is_some() || self.general.formats.contains(&Format::Normal) {
+            return terminal::print(line);
+        }
+        terminal::tell(line.trim_end());
+        Ok(())
+    }
+
     /// A word that stands before the results, whatever their form.
     pub fn put(&mut self, text: &str) -> Result<()> {
         match &mut self.to {

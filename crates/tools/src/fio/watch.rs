@@ -12,7 +12,6 @@ use anyhow::Result;
 use blocklab_driver::Outcome;
 use blocklab_fio::{General, Prepared, eta_line, eta_rates};
 use blocklab_record::{Interval, Measurement, Record};
-use blocklab_report::live::Screen;
 use blocklab_store::Store;
 use blocklab_study::Observer;
 use blocklab_units::{Bytes, Nanos};
@@ -22,14 +21,13 @@ use super::artifacts::{self, Aggregate};
 use super::debug::Debug;
 use super::files::{self, Around};
 use super::output::Out;
-use crate::keeping::Checkpoints;
+use crate::tool_run::{LiveView, planned};
 use blocklab_console::terminal;
 
 /// Draws the live screen on a terminal, and does what jobs want before and after them.
 pub struct Watcher<'a> {
-    screen: Screen,
+    view: LiveView<'a>,
     prepared: &'a Prepared,
-    checkpoints: Checkpoints<'a>,
     current: usize,
     /// What ends the line that tells how far the run is; nothing: there is none.
     eta: Option<char>,
@@ -78,12 +76,9 @@ impl<'a> Watcher<'a> {
     }
 
     pub fn shown(prepared: &'a Prepared, store: Option<&'a Store>, shown: bool) -> Self {
-        let total = prepared.plan.cases.iter().map(planned);
-        let total = total.fold(Nanos::ZERO, |sum, time| sum + time);
         Self {
-            screen: Screen::new(shown, io::stderr().is_terminal(), total),
+            view: LiveView::new(shown, &prepared.plan, store),
             prepared,
-            checkpoints: Checkpoints::new(store),
             current: 0,
             eta: None,
             planned: Nanos::ZERO,
@@ -157,7 +152,7 @@ impl<'a> Watcher<'a> {
     }
 
     pub fn finished(&mut self) {
-        self.screen.finished();
+        self.view.screen.finished();
         if self.eta == Some('\r') {
             let _ = writeln!(io::stdout());
         }
@@ -172,20 +167,9 @@ fn now() -> Instant {
     Instant::now()
 }
 
-/// The longest job's time; zero where none has one.
-fn planned(case: &Case) -> Nanos {
-    let jobs = case.workload.jobs.iter();
-    let times = jobs.map(|job| job.start_delay + job.ramp + job.stop.runtime.unwrap_or_default());
-    times.max().unwrap_or_default()
-}
-
 impl Observer for Watcher<'_> {
     fn laying_out(&mut self, path: &Path, done: Bytes, total: Bytes) {
-        if done == Bytes::ZERO {
-            self.screen
-                .phase(&format!("laying out {} ({total})", path.display()));
-        }
-        self.screen.progress(done.0, total.0);
+        self.view.laying_out(path, done, total);
     }
 
     /// A job whose command failed does nothing, as with fio.
@@ -223,12 +207,12 @@ impl Observer for Watcher<'_> {
         self.rates = eta_rates(&case.workload.jobs);
         let rules = self.prepared.clones.iter().map(|clone| &clone.logs);
         self.epochs_ms = rules.map(artifacts::epoch_ms).collect();
-        self.screen.case(&case.name, 1, 1, step + 1, steps);
+        self.view.screen.case(&case.name, 1, 1, step + 1, steps);
         files::before(self.prepared.clones_of(step), &case.workload.jobs);
     }
 
     fn interval(&mut self, interval: &Interval, elapsed: Nanos) {
-        self.screen.interval(interval, elapsed);
+        self.view.screen.interval(interval, elapsed);
         self.tell_eta(interval, elapsed);
         self.add_up(interval);
     }
@@ -275,10 +259,9 @@ impl Observer for Watcher<'_> {
         }
         self.commands(self.current, Around::After);
         if let Some(measured) = record.measurements.last() {
-            self.screen.measured(measured);
             let clones: Vec<_> = self.prepared.clones_of(self.current).collect();
             self.say(&self.debug.rounds(&clones, measured));
         }
-        self.checkpoints.keep(record);
+        self.view.ended(record);
     }
 }

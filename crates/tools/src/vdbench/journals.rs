@@ -11,7 +11,7 @@ use anyhow::Result;
 use blocklab_driver::{journal_path, map_path};
 use blocklab_record::{Record, Status};
 use blocklab_vdbench::{
-    Inputs, ParseError, Prepared, Script, Sd, Subject, Validated, Validation, key_plans,
+    Inputs, Mistake, Prepared, Script, Sd, Subject, Validated, Validation, key_plans,
 };
 use blocklab_verify::{KeyMap, SavedKeys, Wrongs, saved_name};
 use blocklab_workload::{Journal, KeyPlan};
@@ -115,7 +115,7 @@ impl<'a> Journals<'a> {
         plan: &KeyPlan,
         size: u64,
         journal: &Journal,
-    ) -> Result<KeyMap, ParseError> {
+    ) -> Result<KeyMap, Mistake> {
         let map = map_path(&journal.path);
         let notes = journal_path(&journal.path);
         let saved = SavedKeys::from_bytes(&read(sd, &map)?);
@@ -174,11 +174,11 @@ fn lock(sd: &Sd, path: &Path) -> Result<File> {
     Ok(file)
 }
 
-fn read(sd: &Sd, path: &Path) -> Result<Vec<u8>, ParseError> {
+fn read(sd: &Sd, path: &Path) -> Result<Vec<u8>, Mistake> {
     fs::read(path).map_err(|error| cannot_use(sd, path, error))
 }
 
-fn cannot_use(sd: &Sd, path: &Path, fault: impl Display) -> ParseError {
+fn cannot_use(sd: &Sd, path: &Path, fault: impl Display) -> Mistake {
     let path = path.display();
     sd.error(format_args!(
         "its journal {path} cannot be used: {fault}. -j without r begins a new one"

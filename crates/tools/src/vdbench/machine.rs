@@ -5,6 +5,8 @@ use std::net::{IpAddr, UdpSocket};
 
 use blocklab_vdbench::Cpu;
 
+use crate::processors::kinds;
+
 /// Whether a name or an address is this machine's. No name server is asked.
 pub fn is_here(name: &str) -> bool {
     if name.eq_ignore_ascii_case("localhost") {
@@ -50,13 +52,10 @@ impl Processors {
     }
 }
 
-/// User, kernel, waiting, idle: proc(5).
+/// Of the first line, the sum of all.
 fn read(stat: &str) -> [u64; 4] {
     let line = stat.lines().next().unwrap_or_default();
-    let words = line.split_ascii_whitespace().skip(1);
-    let ticks: Vec<u64> = words.map_while(|word| word.parse().ok()).collect();
-    let of = |column: usize| ticks.get(column).copied().unwrap_or(0);
-    [of(0) + of(1), of(2) + of(5) + of(6) + of(7), of(4), of(3)]
+    kinds(line.split_ascii_whitespace().skip(1))
 }
 
 #[cfg(test)]

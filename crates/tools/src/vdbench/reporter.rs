@@ -11,14 +11,14 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use blocklab_console::terminal;
-use blocklab_driver::{DirectionInterval, IntervalData};
+use blocklab_driver::IntervalData;
 use blocklab_record::{Interval, Record};
 use blocklab_store::Store;
 use blocklab_study::Observer;
 use blocklab_units::{Bytes, Nanos};
 use blocklab_vdbench::{
-    CurvePoint, Figures, FlatRow, Inputs, Planned, PlannedJob, Prepared, Rate, Script, Sum,
-    Validated, anchor, concatenated_threads, curve_text, flat_row, heading, interval_row, set_rate,
+    CurvePoint, Figures, FlatRow, Inputs, Planned, PlannedJob, Prepared, Rate, Script, Validated,
+    anchor, concatenated_threads, curve_text, flat_row, heading, interval_row, set_rate,
 };
 use blocklab_verify::KeyMap;
 use blocklab_workload::Case;
@@ -287,8 +287,8 @@ impl<'a> Reporter<'a> {
         };
         for (job, [read, write]) in self.run.planned_jobs.iter().zip(&slice.jobs) {
             let figures = Figures {
-                read: sum(read),
-                write: sum(write),
+                read: *read,
+                write: *write,
                 ..Figures::default()
             };
             counted.all = counted.all.plus(figures);
@@ -345,16 +345,6 @@ impl<'a> Reporter<'a> {
 fn only<T: PartialEq>(mut values: impl Iterator<Item = T>) -> Option<T> {
     let first = values.next()?;
     values.all(|value| value == first).then_some(first)
-}
-
-fn sum(slice: &DirectionInterval) -> Sum {
-    Sum {
-        ios: slice.ios,
-        bytes: slice.bytes,
-        sum_ns: slice.sum_ns,
-        sum_squares: slice.sum_squares,
-        max_ns: slice.max_ns,
-    }
 }
 
 impl Observer for Reporter<'_> {

@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use blocklab_record::Stopped;
 use blocklab_verify::KeyMap;
-use blocklab_workload::{Extent, Invalid, Job, Pace, Positions, Slot, Spread, TargetOrder};
+use blocklab_workload::{Invalid, Job, Pace, Positions, Slot, Spread};
 
 use crate::bounds::Stopper;
 use crate::flows::Flows;
+use crate::pass::pass;
 
 /// What a worker is made of besides its jobs.
 pub struct Parts<'a> {
@@ -84,22 +85,4 @@ pub(super) fn budget(job: &Job, thread: u32, sizes: &[u64]) -> Result<(u64, Stop
         Some(bytes) if bytes.0 < budget.0 => Ok((bytes.0, Stopped::Bytes)),
         _ => Ok(budget),
     }
-}
-
-/// Bytes of one pass of a thread over targets of these sizes.
-///
-/// # Errors
-/// [`Invalid`] when the job's region does not fit one of them.
-pub(crate) fn pass(job: &Job, thread: u32, sizes: &[u64]) -> Result<u64, Invalid> {
-    let block = job.least_room().0;
-    let mine = |index: &usize| match job.target_order {
-        TargetOrder::PerThread => thread as usize % sizes.len() == *index,
-        _ => true,
-    };
-    let mut pass = 0;
-    for index in (0..sizes.len()).filter(mine) {
-        let extent = Extent::of(job.region, sizes[index], (thread, job.threads), block)?;
-        pass += extent.len / block * block;
-    }
-    Ok(pass)
 }

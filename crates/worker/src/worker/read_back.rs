@@ -26,6 +26,13 @@ impl Worker {
                 if last.is_some_and(|issue_rules| issue_rules.issued(&request, now, false)) {
                     self.first.budget = 0;
                 }
+                if request.direction == Direction::Write {
+                    self.first.recorder.assumed_writes.add(1);
+                    self.first.recorder.assumed_bytes.add(request.len.into());
+                }
+            }
+            while let Some(written) = verifier.last_trim() {
+                verifier.assumed_trim(&written);
             }
             return Some(Action::Wait(Some(now)));
         }
@@ -61,6 +68,9 @@ impl Worker {
             if !is_idle {
                 return Some(Action::Wait(None));
             }
+            if let Some(written) = verifier.last_trim() {
+                return self.issue_trim(now, &written);
+            }
             verifier.begin_pass(self.window.deadline);
         }
         match verifier.next_of_pass(now) {
@@ -88,6 +98,9 @@ impl Worker {
         if !verifier.has_begun() {
             if !is_idle {
                 return Some(Action::Wait(None));
+            }
+            if let Some(written) = verifier.last_trim() {
+                return self.issue_trim(now, &written);
             }
             // It may take as long as the writing.
             let span = self.window.deadline.since(self.window.measure_from);

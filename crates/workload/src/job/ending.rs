@@ -84,6 +84,13 @@ pub struct Stop {
     pub loops: Option<u32>,
     /// As soon as the steady state is reached (then `runtime` is the longest wait for it).
     pub steady: Option<Steady>,
+    /// Measured time before the first round of that: it is measured, and not judged.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub steady_after: Nanos,
+}
+
+fn is_none(time: &Nanos) -> bool {
+    *time == Nanos::ZERO
 }
 
 /// Flushes among the writes of a thread; 0 is never.

@@ -1,4 +1,4 @@
-use blocklab_units::Nanos;
+use blocklab_units::{Nanos, with_defaults};
 use serde::{Deserialize, Serialize};
 
 /// Options that only io_uring has.
@@ -287,19 +287,28 @@ pub enum Lifetime {
     Extreme,
 }
 
-/// How requests are grouped on their way to and from an asynchronous engine.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Batch {
-    /// At most so many are handed over in one call. 0 chooses a quarter of the depth, 1 to 16:
-    /// while one group is prepared, the target works on the others. Handing over a whole queue
-    /// at once makes target and host take turns.
-    pub submit: u32,
-    /// A wait returns with at least so many completions; at least 1.
-    pub complete: u32,
-    /// Once the depth was full, nothing is issued before so few are in flight. 0: the depth is
-    /// filled up at every occasion.
-    pub low: u32,
+with_defaults! {
+    /// How requests are grouped on their way to and from an asynchronous engine.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct Batch {
+        /// At most so many are handed over in one call. 0 chooses a quarter of the depth, 1 to 16:
+        /// while one group is prepared, the target works on the others. Handing over a whole queue
+        /// at once makes target and host take turns.
+        pub submit: u32 = 0,
+        /// A wait returns with at least so many completions; at least 1.
+        pub complete: u32 = 1,
+        /// At most so many are answered before the queue is filled again. 0: all that are there.
+        #[serde(default, skip_serializing_if = "is_all")]
+        pub take: u32 = 0,
+        /// Once the depth was full, nothing is issued before so few are in flight. 0: the depth is
+        /// filled up at every occasion.
+        pub low: u32 = 0,
+    }
+}
+
+const fn is_all(take: &u32) -> bool {
+    *take == 0
 }
 
 /// As whom and in which control group a thread does its work; nothing: as the command itself.
@@ -312,14 +321,4 @@ pub struct Credentials {
     pub group: Option<u32>,
     /// Directory of a control group of version 1.
     pub control_group: Option<String>,
-}
-
-impl Default for Batch {
-    fn default() -> Self {
-        Self {
-            submit: 0,
-            complete: 1,
-            low: 0,
-        }
-    }
 }

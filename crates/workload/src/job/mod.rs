@@ -13,7 +13,7 @@ mod rules;
 use std::sync::Arc;
 
 use blocklab_random::Stream;
-use blocklab_units::{Bytes, Nanos};
+use blocklab_units::{Bytes, Nanos, with_defaults};
 use serde::{Deserialize, Serialize};
 
 use crate::{Pooled, Validation, Verify, When};
@@ -30,125 +30,130 @@ pub use pace::{Flow, LatencyTarget, MinRate, Pace, Rate, Think, ThinkStyle};
 pub use priority::{IoPriority, Priority, PriorityShare};
 pub use region::{MovingWindow, Pattern, Region, Runs, Spread, TargetOrder, Zone};
 
-/// One kind of load: what each of its threads does.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Job {
-    /// Unique in its workload.
-    pub name: String,
-    /// What its random numbers are called after: two jobs with the same draw the same. `None`: its
-    /// name.
-    pub rng_label: Option<String>,
-    /// Target texts (paths); empty: the targets that the run was given.
-    pub targets: Vec<String>,
-    /// Order over several targets.
-    pub target_order: TargetOrder,
-    /// Operations on a target before the order names the next one, at least 1.
-    pub target_turn: u32,
-    /// Road to the kernel.
-    pub engine: Engine,
-    /// Page cache or not.
-    pub access: Access,
-    /// O_SYNC, O_DSYNC.
-    pub durability: Durability,
-    /// What the kernel is told beforehand.
-    pub hints: Hints,
-    /// Identical threads, at least 1.
-    pub threads: u32,
-    /// Operations in flight per thread, at least 1. Synchronous engines use one.
-    pub depth: u32,
-    /// Grouping of submissions and completions.
-    pub batch: Batch,
-    /// Processors: thread k runs on entry k modulo their number. Empty: anywhere.
-    pub pin: Vec<u32>,
-    /// How the kernel priorities its threads.
-    pub priority: Priority,
-    /// Operations that carry a priority of their own; libaio and io_uring only.
-    pub priority_shares: Vec<PriorityShare>,
-    /// As whom its threads work.
-    pub credentials: Credentials,
-    /// Part of the target.
-    pub region: Region,
-    /// Where operations go.
-    pub pattern: Pattern,
-    /// Operations given one by one, in place of pattern, mix, sizes and pace. The largest block
-    /// must hold the largest of them. The job ends with the last one, or as its `stop` says.
-    #[serde(with = "crate::kept::shared")]
-    pub replay: Option<Arc<Replay>>,
-    /// Shares of the directions.
-    pub mix: Mix,
-    /// How big operations are.
-    pub sizes: BlockSizes,
-    /// How sizes are drawn.
-    pub size_draw: SizeDraw,
-    /// Random offsets of reads, writes and trims (in this order) are multiples of these. `None`:
-    /// of the smallest block. A smaller one lets blocks overlap.
-    pub align: Option<[Bytes; 3]>,
-    /// Several operations for each offset.
-    pub runs: Option<Runs>,
-    /// A part of the region that moves on.
-    pub window: Option<MovingWindow>,
-    /// Reads, writes and trims each have a sequential position of their own.
-    pub per_direction_position: bool,
-    /// Each write comes after a trim of the same range.
-    pub trim_first: bool,
-    /// No operation is issued that overlaps one in flight of the same thread: it waits.
-    pub no_overlap: bool,
-    /// What is written.
-    pub content: Content,
-    /// These bytes, repeated, are written instead of `content`.
-    #[serde(with = "crate::kept::shared_hex")]
-    pub fill: Option<Arc<[u8]>>,
-    /// The unit in which `content` compresses and repeats.
-    pub content_unit: Bytes,
-    /// When operations begin.
-    pub pace: Pace,
-    /// Rates that must be reached.
-    pub min_rate: Option<MinRate>,
-    /// Shares among several jobs.
-    pub flow: Option<Flow>,
-    /// A search for a depth.
-    pub latency_target: Option<LatencyTarget>,
-    /// Pauses.
-    pub think: Option<Think>,
-    /// How they are spent.
-    pub think_style: ThinkStyle,
-    /// The job begins so much later than the run.
-    pub start_delay: Nanos,
-    /// When it ends.
-    pub stop: Stop,
-    /// Load before the measured time begins.
-    pub ramp: Nanos,
-    /// Load after the measured time of a job with a runtime; in no result.
-    pub cool_down: Nanos,
-    /// Flushes.
-    pub flush: Flush,
-    /// Operations in flight that are shared with other jobs, instead of threads and a depth of
-    /// its own.
-    pub pool: Option<Pooled>,
-    /// Whether what was written comes back.
-    pub verify: Option<Verify>,
-    /// What a failure means.
-    pub on_error: ErrorPolicy,
-    /// Through the page cache: it is asked to drop the targets whenever a thread has moved so many
-    /// bytes, so that each pass comes from the device.
-    pub drop_cache_every: Option<Bytes>,
-    /// What its end means for the jobs beside it.
-    pub ends_others: EndsOthers,
-    /// A service latency above this is a failure (ETIMEDOUT).
-    pub max_latency: Option<Nanos>,
-    /// Failures that count as success, by direction and errno.
-    pub ignored_errors: Vec<(Direction, i32)>,
-    /// Whether a write that finds no space ends the job, and is no failure.
-    pub stop_on_enospc: bool,
-    /// Measure submission and completion apart (asynchronous engines): one more system call a
-    /// batch. Submission ends when the submitting call returns, and the two add up to the service
-    /// latency.
-    pub submit_latency: bool,
-    /// More figures.
-    pub measure: Measure,
-    /// Operations one by one.
-    pub log: Option<Log>,
+with_defaults! {
+    /// One kind of load: what each of its threads does.
+    #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct Job {
+        /// Unique in its workload.
+        pub name: String = String::new(),
+        /// What its random numbers are called after: two jobs with the same draw the same. `None`: its
+        /// name.
+        pub rng_label: Option<String> = None,
+        /// Target texts (paths); empty: the targets that the run was given.
+        pub targets: Vec<String> = Vec::new(),
+        /// Order over several targets.
+        pub target_order: TargetOrder = TargetOrder::RoundRobin,
+        /// Operations on a target before the order names the next one, at least 1.
+        pub target_turn: u32 = 1,
+        /// Road to the kernel.
+        pub engine: Engine = Engine::IoUring(UringOptions::default()),
+        /// Page cache or not.
+        pub access: Access = Access::DirectIfPossible,
+        /// O_SYNC, O_DSYNC.
+        pub durability: Durability = Durability::None,
+        /// What the kernel is told beforehand.
+        pub hints: Hints = Hints::default(),
+        /// Identical threads, at least 1.
+        pub threads: u32 = 1,
+        /// Operations in flight per thread, at least 1. Synchronous engines use one.
+        pub depth: u32 = 1,
+        /// Grouping of submissions and completions.
+        pub batch: Batch = Batch::default(),
+        /// Processors: thread k runs on entry k modulo their number. Empty: anywhere.
+        pub pin: Vec<u32> = Vec::new(),
+        /// How the kernel priorities its threads.
+        pub priority: Priority = Priority::default(),
+        /// Operations that carry a priority of their own; libaio and io_uring only.
+        pub priority_shares: Vec<PriorityShare> = Vec::new(),
+        /// As whom its threads work.
+        pub credentials: Credentials = Credentials::default(),
+        /// Part of the target.
+        pub region: Region = Region::default(),
+        /// Where operations go.
+        pub pattern: Pattern = Pattern::RANDOM,
+        /// Operations given one by one, in place of pattern, mix, sizes and pace. The largest block
+        /// must hold the largest of them. The job ends with the last one, or as its `stop` says.
+        #[serde(with = "crate::kept::shared")]
+        pub replay: Option<Arc<Replay>> = None,
+        /// Shares of the directions.
+        pub mix: Mix = Mix::READ,
+        /// How big operations are.
+        pub sizes: BlockSizes = BlockSizes::fixed(Bytes(4096)),
+        /// How sizes are drawn.
+        pub size_draw: SizeDraw = SizeDraw::Listed,
+        /// Random offsets of reads, writes and trims (in this order) are multiples of these. `None`:
+        /// of the smallest block. A smaller one lets blocks overlap.
+        pub align: Option<[Bytes; 3]> = None,
+        /// Several operations for each offset.
+        pub runs: Option<Runs> = None,
+        /// A part of the region that moves on.
+        pub window: Option<MovingWindow> = None,
+        /// Reads, writes and trims each have a sequential position of their own.
+        pub per_direction_position: bool = false,
+        /// Each write comes after a trim of the same range.
+        pub trim_first: bool = false,
+        /// No operation is issued that overlaps one in flight of the same thread: it waits.
+        pub no_overlap: bool = false,
+        /// What is written.
+        pub content: Content = Content::Random,
+        /// These bytes, repeated, are written instead of `content`.
+        #[serde(with = "crate::kept::shared_hex")]
+        pub fill: Option<Arc<[u8]>> = None,
+        /// The unit in which `content` compresses and repeats.
+        pub content_unit: Bytes = Bytes(4096),
+        /// When operations begin.
+        pub pace: Pace = Pace::Closed,
+        /// Rates that must be reached.
+        pub min_rate: Option<MinRate> = None,
+        /// Shares among several jobs.
+        pub flow: Option<Flow> = None,
+        /// A search for a depth.
+        pub latency_target: Option<LatencyTarget> = None,
+        /// Pauses.
+        pub think: Option<Think> = None,
+        /// How they are spent.
+        pub think_style: ThinkStyle = ThinkStyle::default(),
+        /// The job begins so much later than the run.
+        pub start_delay: Nanos = Nanos::ZERO,
+        /// When it ends.
+        pub stop: Stop = Stop {
+            runtime: Some(Nanos::from_secs(10)),
+            ..Stop::default()
+        },
+        /// Load before the measured time begins.
+        pub ramp: Nanos = Nanos::ZERO,
+        /// Load after the measured time of a job with a runtime; in no result.
+        pub cool_down: Nanos = Nanos::ZERO,
+        /// Flushes.
+        pub flush: Flush = Flush::default(),
+        /// Operations in flight that are shared with other jobs, instead of threads and a depth of
+        /// its own.
+        pub pool: Option<Pooled> = None,
+        /// Whether what was written comes back.
+        pub verify: Option<Verify> = None,
+        /// What a failure means.
+        pub on_error: ErrorPolicy = ErrorPolicy::Stop,
+        /// Through the page cache: it is asked to drop the targets whenever a thread has moved so many
+        /// bytes, so that each pass comes from the device.
+        pub drop_cache_every: Option<Bytes> = None,
+        /// What its end means for the jobs beside it.
+        pub ends_others: EndsOthers = EndsOthers::Never,
+        /// A service latency above this is a failure (ETIMEDOUT).
+        pub max_latency: Option<Nanos> = None,
+        /// Failures that count as success, by direction and errno.
+        pub ignored_errors: Vec<(Direction, i32)> = Vec::new(),
+        /// Whether a write that finds no space ends the job, and is no failure.
+        pub stop_on_enospc: bool = false,
+        /// Measure submission and completion apart (asynchronous engines): one more system call a
+        /// batch. Submission ends when the submitting call returns, and the two add up to the service
+        /// latency.
+        pub submit_latency: bool = false,
+        /// More figures.
+        pub measure: Measure = Measure::default(),
+        /// Operations one by one.
+        pub log: Option<Log> = None,
+    }
 }
 
 /// A job that cannot be run, and why; `field` is its name in the native format.
@@ -167,63 +172,7 @@ impl Job {
     pub fn new(name: &str) -> Self {
         Self {
             name: name.to_owned(),
-            rng_label: None,
-            targets: Vec::new(),
-            target_order: TargetOrder::RoundRobin,
-            target_turn: 1,
-            engine: Engine::IoUring(UringOptions::default()),
-            access: Access::DirectIfPossible,
-            durability: Durability::None,
-            hints: Hints::default(),
-            threads: 1,
-            depth: 1,
-            batch: Batch::default(),
-            pin: Vec::new(),
-            priority: Priority::default(),
-            priority_shares: Vec::new(),
-            credentials: Credentials::default(),
-            region: Region::default(),
-            pattern: Pattern::Random {
-                every_block_once: false,
-            },
-            replay: None,
-            mix: Mix::READ,
-            sizes: BlockSizes::fixed(Bytes(4096)),
-            size_draw: SizeDraw::Listed,
-            align: None,
-            runs: None,
-            window: None,
-            per_direction_position: false,
-            trim_first: false,
-            no_overlap: false,
-            content: Content::Random,
-            fill: None,
-            content_unit: Bytes(4096),
-            pace: Pace::Closed,
-            min_rate: None,
-            flow: None,
-            latency_target: None,
-            think: None,
-            think_style: ThinkStyle::default(),
-            start_delay: Nanos::ZERO,
-            stop: Stop {
-                runtime: Some(Nanos::from_secs(10)),
-                ..Stop::default()
-            },
-            ramp: Nanos::ZERO,
-            cool_down: Nanos::ZERO,
-            flush: Flush::default(),
-            pool: None,
-            verify: None,
-            on_error: ErrorPolicy::Stop,
-            drop_cache_every: None,
-            ends_others: EndsOthers::Never,
-            max_latency: None,
-            ignored_errors: Vec::new(),
-            stop_on_enospc: false,
-            submit_latency: false,
-            measure: Measure::default(),
-            log: None,
+            ..Self::default()
         }
     }
 
@@ -279,9 +228,13 @@ impl Job {
     /// The smallest and the largest block of the directions that occur.
     #[must_use]
     pub fn occurring_blocks(&self) -> (Bytes, Bytes) {
-        let sizes = [&self.sizes.read, &self.sizes.write, &self.sizes.trim];
         let shares = [self.mix.read, self.mix.write, self.mix.trim];
-        let occurring = sizes.iter().zip(shares).filter(|(_, share)| *share > 0);
+        let occurring = self
+            .sizes
+            .all()
+            .into_iter()
+            .zip(shares)
+            .filter(|(_, share)| *share > 0);
         let both = occurring.map(|(mix, _)| (mix.smallest(), mix.largest()));
         both.reduce(|all, one| (all.0.min(one.0), all.1.max(one.1)))
             .unwrap_or((self.sizes.smallest(), self.sizes.largest()))
@@ -294,6 +247,16 @@ impl Job {
         let (smallest, largest) = self.occurring_blocks();
         let free = self.align.is_none_or(|align| align == [smallest; 3]);
         (self.pattern.every_block_once() && free && smallest < largest).then_some(smallest)
+    }
+
+    /// Whether the blocks of a direction have one size, and keep it where everything is hit once:
+    /// then a piece may be hit again by a longer block of another direction.
+    #[must_use]
+    pub fn keeps_sizes(&self) -> bool {
+        let sizes = [&self.sizes.read, &self.sizes.write, &self.sizes.trim];
+        let shares = [self.mix.read, self.mix.write, self.mix.trim];
+        let mut occurring = sizes.iter().zip(shares).filter(|(_, share)| *share > 0);
+        occurring.all(|(mix, _)| mix.smallest() == mix.largest())
     }
 
     /// What a region must hold at least one of: the largest block, or a piece, since blocks are cut

@@ -49,23 +49,25 @@ pub struct Mix {
 
 impl Mix {
     /// Reads only.
-    pub const READ: Self = Self {
-        read: 100,
-        write: 0,
-        trim: 0,
-    };
+    pub const READ: Self = Self::reads(100);
     /// Writes only.
-    pub const WRITE: Self = Self {
-        read: 0,
-        write: 100,
-        trim: 0,
-    };
+    pub const WRITE: Self = Self::reads(0);
     /// Trims only.
     pub const TRIM: Self = Self {
         read: 0,
         write: 0,
         trim: 100,
     };
+
+    /// So many per cent reads; the rest writes.
+    #[must_use]
+    pub const fn reads(read: u8) -> Self {
+        Self {
+            read,
+            write: 100 - read,
+            trim: 0,
+        }
+    }
 
     /// The directions that occur, each with its share.
     pub fn shares(self) -> impl Iterator<Item = (Direction, u8)> {
@@ -103,21 +105,17 @@ impl SizeMix {
     /// The largest size; zero where there is none.
     #[must_use]
     pub fn largest(&self) -> Bytes {
-        self.0
-            .iter()
-            .map(|(size, _)| *size)
-            .max()
-            .unwrap_or_default()
+        self.sizes().max().unwrap_or_default()
     }
 
     /// The smallest size; zero where there is none.
     #[must_use]
     pub fn smallest(&self) -> Bytes {
-        self.0
-            .iter()
-            .map(|(size, _)| *size)
-            .min()
-            .unwrap_or_default()
+        self.sizes().min().unwrap_or_default()
+    }
+
+    fn sizes(&self) -> impl Iterator<Item = Bytes> {
+        self.0.iter().map(|(size, _)| *size)
     }
 }
 
@@ -167,7 +165,12 @@ impl BlockSizes {
     /// The same fixed size for all directions.
     #[must_use]
     pub fn fixed(size: Bytes) -> Self {
-        let mix = SizeMix::fixed(size);
+        Self::same(SizeMix::fixed(size))
+    }
+
+    /// The same sizes for all directions.
+    #[must_use]
+    pub fn same(mix: SizeMix) -> Self {
         Self {
             read: mix.clone(),
             write: mix.clone(),
@@ -207,22 +210,28 @@ impl BlockSizes {
         used.collect::<Vec<_>>().join(", ")
     }
 
+    /// Those of reads, writes and trims.
+    pub(super) const fn all(&self) -> [&SizeMix; 3] {
+        [&self.read, &self.write, &self.trim]
+    }
+
     /// The largest of all.
     #[must_use]
     pub fn largest(&self) -> Bytes {
-        self.read
-            .largest()
-            .max(self.write.largest())
-            .max(self.trim.largest())
+        self.largest_moved().max(self.trim.largest())
+    }
+
+    /// The largest whose bytes lie in memory: trims have none.
+    #[must_use]
+    pub fn largest_moved(&self) -> Bytes {
+        self.read.largest().max(self.write.largest())
     }
 
     /// The smallest of all.
     #[must_use]
     pub fn smallest(&self) -> Bytes {
-        self.read
-            .smallest()
-            .min(self.write.smallest())
-            .min(self.trim.smallest())
+        let smallest = self.all().map(SizeMix::smallest);
+        smallest.into_iter().min().unwrap_or_default()
     }
 }
 

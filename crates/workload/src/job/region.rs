@@ -1,6 +1,6 @@
 use std::fmt;
 
-use blocklab_units::Bytes;
+use blocklab_units::{Bytes, with_defaults};
 use serde::{Deserialize, Serialize};
 
 /// How threads of a job share the region.
@@ -21,26 +21,18 @@ pub enum Spread {
     Shared,
 }
 
-/// Which part of a target is worked on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Region {
-    /// Where it begins.
-    pub offset: Bytes,
-    /// How long it is; `None`: to the end of the target, and for a file that must be made,
-    /// the size that the run asks for.
-    pub size: Option<Bytes>,
-    /// How the threads of a job share it.
-    pub spread: Spread,
-}
-
-impl Default for Region {
-    fn default() -> Self {
-        Self {
-            offset: Bytes::ZERO,
-            size: None,
-            spread: Spread::Staggered,
-        }
+with_defaults! {
+    /// Which part of a target is worked on.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct Region {
+        /// Where it begins.
+        pub offset: Bytes = Bytes::ZERO,
+        /// How long it is; `None`: to the end of the target, and for a file that must be made,
+        /// the size that the run asks for.
+        pub size: Option<Bytes> = None,
+        /// How the threads of a job share it.
+        pub spread: Spread = Spread::Staggered,
     }
 }
 
@@ -100,6 +92,11 @@ pub enum Pattern {
 }
 
 impl Pattern {
+    /// Independent draws.
+    pub const RANDOM: Self = Self::Random {
+        every_block_once: false,
+    };
+
     /// Whether a pass hits every block exactly once.
     #[must_use]
     pub const fn every_block_once(&self) -> bool {
@@ -143,32 +140,22 @@ impl fmt::Display for Pattern {
     }
 }
 
-/// Several operations for each offset that a pattern gives.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Runs {
-    /// Operations a run, at least 1, the one at the offset itself included.
-    pub length: u32,
-    /// All of them at the same offset, instead of one after the other.
-    pub same: bool,
-    /// Chance, in per cent and below 100, that one more follows when they are done; again and
-    /// again.
-    pub follow_percent: u8,
-    /// Distance between two beginnings; `None`: the size of the operation before.
-    pub step: Option<Bytes>,
-    /// All of them go in the direction of the first. Only of jobs with one target.
-    pub one_way: bool,
-}
-
-impl Default for Runs {
-    fn default() -> Self {
-        Self {
-            length: 1,
-            same: false,
-            follow_percent: 0,
-            step: None,
-            one_way: false,
-        }
+with_defaults! {
+    /// Several operations for each offset that a pattern gives.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct Runs {
+        /// Operations a run, at least 1, the one at the offset itself included.
+        pub length: u32 = 1,
+        /// All of them at the same offset, instead of one after the other.
+        pub same: bool = false,
+        /// Chance, in per cent and below 100, that one more follows when they are done; again and
+        /// again.
+        pub follow_percent: u8 = 0,
+        /// Distance between two beginnings; `None`: the size of the operation before.
+        pub step: Option<Bytes> = None,
+        /// All of them go in the direction of the first. Only of jobs with one target.
+        pub one_way: bool = false,
     }
 }
 

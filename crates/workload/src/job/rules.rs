@@ -6,11 +6,19 @@ use crate::{Checksum, Content, HEADER_LEN, PatternPart, Verify, When};
 
 use super::{
     Direction, Engine, Invalid, IoPriority, Job, Pace, Pattern, PriorityShare, Rate, SizeMix,
-    Spread, TargetOrder, ThinkStyle, Zone,
+    Spread, Steady, TargetOrder, ThinkStyle, Zone,
 };
 
 /// Sampling is done by the thread that looks on, which sleeps in between.
 const SHORTEST_SAMPLE: Nanos = Nanos::from_millis(1);
+
+/// Rows of rules: the native name of the key, what must hold, and what would work. The first broken
+/// one is the answer.
+macro_rules! rules {
+    ($($field:literal: $holds:expr, $message:literal;)*) => {
+        $(rule($holds, $field, $message)?;)*
+    };
+}
 
 fn rule(holds: bool, field: &'static str, message: &str) -> Result<(), Invalid> {
     match holds {
@@ -23,210 +31,131 @@ fn rule(holds: bool, field: &'static str, message: &str) -> Result<(), Invalid> 
 }
 
 pub(super) fn rules(job: &Job) -> Result<(), Invalid> {
-    rule(
-        job.threads >= 1 && job.threads <= 4096,
-        "threads",
-        "threads must be 1 to 4096",
-    )?;
-    rule(
-        job.depth >= 1 && job.depth <= 32768,
-        "depth",
-        "depth must be 1 to 32768",
-    )?;
-    rule(
-        job.batch.complete >= 1 && job.batch.complete <= job.depth,
-        "batch_complete",
-        "batch_complete must be at least 1 and at most the depth: a wait for more would never end",
-    )?;
+    shape_rules(job)?;
+    stop_rules(job)?;
+    let every = [job.measure.bandwidth_every, job.measure.iops_every];
+    rules! {
+        "think_every": job.think.is_none_or(|think| think.every >= 1),
+            "think_every must be at least 1";
+        "sample_every": every.iter().flatten().all(|every| *every >= SHORTEST_SAMPLE),
+            "samples must be at least 1 ms apart";
+    }
+    refinement_rules(job)?;
+    restraint_rules(job)?;
+    rules! {
+        "forget_every": job.drop_cache_every != Some(Bytes::ZERO),
+            "the page cache can forget after so many bytes, but not after none";
+        "cool_down":
+            job.cool_down == Nanos::ZERO || (job.stop.runtime.is_some() && job.pool.is_none()),
+            "load goes on after the measured time only where a runtime ends it, and not in a pool";
+    }
+    let verify = job.verify.as_ref();
+    verify.map_or(Ok(()), |verify| verify_rules(job, verify))?;
+    pattern_rules(&job.pattern)?;
+    pace_rules(job.pace)
+}
+
+/// How many operations at a time, of what kind and how big.
+fn shape_rules(job: &Job) -> Result<(), Invalid> {
     let total = u32::from(job.mix.read) + u32::from(job.mix.write) + u32::from(job.mix.trim);
-    rule(
-        total == 100,
-        "mix",
-        "read, write and trim shares must add up to 100",
-    )?;
-    let sizes = [&job.sizes.read, &job.sizes.write, &job.sizes.trim];
     let sound = |mix: &&SizeMix| {
         !mix.0.is_empty() && mix.0.iter().all(|(size, weight)| size.0 > 0 && *weight > 0)
     };
-    rule(
-        sizes.iter().all(sound),
-        "block_size",
-        "block sizes and their weights must be above 0",
-    )?;
-    rule(
-        job.sizes.largest() <= Bytes::GIB,
-        "block_size",
-        "a block may be at most 1 GiB",
-    )?;
-    stop_rules(job)?;
-    if let Some(think) = job.think {
-        rule(
-            think.every >= 1,
-            "think_every",
-            "think_every must be at least 1",
-        )?;
+    rules! {
+        "threads": (1..=4096).contains(&job.threads), "threads must be 1 to 4096";
+        "depth": (1..=32768).contains(&job.depth), "depth must be 1 to 32768";
+        "batch_complete": (1..=job.depth).contains(&job.batch.complete),
+            "batch_complete must be at least 1 and at most the depth: a wait for more would never end";
+        "mix": total == 100, "read, write and trim shares must add up to 100";
+        "block_size": job.sizes.all().iter().all(sound), "block sizes and their weights must be above 0";
+        "block_size": job.sizes.largest_moved() <= Bytes::GIB, "a block may be at most 1 GiB";
+        "block_size": job.sizes.trim.largest().0 <= u32::MAX.into(), "a trim may be at most 4 GiB";
     }
-    let every = [job.measure.bandwidth_every, job.measure.iops_every];
-    rule(
-        every
-            .iter()
-            .flatten()
-            .all(|every| *every >= SHORTEST_SAMPLE),
-        "sample_every",
-        "samples must be at least 1 ms apart",
-    )?;
-    refinement_rules(job)?;
-    restraint_rules(job)?;
-    rule(
-        job.drop_cache_every != Some(Bytes::ZERO),
-        "forget_every",
-        "the page cache can forget after so many bytes, but not after none",
-    )?;
-    rule(
-        job.cool_down == Nanos::ZERO || (job.stop.runtime.is_some() && job.pool.is_none()),
-        "cool_down",
-        "load goes on after the measured time only where a runtime ends it, and not in a pool",
-    )?;
-    job.verify
-        .as_ref()
-        .map_or(Ok(()), |verify| verify_rules(job, verify))?;
-    pattern_rules(&job.pattern)?;
-    pace_rules(job.pace)
+    Ok(())
 }
 
 /// What ends a job.
 fn stop_rules(job: &Job) -> Result<(), Invalid> {
     let stop = &job.stop;
-    rule(
-        stop.runtime.is_some()
-            || stop.bytes.is_some()
-            || stop.loops.is_some()
-            || stop.ios.is_some()
-            || job.replay.is_some(),
-        "runtime",
-        "one of runtime, stop_bytes or loops must be given, else the job never ends",
-    )?;
-    rule(
-        job.engine.counts_bytes() || stop.runtime.is_some() || stop.ios.is_some(),
-        "runtime",
-        "operations without bytes end by a runtime or their number, and neither is given",
-    )?;
-    rule(
-        stop.runtime != Some(Nanos::ZERO),
-        "runtime",
-        "runtime must be above 0",
-    )?;
-    rule(
-        stop.bytes != Some(Bytes::ZERO),
-        "stop_bytes",
-        "stop_bytes must be above 0",
-    )?;
-    rule(stop.loops != Some(0), "loops", "loops must be above 0")?;
-    rule(stop.ios != Some(0), "stop_ios", "stop_ios must be above 0")?;
-    rule(
-        !matches!(stop.steady, Some(crate::Steady::Slope { rounds, .. }) if rounds < 3),
-        "steady_rounds",
-        "a slope needs 3 rounds: a line through two always fits",
-    )
+    let counted = stop.bytes.is_some() || stop.loops.is_some() || stop.ios.is_some();
+    rules! {
+        "runtime": stop.runtime.is_some() || counted || job.replay.is_some(),
+            "one of runtime, stop_bytes or loops must be given, else the job never ends";
+        "runtime": job.engine.counts_bytes() || stop.runtime.is_some() || stop.ios.is_some(),
+            "operations without bytes end by a runtime or their number, and neither is given";
+        "runtime": stop.runtime != Some(Nanos::ZERO), "runtime must be above 0";
+        "stop_bytes": stop.bytes != Some(Bytes::ZERO), "stop_bytes must be above 0";
+        "loops": stop.loops != Some(0), "loops must be above 0";
+        "stop_ios": stop.ios != Some(0), "stop_ios must be above 0";
+        "steady_rounds": !matches!(stop.steady, Some(Steady::Slope { rounds, .. }) if rounds < 3),
+            "a slope needs 3 rounds: a line through two always fits";
+    }
+    Ok(())
 }
 
 /// What refines offsets, targets and content.
 fn refinement_rules(job: &Job) -> Result<(), Invalid> {
     offset_rules(job)?;
     content_rules(job)?;
-    rule(
-        job.replay
-            .as_ref()
-            .is_none_or(|replay| !replay.operations.is_empty()),
-        "replay",
-        "a replay must hold at least one operation",
-    )?;
+    let replay = job.replay.as_ref();
     let spans = job
         .log
         .map_or([None; 2], |log| [log.average, log.histogram]);
-    rule(
-        spans.iter().flatten().all(|span| *span > Nanos::ZERO),
-        "log",
-        "the spans of a log must be above 0",
-    )?;
-    rule(
-        job.target_turn >= 1,
-        "target_turn",
-        "target_turn must be at least 1",
-    )?;
+    rules! {
+        "replay": replay.is_none_or(|replay| !replay.operations.is_empty()),
+            "a replay must hold at least one operation";
+        "log": spans.iter().flatten().all(|span| *span > Nanos::ZERO),
+            "the spans of a log must be above 0";
+        "target_turn": job.target_turn >= 1, "target_turn must be at least 1";
+    }
     target_order_rules(job.target_order)?;
     let trims = job.verify.as_ref().and_then(|verify| verify.trims);
-    rule(
-        trims.is_none_or(|it| it.percent <= 100 && it.every >= 1 && it.batch >= 1),
-        "verify",
-        "trims of what was written: at most 100 per cent, after at least 1 write, at least 1 at a time",
-    )?;
-    rule(
-        !job.trim_first || job.mix.trim == 0,
-        "trim_first",
-        "trim_first makes the trims itself: the mix may have none",
-    )
+    rules! {
+        "verify": trims.is_none_or(|it| it.percent <= 100 && it.every >= 1 && it.batch >= 1),
+            "trims of what was written: at most 100 per cent, after at least 1 write, at least 1 at a time";
+        "trim_first": !job.trim_first || job.mix.trim == 0,
+            "trim_first makes the trims itself: the mix may have none";
+    }
+    Ok(())
 }
 
 /// Where operations go.
 fn offset_rules(job: &Job) -> Result<(), Invalid> {
     let aligned = |align: [Bytes; 3]| align.iter().all(|bytes| bytes.0 > 0);
-    rule(
-        job.align.is_none_or(aligned),
-        "align",
-        "alignments must be above 0",
-    )?;
-    rule(
-        job.runs.is_none_or(|runs| runs.length > 0),
-        "run_length",
-        "a run must have at least 1 operation",
-    )?;
-    rule(
-        job.runs.is_none_or(|runs| runs.follow_percent < 100),
-        "run_follow",
-        "the chance that a run goes on must be below 100 per cent: it would never end",
-    )?;
-    rule(
-        job.runs.is_none_or(|runs| runs.step != Some(Bytes::ZERO)),
-        "run_step",
-        "the step of a run must be above 0",
-    )?;
-    if let Some(window) = job.window {
-        rule(
-            window.bytes.0 > 0 && window.range >= job.sizes.largest(),
-            "window_range",
-            "a window must hold the largest block, and some bytes must be moved in it",
-        )?;
-    }
+    let largest = job.sizes.largest();
     let forward = matches!(job.pattern, Pattern::Sequential | Pattern::Strided { .. });
     let sequential = forward && !job.per_direction_position;
-    rule(
-        job.region.spread != Spread::Shared || sequential,
-        "spread",
-        "threads can share one position only where the pattern is sequential or strided",
-    )
+    rules! {
+        "align": job.align.is_none_or(aligned), "alignments must be above 0";
+        "run_length": job.runs.is_none_or(|runs| runs.length > 0),
+            "a run must have at least 1 operation";
+        "run_follow": job.runs.is_none_or(|runs| runs.follow_percent < 100),
+            "the chance that a run goes on must be below 100 per cent: it would never end";
+        "run_step": job.runs.is_none_or(|runs| runs.step != Some(Bytes::ZERO)),
+            "the step of a run must be above 0";
+        "window_range": job.window.is_none_or(|it| it.bytes.0 > 0 && it.range >= largest),
+            "a window must hold the largest block, and some bytes must be moved in it";
+        "spread": job.region.spread != Spread::Shared || sequential,
+            "threads can share one position only where the pattern is sequential or strided";
+    }
+    Ok(())
 }
 
 /// What is written.
 fn content_rules(job: &Job) -> Result<(), Invalid> {
-    if let Content::Window { size } = job.content {
-        rule(
-            size >= job.sizes.write.largest() && size <= Bytes::GIB,
-            "content",
+    let fits = match job.content {
+        Content::Window { size } => (job.sizes.write.largest()..=Bytes::GIB).contains(&size),
+        _ => true,
+    };
+    rules! {
+        "content": fits,
             "the window out of which writes are taken must hold the largest of them, and at most \
-             1 GiB",
-        )?;
+             1 GiB";
+        "content_unit": job.content_unit.0 >= 512, "content_unit must be at least 512 bytes";
+        "fill": job.fill.as_ref().is_none_or(|fill| !fill.is_empty()),
+            "the bytes to fill with must be at least one";
     }
-    rule(
-        job.content_unit.0 >= 512,
-        "content_unit",
-        "content_unit must be at least 512 bytes",
-    )?;
-    rule(
-        job.fill.as_ref().is_none_or(|fill| !fill.is_empty()),
-        "fill",
-        "the bytes to fill with must be at least one",
-    )
+    Ok(())
 }
 
 fn target_order_rules(order: TargetOrder) -> Result<(), Invalid> {
@@ -247,87 +176,58 @@ fn verify_rules(job: &Job, verify: &Verify) -> Result<(), Invalid> {
         true => (HEADER_LEN + verify.checksum.room()) as u64,
         false => 0,
     };
-    rule(
-        interval > 0 && verify.offset.0 + header <= interval,
-        "verify_interval",
-        "an interval must hold the header and its checksum: at most 168 bytes",
-    )?;
     let empty = |part: &PatternPart| matches!(part, PatternPart::Bytes(bytes) if bytes.is_empty());
     let filled = |parts: &[PatternPart]| !parts.is_empty() && !parts.iter().any(empty);
-    rule(
-        verify.pattern.as_ref().is_none_or(|parts| filled(parts)),
-        "verify_pattern",
-        "a pattern must hold at least one byte",
-    )?;
     let compares = [Checksum::Pattern, Checksum::PatternHeader].contains(&verify.checksum);
-    rule(
-        !compares || verify.pattern.is_some(),
-        "verify_pattern",
-        "to compare a pattern, there must be one",
-    )?;
     let counts = match verify.when {
         When::Backlog { every, batch } => every > 0 && batch > 0,
         _ => true,
     };
-    rule(
-        job.pool.is_none(),
-        "verify",
-        "jobs that share their operations in flight cannot verify what they write",
-    )?;
     let ends = job.stop.bytes.is_some() || job.stop.loops.is_some() || job.stop.ios.is_some();
-    rule(
-        !verify.when.is_only() || ends,
-        "verify",
-        "to read back only, a number of bytes, operations or loops must say what was written",
-    )?;
-    rule(
-        counts,
-        "verify_backlog",
-        "a backlog and its batch must be at least 1",
-    )
+    rules! {
+        "verify_interval": interval > 0 && verify.offset.0 + header <= interval,
+            "an interval must hold the header and its checksum: at most 168 bytes";
+        "verify_pattern": verify.pattern.as_ref().is_none_or(|parts| filled(parts)),
+            "a pattern must hold at least one byte";
+        "verify_pattern": !compares || verify.pattern.is_some(),
+            "to compare a pattern, there must be one";
+        "verify": job.pool.is_none(),
+            "jobs that share their operations in flight cannot verify what they write";
+        "verify": !verify.when.is_only() || ends,
+            "to read back only, a number of bytes, operations or loops must say what was written";
+        "verify_backlog": counts, "a backlog and its batch must be at least 1";
+    }
+    Ok(())
 }
 
 /// What holds a job back.
 fn restraint_rules(job: &Job) -> Result<(), Invalid> {
-    rule(
-        job.batch.low < job.depth,
-        "batch_low",
-        "batch_low must be below the depth: the depth would never be full",
-    )?;
-    rule(
-        job.think_style == ThinkStyle::default() || job.think.is_some(),
-        "think",
-        "how pauses are spent means nothing without think",
-    )?;
-    if let Some(flow) = job.flow {
-        rule(
-            flow.weight >= 1,
-            "flow",
-            "the weight of a flow must be at least 1",
-        )?;
+    rules! {
+        "batch_low": job.batch.low < job.depth,
+            "batch_low must be below the depth: the depth would never be full";
+        "think": job.think_style == ThinkStyle::default() || job.think.is_some(),
+            "how pauses are spent means nothing without think";
+        "flow": job.flow.is_none_or(|flow| flow.weight >= 1),
+            "the weight of a flow must be at least 1";
     }
     if let Some(least) = job.min_rate {
-        rule(
-            least.cycle >= SHORTEST_SAMPLE,
-            "least_cycle",
-            "rates can be judged over spans of at least 1 ms",
-        )?;
+        rules! {
+            "least_cycle": least.cycle >= SHORTEST_SAMPLE,
+                "rates can be judged over spans of at least 1 ms";
+        }
         least.rates.into_iter().flatten().try_for_each(rate_rule)?;
     }
-    if let Some(target) = job.latency_target {
+    let reachable = job.latency_target.is_none_or(|target| {
         let share = target.percentile > 0.0 && target.percentile <= 100.0;
-        rule(
-            share && target.limit > Nanos::ZERO && target.window > Nanos::ZERO,
-            "latency_target",
-            "a latency target needs a limit, a window and a percentile above 0, at most 100",
-        )?;
-    }
+        share && target.limit > Nanos::ZERO && target.window > Nanos::ZERO
+    });
     let nice = (-20..=19).contains(&job.priority.nice);
-    rule(
-        nice && job.priority.io.is_none_or(is_sound),
-        "priority",
-        "nice must be -20 to 19, an I/O class 1 to 3 and its level 0 to 7",
-    )?;
+    rules! {
+        "latency_target": reachable,
+            "a latency target needs a limit, a window and a percentile above 0, at most 100";
+        "priority": nice && job.priority.io.is_none_or(is_sound),
+            "nice must be -20 to 19, an I/O class 1 to 3 and its level 0 to 7";
+    }
     match job.priority_shares.is_empty() {
         true => Ok(()),
         false => priority_share_rules(job),
@@ -340,74 +240,67 @@ fn is_sound(priority: IoPriority) -> bool {
 
 /// Priorities of single operations.
 fn priority_share_rules(job: &Job) -> Result<(), Invalid> {
-    const FIELD: &str = "io_priority_shares";
-    rule(
-        matches!(job.engine, Engine::Libaio | Engine::IoUring(_)) && job.pool.is_none(),
-        FIELD,
-        "operations carry priorities of their own with libaio and io_uring only, and not in a pool",
-    )?;
+    let carries = matches!(job.engine, Engine::Libaio | Engine::IoUring(_));
     let shares = &job.priority_shares;
     let goes = |direction| matches!(direction, Direction::Read | Direction::Write);
-    rule(
-        shares
-            .iter()
-            .all(|share| goes(share.direction) && is_sound(share.priority)),
-        FIELD,
-        "reads and writes carry priorities: class 1 to 3, level 0 to 7",
-    )?;
+    let sound = |share: &PriorityShare| goes(share.direction) && is_sound(share.priority);
     let sum = |one: &PriorityShare| -> u32 {
         let size = one.size.map_or(0, |size| size.0);
-        let same = shares
-            .iter()
-            .filter(|share| share.covers(one.direction, size));
+        let same = shares.iter();
+        let same = same.filter(|share| share.covers(one.direction, size));
         same.map(|share| u32::from(share.percent)).sum()
     };
-    rule(
-        shares.iter().all(|share| sum(share) <= 100),
-        FIELD,
-        "the shares of the same operations may add up to 100 per cent at most",
-    )
+    rules! {
+        "io_priority_shares": carries && job.pool.is_none(),
+            "operations carry priorities of their own with libaio and io_uring only, and not in a pool";
+        "io_priority_shares": shares.iter().all(sound),
+            "reads and writes carry priorities: class 1 to 3, level 0 to 7";
+        "io_priority_shares": shares.iter().all(|share| sum(share) <= 100),
+            "the shares of the same operations may add up to 100 per cent at most";
+    }
+    Ok(())
 }
 
 fn pattern_rules(pattern: &Pattern) -> Result<(), Invalid> {
-    let invalid = |field, message: &str| {
-        Err(Invalid {
-            field,
-            message: message.to_owned(),
-        })
-    };
-    match pattern {
-        Pattern::PercentRandom(percent) if *percent > 100 => {
-            invalid("percent_random", "percent_random must be 0 to 100")
-        }
-        Pattern::Strided { stride } if stride.0 == 0 => invalid("stride", "stride must be above 0"),
-        Pattern::Backward { back } if back.0 == 0 => invalid("back", "back must be above 0"),
-        Pattern::Zipf { theta } if !(*theta > 0.0 && *theta < 100.0 && *theta != 1.0) => invalid(
+    let (holds, field, message) = match pattern {
+        Pattern::Sequential | Pattern::Random { .. } => return Ok(()),
+        Pattern::PercentRandom(percent) => (
+            *percent <= 100,
+            "percent_random",
+            "percent_random must be 0 to 100",
+        ),
+        Pattern::Strided { stride } => (stride.0 > 0, "stride", "stride must be above 0"),
+        Pattern::Backward { back } => (back.0 > 0, "back", "back must be above 0"),
+        Pattern::Zipf { theta } => (
+            *theta > 0.0 && *theta < 100.0 && *theta != 1.0,
             "theta",
             "zipf needs a theta above 0 that is not 1, such as 1.2",
         ),
-        Pattern::Pareto { h } if !(*h > 0.0 && *h < 1.0) => {
-            invalid("h", "pareto needs h between 0 and 1, such as 0.2")
-        }
+        Pattern::Pareto { h } => (
+            *h > 0.0 && *h < 1.0,
+            "h",
+            "pareto needs h between 0 and 1, such as 0.2",
+        ),
         Pattern::Normal {
             deviation_percent: d,
-        } if !(*d > 0.0 && *d <= 100.0) => invalid(
+        } => (
+            *d > 0.0 && *d <= 100.0,
             "deviation",
             "normal needs a deviation above 0 and at most 100 per cent",
         ),
-        Pattern::Zones(zones) if !zones_add_up(zones) => invalid(
+        Pattern::Zones(zones) => (
+            zones_add_up(zones),
             "zones",
             "the access shares of the zones and their space shares must each add up to 100",
         ),
-        _ => Ok(()),
-    }
+    };
+    rule(holds, field, message)
 }
 
 fn zones_add_up(zones: &[Zone]) -> bool {
     let near_hundred = |sum: f64| (sum - 100.0).abs() < 0.01;
-    zones
-        .iter()
-        .all(|z| z.access_percent >= 0.0 && z.space_percent > 0.0)
+    let sound = |zone: &Zone| zone.access_percent >= 0.0 && zone.space_percent > 0.0;
+    zones.iter().all(sound)
         && near_hundred(zones.iter().map(|z| z.access_percent).sum())
         && near_hundred(zones.iter().map(|z| z.space_percent).sum())
 }
@@ -422,9 +315,6 @@ fn pace_rules(pace: Pace) -> Result<(), Invalid> {
 
 fn rate_rule(rate: Rate) -> Result<(), Invalid> {
     let (Rate::Iops(value) | Rate::Bytes(value)) = rate;
-    rule(
-        value.is_finite() && value > 0.0 && value < 1e12,
-        "rate",
-        "a rate must be above 0 and below 1e12",
-    )
+    let sound = value.is_finite() && value > 0.0 && value < 1e12;
+    rule(sound, "rate", "a rate must be above 0 and below 1e12")
 }

@@ -146,7 +146,7 @@ impl Reporter<'_> {
             run: planned.run.name.clone(),
             asked: (!planned.run.rate.is_max()).then_some(self.run.reqrate),
             rate: average.rate(),
-            service_ms: average.both().resp(),
+            service_ms: average.both().mean_ms(),
             response_ms: (count > 0.0).then(|| sum / count / 1e6),
         };
         match planned.run.rate {

@@ -3,8 +3,7 @@
 
 use anyhow::Result;
 use blocklab_console::terminal;
-use blocklab_record::ErrorKind;
-use blocklab_record::{Measurement, Stopped};
+use blocklab_record::{ErrorKind, Measurement, Stopped};
 use blocklab_vdbench::{PlannedJob, RECOVERY, miscompare_text, settled_text};
 use blocklab_workload::Case;
 

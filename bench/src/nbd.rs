@@ -1,0 +1,276 @@
+//! Served volumes against nbdkit and qemu-nbd: the same client, in turns.
+//!
+//! Latencies are `lat` of fio: its NBD engine tells a `clat` that is far too small, because a reply
+//! is often read within the call that submits.
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+
+use crate::{median, parse, process};
+
+/// Who serves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Server {
+    Ours,
+    Nbdkit,
+    Qemu,
+}
+
+/// What is compared.
+struct Work {
+    name: &'static str,
+    /// Against whom, and the ratio to reach: of rates at least, of excess latencies at most.
+    peer: Server,
+    bar: f64,
+    /// Percentile of the latency beyond the modelled one; `None`: operations per second.
+    excess: Option<&'static str>,
+    depth: u32,
+    jobs: u32,
+    on_one_core: bool,
+}
+
+const WORKS: [Work; 5] = [
+    Work {
+        name: "4 KiB reads, depth 1, all on one core",
+        peer: Server::Nbdkit,
+        bar: 1.5,
+        excess: None,
+        depth: 1,
+        jobs: 1,
+        on_one_core: true,
+    },
+    Work {
+        name: "4 KiB reads, depth 32",
+        peer: Server::Nbdkit,
+        bar: 1.5,
+        excess: None,
+        depth: 32,
+        jobs: 1,
+        on_one_core: false,
+    },
+    Work {
+        name: "4 KiB reads, depth 32, four connections",
+        peer: Server::Nbdkit,
+        bar: 2.0,
+        excess: None,
+        depth: 32,
+        jobs: 4,
+        on_one_core: false,
+    },
+    Work {
+        name: "3,000 IOPS volume, depth 8: excess of p99",
+        peer: Server::Qemu,
+        bar: 0.25,
+        excess: Some("99.000000"),
+        depth: 8,
+        jobs: 1,
+        on_one_core: false,
+    },
+    Work {
+        name: "3,000 IOPS volume, depth 8: excess of p99.9",
+        peer: Server::Qemu,
+        bar: 0.5,
+        excess: Some("99.900000"),
+        depth: 8,
+        jobs: 1,
+        on_one_core: false,
+    },
+];
+
+/// 3,000 IOPS, a millisecond, and no bucket: eight operations in flight take 8 / 3,000 s.
+const VOLUME: &str = r#"
+name = "3,000 IOPS"
+[[volumes]]
+kind = "bench"
+capacity_bytes = 1073741824
+[[volumes.caps]]
+name = "volume IOPS"
+rate = { iops = 3000.0 }
+origin = "given"
+[volumes.service]
+read = { base_ns = 1000000, origin = "given" }
+write = { base_ns = 1000000, origin = "given" }
+spread = { sigma = 0.0, origin = "given" }
+"#;
+const MODELLED_NS: f64 = 8.0 / 3000.0 * 1e9;
+
+/// A server that ends with this.
+struct Serving {
+    child: Child,
+    socket: PathBuf,
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        // SAFETY: our own child, which nobody has waited for.
+        unsafe { libc::kill(self.child.id() as i32, libc::SIGINT) };
+        let _ = self.child.wait();
+        let _ = std::fs::remove_file(&self.socket);
+    }
+}
+
+/// Compares all works whose names hold one of the words.
+pub fn run(ours: &Path, filter: &[String], pairs: usize, seconds: u64) -> Result<()> {
+    let folder = std::env::temp_dir().join(format!("blocklab-served-{}", std::process::id()));
+    std::fs::create_dir_all(&folder)?;
+    let device = folder.join("volume.toml");
+    std::fs::write(&device, VOLUME)?;
+    println!(
+        "{:<48} {:>5} {:>7}  {:>14}  {:>11} {:>11}",
+        "work", "bar", "median", "min … max", "blocklab", "peer"
+    );
+    let wanted = |work: &&Work| {
+        filter.is_empty() || filter.iter().any(|word| work.name.contains(word.as_str()))
+    };
+    for work in WORKS.iter().filter(wanted) {
+        compare(work, ours, &folder, pairs, seconds)?;
+    }
+    std::fs::remove_dir_all(&folder)?;
+    Ok(())
+}
+
+fn compare(work: &Work, ours: &Path, folder: &Path, pairs: usize, seconds: u64) -> Result<()> {
+    let (mut mine, mut theirs, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
+    for pair in 0..pairs {
+        let measure = |server| measure(work, server, ours, folder, seconds);
+        let (own, peer) = match pair % 2 {
+            0 => {
+                let own = measure(Server::Ours)?;
+                (own, measure(work.peer)?)
+            }
+            _ => {
+                let peer = measure(work.peer)?;
+                (measure(Server::Ours)?, peer)
+            }
+        };
+        ratios.push(own / peer);
+        mine.push(own);
+        theirs.push(peer);
+    }
+    let middle = median(&mut ratios);
+    let is_met = match work.excess {
+        None => middle >= work.bar,
+        Some(_) => middle <= work.bar,
+    };
+    let mark = if is_met { ' ' } else { '!' };
+    println!(
+        "{:<48} {:>5} {middle:>7.2}{mark} {:>6.2} … {:<6.2} {:>11.0} {:>11.0}",
+        work.name,
+        work.bar,
+        ratios[0],
+        ratios[ratios.len() - 1],
+        median(&mut mine),
+        median(&mut theirs),
+    );
+    Ok(())
+}
+
+/// Operations per second, or nanoseconds beyond the model.
+fn measure(work: &Work, server: Server, ours: &Path, folder: &Path, seconds: u64) -> Result<f64> {
+    let serving = serve(work, server, ours, folder)?;
+    let uri = format!("--uri=nbd+unix:///?socket={}", serving.socket.display());
+    let fill = ["--rw=write", "--bs=1M", "--iodepth=4"].map(str::to_owned);
+    if work.excess.is_none() {
+        // What was never written costs one side or the other nothing.
+        fio(work, &uri, &fill)?;
+    }
+    let load = [
+        "--rw=randread".to_owned(),
+        "--bs=4k".to_owned(),
+        format!("--iodepth={}", work.depth),
+        format!("--numjobs={}", work.jobs),
+        "--time_based".to_owned(),
+        "--ramp_time=1".to_owned(),
+        format!("--runtime={seconds}"),
+    ];
+    let json = fio(work, &uri, &load)?;
+    let reads = &json["jobs"][0]["read"];
+    let found = match work.excess {
+        None => reads["iops"].as_f64(),
+        Some(percentile) => {
+            let ns = reads["lat_ns"]["percentile"][percentile].as_f64();
+            ns.map(|ns| (ns - MODELLED_NS).max(1.0))
+        }
+    };
+    found.context("fio tells no such figure")
+}
+
+fn fio(work: &Work, uri: &str, load: &[String]) -> Result<serde_json::Value> {
+    let mut command = on_core(work, Path::new("fio"));
+    command
+        .args([
+            "--name=bench",
+            "--ioengine=nbd",
+            "--size=1g",
+            "--norandommap",
+        ])
+        .args([
+            "--group_reporting",
+            "--lat_percentiles=1",
+            "--clat_percentiles=0",
+        ])
+        .args(["--output-format=json", uri])
+        .args(load);
+    let (text, _) = process::measure(command)?;
+    parse(&text[text.find('{').unwrap_or(0)..], "fio")
+}
+
+fn on_core(work: &Work, program: &Path) -> Command {
+    if !work.on_one_core {
+        return Command::new(program);
+    }
+    let mut command = Command::new("taskset");
+    command.args(["--cpu-list", "0"]).arg(program);
+    command
+}
+
+fn serve(work: &Work, server: Server, ours: &Path, folder: &Path) -> Result<Serving> {
+    let socket = folder.join("socket");
+    let where_to = format!("unix:{}", socket.display());
+    let device = folder.join("volume.toml");
+    let paced = work.excess.is_some();
+    let mut command = match server {
+        Server::Ours => {
+            let mut command = on_core(work, ours);
+            match paced {
+                true => command.arg("emulate").arg(device),
+                false => command.args(["emulate", "null", "--size", "1GiB"]),
+            };
+            command.args(["--quiet", "--no-save", "--nbd", &where_to]);
+            command
+        }
+        Server::Nbdkit => {
+            let mut command = on_core(work, Path::new("nbdkit"));
+            command.args(["--foreground", "--unix"]).arg(&socket);
+            command.args(["memory", "1G"]);
+            command
+        }
+        Server::Qemu => {
+            let mut command = on_core(work, Path::new("qemu-nbd"));
+            command
+                .args(["--persistent", "--shared=16", "--socket"])
+                .arg(&socket)
+                .args(["--object", "throttle-group,id=tg,x-iops-total=3000"])
+                .arg("--image-opts")
+                .arg(
+                    "driver=throttle,throttle-group=tg,file.driver=null-co,file.size=1G,\
+                     file.latency-ns=1000000",
+                );
+            command
+        }
+    };
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    let child = command.spawn().context("a server cannot be started")?;
+    let serving = Serving { child, socket };
+    let until = Instant::now() + Duration::from_secs(10);
+    while !serving.socket.exists() {
+        if Instant::now() > until {
+            bail!("{server:?} does not listen; is it installed?");
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    Ok(serving)
+}

@@ -1,0 +1,78 @@
+//! How much of the time a case kept its own rate.
+
+use blocklab_record::{Interval, IntervalDirection, Record};
+use blocklab_workload::Direction;
+
+/// How far from its median a rate may lie, in per cent.
+pub const NEAR_PERCENT: f64 = 10.0;
+/// With fewer slices of time a share would be a guess.
+const FEWEST: usize = 10;
+
+/// The share of the time, in per cent, in which a case moved within [`NEAR_PERCENT`] of its median
+/// rate, over all passes that count and without their ramps; `None`: too few slices were kept.
+#[must_use]
+pub fn share_near_median(record: &Record, case: &str, direction: Direction) -> Option<f64> {
+    let measured = record
+        .measurements
+        .iter()
+        .filter(|it| it.case == case && it.pass > 0);
+    let slices = measured.flat_map(|it| &it.series).filter(|it| !it.ramp);
+    let longest = slices.clone().map(|it| it.length_ns).max()?;
+    // What is left over at the end of a pass holds no rate of its own.
+    let slices: Vec<&Interval> = slices.filter(|it| it.length_ns >= longest / 2).collect();
+    let rate = |it: &&Interval| moved(it, direction).map(|ios| ios as f64 / it.length_ns as f64);
+    let rates: Vec<f64> = slices.iter().filter_map(rate).collect();
+    if rates.len() < FEWEST {
+        return None;
+    }
+    let mut sorted = rates.clone();
+    sorted.sort_by(f64::total_cmp);
+    let median = f64::midpoint(sorted[(sorted.len() - 1) / 2], sorted[sorted.len() / 2]);
+    let near = |rate: &&f64| (**rate - median).abs() <= median * NEAR_PERCENT / 100.0;
+    (median > 0.0).then(|| rates.iter().filter(near).count() as f64 / rates.len() as f64 * 100.0)
+}
+
+fn moved(interval: &Interval, direction: Direction) -> Option<u64> {
+    let of: &IntervalDirection = match direction {
+        Direction::Read => &interval.read,
+        Direction::Write => &interval.write,
+        Direction::Trim => &interval.trim,
+        Direction::Sync => return None,
+    };
+    Some(of.ios)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Sketch, record};
+
+    /// A case whose slices of a second moved so many reads.
+    fn share(reads: &[u64]) -> Option<f64> {
+        let mut run = record(&[Sketch::default()]);
+        run.measurements.truncate(1);
+        let measurement = &mut run.measurements[0];
+        let slice = |ios: &u64| {
+            let mut slice = Interval {
+                length_ns: 1_000_000_000,
+                ..Interval::default()
+            };
+            slice.read.ios = *ios;
+            slice
+        };
+        measurement.series = reads.iter().map(slice).collect();
+        let case = measurement.case.clone();
+        share_near_median(&run, &case, Direction::Read)
+    }
+
+    #[test]
+    fn a_stall_takes_its_share_of_the_time() {
+        let mut reads = vec![100, 105, 95, 109, 91, 100, 100, 100, 100, 100];
+        assert_eq!(share(&reads), Some(100.0));
+        reads[3] = 0;
+        reads[4] = 300;
+        assert_eq!(share(&reads), Some(80.0));
+        assert_eq!(share(&reads[..9]), None, "nine seconds tell nothing");
+        assert_eq!(share(&[0; 20]), None, "nothing moved");
+    }
+}

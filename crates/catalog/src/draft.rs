@@ -1,0 +1,32 @@
+//! A device in the making.
+
+use blocklab_device::{InstanceSpec, Limit, VolumeSpec};
+
+use crate::cost::Purchase;
+
+/// Equal volumes, what they are attached to, and what is told of them.
+pub(crate) struct Draft {
+    pub(crate) volume: VolumeSpec,
+    /// How many of it.
+    pub(crate) volumes: usize,
+    pub(crate) instance: Option<InstanceSpec>,
+    /// Bounds of what may be bought, which are no limit of the device.
+    pub(crate) bounds: Vec<Limit>,
+    pub(crate) purchase: Purchase,
+    pub(crate) assumptions: Vec<String>,
+    pub(crate) notes: Vec<String>,
+}
+
+impl Draft {
+    pub(crate) fn of(volume: VolumeSpec) -> Self {
+        Self {
+            volume,
+            volumes: 1,
+            instance: None,
+            bounds: Vec::new(),
+            purchase: Purchase::default(),
+            assumptions: Vec::new(),
+            notes: Vec::new(),
+        }
+    }
+}

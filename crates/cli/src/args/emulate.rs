@@ -1,0 +1,95 @@
+//! Arguments of `blocklab emulate`.
+
+use blocklab_units::Bytes;
+use clap::{Args, ValueEnum};
+
+use super::run_name;
+
+const EMULATE_EXAMPLES: &str = "\
+Examples:
+  blocklab emulate gp3:100GiB@m5.large --nbd unix:/tmp/gp3     serve it, until Ctrl-C
+  fio --ioengine=nbd --uri=nbd+unix:///?socket=/tmp/gp3 ...    ... to fio
+  nbdinfo 'nbd+unix:///?socket=/tmp/gp3'                       ... to libnbd's tools
+  qemu-system-x86_64 -drive driver=nbd,server.type=unix,server.path=/tmp/gp3 ...
+  nbd-client -unix /tmp/gp3 /dev/nbd0                          ... to the kernel
+  blocklab emulate gp2:100GiB --nbd localhost:10809 --speed 60 a burst of 30 minutes in 30 seconds
+  blocklab emulate 4xst1:1TiB@m5.large --nbd unix:/tmp/st1     four volumes: exports 1 to 4
+  blocklab emulate null --size 10GiB --nbd unix:/tmp/null      no delay at all
+  blocklab diagnose latest                                     which limit bound, and for how long
+
+What was written is kept in memory and gone at the end, or in the sparse file --backing FILE. A \
+flush and a forced write (FUA) make data durable as on a drive with a write cache; the file holds \
+everything that was written, flushed or not, and is synced to its own disk at the end only.
+
+The first volume is the export without a name. The volumes of one address share what their \
+instance grants. A unix socket can be used by its owner only; an address that other machines reach \
+needs --insecure, because nothing is encrypted.
+
+Exit status: 0 when it was ended by a signal and its Record is kept, 1 if the Record could not be \
+kept, 2 invalid request.";
+
+/// When the clock is watched for the last microseconds before a reply is due.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum SpinArg {
+    /// With more than two processors
+    Auto,
+    /// Always: replies are exact to a few microseconds, for a share of a processor
+    On,
+    /// Never
+    Off,
+}
+
+/// `blocklab emulate`.
+#[derive(Debug, Args)]
+#[command(after_help = EMULATE_EXAMPLES)]
+pub struct EmulateArgs {
+    /// What to serve: an address such as gp3:100GiB@m5.large or ./device.toml, or `null`
+    pub address: String,
+    /// Serve NBD at unix:PATH or HOST:PORT (repeatable)
+    #[arg(long, value_name = "WHERE", required = true)]
+    pub nbd: Vec<String>,
+    /// Size that clients see, if smaller than the volume's (of `null`: its size)
+    #[arg(long)]
+    pub size: Option<Bytes>,
+    /// Where what is written is kept: `memory`, or a sparse FILE (of volume 2 and more: FILE.2 ...)
+    #[arg(long, value_name = "memory|FILE", default_value = "memory")]
+    pub backing: String,
+    /// Most memory for what is written (default: half of the machine's); beyond, writes fail with
+    /// ENOSPC
+    #[arg(long, value_name = "SIZE")]
+    pub memory_limit: Option<Bytes>,
+    /// Refuse everything that writes
+    #[arg(long)]
+    pub read_only: bool,
+    /// Name of the run and of the export (with several: NAME1, NAME2 ...)
+    #[arg(long, value_name = "TEXT", value_parser = run_name)]
+    pub name: Option<String>,
+    /// Listen where other machines can connect, without encryption
+    #[arg(long)]
+    pub insecure: bool,
+    /// Divide the capacity of burst buckets by this; rates stay
+    #[arg(long, value_name = "FACTOR", value_parser = speed)]
+    pub speed: Option<f64>,
+    /// Watch the clock for the last microseconds before a reply
+    #[arg(long, value_name = "WHEN", default_value = "auto")]
+    pub spin: SpinArg,
+    /// Random seed of latencies
+    #[arg(long, value_name = "NUMBER")]
+    pub seed: Option<u64>,
+    /// Print one JSON object a second and volume
+    #[arg(long)]
+    pub json: bool,
+    /// No progress
+    #[arg(short, long)]
+    pub quiet: bool,
+    /// Do not keep the run
+    #[arg(long)]
+    pub no_save: bool,
+}
+
+/// A factor that leaves something of a bucket.
+fn speed(text: &str) -> Result<f64, String> {
+    let factor = text.parse().ok();
+    let sound = factor.filter(|factor: &f64| (1.0..=1e6).contains(factor));
+    sound.ok_or_else(|| "it must be a number from 1 to 1,000,000".to_owned())
+}

@@ -1,0 +1,420 @@
+//! `blocklab emulate`: a volume that nobody rented, for the programs of others.
+
+use std::io::IsTerminal;
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use anyhow::{Context, Result, anyhow, bail};
+use blocklab_analysis::assess;
+use blocklab_catalog::{Address, Resolved, resolve};
+use blocklab_console::status::FAILED;
+use blocklab_console::{chance, listen, place, terminal};
+use blocklab_device::{Accounting, Device, DeviceSpec, Layout, LimitName};
+use blocklab_emulator::nbd::handshake::Export;
+use blocklab_emulator::nbd::{self, Limits, Listener, Server};
+use blocklab_emulator::{
+    Backing, Instance, MemoryLimit, Sampler, ServiceFacts, Spin, Volume, VolumeSetup,
+    forgive_stalls, open_file,
+};
+use blocklab_record::{
+    Asked, FORMAT, Note, NoteLevel, Origin, Record, Status, TargetFacts, TargetKind,
+};
+use blocklab_report::observed::{self, Now};
+use blocklab_report::text;
+use blocklab_store::Store;
+use blocklab_targets::Clock;
+use blocklab_tools::keeping::{self, Keeping};
+use blocklab_units::{Bytes, Nanos};
+use jiff::Timestamp;
+
+use crate::args::{EmulateArgs, SpinArg};
+
+/// Serves until a signal comes, and keeps what was seen.
+pub fn emulate(args: &EmulateArgs, store: &Store) -> Result<ExitCode> {
+    keeping::try_out(store, args.no_save)?;
+    let stopped = listen()?;
+    let model = Model::find(args)?;
+    let volumes = model.volumes(args)?;
+    let mut server = serve(args, &model, &volumes)?;
+    let started = Timestamp::now();
+    let mut watch = Watch::new(args, &model, &volumes);
+    while !stopped.load(Ordering::Relaxed) {
+        std::thread::sleep(LOOK);
+        watch.look(&server)?;
+    }
+    server.stop();
+    watch.close();
+    let clients = server.visits().0;
+    for volume in &volumes {
+        volume.sync().context("the backing file cannot be synced")?;
+    }
+    let measurements = watch.measurements(clients);
+    let id = store.new_id(started, chance()?);
+    let mut record = Record {
+        measurements,
+        ..model.record(args, id, started)
+    };
+    end(args, store, &mut record)
+}
+
+/// How often a signal is looked for.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// What is served: a model, or nothing that delays.
+struct Model {
+    text: String,
+    resolved: Option<Resolved>,
+    instance: Option<Arc<Instance>>,
+    clock: Clock,
+    seed: u64,
+    /// Whether limiters have more of a bucket than the address gives them.
+    forgives: bool,
+}
+
+impl Model {
+    fn find(args: &EmulateArgs) -> Result<Self> {
+        let clock = Clock::start();
+        let seed = args.seed.unwrap_or(1);
+        if args.address == "null" {
+            return Ok(Self {
+                text: args.address.clone(),
+                resolved: None,
+                instance: None,
+                clock,
+                seed,
+                forgives: false,
+            });
+        }
+        let address: Address = args.address.parse().map_err(|error| anyhow!("{error}"))?;
+        let mut resolved = resolve(&address, &place::load_catalog()?)?;
+        resolved.spec.layout = Layout::Joined;
+        if let Some(factor) = args.speed {
+            quicken(&mut resolved.spec, factor)?;
+            resolved.limits = resolved.spec.limits();
+        }
+        let forgives = forgive_stalls(&mut resolved.spec);
+        let device = Device::new(&resolved.spec, seed).map_err(|error| anyhow!("{error}"))?;
+        Ok(Self {
+            text: args.address.clone(),
+            instance: Some(Instance::new(device, clock)),
+            resolved: Some(resolved),
+            clock,
+            seed,
+            forgives,
+        })
+    }
+
+    fn spec(&self) -> Option<&DeviceSpec> {
+        self.resolved.as_ref().map(|resolved| &resolved.spec)
+    }
+
+    fn count(&self) -> usize {
+        self.spec().map_or(1, |spec| spec.volumes.len())
+    }
+
+    /// What clients see of one volume.
+    fn size(&self, args: &EmulateArgs, index: usize) -> Result<Bytes> {
+        let whole = self.spec().map(|spec| spec.volumes[index].capacity);
+        let size = match (args.size, whole) {
+            (Some(size), Some(whole)) if size > whole => bail!(
+                "{} has {whole}, and --size {size} is more; a larger volume is another address",
+                self.text
+            ),
+            (Some(size), _) => size,
+            (None, Some(whole)) => Bytes(whole.0 / SECTOR * SECTOR),
+            (None, None) => {
+                bail!("`null` has no size of its own; add --size, such as --size 10GiB")
+            }
+        };
+        if size.0 == 0 || size.0 % SECTOR != 0 {
+            bail!("--size {size} is no multiple of {SECTOR} bytes, a sector");
+        }
+        Ok(size)
+    }
+
+    fn volumes(&self, args: &EmulateArgs) -> Result<Vec<Arc<Volume>>> {
+        let half = || Bytes(blocklab_host::environment().memory_bytes.0 / 2);
+        let memory = MemoryLimit::new(args.memory_limit.unwrap_or_else(half));
+        let volume = |index| -> Result<Arc<Volume>> {
+            let size = self.size(args, index)?;
+            let model = self.instance.as_ref();
+            Ok(Volume::new(VolumeSetup {
+                name: self.name(args, index),
+                size,
+                read_only: args.read_only,
+                backing: backing(args, &memory, index, size)?,
+                model: model.map(|instance| (Arc::clone(instance), index)),
+                clock: self.clock,
+            }))
+        };
+        (0..self.count()).map(volume).collect()
+    }
+
+    fn name(&self, args: &EmulateArgs, index: usize) -> String {
+        let number = index + 1;
+        match (&args.name, self.count()) {
+            (Some(name), 1) => name.clone(),
+            (Some(name), _) => format!("{name}{number}"),
+            (None, 1) => "volume".to_owned(),
+            (None, _) => number.to_string(),
+        }
+    }
+
+    fn export(&self, index: usize, volume: &Volume) -> Export {
+        let spec = self.spec().map(|spec| &spec.volumes[index]);
+        let counts_units = |accounting| matches!(accounting, Accounting::WholeUnits { .. });
+        Export {
+            name: volume.name().to_owned(),
+            description: self.text.clone(),
+            size: volume.size(),
+            read_only: volume.is_read_only(),
+            // Only media that seek are metered in whole units.
+            rotational: spec.is_some_and(|spec| counts_units(spec.accounting)),
+        }
+    }
+
+    fn record(&self, args: &EmulateArgs, id: String, started: Timestamp) -> Record {
+        let text = |moment: Timestamp| {
+            let seconds = moment.round(jiff::Unit::Second);
+            seconds.unwrap_or(moment).to_string()
+        };
+        let facts = TargetFacts {
+            path: format!("emu:{}", self.text),
+            kind: TargetKind::Model,
+            size_bytes: self.spec().map_or(args.size.unwrap_or_default(), |spec| {
+                Bytes(spec.volumes.iter().map(|volume| volume.capacity.0).sum())
+            }),
+            ..TargetFacts::default()
+        };
+        let resolved = self.resolved.as_ref();
+        Record {
+            format: FORMAT,
+            id,
+            tool: format!("blocklab {}", env!("CARGO_PKG_VERSION")),
+            started_at: text(started),
+            finished_at: text(Timestamp::now()),
+            origin: Origin::Emulated,
+            status: Status::Complete,
+            failure: None,
+            asked: Asked {
+                name: args.name.clone().unwrap_or_else(|| self.text.clone()),
+                description: format!("{} served at {}", self.text, args.nbd.join(", ")),
+                seed: self.seed.to_string(),
+                aggregate: "mean".to_owned(),
+                passes: 1,
+                ..Asked::default()
+            },
+            environment: blocklab_host::environment(),
+            targets: vec![TargetFacts {
+                limits: resolved.map_or(Vec::new(), |it| it.limits.clone()),
+                assumptions: resolved.map_or(Vec::new(), |it| it.assumptions.clone()),
+                ..facts
+            }],
+            overhead: None,
+            notes: self.notes(args),
+            measurements: Vec::new(),
+        }
+    }
+}
+
+impl Model {
+    fn notes(&self, args: &EmulateArgs) -> Vec<Note> {
+        let note = |subject: &str, text: String| Note {
+            level: NoteLevel::Approximated,
+            subject: subject.to_owned(),
+            text,
+        };
+        let speed = args.speed.map(|factor| {
+            let text = format!(
+                "burst buckets hold 1/{factor} of what the provider sells, and are full again in \
+                 1/{factor} of the time; rates are the provider's"
+            );
+            note("--speed", text)
+        });
+        let forgives = self.forgives.then(|| {
+            let text = "limiters without a bucket hold 20 ms of their rate, so that a client that \
+                        the machine held up loses nothing: up to 2 % more in the first second";
+            note("limiters", text.to_owned())
+        });
+        speed.into_iter().chain(forgives).collect()
+    }
+}
+
+/// Clients address no less.
+const SECTOR: u64 = 512;
+
+/// Burst buckets hold less, and what is spent of them is told in the same proportion of time.
+fn quicken(spec: &mut DeviceSpec, factor: f64) -> Result<()> {
+    let volumes = spec.volumes.iter_mut().flat_map(|it| &mut it.credits);
+    let instance = spec.instance.iter_mut().flat_map(|it| &mut it.credits);
+    let mut found = false;
+    for credit in volumes.chain(instance) {
+        credit.capacity /= factor;
+        credit.full_again = credit
+            .full_again
+            .map(|time| Nanos::from_secs_f64(time.as_secs_f64() / factor));
+        found = true;
+    }
+    match found {
+        true => Ok(()),
+        false => bail!("--speed divides burst buckets, and {} has none", spec.name),
+    }
+}
+
+fn backing(
+    args: &EmulateArgs,
+    memory: &Arc<MemoryLimit>,
+    index: usize,
+    size: Bytes,
+) -> Result<Backing> {
+    let path = match (&*args.backing, index) {
+        ("memory", _) => return Ok(Backing::Memory(Arc::clone(memory))),
+        (file, 0) => file.to_owned(),
+        (file, index) => format!("{file}.{}", index + 1),
+    };
+    Ok(open_file(Path::new(&path), size, args.read_only)?)
+}
+
+fn serve(args: &EmulateArgs, model: &Model, volumes: &[Arc<Volume>]) -> Result<Server> {
+    let listen = |text: &String| -> Result<Listener> {
+        let address: nbd::Address = text.parse()?;
+        Ok(Listener::new(&address, args.insecure)?)
+    };
+    let listeners = args.nbd.iter().map(listen).collect::<Result<Vec<_>>>()?;
+    if !args.quiet {
+        let uris: Vec<_> = listeners.iter().map(Listener::uri).collect();
+        terminal::tell(&observed::opening(
+            &model.text,
+            Bytes(volumes[0].size()),
+            &uris,
+        ));
+    }
+    let spin = match args.spin {
+        SpinArg::Auto => Spin::Auto,
+        SpinArg::On => Spin::On,
+        SpinArg::Off => Spin::Off,
+    };
+    let served = volumes.iter().enumerate();
+    let served = served.map(|(index, volume)| (Arc::clone(volume), model.export(index, volume)));
+    let server = Server::start(served.collect(), listeners, Limits::default(), spin);
+    server.context("the server cannot be started")
+}
+
+/// Sees what clients do, once a second.
+struct Watch<'a> {
+    args: &'a EmulateArgs,
+    model: &'a Model,
+    volumes: &'a [Arc<Volume>],
+    samplers: Vec<Sampler>,
+    waited: Vec<Vec<(LimitName, Nanos)>>,
+    began: Nanos,
+    next: Nanos,
+    draws: bool,
+}
+
+const SLICE: Nanos = Nanos::from_secs(1);
+
+impl<'a> Watch<'a> {
+    fn new(args: &'a EmulateArgs, model: &'a Model, volumes: &'a [Arc<Volume>]) -> Self {
+        let began = model.clock.now();
+        Self {
+            args,
+            model,
+            volumes,
+            samplers: volumes.iter().map(|_| Sampler::begin(began)).collect(),
+            waited: vec![Vec::new(); volumes.len()],
+            began,
+            next: began + SLICE,
+            draws: !args.quiet && !args.json && std::io::stderr().is_terminal(),
+        }
+    }
+
+    fn look(&mut self, server: &Server) -> Result<()> {
+        if self.model.clock.now() < self.next {
+            return Ok(());
+        }
+        self.next = self.next + SLICE;
+        self.slice(Some(server))
+    }
+
+    /// The last slice, which is shorter.
+    fn close(&mut self) {
+        if self.draws {
+            eprint!("\r\x1b[2K");
+        }
+        // Nothing is printed, so nothing can fail.
+        let _ = self.slice(None);
+    }
+
+    fn slice(&mut self, server: Option<&Server>) -> Result<()> {
+        let now = self.model.clock.now();
+        for (index, volume) in self.volumes.iter().enumerate() {
+            let instance = self.model.instance.as_ref();
+            let balances = instance.map_or(Vec::new(), |it| it.balances(index));
+            let waited = instance.map_or(Vec::new(), |it| it.waited(index));
+            let slice = self.samplers[index].slice(now, volume.observed(), balances.clone());
+            let before = std::mem::replace(&mut self.waited[index], waited);
+            let (Some(server), true) = (server, self.draws || self.args.json) else {
+                continue;
+            };
+            let now = Now {
+                volume: volume.name(),
+                elapsed: now.since(self.began),
+                slice: &slice,
+                in_flight: volume.in_flight(),
+                clients: server.clients(),
+                balances: observed::lasts(self.samplers[index].previous(), &balances, SLICE),
+                waits: observed::since(&before, &self.waited[index], SLICE),
+            };
+            match self.args.json {
+                true => terminal::print(observed::json_line(&now))?,
+                false => eprint!(
+                    "\r\x1b[2K{}",
+                    observed::line(&now, terminal::style().columns())
+                ),
+            }
+        }
+        Ok(())
+    }
+
+    fn measurements(self, clients: u64) -> Vec<blocklab_record::Measurement> {
+        let volumes = self.volumes.iter().zip(self.samplers).zip(self.waited);
+        let measurement = |((volume, sampler), waited): ((&Arc<Volume>, Sampler), _)| {
+            sampler.measurement(ServiceFacts {
+                name: volume.name(),
+                protocol: "nbd",
+                clients,
+                speed: self.args.speed,
+                in_flight: volume.in_flight(),
+                waited,
+            })
+        };
+        volumes.map(measurement).collect()
+    }
+}
+
+/// Shows the run and keeps it.
+fn end(args: &EmulateArgs, store: &Store, record: &mut Record) -> Result<ExitCode> {
+    if !args.no_save {
+        store.settle(record);
+    }
+    if !args.quiet && !args.json {
+        let assessment = assess(record);
+        terminal::print_styled(text::summary(record, &assessment, terminal::style()))?;
+    }
+    if args.no_save {
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut keeping = Keeping::new(store);
+    keeping.keep(record);
+    match keeping.is_well {
+        true => {
+            terminal::tell(&format!("Kept  blocklab diagnose {}", record.id));
+            Ok(ExitCode::SUCCESS)
+        }
+        false => Ok(ExitCode::from(FAILED)),
+    }
+}

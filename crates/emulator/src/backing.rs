@@ -1,0 +1,338 @@
+//! Where the bytes of a volume are: in memory, or in a file.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{FileExt, FileTypeExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use blocklab_units::Bytes;
+
+use crate::memory::{Full, Memory, MemoryLimit};
+use crate::pages::{GROUP, PAGE, Page};
+
+/// A place for the bytes of one volume.
+#[derive(Debug, Clone)]
+pub enum Backing {
+    /// Memory for what was written.
+    Memory(Arc<MemoryLimit>),
+    /// A sparse file.
+    File(Arc<File>),
+}
+
+/// Why a file cannot back a volume.
+#[derive(Debug, thiserror::Error)]
+pub enum FileError {
+    /// Something else lies there.
+    #[error(
+        "{path} exists and holds {found} that no volume of {wanted} left here; name a new file, \
+         or add --read-only to serve it as it is"
+    )]
+    Other {
+        /// The file.
+        path: PathBuf,
+        /// Its size.
+        found: Bytes,
+        /// The size of the volume.
+        wanted: Bytes,
+    },
+    /// Not a regular file.
+    #[error("{0} is no regular file; a volume is kept in memory or in a file")]
+    NoFile(PathBuf),
+    /// A volume that nobody writes to needs a file with content.
+    #[error("{path} has {found}, and the volume has {wanted}; --size {found} serves all of it")]
+    Short {
+        /// The file.
+        path: PathBuf,
+        /// Its size.
+        found: Bytes,
+        /// The size of the volume.
+        wanted: Bytes,
+    },
+    /// Another server has it open.
+    #[error("{0} backs a volume that is being served")]
+    InUse(PathBuf),
+    /// The system's refusal.
+    #[error("cannot open {path}: {error}")]
+    System {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+}
+
+/// Set on files that we made: the size of the volume, in bytes.
+const MARK: &std::ffi::CStr = c"user.blocklab.volume";
+
+/// Opens the backing file of a volume of `size`; one that is not there or empty is made.
+///
+/// # Errors
+/// When it holds something that no volume of this size left there, or cannot be opened.
+pub fn open_file(path: &Path, size: Bytes, read_only: bool) -> Result<Backing, FileError> {
+    let system = |error| FileError::System {
+        path: path.to_owned(),
+        error,
+    };
+    let mut options = OpenOptions::new();
+    options.read(true).write(!read_only).create(!read_only);
+    let file = options.truncate(false).open(path).map_err(system)?;
+    let facts = file.metadata().map_err(system)?;
+    if !facts.is_file() {
+        debug_assert!(!facts.file_type().is_socket(), "a socket cannot be opened");
+        return Err(FileError::NoFile(path.to_owned()));
+    }
+    lock(&file, read_only).map_err(|_| FileError::InUse(path.to_owned()))?;
+    let found = Bytes(facts.len());
+    let (path, wanted) = (path.to_owned(), size);
+    match (read_only, found.0) {
+        (true, len) if len < size.0 => {
+            return Err(FileError::Short {
+                path,
+                found,
+                wanted,
+            });
+        }
+        (true, _) => {}
+        (false, 0) => {
+            file.set_len(size.0).map_err(system_of(&path))?;
+            // A file system without extended attributes: the file cannot be used a second time.
+            let _ = mark(&file, size);
+        }
+        (false, len) if len == size.0 && marked(&file) == Some(size) => {}
+        (false, _) => {
+            return Err(FileError::Other {
+                path,
+                found,
+                wanted,
+            });
+        }
+    }
+    Ok(Backing::File(Arc::new(file)))
+}
+
+fn system_of(path: &Path) -> impl Fn(io::Error) -> FileError + '_ {
+    move |error| FileError::System {
+        path: path.to_owned(),
+        error,
+    }
+}
+
+/// Two servers on one file would each undo what the other wrote.
+fn lock(file: &File, shared: bool) -> io::Result<()> {
+    let kind = if shared { libc::LOCK_SH } else { libc::LOCK_EX };
+    // SAFETY: only numbers are passed.
+    match unsafe { libc::flock(file.as_raw_fd(), kind | libc::LOCK_NB) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+fn mark(file: &File, size: Bytes) -> io::Result<()> {
+    let text = size.0.to_string();
+    // SAFETY: the name is a C string and the value lives through the call with its length.
+    let done = unsafe {
+        libc::fsetxattr(
+            file.as_raw_fd(),
+            MARK.as_ptr(),
+            text.as_ptr().cast(),
+            text.len(),
+            0,
+        )
+    };
+    match done {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+fn marked(file: &File) -> Option<Bytes> {
+    let mut text = [0u8; 24];
+    // SAFETY: the buffer lives through the call and its length is given.
+    let len = unsafe {
+        libc::fgetxattr(
+            file.as_raw_fd(),
+            MARK.as_ptr(),
+            text.as_mut_ptr().cast(),
+            text.len(),
+        )
+    };
+    let text = text.get(..usize::try_from(len).ok()?)?;
+    std::str::from_utf8(text).ok()?.parse().ok().map(Bytes)
+}
+
+/// The bytes of one stripe.
+#[derive(Debug)]
+pub(crate) enum Bytestore {
+    Memory(Memory),
+    File { file: Arc<File>, size: u64 },
+}
+
+/// Why bytes cannot be kept.
+#[derive(Debug)]
+pub(crate) enum StoreError {
+    Full,
+    Io,
+}
+
+impl From<Full> for StoreError {
+    fn from(_: Full) -> Self {
+        Self::Full
+    }
+}
+
+impl From<io::Error> for StoreError {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::Full,
+            _ => Self::Io,
+        }
+    }
+}
+
+impl Bytestore {
+    pub(crate) fn new(backing: &Backing, size: u64) -> Self {
+        match backing {
+            Backing::Memory(limit) => Self::Memory(Memory::new(limit)),
+            Backing::File(file) => Self::File {
+                file: Arc::clone(file),
+                size,
+            },
+        }
+    }
+
+    /// Appends a range within one group.
+    pub(crate) fn read(
+        &self,
+        offset: u64,
+        len: usize,
+        into: &mut Vec<u8>,
+    ) -> Result<(), StoreError> {
+        match self {
+            Self::Memory(memory) => memory.read(offset, len, into),
+            Self::File { file, .. } => {
+                let begin = into.len();
+                into.resize(begin + len, 0);
+                file.read_exact_at(&mut into[begin..], offset)?;
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn write(&mut self, offset: u64, from: &[u8]) -> Result<(), StoreError> {
+        match self {
+            Self::Memory(memory) => memory.write(offset, from)?,
+            Self::File { file, .. } => file.write_all_at(from, offset)?,
+        }
+        Ok(())
+    }
+
+    /// Makes a range zero and gives its room back.
+    pub(crate) fn free(&mut self, offset: u64, len: u64) -> Result<(), StoreError> {
+        match self {
+            Self::Memory(memory) => memory.free(offset, len),
+            Self::File { file, .. } => punch(file, offset, len)?,
+        }
+        Ok(())
+    }
+
+    /// A page as it is; `None`: it was never written.
+    pub(crate) fn page(&self, number: u64) -> Result<Option<Page>, StoreError> {
+        match self {
+            Self::Memory(memory) => Ok(memory.page(number).copied()),
+            Self::File { file, size } => {
+                let mut page = [0; PAGE];
+                let offset = number * PAGE as u64;
+                let len = (size - offset).min(PAGE as u64) as usize;
+                file.read_exact_at(&mut page[..len], offset)?;
+                Ok(Some(page))
+            }
+        }
+    }
+
+    /// Whether a range within one group holds nothing, and for how many bytes that holds, at most
+    /// `len`.
+    pub(crate) fn extent(&self, offset: u64, len: u64) -> (bool, u64) {
+        match self {
+            Self::Memory(memory) if memory.is_empty_group(offset) => (true, len),
+            Self::Memory(memory) => {
+                let page = offset / PAGE as u64;
+                let here = memory.page(page).is_none();
+                let beyond = (offset + len).div_ceil(PAGE as u64);
+                let same = |number: &u64| memory.page(*number).is_none() == here;
+                let end = (page + 1..beyond).take_while(same).last().unwrap_or(page) + 1;
+                (here, (end * PAGE as u64 - offset).min(len))
+            }
+            Self::File { file, .. } => file_extent(file, offset, len),
+        }
+    }
+}
+
+/// From the file system's own knowledge; one that has none calls everything data.
+fn file_extent(file: &File, offset: u64, len: u64) -> (bool, u64) {
+    let seek = |whence| {
+        // SAFETY: only numbers are passed; the position of the file is used by nobody.
+        let at = unsafe { libc::lseek(file.as_raw_fd(), offset as libc::off_t, whence) };
+        u64::try_from(at).ok()
+    };
+    match seek(libc::SEEK_DATA) {
+        Some(data) if data > offset => (true, (data - offset).min(len)),
+        Some(_) => {
+            let hole = seek(libc::SEEK_HOLE).unwrap_or(offset + len);
+            (false, hole.saturating_sub(offset).clamp(1, len))
+        }
+        None => (true, len),
+    }
+}
+
+fn punch(file: &File, offset: u64, len: u64) -> io::Result<()> {
+    let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
+    let (from, bytes) = (offset as libc::off_t, len as libc::off_t);
+    // SAFETY: only numbers are passed.
+    if unsafe { libc::fallocate(file.as_raw_fd(), mode, from, bytes) } == 0 {
+        return Ok(());
+    }
+    // A file system that cannot: zeros are as good.
+    let zeros = vec![0; (GROUP as usize).min(len as usize)];
+    let mut at = offset;
+    while at < offset + len {
+        let piece = zeros.len().min((offset + len - at) as usize);
+        file.write_all_at(&zeros[..piece], at)?;
+        at += piece as u64;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_with_other_content_is_refused_and_stays_as_it_is() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("holiday.mp4");
+        std::fs::write(&path, b"precious").expect("a file");
+        let refused = open_file(&path, Bytes(8), false).expect_err("no mark");
+        assert!(matches!(refused, FileError::Other { .. }), "{refused}");
+        assert_eq!(std::fs::read(&path).expect("there"), b"precious");
+        open_file(&path, Bytes(8), true).expect("reading harms nothing");
+        let short = open_file(&path, Bytes(9), true).expect_err("too small");
+        assert!(matches!(short, FileError::Short { .. }), "{short}");
+    }
+
+    #[test]
+    fn our_own_file_is_found_again_in_its_size_only() {
+        let folder = tempfile::tempdir_in("/var/tmp").expect("a folder");
+        let path = folder.path().join("volume");
+        let first = open_file(&path, Bytes(1 << 20), false).expect("made");
+        let second = open_file(&path, Bytes(1 << 20), false).expect_err("in use");
+        assert!(matches!(second, FileError::InUse(_)), "{second}");
+        drop(first);
+        let marked = marked(&File::open(&path).expect("there"));
+        if marked.is_some() {
+            open_file(&path, Bytes(1 << 20), false).expect("ours");
+        }
+        open_file(&path, Bytes(2 << 20), false).expect_err("another size");
+    }
+}

@@ -1,0 +1,249 @@
+//! What would be lost if the power went: the pages as they were before writes that nobody flushed.
+//!
+//! ```text
+//!   generation      1          2         now
+//!   page 7     before A ── before B ──▶ C        a flush that came after generation 1 is done:
+//!   page 9     before X ──────────────▶ Y        its images are dropped, so B and Y are durable
+//! ```
+//!
+//! A flush that arrives begins a generation: what was written before it is in older ones, which are
+//! dropped when it is done. At a power cut each 512-byte sector of a page comes back as it is in one
+//! of the images or as it is now. The log is bounded, and when it is full, the oldest page becomes
+//! durable: so does a drive's cache, which writes back what it has no room for.
+
+use std::collections::VecDeque;
+
+use blocklab_random::Stream;
+
+use crate::memory::ByNumber;
+use crate::pages::{PAGE, Page, new_page};
+
+/// What a power cut may tear a write into.
+const SECTOR: usize = 512;
+
+/// A page before its first write of a generation; `None`: it had never been written.
+pub(crate) type Before = Option<Box<Page>>;
+
+#[derive(Debug)]
+struct Generation {
+    number: u64,
+    before: ByNumber<Before>,
+    /// Page numbers, oldest first; some may have become durable since.
+    order: VecDeque<u64>,
+}
+
+/// How much of what nobody flushed a power cut takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Loss {
+    /// All of it.
+    All,
+    /// Each sector of it by chance, on its own.
+    Torn,
+}
+
+/// The log of one stripe.
+#[derive(Debug)]
+pub(crate) struct UndoLog {
+    generations: VecDeque<Generation>,
+    pages: usize,
+    most_pages: usize,
+}
+
+impl UndoLog {
+    pub(crate) const fn new(most_pages: usize) -> Self {
+        Self {
+            generations: VecDeque::new(),
+            pages: 0,
+            most_pages,
+        }
+    }
+
+    /// Whether a write of this generation to a page needs the page's image first.
+    #[inline]
+    pub(crate) fn needs(&self, generation: u64, page: u64) -> bool {
+        let last = self.generations.back();
+        // An older number than the last one is a write that a flush overtook: either holds for it.
+        !last.is_some_and(|it| it.number >= generation && it.before.contains_key(&page))
+    }
+
+    /// Keeps the image of a page before its first write of a generation.
+    pub(crate) fn keep(&mut self, generation: u64, page: u64, before: Option<&Page>) {
+        if self.most_pages == 0 {
+            return;
+        }
+        if self.pages >= self.most_pages {
+            self.drop_oldest();
+        }
+        let last = self.generations.back().map(|last| last.number);
+        if last.is_none_or(|last| last < generation) {
+            self.generations.push_back(Generation {
+                number: generation,
+                before: ByNumber::default(),
+                order: VecDeque::new(),
+            });
+        }
+        let Some(newest) = self.generations.back_mut() else {
+            return;
+        };
+        newest.before.insert(page, before.map(new_page));
+        newest.order.push_back(page);
+        self.pages += 1;
+    }
+
+    fn drop_oldest(&mut self) {
+        while let Some(oldest) = self.generations.front_mut() {
+            match oldest.order.pop_front() {
+                Some(page) if oldest.before.remove(&page).is_some() => {
+                    self.pages -= 1;
+                    return;
+                }
+                Some(_) => {}
+                None => {
+                    self.generations.pop_front();
+                }
+            }
+        }
+    }
+
+    /// What was written up to a generation is durable.
+    pub(crate) fn flushed(&mut self, generation: u64) {
+        while let Some(oldest) = self.generations.front() {
+            if oldest.number > generation {
+                return;
+            }
+            self.pages -= oldest.before.len();
+            self.generations.pop_front();
+        }
+    }
+
+    /// A page is durable as it is.
+    pub(crate) fn persist(&mut self, page: u64) {
+        for generation in &mut self.generations {
+            if generation.before.remove(&page).is_some() {
+                self.pages -= 1;
+            }
+        }
+    }
+
+    /// Empties the log; gives the pages that come back otherwise than they are. `now` tells how a
+    /// page is.
+    pub(crate) fn cut(
+        &mut self,
+        loss: Loss,
+        chance: &mut Stream,
+        now: impl Fn(u64) -> Option<Page>,
+    ) -> Vec<(u64, Before)> {
+        // Oldest first, so that the result does not depend on the order of a table.
+        let mut images: Vec<(u64, u64, Before)> = Vec::new();
+        for generation in self.generations.drain(..) {
+            let number = generation.number;
+            let pages = generation.before.into_iter();
+            images.extend(pages.map(|(page, before)| (page, number, before)));
+        }
+        self.pages = 0;
+        images.sort_unstable_by_key(|(page, number, _)| (*page, *number));
+        let mut restored = Vec::new();
+        let mut rest = images.into_iter().peekable();
+        while let Some((page, _, oldest)) = rest.next() {
+            let mut later = Vec::new();
+            while let Some((_, _, before)) = rest.next_if(|(next, ..)| *next == page) {
+                later.push(before);
+            }
+            let back = match loss {
+                Loss::All => oldest,
+                Loss::Torn => torn(&oldest, &later, now(page), chance),
+            };
+            restored.push((page, back));
+        }
+        restored
+    }
+}
+
+/// Each sector as it was in one of the images, or as it is.
+fn torn(oldest: &Before, later: &[Before], now: Option<Page>, chance: &mut Stream) -> Before {
+    const ZERO: Page = [0; PAGE];
+    let mut page = new_page(&ZERO);
+    for at in (0..PAGE).step_by(SECTOR) {
+        let image = match chance.below(later.len() as u64 + 2) as usize {
+            0 => oldest.as_deref().unwrap_or(&ZERO),
+            other if other <= later.len() => later[other - 1].as_deref().unwrap_or(&ZERO),
+            _ => now.as_ref().unwrap_or(&ZERO),
+        };
+        page[at..at + SECTOR].copy_from_slice(&image[at..at + SECTOR]);
+    }
+    Some(page)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn filled(byte: u8) -> Page {
+        [byte; PAGE]
+    }
+
+    fn cut(log: &mut UndoLog, loss: Loss, now: u8) -> Vec<(u64, Option<u8>)> {
+        let mut chance = Stream::new(1, "power cut", 0);
+        let back = log.cut(loss, &mut chance, |_| Some(filled(now)));
+        let first = |(page, before): (u64, Before)| (page, before.map(|bytes| bytes[0]));
+        back.into_iter().map(first).collect()
+    }
+
+    #[test]
+    fn what_was_flushed_stays_and_what_came_later_goes() {
+        let mut log = UndoLog::new(10);
+        log.keep(1, 7, None);
+        assert!(!log.needs(1, 7) && log.needs(2, 7) && log.needs(1, 9));
+        log.keep(2, 7, Some(&filled(1)));
+        log.flushed(1);
+        assert_eq!(cut(&mut log, Loss::All, 2), [(7, Some(1))]);
+        assert_eq!(cut(&mut log, Loss::All, 2), []);
+    }
+
+    #[test]
+    fn without_a_flush_the_first_image_comes_back() {
+        let mut log = UndoLog::new(10);
+        log.keep(1, 7, None);
+        log.keep(2, 7, Some(&filled(1)));
+        log.keep(2, 9, Some(&filled(4)));
+        assert_eq!(cut(&mut log, Loss::All, 2), [(7, None), (9, Some(4))]);
+    }
+
+    #[test]
+    fn a_full_log_makes_the_oldest_durable() {
+        let mut log = UndoLog::new(2);
+        for page in [3, 5, 8] {
+            log.keep(1, page, Some(&filled(page as u8)));
+        }
+        assert_eq!(cut(&mut log, Loss::All, 0), [(5, Some(5)), (8, Some(8))]);
+    }
+
+    #[test]
+    fn a_forced_write_is_durable_on_its_own() {
+        let mut log = UndoLog::new(9);
+        log.keep(1, 3, None);
+        log.keep(1, 4, None);
+        log.persist(3);
+        assert_eq!(cut(&mut log, Loss::All, 0), [(4, None)]);
+    }
+
+    #[test]
+    fn torn_sectors_are_old_or_new_and_follow_the_seed() {
+        let tear = || {
+            let mut log = UndoLog::new(9);
+            log.keep(1, 3, Some(&filled(1)));
+            let mut chance = Stream::new(5, "power cut", 0);
+            let back = log.cut(Loss::Torn, &mut chance, |_| Some(filled(2)));
+            back[0].1.as_deref().copied().expect("a page")
+        };
+        let page = tear();
+        for sector in page.chunks(SECTOR) {
+            assert!(
+                sector == [1; SECTOR] || sector == [2; SECTOR],
+                "no other byte"
+            );
+        }
+        assert!(page.contains(&1) && page.contains(&2), "some of each");
+        assert_eq!(page, tear());
+    }
+}

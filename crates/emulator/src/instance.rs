@@ -1,0 +1,126 @@
+//! The device model in real time, shared by the volumes of an instance.
+
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use blocklab_device::{Answer, Device, Io, LimitName, Wait};
+use blocklab_targets::Clock;
+use blocklab_units::{Bytes, Nanos};
+
+/// A device whose volumes are served each for itself and share what the instance grants.
+#[derive(Debug)]
+pub struct Instance {
+    clock: Clock,
+    shared: Mutex<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    device: Device,
+    last: Nanos,
+    /// By volume, and by the device's number of a limit.
+    waits: Vec<Vec<Waits>>,
+}
+
+/// The time in which at least one operation waited for a limit.
+#[derive(Debug, Clone, Copy, Default)]
+struct Waits {
+    sum: Nanos,
+    /// Up to here it is in the sum.
+    until: Nanos,
+}
+
+impl Waits {
+    /// Operations come in order of time, so what lies before the end of the last wait is counted.
+    fn add(&mut self, wait: Wait) {
+        self.sum = self.sum + wait.until.since(wait.from.max(self.until));
+        self.until = self.until.max(wait.until);
+    }
+
+    /// Up to `now`: an operation that came may wait for a while yet.
+    fn up_to(self, now: Nanos) -> Nanos {
+        self.sum.since(self.until.since(now))
+    }
+}
+
+impl Instance {
+    /// The device begins rested, at moment zero of the clock. Its volumes should lie one behind the
+    /// other ([`blocklab_device::Layout::Joined`]): a striped one is one volume.
+    #[must_use]
+    pub fn new(device: Device, clock: Clock) -> Arc<Self> {
+        let waits = |volume| {
+            let most = device
+                .waits_of(volume)
+                .iter()
+                .map(|(limit, _)| limit + 1)
+                .max();
+            vec![Waits::default(); most.unwrap_or(0)]
+        };
+        let volumes = (0..).take_while(|volume| device.span(*volume).is_some());
+        let shared = Shared {
+            waits: volumes.map(waits).collect(),
+            device,
+            last: Nanos::ZERO,
+        };
+        Arc::new(Self {
+            clock,
+            shared: Mutex::new(shared),
+        })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Shared> {
+        self.shared.lock().expect("no panic under this lock")
+    }
+
+    /// An operation on a volume arrives: the moment, and the model's answer.
+    #[inline]
+    pub(crate) fn admit(&self, volume: usize, io: Io) -> (Nanos, Answer) {
+        let mut shared = self.lock();
+        let Shared {
+            device,
+            last,
+            waits,
+        } = &mut *shared;
+        // Read under the lock: arrivals come in order of time, whoever brings them.
+        let now = self.clock.now().max(*last);
+        *last = now;
+        let waits = &mut waits[volume];
+        let answer = device.explain(now, io, &mut |wait| waits[wait.limit].add(wait));
+        (now, answer)
+    }
+
+    /// For how long at least one operation on a volume has waited for each limit; only limits that
+    /// made one wait.
+    #[must_use]
+    pub fn waited(&self, volume: usize) -> Vec<(LimitName, Nanos)> {
+        let shared = self.lock();
+        let now = self.clock.now().max(shared.last);
+        let waits = shared.waits.get(volume);
+        let limits = shared.device.waits_of(volume).into_iter();
+        let waited = limits.filter_map(|(limit, name)| {
+            let waited = waits?.get(limit)?.up_to(now);
+            (waited > Nanos::ZERO).then_some((name, waited))
+        });
+        waited.collect()
+    }
+
+    /// First byte and length of a volume, from 0; `None`: there is no such volume.
+    #[must_use]
+    pub fn span(&self, volume: usize) -> Option<(u64, Bytes)> {
+        self.lock().device.span(volume)
+    }
+
+    /// What is left now in the burst buckets of a volume and of the instance: name, operations or
+    /// bytes.
+    #[must_use]
+    pub fn balances(&self, volume: usize) -> Vec<(String, f64)> {
+        let shared = self.lock();
+        let now = self.clock.now().max(shared.last);
+        shared.device.balances_of(volume, now)
+    }
+
+    /// The clock of all arrivals.
+    #[must_use]
+    pub const fn clock(&self) -> Clock {
+        self.clock
+    }
+}

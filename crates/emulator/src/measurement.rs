@@ -1,0 +1,276 @@
+//! What was observed, as the Record keeps it: a measurement for each volume.
+
+use std::collections::BTreeMap;
+
+use blocklab_device::{Direction, LimitName};
+use blocklab_record::{
+    Accounting, BurstBalance, Carrier, Cpu, DirectionResult, Interval, IntervalDirection,
+    JobResult, Measurement, ObservedDirection, ObservedLoad, PaceKind, SizeCount, Statistic,
+    Stopped, Unknown, WaitedFor,
+};
+use blocklab_units::Nanos;
+use blocklab_workload::{Direction as Way, Durability};
+
+use crate::observed::{Observed, OperationCounter};
+
+/// The series and the balances of one volume, a slice at a time.
+#[derive(Debug)]
+pub struct Sampler {
+    before: Observed,
+    began: Nanos,
+    ended: Nanos,
+    /// Of the burst buckets: what was in them at the end of the slice before the last one, and of
+    /// the last one.
+    left: [Vec<f64>; 2],
+    series: Vec<Interval>,
+    balances: Vec<BurstBalance>,
+}
+
+/// What is not the volume's own knowledge.
+#[derive(Debug)]
+pub struct ServiceFacts<'a> {
+    /// The volume's name.
+    pub name: &'a str,
+    /// `nbd`, or what else the clients spoke.
+    pub protocol: &'a str,
+    /// How many clients came.
+    pub clients: u64,
+    /// By how much burst buckets were made smaller.
+    pub speed: Option<f64>,
+    /// Requests that have no reply.
+    pub in_flight: u32,
+    /// For each limit that held something back, for how long.
+    pub waited: Vec<(LimitName, Nanos)>,
+}
+
+/// Slices that are kept: two days of seconds. A longer run keeps the first two days and its totals.
+const MOST_SLICES: usize = 172_800;
+
+impl Sampler {
+    /// The first slice begins now.
+    #[must_use]
+    pub fn begin(now: Nanos) -> Self {
+        Self {
+            before: Observed::default(),
+            began: now,
+            ended: now,
+            left: Default::default(),
+            series: Vec::new(),
+            balances: Vec::new(),
+        }
+    }
+
+    /// What was in the burst buckets when the last slice began.
+    #[must_use]
+    pub fn previous(&self) -> &[f64] {
+        &self.left[0]
+    }
+
+    /// A slice ends at `now`: what happened in it.
+    pub fn slice(
+        &mut self,
+        now: Nanos,
+        observed: Observed,
+        balances: Vec<(String, f64)>,
+    ) -> Interval {
+        let of = |direction| {
+            let (later, earlier) = (
+                observed.direction(direction),
+                self.before.direction(direction),
+            );
+            interval(later, earlier)
+        };
+        let slice = Interval {
+            end_ns: now.since(self.began).0,
+            length_ns: now.since(self.ended).0,
+            read: of(Direction::Read),
+            write: of(Direction::Write),
+            trim: of(Direction::Trim),
+            ..Interval::default()
+        };
+        if self.series.len() < MOST_SLICES {
+            self.series.push(slice);
+        }
+        self.ended = now;
+        self.before = observed;
+        self.note(balances);
+        slice
+    }
+
+    fn note(&mut self, balances: Vec<(String, f64)>) {
+        let left = balances.iter().map(|(_, left)| *left).collect();
+        self.left[0] = std::mem::replace(&mut self.left[1], left);
+        for (index, (name, now)) in balances.into_iter().enumerate() {
+            match self.balances.get_mut(index) {
+                Some(known) => {
+                    known.at_end = now;
+                    known.least = known.least.min(now);
+                }
+                None => self.balances.push(BurstBalance {
+                    name,
+                    at_start: now,
+                    at_end: now,
+                    least: now,
+                }),
+            }
+        }
+    }
+
+    /// All slices and totals.
+    #[must_use]
+    pub fn measurement(self, facts: ServiceFacts<'_>) -> Measurement {
+        let observed = &self.before;
+        let job = job(observed, &facts, self.ended.since(self.began));
+        let load = load(observed, &facts, self.balances);
+        Measurement {
+            case: facts.name.to_owned(),
+            settings: Vec::new(),
+            pass: 1,
+            started_ns: 0,
+            elapsed_ns: self.ended.since(self.began).0,
+            setup_ns: 0,
+            jobs: vec![job],
+            series: self.series,
+            cpu: Cpu {
+                unknown: Unknown::these(&[Statistic::Process, Statistic::MachineBusy]),
+                ..Cpu::default()
+            },
+            disks: Vec::new(),
+            backing_disks: Vec::new(),
+            uring_workers_max: 0,
+            stood_still_ns: None,
+            observed: Some(Box::new(load)),
+        }
+    }
+}
+
+fn interval(later: &OperationCounter, earlier: &OperationCounter) -> IntervalDirection {
+    let histogram = later.latency.histogram.since(&earlier.latency.histogram);
+    let ios = later.ios - earlier.ios;
+    let sum = later.latency.sum_ns() - earlier.latency.sum_ns();
+    let quantiles = histogram.quantiles(&[0.5, 0.99]);
+    let highest = histogram
+        .edges()
+        .last()
+        .map_or(0, |(_, highest, _)| highest);
+    IntervalDirection {
+        ios,
+        bytes: later.bytes - earlier.bytes,
+        mean_ns: (sum / ios.max(1) as f64) as u64,
+        p50_ns: quantiles[0],
+        p99_ns: quantiles[1],
+        max_ns: highest,
+        unknown: Unknown::default(),
+    }
+}
+
+const DIRECTIONS: [(Direction, Way); 4] = [
+    (Direction::Read, Way::Read),
+    (Direction::Write, Way::Write),
+    (Direction::Trim, Way::Trim),
+    (Direction::Flush, Way::Sync),
+];
+
+fn job(observed: &Observed, facts: &ServiceFacts<'_>, elapsed: Nanos) -> JobResult {
+    let counted = DIRECTIONS.map(|(direction, way)| (way, observed.direction(direction)));
+    let result = |counter: &OperationCounter| {
+        Some(DirectionResult {
+            ios: counter.ios,
+            bytes: counter.bytes,
+            service: counter.latency.latency()?,
+            response: None,
+            submit: None,
+            detail: None,
+        })
+    };
+    let directions = counted
+        .iter()
+        .filter_map(|(way, counter)| Some((*way, result(counter)?)));
+    let completed = counted.iter().map(|(_, counter)| counter.ios).sum();
+    let failed = counted.iter().map(|(_, counter)| counter.failed).sum();
+    let in_flight = u64::from(facts.in_flight);
+    JobResult {
+        name: facts.name.to_owned(),
+        engine: Carrier::named(facts.protocol),
+        pattern: None,
+        runs: None,
+        block_sizes: None,
+        mix: None,
+        access: None,
+        durability: Durability::None,
+        pace: PaceKind::Closed,
+        think: false,
+        threads: 0,
+        depth: 0,
+        effective_depth: 0,
+        direct: None,
+        asked_iops: None,
+        asked_bytes_per_s: None,
+        elapsed_ns: observed
+            .first
+            .map_or(elapsed.0, |first| observed.last.since(first).0.max(1)),
+        stopped: Stopped::Runtime,
+        directions: directions.collect::<BTreeMap<_, _>>(),
+        errors: Vec::new(),
+        accounting: Accounting {
+            issued: completed + failed + in_flight,
+            completed,
+            failed,
+            in_flight,
+            ..Accounting::default()
+        },
+        threads_use: None,
+        depths: None,
+        found_depth: None,
+        verified: None,
+        steady_rounds: Vec::new(),
+        pool: None,
+    }
+}
+
+fn load(
+    observed: &Observed,
+    facts: &ServiceFacts<'_>,
+    balances: Vec<BurstBalance>,
+) -> ObservedLoad {
+    let active = observed
+        .first
+        .map_or(Nanos::ZERO, |first| observed.last.since(first));
+    let counted = DIRECTIONS.map(|(direction, way)| (way, observed.direction(direction)));
+    let occurred = counted.into_iter().filter(|(_, counter)| counter.ios > 0);
+    let waiting: f64 = DIRECTIONS
+        .map(|(direction, _)| observed.direction(direction).latency.sum_ns())
+        .iter()
+        .sum();
+    let waited = facts.waited.iter().map(|(limit, waited)| WaitedFor {
+        limit: limit.clone(),
+        waited_ns: waited.0,
+    });
+    ObservedLoad {
+        directions: occurred
+            .map(|(way, counter)| (way, direction(counter)))
+            .collect(),
+        active_ns: active.0,
+        in_flight_mean: waiting / active.0.max(1) as f64,
+        arrivals_by_depth: observed.depths,
+        waited: waited.collect(),
+        balances,
+        lateness: observed.late.latency(),
+        clients: facts.clients,
+        speed: facts.speed,
+    }
+}
+
+fn direction(counter: &OperationCounter) -> ObservedDirection {
+    let sizes = counter.sizes.iter().enumerate();
+    let sizes = sizes.filter(|(_, ios)| **ios > 0);
+    ObservedDirection {
+        sequential_percent: counter.sequential as f64 / counter.ios.max(1) as f64 * 100.0,
+        sizes: sizes
+            .map(|(class, ios)| SizeCount {
+                up_to_bytes: 512 << class,
+                ios: *ios,
+            })
+            .collect(),
+    }
+}

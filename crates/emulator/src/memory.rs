@@ -1,0 +1,219 @@
+//! Bytes in memory: pages are given on the first write and freed by a trim.
+//!
+//! ```text
+//!   group 0 ──▶ [ page | - | page | … 256 ]      a volume of a TiB that nobody wrote to has no group
+//!   group 7 ──▶ [ - | - | page | …       ]
+//! ```
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use blocklab_units::Bytes;
+
+use crate::pages::{GROUP, PAGE, PAGES_PER_GROUP, Page, new_page, pieces};
+
+/// How much memory all volumes of a server may use together for what was written to them.
+#[derive(Debug)]
+pub struct MemoryLimit {
+    most: u64,
+    used: AtomicU64,
+}
+
+impl MemoryLimit {
+    /// So many bytes, in whole pages of 4 KiB.
+    #[must_use]
+    pub fn new(most: Bytes) -> Arc<Self> {
+        let used = AtomicU64::new(0);
+        Arc::new(Self { most: most.0, used })
+    }
+
+    /// Bytes in use.
+    #[must_use]
+    pub fn used(&self) -> Bytes {
+        Bytes(self.used.load(Ordering::Relaxed))
+    }
+
+    fn take_page(&self) -> Result<(), Full> {
+        let more = |used: u64| (used + PAGE as u64 <= self.most).then_some(used + PAGE as u64);
+        let taken = self
+            .used
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
+        taken.map(drop).map_err(|_| Full)
+    }
+
+    fn give_page(&self) {
+        self.used.fetch_sub(PAGE as u64, Ordering::Relaxed);
+    }
+}
+
+/// The limit is reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Full;
+
+/// The number of a group is spread over the table by a multiplication: it comes from a client, but
+/// two groups never share a number, and a stripe holds each 64th.
+#[derive(Debug, Default)]
+pub(crate) struct NumberHasher(u64);
+
+impl Hasher for NumberHasher {
+    fn write(&mut self, _: &[u8]) {
+        unreachable!("only numbers are hashed");
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        let spread = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        self.0 = spread ^ (spread >> 29);
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
+/// A table by number.
+pub(crate) type ByNumber<T> = HashMap<u64, T, BuildHasherDefault<NumberHasher>>;
+
+#[derive(Debug)]
+struct Group {
+    pages: Box<[Option<Box<Page>>]>,
+    used: usize,
+}
+
+impl Group {
+    fn new() -> Self {
+        let pages = (0..PAGES_PER_GROUP).map(|_| None).collect();
+        Self { pages, used: 0 }
+    }
+}
+
+/// The written pages of a stripe.
+#[derive(Debug)]
+pub(crate) struct Memory {
+    groups: ByNumber<Group>,
+    limit: Arc<MemoryLimit>,
+}
+
+/// The group of an offset, the place of its page there, and the first byte in the page.
+const fn place(offset: u64) -> (u64, usize, usize) {
+    let group = offset / GROUP;
+    let within = (offset % GROUP) as usize;
+    (group, within / PAGE, within % PAGE)
+}
+
+impl Memory {
+    pub(crate) fn new(limit: &Arc<MemoryLimit>) -> Self {
+        Self {
+            groups: ByNumber::default(),
+            limit: Arc::clone(limit),
+        }
+    }
+
+    pub(crate) fn page(&self, number: u64) -> Option<&Page> {
+        let (group, place, _) = place(number * PAGE as u64);
+        self.groups.get(&group)?.pages[place].as_deref()
+    }
+
+    /// Appends a range within one group; what was never written is zero.
+    pub(crate) fn read(&self, offset: u64, len: usize, into: &mut Vec<u8>) {
+        let (group, mut page, mut at) = place(offset);
+        let end = into.len() + len;
+        let Some(group) = self.groups.get(&group) else {
+            into.resize(end, 0);
+            return;
+        };
+        while into.len() < end {
+            let piece = (end - into.len()).min(PAGE - at);
+            match &group.pages[page] {
+                Some(bytes) => into.extend_from_slice(&bytes[at..at + piece]),
+                None => into.resize(into.len() + piece, 0),
+            }
+            (page, at) = (page + 1, 0);
+        }
+    }
+
+    /// Writes a range within one group. With [`Full`], a first part of it may have been written.
+    pub(crate) fn write(&mut self, offset: u64, from: &[u8]) -> Result<(), Full> {
+        let (group, mut page, mut at) = place(offset);
+        let group = self.groups.entry(group).or_insert_with(Group::new);
+        let mut rest = from;
+        while !rest.is_empty() {
+            let (piece, after) = rest.split_at(rest.len().min(PAGE - at));
+            let bytes = match &mut group.pages[page] {
+                Some(bytes) => bytes,
+                empty => {
+                    self.limit.take_page()?;
+                    group.used += 1;
+                    empty.insert(new_page(&[0; PAGE]))
+                }
+            };
+            bytes[at..at + piece.len()].copy_from_slice(piece);
+            (rest, page, at) = (after, page + 1, 0);
+        }
+        Ok(())
+    }
+
+    /// Makes a range within one group zero: whole pages are freed.
+    pub(crate) fn free(&mut self, offset: u64, len: u64) {
+        let (number, ..) = place(offset);
+        let Some(group) = self.groups.get_mut(&number) else {
+            return;
+        };
+        for (from, len) in pieces(offset, len, PAGE as u64) {
+            let (_, page, at) = place(from);
+            match &mut group.pages[page] {
+                Some(bytes) if len < PAGE as u64 => bytes[at..at + len as usize].fill(0),
+                full @ Some(_) => {
+                    *full = None;
+                    group.used -= 1;
+                    self.limit.give_page();
+                }
+                None => {}
+            }
+        }
+        if group.used == 0 {
+            self.groups.remove(&number);
+        }
+    }
+
+    /// Whether a whole group was never written.
+    pub(crate) fn is_empty_group(&self, offset: u64) -> bool {
+        !self.groups.contains_key(&(offset / GROUP))
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        let pages: usize = self.groups.values().map(|group| group.used).sum();
+        let bytes = (pages * PAGE) as u64;
+        self.limit.used.fetch_sub(bytes, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_is_used_only_for_what_was_written() {
+        let limit = MemoryLimit::new(Bytes(8192));
+        let mut memory = Memory::new(&limit);
+        memory.write(100, b"abc").expect("room");
+        assert_eq!(limit.used(), Bytes(4096));
+        let read = |memory: &Memory| {
+            let mut got = Vec::new();
+            memory.read(99, 5, &mut got);
+            got
+        };
+        assert_eq!(read(&memory), b"\0abc\0");
+        memory.write(4090, &[1; 12]).expect("room");
+        assert_eq!(limit.used(), Bytes(8192));
+        assert_eq!(memory.write(8192, &[1]), Err(Full));
+        memory.free(0, 4096);
+        memory.write(8192, &[1]).expect("room again");
+        assert_eq!(read(&memory), [0; 5]);
+        drop(memory);
+        assert_eq!(limit.used(), Bytes(0));
+    }
+}

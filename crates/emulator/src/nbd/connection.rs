@@ -1,0 +1,505 @@
+//! One connection: a thread that reads requests, waits for what is due, and writes replies.
+//!
+//! ```text
+//!   socket ─▶ input ─▶ request ─▶ admit ──due now──▶ settle ─▶ outbox ─▶ socket
+//!                                   └─due later─▶ schedule ──────▲
+//! ```
+//!
+//! The same thread does all of it, so an operation that the model does not delay costs one `recv` and
+//! one `send`, and several that came together share both.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
+use std::time::Duration;
+
+use blocklab_device::Direction;
+use blocklab_units::Nanos;
+
+use super::handshake::{Export, Handshake, Session, Step, greeting};
+use super::input::{Input, Received};
+use super::limits::Limits;
+use super::outbox::Outbox;
+use super::transmission::{Command, MOST_DROPPED, MOST_EXTENTS, REQUEST, Request, extents};
+use crate::wait::wait;
+use crate::{
+    Alarm, Bell, Failure, Interest, Ready, Schedule, Settled, Spin, Ticket, Volume, precise_timers,
+};
+
+/// What every connection of a server knows.
+#[derive(Debug)]
+pub(super) struct Service {
+    pub(super) exports: Vec<Export>,
+    pub(super) volumes: Vec<Arc<Volume>>,
+    pub(super) limits: Limits,
+    pub(super) spin: Spin,
+}
+
+/// Serves one client until it goes. `entered` is called when it has chosen an export.
+pub(super) fn serve(service: &Service, socket: &OwnedFd, entered: &dyn Fn()) -> io::Result<()> {
+    let mut input = Input::new();
+    let mut outbox = Outbox::new();
+    let shaken = shake_hands(service, socket.as_fd(), &mut input, &mut outbox, entered)?;
+    let Some(session) = shaken else {
+        return Ok(());
+    };
+    precise_timers();
+    let volume = Arc::clone(&service.volumes[session.export]);
+    let bell = Arc::new(Bell::new()?);
+    volume.wakes(&bell);
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    let connection = Connection {
+        socket: socket.as_fd(),
+        limits: service.limits,
+        session,
+        volume: &volume,
+        input,
+        outbox,
+        body: Body::None,
+        schedule: Schedule::default(),
+        alarm: Alarm::new(service.spin.is_on(processors)),
+        bell: &bell,
+        ends: false,
+        waking: Nanos::ZERO,
+    };
+    connection.run()
+}
+
+/// Until the client has chosen; `None`: it goes, or has to.
+fn shake_hands(
+    service: &Service,
+    socket: BorrowedFd<'_>,
+    input: &mut Input,
+    outbox: &mut Outbox,
+    entered: &dyn Fn(),
+) -> io::Result<Option<Session>> {
+    let volume = &service.volumes[0];
+    let clock = volume.clock();
+    let until = clock.now() + service.limits.handshake;
+    let bell = Bell::new()?;
+    let mut handshake = Handshake::new(&service.exports);
+    outbox.bytes().extend_from_slice(&greeting());
+    let mut chosen = None;
+    let mut closes = false;
+    loop {
+        while chosen.is_none() && !closes && outbox.has_room() {
+            match handshake.step(input.unused(), outbox.bytes()) {
+                Step::More => break,
+                Step::Used(used) => input.use_up(used),
+                Step::Enter(used, session) => {
+                    input.use_up(used);
+                    // Before the client hears of it: from then on it is no dallier.
+                    entered();
+                    chosen = Some(session);
+                }
+                Step::Close => closes = true,
+            }
+        }
+        outbox.send(socket, volume)?;
+        if outbox.is_empty() && (closes || chosen.is_some()) {
+            return Ok(chosen);
+        }
+        let left = until.since(clock.now());
+        if left == Nanos::ZERO {
+            return Ok(None);
+        }
+        let interest = Interest {
+            read: chosen.is_none() && !closes && outbox.has_room(),
+            write: !outbox.is_empty(),
+        };
+        let ready = wait(socket, interest, &bell, Some(left.into()))?;
+        if ready.read && input.receive(socket, false)? == Received::End {
+            return Ok(None);
+        }
+    }
+}
+
+/// A request that was admitted, with what its reply needs.
+#[derive(Debug)]
+struct Pending {
+    ticket: Ticket,
+    cookie: u64,
+    offset: u64,
+    len: u32,
+    command: Command,
+    /// What went wrong with its data.
+    own: Result<(), Failure>,
+}
+
+/// The data that follows a request.
+#[derive(Debug)]
+enum Body {
+    None,
+    Write {
+        pending: Pending,
+        left: u32,
+    },
+    Dropped {
+        cookie: u64,
+        failure: Failure,
+        left: u32,
+    },
+}
+
+struct Connection<'a> {
+    socket: BorrowedFd<'a>,
+    limits: Limits,
+    session: Session,
+    volume: &'a Volume,
+    input: Input,
+    outbox: Outbox,
+    body: Body,
+    schedule: Schedule<Pending>,
+    alarm: Alarm,
+    bell: &'a Arc<Bell>,
+    /// The client sends nothing more.
+    ends: bool,
+    /// How long what is read now has waited for this thread to wake.
+    waking: Nanos,
+}
+
+/// What follows cannot be understood.
+fn broken(what: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, what)
+}
+
+impl Connection<'_> {
+    fn run(mut self) -> io::Result<()> {
+        loop {
+            self.use_input()?;
+            self.give_due();
+            self.outbox.send(self.socket, self.volume)?;
+            if self.ends && self.schedule.is_empty() && self.outbox.is_empty() {
+                return Ok(());
+            }
+            if self.must_use_input() {
+                continue;
+            }
+            self.wait()?;
+        }
+    }
+
+    /// Whether another request may be taken in: what is in flight and what is unsent are bounded.
+    fn has_room(&self) -> bool {
+        self.outbox.has_room() && self.schedule.len() < self.limits.in_flight
+    }
+
+    /// Whether what has arrived was left because there was no room, and now there is.
+    fn must_use_input(&self) -> bool {
+        let whole = match &self.body {
+            Body::None => self.input.unused().len() >= REQUEST,
+            Body::Write { .. } | Body::Dropped { .. } => !self.input.is_empty(),
+        };
+        whole && self.has_room() && !self.ends
+    }
+
+    fn use_input(&mut self) -> io::Result<()> {
+        while self.has_room() && !self.ends {
+            let used = match std::mem::replace(&mut self.body, Body::None) {
+                Body::None => self.use_request()?,
+                Body::Write { pending, left } => self.use_data(pending, left),
+                Body::Dropped {
+                    cookie,
+                    failure,
+                    left,
+                } => self.drop_data(cookie, failure, left),
+            };
+            if !used {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether there was a whole one.
+    fn use_request(&mut self) -> io::Result<bool> {
+        let Some(bytes) = self.input.unused().first_chunk::<REQUEST>() else {
+            return Ok(false);
+        };
+        let request = Request::parse(bytes).map_err(|_| broken("no request"))?;
+        if u64::from(request.data_len()) > MOST_DROPPED {
+            return Err(broken("more data than any client sends"));
+        }
+        self.input.use_up(REQUEST);
+        let (volume, session) = (self.volume, self.session);
+        match request.check(session, volume.size(), volume.is_read_only()) {
+            Ok(Command::Disconnect) => self.ends = true,
+            Ok(command) => self.admit(command, request),
+            Err(failure) if request.data_len() > 0 => {
+                self.body = Body::Dropped {
+                    cookie: request.cookie,
+                    failure,
+                    left: request.data_len(),
+                }
+            }
+            Err(failure) => {
+                let Request { cookie, .. } = request;
+                self.outbox.plain(session.structured, cookie, Err(failure));
+            }
+        }
+        Ok(true)
+    }
+
+    fn admit(&mut self, command: Command, request: Request) {
+        let Request {
+            offset,
+            len,
+            cookie,
+            ..
+        } = request;
+        let volume = self.volume;
+        let ticket = match command {
+            Command::Read | Command::Cache => volume.admit(Direction::Read, offset, len),
+            // The device looks up where the range lies: one sector.
+            Command::Status { .. } => volume.admit(Direction::Read, offset, len.min(512)),
+            Command::Write { .. } | Command::Zero { keep: true, .. } => {
+                volume.admit(Direction::Write, offset, len)
+            }
+            Command::Trim { .. } | Command::Zero { .. } => {
+                volume.admit(Direction::Trim, offset, len)
+            }
+            Command::Flush | Command::Disconnect => volume.admit(Direction::Flush, 0, 0),
+        };
+        let own = match command {
+            Command::Trim { .. } if ticket.is_sound() => volume.zero(offset, len.into(), false),
+            Command::Zero { keep, .. } if ticket.is_sound() => {
+                volume.zero(offset, len.into(), keep)
+            }
+            _ => Ok(()),
+        };
+        let pending = Pending {
+            ticket: ticket.sent_earlier(self.waking),
+            cookie,
+            offset,
+            len,
+            command,
+            own,
+        };
+        match command {
+            Command::Write { .. } => self.body = Body::Write { pending, left: len },
+            _ => self.admitted(pending),
+        }
+    }
+
+    /// At once what is due, the others when they are.
+    fn admitted(&mut self, pending: Pending) {
+        let Ticket { arrived, due, .. } = pending.ticket;
+        match due <= arrived && self.outbox.has_room() {
+            true => self.settle(pending, due),
+            false => self.schedule.push(due, pending),
+        }
+    }
+
+    /// Data of a write goes to the volume as it comes: a long one needs no room of its own.
+    fn use_data(&mut self, mut pending: Pending, left: u32) -> bool {
+        let data = self.input.unused();
+        let data = &data[..data.len().min(left as usize)];
+        let used = data.len() as u32;
+        if used == 0 && left > 0 {
+            self.body = Body::Write { pending, left };
+            return false;
+        }
+        if pending.ticket.is_sound() && pending.own.is_ok() {
+            let at = pending.offset + u64::from(pending.len - left);
+            pending.own = self.volume.write(at, data);
+        }
+        self.input.use_up(used as usize);
+        match left - used {
+            0 => self.admitted(pending),
+            left => self.body = Body::Write { pending, left },
+        }
+        true
+    }
+
+    fn drop_data(&mut self, cookie: u64, failure: Failure, left: u32) -> bool {
+        let used = self.input.unused().len().min(left as usize) as u32;
+        self.input.use_up(used as usize);
+        match left - used {
+            0 => self
+                .outbox
+                .plain(self.session.structured, cookie, Err(failure)),
+            left => {
+                self.body = Body::Dropped {
+                    cookie,
+                    failure,
+                    left,
+                }
+            }
+        }
+        used > 0
+    }
+
+    /// Replies to all that is due.
+    fn give_due(&mut self) {
+        if self.schedule.is_empty() {
+            return;
+        }
+        let now = self.volume.clock().now();
+        let horizon = self.alarm.horizon(now);
+        while self.outbox.has_room() {
+            match self.schedule.pop(horizon) {
+                Some((_, pending)) => self.settle(pending, now),
+                None => return,
+            }
+        }
+    }
+
+    /// The reply, unless it is due later than it was.
+    fn settle(&mut self, pending: Pending, now: Nanos) {
+        let Pending {
+            ticket,
+            cookie,
+            offset,
+            len,
+            command,
+            mut own,
+        } = pending;
+        let structured = self.session.structured;
+        let begin = self.outbox.bytes().len();
+        if ticket.is_sound() && own.is_ok() {
+            own = match command {
+                Command::Read => {
+                    let range = (offset, len);
+                    self.outbox.read(self.volume, structured, cookie, range)
+                }
+                Command::Status { one } => {
+                    self.tell_extents(cookie, offset, len, one);
+                    Ok(())
+                }
+                _ => Ok(()),
+            };
+        }
+        match self.volume.settle(ticket, now, own) {
+            Settled::Later(due, ticket) => {
+                self.outbox.take_back(begin);
+                let pending = Pending {
+                    ticket,
+                    cookie,
+                    offset,
+                    len,
+                    command,
+                    own,
+                };
+                self.schedule.push(due, pending);
+            }
+            Settled::Done(Err(failure)) => {
+                self.outbox.take_back(begin);
+                self.outbox.plain(structured, cookie, Err(failure));
+            }
+            Settled::Done(Ok(())) => match command {
+                Command::Read | Command::Status { .. } => {}
+                Command::Write { fua: true }
+                | Command::Trim { fua: true }
+                | Command::Zero { fua: true, .. } => {
+                    self.volume.persist(offset, len.into());
+                    self.outbox.plain(structured, cookie, Ok(()));
+                }
+                _ => self.outbox.plain(structured, cookie, Ok(())),
+            },
+        }
+    }
+
+    fn tell_extents(&mut self, cookie: u64, offset: u64, len: u32, one: bool) {
+        let most = if one { 1 } else { MOST_EXTENTS };
+        let end = offset + u64::from(len);
+        let mut found: Vec<(u32, bool)> = Vec::new();
+        let mut at = offset;
+        while at < end && found.len() < most {
+            let (is_hole, bytes) = self.volume.extent(at, end - at);
+            found.push((bytes as u32, is_hole));
+            at += bytes;
+        }
+        extents(self.outbox.bytes(), cookie, &found);
+    }
+
+    /// Until something arrives, may be sent, or is due.
+    fn wait(&mut self) -> io::Result<()> {
+        let is_within = !matches!(self.body, Body::None) || !self.input.is_empty();
+        let may_read = self.has_room() && !self.ends;
+        if self.schedule.is_empty() && self.outbox.is_empty() && !is_within && may_read {
+            return self.receive(true);
+        }
+        let interest = Interest {
+            read: may_read,
+            write: !self.outbox.is_empty(),
+        };
+        // With an outbox that takes nothing more, what is due waits for the client to read.
+        let due = self.schedule.next().filter(|_| self.outbox.has_room());
+        let now = self.volume.clock().now();
+        let stalled = (is_within && may_read) || interest.write;
+        let limit = match due {
+            Some(due) if due <= self.alarm.horizon(now) => return Ok(()),
+            Some(due) => Some(self.alarm.sleep(now, due)),
+            None => stalled.then(|| self.limits.within_request.into()),
+        };
+        if limit == Some(Duration::ZERO) {
+            std::hint::spin_loop();
+            return Ok(());
+        }
+        let ready = wait(self.socket, interest, self.bell, limit)?;
+        self.after_wait(ready, limit, now, due.is_none())
+    }
+
+    fn after_wait(
+        &mut self,
+        ready: Ready,
+        limit: Option<Duration>,
+        began: Nanos,
+        is_stalled: bool,
+    ) -> io::Result<()> {
+        match limit {
+            Some(_) if ready.timed_out && is_stalled => {
+                return Err(io::Error::from(io::ErrorKind::TimedOut));
+            }
+            Some(asked) if ready.timed_out => {
+                let now = self.volume.clock().now();
+                self.alarm.woke(began, asked, now);
+            }
+            _ => {}
+        }
+        if ready.rung {
+            self.look_again();
+        }
+        match ready.read {
+            true => self.receive(false),
+            false => Ok(()),
+        }
+    }
+
+    /// What is in flight may be due otherwise than it was: all of it is asked about now.
+    fn look_again(&mut self) {
+        let now = self.volume.clock().now();
+        let pending: Vec<_> = self.schedule.drain().collect();
+        for mut pending in pending {
+            pending.ticket.due = self.volume.due(&pending.ticket, now);
+            self.schedule.push(pending.ticket.due, pending);
+        }
+    }
+
+    /// A lone request that ends a sleep was sent about a wake-up ago. Where several are in flight,
+    /// the sleep was for another one.
+    fn receive(&mut self, wait: bool) -> io::Result<()> {
+        let clock = self.volume.clock();
+        let began = clock.now();
+        let received = self.input.receive(self.socket, wait)?;
+        let usual = self.alarm.usual_lateness();
+        let slept = wait && clock.now().since(began) > usual;
+        self.waking = if slept { usual } else { Nanos::ZERO };
+        if received == Received::End {
+            self.ends = true;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Connection<'_> {
+    fn drop(&mut self) {
+        let body = std::mem::replace(&mut self.body, Body::None);
+        if let Body::Write { pending, .. } = body {
+            self.volume.abandon(pending.ticket);
+        }
+        for pending in self.schedule.drain() {
+            self.volume.abandon(pending.ticket);
+        }
+    }
+}

@@ -1,0 +1,493 @@
+//! The first part of a connection: which export, and what both sides understand.
+//!
+//! ```text
+//!   server  NBDMAGIC IHAVEOPT flags          IHAVEOPT-reply …            reply: info, ack
+//!   client                   flags   option ───────▶ option … ─────▶ GO ─▶ transmission
+//! ```
+//!
+//! Bytes in, bytes out; it never waits and holds no more than one option.
+
+use super::numbers::{
+    ALLOCATION, ALLOCATION_ID, FIXED_NEWSTYLE, MAGIC, MAX_BLOCK, NO_ZEROES, OPTION_MAGIC,
+    OPTION_REPLY_MAGIC, PREFERRED_BLOCK, info, option, reply, transmission_flag as flag,
+};
+
+/// A volume as clients see it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Export {
+    /// Asked for by this name; the first one also by the empty name.
+    pub name: String,
+    /// For people.
+    pub description: String,
+    /// Bytes.
+    pub size: u64,
+    /// Writes fail.
+    pub read_only: bool,
+    /// A spinning medium.
+    pub rotational: bool,
+}
+
+/// What was agreed on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Session {
+    /// Index of the export.
+    pub export: usize,
+    /// Replies are structured where the protocol has them so.
+    pub structured: bool,
+    /// The client may ask for the allocation of a range.
+    pub allocation: bool,
+}
+
+/// What has become of the bytes so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// More are needed.
+    More,
+    /// So many were used; there may be more in the buffer.
+    Used(usize),
+    /// So many were used; requests follow.
+    Enter(usize, Session),
+    /// The connection ends when the reply is sent.
+    Close,
+}
+
+/// Longest option; names have at most 4,096 bytes.
+const MOST_BYTES: usize = 8 << 10;
+/// Options of one handshake; a client that lists asks for each export besides.
+const MOST_OPTIONS: usize = 32;
+/// A text on the wire has at most so many bytes.
+const LONGEST_NAME: usize = 4096;
+const CLIENT_FLAGS: usize = 4;
+const OPTION_HEADER: usize = 16;
+
+/// The state of one handshake.
+#[derive(Debug)]
+pub struct Handshake<'a> {
+    exports: &'a [Export],
+    zeroes: Option<bool>,
+    structured: bool,
+    /// The export for which the allocation was asked for.
+    allocation_of: Option<usize>,
+    options: usize,
+}
+
+/// What the server says first.
+#[must_use]
+pub fn greeting() -> [u8; 18] {
+    let mut bytes = [0; 18];
+    bytes[..8].copy_from_slice(MAGIC);
+    bytes[8..16].copy_from_slice(OPTION_MAGIC);
+    bytes[16..].copy_from_slice(&(FIXED_NEWSTYLE | NO_ZEROES).to_be_bytes());
+    bytes
+}
+
+/// Numbers and texts from the front of some bytes.
+struct Fields<'a>(&'a [u8]);
+
+impl<'a> Fields<'a> {
+    fn bytes(&mut self, len: usize) -> Option<&'a [u8]> {
+        let (front, rest) = self.0.split_at_checked(len)?;
+        self.0 = rest;
+        Some(front)
+    }
+
+    fn u16(&mut self) -> Option<u16> {
+        let bytes = self.bytes(2)?;
+        bytes.try_into().ok().map(u16::from_be_bytes)
+    }
+
+    fn u32(&mut self) -> Option<u32> {
+        let bytes = self.bytes(4)?;
+        bytes.try_into().ok().map(u32::from_be_bytes)
+    }
+
+    /// A length and a text of so many bytes.
+    fn text(&mut self) -> Option<&'a str> {
+        let len = usize::try_from(self.u32()?).ok()?;
+        let bytes = self.bytes(len).filter(|_| len <= LONGEST_NAME)?;
+        std::str::from_utf8(bytes).ok()
+    }
+
+    fn end(&self) -> Option<()> {
+        self.0.is_empty().then_some(())
+    }
+}
+
+fn answer(out: &mut Vec<u8>, option: u32, kind: u32, data: &[&[u8]]) {
+    let len: usize = data.iter().map(|part| part.len()).sum();
+    out.extend_from_slice(&OPTION_REPLY_MAGIC.to_be_bytes());
+    out.extend_from_slice(&option.to_be_bytes());
+    out.extend_from_slice(&kind.to_be_bytes());
+    out.extend_from_slice(&(len as u32).to_be_bytes());
+    for part in data {
+        out.extend_from_slice(part);
+    }
+}
+
+impl<'a> Handshake<'a> {
+    /// With the exports that there are; at least one.
+    #[must_use]
+    pub const fn new(exports: &'a [Export]) -> Self {
+        Self {
+            exports,
+            zeroes: None,
+            structured: false,
+            allocation_of: None,
+            options: 0,
+        }
+    }
+
+    /// Takes what the client sent, and appends what is to be answered.
+    pub fn step(&mut self, input: &[u8], out: &mut Vec<u8>) -> Step {
+        if self.zeroes.is_none() {
+            return self.client_flags(input);
+        }
+        let Some((header, rest)) = input.split_at_checked(OPTION_HEADER) else {
+            // A wrong beginning is wrong however short it is.
+            let known = input.len().min(OPTION_MAGIC.len());
+            return match input[..known] == OPTION_MAGIC[..known] {
+                true => Step::More,
+                false => Step::Close,
+            };
+        };
+        let mut fields = Fields(header);
+        let magic = fields.bytes(8);
+        let (Some(number), Some(len)) = (fields.u32(), fields.u32()) else {
+            return Step::Close;
+        };
+        if magic != Some(OPTION_MAGIC) || len as usize > MOST_BYTES {
+            return Step::Close;
+        }
+        let Some(data) = rest.get(..len as usize) else {
+            return Step::More;
+        };
+        self.options += 1;
+        if self.options > MOST_OPTIONS + self.exports.len() {
+            return Step::Close;
+        }
+        self.option(number, data, OPTION_HEADER + data.len(), out)
+    }
+
+    fn client_flags(&mut self, input: &[u8]) -> Step {
+        let Some(flags) = Fields(input).u32() else {
+            return Step::More;
+        };
+        let known = u32::from(FIXED_NEWSTYLE | NO_ZEROES);
+        if flags & !known != 0 {
+            return Step::Close;
+        }
+        self.zeroes = Some(flags & u32::from(NO_ZEROES) == 0);
+        Step::Used(CLIENT_FLAGS)
+    }
+
+    fn option(&mut self, number: u32, data: &[u8], used: usize, out: &mut Vec<u8>) -> Step {
+        let answered = match number {
+            option::EXPORT_NAME => return self.export_name(data, used, out),
+            option::ABORT => {
+                answer(out, number, reply::ACK, &[]);
+                return Step::Close;
+            }
+            option::INFO => self.info(number, data, out).map(drop),
+            option::GO => match self.info(number, data, out) {
+                Ok(export) => return Step::Enter(used, self.session(export)),
+                Err(kind) => Err(kind),
+            },
+            option::LIST => self.list(data, out),
+            option::STRUCTURED_REPLY => self.structured_reply(data, out),
+            option::LIST_META_CONTEXT | option::SET_META_CONTEXT => {
+                self.meta_context(number, data, out)
+            }
+            _ => Err(reply::ERR_UNSUP),
+        };
+        if let Err(kind) = answered {
+            answer(out, number, kind, &[]);
+        }
+        Step::Used(used)
+    }
+
+    fn find(&self, name: &str) -> Option<usize> {
+        let mut exports = self.exports.iter();
+        match name {
+            "" => Some(0),
+            name => exports.position(|export| export.name == name),
+        }
+    }
+
+    fn session(&self, export: usize) -> Session {
+        Session {
+            export,
+            structured: self.structured,
+            allocation: self.allocation_of == Some(export),
+        }
+    }
+
+    fn flags(&self, export: usize) -> u16 {
+        let Export {
+            read_only,
+            rotational,
+            ..
+        } = self.exports[export];
+        let mut flags = flag::HAS_FLAGS | flag::SEND_FLUSH | flag::SEND_FUA;
+        flags |= flag::SEND_TRIM | flag::SEND_WRITE_ZEROES | flag::SEND_FAST_ZERO;
+        flags |= flag::SEND_CACHE | flag::CAN_MULTI_CONN;
+        for (holds, more) in [
+            (read_only, flag::READ_ONLY),
+            (rotational, flag::ROTATIONAL),
+            (self.structured, flag::SEND_DF),
+        ] {
+            flags |= if holds { more } else { 0 };
+        }
+        flags
+    }
+
+    /// The oldest way in: no reply but the facts, and no way to refuse.
+    fn export_name(&self, data: &[u8], used: usize, out: &mut Vec<u8>) -> Step {
+        let name = std::str::from_utf8(data).ok();
+        let Some(export) = name.and_then(|name| self.find(name)) else {
+            return Step::Close;
+        };
+        out.extend_from_slice(&self.exports[export].size.to_be_bytes());
+        out.extend_from_slice(&self.flags(export).to_be_bytes());
+        if self.zeroes == Some(true) {
+            out.extend_from_slice(&[0; 124]);
+        }
+        Step::Enter(used, self.session(export))
+    }
+
+    fn list(&self, data: &[u8], out: &mut Vec<u8>) -> Result<(), u32> {
+        Fields(data).end().ok_or(reply::ERR_INVALID)?;
+        for export in self.exports {
+            let len = (export.name.len() as u32).to_be_bytes();
+            let parts = [&len, export.name.as_bytes(), export.description.as_bytes()];
+            answer(out, option::LIST, reply::SERVER, &parts);
+        }
+        answer(out, option::LIST, reply::ACK, &[]);
+        Ok(())
+    }
+
+    fn structured_reply(&mut self, data: &[u8], out: &mut Vec<u8>) -> Result<(), u32> {
+        Fields(data).end().ok_or(reply::ERR_INVALID)?;
+        self.structured = true;
+        answer(out, option::STRUCTURED_REPLY, reply::ACK, &[]);
+        Ok(())
+    }
+
+    /// The facts of an export. What was asked for besides is told where there is something to tell.
+    fn info(&self, number: u32, data: &[u8], out: &mut Vec<u8>) -> Result<usize, u32> {
+        let asked = || {
+            let mut fields = Fields(data);
+            let name = fields.text()?;
+            let count = fields.u16()?;
+            let wanted: Vec<u16> = (0..count).map_while(|_| fields.u16()).collect();
+            let whole = wanted.len() == usize::from(count);
+            fields.end().filter(|()| whole)?;
+            Some((name, wanted))
+        };
+        let (name, wanted) = asked().ok_or(reply::ERR_INVALID)?;
+        let place = self.find(name).ok_or(reply::ERR_UNKNOWN)?;
+        let export = &self.exports[place];
+        let mut tell = |kind: u16, parts: [&[u8]; 3]| {
+            let [a, b, c] = parts;
+            answer(out, number, reply::INFO, &[&kind.to_be_bytes(), a, b, c]);
+        };
+        let flags = self.flags(place).to_be_bytes();
+        tell(info::EXPORT, [&export.size.to_be_bytes(), &flags, &[]]);
+        let sizes = [1, PREFERRED_BLOCK, MAX_BLOCK].map(u32::to_be_bytes);
+        tell(info::BLOCK_SIZE, [&sizes[0], &sizes[1], &sizes[2]]);
+        if wanted.contains(&info::NAME) {
+            tell(info::NAME, [export.name.as_bytes(), &[], &[]]);
+        }
+        if wanted.contains(&info::DESCRIPTION) {
+            tell(info::DESCRIPTION, [export.description.as_bytes(), &[], &[]]);
+        }
+        answer(out, number, reply::ACK, &[]);
+        Ok(place)
+    }
+
+    fn meta_context(&mut self, number: u32, data: &[u8], out: &mut Vec<u8>) -> Result<(), u32> {
+        let asked = || {
+            let mut fields = Fields(data);
+            let name = fields.text()?;
+            let count = fields.u32()?;
+            let queries: Vec<&str> = (0..count).map_while(|_| fields.text()).collect();
+            let whole = queries.len() == count as usize;
+            fields.end().filter(|()| whole)?;
+            Some((name, queries))
+        };
+        let is_set = number == option::SET_META_CONTEXT;
+        if is_set {
+            // A client that asks again has given up what it asked for before, also by a mistake.
+            self.allocation_of = None;
+        }
+        let asked = asked().filter(|_| self.structured);
+        let (name, queries) = asked.ok_or(reply::ERR_INVALID)?;
+        let export = self.find(name).ok_or(reply::ERR_UNKNOWN)?;
+        let fits = |query: &&str| *query == ALLOCATION || (!is_set && *query == "base:");
+        let lists_all = !is_set && queries.is_empty();
+        if lists_all || queries.iter().any(fits) {
+            // In a list the number means nothing.
+            let id = if is_set { ALLOCATION_ID } else { 0 }.to_be_bytes();
+            let parts = [&id, ALLOCATION.as_bytes()];
+            answer(out, number, reply::META_CONTEXT, &parts);
+            if is_set {
+                self.allocation_of = Some(export);
+            }
+        }
+        answer(out, number, reply::ACK, &[]);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn exports() -> Vec<Export> {
+        let export = |name: &str, rotational| Export {
+            name: name.to_owned(),
+            description: format!("the volume {name}"),
+            size: 1 << 30,
+            read_only: false,
+            rotational,
+        };
+        vec![export("data", false), export("log", true)]
+    }
+
+    fn option_bytes(number: u32, data: &[u8]) -> Vec<u8> {
+        let len = (data.len() as u32).to_be_bytes();
+        [OPTION_MAGIC, &number.to_be_bytes()[..], &len, data].concat()
+    }
+
+    fn named(name: &str, rest: &[u8]) -> Vec<u8> {
+        [
+            &(name.len() as u32).to_be_bytes()[..],
+            name.as_bytes(),
+            rest,
+        ]
+        .concat()
+    }
+
+    /// Flags and options; the last step, and the kinds of the replies.
+    fn talk(flags: u32, options: &[(u32, Vec<u8>)]) -> (Step, Vec<u32>) {
+        let exports = exports();
+        let mut handshake = Handshake::new(&exports);
+        let mut out = Vec::new();
+        let mut step = handshake.step(&flags.to_be_bytes(), &mut out);
+        for (number, data) in options {
+            step = handshake.step(&option_bytes(*number, data), &mut out);
+        }
+        let mut kinds = Vec::new();
+        let mut fields = Fields(&out);
+        while fields.bytes(12).is_some() {
+            kinds.push(fields.u32().expect("a kind"));
+            let len = fields.u32().expect("a length");
+            fields.bytes(len as usize).expect("the data");
+        }
+        (step, kinds)
+    }
+
+    const GO: u32 = option::GO;
+
+    #[test]
+    fn go_enters_the_export_of_that_name_and_the_first_has_no_name() {
+        for (name, export) in [("", 0), ("data", 0), ("log", 1)] {
+            let (step, kinds) = talk(3, &[(GO, named(name, &[0, 0]))]);
+            let session = Session {
+                export,
+                structured: false,
+                allocation: false,
+            };
+            assert_eq!(step, Step::Enter(22 + name.len(), session));
+            assert_eq!(kinds, [reply::INFO, reply::INFO, reply::ACK]);
+        }
+        let (step, kinds) = talk(3, &[(GO, named("logs", &[0, 0]))]);
+        assert_eq!(
+            (step, &kinds[..]),
+            (Step::Used(26), &[reply::ERR_UNKNOWN][..])
+        );
+    }
+
+    #[test]
+    fn unknown_options_are_refused_and_the_talk_goes_on() {
+        let tls_and_extended = [(5, vec![]), (11, vec![]), (99, vec![1, 2, 3])];
+        let (step, kinds) = talk(1, &tls_and_extended);
+        assert_eq!(step, Step::Used(19));
+        assert_eq!(kinds, [reply::ERR_UNSUP; 3]);
+    }
+
+    #[test]
+    fn the_allocation_needs_structured_replies_and_holds_for_its_export_only() {
+        let query = |name: &str| {
+            let query = named(ALLOCATION, &[]);
+            let rest = [&1u32.to_be_bytes()[..], &query].concat();
+            (option::SET_META_CONTEXT, named(name, &rest))
+        };
+        let (_, kinds) = talk(3, &[query("log")]);
+        assert_eq!(kinds, [reply::ERR_INVALID]);
+        let structured = (option::STRUCTURED_REPLY, vec![]);
+        for (name, allocation) in [("log", true), ("data", false)] {
+            let go = (GO, named(name, &[0, 0]));
+            let (step, _) = talk(3, &[structured.clone(), query("log"), go]);
+            let Step::Enter(_, session) = step else {
+                panic!("{step:?}");
+            };
+            assert_eq!((session.structured, session.allocation), (true, allocation));
+        }
+    }
+
+    #[test]
+    fn an_old_client_gets_its_zeros_unless_it_waives_them() {
+        let exports = exports();
+        for (flags, len) in [(0u32, 134), (1, 134), (3, 10)] {
+            let mut handshake = Handshake::new(&exports);
+            let mut out = Vec::new();
+            handshake.step(&flags.to_be_bytes(), &mut out);
+            let step = handshake.step(&option_bytes(option::EXPORT_NAME, b"log"), &mut out);
+            assert!(matches!(step, Step::Enter(19, _)), "{step:?}");
+            assert_eq!(out.len(), len);
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_understood_ends_the_connection() {
+        let exports = exports();
+        let check = |bytes: &[u8]| {
+            let mut handshake = Handshake::new(&exports);
+            let mut out = Vec::new();
+            handshake.step(&3u32.to_be_bytes(), &mut out);
+            assert_eq!(handshake.step(bytes, &mut out), Step::Close, "{bytes:?}");
+        };
+        check(b"GET / HT");
+        check(b"IHAVEOPX");
+        check(&[&OPTION_MAGIC[..], &[0, 0, 0, 3, 0, 1, 0, 0]].concat());
+        check(&option_bytes(option::EXPORT_NAME, b"nothing"));
+        assert_eq!(talk(4, &[]).0, Step::Close);
+        let many = vec![(99, Vec::new()); MOST_OPTIONS + 3];
+        assert_eq!(talk(3, &many).0, Step::Close);
+    }
+
+    proptest! {
+        /// Whatever arrives, in whatever pieces: no panic, no more is used than there is, and the
+        /// reply stays within bounds.
+        #[test]
+        fn any_bytes_can_arrive(bytes in prop::collection::vec(any::<u8>(), 0..400), magic: bool) {
+            let exports = exports();
+            let mut handshake = Handshake::new(&exports);
+            let mut out = Vec::new();
+            handshake.step(&3u32.to_be_bytes(), &mut out);
+            let mut input = bytes;
+            if magic {
+                input.splice(0..0, *OPTION_MAGIC);
+                input.splice(8..8, [0, 0, 0, input.get(8).copied().unwrap_or(0) % 12, 0, 0, 0]);
+            }
+            let mut rest = &input[..];
+            while let Step::Used(used) = handshake.step(rest, &mut out) {
+                prop_assert!(used <= rest.len() && used >= OPTION_HEADER);
+                rest = &rest[used..];
+            }
+            prop_assert!(out.len() < 64 << 10);
+        }
+    }
+}

@@ -1,0 +1,269 @@
+//! Where clients find the server.
+
+use std::fs;
+use std::io;
+use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::unix::fs::FileTypeExt;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+/// A place to listen at, as it is written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Address {
+    /// `unix:PATH`
+    Unix(PathBuf),
+    /// `HOST:PORT`
+    Tcp(String),
+}
+
+/// Why nobody can be served there.
+#[derive(Debug, thiserror::Error)]
+pub enum ListenError {
+    /// Not an address.
+    #[error("`{0}` is no address; write unix:PATH, or HOST:PORT such as localhost:10809")]
+    Address(String),
+    /// Reachable from other machines.
+    #[error(
+        "{address} can be reached from other machines, and everything is sent in the clear; listen \
+         at 127.0.0.1 or a unix socket, or add --insecure"
+    )]
+    Open {
+        /// The address.
+        address: String,
+    },
+    /// Somebody listens there.
+    #[error("{0} is in use; stop the server that listens there, or name another one")]
+    InUse(String),
+    /// Something that is no socket.
+    #[error("{0} exists and is no socket; name a path at which there is nothing")]
+    NoSocket(PathBuf),
+    /// Longer than the kernel takes.
+    #[error("{0} is too long for a unix socket, whose path has at most 107 bytes")]
+    TooLong(PathBuf),
+    /// The system's refusal.
+    #[error("cannot listen at {address}: {error}")]
+    System {
+        /// The address.
+        address: String,
+        /// Why.
+        error: io::Error,
+    },
+}
+
+impl FromStr for Address {
+    type Err = ListenError;
+
+    fn from_str(text: &str) -> Result<Self, ListenError> {
+        let wrong = || ListenError::Address(text.to_owned());
+        match text.strip_prefix("unix:") {
+            Some("") => Err(wrong()),
+            Some(path) => Ok(Self::Unix(path.into())),
+            None => {
+                let (host, port) = text.rsplit_once(':').ok_or_else(wrong)?;
+                let is_port = port.parse::<u16>().is_ok() && !host.is_empty();
+                is_port
+                    .then(|| Self::Tcp(text.to_owned()))
+                    .ok_or_else(wrong)
+            }
+        }
+    }
+}
+
+/// A socket that clients can connect to. A unix socket is removed with it.
+#[derive(Debug)]
+pub struct Listener {
+    socket: OwnedFd,
+    path: Option<PathBuf>,
+    uri: String,
+}
+
+impl Listener {
+    /// Listens; a unix socket can be used by its owner only.
+    ///
+    /// # Errors
+    /// When the place is in use or too open.
+    pub fn new(address: &Address, insecure: bool) -> Result<Self, ListenError> {
+        match address {
+            Address::Unix(path) => unix(path),
+            Address::Tcp(text) => tcp(text, insecure),
+        }
+    }
+
+    /// By which clients find it: `nbd://127.0.0.1:10809`, `nbd+unix:///?socket=/run/volume`.
+    #[must_use]
+    pub fn uri(&self) -> &str {
+        &self.uri
+    }
+}
+
+impl AsFd for Listener {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        if let Some(path) = &self.path {
+            // One that is gone needs no removal.
+            let _ = fs::remove_file(path);
+        }
+    }
+}
+
+fn tcp(text: &str, insecure: bool) -> Result<Listener, ListenError> {
+    let system = |error: io::Error| match error.kind() {
+        io::ErrorKind::AddrInUse => ListenError::InUse(text.to_owned()),
+        _ => ListenError::System {
+            address: text.to_owned(),
+            error,
+        },
+    };
+    let found: Vec<SocketAddr> = text.to_socket_addrs().map_err(system)?.collect();
+    if !insecure && found.iter().any(|address| !address.ip().is_loopback()) {
+        return Err(ListenError::Open {
+            address: text.to_owned(),
+        });
+    }
+    let socket = TcpListener::bind(&found[..]).map_err(system)?;
+    let uri = socket.local_addr().map_err(system)?;
+    Ok(Listener {
+        socket: socket.into(),
+        path: None,
+        uri: format!("nbd://{uri}"),
+    })
+}
+
+fn unix(path: &Path) -> Result<Listener, ListenError> {
+    let address = format!("unix:{}", path.display());
+    let system = |error| ListenError::System {
+        address: address.clone(),
+        error,
+    };
+    make_room(path, &address)?;
+    let socket = bind(path).map_err(|error| match error.raw_os_error() {
+        Some(libc::ENAMETOOLONG) => ListenError::TooLong(path.to_owned()),
+        Some(libc::EADDRINUSE) => ListenError::InUse(address.clone()),
+        _ => system(error),
+    })?;
+    let whole = std::path::absolute(path).map_err(system)?;
+    Ok(Listener {
+        socket,
+        uri: format!("nbd+unix:///?socket={}", whole.display()),
+        path: Some(whole),
+    })
+}
+
+/// A socket at which nobody listens was left by a server that was killed: it is removed.
+fn make_room(path: &Path, address: &str) -> Result<(), ListenError> {
+    let Ok(facts) = fs::symlink_metadata(path) else {
+        return Ok(());
+    };
+    if !facts.file_type().is_socket() {
+        return Err(ListenError::NoSocket(path.to_owned()));
+    }
+    match UnixStream::connect(path) {
+        Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
+            // One that cannot be removed is in use as far as bind goes.
+            let _ = fs::remove_file(path);
+            Ok(())
+        }
+        _ => Err(ListenError::InUse(address.to_owned())),
+    }
+}
+
+/// Connections that wait to be accepted.
+const BACKLOG: i32 = 128;
+
+/// As the standard library does, but with the mode 0600 from the first moment.
+fn bind(path: &Path) -> io::Result<OwnedFd> {
+    use std::os::unix::ffi::OsStrExt;
+    let bytes = path.as_os_str().as_bytes();
+    // SAFETY: zeros are a valid address.
+    let mut address: libc::sockaddr_un = unsafe { std::mem::zeroed() };
+    if bytes.len() >= address.sun_path.len() {
+        return Err(io::Error::from_raw_os_error(libc::ENAMETOOLONG));
+    }
+    if bytes.contains(&0) {
+        return Err(io::Error::from_raw_os_error(libc::EINVAL));
+    }
+    address.sun_family = libc::AF_UNIX as libc::sa_family_t;
+    for (to, from) in address.sun_path.iter_mut().zip(bytes) {
+        *to = *from as libc::c_char;
+    }
+    let done = |result: i32| match result {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    };
+    let size = size_of::<libc::sockaddr_un>() as libc::socklen_t;
+    // SAFETY: the address lives through the calls with its length; the descriptor belongs to
+    // nobody else.
+    unsafe {
+        let fd = libc::socket(libc::AF_UNIX, libc::SOCK_STREAM | libc::SOCK_CLOEXEC, 0);
+        if fd < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        let socket = OwnedFd::from_raw_fd(fd);
+        done(libc::fchmod(socket.as_raw_fd(), 0o600))?;
+        let address = (&raw const address).cast();
+        done(libc::bind(socket.as_raw_fd(), address, size))?;
+        done(libc::listen(socket.as_raw_fd(), BACKLOG))?;
+        Ok(socket)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+    use std::os::unix::net::UnixListener;
+
+    use super::*;
+
+    #[test]
+    fn addresses_are_a_path_or_a_host_and_a_port() {
+        let parse = |text: &str| text.parse::<Address>().ok();
+        assert_eq!(parse("unix:/a b"), Some(Address::Unix("/a b".into())));
+        assert_eq!(parse("[::1]:9"), Some(Address::Tcp("[::1]:9".into())));
+        for wrong in ["unix:", "/tmp/x", "localhost", ":10809", "a:65536", ""] {
+            assert_eq!(parse(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_socket_is_its_owners_and_goes_with_the_server() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("socket");
+        let address = Address::Unix(path.clone());
+        let listener = Listener::new(&address, false).expect("free");
+        let mode = fs::metadata(&path).expect("there").permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+        let second = Listener::new(&address, false).expect_err("in use");
+        assert!(matches!(second, ListenError::InUse(_)), "{second}");
+        drop(listener);
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn what_a_killed_server_left_is_removed_and_nothing_else() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("socket");
+        drop(UnixListener::bind(&path).expect("free"));
+        assert!(path.exists(), "left behind");
+        Listener::new(&Address::Unix(path.clone()), false).expect("made room");
+        fs::write(&path, b"a file").expect("written");
+        let refused = Listener::new(&Address::Unix(path.clone()), false).expect_err("no socket");
+        assert!(matches!(refused, ListenError::NoSocket(_)), "{refused}");
+        assert_eq!(fs::read(&path).expect("there"), b"a file");
+    }
+
+    #[test]
+    fn other_machines_only_when_it_is_said() {
+        let address = Address::Tcp("0.0.0.0:0".to_owned());
+        let refused = Listener::new(&address, false).expect_err("open");
+        assert!(matches!(refused, ListenError::Open { .. }), "{refused}");
+        Listener::new(&address, true).expect("said");
+        Listener::new(&Address::Tcp("127.0.0.1:0".to_owned()), false).expect("this machine");
+    }
+}

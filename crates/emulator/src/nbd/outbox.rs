@@ -1,0 +1,126 @@
+//! Replies on their way to a client: as much as a socket takes at a time, and never much more.
+
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+use super::transmission::{before_data, plain};
+use crate::{Failure, Volume};
+
+/// Data of a read that is fetched at a time.
+const PIECE: usize = 256 << 10;
+/// With more than that unsent, no further reply is made.
+const ENOUGH: usize = 1 << 20;
+
+/// The replies of one connection.
+#[derive(Debug)]
+pub(super) struct Outbox {
+    bytes: Vec<u8>,
+    sent: usize,
+    /// Of a long read: what is still to be fetched.
+    rest: Option<(u64, u64)>,
+}
+
+impl Outbox {
+    pub(super) fn new() -> Self {
+        Self {
+            bytes: Vec::with_capacity(PIECE),
+            sent: 0,
+            rest: None,
+        }
+    }
+
+    /// Where parsers append what they answer.
+    pub(super) fn bytes(&mut self) -> &mut Vec<u8> {
+        debug_assert!(self.rest.is_none(), "a reply within another one");
+        &mut self.bytes
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.sent == self.bytes.len() && self.rest.is_none()
+    }
+
+    /// Whether there is room for another reply.
+    pub(super) fn has_room(&self) -> bool {
+        self.rest.is_none() && self.bytes.len() - self.sent < ENOUGH
+    }
+
+    /// The reply of a read: its first data now, the others when these are sent.
+    pub(super) fn read(
+        &mut self,
+        volume: &Volume,
+        structured: bool,
+        cookie: u64,
+        (offset, len): (u64, u32),
+    ) -> Result<(), Failure> {
+        let begin = self.bytes.len();
+        before_data(&mut self.bytes, structured, cookie, offset, len);
+        let first = (len as usize).min(PIECE);
+        if let Err(failure) = volume.read(offset, first, &mut self.bytes) {
+            self.bytes.truncate(begin);
+            return Err(failure);
+        }
+        let rest = u64::from(len) - first as u64;
+        self.rest = (rest > 0).then_some((offset + first as u64, rest));
+        Ok(())
+    }
+
+    /// Takes back what was added since there were `len` bytes.
+    pub(super) fn take_back(&mut self, len: usize) {
+        self.bytes.truncate(len);
+        self.rest = None;
+    }
+
+    pub(super) fn plain(&mut self, structured: bool, cookie: u64, result: Result<(), Failure>) {
+        plain(self.bytes(), structured, cookie, result);
+    }
+
+    /// Sends what the socket takes without waiting.
+    pub(super) fn send(&mut self, socket: BorrowedFd<'_>, volume: &Volume) -> io::Result<()> {
+        loop {
+            while self.sent < self.bytes.len() {
+                match send(socket, &self.bytes[self.sent..])? {
+                    None => return Ok(()),
+                    Some(sent) => self.sent += sent,
+                }
+            }
+            self.bytes.clear();
+            self.sent = 0;
+            // A reply of hundreds of megabytes leaves no buffer of that size behind.
+            self.bytes.shrink_to(2 * ENOUGH);
+            let Some((offset, left)) = self.rest else {
+                return Ok(());
+            };
+            let piece = left.min(PIECE as u64);
+            let rest = left - piece;
+            self.rest = (rest > 0).then_some((offset + piece, rest));
+            // The beginning is with the client: nothing but the end of the connection tells it.
+            let fetched = volume.read(offset, piece as usize, &mut self.bytes);
+            fetched.map_err(|_| io::Error::other("the backing failed in the midst of a reply"))?;
+        }
+    }
+}
+
+/// `None`: the socket takes nothing now.
+fn send(socket: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<Option<usize>> {
+    let flags = libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL;
+    // SAFETY: the bytes live through the call, and their length is given.
+    let sent = unsafe {
+        libc::send(
+            socket.as_raw_fd(),
+            bytes.as_ptr().cast(),
+            bytes.len(),
+            flags,
+        )
+    };
+    match usize::try_from(sent) {
+        Ok(sent) => Ok(Some(sent)),
+        Err(_) => {
+            let error = io::Error::last_os_error();
+            match error.kind() {
+                io::ErrorKind::WouldBlock => Ok(None),
+                io::ErrorKind::Interrupted => Ok(Some(0)),
+                _ => Err(error),
+            }
+        }
+    }
+}

@@ -1,0 +1,266 @@
+//! Accepts clients and gives each a thread, as many as are allowed.
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::thread::{Builder, JoinHandle};
+use std::time::Duration;
+
+use super::connection::{Service, serve};
+use super::handshake::Export;
+use super::limits::Limits;
+use super::listen::Listener;
+use crate::wait::wait;
+use crate::{Bell, Interest, Spin, Volume};
+
+#[derive(Debug)]
+struct Client {
+    number: u64,
+    socket: Arc<OwnedFd>,
+    entered: Arc<AtomicBool>,
+}
+
+/// Who is connected.
+#[derive(Debug, Default)]
+struct Clients {
+    list: Mutex<Vec<Client>>,
+    gone: Condvar,
+    served: AtomicU64,
+    turned_away: AtomicU64,
+}
+
+impl Clients {
+    fn list(&self) -> MutexGuard<'_, Vec<Client>> {
+        self.list.lock().expect("no panic under this lock")
+    }
+
+    fn remove(&self, number: u64) {
+        self.list().retain(|client| client.number != number);
+        self.gone.notify_all();
+    }
+
+    /// Ends what all clients send; what is in flight is still answered.
+    fn hang_up(&self, how: i32) {
+        for client in self.list().iter() {
+            shut(&client.socket, how);
+        }
+    }
+
+    /// Whether all were gone in time.
+    fn all_gone(&self, within: Duration) -> bool {
+        let waited = self
+            .gone
+            .wait_timeout_while(self.list(), within, |list| !list.is_empty());
+        waited.is_ok_and(|(_, late)| !late.timed_out())
+    }
+}
+
+fn shut(socket: &OwnedFd, how: i32) {
+    // SAFETY: only numbers are passed, and the descriptor is open as long as it is borrowed.
+    unsafe { libc::shutdown(socket.as_raw_fd(), how) };
+}
+
+/// A server at work. It ends when it is dropped.
+#[derive(Debug)]
+pub struct Server {
+    clients: Arc<Clients>,
+    bell: Arc<Bell>,
+    stops: Arc<AtomicBool>,
+    accepting: Vec<JoinHandle<()>>,
+}
+
+/// What stays in flight may take so long when the server ends.
+const DRAIN: Duration = Duration::from_secs(2);
+
+impl Server {
+    /// Serves volumes, each under its name and the first one also without a name.
+    ///
+    /// # Errors
+    /// When no thread can be started.
+    ///
+    /// # Panics
+    /// Without a volume, or with more descriptions than volumes.
+    pub fn start(
+        volumes: Vec<(Arc<Volume>, Export)>,
+        listeners: Vec<Listener>,
+        limits: Limits,
+        spin: Spin,
+    ) -> io::Result<Self> {
+        assert!(!volumes.is_empty(), "a server without a volume");
+        let (volumes, exports) = volumes.into_iter().unzip();
+        let service = Arc::new(Service {
+            exports,
+            volumes,
+            limits,
+            spin,
+        });
+        let mut server = Self {
+            clients: Arc::default(),
+            bell: Arc::new(Bell::new()?),
+            stops: Arc::default(),
+            accepting: Vec::new(),
+        };
+        for listener in listeners {
+            let acceptor = Acceptor {
+                service: Arc::clone(&service),
+                clients: Arc::clone(&server.clients),
+                bell: Arc::clone(&server.bell),
+                stops: Arc::clone(&server.stops),
+                listener,
+            };
+            let thread = Builder::new().name("accept".to_owned());
+            server.accepting.push(thread.spawn(move || acceptor.run())?);
+        }
+        Ok(server)
+    }
+
+    /// Clients that are connected.
+    #[must_use]
+    pub fn clients(&self) -> usize {
+        self.clients.list().len()
+    }
+
+    /// Clients that came, and those of them that were turned away because there were too many.
+    #[must_use]
+    pub fn visits(&self) -> (u64, u64) {
+        let read = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        (read(&self.clients.served), read(&self.clients.turned_away))
+    }
+
+    /// Accepts nobody any more, answers what is in flight, and hangs up.
+    pub fn stop(&mut self) {
+        self.stops.store(true, Ordering::Release);
+        while let Some(thread) = self.accepting.pop() {
+            self.bell.ring();
+            // A thread that panicked has said so.
+            let _ = thread.join();
+        }
+        self.clients.hang_up(libc::SHUT_RD);
+        if !self.clients.all_gone(DRAIN) {
+            self.clients.hang_up(libc::SHUT_RDWR);
+            self.clients.all_gone(DRAIN);
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+struct Acceptor {
+    service: Arc<Service>,
+    clients: Arc<Clients>,
+    bell: Arc<Bell>,
+    stops: Arc<AtomicBool>,
+    listener: Listener,
+}
+
+impl Acceptor {
+    fn run(self) {
+        let read = Interest {
+            read: true,
+            write: false,
+        };
+        while !self.stops.load(Ordering::Acquire) {
+            let Ok(ready) = wait(self.listener.as_fd(), read, &self.bell, None) else {
+                return;
+            };
+            if ready.read
+                && let Err(error) = self.accept()
+            {
+                self.pause_after(&error);
+            }
+        }
+    }
+
+    /// With no descriptor left, accepting fails at once, again and again, until a client goes.
+    fn pause_after(&self, error: &io::Error) {
+        let transient = [libc::EMFILE, libc::ENFILE, libc::ENOBUFS, libc::ENOMEM];
+        if error
+            .raw_os_error()
+            .is_some_and(|it| transient.contains(&it))
+        {
+            self.clients.all_gone(Duration::from_millis(100));
+        }
+    }
+
+    fn accept(&self) -> io::Result<()> {
+        let listener = self.listener.as_fd().as_raw_fd();
+        let nobody = std::ptr::null_mut();
+        // SAFETY: no address is asked for; the descriptor belongs to nobody else.
+        let socket = unsafe {
+            let fd = libc::accept4(listener, nobody, nobody.cast(), libc::SOCK_CLOEXEC);
+            if fd < 0 {
+                return Err(io::Error::last_os_error());
+            }
+            Arc::new(OwnedFd::from_raw_fd(fd))
+        };
+        no_delay(&socket);
+        self.admit(socket)
+    }
+
+    fn admit(&self, socket: Arc<OwnedFd>) -> io::Result<()> {
+        let clients = &self.clients;
+        let number = clients.served.fetch_add(1, Ordering::Relaxed);
+        let entered = Arc::new(AtomicBool::new(false));
+        let client = Client {
+            number,
+            socket: Arc::clone(&socket),
+            entered: Arc::clone(&entered),
+        };
+        let mut list = clients.list();
+        if list.len() >= self.service.limits.connections {
+            let dallies = |client: &Client| !client.entered.load(Ordering::Relaxed);
+            // In the order in which they came.
+            let Some(oldest) = list.iter().position(dallies) else {
+                clients.turned_away.fetch_add(1, Ordering::Relaxed);
+                return Ok(());
+            };
+            shut(&list.remove(oldest).socket, libc::SHUT_RDWR);
+        }
+        list.push(client);
+        drop(list);
+        let service = Arc::clone(&self.service);
+        let goes = Leaves(Arc::clone(clients), number);
+        let work = move || {
+            let goes = goes;
+            // A client that breaks the rules or goes away is no matter of the others; its end is
+            // all that is told to it.
+            let _ = serve(&service, &socket, &|| {
+                entered.store(true, Ordering::Relaxed)
+            });
+            shut(&socket, libc::SHUT_RDWR);
+            drop(goes);
+        };
+        let thread = Builder::new().name(format!("client {number}"));
+        thread.stack_size(256 << 10).spawn(work)?;
+        Ok(())
+    }
+}
+
+/// Takes a client off the list, also when its thread panics or was never started.
+struct Leaves(Arc<Clients>, u64);
+
+impl Drop for Leaves {
+    fn drop(&mut self) {
+        self.0.remove(self.1);
+    }
+}
+
+/// Replies are sent when they are made. A unix socket knows no other way and refuses.
+fn no_delay(socket: &OwnedFd) {
+    let on = 1i32;
+    // SAFETY: the value lives through the call with its length.
+    unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            libc::IPPROTO_TCP,
+            libc::TCP_NODELAY,
+            (&raw const on).cast(),
+            size_of::<i32>() as libc::socklen_t,
+        )
+    };
+}

@@ -1,0 +1,185 @@
+//! What other programs did to a volume.
+
+use blocklab_device::Direction;
+use blocklab_record::Latency;
+use blocklab_stats::Histogram;
+use blocklab_units::Nanos;
+
+/// A distribution of times with exact moments.
+#[derive(Debug, Clone)]
+pub struct LatencyCounter {
+    /// The distribution.
+    pub histogram: Histogram,
+    sum: f64,
+    sum_squares: f64,
+    min: u64,
+    max: u64,
+}
+
+impl Default for LatencyCounter {
+    fn default() -> Self {
+        Self {
+            histogram: Histogram::new(),
+            sum: 0.0,
+            sum_squares: 0.0,
+            min: u64::MAX,
+            max: 0,
+        }
+    }
+}
+
+impl LatencyCounter {
+    /// Counts one.
+    #[inline]
+    pub fn record(&mut self, time: Nanos) {
+        self.histogram.record(time.0);
+        let value = time.0 as f64;
+        self.sum += value;
+        self.sum_squares += value * value;
+        self.min = self.min.min(time.0);
+        self.max = self.max.max(time.0);
+    }
+
+    /// All of them added up, in nanoseconds.
+    #[must_use]
+    pub const fn sum_ns(&self) -> f64 {
+        self.sum
+    }
+
+    /// As the Record keeps it; `None`: there is nothing to keep.
+    #[must_use]
+    pub fn latency(&self) -> Option<Latency> {
+        let known = self.histogram.count() > 0;
+        known.then(|| {
+            Latency::new(
+                &self.histogram,
+                self.min,
+                self.max,
+                self.sum,
+                self.sum_squares,
+            )
+        })
+    }
+}
+
+/// Classes of sizes: up to 512 bytes, 1 KiB, 2 KiB and so on up to 64 MiB and more.
+pub const SIZES: usize = 18;
+
+/// What was done in one direction.
+#[derive(Debug, Clone, Default)]
+pub struct OperationCounter {
+    /// Done without an error.
+    pub ios: u64,
+    /// Bytes of those.
+    pub bytes: u64,
+    /// Failed.
+    pub failed: u64,
+    /// Of those that were done: began where the operation before them ended.
+    pub sequential: u64,
+    /// Of those that were done, by size: up to 512 bytes, up to 1 KiB and so on.
+    pub sizes: [u64; SIZES],
+    /// From arrival to reply.
+    pub latency: LatencyCounter,
+}
+
+/// What was done to a volume since its start.
+#[derive(Debug, Clone, Default)]
+pub struct Observed {
+    directions: [OperationCounter; 4],
+    /// By how much replies were later than the model said.
+    pub late: LatencyCounter,
+    /// Operations by how many others were in flight when they came: none, 1, 2-3, 4-7, 8-15, 16-31,
+    /// 32 and more.
+    pub depths: [u64; 7],
+    /// The first arrival.
+    pub first: Option<Nanos>,
+    /// The last reply.
+    pub last: Nanos,
+}
+
+/// One operation that has its reply.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Done {
+    pub direction: Direction,
+    pub len: u32,
+    pub arrived: Nanos,
+    pub due: Nanos,
+    pub at: Nanos,
+    pub failed: bool,
+    pub follows: bool,
+    /// How many others were in flight when it came.
+    pub among: u32,
+}
+
+impl Observed {
+    /// What was done in one direction.
+    #[must_use]
+    pub const fn direction(&self, direction: Direction) -> &OperationCounter {
+        &self.directions[direction as usize]
+    }
+
+    pub(crate) fn record(&mut self, done: Done) {
+        let counter = &mut self.directions[done.direction as usize];
+        self.late.record(done.at.since(done.due));
+        let class = (u32::BITS - done.among.leading_zeros()).min(6);
+        self.depths[class as usize] += 1;
+        self.first = Some(
+            self.first
+                .map_or(done.arrived, |first| first.min(done.arrived)),
+        );
+        self.last = self.last.max(done.at);
+        if done.failed {
+            counter.failed += 1;
+            return;
+        }
+        counter.ios += 1;
+        counter.bytes += u64::from(done.len);
+        counter.sequential += u64::from(done.follows);
+        counter.sizes[size_class(done.len)] += 1;
+        counter.latency.record(done.at.since(done.arrived));
+    }
+}
+
+/// The class of a size.
+const fn size_class(len: u32) -> usize {
+    let sectors = len.div_ceil(512).next_power_of_two();
+    let class = sectors.trailing_zeros() as usize;
+    if class < SIZES { class } else { SIZES - 1 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn classes_of_sizes() {
+        let got = [0, 1, 512, 513, 4096, 65_536, u32::MAX - 511].map(size_class);
+        assert_eq!(got, [0, 0, 0, 1, 3, 7, SIZES - 1]);
+    }
+
+    #[test]
+    fn failures_have_no_latency_and_no_bytes() {
+        let mut observed = Observed::default();
+        let done = Done {
+            direction: Direction::Read,
+            len: 4096,
+            arrived: Nanos(100),
+            due: Nanos(1000),
+            at: Nanos(1100),
+            failed: false,
+            follows: true,
+            among: 5,
+        };
+        observed.record(done);
+        observed.record(Done {
+            failed: true,
+            among: 0,
+            ..done
+        });
+        let reads = observed.direction(Direction::Read);
+        assert_eq!((reads.ios, reads.bytes, reads.failed), (1, 4096, 1));
+        assert_eq!(reads.latency.latency().map(|it| it.max_ns), Some(1000));
+        assert_eq!(observed.depths, [1, 0, 0, 1, 0, 0, 0]);
+        assert_eq!(observed.late.latency().map(|it| it.max_ns), Some(100));
+    }
+}

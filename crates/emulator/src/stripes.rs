@@ -1,0 +1,292 @@
+//! The bytes of a volume with what is not yet durable, under as many locks as threads seldom meet on.
+//!
+//! ```text
+//!   offset   0        1 MiB     2 MiB            64 MiB
+//!   stripe   │   0    │    1    │    2    │ … │    0    │ …        a lock each
+//! ```
+//!
+//! A request over several groups takes one lock after the other: two that overlap and are in flight
+//! together may mix there, as on any device.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use blocklab_random::Stream;
+
+use crate::backing::{Backing, Bytestore, StoreError};
+use crate::durability::{Loss, UndoLog};
+use crate::pages::{GROUP, PAGE, pieces};
+
+const STRIPES: u64 = 64;
+
+/// Most bytes of before-images: what a power cut can take at most.
+pub(crate) const LOG_BYTES: usize = 64 << 20;
+
+#[derive(Debug)]
+struct Stripe {
+    bytes: Bytestore,
+    log: UndoLog,
+}
+
+/// All stripes of a volume.
+#[derive(Debug)]
+pub(crate) struct Stripes {
+    stripes: Box<[RwLock<Stripe>]>,
+    generation: AtomicU64,
+    size: u64,
+}
+
+impl Stripes {
+    pub(crate) fn new(backing: &Backing, size: u64) -> Self {
+        let most_pages = LOG_BYTES / PAGE / STRIPES as usize;
+        let stripe = |_| {
+            RwLock::new(Stripe {
+                bytes: Bytestore::new(backing, size),
+                log: UndoLog::new(most_pages),
+            })
+        };
+        Self {
+            stripes: (0..STRIPES).map(stripe).collect(),
+            generation: AtomicU64::new(1),
+            size,
+        }
+    }
+
+    fn stripe(&self, offset: u64) -> &RwLock<Stripe> {
+        &self.stripes[(offset / GROUP % STRIPES) as usize]
+    }
+
+    fn look(&self, offset: u64) -> RwLockReadGuard<'_, Stripe> {
+        let stripe = self.stripe(offset).read();
+        stripe.expect("no panic under this lock")
+    }
+
+    fn change(&self, offset: u64) -> RwLockWriteGuard<'_, Stripe> {
+        let stripe = self.stripe(offset).write();
+        stripe.expect("no panic under this lock")
+    }
+
+    /// Appends a range. With an error, a first part of it may have been appended.
+    pub(crate) fn read(&self, offset: u64, len: u64, into: &mut Vec<u8>) -> Result<(), StoreError> {
+        for (at, len) in pieces(offset, len, GROUP) {
+            self.look(at).bytes.read(at, len as usize, into)?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn write(&self, offset: u64, from: &[u8]) -> Result<(), StoreError> {
+        let mut rest = from;
+        for (at, len) in pieces(offset, rest.len() as u64, GROUP) {
+            let (piece, after) = rest.split_at(len as usize);
+            let mut stripe = self.change(at);
+            self.log(&mut stripe, at, len)?;
+            stripe.bytes.write(at, piece)?;
+            rest = after;
+        }
+        Ok(())
+    }
+
+    /// Makes a range zero and gives its room back.
+    pub(crate) fn free(&self, offset: u64, len: u64) -> Result<(), StoreError> {
+        for (at, len) in pieces(offset, len, GROUP) {
+            let mut stripe = self.change(at);
+            if stripe.bytes.extent(at, len) != (true, len) {
+                self.log(&mut stripe, at, len)?;
+                stripe.bytes.free(at, len)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes a range zero and keeps room for it.
+    pub(crate) fn zero(&self, offset: u64, len: u64) -> Result<(), StoreError> {
+        static ZEROS: [u8; GROUP as usize] = [0; GROUP as usize];
+        for (at, len) in pieces(offset, len, GROUP) {
+            self.write(at, &ZEROS[..len as usize])?;
+        }
+        Ok(())
+    }
+
+    /// Keeps the images of what a write is about to change.
+    fn log(&self, stripe: &mut Stripe, offset: u64, len: u64) -> Result<(), StoreError> {
+        let generation = self.generation.load(Ordering::Acquire);
+        let first = offset / PAGE as u64;
+        let beyond = (offset + len).div_ceil(PAGE as u64);
+        for page in first..beyond {
+            if stripe.log.needs(generation, page) {
+                let before = stripe.bytes.page(page)?;
+                stripe.log.keep(generation, page, before.as_ref());
+            }
+        }
+        Ok(())
+    }
+
+    /// A flush has arrived: gives the mark with which it is [`Self::flushed`] when it is done.
+    pub(crate) fn flush_arrives(&self) -> u64 {
+        self.generation.fetch_add(1, Ordering::AcqRel)
+    }
+
+    /// All that was written before the flush of this mark arrived is durable.
+    pub(crate) fn flushed(&self, mark: u64) {
+        for stripe in &self.stripes {
+            let mut stripe = stripe.write().expect("no panic under this lock");
+            stripe.log.flushed(mark);
+        }
+    }
+
+    /// A range is durable as it is.
+    pub(crate) fn persist(&self, offset: u64, len: u64) {
+        for (at, len) in pieces(offset, len, GROUP) {
+            let mut stripe = self.change(at);
+            let pages = at / PAGE as u64..(at + len).div_ceil(PAGE as u64);
+            for page in pages {
+                stripe.log.persist(page);
+            }
+        }
+    }
+
+    /// Whether there is nothing at an offset, and for how long that goes on: at most `len` bytes.
+    pub(crate) fn extent(&self, offset: u64, len: u64) -> (bool, u64) {
+        let mut run: Option<(bool, u64)> = None;
+        for (mut at, piece) in pieces(offset, len, GROUP) {
+            let end = at + piece;
+            while at < end {
+                let (hole, found) = self.look(at).bytes.extent(at, end - at);
+                match &mut run {
+                    Some((kind, _)) if *kind != hole => return run.unwrap_or((hole, found)),
+                    Some((_, so_far)) => *so_far += found,
+                    None => run = Some((hole, found)),
+                }
+                at += found;
+            }
+        }
+        run.unwrap_or((false, len))
+    }
+
+    /// The power goes: gives how many pages came back otherwise than they were.
+    pub(crate) fn cut(&self, loss: Loss, seed: u64) -> Result<u64, StoreError> {
+        let mut changed = 0;
+        for (index, stripe) in self.stripes.iter().enumerate() {
+            let mut stripe = stripe.write().expect("no panic under this lock");
+            let mut chance = Stream::new(seed, "power cut", index as u64);
+            let Stripe { bytes, log } = &mut *stripe;
+            // A page that cannot be read is restored as zeros where it is torn.
+            let back = log.cut(loss, &mut chance, |page| bytes.page(page).ok().flatten());
+            for (page, before) in back {
+                let offset = page * PAGE as u64;
+                let len = (self.size - offset).min(PAGE as u64);
+                match before {
+                    Some(image) => bytes.write(offset, &image[..len as usize])?,
+                    None => bytes.free(offset, len)?,
+                }
+                changed += 1;
+            }
+        }
+        Ok(changed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use blocklab_units::Bytes;
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::memory::MemoryLimit;
+
+    const SIZE: u64 = 3 * GROUP + 1024;
+
+    fn in_memory() -> Stripes {
+        Stripes::new(&Backing::Memory(MemoryLimit::new(Bytes(1 << 30))), SIZE)
+    }
+
+    #[derive(Debug, Clone)]
+    enum Step {
+        Write(u64, usize, u8),
+        Forced(u64, usize, u8),
+        Free(u64, u64),
+        Flush,
+        Cut,
+    }
+
+    fn step() -> impl Strategy<Value = Step> {
+        let offset = prop_oneof![0..SIZE, (GROUP - 6000)..(GROUP + 6000)];
+        let range = (offset, 1..9000usize, any::<u8>());
+        prop_oneof![
+            4 => range.clone().prop_map(|(at, len, byte)| Step::Write(at, len, byte)),
+            1 => range.clone().prop_map(|(at, len, byte)| Step::Forced(at, len, byte)),
+            1 => range.prop_map(|(at, len, _)| Step::Free(at, len as u64)),
+            1 => Just(Step::Flush),
+            1 => Just(Step::Cut),
+        ]
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        /// Against a plain array and its copy of the last flush: a power cut gives the copy back,
+        /// with forced writes in it.
+        #[test]
+        fn reads_see_writes_and_a_cut_gives_back_what_was_flushed(
+            steps in prop::collection::vec(step(), 1..40),
+        ) {
+            let stripes = in_memory();
+            let (mut now, mut durable) = (vec![0u8; SIZE as usize], vec![0u8; SIZE as usize]);
+            let within = |at: u64, len: usize| at as usize..(at as usize + len).min(SIZE as usize);
+            for step in steps {
+                match step {
+                    Step::Write(at, len, byte) | Step::Forced(at, len, byte) => {
+                        let range = within(at, len);
+                        now[range.clone()].fill(byte);
+                        stripes.write(at, &now[range.clone()]).expect("room");
+                        if matches!(step, Step::Forced(..)) {
+                            stripes.persist(at, range.len() as u64);
+                            // Whole pages become durable.
+                            let pages = range.start / PAGE * PAGE
+                                ..range.end.next_multiple_of(PAGE).min(SIZE as usize);
+                            durable[pages.clone()].copy_from_slice(&now[pages]);
+                        }
+                    }
+                    Step::Free(at, len) => {
+                        let range = within(at, len as usize);
+                        now[range.clone()].fill(0);
+                        stripes.free(at, range.len() as u64).expect("room");
+                    }
+                    Step::Flush => {
+                        stripes.flushed(stripes.flush_arrives());
+                        durable.copy_from_slice(&now);
+                    }
+                    Step::Cut => {
+                        stripes.cut(Loss::All, 1).expect("room");
+                        now.copy_from_slice(&durable);
+                    }
+                }
+                let mut got = Vec::new();
+                stripes.read(0, SIZE, &mut got).expect("in memory");
+                prop_assert!(got == now, "after {step:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn extents_are_pages_that_were_written() {
+        let stripes = in_memory();
+        stripes.write(GROUP - 4096, &[1; 8192]).expect("room");
+        assert_eq!(stripes.extent(0, SIZE), (true, GROUP - 4096));
+        assert_eq!(stripes.extent(GROUP - 4096, GROUP), (false, 8192));
+        assert_eq!(stripes.extent(GROUP + 4096, GROUP), (true, GROUP));
+    }
+
+    #[test]
+    fn a_write_after_a_flush_arrived_is_not_covered_by_it() {
+        let stripes = in_memory();
+        stripes.write(0, &[1; 4096]).expect("room");
+        let mark = stripes.flush_arrives();
+        stripes.write(0, &[2; 4096]).expect("room");
+        stripes.flushed(mark);
+        stripes.cut(Loss::All, 1).expect("room");
+        let mut got = Vec::new();
+        stripes.read(0, 1, &mut got).expect("in memory");
+        assert_eq!(got, [1]);
+    }
+}

@@ -1,0 +1,81 @@
+//! What other programs did to a volume that was served to them: it stands where a measurement of
+//! ours has the load that was asked for.
+
+use std::collections::BTreeMap;
+
+use blocklab_device::LimitName;
+use blocklab_workload::Direction;
+use serde::{Deserialize, Serialize};
+
+use crate::Latency;
+
+/// The load of other programs on a served volume.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ObservedLoad {
+    /// By direction; only those that occurred.
+    pub directions: BTreeMap<Direction, ObservedDirection>,
+    /// From the first arrival to the last reply.
+    pub active_ns: u64,
+    /// Operations in flight on average over that time (Little's law: all latencies together,
+    /// divided by the time).
+    pub in_flight_mean: f64,
+    /// Operations by how many others were in flight when they came: none, 1, 2-3, 4-7, 8-15, 16-31,
+    /// 32 and more.
+    pub arrivals_by_depth: [u64; 7],
+    /// The time in which at least one operation waited for a limit, by limit; those for which one
+    /// did. Several can hold back at once.
+    pub waited: Vec<WaitedFor>,
+    /// What was in the burst buckets.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub balances: Vec<BurstBalance>,
+    /// By how much replies were sent later than the model said: what the machine added. `None`:
+    /// nothing was asked for.
+    pub lateness: Option<Latency>,
+    /// Clients that connected, over the time of the run.
+    pub clients: u64,
+    /// By how much the capacities of burst buckets were divided, where they were.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub speed: Option<f64>,
+}
+
+/// One direction of it.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct ObservedDirection {
+    /// Operations that began where the one before them had ended, in per cent.
+    pub sequential_percent: f64,
+    /// Operations by size, smallest first; only sizes that occurred.
+    pub sizes: Vec<SizeCount>,
+}
+
+/// Operations of about one size.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SizeCount {
+    /// At most so many bytes, and more than half of that (or any fewer, of 512); the last class,
+    /// of 64 MiB, holds what is longer, too.
+    pub up_to_bytes: u64,
+    /// How many.
+    pub ios: u64,
+}
+
+/// A limit that held operations back.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WaitedFor {
+    /// Which one.
+    #[serde(flatten)]
+    pub limit: LimitName,
+    /// The time in which at least one operation waited for it.
+    pub waited_ns: u64,
+}
+
+/// A burst bucket over the run, in operations or bytes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct BurstBalance {
+    /// Whose, and which.
+    pub name: String,
+    /// At the start.
+    pub at_start: f64,
+    /// At the end.
+    pub at_end: f64,
+    /// The least that was seen, once a second.
+    pub least: f64,
+}

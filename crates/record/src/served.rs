@@ -1,0 +1,56 @@
+/// Operations of one direction in a stretch of a run, and how long they took.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Served {
+    /// Completed operations.
+    pub ios: u64,
+    /// Bytes of them.
+    pub bytes: u64,
+    /// Service latencies added up, in nanoseconds.
+    pub sum_ns: f64,
+    /// Their squares added up.
+    pub sum_squares: f64,
+    /// The shortest; of an interval, to the lower edge of its histogram bucket (at most 1/64 less).
+    pub min_ns: u64,
+    /// The longest; of an interval, to the upper edge of its histogram bucket (at most 1/64 more),
+    /// and never above the longest of the run so far, which is known exactly.
+    pub max_ns: u64,
+}
+
+impl Served {
+    /// Both together.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        Self {
+            ios: self.ios + other.ios,
+            bytes: self.bytes + other.bytes,
+            sum_ns: self.sum_ns + other.sum_ns,
+            sum_squares: self.sum_squares + other.sum_squares,
+            min_ns: match (self.ios, other.ios) {
+                (_, 0) => self.min_ns,
+                (0, _) => other.min_ns,
+                _ => self.min_ns.min(other.min_ns),
+            },
+            max_ns: self.max_ns.max(other.max_ns),
+        }
+    }
+
+    /// Mean latency in milliseconds; 0 without operations.
+    #[must_use]
+    pub fn mean_ms(&self) -> f64 {
+        self.sum_ns / self.ios.max(1) as f64 / 1e6
+    }
+
+    /// Its standard deviation in milliseconds; 0 without operations.
+    #[must_use]
+    pub fn stddev_ms(&self) -> f64 {
+        let number = self.ios.max(1) as f64;
+        let mean = self.sum_ns / number;
+        (self.sum_squares / number - mean * mean).max(0.0).sqrt() / 1e6
+    }
+
+    /// The longest latency in milliseconds.
+    #[must_use]
+    pub const fn max_ms(&self) -> f64 {
+        self.max_ns as f64 / 1e6
+    }
+}

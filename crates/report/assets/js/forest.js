@@ -1,0 +1,62 @@
+// A forest plot: how many times faster each load is, with the interval, around a line at 1.
+//   rows  {label, verdict, ratio, low, high, text, details: [[name, text]]}
+//   margin  differences up to this, in per cent, do not matter
+
+const FOREST_ROW = 18;
+
+function forestChart(host, { title, rows, margin, sides: [left, right] }) {
+  const axis = logAxis((value) => `${Number(value.toPrecision(4))}×`);
+  const full = forestRange(rows, margin);
+  const content = rowContent({
+    name: "forest", label: `Forest plot: ${title}. Up and down choose a load.`,
+    x: { axis, title: right, full: () => full },
+    rows: () => rows.map((row) => ({ label: row.label, items: [row] })), margin: (width) => (width < 620 ? 4 : 190),
+  }, (width, all, zoomed) => rowLayout(width, all, () => FOREST_ROW, zoomed));
+  content.paint = (chart) => paintForest(chart, content, { rows, margin, left });
+  content.probe = (chart, px, py) => {
+    const row = rows[rowAt(content.layout(chart), py)];
+    const entries = row.details.map(([name, value]) => ({ color: "transparent", name, value }));
+    return { px: chart.px(Math.log10(row.ratio)), title: row.label, entries: [{ color: verdictColor(row), name: row.verdict, value: row.text }, ...entries] };
+  };
+  content.stops = (chart, here) => [chart.px(Math.log10(rows[rowAt(content.layout(chart), here.py)].ratio))];
+  return new Chart(host, content);
+}
+
+/** All ratios, the line, and of the intervals what lies within three times the farthest ratio. */
+function forestRange(rows, margin) {
+  const far = Math.max(Math.log10(1 + margin / 50), 0.02, ...rows.map(({ ratio }) => Math.abs(Math.log10(ratio))));
+  const ends = rows.flatMap(({ low, high }) => [low, high]).filter((end) => end > 0).map((end) => Math.log10(end));
+  const bound = far + Math.log10(3);
+  const within = ends.map((end) => Math.min(bound, Math.max(-bound, end)));
+  return [Math.min(-far, ...within) * 1.06, Math.max(far, ...within) * 1.06];
+}
+
+function verdictColor({ verdict }) {
+  if (verdict === "faster") return "var(--good)";
+  return verdict === "slower" ? "var(--bad)" : "var(--muted)";
+}
+
+function paintForest(chart, content, { rows, margin, left }) {
+  const layout = content.layout(chart);
+  const { top, bottom } = chart.box;
+  if (margin > 0) {
+    const [from, to] = [-1, 1].map((sign) => chart.px(sign * Math.log10(1 + margin / 100)));
+    chart.plot.append(svg("rect", { x: from, y: top, width: to - from, height: bottom - top, class: "margin" }));
+  }
+  const one = chart.px(0);
+  chart.plot.append(svg("line", { x1: one, x2: one, y1: top, y2: bottom, class: "one" }));
+  chart.labels.append(svg("text", { x: chart.box.left, y: bottom + 36, class: "title" }, left));
+  rows.forEach((row, index) => {
+    const place = layout.places[index];
+    const y = place.top + place.height / 2;
+    const color = verdictColor(row);
+    paintRowLabel(chart, layout, place, row.label);
+    if (row.low !== null && row.high !== null) {
+      const [from, to] = [row.low, row.high].map((end) => chart.px(Math.log10(Math.max(end, 1e-9))));
+      chart.plot.append(svg("path", { d: `M${from} ${y}H${to}M${from} ${y - 4}v8M${to} ${y - 4}v8`, class: "whisker", style: { stroke: color } }));
+    }
+    chart.plot.append(svg("circle", { cx: chart.px(Math.log10(row.ratio)), cy: y, r: 4.5, class: "mark", style: { fill: color } }));
+    if (layout.stacked) chart.labels.append(svg("text", { x: chart.width, y: place.top - 6, class: "aside end" }, row.text));
+    else chart.labels.append(svg("text", { x: chart.box.right + 12, y: y + 4, class: "aside" }, row.text));
+  });
+}

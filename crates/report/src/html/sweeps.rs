@@ -1,0 +1,213 @@
+//! The sweeps of a run: each figure as lines over the axis of numbers, all of them in heat maps
+//! where both axes are numbers, and the same figures as tables.
+
+use blocklab_analysis::sweeps::{Axis, Sweep, sweeps};
+use blocklab_analysis::{Assessment, Estimate, RowDirection};
+use blocklab_units::{count, latency, rate};
+use maud::{Markup, html};
+use serde::Serialize;
+
+use super::charts::{self, DrawnLine, DrawnPoint, LineChart};
+use super::side::Side;
+use super::tables::{card, heads};
+use crate::facts;
+use crate::fields::fields;
+
+/// A figure that is drawn over the axis.
+struct Figure {
+    name: &'static str,
+    /// Above its chart.
+    title: &'static str,
+    is_time: bool,
+    value: fn(&RowDirection) -> Option<f64>,
+    text: fn(&RowDirection) -> String,
+}
+
+const FIGURES: [Figure; 4] = [
+    Figure {
+        name: "IOPS",
+        title: "IOPS",
+        is_time: false,
+        value: |it| Some(it.iops.value),
+        text: |it| certain(count(it.iops.value), &it.iops),
+    },
+    Figure {
+        name: "MB/s",
+        title: "MB/s",
+        is_time: false,
+        value: |it| Some(it.bytes_per_s.value / 1e6),
+        text: |it| certain(rate(it.bytes_per_s.value / 1e6), &it.bytes_per_s),
+    },
+    Figure {
+        name: "p50",
+        title: "median latency",
+        is_time: true,
+        value: |it| quantile(it, 0.5, "p50"),
+        text: |it| facts::quantile(it, 0.5, it.service_ns.at("p50")),
+    },
+    Figure {
+        name: "p99",
+        title: "p99 latency",
+        is_time: true,
+        value: |it| quantile(it, 0.99, "p99"),
+        text: |it| facts::quantile(it, 0.99, it.service_ns.at("p99")),
+    },
+];
+
+/// With half of its interval, where there is one.
+fn certain(text: String, estimate: &Estimate) -> String {
+    match estimate.half_width_percent() {
+        Some(_) => format!("{text} ± {}", facts::plus_minus(estimate)),
+        None => text,
+    }
+}
+
+fn quantile(of: &RowDirection, share: f64, name: &str) -> Option<f64> {
+    of.knows(share).then(|| of.service_ns.at(name) as f64)
+}
+
+/// Those of a run; of a study the tables show them already.
+pub fn of<'a>(assessment: &'a Assessment, is_part: bool) -> Vec<Sweep<'a>> {
+    match is_part {
+        false => sweeps(&assessment.rows),
+        true => Vec::new(),
+    }
+}
+
+/// Whether any run has one.
+pub fn any(sides: &[Side<'_>]) -> bool {
+    sides.iter().any(|side| !side.sweeps.is_empty())
+}
+
+/// Whether a case is a point of a sweep, so that it needs no bar.
+pub fn has(side: &Side<'_>, case: &str) -> bool {
+    side.sweeps.iter().any(|it| it.cases.contains(&case))
+}
+
+/// A section with all of them; nothing without one.
+pub fn section(sides: &[Side<'_>]) -> Markup {
+    html! {
+        @if any(sides) {
+            section id="sweeps" {
+                h2 { "Sweeps" }
+                p class="lead" {
+                    "Points are the figure of all passes. Axes are logarithmic where their values "
+                    "span a factor of 16 or more."
+                }
+                @for side in sides {
+                    @if !side.sweeps.is_empty() { (side.title()) }
+                    @for sweep in &side.sweeps { (sweep_of(sweep)) }
+                }
+            }
+        }
+    }
+}
+
+fn sweep_of(sweep: &Sweep<'_>) -> Markup {
+    let title = format!("{}, {}", sweep.name, sweep.direction);
+    let figures = FIGURES.iter().map(|figure| {
+        fields! { name: figure.name, chart: chart(sweep, figure) }
+    });
+    let is_map = sweep.by.as_ref().is_some_and(|by| by.places.is_some());
+    let data = fields! {
+        title: title.clone(),
+        across: words(&sweep.across),
+        by: sweep.by.as_ref().map(words),
+        is_map: is_map && sweep.across.values.len() > 2,
+        figures: figures.collect::<Vec<_>>(),
+    };
+    html! {
+        (charts::card(&title, &data))
+        details class="points" {
+            summary { (title) " as tables" }
+            @for figure in &FIGURES { (table(sweep, figure, &title)) }
+        }
+    }
+}
+
+/// `block size`
+fn words(axis: &Axis) -> String {
+    axis.setting.replace('_', " ")
+}
+
+fn chart<'a>(sweep: &'a Sweep<'_>, figure: &'static Figure) -> impl Serialize + use<'a> {
+    let places = sweep.across.places.as_deref().unwrap_or_default();
+    let line = |(index, cells): (usize, &Vec<Option<&RowDirection>>)| {
+        let point = |(place, cell): (usize, &Option<&RowDirection>)| {
+            let cell = (*cell)?;
+            Some(DrawnPoint {
+                x: places[place],
+                y: (figure.value)(cell)?,
+                at: format!("{} {}", words(&sweep.across), sweep.across.values[place]),
+                text: match figure.is_time {
+                    true => (figure.text)(cell),
+                    false => format!("{} {}", (figure.text)(cell), figure.name),
+                },
+                past_peak: false,
+            })
+        };
+        let by = sweep.by.as_ref();
+        let last = by.map_or(1, |by| by.values.len().max(2) - 1);
+        DrawnLine {
+            name: by.map_or_else(|| sweep.name.clone(), |by| by.values[index].clone()),
+            color: index,
+            // Values that have an order have colours that have one.
+            rank: by
+                .filter(|by| by.places.is_some())
+                .map(|_| index as f64 / last as f64),
+            is_published: false,
+            points: cells.iter().enumerate().filter_map(point).collect(),
+            mark: None,
+        }
+    };
+    let lines: Vec<_> = sweep.cells.iter().enumerate().map(line).collect();
+    let up: Vec<f64> = lines
+        .iter()
+        .flat_map(|it| &it.points)
+        .map(|it| it.y)
+        .collect();
+    let names = sweep.across.values.iter().map(String::as_str);
+    LineChart {
+        x: charts::Axis {
+            ticks: places.iter().copied().zip(names).collect(),
+            ..charts::Axis::new(&sweep.across.setting, charts::is_wide(places))
+        },
+        y: charts::Axis {
+            is_time: figure.is_time,
+            ..charts::Axis::new(figure.title, charts::is_wide(&up))
+        },
+        lines,
+    }
+}
+
+fn table(sweep: &Sweep<'_>, figure: &Figure, title: &str) -> Markup {
+    let corner = match &sweep.by {
+        Some(by) => format!("{}: {} by {}", figure.name, words(by), words(&sweep.across)),
+        None => format!("{} by {}", figure.name, words(&sweep.across)),
+    };
+    let columns = sweep.across.values.iter().map(|it| (it.as_str(), "number"));
+    let titles: Vec<_> = [(corner.as_str(), "")].into_iter().chain(columns).collect();
+    let text = |cell: &RowDirection| match (figure.value)(cell) {
+        Some(value) if figure.is_time => latency(value),
+        Some(value) => rate(value),
+        None => "–".to_owned(),
+    };
+    let rows = html! {
+        @for (index, cells) in sweep.cells.iter().enumerate() {
+            tr {
+                th scope="row" {
+                    (sweep.by.as_ref().map_or(sweep.name.as_str(), |by| by.values[index].as_str()))
+                }
+                @for cell in cells {
+                    td class="number" { (cell.map_or_else(|| "–".to_owned(), text)) }
+                }
+            }
+        }
+    };
+    card(
+        &format!("{title}: {}", figure.title),
+        "",
+        heads(&titles),
+        rows,
+    )
+}

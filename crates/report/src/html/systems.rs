@@ -1,0 +1,89 @@
+//! Many systems on one page: a row each.
+
+use blocklab_analysis::Severity;
+use blocklab_analysis::study::{Outcome, Party};
+use maud::{Markup, html};
+
+use super::headline;
+use super::side::{NAMES, Side, alike};
+use super::tables::{card, heads};
+use crate::shown;
+
+/// A row a system: its best figures, its price, what was found, its run.
+pub fn table(sides: &[Side<'_>], outcome: Option<&Outcome>) -> Markup {
+    let parties = outcome.map(|it| it.systems.as_slice()).unwrap_or_default();
+    let priced = parties.iter().any(|it| it.usd_per_hour.is_some());
+    let tiles = headline::tiles_shown(sides);
+    let figures = tiles.iter().map(|tile| (tile.1.as_str(), "number"));
+    let titles: Vec<_> = [("system", "")]
+        .into_iter()
+        .chain(figures)
+        .chain(priced.then_some(("USD an hour", "number")))
+        .chain([("found", ""), ("run", "")])
+        .collect();
+    let price = |party: Option<&Party>| {
+        let usd = party.and_then(|it| it.usd_per_hour);
+        usd.map_or_else(|| "–".to_owned(), |usd| shown::fixed(usd, 3))
+    };
+    let row = |name: &str, side: Option<&Side<'_>>, party: Option<&Party>| {
+        html! {
+            tr {
+                th scope="row" { (name) }
+                @for (tile, _) in &tiles {
+                    td class="number" { (side.map_or_else(|| "–".to_owned(), |it| tile.text(it))) }
+                }
+                @if priced { td class="number" { (price(party)) } }
+                td { (side.map_or_else(|| "not run".to_owned(), found)) }
+                td { @if let Some(side) = side { code { (side.record.id) } } }
+            }
+        }
+    };
+    let alone = parties.iter().filter(|party| party.run.is_none());
+    let rows = html! {
+        @for side in sides {
+            @let party = parties.iter().find(|it| it.run.as_ref() == Some(&side.record.id));
+            (row(side.name(), Some(side), party))
+        }
+        @for party in alone { (row(&party.name, None, Some(party))) }
+    };
+    html! {
+        h3 { (sides.len()) " systems, the best figure of each" }
+        (card("Systems", "brief", heads(&titles), rows))
+    }
+}
+
+/// `1 critical, 2 warnings`; a dash for nothing.
+fn found(side: &Side<'_>) -> String {
+    let severities = [
+        (Severity::Critical, "critical"),
+        (Severity::Warning, "warnings"),
+    ];
+    let counted = severities.map(|(severity, words)| {
+        let all = side.assessment.findings.iter();
+        match all.filter(|it| it.severity == severity).count() {
+            0 => String::new(),
+            1 => format!("1 {}", words.trim_end_matches('s')),
+            n => format!("{n} {words}"),
+        }
+    });
+    let [critical, warnings] = counted;
+    match (critical.is_empty(), warnings.is_empty()) {
+        (true, true) => "–".to_owned(),
+        (false, false) => format!("{critical}, {warnings}"),
+        _ => critical + &warnings,
+    }
+}
+
+/// What played each system, and why it is another than the author's.
+pub fn played(outcome: &Outcome) -> Markup {
+    let because = alike(outcome.systems.iter().map(|it| (it.because.as_str(), it)));
+    html! {
+        @for (text, members) in because.iter().filter(|(text, _)| !text.is_empty()) {
+            p class="hint" {
+                (text)
+                @for party in members.iter().take(NAMES) { " " span class="case" { (party.name) } }
+                @if members.len() > NAMES { " " span class="more" { "and " (members.len() - NAMES) " more" } }
+            }
+        }
+    }
+}

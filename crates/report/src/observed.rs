@@ -1,0 +1,234 @@
+//! A volume that is served, while it is: a line for people, an object for programs.
+
+use blocklab_device::LimitName;
+use blocklab_record::{Interval, IntervalDirection};
+use blocklab_units::{Bytes, Nanos, count, latency, rate};
+use serde_json::json;
+
+/// What a volume did in the last slice.
+#[derive(Debug)]
+pub struct Now<'a> {
+    /// Its name.
+    pub volume: &'a str,
+    /// Since the start.
+    pub elapsed: Nanos,
+    /// The slice.
+    pub slice: &'a Interval,
+    /// Requests without a reply.
+    pub in_flight: u32,
+    /// Clients that are connected.
+    pub clients: usize,
+    /// Its burst buckets.
+    pub balances: Vec<Balance>,
+    /// Limits for which requests waited, the longest first, with the share of the slice.
+    pub waits: Vec<(LimitName, f64)>,
+}
+
+/// A burst bucket.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Balance {
+    /// Whose, and which.
+    pub name: String,
+    /// Operations or bytes.
+    pub left: f64,
+    /// How long that lasts if it goes on as in the last slice; `None`: it does not run out.
+    pub lasts: Option<Nanos>,
+}
+
+/// How long each bucket lasts, from what was in it a slice ago.
+#[must_use]
+pub fn lasts(before: &[f64], now: &[(String, f64)], slice: Nanos) -> Vec<Balance> {
+    let all = now.iter().enumerate();
+    let balance = |(index, (name, left)): (usize, &(String, f64))| {
+        let spent = before.get(index).map_or(0.0, |before| before - left);
+        let seconds = left / spent * slice.as_secs_f64();
+        Balance {
+            name: name.clone(),
+            left: *left,
+            lasts: (spent > 0.0).then(|| Nanos::from_secs_f64(seconds)),
+        }
+    };
+    all.map(balance).collect()
+}
+
+/// The share of a slice for which requests waited for each limit.
+#[must_use]
+pub fn since(
+    before: &[(LimitName, Nanos)],
+    now: &[(LimitName, Nanos)],
+    slice: Nanos,
+) -> Vec<(LimitName, f64)> {
+    let earlier = |limit: &LimitName| {
+        let known = before.iter().find(|(known, _)| known == limit);
+        known.map_or(Nanos::ZERO, |(_, waited)| *waited)
+    };
+    let share = |(limit, waited): &(LimitName, Nanos)| {
+        let waited = waited.since(earlier(limit)).as_secs_f64();
+        (limit.clone(), (waited / slice.as_secs_f64()).min(1.0))
+    };
+    let mut shares: Vec<_> = now.iter().map(share).collect();
+    shares.retain(|(_, share)| *share > 0.0);
+    shares.sort_by(|(_, a), (_, b)| b.total_cmp(a));
+    shares
+}
+
+/// What is served, and where.
+#[must_use]
+pub fn opening(what: &str, size: Bytes, uris: &[&str]) -> String {
+    let uris: String = uris.iter().map(|uri| format!("\n  {uri}")).collect();
+    format!("Serving {what} ({size}) until Ctrl-C:{uris}")
+}
+
+/// One line of at most so many columns.
+#[must_use]
+pub fn line(now: &Now<'_>, columns: usize) -> String {
+    let mut parts = vec![format!("{} {}", now.volume, duration(now.elapsed))];
+    let slice = now.slice;
+    for (name, direction) in [
+        ("read", slice.read),
+        ("write", slice.write),
+        ("trim", slice.trim),
+    ] {
+        if direction.ios > 0 {
+            parts.push(figures(name, direction, slice.length_ns));
+        }
+    }
+    match (parts.len(), now.clients) {
+        (1, 0) => parts.push("no client".to_owned()),
+        (1, _) => parts.push("idle".to_owned()),
+        _ => parts.push(format!("in flight {}", now.in_flight)),
+    }
+    if let Some((limit, share)) = now.waits.first() {
+        parts.push(format!("{limit} {:.0} %", share * 100.0));
+    }
+    for balance in &now.balances {
+        let left = count(balance.left);
+        parts.push(match balance.lasts {
+            Some(lasts) => format!("{} {left}, {} left", balance.name, duration(lasts)),
+            None => format!("{} {left}", balance.name),
+        });
+    }
+    let line = parts.join(" | ");
+    // The last column stays free: a full line would move the cursor on.
+    line.chars().take(columns.saturating_sub(1)).collect()
+}
+
+fn figures(name: &str, direction: IntervalDirection, length_ns: u64) -> String {
+    let per_second = |value: u64| value as f64 * 1e9 / length_ns.max(1) as f64;
+    format!(
+        "{name} {} IOPS {} MB/s p50 {} p99 {}",
+        count(per_second(direction.ios).round()),
+        rate(per_second(direction.bytes) / 1e6),
+        latency(direction.p50_ns as f64),
+        latency(direction.p99_ns as f64),
+    )
+}
+
+/// `45 s`, `28 min`, `3.2 h`.
+fn duration(time: Nanos) -> String {
+    match time.as_secs_f64() {
+        seconds if seconds < 120.0 => format!("{seconds:.0} s"),
+        seconds if seconds < 7200.0 => format!("{:.0} min", seconds / 60.0),
+        seconds => format!("{:.1} h", seconds / 3600.0),
+    }
+}
+
+/// One object on one line.
+#[must_use]
+pub fn json_line(now: &Now<'_>) -> String {
+    let seconds = now.slice.length_ns.max(1) as f64 / 1e9;
+    let direction = |it: IntervalDirection| {
+        let known = |value: u64| (it.ios > 0).then_some(value);
+        json!({
+            "iops": it.ios as f64 / seconds,
+            "bytes_per_s": it.bytes as f64 / seconds,
+            "p50_ns": known(it.p50_ns),
+            "p99_ns": known(it.p99_ns),
+            "max_ns": known(it.max_ns),
+        })
+    };
+    let waits = now.waits.iter();
+    let waits = waits.map(|(limit, share)| json!({"limit": limit.to_string(), "share": share}));
+    let balances = now.balances.iter().map(|it| {
+        json!({
+            "name": it.name,
+            "left": it.left,
+            "lasts_s": it.lasts.map(|lasts| lasts.as_secs_f64()),
+        })
+    });
+    let object = json!({
+        "observed_format": 1,
+        "volume": now.volume,
+        "elapsed_s": now.elapsed.as_secs_f64(),
+        "read": direction(now.slice.read),
+        "write": direction(now.slice.write),
+        "trim": direction(now.slice.trim),
+        "in_flight": now.in_flight,
+        "clients": now.clients,
+        "waits": waits.collect::<Vec<_>>(),
+        "balances": balances.collect::<Vec<_>>(),
+    });
+    format!("{object}\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use blocklab_device::{Covers, LimitKind};
+
+    use super::*;
+
+    fn limit() -> LimitName {
+        LimitName {
+            owner: "gp3".to_owned(),
+            volumes: Some(1),
+            kind: LimitKind::Rate {
+                limiter: "volume IOPS".to_owned(),
+                covers: Covers::All,
+            },
+        }
+    }
+
+    fn slice() -> Interval {
+        Interval {
+            end_ns: 61_000_000_000,
+            length_ns: 1_000_000_000,
+            read: IntervalDirection {
+                ios: 3000,
+                bytes: 3000 << 12,
+                p50_ns: 2_670_000,
+                p99_ns: 2_710_000,
+                ..IntervalDirection::default()
+            },
+            ..Interval::default()
+        }
+    }
+
+    #[test]
+    fn a_line_tells_the_load_what_it_waits_for_and_when_credits_end() {
+        let slice = slice();
+        let second = Nanos::from_secs(1);
+        let now = Now {
+            volume: "db",
+            elapsed: Nanos::from_secs(61),
+            slice: &slice,
+            in_flight: 8,
+            clients: 1,
+            balances: lasts(
+                &[5.4e6],
+                &[("gp2: burst credits".to_owned(), 5.397e6)],
+                second,
+            ),
+            waits: since(&[], &[(limit(), Nanos::from_millis(900))], second),
+        };
+        assert_eq!(
+            line(&now, 200),
+            "db 61 s | read 3,000 IOPS 12.3 MB/s p50 2.67 ms p99 2.71 ms | in flight 8 | \
+             gp3: volume IOPS 90 % | gp2: burst credits 5,397,000, 30 min left"
+        );
+        assert_eq!(line(&now, 10), "db 61 s |");
+        let object: serde_json::Value = serde_json::from_str(&json_line(&now)).expect("JSON");
+        assert_eq!(object["read"]["iops"], 3000.0);
+        assert_eq!(object["write"]["p50_ns"], serde_json::Value::Null);
+        assert_eq!(object["waits"][0]["share"], 0.9);
+    }
+}

@@ -1,0 +1,163 @@
+//! `blocklab emulate` from start to Record: a client writes and reads, a signal ends it, and the run
+//! tells what was done. The client is written here, so that no other program is needed.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use blocklab_proof::{Lab, good, json};
+use blocklab_workload::Direction;
+
+struct Server(Child);
+
+impl Server {
+    /// Clients can connect when it says that it serves.
+    fn start(lab: &Lab, arguments: &[&str]) -> Self {
+        let mut command = lab.command();
+        command.arg("emulate").args(arguments);
+        command.stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("it starts");
+        let mut words = BufReader::new(child.stderr.take().expect("a pipe"));
+        let mut line = String::new();
+        words.read_line(&mut line).expect("it says where it is");
+        assert!(line.starts_with("Serving"), "{line}");
+        // What it says later must find somebody who listens.
+        std::thread::spawn(move || words.read_to_end(&mut Vec::new()));
+        Self(child)
+    }
+
+    fn end(mut self) {
+        let mut kill = Command::new("kill");
+        let sent = kill.args(["-INT", &self.0.id().to_string()]).status();
+        assert!(sent.expect("kill starts").success(), "our child runs");
+        let status = self.0.wait().expect("our child");
+        assert_eq!(status.code(), Some(0), "a signal is how it ends");
+    }
+}
+
+fn connect(path: &Path) -> UnixStream {
+    let mut socket = UnixStream::connect(path).expect("it listens");
+    socket.write_all(&3u32.to_be_bytes()).expect("flags");
+    socket
+        .write_all(b"IHAVEOPT\0\0\0\x01\0\0\0\0")
+        .expect("the export without a name");
+    // Greeting, size, flags.
+    socket.read_exact(&mut [0; 18 + 10]).expect("served");
+    socket
+}
+
+/// Sends a request, and gives the data of its reply.
+fn ask(socket: &mut UnixStream, command: u16, offset: u64, data: &[u8], read: u32) -> Vec<u8> {
+    let len = if read > 0 { read } else { data.len() as u32 };
+    let mut request = 0x2560_9513u32.to_be_bytes().to_vec();
+    request.extend_from_slice(&[0, 0]);
+    request.extend_from_slice(&command.to_be_bytes());
+    request.extend_from_slice(&[1; 8]);
+    request.extend_from_slice(&offset.to_be_bytes());
+    request.extend_from_slice(&len.to_be_bytes());
+    request.extend_from_slice(data);
+    socket.write_all(&request).expect("sent");
+    let mut reply = vec![0; 16 + read as usize];
+    socket.read_exact(&mut reply).expect("answered");
+    assert_eq!(reply[4..8], [0; 4], "no error");
+    reply.split_off(16)
+}
+
+const READ: u16 = 0;
+const WRITE: u16 = 1;
+const FLUSH: u16 = 3;
+
+#[test]
+fn what_a_program_did_to_a_served_volume_is_kept_and_diagnosed() {
+    let lab = Lab::new();
+    let server = Server::start(&lab, &["gp2:1GiB", "--nbd", "unix:s", "--name", "db"]);
+    let mut socket = connect(&lab.path().join("s"));
+    for block in 0..4 {
+        ask(&mut socket, WRITE, block * 4096, &[7; 4096], 0);
+    }
+    ask(&mut socket, FLUSH, 0, &[], 0);
+    assert_eq!(ask(&mut socket, READ, 8192, &[], 4096), [7; 4096]);
+    drop(socket);
+    server.end();
+    assert!(!lab.path().join("s").exists(), "the socket is gone");
+
+    let record = lab.store().load("db").expect("found by its name").record;
+    let measurement = &record.measurements[0];
+    let load = measurement.observed.as_ref().expect("a served volume");
+    assert_eq!((&*measurement.case, load.clients), ("db", 1));
+    let ios = |direction| measurement.jobs[0].directions[&direction].ios;
+    let done = [Direction::Write, Direction::Read, Direction::Sync].map(ios);
+    assert_eq!(done, [4, 1, 1]);
+    assert_eq!(load.directions[&Direction::Write].sequential_percent, 75.0);
+    assert!(load.lateness.is_some(), "replies were timed");
+    assert_eq!(load.balances.len(), 1, "{:?}", load.balances);
+    let told = json(&good(lab.blocklab(["diagnose", "db", "--json"])));
+    assert!(
+        told.to_string().contains("no limit of the volume"),
+        "{told}"
+    );
+}
+
+#[test]
+fn a_backing_file_is_found_again_and_keeps_what_was_written() {
+    let lab = Lab::new();
+    let arguments = [
+        "null",
+        "--size",
+        "1MiB",
+        "--backing",
+        "file",
+        "--nbd",
+        "unix:s",
+        "--no-save",
+    ];
+    let socket = lab.path().join("s");
+    let server = Server::start(&lab, &arguments);
+    ask(&mut connect(&socket), WRITE, 5000, b"kept", 0);
+    server.end();
+    let again = lab
+        .command()
+        .arg("emulate")
+        .args(arguments)
+        .stderr(Stdio::piped())
+        .spawn();
+    let mut again = again.expect("it starts");
+    let mut line = String::new();
+    let mut words = BufReader::new(again.stderr.take().expect("a pipe"));
+    words.read_line(&mut line).expect("words");
+    if line.contains("that no volume of") {
+        // A file system without extended attributes cannot tell our file from another one.
+        assert_eq!(again.wait().expect("our child").code(), Some(2));
+        return;
+    }
+    std::thread::spawn(move || words.read_to_end(&mut Vec::new()));
+    let server = Server(again);
+    assert_eq!(ask(&mut connect(&socket), READ, 5000, &[], 4), b"kept");
+    server.end();
+}
+
+#[test]
+fn mistakes_are_refused_in_a_line_that_says_what_would_work() {
+    let lab = Lab::new();
+    std::fs::write(lab.path().join("photo.jpg"), b"precious").expect("a file");
+    let check = |arguments: &str, words: &str| {
+        let said = lab.blocklab(std::iter::once("emulate").chain(arguments.split(' ')));
+        assert_eq!(said.code, Some(2), "{arguments}: {}", said.err);
+        assert!(said.err.contains(words), "{arguments}: {}", said.err);
+    };
+    check("gp3:1GiB --nbd /tmp/s", "write unix:PATH");
+    check("gp3:1GiB --nbd unix:photo.jpg", "is no socket");
+    check("gp3:1GiB --nbd 0.0.0.0:0", "--insecure");
+    check("null --nbd unix:s", "--size");
+    check("gp3:1GiB --size 2GiB --nbd unix:s", "is another address");
+    check("gp3:1GiB --speed 60 --nbd unix:s", "has none");
+    check("gp4:1GiB --nbd unix:s", "no volume type gp4");
+    check("standard:1GiB --nbd unix:s", "standard");
+    check(
+        "gp3:1GiB --backing photo.jpg --nbd unix:s",
+        "name a new file",
+    );
+    let left = std::fs::read(lab.path().join("photo.jpg")).expect("there");
+    assert_eq!(left, b"precious");
+}
