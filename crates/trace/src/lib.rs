@@ -118,32 +118,26 @@ impl Trace {
             return Err(format!("no file has a byte {offset}"));
         }
         // A trim moves no bytes, so there is no buffer that it has to fit.
-        let (most, len, further) = match direction {
-            Direction::Trim => (
-                u64::MAX,
-                len.min(LONGEST_TRIM),
-                len.saturating_sub(LONGEST_TRIM),
-            ),
-            _ => (1 << 30, len, 0),
+        let (most, part) = match direction {
+            Direction::Trim => (u64::MAX, LONGEST_TRIM),
+            _ => (1 << 30, 1 << 30),
         };
-        let is_sound = direction == Direction::Sync || (1..=most).contains(&len);
-        let length = u32::try_from(len).ok().filter(|_| is_sound);
-        let length =
-            length.ok_or("a read or write moves from 1 byte to 1 GiB, a trim at least 1 byte")?;
-        if self.operations.len() == MOST {
+        if direction != Direction::Sync && !(1..=most).contains(&len) {
+            let why = "a read or write moves from 1 byte to 1 GiB, a trim at least 1 byte";
+            return Err(why.to_owned());
+        }
+        let parts = len.div_ceil(part).max(1);
+        if parts > (MOST - self.operations.len()) as u64 {
             return Err(format!("the trace has more than {MOST} operations"));
         }
-        self.operations.push(Replayed {
+        self.operations.extend((0..parts).map(|index| Replayed {
             at,
             target,
             direction,
-            len: length,
-            offset,
-        });
-        match further {
-            0 => Ok(()),
-            further => self.add(at, target, (direction, offset + len, further)),
-        }
+            len: (len - index * part).min(part) as u32,
+            offset: offset + index * part,
+        }));
+        Ok(())
     }
 
     /// Of each file, in order.
@@ -198,6 +192,10 @@ mod tests {
         let long = parts("trim 0 7516192768");
         assert_eq!(long, [(0, three), (3 << 30, three), (6 << 30, 1 << 30)]);
         assert!(read("read 0 2147483648").is_err());
+        // Each part called for the next one, until the stack was full.
+        let longest = parts("trim 0 300000000000000");
+        assert_eq!(longest.len(), 93_133);
+        assert!(read("trim 0 1000000000000000000").is_err());
         assert!(read("trim 0 0").is_err());
     }
 }
