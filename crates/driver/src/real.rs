@@ -35,6 +35,8 @@ fn drive<T: Target>(
     grouping: Grouping,
 ) -> io::Result<()> {
     let mut done: Vec<Completion> = Vec::with_capacity(worker.depth());
+    // Otherwise what came back is answered before anything new is handed over.
+    let at_once = grouping.submit as usize >= worker.depth() && !grouping.measure_submit;
     let mut staged = 0;
     let mut now = target.now();
     loop {
@@ -81,7 +83,18 @@ fn drive<T: Target>(
             filler.compare(&done[..taken], worker, now);
         }
         for completion in done.drain(..taken) {
-            worker.complete(completion, now);
+            let next = match at_once {
+                true => worker.again(completion, now),
+                false => Err(completion),
+            };
+            match next {
+                Ok(io) => {
+                    filler.prepare(&io, worker);
+                    staged += 1;
+                    target.submit(io);
+                }
+                Err(completion) => worker.complete(completion, now),
+            }
         }
     }
 }
