@@ -2,8 +2,8 @@
 //!
 //! A case is expected to deliver what the closed form of the device model gives for its load over
 //! its measured time, from a rested device. What it delivered instead is explained by the first of
-//! these that fits: the expected rate, other settings of the volume, the limits of another day, a
-//! slip of units; what none explains is above or below the documents.
+//! these that fits: the expected rate, that rate but for a pause, another type or other settings of
+//! the volume, another instance, the limits of another day, a slip of units; what none explains is above or below the documents.
 
 mod at_cap;
 mod bench;
@@ -11,6 +11,7 @@ mod bought;
 mod deviation;
 mod elsewhere;
 mod limits;
+mod others;
 
 use std::cmp::Reverse;
 
@@ -78,8 +79,10 @@ pub struct CaseCheck {
 type Rule = fn(&Bench<'_>) -> Vec<Finding>;
 
 /// In the order in which findings of the same gravity are shown.
-const RULES: [Rule; 15] = [
+const RULES: [Rule; 17] = [
     elsewhere::setting_not_in_effect,
+    elsewhere::other_volume_type,
+    elsewhere::other_instance_size,
     deviation::above_every_limit,
     deviation::below_limit,
     bought::best_effort,

@@ -57,6 +57,9 @@ fn why(of: &CaseCheck) -> String {
     match &of.why {
         Why::AsExpected => format!("as expected, bound by {binding}"),
         Why::DefaultSettings => "as by default: settings not in effect".to_owned(),
+        Why::Interrupted => format!("as expected, bound by {binding}, but for an interruption"),
+        Why::OtherType(kind) => format!("another type of volume: {kind}"),
+        Why::OtherInstance(names) => format!("another instance: {}", names.join(", ")),
         Why::AnotherDay(day) => format!("as the limits of {day}"),
         Why::UnitSlip(units) => format!("as expected but for {units}"),
         Why::Above => format!("above {binding}"),

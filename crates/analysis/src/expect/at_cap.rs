@@ -1,9 +1,9 @@
 //! At a documented limit: which one, how much load it takes, whose budget it is, and for how long.
 
-use blocklab_device::{Binding, Covers, LimitKind, Load, Phase, grants, predict};
+use blocklab_device::{Covers, LimitKind, Load, Phase, grants, predict};
 use blocklab_units::{Nanos, count};
 
-use super::bench::{Bench, NEAR, Seen, Why};
+use super::bench::{Bench, NEAR, Seen, Why, of_instance};
 use crate::rules::hit::info;
 use crate::rules::says::{fixed, number, percent, time};
 use crate::{Confidence, Finding};
@@ -105,10 +105,6 @@ pub(super) fn separate_budgets(bench: &Bench<'_>) -> Vec<Finding> {
             .with("share of them", f64::from(share), "%")
         })
     })
-}
-
-fn of_instance(binding: &Binding) -> bool {
-    matches!(binding, Binding::Limit(name) if name.volumes.is_none())
 }
 
 /// Rule 15: volumes add up until the instance binds their sum.

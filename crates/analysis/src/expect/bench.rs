@@ -1,4 +1,4 @@
-use blocklab_catalog::{Address, Date, Offer, resolve};
+use blocklab_catalog::Date;
 use blocklab_device::{Binding, DeviceSpec, LimitKind, Load, Phase, Prediction, predict};
 use blocklab_record::JobResult;
 use blocklab_record::Measurement;
@@ -6,8 +6,10 @@ use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::Direction;
 use serde::Serialize;
 
+use super::others::Others;
 use super::{CaseCheck, Expectation};
 use crate::Finding;
+use crate::rules::episode::undisturbed;
 use crate::rules::hit::{Hit, joined};
 pub(crate) use crate::rules::limits::NEAR;
 use crate::rules::processor;
@@ -36,6 +38,12 @@ const MOMENT: Nanos = Nanos::from_secs(10);
 pub enum Why {
     /// As documents let one expect, within 2.5 %.
     AsExpected,
+    /// As expected, but for a pause or an episode of slow operations.
+    Interrupted,
+    /// As another type of volume delivers: the one of this name.
+    OtherType(String),
+    /// As other instances would let pass: those of these names.
+    OtherInstance(Vec<String>),
     /// As the type delivers with its default settings.
     DefaultSettings,
     /// As the limits of that day would have it.
@@ -71,6 +79,8 @@ pub(super) struct Bench<'a> {
     pub(super) seen: Vec<Seen<'a>>,
     /// With the type's default settings, where others were bought.
     pub(super) default: Option<DeviceSpec>,
+    /// Everything else that could have been bought.
+    pub(super) others: Others,
 }
 
 impl<'a> Bench<'a> {
@@ -82,56 +92,48 @@ impl<'a> Bench<'a> {
             given,
             seen: seen.collect(),
             default: None,
+            others: Others::default(),
         };
-        bench.default = bench.resolved(|offer| {
+        bench.default = given.changed(|offer| {
             (offer.iops, offer.throughput_mibps) = (None, None);
         });
-        let mut days: Option<Vec<(Date, DeviceSpec)>> = None;
+        bench.others = Others::of(given, cases.record);
         for place in 0..bench.seen.len() {
-            let why = bench.explain(place, &mut days);
+            let why = bench.explain(place);
             bench.seen[place].why = why;
         }
         bench
     }
 
-    /// The device of the address with something changed; `None` where that changes nothing, or
-    /// there is no such device.
-    fn resolved(&self, edit: impl Fn(&mut Offer)) -> Option<DeviceSpec> {
-        let Address::Sold(offer) = &self.given.resolved.address else {
-            return None;
-        };
-        let mut other = offer.clone();
-        edit(&mut other);
-        if other == *offer {
-            return None;
-        }
-        let found = resolve(&Address::Sold(other), self.given.catalog).ok()?;
-        Some(found.spec)
-    }
-
     /// The first explanation that fits.
-    fn explain(&self, place: usize, days: &mut Option<Vec<(Date, DeviceSpec)>>) -> Why {
+    fn explain(&self, place: usize) -> Why {
         let seen = &self.seen[place];
-        let (Some(expected), Some(load)) = (seen.expected(), seen.load) else {
+        let (Some(expected), Some(load), Some(predicted)) =
+            (seen.expected(), seen.load, &seen.predicted)
+        else {
             return Why::NotComparable;
         };
-        if seen.fits(expected, NEAR) || seen.predicted.iter().any(|it| seen.fits_limit(it, NEAR)) {
+        let as_expected = |iops: f64| {
+            (iops / expected - 1.0).abs() <= NEAR || seen.distance(predicted, iops) <= NEAR
+        };
+        if as_expected(seen.iops) {
             return Why::AsExpected;
         }
+        if undisturbed(seen.case).is_some_and(as_expected) {
+            return Why::Interrupted;
+        }
         let documented = seen.phase().map_or(expected, |phase| phase.iops);
-        if let Some(default) = &self.default
-            && seen.iops < LITTLE * documented
-            && seen.fits_device(default, load, NEAR)
-        {
-            return Why::DefaultSettings;
+        if let Some(why) = self.bought_otherwise(seen, load, documented) {
+            return why;
         }
         if seen.is_latency_bound() && seen.iops < expected * (1.0 + ABOVE) {
             return Why::Latency;
         }
-        let days = days.get_or_insert_with(|| self.days());
-        let fits = |(_, spec): &&(Date, DeviceSpec)| seen.fits_device(spec, load, EXACT);
-        if let Some((day, _)) = days.iter().find(fits) {
-            return Why::AnotherDay(*day);
+        if let Some(day) = self
+            .others
+            .day(self.given, |spec| seen.off(spec, load) <= EXACT)
+        {
+            return Why::AnotherDay(day);
         }
         let slip = |(factor, _): &&(f64, &str)| {
             let rates = [expected, documented].into_iter();
@@ -146,22 +148,46 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// The devices that the address named on other days, each with the first day of its kind.
-    fn days(&self) -> Vec<(Date, DeviceSpec)> {
-        let mut found: Vec<(Date, DeviceSpec)> = Vec::new();
-        let quarters = (2012..=2026).flat_map(|year| [1, 4, 7, 10].map(|month| (year, month)));
-        for day in quarters.filter_map(|(year, month)| Date::new(year, month, 1)) {
-            let Some(spec) = self.resolved(|offer| offer.as_of = Some(day)) else {
-                continue;
-            };
-            let same = |known: &DeviceSpec| {
-                known.volumes == spec.volumes && known.instance == spec.instance
-            };
-            if !found.iter().any(|(_, known)| same(known)) && !same(&self.given.resolved.spec) {
-                found.push((day, spec));
-            }
+    /// Whether something else than what the address names explains the rate: what the record says
+    /// of its target, the type without settings, another type, another instance.
+    fn bought_otherwise(&self, seen: &Seen<'_>, load: Load, documented: f64) -> Option<Why> {
+        if let Some(kind) = &self.others.recorded_type {
+            return Some(Why::OtherType(kind.clone()));
         }
-        found
+        if let Some(name) = &self.others.recorded_instance
+            && !seen.is_latency_bound()
+        {
+            return Some(Why::OtherInstance(vec![name.clone()]));
+        }
+        let off = |spec: &DeviceSpec| seen.off(spec, load);
+        let by_default = self.default.as_ref().map_or(f64::INFINITY, off);
+        let little = seen.iops < LITTLE * documented;
+        // The type itself, with a setting that is not in effect, is the likelier explanation.
+        let types = self.others.types.iter();
+        let nearest = types
+            .map(|(kind, spec)| (kind, off(spec)))
+            .min_by(|(_, a), (_, b)| a.total_cmp(b));
+        match nearest {
+            Some((kind, off))
+                if off <= EXACT && (by_default > NEAR || off + EXACT < by_default) =>
+            {
+                return Some(Why::OtherType(kind.clone()));
+            }
+            _ if little && by_default <= NEAR => return Some(Why::DefaultSettings),
+            _ => {}
+        }
+        let siblings = self.others.siblings(self.given);
+        let fits = |spec: &DeviceSpec| {
+            let (from, until) = seen.window;
+            let middle = Nanos(u64::midpoint(from.0, until.0));
+            predict(spec, load).is_ok_and(|predicted| {
+                let phase = predicted.at(middle);
+                of_instance(&phase.binding) && seen.fits(phase.iops, EXACT)
+            })
+        };
+        let names = siblings.iter().filter(|(_, spec)| fits(spec));
+        let names: Vec<String> = names.map(|(name, _)| name.clone()).collect();
+        (little && !names.is_empty()).then_some(Why::OtherInstance(names))
     }
 
     /// Asks a rule about these cases and joins what it finds.
@@ -211,18 +237,24 @@ impl<'a> Seen<'a> {
         (self.iops / rate - 1.0).abs() <= within
     }
 
-    fn fits_device(&self, spec: &DeviceSpec, load: Load, within: f64) -> bool {
-        predict(spec, load).is_ok_and(|predicted| self.fits_limit(&predicted, within))
+    /// How far the rate is from what a device makes of the load, by a limit.
+    fn off(&self, spec: &DeviceSpec, load: Load) -> f64 {
+        predict(spec, load).map_or(f64::INFINITY, |it| self.distance(&it, self.iops))
     }
 
-    /// Whether the rate is what a limit and not the latency makes of the load: over the measured
+    /// How far a rate is from what a limit and not the latency makes of the load: over the measured
     /// time, or in any phase that lasts, since the device need not have been rested.
-    fn fits_limit(&self, predicted: &Prediction, within: f64) -> bool {
+    fn distance(&self, predicted: &Prediction, iops: f64) -> f64 {
         let limited = |phase: &Phase| phase.binding != Binding::Latency;
         let (from, until) = self.window;
-        let over_window =
-            limited(predicted.at(until)) && self.fits(predicted.iops_mean(from, until), within);
-        over_window || lasting(predicted).any(|it| limited(it) && self.fits(it.iops, within))
+        let whole = limited(predicted.at(until)).then(|| predicted.iops_mean(from, until));
+        let phases = lasting(predicted)
+            .filter(|it| limited(it))
+            .map(|it| it.iops);
+        let rates = phases.chain(whole);
+        rates.fold(f64::INFINITY, |least, rate| {
+            least.min((iops / rate - 1.0).abs())
+        })
     }
 
     /// The phase in which most of the measured time lies: the one at its middle.
@@ -235,7 +267,7 @@ impl<'a> Seen<'a> {
         Some(&self.phase()?.binding)
     }
 
-    fn is_latency_bound(&self) -> bool {
+    pub(super) fn is_latency_bound(&self) -> bool {
         self.binding().is_some_and(|binding| {
             matches!(
                 binding.kind(),
@@ -253,6 +285,11 @@ impl<'a> Seen<'a> {
             why: self.why.clone(),
         }
     }
+}
+
+/// Whether a limit of the instance binds.
+pub(super) fn of_instance(binding: &Binding) -> bool {
+    matches!(binding, Binding::Limit(name) if name.volumes.is_none())
 }
 
 /// The phases that are more than the first moments of a limiter.

@@ -4,7 +4,7 @@ use blocklab_device::predict;
 
 use super::bench::{Bench, Why};
 use crate::rules::hit::{info, warning};
-use crate::rules::says::{fixed, number, word};
+use crate::rules::says::{fixed, listed, number, speed, word};
 use crate::{Confidence, Finding};
 
 /// Rule 7: the provisioned setting is paid for and not in effect.
@@ -25,6 +25,84 @@ pub(super) fn setting_not_in_effect(bench: &Bench<'_>) -> Vec<Finding> {
                 ],
             ).with("delivered", seen.iops, "IOPS").with("by default", rate.iops, "IOPS").with("as provisioned", expected, "IOPS"))
     })
+}
+
+/// The rate, or the record itself, is of another type of volume than the address names.
+pub(super) fn other_volume_type(bench: &Bench<'_>) -> Vec<Finding> {
+    let advice =
+        "Look up the type of the volume, or name the one that was measured in the address.";
+    let recorded = bench.others.recorded_type.is_some();
+    bench.joined("other-volume-type", Some(advice), bench.seen.iter(), |seen| {
+        let Why::OtherType(kind) = &seen.why else {
+            return None;
+        };
+        let expected = seen.expected()?;
+        let text = match recorded {
+            true => "the record is of a volume of type {}: its {} IOPS are not the {} of this address",
+            false => {
+                "as a volume of type {} delivers: {} IOPS, where {} were to be expected by the \
+                 address"
+            }
+        };
+        let slots = [fixed(kind.clone()), number(seen.iops), number(expected)];
+        let sure = match recorded {
+            true => Confidence::High,
+            false => Confidence::Medium,
+        };
+        let hit = warning(text, slots).confidence(sure);
+        Some(hit.with("delivered", seen.iops, "IOPS").with("expected", expected, "IOPS"))
+    })
+}
+
+/// Sizes of a family share limits: so many are named.
+const NAMED: usize = 4;
+
+/// The rate is that of a limit of other instances.
+pub(super) fn other_instance_size(bench: &Bench<'_>) -> Vec<Finding> {
+    let advice = "Look up the type of the instance that was measured: in the console, or with \
+                  `curl http://169.254.169.254/latest/meta-data/instance-type` on it.";
+    let recorded = bench.others.recorded_instance.is_some();
+    bench.joined(
+        "other-instance-size",
+        Some(advice),
+        bench.seen.iter(),
+        |seen| {
+            let Why::OtherInstance(names) = &seen.why else {
+                return None;
+            };
+            let (expected, load) = (seen.expected()?, seen.load?);
+            let text = match recorded {
+                true => {
+                    "the record is of {}: its {} IOPS, {} MB/s, are not the {} IOPS of this address"
+                }
+                false => {
+                    "as {} would let pass for volumes: {} IOPS, {} MB/s, where {} IOPS were to be \
+                 expected by the address"
+                }
+            };
+            let more = names.len().saturating_sub(NAMED);
+            let mut told: Vec<&str> = names.iter().take(NAMED).map(String::as_str).collect();
+            let rest = format!("{more} other sizes");
+            if more > 0 {
+                told.push(&rest);
+            }
+            let mb = seen.iops * load.block.as_f64() / 1e6;
+            let slots = [
+                fixed(listed(&told, "or")),
+                number(seen.iops),
+                speed(mb),
+                number(expected),
+            ];
+            let hit = warning(text, slots).confidence(match recorded {
+                true => Confidence::High,
+                false => Confidence::Medium,
+            });
+            let hit = hit
+                .with("delivered", seen.iops, "IOPS")
+                .with("delivered bytes", mb, "MB/s");
+            Some(hit.with("expected", expected, "IOPS"))
+        },
+    )
 }
 
 /// Rule 16: the limits of another day explain the figure.

@@ -8,10 +8,14 @@ use super::*;
 use crate::Severity;
 use crate::testing::{Sketch, record};
 
+fn resolved(address: &str) -> blocklab_catalog::Resolved {
+    let address: Address = address.parse().expect("an address");
+    resolve(&address, &Catalog::embedded()).expect("something sold")
+}
+
 fn against(record: &Record, address: &str) -> Diagnosis {
     let catalog = Catalog::embedded();
-    let address: Address = address.parse().expect("an address");
-    let resolved = resolve(&address, &catalog).expect("something sold");
+    let resolved = resolved(address);
     let expectation = Expectation {
         resolved: &resolved,
         catalog: &catalog,
@@ -367,4 +371,89 @@ fn the_price_of_what_was_delivered_is_recomputed() {
         finding.statement
     );
     assert_eq!(rule(&audit(None), "price-audit"), None, "no price is known");
+}
+
+/// gp2 of 100 GiB was held against gp3 of 6,000 IOPS: the settings were called not in effect, with
+/// high confidence, and the record said gp2 all the time.
+#[test]
+fn another_type_than_was_bought() {
+    let name = "other-volume-type";
+    let bought = "gp3:2TiB,iops=16000@m5.24xlarge";
+    let finding = speaks(
+        case(4, 6144.0),
+        bought,
+        name,
+        "as a volume of type gp2 delivers",
+    );
+    assert_eq!(finding.severity, Severity::Warning);
+    // Without settings, gp3 gives as much as gp2 of 1 TiB within 2.5 %: the setting is likelier.
+    let default = "gp3:1TiB,iops=6000@m5.24xlarge";
+    silent(case(4, 3000.0), default, name);
+    speaks(
+        case(4, 3000.0),
+        default,
+        "setting-not-in-effect",
+        "not in effect",
+    );
+
+    let mut recorded = record(&[case(4, 3000.0)]);
+    recorded.targets[0].limits = resolved("gp2:100GiB").spec.limits();
+    let found = against(&recorded, "gp3:100GiB,iops=6000");
+    let finding = rule(&found, name).expect("the rule speaks");
+    assert_eq!(finding.confidence, crate::Confidence::High);
+    assert!(
+        finding.statement.contains("type gp2"),
+        "{}",
+        finding.statement
+    );
+    assert_eq!(rule(&found, "setting-not-in-effect"), None);
+}
+
+/// m5.large held against m5.24xlarge: "57 % of gp3 volume IOPS", and no word that 593.75 MB/s is
+/// what the small sizes let pass.
+#[test]
+fn another_instance_than_was_bought() {
+    let name = "other-instance-size";
+    let bought = "gp3:1TiB,iops=16000,throughput=1000@m5.24xlarge";
+    let at = |mb: f64| case(128, mb * 1e6 / 131_072.0);
+    let finding = speaks(
+        at(593.75),
+        bought,
+        name,
+        "as m5.2xlarge, m5.4xlarge, m5.large or m5.xlarge",
+    );
+    assert_eq!(finding.severity, Severity::Warning);
+    silent(at(500.0), bought, name);
+    silent(at(1048.0), bought, name);
+}
+
+/// A pause of 3 s in 15 s gives 80 %: that is no promise of a vendor's, and no limit of another day.
+#[test]
+fn an_interruption_explains_what_is_missing() {
+    let mut record = record(&[Sketch {
+        seconds: 15,
+        ..case(4, 4800.0)
+    }]);
+    for measurement in &mut record.measurements {
+        for (second, slice) in measurement.series.iter_mut().enumerate() {
+            let still = (6..9).contains(&second);
+            slice.read.ios = if still { 0 } else { 6000 };
+            slice.read.max_ns = 3_000_000_000;
+        }
+    }
+    let found = against(&record, LARGE);
+    assert!(rule(&found, "standstill").is_some());
+    for silent in ["under-delivery", "below-documented-limit", "unit-slip"] {
+        assert_eq!(rule(&found, silent), None, "{silent}");
+    }
+    let compared = found.expected.expect("a comparison");
+    assert_eq!(compared.cases[0].why, Why::Interrupted);
+}
+
+/// The limits of 2017 were dated to 2012, when I3 was not sold.
+#[test]
+fn the_day_of_limits_lies_in_the_life_of_the_type() {
+    let words = "fit the limits as they were on 2017-02-01";
+    let today = "local@i3.xlarge";
+    speaks(writes(4, 18_750.0), today, "limit-of-another-date", words);
 }

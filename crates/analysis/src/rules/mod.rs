@@ -4,6 +4,7 @@
 mod cache;
 mod caps;
 mod depth;
+pub(crate) mod episode;
 mod failures;
 pub(crate) mod hit;
 mod length;
@@ -17,7 +18,9 @@ mod rate;
 pub(crate) mod says;
 mod series;
 mod sibling;
+mod slices;
 mod sound;
+mod tail;
 mod volume;
 
 use std::cmp::Reverse;
@@ -29,7 +32,7 @@ type Rule = fn(&Cases<'_>) -> Vec<Finding>;
 
 /// In the order in which findings of the same gravity are shown: what spoils a figure comes
 /// before what explains it.
-const RULES: [Rule; 42] = [
+const RULES: [Rule; 45] = [
     failures::accounting,
     failures::failed,
     failures::interrupted,
@@ -57,6 +60,9 @@ const RULES: [Rule; 42] = [
     passes::outlier_pass,
     passes::drift_over_passes,
     passes::scatter,
+    episode::standstill,
+    episode::slow_episode,
+    tail::heavy_tail,
     series::level_fell,
     series::level_rose,
     series::drift_within,

@@ -2,6 +2,7 @@
 
 use blocklab_stats::{Drift, Outlier, Summary, drift, outliers};
 
+use super::episode::undisturbed;
 use super::hit::{per_case, warning};
 use super::says::{Slot, number, percent, speed, word};
 use crate::view::{CaseView, Cases};
@@ -29,7 +30,9 @@ const DRAWN: &str = "A pass begins where the ones before it left the device, and
 /// Credits that are left over make the first pass the fastest.
 fn left_over(cases: &Cases<'_>) -> &'static str {
     let began_fast = |case: &CaseView<'_>| {
-        let passes = case.pass_iops.split_first();
+        // What happened within a pass is told with its time, and no credits explain it.
+        let is_whole = undisturbed(case).is_none();
+        let passes = case.pass_iops.split_first().filter(|_| is_whole);
         passes.is_some_and(|(first, later)| later.iter().all(|it| it < first))
     };
     match cases.list.iter().any(began_fast) {

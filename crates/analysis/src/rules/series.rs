@@ -1,11 +1,13 @@
 //! One pass over its time: steps and drifts.
 
-use blocklab_record::{Interval, JobResult, Measurement, Stopped};
+use blocklab_record::{Interval, Measurement};
 use blocklab_stats::{Drift, Step, drift, largest_step, mean};
 use blocklab_units::Nanos;
 
+use super::episode;
 use super::hit::{Hit, per_case};
 use super::says::{number, percent as share_of, speed, time};
+use super::slices::{levels, whole};
 use crate::view::{CaseView, Cases};
 use crate::{Confidence, Finding, Severity};
 
@@ -153,32 +155,16 @@ fn drifts(pass: &Measurement) -> Option<Drift> {
         chance,
     };
     let real = chance < CHANCE && found.percent_of_first().abs() > DRIFT_PERCENT;
-    (real && step(pass).is_none()).then_some(found)
+    // What began and ended within the pass has a time, and is told with it.
+    let is_trend = step(pass).is_none() && !episode::is_disturbed(pass);
+    (real && is_trend).then_some(found)
 }
 
-/// Full slices of the measured time, if there are enough and if all jobs worked all the time:
-/// when one ends early, the sum falls for that reason alone.
+/// The slices of a pass, if they are enough to see a trend.
 fn slices(pass: &Measurement) -> Option<Vec<&Interval>> {
-    let longest = pass.jobs.iter().map(|job| job.elapsed_ns).max()?;
-    let to_the_end = |job: &JobResult| {
-        let by_time = [Stopped::Runtime, Stopped::Steady, Stopped::Interrupted];
-        let together = by_time.contains(&job.stopped) || job.threads == 1;
-        together && job.elapsed_ns as f64 > longest as f64 * 0.95
-    };
-    let full = pass.series.iter().map(|slice| slice.length_ns).max()? / 2;
-    let measured = pass.series.iter().filter(|slice| !slice.ramp);
-    let slices: Vec<_> = measured.filter(|slice| slice.length_ns > full).collect();
+    let slices = whole(pass)?;
     let length = slices.iter().map(|slice| slice.length_ns).sum();
-    let enough = slices.len() >= SLICES && Nanos(length) >= LONG_ENOUGH;
-    (enough && pass.jobs.iter().all(to_the_end)).then_some(slices)
-}
-
-fn levels(slices: &[&Interval]) -> Vec<f64> {
-    let level = |slice: &&Interval| {
-        let ios = slice.read.ios + slice.write.ios + slice.trim.ios;
-        ios as f64 * 1e9 / slice.length_ns as f64
-    };
-    slices.iter().map(level).collect()
+    (slices.len() >= SLICES && Nanos(length) >= LONG_ENOUGH).then_some(slices)
 }
 
 /// Means of neighbours.

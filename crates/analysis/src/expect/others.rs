@@ -1,0 +1,176 @@
+//! Everything else that could have been bought: other types, other instances, other days.
+
+use std::cell::OnceCell;
+use std::collections::BTreeSet;
+
+use blocklab_catalog::{Address, Date, Offer, resolve};
+use blocklab_device::DeviceSpec;
+use blocklab_record::Record;
+
+use super::Expectation;
+
+/// An instance's own disks.
+const LOCAL: &str = "local";
+
+/// Devices to try where a rate is not as expected. Those that are many are resolved when first
+/// asked for.
+#[derive(Default)]
+pub(super) struct Others {
+    /// The type of volume that the record's own limits name, where it is another one.
+    pub(super) recorded_type: Option<String>,
+    /// The instance that they name, where it is another one.
+    pub(super) recorded_instance: Option<String>,
+    /// Other types of volume of the same size, without settings.
+    pub(super) types: Vec<(String, DeviceSpec)>,
+    siblings: OnceCell<Vec<(String, DeviceSpec)>>,
+    days: OnceCell<Vec<(Date, DeviceSpec)>>,
+}
+
+impl<'a> Expectation<'a> {
+    fn offer(&self) -> Option<&'a Offer> {
+        match &self.resolved.address {
+            Address::Sold(offer) => Some(offer),
+            Address::File(_) => None,
+        }
+    }
+
+    /// The device of the address with something changed; `None` where that changes nothing, or
+    /// there is no such device.
+    pub(super) fn changed(&self, edit: impl Fn(&mut Offer)) -> Option<DeviceSpec> {
+        let offer = self.offer()?;
+        let mut other = offer.clone();
+        edit(&mut other);
+        if other == *offer {
+            return None;
+        }
+        Some(resolve(&Address::Sold(other), self.catalog).ok()?.spec)
+    }
+}
+
+impl Others {
+    pub(super) fn of(given: Expectation<'_>, record: &Record) -> Self {
+        let Some(offer) = given.offer() else {
+            return Self::default();
+        };
+        let mut kinds = given.catalog.volume_types();
+        let vendor = |kind: &str| kind.split_once('/').map(|(vendor, _)| vendor.to_owned());
+        kinds.retain(|kind| {
+            let is_other = *kind != offer.volume && kind != LOCAL && offer.volume != LOCAL;
+            is_other && vendor(kind) == vendor(&offer.volume)
+        });
+        let types = kinds.into_iter().filter_map(|kind| {
+            let spec = given.changed(|other| {
+                (other.iops, other.throughput_mibps, other.profile) = (None, None, None);
+                other.volume.clone_from(&kind);
+            })?;
+            // Some types run as others where they are attached.
+            let is_other = spec.volumes.first()?.kind == kind;
+            is_other.then_some((kind, spec))
+        });
+        Self {
+            recorded_type: recorded_type(given, record),
+            recorded_instance: recorded_instance(given, record),
+            types: types.collect(),
+            ..Self::default()
+        }
+    }
+
+    /// The other sizes of the instance, with the same volume.
+    pub(super) fn siblings(&self, given: Expectation<'_>) -> &[(String, DeviceSpec)] {
+        self.siblings.get_or_init(|| {
+            let instance = given.offer().and_then(|it| it.instance.as_deref());
+            let Some((family, _)) = instance.and_then(|it| it.split_once('.')) else {
+                return Vec::new();
+            };
+            let all = given.catalog.instance_types().into_iter();
+            let of_family = all.filter(|name| name.split('.').next() == Some(family));
+            let resolved = of_family.filter_map(|name| {
+                let spec = given.changed(|offer| offer.instance = Some(name.to_string()))?;
+                Some((name.into_owned(), spec))
+            });
+            resolved.collect()
+        })
+    }
+
+    /// The first day of the limits that fit.
+    pub(super) fn day(
+        &self,
+        given: Expectation<'_>,
+        fits: impl Fn(&DeviceSpec) -> bool,
+    ) -> Option<Date> {
+        let days = self.days.get_or_init(|| days(given));
+        let found = days.iter().find(|(_, spec)| fits(spec));
+        found.map(|(day, _)| *day)
+    }
+}
+
+/// Figures that are assumed of a device: before the first document of a type nothing else is known.
+fn assumed(spec: &DeviceSpec) -> usize {
+    let rates = spec.limits().into_iter();
+    let rates = rates.filter(|it| it.unit.per_second().is_some());
+    rates.filter(|it| it.origin.is_assumed()).count()
+}
+
+/// The devices that the address named on other days, each with the first month of its kind. What is
+/// only assumed of a day, because the type was not sold yet or no document speaks of it, explains
+/// nothing.
+fn days(given: Expectation<'_>) -> Vec<(Date, DeviceSpec)> {
+    let today = &given.resolved.spec;
+    let least = assumed(today);
+    let on = |day: Date| {
+        let spec = given.changed(|offer| offer.as_of = Some(day))?;
+        (assumed(&spec) <= least).then_some(spec)
+    };
+    let same = |a: &DeviceSpec, b: &DeviceSpec| a.volumes == b.volumes && a.instance == b.instance;
+    let mut found: Vec<(Date, DeviceSpec)> = Vec::new();
+    for (year, month) in (2012..=2026).flat_map(|year| [1, 4, 7, 10].map(|month| (year, month))) {
+        let Some((day, spec)) = Date::new(year, month, 1).and_then(|day| Some((day, on(day)?)))
+        else {
+            continue;
+        };
+        if same(&spec, today) || found.iter().any(|(_, known)| same(known, &spec)) {
+            continue;
+        }
+        // The months of the quarter before.
+        let (year, months) = match month {
+            1 => (year - 1, [11, 12]),
+            _ => (year, [month - 2, month - 1]),
+        };
+        let earlier = months
+            .into_iter()
+            .filter_map(|month| Date::new(year, month, 1));
+        let first = { earlier }.find(|day| on(*day).is_some_and(|it| same(&it, &spec)));
+        found.push((first.unwrap_or(day), spec));
+    }
+    found
+}
+
+/// The names that the limits of the only target carry: of its volumes, or of its instance.
+fn owners(record: &Record, of_volumes: bool) -> BTreeSet<&str> {
+    let [target] = &*record.targets else {
+        return BTreeSet::new();
+    };
+    let limits = target.limits.iter();
+    let limits = limits.filter(|it| it.unit.per_second().is_some());
+    let owned = limits.filter(|it| it.name.volumes.is_some() == of_volumes);
+    owned.map(|it| &*it.name.owner).collect()
+}
+
+/// A record of a modelled volume names it with every limit.
+fn recorded_type(given: Expectation<'_>, record: &Record) -> Option<String> {
+    let expected = given.resolved.spec.volumes.first()?;
+    let known = given.catalog.volume_types();
+    let own = owners(record, true);
+    let other = own.iter().find(|name| known.iter().any(|it| it == *name));
+    let is_other = !own.contains(&*expected.kind);
+    other.filter(|_| is_other).map(|name| (*name).to_owned())
+}
+
+fn recorded_instance(given: Expectation<'_>, record: &Record) -> Option<String> {
+    let expected = given.resolved.spec.instance.as_ref()?;
+    let own = owners(record, false);
+    let known = given.catalog.instance_types();
+    let other = own.iter().find(|name| known.iter().any(|it| it == *name));
+    let is_other = !own.contains(&*expected.name);
+    other.filter(|_| is_other).map(|name| (*name).to_owned())
+}
