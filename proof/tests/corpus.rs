@@ -11,9 +11,12 @@ const BAR: f64 = 0.95;
 #[test]
 fn every_rule_finds_what_was_built_in_and_nothing_else() {
     let scenarios = scenarios();
-    assert!(scenarios.len() >= 120, "{} scenarios", scenarios.len());
+    assert!(scenarios.len() >= 400, "{} scenarios", scenarios.len());
+    let beyond = scenarios.iter().filter(|it| it.is_beyond()).count();
+    assert!(beyond * 2 >= scenarios.len(), "{beyond} beyond the catalog");
     let verdicts = judge(&scenarios);
     let page = page(&verdicts);
+    println!("{page}");
     for (rule, score) in scores(&verdicts) {
         assert!(
             score.right + score.missed >= 3,
@@ -21,7 +24,7 @@ fn every_rule_finds_what_was_built_in_and_nothing_else() {
         );
         assert!(
             score.precision() >= BAR && score.recall() >= BAR,
-            "{rule}: {score:?}\n{page}"
+            "{rule}: {score:?}"
         );
     }
     let alarms: Vec<_> = verdicts.iter().filter(|it| it.is_false_alarm()).collect();

@@ -3,61 +3,46 @@
 //!
 //! A label says which rules must speak; every other rule that is judged here must be silent.
 
+mod altered;
+mod blind;
+mod described;
+mod machine;
+mod rules;
 mod scenarios;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::io::Write as _;
 use std::thread;
 
 use blocklab_analysis::Severity;
 use blocklab_analysis::expect::{Expectation, diagnose};
 use blocklab_catalog::{Address, Catalog, resolve};
 use blocklab_native as native;
+use blocklab_record::Record;
 
 use crate::accuracy::simulate;
 
-pub use scenarios::scenarios;
+pub use rules::RULES;
 
-/// The rules that are judged, and what each label rests on.
-pub const RULES: [(&str, &str); 12] = [
-    ("at-limit", "enough is in flight for twice the limit"),
-    (
-        "latency-bound",
-        "one or two in flight, far below every limit",
-    ),
-    ("useless-depth", "a depth asked of an engine that has none"),
-    (
-        "setting-not-in-effect",
-        "a volume of the type's default, sold as more",
-    ),
-    ("documented-burst", "a bucket that the run does not empty"),
-    (
-        "hdd-random-credit",
-        "random operations below 1 MiB on st1 or sc1",
-    ),
-    (
-        "instance-binds-the-sum",
-        "volumes that together exceed their instance",
-    ),
-    ("under-delivery", "a volume of 94 to 96 % of what was sold"),
-    (
-        "below-documented-limit",
-        "a volume of 60 to 85 % of what was sold",
-    ),
-    ("above-every-limit", "a volume of more than was sold"),
-    (
-        "limit-of-another-date",
-        "the limits of 2017, held against those of today",
-    ),
-    ("separate-budgets", "half writes, at the limit of writes"),
-];
+/// All of them, in the same order every time.
+#[must_use]
+pub fn scenarios() -> Vec<Scenario> {
+    let parts = [
+        scenarios::sold(),
+        described::all(),
+        blind::all(),
+        altered::all(),
+    ];
+    parts.concat()
+}
 
 /// What is run, what it is held against, and what must be said of it.
 #[derive(Debug, Clone)]
 pub struct Scenario {
-    /// The device that is simulated.
+    /// The device that is simulated: an address, or the text of a device file.
     pub device: String,
-    /// Keys of the job, in the native format.
+    /// Keys of the only job, or all cases, in the native format.
     pub job: String,
     /// What somebody believes to have bought.
     pub expected: Option<String>,
@@ -65,6 +50,28 @@ pub struct Scenario {
     pub labels: Vec<&'static str>,
     /// Nothing is wrong: no finding above the gravity of information.
     pub healthy: bool,
+    /// Whether the record is shown as one of a real disk: without limits, on a machine.
+    pub blind: bool,
+    /// What happened to the run besides, which no model does.
+    pub besides: Option<fn(&mut Record)>,
+}
+
+impl Scenario {
+    /// Whether the device, or what happened to it, is none that the catalog knows.
+    #[must_use]
+    pub fn is_beyond(&self) -> bool {
+        self.is_described() || self.blind || self.besides.is_some()
+    }
+
+    fn is_described(&self) -> bool {
+        self.device.contains("[[volume]]")
+    }
+
+    /// Its device in a line.
+    fn name(&self) -> String {
+        let lines = self.device.lines().filter(|it| !it.is_empty());
+        lines.collect::<Vec<_>>().join("; ")
+    }
 }
 
 /// What was said of a scenario.
@@ -101,13 +108,34 @@ pub fn judge(scenarios: &[Scenario]) -> Vec<Verdict> {
     })
 }
 
-fn verdict(scenario: &Scenario) -> Verdict {
-    let text = format!(
-        "name = \"corpus\"\nseed = 7\n[[case]]\nname = \"case\"\n{}",
-        scenario.job
-    );
+/// A run of the scenario, as the diagnosis gets it.
+fn run(scenario: &Scenario) -> Record {
+    let head = "name = \"corpus\"\nseed = 7\n";
+    let text = match scenario.job.contains("[[case]]") {
+        true => format!("{head}{}", scenario.job),
+        false => format!("{head}[[case]]\nname = \"case\"\n{}", scenario.job),
+    };
     let parsed = native::parse(&text, "corpus").unwrap_or_else(|error| panic!("{error}"));
-    let record = simulate(parsed.plan, &scenario.device);
+    let mut record = match scenario.is_described() {
+        true => {
+            let mut file = tempfile::Builder::new();
+            let mut file = file.suffix(".toml").tempfile().expect("a file");
+            file.write_all(scenario.device.as_bytes()).expect("written");
+            simulate(parsed.plan, &file.path().display().to_string())
+        }
+        false => simulate(parsed.plan, &scenario.device),
+    };
+    if scenario.blind {
+        machine::around(&mut record);
+    }
+    if let Some(edit) = scenario.besides {
+        edit(&mut record);
+    }
+    record
+}
+
+fn verdict(scenario: &Scenario) -> Verdict {
+    let record = run(scenario);
     let catalog = Catalog::embedded();
     let resolved = scenario.expected.as_ref().map(|text| {
         let address: Address = text.parse().expect("an address");
@@ -121,9 +149,14 @@ fn verdict(scenario: &Scenario) -> Verdict {
     let findings = diagnose(&record, expectation).assessment.findings;
     let spoke = |rule: &&str| findings.iter().any(|it| it.rule == *rule);
     let warned = findings.iter().filter(|it| it.severity > Severity::Info);
+    let names: Vec<&str> = RULES.iter().map(|(rule, _)| *rule).collect();
+    let unknown = findings
+        .iter()
+        .find(|it| !names.contains(&it.rule) && it.rule != "sound");
+    assert!(unknown.is_none(), "a rule that is not judged: {unknown:?}");
     Verdict {
         scenario: scenario.clone(),
-        found: RULES.iter().map(|(rule, _)| *rule).filter(spoke).collect(),
+        found: names.into_iter().filter(spoke).collect(),
         warned: warned.map(|it| it.rule).collect(),
     }
 }
@@ -186,21 +219,27 @@ pub fn scores(verdicts: &[Verdict]) -> BTreeMap<&'static str, Score> {
 pub fn page(verdicts: &[Verdict]) -> String {
     let mut page = String::from(include_str!("../../data/corpus-head.md"));
     let healthy = verdicts.iter().filter(|it| it.scenario.healthy).count();
+    let beyond = verdicts.iter().filter(|it| it.scenario.is_beyond()).count();
     let alarms = verdicts.iter().filter(|it| it.is_false_alarm()).count();
     let _ = writeln!(
         page,
-        "{} runs, {healthy} of them of healthy devices; {alarms} of these got a warning.\n",
+        "{} runs, {beyond} of them of devices or events that the catalog does not know; {healthy} of \
+         healthy devices, of which {alarms} got a warning.\n",
         verdicts.len()
     );
     page.push_str(
-        "| rule | label rests on | runs with it | precision | recall |\n|---|---|--:|--:|--:|\n",
+        "| rule | label rests on | runs with it | beyond the catalog | precision | recall |\n\
+         |---|---|--:|--:|--:|--:|\n",
     );
     let scores = scores(verdicts);
     for (rule, why) in RULES {
         let score = scores[rule];
+        let labelled = verdicts.iter().map(|it| &it.scenario);
+        let beyond = labelled.filter(|it| it.labels.contains(&rule) && it.is_beyond());
+        let beyond = beyond.count();
         let _ = writeln!(
             page,
-            "| `{rule}` | {why} | {} | {:.3} | {:.3} |",
+            "| `{rule}` | {why} | {} | {beyond} | {:.3} | {:.3} |",
             score.right + score.missed,
             score.precision(),
             score.recall()
@@ -219,7 +258,7 @@ pub fn page(verdicts: &[Verdict]) -> String {
         let _ = writeln!(
             page,
             "- `{}` held against `{}`, `{}`: labelled {:?}, found {:?}",
-            scenario.device,
+            scenario.name(),
             scenario.expected.as_deref().unwrap_or("nothing"),
             scenario.job.replace('\n', "; "),
             scenario.labels,

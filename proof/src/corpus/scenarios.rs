@@ -1,4 +1,4 @@
-//! The scenarios, family by family. A limit and a latency are what documents and published
+//! Devices that are sold, family by family. A limit and a latency are what documents and published
 //! measurements say: 0.60 ms + 2.2 us/KiB for gp3.
 
 use super::Scenario;
@@ -6,22 +6,29 @@ use super::Scenario;
 /// Large enough to bind nothing.
 const HOST: &str = "m5.24xlarge";
 
-fn job(kib: u32, depth: u32) -> String {
+pub(super) fn job(kib: u32, depth: u32) -> String {
     let times = "engine = \"io_uring\"\nramp = \"3s\"\nruntime = \"12s\"";
     format!("{times}\nblock_size = \"{kib}KiB\"\ndepth = {depth}\n")
 }
 
-fn plain(device: String, job: String, labels: &[&'static str]) -> Scenario {
+pub(super) fn plain(device: String, job: String, labels: &[&'static str]) -> Scenario {
     Scenario {
         device,
         job,
         expected: None,
         labels: labels.to_vec(),
         healthy: true,
+        blind: false,
+        besides: None,
     }
 }
 
-fn against(device: String, expected: String, job: String, labels: &[&'static str]) -> Scenario {
+pub(super) fn against(
+    device: String,
+    expected: String,
+    job: String,
+    labels: &[&'static str],
+) -> Scenario {
     Scenario {
         expected: Some(expected),
         healthy: false,
@@ -33,9 +40,8 @@ fn gp3(iops: u32) -> String {
     format!("gp3:1TiB,iops={iops},throughput=700@{HOST}")
 }
 
-/// All of them, in the same order every time.
-#[must_use]
-pub fn scenarios() -> Vec<Scenario> {
+/// All of them.
+pub(super) fn sold() -> Vec<Scenario> {
     let families = [
         healthy_at_limits(),
         healthy_latency(),
@@ -48,6 +54,7 @@ pub fn scenarios() -> Vec<Scenario> {
         sums(),
         dates(),
         budgets(),
+        rested(),
     ];
     families.concat()
 }
@@ -171,8 +178,11 @@ fn hard_disks() -> Vec<Scenario> {
         for gib in [500, 1000, 2000] {
             for kib in [4, 16, 64] {
                 let device = format!("{kind}:{gib}GiB@{HOST}");
-                let labels = ["hdd-random-credit", "documented-burst"];
-                let same = against(device.clone(), device, job(kib, 32), &labels);
+                let labels = ["hdd-random-credit", "documented-burst", "few-samples"];
+                // 40 a second, for 12 s.
+                let few = kind == "sc1" && gib == 500;
+                let labels = if few { &labels[..] } else { &labels[..2] };
+                let same = against(device.clone(), device, job(kib, 32), labels);
                 all.push(Scenario {
                     healthy: true,
                     ..same
@@ -208,6 +218,29 @@ fn dates() -> Vec<Scenario> {
         .into_iter()
         .map(old)
         .collect()
+}
+
+/// Two seconds on a rested volume, which has saved up one of its rate.
+fn rested() -> Vec<Scenario> {
+    let mut all = Vec::new();
+    for iops in [3000, 6000, 12_000] {
+        let text = job(4, 256).replace("ramp = \"3s\"\n", "");
+        for seconds in [2, 4] {
+            let text = text.replace("12s", &format!("{seconds}s"));
+            let device = gp3(iops);
+            all.push(Scenario {
+                healthy: false,
+                ..plain(device.clone(), text.clone(), &["above-limit"])
+            });
+            all.push(against(
+                device.clone(),
+                device,
+                text,
+                &["above-limit", "bucket-amortised"],
+            ));
+        }
+    }
+    all
 }
 
 fn budgets() -> Vec<Scenario> {

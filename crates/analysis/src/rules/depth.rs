@@ -16,6 +16,8 @@ use crate::{Confidence, Finding};
 
 /// Little's law must hold within this, else the time is not where the figures say.
 const LAW_PERCENT: f64 = 10.0;
+/// Failed operations, as a share of the others, from which the law tells nothing.
+const FAILED: f64 = 0.01;
 /// A deeper sibling must gain at least so much for depth to be what was missing.
 const GAIN: f64 = 1.25;
 /// So much is no scatter, even in a single pass.
@@ -79,6 +81,13 @@ fn must_hold(case: &CaseView<'_>) -> bool {
         && case.jobs().all(|job| job.stopped == Stopped::Runtime)
         && case.ios() >= 100 * case.slots() * case.passes.len() as u64
         && case.slots() > 0
+        // What failed was in flight, and no latency tells for how long.
+        && failed_share(case) < FAILED
+}
+
+fn failed_share(case: &CaseView<'_>) -> f64 {
+    let failed: u64 = case.jobs().map(|job| job.accounting.failed).sum();
+    failed as f64 / case.ios().max(1) as f64
 }
 
 /// Slots stand empty while our own thread works, and while a flush waits for all others.

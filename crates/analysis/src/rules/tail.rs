@@ -72,7 +72,7 @@ fn can_tell(cases: &Cases<'_>, case: &CaseView<'_>) -> bool {
         && case.is_direct()
         && !case.is_null()
         && !processor::is_limited(cases, case)
-        && !(case.is_saturating() && case.passes.iter().any(|pass| is_paced(pass, case)))
+        && !case.passes.iter().any(|pass| is_paced(pass, case))
 }
 
 /// The first quantile that lies so far from the median, and its latency.
@@ -141,7 +141,11 @@ fn is_level(pass: &Measurement) -> bool {
 /// tail of the medium.
 fn is_paced(pass: &Measurement, case: &CaseView<'_>) -> bool {
     let slices = whole(pass).unwrap_or_default();
-    if slices.len() < SLICES || moving(slices[0]).iter().all(|it| it.p50_ns == 0) {
+    // A rate that was asked for is even in itself.
+    if !case.is_saturating()
+        || slices.len() < SLICES
+        || moving(slices[0]).iter().all(|it| it.p50_ns == 0)
+    {
         return false;
     }
     let Some(rate) = Summary::of(&levels(&slices)) else {

@@ -1,0 +1,190 @@
+//! What happens to a run, and not to its device: a machine, a program, a record. The run itself is
+//! that of a sound disk.
+
+use std::collections::BTreeMap;
+
+use blocklab_device::{Covers, Limit, LimitKind, LimitName, LimitUnit, Origin};
+use blocklab_record::{
+    ClockFacts, Exceeded, Measurement, ObservedLoad, Overhead, Record, Status, Stopped, TargetKind,
+    WaitedFor,
+};
+use blocklab_workload::{Access, Direction};
+
+use super::Scenario;
+use super::described::{SCATTERS, disk};
+use super::scenarios::{job, plain};
+
+type Event = (&'static str, bool, fn(&mut Record));
+
+/// A rule, whether its finding is no warning, and what makes it speak.
+const EVENTS: [Event; 22] = [
+    ("accounting", false, |it| {
+        job_of(it).accounting.in_flight += 3;
+    }),
+    ("failed", false, |it| {
+        it.status = Status::Failed;
+        it.failure = Some("/dev/nvme0n1 vanished".to_owned());
+    }),
+    ("interrupted", false, |it| {
+        it.status = Status::Interrupted;
+        job_of(it).stopped = Stopped::Interrupted;
+    }),
+    ("stalled", false, |it| {
+        let job = job_of(it);
+        job.stopped = Stopped::Stalled;
+        job.accounting.in_flight += 4;
+        job.accounting.issued += 4;
+    }),
+    ("unanswered", false, |it| {
+        let job = job_of(it);
+        job.accounting.in_flight += 4;
+        job.accounting.issued += 4;
+        job.accounting.oldest_in_flight_ns = Some(7_000_000_000);
+        job.stopped = Stopped::Interrupted;
+    }),
+    ("damaged-histogram", false, |it| {
+        let results = job_of(it).directions.values_mut();
+        results.for_each(|it| it.service.histogram_hdr = "HISTFAAA nonsense".to_owned());
+    }),
+    ("page-cache", false, |it| {
+        (job_of(it).direct, job_of(it).access) = (Some(false), Some(Access::Buffered));
+        moved(it, 4);
+    }),
+    ("not-from-device", false, |it| moved(it, 10)),
+    ("buffered-loop", false, |it| {
+        it.targets[0].kind = TargetKind::BlockDevice;
+        it.targets[0].devices[0].loop_direct = Some(false);
+    }),
+    ("memory-target", false, |it| {
+        let system = it.targets[0].file_system.as_mut().expect("a file system");
+        system.kind = "tmpfs".to_owned();
+        it.targets[0].devices.clear();
+        of(it).disks.clear();
+    }),
+    ("not-direct", false, |it| {
+        (job_of(it).direct, job_of(it).access) = (Some(false), Some(Access::DirectIfPossible));
+    }),
+    ("stood-still", false, |it| {
+        of(it).stood_still_ns = Some(3_000_000_000);
+    }),
+    ("disk-shared", false, |it| moved(it, 200)),
+    ("cpu-limit", false, |it| {
+        of(it).cpu.busiest_thread_percent = 99
+    }),
+    ("machine-busy", false, |it| {
+        of(it).cpu.machine_busy_percent = 98
+    }),
+    ("uring-workers", false, |it| of(it).uring_workers_max = 4),
+    ("clock", false, |it| {
+        it.overhead = Some(overhead(1.0, -250.0))
+    }),
+    ("littles-law", false, |it| {
+        let results = job_of(it).directions.values_mut();
+        results.for_each(|it| it.service.mean_ns *= 1.3);
+    }),
+    ("told-by-volume", true, |it| {
+        let us = of(it).elapsed_ns / 1000;
+        of(it).disks[0].exceeded = Some(Exceeded {
+            volume_iops_us: us * 9 / 10,
+            ..Exceeded::default()
+        });
+    }),
+    ("bound-by", true, |it| served(it, 7_000_000_000, 1000)),
+    ("never-bound", true, |it| served(it, 0, 1000)),
+    ("late-replies", false, |it| {
+        served(it, 7_000_000_000, 900_000)
+    }),
+];
+
+pub(super) fn all() -> Vec<Scenario> {
+    let mut all = Vec::new();
+    for base in [300, 900, 2000] {
+        for (rule, healthy, event) in EVENTS {
+            let mut labels = vec![rule];
+            // Whoever was late also waited.
+            if rule == "late-replies" {
+                labels.push("bound-by");
+            }
+            if rule == "unanswered" {
+                labels.push("interrupted");
+            }
+            let device = disk(base, SCATTERS[1], "", "");
+            all.push(Scenario {
+                healthy,
+                blind: true,
+                besides: Some(event),
+                ..plain(device, job(4, 4), &labels)
+            });
+        }
+    }
+    for base in [5, 8, 12] {
+        let device = disk(base, SCATTERS[1], "", "");
+        all.push(Scenario {
+            healthy: false,
+            blind: true,
+            besides: Some(|it| it.overhead = Some(overhead(2000.0, 1.0))),
+            ..plain(device, job(4, 1), &["overhead", "latency-bound"])
+        });
+    }
+    all
+}
+
+fn of(record: &mut Record) -> &mut Measurement {
+    &mut record.measurements[0]
+}
+
+fn job_of(record: &mut Record) -> &mut blocklab_record::JobResult {
+    &mut of(record).jobs[0]
+}
+
+/// The disk moved such a share of the bytes of the load.
+fn moved(record: &mut Record, percent: u64) {
+    let disk = &mut of(record).disks[0];
+    disk.read_bytes = disk.read_bytes * percent / 100;
+}
+
+fn overhead(each_ns: f64, error_ppm: f64) -> Overhead {
+    Overhead {
+        depth1_ns: each_ns,
+        depth32_ns: each_ns,
+        clock: ClockFacts {
+            source: "tsc".to_owned(),
+            read_ns: 20.0,
+            error_ppm,
+        },
+    }
+}
+
+/// The load came from other programs, waited so long for the volume, and its replies were so late.
+fn served(record: &mut Record, waited_ns: u64, late_p99_ns: u64) {
+    let limit = Limit {
+        name: LimitName {
+            owner: "volume".to_owned(),
+            volumes: Some(1),
+            kind: LimitKind::Rate {
+                limiter: "IOPS".to_owned(),
+                covers: Covers::All,
+            },
+        },
+        value: 1e9,
+        unit: LimitUnit::Iops,
+        origin: Origin::Given,
+    };
+    let mut late = job_of(record).directions[&Direction::Read].service.clone();
+    (late.p50_ns, late.p99_ns, late.max_ns) = (500, late_p99_ns, late_p99_ns * 2);
+    of(record).observed = Some(Box::new(ObservedLoad {
+        directions: BTreeMap::default(),
+        active_ns: 10_000_000_000,
+        in_flight_mean: 4.0,
+        arrivals_by_depth: [0; 7],
+        waited: vec![WaitedFor {
+            limit: limit.name.clone(),
+            waited_ns,
+        }],
+        balances: Vec::new(),
+        lateness: Some(late),
+        clients: 1,
+        speed: None,
+    }));
+    record.targets[0].limits = vec![limit];
+}

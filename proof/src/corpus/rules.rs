@@ -1,0 +1,112 @@
+//! What is judged.
+
+/// The rules that are judged, and what each label rests on. `sound` says only that nothing else was
+/// said, and `price-audit` repeats an arithmetic that has exact tests of its own.
+pub const RULES: [(&str, &str); 61] = [
+    ("accounting", "operations that are missing in the census"),
+    ("failed", "a run that ended by a failure"),
+    ("interrupted", "a run that a signal ended"),
+    ("failed-operations", "a device that fails a share of them"),
+    ("stalled", "operations that were given up"),
+    ("unanswered", "operations in flight at a signal"),
+    ("damaged-histogram", "a histogram with other bytes"),
+    ("page-cache", "buffered, and a device that moved a part"),
+    ("not-from-device", "direct, and a device that moved a part"),
+    ("buffered-loop", "a loop device over a buffered file"),
+    ("memory-target", "a file system in memory"),
+    ("not-direct", "direct access that was not to be had"),
+    ("stood-still", "a program that was stopped"),
+    ("disk-shared", "a disk that moved more than the load"),
+    ("cpu-limit", "a thread that was always busy"),
+    ("machine-busy", "processors that others kept busy"),
+    ("late-replies", "replies later than a tenth of the median"),
+    (
+        "overhead",
+        "an own cost of a tenth of each operation and more",
+    ),
+    ("uring-workers", "operations that went to worker threads"),
+    ("clock", "a clock that errs by more than 100 ppm"),
+    ("rate-missed", "a rate above what the device can do"),
+    ("useless-depth", "a depth asked of an engine that has none"),
+    ("littles-law", "latencies that do not fill the time"),
+    ("outlier-pass", "one pass of five on a slower device"),
+    (
+        "drift-over-passes",
+        "every pass on a slower device than the last",
+    ),
+    ("scatter", "passes on devices of different speed"),
+    ("standstill", "a device that answers nothing for 1.5 to 4 s"),
+    ("slow-episode", "a device that is slower for 2 to 4 s"),
+    (
+        "heavy-tail",
+        "a share of operations takes 25 to 100 times as long",
+    ),
+    ("level-fell", "a bucket that the run empties"),
+    ("level-rose", "a fault that ends"),
+    ("drift-within", "a device that becomes slower step by step"),
+    ("above-limit", "seconds on a rested volume"),
+    ("too-short", "less than ten seconds of a real disk"),
+    ("few-samples", "less than a thousand operations"),
+    ("at-limit", "enough is in flight for twice the limit"),
+    ("told-by-volume", "the volume's own statistics"),
+    ("bound-by", "operations of a served volume that waited"),
+    ("never-bound", "a served volume where none waited"),
+    ("byte-cap", "a byte limit, at four sizes"),
+    ("iops-cap", "an IOPS limit, at two sizes"),
+    (
+        "limiter-pacing",
+        "a limiter that lets one operation pass at a time",
+    ),
+    ("over-driven", "several depths beyond a limit"),
+    (
+        "latency-bound",
+        "one or two in flight, far below every limit",
+    ),
+    (
+        "setting-not-in-effect",
+        "a volume of the type's default, sold as more",
+    ),
+    (
+        "other-volume-type",
+        "a volume of another type than was sold",
+    ),
+    ("other-instance-size", "a smaller instance than was sold"),
+    ("above-every-limit", "a volume of more than was sold"),
+    (
+        "below-documented-limit",
+        "a volume of 60 to 85 % of what was sold",
+    ),
+    ("best-effort", "a type that comes without a contract"),
+    (
+        "at-documented-limit",
+        "a volume of what was sold, without its limits",
+    ),
+    ("documented-burst", "a bucket that the run does not empty"),
+    (
+        "bucket-amortised",
+        "seconds on a rested volume, held against documents",
+    ),
+    ("separate-budgets", "half writes, at the limit of writes"),
+    (
+        "instance-binds-the-sum",
+        "volumes that together exceed their instance",
+    ),
+    (
+        "hdd-random-credit",
+        "random operations below 1 MiB on st1 or sc1",
+    ),
+    ("under-delivery", "a volume of 94 to 96 % of what was sold"),
+    (
+        "limit-of-another-date",
+        "the limits of 2017, held against those of today",
+    ),
+    (
+        "physical-not-contractual",
+        "a disk as quick as those of a larger size",
+    ),
+    ("unit-slip", "an eighth of the bytes that were sold"),
+    (
+        "more-than-the-limit-takes",
+        "a deep queue at a documented limit",
+    ),
+];
