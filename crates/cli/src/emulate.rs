@@ -14,10 +14,9 @@ use blocklab_console::status::FAILED;
 use blocklab_console::{chance, listen, place, terminal};
 use blocklab_device::{Accounting, Device, DeviceSpec, Layout, LimitName};
 use blocklab_emulator::nbd::handshake::Export;
-use blocklab_emulator::nbd::{self, Limits, Listener, Server};
 use blocklab_emulator::{
-    Backing, Instance, MemoryLimit, Sampler, ServiceFacts, Spin, Volume, VolumeSetup,
-    forgive_stalls, open_file,
+    Backing, Instance, MemoryLimit, Sampler, ServiceFacts, Volume, VolumeSetup, forgive_stalls,
+    open_file,
 };
 use blocklab_record::{
     Asked, FORMAT, Note, NoteLevel, Origin, Record, Status, TargetFacts, TargetKind,
@@ -30,7 +29,11 @@ use blocklab_tools::keeping::{self, Keeping};
 use blocklab_units::{Bytes, Nanos};
 use jiff::Timestamp;
 
-use crate::args::{EmulateArgs, SpinArg};
+use crate::args::EmulateArgs;
+
+mod served;
+
+use served::{Served, places, protocol};
 
 /// Serves until a signal comes, and keeps what was seen.
 pub fn emulate(args: &EmulateArgs, store: &Store) -> Result<ExitCode> {
@@ -38,16 +41,18 @@ pub fn emulate(args: &EmulateArgs, store: &Store) -> Result<ExitCode> {
     let stopped = listen()?;
     let model = Model::find(args)?;
     let volumes = model.volumes(args)?;
-    let mut server = serve(args, &model, &volumes)?;
+    let mut served = Served::start(args, &model.text, &volumes, |index, volume| {
+        model.export(index, volume)
+    })?;
     let started = Timestamp::now();
     let mut watch = Watch::new(args, &model, &volumes);
     while !stopped.load(Ordering::Relaxed) {
         std::thread::sleep(LOOK);
-        watch.look(&server)?;
+        watch.look(&served)?;
     }
-    server.stop();
+    let is_free = served.stop();
     watch.close();
-    let clients = server.visits().0;
+    let clients = served.visits();
     for volume in &volumes {
         volume.sync().context("the backing file cannot be synced")?;
     }
@@ -57,7 +62,8 @@ pub fn emulate(args: &EmulateArgs, store: &Store) -> Result<ExitCode> {
         measurements,
         ..model.record(args, id, started)
     };
-    end(args, store, &mut record)
+    let kept = end(args, store, &mut record)?;
+    Ok(if is_free { kept } else { FAILED.into() })
 }
 
 /// How often a signal is looked for.
@@ -201,7 +207,7 @@ impl Model {
             failure: None,
             asked: Asked {
                 name: args.name.clone().unwrap_or_else(|| self.text.clone()),
-                description: format!("{} served at {}", self.text, args.nbd.join(", ")),
+                description: format!("{} served at {}", self.text, places(args)),
                 seed: self.seed.to_string(),
                 aggregate: "mean".to_owned(),
                 passes: 1,
@@ -278,31 +284,6 @@ fn backing(
     Ok(open_file(Path::new(&path), size, args.read_only)?)
 }
 
-fn serve(args: &EmulateArgs, model: &Model, volumes: &[Arc<Volume>]) -> Result<Server> {
-    let listen = |text: &String| -> Result<Listener> {
-        let address: nbd::Address = text.parse()?;
-        Ok(Listener::new(&address, args.insecure)?)
-    };
-    let listeners = args.nbd.iter().map(listen).collect::<Result<Vec<_>>>()?;
-    if !args.quiet {
-        let uris: Vec<_> = listeners.iter().map(Listener::uri).collect();
-        terminal::tell(&observed::opening(
-            &model.text,
-            Bytes(volumes[0].size()),
-            &uris,
-        ));
-    }
-    let spin = match args.spin {
-        SpinArg::Auto => Spin::Auto,
-        SpinArg::On => Spin::On,
-        SpinArg::Off => Spin::Off,
-    };
-    let served = volumes.iter().enumerate();
-    let served = served.map(|(index, volume)| (Arc::clone(volume), model.export(index, volume)));
-    let server = Server::start(served.collect(), listeners, Limits::default(), spin);
-    server.context("the server cannot be started")
-}
-
 /// Sees what clients do, once a second.
 struct Watch<'a> {
     args: &'a EmulateArgs,
@@ -332,12 +313,12 @@ impl<'a> Watch<'a> {
         }
     }
 
-    fn look(&mut self, server: &Server) -> Result<()> {
+    fn look(&mut self, served: &Served) -> Result<()> {
         if self.model.clock.now() < self.next {
             return Ok(());
         }
         self.next = self.next + SLICE;
-        self.slice(Some(server))
+        self.slice(Some(served.clients()))
     }
 
     /// The last slice, which is shorter.
@@ -349,7 +330,7 @@ impl<'a> Watch<'a> {
         let _ = self.slice(None);
     }
 
-    fn slice(&mut self, server: Option<&Server>) -> Result<()> {
+    fn slice(&mut self, clients: Option<usize>) -> Result<()> {
         let now = self.model.clock.now();
         for (index, volume) in self.volumes.iter().enumerate() {
             let instance = self.model.instance.as_ref();
@@ -357,7 +338,7 @@ impl<'a> Watch<'a> {
             let waited = instance.map_or(Vec::new(), |it| it.waited(index));
             let slice = self.samplers[index].slice(now, volume.observed(), balances.clone());
             let before = std::mem::replace(&mut self.waited[index], waited);
-            let (Some(server), true) = (server, self.draws || self.args.json) else {
+            let (Some(clients), true) = (clients, self.draws || self.args.json) else {
                 continue;
             };
             let now = Now {
@@ -365,7 +346,7 @@ impl<'a> Watch<'a> {
                 elapsed: now.since(self.began),
                 slice: &slice,
                 in_flight: volume.in_flight(),
-                clients: server.clients(),
+                clients,
                 balances: observed::lasts(self.samplers[index].previous(), &balances, SLICE),
                 waits: observed::since(&before, &self.waited[index], SLICE),
             };
@@ -385,7 +366,7 @@ impl<'a> Watch<'a> {
         let measurement = |((volume, sampler), waited): ((&Arc<Volume>, Sampler), _)| {
             sampler.measurement(ServiceFacts {
                 name: volume.name(),
-                protocol: "nbd",
+                protocol: protocol(self.args),
                 clients,
                 speed: self.args.speed,
                 in_flight: volume.in_flight(),

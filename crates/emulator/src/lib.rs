@@ -26,6 +26,7 @@ mod stripes;
 mod volume;
 mod wait;
 
+pub mod fuse;
 pub mod nbd;
 
 pub use alarm::{Alarm, Spin};

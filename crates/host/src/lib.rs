@@ -29,6 +29,7 @@ pub use devices::{Device, Mounted, Verdict, devices};
 pub use environment::environment;
 pub use handle::{Handle, NewPath};
 pub use memory::Memory;
+pub use mounts::{Mount, mounts};
 pub use reason::{Cause, Reason};
 pub use target::{facts_of, target_facts};
 pub use usage::{disk_stats, since};

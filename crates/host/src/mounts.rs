@@ -4,19 +4,25 @@ use std::path::PathBuf;
 
 /// One line of mountinfo.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Mount {
+pub struct Mount {
     /// As `statx` numbers it.
-    pub(crate) id: u64,
+    pub id: u64,
     /// Major and minor number of the file system's device; major 0 for those without one device.
-    pub(crate) number: String,
+    pub number: String,
     /// Where it is mounted.
-    pub(crate) point: PathBuf,
+    pub point: PathBuf,
     /// Options of the mount, then those of the file system that the mount does not repeat.
-    pub(crate) options: String,
+    pub options: String,
     /// `ext4`.
-    pub(crate) kind: String,
+    pub kind: String,
     /// A device, several separated by colons, or any text.
-    pub(crate) source: String,
+    pub source: String,
+}
+
+/// What is mounted where, in the order in which it was.
+#[must_use]
+pub fn mounts() -> Vec<Mount> {
+    parse_mounts(&std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default())
 }
 
 impl Mount {

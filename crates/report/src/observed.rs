@@ -133,6 +133,13 @@ fn duration(time: Nanos) -> String {
     }
 }
 
+/// Which block device a volume is: one object on one line.
+#[must_use]
+pub fn device_json(volume: &str, device: &str) -> String {
+    let object = json!({"observed_format": 1, "volume": volume, "device": device});
+    format!("{object}\n")
+}
+
 /// One object on one line.
 #[must_use]
 pub fn json_line(now: &Now<'_>) -> String {

@@ -1,5 +1,7 @@
 //! Arguments of `blocklab emulate`.
 
+use std::path::PathBuf;
+
 use blocklab_units::Bytes;
 use clap::{Args, ValueEnum};
 
@@ -12,6 +14,8 @@ Examples:
   nbdinfo 'nbd+unix:///?socket=/tmp/gp3'                       ... to libnbd's tools
   qemu-system-x86_64 -drive driver=nbd,server.type=unix,server.path=/tmp/gp3 ...
   nbd-client -unix /tmp/gp3 /dev/nbd0                          ... to the kernel
+  blocklab emulate gp3:100GiB@m5.large --block                 /dev/loop0, for mkfs and mount
+  blocklab emulate gp3:100GiB@m5.large --fuse /mnt/gp3         a file: /mnt/gp3/volume
   blocklab emulate gp2:100GiB --nbd localhost:10809 --speed 60 a burst of 30 minutes in 30 seconds
   blocklab emulate 4xst1:1TiB@m5.large --nbd unix:/tmp/st1     four volumes: exports 1 to 4
   blocklab emulate null --size 10GiB --nbd unix:/tmp/null      no delay at all
@@ -25,8 +29,12 @@ The first volume is the export without a name. The volumes of one address share 
 instance grants. A unix socket can be used by its owner only; an address that other machines reach \
 needs --insecure, because nothing is encrypted.
 
+At the end the block device and the mount are undone. While a file system on it is mounted or a \
+program has it open, the end waits 10 seconds for that; then its users get errors. What a server \
+that was killed left behind is undone by the next one.
+
 Exit status: 0 when it was ended by a signal and its Record is kept, 1 if the Record could not be \
-kept, 2 invalid request.";
+kept or the volume was still in use, 2 invalid request.";
 
 /// When the clock is watched for the last microseconds before a reply is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -46,8 +54,14 @@ pub struct EmulateArgs {
     /// What to serve: an address such as gp3:100GiB@m5.large or ./device.toml, or `null`
     pub address: String,
     /// Serve NBD at unix:PATH or HOST:PORT (repeatable)
-    #[arg(long, value_name = "WHERE", required = true)]
+    #[arg(long, value_name = "WHERE", required_unless_present_any = ["fuse", "block"])]
     pub nbd: Vec<String>,
+    /// Serve a file in an empty folder: DIR/volume (of several: DIR/volume1 ...)
+    #[arg(long, value_name = "DIR")]
+    pub fuse: Option<PathBuf>,
+    /// Make a block device (as root): its name, such as /dev/loop0, is the first line of the output
+    #[arg(long)]
+    pub block: bool,
     /// Size that clients see, if smaller than the volume's (of `null`: its size)
     #[arg(long)]
     pub size: Option<Bytes>,

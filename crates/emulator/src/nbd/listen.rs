@@ -96,6 +96,12 @@ impl Listener {
     pub fn uri(&self) -> &str {
         &self.uri
     }
+
+    /// Of a unix socket: where it is.
+    #[must_use]
+    pub fn path(&self) -> Option<&Path> {
+        self.path.as_deref()
+    }
 }
 
 impl AsFd for Listener {

@@ -1,0 +1,245 @@
+//! What clients find: sockets, files and block devices, and their end.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use blocklab_console::terminal;
+use blocklab_emulator::fuse::{Artifacts, FuseServer, Holder, Leftover};
+use blocklab_emulator::nbd::handshake::Export;
+use blocklab_emulator::nbd::{self, Limits, Listener, Server};
+use blocklab_emulator::{Spin, Volume};
+use blocklab_report::observed;
+use blocklab_units::Bytes;
+
+use crate::args::{EmulateArgs, SpinArg};
+
+/// All servers of a run.
+pub(super) struct Served {
+    nbd: Option<Server>,
+    files: Option<FuseServer>,
+    artifacts: Option<Artifacts>,
+    visits: u64,
+}
+
+impl Served {
+    pub(super) fn start(
+        args: &EmulateArgs,
+        what: &str,
+        volumes: &[Arc<Volume>],
+        export: impl Fn(usize, &Volume) -> Export,
+    ) -> Result<Self> {
+        let spin = match args.spin {
+            SpinArg::Auto => Spin::Auto,
+            SpinArg::On => Spin::On,
+            SpinArg::Off => Spin::Off,
+        };
+        let mut artifacts = begin_artifacts(args)?;
+        let listeners = listen(args)?;
+        let files = match (&mut artifacts, serves_files(args)) {
+            (Some(artifacts), true) => {
+                let folder = args.fuse.as_deref();
+                let server = FuseServer::start(volumes, folder, args.block, spin, artifacts);
+                Some(server?)
+            }
+            _ => None,
+        };
+        if let Some(artifacts) = &mut artifacts {
+            for path in listeners.iter().filter_map(Listener::path) {
+                // A note that cannot be written leaves a socket to who listens there next.
+                let _ = artifacts.listens_at(path);
+            }
+        }
+        let mut places: Vec<_> = listeners.iter().map(|it| it.uri().to_owned()).collect();
+        places.extend(files.iter().flat_map(|it| shown(args, it)));
+        let nbd = match listeners.is_empty() {
+            true => None,
+            false => {
+                let served = volumes.iter().enumerate();
+                let served =
+                    served.map(|(index, volume)| (Arc::clone(volume), export(index, volume)));
+                let server = Server::start(served.collect(), listeners, Limits::default(), spin);
+                Some(server.context("the server cannot be started")?)
+            }
+        };
+        announce(args, what, volumes, &places, files.as_ref())?;
+        Ok(Self {
+            nbd,
+            files,
+            artifacts,
+            visits: 0,
+        })
+    }
+
+    /// Who is connected, or has a file open.
+    pub(super) fn clients(&self) -> usize {
+        let nbd = self.nbd.as_ref().map_or(0, Server::clients);
+        let files = self.files.as_ref().map_or(0, |files| files.clients().0);
+        nbd + files as usize
+    }
+
+    /// How many clients came.
+    pub(super) const fn visits(&self) -> u64 {
+        self.visits
+    }
+
+    /// Ends all of it. Whether nobody used it any more.
+    pub(super) fn stop(&mut self) -> bool {
+        if let Some(nbd) = &mut self.nbd {
+            nbd.stop();
+            self.visits += nbd.visits().0;
+        }
+        let is_free = self.artifacts.as_mut().is_none_or(release);
+        if let Some(files) = self.files.take() {
+            self.visits += files.clients().1;
+            files.join();
+        }
+        is_free
+    }
+}
+
+const fn serves_files(args: &EmulateArgs) -> bool {
+    args.fuse.is_some() || args.block
+}
+
+/// Where clients find the volumes, as it was asked for.
+pub(super) fn places(args: &EmulateArgs) -> String {
+    let folder = args.fuse.iter().map(|path| path.display().to_string());
+    let device = args.block.then(|| "a block device".to_owned());
+    let all: Vec<_> = args
+        .nbd
+        .iter()
+        .cloned()
+        .chain(folder)
+        .chain(device)
+        .collect();
+    all.join(", ")
+}
+
+/// What clients speak.
+pub(super) const fn protocol(args: &EmulateArgs) -> &'static str {
+    match (args.nbd.is_empty(), args.block) {
+        (false, _) => "nbd",
+        (true, true) => "loop",
+        (true, false) => "fuse",
+    }
+}
+
+/// What killed servers left is undone first. A server of sockets alone does without the note.
+fn begin_artifacts(args: &EmulateArgs) -> Result<Option<Artifacts>> {
+    let (artifacts, found) = match Artifacts::new() {
+        Ok(begun) => begun,
+        Err(_) if !serves_files(args) => return Ok(None),
+        Err(error) => {
+            return Err(error).context("no note can be kept of what is mounted, to undo it later");
+        }
+    };
+    for leftover in found {
+        let text = match leftover {
+            Leftover::Undone(path) => {
+                format!(
+                    "{} was left by a server that was killed; it is undone.",
+                    path.display()
+                )
+            }
+            Leftover::Held(holder) => format!(
+                "A server that was killed left a volume that is in use: {}. It gives errors only.",
+                words(&holder)
+            ),
+        };
+        terminal::tell(&text);
+    }
+    Ok(Some(artifacts))
+}
+
+fn listen(args: &EmulateArgs) -> Result<Vec<Listener>> {
+    let listen = |text: &String| -> Result<Listener> {
+        let address: nbd::Address = text.parse()?;
+        Ok(Listener::new(&address, args.insecure)?)
+    };
+    args.nbd.iter().map(listen).collect()
+}
+
+/// Files, where somebody wants them, and devices.
+fn shown(args: &EmulateArgs, files: &FuseServer) -> Vec<String> {
+    let own = if args.fuse.is_some() {
+        files.files()
+    } else {
+        Vec::new()
+    };
+    let all = own.iter().chain(files.devices());
+    all.map(|path| path.display().to_string()).collect()
+}
+
+fn announce(
+    args: &EmulateArgs,
+    what: &str,
+    volumes: &[Arc<Volume>],
+    places: &[String],
+    files: Option<&FuseServer>,
+) -> Result<()> {
+    if !args.quiet {
+        let places: Vec<_> = places.iter().map(String::as_str).collect();
+        terminal::tell(&observed::opening(what, Bytes(volumes[0].size()), &places));
+    }
+    let devices = files.map_or(&[][..], FuseServer::devices);
+    for (device, volume) in devices.iter().zip(volumes) {
+        terminal::print(match args.json {
+            true => observed::device_json(volume.name(), &device.display().to_string()),
+            false => format!("{}\n", device.display()),
+        })?;
+    }
+    Ok(())
+}
+
+/// So long the end waits for those who still use a volume.
+const GRACE: Duration = Duration::from_secs(10);
+const LOOK: Duration = Duration::from_millis(50);
+
+/// Whether all users went in time.
+fn release(artifacts: &mut Artifacts) -> bool {
+    let until = Instant::now() + GRACE;
+    let mut told = Vec::new();
+    loop {
+        let holders = artifacts.undo();
+        if holders.is_empty() {
+            return true;
+        }
+        if Instant::now() > until {
+            break;
+        }
+        for holder in holders {
+            if !told.contains(&holder) {
+                terminal::tell(&format!(
+                    "Still in use: {}. In 10 s its users get errors instead.",
+                    words(&holder)
+                ));
+                told.push(holder);
+            }
+        }
+        std::thread::sleep(LOOK);
+    }
+    for holder in artifacts.undo_by_force() {
+        terminal::tell(&format!("Cut off: {}.", words(&holder)));
+    }
+    false
+}
+
+/// Who holds what, and what lets it go.
+fn words(holder: &Holder) -> String {
+    let name = |path: &Path| path.display().to_string();
+    match holder {
+        Holder::FileSystem { device, at } => {
+            format!("{} is mounted (umount {})", name(device), name(at))
+        }
+        Holder::Program {
+            path,
+            name: program,
+            pid,
+        } => {
+            format!("{} is open in {program} (process {pid})", name(path))
+        }
+        Holder::Unknown { path } => format!("{} is in use", name(path)),
+    }
+}

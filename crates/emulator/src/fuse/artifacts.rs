@@ -1,0 +1,382 @@
+//! What a server made on this machine and has to undo, written down so that the next one can when
+//! this one was killed.
+//!
+//! ```text
+//!   /run/blocklab/4711-123456         the note, locked by process 4711 as long as it lives
+//!   /run/blocklab/4711-123456.mount   its own folder, where none was named
+//! ```
+//!
+//! A note without its lock is that of a process that is gone. Nothing is undone because a note says
+//! so: a mount has to carry the note's name as its source, a block device to have the file of that
+//! mount (or the disk sequence number that was written down) behind it, a socket to have nobody who
+//! listens, a folder to be empty.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Read, Seek, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::block_device::{self, BlockDevice};
+use super::mount::{self, Unmount};
+
+/// What was made.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Made {
+    mounts: Vec<PathBuf>,
+    devices: Vec<BlockDevice>,
+    folders: Vec<PathBuf>,
+    sockets: Vec<PathBuf>,
+}
+
+/// The note of this process, with all that it made.
+#[derive(Debug)]
+pub struct Artifacts {
+    note: PathBuf,
+    file: File,
+    /// By which mounts are known.
+    name: String,
+    made: Made,
+}
+
+/// Somebody who uses what is to be undone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Holder {
+    /// A file system on the block device.
+    FileSystem {
+        /// `/dev/loop3`
+        device: PathBuf,
+        /// Where it is mounted.
+        at: PathBuf,
+    },
+    /// A program that has it open.
+    Program {
+        /// What it has open.
+        path: PathBuf,
+        /// Its name.
+        name: String,
+        /// Its process.
+        pid: u32,
+    },
+    /// Somebody who cannot be seen from here.
+    Unknown {
+        /// What is in use.
+        path: PathBuf,
+    },
+}
+
+/// What a server that was killed had left.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Leftover {
+    /// It is gone now.
+    Undone(PathBuf),
+    /// It is still used by somebody.
+    Held(Holder),
+}
+
+impl Artifacts {
+    /// Undoes what servers that were killed left, and begins the note of this one.
+    ///
+    /// # Errors
+    /// When there is no place for notes that is ours alone.
+    pub fn new() -> io::Result<(Self, Vec<Leftover>)> {
+        let folder = place()?;
+        let found = clean(&folder);
+        let pid = std::process::id();
+        let name = format!("{pid}-{}", start_time(pid).unwrap_or_default());
+        let note = folder.join(&name);
+        // Others take a note without a lock for one of the dead: it gets its name when it has it.
+        let unnamed = folder.join(format!("{name}.new"));
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(true);
+        let file = options.mode(0o600).open(&unnamed)?;
+        if !lock(&file) {
+            return Err(io::ErrorKind::ResourceBusy.into());
+        }
+        fs::rename(&unnamed, &note)?;
+        let mut artifacts = Self {
+            note,
+            file,
+            name: format!("blocklab-{name}"),
+            made: Made::default(),
+        };
+        artifacts.write()?;
+        Ok((artifacts, found))
+    }
+
+    /// By which mounts of this process are known.
+    pub(super) fn source(&self) -> &str {
+        &self.name
+    }
+
+    /// A folder for one who named none: nobody else can enter it.
+    pub(super) fn own_folder(&mut self) -> io::Result<PathBuf> {
+        let path = self.note.with_extension("mount");
+        self.made.folders.push(path.clone());
+        self.write()?;
+        DirBuilder::new().mode(0o700).create(&path)?;
+        Ok(path)
+    }
+
+    /// Something is about to be mounted.
+    pub(super) fn mounts(&mut self, at: &Path) -> io::Result<()> {
+        self.made.mounts.push(at.to_owned());
+        self.write()
+    }
+
+    pub(super) fn made_device(&mut self, device: &BlockDevice) -> io::Result<()> {
+        self.made.devices.push(device.clone());
+        self.write()
+    }
+
+    /// A socket at which this process listens.
+    ///
+    /// # Errors
+    /// When the note cannot be written.
+    pub fn listens_at(&mut self, socket: &Path) -> io::Result<()> {
+        self.made.sockets.push(socket.to_owned());
+        self.write()
+    }
+
+    fn write(&mut self) -> io::Result<()> {
+        let text = serde_json::to_vec(&self.made)?;
+        self.file.rewind()?;
+        self.file.set_len(0)?;
+        self.file.write_all(&text)
+    }
+
+    /// Undoes all that nobody uses; gives who uses the rest.
+    pub fn undo(&mut self) -> Vec<Holder> {
+        undo(&mut self.made, &self.name, Unmount::Idle)
+    }
+
+    /// Undoes all: who uses it gets errors from now on. Gives who does.
+    pub fn undo_by_force(&mut self) -> Vec<Holder> {
+        let before = self.undo();
+        undo(&mut self.made, &self.name, Unmount::Forced);
+        before
+    }
+}
+
+/// The note goes with its process, unless something is left.
+impl Drop for Artifacts {
+    fn drop(&mut self) {
+        self.undo_by_force();
+        let left = self.made.devices.iter().any(BlockDevice::is_there);
+        // What cannot be written down or removed is found by its mount.
+        let _ = match left {
+            true => self.write(),
+            false => fs::remove_file(&self.note),
+        };
+    }
+}
+
+/// Where notes are: a folder of this user alone, which is empty after the machine was started.
+fn place() -> io::Result<PathBuf> {
+    // SAFETY: the call takes nothing and cannot fail.
+    let uid = unsafe { libc::geteuid() };
+    let own = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
+    let folder = match (uid, own.filter(|path| path.is_absolute())) {
+        (0, _) => PathBuf::from("/run/blocklab"),
+        (_, Some(own)) => own.join("blocklab"),
+        (uid, None) => PathBuf::from(format!("/tmp/blocklab-{uid}")),
+    };
+    let mut builder = DirBuilder::new();
+    match builder.mode(0o700).create(&folder) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+        _ => {}
+    }
+    let facts = fs::symlink_metadata(&folder)?;
+    let is_ours = facts.is_dir() && facts.uid() == uid && facts.mode() & 0o077 == 0;
+    match is_ours {
+        true => Ok(folder),
+        false => Err(io::Error::other(format!(
+            "{} is not a folder that only this user can use; remove it",
+            folder.display()
+        ))),
+    }
+}
+
+/// In ticks since the machine was started: with it, a process number is used once only.
+fn start_time(pid: u32) -> Option<u64> {
+    let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The program's name is in parentheses and may hold anything.
+    let (_, fields) = text.rsplit_once(") ")?;
+    fields.split(' ').nth(19)?.parse().ok()
+}
+
+fn lock(file: &File) -> bool {
+    // SAFETY: only numbers are passed.
+    unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) == 0 }
+}
+
+/// Undoes what is in the notes of processes that are gone.
+fn clean(folder: &Path) -> Vec<Leftover> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        if entry.file_type().is_ok_and(|kind| kind.is_file()) {
+            clean_note(&entry.path(), &mut found);
+        }
+    }
+    found
+}
+
+fn clean_note(path: &Path, found: &mut Vec<Leftover>) {
+    let mut options = OpenOptions::new();
+    let options = options
+        .read(true)
+        .write(true)
+        .custom_flags(libc::O_NOFOLLOW);
+    let Ok(mut file) = options.open(path) else {
+        return;
+    };
+    if !lock(&file) || path.extension().is_some_and(|end| end == "new") {
+        return;
+    }
+    let mut text = Vec::new();
+    let read = file.read_to_end(&mut text);
+    let (Ok(_), Some(name)) = (read, path.file_name().and_then(|name| name.to_str())) else {
+        return;
+    };
+    // A note that its process had no time to fill: its mounts are found by their source.
+    let mut made: Made = serde_json::from_slice(&text).unwrap_or_default();
+    let source = format!("blocklab-{name}");
+    let mounted = mount::ours(&source).into_iter().map(|mount| mount.point);
+    let mounted: Vec<_> = mounted.collect();
+    let devices = made.devices.iter().filter(|device| device.is_there());
+    let devices: Vec<_> = devices.map(BlockDevice::path).collect();
+    made.mounts.clone_from(&mounted);
+    let holders = undo(&mut made, &source, Unmount::Forced);
+    found.extend(devices.into_iter().chain(mounted).map(Leftover::Undone));
+    for holder in holders {
+        if let Holder::FileSystem { device, .. } | Holder::Program { path: device, .. } = &holder {
+            found.retain(|it| *it != Leftover::Undone(device.clone()));
+        }
+        found.push(Leftover::Held(holder));
+    }
+    for socket in &made.sockets {
+        remove_socket(socket);
+    }
+    if !made.devices.iter().any(BlockDevice::is_there) {
+        // Another process that cleans may have removed it.
+        let _ = fs::remove_file(path);
+    }
+}
+
+/// Undoes all that may be undone, the last thing first. Gives who uses the rest.
+fn undo(made: &mut Made, source: &str, how: Unmount) -> Vec<Holder> {
+    let mut holders = Vec::new();
+    for at in &made.mounts {
+        // A device that was made just before the process was killed is in no note.
+        for device in block_device::with_files_in(at) {
+            let is_ours = mount::ours(source).iter().any(|mount| mount.point == *at);
+            if is_ours && !made.devices.contains(&device) {
+                made.devices.push(device);
+            }
+        }
+    }
+    for device in &made.devices {
+        release(device, how, &mut holders);
+    }
+    let is_idle = holders.is_empty();
+    for at in &made.mounts {
+        if how == Unmount::Idle && !is_idle {
+            break;
+        }
+        if !mount::unmount(at, source, how) {
+            holders.extend(users(at));
+        }
+    }
+    for folder in &made.folders {
+        // It is removed only if it is empty.
+        let _ = fs::remove_dir(folder);
+    }
+    holders
+}
+
+/// The kernel lets a device go a moment after it is closed.
+const MOMENTS: usize = 50;
+
+fn release(device: &BlockDevice, how: Unmount, holders: &mut Vec<Holder>) {
+    if !device.is_there() {
+        return;
+    }
+    let mounted = file_systems(device);
+    let is_held = !mounted.is_empty() || device.is_claimed();
+    if !is_held || how == Unmount::Forced {
+        device.release();
+    }
+    if !is_held {
+        for _ in 0..MOMENTS {
+            if !device.is_there() {
+                return;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(2));
+        }
+    }
+    match mounted.is_empty() {
+        true => holders.extend(users(&device.path())),
+        false => holders.extend(mounted),
+    }
+}
+
+fn file_systems(device: &BlockDevice) -> Vec<Holder> {
+    let number = device.numbers();
+    let mounts = blocklab_host::mounts().into_iter();
+    let mounted = mounts.filter(|mount| Some(&mount.number) == number.as_ref());
+    let holder = |mount: blocklab_host::Mount| Holder::FileSystem {
+        device: device.path(),
+        at: mount.point,
+    };
+    mounted.map(holder).collect()
+}
+
+/// Programs with a file open that lies at or below a path; one entry if none can be seen.
+fn users(path: &Path) -> Vec<Holder> {
+    let own = std::process::id();
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let pids = processes.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    let uses = |pid: &u32| {
+        let open = fs::read_dir(format!("/proc/{pid}/fd"))
+            .into_iter()
+            .flatten();
+        let open = open.flatten().map(|entry| entry.path());
+        let folders = ["cwd", "root"].map(|it| PathBuf::from(format!("/proc/{pid}/{it}")));
+        let links = open
+            .chain(folders)
+            .filter_map(|link| fs::read_link(link).ok());
+        links.into_iter().any(|target| target.starts_with(path))
+    };
+    let holder = |pid| {
+        let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+        Holder::Program {
+            path: path.to_owned(),
+            name: name.trim_end().to_owned(),
+            pid,
+        }
+    };
+    let found: Vec<_> = pids
+        .filter(|pid| *pid != own)
+        .filter(uses)
+        .map(holder)
+        .collect();
+    match found.is_empty() {
+        true => vec![Holder::Unknown {
+            path: path.to_owned(),
+        }],
+        false => found,
+    }
+}
+
+/// One at which nobody listens any more.
+fn remove_socket(path: &Path) {
+    let is_socket = fs::symlink_metadata(path).is_ok_and(|facts| facts.file_type().is_socket());
+    let refused = |error: io::Error| error.kind() == io::ErrorKind::ConnectionRefused;
+    if is_socket && UnixStream::connect(path).is_err_and(refused) {
+        // One that cannot be removed is removed by who listens there next.
+        let _ = fs::remove_file(path);
+    }
+}

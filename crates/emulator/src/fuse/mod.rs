@@ -1,0 +1,19 @@
+//! Volumes as files of a folder, and as block devices: what programs use that know no NBD.
+//!
+//! ```text
+//!   program ─▶ file system ─▶ /dev/loop3 ─▶ DIR/volume ─▶ /dev/fuse ─▶ Session ─▶ Volume
+//!   program ─────────(O_DIRECT)────────────▶ DIR/volume
+//! ```
+
+mod artifacts;
+mod block_device;
+mod folder;
+mod mount;
+mod server;
+mod session;
+mod wire;
+
+pub use artifacts::{Artifacts, Holder, Leftover};
+pub use block_device::BlockError;
+pub use mount::MountError;
+pub use server::{FuseServer, ServeError};

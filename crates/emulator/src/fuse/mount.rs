@@ -1,0 +1,312 @@
+//! Mounting and unmounting: by the kernel's calls as root, by `fusermount3` otherwise.
+
+use std::ffi::{CStr, CString};
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use blocklab_host::{Mount, mounts};
+
+/// Why nothing can be mounted there.
+#[derive(Debug, thiserror::Error)]
+pub enum MountError {
+    /// The kernel has no FUSE.
+    #[error(
+        "this machine has no /dev/fuse; load the kernel's module (modprobe fuse), or serve with \
+         --nbd"
+    )]
+    NoFuse,
+    /// No folder.
+    #[error("{0} is not there; make it (mkdir), or name another folder")]
+    Missing(PathBuf),
+    /// Something else.
+    #[error("{0} is no folder; name an empty one")]
+    NoFolder(PathBuf),
+    /// Files in it would be hidden.
+    #[error("{0} is not empty; name an empty folder")]
+    NotEmpty(PathBuf),
+    /// In use.
+    #[error("{at} has {kind} mounted on it; unmount it, or name another folder")]
+    Mounted {
+        /// The folder.
+        at: PathBuf,
+        /// Of which kind.
+        kind: String,
+    },
+    /// A name that cannot be written down.
+    #[error("{0} has bytes in its name that are no UTF-8; name another folder")]
+    Name(PathBuf),
+    /// Not root, and nobody to ask.
+    #[error(
+        "only root may mount, and the program fusermount3 is not here; install it (package fuse3), \
+         run as root, or serve with --nbd"
+    )]
+    NoHelper,
+    /// Its refusal.
+    #[error("fusermount3 does not mount {at}: {words}")]
+    Helper {
+        /// The folder.
+        at: PathBuf,
+        /// What it said.
+        words: String,
+    },
+    /// The system's refusal.
+    #[error("cannot mount {at}: {error}")]
+    System {
+        /// The folder.
+        at: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+}
+
+/// The kind of our mounts, as mountinfo tells it.
+const KIND: &str = "fuse.blocklab";
+
+/// Ours with this source, wherever they are.
+pub(super) fn ours(source: &str) -> Vec<Mount> {
+    let mut all = mounts();
+    all.retain(|mount| mount.kind == KIND && mount.source == source);
+    all
+}
+
+/// Whether what is seen at a place is our mount of this source, and nothing that lies over it.
+fn is_uppermost(at: &Path, source: &str) -> bool {
+    let all = mounts();
+    let upper = all.iter().rev().find(|mount| mount.point == at);
+    upper.is_some_and(|mount| mount.kind == KIND && mount.source == source)
+}
+
+/// A folder that may be mounted on, held so that nobody can put another one in its place.
+pub(super) struct Place {
+    held: File,
+    pub(super) path: PathBuf,
+}
+
+impl Place {
+    /// # Errors
+    /// When it is no empty folder.
+    pub(super) fn new(path: &Path) -> Result<Self, MountError> {
+        let named = || path.to_owned();
+        let system = |error| MountError::System { at: named(), error };
+        let mut options = OpenOptions::new();
+        options.read(true).custom_flags(libc::O_DIRECTORY);
+        let held = options.open(path).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => MountError::Missing(named()),
+            io::ErrorKind::NotADirectory => MountError::NoFolder(named()),
+            _ => system(error),
+        })?;
+        let whole = fs::read_link(through(&held)).map_err(system)?;
+        if whole.to_str().is_none() {
+            return Err(MountError::Name(whole));
+        }
+        if let Some(mount) = mounts().into_iter().rev().find(|it| it.point == whole) {
+            return Err(MountError::Mounted {
+                at: whole,
+                kind: mount.kind,
+            });
+        }
+        if fs::read_dir(through(&held))
+            .map_err(system)?
+            .next()
+            .is_some()
+        {
+            return Err(MountError::NotEmpty(named()));
+        }
+        Ok(Self { held, path: whole })
+    }
+
+    /// Mounts a file system there; gives the descriptor by which it is served.
+    pub(super) fn mount(&self, source: &str, read_only: bool) -> Result<OwnedFd, MountError> {
+        // SAFETY: the call takes nothing and cannot fail.
+        match unsafe { libc::geteuid() } {
+            0 => self.mount_as_root(source, read_only),
+            _ => self.mount_by_helper(source, read_only),
+        }
+    }
+
+    fn mount_as_root(&self, source: &str, read_only: bool) -> Result<OwnedFd, MountError> {
+        let device = open_device().map_err(|error| match error.raw_os_error() {
+            Some(libc::ENOENT | libc::ENODEV | libc::ENXIO) => MountError::NoFuse,
+            _ => self.refused(error),
+        })?;
+        let fd = device.as_raw_fd();
+        let options = format!("fd={fd},rootmode=40000,user_id=0,group_id=0,default_permissions");
+        let text = |text: &str| CString::new(text).expect("no zero byte is in it");
+        let (source, options) = (text(source), text(&options));
+        let kind = text(KIND);
+        let at = c_path(&through(&self.held));
+        let mut flags = libc::MS_NOSUID | libc::MS_NODEV;
+        if read_only {
+            flags |= libc::MS_RDONLY;
+        }
+        // SAFETY: four C strings that live through the call.
+        let done = unsafe {
+            let options = options.as_ptr().cast();
+            libc::mount(source.as_ptr(), at.as_ptr(), kind.as_ptr(), flags, options)
+        };
+        match done {
+            0 => Ok(device),
+            _ => Err(match io::Error::last_os_error() {
+                error if error.raw_os_error() == Some(libc::ENODEV) => MountError::NoFuse,
+                error => self.refused(error),
+            }),
+        }
+    }
+
+    fn refused(&self, error: io::Error) -> MountError {
+        MountError::System {
+            at: self.path.clone(),
+            error,
+        }
+    }
+
+    /// The helper mounts, and sends the descriptor over a socket whose number it finds in its
+    /// environment.
+    fn mount_by_helper(&self, source: &str, read_only: bool) -> Result<OwnedFd, MountError> {
+        if !Path::new("/dev/fuse").exists() {
+            return Err(MountError::NoFuse);
+        }
+        let (here, there) = UnixStream::pair().map_err(|error| self.refused(error))?;
+        keep_across_exec(&there).map_err(|error| self.refused(error))?;
+        let how = if read_only { "ro" } else { "rw" };
+        let options = format!("{how},nosuid,nodev,fsname={source},subtype=blocklab");
+        let mut command = Command::new(HELPER);
+        command.args(["-o", &options, "--"]).arg(&self.path);
+        command.env("_FUSE_COMMFD", there.as_raw_fd().to_string());
+        command.stdin(Stdio::null()).stdout(Stdio::null());
+        let said = command.output().map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => MountError::NoHelper,
+            _ => self.refused(error),
+        })?;
+        drop(there);
+        if !said.status.success() {
+            let words = String::from_utf8_lossy(&said.stderr).trim().to_owned();
+            let at = self.path.clone();
+            return Err(MountError::Helper { at, words });
+        }
+        receive_descriptor(&here).map_err(|error| self.refused(error))
+    }
+}
+
+const HELPER: &str = "fusermount3";
+
+/// The way to an open folder that leads nowhere else.
+fn through(folder: &File) -> PathBuf {
+    PathBuf::from(format!("/proc/self/fd/{}", folder.as_raw_fd()))
+}
+
+fn c_path(path: &Path) -> CString {
+    CString::new(path.as_os_str().as_bytes()).expect("a path that was opened has no zero byte")
+}
+
+fn open_device() -> io::Result<OwnedFd> {
+    let mut options = OpenOptions::new();
+    Ok(options.read(true).write(true).open("/dev/fuse")?.into())
+}
+
+/// Another descriptor for a mount, with a list of requests of its own.
+pub(super) fn another(device: &OwnedFd) -> io::Result<OwnedFd> {
+    /// `_IOR(229, 0, u32)`
+    const FUSE_DEV_IOC_CLONE: libc::c_ulong = 0x8004_e500;
+    let clone = open_device()?;
+    let of: RawFd = device.as_raw_fd();
+    // SAFETY: the number lives through the call.
+    match unsafe { libc::ioctl(clone.as_raw_fd(), FUSE_DEV_IOC_CLONE as _, &raw const of) } {
+        0 => Ok(clone),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+fn keep_across_exec(socket: &UnixStream) -> io::Result<()> {
+    // SAFETY: only numbers are passed.
+    match unsafe { libc::fcntl(socket.as_raw_fd(), libc::F_SETFD, 0) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+fn receive_descriptor(from: &UnixStream) -> io::Result<OwnedFd> {
+    let mut byte = 0u8;
+    let mut piece = libc::iovec {
+        iov_base: (&raw mut byte).cast(),
+        iov_len: 1,
+    };
+    let mut control = [0u64; 8];
+    // SAFETY: zeros are a valid message header. What it points to lives through the call, with the
+    // lengths that are given, and the control buffer is aligned. The kernel wrote the header of the
+    // control message that is read, and the descriptor belongs to nobody else.
+    unsafe {
+        let mut message: libc::msghdr = std::mem::zeroed();
+        message.msg_iov = &raw mut piece;
+        message.msg_iovlen = 1;
+        message.msg_control = control.as_mut_ptr().cast();
+        message.msg_controllen = size_of_val(&control);
+        let flags = libc::MSG_CMSG_CLOEXEC;
+        if libc::recvmsg(from.as_raw_fd(), &raw mut message, flags) < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        let first = libc::CMSG_FIRSTHDR(&raw const message);
+        if first.is_null() || (*first).cmsg_type != libc::SCM_RIGHTS {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        let fd = libc::CMSG_DATA(first).cast::<RawFd>().read_unaligned();
+        Ok(OwnedFd::from_raw_fd(fd))
+    }
+}
+
+/// How a mount is undone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Unmount {
+    /// Only if nobody uses it.
+    Idle,
+    /// Whoever uses it gets errors from now on.
+    Forced,
+}
+
+/// Unmounts our mount of this source at a place; one that is not there is undone. Whether it is.
+pub(super) fn unmount(at: &Path, source: &str, how: Unmount) -> bool {
+    if !ours(source).iter().any(|mount| mount.point == at) {
+        return true;
+    }
+    if !is_uppermost(at, source) {
+        return false;
+    }
+    // SAFETY: the call takes nothing and cannot fail.
+    match unsafe { libc::geteuid() } {
+        0 => unmount_as_root(at, how),
+        _ => unmount_by_helper(at, how),
+    }
+}
+
+fn unmount_as_root(at: &Path, how: Unmount) -> bool {
+    let path = c_path(at);
+    let unmount = |path: &CStr, flags| {
+        // SAFETY: a C string that lives through the call.
+        unsafe { libc::umount2(path.as_ptr(), flags | libc::UMOUNT_NOFOLLOW) == 0 }
+    };
+    match how {
+        Unmount::Idle => unmount(&path, 0),
+        // The first one ends the connection even where it cannot unmount.
+        Unmount::Forced => unmount(&path, libc::MNT_FORCE) || unmount(&path, libc::MNT_DETACH),
+    }
+}
+
+fn unmount_by_helper(at: &Path, how: Unmount) -> bool {
+    let mut command = Command::new(HELPER);
+    command.args(["-u", "-q"]);
+    if how == Unmount::Forced {
+        command.arg("-z");
+    }
+    command.arg("--").arg(at);
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    command.status().is_ok_and(|status| status.success())
+}

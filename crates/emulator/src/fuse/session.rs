@@ -1,0 +1,500 @@
+//! A thread that serves a mount: it takes a request, waits for what is due, and replies.
+//!
+//! ```text
+//!   /dev/fuse ─▶ request ─▶ admit ──due now──▶ settle ─▶ /dev/fuse
+//!                              └─due later─▶ schedule ──▲
+//! ```
+//!
+//! Each thread has a descriptor of its own on the same mount, and answers what it has read. With
+//! nothing in flight it sleeps in `read`, of which the kernel wakes one thread a request; otherwise
+//! in `ppoll`, up to the moment when something is due.
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::sync::Arc;
+use std::time::Duration;
+
+use blocklab_device::Direction;
+use blocklab_units::Nanos;
+
+use super::folder::Folder;
+use super::wire::{self, Message, REQUEST_BUFFER, Reply, Request};
+use crate::wait::wait;
+use crate::{
+    Alarm, Bell, Failure, Interest, Schedule, Settled, Spin, Ticket, Volume, precise_timers,
+};
+
+/// What the reply to a request needs.
+#[derive(Debug, Clone, Copy)]
+enum Work {
+    Read,
+    Write {
+        forced: bool,
+    },
+    /// A range that becomes zero: freed, or kept.
+    Zero {
+        keep: bool,
+        /// What a device takes at once is bounded: so many bytes come after this part.
+        rest: u64,
+    },
+    Sync,
+}
+
+/// A request that was admitted.
+#[derive(Debug)]
+struct Pending {
+    unique: u64,
+    node: u64,
+    ticket: Ticket,
+    work: Work,
+    /// What went wrong with its data.
+    own: Result<(), Failure>,
+}
+
+/// What came of looking for a request.
+#[derive(Debug, PartialEq, Eq)]
+enum Received {
+    Request(usize),
+    Nothing,
+    /// The mount is gone.
+    End,
+}
+
+pub(super) struct Session {
+    device: OwnedFd,
+    folder: Arc<Folder>,
+    input: Box<[u8]>,
+    reply: Reply,
+    schedule: Schedule<Pending>,
+    alarm: Alarm,
+    bell: Arc<Bell>,
+    /// How long what is read now has waited for this thread to wake.
+    waking: Nanos,
+    sleeps_in_read: bool,
+}
+
+impl Session {
+    /// # Errors
+    /// When no more descriptors are allowed.
+    pub(super) fn new(device: OwnedFd, folder: &Arc<Folder>, spin: Spin) -> io::Result<Self> {
+        let bell = Arc::new(Bell::new()?);
+        for volume in folder.volumes() {
+            volume.wakes(&bell);
+        }
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        Ok(Self {
+            device,
+            folder: Arc::clone(folder),
+            input: vec![0; REQUEST_BUFFER].into(),
+            reply: Reply::default(),
+            schedule: Schedule::default(),
+            alarm: Alarm::new(spin.is_on(processors)),
+            bell,
+            waking: Nanos::ZERO,
+            sleeps_in_read: true,
+        })
+    }
+
+    /// The first request of a mount says what the kernel can do; the others come when it is
+    /// answered.
+    pub(super) fn begin(&mut self) -> io::Result<()> {
+        match self.receive()? {
+            Received::Request(len) => self.answer(len),
+            Received::Nothing | Received::End => Err(io::ErrorKind::UnexpectedEof.into()),
+        }
+    }
+
+    /// Serves until the mount is gone.
+    pub(super) fn run(mut self) -> io::Result<()> {
+        precise_timers();
+        spare_reclaim();
+        loop {
+            let received = match self.schedule.is_empty() {
+                true => self.sleep_in_read()?,
+                false => self.sleep_until_due()?,
+            };
+            match received {
+                Received::Request(len) => self.answer(len)?,
+                Received::Nothing => {}
+                Received::End => return Ok(()),
+            }
+            self.give_due();
+        }
+    }
+
+    fn sleep_in_read(&mut self) -> io::Result<Received> {
+        self.set_sleeps_in_read(true)?;
+        let clock = self.clock();
+        let began = clock.now();
+        let received = self.receive()?;
+        let usual = self.alarm.usual_lateness();
+        // A lone request that ends a sleep was sent about a wake-up ago.
+        let slept = clock.now().since(began) > usual;
+        self.waking = if slept { usual } else { Nanos::ZERO };
+        Ok(received)
+    }
+
+    /// Takes what has come, or else sleeps up to the moment when something is due.
+    fn sleep_until_due(&mut self) -> io::Result<Received> {
+        self.waking = Nanos::ZERO;
+        self.set_sleeps_in_read(false)?;
+        let received = self.receive()?;
+        if received != Received::Nothing {
+            return Ok(received);
+        }
+        let began = self.clock().now();
+        let asked = match self.schedule.next() {
+            Some(due) if due > self.alarm.horizon(began) => self.alarm.sleep(began, due),
+            _ => return Ok(Received::Nothing),
+        };
+        if asked == Duration::ZERO {
+            std::hint::spin_loop();
+            return Ok(Received::Nothing);
+        }
+        let read = Interest {
+            read: true,
+            write: false,
+        };
+        let ready = wait(self.device.as_fd(), read, &self.bell, Some(asked))?;
+        if ready.timed_out {
+            let now = self.clock().now();
+            self.alarm.woke(began, asked, now);
+        }
+        if ready.rung {
+            self.look_again();
+        }
+        match ready.read {
+            true => self.receive(),
+            false => Ok(Received::Nothing),
+        }
+    }
+
+    fn clock(&self) -> blocklab_targets::Clock {
+        let mut volumes = self.folder.volumes();
+        volumes.next().expect("a mount serves a volume").clock()
+    }
+
+    fn set_sleeps_in_read(&mut self, sleeps: bool) -> io::Result<()> {
+        if sleeps != self.sleeps_in_read {
+            let flags = libc::O_RDWR | if sleeps { 0 } else { libc::O_NONBLOCK };
+            // SAFETY: only numbers are passed.
+            if unsafe { libc::fcntl(self.device.as_raw_fd(), libc::F_SETFL, flags) } < 0 {
+                return Err(io::Error::last_os_error());
+            }
+            self.sleeps_in_read = sleeps;
+        }
+        Ok(())
+    }
+
+    fn receive(&mut self) -> io::Result<Received> {
+        let (fd, into) = (self.device.as_raw_fd(), &mut self.input);
+        // SAFETY: the buffer lives through the call with its length.
+        let len = unsafe { libc::read(fd, into.as_mut_ptr().cast(), into.len()) };
+        if len >= 0 {
+            return Ok(Received::Request(len as usize));
+        }
+        let error = io::Error::last_os_error();
+        match error.raw_os_error() {
+            // ENOENT: a request that its program gave up before it was read.
+            Some(libc::EAGAIN | libc::EINTR | libc::ENOENT) => Ok(Received::Nothing),
+            Some(libc::ENODEV | libc::ECONNABORTED) => Ok(Received::End),
+            _ => Err(error),
+        }
+    }
+
+    fn answer(&mut self, len: usize) -> io::Result<()> {
+        // Taken out, so that the data of a write need not be copied.
+        let input = std::mem::take(&mut self.input);
+        let answered = match Message::parse(&input[..len]) {
+            Some(message) => {
+                self.take(message);
+                Ok(())
+            }
+            None => Err(io::Error::new(io::ErrorKind::InvalidData, "no request")),
+        };
+        self.input = input;
+        answered
+    }
+
+    fn take(&mut self, message: Message<'_>) {
+        let Message { unique, request } = message;
+        let admitted = match request {
+            Request::Read { node, offset, len } => self.admit_read(unique, node, offset, len),
+            Request::Write {
+                node,
+                offset,
+                data,
+                forced,
+            } => self.admit_write(unique, node, offset, data, forced),
+            Request::Sync { node } => self.admit_sync(unique, node),
+            Request::Allocate {
+                node,
+                offset,
+                len,
+                mode,
+            } => self.admit_range(unique, node, (offset, len), mode),
+            other => {
+                match self.folder.answer(other, &mut self.reply) {
+                    Ok(true) => self.send(unique),
+                    Ok(false) => {}
+                    Err(number) => self.refuse(unique, number),
+                }
+                return;
+            }
+        };
+        match admitted {
+            Ok(Some(pending)) => self.admitted(pending),
+            Ok(None) => {}
+            Err(number) => self.refuse(unique, number),
+        }
+    }
+
+    fn volume(&self, node: u64) -> Result<Arc<Volume>, i32> {
+        self.folder.volume(node).map(Arc::clone).ok_or(libc::EISDIR)
+    }
+
+    /// Reads end where the volume ends.
+    fn admit_read(
+        &mut self,
+        unique: u64,
+        node: u64,
+        offset: u64,
+        len: u32,
+    ) -> Result<Option<Pending>, i32> {
+        let volume = self.volume(node)?;
+        let left = volume.size().saturating_sub(offset);
+        let len = u64::from(len).min(left) as u32;
+        if len == 0 {
+            self.reply.begin();
+            self.send(unique);
+            return Ok(None);
+        }
+        let ticket = volume.admit(Direction::Read, offset, len);
+        Ok(Some(self.pending(unique, node, ticket, Work::Read, Ok(()))))
+    }
+
+    /// The data goes to the volume as it comes.
+    fn admit_write(
+        &mut self,
+        unique: u64,
+        node: u64,
+        offset: u64,
+        data: &[u8],
+        forced: bool,
+    ) -> Result<Option<Pending>, i32> {
+        let volume = self.volume(node)?;
+        if volume.is_read_only() {
+            return Err(libc::EROFS);
+        }
+        let left = volume.size().saturating_sub(offset);
+        if left == 0 {
+            return Err(libc::ENOSPC);
+        }
+        let data = &data[..data.len().min(left as usize)];
+        let ticket = volume.admit(Direction::Write, offset, data.len() as u32);
+        let own = match ticket.is_sound() {
+            true => volume.write(offset, data),
+            false => Ok(()),
+        };
+        let work = Work::Write { forced };
+        Ok(Some(self.pending(unique, node, ticket, work, own)))
+    }
+
+    fn admit_sync(&mut self, unique: u64, node: u64) -> Result<Option<Pending>, i32> {
+        let ticket = self.volume(node)?.admit(Direction::Flush, 0, 0);
+        Ok(Some(self.pending(unique, node, ticket, Work::Sync, Ok(()))))
+    }
+
+    fn admit_range(
+        &mut self,
+        unique: u64,
+        node: u64,
+        (offset, len): (u64, u64),
+        mode: i32,
+    ) -> Result<Option<Pending>, i32> {
+        let volume = self.volume(node)?;
+        let end = offset.checked_add(len).ok_or(libc::EFBIG)?;
+        let keep = match mode & !libc::FALLOC_FL_KEEP_SIZE {
+            libc::FALLOC_FL_PUNCH_HOLE => false,
+            libc::FALLOC_FL_ZERO_RANGE => true,
+            // A volume has all the room that it will ever have.
+            0 if end <= volume.size() => {
+                self.reply.begin();
+                self.send(unique);
+                return Ok(None);
+            }
+            0 => return Err(libc::ENOSPC),
+            _ => return Err(libc::EOPNOTSUPP),
+        };
+        if volume.is_read_only() {
+            return Err(libc::EROFS);
+        }
+        let len = end.min(volume.size()).saturating_sub(offset);
+        Ok(Some(self.part_of_range(unique, node, (offset, len), keep)))
+    }
+
+    fn part_of_range(
+        &mut self,
+        unique: u64,
+        node: u64,
+        (offset, len): (u64, u64),
+        keep: bool,
+    ) -> Pending {
+        /// What one operation of a device takes at most.
+        const PART: u64 = 1 << 31;
+        let volume = self.volume(node).expect("it was found before");
+        let part = len.min(PART);
+        let direction = if keep {
+            Direction::Write
+        } else {
+            Direction::Trim
+        };
+        let ticket = volume.admit(direction, offset, part as u32);
+        let own = match ticket.is_sound() {
+            true => volume.zero(offset, part, keep),
+            false => Ok(()),
+        };
+        let rest = len - part;
+        self.pending(unique, node, ticket, Work::Zero { keep, rest }, own)
+    }
+
+    fn pending(
+        &self,
+        unique: u64,
+        node: u64,
+        ticket: Ticket,
+        work: Work,
+        own: Result<(), Failure>,
+    ) -> Pending {
+        Pending {
+            unique,
+            node,
+            ticket: ticket.sent_earlier(self.waking),
+            work,
+            own,
+        }
+    }
+
+    /// At once what is due, the others when they are.
+    fn admitted(&mut self, pending: Pending) {
+        let Ticket { arrived, due, .. } = pending.ticket;
+        match due <= arrived {
+            true => self.settle(pending, due),
+            false => self.schedule.push(due, pending),
+        }
+    }
+
+    /// Replies to all that is due.
+    fn give_due(&mut self) {
+        if self.schedule.is_empty() {
+            return;
+        }
+        let now = self.clock().now();
+        let horizon = self.alarm.horizon(now);
+        while let Some((_, pending)) = self.schedule.pop(horizon) {
+            self.settle(pending, now);
+        }
+    }
+
+    /// What is in flight may be due otherwise than it was: all of it is asked about now.
+    fn look_again(&mut self) {
+        let now = self.clock().now();
+        let pending: Vec<_> = self.schedule.drain().collect();
+        for mut pending in pending {
+            if let Ok(volume) = self.volume(pending.node) {
+                pending.ticket.due = volume.due(&pending.ticket, now);
+            }
+            self.schedule.push(pending.ticket.due, pending);
+        }
+    }
+
+    /// The reply, unless it is due later than it was.
+    fn settle(&mut self, pending: Pending, now: Nanos) {
+        let Pending {
+            unique,
+            node,
+            ticket,
+            work,
+            mut own,
+        } = pending;
+        let volume = self.volume(node).expect("it was admitted there");
+        let (offset, len) = (ticket.io.offset, ticket.io.len);
+        let out = self.reply.begin();
+        if ticket.is_sound() && own.is_ok() && matches!(work, Work::Read) {
+            own = volume.read(offset, len as usize, out);
+        }
+        match (volume.settle(ticket, now, own), work) {
+            (Settled::Later(due, ticket), _) => {
+                let pending = Pending {
+                    unique,
+                    node,
+                    ticket,
+                    work,
+                    own,
+                };
+                self.schedule.push(due, pending);
+            }
+            (Settled::Done(Err(failure)), _) => self.refuse(unique, error_number(failure)),
+            (Settled::Done(Ok(())), Work::Zero { keep, rest }) if rest > 0 => {
+                let range = (offset + u64::from(len), rest);
+                let next = self.part_of_range(unique, node, range, keep);
+                self.schedule.push(next.ticket.due, next);
+            }
+            (Settled::Done(Ok(())), Work::Write { forced }) => {
+                if forced {
+                    volume.persist(offset, len.into());
+                }
+                wire::written(out, len);
+                self.send(unique);
+            }
+            (Settled::Done(Ok(())), _) => self.send(unique),
+        }
+    }
+
+    fn send(&mut self, unique: u64) {
+        write(&self.device, self.reply.done(unique));
+    }
+
+    fn refuse(&mut self, unique: u64, number: i32) {
+        write(&self.device, self.reply.failed(unique, number));
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        let pending: Vec<_> = self.schedule.drain().collect();
+        for pending in pending {
+            if let Ok(volume) = self.volume(pending.node) {
+                volume.abandon(pending.ticket);
+            }
+        }
+    }
+}
+
+/// A reply that the kernel does not take is one that nobody waits for any more: the program gave
+/// up, or the mount is gone, which the next read tells.
+fn write(device: &OwnedFd, reply: &[u8]) {
+    // SAFETY: the bytes live through the call with their length.
+    unsafe { libc::write(device.as_raw_fd(), reply.as_ptr().cast(), reply.len()) };
+}
+
+const fn error_number(failure: Failure) -> i32 {
+    match failure {
+        // A device that is gone is an error to those who have it open.
+        Failure::Io | Failure::Gone => libc::EIO,
+        Failure::NoSpace => libc::ENOSPC,
+        Failure::ReadOnly => libc::EROFS,
+        Failure::Invalid => libc::EINVAL,
+        Failure::Unsupported => libc::EOPNOTSUPP,
+    }
+}
+
+/// Memory that this thread needs is not to be had by writing to a file system that lies on its own
+/// volume, which would wait for this thread.
+fn spare_reclaim() {
+    /// `linux/prctl.h`
+    const PR_SET_IO_FLUSHER: libc::c_int = 57;
+    let (yes, none): (libc::c_ulong, libc::c_ulong) = (1, 0);
+    // SAFETY: only numbers are passed. Without the right to it, the usual rules hold.
+    unsafe { libc::prctl(PR_SET_IO_FLUSHER, yes, none, none, none) };
+}
