@@ -5,6 +5,7 @@
 
 pub mod kernel;
 pub mod running;
+pub mod serving;
 
 use std::fs;
 use std::path::{Path, PathBuf};

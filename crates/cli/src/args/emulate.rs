@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use blocklab_units::Bytes;
-use clap::{Args, ValueEnum};
+use clap::{ArgGroup, Args, ValueEnum};
 
 use super::run_name;
 
@@ -49,12 +49,15 @@ pub enum SpinArg {
 
 /// `blocklab emulate`.
 #[derive(Debug, Args)]
-#[command(after_help = EMULATE_EXAMPLES)]
+#[command(
+    after_help = EMULATE_EXAMPLES,
+    group(ArgGroup::new("place").args(["nbd", "fuse", "block"]).required(true).multiple(true))
+)]
 pub struct EmulateArgs {
     /// What to serve: an address such as gp3:100GiB@m5.large or ./device.toml, or `null`
     pub address: String,
     /// Serve NBD at unix:PATH or HOST:PORT (repeatable)
-    #[arg(long, value_name = "WHERE", required_unless_present_any = ["fuse", "block"])]
+    #[arg(long, value_name = "WHERE")]
     pub nbd: Vec<String>,
     /// Serve a file in an empty folder: DIR/volume (of several: DIR/volume1 ...)
     #[arg(long, value_name = "DIR")]

@@ -1,6 +1,6 @@
 //! What clients find: sockets, files and block devices, and their end.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -106,7 +106,7 @@ const fn serves_files(args: &EmulateArgs) -> bool {
 /// Where clients find the volumes, as it was asked for.
 pub(super) fn places(args: &EmulateArgs) -> String {
     let folder = args.fuse.iter().map(|path| path.display().to_string());
-    let device = args.block.then(|| "a block device".to_owned());
+    let device = args.block.then(|| "--block".to_owned());
     let all: Vec<_> = args
         .nbd
         .iter()

@@ -71,8 +71,8 @@ mod set {
     pub const UID: u32 = 1 << 1;
     pub const GID: u32 = 1 << 2;
     pub const SIZE: u32 = 1 << 3;
-    /// It comes from `open` with `O_TRUNC`.
-    pub const OPEN: u32 = 1 << 15;
+    /// It comes from `ftruncate`, and neither from `truncate` nor from `open`.
+    pub const HANDLE: u32 = 1 << 6;
 }
 
 /// What is asked.
@@ -253,9 +253,9 @@ const fn change(valid: u32, size: u64) -> Change {
     if valid & (set::MODE | set::UID | set::GID) != 0 {
         return Change::Rights;
     }
-    match (valid & set::SIZE != 0, valid & set::OPEN != 0) {
-        (true, true) => Change::Emptied,
-        (true, false) => Change::Size(size),
+    match (valid & set::SIZE != 0, valid & set::HANDLE != 0) {
+        (true, false) if size == 0 => Change::Emptied,
+        (true, _) => Change::Size(size),
         (false, _) => Change::Nothing,
     }
 }
@@ -452,8 +452,9 @@ mod tests {
 
     #[test]
     fn a_file_that_is_emptied_as_it_is_opened_is_no_truncation() {
-        assert_eq!(change(set::SIZE | set::OPEN, 0), Change::Emptied);
-        assert_eq!(change(set::SIZE, 0), Change::Size(0));
+        assert_eq!(change(set::SIZE, 0), Change::Emptied);
+        assert_eq!(change(set::SIZE | set::HANDLE, 0), Change::Size(0));
+        assert_eq!(change(set::SIZE, 512), Change::Size(512));
         assert_eq!(change(set::MODE | set::SIZE, 0), Change::Rights);
         assert_eq!(change(1 << 5, 0), Change::Nothing);
     }
