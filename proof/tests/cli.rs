@@ -393,6 +393,39 @@ fn removing_is_all_or_nothing_and_of_runs_only() {
 }
 
 #[test]
+fn a_note_is_shown_everywhere_and_obeyed_nowhere() {
+    let lab = lab();
+    let said = good(lab.blocklab(["note", "k3f"]));
+    assert!(said.contains("has no note"), "{said}");
+    let text = "firmware 3.1\u{1b}[2J, <b>after fill</b>";
+    good(lab.blocklab(["note", "k3f", text]));
+    for words in [
+        vec!["note", "k3f"],
+        vec!["show", "k3f"],
+        vec!["show", "k3f", "--format", "markdown"],
+        vec!["show", "k3f", "--json"],
+        vec!["export", "k3f", "-f", "csv"],
+        vec!["export", "k3f", "-f", "json"],
+        vec!["report", "k3f", "--html", "-"],
+    ] {
+        let said = good(lab.blocklab(words.iter().copied()));
+        assert!(said.contains("firmware 3.1"), "{words:?} of\n{said}");
+        let is_data = words[0] == "export";
+        assert!(is_data || !said.contains('\u{1b}'), "{words:?}");
+        assert!(words[0] != "report" || !said.contains("<b>after fill"));
+    }
+    refused(&lab, &["note", "k3f", " "], &["--delete"]);
+    refused(&lab, &["note", "nosuch", "x"], &["no run"]);
+    refused(
+        &lab,
+        &["note", "k3f", "x", "--delete"],
+        &["cannot be used with"],
+    );
+    good(lab.blocklab(["note", "k3f", "--delete"]));
+    assert!(!good(lab.blocklab(["show", "k3f"])).contains("firmware"));
+}
+
+#[test]
 fn the_store_is_where_the_user_says() {
     let lab = lab();
     let other = Lab::new();

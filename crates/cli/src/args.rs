@@ -91,6 +91,8 @@ pub enum Command {
     Convert(ConvertArgs),
     /// Export a run as CSV, JSON or Parquet
     Export(ExportArgs),
+    /// Keep a note with a run: what you changed, and why
+    Note(NoteArgs),
     /// Delete runs from the store
     Rm(RmArgs),
     /// Import results of fio, DiskSpd, CrystalDiskMark or Vdbench
@@ -245,14 +247,37 @@ pub enum Format {
     Parquet,
 }
 
+const NOTE_EXAMPLES: &str = "\
+Examples:
+  blocklab note latest 'firmware 3.1, after filling the disk'
+  blocklab note latest               shows it
+  blocklab note k3f --delete
+
+The note is a file beside the record, which stays as it is. `show`, the page, JSON and exports show \
+it.";
+
+/// `blocklab note`.
+#[derive(Debug, Args)]
+#[command(after_help = NOTE_EXAMPLES, after_long_help = format!("{RUNS}\n\n{NOTE_EXAMPLES}"))]
+pub struct NoteArgs {
+    /// The run
+    pub run: String,
+    /// The note, in the place of an older one (default: show the note)
+    #[arg(value_name = "TEXT")]
+    pub text: Vec<String>,
+    /// Delete the note
+    #[arg(long, conflicts_with = "text")]
+    pub delete: bool,
+}
+
 const RM_EXAMPLES: &str = "\
 Examples:
   blocklab rm 20261120-190142-k3f
   blocklab rm k3f 012
   blocklab rm latest --dry-run     what would be removed
 
-All runs are found before any is removed; when one is not there, none is. Only what a run wrote is \
-removed: your own files in its folder stay.";
+All runs are found before any is removed; when one is not there, none is. Only what blocklab wrote \
+is removed: your own files in its folder stay.";
 
 /// `blocklab rm`.
 #[derive(Debug, Args)]
@@ -306,7 +331,9 @@ const COMPLETIONS_EXAMPLES: &str = "\
 Examples:
   source <(blocklab completions bash)
   blocklab completions zsh > ~/.zfunc/_blocklab
-  blocklab completions fish > ~/.config/fish/completions/blocklab.fish";
+  blocklab completions fish > ~/.config/fish/completions/blocklab.fish
+
+In bash, zsh and fish the stored runs, the studies and the addresses of volumes are completed, too.";
 
 /// `blocklab completions`.
 #[derive(Debug, Args)]

@@ -220,6 +220,7 @@ impl Model {
                 ..facts
             }],
             overhead: None,
+            note: None,
             notes: self.notes(args),
             measurements: Vec::new(),
         }

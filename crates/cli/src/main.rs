@@ -9,6 +9,7 @@ mod asked_study;
 mod calibrate;
 mod catalog;
 mod compare;
+mod complete;
 mod devices;
 mod diagnose;
 mod emulate;
@@ -16,6 +17,7 @@ mod foreign;
 mod gate;
 mod list;
 mod manual;
+mod note;
 mod price;
 mod repeat;
 mod run;
@@ -38,7 +40,12 @@ fn main() -> ExitCode {
     // A file beyond `ulimit -f` is an error like a full disk, and no reason to be killed.
     // SAFETY: no handler is installed, and there is one thread.
     unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
-    dispatch(Cli::parse_from(by_name(env::args_os()))).unwrap_or_else(|error| {
+    let arguments = by_name(env::args_os());
+    if let Some(words) = complete::asked(&arguments) {
+        complete::print(&words);
+        return ExitCode::SUCCESS;
+    }
+    dispatch(Cli::parse_from(arguments)).unwrap_or_else(|error| {
         terminal::complain(&error);
         ExitCode::from(status::MISTAKE)
     })
@@ -75,6 +82,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         Command::Convert(args) => foreign::convert(args)?,
         Command::Export(args) => stored::export(args, &store()?)?,
         Command::Import(args) => return foreign::import(args, &store()?),
+        Command::Note(args) => note::note(args, &store()?)?,
         Command::Rm(args) => stored::rm(args, &store()?)?,
         Command::Calibrate(args) => return calibrate::calibrate(args, &store()?),
         Command::Emulate(args) => return emulate::emulate(args, &store()?),

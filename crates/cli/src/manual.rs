@@ -9,6 +9,7 @@ use clap::{Command, CommandFactory};
 use clap_mangen::Man;
 
 use crate::args::{Cli, CompletionsArgs, ManArgs};
+use crate::complete;
 use blocklab_console::terminal;
 use blocklab_tools::output::{self, Over};
 use blocklab_units::did_you_mean;
@@ -111,6 +112,7 @@ fn escaped(text: &str) -> String {
 pub fn completions(args: &CompletionsArgs) -> Result<()> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "blocklab", &mut script);
+    script.extend_from_slice(complete::script(args.shell).as_bytes());
     terminal::print_data(script)
 }
 

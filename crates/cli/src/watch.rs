@@ -1,8 +1,8 @@
 //! What is seen of a run while it lasts.
 
-use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 
+use blocklab_console::terminal;
 use blocklab_record::{Interval, Origin, Record};
 use blocklab_report::live::Screen;
 use blocklab_store::Store;
@@ -50,7 +50,7 @@ impl<'a> Watch<'a> {
             None => Nanos(plans.iter().map(|(_, plan)| length(plan)).sum()),
         };
         Self {
-            screen: Screen::new(!args.quiet, io::stderr().is_terminal(), total),
+            screen: Screen::new(!args.quiet, terminal::size(), total),
             checkpoints: Checkpoints::new((!args.no_save).then_some(store)),
             parts: plans.iter().map(part).collect(),
             current: 0,
@@ -103,6 +103,10 @@ impl Observer for Watch<'_> {
 
     fn interval(&mut self, interval: &Interval, elapsed: Nanos) {
         self.screen.interval(interval, self.before + elapsed);
+    }
+
+    fn credits(&mut self, left: &[(String, f64)]) {
+        self.screen.credits(left);
     }
 
     fn wants_again(&self, case: &Case, record: &Record) -> bool {

@@ -81,6 +81,13 @@ fn shown(text: &str, colors: bool) -> Cow<'_, str> {
     shown.into()
 }
 
+/// Columns and lines of standard error, where it is a terminal; 0 where that does not tell.
+pub fn size() -> Option<(u16, u16)> {
+    let size = terminal_size::terminal_size_of(io::stderr());
+    let known = size.map_or((0, 0), |(width, height)| (width.0, height.0));
+    io::stderr().is_terminal().then_some(known)
+}
+
 /// How text on standard output may look: colours and width only where it is a terminal, and no
 /// colours when NO_COLOR is set.
 pub fn style() -> Style {

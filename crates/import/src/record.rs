@@ -162,6 +162,7 @@ impl Found {
             },
             targets: self.targets.into_iter().map(facts).collect(),
             overhead: None,
+            note: None,
             notes: std::iter::once(first).chain(more).collect(),
             measurements,
         }

@@ -186,6 +186,10 @@ pub struct Record {
     pub overhead: Option<Overhead>,
     /// What was understood differently.
     pub notes: Vec<Note>,
+    /// What somebody wrote about the run afterwards. The store keeps it in a file beside the
+    /// record, which is never rewritten.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
     /// In the order in which they were taken.
     pub measurements: Vec<Measurement>,
 }

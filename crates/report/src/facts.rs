@@ -1,5 +1,7 @@
 //! The words for what a Record states: one wording for every format.
 
+use std::collections::BTreeSet;
+
 use blocklab_analysis::{Confidence, Estimate, Finding, Row, RowDirection, Severity};
 use blocklab_record::{
     Accounting, BlockDevice, ErrorCount, FileSystem, Interval, IntervalDirection, NoteLevel,
@@ -17,15 +19,42 @@ pub fn word(of: impl Serialize) -> String {
     name.as_str().unwrap_or_default().replace('_', " ")
 }
 
-/// `blocklab 0.1.0, study quick, run 7f3a2c, measured 2025-11-20 14:03:22 UTC`.
-pub fn cite(record: &Record) -> String {
+/// `blocklab 0.1.0, study quick, run 7f3a2c, measured 2025-11-20 14:03:22 UTC`; of several runs
+/// all studies, the first and the last run, and when the first began.
+pub fn cite(records: &[&Record]) -> String {
+    let [first, rest @ ..] = records else {
+        return String::new();
+    };
+    // The systems of a study have names like `i3-metal: EBS`.
+    let study = |record: &Record| {
+        let name = record.asked.name.as_str();
+        name.split_once(": ")
+            .map_or(name, |(study, _)| study)
+            .to_owned()
+    };
+    let joined = |of: &dyn Fn(&Record) -> String| {
+        let unique: BTreeSet<String> = records.iter().map(|it| of(it)).collect();
+        unique.into_iter().collect::<Vec<_>>().join(" and ")
+    };
+    let Some(last) = rest.last() else {
+        return format!(
+            "{}, study {}, run {}, {} {}",
+            first.tool,
+            first.asked.name,
+            first.id,
+            first.origin.name(),
+            moment(&first.started_at)
+        );
+    };
     format!(
-        "{}, study {}, run {}, {} {}",
-        record.tool,
-        record.asked.name,
-        record.id,
-        record.origin.name(),
-        moment(&record.started_at)
+        "{}, study {}, {} runs from {} to {}, {} {}",
+        joined(&|it| it.tool.clone()),
+        joined(&study),
+        records.len(),
+        first.id,
+        last.id,
+        joined(&|it| it.origin.name().to_owned()),
+        moment(&first.started_at)
     )
 }
 

@@ -31,6 +31,8 @@ pub fn summary(record: &Record, assessment: &Assessment, gate: Option<&Gate>) ->
         id: &record.id,
         name: &record.asked.name,
         description: &record.asked.description,
+        // Of the user; `null` without one.
+        note: &record.note,
         origin: record.origin,
         status: record.status,
         failure: &record.failure,

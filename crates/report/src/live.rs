@@ -1,5 +1,7 @@
 //! The live screen: a tap on the intervals of a run, drawn on stderr.
 
+mod panel;
+
 use std::io::{self, Write};
 
 use blocklab_record::{Interval, IntervalDirection, Measurement};
@@ -8,10 +10,12 @@ use blocklab_workload::Direction;
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::facts::{DIRECTIONS, directions};
+use panel::Panel;
 
 /// What is shown while a run lasts.
 ///
-/// On a terminal: a block of three lines, redrawn. Elsewhere: one line a finished measurement.
+/// On a terminal: a block of three lines, redrawn; on one of 80 by 24 or more also the last minutes.
+/// Elsewhere: one line a finished measurement.
 /// Never starts a thread; time comes from the caller.
 pub struct Screen {
     view: View,
@@ -23,7 +27,7 @@ pub struct Screen {
 enum View {
     Silent,
     Lines(Box<dyn Write + Send>),
-    Block(Block),
+    Block(Box<Block>),
 }
 
 /// The lines on a terminal, from the top.
@@ -32,20 +36,28 @@ struct Block {
     overall: ProgressBar,
     what: ProgressBar,
     figures: ProgressBar,
+    /// Where there is room.
+    panel: Option<(Panel, Vec<ProgressBar>)>,
 }
+
+/// Columns and lines from which on the last minutes are shown, too.
+const ROOM: (u16, u16) = (80, 24);
 
 /// Steps of the overall bar.
 const STEPS: u64 = 1000;
 
 impl Screen {
-    /// `enabled`: nothing is shown otherwise. `is_terminal`: whether stderr is one. `total`: the
-    /// planned time of the whole run; zero where it is unknown.
+    /// `enabled`: nothing is shown otherwise. `terminal`: columns and lines of stderr, where it is
+    /// one. `total`: the planned time of the whole run; zero where it is unknown.
     #[must_use]
-    pub fn new(enabled: bool, is_terminal: bool, total: Nanos) -> Self {
-        let view = match (enabled, is_terminal) {
+    pub fn new(enabled: bool, terminal: Option<(u16, u16)>, total: Nanos) -> Self {
+        let view = match (enabled, terminal) {
             (false, _) => View::Silent,
-            (true, false) => View::Lines(Box::new(io::stderr())),
-            (true, true) => View::Block(Block::new(ProgressDrawTarget::stderr())),
+            (true, None) => View::Lines(Box::new(io::stderr())),
+            (true, Some((columns, lines))) => {
+                let has_room = columns >= ROOM.0 && lines >= ROOM.1;
+                View::Block(Box::new(Block::new(ProgressDrawTarget::stderr(), has_room)))
+            }
         };
         Self {
             view,
@@ -59,16 +71,16 @@ impl Screen {
     pub fn lines(there: Box<dyn Write + Send>) -> Self {
         Self {
             view: View::Lines(there),
-            ..Self::new(false, false, Nanos::ZERO)
+            ..Self::new(false, None, Nanos::ZERO)
         }
     }
 
     /// A step of the preparation begins: `laying out 1 GiB`.
     pub fn phase(&mut self, label: &str) {
         self.close(None);
-        if let View::Block(block) = &self.view {
+        if let View::Block(block) = &mut self.view {
             block.what.set_message(visible(label).into_owned());
-            block.figures.set_message(String::new());
+            block.begin("");
         }
     }
 
@@ -85,19 +97,35 @@ impl Screen {
     pub fn case(&mut self, name: &str, pass: u32, passes: u32, case_index: usize, cases: usize) {
         self.close(None);
         let name = &*visible(name);
-        if let View::Block(block) = &self.view {
+        if let View::Block(block) = &mut self.view {
             let text = format!("{name}   case {case_index} of {cases}, pass {pass} of {passes}");
             block.what.set_message(text);
-            block.figures.set_message("starting".to_owned());
+            block.begin("starting");
         }
         self.current = Some(format!("{name} pass {pass}/{passes}"));
     }
 
     /// A slice of the measurement has ended; `elapsed` is the time of the whole run so far.
     pub fn interval(&mut self, interval: &Interval, elapsed: Nanos) {
-        if let View::Block(block) = &self.view {
+        if let View::Block(block) = &mut self.view {
             block.advance(elapsed, self.total);
-            block.figures.set_message(figures(interval));
+            match &mut block.panel {
+                Some((panel, lines)) => {
+                    panel.add(interval, elapsed);
+                    draw(panel, &block.figures, lines);
+                }
+                None => block.figures.set_message(figures(interval)),
+            }
+        }
+    }
+
+    /// What is left in the burst buckets of the devices that the load goes to, in operations or
+    /// bytes.
+    pub fn credits(&mut self, left: &[(String, f64)]) {
+        if let View::Block(block) = &mut self.view
+            && let Some((panel, _)) = &mut block.panel
+        {
+            panel.credits(left);
         }
     }
 
@@ -130,7 +158,7 @@ impl Screen {
 }
 
 impl Block {
-    fn new(target: ProgressDrawTarget) -> Self {
+    fn new(target: ProgressDrawTarget, has_room: bool) -> Self {
         let group = MultiProgress::with_draw_target(target);
         let line = |template: &str, length| {
             let style = ProgressStyle::with_template(template).expect("the template is ours");
@@ -141,13 +169,32 @@ impl Block {
             overall: line("{bar:32.blue} {percent:>3} %  {wide_msg}", STEPS),
             what: line("{wide_msg:.bold}", 0),
             figures: line("{wide_msg}", 0),
+            panel: has_room.then(|| {
+                let lines = (1..panel::LINES).map(|_| line("{wide_msg}", 0));
+                (Panel::default(), lines.collect())
+            }),
             _group: group,
+        }
+    }
+
+    /// Something else begins, of which there are no figures yet.
+    fn begin(&mut self, word: &'static str) {
+        self.figures.set_message(word);
+        if let Some((panel, lines)) = &mut self.panel {
+            panel.clear();
+            for line in lines {
+                line.set_message("");
+            }
         }
     }
 
     /// Each line by itself: a line that is merely dropped would be drawn once more.
     fn clear(&self) {
-        for line in [&self.overall, &self.what, &self.figures] {
+        let more = self.panel.iter().flat_map(|(_, lines)| lines);
+        for line in [&self.overall, &self.what, &self.figures]
+            .into_iter()
+            .chain(more)
+        {
             line.finish_and_clear();
         }
     }
@@ -160,6 +207,14 @@ impl Block {
         let done = u128::from(STEPS) * u128::from(elapsed.0) / u128::from(total.0);
         self.overall.set_position((done as u64).min(STEPS));
         self.overall.set_message(left(total.since(elapsed)));
+    }
+}
+
+/// The first line of the panel stands where the figures would.
+fn draw(panel: &Panel, first: &ProgressBar, lines: &[ProgressBar]) {
+    let mut texts = panel.lines().into_iter();
+    for line in [first].into_iter().chain(lines) {
+        line.set_message(texts.next().unwrap_or_default());
     }
 }
 

@@ -2,6 +2,8 @@
 
 mod sample;
 
+use blocklab_analysis::Assessment;
+use blocklab_analysis::study::{Judged, Verdict};
 use blocklab_record::Origin;
 use blocklab_report::html;
 
@@ -72,6 +74,52 @@ fn of_many_systems_a_table_stands_first_and_nothing_is_said_twice() {
         assert_eq!(page.matches(finding.as_str()).count(), 1, "{finding}");
     }
     assert_eq!(page.matches("class=\"copyable workload\"").count(), 1);
+}
+
+/// The story: what a study of two systems found stood below two heads, two alarms and a page of
+/// notes, 3,800 pixels down.
+#[test]
+fn a_study_opens_with_its_conclusions_and_its_systems() {
+    let mut all = sample::many(2);
+    for ((record, _), system) in all.iter_mut().zip(["EBS", "NVMe"]) {
+        record.asked.name = format!("i3-metal: {system}");
+    }
+    let mut outcome = sample::outcome();
+    outcome.conclusions.push(Judged {
+        text: "NVMe is faster.".to_owned(),
+        verdict: Verdict::Confirmed,
+        by_published: None,
+        reasons: vec!["peak, IOPS: twice".to_owned()],
+        because: String::new(),
+    });
+    let ids: Vec<String> = all.iter().map(|(record, _)| record.id.clone()).collect();
+    let all: Vec<_> = all.iter().map(|(record, it)| (record, it)).collect();
+    let page = html::study(&all, &outcome);
+    let at = |text: &str| {
+        let place = page.find(text);
+        place.unwrap_or_else(|| panic!("{text} is missing"))
+    };
+    assert!(!page.contains("class=\"opening\""), "no head for each");
+    assert!(at("What was concluded") < at("2 systems, the best figure of each"));
+    assert!(at("2 systems, the best figure of each") < at("data-chart-data"));
+    let cited = format!(
+        "study i3-metal, 2 runs from {} to {}, measured",
+        ids[0], ids[1]
+    );
+    assert!(page.contains(&cited), "{cited}");
+}
+
+/// Of a load that never waits both latencies are one curve, which is written once.
+#[test]
+fn a_curve_is_not_written_twice() {
+    let (record, mut assessment) = sample::run("7f3a2c", 1.0);
+    sample::pace(&mut assessment);
+    let page = |it: &Assessment| html::page(&[(&record, it)]);
+    assert!(!page(&assessment).contains("\"response\":\"same\""));
+    let direction = &mut assessment.rows[0].directions[0];
+    direction.response_bins.clone_from(&direction.bins);
+    direction.response_curve.clone_from(&direction.curve);
+    assert!(page(&assessment).contains("\"response\":\"same\""));
 }
 
 #[test]
@@ -150,7 +198,7 @@ fn nothing_wrong_stands_in_the_verdict_and_nowhere_else() {
 #[test]
 fn figures_that_the_data_does_not_support_look_like_it() {
     let (record, mut assessment) = sample::run("7f3a2c", 1.0);
-    let weak = |page: &str| page.matches("class=\"number weak\"").count();
+    let weak = |page: &str| page.matches("class=\"weak\"").count();
     let before = weak(&html::page(&[(&record, &assessment)]));
     let direction = &mut assessment.rows[4].directions[0];
     direction.ios = 500;

@@ -7,6 +7,7 @@ mod find;
 mod folder;
 mod id;
 mod listing;
+mod note;
 mod removal;
 mod store;
 mod visible;

@@ -6,6 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use crate::folder::{FRESH, PAGES, RECORD, flush};
+use crate::note::{FRESH_NOTE, NOTE};
 
 /// A folder of the store that is to be removed, as it was when it was looked at.
 ///
@@ -21,7 +22,7 @@ pub struct Removal {
 }
 
 /// The record last: until then the folder is a run, and can be removed by the same command again.
-const ORDER: [&str; 4] = [PAGES[0], PAGES[1], FRESH, RECORD];
+const ORDER: [&str; 6] = [PAGES[0], PAGES[1], NOTE, FRESH_NOTE, FRESH, RECORD];
 
 impl Removal {
     /// Looks at the folder of a run; `None` where it is a link, or holds no record.

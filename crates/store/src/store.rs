@@ -2,10 +2,12 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use blocklab_record::{BadRecord, Record, Status};
+use blocklab_units::visible_lines;
 use jiff::Timestamp;
 
 use crate::find::{self, FindError, Found};
 use crate::folder::{self, PAGES, PARTIAL, RECORD};
+use crate::note::{self, NOTE};
 use crate::visible::made_visible;
 use crate::{Listing, Removal, id, listing};
 
@@ -80,6 +82,16 @@ pub enum StoreError {
         /// What is wrong with its id.
         why: Box<StoreError>,
     },
+    /// A note is no place for a log.
+    #[error(
+        "the note has {bytes} bytes, and fewer than {} are kept; keep the text in a file, and name \
+         that in the note",
+        note::LONGEST
+    )]
+    LongNote {
+        /// Its length.
+        bytes: usize,
+    },
     /// The file system said no.
     #[error("cannot {doing} {}: {why}", path.display())]
     Io {
@@ -144,6 +156,10 @@ impl Store {
             true => taken(),
             false => io_error("write", &folder)(error),
         })?;
+        // Somebody may have written a note while the run lasted. The run is worth more than it.
+        if let Some(text) = note::read(&self.partial(&record.id)) {
+            let _ = note::write(&folder, &text);
+        }
         // The run is kept, and hides a checkpoint that cannot be removed.
         let checkpoint = Removal::look(&self.partial(&record.id));
         let _ = checkpoint.map(|found| found.map(|it| it.carry_out()));
@@ -204,9 +220,11 @@ impl Store {
     /// record is no record or newer than this version, [`StoreError::Io`].
     pub fn load(&self, spec: &str) -> Result<Stored, StoreError> {
         let (mut stored, json) = self.read(spec)?;
+        let note = stored.record.note.take();
         if let Some(record) = made_visible(&stored.record, &json) {
             stored.record = record;
         }
+        stored.record.note = note.map(|it| visible_lines(&it).into_owned());
         Ok(stored)
     }
 
@@ -238,12 +256,35 @@ impl Store {
         if partial {
             admit_the_end_is_missing(&mut record);
         }
+        // An exported record may hold the note that it had in its store.
+        let beside = file.parent().and_then(note::read);
+        record.note = beside.or(record.note);
         let stored = Stored {
             record,
             file,
             partial,
         };
         Ok((stored, text))
+    }
+
+    /// Keeps a note beside the run that `spec` names, in the place of an older one; `None` takes
+    /// that away. The record stays as it is. Gives the run as it is shown now.
+    ///
+    /// # Errors
+    /// As [`Store::load`]; [`StoreError::LongNote`].
+    pub fn annotate(&self, spec: &str, text: Option<&str>) -> Result<Stored, StoreError> {
+        let mut stored = self.load(spec)?;
+        let folder = stored.file.parent().unwrap_or(Path::new("."));
+        let file = folder.join(NOTE);
+        match text {
+            Some(text) if text.len() as u64 >= note::LONGEST => {
+                return Err(StoreError::LongNote { bytes: text.len() });
+            }
+            Some(text) => note::write(folder, text).map_err(io_error("write", &file))?,
+            None => note::delete(folder).map_err(io_error("remove", &file))?,
+        }
+        stored.record.note = text.map(|it| visible_lines(it).into_owned());
+        Ok(stored)
     }
 
     /// All runs, the oldest first. Never fails: what cannot be read is told beside the runs.

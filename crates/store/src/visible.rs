@@ -59,7 +59,7 @@ fn mend_fields(fields: &mut Map<String, Value>) {
     for (name, mut value) in all {
         mend(
             &mut value,
-            ["description", "native"].contains(&name.as_str()),
+            ["description", "native", "note"].contains(&name.as_str()),
         );
         fields.insert(visible(&name).into_owned(), value);
     }

@@ -509,6 +509,83 @@ fn a_file_as_the_store_is_told_as_what_it_is() {
 }
 
 #[test]
+fn a_note_is_kept_beside_the_record_and_goes_with_it() {
+    let lab = lab(&[FIRST]);
+    let record = lab.store.root().join(FIRST).join("record.json");
+    let before = fs::read(&record).expect("a record");
+    let noted = lab
+        .store
+        .annotate(FIRST, Some("after fill\n\u{1b}[2Jfirmware 3.1"));
+    let shown = noted.expect("noted").record.note.expect("a note");
+    assert_eq!(
+        shown,
+        lab.store
+            .load("k3f")
+            .expect("it")
+            .record
+            .note
+            .expect("a note")
+    );
+    assert!(
+        shown.starts_with("after fill\n") && !shown.contains('\u{1b}'),
+        "{shown}"
+    );
+    let unchanged = lab.store.load_unchanged(FIRST).expect("it").record.note;
+    assert_eq!(
+        unchanged.as_deref(),
+        Some("after fill\n\u{1b}[2Jfirmware 3.1")
+    );
+    assert_eq!(fs::read(&record).expect("a record"), before);
+    lab.store.annotate(FIRST, Some("second")).expect("noted");
+    assert_eq!(
+        lab.store.load(FIRST).expect("it").record.note.as_deref(),
+        Some("second")
+    );
+    lab.store.annotate(FIRST, None).expect("deleted");
+    lab.store
+        .annotate(FIRST, None)
+        .expect("deleting nothing is no mistake");
+    assert_eq!(lab.store.load(FIRST).expect("it").record.note, None);
+    lab.store.annotate(FIRST, Some("third")).expect("noted");
+    assert_eq!(remove(&lab.store, FIRST).len(), 1, "nothing stays");
+}
+
+#[test]
+fn a_note_follows_no_link_and_is_no_log() {
+    let lab = lab(&[FIRST]);
+    let folder = lab.store.root().join(FIRST);
+    let theirs = lab.store.root().join("theirs.txt");
+    fs::write(&theirs, "mine").expect("a file");
+    for name in ["blocklab-note.txt", ".blocklab-note.txt.new"] {
+        symlink(&theirs, folder.join(name)).expect("a link");
+    }
+    assert_eq!(lab.store.load(FIRST).expect("it").record.note, None);
+    lab.store.annotate(FIRST, Some("ours")).expect("noted");
+    assert_eq!(fs::read_to_string(&theirs).expect("a file"), "mine");
+    assert_eq!(
+        lab.store.load(FIRST).expect("it").record.note.as_deref(),
+        Some("ours")
+    );
+    let long = lab.store.annotate(FIRST, Some(&"x".repeat(20_000)));
+    assert!(matches!(long, Err(StoreError::LongNote { bytes: 20_000 })));
+}
+
+/// A note on a run that is not finished yet must not go with its checkpoint.
+#[test]
+fn a_note_outlives_the_checkpoint() {
+    let lab = lab(&[]);
+    let run = record(FIRST, &started(FIRST));
+    lab.store.checkpoint(&run).expect("kept");
+    lab.store.annotate(FIRST, Some("hot day")).expect("noted");
+    lab.store.save(&run).expect("saved");
+    assert_eq!(
+        lab.store.load(FIRST).expect("it").record.note.as_deref(),
+        Some("hot day")
+    );
+    assert_eq!(names(lab.store.root()), [FIRST]);
+}
+
+#[test]
 fn new_ids_are_not_taken() {
     let lab = lab(&[]);
     let now = "2026-11-20T19:01:42Z".parse().expect("a time");

@@ -3,8 +3,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use blocklab_driver::{IntervalData, Outcome, Tap};
+use blocklab_driver::{Backing, IntervalData, Outcome, Tap, TargetFile};
 use blocklab_record::{DiskUse, Measurement, Record};
+use blocklab_targets::Model;
 use blocklab_units::{Bytes, Nanos};
 use blocklab_verify::KeyMap;
 use blocklab_workload::Case;
@@ -21,6 +22,9 @@ pub trait Observer {
     fn begins(&mut self, case: &Case, pass: u32, step: usize, steps: usize);
     /// About twice a second. `elapsed` counts from the measurement's start.
     fn interval(&mut self, interval: &blocklab_record::Interval, elapsed: Nanos);
+    /// What is left in every burst bucket of the devices that are paced in real time, ahead of the
+    /// interval: name, and operations or bytes.
+    fn credits(&mut self, _left: &[(String, f64)]) {}
     /// How long the slices are that it wants to be told of; nothing: none.
     fn interval_length(&self) -> Option<Nanos> {
         None
@@ -56,15 +60,34 @@ pub trait Observer {
     fn ended(&mut self, record: &Record);
 }
 
+/// The devices behind targets that are paced in real time, each once.
+pub(crate) fn emulated(targets: &[Vec<TargetFile>]) -> Vec<Model> {
+    let mut models: Vec<Model> = Vec::new();
+    for target in targets.iter().flatten() {
+        if let Backing::Emulated(model) = &target.backing
+            && !models.iter().any(|known| known.is(model))
+        {
+            models.push(model.clone());
+        }
+    }
+    models
+}
+
 /// Passes on what the engine tells of a measurement.
 pub(crate) struct Relay<'a> {
     pub(crate) observer: &'a mut dyn Observer,
     /// What the devices below the targets did since the measurement began.
     pub(crate) disks: &'a dyn Fn() -> Vec<DiskUse>,
+    /// The devices that are paced in real time.
+    pub(crate) models: Vec<Model>,
 }
 
 impl Tap for Relay<'_> {
     fn interval(&mut self, interval: &blocklab_record::Interval, elapsed: Nanos) {
+        let left: Vec<_> = self.models.iter().flat_map(Model::credits).collect();
+        if !left.is_empty() {
+            self.observer.credits(&left);
+        }
         self.observer.interval(interval, elapsed);
     }
 

@@ -22,7 +22,7 @@ use blocklab_workload::{
 use jiff::Timestamp;
 
 use crate::Error;
-use crate::observer::{Observer, Relay};
+use crate::observer::{Observer, Relay, emulated};
 use crate::opened_targets::{OpenedTargets, is_null};
 use crate::place::Terms;
 
@@ -313,6 +313,7 @@ impl<'a> SystemRun<'a> {
         let mut relay = Relay {
             observer,
             disks: &|| disks.since(),
+            models: emulated(&targets),
         };
         let outcome = match self.record.origin {
             Origin::Simulated => {
@@ -418,6 +419,7 @@ fn begun(there: &OpenedTargets, typed: &[String], clock: Clock) -> Result<Record
             _ => Some(measure_overhead(clock)?),
         },
         notes: Vec::new(),
+        note: None,
         measurements: Vec::new(),
     })
 }

@@ -87,6 +87,13 @@ impl Model {
         self.lock().device.balances(now)
     }
 
+    /// The same when the last operation arrived.
+    #[must_use]
+    pub fn credits(&self) -> Vec<(String, f64)> {
+        let shared = self.lock();
+        shared.device.balances(shared.last)
+    }
+
     /// The same device, not only an equal one.
     pub fn is(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.shared, &other.shared)

@@ -1,6 +1,5 @@
 //! One run for a front end that speaks another tool's language: conducted, kept, its page made.
 
-use std::io::{self, IsTerminal};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
@@ -85,7 +84,7 @@ impl<'a> LiveView<'a> {
         let times = plan.cases.iter().map(planned);
         let total = times.fold(Nanos::ZERO, |sum, time| sum + time);
         Self {
-            screen: Screen::new(is_shown, io::stderr().is_terminal(), total),
+            screen: Screen::new(is_shown, terminal::size(), total),
             checkpoints: Checkpoints::new(store),
         }
     }

@@ -122,6 +122,7 @@ pub fn record_of(measurements: Vec<Measurement>) -> Record {
         }],
         overhead: None,
         notes: Vec::new(),
+        note: None,
         measurements,
     }
 }

@@ -240,6 +240,7 @@ pub fn record(sketches: &[Sketch]) -> Record {
         }],
         overhead: None,
         notes: Vec::new(),
+        note: None,
         measurements: taken.collect(),
     }
 }

@@ -1,6 +1,7 @@
 // The page: which charts there are, their legends and switches, and the table.
 
 const data = JSON.parse(document.getElementById("data").textContent);
+for (const row of data.records.flatMap((record) => record.rows)) if (row.response === "same") row.response = row;
 const several = data.records.length > 1;
 const families = [...new Set(data.records.flatMap(({ rows }) => rows.map(({ family }) => family)))];
 const directions = [...new Set(data.records.flatMap(({ rows }) => rows.map(({ direction }) => direction)))];

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use blocklab_analysis::{Estimate, Row, RowDirection};
 use blocklab_record::{Interval, IntervalDirection, Measurement, Record, Statistic};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use super::side::Side;
 use super::sweeps;
@@ -15,14 +15,17 @@ use crate::fields::fields;
 /// below 2 MB: a point costs about 20 bytes, a slice of a series about 45.
 const CURVE_POINTS: usize = 40_000;
 const SERIES_SLICES: usize = 15_000;
+/// Of hundreds of cases each still has a shape.
+const LEAST_POINTS: usize = 16;
 
 /// JSON for a `<script>` element: no `<` in it can end the element.
 pub fn json(sides: &[Side<'_>]) -> String {
+    let all: Vec<&Record> = sides.iter().map(|side| side.record).collect();
     let errors = sides.iter().map(|it| it.assessment.quantile_error_percent);
     let page = fields! {
         records: sides.iter().map(|side| record(side, sides)).collect::<Vec<_>>(),
         // Below pictures that leave the page.
-        cite: sides.iter().map(|it| facts::cite(it.record)).collect::<Vec<_>>().swap_remove(0),
+        cite: facts::cite(&all),
         quantile_error_percent: errors.flatten().reduce(f64::max),
     };
     let text = serde_json::to_string(&page).expect("the page's data holds no exotic keys");
@@ -40,7 +43,7 @@ fn record(side: &Side<'_>, sides: &[Side<'_>]) -> impl Serialize + use<> {
         fields! {
             is_swept: sweeps::has(side, &row.case),
             #[serde(flatten)]
-            row: row_data(row, it, room.max(40)),
+            row: row_data(row, it, room.max(LEAST_POINTS)),
         }
     });
     let passes = side.record.measurements.iter();
@@ -72,11 +75,29 @@ fn row_data(row: &Row, of: &RowDirection, room: usize) -> impl Serialize + use<>
         p99: of.knows(0.99).then(|| of.service_ns.at("p99")),
         #[serde(flatten)]
         service: distribution(of.ios, &of.curve, &of.bins, room),
-        response: (!of.response_bins.is_empty()).then(|| {
-            let ios = of.response_bins.iter().map(|(_, _, count)| count).sum();
-            distribution(ios, &of.response_curve, &of.response_bins, room)
-        }),
+        response: response(of, room),
     }
+}
+
+/// Nothing without one; `same` where no operation waited, so that its curve need not be written
+/// twice.
+fn response(of: &RowDirection, room: usize) -> Option<Response<impl Serialize + use<>>> {
+    if of.response_bins.is_empty() {
+        return None;
+    }
+    if of.response_bins == of.bins && of.response_curve == of.curve {
+        return Some(Response::Same("same"));
+    }
+    let ios = of.response_bins.iter().map(|(_, _, count)| count).sum();
+    let own = distribution(ios, &of.response_curve, &of.response_bins, room);
+    Some(Response::Own(own))
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Response<T> {
+    Same(&'static str),
+    Own(T),
 }
 
 fn distribution(
@@ -101,12 +122,12 @@ fn family(case: &str, direction: &str) -> String {
 }
 
 fn estimate(of: &Estimate, each: &[f64], scale: f64) -> impl Serialize + use<> {
-    let scaled = |value: f64| figures(value * scale);
+    let scaled = |value: f64| six_figures(value * scale);
     fields! {
         value: scaled(of.value),
         low: of.low.map(scaled),
         high: of.high.map(scaled),
-        cv: figures(of.cv_percent),
+        cv: six_figures(of.cv_percent),
         passes: of.passes,
         // Each pass that counts, in order.
         each: each.iter().copied().map(scaled).collect::<Vec<_>>(),
@@ -114,7 +135,7 @@ fn estimate(of: &Estimate, each: &[f64], scale: f64) -> impl Serialize + use<> {
 }
 
 /// Six significant figures: exact for every reader, short in the file.
-fn figures(value: f64) -> f64 {
+pub fn six_figures(value: f64) -> f64 {
     if value == 0.0 || !value.is_finite() {
         return 0.0;
     }
@@ -122,14 +143,30 @@ fn figures(value: f64) -> f64 {
     (value * scale).round() / scale
 }
 
+/// A figure without `.0` behind a whole number: that is a tenth of a large page.
+struct Figure(f64);
+
+impl Serialize for Figure {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        const EXACT: f64 = (1_u64 << f64::MANTISSA_DIGITS) as f64;
+        match self.0.fract() == 0.0 && self.0.abs() < EXACT {
+            true => serializer.serialize_i64(self.0 as i64),
+            false => serializer.serialize_f64(self.0),
+        }
+    }
+}
+
 /// At most `room` points, evenly thinned; the first and the last stay.
-fn curve(points: &[(f64, u64)], room: usize) -> Vec<f64> {
+fn curve(points: &[(f64, u64)], room: usize) -> Vec<Figure> {
     let step = points.len().div_ceil(room).max(1);
     let last = points.len().saturating_sub(1);
     let kept = points.iter().enumerate();
     let kept = kept.filter(|(index, _)| index % step == 0 || *index == last);
-    kept.flat_map(|(_, (share, ns))| [figures((1.0 - share).max(0.0)), *ns as f64])
-        .collect()
+    let pair = |(share, ns): &(f64, u64)| {
+        let above = six_figures((1.0 - share).max(0.0));
+        [Figure(above), Figure(*ns as f64)]
+    };
+    kept.flat_map(|(_, point)| pair(point)).collect()
 }
 
 /// At most `room` bins: neighbours are joined, so counts stay exact.
@@ -147,8 +184,8 @@ fn pass(measurement: &Measurement, merged: usize) -> impl Serialize + use<> {
     let series = without_remainder(&measurement.series);
     let slices: Vec<&[Interval]> = series.chunks(merged).collect();
     let ramp = series.iter().filter(|i| i.ramp).map(|i| i.end_ns);
-    let seconds = |ns: u64| figures(ns as f64 / 1e9);
-    let cpu = |slice: &&[Interval]| figures(rate(slice, |i| i.cpu_ns) / 1e9 * 100.0);
+    let seconds = |ns: u64| Figure(six_figures(ns as f64 / 1e9));
+    let cpu = |slice: &&[Interval]| Figure(six_figures(rate(slice, |i| i.cpu_ns) / 1e9 * 100.0));
     let named = facts::DIRECTIONS.into_iter().enumerate();
     let directions = named.filter_map(|(index, name)| {
         let of = move |interval: &Interval| facts::directions(interval)[index];
@@ -192,8 +229,9 @@ fn series_of<F>(slices: &[&[Interval]], of: F) -> impl Serialize + use<F>
 where
     F: Fn(&Interval) -> IntervalDirection,
 {
-    let rates = |what: fn(IntervalDirection) -> u64, scale: f64| -> Vec<f64> {
-        let of_slice = |slice: &&[Interval]| figures(rate(slice, |i| what(of(i))) / scale);
+    let rates = |what: fn(IntervalDirection) -> u64, scale: f64| -> Vec<Figure> {
+        let of_slice =
+            |slice: &&[Interval]| Figure(six_figures(rate(slice, |i| what(of(i))) / scale));
         slices.iter().map(of_slice).collect()
     };
     let worst = |statistic, what: fn(IntervalDirection) -> u64| -> Vec<Option<u64>> {
@@ -230,7 +268,7 @@ mod tests {
             (3.0, 3.0),
             (f64::NAN, 0.0),
         ] {
-            assert_eq!(figures(value), expected, "{value}");
+            assert_eq!(six_figures(value), expected, "{value}");
         }
     }
 
@@ -244,7 +282,8 @@ mod tests {
     #[test]
     fn a_thinned_curve_keeps_its_end() {
         let points = [(0.25, 10), (0.5, 20), (0.75, 30), (1.0, 40)];
-        assert_eq!(curve(&points, 2), [0.75, 10.0, 0.25, 30.0, 0.0, 40.0]);
+        let written = serde_json::to_string(&curve(&points, 2)).expect("figures");
+        assert_eq!(written, "[0.75,10,0.25,30,0,40]");
     }
 
     #[test]

@@ -290,9 +290,11 @@ fn charts(sides: &[Side<'_>]) -> Markup {
 }
 
 fn foot(sides: &[Side<'_>]) -> Markup {
+    let records: Vec<&Record> = sides.iter().map(|side| side.record).collect();
     html! {
         footer {
             div class="inner" {
+                p { "Cite this: " (facts::cite(&records)) }
                 @for side in sides {
                     p {
                         (side.record.tool) " · run " code { (side.record.id) }
@@ -302,7 +304,6 @@ fn foot(sides: &[Side<'_>]) -> Markup {
                         }
                         " · MB = 10" sup { "6" } " bytes"
                     }
-                    @if !side::many(sides) { p { "Cite this: " (facts::cite(side.record)) } }
                 }
             }
         }

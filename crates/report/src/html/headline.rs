@@ -66,6 +66,9 @@ fn unmeasured_many(sides: &[Side<'_>]) -> Markup {
             @if let Some(ending) = facts::ending(side.record) {
                 p class="verdict bad" { b { (side.name()) } ": " (ending) }
             }
+            @if let Some(note) = &side.record.note {
+                p class="user-note" { b { (side.name()) } ": " (note) }
+            }
         }
     }
 }
@@ -82,6 +85,7 @@ fn heading(side: &Side<'_>) -> Markup {
             h1 { (side.swatch()) (asked.name) @if let Some(path) = target(side) { " on " (path) } }
             @if !asked.description.is_empty() { p class="lead" { (asked.description) } }
             (measured_on(side))
+            @if let Some(note) = &side.record.note { p class="user-note" { (note) } }
         }
     }
 }
@@ -271,7 +275,7 @@ fn figures<'a>(
         .filter_map(|it| Some((it, best(it, direction, tile)?)));
     let mut own: Vec<_> = own.collect();
     let rank = |of: &Found<'_>| (tile.rank)(of.1).unwrap_or(f64::NEG_INFINITY);
-    if side::many(sides) {
+    if side::is_many(sides.len()) {
         own.sort_by(|a, b| rank(&b.1).total_cmp(&rank(&a.1)));
         let middle = 1..own.len().saturating_sub(1);
         own.drain(middle);

@@ -4,6 +4,7 @@ use blocklab_analysis::{Row, RowDirection};
 use blocklab_units::{count, latency};
 use maud::{Markup, html};
 
+use super::data::six_figures;
 use super::headline;
 use super::side::Side;
 use super::tables::card;
@@ -46,7 +47,7 @@ pub fn table(sides: &[Side<'_>]) -> Markup {
     let body = html! {
         @for (side, row, direction) in rows() {
             tr {
-                @if !alone { td { (side.swatch()) (side.name()) } }
+                @if !alone { td class="text" { (side.swatch()) (side.name()) } }
                 (name(side, row, direction))
                 @for column in service.iter().chain(&response) { (column_cell(column, direction)) }
                 @if paid { (cell(latency(row.cpu_ns_per_io), row.cpu_ns_per_io)) }
@@ -109,14 +110,15 @@ fn name(side: &Side<'_>, row: &Row, direction: &RowDirection) -> Markup {
 }
 
 fn cell(text: String, value: f64) -> Markup {
-    html! { td class="number" data-value=(value) { (text) } }
+    html! { td data-value=(six_figures(value)) { (text) } }
 }
 
 /// Pale, where too few operations stand behind it.
 fn column_cell(column: &Column, direction: &RowDirection) -> Markup {
     let weak = column.quantile.is_some_and(|q| !direction.supports(q));
-    let class = if weak { "number weak" } else { "number" };
     html! {
-        td class=(class) data-value=((column.value)(direction)) { ((column.text)(direction)) }
+        td class=[weak.then_some("weak")] data-value=(six_figures((column.value)(direction))) {
+            ((column.text)(direction))
+        }
     }
 }

@@ -49,11 +49,12 @@ impl Side<'_> {
 /// Up to so many Records each have a head, figures, a model and a plan of their own.
 const FEW: usize = 4;
 /// Up to so many names stand beside what they have in common.
-pub const NAMES: usize = 6;
+const NAMES: usize = 6;
 
-/// Whether there are so many Records that each by itself would bury what they show together.
-pub const fn many(sides: &[Side<'_>]) -> bool {
-    is_many(sides.len())
+/// Whether each Record by itself would bury what they show together: there are many, or a study
+/// holds them against each other.
+pub fn many(sides: &[Side<'_>]) -> bool {
+    is_many(sides.len()) || sides.iter().any(|side| side.part.is_some())
 }
 
 /// Whether so many Records are.

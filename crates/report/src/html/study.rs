@@ -9,30 +9,35 @@ use super::{charts, headline, systems};
 use crate::facts;
 use crate::shown::{self, columns, fixed};
 
+/// More curves than this stand three in a row.
+const FEW_PLOTS: usize = 4;
+
 /// The section, before all else that the runs have to say.
 pub fn section(outcome: &Outcome, sides: &[Side<'_>]) -> Markup {
     let many = side::many(sides);
     html! {
         section id="study" {
             h2 { "The study" }
-            @if many {
-                (conclusions(outcome, true))
-                (systems::table(sides, Some(outcome)))
-                (headline::tiles(sides))
-                (systems::played(outcome))
-            }
+            (conclusions(outcome))
+            @if many { (systems::table(sides, Some(outcome))) (headline::tiles(sides)) }
+            @else { (parties(outcome)) }
             @if !outcome.source.is_empty() {
                 p class="lead" { "Published figures: " (outcome.source) }
             }
             @if let Some(near) = &outcome.nearness {
                 p class="verdict plain" { (shown::nearness(near)) }
             }
-            @if !many { (parties(outcome)) }
-            @for remark in &outcome.remarks { p class="hint" { (remark) } }
-            (preparation(outcome))
-            @if !many { (conclusions(outcome, false)) }
+            @if many { (folded("What stood for each system, and its price", &parties(outcome))) }
+            @if !outcome.remarks.is_empty() {
+                @let remarks = html! { @for remark in &outcome.remarks { p class="hint" { (remark) } } };
+                (folded("Notes of the study", &remarks))
+            }
+            @if !outcome.preparation.is_empty() {
+                @let steps = html! { ol { @for step in &outcome.preparation { li { (step) } } } };
+                (folded("How the author prepared it", &steps))
+            }
             @for it in &outcome.tables { (table(it)) }
-            div class="pair" {
+            div class=(if outcome.plots.len() > FEW_PLOTS { "trio" } else { "pair" }) {
                 @for it in &outcome.plots { div { h3 { (it.title) } (plotted(it)) } }
             }
         }
@@ -59,30 +64,23 @@ fn system(party: &Party) -> Markup {
     }
 }
 
-fn preparation(outcome: &Outcome) -> Markup {
-    html! {
-        @if !outcome.preparation.is_empty() {
-            details class="infos" {
-                summary { "How the author prepared it" }
-                ol { @for step in &outcome.preparation { li { (step) } } }
-            }
-        }
-    }
+fn folded(title: &str, content: &Markup) -> Markup {
+    html! { details class="infos" { summary { (title) } (content) } }
 }
 
-fn conclusions(outcome: &Outcome, brief: bool) -> Markup {
+fn conclusions(outcome: &Outcome) -> Markup {
     html! {
         @if !outcome.conclusions.is_empty() {
             h3 { "What was concluded: " (shown::tally(outcome)) }
             ul class="card conclusions" {
-                @for judged in &outcome.conclusions { (conclusion(judged, brief)) }
+                @for judged in &outcome.conclusions { (conclusion(judged)) }
             }
             @if shown::is_modelled(outcome) { p class="hint" { (shown::MODELLED) } }
         }
     }
 }
 
-fn conclusion(judged: &Judged, brief: bool) -> Markup {
+fn conclusion(judged: &Judged) -> Markup {
     let class = match judged.verdict {
         Verdict::Confirmed => "mark-confirmed",
         Verdict::Contradicted => "mark-contradicted",
@@ -98,9 +96,9 @@ fn conclusion(judged: &Judged, brief: bool) -> Markup {
         li {
             span class={ "badge " (class) } { (facts::word(judged.verdict)) } " "
             span class="said" { (judged.text) }
-            @if brief && !reasons.0.is_empty() {
+            @if !reasons.0.is_empty() {
                 details class="why" { summary { "Why" } (reasons) }
-            } @else { (reasons) }
+            }
         }
     }
 }
@@ -168,10 +166,10 @@ fn plotted(plot: &Plot) -> Markup {
     };
     html! {
         (charts::of_plot(plot))
-        @for line in &plot.lines { p class="hint" { (shown::line(plot, line)) } }
         @if !plot.note.is_empty() { p class="hint" { (plot.note) } }
         details class="points" {
-            summary { "The points as a table" }
+            summary { "Peaks, knees and points" }
+            @for line in &plot.lines { p class="hint" { (shown::line(plot, line)) } }
             (card(&plot.title, "", heads(&titles), rows))
         }
     }

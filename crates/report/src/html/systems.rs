@@ -5,7 +5,7 @@ use blocklab_analysis::study::{Outcome, Party};
 use maud::{Markup, html};
 
 use super::headline;
-use super::side::{NAMES, Side, alike};
+use super::side::Side;
 use super::tables::{card, heads};
 use crate::shown;
 
@@ -28,7 +28,7 @@ pub fn table(sides: &[Side<'_>], outcome: Option<&Outcome>) -> Markup {
     let row = |name: &str, side: Option<&Side<'_>>, party: Option<&Party>| {
         html! {
             tr {
-                th scope="row" { (name) }
+                th scope="row" { @if let Some(side) = side { (side.swatch()) } (name) }
                 @for (tile, _) in &tiles {
                     td class="number" { (side.map_or_else(|| "–".to_owned(), |it| tile.text(it))) }
                 }
@@ -71,19 +71,5 @@ fn found(side: &Side<'_>) -> String {
         (true, true) => "–".to_owned(),
         (false, false) => format!("{critical}, {warnings}"),
         _ => critical + &warnings,
-    }
-}
-
-/// What played each system, and why it is another than the author's.
-pub fn played(outcome: &Outcome) -> Markup {
-    let because = alike(outcome.systems.iter().map(|it| (it.because.as_str(), it)));
-    html! {
-        @for (text, members) in because.iter().filter(|(text, _)| !text.is_empty()) {
-            p class="hint" {
-                (text)
-                @for party in members.iter().take(NAMES) { " " span class="case" { (party.name) } }
-                @if members.len() > NAMES { " " span class="more" { "and " (members.len() - NAMES) " more" } }
-            }
-        }
     }
 }

@@ -32,7 +32,8 @@ pub fn header(record: &Record, style: Style) -> String {
 /// What was measured on what, each with its name.
 pub fn lines(record: &Record) -> Vec<(&'static str, String)> {
     let run = [("run", run(record))].into_iter();
-    run.chain(facts::measured_on(record)).collect()
+    let note = record.note.clone().map(|text| ("note", text));
+    run.chain(facts::measured_on(record)).chain(note).collect()
 }
 
 fn run(record: &Record) -> String {

@@ -411,6 +411,7 @@ pub fn empty(id: &str) -> Record {
                 error_ppm: 0.4,
             },
         }),
+        note: None,
         notes: vec![Note {
             level: NoteLevel::Assumed,
             subject: "size".to_owned(),

@@ -18,6 +18,7 @@ pub(super) fn table(record: &Record, rows: Rows) -> Table {
         let mut line = head(record, measurement);
         line.extend(own);
         line.extend(settings(&axes, measurement));
+        line.push(text("note", record.note.as_ref()));
         line
     };
     let all: Vec<Named> = record

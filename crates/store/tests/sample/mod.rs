@@ -34,6 +34,7 @@ pub fn record(id: &str, started_at: &str) -> Record {
         }],
         overhead: None,
         notes: Vec::new(),
+        note: None,
         measurements: vec![measurement(1), measurement(2)],
     }
 }

@@ -1,0 +1,254 @@
+//! What a shell completes besides our own words: runs, studies, addresses.
+//!
+//! The scripts of `blocklab completions` ask `blocklab __complete WORD…`: the words of the line up to
+//! the cursor, without the program's name. The name of the value that is expected there (`RUN`) says
+//! what is listed; where that is nothing, the shell completes options and files as it does.
+
+use std::ffi::OsString;
+
+use blocklab_catalog::Catalog;
+use blocklab_console::{place, terminal};
+use blocklab_native::studies;
+use blocklab_store::Store;
+use clap::{Arg, Command, CommandFactory};
+use clap_complete::Shell;
+
+use crate::args::Cli;
+
+/// The word by which a shell asks. No command: it has no help, no page and no promise.
+const ASKED: &str = "__complete";
+
+/// The words after it, where the program is asked so.
+pub fn asked(arguments: &[OsString]) -> Option<Vec<String>> {
+    let (word, rest) = arguments.get(1..)?.split_first()?;
+    let text = |word: &OsString| word.to_string_lossy().into_owned();
+    (word == ASKED).then(|| rest.iter().map(text).collect())
+}
+
+/// Prints what fits, one a line. A shell shows no errors here.
+pub fn print(words: &[String]) {
+    let Some(place) = expected(words) else { return };
+    let (store, catalog) = (place::store(place.store).ok(), place::load_catalog().ok());
+    let names = candidates(&place.kind, &place.begun, store.as_ref(), catalog.as_ref());
+    let lines: String = names.into_iter().map(|it| it + "\n").collect();
+    let _ = terminal::print(lines);
+}
+
+/// What stands at the cursor.
+#[derive(Debug, PartialEq, Eq)]
+struct Place {
+    /// The name of the value: `RUN`.
+    kind: String,
+    /// What is typed of it.
+    begun: String,
+    /// The store that the line names.
+    store: Option<std::path::PathBuf>,
+}
+
+/// `None`: an option or a command is expected, or the line makes no sense.
+fn expected(words: &[String]) -> Option<Place> {
+    let mut cli = Cli::command();
+    cli.build();
+    let (last, before) = words.split_last()?;
+    let (mut command, mut positionals) = (&cli, 0);
+    let mut pending: Option<&Arg> = None;
+    let mut store = None;
+    for word in before {
+        if let Some(option) = pending.take() {
+            if option.get_id() == "store" {
+                store = Some(word.into());
+            }
+        } else if word.starts_with('-') {
+            pending = option(command, word).filter(|_| !word.contains('='));
+        } else if let Some(below) = command.find_subcommand(word) {
+            command = below;
+        } else {
+            positionals += 1;
+        }
+    }
+    let named = |arg: &Arg, begun: &str| Place {
+        kind: arg
+            .get_value_names()
+            .and_then(|names| names.first())
+            .map_or_else(|| arg.get_id().as_str().to_uppercase(), ToString::to_string),
+        begun: begun.to_owned(),
+        store: store.clone(),
+    };
+    match (pending, last.split_once('=')) {
+        (Some(arg), _) => Some(named(arg, last)),
+        (None, Some((name, begun))) if name.starts_with("--") => {
+            Some(named(option(command, name)?, begun))
+        }
+        (None, _) if last.starts_with('-') => None,
+        (None, _) => {
+            // The last one may take many words.
+            let all: Vec<&Arg> = command.get_positionals().collect();
+            let arg = all.get(positionals).or_else(|| {
+                let last = all.last();
+                last.filter(|it| it.get_num_args().is_some_and(|n| n.max_values() > 1))
+            });
+            Some(named(arg?, last))
+        }
+    }
+}
+
+/// The option that takes a value and is written so.
+fn option<'c>(command: &'c Command, word: &str) -> Option<&'c Arg> {
+    let name = word.split('=').next().unwrap_or(word);
+    let mut all = command.get_arguments();
+    let found = all.find(|arg| match name.strip_prefix("--") {
+        Some(long) => arg
+            .get_long_and_visible_aliases()
+            .is_some_and(|it| it.contains(&long)),
+        None => arg
+            .get_short()
+            .is_some_and(|short| name == format!("-{short}")),
+    });
+    found.filter(|arg| arg.get_action().takes_values())
+}
+
+/// All that begins so. Without a store or a catalog nothing of them fits.
+fn candidates(
+    kind: &str,
+    begun: &str,
+    store: Option<&Store>,
+    catalog: Option<&Catalog>,
+) -> Vec<String> {
+    let addresses = || catalog.map_or_else(Vec::new, |it| addresses(begun, it));
+    let mut all = match kind {
+        "RUN" => runs(store),
+        "RUN|ADDRESS" => [runs(store), addresses()].concat(),
+        "STUDY" => studies::builtin_names().map(str::to_owned).collect(),
+        "ADDRESS" => addresses(),
+        "TARGET" => match begun.split_once(':') {
+            Some((model @ ("sim" | "emu"), rest)) => {
+                let own = catalog.map_or_else(Vec::new, |it| self::addresses(rest, it));
+                own.iter().map(|it| format!("{model}:{it}")).collect()
+            }
+            // Files and devices are the shell's, once one of these cannot be meant.
+            _ if begun.is_empty() => Vec::new(),
+            _ => ["sim:", "emu:", "null"].map(str::to_owned).to_vec(),
+        },
+        _ => Vec::new(),
+    };
+    all.retain(|it| it.starts_with(begun));
+    all
+}
+
+/// `latest`, then the ids, the newest first.
+fn runs(store: Option<&Store>) -> Vec<String> {
+    let listed = store.map(|it| it.list().runs).unwrap_or_default();
+    let latest = (!listed.is_empty()).then(|| "latest".to_owned());
+    let ids = listed.into_iter().rev().map(|run| run.id);
+    latest.into_iter().chain(ids).collect()
+}
+
+/// The part that is being typed: the type of a volume, or of the instance after `@`.
+fn addresses(begun: &str, catalog: &Catalog) -> Vec<String> {
+    match begun.rsplit_once('@') {
+        Some((volume, _)) => {
+            let types = catalog.instance_types();
+            types.iter().map(|it| format!("{volume}@{it}")).collect()
+        }
+        None => {
+            let volumes = catalog.volume_types().into_iter().map(|it| it + ":");
+            volumes.chain(["local@".to_owned()]).collect()
+        }
+    }
+}
+
+/// What makes a shell ask, after the script for our own words; nothing for shells that cannot.
+pub const fn script(shell: Shell) -> &'static str {
+    match shell {
+        Shell::Bash => BASH,
+        Shell::Zsh => ZSH,
+        Shell::Fish => FISH,
+        _ => "",
+    }
+}
+
+const BASH: &str = r#"
+_blocklab_names() {
+    local line=${COMP_LINE:0:COMP_POINT} words=() names=() cut=""
+    read -ra words <<< "$line"
+    [[ $line == *[[:space:]] ]] && words+=("")
+    local current=${words[${#words[@]} - 1]}
+    [[ $current == --*=* ]] && current=${current#*=}
+    # To the shell a colon may end a word.
+    [[ $COMP_WORDBREAKS == *:* ]] && cut=${current%"${current##*:}"}
+    mapfile -t names < <("${words[0]}" __complete "${words[@]:1}" 2> /dev/null)
+    if ((${#names[@]} == 0)); then
+        _blocklab "$@"
+        return
+    fi
+    COMPREPLY=("${names[@]#"$cut"}")
+    [[ ${names[0]} == *[:@] ]] && compopt -o nospace
+}
+complete -F _blocklab_names -o nosort -o bashdefault -o default blocklab
+"#;
+
+const ZSH: &str = r#"
+_blocklab_names() {
+    local -a names
+    names=("${(@f)$(${words[1]} __complete "${(@)words[2,CURRENT]}" 2> /dev/null)}")
+    if [[ -z $names[1] ]]; then
+        _blocklab "$@"
+    elif [[ $names[1] == *[:@] ]]; then
+        compadd -V names -S '' -- $names
+    else
+        compadd -V names -- $names
+    fi
+}
+compdef _blocklab_names blocklab
+"#;
+
+const FISH: &str = r#"
+complete -c blocklab -k -a "(blocklab __complete (commandline -opc)[2..-1] (commandline -ct) 2> /dev/null)"
+"#;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(line: &str, kind: Option<&str>, begun: &str) {
+        let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+        let found = expected(&words);
+        let found = found
+            .as_ref()
+            .map(|it| (it.kind.as_str(), it.begun.as_str()));
+        assert_eq!(found, kind.map(|kind| (kind, begun)), "{line}");
+    }
+
+    #[test]
+    fn the_value_at_the_cursor_is_known() {
+        check("show ", Some("RUN"), "");
+        check("show 2026", Some("RUN"), "2026");
+        check("--store /x show k", Some("RUN"), "k");
+        check("compare a b ", Some("RUN"), "");
+        check("compare a --baseline ", Some("RUN"), "");
+        check("run ", Some("STUDY"), "");
+        check("run quick --target sim:g", Some("TARGET"), "sim:g");
+        check("run -t sim:g", Some("TARGET"), "sim:g");
+        check("run --target=sim:g", Some("TARGET"), "sim:g");
+        check("run --again ", Some("RUN"), "");
+        check("diagnose latest --expect gp", Some("ADDRESS"), "gp");
+        check("catalog show i", Some("ADDRESS"), "i");
+        check("note k3f --delete", None, "");
+        check("show k3f ", None, "");
+        check("nonsense --what", None, "");
+    }
+
+    #[test]
+    fn what_fits_is_listed() {
+        let catalog = Catalog::embedded();
+        let of = |kind, begun| candidates(kind, begun, None, Some(&catalog));
+        assert_eq!(of("STUDY", "i3"), ["i3-vs-i2", "i3-metal"]);
+        assert_eq!(of("TARGET", "sim:gp3"), ["sim:gp3:"]);
+        assert_eq!(of("TARGET", "s"), ["sim:"]);
+        assert!(of("TARGET", "/dev/").is_empty(), "the shell knows files");
+        assert!(of("TARGET", "").is_empty());
+        assert_eq!(of("ADDRESS", "local@i3.met"), ["local@i3.metal"]);
+        assert!(of("RUN", "").is_empty() && of("FILE", "").is_empty());
+    }
+}

@@ -1,0 +1,223 @@
+//! What the screen shows of the last minutes: figures of each direction, how rate and latency went,
+//! and what is left of the burst credits.
+
+use std::collections::VecDeque;
+
+use blocklab_record::{Interval, IntervalDirection};
+use blocklab_units::{Nanos, count, latency, rate, visible};
+
+use crate::facts::{DIRECTIONS, directions};
+
+/// Slices that a line of blocks shows.
+const WIDTH: usize = 48;
+/// Lines that a panel has at most: three directions, an empty one, two lines of blocks, and credits.
+pub const LINES: usize = 8;
+
+/// The last slices of the measurement under way, and the credits.
+#[derive(Default)]
+pub struct Panel {
+    latest: Interval,
+    rates: VecDeque<f64>,
+    tails: VecDeque<u64>,
+    credits: Vec<Credit>,
+    now: Nanos,
+}
+
+/// What is left in a burst bucket.
+struct Credit {
+    name: String,
+    left: f64,
+    /// Spent in a second; below 0 while it fills.
+    spent_per_s: f64,
+    at: Nanos,
+}
+
+impl Panel {
+    /// A measurement begins: what was before it is no longer shown.
+    pub fn clear(&mut self) {
+        let credits = std::mem::take(&mut self.credits);
+        *self = Self {
+            credits,
+            now: self.now,
+            ..Self::default()
+        };
+    }
+
+    /// A slice has ended; `elapsed` is the time of the whole run so far.
+    pub fn add(&mut self, interval: &Interval, elapsed: Nanos) {
+        self.latest = *interval;
+        self.now = elapsed;
+        let moved = directions(interval);
+        let ios: u64 = moved.iter().map(|it| it.ios).sum();
+        keep(&mut self.rates, per_second(ios, interval.length_ns));
+        keep(
+            &mut self.tails,
+            moved.iter().map(|it| it.p99_ns).max().unwrap_or(0),
+        );
+    }
+
+    /// What is left in every bucket now, in operations or bytes.
+    pub fn credits(&mut self, left: &[(String, f64)]) {
+        let now = self.now;
+        let before = std::mem::take(&mut self.credits);
+        let credit = |(name, left): &(String, f64)| {
+            let known = before.iter().find(|it| it.name == *name);
+            let known = known.filter(|it| now > it.at);
+            let spent = known.map(|it| (it.left - left) * 1e9 / now.since(it.at).0 as f64);
+            Credit {
+                name: name.clone(),
+                left: *left,
+                spent_per_s: spent.unwrap_or(0.0),
+                at: now,
+            }
+        };
+        self.credits = left.iter().map(credit).collect();
+    }
+
+    /// At most [`LINES`], none wider than 80 columns.
+    pub fn lines(&self) -> Vec<String> {
+        let named = DIRECTIONS.into_iter().zip(directions(&self.latest));
+        let moved = named.filter(|(_, it)| it.ios > 0);
+        let mut lines: Vec<String> = moved
+            .map(|(name, it)| figures(name, it, self.latest.length_ns))
+            .collect();
+        if lines.is_empty() {
+            lines.push("no operation completed".to_owned());
+        }
+        if self.latest.ramp {
+            lines[0].push_str("  ramp");
+        }
+        lines.push(String::new());
+        let most = self.rates.iter().copied().fold(0.0, f64::max);
+        let slowest = self.tails.iter().copied().max().unwrap_or(0);
+        let rates: String = self.rates.iter().map(|it| block(*it, most)).collect();
+        let tails = self
+            .tails
+            .iter()
+            .map(|it| block(*it as f64, slowest as f64));
+        let tails: String = tails.collect();
+        lines.push(format!("IOPS   {rates:WIDTH$}  to {}", count(most)));
+        lines.push(format!(
+            "p99    {tails:WIDTH$}  to {}",
+            latency(slowest as f64)
+        ));
+        lines.extend(self.credits.iter().map(Credit::text));
+        if lines.len() > LINES {
+            let more = lines.len() - LINES + 1;
+            lines.truncate(LINES - 1);
+            lines.push(format!("       and {more} more with credits"));
+        }
+        lines
+    }
+}
+
+impl Credit {
+    /// `left   5,390,120  gp2: burst credits, empty in 31 min 0 s`
+    fn text(&self) -> String {
+        // Less than this share a second is a rounding of the model.
+        let is_spent = self.spent_per_s > self.left * 1e-6 && self.left > 0.0;
+        let end = match is_spent {
+            true => {
+                let seconds = (self.left / self.spent_per_s).min(1e9);
+                format!(", empty in {}", Nanos::from_secs(seconds as u64))
+            }
+            false if self.left < 1.0 => ", empty".to_owned(),
+            false => String::new(),
+        };
+        format!("left   {}  {}{end}", count(self.left), visible(&self.name))
+    }
+}
+
+fn keep<T>(all: &mut VecDeque<T>, one: T) {
+    if all.len() == WIDTH {
+        all.pop_front();
+    }
+    all.push_back(one);
+}
+
+fn per_second(n: u64, length_ns: u64) -> f64 {
+    n as f64 * 1e9 / length_ns.max(1) as f64
+}
+
+/// An eighth of a letter's height for each eighth of the highest.
+fn block(value: f64, most: f64) -> char {
+    const BLOCKS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    let eighths = (8.0 * value / most.max(f64::MIN_POSITIVE)).ceil();
+    BLOCKS[(eighths as usize).min(8)]
+}
+
+fn figures(name: &str, of: IntervalDirection, length_ns: u64) -> String {
+    format!(
+        "{name:<6} {:>10} IOPS {:>8} MB/s  p50 {:<8} p99 {:<8} max {}",
+        count(per_second(of.ios, length_ns)),
+        rate(per_second(of.bytes, length_ns) / 1e6),
+        latency(of.p50_ns as f64),
+        latency(of.p99_ns as f64),
+        latency(of.max_ns as f64),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn slice(ios: u64) -> Interval {
+        let moved = IntervalDirection {
+            ios,
+            bytes: ios * 4096,
+            p50_ns: 90_000,
+            p99_ns: 250_000 * (1 + ios % 3),
+            max_ns: 300_000_000,
+            ..IntervalDirection::default()
+        };
+        Interval {
+            length_ns: 1_000_000_000,
+            read: moved,
+            write: moved,
+            ..Interval::default()
+        }
+    }
+
+    /// The story: at 80 columns a mixed load lost the latencies of its writes.
+    #[test]
+    fn all_of_a_mixed_load_fits_into_80_columns() {
+        let mut panel = Panel::default();
+        for second in 1..=100 {
+            panel.add(&slice(1_234_567 + second), Nanos::from_secs(second));
+            let left = 5.4e6 - 2_900.0 * second as f64;
+            panel.credits(&[("gp2: burst credits".to_owned(), left)]);
+        }
+        let lines = panel.lines();
+        assert!(lines.len() <= LINES);
+        for line in &lines {
+            assert!(line.chars().count() <= 80, "{line}");
+        }
+        assert_eq!(
+            lines[1],
+            "write   1,234,667 IOPS    5,057 MB/s  p50 90.0 µs  p99 500 µs   max 300 ms"
+        );
+        assert_eq!(lines[3].matches('█').count(), WIDTH, "{}", lines[3]);
+        assert_eq!(
+            lines[5],
+            "left   5,110,000  gp2: burst credits, empty in 29 min 22 s"
+        );
+    }
+
+    #[test]
+    fn a_new_measurement_begins_without_the_old_one() {
+        let mut panel = Panel::default();
+        panel.add(&slice(100), Nanos::from_secs(1));
+        panel.clear();
+        assert_eq!(panel.lines()[0], "no operation completed");
+    }
+
+    #[test]
+    fn blocks_are_as_high_as_their_share() {
+        let shown: String = [0.0, 0.1, 5.0, 10.0]
+            .map(|it| block(it, 10.0))
+            .into_iter()
+            .collect();
+        assert_eq!(shown, " ▁▄█");
+        assert_eq!(block(0.0, 0.0), ' ');
+    }
+}

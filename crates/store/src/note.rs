@@ -1,0 +1,64 @@
+//! What somebody wrote about a run: a file beside its record, which stays as it was.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Read, Write};
+use std::path::Path;
+
+use crate::folder::flush;
+
+/// The file.
+pub(crate) const NOTE: &str = "blocklab-note.txt";
+/// One that is being written.
+pub(crate) const FRESH_NOTE: &str = ".blocklab-note.txt.new";
+/// The longest note, in bytes: a page, a file in its place is not read whole.
+pub(crate) const LONGEST: u64 = 16 << 10;
+
+/// The note of a run; `None` where there is none, or where something else has its name.
+pub(crate) fn read(folder: &Path) -> Option<String> {
+    let path = folder.join(NOTE);
+    // A link could lead to anything, and a pipe would never end.
+    if !fs::symlink_metadata(&path).ok()?.is_file() {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    let file = fs::File::open(&path).ok()?;
+    file.take(LONGEST).read_to_end(&mut bytes).ok()?;
+    let text = String::from_utf8_lossy(&bytes).trim_end().to_owned();
+    (!text.is_empty()).then_some(text)
+}
+
+/// Puts the note there, in the place of an older one: whole or not at all.
+pub(crate) fn write(folder: &Path, text: &str) -> io::Result<()> {
+    let fresh = folder.join(FRESH_NOTE);
+    gone(fs::remove_file(&fresh))?;
+    let written = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .open(&fresh)
+        .and_then(|mut file| {
+            file.write_all(text.as_bytes())?;
+            file.write_all(b"\n")?;
+            file.sync_all()
+        })
+        .and_then(|()| fs::rename(&fresh, folder.join(NOTE)));
+    if written.is_err() {
+        // Half a note is litter.
+        let _ = fs::remove_file(&fresh);
+    }
+    written?;
+    flush(folder)
+}
+
+/// Takes the note away, if there is one.
+pub(crate) fn delete(folder: &Path) -> io::Result<()> {
+    gone(fs::remove_file(folder.join(NOTE)))?;
+    flush(folder)
+}
+
+/// What is not there need not be removed.
+fn gone(removed: io::Result<()>) -> io::Result<()> {
+    match removed {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other,
+    }
+}
