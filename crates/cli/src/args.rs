@@ -16,7 +16,7 @@ mod run;
 pub use catalog::{
     CatalogArgs, CatalogCommand, CatalogImportArgs, CatalogListArgs, CatalogShowArgs,
 };
-pub use emulate::{EmulateArgs, SpinArg};
+pub use emulate::{EmulateArgs, EmulateCtlArgs, SpinArg};
 pub use foreign::{ConvertArgs, ImportArgs, ImportTool, Language};
 pub use judge::{CalibrateArgs, CompareArgs, DiagnoseArgs, PriceArgs, PriceBy};
 pub(crate) use run::run_name;
@@ -101,6 +101,8 @@ pub enum Command {
     Calibrate(CalibrateArgs),
     /// Serve a volume that nobody rented over NBD, to databases and other programs
     Emulate(Box<EmulateArgs>),
+    /// Change a volume that is served, or let it fail
+    EmulateCtl(EmulateCtlArgs),
     /// Show cloud volumes and instances: limits and prices, by day and region
     Catalog(CatalogArgs),
     /// List this machine's block devices, and whether blocklab would write to them

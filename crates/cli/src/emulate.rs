@@ -35,19 +35,26 @@ mod served;
 
 use served::{Served, places, protocol};
 
+mod control;
+
+use control::Control;
+
 /// Serves until a signal comes, and keeps what was seen.
 pub fn emulate(args: &EmulateArgs, store: &Store) -> Result<ExitCode> {
     keeping::try_out(store, args.no_save)?;
     let stopped = listen()?;
     let model = Model::find(args)?;
     let volumes = model.volumes(args)?;
+    let (listener, planned) = (control::listener(args)?, control::planned(args)?);
     let mut served = Served::start(args, &model.text, &volumes, |index, volume| {
         model.export(index, volume)
     })?;
     let started = Timestamp::now();
     let mut watch = Watch::new(args, &model, &volumes);
+    let mut control = Control::start(&model, &volumes, listener, planned, watch.began)?;
     while !stopped.load(Ordering::Relaxed) {
-        std::thread::sleep(LOOK);
+        std::thread::sleep(control.patience(model.clock.now(), LOOK));
+        control.look(model.clock.now());
         watch.look(&served)?;
     }
     let is_free = served.stop();
@@ -56,7 +63,7 @@ pub fn emulate(args: &EmulateArgs, store: &Store) -> Result<ExitCode> {
     for volume in &volumes {
         volume.sync().context("the backing file cannot be synced")?;
     }
-    let measurements = watch.measurements(clients);
+    let measurements = watch.measurements(clients, &control);
     let id = store.new_id(started, chance()?);
     let mut record = Record {
         measurements,
@@ -76,6 +83,8 @@ struct Model {
     instance: Option<Arc<Instance>>,
     clock: Clock,
     seed: u64,
+    /// By how much burst buckets were divided.
+    speed: Option<f64>,
     /// Whether limiters have more of a bucket than the address gives them.
     forgives: bool,
 }
@@ -91,6 +100,7 @@ impl Model {
                 instance: None,
                 clock,
                 seed,
+                speed: None,
                 forgives: false,
             });
         }
@@ -109,12 +119,19 @@ impl Model {
             resolved: Some(resolved),
             clock,
             seed,
+            speed: args.speed,
             forgives,
         })
     }
 
     fn spec(&self) -> Option<&DeviceSpec> {
         self.resolved.as_ref().map(|resolved| &resolved.spec)
+    }
+
+    /// Whether it is a disk of the instance.
+    fn is_local(&self, _index: usize) -> bool {
+        let address = self.resolved.as_ref().map(|resolved| &resolved.address);
+        matches!(address, Some(Address::Sold(offer)) if offer.volume == "local")
     }
 
     fn count(&self) -> usize {
@@ -362,18 +379,21 @@ impl<'a> Watch<'a> {
         Ok(())
     }
 
-    fn measurements(self, clients: u64) -> Vec<blocklab_record::Measurement> {
+    fn measurements(self, clients: u64, control: &Control) -> Vec<blocklab_record::Measurement> {
         let volumes = self.volumes.iter().zip(self.samplers).zip(self.waited);
-        let measurement = |((volume, sampler), waited): ((&Arc<Volume>, Sampler), _)| {
-            sampler.measurement(ServiceFacts {
-                name: volume.name(),
-                protocol: protocol(self.args),
-                clients,
-                speed: self.args.speed,
-                in_flight: volume.in_flight(),
-                waited,
-            })
-        };
+        let volumes = volumes.enumerate();
+        let measurement =
+            |(index, ((volume, sampler), waited)): (_, ((&Arc<Volume>, Sampler), _))| {
+                sampler.measurement(ServiceFacts {
+                    name: volume.name(),
+                    protocol: protocol(self.args),
+                    clients,
+                    speed: self.args.speed,
+                    in_flight: volume.in_flight(),
+                    waited,
+                    events: control.events_of(index),
+                })
+            };
         volumes.map(measurement).collect()
     }
 }

@@ -13,6 +13,7 @@ mod complete;
 mod devices;
 mod diagnose;
 mod emulate;
+mod emulate_ctl;
 mod foreign;
 mod gate;
 mod list;
@@ -86,6 +87,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         Command::Rm(args) => stored::rm(args, &store()?)?,
         Command::Calibrate(args) => return calibrate::calibrate(args, &store()?),
         Command::Emulate(args) => return emulate::emulate(args, &store()?),
+        Command::EmulateCtl(args) => return emulate_ctl::emulate_ctl(args),
         Command::Catalog(args) => catalog::run(args)?,
         Command::Devices(args) => devices::run(args, store().ok().as_ref())?,
         Command::Man(args) => manual::man(args)?,

@@ -222,6 +222,51 @@ impl Device {
         found
     }
 
+    /// The burst buckets of a volume, or of the instance (`None`), hold this share of what they can
+    /// hold from now on. Gives how many there are.
+    pub fn set_credits(&mut self, volume: Option<usize>, now: Nanos, share: f64) -> usize {
+        assert!((0.0..=1.0).contains(&share), "{share} of a bucket");
+        let chain = match volume {
+            None => Some(&mut self.instance),
+            Some(index) => self.volumes.get_mut(index).map(|volume| &mut volume.chain),
+        };
+        let bursts = chain.into_iter().flat_map(Chain::bursts);
+        bursts.map(|burst| burst.set_share(now, share)).count()
+    }
+
+    /// A volume becomes another one, as a provider modifies it while it is in use: its limiters
+    /// begin rested, its burst buckets keep the share that they hold, and what others share stays
+    /// as it is.
+    ///
+    /// # Errors
+    /// The first rule that the new volume breaks; then nothing has changed.
+    ///
+    /// # Panics
+    /// When there is no such volume, or the new one has another size: offsets would move.
+    pub fn modify(&mut self, index: usize, now: Nanos, to: VolumeSpec) -> Result<(), Invalid> {
+        assert_eq!(
+            self.spec.volumes[index].capacity, to.capacity,
+            "a volume that is modified keeps its size"
+        );
+        let mut spec = self.spec.clone();
+        spec.volumes[index] = to;
+        // Another seed than the volume had, so that it does not draw the same latencies again.
+        let mut fresh = Self::new(&spec, self.last.0)?.volumes.swap_remove(index);
+        let held = self.volumes[index].chain.bursts();
+        for (old, new) in held.zip(fresh.chain.bursts()) {
+            new.set_share(now, old.share(now));
+        }
+        self.volumes[index] = fresh;
+        self.spec = spec;
+        Ok(())
+    }
+
+    /// What it was made from, with what was modified since.
+    #[must_use]
+    pub const fn spec(&self) -> &DeviceSpec {
+        &self.spec
+    }
+
     /// The limits for which an operation on a volume can wait, by the index of [`Wait`].
     #[must_use]
     pub fn waits_of(&self, volume: usize) -> Vec<(usize, LimitName)> {

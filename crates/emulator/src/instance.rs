@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use blocklab_device::{Answer, Device, Io, LimitName, Wait};
+use blocklab_device::{Answer, Device, Invalid, Io, LimitName, VolumeSpec, Wait};
 use blocklab_targets::Clock;
 use blocklab_units::{Bytes, Nanos};
 
@@ -116,6 +116,33 @@ impl Instance {
         let shared = self.lock();
         let now = self.clock.now().max(shared.last);
         shared.device.balances_of(volume, now)
+    }
+
+    /// The burst buckets of a volume, or those that all share (`None`), hold this share from now on.
+    /// Gives how many there are.
+    pub fn set_credits(&self, volume: Option<usize>, share: f64) -> usize {
+        let mut shared = self.lock();
+        let now = self.clock.now().max(shared.last);
+        shared.device.set_credits(volume, now, share)
+    }
+
+    /// A volume becomes another one of its size; what is in flight stays as it was.
+    ///
+    /// # Errors
+    /// The first rule that the new one breaks.
+    pub fn modify(&self, volume: usize, to: VolumeSpec) -> Result<(), Invalid> {
+        let mut shared = self.lock();
+        let now = self.clock.now().max(shared.last);
+        shared.device.modify(volume, now, to)?;
+        let most = shared
+            .device
+            .waits_of(volume)
+            .iter()
+            .map(|(limit, _)| limit + 1)
+            .max();
+        let waits = &mut shared.waits[volume];
+        waits.resize(most.unwrap_or(0).max(waits.len()), Waits::default());
+        Ok(())
     }
 
     /// The clock of all arrivals.

@@ -10,11 +10,12 @@
 //! ```
 //!
 //! The model says when; the thread of a connection waits. A front end uses nothing but [`Volume`],
-//! [`Schedule`] and [`Alarm`].
+//! [`Schedule`] and [`Alarm`]. What is done to a volume on purpose comes from [`control`].
 
 mod alarm;
 mod backing;
 mod durability;
+mod faults;
 mod instance;
 mod measurement;
 mod memory;
@@ -26,16 +27,18 @@ mod stripes;
 mod volume;
 mod wait;
 
+pub mod control;
 pub mod fuse;
 pub mod nbd;
 
 pub use alarm::{Alarm, Spin};
 pub use backing::{Backing, FileError, open_file};
 pub use durability::Loss;
+pub use faults::{Fault, Harm};
 pub use instance::Instance;
 pub use measurement::{Sampler, ServiceFacts};
 pub use memory::MemoryLimit;
-pub use observed::{LatencyCounter, Observed, OperationCounter};
+pub use observed::{FailureCounter, LatencyCounter, Observed, OperationCounter};
 pub use real_time::forgive_stalls;
 pub use schedule::Schedule;
 pub use volume::{Failure, Settled, Ticket, Volume, VolumeSetup};

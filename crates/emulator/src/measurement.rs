@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use blocklab_device::{Direction, LimitName};
 use blocklab_record::{
-    Accounting, BurstBalance, Carrier, Cpu, DirectionResult, Interval, IntervalDirection,
-    JobResult, Measurement, ObservedDirection, ObservedLoad, PaceKind, SizeCount, Statistic,
-    Stopped, Unknown, WaitedFor,
+    Accounting, BurstBalance, Carrier, ControlEvent, Cpu, DirectionResult, ErrorCount, ErrorKind,
+    Interval, IntervalDirection, JobResult, Measurement, ObservedDirection, ObservedLoad, PaceKind,
+    SizeCount, Statistic, Stopped, Unknown, WaitedFor,
 };
 use blocklab_units::Nanos;
 use blocklab_workload::{Direction as Way, Durability};
 
-use crate::observed::{Observed, OperationCounter};
+use crate::observed::{FailureCounter, Observed, OperationCounter};
 
 /// The series and the balances of one volume, a slice at a time.
 #[derive(Debug)]
@@ -41,6 +41,8 @@ pub struct ServiceFacts<'a> {
     pub in_flight: u32,
     /// For each limit that held something back, for how long.
     pub waited: Vec<(LimitName, Nanos)>,
+    /// What was done to it on purpose.
+    pub events: Vec<ControlEvent>,
 }
 
 /// Slices that are kept: two days of seconds. A longer run keeps the first two days and its totals.
@@ -120,7 +122,7 @@ impl Sampler {
     #[must_use]
     pub fn measurement(self, facts: ServiceFacts<'_>) -> Measurement {
         let observed = &self.before;
-        let job = job(observed, &facts, self.ended.since(self.began));
+        let job = job(observed, &facts, self.began, self.ended);
         let load = load(observed, &facts, self.balances);
         Measurement {
             case: facts.name.to_owned(),
@@ -171,7 +173,28 @@ const DIRECTIONS: [(Direction, Way); 4] = [
     (Direction::Flush, Way::Sync),
 ];
 
-fn job(observed: &Observed, facts: &ServiceFacts<'_>, elapsed: Nanos) -> JobResult {
+/// What failed, by kind and direction.
+fn errors(observed: &Observed, began: Nanos) -> Vec<ErrorCount> {
+    let error = |it: &FailureCounter| {
+        let ways = DIRECTIONS.iter();
+        let mut ways = ways.filter(|(direction, _)| *direction == it.direction);
+        let (_, way) = ways.next().expect("a table of all directions");
+        let errno = it.failure.errno();
+        let text = std::io::Error::from_raw_os_error(errno).to_string();
+        let words = text.split(" (os error").next();
+        ErrorCount {
+            kind: ErrorKind::Errno(errno),
+            message: words.unwrap_or_default().to_owned(),
+            direction: *way,
+            count: it.count,
+            first_at_ns: it.first_at.since(began).0,
+            first_offset: it.first_offset,
+        }
+    };
+    observed.failures.iter().map(error).collect()
+}
+
+fn job(observed: &Observed, facts: &ServiceFacts<'_>, began: Nanos, ended: Nanos) -> JobResult {
     let counted = DIRECTIONS.map(|(direction, way)| (way, observed.direction(direction)));
     let result = |counter: &OperationCounter| {
         Some(DirectionResult {
@@ -206,12 +229,12 @@ fn job(observed: &Observed, facts: &ServiceFacts<'_>, elapsed: Nanos) -> JobResu
         direct: None,
         asked_iops: None,
         asked_bytes_per_s: None,
-        elapsed_ns: observed
-            .first
-            .map_or(elapsed.0, |first| observed.last.since(first).0.max(1)),
+        elapsed_ns: observed.first.map_or(ended.since(began).0, |first| {
+            observed.last.since(first).0.max(1)
+        }),
         stopped: Stopped::Runtime,
         directions: directions.collect::<BTreeMap<_, _>>(),
-        errors: Vec::new(),
+        errors: errors(observed, began),
         accounting: Accounting {
             issued: completed + failed + in_flight,
             completed,
@@ -258,6 +281,7 @@ fn load(
         lateness: observed.late.latency(),
         clients: facts.clients,
         speed: facts.speed,
+        events: facts.events.clone(),
     }
 }
 

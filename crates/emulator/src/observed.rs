@@ -5,6 +5,8 @@ use blocklab_record::Latency;
 use blocklab_stats::Histogram;
 use blocklab_units::Nanos;
 
+use crate::Failure;
+
 /// A distribution of times with exact moments.
 #[derive(Debug, Clone)]
 pub struct LatencyCounter {
@@ -82,6 +84,21 @@ pub struct OperationCounter {
     pub latency: LatencyCounter,
 }
 
+/// Operations of one direction that failed in one way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FailureCounter {
+    /// How.
+    pub failure: Failure,
+    /// What they did.
+    pub direction: Direction,
+    /// How many.
+    pub count: u64,
+    /// When the first one was answered.
+    pub first_at: Nanos,
+    /// Where it was.
+    pub first_offset: u64,
+}
+
 /// What was done to a volume since its start.
 #[derive(Debug, Clone, Default)]
 pub struct Observed {
@@ -91,6 +108,8 @@ pub struct Observed {
     /// Operations by how many others were in flight when they came: none, 1, 2-3, 4-7, 8-15, 16-31,
     /// 32 and more.
     pub depths: [u64; 7],
+    /// What failed: one for each failure and direction that occurred.
+    pub failures: Vec<FailureCounter>,
     /// The first arrival.
     pub first: Option<Nanos>,
     /// The last reply.
@@ -105,7 +124,8 @@ pub(crate) struct Done {
     pub arrived: Nanos,
     pub due: Nanos,
     pub at: Nanos,
-    pub failed: bool,
+    pub failure: Option<Failure>,
+    pub offset: u64,
     pub follows: bool,
     /// How many others were in flight when it came.
     pub among: u32,
@@ -128,8 +148,21 @@ impl Observed {
                 .map_or(done.arrived, |first| first.min(done.arrived)),
         );
         self.last = self.last.max(done.at);
-        if done.failed {
+        if let Some(failure) = done.failure {
             counter.failed += 1;
+            let known = self.failures.iter_mut();
+            let same =
+                |it: &&mut FailureCounter| (it.failure, it.direction) == (failure, done.direction);
+            match known.into_iter().find(same) {
+                Some(it) => it.count += 1,
+                None => self.failures.push(FailureCounter {
+                    failure,
+                    direction: done.direction,
+                    count: 1,
+                    first_at: done.at,
+                    first_offset: done.offset,
+                }),
+            }
             return;
         }
         counter.ios += 1;
@@ -166,16 +199,18 @@ mod tests {
             arrived: Nanos(100),
             due: Nanos(1000),
             at: Nanos(1100),
-            failed: false,
+            failure: None,
+            offset: 0,
             follows: true,
             among: 5,
         };
         observed.record(done);
         observed.record(Done {
-            failed: true,
+            failure: Some(Failure::Io),
             among: 0,
             ..done
         });
+        assert_eq!(observed.failures[0].count, 1);
         let reads = observed.direction(Direction::Read);
         assert_eq!((reads.ios, reads.bytes, reads.failed), (1, 4096, 1));
         assert_eq!(reads.latency.latency().map(|it| it.max_ns), Some(1000));

@@ -163,6 +163,59 @@ impl Stripes {
         run.unwrap_or((false, len))
     }
 
+    /// Everything is zero, and durably so.
+    pub(crate) fn wipe(&self, backing: &Backing) -> Result<(), StoreError> {
+        for (index, stripe) in self.stripes.iter().enumerate() {
+            let mut stripe = stripe.write().expect("no panic under this lock");
+            stripe.log.flushed(u64::MAX);
+            stripe.bytes = Bytestore::new(backing, self.size);
+            // One file serves all stripes.
+            if index == 0 && matches!(backing, Backing::File(_)) {
+                stripe.bytes.free(0, self.size)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Changes so many bits of what was written within a range, and gives the offsets of their
+    /// bytes: as often as it is drawn, a bit may change back.
+    pub(crate) fn flip(
+        &self,
+        count: u64,
+        (first, beyond): (u64, u64),
+        seed: u64,
+    ) -> Result<Vec<u64>, StoreError> {
+        let mut written = Vec::new();
+        let mut at = first;
+        while at < beyond {
+            let (hole, len) = self.extent(at, beyond - at);
+            if !hole {
+                written.push((at, len));
+            }
+            at += len;
+        }
+        let bytes: u64 = written.iter().map(|(_, len)| len).sum();
+        let mut chance = Stream::new(seed, "bit flips", 0);
+        let flip = |_| {
+            let mut nth = chance.below(bytes);
+            let bit = chance.below(8);
+            let mut runs = written.iter();
+            let run = runs.find(|(_, len)| nth.checked_sub(*len).map(|rest| nth = rest).is_none());
+            let (begin, _) = run.expect("less than all bytes");
+            self.flip_bit(begin + nth, bit).map(|()| begin + nth)
+        };
+        let count = if bytes == 0 { 0 } else { count };
+        (0..count).map(flip).collect()
+    }
+
+    /// Below the log: the medium itself has changed.
+    fn flip_bit(&self, offset: u64, bit: u64) -> Result<(), StoreError> {
+        let mut stripe = self.change(offset);
+        let mut byte = Vec::with_capacity(1);
+        stripe.bytes.read(offset, 1, &mut byte)?;
+        stripe.bytes.write(offset, &[byte[0] ^ 1 << bit])
+    }
+
     /// The power goes: gives how many pages came back otherwise than they were.
     pub(crate) fn cut(&self, loss: Loss, seed: u64) -> Result<u64, StoreError> {
         let mut changed = 0;

@@ -26,7 +26,10 @@ pub use measurement::{
     Accounting, Cpu, DirectionResult, DiskUse, ErrorCount, Exceeded, Interval, IntervalDirection,
     JobResult, Measurement, Stopped, Told,
 };
-pub use observed::{BurstBalance, ObservedDirection, ObservedLoad, SizeCount, WaitedFor};
+pub use observed::{
+    BurstBalance, ControlAction, ControlEvent, ObservedDirection, ObservedLoad, SizeCount,
+    WaitedFor,
+};
 pub use percentile::{PERCENTILES, Percentile, Percentiles};
 pub use served::Served;
 pub use unknown::{Statistic, Unknown};

@@ -36,6 +36,62 @@ pub struct ObservedLoad {
     /// By how much the capacities of burst buckets were divided, where they were.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub speed: Option<f64>,
+    /// What was done to the volume on purpose, in order of time.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub events: Vec<ControlEvent>,
+}
+
+/// Something that was done on purpose to a volume while it was served.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ControlEvent {
+    /// Since the start of the run.
+    pub at_ns: u64,
+    /// What.
+    pub action: ControlAction,
+    /// The command, as it can be given again.
+    pub command: String,
+    /// When it was over, since the start of the run, where it ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until_ns: Option<u64>,
+    /// Operations that it hit; of a power cut the pages of 4 KiB that came back otherwise than they
+    /// were, of bit flips the bits.
+    pub hits: u64,
+}
+
+/// What can be done to a served volume.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ControlAction {
+    /// Its provisioned rates were changed.
+    Set,
+    /// Its burst buckets were drained or filled.
+    Credits,
+    /// Operations failed.
+    Error,
+    /// Operations took longer.
+    Latency,
+    /// Nothing was answered.
+    Stall,
+    /// It was taken away.
+    Detach,
+    /// It came back.
+    Attach,
+    /// What nobody had flushed was lost.
+    PowerCut,
+    /// Its instance was stopped.
+    Stop,
+    /// Bits of it were changed.
+    Bitflip,
+    /// Faults were ended.
+    Clear,
+}
+
+impl ControlAction {
+    /// Whether it harms: everything but a change of rates or credits and the way back.
+    #[must_use]
+    pub const fn is_fault(self) -> bool {
+        !matches!(self, Self::Set | Self::Credits | Self::Attach | Self::Clear)
+    }
 }
 
 /// One direction of it.

@@ -32,8 +32,9 @@ type Rule = fn(&Cases<'_>) -> Vec<Finding>;
 
 /// In the order in which findings of the same gravity are shown: what spoils a figure comes
 /// before what explains it.
-const RULES: [Rule; 45] = [
+const RULES: [Rule; 47] = [
     failures::accounting,
+    observed::on_purpose,
     failures::failed,
     failures::interrupted,
     failures::failed_operations,
@@ -54,6 +55,7 @@ const RULES: [Rule; 45] = [
     processor::uring_workers,
     processor::clock,
     observed::late_replies,
+    observed::changed,
     rate::rate_missed,
     depth::useless_depth,
     depth::littles_law,

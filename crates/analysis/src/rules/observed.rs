@@ -2,7 +2,7 @@
 //! would be. The model knows for what each operation waited, so this is no inference.
 
 use blocklab_device::{Covers, Limit, LimitKind, LimitName};
-use blocklab_record::{Measurement, ObservedLoad};
+use blocklab_record::{ControlAction, ControlEvent, Measurement, ObservedLoad};
 use blocklab_units::Nanos;
 use blocklab_workload::Direction;
 
@@ -24,6 +24,54 @@ fn observed<'a>(case: &CaseView<'a>) -> Option<&'a ObservedLoad> {
 /// Share of the active time in which an operation waited for a limit.
 fn share(load: &ObservedLoad, waited_ns: u64) -> f64 {
     (waited_ns as f64 / load.active_ns.max(1) as f64).min(1.0)
+}
+
+/// Commands named in one sentence; of more, their number.
+const NAMED: usize = 3;
+
+/// What was done on purpose: failures and delays that it brought are no property of the volume.
+pub(super) fn on_purpose(cases: &Cases<'_>) -> Vec<Finding> {
+    let advice = "Errors, delays and losses in this time were asked for. Figures of the whole run \
+                  hold them, too: look at the seconds before and after, or serve without faults.";
+    per_case(cases, "injected-faults", Some(advice), |case| {
+        let events = &observed(case)?.events;
+        let faults: Vec<_> = events.iter().filter(|it| it.action.is_fault()).collect();
+        let hit = warning(
+            "{} was done to it on purpose",
+            [fixed(listed_commands(&faults)?)],
+        );
+        Some(
+            faults
+                .iter()
+                .fold(hit, |hit, it| hit.with(&it.command, it.hits as f64, "hits")),
+        )
+    })
+}
+
+/// Rates or credits were changed under way: figures of the whole run are a mixture.
+pub(super) fn changed(cases: &Cases<'_>) -> Vec<Finding> {
+    per_case(cases, "changed-on-the-way", None, |case| {
+        let events = &observed(case)?.events;
+        let changes =
+            |it: &&ControlEvent| matches!(it.action, ControlAction::Set | ControlAction::Credits);
+        let changes: Vec<_> = events.iter().filter(changes).collect();
+        Some(info(
+            "{} changed what it grants, so figures of the whole run are a mixture",
+            [fixed(listed_commands(&changes)?)],
+        ))
+    })
+}
+
+/// `fault stall 5s` at 10.0 s, and 4 more.
+fn listed_commands(events: &[&ControlEvent]) -> Option<String> {
+    let named = events.iter().take(NAMED);
+    let named = named.map(|it| format!("`{}` at {}", it.command, Nanos(it.at_ns)));
+    let named: Vec<_> = named.collect();
+    let more = events.len().saturating_sub(NAMED);
+    let last = (more > 0)
+        .then(|| format!(" and {more} more"))
+        .unwrap_or_default();
+    (!named.is_empty()).then(|| format!("{}{last}", named.join(", ")))
 }
 
 /// The limit for which operations waited longest, and the one that they would meet next.
@@ -205,6 +253,7 @@ mod tests {
             lateness: Some(late),
             clients: 1,
             speed: None,
+            events: Vec::new(),
         }));
         record.targets[0].limits = vec![volume, instance];
         record
@@ -224,9 +273,37 @@ mod tests {
     }
 
     #[test]
+    fn what_was_done_on_purpose_is_named_with_its_time() {
+        let mut record = served(0);
+        let load = record.measurements[0].observed.as_mut().expect("served");
+        let event = |action, command: &str, hits| ControlEvent {
+            at_ns: 10_000_000_000,
+            action,
+            command: command.to_owned(),
+            until_ns: None,
+            hits,
+        };
+        load.events = vec![
+            event(ControlAction::Set, "set iops=16000", 0),
+            event(ControlAction::Error, "fault error 1%", 31),
+            event(ControlAction::Attach, "fault attach", 0),
+        ];
+        let finding = the(&record, "injected-faults");
+        assert_eq!(
+            finding.statement,
+            "rand4k-q32-read: `fault error 1%` at 10.0 s was done to it on purpose."
+        );
+        assert_eq!(finding.evidence[0].value, 31.0);
+        let finding = the(&record, "changed-on-the-way");
+        assert!(finding.statement.contains("`set iops=16000` at 10.0 s"));
+        silent(&served(0), "injected-faults");
+        silent(&served(0), "changed-on-the-way");
+    }
+
+    #[test]
     fn a_run_of_our_own_has_no_observed_load() {
         let record = record(&[Sketch::default()]);
-        for rule in ["bound-by", "never-bound", "late-replies"] {
+        for rule in ["bound-by", "never-bound", "late-replies", "injected-faults"] {
             silent(&record, rule);
         }
     }

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use blocklab_emulator::control;
 use blocklab_units::Bytes;
 use clap::{ArgGroup, Args, ValueEnum};
 
@@ -87,10 +88,16 @@ pub struct EmulateArgs {
     /// Divide the capacity of burst buckets by this; rates stay
     #[arg(long, value_name = "FACTOR", value_parser = speed)]
     pub speed: Option<f64>,
+    /// Take commands of `blocklab emulate-ctl` at unix:PATH
+    #[arg(long, value_name = "unix:PATH")]
+    pub control: Option<String>,
+    /// Carry out a command of `blocklab emulate-ctl` so long after the start (repeatable)
+    #[arg(long, num_args = 2, value_names = ["TIME", "COMMAND"])]
+    pub at: Vec<String>,
     /// Watch the clock for the last microseconds before a reply
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     pub spin: SpinArg,
-    /// Random seed of latencies
+    /// Random seed of latencies and faults
     #[arg(long, value_name = "NUMBER")]
     pub seed: Option<u64>,
     /// Print one JSON object a second and volume
@@ -102,6 +109,58 @@ pub struct EmulateArgs {
     /// Do not keep the run
     #[arg(long)]
     pub no_save: bool,
+}
+
+const EMULATE_CTL_EXAMPLES: &str = "\
+Examples:
+  blocklab emulate gp3:100GiB@m5.large --nbd unix:/tmp/gp3 --control unix:/tmp/ctl &
+  blocklab emulate-ctl unix:/tmp/ctl status
+  blocklab emulate-ctl unix:/tmp/ctl set iops=16000 throughput=500MiB
+  blocklab emulate-ctl unix:/tmp/ctl credits drain
+  blocklab emulate-ctl unix:/tmp/ctl fault error 1% --on read --range 1GiB..2GiB --for 10s
+  blocklab emulate-ctl unix:/tmp/ctl fault latency +20ms 5%
+  blocklab emulate-ctl unix:/tmp/ctl fault template intermittent-latency
+  blocklab emulate-ctl unix:/tmp/ctl fault power-cut --torn
+  blocklab emulate-ctl unix:/tmp/ctl fault attach
+  blocklab emulate-ctl unix:/tmp/ctl fault list --json
+  blocklab emulate gp3:100GiB --nbd unix:/tmp/gp3 --at 10s 'fault stall 5s' --at 30s 'fault power-cut'";
+
+/// The commands, from their table.
+fn commands() -> String {
+    let rows = control::ROWS.iter();
+    let rows = rows.map(|row| format!("  {}\n          {}\n", row.usage(), row.meaning));
+    let flags = control::FLAGS.iter();
+    let flags = flags.map(|flag| {
+        let value = if flag.value.is_empty() { "" } else { " " };
+        format!(
+            "  {}{value}{}\n          {}\n",
+            flag.name, flag.value, flag.meaning
+        )
+    });
+    let templates = control::TEMPLATES.map(|template| template.name).join(", ");
+    format!(
+        "Commands:\n{}\nBehind a command:\n{}\nTemplates, with the times of the AWS Fault \
+         Injection Service: {templates}.\n\nThe same seed and the same requests meet the same \
+         faults. Each command is kept in the Record, which `show` and `diagnose` tell of. What was \
+         detached, cut off or stopped fails every request until `fault attach`.\n\n\
+         {EMULATE_CTL_EXAMPLES}\n\nExit status: 0 done, 2 refused, or nobody takes commands there.",
+        rows.collect::<String>(),
+        flags.collect::<String>(),
+    )
+}
+
+/// `blocklab emulate-ctl`.
+#[derive(Debug, Args)]
+#[command(after_help = commands())]
+pub struct EmulateCtlArgs {
+    /// Where the server takes commands: unix:PATH, as its --control has it
+    pub server: String,
+    /// Print the answer as JSON
+    #[arg(long)]
+    pub json: bool,
+    /// The command and what follows it
+    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    pub command: Vec<String>,
 }
 
 /// A factor that leaves something of a bucket.

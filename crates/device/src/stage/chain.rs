@@ -9,6 +9,7 @@
 
 use blocklab_units::Nanos;
 
+use super::credit::Burst;
 use super::{ChargedIo, Link, Meters, Stage};
 use crate::Direction;
 
@@ -74,6 +75,14 @@ impl Chain {
 
     pub(crate) fn links(&self) -> &[Link] {
         &self.links
+    }
+
+    /// Its burst buckets, in order.
+    pub(crate) fn bursts(&mut self) -> impl Iterator<Item = &mut Burst> {
+        self.links.iter_mut().filter_map(|link| match link {
+            Link::Burst(burst) => Some(burst),
+            _ => None,
+        })
     }
 }
 

@@ -62,6 +62,19 @@ impl Burst {
         self.baseline.saved(now)
     }
 
+    /// From now on it holds this share of what it can hold.
+    pub(crate) fn set_share(&mut self, now: Nanos, share: f64) {
+        self.baseline.set_saved(now, self.baseline.size() * share);
+        if share >= 1.0 {
+            self.last_full = now;
+        }
+    }
+
+    /// The share of what it can hold.
+    pub(crate) fn share(&self, now: Nanos) -> f64 {
+        self.balance(now) / self.baseline.size()
+    }
+
     #[inline]
     fn fill_in_time(&mut self, now: Nanos, at_the_latest: Nanos) {
         if now.since(self.last_full) >= at_the_latest {

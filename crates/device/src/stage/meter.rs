@@ -87,6 +87,19 @@ impl Meter {
         self.due += (units * self.step as f64) as i128;
     }
 
+    /// From now on the bucket holds so much, of at most its size. What it owes beyond that is
+    /// forgotten.
+    pub(crate) fn set_saved(&mut self, now: Nanos, units: f64) {
+        assert!(units >= 0.0, "a bucket that holds {units} units");
+        let saved = (units * self.step as f64) as i128;
+        self.due = moment(now) - saved.min(self.tolerance);
+    }
+
+    /// What the bucket holds at most, in units.
+    pub(crate) fn size(&self) -> f64 {
+        self.tolerance as f64 / self.step as f64
+    }
+
     /// What the bucket holds at `now`, in units; at least 0, at most its size.
     pub(crate) fn saved(&self, now: Nanos) -> f64 {
         let saved = moment(now) - self.due;
@@ -167,6 +180,19 @@ mod tests {
         for (millis, saved) in [(0, 0.0), (100, 100.0), (500, 500.0), (9000, 500.0)] {
             assert!((meter.saved(Nanos::from_millis(millis)) - saved).abs() < 1e-6);
         }
+    }
+
+    #[test]
+    fn a_bucket_that_is_set_begins_there() {
+        let mut meter = Meter::new(1000.0, 500.0);
+        let now = Nanos::from_secs(7);
+        for (asked, held) in [(0.0, 0.0), (200.0, 200.0), (900.0, 500.0)] {
+            meter.set_saved(now, asked);
+            assert!((meter.saved(now) - held).abs() < 1e-6, "{asked}");
+        }
+        meter.set_saved(now, 0.0);
+        assert_eq!(meter.admit(now, 1), now);
+        assert_eq!(meter.admit(now, 1), now + Nanos::from_millis(1));
     }
 
     #[test]

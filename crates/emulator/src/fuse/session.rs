@@ -28,9 +28,7 @@ use crate::{
 #[derive(Debug, Clone, Copy)]
 enum Work {
     Read,
-    Write {
-        forced: bool,
-    },
+    Write,
     /// A range that becomes zero: freed, or kept.
     Zero {
         keep: bool,
@@ -293,11 +291,11 @@ impl Session {
         let data = &data[..data.len().min(left as usize)];
         let ticket = volume.admit(Direction::Write, offset, data.len() as u32);
         let own = match ticket.is_sound() {
-            true => volume.write(offset, data),
+            true => volume.write(&ticket, offset, data),
             false => Ok(()),
         };
-        let work = Work::Write { forced };
-        Ok(Some(self.pending(unique, node, ticket, work, own)))
+        let ticket = ticket.forced(forced);
+        Ok(Some(self.pending(unique, node, ticket, Work::Write, own)))
     }
 
     fn admit_sync(&mut self, unique: u64, node: u64) -> Result<Option<Pending>, i32> {
@@ -351,7 +349,7 @@ impl Session {
         };
         let ticket = volume.admit(direction, offset, part as u32);
         let own = match ticket.is_sound() {
-            true => volume.zero(offset, part, keep),
+            true => volume.zero(&ticket, offset, part, keep),
             false => Ok(()),
         };
         let rest = len - part;
@@ -440,10 +438,7 @@ impl Session {
                 let next = self.part_of_range(unique, node, range, keep);
                 self.schedule.push(next.ticket.due, next);
             }
-            (Settled::Done(Ok(())), Work::Write { forced }) => {
-                if forced {
-                    volume.persist(offset, len.into());
-                }
+            (Settled::Done(Ok(())), Work::Write) => {
                 wire::written(out, len);
                 self.send(unique);
             }

@@ -261,12 +261,15 @@ impl Connection<'_> {
             Command::Flush | Command::Disconnect => volume.admit(Direction::Flush, 0, 0),
         };
         let own = match command {
-            Command::Trim { .. } if ticket.is_sound() => volume.zero(offset, len.into(), false),
+            Command::Trim { .. } if ticket.is_sound() => {
+                volume.zero(&ticket, offset, len.into(), false)
+            }
             Command::Zero { keep, .. } if ticket.is_sound() => {
-                volume.zero(offset, len.into(), keep)
+                volume.zero(&ticket, offset, len.into(), keep)
             }
             _ => Ok(()),
         };
+        let ticket = ticket.forced(command.is_forced());
         let pending = Pending {
             ticket: ticket.sent_earlier(self.waking),
             cookie,
@@ -301,7 +304,7 @@ impl Connection<'_> {
         }
         if pending.ticket.is_sound() && pending.own.is_ok() {
             let at = pending.offset + u64::from(pending.len - left);
-            pending.own = self.volume.write(at, data);
+            pending.own = self.volume.write(&pending.ticket, at, data);
         }
         self.input.use_up(used as usize);
         match left - used {
@@ -388,12 +391,6 @@ impl Connection<'_> {
             }
             Settled::Done(Ok(())) => match command {
                 Command::Read | Command::Status { .. } => {}
-                Command::Write { fua: true }
-                | Command::Trim { fua: true }
-                | Command::Zero { fua: true, .. } => {
-                    self.volume.persist(offset, len.into());
-                    self.outbox.plain(structured, cookie, Ok(()));
-                }
                 _ => self.outbox.plain(structured, cookie, Ok(())),
             },
         }

@@ -91,6 +91,27 @@ impl Listener {
         }
     }
 
+    /// The next client.
+    ///
+    /// # Errors
+    /// The kernel's, also of a client that went away.
+    pub fn accept(&self) -> io::Result<OwnedFd> {
+        let nobody = std::ptr::null_mut();
+        // SAFETY: no address is asked for; the descriptor belongs to nobody else.
+        unsafe {
+            let fd = libc::accept4(
+                self.socket.as_raw_fd(),
+                nobody,
+                nobody.cast(),
+                libc::SOCK_CLOEXEC,
+            );
+            match fd {
+                -1 => Err(io::Error::last_os_error()),
+                fd => Ok(OwnedFd::from_raw_fd(fd)),
+            }
+        }
+    }
+
     /// By which clients find it: `nbd://127.0.0.1:10809`, `nbd+unix:///?socket=/run/volume`.
     #[must_use]
     pub fn uri(&self) -> &str {
@@ -181,7 +202,7 @@ fn make_room(path: &Path, address: &str) -> Result<(), ListenError> {
 }
 
 /// Connections that wait to be accepted.
-const BACKLOG: i32 = 128;
+const BACKLOG: i32 = 1024;
 
 /// As the standard library does, but with the mode 0600 from the first moment.
 fn bind(path: &Path) -> io::Result<OwnedFd> {

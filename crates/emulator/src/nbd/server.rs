@@ -1,7 +1,7 @@
 //! Accepts clients and gives each a thread, as many as are allowed.
 
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread::{Builder, JoinHandle};
@@ -188,16 +188,7 @@ impl Acceptor {
     }
 
     fn accept(&self) -> io::Result<()> {
-        let listener = self.listener.as_fd().as_raw_fd();
-        let nobody = std::ptr::null_mut();
-        // SAFETY: no address is asked for; the descriptor belongs to nobody else.
-        let socket = unsafe {
-            let fd = libc::accept4(listener, nobody, nobody.cast(), libc::SOCK_CLOEXEC);
-            if fd < 0 {
-                return Err(io::Error::last_os_error());
-            }
-            Arc::new(OwnedFd::from_raw_fd(fd))
-        };
+        let socket = Arc::new(self.listener.accept()?);
         no_delay(&socket);
         self.admit(socket)
     }

@@ -152,6 +152,9 @@ fn what_was_written_is_read_and_a_flush_keeps_it() {
     assert_eq!(client.reply(), (5, 0));
     assert_eq!(client.get(6), b"aftere");
     client.volume.cut_power(Loss::All, 1).expect("in memory");
+    client.ask(command::READ, 0, 9, 4000, 6);
+    assert_eq!(client.reply(), (9, 108), "gone until it is attached");
+    client.volume.attach();
     client.ask(command::READ, 0, 6, 4000, 6);
     client.ask(command::READ, 0, 7, 1 << 20, 5);
     assert_eq!(client.reply(), (6, 0));

@@ -72,6 +72,17 @@ pub enum Command {
     Disconnect,
 }
 
+impl Command {
+    /// Whether it asks to be durable when it is done.
+    #[must_use]
+    pub const fn is_forced(self) -> bool {
+        matches!(
+            self,
+            Self::Write { fua: true } | Self::Trim { fua: true } | Self::Zero { fua: true, .. }
+        )
+    }
+}
+
 /// The magic number is wrong: what follows cannot be understood.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BadMagic;

@@ -1,0 +1,173 @@
+//! The desk of a server: where commands come from, and what a volume becomes by one.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use anyhow::{Context, Result, anyhow, bail};
+use blocklab_catalog::{Address, Catalog, Error, resolve};
+use blocklab_console::terminal;
+use blocklab_device::VolumeSpec;
+use blocklab_emulator::Volume;
+use blocklab_emulator::control::{Command, ControlSocket, Controlled, Desk, Modify};
+use blocklab_emulator::nbd::{self, Listener};
+use blocklab_record::ControlEvent;
+use blocklab_units::Nanos;
+
+use super::Model;
+use crate::args::EmulateArgs;
+
+/// Keys of an address that a provider changes while a volume is in use.
+const KEYS: [&str; 2] = ["iops", "throughput"];
+
+/// A desk, its socket, and what is to be done at a moment of the run.
+pub(super) struct Control {
+    desk: Arc<Desk>,
+    _socket: Option<ControlSocket>,
+    /// The last one comes first.
+    planned: Vec<(Nanos, Command)>,
+    began: Nanos,
+}
+
+/// The socket of `--control`, before anything is served.
+pub(super) fn listener(args: &EmulateArgs) -> Result<Option<Listener>> {
+    let Some(text) = &args.control else {
+        return Ok(None);
+    };
+    let address: nbd::Address = text.parse()?;
+    if matches!(address, nbd::Address::Tcp(_)) {
+        bail!("--control {text} can be reached by other users; write unix:PATH");
+    }
+    Ok(Some(Listener::new(&address, false)?))
+}
+
+/// What `--at` asks for, in the order of time.
+pub(super) fn planned(args: &EmulateArgs) -> Result<Vec<(Nanos, Command)>> {
+    let pair = |pair: &[String]| -> Result<(Nanos, Command)> {
+        let [at, line] = pair else {
+            bail!("--at needs a time and a command");
+        };
+        let at: Nanos = at.parse().map_err(|error| anyhow!("--at: {error}"))?;
+        let command = line
+            .parse()
+            .map_err(|error| anyhow!("--at {at}: {error}"))?;
+        Ok((at, command))
+    };
+    let mut planned = args.at.chunks(2).map(pair).collect::<Result<Vec<_>>>()?;
+    // Of those at one moment, the first one written is done first.
+    planned.reverse();
+    planned.sort_by_key(|(at, _)| std::cmp::Reverse(*at));
+    Ok(planned)
+}
+
+impl Control {
+    pub(super) fn start(
+        model: &Model,
+        volumes: &[Arc<Volume>],
+        listener: Option<Listener>,
+        planned: Vec<(Nanos, Command)>,
+        began: Nanos,
+    ) -> Result<Self> {
+        let controlled = volumes
+            .iter()
+            .enumerate()
+            .map(|(index, volume)| Controlled {
+                volume: Arc::clone(volume),
+                is_local: model.is_local(index),
+            });
+        let modify = modify(model)?;
+        let desk = Arc::new(Desk::new(controlled.collect(), model.seed, began, modify));
+        let socket = listener.map(|listener| ControlSocket::start(listener, Arc::clone(&desk)));
+        Ok(Self {
+            _socket: socket.transpose().context("no commands can be taken")?,
+            desk,
+            planned,
+            began,
+        })
+    }
+
+    /// Does what is planned for `now` or before.
+    pub(super) fn look(&mut self, now: Nanos) {
+        while self
+            .planned
+            .last()
+            .is_some_and(|(at, _)| self.began + *at <= now)
+        {
+            let Some((_, command)) = self.planned.pop() else {
+                return;
+            };
+            if let Err(why) = self.desk.run(&command) {
+                terminal::warn(&format!("--at: {}: {why}", command.text));
+            }
+        }
+    }
+
+    /// How long to wait at most until something is planned.
+    pub(super) fn patience(&self, now: Nanos, most: Duration) -> Duration {
+        let next = self
+            .planned
+            .last()
+            .map(|(at, _)| (self.began + *at).since(now));
+        next.map_or(most, |next| most.min(next.into()))
+    }
+
+    pub(super) fn events_of(&self, index: usize) -> Vec<ControlEvent> {
+        self.desk.events_of(index)
+    }
+}
+
+/// A volume with other provisioned rates is one of another address: the catalog knows whether it is
+/// sold.
+fn modify(model: &Model) -> Result<Box<Modify>> {
+    let Some(resolved) = &model.resolved else {
+        return Ok(Box::new(|_, _| {
+            Err("`null` has no rates that could be set; faults work".to_owned())
+        }));
+    };
+    let catalog = blocklab_console::place::load_catalog()?;
+    let now = vec![resolved.address.clone(); resolved.spec.volumes.len()];
+    let (now, speed) = (Mutex::new(now), model.speed);
+    Ok(Box::new(move |index, pairs| {
+        let mut now = now.lock().map_err(|_| "a command has failed".to_owned())?;
+        let (address, spec) = changed(&now[index], pairs, &catalog, speed)?;
+        now[index] = address;
+        Ok(spec)
+    }))
+}
+
+fn changed(
+    address: &Address,
+    pairs: &[(String, String)],
+    catalog: &Catalog,
+    speed: Option<f64>,
+) -> Result<(Address, VolumeSpec), String> {
+    let Address::Sold(offer) = address else {
+        return Err("a device file has no rates that are sold; change the file".to_owned());
+    };
+    let mut offer = offer.clone();
+    for (key, value) in pairs {
+        let digits = value.trim_end_matches("MiB/s").trim_end_matches("MiB");
+        let number: u64 = digits.parse().map_err(|_| {
+            format!("{key}={value} is no whole number, such as iops=16000 throughput=500MiB")
+        })?;
+        match &**key {
+            "iops" => offer.iops = Some(number),
+            "throughput" => offer.throughput_mibps = Some(number),
+            other => {
+                let keys = KEYS.join(" and ");
+                return Err(format!("`{other}` cannot be set; {keys} can"));
+            }
+        }
+    }
+    let address = Address::Sold(offer);
+    let mut resolved = resolve(&address, catalog).map_err(|error| match error {
+        Error::Refused { message, .. } => format!("{address}: {message}"),
+        other => other.to_string(),
+    })?;
+    if let Some(factor) = speed {
+        // Without burst buckets there is nothing to divide.
+        let _ = super::quicken(&mut resolved.spec, factor);
+    }
+    blocklab_emulator::forgive_stalls(&mut resolved.spec);
+    let volume = resolved.spec.volumes.swap_remove(0);
+    Ok((address, volume))
+}

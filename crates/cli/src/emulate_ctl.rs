@@ -1,0 +1,94 @@
+//! `blocklab emulate-ctl`: a command to a server that runs.
+
+use std::io;
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::{Result, anyhow};
+use blocklab_console::{status, terminal};
+use blocklab_emulator::control::{Answer, VolumeState, ask};
+use blocklab_units::{Bytes, count};
+
+use crate::args::EmulateCtlArgs;
+
+/// Sends the command, and shows the answer.
+pub fn emulate_ctl(args: &EmulateCtlArgs) -> Result<ExitCode> {
+    let path = args
+        .server
+        .strip_prefix("unix:")
+        .filter(|it| !it.is_empty());
+    let path = path.map(Path::new).ok_or_else(|| {
+        anyhow!(
+            "`{}` is no place of commands; write unix:PATH, as `emulate --control` has it",
+            args.server
+        )
+    })?;
+    // Behind the command, where people add it, it is one of the command's words.
+    let (flags, words): (Vec<_>, Vec<_>) = args.command.iter().partition(|it| *it == "--json");
+    let json = args.json || !flags.is_empty();
+    let words: Vec<_> = words.into_iter().map(String::as_str).collect();
+    let (answer, line) = ask(path, &words.join(" ")).map_err(|error| {
+        let why = match error.kind() {
+            io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => {
+                "nobody takes commands there; start `blocklab emulate ADDRESS --control` with it"
+                    .to_owned()
+            }
+            io::ErrorKind::WouldBlock => "it does not answer".to_owned(),
+            _ => error.to_string(),
+        };
+        anyhow!("{}: {why}", args.server)
+    })?;
+    match (&answer.error, json) {
+        (_, true) => terminal::print(line)?,
+        (Some(error), false) => return Err(anyhow!("{error}")),
+        (None, false) => terminal::print(told(&answer))?,
+    }
+    Ok(match answer.error {
+        Some(_) => ExitCode::from(status::MISTAKE),
+        None => ExitCode::SUCCESS,
+    })
+}
+
+fn told(answer: &Answer) -> String {
+    let mut lines: Vec<String> = answer.volumes.iter().flat_map(volume).collect();
+    if let Some(pages) = answer.lost_pages {
+        let bytes = Bytes(pages * 4096);
+        lines.push(format!(
+            "lost: {} pages of 4 KiB ({bytes})",
+            count(pages as f64)
+        ));
+    }
+    let flipped = answer.flipped.iter();
+    lines.extend(flipped.map(|(volume, at)| format!("{volume}: a bit of byte {at} changed")));
+    lines.iter().map(|line| format!("{line}\n")).collect()
+}
+
+fn volume(state: &VolumeState) -> Vec<String> {
+    let size = Bytes(state.size_bytes);
+    let attached = if state.attached { "" } else { ", detached" };
+    let number = |value: u64| count(value as f64);
+    let mut lines = vec![format!(
+        "{} ({size}){attached}: {} reads, {} writes, {} failed, {} in flight",
+        state.name,
+        number(state.reads),
+        number(state.writes),
+        number(state.failed),
+        state.in_flight,
+    )];
+    let balances = state.balances.iter();
+    lines.extend(balances.map(|(name, left)| format!("  {name}: {} left", count(left.round()))));
+    for fault in &state.faults {
+        let until = match fault.until_s {
+            Some(until) => format!("until {until:.1} s"),
+            None => "until it is cleared".to_owned(),
+        };
+        lines.push(format!(
+            "  fault {}: {} from {:.1} s {until}, hit {}",
+            fault.number,
+            fault.command,
+            fault.from_s,
+            number(fault.hits),
+        ));
+    }
+    lines
+}

@@ -1,0 +1,625 @@
+//! Commands as people write them: one table from which they are read and explained.
+
+use blocklab_record::ControlAction;
+use blocklab_units::{Bytes, Nanos, did_you_mean};
+
+use super::templates::{TEMPLATES, Template};
+use crate::{Failure, Harm, Loss};
+
+/// One command.
+#[derive(Debug)]
+pub struct Row {
+    /// Its name; of a fault, behind the word `fault`.
+    pub name: &'static str,
+    /// Another one.
+    pub also: Option<&'static str>,
+    /// Whether the word `fault` stands before it.
+    pub is_fault: bool,
+    /// What follows, as help shows it.
+    pub arguments: &'static str,
+    /// What may follow that.
+    pub flags: &'static [&'static str],
+    /// What it does.
+    pub meaning: &'static str,
+    /// Under which name the Record keeps it; `None`: nothing is changed.
+    pub action: Option<ControlAction>,
+    read: fn(&Words) -> Result<Order, String>,
+}
+
+/// Something that may follow a command.
+#[derive(Debug)]
+pub struct FlagRow {
+    /// With its dashes.
+    pub name: &'static str,
+    /// Its value, as help shows it; empty: it has none.
+    pub value: &'static str,
+    /// What it does.
+    pub meaning: &'static str,
+}
+
+/// All flags.
+pub const FLAGS: [FlagRow; 6] = [
+    FlagRow {
+        name: "--on",
+        value: "read|write",
+        meaning: "only reads, or only writes, trims and flushes",
+    },
+    FlagRow {
+        name: "--range",
+        value: "A..B",
+        meaning: "only operations that touch these bytes, such as 1GiB..2GiB",
+    },
+    FlagRow {
+        name: "--errno",
+        value: "NAME",
+        meaning: "EIO (the default), ENOSPC, EPERM or ESHUTDOWN",
+    },
+    FlagRow {
+        name: "--for",
+        value: "TIME",
+        meaning: "end it then; otherwise it lasts until `fault clear`",
+    },
+    FlagRow {
+        name: "--torn",
+        value: "",
+        meaning: "each sector of 512 bytes is lost by chance, on its own",
+    },
+    FlagRow {
+        name: "--volume",
+        value: "NAME",
+        meaning: "only this volume, of several",
+    },
+];
+
+const SCOPE: &[&str] = &["--on", "--range", "--for", "--volume"];
+const ONE: &[&str] = &["--volume"];
+
+/// A row without another name.
+const fn row(
+    (name, is_fault): (&'static str, bool),
+    arguments: &'static str,
+    flags: &'static [&'static str],
+    action: Option<ControlAction>,
+    meaning: &'static str,
+    read: fn(&Words) -> Result<Order, String>,
+) -> Row {
+    Row {
+        name,
+        also: None,
+        is_fault,
+        arguments,
+        flags,
+        meaning,
+        action,
+        read,
+    }
+}
+
+/// All commands, in the order of help.
+pub const ROWS: [Row; 14] = [
+    row(
+        ("status", false),
+        "",
+        ONE,
+        None,
+        "what the volumes do, what is in their burst buckets, and which faults last",
+        |_| Ok(Order::Status),
+    ),
+    row(
+        ("set", false),
+        "iops=N throughput=MiB/s",
+        ONE,
+        Some(ControlAction::Set),
+        "change what is provisioned, within what the provider sells",
+        settings,
+    ),
+    row(
+        ("credits", false),
+        "drain|fill|PERCENT",
+        ONE,
+        Some(ControlAction::Credits),
+        "what the burst buckets of the volumes and of their instance hold",
+        credits,
+    ),
+    row(
+        ("error", true),
+        "PERCENT",
+        &["--on", "--range", "--errno", "--for", "--volume"],
+        Some(ControlAction::Error),
+        "that share of the operations fails and changes nothing",
+        error,
+    ),
+    row(
+        ("latency", true),
+        "+TIME [PERCENT]",
+        SCOPE,
+        Some(ControlAction::Latency),
+        "that share of the operations (all) takes so much longer",
+        latency,
+    ),
+    row(
+        ("template", true),
+        "NAME",
+        ONE,
+        Some(ControlAction::Latency),
+        "a course of latency of the provider's fault service",
+        template,
+    ),
+    Row {
+        also: Some("aws:ebs:pause-volume-io"),
+        ..row(
+            ("stall", true),
+            "TIME",
+            ONE,
+            Some(ControlAction::Stall),
+            "nothing is answered for so long",
+            stall,
+        )
+    },
+    row(
+        ("detach", true),
+        "",
+        ONE,
+        Some(ControlAction::Detach),
+        "what is in flight and what comes fails until `fault attach`; what was written stays",
+        |_| Ok(Order::Detach),
+    ),
+    row(
+        ("power-cut", true),
+        "",
+        &["--torn", "--volume"],
+        Some(ControlAction::PowerCut),
+        "as detach, and what nobody flushed is lost",
+        |words| {
+            let torn = words.flag("--torn").is_some();
+            Ok(Order::PowerCut(if torn { Loss::Torn } else { Loss::All }))
+        },
+    ),
+    row(
+        ("stop", true),
+        "",
+        &[],
+        Some(ControlAction::Stop),
+        "the instance stops: as detach, and local disks come back empty",
+        |_| Ok(Order::Stop),
+    ),
+    row(
+        ("attach", true),
+        "",
+        ONE,
+        Some(ControlAction::Attach),
+        "what was detached, cut off or stopped is back",
+        |_| Ok(Order::Attach),
+    ),
+    row(
+        ("bitflip", true),
+        "COUNT",
+        &["--range", "--volume"],
+        Some(ControlAction::Bitflip),
+        "so many bits of what was written change",
+        bitflip,
+    ),
+    row(
+        ("list", true),
+        "",
+        ONE,
+        None,
+        "the faults that last or are still to come",
+        |_| Ok(Order::Status),
+    ),
+    row(
+        ("clear", true),
+        "[NUMBER]",
+        ONE,
+        Some(ControlAction::Clear),
+        "end all errors, latencies and stalls, or the one of that number",
+        clear,
+    ),
+];
+
+impl Row {
+    /// `fault error PERCENT [--on read|write] …`.
+    #[must_use]
+    pub fn usage(&self) -> String {
+        let mut usage = String::new();
+        if self.is_fault {
+            usage.push_str("fault ");
+        }
+        usage.push_str(self.name);
+        if !self.arguments.is_empty() {
+            usage.push(' ');
+            usage.push_str(self.arguments);
+        }
+        for flag in FLAGS.iter().filter(|flag| self.flags.contains(&flag.name)) {
+            usage.push_str(" [");
+            usage.push_str(flag.name);
+            if !flag.value.is_empty() {
+                usage.push(' ');
+                usage.push_str(flag.value);
+            }
+            usage.push(']');
+        }
+        usage
+    }
+
+    fn is_called(&self, name: &str) -> bool {
+        self.name == name || self.also == Some(name)
+    }
+}
+
+/// What is to be done.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Order {
+    Status,
+    Set(Vec<(String, String)>),
+    /// A share from 0 to 1.
+    Credits(f64),
+    Inject {
+        harm: Harm,
+        percents: [f64; 4],
+        range: Option<(u64, u64)>,
+        lasts: Option<Nanos>,
+    },
+    Course(&'static Template),
+    Detach,
+    PowerCut(Loss),
+    Stop,
+    Attach,
+    Bitflip {
+        count: u64,
+        range: (u64, u64),
+    },
+    Clear(Option<u64>),
+}
+
+/// A command that was understood.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Command {
+    /// As it can be given again.
+    pub text: String,
+    pub(super) action: Option<ControlAction>,
+    pub(super) volume: Option<String>,
+    pub(super) order: Order,
+}
+
+/// A text that is no command: why, and what would work.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct BadCommand(String);
+
+impl std::str::FromStr for Command {
+    type Err = BadCommand;
+
+    fn from_str(line: &str) -> Result<Self, BadCommand> {
+        let mut words = line.split_whitespace().peekable();
+        let said_fault = words.next_if_eq(&"fault").is_some();
+        let name = words.next().unwrap_or_default();
+        let row = find(name, said_fault).map_err(BadCommand)?;
+        let wrong = |why: String| BadCommand(format!("{why}; write `{}`", row.usage()));
+        let words = Words::read(row, words).map_err(wrong)?;
+        let order = (row.read)(&words).map_err(wrong)?;
+        let rest = line.split_whitespace().skip(usize::from(said_fault) + 1);
+        let head = if row.is_fault { "fault " } else { "" };
+        let text = std::iter::once(format!("{head}{}", row.name));
+        let text: Vec<_> = text.chain(rest.map(str::to_owned)).collect();
+        Ok(Self {
+            text: text.join(" "),
+            action: row.action,
+            volume: words.flag("--volume").map(str::to_owned),
+            order,
+        })
+    }
+}
+
+/// `fault` may be left out where nothing else has the name.
+fn find(name: &str, said_fault: bool) -> Result<&'static Row, String> {
+    let rows = || ROWS.iter().filter(|row| row.is_fault || !said_fault);
+    let names = || rows().map(|row| row.name);
+    rows().find(|row| row.is_called(name)).ok_or_else(|| {
+        let what = if said_fault { "fault" } else { "command" };
+        let all = || format!("there are {}", names().collect::<Vec<_>>().join(", "));
+        let hint = did_you_mean(name, names(), all);
+        match name {
+            "" => format!("a {what} is missing; {}", all()),
+            _ => format!("there is no {what} `{name}`; {hint}"),
+        }
+    })
+}
+
+/// What follows the name.
+#[derive(Debug, Default)]
+struct Words {
+    arguments: Vec<String>,
+    flags: Vec<(&'static str, String)>,
+}
+
+impl Words {
+    fn read<'w>(row: &Row, mut words: impl Iterator<Item = &'w str>) -> Result<Self, String> {
+        let mut read = Self::default();
+        let most = row.arguments.split_whitespace().count();
+        while let Some(word) = words.next() {
+            if !word.starts_with("--") {
+                read.arguments.push(word.to_owned());
+                continue;
+            }
+            let (name, joined) = match word.split_once('=') {
+                Some((name, value)) => (name, Some(value)),
+                None => (word, None),
+            };
+            let known = FLAGS.iter().find(|flag| flag.name == name);
+            let flag = known.filter(|flag| row.flags.contains(&flag.name));
+            let Some(flag) = flag else {
+                return Err(format!("`{}` takes no {name}", row.name));
+            };
+            let value = match (flag.value, joined) {
+                ("", None) => "",
+                ("", Some(_)) => return Err(format!("{name} takes no value")),
+                (_, Some(value)) => value,
+                (wanted, None) => words
+                    .next()
+                    .ok_or_else(|| format!("{name} needs {wanted}"))?,
+            };
+            if read.flag(name).is_some() {
+                return Err(format!("{name} is there twice"));
+            }
+            read.flags.push((flag.name, value.to_owned()));
+        }
+        let is_set = row.action == Some(ControlAction::Set);
+        match read.arguments.get(most) {
+            Some(more) if !is_set => Err(format!("`{more}` is one word too many")),
+            _ => Ok(read),
+        }
+    }
+
+    fn flag(&self, name: &str) -> Option<&str> {
+        let mut flags = self.flags.iter();
+        let found = flags.find(|(known, _)| *known == name);
+        found.map(|(_, value)| value.as_str())
+    }
+
+    fn first(&self, wanted: &str) -> Result<&str, String> {
+        let first = self.arguments.first();
+        first
+            .map(String::as_str)
+            .ok_or_else(|| format!("{wanted} is missing"))
+    }
+
+    /// By direction: reads, and everything else.
+    fn percents(&self, percent: f64) -> Result<[f64; 4], String> {
+        match self.flag("--on") {
+            None => Ok([percent; 4]),
+            Some("read") => Ok([percent, 0.0, 0.0, 0.0]),
+            Some("write") => Ok([0.0, percent, percent, percent]),
+            Some(other) => Err(format!("--on is `read` or `write`, not `{other}`")),
+        }
+    }
+
+    fn range(&self) -> Result<Option<(u64, u64)>, String> {
+        let Some(text) = self.flag("--range") else {
+            return Ok(None);
+        };
+        let wrong = || format!("`{text}` is no range such as 1GiB..2GiB, ..4KiB or 1GiB..");
+        let (first, beyond) = text.split_once("..").ok_or_else(wrong)?;
+        let bound = |text: &str, open: u64| match text {
+            "" => Ok(open),
+            text => text.parse::<Bytes>().map(|it| it.0).map_err(|_| wrong()),
+        };
+        let range = (bound(first, 0)?, bound(beyond, u64::MAX)?);
+        match range.0 < range.1 {
+            true => Ok(Some(range)),
+            false => Err(format!("the range {text} holds nothing")),
+        }
+    }
+
+    fn inject(&self, harm: Harm, percent: f64, lasts: Option<Nanos>) -> Result<Order, String> {
+        let told = self.flag("--for").map(time).transpose()?;
+        Ok(Order::Inject {
+            harm,
+            percents: self.percents(percent)?,
+            range: self.range()?,
+            lasts: lasts.or(told),
+        })
+    }
+}
+
+fn time(text: &str) -> Result<Nanos, String> {
+    let time: Nanos = text.parse().map_err(|error| format!("{error}"))?;
+    match time {
+        Nanos::ZERO => Err("a time of 0 does nothing".to_owned()),
+        time => Ok(time),
+    }
+}
+
+fn percent(text: &str, least: f64) -> Result<f64, String> {
+    let number = text.strip_suffix('%').unwrap_or(text).parse().ok();
+    let sound = number.filter(|share: &f64| (least..=100.0).contains(share) && *share >= 0.0);
+    sound.ok_or_else(|| format!("`{text}` is no share such as 1% or 0.1%, at most 100%"))
+}
+
+fn settings(words: &Words) -> Result<Order, String> {
+    let pair = |word: &String| {
+        let pair = word.split_once('=');
+        let pair = pair.map(|(key, value)| (key.to_owned(), value.to_owned()));
+        pair.ok_or_else(|| format!("`{word}` is no KEY=VALUE"))
+    };
+    words.first("what to set")?;
+    let pairs: Result<Vec<_>, _> = words.arguments.iter().map(pair).collect();
+    Ok(Order::Set(pairs?))
+}
+
+fn credits(words: &Words) -> Result<Order, String> {
+    match words.first("drain, fill or a share")? {
+        "drain" => Ok(Order::Credits(0.0)),
+        "fill" => Ok(Order::Credits(1.0)),
+        share => Ok(Order::Credits(percent(share, 0.0)? / 100.0)),
+    }
+}
+
+/// Errors that can be asked for.
+const ERRORS: [(&str, Failure); 4] = [
+    ("EIO", Failure::Io),
+    ("ENOSPC", Failure::NoSpace),
+    ("EPERM", Failure::ReadOnly),
+    ("ESHUTDOWN", Failure::Gone),
+];
+
+/// The least share that means anything.
+const LEAST: f64 = 1e-6;
+
+fn error(words: &Words) -> Result<Order, String> {
+    let share = percent(words.first("the share")?, LEAST)?;
+    let name = words.flag("--errno").unwrap_or("EIO");
+    let known = ERRORS.iter().find(|(known, _)| *known == name);
+    let (_, failure) = known.ok_or_else(|| {
+        let names = ERRORS.map(|(name, _)| name);
+        format!("`{name}` is none of {}", names.join(", "))
+    })?;
+    words.inject(Harm::Error(*failure), share, None)
+}
+
+fn latency(words: &Words) -> Result<Order, String> {
+    let added = words.first("by how much")?;
+    let added = time(added.strip_prefix('+').unwrap_or(added))?;
+    let share = words.arguments.get(1);
+    let share = share.map_or(Ok(100.0), |share| percent(share, LEAST))?;
+    words.inject(Harm::Latency(added), share, None)
+}
+
+fn template(words: &Words) -> Result<Order, String> {
+    let names = || TEMPLATES.iter().map(|it| it.name);
+    let all = || format!("there are {}", names().collect::<Vec<_>>().join(", "));
+    let name = words
+        .first("the name")
+        .map_err(|why| format!("{why}: {}", all()))?;
+    let found = TEMPLATES.iter().find(|it| it.name == name);
+    let none = || {
+        format!(
+            "there is no template `{name}`; {}",
+            did_you_mean(name, names(), all)
+        )
+    };
+    found.map(Order::Course).ok_or_else(none)
+}
+
+fn stall(words: &Words) -> Result<Order, String> {
+    let lasts = time(words.first("for how long")?)?;
+    words.inject(Harm::Stall, 100.0, Some(lasts))
+}
+
+/// A medium with more than that is no medium, and each is told in the answer.
+const MOST_FLIPS: u64 = 1000;
+
+fn bitflip(words: &Words) -> Result<Order, String> {
+    let count = words.first("how many")?;
+    let number = count.parse().ok();
+    let sound = number.filter(|count| (1..=MOST_FLIPS).contains(count));
+    let wrong = || format!("`{count}` is no whole number from 1 to {MOST_FLIPS}");
+    Ok(Order::Bitflip {
+        count: sound.ok_or_else(wrong)?,
+        range: words.range()?.unwrap_or((0, u64::MAX)),
+    })
+}
+
+fn clear(words: &Words) -> Result<Order, String> {
+    let number = words.arguments.first();
+    let number = number.map(|text| {
+        let wrong = |_| format!("`{text}` is no number of a fault");
+        text.parse().map_err(wrong)
+    });
+    Ok(Order::Clear(number.transpose()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn order(line: &str) -> Order {
+        let command: Result<Command, _> = line.parse();
+        command
+            .map(|it| it.order)
+            .unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    #[test]
+    fn faults_as_people_write_them() {
+        let inject = |harm, percents, range, seconds: Option<u64>| Order::Inject {
+            harm,
+            percents,
+            range,
+            lasts: seconds.map(Nanos::from_secs),
+        };
+        let io = Harm::Error(Failure::Io);
+        assert_eq!(order("fault error 1%"), inject(io, [1.0; 4], None, None));
+        assert_eq!(
+            order("fault error 0.5 --on=read --range 1GiB.. --errno ENOSPC --for 10s"),
+            inject(
+                Harm::Error(Failure::NoSpace),
+                [0.5, 0.0, 0.0, 0.0],
+                Some((1 << 30, u64::MAX)),
+                Some(10)
+            )
+        );
+        let slow = Harm::Latency(Nanos::from_millis(20));
+        assert_eq!(
+            order("latency +20ms 5% --on write"),
+            inject(slow, [0.0, 5.0, 5.0, 5.0], None, None)
+        );
+        assert_eq!(
+            order("fault stall 5s"),
+            inject(Harm::Stall, [100.0; 4], None, Some(5))
+        );
+        assert_eq!(
+            order("fault aws:ebs:pause-volume-io 5s"),
+            order("fault stall 5s")
+        );
+        assert_eq!(order("fault power-cut --torn"), Order::PowerCut(Loss::Torn));
+        assert_eq!(order("credits 25%"), Order::Credits(0.25));
+        let pairs = [("iops", "16000"), ("throughput", "500MiB")];
+        let pairs = pairs.map(|(key, value)| (key.to_owned(), value.to_owned()));
+        assert_eq!(
+            order("set iops=16000 throughput=500MiB"),
+            Order::Set(pairs.into())
+        );
+    }
+
+    #[test]
+    fn a_mistake_is_told_with_what_would_work() {
+        let check = |line: &str, words: &str| {
+            let error = line.parse::<Command>().expect_err(line).to_string();
+            assert!(error.contains(words), "{line}: {error}");
+            assert!(!error.contains('\n'), "one line: {error}");
+        };
+        check("", "a command is missing");
+        check("fault", "there are error, latency");
+        check("fault stal 5s", "did you mean stall?");
+        check("fault set iops=1", "there is no fault `set`");
+        check(
+            "fault stall",
+            "for how long is missing; write `fault stall TIME [--volume NAME]`",
+        );
+        check("fault error 101%", "at most 100%");
+        check("fault error NaN", "is no share");
+        check("fault error 1% --torn", "takes no --torn");
+        check("fault error 1% 2%", "one word too many");
+        check("fault error 1% --range 2GiB..1GiB", "holds nothing");
+        check("fault error 1% --errno ENOENT", "none of EIO, ENOSPC");
+        check("fault latency +0ms", "does nothing");
+        check("fault template fast", "there are sustained-latency");
+        check("fault bitflip 0", "from 1 to 1000");
+        check("set iops", "no KEY=VALUE");
+    }
+
+    #[test]
+    fn what_is_kept_of_a_command_can_be_given_again() {
+        for (line, text) in [
+            ("  stall   5s", "fault stall 5s"),
+            ("fault error 1% --on read", "fault error 1% --on read"),
+        ] {
+            let command: Command = line.parse().expect("sound");
+            assert_eq!(command.text, text);
+            let again: Command = command.text.parse().expect("sound");
+            assert_eq!(again, command);
+        }
+    }
+}

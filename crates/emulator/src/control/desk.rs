@@ -1,0 +1,426 @@
+//! Commands are carried out here, one at a time, and every one that changes something is kept.
+
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use blocklab_device::{Direction, VolumeSpec};
+use blocklab_record::{ControlAction, ControlEvent};
+use blocklab_targets::Clock;
+use blocklab_units::{Nanos, visible};
+
+use super::answer::{Answer, CONTROL_FORMAT, FaultState, VolumeState};
+use super::command::{Command, Order};
+use super::templates::Template;
+use crate::{Fault, Harm, Volume};
+
+/// What a volume becomes when keys of its address get other values; or why it does not.
+pub type Modify = dyn Fn(usize, &[(String, String)]) -> Result<VolumeSpec, String> + Send + Sync;
+
+/// A volume that is controlled.
+#[derive(Debug)]
+pub struct Controlled {
+    /// The volume.
+    pub volume: Arc<Volume>,
+    /// Whether it is a disk of the instance, which a stop empties.
+    pub is_local: bool,
+}
+
+/// Something that was done.
+#[derive(Debug)]
+struct Event {
+    at: Nanos,
+    until: Option<Nanos>,
+    action: ControlAction,
+    command: String,
+    /// The faults that it brought.
+    fault: Option<u64>,
+    /// The volumes, with what it hit at once.
+    volumes: Vec<(usize, u64)>,
+}
+
+/// Carries out commands.
+pub struct Desk {
+    volumes: Vec<Controlled>,
+    seed: u64,
+    clock: Clock,
+    began: Nanos,
+    modify: Box<Modify>,
+    events: Mutex<Vec<Event>>,
+}
+
+/// A run keeps no more: each stays in memory and in the Record.
+const MOST_EVENTS: usize = 10_000;
+
+impl Desk {
+    /// For volumes whose run began at a moment of their clock.
+    ///
+    /// # Panics
+    /// Without a volume.
+    #[must_use]
+    pub fn new(volumes: Vec<Controlled>, seed: u64, began: Nanos, modify: Box<Modify>) -> Self {
+        let clock = volumes[0].volume.clock();
+        Self {
+            volumes,
+            seed,
+            clock,
+            began,
+            modify,
+            events: Mutex::default(),
+        }
+    }
+
+    fn events(&self) -> MutexGuard<'_, Vec<Event>> {
+        self.events.lock().expect("no panic under this lock")
+    }
+
+    /// Reads a command, carries it out, and answers.
+    #[must_use]
+    pub fn answer(&self, line: &str) -> Answer {
+        let command: Result<Command, _> = line.parse();
+        let command = command.map_err(|error| visible(&error.to_string()).into_owned());
+        let done = command.and_then(|command| self.run(&command));
+        let answer = done.unwrap_or_else(|error| Answer {
+            error: Some(error),
+            ..Answer::default()
+        });
+        Answer {
+            control_format: CONTROL_FORMAT,
+            at_s: self.clock.now().since(self.began).as_secs_f64(),
+            ..answer
+        }
+    }
+
+    /// Carries a command out.
+    ///
+    /// # Errors
+    /// When these volumes cannot do it: what would work.
+    pub fn run(&self, command: &Command) -> Result<Answer, String> {
+        let meant = self.meant(command)?;
+        let mut events = self.events();
+        if command.action.is_some() && events.len() >= MOST_EVENTS {
+            return Err(format!(
+                "{MOST_EVENTS} commands were carried out, and a run keeps no more"
+            ));
+        }
+        let now = self.clock.now();
+        let mut event = Event {
+            at: now,
+            until: None,
+            action: command.action.unwrap_or(ControlAction::Clear),
+            command: visible(&command.text).into_owned(),
+            fault: None,
+            volumes: meant.iter().map(|index| (*index, 0)).collect(),
+        };
+        let number = events.len() as u64 + 1;
+        let mut answer = Answer::default();
+        match &command.order {
+            Order::Status => {}
+            Order::Set(pairs) => self.set(&meant, pairs)?,
+            Order::Credits(share) => self.credits(&meant, command, *share)?,
+            order @ (Order::Inject { .. } | Order::Course(_)) => {
+                event.fault = Some(number);
+                event.until = self.inject(&meant, now, number, order);
+            }
+            Order::Clear(which) => self.clear(&meant, now, *which, &mut events)?,
+            Order::Attach => self.attach(&meant, now, &mut events)?,
+            Order::Bitflip { count, range } => {
+                answer.flipped = self.flip(&mut event, *count, *range, number)?;
+            }
+            order => {
+                let lost = self.take_away(&mut event, order, number)?;
+                answer.lost_pages = matches!(order, Order::PowerCut(_)).then_some(lost);
+            }
+        }
+        if command.action.is_some() {
+            events.push(event);
+        }
+        answer.volumes = meant
+            .iter()
+            .map(|index| self.state(*index, &events))
+            .collect();
+        Ok(answer)
+    }
+
+    /// The volumes that a command is for.
+    fn meant(&self, command: &Command) -> Result<Vec<usize>, String> {
+        let Some(name) = &command.volume else {
+            return Ok((0..self.volumes.len()).collect());
+        };
+        let names = || self.volumes.iter().map(|it| it.volume.name());
+        let index = names().position(|known| known == name);
+        index.map(|index| vec![index]).ok_or_else(|| {
+            let all: Vec<_> = names().collect();
+            format!(
+                "there is no volume `{}`; there are {}",
+                visible(name),
+                all.join(", ")
+            )
+        })
+    }
+
+    fn volume(&self, index: usize) -> &Volume {
+        &self.volumes[index].volume
+    }
+
+    fn name_all(&self, meant: &[usize]) -> String {
+        let names: Vec<_> = meant.iter().map(|it| self.volume(*it).name()).collect();
+        names.join(", ")
+    }
+
+    fn set(&self, meant: &[usize], pairs: &[(String, String)]) -> Result<(), String> {
+        let modified: Result<Vec<_>, String> = meant
+            .iter()
+            .map(|index| {
+                let spec = (self.modify)(*index, pairs)?;
+                Ok((self.volume(*index).model().ok_or_else(no_model)?, spec))
+            })
+            .collect();
+        for ((instance, part), spec) in modified? {
+            instance
+                .modify(part, spec)
+                .map_err(|error| error.to_string())?;
+        }
+        Ok(())
+    }
+
+    fn credits(&self, meant: &[usize], command: &Command, share: f64) -> Result<(), String> {
+        let mut found = 0;
+        for (nth, index) in meant.iter().enumerate() {
+            let Some((instance, part)) = self.volume(*index).model() else {
+                continue;
+            };
+            found += instance.set_credits(Some(part), share);
+            // What all volumes share is set once, and not for one of several.
+            if nth == 0 && command.volume.is_none() {
+                found += instance.set_credits(None, share);
+            }
+        }
+        match found {
+            0 => Err(format!(
+                "{} has no burst bucket to drain or fill, nor has its instance; `set iops=N` \
+                 changes what is provisioned",
+                self.name_all(meant)
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// Gives when it is over.
+    fn inject(&self, meant: &[usize], now: Nanos, number: u64, order: &Order) -> Option<Nanos> {
+        let faults = match order {
+            Order::Course(template) => course(template, now, number),
+            Order::Inject {
+                harm,
+                percents,
+                range,
+                lasts,
+            } => vec![Fault {
+                number,
+                from: now,
+                until: lasts.map_or(Nanos::MAX, |lasts| now.saturating_add(lasts)),
+                harm: *harm,
+                percents: *percents,
+                range: *range,
+            }],
+            _ => Vec::new(),
+        };
+        let until = faults.iter().map(|fault| fault.until).max();
+        for index in meant {
+            for fault in &faults {
+                // A chance of its own for each volume.
+                let seed = self.seed.wrapping_add(*index as u64);
+                self.volume(*index).inject(fault.clone(), seed);
+            }
+        }
+        until.filter(|until| *until < Nanos::MAX)
+    }
+
+    fn clear(
+        &self,
+        meant: &[usize],
+        now: Nanos,
+        which: Option<u64>,
+        events: &mut [Event],
+    ) -> Result<(), String> {
+        let lasting: Vec<u64> = meant
+            .iter()
+            .flat_map(|index| self.volume(*index).faults_now())
+            .map(|(fault, _)| fault.number)
+            .collect();
+        if let Some(number) = which.filter(|number| !lasting.contains(number)) {
+            return Err(format!(
+                "no fault of the number {number} lasts; `fault list` shows those that do"
+            ));
+        }
+        for index in meant {
+            self.volume(*index).clear(which);
+        }
+        let ends = |event: &&mut Event| {
+            let number = event.fault.filter(|it| lasting.contains(it));
+            number.is_some_and(|number| which.is_none_or(|which| which == number))
+        };
+        for event in events.iter_mut().filter(ends) {
+            event.until = Some(now);
+        }
+        Ok(())
+    }
+
+    fn take_away(&self, event: &mut Event, order: &Order, number: u64) -> Result<u64, String> {
+        let there = |(index, _): &(usize, u64)| self.volume(*index).is_attached();
+        if !event.volumes.iter().any(there) {
+            return Err("it is gone already; `fault attach` brings it back".to_owned());
+        }
+        let mut sum = 0;
+        for (index, lost) in &mut event.volumes {
+            let volume = self.volume(*index);
+            let seed = self
+                .seed
+                .wrapping_add(number << 16)
+                .wrapping_add(*index as u64);
+            let done = match order {
+                Order::PowerCut(loss) => volume.cut_power(*loss, seed).map(|pages| *lost = pages),
+                Order::Stop if self.volumes[*index].is_local => volume.wipe(),
+                _ => {
+                    volume.detach();
+                    Ok(())
+                }
+            };
+            done.map_err(|_| format!("the backing of {} cannot be written to", volume.name()))?;
+            sum += *lost;
+        }
+        Ok(sum)
+    }
+
+    fn attach(&self, meant: &[usize], now: Nanos, events: &mut [Event]) -> Result<(), String> {
+        let is_gone = |index: &&usize| !self.volume(**index).is_attached();
+        let gone: Vec<usize> = meant.iter().filter(is_gone).copied().collect();
+        if gone.is_empty() {
+            return Err(format!(
+                "{} is there; `fault detach`, `fault power-cut` and `fault stop` take it away",
+                self.name_all(meant)
+            ));
+        }
+        for index in &gone {
+            self.volume(*index).attach();
+        }
+        let takes_away = |event: &&mut Event| {
+            let takes = matches!(
+                event.action,
+                ControlAction::Detach | ControlAction::PowerCut | ControlAction::Stop
+            );
+            takes && event.volumes.iter().any(|(index, _)| gone.contains(index))
+        };
+        for event in events.iter_mut().filter(takes_away) {
+            event.until = event.until.or(Some(now));
+        }
+        Ok(())
+    }
+
+    fn flip(
+        &self,
+        event: &mut Event,
+        count: u64,
+        range: (u64, u64),
+        number: u64,
+    ) -> Result<Vec<(String, u64)>, String> {
+        let mut flipped = Vec::new();
+        for (index, hits) in &mut event.volumes {
+            let volume = self.volume(*index);
+            let range = (range.0.min(volume.size()), range.1.min(volume.size()));
+            let seed = self
+                .seed
+                .wrapping_add(number << 16)
+                .wrapping_add(*index as u64);
+            let bytes = volume
+                .flip_bits(count, range, seed)
+                .map_err(|_| format!("the backing of {} cannot be changed", volume.name()))?;
+            *hits = bytes.len() as u64;
+            flipped.extend(bytes.into_iter().map(|at| (volume.name().to_owned(), at)));
+        }
+        match flipped.is_empty() {
+            true => Err("nothing was written there, so no bit can change; write first".to_owned()),
+            false => Ok(flipped),
+        }
+    }
+
+    fn state(&self, index: usize, events: &[Event]) -> VolumeState {
+        let volume = self.volume(index);
+        let observed = volume.observed();
+        let directions = [
+            Direction::Read,
+            Direction::Write,
+            Direction::Trim,
+            Direction::Flush,
+        ];
+        let seconds = |moment: Nanos| moment.since(self.began).as_secs_f64();
+        let fault = |(fault, hits): (Fault, u64)| FaultState {
+            number: fault.number,
+            command: events
+                .get((fault.number - 1) as usize)
+                .map_or_else(String::new, |event| event.command.clone()),
+            from_s: seconds(fault.from),
+            until_s: (fault.until < Nanos::MAX).then(|| seconds(fault.until)),
+            hits,
+        };
+        let balances = volume
+            .model()
+            .map(|(instance, part)| instance.balances(part));
+        VolumeState {
+            name: volume.name().to_owned(),
+            size_bytes: volume.size(),
+            attached: volume.is_attached(),
+            in_flight: volume.in_flight(),
+            reads: observed.direction(Direction::Read).ios,
+            writes: observed.direction(Direction::Write).ios,
+            failed: directions
+                .map(|it| observed.direction(it).failed)
+                .iter()
+                .sum(),
+            balances: balances.unwrap_or_default(),
+            faults: volume.faults_now().into_iter().map(fault).collect(),
+        }
+    }
+
+    /// What was done to a volume, for the Record.
+    #[must_use]
+    pub fn events_of(&self, index: usize) -> Vec<ControlEvent> {
+        let volume = self.volume(index);
+        let since = |moment: Nanos| moment.since(self.began).0;
+        let event = |event: &Event| {
+            let (_, hits) = event.volumes.iter().find(|(it, _)| *it == index)?;
+            Some(ControlEvent {
+                at_ns: since(event.at),
+                action: event.action,
+                command: event.command.clone(),
+                until_ns: event.until.map(since),
+                hits: event.fault.map_or(*hits, |number| volume.hits(number)),
+            })
+        };
+        self.events().iter().filter_map(event).collect()
+    }
+}
+
+fn no_model() -> String {
+    "`null` has no rates that could be set; faults work".to_owned()
+}
+
+/// The faults of a template that begins now; pauses leave gaps.
+fn course(template: &Template, now: Nanos, number: u64) -> Vec<Fault> {
+    let mut from = now;
+    let mut faults = Vec::new();
+    for step in template.steps {
+        let until = from.saturating_add(step.lasts);
+        if step.added > Nanos::ZERO {
+            let (reads, writes) = (step.read_percent, step.write_percent);
+            faults.push(Fault {
+                number,
+                from,
+                until,
+                harm: Harm::Latency(step.added),
+                percents: [reads, writes, writes, writes],
+                range: None,
+            });
+        }
+        from = until;
+    }
+    faults
+}

@@ -1,0 +1,19 @@
+//! What is done to served volumes on purpose, while they are served.
+//!
+//! ```text
+//!   line ──▶ command (a table: what there is, what it takes) ──▶ desk ──▶ volumes, instance
+//!                                                                 │
+//!   JSON ◀── answer ◀─────────────────────────────────────────────┴──▶ events, for the Record
+//! ```
+
+mod answer;
+mod command;
+mod desk;
+mod socket;
+mod templates;
+
+pub use answer::{Answer, FaultState, VolumeState};
+pub use command::{BadCommand, Command, FLAGS, FlagRow, ROWS, Row};
+pub use desk::{Controlled, Desk, Modify};
+pub use socket::{ControlSocket, ask};
+pub use templates::{TEMPLATES, Template};

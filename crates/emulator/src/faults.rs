@@ -1,0 +1,234 @@
+//! What goes wrong with a volume on purpose.
+//!
+//! ```text
+//!              from          until
+//!   ────────────┼──────────────┼─────────▶ time
+//!   error       │▒▒▒▒▒▒▒▒▒▒▒▒▒▒│            a share of the operations that arrive fails
+//!   latency     │▒▒▒▒▒▒▒▒▒▒▒▒▒▒│            a share of them takes longer
+//!   stall     ──┼──────────────┼▶ all at once: nothing leaves in between, also what came before
+//! ```
+//!
+//! A volume that is gone is no fault of this kind: [`crate::Volume::detach`].
+
+use blocklab_device::{Direction, Io};
+use blocklab_random::Stream;
+use blocklab_units::Nanos;
+
+use crate::Failure;
+
+/// What happens to an operation that is hit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Harm {
+    /// It fails, and changes nothing.
+    Error(Failure),
+    /// It takes so much longer.
+    Latency(Nanos),
+    /// It is answered when the fault is over.
+    Stall,
+}
+
+/// A fault between two moments.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Fault {
+    /// By which it is found again.
+    pub number: u64,
+    /// The first moment.
+    pub from: Nanos,
+    /// The first moment after it; [`Nanos::MAX`]: until it is ended.
+    pub until: Nanos,
+    /// What it does.
+    pub harm: Harm,
+    /// The share of the operations that it hits, in per cent, by [`Direction`].
+    pub percents: [f64; 4],
+    /// Only operations that touch these bytes: the first one, and the first one after them.
+    pub range: Option<(u64, u64)>,
+}
+
+impl Fault {
+    fn concerns(&self, io: Io) -> bool {
+        // A flush has no place.
+        let touches = |(first, beyond): (u64, u64)| {
+            let end = io.offset + u64::from(io.len).max(1);
+            io.direction != Direction::Flush && io.offset < beyond && end > first
+        };
+        self.range.is_none_or(touches)
+    }
+
+    fn lasts_at(&self, now: Nanos) -> bool {
+        self.from <= now && now < self.until
+    }
+}
+
+/// A fault at work.
+#[derive(Debug)]
+struct Standing {
+    fault: Fault,
+    chance: Stream,
+    hits: u64,
+}
+
+/// All faults of one volume.
+#[derive(Debug, Default)]
+pub(crate) struct Faults {
+    standing: Vec<Standing>,
+    /// Of those that are over: number and hits.
+    past: Vec<(u64, u64)>,
+}
+
+/// What befalls an operation that arrives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Befallen {
+    pub(crate) failure: Option<Failure>,
+    pub(crate) added: Nanos,
+}
+
+impl Faults {
+    /// Each fault has a chance of its own, so that another one changes nothing for it.
+    pub(crate) fn add(&mut self, fault: Fault, seed: u64) {
+        self.standing.push(Standing {
+            chance: Stream::new(seed, "injected fault", fault.number),
+            fault,
+            hits: 0,
+        });
+    }
+
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.standing.is_empty()
+    }
+
+    /// Takes those out that are over; gives whether one may still come or is there.
+    pub(crate) fn forget_past(&mut self, now: Nanos) -> bool {
+        let over = |standing: &mut Standing| standing.fault.until <= now;
+        let gone = self.standing.extract_if(.., over);
+        self.past.extend(gone.map(|it| (it.fault.number, it.hits)));
+        !self.standing.is_empty()
+    }
+
+    /// Ends all of them, or one.
+    pub(crate) fn clear(&mut self, number: Option<u64>) {
+        let meant = |it: &mut Standing| number.is_none_or(|number| it.fault.number == number);
+        let gone = self.standing.extract_if(.., meant);
+        self.past.extend(gone.map(|it| (it.fault.number, it.hits)));
+    }
+
+    /// An operation arrives.
+    pub(crate) fn befall(&mut self, now: Nanos, io: Io) -> Befallen {
+        let mut befallen = Befallen::default();
+        for it in &mut self.standing {
+            if !it.fault.lasts_at(now) || !it.fault.concerns(io) {
+                continue;
+            }
+            let percent = it.fault.percents[io.direction as usize];
+            // Drawn also where the share is 100 %: what is drawn next does not depend on it.
+            if it.chance.unit() * 100.0 >= percent {
+                continue;
+            }
+            it.hits += 1;
+            match it.fault.harm {
+                Harm::Error(failure) => befallen.failure = Some(failure),
+                Harm::Latency(added) => befallen.added = befallen.added.saturating_add(added),
+                Harm::Stall => {}
+            }
+        }
+        befallen
+    }
+
+    /// Until when nothing leaves.
+    pub(crate) fn stalled_until(&self, now: Nanos) -> Option<Nanos> {
+        let stalls = self
+            .standing
+            .iter()
+            .filter(|it| it.fault.harm == Harm::Stall);
+        let lasting = stalls.filter(|it| it.fault.lasts_at(now));
+        lasting.map(|it| it.fault.until).max()
+    }
+
+    /// How many operations a fault has hit.
+    pub(crate) fn hits(&self, number: u64) -> u64 {
+        let standing = self.standing.iter().map(|it| (it.fault.number, it.hits));
+        let all = standing.chain(self.past.iter().copied());
+        all.filter(|(known, _)| *known == number)
+            .map(|(_, hits)| hits)
+            .sum()
+    }
+
+    /// Those that last or are still to come, and what each has hit.
+    pub(crate) fn list(&self) -> Vec<(Fault, u64)> {
+        let all = self.standing.iter();
+        all.map(|it| (it.fault.clone(), it.hits)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fault(harm: Harm, percent: f64) -> Fault {
+        Fault {
+            number: 1,
+            from: Nanos::from_secs(10),
+            until: Nanos::from_secs(20),
+            harm,
+            percents: [percent; 4],
+            range: Some((4096, 8192)),
+        }
+    }
+
+    const fn read(offset: u64, len: u32) -> Io {
+        Io {
+            direction: Direction::Read,
+            offset,
+            len,
+        }
+    }
+
+    #[test]
+    fn a_fault_hits_its_time_and_its_range_only() {
+        let mut faults = Faults::default();
+        faults.add(fault(Harm::Error(Failure::Io), 100.0), 1);
+        let failed = |faults: &mut Faults, second, io| {
+            let befallen = faults.befall(Nanos::from_secs(second), io);
+            befallen.failure.is_some()
+        };
+        for (second, io, hit) in [
+            (9, read(4096, 512), false),
+            (10, read(4096, 512), true),
+            (10, read(0, 4096), false),
+            (10, read(0, 4097), true),
+            (10, read(8192, 1), false),
+            (20, read(4096, 512), false),
+        ] {
+            assert_eq!(failed(&mut faults, second, io), hit, "{second} s, {io:?}");
+        }
+        assert_eq!(faults.hits(1), 2);
+        assert!(!faults.forget_past(Nanos::from_secs(20)));
+        assert_eq!(faults.hits(1), 2, "also when it is over");
+    }
+
+    #[test]
+    fn a_share_is_hit_and_the_same_ones_from_the_same_seed() {
+        let run = |seed| {
+            let mut faults = Faults::default();
+            faults.add(fault(Harm::Latency(Nanos(5)), 1.0), seed);
+            let hits = (0..100_000).map(|_| {
+                let befallen = faults.befall(Nanos::from_secs(12), read(4096, 1));
+                befallen.added == Nanos(5)
+            });
+            hits.collect::<Vec<_>>()
+        };
+        let hits = run(1).iter().filter(|hit| **hit).count();
+        assert!((900..1100).contains(&hits), "{hits} of 100,000");
+        assert!(run(1) == run(1) && run(1) != run(2));
+    }
+
+    #[test]
+    fn a_stall_holds_until_its_end() {
+        let mut faults = Faults::default();
+        faults.add(fault(Harm::Stall, 100.0), 1);
+        let until = |second| faults.stalled_until(Nanos::from_secs(second));
+        assert_eq!(
+            [until(9), until(10), until(20)],
+            [None, Some(Nanos::from_secs(20)), None]
+        );
+    }
+}
