@@ -99,6 +99,102 @@ fn what_a_program_did_to_a_served_volume_is_kept_and_diagnosed() {
     );
 }
 
+/// What `emulate-ctl` says, as JSON.
+fn control(lab: &Lab, command: &str) -> serde_json::Value {
+    let words = ["emulate-ctl", "unix:c", "--json"].into_iter();
+    json(&good(lab.blocklab(words.chain(command.split(' ')))))
+}
+
+#[test]
+fn a_power_cut_takes_what_was_not_flushed_and_the_record_names_it() {
+    let lab = Lab::new();
+    let arguments = [
+        "gp3:10GiB",
+        "--nbd",
+        "unix:s",
+        "--control",
+        "unix:c",
+        "--name",
+        "db",
+    ];
+    let server = Server::start(&lab, &arguments);
+    let mut socket = connect(&lab.path().join("s"));
+    ask(&mut socket, WRITE, 0, &[1; 4096], 0);
+    ask(&mut socket, FLUSH, 0, &[], 0);
+    ask(&mut socket, WRITE, 0, &[2; 4096], 0);
+    let cut = control(&lab, "fault power-cut");
+    assert_eq!(
+        (&cut["lost_pages"], &cut["volumes"][0]["attached"]),
+        (&1.into(), &false.into())
+    );
+    control(&lab, "fault attach");
+    assert_eq!(ask(&mut socket, READ, 0, &[], 4096), [1; 4096]);
+    control(&lab, "set iops=4000");
+    let refused = lab.blocklab(["emulate-ctl", "unix:c", "credits", "drain"]);
+    assert_eq!(refused.code, Some(2), "{}", refused.err);
+    assert!(refused.err.contains("no burst bucket"), "{}", refused.err);
+    assert_eq!(refused.err.lines().count(), 1, "{}", refused.err);
+    server.end();
+    assert!(!lab.path().join("c").exists(), "the socket is gone");
+
+    let record = lab.store().load("db").expect("found by its name").record;
+    let load = record.measurements[0].observed.as_ref().expect("served");
+    let commands: Vec<_> = load
+        .events
+        .iter()
+        .map(|it| (&*it.command, it.hits))
+        .collect();
+    assert_eq!(
+        commands,
+        [
+            ("fault power-cut", 1),
+            ("fault attach", 0),
+            ("set iops=4000", 0)
+        ]
+    );
+    let told = json(&good(lab.blocklab(["diagnose", "db", "--json"]))).to_string();
+    assert!(
+        told.contains("injected on purpose: `fault power-cut`"),
+        "{told}"
+    );
+    assert!(told.contains("`set iops=4000`"), "{told}");
+}
+
+#[test]
+fn a_write_beyond_the_memory_limit_is_enospc_and_kept_as_such() {
+    let lab = Lab::new();
+    let arguments = [
+        "null",
+        "--size",
+        "1MiB",
+        "--memory-limit",
+        "8KiB",
+        "--nbd",
+        "unix:s",
+    ];
+    let server = Server::start(&lab, &arguments);
+    let mut socket = connect(&lab.path().join("s"));
+    ask(&mut socket, WRITE, 0, &[1; 8192], 0);
+    let mut request = 0x2560_9513u32.to_be_bytes().to_vec();
+    request.extend_from_slice(&[0, 0, 0, 1]);
+    request.extend_from_slice(&[9; 8]);
+    request.extend_from_slice(&8192u64.to_be_bytes());
+    request.extend_from_slice(&1u32.to_be_bytes());
+    request.push(7);
+    socket.write_all(&request).expect("sent");
+    let mut reply = [0; 16];
+    socket.read_exact(&mut reply).expect("answered");
+    assert_eq!(reply[4..8], 28u32.to_be_bytes(), "no space");
+    server.end();
+    let record = lab.store().load("latest").expect("kept").record;
+    let errors = &record.measurements[0].jobs[0].errors;
+    let told: Vec<_> = errors
+        .iter()
+        .map(|it| (it.kind.to_string(), it.count))
+        .collect();
+    assert_eq!(told, [("ENOSPC".to_owned(), 1)]);
+}
+
 #[test]
 fn a_backing_file_is_found_again_and_keeps_what_was_written() {
     let lab = Lab::new();
@@ -153,6 +249,16 @@ fn mistakes_are_refused_in_a_line_that_says_what_would_work() {
     check("gp3:1GiB --size 2GiB --nbd unix:s", "is another address");
     check("gp3:1GiB --speed 60 --nbd unix:s", "has none");
     check("gp4:1GiB --nbd unix:s", "no volume type gp4");
+    check(
+        "gp3:1GiB --nbd unix:s --control localhost:1",
+        "write unix:PATH",
+    );
+    check(
+        "gp3:1GiB --nbd unix:s --control unix:photo.jpg",
+        "is no socket",
+    );
+    check("gp3:1GiB --nbd unix:s --at soon status", "a time such as");
+    check("gp3:1GiB --nbd unix:s --at 1s stal", "did you mean stall?");
     check("standard:1GiB --nbd unix:s", "standard");
     check(
         "gp3:1GiB --backing photo.jpg --nbd unix:s",

@@ -37,7 +37,7 @@ pub(super) fn on_purpose(cases: &Cases<'_>) -> Vec<Finding> {
         let events = &observed(case)?.events;
         let faults: Vec<_> = events.iter().filter(|it| it.action.is_fault()).collect();
         let hit = warning(
-            "{} was done to it on purpose",
+            "faults were injected on purpose: {}",
             [fixed(listed_commands(&faults)?)],
         );
         Some(
@@ -56,7 +56,7 @@ pub(super) fn changed(cases: &Cases<'_>) -> Vec<Finding> {
             |it: &&ControlEvent| matches!(it.action, ControlAction::Set | ControlAction::Credits);
         let changes: Vec<_> = events.iter().filter(changes).collect();
         Some(info(
-            "{} changed what it grants, so figures of the whole run are a mixture",
+            "what it grants was changed under way, so figures of the whole run are a mixture: {}",
             [fixed(listed_commands(&changes)?)],
         ))
     })
@@ -68,9 +68,10 @@ fn listed_commands(events: &[&ControlEvent]) -> Option<String> {
     let named = named.map(|it| format!("`{}` at {}", it.command, Nanos(it.at_ns)));
     let named: Vec<_> = named.collect();
     let more = events.len().saturating_sub(NAMED);
-    let last = (more > 0)
-        .then(|| format!(" and {more} more"))
-        .unwrap_or_default();
+    let last = match more {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
     (!named.is_empty()).then(|| format!("{}{last}", named.join(", ")))
 }
 
@@ -291,7 +292,7 @@ mod tests {
         let finding = the(&record, "injected-faults");
         assert_eq!(
             finding.statement,
-            "rand4k-q32-read: `fault error 1%` at 10.0 s was done to it on purpose."
+            "rand4k-q32-read: faults were injected on purpose: `fault error 1%` at 10.0 s."
         );
         assert_eq!(finding.evidence[0].value, 31.0);
         let finding = the(&record, "changed-on-the-way");

@@ -11,6 +11,8 @@ mod command;
 mod desk;
 mod socket;
 mod templates;
+#[cfg(test)]
+mod tests;
 
 pub use answer::{Answer, FaultState, VolumeState};
 pub use command::{BadCommand, Command, FLAGS, FlagRow, ROWS, Row};

@@ -15,6 +15,8 @@ mod limits;
 mod listen;
 mod numbers;
 mod outbox;
+#[cfg(test)]
+mod power_tests;
 mod server;
 #[cfg(test)]
 mod tests;

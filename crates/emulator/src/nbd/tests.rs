@@ -18,7 +18,7 @@ use super::numbers::{MAX_BLOCK, command, command_flag as flag};
 use super::{Address, Limits, Listener, Server};
 use crate::{Backing, Loss, MemoryLimit, Spin, Volume, VolumeSetup};
 
-const SIZE: u64 = 80 << 20;
+pub(super) const SIZE: u64 = 80 << 20;
 
 fn volume() -> Arc<Volume> {
     Volume::new(VolumeSetup {
@@ -41,9 +41,9 @@ fn export() -> Export {
     }
 }
 
-struct Client {
+pub(super) struct Client {
     socket: UnixStream,
-    volume: Arc<Volume>,
+    pub(super) volume: Arc<Volume>,
     server: JoinHandle<std::io::Result<()>>,
 }
 
@@ -70,7 +70,7 @@ impl Client {
     }
 
     /// In transmission, with simple replies.
-    fn entered() -> Self {
+    pub(super) fn entered() -> Self {
         let mut client = Self::new(Limits::default());
         client.enter();
         client
@@ -83,11 +83,11 @@ impl Client {
         self.get(10);
     }
 
-    fn put(&mut self, bytes: &[u8]) {
+    pub(super) fn put(&mut self, bytes: &[u8]) {
         self.socket.write_all(bytes).expect("the server reads");
     }
 
-    fn get(&mut self, len: usize) -> Vec<u8> {
+    pub(super) fn get(&mut self, len: usize) -> Vec<u8> {
         let mut bytes = vec![0; len];
         self.socket
             .read_exact(&mut bytes)
@@ -95,12 +95,12 @@ impl Client {
         bytes
     }
 
-    fn ask(&mut self, command: u16, flags: u16, cookie: u64, offset: u64, len: u32) {
+    pub(super) fn ask(&mut self, command: u16, flags: u16, cookie: u64, offset: u64, len: u32) {
         self.put(&request(command, flags, cookie, offset, len));
     }
 
     /// Cookie and error of a simple reply.
-    fn reply(&mut self) -> (u64, u32) {
+    pub(super) fn reply(&mut self) -> (u64, u32) {
         let reply = self.get(16);
         assert_eq!(reply[..4], 0x6744_6698u32.to_be_bytes());
         let error = u32::from_be_bytes(reply[4..8].try_into().expect("four"));
@@ -111,7 +111,7 @@ impl Client {
     }
 
     /// Hangs up, and gives how the server took it.
-    fn leave(self) -> std::io::Result<()> {
+    pub(super) fn leave(self) -> std::io::Result<()> {
         drop(self.socket);
         self.server.join().expect("no panic")
     }
@@ -125,7 +125,7 @@ impl Client {
     }
 }
 
-fn request(command: u16, flags: u16, cookie: u64, offset: u64, len: u32) -> Vec<u8> {
+pub(super) fn request(command: u16, flags: u16, cookie: u64, offset: u64, len: u32) -> Vec<u8> {
     let mut bytes = 0x2560_9513u32.to_be_bytes().to_vec();
     bytes.extend_from_slice(&flags.to_be_bytes());
     bytes.extend_from_slice(&command.to_be_bytes());
@@ -322,4 +322,56 @@ fn hundreds_of_silent_clients_keep_nobody_out() {
     server.stop();
     assert_eq!(server.clients(), 0);
     drop((silent, more));
+}
+
+#[test]
+fn a_stall_holds_what_is_in_flight_and_a_detach_fails_it() {
+    let mut client = Client::entered();
+    let fault = |harm, until| crate::Fault {
+        number: 1,
+        from: Nanos::ZERO,
+        until,
+        harm,
+        percents: [100.0; 4],
+        range: None,
+    };
+    client
+        .volume
+        .inject(fault(crate::Harm::Stall, Nanos::MAX), 1);
+    client.ask(command::FLUSH, 0, 1, 0, 0);
+    client.ask(command::READ, 0, 2, 0, 4);
+    while client.volume.in_flight() < 2 {
+        std::thread::yield_now();
+    }
+    client.volume.clear(None);
+    assert_eq!(client.reply(), (1, 0), "cleared, and answered at once");
+    assert_eq!(client.reply(), (2, 0));
+    client.get(4);
+    client
+        .volume
+        .inject(fault(crate::Harm::Stall, Nanos::MAX), 1);
+    client.ask(command::FLUSH, 0, 3, 0, 0);
+    while client.volume.in_flight() < 1 {
+        std::thread::yield_now();
+    }
+    client.volume.detach();
+    assert_eq!(client.reply(), (3, 108), "gone in flight");
+    client.ask(command::READ, 0, 4, 0, 4);
+    client.volume.clear(None);
+    assert_eq!(client.reply(), (4, 108), "gone on arrival");
+    client.volume.attach();
+    let error = crate::Harm::Error(crate::Failure::NoSpace);
+    client.volume.inject(fault(error, Nanos::MAX), 1);
+    client.ask(command::WRITE, 0, 5, 0, 4);
+    client.put(b"data");
+    assert_eq!(client.reply(), (5, 28));
+    client.volume.clear(None);
+    client.ask(command::READ, 0, 6, 0, 4);
+    assert_eq!(client.reply(), (6, 0));
+    assert_eq!(client.get(4), [0; 4], "a write that failed changed nothing");
+    let failures = client.volume.observed().failures;
+    let counts: Vec<_> = failures.iter().map(|it| (it.failure, it.count)).collect();
+    use crate::Failure::{Gone, NoSpace};
+    assert_eq!(counts, [(Gone, 1), (Gone, 1), (NoSpace, 1)]);
+    client.leave().expect("a sound client");
 }

@@ -1,0 +1,266 @@
+//! A desk with volumes in memory.
+
+use std::sync::Arc;
+
+use blocklab_device::{
+    Cap, Credit, Device, DeviceSpec, Direction, Latency, Layout, Origin, Rate, Service, Spread,
+    VolumeSpec,
+};
+use blocklab_record::ControlAction;
+use blocklab_targets::Clock;
+use blocklab_units::{Bytes, Nanos};
+
+use super::*;
+use crate::{Backing, Failure, Instance, MemoryLimit, Settled, Volume, VolumeSetup};
+
+fn spec(iops: f64, bursts: bool) -> VolumeSpec {
+    let latency = Latency {
+        base: Nanos::from_millis(1),
+        per_kib_ns: 0.0,
+        origin: Origin::Given,
+    };
+    let credit = Credit {
+        name: "burst credits".to_owned(),
+        baseline: Rate::Iops(100.0),
+        burst: Rate::Iops(3000.0),
+        capacity: 1e6,
+        initial_share: 1.0,
+        full_again: None,
+        origin: Origin::Given,
+    };
+    VolumeSpec {
+        caps: vec![Cap::new("IOPS", Rate::Iops(iops), Origin::Given)],
+        credits: if bursts { vec![credit] } else { Vec::new() },
+        service: Some(Service {
+            read: latency.clone(),
+            write: latency,
+            stream_read: None,
+            stream_write: None,
+            interleaved_read: None,
+            interleaved_write: None,
+            spread: Spread {
+                sigma: 0.0,
+                tail: None,
+                origin: Origin::Given,
+            },
+            saturation: None,
+            programs: None,
+        }),
+        ..VolumeSpec::new("test", Bytes(1 << 30))
+    }
+}
+
+/// Two volumes of one instance, the second one a local disk.
+fn desk(bursts: bool) -> (Desk, Vec<Arc<Volume>>) {
+    let spec_of = DeviceSpec {
+        name: "two".to_owned(),
+        volumes: vec![spec(1000.0, bursts); 2],
+        layout: Layout::Joined,
+        instance: None,
+        faults: Vec::new(),
+    };
+    let clock = Clock::start();
+    let instance = Instance::new(Device::new(&spec_of, 1).expect("sound"), clock);
+    let memory = MemoryLimit::new(Bytes(64 << 20));
+    let volume = |index: usize| {
+        Volume::new(VolumeSetup {
+            name: ["a", "b"][index].to_owned(),
+            size: Bytes(1 << 20),
+            read_only: false,
+            backing: Backing::Memory(Arc::clone(&memory)),
+            model: Some((Arc::clone(&instance), index)),
+            clock,
+        })
+    };
+    let volumes = vec![volume(0), volume(1)];
+    let controlled = volumes
+        .iter()
+        .enumerate()
+        .map(|(index, volume)| Controlled {
+            volume: Arc::clone(volume),
+            is_local: index == 1,
+        });
+    let modify = move |_, pairs: &[(String, String)]| match &*pairs[0].1 {
+        "2000" => Ok(spec(2000.0, bursts)),
+        _ => Err("not sold".to_owned()),
+    };
+    let desk = Desk::new(controlled.collect(), 1, clock.now(), Box::new(modify));
+    (desk, volumes)
+}
+
+/// A write that is settled when the model says so.
+fn write(volume: &Volume, byte: u8) -> Result<(), Failure> {
+    let ticket = volume.admit(Direction::Write, 0, 4096);
+    let own = match ticket.is_sound() {
+        true => volume.write(&ticket, 0, &[byte; 4096]),
+        false => Ok(()),
+    };
+    let due = ticket.due;
+    match volume.settle(ticket, due, own) {
+        Settled::Done(result) => result,
+        Settled::Later(..) => panic!("no stall"),
+    }
+}
+
+fn first_byte(volume: &Volume) -> u8 {
+    let mut bytes = Vec::new();
+    volume.read(0, 1, &mut bytes).expect("in memory");
+    bytes[0]
+}
+
+#[track_caller]
+fn done(desk: &Desk, line: &str) -> Answer {
+    let answer = desk.answer(line);
+    assert_eq!(answer.error, None, "{line}");
+    answer
+}
+
+#[track_caller]
+fn refused(desk: &Desk, line: &str, words: &str) {
+    let error = desk.answer(line).error.expect(line);
+    assert!(error.contains(words), "{line}: {error}");
+}
+
+#[test]
+fn a_power_cut_takes_what_nobody_flushed_and_fails_all_until_it_is_attached() {
+    let (desk, volumes) = desk(false);
+    write(&volumes[0], 7).expect("room");
+    let answer = done(&desk, "fault power-cut --volume a");
+    assert_eq!(answer.lost_pages, Some(1));
+    assert!(!answer.volumes[0].attached && volumes[1].is_attached());
+    assert_eq!(write(&volumes[0], 8), Err(Failure::Gone));
+    refused(&desk, "fault power-cut --volume a", "gone already");
+    done(&desk, "fault attach");
+    assert_eq!(first_byte(&volumes[0]), 0);
+    refused(&desk, "fault attach", "a, b is there");
+    let events = desk.events_of(0);
+    let kinds: Vec<_> = events.iter().map(|it| (it.action, it.hits)).collect();
+    assert_eq!(
+        kinds,
+        [(ControlAction::PowerCut, 1), (ControlAction::Attach, 0)]
+    );
+    assert_eq!(events[0].until_ns, Some(events[1].at_ns));
+    assert_eq!(desk.events_of(1).len(), 1, "the cut was of the other one");
+}
+
+#[test]
+fn a_stopped_instance_empties_its_own_disks_and_keeps_volumes() {
+    let (desk, volumes) = desk(false);
+    for volume in &volumes {
+        write(volume, 7).expect("room");
+    }
+    refused(&desk, "fault stop --volume a", "takes no --volume");
+    done(&desk, "fault stop");
+    assert_eq!(write(&volumes[0], 8), Err(Failure::Gone));
+    done(&desk, "fault attach");
+    assert_eq!([first_byte(&volumes[0]), first_byte(&volumes[1])], [7, 0]);
+}
+
+#[test]
+fn errors_are_counted_where_they_hit() {
+    let (desk, volumes) = desk(false);
+    done(&desk, "fault error 100% --on write --volume b");
+    assert_eq!(write(&volumes[0], 1), Ok(()));
+    assert_eq!(write(&volumes[1], 1), Err(Failure::Io));
+    let fault = &done(&desk, "fault list --volume b").volumes[0].faults[0];
+    assert_eq!((fault.number, fault.hits, fault.until_s), (1, 1, None));
+    refused(&desk, "fault clear 2", "`fault list`");
+    done(&desk, "fault clear 1");
+    assert_eq!(write(&volumes[1], 1), Ok(()));
+    assert_eq!(desk.events_of(1)[0].hits, 1, "also when it is over");
+    refused(&desk, "status --volume c", "there are a, b");
+}
+
+#[test]
+fn rates_and_credits_change_where_there_are_any() {
+    let (rates, volumes) = desk(false);
+    refused(&rates, "credits drain", "no burst bucket");
+    refused(&rates, "set iops=3", "not sold");
+    assert_eq!(rates.events_of(0), [], "nothing was done");
+    done(&rates, "set iops=2000");
+    // From now on every half millisecond, once the request that is free has gone.
+    let burst: Vec<_> = (0..1000)
+        .map(|_| volumes[0].admit(Direction::Read, 0, 4096))
+        .collect();
+    let span = burst[999].due.since(burst[0].due).as_secs_f64();
+    assert!((0.49..0.5).contains(&span), "{span}");
+    for ticket in burst {
+        volumes[0].abandon(ticket);
+    }
+    let (bursting, _) = desk(true);
+    let left = |line| done(&bursting, line).volumes[0].balances[0].1;
+    assert!(left("credits drain --volume a") < 1e5);
+    assert!((4.9e5..6e5).contains(&left("credits 50% --volume a")));
+    assert_eq!(left("credits fill"), 1e6);
+}
+
+#[test]
+fn bits_change_where_something_was_written_and_the_same_ones_from_the_same_seed() {
+    let flip = || {
+        let (desk, volumes) = desk(false);
+        refused(&desk, "fault bitflip 1", "write first");
+        write(&volumes[0], 0).expect("room");
+        let flipped = done(&desk, "fault bitflip 1 --volume a").flipped;
+        let mut bytes = Vec::new();
+        volumes[0].read(0, 4096, &mut bytes).expect("in memory");
+        let changed: Vec<_> = (0u64..)
+            .zip(&bytes)
+            .filter(|(_, byte)| byte.count_ones() == 1)
+            .map(|(at, _)| ("a".to_owned(), at))
+            .collect();
+        assert_eq!(changed, flipped);
+        flipped
+    };
+    assert_eq!(flip(), flip());
+}
+
+#[test]
+fn a_template_is_a_course_of_latencies() {
+    let (desk, _) = desk(false);
+    let volumes = done(&desk, "fault template intermittent-latency --volume a").volumes;
+    let faults = &volumes[0].faults;
+    let spans: Vec<_> = faults
+        .iter()
+        .map(|it| (it.until_s.unwrap_or(0.0) - it.from_s).round())
+        .collect();
+    assert_eq!(spans, [60.0, 120.0, 120.0]);
+    assert_eq!((faults[2].from_s - faults[0].from_s).round(), 780.0);
+}
+
+#[test]
+fn lines_over_a_socket_and_clients_that_are_none() {
+    use std::io::{BufRead, BufReader, Read, Write};
+    use std::os::unix::net::UnixStream;
+
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("control");
+    let address = crate::nbd::Address::Unix(path.clone());
+    let listener = crate::nbd::Listener::new(&address, false).expect("free");
+    let socket = ControlSocket::start(listener, Arc::new(desk(false).0)).expect("threads");
+    let silent: Vec<_> = (0..40).map(|_| UnixStream::connect(&path)).collect();
+    drop(silent);
+    let mut client = loop {
+        // Until those that hung up have left.
+        let mut client = UnixStream::connect(&path).expect("it listens");
+        let sent = client.write_all(b"status\nfault \x1b[31m\n");
+        let mut first = [0];
+        if sent.is_ok() && client.read(&mut first).is_ok_and(|read| read == 1) {
+            break BufReader::new(client);
+        }
+    };
+    let mut lines = String::new();
+    client.read_line(&mut lines).expect("an answer");
+    client.read_line(&mut lines).expect("another one");
+    assert!(!lines.contains('\x1b'), "{lines}");
+    assert!(lines.contains("no fault"), "{lines}");
+    let mut endless = UnixStream::connect(&path).expect("it listens");
+    // As much as it takes.
+    let _ = endless.write_all(&[b'x'; 1 << 16]);
+    let mut rest = Vec::new();
+    let _ = endless.read_to_end(&mut rest);
+    assert_eq!(rest, b"", "hung up on");
+    let (answer, _) = ask(&path, "fault detach").expect("it listens");
+    assert!(answer.volumes.iter().all(|it| !it.attached));
+    drop(socket);
+    assert!(!path.exists());
+}
