@@ -61,7 +61,7 @@ impl Fault {
 
 /// A fault at work.
 #[derive(Debug)]
-struct Standing {
+struct ActiveFault {
     fault: Fault,
     chance: Stream,
     hits: u64,
@@ -70,7 +70,7 @@ struct Standing {
 /// All faults of one volume.
 #[derive(Debug, Default)]
 pub(crate) struct Faults {
-    standing: Vec<Standing>,
+    active: Vec<ActiveFault>,
     /// Of those that are over: number and hits.
     past: Vec<(u64, u64)>,
 }
@@ -85,7 +85,7 @@ pub(crate) struct Befallen {
 impl Faults {
     /// Each fault has a chance of its own, so that another one changes nothing for it.
     pub(crate) fn add(&mut self, fault: Fault, seed: u64) {
-        self.standing.push(Standing {
+        self.active.push(ActiveFault {
             chance: Stream::new(seed, "injected fault", fault.number),
             fault,
             hits: 0,
@@ -93,28 +93,28 @@ impl Faults {
     }
 
     pub(crate) const fn is_empty(&self) -> bool {
-        self.standing.is_empty()
+        self.active.is_empty()
     }
 
     /// Takes those out that are over; gives whether one may still come or is there.
     pub(crate) fn forget_past(&mut self, now: Nanos) -> bool {
-        let over = |standing: &mut Standing| standing.fault.until <= now;
-        let gone = self.standing.extract_if(.., over);
+        let over = |active: &mut ActiveFault| active.fault.until <= now;
+        let gone = self.active.extract_if(.., over);
         self.past.extend(gone.map(|it| (it.fault.number, it.hits)));
-        !self.standing.is_empty()
+        !self.active.is_empty()
     }
 
     /// Ends all of them, or one.
     pub(crate) fn clear(&mut self, number: Option<u64>) {
-        let meant = |it: &mut Standing| number.is_none_or(|number| it.fault.number == number);
-        let gone = self.standing.extract_if(.., meant);
+        let meant = |it: &mut ActiveFault| number.is_none_or(|number| it.fault.number == number);
+        let gone = self.active.extract_if(.., meant);
         self.past.extend(gone.map(|it| (it.fault.number, it.hits)));
     }
 
     /// An operation arrives.
     pub(crate) fn befall(&mut self, now: Nanos, io: Io) -> Befallen {
         let mut befallen = Befallen::default();
-        for it in &mut self.standing {
+        for it in &mut self.active {
             if !it.fault.lasts_at(now) || !it.fault.concerns(io) {
                 continue;
             }
@@ -135,18 +135,15 @@ impl Faults {
 
     /// Until when nothing leaves.
     pub(crate) fn stalled_until(&self, now: Nanos) -> Option<Nanos> {
-        let stalls = self
-            .standing
-            .iter()
-            .filter(|it| it.fault.harm == Harm::Stall);
+        let stalls = self.active.iter().filter(|it| it.fault.harm == Harm::Stall);
         let lasting = stalls.filter(|it| it.fault.lasts_at(now));
         lasting.map(|it| it.fault.until).max()
     }
 
     /// How many operations a fault has hit.
     pub(crate) fn hits(&self, number: u64) -> u64 {
-        let standing = self.standing.iter().map(|it| (it.fault.number, it.hits));
-        let all = standing.chain(self.past.iter().copied());
+        let active = self.active.iter().map(|it| (it.fault.number, it.hits));
+        let all = active.chain(self.past.iter().copied());
         all.filter(|(known, _)| *known == number)
             .map(|(_, hits)| hits)
             .sum()
@@ -154,7 +151,7 @@ impl Faults {
 
     /// Those that last or are still to come, and what each has hit.
     pub(crate) fn list(&self) -> Vec<(Fault, u64)> {
-        let all = self.standing.iter();
+        let all = self.active.iter();
         all.map(|it| (it.fault.clone(), it.hits)).collect()
     }
 }

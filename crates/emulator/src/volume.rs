@@ -8,12 +8,12 @@ use blocklab_device::{Direction, Io};
 use blocklab_targets::Clock;
 use blocklab_units::{Bytes, Nanos};
 
-use crate::backing::{Backing, StoreError};
+use crate::backing::Backing;
 use crate::durability::Loss;
 use crate::faults::{Fault, Faults};
 use crate::observed::{Done, Observed};
 use crate::stripes::Stripes;
-use crate::{Bell, Instance};
+use crate::{Bell, Failure, Instance};
 
 /// What a volume is made of.
 #[derive(Debug)]
@@ -30,57 +30,6 @@ pub struct VolumeSetup {
     pub model: Option<(Arc<Instance>, usize)>,
     /// The clock where there is no model.
     pub clock: Clock,
-}
-
-/// Why a request failed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Failure {
-    /// An input/output error.
-    Io,
-    /// No room.
-    NoSpace,
-    /// The volume may not be written to.
-    ReadOnly,
-    /// Beyond the end, or not understood.
-    Invalid,
-    /// The request is sound and this volume cannot do it.
-    Unsupported,
-    /// The volume is gone.
-    Gone,
-}
-
-impl Failure {
-    /// The kernel's number for it.
-    #[must_use]
-    pub const fn errno(self) -> i32 {
-        match self {
-            Self::Io => libc::EIO,
-            Self::NoSpace => libc::ENOSPC,
-            Self::ReadOnly => libc::EPERM,
-            Self::Invalid => libc::EINVAL,
-            Self::Unsupported => libc::EOPNOTSUPP,
-            Self::Gone => libc::ESHUTDOWN,
-        }
-    }
-}
-
-impl From<blocklab_device::Fault> for Failure {
-    fn from(fault: blocklab_device::Fault) -> Self {
-        match fault {
-            blocklab_device::Fault::Io => Self::Io,
-            blocklab_device::Fault::Full => Self::NoSpace,
-            blocklab_device::Fault::Detached => Self::Gone,
-        }
-    }
-}
-
-impl From<StoreError> for Failure {
-    fn from(error: StoreError) -> Self {
-        match error {
-            StoreError::Full => Self::NoSpace,
-            StoreError::Io => Self::Io,
-        }
-    }
 }
 
 /// A request that was admitted. Each ends in [`Volume::settle`] or [`Volume::abandon`].

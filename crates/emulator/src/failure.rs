@@ -1,0 +1,54 @@
+//! Why a request failed.
+
+use crate::backing::StoreError;
+
+/// Why a request failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Failure {
+    /// An input/output error.
+    Io,
+    /// No room.
+    NoSpace,
+    /// The volume may not be written to.
+    ReadOnly,
+    /// Beyond the end, or not understood.
+    Invalid,
+    /// The request is sound and this volume cannot do it.
+    Unsupported,
+    /// The volume is gone.
+    Gone,
+}
+
+impl Failure {
+    /// The kernel's number for it.
+    #[must_use]
+    pub const fn errno(self) -> i32 {
+        match self {
+            Self::Io => libc::EIO,
+            Self::NoSpace => libc::ENOSPC,
+            Self::ReadOnly => libc::EPERM,
+            Self::Invalid => libc::EINVAL,
+            Self::Unsupported => libc::EOPNOTSUPP,
+            Self::Gone => libc::ESHUTDOWN,
+        }
+    }
+}
+
+impl From<blocklab_device::Fault> for Failure {
+    fn from(fault: blocklab_device::Fault) -> Self {
+        match fault {
+            blocklab_device::Fault::Io => Self::Io,
+            blocklab_device::Fault::Full => Self::NoSpace,
+            blocklab_device::Fault::Detached => Self::Gone,
+        }
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Full => Self::NoSpace,
+            StoreError::Io => Self::Io,
+        }
+    }
+}
