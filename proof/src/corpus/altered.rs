@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use blocklab_device::{Covers, Limit, LimitKind, LimitName, LimitUnit, Origin};
 use blocklab_record::{
-    ClockFacts, Exceeded, Measurement, ObservedLoad, Overhead, Record, Status, Stopped, TargetKind,
-    WaitedFor,
+    ClockFacts, ControlAction, ControlEvent, Exceeded, Measurement, ObservedLoad, Overhead, Record,
+    Status, Stopped, TargetKind, WaitedFor,
 };
 use blocklab_workload::{Access, Direction};
 
@@ -17,7 +17,7 @@ use super::scenarios::{job, plain};
 type Event = (&'static str, bool, fn(&mut Record));
 
 /// A rule, whether its finding is no warning, and what makes it speak.
-const EVENTS: [Event; 22] = [
+const EVENTS: [Event; 24] = [
     ("accounting", false, |it| {
         job_of(it).accounting.in_flight += 3;
     }),
@@ -94,6 +94,12 @@ const EVENTS: [Event; 22] = [
     ("late-replies", false, |it| {
         served(it, 7_000_000_000, 900_000)
     }),
+    ("injected-faults", false, |it| {
+        controlled(it, ControlAction::Stall, "fault stall 2s");
+    }),
+    ("changed-under-way", true, |it| {
+        controlled(it, ControlAction::Set, "set iops=4000");
+    }),
 ];
 
 pub(super) fn all() -> Vec<Scenario> {
@@ -101,8 +107,8 @@ pub(super) fn all() -> Vec<Scenario> {
     for base in [300, 900, 2000] {
         for (rule, healthy, event) in EVENTS {
             let mut labels = vec![rule];
-            // Whoever was late also waited.
-            if rule == "late-replies" {
+            // Whoever was late, or was controlled, also waited.
+            if ["late-replies", "injected-faults", "changed-under-way"].contains(&rule) {
                 labels.push("bound-by");
             }
             if rule == "unanswered" {
@@ -185,6 +191,20 @@ fn served(record: &mut Record, waited_ns: u64, late_p99_ns: u64) {
         lateness: Some(late),
         clients: 1,
         speed: None,
+        events: Vec::new(),
     }));
     record.targets[0].limits = vec![limit];
+}
+
+/// A served volume to which something was done on purpose.
+fn controlled(record: &mut Record, action: ControlAction, command: &str) {
+    served(record, 7_000_000_000, 1000);
+    let load = of(record).observed.as_mut().expect("served");
+    load.events.push(ControlEvent {
+        at_ns: 3_000_000_000,
+        action,
+        command: command.to_owned(),
+        until_ns: None,
+        hits: 8,
+    });
 }

@@ -2,7 +2,7 @@
 
 /// The rules that are judged, and what each label rests on. `sound` says only that nothing else was
 /// said, and `price-audit` repeats an arithmetic that has exact tests of its own.
-pub const RULES: [(&str, &str); 61] = [
+pub const RULES: [(&str, &str); 63] = [
     ("accounting", "operations that are missing in the census"),
     ("failed", "a run that ended by a failure"),
     ("interrupted", "a run that a signal ended"),
@@ -19,6 +19,8 @@ pub const RULES: [(&str, &str); 61] = [
     ("disk-shared", "a disk that moved more than the load"),
     ("cpu-limit", "a thread that was always busy"),
     ("machine-busy", "processors that others kept busy"),
+    ("injected-faults", "a fault at a served volume"),
+    ("changed-under-way", "other rates of a served volume"),
     ("late-replies", "replies later than a tenth of the median"),
     (
         "overhead",

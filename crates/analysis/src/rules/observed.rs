@@ -50,7 +50,7 @@ pub(super) fn on_purpose(cases: &Cases<'_>) -> Vec<Finding> {
 
 /// Rates or credits were changed under way: figures of the whole run are a mixture.
 pub(super) fn changed(cases: &Cases<'_>) -> Vec<Finding> {
-    per_case(cases, "changed-on-the-way", None, |case| {
+    per_case(cases, "changed-under-way", None, |case| {
         let events = &observed(case)?.events;
         let changes =
             |it: &&ControlEvent| matches!(it.action, ControlAction::Set | ControlAction::Credits);
@@ -295,10 +295,10 @@ mod tests {
             "rand4k-q32-read: faults were injected on purpose: `fault error 1%` at 10.0 s."
         );
         assert_eq!(finding.evidence[0].value, 31.0);
-        let finding = the(&record, "changed-on-the-way");
+        let finding = the(&record, "changed-under-way");
         assert!(finding.statement.contains("`set iops=16000` at 10.0 s"));
         silent(&served(0), "injected-faults");
-        silent(&served(0), "changed-on-the-way");
+        silent(&served(0), "changed-under-way");
     }
 
     #[test]
