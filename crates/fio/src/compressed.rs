@@ -30,6 +30,8 @@ pub struct Sample {
     pub ms: u64,
     /// What was measured.
     pub value: u64,
+    /// The largest value of a span, where that is printed, too; a compressed log has no room for it.
+    pub largest: Option<u64>,
     /// The direction by its number.
     pub direction: u32,
     /// Bytes of the operation; 0 of a span.
@@ -77,6 +79,7 @@ impl Sample {
         let sample = Self {
             ms: number(0),
             value: number(8),
+            largest: None,
             direction: word & !(WITH_OFFSET | WHOLE_PRIORITY),
             block: number(24),
             offset,
@@ -98,7 +101,11 @@ impl fmt::Display for Sample {
             block,
             ..
         } = self;
-        write!(f, "{ms}, {value}, {direction}, {block}")?;
+        write!(f, "{ms}, {value}")?;
+        if let Some(largest) = self.largest {
+            write!(f, ", {largest}")?;
+        }
+        write!(f, ", {direction}, {block}")?;
         if let Some(offset) = self.offset {
             write!(f, ", {offset}")?;
         }
@@ -229,6 +236,7 @@ mod tests {
         let sample = |number: u64| Sample {
             ms: number,
             value: 1_000_000 + number,
+            largest: None,
             direction: (number % 3) as u32,
             block: 4096,
             offset: None,

@@ -159,7 +159,8 @@ fn steady(spec: &Spec) -> Result<Option<Steady>, Mistake> {
         // Over no time nothing is judged.
         return Ok(None);
     }
-    let (round, rounds) = (Nanos::from_secs(1), over.0 / 1_000_000_000);
+    let round = some(spec.options.steadystate_check_interval).unwrap_or(Nanos::from_secs(1));
+    let rounds = over.0 / round.0;
     Ok(Some(match word.ends_with("_slope") {
         true => Steady::Slope {
             variable,

@@ -2,7 +2,7 @@
 //! that have options to themselves, as `--enghelp` lists them.
 
 use blocklab_units::Nanos;
-use blocklab_workload::{CallFlags, Engine, Think, UringOptions};
+use blocklab_workload::{CallFlags, Engine, Job, Think, UringOptions};
 
 use super::options::Options;
 use super::spec::Spec;
@@ -16,13 +16,14 @@ type Row = (
 );
 
 #[rustfmt::skip]
-const OWN_OPTIONS: [Row; 6] = [
+const OWN_OPTIONS: [Row; 7] = [
     ("pvsync2", pvsync2, &["hipri", "hipri_percentage", "uncached", "nowait"]),
     ("libaio", |_| Engine::Libaio, &["userspace_reap", "cmdprio_percentage", "cmdprio_class", "cmdprio", "cmdprio_bssplit", "nowait"]),
     ("io_uring", io_uring, &["hipri", "cmdprio_percentage", "cmdprio_class", "cmdprio", "cmdprio_bssplit", "fixedbufs", "registerfiles", "sqthread_poll", "sqthread_poll_cpu", "nonvectored", "uncached", "nowait", "force_async"]),
     ("filestat", |_| Engine::FileStat, &["stat_type"]),
     ("mmap", |_| Engine::Mmap, &["thp"]),
-    ("cpuio", |options| Engine::Cpuio(chunk(options)), &["cpuload", "cpuchunks", "cpumode"]),
+    ("cpuio", |options| Engine::Cpuio(chunk(options)), &["cpuload", "cpuchunks", "cpumode", "exit_on_io_done"]),
+    ("exec", |_| Engine::Exec, &["program", "arguments", "grace_time", "std_redirect"]),
 ];
 
 const fn pvsync2(options: &Options) -> Engine {
@@ -205,25 +206,87 @@ pub(super) fn engine(spec: &Spec, only_parsed: bool) -> Result<Engine, Mistake> 
             _ => Err(spec.mistake("ioengine", absent(name).unwrap_or_default())),
         };
     };
-    if is_diskless(&spec.options) && load(&spec.options).is_none() {
-        let missing = "cpuio needs cpuload=, the share of the time that is burnt";
+    if let Some(missing) = missing(&spec.options, usual) {
         return Err(spec.mistake("ioengine", missing));
     }
     Ok(own_options(name).map_or(usual, |(_, made, _)| made(&spec.options)))
 }
 
-/// Whether it needs no files, nor their size.
-pub(super) fn is_diskless(options: &Options) -> bool {
-    matches!(Engine::named(&options.ioengine), Some(Engine::Cpuio(_)))
+/// What an engine without files cannot do without, and does not have.
+fn missing(options: &Options, engine: Engine) -> Option<&'static str> {
+    match engine {
+        Engine::Cpuio(_) if load(options).is_none() => {
+            Some("cpuio needs cpuload=, the share of the time that is burnt")
+        }
+        Engine::Exec if options.program.is_none() => Some("exec needs program=, what is to be run"),
+        Engine::Exec if options.runtime == Nanos::ZERO => {
+            Some("exec needs runtime=, after which its program is ended")
+        }
+        _ => None,
+    }
 }
 
-/// The pause after each chunk that is burnt, so that the asked share of the time is.
-pub(super) fn pause(options: &Options) -> Option<Think> {
-    let load = load(options).filter(|load| is_diskless(options) && *load < 100)?;
-    Some(Think {
-        pause: Nanos(chunk(options).0 * (100 - load) / load),
-        every: 1,
+/// Whether it needs no files, nor their size.
+pub(super) fn is_diskless(options: &Options) -> bool {
+    let engine = Engine::named(&options.ioengine);
+    engine.is_some_and(|engine| !engine.counts_bytes())
+}
+
+/// A program that runs beside the jobs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Program {
+    /// Its path, or its name.
+    pub path: String,
+    /// What it is given.
+    pub arguments: Vec<String>,
+    /// When it begins, since the jobs do.
+    pub delay: Nanos,
+    /// How long it may run.
+    pub limit: Nanos,
+    /// How long it has to end when it is asked to.
+    pub grace: Nanos,
+    /// Whether what it says goes into files that are called after the job.
+    pub redirects: bool,
+}
+
+/// That of `ioengine=exec`.
+pub(super) fn program(options: &Options, job: &Job, name: &str) -> Option<Program> {
+    let path = options
+        .program
+        .clone()
+        .filter(|_| job.engine == Engine::Exec)?;
+    let seconds = (options.runtime.0 / 1_000_000_000).to_string();
+    let arguments = options.arguments.as_deref().unwrap_or_default();
+    let arguments = arguments.replace("%r", &seconds).replace("%n", name);
+    Some(Program {
+        path,
+        // As fio, which knows no quotes.
+        arguments: arguments
+            .split_ascii_whitespace()
+            .map(str::to_owned)
+            .collect(),
+        delay: job.start_delay,
+        limit: job.ramp + options.runtime,
+        grace: Nanos::from_secs(options.grace_time.into()),
+        redirects: options.std_redirect,
     })
+}
+
+/// The pause of an engine without I/O between two looks at the clock.
+const IDLE: Nanos = Nanos::from_millis(100);
+
+/// The pause after each chunk that is burnt, so that the asked share of the time is; a job whose
+/// program runs beside it does nothing but wait.
+pub(super) fn pause(options: &Options) -> Option<Think> {
+    let pause = match Engine::named(&options.ioengine)? {
+        Engine::Exec => IDLE,
+        Engine::Cpuio(_) => {
+            let load = load(options).filter(|load| *load < 100)?;
+            Nanos(chunk(options).0 * (100 - load) / load)
+        }
+        _ => return None,
+    };
+    Some(Think { pause, every: 1 })
 }
 
 fn load(options: &Options) -> Option<u64> {

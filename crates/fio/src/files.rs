@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use blocklab_units::Bytes;
+use blocklab_workload::Engine;
 
 use super::context::PlanContext;
 use super::engine;
@@ -15,6 +16,8 @@ use blocklab_syntax::Mistake;
 /// How a file gets the length that its jobs need.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Layout {
+    /// A directory.
+    Directory,
     /// Length only: what is not written holds no space.
     Length,
     /// Space is set aside, nothing is written.
@@ -217,10 +220,14 @@ fn planned(
         !is_null && !is_model(path) && (in_memory || !path.starts_with("/dev/"))
     };
     // A file that will be created needs a name and no content; one that is there stays as it is.
-    let is_created = options.ioengine == "filecreate";
-    let length = if is_created { 0 } else { length };
+    let engine = Engine::named(&options.ioengine).unwrap_or(Engine::Null);
+    let is_created = engine == Engine::FileCreate;
+    let has_content = !is_created && !engine.is_of_directories();
+    let length = if has_content { length } else { 0 };
     let layout = if is_created {
         Layout::Length
+    } else if engine.is_of_directories() {
+        Layout::Directory
     } else if rw.reads || options.overwrite {
         Layout::Written
     } else if options.fallocate == "none" {

@@ -52,11 +52,11 @@ pub use command::{
 };
 pub use compressed::{Packer, Sample, Unreadable, inflate};
 pub use context::{ControlGroup, PlanContext};
-pub use engine::engines;
+pub use engine::{Program, engines};
 pub use files::{Layout, Planned};
 pub use flaws::Flawed;
 pub use jobs::{Resolved, resolve};
-pub use logs::{Epoch, LogKind, LogRule, Logged, mean_speed, per_second, speed};
+pub use logs::{Epoch, LogKind, LogRule, Logged, WindowValue, mean_speed, per_second, speed};
 pub use options::{Kind, Opt, Support, find as find_option, hint as option_hint, options};
 pub use output::{
     Idleness, Moment, Style, capped, eta_line, eta_rates, header, json, normal, terse,

@@ -28,12 +28,12 @@ pub(super) fn load(
     context: &PlanContext<'_>,
 ) -> Result<Job, Mistake> {
     let options = &spec.options;
+    let engine = engine::engine(spec, context.only_parsed)?;
     let outline = outline(spec, rw, ground, name)?;
     let block = pattern::largest_block(&outline.sizes, rw);
     let pass = Pass::new(spec, rw, ground, &outline);
     let (again, drop_cache_every) = (pass.again(), pass.drop_cache_every());
     let stop = ending::stop(spec, &pass)?;
-    let engine = engine::engine(spec, context.only_parsed)?;
     let depth = options.iodepth.clamp(1, 32768);
     let (target_order, target_turn) = order(spec)?;
     let think = engine::pause(options).or_else(|| ending::think(options));
@@ -166,6 +166,7 @@ fn hints(spec: &Spec) -> Hints {
             "0" => Advice::None,
             "random" => Advice::Random,
             "sequential" => Advice::Sequential,
+            "noreuse" => Advice::NoReuse,
             _ => Advice::ByPattern,
         },
         lifetime: match spec.options.write_hint {
@@ -371,7 +372,7 @@ fn flush(spec: &Spec, rw: ReadWrite) -> Result<Flush, Mistake> {
         fsync_every: options.fsync,
         fdatasync_every: options.fdatasync,
         after_reads: may_read && (options.fsync > 0 || options.fdatasync > 0),
-        at_end: options.end_fsync || options.fsync_on_close,
+        at_end: options.end_fsync || options.end_syncfs || options.fsync_on_close,
         range_every,
         range_flags,
     })

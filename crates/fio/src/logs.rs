@@ -29,8 +29,8 @@ pub struct LogRule {
     untaken: [bool; 3],
     /// Length of the spans that one line is about; nothing: a line an operation.
     pub average: Option<Nanos>,
-    /// Whether a line tells the largest latency of its span, not the mean.
-    pub largest: bool,
+    /// Which latency of its span a line tells.
+    pub window: WindowValue,
     /// Length of the spans of histograms.
     histogram: Nanos,
     /// How many times neighbouring buckets are put together.
@@ -49,6 +49,18 @@ pub struct LogRule {
     chunk: Option<usize>,
     /// Largest blocks of reads, writes, trims.
     blocks: [u64; 3],
+}
+
+/// What a line tells of the latencies of its span.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum WindowValue {
+    /// Their mean.
+    #[default]
+    Mean,
+    /// The largest.
+    Largest,
+    /// The mean, and behind it the largest.
+    Both,
 }
 
 /// Another beginning of time.
@@ -141,7 +153,12 @@ impl LogRule {
             ]
             .map(|off| off || options.gtod_reduce),
             average: millis(options.log_avg_msec),
-            largest: options.log_max_value || options.log_window_value == "max",
+            window: match options.log_window_value {
+                "both" => WindowValue::Both,
+                "max" | "1" => WindowValue::Largest,
+                _ if options.log_max_value => WindowValue::Largest,
+                _ => WindowValue::Mean,
+            },
             histogram: millis(options.log_hist_msec).unwrap_or(Nanos::MAX),
             coarseness: options.log_hist_coarseness,
             with_offset: options.log_offset,
@@ -209,9 +226,14 @@ impl LogRule {
         self.chunk.filter(|_| kind != LogKind::Histogram)
     }
 
-    /// A line; `epoch_ms` is what its moment counts from.
+    /// A line; `epoch_ms` is what its moment counts from. The largest value is that of a span.
     #[must_use]
-    pub fn sample(&self, epoch_ms: u64, logged: Logged, value: u64) -> Sample {
+    pub fn sample(
+        &self,
+        epoch_ms: u64,
+        logged: Logged,
+        (value, largest): (u64, Option<u64>),
+    ) -> Sample {
         let of_the_job = || self.priority.map_or(0, IoPriority::encoded);
         let priority = match logged.priority {
             Some(0) => of_the_job(),
@@ -219,7 +241,11 @@ impl LogRule {
         };
         Sample {
             ms: epoch_ms + logged.at.0 / 1_000_000,
-            value,
+            value: match self.window {
+                WindowValue::Largest => largest.unwrap_or(value),
+                WindowValue::Mean | WindowValue::Both => value,
+            },
+            largest: (self.window == WindowValue::Both).then(|| largest.unwrap_or(0)),
             direction: logged.direction as u32,
             block: logged.block,
             offset: self.with_offset.then_some(logged.offset),
@@ -299,8 +325,13 @@ mod tests {
     #[test]
     fn lines_are_those_of_fio() {
         let mut rule = LogRule::default();
-        let line = |rule: &LogRule, ms| rule.sample(ms, logged(), 7).to_string();
+        let line = |rule: &LogRule, ms| rule.sample(ms, logged(), (7, Some(9))).to_string();
         assert_eq!(line(&rule, 0), "12, 7, 1, 4096, 0");
+        rule.window = WindowValue::Largest;
+        assert_eq!(line(&rule, 0), "12, 9, 1, 4096, 0");
+        rule.window = WindowValue::Both;
+        assert_eq!(line(&rule, 0), "12, 7, 9, 1, 4096, 0");
+        rule.window = WindowValue::Mean;
         rule.with_offset = true;
         rule.priority = Some(IoPriority { class: 1, level: 3 });
         assert_eq!(line(&rule, 0), "12, 7, 1, 4096, 8192, 1");
@@ -315,7 +346,7 @@ mod tests {
                 priority,
                 ..logged()
             };
-            rule.sample(0, logged, 7).to_string()
+            rule.sample(0, logged, (7, None)).to_string()
         };
         assert_eq!(carried(Some(0x6001)), "12, 7, 1, 4096, 8192, 0x6001");
         assert_eq!(carried(None), "12, 7, 1, 4096, 8192, 0x0000");

@@ -85,6 +85,12 @@ impl Opt {
         self.chapter == OF_ENGINES
     }
 
+    /// Whether fio 3.33 has not got it yet.
+    #[must_use]
+    pub fn is_later(&self) -> bool {
+        self.here.starts_with("of a later fio")
+    }
+
     /// Whether it may be given without a value.
     #[must_use]
     pub const fn stands_alone(&self) -> bool {

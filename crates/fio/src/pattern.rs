@@ -200,8 +200,11 @@ pub(super) fn pattern(
     let percent = percent_random(&options.percentage_random);
     let percent = percent.map_err(|why| spec.mistake("percentage_random", why))?;
     let once = keeps_a_map(options, rw, sizes);
-    let spread = distribution(&options.random_distribution, once, space)
-        .map_err(|why| spec.mistake("random_distribution", why))?;
+    let spread = match options.random_distribution.strip_prefix("sequence:") {
+        Some(list) => listed(list, options.random_sequence_stride),
+        None => distribution(&options.random_distribution, once, space),
+    };
+    let spread = spread.map_err(|why| spec.mistake("random_distribution", why))?;
     Ok(match percent {
         _ if !rw.random => sequential(rw, largest_block(sizes, rw)),
         0 => Pattern::Sequential,
@@ -246,6 +249,25 @@ fn percent_random(text: &str) -> Result<u8, String> {
     match amount(first, Scale::default())? {
         percent @ 0..=100 => Ok(percent as u8),
         other => Err(format!("{other} is out of range: 0 to 100")),
+    }
+}
+
+/// Blocks that a `sequence` names at most, as in fio.
+const MOST_LISTED: usize = 64;
+
+/// `2,0,1`: numbers of blocks.
+fn listed(text: &str, moves_on: bool) -> Result<Pattern, String> {
+    let number = |part: &str| part.trim().parse::<u64>();
+    let blocks: Result<Vec<u64>, _> = text.split(',').map(number).collect();
+    match blocks {
+        Ok(blocks) if blocks.len() <= MOST_LISTED => Ok(Pattern::Listed { blocks, moves_on }),
+        Ok(blocks) => Err(format!(
+            "{} blocks are more than {MOST_LISTED}",
+            blocks.len()
+        )),
+        Err(_) => Err(format!(
+            "`{text}` is no list of block numbers such as 2,0,1"
+        )),
     }
 }
 

@@ -172,7 +172,11 @@ impl Maker<'_> {
             replay::apply(&spec.options, &mut job, trace);
         }
         // A job that reads back another's writes draws the same places, whatever its name.
-        job.rng_label = job.verify.is_some().then(|| unique.to_string());
+        let shared = job.verify.is_some().then(|| unique.to_string());
+        job.rng_label = match spec.options.random_generator {
+            "tausworthe" => shared,
+            generator => Some(format!("{} {generator}", shared.unwrap_or(name))),
+        };
         job.log = LogRule::of(spec, &job).kept();
         let state = state::path(self.context.aux, &spec.name, unique);
         let is_unfit = self.is_unfit(spec, &mut job, &state);
@@ -200,7 +204,10 @@ impl Maker<'_> {
         if !spec.options.verify_state_load || job.verify.is_none() {
             return false;
         }
-        let loaded = state::load(job, self.seed(), state, self.context);
+        let loaded = {
+            let only_durable = spec.options.verify_policy == "fsynced";
+            state::load(job, (self.seed(), only_durable), state, self.context)
+        };
         if let Err(why) = &loaded {
             let name = &spec.name;
             let remark = format!("job {name} is not run: verify_state_load: {state}: {why}");

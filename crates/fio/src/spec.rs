@@ -57,6 +57,11 @@ impl Spec {
         self.given.get(name).map(|given| &given.value)
     }
 
+    /// Whether an option was given that fio 3.33 has not got yet.
+    pub(super) fn is_of_later_fio(&self) -> bool {
+        self.given.values().any(|given| given.option.is_later())
+    }
+
     /// Whether `bs` was given, and as 0 for all directions.
     pub(super) fn gives_no_block(&self) -> bool {
         self.value("bs") == Some(&Value::Sizes([0; 3]))

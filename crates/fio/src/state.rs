@@ -6,8 +6,8 @@
 //!   then for each completion: file 8 | offset 8
 //! ```
 //!
-//! Numbers are little endian. The first words of the generator hold the seed: fio's own generator
-//! is another one, and so are its offsets.
+//! Numbers are little endian. The first words of the generator hold the seed and how many of the
+//! writes a flush made durable: fio's own generator is another one, and so are its offsets.
 
 use blocklab_workload::Job;
 
@@ -33,6 +33,8 @@ pub struct State {
     pub writes: u64,
     /// The seed of their offsets.
     pub seed: u64,
+    /// Writes, from the first on, that had come back before the last flush that went well.
+    pub durable: u64,
     /// The last ones that came back: file and first byte.
     pub recent: Vec<(u64, u64)>,
 }
@@ -49,6 +51,7 @@ impl State {
         rest.extend(self.thread.to_le_bytes());
         rest.extend(0u64.to_le_bytes());
         rest.extend(self.seed.to_le_bytes());
+        rest.extend(self.durable.to_le_bytes());
         rest.resize(FIXED - NAME, 0);
         let name = self.name.as_bytes();
         rest.extend(&name[..name.len().min(NAME - 1)]);
@@ -100,6 +103,7 @@ impl State {
             files: half(12),
             writes: number(fixed, 16),
             seed: number(fixed, 40),
+            durable: number(fixed, 48),
             recent: recent
                 .chunks_exact(16)
                 .map(|pair| (number(pair, 0), number(pair, 8)))
@@ -130,10 +134,10 @@ pub(super) fn path(aux: Option<&str>, name: &str, thread: usize) -> String {
     }
 }
 
-/// Makes the job check no more than what an earlier run had written.
+/// Makes the job check no more than what an earlier run had written, or had made durable.
 pub(super) fn load(
     job: &mut Job,
-    seed: u64,
+    (seed, only_durable): (u64, bool),
     path: &str,
     context: &PlanContext<'_>,
 ) -> Result<(), String> {
@@ -144,14 +148,22 @@ pub(super) fn load(
                    itself";
         return Err(why.to_owned());
     }
+    let counted = match only_durable {
+        true => state.durable,
+        false => state.writes,
+    };
     if job.writes() {
         if let Some(verify) = &mut job.verify {
-            verify.first = Some(state.writes);
+            verify.first = Some(counted);
         }
-    } else {
-        let most = job.stop.ios.unwrap_or(u64::MAX);
-        job.stop.ios = Some(most.min(state.writes.max(1)));
+        return Ok(());
     }
+    if only_durable && counted == 0 {
+        // Nothing of what is read need be there.
+        job.verify = None;
+    }
+    let most = job.stop.ios.unwrap_or(u64::MAX);
+    job.stop.ios = Some(most.min(counted.max(1)));
     Ok(())
 }
 
@@ -168,6 +180,7 @@ mod tests {
             files: 1,
             writes: 16,
             seed: 0x89,
+            durable: 12,
             recent: vec![(0, 61440), (0, 57344)],
         }
     }

@@ -260,13 +260,20 @@ fn what_is_not_exact_is_noted_once() {
 
 #[test]
 fn a_later_name_for_the_largest_of_a_span() {
-    let largest = |options: &str| {
+    let window = |options: &str| {
         let prepared = planned(&format!("[a]\nsize=1m\nlog_avg_msec=10\n{options}\n"));
-        prepared.expect(options).clones[0].logs.largest
+        prepared.expect(options).clones[0].logs.window
     };
-    assert!(!largest("") && !largest("log_window_value=avg"));
-    assert!(largest("log_window_value=max") && largest("log_max_value=1"));
-    refused("[a]\nsize=1m\nlog_window_value=both\n", "none of avg, max");
+    for (options, expected) in [
+        ("", WindowValue::Mean),
+        ("log_window_value=avg", WindowValue::Mean),
+        ("log_window_value=max", WindowValue::Largest),
+        ("log_max_value=1", WindowValue::Largest),
+        ("log_window_value=both", WindowValue::Both),
+    ] {
+        assert_eq!(window(options), expected, "{options}");
+    }
+    refused("[a]\nsize=1m\nlog_window_value=most\n", "none of avg, max, both");
 }
 
 #[test]

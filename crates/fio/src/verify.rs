@@ -59,6 +59,8 @@ pub(super) fn verify(
         interval: some(options.verify_interval).map(Bytes),
         offset: Bytes(options.verify_offset),
         pattern: pattern.map(Into::into),
+        pattern_interval: some(options.verify_pattern_interval).map(Bytes),
+        any_write: !options.verify_write_sequence,
         when: when(options, rw),
         in_time: true,
         fatal: options.verify_fatal || !goes_on(options),

@@ -2,7 +2,7 @@ use std::ffi::OsString;
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -139,6 +139,15 @@ impl NewPath {
         options.read(true).write(true).create_new(true).mode(mode);
         let file = options.open(self.directory.reopen_path().join(&self.name))?;
         Ok(Handle::new(file, &self.path))
+    }
+
+    /// Makes a directory there with these permissions.
+    ///
+    /// # Errors
+    /// As `mkdir`.
+    pub fn create_directory(&self, mode: u32) -> io::Result<()> {
+        let path = self.directory.reopen_path().join(&self.name);
+        fs::DirBuilder::new().mode(mode).create(path)
     }
 }
 

@@ -1,6 +1,6 @@
 //! The words for what a Record states: one wording for every format.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use blocklab_analysis::{Confidence, Estimate, Finding, Row, RowDirection, Severity};
 use blocklab_record::{
@@ -421,6 +421,26 @@ pub fn accounting(record: &Record) -> Accounting {
         sum.overdue += one.overdue;
     }
     sum
+}
+
+/// Operations in flight on average over the whole run: by Little's law from our latencies, and by
+/// what the kernel counted in the queue of the busiest device below the targets. Latency counts
+/// from the issue of an operation, so what is batched before a call is in the first figure only.
+pub fn mean_in_flight(record: &Record) -> (Option<f64>, Option<f64>) {
+    let passes = &record.measurements;
+    let elapsed: u64 = passes.iter().map(|pass| pass.elapsed_ns).sum();
+    let jobs = passes.iter().flat_map(|pass| &pass.jobs);
+    let directions = jobs.flat_map(|job| job.directions.values());
+    let ours: f64 = directions
+        .map(|it| it.ios as f64 * it.service.mean_ns)
+        .sum();
+    let mut queues: BTreeMap<&str, u64> = BTreeMap::new();
+    for disk in passes.iter().flat_map(|pass| &pass.disks) {
+        *queues.entry(&disk.name).or_default() += disk.queue_ms;
+    }
+    let over_time = |sum: f64| Some(sum / elapsed as f64).filter(|mean| mean.is_normal());
+    let kernel = queues.into_values().max().unwrap_or(0);
+    (over_time(ours), over_time(kernel as f64 * 1e6))
 }
 
 /// How the passes became one figure: `mean of 3 passes`.

@@ -22,6 +22,8 @@ struct Wish {
     writes: bool,
     /// Makes, looks up or removes its name: of a file, and of nothing else.
     of_names: bool,
+    /// The same of a directory.
+    of_directories: bool,
     /// Bytes that a file made for it must have.
     size: Bytes,
 }
@@ -138,6 +140,7 @@ fn wishes(plan: &Plan, default: &[String]) -> Vec<(String, Wish)> {
             });
             let wish = &mut wishes[at].1;
             wish.writes |= job.changes() && job.engine.needs_target();
+            wish.of_directories |= job.engine.is_of_directories();
             wish.of_names |= job.engine.is_of_names();
             wish.size = wish.size.max(extent(job));
         }
@@ -190,11 +193,11 @@ impl Kind {
         };
         let kind = handle.metadata().map_err(unusable)?.file_type();
         let refused = |message| unusable(io::Error::new(io::ErrorKind::InvalidInput, message));
-        if wish.of_names && !kind.is_file() {
+        if wish.of_names && !kind.is_file() && !(wish.of_directories && kind.is_dir()) {
             let words = "only files are supported by engines that make, look up or remove names";
             return Err(refused(words.to_owned()));
         }
-        if kind.is_dir() {
+        if kind.is_dir() && !wish.of_directories {
             terms.guard.may_write(&handle)?;
             return Ok(Self::InDirectory(handle));
         }

@@ -58,7 +58,7 @@ impl EngineSetup<'_> {
         let sync = |call, files| SyncCall::new(call, files, self.buffers.addresses());
         let names = |call| NamesCall::new(call, self.paths.iter().copied());
         Ok(match self.engine {
-            Engine::Null => inline!(NullCall),
+            Engine::Null | Engine::Exec => inline!(NullCall),
             Engine::Cpuio(chunk) => inline!(BurnCall::new(clock, chunk)),
             Engine::Sync => inline!(sync(Call::Seek, files)),
             Engine::Psync => inline!(sync(Call::Positioned, files)),
@@ -70,8 +70,10 @@ impl EngineSetup<'_> {
             Engine::Falloc => inline!(SpaceCall::new(files, false)),
             Engine::Ftruncate => inline!(SpaceCall::new(files, true)),
             Engine::FileCreate => inline!(names(NameCall::Create)?),
-            Engine::FileStat => inline!(names(NameCall::Stat)?),
+            Engine::FileStat | Engine::DirStat => inline!(names(NameCall::Stat)?),
             Engine::FileDelete => inline!(names(NameCall::Delete)?),
+            Engine::DirCreate => inline!(names(NameCall::CreateDirectory)?),
+            Engine::DirDelete => inline!(names(NameCall::DeleteDirectory)?),
             Engine::Libaio => visitor.visit(LibaioTarget::new(clock, depth, files, memory)?),
             Engine::PosixAio => visitor.visit(PosixTarget::new(clock, depth, files, memory)),
             Engine::IoUring(options) => visitor.visit(UringTarget::new(

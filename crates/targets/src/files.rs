@@ -77,6 +77,7 @@ impl OpenFile {
             Advice::None => None,
             Advice::ByPattern if random => Some(libc::POSIX_FADV_RANDOM),
             Advice::Random => Some(libc::POSIX_FADV_RANDOM),
+            Advice::NoReuse => Some(libc::POSIX_FADV_NOREUSE),
             Advice::ByPattern | Advice::Sequential => Some(libc::POSIX_FADV_SEQUENTIAL),
         };
         if let Some(advice) = advice {

@@ -1,3 +1,4 @@
+use std::cell::RefCell;
 use std::ffi::CString;
 use std::io;
 use std::os::fd::AsRawFd;
@@ -47,7 +48,7 @@ impl CarryOut for SpaceCall {
     }
 }
 
-/// What is done with the names of files.
+/// What is done with the names of files and directories.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NameCall {
     /// Makes the file.
@@ -56,12 +57,18 @@ pub enum NameCall {
     Stat,
     /// Removes it.
     Delete,
+    /// Makes a directory.
+    CreateDirectory,
+    /// Removes it, where it is empty.
+    DeleteDirectory,
 }
 
-/// Operations on the names of files: each is one on the file that the order gives.
+/// Operations on names: each is one on the file that the order gives.
 pub struct NamesCall {
     call: NameCall,
     paths: Vec<CString>,
+    /// Those that were made or removed: an operation on a later block has nothing left to do.
+    done: RefCell<Vec<bool>>,
 }
 
 impl NamesCall {
@@ -69,16 +76,23 @@ impl NamesCall {
     /// When a path holds a zero byte.
     pub fn new<'a>(call: NameCall, paths: impl Iterator<Item = &'a Path>) -> io::Result<Self> {
         let paths = paths.map(|path| CString::new(path.as_os_str().as_bytes()));
+        let paths = paths.collect::<Result<Vec<_>, _>>()?;
         Ok(Self {
             call,
-            paths: paths.collect::<Result<_, _>>()?,
+            done: RefCell::new(vec![false; paths.len()]),
+            paths,
         })
     }
 }
 
 impl CarryOut for NamesCall {
     fn carry_out(&self, io: &Io) -> i32 {
-        let path = self.paths[io.file as usize].as_ptr();
+        let index = io.file as usize;
+        let once = !matches!(self.call, NameCall::Create | NameCall::Stat);
+        if once && self.done.borrow()[index] {
+            return io.len as i32;
+        }
+        let path = self.paths[index].as_ptr();
         // SAFETY: the path ends with a zero byte; the structure is filled by the kernel; the file
         // number is closed once.
         let result = unsafe {
@@ -96,8 +110,14 @@ impl CarryOut for NamesCall {
                     libc::stat(path, &raw mut facts)
                 }
                 NameCall::Delete => libc::unlink(path),
+                NameCall::CreateDirectory => libc::mkdir(path, 0o755),
+                NameCall::DeleteDirectory => libc::rmdir(path),
             }
         };
-        if result == 0 { io.len as i32 } else { -errno() }
+        if result != 0 {
+            return -errno();
+        }
+        self.done.borrow_mut()[index] = true;
+        io.len as i32
     }
 }

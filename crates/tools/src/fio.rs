@@ -7,6 +7,7 @@ mod files;
 mod help;
 mod idle;
 mod output;
+mod program;
 mod watch;
 
 use std::cell::RefCell;

@@ -61,6 +61,10 @@ pub struct BlockHeaders {
     interval: Option<usize>,
     header_at: usize,
     pattern: Option<Arc<[PatternPart]>>,
+    /// Bytes after which the pattern begins anew.
+    pattern_interval: Option<usize>,
+    /// Which write a block holds is not compared.
+    any_write: bool,
     /// Tells headers of this root seed from those of others in a dump; it is not compared.
     run: u64,
     /// The pattern of one interval.
@@ -76,6 +80,8 @@ impl BlockHeaders {
             interval: verify.interval.map(|bytes| bytes.0 as usize),
             header_at: verify.offset.0 as usize,
             pattern: verify.pattern.clone(),
+            pattern_interval: verify.pattern_interval.map(|bytes| bytes.0.max(1) as usize),
+            any_write: verify.any_write,
             run,
             period: Vec::new(),
         }
@@ -147,9 +153,12 @@ impl BlockHeaders {
         if self.pattern.is_none() {
             return;
         }
-        self.set_period(offset);
-        for part in piece.chunks_mut(self.period.len()) {
-            part.copy_from_slice(&self.period[..part.len()]);
+        let interval = self.pattern_interval.unwrap_or(piece.len()).max(1);
+        for (stretch, number) in piece.chunks_mut(interval).zip(0..) {
+            self.set_period(offset + number * interval as u64);
+            for part in stretch.chunks_mut(self.period.len()) {
+                part.copy_from_slice(&self.period[..part.len()]);
+            }
         }
     }
 
@@ -252,6 +261,7 @@ impl BlockHeaders {
             false => u64::from(u16::from_le_bytes([header[34], header[35]])) + 1,
         };
         match want {
+            _ if self.any_write => Ok(is_ours),
             Generation::Exactly(expected) if !is_ours || found != expected => {
                 Err(MiscompareKind::OtherWrite { found, expected })
             }
@@ -275,9 +285,17 @@ impl BlockHeaders {
         if self.pattern.is_none() || piece.is_empty() {
             return Ok(());
         }
-        self.set_period(offset);
-        let whole = self.period.iter().cycle().skip(from % self.period.len());
-        same(piece, from, whole)
+        let interval = self.pattern_interval.unwrap_or(usize::MAX);
+        let (mut at, mut rest) = (from, piece);
+        while !rest.is_empty() {
+            let begin = at / interval * interval;
+            let (stretch, behind) = rest.split_at(rest.len().min(interval - (at - begin)));
+            self.set_period(offset + begin as u64);
+            let skipped = (at - begin) % self.period.len();
+            same(stretch, at, self.period.iter().cycle().skip(skipped))?;
+            (at, rest) = (at + stretch.len(), behind);
+        }
+        Ok(())
     }
 }
 
@@ -392,6 +410,44 @@ mod tests {
             Err(MiscompareKind::NoHeader)
         );
         assert_eq!(headers.check(&[0; 4096], mark(Generation::Zeros)), Ok(()));
+    }
+
+    /// `verify_pattern_interval` was unknown: a block of 4 KiB told its own offset eight times, and
+    /// none of its sectors their own.
+    #[test]
+    fn each_stretch_of_a_pattern_carries_its_own_offset() {
+        for checksum in [Checksum::Pattern, Checksum::PatternHeader, Checksum::Crc32c] {
+            let verify = Verify {
+                pattern: Some(Arc::from(vec![PatternPart::Offset])),
+                pattern_interval: Some(Bytes(512)),
+                ..Verify::new(checksum)
+            };
+            let mut headers = BlockHeaders::new(&verify, 42);
+            let mut block = vec![7; 4096];
+            headers.fill(&mut block, 0, 8192, 3);
+            assert_eq!(headers.check(&block, mark(Generation::Any)), Ok(()));
+            assert_eq!(block[1024..1032], (8192u64 + 1024).to_le_bytes());
+            block[3000] ^= 1;
+            assert!(headers.check(&block, mark(Generation::Any)).is_err());
+        }
+    }
+
+    #[test]
+    fn several_jobs_may_write_the_same_blocks() {
+        let verify = Verify {
+            any_write: true,
+            ..Verify::new(Checksum::Crc32c)
+        };
+        let mut block = vec![7; 4096];
+        BlockHeaders::new(&verify, 1).fill(&mut block, 0, 8192, 3);
+        let mut other = BlockHeaders::new(&verify, 2);
+        assert_eq!(other.check(&block, mark(Generation::Exactly(9))), Ok(()));
+        block[4000] ^= 1;
+        let flaw = other.check(&block, mark(Generation::Exactly(9)));
+        assert_eq!(
+            flaw.map_err(|flaw| flaw.kind),
+            Err(MiscompareKind::Checksum)
+        );
     }
 
     proptest! {

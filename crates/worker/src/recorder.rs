@@ -185,6 +185,9 @@ pub struct Recorder {
 pub struct Progress {
     /// Writes issued.
     pub writes: u64,
+    /// Of these, from the first on, those that had come back when a flush was submitted that then
+    /// came back well.
+    pub durable: u64,
     /// Of each target: first bytes of the last writes that came back, the newest first, at most as
     /// many as the job's depth.
     pub recent: Vec<Vec<u64>>,

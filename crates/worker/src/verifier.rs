@@ -50,6 +50,8 @@ enum Tag {
     Nothing,
     Writes(u64),
     Checks(ExpectedBlock),
+    /// All writes up to this one had come back when the flush was submitted.
+    Flushes(u64),
 }
 
 /// The memory of one worker.
@@ -69,6 +71,8 @@ pub(crate) struct Verifier {
     /// Reads of a job that does not write are checked as they come.
     checks_reads: bool,
     generation: u64,
+    /// Writes that a flush has made durable, from the first on.
+    durable: u64,
     tags: Vec<Tag>,
     /// In the order in which they came back; sorted by place for the last pass.
     written: Vec<Written>,
@@ -117,6 +121,7 @@ impl Verifier {
             trimmer: Trimmer::of(job, seed, thread),
             checks_reads: !job.writes(),
             generation: 0,
+            durable: 0,
             tags: vec![Tag::Nothing; depth],
             written: Vec::new(),
             next: 0,
@@ -164,6 +169,16 @@ impl Verifier {
     /// What a write left is being trimmed.
     pub(crate) fn trims(&mut self, slot: usize) {
         self.tags[slot] = Tag::Writes(self.generation);
+    }
+
+    /// A flush is submitted. What is in flight, or failed, is not among what it makes durable.
+    pub(crate) fn flushes(&mut self, slot: usize) {
+        let open = self.tags.iter().filter_map(|tag| match tag {
+            Tag::Writes(generation) => Some(generation.saturating_sub(1)),
+            _ => None,
+        });
+        let done = open.min().unwrap_or(self.generation);
+        self.tags[slot] = Tag::Flushes(done.min(self.generation));
     }
 
     /// Remembers a write that will not be carried out.
@@ -214,15 +229,20 @@ impl Verifier {
 
     /// An operation came back well.
     pub(crate) fn completed(&mut self, slot: usize, io: &InFlight) {
-        if let Tag::Writes(generation) = self.tags[slot] {
-            self.remember(Written {
-                target: io.file,
-                len: io.len,
-                offset: io.offset,
-                generation,
-                trimmed: io.direction == Direction::Trim,
-                gone: false,
-            });
+        match self.tags[slot] {
+            Tag::Writes(generation) => {
+                self.tags[slot] = Tag::Nothing;
+                self.remember(Written {
+                    target: io.file,
+                    len: io.len,
+                    offset: io.offset,
+                    generation,
+                    trimmed: io.direction == Direction::Trim,
+                    gone: false,
+                });
+            }
+            Tag::Flushes(done) => self.durable = self.durable.max(done),
+            _ => {}
         }
     }
 
@@ -231,6 +251,7 @@ impl Verifier {
         let newest_first = |offsets: &VecDeque<u64>| offsets.iter().rev().copied().collect();
         (!self.checks_reads).then(|| Progress {
             writes: self.generation,
+            durable: self.durable,
             recent: self.recent.offsets.iter().map(newest_first).collect(),
         })
     }

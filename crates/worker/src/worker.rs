@@ -414,6 +414,9 @@ impl Worker {
             len: 0,
             offset: 0,
         };
+        if let Some(verifier) = &mut self.verifier {
+            verifier.flushes(slot.index());
+        }
         self.launch_beside(slot, &flush, sync, now)
     }
 

@@ -107,6 +107,8 @@ enum Law {
     Pareto(f64, Permutation),
     Normal(f64),
     Zones(Vec<ZoneEdge>),
+    /// Blocks by number, whether they move on, and how many were hit.
+    Listed(Vec<u64>, bool, u64),
 }
 
 /// Accumulated shares from 0 to 1.
@@ -255,6 +257,13 @@ impl Places {
                 self.cursor = index * self.grain + len;
                 index
             }
+            Law::Listed(blocks, moves_on, hit) => {
+                let length = blocks.len() as u64;
+                let (round, place) = (*hit / length, *hit % length);
+                *hit += 1;
+                let base = if *moves_on { round * length } else { 0 };
+                base.wrapping_add(blocks[place as usize]) % self.grains
+            }
             other => other.draw(self.grains, chance),
         };
         self.place(index, len)
@@ -356,6 +365,7 @@ impl Law {
             ),
             Pattern::Normal { deviation_percent } => Self::Normal(deviation_percent / 100.0),
             Pattern::Zones(zones) => Self::Zones(edges(zones)),
+            Pattern::Listed { blocks, moves_on } => Self::Listed(blocks.clone(), *moves_on, 0),
         }
     }
 

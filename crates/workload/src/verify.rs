@@ -22,6 +22,13 @@ pub struct Verify {
     /// What fills an interval; `None`: the content of the job.
     #[serde(with = "crate::kept::shared")]
     pub pattern: Option<Arc<[PatternPart]>>,
+    /// The pattern begins anew after so many bytes of an interval, with the offset of that place;
+    /// nothing: it is one of the whole interval.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pattern_interval: Option<Bytes>,
+    /// Whether a block may hold any write of its place: several jobs share their blocks.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub any_write: bool,
     /// When it is read back.
     pub when: When,
     /// Bytes moved by a thread after which it reads back what it wrote of them, and then goes on;
@@ -50,6 +57,8 @@ impl Verify {
             interval: None,
             offset: Bytes::ZERO,
             pattern: None,
+            pattern_interval: None,
+            any_write: false,
             when: When::AfterWrites,
             pass: None,
             fatal: false,

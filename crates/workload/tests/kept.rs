@@ -39,6 +39,10 @@ fn places() -> Vec<Job> {
             deviation_percent: 1.5,
         },
         Pattern::Zones(vec![zone]),
+        Pattern::Listed {
+            blocks: vec![2, 0],
+            moves_on: true,
+        },
     ];
     let orders = [
         TargetOrder::Random,
@@ -81,6 +85,10 @@ fn ways() -> Vec<Job> {
         Engine::FileCreate,
         Engine::FileStat,
         Engine::FileDelete,
+        Engine::DirCreate,
+        Engine::DirStat,
+        Engine::DirDelete,
+        Engine::Exec,
         Engine::Mmap,
         Engine::Null,
     ];

@@ -117,6 +117,7 @@ fn state() -> State {
         files: 2,
         writes: 1000,
         seed: 0x89,
+        durable: 0,
         recent: vec![(0, 4096), (1, 8192)],
     }
 }

@@ -72,6 +72,7 @@ options! {
         "stonewall" "wait_for_previous", Flag, "-", Exact, "Begin when all jobs before have ended.", "", stonewall: bool;
         "new_group", Flag, "-", Exact, "Begin another group in the report.", "", new_group: bool;
         "group_reporting", Flag, "-", Exact, "Report a group as one.", "", group_reporting: bool;
+        "job_start_clock_id", Int(0, 2147483647), "0", Documented, "The clock of `job_start` in JSON, by its number.", "of a later fio: that key is there where an option of a later fio is given", job_start_clock_id: u32;
         "stats", Bool, "1", Nearly, "Keep statistics of the job.", "the job is run and counted, and left out of the output", stats: bool;
         "exitall", Flag, "-", Mostly, "End all jobs of the group when one ends.", "with `new_group`, jobs of other groups that run at the same time end, too", exitall: bool;
         "exit_what", OneOf("group stonewall all"), "group", Mostly, "What `exitall` ends.", "with `exitall_on_error`, `all` does not end what follows", exit_what: Word;
@@ -100,6 +101,7 @@ options! {
         "offset_align", Size, "0", Exact, "What `offset` in per cent is rounded up to.", "", offset_align: u64;
         "number_ios", Int(0, MAX), "0", Exact, "End after so many operations.", "", number_ios: u32;
         "fallocate", OneOf("none native posix keep truncate 0 1"), "native", Nearly, "How space is set aside for a file that will be written.", "`none` gives it its length without space, all others set the space aside", fallocate: Word;
+        "filetype", OneOf("none file block char"), "none", Ignored, "What the files are, so that nobody has to look.", "of a later fio: each file is looked at once";
         "create_serialize", Bool, "1", Ignored, "Make files one after the other.", "they always are";
         "create_fsync", Bool, "1", Ignored, "Flush a file when it is made.", "it always is";
         "create_on_open", Bool, "0", Ignored, "Make files when they are opened.", "files are made before the run";
@@ -111,7 +113,7 @@ options! {
         "unlink_each_loop", Bool, "0", Ignored, "Remove the files between two passes.", "they stay: a pass writes over what the one before it left";
         "overwrite", Bool, "0", Exact, "Write the files before the run, so that it overwrites.", "", overwrite: bool;
         "invalidate", Bool, "1", Documented, "Drop the file's cached pages before each pass.", "which cached pages are dropped is not compared", invalidate: bool;
-        "fadvise_hint", OneOf("0 1 random sequential"), "1", Exact, "Tell the kernel the pattern.", "", fadvise_hint: Word;
+        "fadvise_hint", OneOf("0 1 random sequential noreuse"), "1", Exact, "Tell the kernel the pattern.", "", fadvise_hint: Word;
         "write_hint", OneOf("none short medium long extreme"), "-", Mostly, "Tell the device how long the data will live.", "with `direct`, too, the hint is of the inode; fio 3.33 asks for one of the open file, which newer kernels refuse", write_hint: Word;
     }
     "Pattern" {
@@ -127,8 +129,9 @@ options! {
         "randseed", Text, "0x89", Mostly, "The seed.", "the same seed gives the same requests again, and not those of fio", randseed: Option<String>;
         "norandommap", Flag, "-", Exact, "Draw offsets without a map of what was hit.", "", norandommap: bool;
         "softrandommap", Bool, "0", Ignored, "Go on without a map where there is no memory for it.", "blocks of one size need none; of others it takes a bit for each smallest block, and more than 4 GiB are refused";
-        "random_generator", OneOf("tausworthe lfsr tausworthe64"), "tausworthe", Nearly, "How random numbers are made.", "the house's own generator is used", random_generator: Word;
+        "random_generator", OneOf("tausworthe lfsr tausworthe64"), "tausworthe", Nearly, "How random numbers are made; each draws another sequence.", "all are one generator with a period beyond 2^64, so that no file has more blocks than it draws; `lfsr` hits every block once, whatever `norandommap` says", random_generator: Word;
         "random_distribution", Text, "random", Exact, "How random offsets are spread.", "", random_distribution: String;
+        "random_sequence_stride", Bool, "0", Documented, "With `random_distribution=sequence`, the blocks move on by the length of the list each time.", "of a later fio: no case compares it with fio 3.33", random_sequence_stride: bool;
         "percentage_random", Text, "100", Nearly, "Share of a random pattern that is random.", "one share for all directions", percentage_random: String;
         "rw_sequencer", OneOf("sequential identical"), "sequential", Exact, "What `rw=…:N` does between random offsets.", "", rw_sequencer: Word;
         "rwmixread", Int(0, 100), "50", Exact, "Share of the reads.", "", rwmixread: u32;
@@ -142,6 +145,8 @@ options! {
         "max_open_zones", Int(0, 4096), "0", Refused, "Zones open at a time.", "zoned devices are not driven as such";
         "job_max_open_zones", Int(0, 4096), "0", Refused, "The same of one job.", "zoned devices are not driven as such";
         "ignore_zone_limits", Bool, "0", Refused, "Overstep what the device allows.", "zoned devices are not driven as such";
+        "write_zone_remainder", Bool, "0", Refused, "Fill the rest of a zone with a shorter write.", "zoned devices are not driven as such";
+        "recover_zbd_write_error", Bool, "0", Refused, "Go on after a write that failed within a zone.", "zoned devices are not driven as such";
         "zone_reset_threshold", Floats, "-", Refused, "When zones are reset.", "zoned devices are not driven as such";
         "zone_reset_frequency", Floats, "-", Refused, "How often zones are reset.", "zoned devices are not driven as such";
     }
@@ -160,6 +165,7 @@ options! {
         "sync", OneOf("none 0 sync 1 dsync"), "none", Exact, "O_SYNC or O_DSYNC.", "", sync: Word;
         "fsync", Int(0, MAX), "0", Mostly, "An fsync after so many writes.", "the flush after the last write of a job is made and counted", fsync: u32;
         "fdatasync", Int(0, MAX), "0", Mostly, "An fdatasync after so many writes.", "the flush after the last write of a job is made and counted", fdatasync: u32;
+        "end_syncfs", Bool, "0", Nearly, "Flush the file system at the end.", "of a later fio: the files of the job are flushed, as by `end_fsync`", end_syncfs: bool;
         "end_fsync", Bool, "0", Exact, "An fsync at the end.", "", end_fsync: bool;
         "fsync_on_close", Bool, "0", Nearly, "An fsync when a file is closed.", "as `end_fsync`", fsync_on_close: bool;
         "write_barrier", Int(0, MAX), "0", Ignored, "Every so many writes a barrier.", "no engine has them, those of fio neither";
@@ -173,6 +179,11 @@ options! {
         "cpuload", Int(0, 100), "-", Nearly, "cpuio: share of the time that is burnt.", "a chunk is a read of no bytes with a pause behind it, and other engines' jobs do not end it", cpuload: Option<u32>;
         "cpuchunks", Micros, "50000", Nearly, "cpuio: how long is burnt at a time.", "see `cpuload`", cpuchunks: Nanos;
         "cpumode", OneOf("noop qsort"), "noop", Ignored, "cpuio: what burns it.", "a loop that looks at the clock";
+        "exit_on_io_done", Bool, "0", Ignored, "cpuio: end when all jobs that move bytes have ended.", "it ends by its runtime; `exitall` in the other jobs ends it with the first of them";
+        "program", Text, "-", Mostly, "exec: the program that runs beside the jobs.", "without `runtime` the job is a mistake: fio never ends it", program: Option<String>;
+        "arguments", Text, "-", Documented, "exec: its arguments; `%r` is the runtime in seconds, `%n` the name of the job.", "what the program does is not compared", arguments: Option<String>;
+        "grace_time", Int(0, 86400), "1", Documented, "exec: seconds that it has to end when its time is over.", "what the program does is not compared", grace_time: u32;
+        "std_redirect", Bool, "1", Documented, "exec: what it says goes into `JOB.stdout` and `JOB.stderr`.", "what the program does is not compared", std_redirect: bool;
         "userspace_reap", Flag, "-", Ignored, "libaio: take completions without a system call.", "they are taken as is fastest";
         "hipri", Flag, "-", Exact, "Poll for completions.", "", hipri: bool;
         "hipri_percentage", Int(0, 100), "100", Nearly, "pvsync2: poll for a share of the operations.", "`hipri` polls for all of them";
@@ -196,6 +207,7 @@ options! {
         "runtime" "timeout", Seconds, "0", Exact, "The longest time of the job.", "", runtime: Nanos;
         "time_based", Flag, "-", Exact, "Go on until that time is over.", "", time_based: bool;
         "ramp_time", Seconds, "-", Mostly, "Load before the measured time.", "what is moved in it is not part of `size`; in fio it is", ramp_time: Nanos;
+        "ramp_size", Size, "0", Refused, "Load before the measured time, by bytes.", "ramp_time= does the same by time";
         "startdelay", Text, "0", Nearly, "Begin so much later.", "of a range, clones get delays evenly spread over it", startdelay: String;
         "loops", Int(0, MAX), "1", Mostly, "Passes of the job.", "jobs that verify what they read are repeated, too", loops: u64;
         "rate", OfSizes, "-", Exact, "Most bytes a second.", "", rate: Sizes;
@@ -218,6 +230,7 @@ options! {
         "steadystate" "ss", Text, "-", Nearly, "End when the figures are steady.", "a slope is judged over 3 s at least: a line through two points always fits", steadystate: Option<String>;
         "steadystate_duration" "ss_dur", Seconds, "0", Exact, "Over what time.", "", steadystate_duration: Nanos;
         "steadystate_ramp_time" "ss_ramp", Seconds, "0", Documented, "What is not judged at the beginning.", "when a job was steady is not compared", steadystate_ramp_time: Nanos;
+        "steadystate_check_interval" "ss_interval", Seconds, "1s", Documented, "Time between two values of the window.", "of a later fio: no case compares it with fio 3.33", steadystate_check_interval: Nanos;
         "flow_id", Int(0, 4294967295), "0", Mostly, "Jobs that keep a ratio.", "see `flow`", flow_id: u32;
         "flow", Int(-1000, 1000), "0", Mostly, "The job's part of that ratio.", "the job that is ahead looks again after a while, so jobs without a rate do less than in fio, in the same proportion", flow: u32;
         "flow_sleep", Int(0, 4294967), "0", Mostly, "The pause of who is ahead.", "see `flow`", flow_sleep: u32;
@@ -241,6 +254,9 @@ options! {
         "verify_interval", Size, "-", Exact, "Bytes under one header.", "", verify_interval: u64;
         "verify_offset", Size, "-", Mostly, "Where the header lies.", "what stands at the beginning of a block may be the header of an earlier write", verify_offset: u64;
         "verify_pattern", Text, "-", Exact, "What is written and expected.", "", verify_pattern: Option<String>;
+        "verify_pattern_interval", Size, "0", Documented, "The pattern begins anew after so many bytes, and `%o` is the offset of that place.", "of a later fio: no case compares it with fio 3.33", verify_pattern_interval: u64;
+        "verify_write_sequence", Bool, "1", Documented, "Whether a block must hold the write that is expected there, by its number.", "of a later fio: no case compares it with fio 3.33", verify_write_sequence: bool;
+        "verify_header_seed", Bool, "1", Ignored, "Whether the seed in a header must be the one that is expected.", "of a later fio: the seed in a header is not compared";
         "verify_fatal", Bool, "0", Documented, "End at the first mismatch.", "what is done after a mismatch is not compared", verify_fatal: bool;
         "verify_dump", Bool, "0", Nearly, "Leave flawed blocks in files.", "what was read is left in FILE.OFFSET.received; what belongs there can be told only of patterns, in the message", verify_dump: bool;
         "verify_async", Int(0, MAX), "0", Ignored, "Threads that check.", "the thread that reads a block checks it";
@@ -251,6 +267,7 @@ options! {
         "verify_backlog_batch", Int(0, MAX), "-", Documented, "How many are checked then.", "the order of writes and reads is not compared", verify_backlog_batch: u64;
         "verify_state_load", Bool, "0", Exact, "Verify no more than the state file of an earlier run tells of.", "", verify_state_load: bool;
         "verify_state_save", Bool, "1", Exact, "Leave a state file that tells how far the writes came.", "", verify_state_save: bool;
+        "verify_policy", OneOf("completed fsynced"), "completed", Documented, "Which writes of a saved state are checked: all, or those that a flush made durable.", "of a later fio: no case compares it with fio 3.33", verify_policy: Word;
         "experimental_verify", Bool, "-", Ignored, "Replay the requests to check them.", "requests are always replayed";
         "trim_percentage", Int(0, 100), "0", Nearly, "Share of the written blocks that are trimmed before they are checked, with `trim_backlog`.", "in jobs that write without trimming, too: fio 3.33 itself ends with a broken assertion there", trim_percentage: u32;
         "trim_verify_zero", Bool, "1", Documented, "Whether they must be zeros then.", "no device with trimmed blocks that are not zeros is there to compare", trim_verify_zero: bool;
@@ -273,7 +290,7 @@ options! {
         "log_hist_msec", Int(0, MAX), "0", Exact, "A histogram for each span of so many milliseconds.", "", log_hist_msec: u32;
         "log_hist_coarseness", Int(0, 10), "0", Exact, "Put buckets together, two by two, so many times.", "", log_hist_coarseness: u32;
         "log_max_value", Bool, "0", Documented, "Log the largest value of a span, not the mean.", "latencies are not compared", log_max_value: bool;
-        "log_window_value", OneOf("avg max"), "avg", Mostly, "Which latency of a span is logged: the mean or the largest.", "of a later fio, which also has `both`; `max` is `log_max_value=1`", log_window_value: Word;
+        "log_window_value", OneOf("avg max both 0 1"), "avg", Documented, "Which latency of a span is logged: the mean, the largest, or one behind the other.", "of a later fio: no case compares it with fio 3.33; compressed logs hold the mean alone of `both`", log_window_value: Word;
         "log_offset", Bool, "0", Exact, "Log the offset of each operation.", "", log_offset: bool;
         "log_issue_time", Bool, "0", Documented, "With `log_offset`, one more column: when the operation was issued, in ns since the log began; 0 in logs of other than submission and completion latency.", "of a later fio: fio 3.33 has no such column, so no case compares it; compressed logs are without it", log_issue_time: bool;
         "log_prio", Bool, "0", Exact, "Log the whole priority.", "", log_prio: bool;
@@ -307,6 +324,8 @@ options! {
         "nice", Int(-20, 19), "0", Exact, "Rank among processes.", "", nice: i64;
         "prio", Int(0, 7), "-", Exact, "Rank of the I/O.", "", prio: Option<i64>;
         "prioclass", Int(0, 3), "-", Exact, "Class of the I/O.", "", prioclass: Option<i64>;
+        "priohint", Int(0, 1023), "-", Ignored, "Hint of the I/O priority.", "of a later fio: no hint is given";
+        "comm", Text, "-", Ignored, "What the process is called.", "of a later fio: threads are called after their job";
         "ioscheduler", Text, "-", Ignored, "Scheduler of the device.", "write its name to /sys/block/DEVICE/queue/scheduler";
         "clocksource", OneOf("gettimeofday clock_gettime cpu"), "-", Ignored, "The clock.", "the processor's counter is used where it is steady";
         "gtod_reduce", Bool, "0", Ignored, "Read the clock less often.", "the clock is read once a batch; latencies are kept", gtod_reduce: bool;

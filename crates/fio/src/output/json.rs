@@ -58,10 +58,15 @@ fn job(figures: &Figures<'_>, moment: &Moment, bins: bool) -> Members {
     let mut members = members! {
         "jobname": &figures.clone.name,
         "groupid": u64::from(figures.clone.group),
+    };
+    if let Some(start) = moment.starts.get(&figures.clone.job) {
+        members.extend(members! { "job_start": *start });
+    }
+    members.extend(members! {
         "error": figures.error,
         "eta": 0,
         "elapsed": moment.elapsed_s,
-    };
+    });
     // Flags are not repeated, but it shows that there were some.
     if !figures.last.options.is_empty() {
         members.extend(members! { "job options": options(&figures.last.options) });
@@ -93,6 +98,12 @@ fn job(figures: &Figures<'_>, moment: &Moment, bins: bool) -> Members {
             "latency_target": style.sought.limit_ns,
             "latency_percentile": style.sought.percentile,
             "latency_window": style.sought.window_us,
+        });
+    }
+    if moment.starts.contains_key(&figures.clone.job) && figures.ran {
+        members.extend(members! {
+            "latency_target_ns": style.sought.limit_ns,
+            "latency_window_us": style.sought.window_us,
         });
     }
     if let Some(description) = &style.description {

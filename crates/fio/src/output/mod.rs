@@ -13,6 +13,8 @@ mod style;
 mod terse;
 mod tree;
 
+use std::collections::BTreeMap;
+
 use blocklab_record::{DiskUse, Measurement};
 
 use super::plan::Prepared;
@@ -35,6 +37,8 @@ pub struct Moment {
     pub pid: u32,
     /// Since the run began.
     pub elapsed_s: u64,
+    /// When the jobs of these names began, in ms of the clocks that they name.
+    pub starts: BTreeMap<String, u64>,
     /// How idle the processors were, where that was asked.
     pub idleness: Option<Idleness>,
 }

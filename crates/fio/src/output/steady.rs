@@ -12,7 +12,7 @@ struct Verdict {
     word: &'static str,
     is_slope: bool,
     limit: Limit,
-    rounds: u32,
+    seconds: u64,
     bw_mean: u64,
     iops_mean: u64,
     /// Largest deviation from the mean.
@@ -22,19 +22,19 @@ struct Verdict {
 }
 
 fn verdict(figures: &Figures<'_>) -> Option<Verdict> {
-    let (variable, rounds, limit, is_slope) = match figures.clone.steady? {
+    let (variable, (rounds, round), limit, is_slope) = match figures.clone.steady? {
         Steady::Slope {
             variable,
+            round,
             rounds,
             limit,
-            ..
-        } => (variable, rounds, limit, true),
+        } => (variable, (rounds, round), limit, true),
         Steady::Deviation {
             variable,
+            round,
             rounds,
             limit,
-            ..
-        } => (variable, rounds, limit, false),
+        } => (variable, (rounds, round), limit, false),
         Steady::Snia { .. } => return None,
     };
     let judged = |round: &SteadyRound| match variable {
@@ -68,7 +68,7 @@ fn verdict(figures: &Figures<'_>) -> Option<Verdict> {
         },
         is_slope,
         limit,
-        rounds,
+        seconds: u64::from(rounds) * round.0 / 1_000_000_000,
         bw_mean: mean_of(|round| round.bytes_per_s) as u64,
         iops_mean: mean_of(|round| round.iops) as u64,
         deviation,
@@ -105,7 +105,7 @@ pub(super) fn members(figures: &Figures<'_>) -> Option<Members> {
     let sign = verdict.sign();
     Some(members! {
         "ss": format!("{}:{limit:.6}{sign}", verdict.word),
-        "duration": u64::from(verdict.rounds),
+        "duration": verdict.seconds,
         "attained": i32::from(figures.stopped_steady),
         "criterion": format!("{:.6}{sign}", verdict.criterion),
         "max_deviation": verdict.deviation,

@@ -1,8 +1,9 @@
 //! What is known of a clone besides its load.
 
-use blocklab_workload::{Direction, Engine, IoPriority, Job, Steady};
+use blocklab_workload::{Direction, IoPriority, Job, Steady};
 
 use super::Maker;
+use crate::engine::{self, Program};
 use crate::load::is_asynchronous;
 use crate::logs::LogRule;
 use crate::output::Style;
@@ -40,6 +41,10 @@ pub struct CloneFacts {
     pub style: Style,
     /// Commands before and after the job.
     pub commands: [Option<String>; 2],
+    /// The clock by which its start is told, where it is: fio 3.33 knew no such key.
+    pub start_clock: Option<u32>,
+    /// The program that runs beside the jobs in its place.
+    pub program: Option<Program>,
     /// Whether cached pages are dropped before the run.
     pub invalidate: bool,
     /// Whether the files are read before the run.
@@ -113,10 +118,12 @@ impl Maker<'_> {
             file_count: job.targets.len(),
             style: Style {
                 // As fio, which looks for disks before it knows these files.
-                disks: style.disks && job.replay.is_none() && job.engine != Engine::FileCreate,
+                disks: style.disks && job.replay.is_none() && !job.engine.makes_names(),
                 ..style
             },
             commands: [options.exec_prerun.clone(), options.exec_postrun.clone()],
+            start_clock: spec.is_of_later_fio().then_some(options.job_start_clock_id),
+            program: engine::program(options, job, &spec.name),
             invalidate: options.invalidate,
             pre_read: options.pre_read,
             flushes: [

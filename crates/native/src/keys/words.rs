@@ -51,7 +51,7 @@ words! {
     ACCESSES: Access { "direct" = Access::Direct, "buffered" = Access::Buffered, "auto" = Access::DirectIfPossible }
     ADVICE: Advice {
         "by-pattern" = Advice::ByPattern, "none" = Advice::None, "random" = Advice::Random,
-        "sequential" = Advice::Sequential
+        "sequential" = Advice::Sequential, "no-reuse" = Advice::NoReuse
     }
     LIFETIMES: Option<Lifetime> {
         "unsaid" = None, "none" = Some(Lifetime::None), "short" = Some(Lifetime::Short),
@@ -131,6 +131,7 @@ pub const fn pattern_name(pattern: &Pattern) -> &'static str {
         Pattern::Pareto { .. } => "pareto",
         Pattern::Normal { .. } => "normal",
         Pattern::Zones(_) => "zones",
+        Pattern::Listed { .. } => "listed",
     }
 }
 

@@ -35,6 +35,8 @@ fn census(record: &Record) -> Facts {
     let all = facts::accounting(record).told(record.origin);
     let number = |n: u64| count(n as f64);
     let some = |n: Option<u64>| n.filter(|n| *n > 0).map(number);
+    let mean = |mean: Option<f64>| mean.map(|mean| format!("{mean:.1}"));
+    let (ours, kernel) = facts::mean_in_flight(record);
     let oldest = all.oldest_in_flight_ns.map(|age| latency(age as f64));
     known(vec![
         ("Issued", all.issued.map(number)),
@@ -43,6 +45,8 @@ fn census(record: &Record) -> Facts {
         ("Failed", all.failed.map(number)),
         ("In flight", all.in_flight.map(number)),
         ("Oldest in flight", oldest),
+        ("Mean in flight", mean(ours)),
+        ("Mean in the device's queue", mean(kernel)),
         ("Due, never issued", some(all.overdue)),
         ("Finished", Some(facts::moment(&record.finished_at))),
     ])

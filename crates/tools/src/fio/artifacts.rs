@@ -82,6 +82,7 @@ fn state(number: usize, clone: &CloneFacts, job: &Job, progress: &Progress, seed
         depth: job.depth,
         files: job.targets.len() as u32,
         writes: progress.writes,
+        durable: progress.durable,
         seed,
         recent: recent
             .flat_map(|(offsets, file)| offsets.iter().map(move |offset| (file, *offset)))
@@ -149,7 +150,8 @@ pub fn epoch_ms(rule: &LogRule) -> u64 {
     }
 }
 
-fn clock_ms(id: i32) -> u64 {
+/// Of the clock of this number.
+pub fn clock_ms(id: i32) -> u64 {
     let mut time = libc::timespec {
         tv_sec: 0,
         tv_nsec: 0,
@@ -215,13 +217,13 @@ fn samples(
             },
             priority: Some(entry.priority),
         };
-        put(rule.sample(epoch_ms, logged, of_entry(entry, kind)))?;
+        put(rule.sample(epoch_ms, logged, (of_entry(entry, kind), None)))?;
     }
     for span in log.spans.iter().filter(|span| moved(span.direction)) {
         if is_tail(span, rule) {
             continue;
         }
-        let Some(value) = of_span(span, kind, rule) else {
+        let Some((mean, largest)) = of_span(span, kind, rule) else {
             continue;
         };
         let logged = Logged {
@@ -232,7 +234,7 @@ fn samples(
             issued: Nanos::ZERO,
             priority: None,
         };
-        put(rule.sample(epoch_ms, logged, value))?;
+        put(rule.sample(epoch_ms, logged, (mean, Some(largest))))?;
     }
     Ok(())
 }
@@ -255,16 +257,15 @@ fn of_entry(entry: &LogEntry, kind: LogKind) -> u64 {
     }
 }
 
-/// Nothing of rates over the cut span at the end: fio tells whole ones only.
-fn of_span(span: &LogSpan, kind: LogKind, rule: &LogRule) -> Option<u64> {
+/// The mean and the largest of a span. Nothing of rates over the cut span at the end: fio tells
+/// whole ones only.
+fn of_span(span: &LogSpan, kind: LogKind, rule: &LogRule) -> Option<(u64, u64)> {
     let is_whole = Some(span.length) == rule.average;
-    let latency = |sum: Nanos, max: Nanos| match rule.largest {
-        true => max.0,
-        false => sum.0 / span.operations.max(1),
-    };
+    let latency = |sum: Nanos, max: Nanos| (sum.0 / span.operations.max(1), max.0);
+    let rate = |rate: u64| (rate, rate);
     Some(match kind {
-        LogKind::Bandwidth if is_whole => mean_speed(span.bytes, span.length),
-        LogKind::Operations if is_whole => per_second(span.operations, span.length),
+        LogKind::Bandwidth if is_whole => rate(mean_speed(span.bytes, span.length)),
+        LogKind::Operations if is_whole => rate(per_second(span.operations, span.length)),
         LogKind::Bandwidth | LogKind::Operations | LogKind::Histogram => return None,
         LogKind::Latency => latency(span.service_sum, span.service_max),
         LogKind::Submission => latency(span.submit_sum, span.submit_max),

@@ -16,7 +16,7 @@ use blocklab_fio::{CloneFacts, ControlGroup, Layout, Planned, Prepared};
 use blocklab_host::Handle;
 use blocklab_host::guard::Guard;
 use blocklab_units::Bytes;
-use blocklab_workload::{Content, Engine, Job};
+use blocklab_workload::{Content, Job};
 
 use crate::output::{self, Over};
 
@@ -32,6 +32,14 @@ pub fn make(prepared: &Prepared, interrupted: &AtomicBool, guard: &Guard) -> Res
     let may_create = prepared.clones.iter().all(|clone| clone.may_create);
     for file in &prepared.files {
         match guard.open(Path::new(&file.path)) {
+            Ok(handle) if file.layout == Layout::Directory => {
+                if !handle.metadata()?.is_dir() {
+                    bail!(
+                        "{} is no directory, and its jobs make directories",
+                        file.path
+                    );
+                }
+            }
             Ok(handle) => fit(&handle, file, may_create, guard)?,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 if !may_create {
@@ -63,17 +71,24 @@ pub fn make(prepared: &Prepared, interrupted: &AtomicBool, guard: &Guard) -> Res
 pub fn leaves_all_as_it_is(prepared: &Prepared) -> Result<()> {
     const REFUSED: &str = "refusing extend of file due to read-only";
     for job in prepared.jobs() {
-        match job.engine {
-            Engine::FileCreate => bail!(
-                "{REFUSED}: the ioengine=filecreate of job {} makes files",
-                job.name
-            ),
-            // Fio lets it; but who asks to read only wants to find his files afterwards.
-            Engine::FileDelete => bail!(
-                "the ioengine=filedelete of job {} removes files, and the run is read-only",
-                job.name
-            ),
-            _ => {}
+        let (engine, name) = (job.engine, &job.name);
+        let what = if engine.is_of_directories() {
+            "directories"
+        } else {
+            "files"
+        };
+        if engine.makes_names() {
+            bail!(
+                "{REFUSED}: the ioengine={} of job {name} makes {what}",
+                engine.name()
+            );
+        }
+        // Fio lets it; but who asks to read only wants to find his files afterwards.
+        if engine.removes_names() {
+            bail!(
+                "the ioengine={} of job {name} removes {what}, and the run is read-only",
+                engine.name()
+            );
         }
     }
     for file in &prepared.files {
@@ -104,7 +119,7 @@ pub fn plans(prepared: &Prepared) -> Vec<String> {
     let jobs = prepared.jobs();
     let mut lines = Vec::new();
     for (clone, job) in prepared.clones.iter().zip(jobs) {
-        if job.engine == Engine::FileCreate {
+        if job.engine.makes_names() {
             continue;
         }
         let targets: HashSet<&String> = job.targets.iter().collect();
@@ -129,6 +144,11 @@ fn create(file: &Planned, interrupted: &AtomicBool, guard: &Guard) -> Result<boo
     let path = Path::new(&file.path);
     make_directories(path, guard)?;
     let new = guard.new_path(path)?;
+    if file.layout == Layout::Directory {
+        let made = new.create_directory(0o755);
+        made.with_context(|| format!("cannot make {}", file.path))?;
+        return Ok(true);
+    }
     // Files that stay are for other jobs and users, too, as fio's are.
     let created = new.create(0o644);
     let handle = created.with_context(|| format!("cannot make {}", file.path))?;
@@ -224,7 +244,7 @@ pub fn before<'a>(clones: impl Iterator<Item = &'a CloneFacts>, jobs: &[Job]) {
     for clone in clones {
         let job = jobs.iter().find(|job| job.name == clone.job);
         for path in job.into_iter().flat_map(|job| &job.targets) {
-            if job.is_some_and(|job| job.engine == Engine::FileCreate) {
+            if job.is_some_and(|job| job.engine.makes_names()) {
                 make_room(Path::new(path));
                 continue;
             }
@@ -240,14 +260,19 @@ pub fn before<'a>(clones: impl Iterator<Item = &'a CloneFacts>, jobs: &[Job]) {
     }
 }
 
-/// A file that will be created must not be there: an empty one goes. Whether a longer one holds
+/// What will be created must not be there: an empty directory goes, and an empty file. Whether a longer one holds
 /// anything, its number of blocks does not say: some file systems count none, and a disk image
 /// without content is one all the same.
 fn make_room(path: &Path) {
-    if fs::metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.len() == 0) {
-        // Where it cannot go, creating it opens it.
-        let _ = fs::remove_file(path);
-    }
+    let Ok(metadata) = fs::symlink_metadata(path) else {
+        return;
+    };
+    // Where it cannot go, creating a file opens it, and creating a directory fails.
+    let _ = match () {
+        () if metadata.is_dir() => fs::remove_dir(path),
+        () if metadata.is_file() && metadata.len() == 0 => fs::remove_file(path),
+        () => Ok(()),
+    };
 }
 
 /// When a command of a job is run.

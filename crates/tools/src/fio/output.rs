@@ -1,5 +1,6 @@
 //! The results, in every form that was asked for.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
@@ -21,6 +22,8 @@ pub struct Out<'a> {
     to: Option<File>,
     /// What `--idle-prof` found.
     pub idleness: Option<Idleness>,
+    /// When jobs began, of those that tell it.
+    pub starts: BTreeMap<String, u64>,
 }
 
 impl<'a> Out<'a> {
@@ -33,6 +36,7 @@ impl<'a> Out<'a> {
             general,
             to,
             idleness: None,
+            starts: BTreeMap::new(),
         })
     }
 
@@ -82,6 +86,7 @@ impl<'a> Out<'a> {
     ) -> Result<()> {
         let moment = Moment {
             idleness: self.idleness.clone(),
+            starts: self.starts.clone(),
             ..moment(elapsed)
         };
         const ORDER: [Format; 4] = [
@@ -116,6 +121,6 @@ fn moment(elapsed: Nanos) -> Moment {
         text: now.strftime("%a %b %e %H:%M:%S %Y").to_string(),
         pid: process::id(),
         elapsed_s: elapsed.0 / 1_000_000_000 + 1,
-        idleness: None,
+        ..Moment::default()
     }
 }

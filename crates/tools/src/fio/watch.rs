@@ -10,17 +10,18 @@ use std::time::Instant;
 use anyhow::Result;
 
 use blocklab_driver::Outcome;
-use blocklab_fio::{General, Prepared, eta_line, eta_rates};
+use blocklab_fio::{CloneFacts, General, Prepared, eta_line, eta_rates};
 use blocklab_record::{Interval, Measurement, Record};
 use blocklab_store::Store;
 use blocklab_study::Observer;
 use blocklab_units::{Bytes, Nanos};
-use blocklab_workload::Case;
+use blocklab_workload::{Case, Job};
 
 use super::artifacts::{self, Aggregate};
 use super::debug::Debug;
 use super::files::{self, Around};
 use super::output::Out;
+use super::program::Programs;
 use crate::tool_run::{LiveView, planned};
 use blocklab_console::terminal;
 
@@ -53,6 +54,8 @@ pub struct Watcher<'a> {
     before: Vec<Measurement>,
     /// What the logs of each clone count from.
     epochs_ms: Vec<u64>,
+    /// The programs that run beside the jobs of the case under way.
+    programs: Programs,
     begun: Instant,
 }
 
@@ -93,6 +96,7 @@ impl<'a> Watcher<'a> {
             asked: Arc::default(),
             before: Vec::new(),
             epochs_ms: Vec::new(),
+            programs: Programs::default(),
             begun: now(),
         }
     }
@@ -117,6 +121,18 @@ impl<'a> Watcher<'a> {
             case.workload = prepared.plan.cases.swap_remove(step).workload;
         }
         Ok(())
+    }
+
+    /// When the jobs of a case begin, of those that tell it.
+    fn note_starts(&self, step: usize, jobs: &[Job]) {
+        let Some(out) = self.out else { return };
+        for clone in self.prepared.clones_of(step) {
+            let job = jobs.iter().find(|job| job.name == clone.job);
+            if let (Some(clock), Some(job)) = (clone.start_clock, job) {
+                let start = artifacts::clock_ms(clock as i32) + job.start_delay.0 / 1_000_000;
+                out.borrow_mut().starts.insert(job.name.clone(), start);
+            }
+        }
     }
 
     fn say(&self, text: &str) {
@@ -152,6 +168,7 @@ impl<'a> Watcher<'a> {
     }
 
     pub fn finished(&mut self) {
+        self.programs = Programs::default();
         self.view.screen.finished();
         if self.eta == Some('\r') {
             let _ = writeln!(io::stdout());
@@ -163,7 +180,7 @@ impl<'a> Watcher<'a> {
     clippy::disallowed_methods,
     reason = "the command's own time, beside the measured one"
 )]
-fn now() -> Instant {
+pub(super) fn now() -> Instant {
     Instant::now()
 }
 
@@ -208,7 +225,11 @@ impl Observer for Watcher<'_> {
         let rules = self.prepared.clones.iter().map(|clone| &clone.logs);
         self.epochs_ms = rules.map(artifacts::epoch_ms).collect();
         self.view.screen.case(&case.name, 1, 1, step + 1, steps);
+        self.note_starts(step, &case.workload.jobs);
         files::before(self.prepared.clones_of(step), &case.workload.jobs);
+        let jobs = &case.workload.jobs;
+        let runs = |clone: &&CloneFacts| jobs.iter().any(|job| job.name == clone.job);
+        self.programs = Programs::start(self.prepared.clones_of(step).filter(runs));
     }
 
     fn interval(&mut self, interval: &Interval, elapsed: Nanos) {
@@ -218,6 +239,7 @@ impl Observer for Watcher<'_> {
     }
 
     fn left(&mut self, case: &Case, outcome: &Outcome) {
+        self.programs = Programs::default();
         let clones = self.prepared.clones.iter().enumerate();
         let clones: Vec<_> = clones
             .filter(|(_, clone)| clone.case == self.current)

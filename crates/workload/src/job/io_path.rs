@@ -85,12 +85,20 @@ pub enum Engine {
     FileStat,
     /// Each operation deletes a file.
     FileDelete,
+    /// As [`Engine::FileCreate`], of directories.
+    DirCreate,
+    /// As [`Engine::FileStat`], of directories.
+    DirStat,
+    /// As [`Engine::FileDelete`], of directories.
+    DirDelete,
     /// Copies from and to a memory mapping.
     Mmap,
     /// No I/O at all: every request completes at once. Measures our own cost.
     Null,
     /// No I/O either: each operation keeps its processor busy for so long and moves no bytes.
     Cpuio(Nanos),
+    /// No I/O: another program runs beside the jobs, and whoever carries out the plan starts it.
+    Exec,
 }
 
 /// The table of engines: variant, the name that fio gives it, usual options. Names, kinds and lists
@@ -147,8 +155,12 @@ engines! {
     FileCreate "filecreate";
     FileStat "filestat";
     FileDelete "filedelete";
+    DirCreate "dircreate";
+    DirStat "dirstat";
+    DirDelete "dirdelete";
     Null "null";
     Cpuio(Nanos::from_millis(50)) "cpuio";
+    Exec "exec";
 }
 
 impl Engine {
@@ -174,22 +186,41 @@ impl Engine {
         )
     }
 
-    /// Whether it works on the names of files and opens none.
+    /// Whether it works on names and opens nothing.
     #[must_use]
     pub const fn is_of_names(self) -> bool {
-        matches!(self, Self::FileCreate | Self::FileStat | Self::FileDelete)
+        let of_files = matches!(self, Self::FileCreate | Self::FileStat | Self::FileDelete);
+        of_files || self.is_of_directories()
+    }
+
+    /// Whether the names are those of directories.
+    #[must_use]
+    pub const fn is_of_directories(self) -> bool {
+        matches!(self, Self::DirCreate | Self::DirStat | Self::DirDelete)
+    }
+
+    /// Whether each of its operations makes what a name stands for.
+    #[must_use]
+    pub const fn makes_names(self) -> bool {
+        matches!(self, Self::FileCreate | Self::DirCreate)
+    }
+
+    /// Whether each of its operations removes what a name stands for.
+    #[must_use]
+    pub const fn removes_names(self) -> bool {
+        matches!(self, Self::FileDelete | Self::DirDelete)
     }
 
     /// Whether it works on a device, a file or a name.
     #[must_use]
     pub const fn needs_target(self) -> bool {
-        !matches!(self, Self::Null | Self::Cpuio(_))
+        !matches!(self, Self::Null | Self::Cpuio(_) | Self::Exec)
     }
 
     /// Whether its operations have a length.
     #[must_use]
     pub const fn counts_bytes(self) -> bool {
-        !matches!(self, Self::Cpuio(_))
+        !matches!(self, Self::Cpuio(_) | Self::Exec)
     }
 
     /// Whether it works on opened files.
@@ -268,6 +299,8 @@ pub enum Advice {
     Random,
     /// From the beginning to the end.
     Sequential,
+    /// Once: what was read need not be kept.
+    NoReuse,
 }
 
 /// How long written data will live, in the kernel's words: devices that keep streams apart put

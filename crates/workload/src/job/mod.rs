@@ -195,11 +195,9 @@ impl Job {
     /// Whether it changes what is stored, or which files there are.
     #[must_use]
     pub fn changes(&self) -> bool {
-        let names = matches!(
-            self.engine,
-            Engine::Falloc | Engine::FileCreate | Engine::FileDelete
-        );
-        names || self.writes()
+        let engine = self.engine;
+        let names = engine.makes_names() || engine.removes_names();
+        names || engine == Engine::Falloc || self.writes()
     }
 
     /// Whether it trims what it wrote.

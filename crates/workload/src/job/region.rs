@@ -89,6 +89,13 @@ pub enum Pattern {
     },
     /// Hot-spot zones: shares of accesses over shares of space.
     Zones(Vec<Zone>),
+    /// The blocks of these numbers in turn, again and again.
+    Listed {
+        /// Counted from the beginning of the region in smallest blocks.
+        blocks: Vec<u64>,
+        /// Each time all were hit, the numbers count from so many blocks later.
+        moves_on: bool,
+    },
 }
 
 impl Pattern {
@@ -136,6 +143,7 @@ impl fmt::Display for Pattern {
             Self::Pareto { h } => write!(f, "pareto {h}"),
             Self::Normal { deviation_percent } => write!(f, "normal {deviation_percent} %"),
             Self::Zones(zones) => write!(f, "{} zones", zones.len()),
+            Self::Listed { blocks, .. } => write!(f, "{} listed blocks", blocks.len()),
         }
     }
 }

@@ -288,6 +288,11 @@ fn pattern_rules(pattern: &Pattern) -> Result<(), Invalid> {
             "deviation",
             "normal needs a deviation above 0 and at most 100 per cent",
         ),
+        Pattern::Listed { blocks, .. } => (
+            !blocks.is_empty(),
+            "pattern",
+            "at least one block must be listed",
+        ),
         Pattern::Zones(zones) => (
             zones_add_up(zones),
             "zones",

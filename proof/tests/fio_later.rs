@@ -1,0 +1,149 @@
+//! Options and engines that fio got after 3.33, and engines that move no bytes.
+
+use std::fs;
+use std::path::Path;
+
+use blocklab_proof::{Lab, good, json};
+use serde_json::Value;
+
+/// The first job of a run by this line.
+fn first_job(lab: &Lab, line: &str) -> Value {
+    let ours = ["fio", "--no-save", "--output-format=json"];
+    let words = ours.into_iter().chain(line.split_whitespace());
+    let result = json(&good(lab.blocklab(words)));
+    result["jobs"][0].clone()
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).expect("a folder").flatten();
+    let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    let mut names: Vec<String> = names.collect();
+    names.sort();
+    names
+}
+
+/// The three engines were unknown.
+#[test]
+fn directories_are_made_looked_up_and_removed() {
+    let lab = Lab::new();
+    let folder = lab.path().join("made");
+    fs::create_dir(&folder).expect("a folder");
+    let three = ["x.0.0", "x.0.1", "x.0.2"];
+    let none: [&str; 0] = [];
+    let left = [
+        ("dircreate", &three[..]),
+        ("dirstat", &three),
+        ("dirdelete", &none),
+    ];
+    for (engine, left) in left {
+        let line = format!(
+            "--name=x --directory={} --nrfiles=3 --filesize=4k --ioengine={engine}",
+            folder.display()
+        );
+        let job = first_job(&lab, &line);
+        assert_eq!(job["read"]["total_ios"], 3, "{engine}: {job}");
+        assert_eq!(names(&folder), left, "{engine}");
+    }
+}
+
+/// A directory with something in it is neither emptied nor removed, and a run that only reads
+/// removes none.
+#[test]
+fn a_directory_that_holds_something_stays() {
+    let lab = Lab::new();
+    let kept = lab.path().join("x.0.0/kept");
+    fs::create_dir(lab.path().join("x.0.0")).expect("a folder");
+    fs::write(&kept, "mine").expect("a file");
+    for (engine, more) in [
+        ("dirdelete", ""),
+        ("dircreate", ""),
+        ("dirdelete", "--readonly"),
+    ] {
+        let line = format!("fio --no-save --name=x --filesize=4k --ioengine={engine} {more}");
+        let said = lab.blocklab(line.split_whitespace());
+        assert_eq!(
+            said.code,
+            Some(1),
+            "{engine} {more}: {}{}",
+            said.out,
+            said.err
+        );
+        assert!(kept.is_file(), "{engine} {more}");
+    }
+}
+
+#[test]
+fn a_program_runs_beside_the_jobs_and_ends_with_its_time() {
+    let lab = Lab::new();
+    fs::write(
+        lab.path().join("jobs.fio"),
+        "[says]\nioengine=exec\nprogram=/usr/bin/env\narguments=printf %s. %n %r \"a b\"\nruntime=1\n\
+         [sleeps]\nioengine=exec\nprogram=/bin/sleep\narguments=1000\nruntime=1\n",
+    )
+    .expect("a job file");
+    let job = first_job(&lab, "jobs.fio");
+    assert_eq!(
+        (&job["jobname"], &job["error"]),
+        (&"says".into(), &0.into())
+    );
+    assert_eq!(job["read"]["io_bytes"], 0);
+    let told = fs::read_to_string(lab.path().join("says.stdout")).expect("what it said");
+    assert_eq!(told, "says.1.\"a.b\".");
+    for line in ["--program=/bin/true", "--runtime=1"] {
+        let said = lab.blocklab(["fio", "--no-save", "--name=x", "--ioengine=exec", line]);
+        assert_eq!(said.code, Some(1), "{}", said.out);
+        assert!(said.err.contains("exec needs"), "{}", said.err);
+    }
+}
+
+#[test]
+fn listed_blocks_are_hit_in_their_order() {
+    let lab = Lab::new();
+    let line = "--name=s --rw=randread --random_distribution=sequence:2,0,1 --bs=4k --size=48k \
+                --io_size=24k --ioengine=null --write_iops_log=q --log_offset=1";
+    for (stride, expected) in [(0, [2, 0, 1, 2, 0, 1]), (1, [2, 0, 1, 5, 3, 4])] {
+        first_job(&lab, &format!("{line} --random_sequence_stride={stride}"));
+        let log = fs::read_to_string(lab.path().join("q_iops.1.log")).expect("a log");
+        let offset = |line: &str| line.split(", ").nth(4).map(str::to_owned);
+        let offsets: Vec<u64> = log
+            .lines()
+            .map(|line| {
+                offset(line)
+                    .and_then(|text| text.parse().ok())
+                    .expect("an offset")
+            })
+            .collect();
+        assert_eq!(offsets, expected.map(|block: u64| block * 4096), "{stride}");
+    }
+}
+
+/// Three names of generators gave one sequence.
+#[test]
+fn each_generator_draws_its_own_places() {
+    let lab = Lab::new();
+    let traces = ["tausworthe", "lfsr", "tausworthe64"].map(|generator| {
+        let line = format!(
+            "--name=x --rw=randread --size=256k --ioengine=null --write_iolog=trace \
+             --random_generator={generator}"
+        );
+        first_job(&lab, &line);
+        fs::read_to_string(lab.path().join("trace")).expect("a trace")
+    });
+    assert!(traces[0] != traces[1] && traces[1] != traces[2] && traces[0] != traces[2]);
+}
+
+#[test]
+fn only_what_a_flush_made_durable_is_checked() {
+    let lab = Lab::new();
+    let line = "--name=v --filename=f --size=64k --verify=md5";
+    first_job(&lab, &format!("{line} --rw=write --fsync=5 --do_verify=0"));
+    let load = format!("{line} --rw=read --verify_state_load=1");
+    assert_eq!(first_job(&lab, &load)["read"]["total_ios"], 16);
+    let durable = first_job(&lab, &format!("{load} --verify_policy=fsynced"));
+    assert_eq!(durable["read"]["total_ios"], 15);
+    // Who asks for what a later fio has gets the keys that it has.
+    assert!(
+        durable["job_start"].as_u64() > Some(1_700_000_000_000),
+        "{durable}"
+    );
+}
