@@ -145,12 +145,22 @@ fn forward_signals() {
 const ASKING: i32 = libc::SIGUSR1;
 
 /// Targets are held open from the look at them to the end of the run, beside what the workers
-/// open: as many as the hard limit allows, where the usual soft one is 1,024.
+/// open: as many as the hard limit allows, where the usual soft one is 1,024. Root may have more.
 fn allow_many_files() {
+    // What the kernel allows root unless fs.nr_open says otherwise.
+    const MOST: libc::rlim_t = 1 << 20;
     // SAFETY: the kernel fills the structure, and reads it again; it lives through both calls.
     unsafe {
         let mut limit: libc::rlimit = std::mem::zeroed();
         if libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) == 0 {
+            let most = limit.rlim_max.max(MOST);
+            let wide = libc::rlimit {
+                rlim_cur: most,
+                rlim_max: most,
+            };
+            if libc::setrlimit(libc::RLIMIT_NOFILE, &raw const wide) == 0 {
+                return;
+            }
             limit.rlim_cur = limit.rlim_max;
             // A run with few files needs no more than it has.
             libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit);

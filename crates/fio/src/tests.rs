@@ -273,7 +273,10 @@ fn a_later_name_for_the_largest_of_a_span() {
     ] {
         assert_eq!(window(options), expected, "{options}");
     }
-    refused("[a]\nsize=1m\nlog_window_value=most\n", "none of avg, max, both");
+    refused(
+        "[a]\nsize=1m\nlog_window_value=most\n",
+        "none of avg, max, both",
+    );
 }
 
 #[test]

@@ -1,5 +1,6 @@
 use std::collections::{BTreeSet, VecDeque};
-use std::fs;
+use std::fs::{self, File};
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -32,6 +33,19 @@ const RECENT: Duration = Duration::from_millis(200);
 
 const MOUNTS: &str = "/proc/self/mountinfo";
 
+/// Whether a mount came or went since the table was opened: the kernel tells it by a priority
+/// event, which costs one call where reading the table costs ten.
+fn has_changed(mounts: &File) -> bool {
+    let mut poll = libc::pollfd {
+        fd: mounts.as_raw_fd(),
+        events: libc::POLLPRI,
+        revents: 0,
+    };
+    // SAFETY: one structure, which lives through the call. A failure counts as a change.
+    let ready = unsafe { libc::poll(&raw mut poll, 1, 0) };
+    ready != 0
+}
+
 /// Device and inode number: the same for every path of a file.
 pub(crate) type FileId = (u64, u64);
 
@@ -45,17 +59,20 @@ impl Machine {
     /// thousands of files is not looked up for each of them. Only for files; a device may have
     /// been attached anew a moment ago.
     pub(crate) fn recent() -> Arc<Self> {
-        static LAST: Mutex<Option<(Instant, String, Arc<Machine>)>> = Mutex::new(None);
-        let mounts = Roots::real().whole(MOUNTS).unwrap_or_default();
+        static LAST: Mutex<Option<(Instant, File, Arc<Machine>)>> = Mutex::new(None);
         let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((at, then, machine)) = &*last
+        if let Some((at, mounts, machine)) = &*last
             && at.elapsed() < RECENT
-            && *then == mounts
+            && !has_changed(mounts)
         {
             return Arc::clone(machine);
         }
+        // Opened before the look: a change during the look is told afterwards.
+        let mounts = File::open(MOUNTS);
         let machine = Arc::new(Self::look());
-        *last = Some((Instant::now(), mounts, Arc::clone(&machine)));
+        *last = mounts
+            .ok()
+            .map(|mounts| (Instant::now(), mounts, Arc::clone(&machine)));
         machine
     }
 

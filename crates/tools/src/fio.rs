@@ -1,6 +1,7 @@
 //! `blocklab fio`: a command line or job file of fio, run here.
 
 mod artifacts;
+mod clock;
 mod debug;
 mod environment;
 mod files;

@@ -140,6 +140,10 @@ pub fn plans(prepared: &Prepared) -> Vec<String> {
     lines
 }
 
+/// Behind the name of a file that was one too many.
+const KEPT_OPEN: &str = ": all files of a run are kept open, as many as `ulimit -Hn` allows; a \
+                         smaller nrfiles= would work";
+
 fn create(file: &Planned, interrupted: &AtomicBool, guard: &Guard) -> Result<bool> {
     let path = Path::new(&file.path);
     make_directories(path, guard)?;
@@ -151,7 +155,12 @@ fn create(file: &Planned, interrupted: &AtomicBool, guard: &Guard) -> Result<boo
     }
     // Files that stay are for other jobs and users, too, as fio's are.
     let created = new.create(0o644);
-    let handle = created.with_context(|| format!("cannot make {}", file.path))?;
+    let handle = created.map_err(|error| {
+        let of_limit = error.raw_os_error() == Some(libc::EMFILE);
+        let why = if of_limit { KEPT_OPEN } else { "" };
+        let words = format!("cannot make {}{why}", file.path);
+        anyhow::Error::new(error).context(words)
+    })?;
     guard.adopt(&handle)?;
     let open = handle.file();
     if file.layout != Layout::Written {

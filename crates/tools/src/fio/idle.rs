@@ -11,6 +11,8 @@ use std::time::{Duration, Instant};
 
 use blocklab_fio::{Idleness, Profiled};
 
+use super::clock::now;
+
 /// Bytes that a unit of work goes over.
 const UNIT: usize = 32 << 10;
 /// Units by which their time is known.
@@ -104,14 +106,6 @@ fn calibrate() -> (f64, f64) {
     let mean = times.iter().sum::<f64>() / SAMPLES as f64;
     let squares: f64 = times.iter().map(|time| (time - mean).powi(2)).sum();
     (mean, (squares / (SAMPLES - 1) as f64).sqrt())
-}
-
-#[expect(
-    clippy::disallowed_methods,
-    reason = "the command's own time, beside the measured one"
-)]
-fn now() -> Instant {
-    Instant::now()
 }
 
 /// The processors on which this may run, by number.

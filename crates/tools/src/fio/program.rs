@@ -14,7 +14,7 @@ use blocklab_console::terminal;
 use blocklab_fio::{CloneFacts, Program};
 use blocklab_units::Nanos;
 
-use super::watch::now;
+use super::clock::now;
 use crate::output::{self, Over};
 
 /// How often a program is looked after.

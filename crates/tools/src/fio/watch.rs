@@ -18,6 +18,7 @@ use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::{Case, Job};
 
 use super::artifacts::{self, Aggregate};
+use super::clock::now;
 use super::debug::Debug;
 use super::files::{self, Around};
 use super::output::Out;
@@ -174,14 +175,6 @@ impl<'a> Watcher<'a> {
             let _ = writeln!(io::stdout());
         }
     }
-}
-
-#[expect(
-    clippy::disallowed_methods,
-    reason = "the command's own time, beside the measured one"
-)]
-pub(super) fn now() -> Instant {
-    Instant::now()
 }
 
 impl Observer for Watcher<'_> {
