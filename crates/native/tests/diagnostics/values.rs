@@ -100,7 +100,7 @@ engine = "iouring"
 3 | engine = "iouring"
   |          ^^^^^^^^^
   = did you mean `io_uring`?
-  = allowed: sync, psync, vsync, pvsync, pvsync2, libaio, io_uring, posixaio, mmap, splice, falloc, ftruncate, filecreate, filestat, filedelete, null, cpuio
+  = allowed: sync, psync, vsync, pvsync, pvsync2, libaio, io_uring, posixaio, mmap, splice, falloc, ftruncate, filecreate, filestat, filedelete, dircreate, dirstat, dirdelete, null, cpuio, exec
   = example: engine = "io_uring"
 "#,
     );
