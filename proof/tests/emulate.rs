@@ -161,6 +161,30 @@ fn a_power_cut_takes_what_was_not_flushed_and_the_record_names_it() {
 }
 
 #[test]
+fn several_volumes_of_an_instance_are_exports_of_one_server() {
+    let lab = Lab::new();
+    let arguments = "gp3:1GiB st1:125GiB --on m5.large --nbd unix:s --control unix:c --name db";
+    let server = Server::start(&lab, &arguments.split(' ').collect::<Vec<_>>());
+    let told = control(&lab, "fault detach --volume db2");
+    assert_eq!(
+        (&told["volumes"][0]["name"], &told["volumes"][1]),
+        (&"db2".into(), &().into())
+    );
+    ask(&mut connect(&lab.path().join("s")), WRITE, 0, &[1; 4096], 0);
+    let told = control(&lab, "status");
+    let of = |nth: usize, key: &str| told["volumes"][nth][key].clone();
+    assert_eq!([of(0, "attached"), of(1, "attached")], [true, false]);
+    assert_eq!([of(0, "writes"), of(1, "writes")], [1, 0]);
+    server.end();
+    let record = lab.store().load("db").expect("kept").record;
+    let events = record.measurements.iter().map(|it| {
+        let load = it.observed.as_ref().expect("served");
+        load.events.len()
+    });
+    assert_eq!(events.collect::<Vec<_>>(), [0, 1]);
+}
+
+#[test]
 fn a_write_beyond_the_memory_limit_is_enospc_and_kept_as_such() {
     let lab = Lab::new();
     let arguments = [
@@ -249,6 +273,15 @@ fn mistakes_are_refused_in_a_line_that_says_what_would_work() {
     check("gp3:1GiB --size 2GiB --nbd unix:s", "is another address");
     check("gp3:1GiB --speed 60 --nbd unix:s", "has none");
     check("gp4:1GiB --nbd unix:s", "no volume type gp4");
+    check("gp3:1GiB st1:1TiB --nbd unix:s", "--on m5.large");
+    check(
+        "gp3:1GiB@m5.large --on m5.xlarge --nbd unix:s",
+        "or --on out",
+    );
+    check(
+        "gp3:1GiB local --on i3.xlarge --nbd unix:s",
+        "in two processes",
+    );
     check(
         "gp3:1GiB --nbd unix:s --control localhost:1",
         "write unix:PATH",

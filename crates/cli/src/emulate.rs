@@ -9,10 +9,10 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
 use blocklab_analysis::assess;
-use blocklab_catalog::{Address, Resolved, resolve};
+use blocklab_catalog::{Address, Resolved};
 use blocklab_console::status::FAILED;
-use blocklab_console::{chance, listen, place, terminal};
-use blocklab_device::{Accounting, Device, DeviceSpec, Layout, LimitName};
+use blocklab_console::{chance, listen, terminal};
+use blocklab_device::{Accounting, Device, DeviceSpec, LimitName};
 use blocklab_emulator::nbd::handshake::Export;
 use blocklab_emulator::{
     Backing, Instance, MemoryLimit, Sampler, ServiceFacts, Volume, VolumeSetup, forgive_stalls,
@@ -31,13 +31,12 @@ use jiff::Timestamp;
 
 use crate::args::EmulateArgs;
 
+mod addresses;
+mod control;
 mod served;
 
-use served::{Served, places, protocol};
-
-mod control;
-
 use control::Control;
+use served::{Served, places, protocol};
 
 /// Serves until a signal comes, and keeps what was seen.
 pub fn emulate(args: &EmulateArgs, store: &Store) -> Result<ExitCode> {
@@ -80,6 +79,8 @@ const LOOK: Duration = Duration::from_millis(50);
 struct Model {
     text: String,
     resolved: Option<Resolved>,
+    /// Of each volume.
+    addresses: Vec<Address>,
     instance: Option<Arc<Instance>>,
     clock: Clock,
     seed: u64,
@@ -93,10 +94,11 @@ impl Model {
     fn find(args: &EmulateArgs) -> Result<Self> {
         let clock = Clock::start();
         let seed = args.seed.unwrap_or(1);
-        if args.address == "null" {
+        if args.addresses == ["null"] && args.on.is_none() {
             return Ok(Self {
-                text: args.address.clone(),
+                text: "null".to_owned(),
                 resolved: None,
+                addresses: Vec::new(),
                 instance: None,
                 clock,
                 seed,
@@ -104,9 +106,7 @@ impl Model {
                 forgives: false,
             });
         }
-        let address: Address = args.address.parse().map_err(|error| anyhow!("{error}"))?;
-        let mut resolved = resolve(&address, &place::load_catalog()?)?;
-        resolved.spec.layout = Layout::Joined;
+        let (mut resolved, addresses) = addresses::resolved(args)?;
         if let Some(factor) = args.speed {
             quicken(&mut resolved.spec, factor)?;
             resolved.limits = resolved.spec.limits();
@@ -114,7 +114,11 @@ impl Model {
         let forgives = forgive_stalls(&mut resolved.spec);
         let device = Device::new(&resolved.spec, seed).map_err(|error| anyhow!("{error}"))?;
         Ok(Self {
-            text: args.address.clone(),
+            text: match &args.addresses[..] {
+                [one] if args.on.is_none() => one.clone(),
+                _ => resolved.spec.name.clone(),
+            },
+            addresses,
             instance: Some(Instance::new(device, clock)),
             resolved: Some(resolved),
             clock,
@@ -129,9 +133,8 @@ impl Model {
     }
 
     /// Whether it is a disk of the instance.
-    fn is_local(&self, _index: usize) -> bool {
-        let address = self.resolved.as_ref().map(|resolved| &resolved.address);
-        matches!(address, Some(Address::Sold(offer)) if offer.volume == "local")
+    fn is_local(&self, index: usize) -> bool {
+        matches!(self.addresses.get(index), Some(Address::Sold(offer)) if offer.volume == "local")
     }
 
     fn count(&self) -> usize {
@@ -191,7 +194,10 @@ impl Model {
         let counts_units = |accounting| matches!(accounting, Accounting::WholeUnits { .. });
         Export {
             name: volume.name().to_owned(),
-            description: self.text.clone(),
+            description: match self.addresses.get(index) {
+                Some(address) => address.to_string(),
+                None => self.text.clone(),
+            },
             size: volume.size(),
             read_only: volume.is_read_only(),
             // Only media that seek are metered in whole units.
@@ -312,6 +318,8 @@ struct Watch<'a> {
     began: Nanos,
     next: Nanos,
     draws: bool,
+    /// Lines on the screen.
+    drawn: usize,
 }
 
 const SLICE: Nanos = Nanos::from_secs(1);
@@ -328,6 +336,7 @@ impl<'a> Watch<'a> {
             began,
             next: began + SLICE,
             draws: !args.quiet && !args.json && std::io::stderr().is_terminal(),
+            drawn: 0,
         }
     }
 
@@ -341,15 +350,14 @@ impl<'a> Watch<'a> {
 
     /// The last slice, which is shorter.
     fn close(&mut self) {
-        if self.draws {
-            eprint!("\r\x1b[2K");
-        }
+        self.draw(&[]);
         // Nothing is printed, so nothing can fail.
         let _ = self.slice(None);
     }
 
     fn slice(&mut self, clients: Option<usize>) -> Result<()> {
         let now = self.model.clock.now();
+        let mut lines = Vec::new();
         for (index, volume) in self.volumes.iter().enumerate() {
             let instance = self.model.instance.as_ref();
             let balances = instance.map_or(Vec::new(), |it| it.balances(index));
@@ -370,13 +378,29 @@ impl<'a> Watch<'a> {
             };
             match self.args.json {
                 true => terminal::print(observed::json_line(&now))?,
-                false => eprint!(
-                    "\r\x1b[2K{}",
-                    observed::line(&now, terminal::style().columns())
-                ),
+                false => lines.push(observed::line(&now, terminal::style().columns())),
             }
         }
+        if self.draws && clients.is_some() {
+            self.draw(&lines);
+        }
         Ok(())
+    }
+
+    /// A line for each volume, in the place of those before.
+    fn draw(&mut self, lines: &[String]) {
+        /// More would push the first one off a small screen.
+        const MOST: usize = 16;
+        if !self.draws {
+            return;
+        }
+        let up = match self.drawn {
+            0 | 1 => String::new(),
+            drawn => format!("\x1b[{}A", drawn - 1),
+        };
+        let lines = &lines[..lines.len().min(MOST)];
+        eprint!("{up}\r\x1b[J{}", lines.join("\n"));
+        self.drawn = lines.len();
     }
 
     fn measurements(self, clients: u64, control: &Control) -> Vec<blocklab_record::Measurement> {

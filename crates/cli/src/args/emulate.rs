@@ -19,6 +19,7 @@ Examples:
   blocklab emulate gp3:100GiB@m5.large --fuse /mnt/gp3         a file: /mnt/gp3/volume
   blocklab emulate gp2:100GiB --nbd localhost:10809 --speed 60 a burst of 30 minutes in 30 seconds
   blocklab emulate 4xst1:1TiB@m5.large --nbd unix:/tmp/st1     four volumes: exports 1 to 4
+  blocklab emulate gp3:100GiB st1:1TiB --on m5.large --nbd unix:/tmp/two
   blocklab emulate null --size 10GiB --nbd unix:/tmp/null      no delay at all
   blocklab diagnose latest                                     which limit bound, and for how long
 
@@ -55,8 +56,13 @@ pub enum SpinArg {
     group(ArgGroup::new("place").args(["nbd", "fuse", "block"]).required(true).multiple(true))
 )]
 pub struct EmulateArgs {
-    /// What to serve: an address such as gp3:100GiB@m5.large or ./device.toml, or `null`
-    pub address: String,
+    /// What to serve: an address such as gp3:100GiB@m5.large or ./device.toml, or `null`; several
+    /// are volumes of one instance (--on)
+    #[arg(required = true, value_name = "ADDRESS")]
+    pub addresses: Vec<String>,
+    /// The instance that the volumes share
+    #[arg(long, value_name = "INSTANCE")]
+    pub on: Option<String>,
     /// Serve NBD at unix:PATH or HOST:PORT (repeatable)
     #[arg(long, value_name = "WHERE")]
     pub nbd: Vec<String>,

@@ -118,14 +118,13 @@ impl Control {
 /// A volume with other provisioned rates is one of another address: the catalog knows whether it is
 /// sold.
 fn modify(model: &Model) -> Result<Box<Modify>> {
-    let Some(resolved) = &model.resolved else {
+    if model.resolved.is_none() {
         return Ok(Box::new(|_, _| {
             Err("`null` has no rates that could be set; faults work".to_owned())
         }));
-    };
+    }
     let catalog = blocklab_console::place::load_catalog()?;
-    let now = vec![resolved.address.clone(); resolved.spec.volumes.len()];
-    let (now, speed) = (Mutex::new(now), model.speed);
+    let (now, speed) = (Mutex::new(model.addresses.clone()), model.speed);
     Ok(Box::new(move |index, pairs| {
         let mut now = now.lock().map_err(|_| "a command has failed".to_owned())?;
         let (address, spec) = changed(&now[index], pairs, &catalog, speed)?;

@@ -194,6 +194,50 @@ fn rates_and_credits_change_where_there_are_any() {
     assert_eq!(left("credits fill"), 1e6);
 }
 
+/// Two volumes of 1,000 IOPS each on an instance of 1,500: together they get what it grants.
+#[test]
+fn volumes_share_what_their_instance_grants() {
+    let instance = blocklab_device::InstanceSpec {
+        name: "small".to_owned(),
+        caps: vec![Cap::new("IOPS", Rate::Iops(1500.0), Origin::Given)],
+        credits: Vec::new(),
+    };
+    let span = |instance| {
+        let spec_of = DeviceSpec {
+            name: "two".to_owned(),
+            volumes: vec![spec(1000.0, false); 2],
+            layout: Layout::Joined,
+            instance,
+            faults: Vec::new(),
+        };
+        let clock = Clock::start();
+        let instance = Instance::new(Device::new(&spec_of, 1).expect("sound"), clock);
+        let volumes = [0, 1].map(|index| {
+            Volume::new(VolumeSetup {
+                name: index.to_string(),
+                size: Bytes(1 << 20),
+                read_only: false,
+                backing: Backing::Memory(MemoryLimit::new(Bytes(0))),
+                model: Some((Arc::clone(&instance), index)),
+                clock,
+            })
+        });
+        let due: Vec<_> = (0..1500)
+            .map(|nth| {
+                let volume = &volumes[nth % 2];
+                let ticket = volume.admit(Direction::Read, 0, 4096);
+                let due = ticket.due;
+                volume.abandon(ticket);
+                due
+            })
+            .collect();
+        due[1499].since(due[0]).as_secs_f64()
+    };
+    let (alone, shared) = (span(None), span(Some(instance)));
+    assert!((0.74..0.76).contains(&alone), "{alone}");
+    assert!((0.99..1.01).contains(&shared), "{shared}");
+}
+
 #[test]
 fn bits_change_where_something_was_written_and_the_same_ones_from_the_same_seed() {
     let flip = || {

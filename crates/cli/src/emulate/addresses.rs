@@ -1,0 +1,65 @@
+//! The addresses of a server: one, or several of one instance.
+
+use anyhow::{Result, anyhow, bail};
+use blocklab_catalog::{Address, Resolved, resolve};
+use blocklab_console::place;
+use blocklab_device::Layout;
+
+use crate::args::EmulateArgs;
+
+/// All volumes as one device, one behind the other, and the address of each.
+pub(super) fn resolved(args: &EmulateArgs) -> Result<(Resolved, Vec<Address>)> {
+    let catalog = place::load_catalog()?;
+    if args.addresses.len() > 1 && args.on.is_none() {
+        bail!("several addresses are volumes of one instance; name it, such as --on m5.large");
+    }
+    let mut found: Option<Resolved> = None;
+    let mut addresses = Vec::new();
+    for text in &args.addresses {
+        let resolved = resolve(&address(text, args.on.as_deref())?, &catalog)?;
+        let each = vec![resolved.address.clone(); resolved.spec.volumes.len()];
+        addresses.extend(each);
+        match &mut found {
+            None => found = Some(resolved),
+            Some(all) => join(all, resolved)?,
+        }
+    }
+    let mut found = found.ok_or_else(|| anyhow!("an address is missing"))?;
+    found.spec.layout = Layout::Joined;
+    if args.addresses.len() > 1 {
+        found.limits = found.spec.limits();
+    }
+    Ok((found, addresses))
+}
+
+/// With the instance of `--on`, where it has none of its own.
+fn address(text: &str, on: Option<&str>) -> Result<Address> {
+    let mut address: Address = text.parse().map_err(|error| anyhow!("{error}"))?;
+    match (&mut address, on) {
+        (_, None) => {}
+        (Address::File(_), Some(_)) => {
+            bail!("{text} says itself what its instance grants; leave --on out")
+        }
+        (Address::Sold(offer), Some(on)) => match &offer.instance {
+            Some(own) if own != on => bail!("{text} is not on {on}; leave {own} or --on out"),
+            _ => offer.instance = Some(on.to_owned()),
+        },
+    }
+    Ok(address)
+}
+
+fn join(all: &mut Resolved, more: Resolved) -> Result<()> {
+    if all.spec.instance != more.spec.instance {
+        bail!(
+            "{} and {} share no limits: local disks have their own; serve them in two processes",
+            all.address,
+            more.address
+        );
+    }
+    all.spec.name = format!("{}, {}", all.spec.name, more.spec.name);
+    all.spec.volumes.extend(more.spec.volumes);
+    let new = more.assumptions.into_iter();
+    let new: Vec<_> = new.filter(|it| !all.assumptions.contains(it)).collect();
+    all.assumptions.extend(new);
+    Ok(())
+}
