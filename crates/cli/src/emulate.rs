@@ -378,7 +378,7 @@ impl<'a> Watch<'a> {
             };
             match self.args.json {
                 true => terminal::print(observed::json_line(&now))?,
-                false => lines.push(observed::line(&now, terminal::style().columns())),
+                false => lines.extend(observed::lines(&now, terminal::style().columns())),
             }
         }
         if self.draws && clients.is_some() {
@@ -387,7 +387,7 @@ impl<'a> Watch<'a> {
         Ok(())
     }
 
-    /// A line for each volume, in the place of those before.
+    /// Lines of all volumes, in the place of those before.
     fn draw(&mut self, lines: &[String]) {
         /// More would push the first one off a small screen.
         const MOST: usize = 16;

@@ -2,7 +2,8 @@
 
 use blocklab_device::LimitName;
 use blocklab_record::{Interval, IntervalDirection};
-use blocklab_units::{Bytes, Nanos, count, latency, rate};
+
+use blocklab_units::{Bytes, Nanos, count, latency, rate, width};
 use serde_json::json;
 
 /// What a volume did in the last slice.
@@ -79,9 +80,9 @@ pub fn opening(what: &str, size: Bytes, uris: &[&str]) -> String {
     format!("Serving {what} ({size}) until Ctrl-C:{uris}")
 }
 
-/// One line of at most so many columns.
+/// One line, or as many as it takes where no more than so many columns are there.
 #[must_use]
-pub fn line(now: &Now<'_>, columns: usize) -> String {
+pub fn lines(now: &Now<'_>, columns: usize) -> Vec<String> {
     let mut parts = vec![format!("{} {}", now.volume, duration(now.elapsed))];
     let slice = now.slice;
     for (name, direction) in [
@@ -108,9 +109,21 @@ pub fn line(now: &Now<'_>, columns: usize) -> String {
             None => format!("{} {left}", balance.name),
         });
     }
-    let line = parts.join(" | ");
     // The last column stays free: a full line would move the cursor on.
-    line.chars().take(columns.saturating_sub(1)).collect()
+    let room = columns.saturating_sub(1);
+    let mut lines: Vec<String> = Vec::new();
+    for part in parts {
+        match lines.last_mut() {
+            Some(line) if width(line) + 3 + width(&part) <= room => {
+                line.push_str(" | ");
+                line.push_str(&part);
+            }
+            None => lines.push(part),
+            Some(_) => lines.push(format!("  {part}")),
+        }
+    }
+    let cut = |line: String| line.chars().take(room).collect();
+    lines.into_iter().map(cut).collect()
 }
 
 fn figures(name: &str, direction: IntervalDirection, length_ns: u64) -> String {
@@ -228,11 +241,20 @@ mod tests {
             waits: since(&[], &[(limit(), Nanos::from_millis(900))], second),
         };
         assert_eq!(
-            line(&now, 200),
-            "db 61 s | read 3,000 IOPS 12.3 MB/s p50 2.67 ms p99 2.71 ms | in flight 8 | \
-             gp3: volume IOPS 90 % | gp2: burst credits 5,397,000, 30 min left"
+            lines(&now, 200),
+            [
+                "db 61 s | read 3,000 IOPS 12.3 MB/s p50 2.67 ms p99 2.71 ms | in flight 8 | \
+                 gp3: volume IOPS 90 % | gp2: burst credits 5,397,000, 30 min left"
+            ]
         );
-        assert_eq!(line(&now, 10), "db 61 s |");
+        assert_eq!(
+            lines(&now, 80),
+            [
+                "db 61 s | read 3,000 IOPS 12.3 MB/s p50 2.67 ms p99 2.71 ms | in flight 8",
+                "  gp3: volume IOPS 90 % | gp2: burst credits 5,397,000, 30 min left"
+            ]
+        );
+        assert_eq!(lines(&now, 10)[1], "  read 3,");
         let object: serde_json::Value = serde_json::from_str(&json_line(&now)).expect("JSON");
         assert_eq!(object["read"]["iops"], 3000.0);
         assert_eq!(object["write"]["p50_ns"], serde_json::Value::Null);
