@@ -8,6 +8,7 @@
 //! kernel charged the process for, its io_uring workers included.
 
 mod alone;
+mod block;
 mod diskspd;
 mod nbd;
 mod process;
@@ -29,7 +30,8 @@ use work::{Bench, Place, Quantity};
   cargo run --release -p blocklab-bench -- null zero       only names that hold one of these words
   cargo run --release -p blocklab-bench -- --fio ~/fio/fio against another build of fio
   cargo run --release -p blocklab-bench -- --alone study   the studies on one processor
-  cargo run --release -p blocklab-bench -- --nbd           served volumes against nbdkit and qemu")]
+  cargo run --release -p blocklab-bench -- --nbd           served volumes against nbdkit and qemu
+  cargo run --release -p blocklab-bench -- --block         a served block device against nbdfuse")]
 struct Arguments {
     /// Only benchmarks whose names hold one of these words
     filter: Vec<String>,
@@ -57,6 +59,9 @@ struct Arguments {
     /// Served volumes instead, against nbdkit and qemu-nbd
     #[arg(long)]
     nbd: bool,
+    /// Served block devices instead, against nbdfuse on nbdkit under a loop device (as root)
+    #[arg(long)]
+    block: bool,
     /// Seconds of the memory benchmark
     #[arg(long, default_value_t = 600)]
     memory_seconds: u64,
@@ -85,6 +90,9 @@ fn benches() -> Result<()> {
             ..
         } = &arguments;
         return nbd::run(&arguments.blocklab, filter, *pairs, *seconds);
+    }
+    if arguments.block {
+        return block::run(&arguments.blocklab, arguments.pairs, arguments.seconds);
     }
     let place = Place::prepare(&arguments.directory, arguments.device.clone())?;
     println!(

@@ -150,6 +150,7 @@ fn who_still_uses_the_volume_is_named_and_waited_for() {
     command.stderr(std::process::Stdio::piped());
     let mut child = command.spawn().expect("it starts");
     let mut words = std::io::BufReader::new(child.stderr.take().expect("a pipe"));
+    let served = Served::started(child);
     let mut line = || {
         let mut line = String::new();
         std::io::BufRead::read_line(&mut words, &mut line).expect("text");
@@ -158,7 +159,7 @@ fn who_still_uses_the_volume_is_named_and_waited_for() {
     assert!(line().starts_with("Serving"));
     assert!(line().contains("/d/volume"));
     let file = volume(&folder);
-    tool("kill", &["-INT", &child.id().to_string()]).expect("our child runs");
+    tool("kill", &["-INT", &served.pid()]).expect("our child runs");
     let told = line();
     assert!(told.starts_with("Still in use: "), "{told}");
     assert!(
@@ -168,7 +169,7 @@ fn who_still_uses_the_volume_is_named_and_waited_for() {
     // It serves until then.
     file.write_all_at(&[1; 512], 0).expect("written");
     drop(file);
-    assert_eq!(child.wait().expect("our child").code(), Some(0));
+    assert_eq!(served.ended(), Some(0));
 }
 
 #[test]

@@ -36,7 +36,7 @@ mod control;
 mod served;
 
 use control::Control;
-use served::{Served, places, protocol};
+use served::{Served, protocol};
 
 /// Serves until a signal comes, and keeps what was seen.
 pub fn emulate(args: &EmulateArgs, store: &Store) -> Result<ExitCode> {
@@ -66,7 +66,7 @@ pub fn emulate(args: &EmulateArgs, store: &Store) -> Result<ExitCode> {
     let id = store.new_id(started, chance()?);
     let mut record = Record {
         measurements,
-        ..model.record(args, id, started)
+        ..model.record(args, served.places(), id, started)
     };
     let kept = end(args, store, &mut record)?;
     Ok(if is_free { kept } else { FAILED.into() })
@@ -205,7 +205,7 @@ impl Model {
         }
     }
 
-    fn record(&self, args: &EmulateArgs, id: String, started: Timestamp) -> Record {
+    fn record(&self, args: &EmulateArgs, places: &str, id: String, started: Timestamp) -> Record {
         let text = |moment: Timestamp| {
             let seconds = moment.round(jiff::Unit::Second);
             seconds.unwrap_or(moment).to_string()
@@ -230,7 +230,7 @@ impl Model {
             failure: None,
             asked: Asked {
                 name: args.name.clone().unwrap_or_else(|| self.text.clone()),
-                description: format!("{} served at {}", self.text, places(args)),
+                description: format!("{} served at {}", self.text, places),
                 seed: self.seed.to_string(),
                 aggregate: "mean".to_owned(),
                 passes: 1,

@@ -3,11 +3,11 @@
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 
 use blocklab_proof::Lab;
 
-use super::{is_root, skip};
+use super::{is_root, skip, tool};
 
 /// `blocklab emulate` at work. It is killed with the value, if it was not ended.
 pub struct Served {
@@ -47,16 +47,33 @@ impl Served {
         }
     }
 
+    /// One that the test has started by itself.
+    pub fn started(child: Child) -> Self {
+        Self {
+            child,
+            device: None,
+            told: String::new(),
+        }
+    }
+
+    /// What it listens to signals by.
+    pub fn pid(&self) -> String {
+        self.child.id().to_string()
+    }
+
+    /// The exit code of one that ends by itself.
+    pub fn ended(mut self) -> Option<i32> {
+        self.child.wait().expect("our child").code()
+    }
+
     pub fn device(&self) -> &str {
         self.device.as_deref().expect("a block device")
     }
 
     /// By a signal, as its user does; gives the exit code.
-    pub fn end(mut self) -> Option<i32> {
-        let pid = self.child.id().to_string();
-        let sent = Command::new("kill").args(["-INT", &pid]).status();
-        assert!(sent.expect("kill starts").success(), "our child runs");
-        self.child.wait().expect("our child").code()
+    pub fn end(self) -> Option<i32> {
+        tool("kill", &["-INT", &self.pid()]).expect("our child runs");
+        self.ended()
     }
 
     /// As a machine out of memory does: it has no time to undo anything.

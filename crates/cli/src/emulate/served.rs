@@ -1,6 +1,6 @@
 //! What clients find: sockets, files and block devices, and their end.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -21,6 +21,7 @@ pub(super) struct Served {
     files: Option<FuseServer>,
     artifacts: Option<Artifacts>,
     visits: u64,
+    places: String,
 }
 
 impl Served {
@@ -65,6 +66,7 @@ impl Served {
         };
         announce(args, what, volumes, &places, files.as_ref())?;
         Ok(Self {
+            places: addresses(args, files.as_ref()),
             nbd,
             files,
             artifacts,
@@ -77,6 +79,11 @@ impl Served {
         let nbd = self.nbd.as_ref().map_or(0, Server::clients);
         let files = self.files.as_ref().map_or(0, |files| files.clients().0);
         nbd + files as usize
+    }
+
+    /// Where clients find the volumes.
+    pub(super) fn places(&self) -> &str {
+        &self.places
     }
 
     /// How many clients came.
@@ -103,16 +110,14 @@ const fn serves_files(args: &EmulateArgs) -> bool {
     args.fuse.is_some() || args.block
 }
 
-/// Where clients find the volumes, as it was asked for.
-pub(super) fn places(args: &EmulateArgs) -> String {
-    let folder = args.fuse.iter().map(|path| path.display().to_string());
-    let device = args.block.then(|| "--block".to_owned());
-    let all: Vec<_> = args
-        .nbd
-        .iter()
-        .cloned()
-        .chain(folder)
-        .chain(device)
+/// Where clients find the volumes: as it was asked for, with the devices that were made.
+fn addresses(args: &EmulateArgs, files: Option<&FuseServer>) -> String {
+    let nbd = args.nbd.iter().cloned();
+    let folder = args.fuse.iter().map(PathBuf::as_path);
+    let devices = files.map_or(&[][..], FuseServer::devices);
+    let paths = folder.chain(devices.iter().map(PathBuf::as_path));
+    let all: Vec<_> = nbd
+        .chain(paths.map(|path| path.display().to_string()))
         .collect();
     all.join(", ")
 }

@@ -186,7 +186,10 @@ fn place() -> io::Result<PathBuf> {
     };
     let mut builder = DirBuilder::new();
     match builder.mode(0o700).create(&folder) {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+            let text = format!("cannot make {}: {error}", folder.display());
+            return Err(io::Error::new(error.kind(), text));
+        }
         _ => {}
     }
     let facts = fs::symlink_metadata(&folder)?;

@@ -23,6 +23,12 @@ pub enum BlockError {
          --fuse DIR or --nbd"
     )]
     NoLoop,
+    /// A container, say, which does not see all of the machine.
+    #[error(
+        "{0} is not there; a container has to be given the devices /dev/loop*, or use --fuse DIR \
+         or --nbd"
+    )]
+    NoNode(PathBuf),
     /// Through the page cache neither the sizes nor the times of operations would be a program's.
     #[error("the loop driver of this kernel does no direct I/O on {0}; use --fuse DIR or --nbd")]
     NotDirect(PathBuf),
@@ -112,6 +118,9 @@ impl BlockDevice {
         let mut last = None;
         for _ in 0..ATTEMPTS {
             let number = free_number(&control).map_err(system)?;
+            if !path(number).exists() {
+                return Err(BlockError::NoNode(path(number)));
+            }
             match configure(number, &opened, file, read_only) {
                 Ok(()) => return Self::configured(number, file),
                 Err(error) if error.raw_os_error() == Some(libc::EBUSY) => last = Some(error),
