@@ -82,6 +82,24 @@ impl Lab {
     pub fn blocklab<'a>(&self, args: impl IntoIterator<Item = &'a str>) -> Said {
         said(self.command().args(args).output().expect("it starts"))
     }
+
+    /// Runs a line as somebody types it here, with `blocklab` on the path.
+    ///
+    /// # Panics
+    /// When there is no shell, or the program does not speak UTF-8.
+    #[must_use]
+    pub fn shell(&self, line: &str) -> Said {
+        let folder = program().parent().expect("a program lies in a folder");
+        let path = std::env::var("PATH").unwrap_or_default();
+        let mut command = Command::new("sh");
+        command
+            .args(["-c", line])
+            .current_dir(self.path())
+            .env("BLOCKLAB_STORE", self.path().join("runs"))
+            .env("PATH", format!("{}:{path}", folder.display()))
+            .stdin(Stdio::null());
+        said(command.output().expect("a shell"))
+    }
 }
 
 impl Default for Lab {

@@ -557,6 +557,47 @@ fn help_tells_examples_for_every_verb() {
     assert!(good(lab.blocklab(["--version"])).starts_with("blocklab "));
 }
 
+/// The examples of the commands on stored runs do what they say, in a store that has such runs.
+#[test]
+fn the_examples_of_the_help_run() {
+    let lab = Lab::new();
+    let run = [
+        "run",
+        "quick",
+        "--target",
+        "sim:gp3:1TiB",
+        "--runtime",
+        "100ms",
+        "--repeat",
+        "2",
+    ];
+    good(lab.blocklab(run.into_iter().chain(["--quiet"])));
+    let one = lab.store().load("latest").expect("a run").record;
+    for (last, name) in [("k3f", "before"), ("012", "old"), ("9ab", "new")] {
+        let mut other = one.clone();
+        other.id = format!("20261120-190142-{last}");
+        other.asked.name = name.to_owned();
+        lab.keep(&other);
+    }
+    let mut run = 0;
+    for verb in [
+        "show", "report", "export", "note", "compare", "diagnose", "price",
+    ] {
+        let help = good(lab.blocklab([verb, "--help"]));
+        let start = format!("  blocklab {verb}");
+        for line in help.lines().filter(|line| line.starts_with(&start)) {
+            let typed = line.trim().split("  ").next().expect("a command");
+            let typed = typed.split(" | ").next().expect("a command");
+            let said = lab.shell(typed);
+            let fine = [Some(0), Some(4), Some(5)].contains(&said.code);
+            assert!(fine, "{typed}: {}", said.err);
+            assert!(!said.err.contains("panicked"), "{typed}: {}", said.err);
+            run += 1;
+        }
+    }
+    assert!(run > 25, "{run} examples");
+}
+
 #[test]
 fn every_shell_gets_its_completions() {
     let lab = Lab::new();

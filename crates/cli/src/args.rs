@@ -366,6 +366,61 @@ mod tests {
         }
     }
 
+    /// The words of an example, without its comment and what other programs make of the output.
+    fn typed(example: &str) -> Vec<String> {
+        let (mut words, mut word, mut quote, mut blanks) = (Vec::new(), None, None, 0);
+        for letter in example.chars() {
+            match (letter, quote) {
+                (' ', None) => {
+                    words.extend(word.take());
+                    blanks += 1;
+                    continue;
+                }
+                ('|' | '>' | '&', None) => break,
+                // A comment stands apart.
+                _ if blanks > 1 => break,
+                ('\'', None) => quote = Some(letter),
+                ('\'', Some(_)) => quote = None,
+                _ => word.get_or_insert_with(String::new).push(letter),
+            }
+            blanks = 0;
+        }
+        words.extend(word);
+        words
+    }
+
+    /// The story: the example in the help of `import` failed as it was written.
+    #[test]
+    fn every_example_is_a_command() {
+        fn check(command: &clap::Command, seen: &mut usize) {
+            let help = command.get_after_long_help().or(command.get_after_help());
+            let help = help.map(ToString::to_string).unwrap_or_default();
+            for line in help.lines().filter_map(|line| line.strip_prefix("  ")) {
+                let Some(at) = line
+                    .find("blocklab ")
+                    .filter(|at| *at == 0 || line.contains('|'))
+                else {
+                    continue;
+                };
+                let words = typed(&line[at..]);
+                // A help text of another tool is no mistake.
+                let mistake = Cli::try_parse_from(&words)
+                    .err()
+                    .filter(clap::Error::use_stderr);
+                assert!(mistake.is_none(), "{line}\n{words:?}\n{mistake:?}");
+                *seen += 1;
+            }
+            command
+                .get_subcommands()
+                .for_each(|below| check(below, seen));
+        }
+        let mut seen = 0;
+        let mut cli = Cli::command();
+        cli.build();
+        check(&cli, &mut seen);
+        assert!(seen > 60, "{seen} examples");
+    }
+
     #[test]
     fn mistakes_are_told_with_what_would_work() {
         for (line, words) in [

@@ -127,6 +127,11 @@ fn facts(roots: &Roots, disk: &str, own: &str, name: &str) -> BlockDevice {
         loop_direct: roots
             .number::<u8>(format!("{disk}/loop/dio"))
             .map(|direct| direct == 1),
+        firmware: ["device/firmware_rev", "device/rev"]
+            .iter()
+            .find_map(|file| roots.text(format!("{disk}/{file}"))),
+        // Only where somebody asks: it takes a command to the device.
+        health: None,
         model,
     }
 }

@@ -5,13 +5,15 @@
 //! statistics; their order as in the vendor's tools for Linux).
 
 use std::fs::File;
-use std::os::fd::AsRawFd;
 
 use blocklab_record::Exceeded;
 
+use crate::nvme;
 use crate::roots::Roots;
 
 const MODEL: &str = "Amazon Elastic Block Store";
+const LOG: u8 = 0xd0;
+const NAMESPACE: u32 = 1;
 const PAGE: usize = 4096;
 const MAGIC: u32 = 0x3c23_b510;
 /// Before these counters: the number, four bytes of nothing, six counters of operations, bytes and
@@ -27,7 +29,8 @@ pub(crate) fn exceeded(roots: &Roots, name: &str) -> Option<Exceeded> {
         return None;
     }
     let mut page = [0; PAGE];
-    read_page(&File::open(format!("/dev/{disk}")).ok()?, &mut page).ok()?;
+    let device = File::open(format!("/dev/{disk}")).ok()?;
+    nvme::log_page(&device, LOG, NAMESPACE, &mut page).ok()?;
     parse(&page)
 }
 
@@ -57,46 +60,6 @@ fn parse(page: &[u8; PAGE]) -> Option<Exceeded> {
     })
 }
 
-/// `struct nvme_admin_cmd` of <linux/nvme_ioctl.h>.
-#[repr(C)]
-#[derive(Default)]
-struct AdminCommand {
-    opcode: u8,
-    flags: u8,
-    reserved: u16,
-    namespace: u32,
-    words_2_3: [u32; 2],
-    metadata: u64,
-    address: u64,
-    metadata_len: u32,
-    data_len: u32,
-    words_10_15: [u32; 6],
-    timeout_ms: u32,
-    result: u32,
-}
-
-fn read_page(device: &File, page: &mut [u8; PAGE]) -> std::io::Result<()> {
-    const GET_LOG_PAGE: u8 = 0x02;
-    const LOG: u32 = 0xd0;
-    /// _IOWR('N', 0x41, struct nvme_admin_cmd)
-    const ADMIN: libc::c_ulong = 0xc048_4e41;
-    let words = (PAGE / 4 - 1) as u32;
-    let mut command = AdminCommand {
-        opcode: GET_LOG_PAGE,
-        namespace: 1,
-        address: page.as_mut_ptr() as u64,
-        data_len: PAGE as u32,
-        words_10_15: [LOG | words << 16, 0, 0, 0, 0, 0],
-        ..AdminCommand::default()
-    };
-    // SAFETY: the descriptor is open as long as `device` lives; the command has the kernel's
-    // layout, and names the page and its length, into which nothing else writes meanwhile.
-    match unsafe { libc::ioctl(device.as_raw_fd(), ADMIN, &raw mut command) } {
-        0 => Ok(()),
-        _ => Err(std::io::Error::last_os_error()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -121,11 +84,6 @@ mod tests {
         assert_eq!(parse(&page), Some(told));
         page[0] ^= 1;
         assert_eq!(parse(&page), None, "another vendor's page");
-    }
-
-    #[test]
-    fn the_command_has_the_kernels_size() {
-        assert_eq!(size_of::<AdminCommand>(), 72);
     }
 
     #[test]

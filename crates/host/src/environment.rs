@@ -32,6 +32,9 @@ fn processor(roots: &Roots) -> Processor {
         model: model(&cpuinfo),
         count: allowed_count(&roots.whole("/proc/self/status").unwrap_or_default()),
         governor: roots.text("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+        frequency_mhz: roots
+            .number::<u32>("/sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq")
+            .map(|khz| khz / 1000),
         hypervisor: hypervisor(roots),
     }
 }
@@ -222,6 +225,7 @@ mod tests {
                 kernel: "6.1.0-18-cloud-amd64".into(),
                 os: "Debian GNU/Linux 12 (bookworm)".into(),
                 processor: Processor {
+                    frequency_mhz: None,
                     model: "Intel(R) Xeon(R) Platinum 8259CL".into(),
                     count: 5,
                     governor: None,

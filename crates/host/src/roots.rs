@@ -22,6 +22,11 @@ impl Roots {
         }
     }
 
+    /// Whether devices can be asked, and not only files.
+    pub(crate) fn is_real(&self) -> bool {
+        self.base.is_none()
+    }
+
     /// Where `path` is in this tree. On the real machine a relative path stays one.
     pub(crate) fn path(&self, path: impl AsRef<Path>) -> PathBuf {
         let path = path.as_ref();

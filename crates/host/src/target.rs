@@ -8,8 +8,10 @@ use blocklab_record::{BlockDevice, FileSystem, TargetFacts, TargetKind};
 use blocklab_units::Bytes;
 
 use crate::handle::Handle;
+use crate::health::health;
 use crate::machine::Machine;
 use crate::mounts::Mount;
+use crate::roots::Roots;
 use crate::syscall;
 
 /// What a target is and what lies below it: its file system, the block devices from the nearest
@@ -90,7 +92,10 @@ fn devices_below(machine: &Machine, path: &Path) -> Vec<BlockDevice> {
     let nodes = nearest.iter().filter_map(|name| machine.node(name));
     for node in nodes.chain(below) {
         if !found.iter().any(|device| device.name == node.facts.name) {
-            found.push(node.facts.clone());
+            found.push(BlockDevice {
+                health: health(&Roots::real(), &node.facts.name),
+                ..node.facts.clone()
+            });
         }
     }
     found

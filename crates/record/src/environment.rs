@@ -11,6 +11,9 @@ pub struct Processor {
     pub count: u32,
     /// cpufreq governor of the first processor, where there is one.
     pub governor: Option<String>,
+    /// Frequency of the first processor when the run began, where cpufreq tells it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub frequency_mhz: Option<u32>,
     /// Hypervisor vendor, where the kernel sees one.
     pub hypervisor: Option<String>,
 }
@@ -68,6 +71,44 @@ pub struct BlockDevice {
     /// Of a loop device: whether it reads and writes its file past the page cache.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loop_direct: Option<bool>,
+    /// Version of its firmware, where it tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub firmware: Option<String>,
+    /// How it was when the run began, where it tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub health: Option<DeviceHealth>,
+}
+
+/// How a device was when the run began. What it does not tell is `None`.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct DeviceHealth {
+    /// Of the device as a whole.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub temperature_celsius: Option<i32>,
+    /// Share of the rated writes that is used up; above 100 beyond the rating, at most 255.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wear_percent: Option<u8>,
+    /// Share of the spare blocks that is left.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spare_percent: Option<u8>,
+    /// Written in its life.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub written_bytes: Option<u64>,
+    /// Under power in its life.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub power_on_hours: Option<u64>,
+    /// Data that could not be read back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub media_errors: Option<u64>,
+    /// What the device warns of: bits of the SMART log page of NVMe; 0: nothing.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub critical_warning: u8,
+}
+
+// The form that serde wants.
+#[allow(clippy::trivially_copy_pass_by_ref)]
+const fn is_zero(bits: &u8) -> bool {
+    *bits == 0
 }
 
 /// A mounted file system.

@@ -19,7 +19,9 @@ use blocklab_workload::{PLAN_FORMAT, Plan};
 use serde::{Deserialize, Serialize};
 
 pub use detail::{ByPriority, Depths, DirectionDetail, Samples, SteadyRound, ThreadUse, Verified};
-pub use environment::{BlockDevice, Environment, FileSystem, Processor, TargetFacts, TargetKind};
+pub use environment::{
+    BlockDevice, DeviceHealth, Environment, FileSystem, Processor, TargetFacts, TargetKind,
+};
 pub use latency::{BadHistogram, Latency};
 pub use load::{Carrier, ErrorKind, PaceKind};
 pub use measurement::{

@@ -58,6 +58,22 @@ pub fn cite(records: &[&Record]) -> String {
     )
 }
 
+/// What a device warns of in its SMART log page (NVM Express base specification 2.0, figure 207).
+pub fn device_warnings(bits: u8) -> String {
+    const WARNINGS: [&str; 6] = [
+        "few spare blocks are left",
+        "its temperature is out of bounds",
+        "it is no longer reliable",
+        "it takes no more writes",
+        "its volatile memory is not backed up",
+        "its persistent memory is not reliable",
+    ];
+    let named = WARNINGS.iter().enumerate();
+    let named = named.filter(|(bit, _)| bits >> bit & 1 == 1);
+    let named: Vec<&str> = named.map(|(_, text)| *text).collect();
+    named.join(", ")
+}
+
 /// `5 confirmed, 1 contradicted`, in the order of `kinds`: nothing is said of what does not occur.
 pub fn tally<T: PartialEq + Serialize>(
     kinds: &[T],

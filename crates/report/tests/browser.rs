@@ -74,6 +74,8 @@ fn a_reader_explores_the_report() {
     a_sweep_is_lines_and_a_map(&browser, &assessment);
     what_is_looked_at_stands_in_the_link(&browser);
     a_chart_and_a_table_can_be_taken_away(&browser, &assessment);
+    a_picture_and_markdown_can_be_taken_away(&browser);
+    a_zoom_comes_back_by_its_link(&browser);
     let nine = sample::many(9);
     let nine: Vec<_> = nine.iter().map(|(record, it)| (record, it)).collect();
     let many = address(&folder, "many.html", &nine);
@@ -82,7 +84,7 @@ fn a_reader_explores_the_report() {
     a_narrow_screen_scrolls_in_one_direction_only(&browser);
     nothing_was_said_or_fetched(
         &browser,
-        &[&one, &paced, &modelled, &two, &study, &swept, &many],
+        &[&one, &paced, &modelled, &two, &study, &swept, &swept, &many],
     );
 }
 
@@ -431,6 +433,51 @@ fn a_chart_and_a_table_can_be_taken_away(browser: &Browser, assessment: &Assessm
     };
     let first = table.lines().nth(1).expect("a row");
     assert!(first.contains(&cell), "{cell} in {first}");
+}
+
+/// Where the browser does not let a page write the clipboard, Markdown is saved.
+fn a_picture_and_markdown_can_be_taken_away(browser: &Browser) {
+    let taken = "const make = URL.createObjectURL;
+                 HTMLAnchorElement.prototype.click = () => {};
+                 const picture = new Promise((done) => {
+                   URL.createObjectURL = (blob) => {
+                     if (blob.type === 'image/png') done(blob);
+                     return make(blob);
+                   };
+                 });
+                 document.querySelectorAll(\"[data-chart='sweep-IOPS'] .take button\")[1].click();
+                 const button = document.querySelectorAll('#numbers .take button')[1];
+                 const said = new Promise((done) => {
+                   new MutationObserver(() => done(button.textContent)).observe(button, {childList: true});
+                 });
+                 button.click();
+                 return Promise.all([picture.then((blob) => blob.arrayBuffer())
+                   .then((bytes) => [...new Uint8Array(bytes).slice(0, 4), bytes.byteLength]), said])";
+    let taken = browser.run(taken, json!([]));
+    let bytes: Vec<u64> = serde_json::from_value(taken[0].clone()).expect("numbers");
+    assert_eq!(bytes[..4], [0x89, 0x50, 0x4e, 0x47], "the head of a PNG");
+    assert!(bytes[4] > 5_000, "{} bytes are no chart", bytes[4]);
+    let said = taken[1].as_str().expect("a text");
+    assert!(["Copied", "Saved"].contains(&said), "{said}");
+}
+
+fn a_zoom_comes_back_by_its_link(browser: &Browser) {
+    let range = || {
+        let script = "const s = document.querySelector(arguments[0] + ' svg').dataset;
+                      return [s.low, s.high].map((place) => Number(place).toPrecision(5))";
+        browser.run(script, json!([PERCENTILES]))
+    };
+    let whole = range();
+    let (x, y) = browser.middle(&tick(PERCENTILES, "99"));
+    browser.drag((x, y - 100.0), (x + 120.0, y - 100.0));
+    let zoomed = range();
+    assert_ne!(zoomed, whole);
+    let link = browser.run("return location.href", json!([]));
+    let link = link.as_str().expect("a link").to_owned();
+    assert!(link.contains("~percentiles="), "{link}");
+    browser.open("about:blank");
+    browser.open(&link);
+    assert_eq!(range(), zoomed);
 }
 
 fn of_many_systems_eight_are_drawn(browser: &Browser) {

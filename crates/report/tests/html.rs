@@ -122,6 +122,66 @@ fn a_curve_is_not_written_twice() {
     assert!(page(&assessment).contains("\"response\":\"same\""));
 }
 
+/// What a device does not tell is not shown, and never as 0.
+#[test]
+fn a_device_tells_how_it_is_or_nothing() {
+    let (mut record, assessment) = sample::run("7f3a2c", 1.0);
+    let page = html::page(&[(&record, &assessment)]);
+    for text in [
+        "GDC5602Q",
+        "41 °C at the start",
+        "3 % of its rated writes",
+        "2900 MHz",
+    ] {
+        assert!(page.contains(text), "{text}");
+    }
+    assert!(!page.contains("Media errors") && !page.contains("It warns"));
+    let device = &mut record.targets[0].devices[0];
+    device.health.as_mut().expect("told").critical_warning = 0b1010;
+    let page = html::page(&[(&record, &assessment)]);
+    assert!(page.contains("its temperature is out of bounds, it takes no more writes"));
+    record.targets[0].devices[0].health = None;
+    let page = html::page(&[(&record, &assessment)]);
+    assert!(!page.contains("Temperature") && !page.contains("Wear"));
+}
+
+#[test]
+fn one_case_and_five_hundred_are_pages() {
+    let (record, mut assessment) = sample::run("7f3a2c", 1.0);
+    sample::pace(&mut assessment);
+    let row = assessment.rows[0].clone();
+    for cases in [1, 28, 500] {
+        assessment.rows.clear();
+        for case in 0..cases {
+            let mut row = row.clone();
+            row.case = format!("rand{case}-read");
+            assessment.rows.push(row);
+        }
+        let page = html::page(&[(&record, &assessment)]);
+        assert!(page.len() < 2_000_000, "{cases}: {} bytes", page.len());
+        assert_eq!(page.matches("<th scope=\"row\" title=").count(), cases);
+    }
+}
+
+/// Names come from files of others.
+#[test]
+fn names_are_no_markup() {
+    let (mut record, mut assessment) = sample::run("7f3a2c", 1.0);
+    let name = "</script><img src=x onerror=alert(1)>";
+    record.asked.name = name.to_owned();
+    record.note = Some(name.to_owned());
+    record.targets[0].path = name.to_owned();
+    assessment.rows[0].case = name.to_owned();
+    assessment.findings[0].statement = name.to_owned();
+    let page = html::page(&[(&record, &assessment)]);
+    assert!(!page.contains("<img") && page.contains("&lt;img"));
+    assert_eq!(
+        page.matches("</script>").count(),
+        2,
+        "the data and the script"
+    );
+}
+
 #[test]
 fn a_sweep_is_a_table_too() {
     let (record, mut assessment) = sample::run("7f3a2c", 1.0);

@@ -51,7 +51,13 @@ const ASPECTS: [Aspect; 10] = [
     }),
     ("processor", LIMITS, |record| {
         let of = &record.environment.processor;
-        format!("{} x {}", of.count, of.model)
+        let governor = of.governor.as_ref().map(|it| format!(", {it}"));
+        format!(
+            "{} x {}{}",
+            of.count,
+            of.model,
+            governor.unwrap_or_default()
+        )
     }),
     ("kernel", None, |record| record.environment.kernel.clone()),
     ("file system", None, |record| {
@@ -125,7 +131,8 @@ fn each(record: &Record, of: impl Fn(&blocklab_record::TargetFacts) -> String) -
 fn targets(record: &Record) -> String {
     each(record, |target| match target.devices.first() {
         Some(device) => {
-            let of = [&device.model, &device.serial].into_iter().flatten();
+            let of = [&device.model, &device.serial, &device.firmware];
+            let of = of.into_iter().flatten();
             let of: Vec<&str> = of.map(|text| text.trim()).collect();
             format!("{} {}", device.name, of.join(" "))
                 .trim_end()
@@ -155,6 +162,26 @@ mod tests {
         assert_eq!(found[0].values, ["measured", "simulated"]);
         assert!(found[0].warning.is_some() && found[1].warning.is_none());
         assert_eq!(all(&[&one, &one]), []);
+    }
+
+    /// The story: an update of a drive's firmware between two runs was not told.
+    #[test]
+    fn other_firmware_and_another_governor_are_told() {
+        let of = |firmware: &str, governor: &str| {
+            let mut run = record(&[Sketch::default()]);
+            run.environment.processor.governor = Some(governor.to_owned());
+            run.targets[0].devices[0].firmware = Some(firmware.to_owned());
+            run
+        };
+        let found = all(&[&of("3.0", "performance"), &of("3.1", "powersave")]);
+        let told: Vec<_> = found.iter().map(|it| it.what).collect();
+        assert_eq!(told, ["target", "processor"]);
+        assert!(
+            found[0].values[1].ends_with(" 3.1"),
+            "{:?}",
+            found[0].values
+        );
+        assert!(found[1].values[1].ends_with(", powersave"));
     }
 
     /// The story: runs of 2 s and of 5 s were compared, the longer one had drained the credits, and

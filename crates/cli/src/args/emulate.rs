@@ -17,7 +17,7 @@ Examples:
   nbd-client -unix /tmp/gp3 /dev/nbd0                          ... to the kernel
   blocklab emulate gp3:100GiB@m5.large --block                 /dev/loop0, for mkfs and mount
   blocklab emulate gp3:100GiB@m5.large --fuse /mnt/gp3         a file: /mnt/gp3/volume
-  blocklab emulate gp2:100GiB --nbd localhost:10809 --speed 60 a burst of 30 minutes in 30 seconds
+  blocklab emulate gp2:100GiB --nbd localhost:10809 --speed 60  a burst of 30 minutes in 30 seconds
   blocklab emulate 4xst1:1TiB@m5.large --nbd unix:/tmp/st1     four volumes: exports 1 to 4
   blocklab emulate gp3:100GiB st1:1TiB --on m5.large --nbd unix:/tmp/two
   blocklab emulate null --size 10GiB --nbd unix:/tmp/null      no delay at all

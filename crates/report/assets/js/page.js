@@ -431,7 +431,7 @@ if (rows.length) {
 function unfolding() {
   let opened = [];
   addEventListener("beforeprint", () => {
-    opened = [...document.querySelectorAll("details.infos:not([open])")];
+    opened = [...document.querySelectorAll("details.infos:not(.long, [open])")];
     opened.forEach((details) => { details.open = true; });
   });
   addEventListener("afterprint", () => opened.forEach((details) => { details.open = false; }));

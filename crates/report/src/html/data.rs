@@ -16,7 +16,7 @@ use crate::fields::fields;
 const CURVE_POINTS: usize = 40_000;
 const SERIES_SLICES: usize = 15_000;
 /// Of hundreds of cases each still has a shape.
-const LEAST_POINTS: usize = 16;
+const LEAST_POINTS: usize = 14;
 
 /// JSON for a `<script>` element: no `<` in it can end the element.
 pub fn json(sides: &[Side<'_>]) -> String {

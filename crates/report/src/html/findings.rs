@@ -127,7 +127,7 @@ fn entry(finding: &Finding, side: &Side<'_>, names: &Markup, more: &Markup) -> M
             (more)
             details class="evidence" {
                 summary { "Evidence" @if !names.0.is_empty() { " in " (side.name()) } }
-                @if let Some(grid) = Grid::of(finding) { (table(&grid)) }
+                @if let Some(grid) = Grid::of(finding) { (table(&grid, finding)) }
                 p class="confidence" {
                     (facts::confidence(finding.confidence)) " confidence · rule "
                     code { (finding.rule) }
@@ -152,7 +152,7 @@ fn chips(finding: &Finding, side: &Side<'_>) -> Markup {
     }
 }
 
-fn table(grid: &Grid<'_>) -> Markup {
+fn table(grid: &Grid<'_>, of: &Finding) -> Markup {
     let cases = grid.names_cases();
     let titles = grid.titles.iter().map(|title| (*title, "number"));
     let titles: Vec<_> = cases
@@ -168,7 +168,9 @@ fn table(grid: &Grid<'_>) -> Markup {
             }
         }
     };
-    scrolling("Evidence", "", heads(&titles), rows)
+    let case = of.subject.first().map_or("all cases", String::as_str);
+    let label = format!("Evidence: {}, {case}", of.rule);
+    scrolling(&label, "", heads(&titles), rows)
 }
 
 #[cfg(test)]

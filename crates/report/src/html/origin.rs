@@ -1,7 +1,7 @@
 //! Where the numbers come from: the machine, the targets, the workload.
 
-use blocklab_record::{BlockDevice, Origin, Record, TargetFacts, TargetKind};
-use blocklab_units::Bytes;
+use blocklab_record::{BlockDevice, DeviceHealth, Origin, Record, TargetFacts, TargetKind};
+use blocklab_units::{Bytes, count};
 use blocklab_workload::Direction;
 use maud::{Markup, html};
 
@@ -86,6 +86,12 @@ fn environment(record: &Record) -> Facts {
         ("Processor", Some(processor.model.clone())),
         ("Processors", Some(processor.count.to_string())),
         ("Governor", processor.governor.clone()),
+        (
+            "Frequency",
+            processor
+                .frequency_mhz
+                .map(|mhz| format!("{mhz} MHz at the start")),
+        ),
         ("Hypervisor", processor.hypervisor.clone()),
         ("Memory", size(environment.memory_bytes)),
         ("System", Some(environment.os.clone())),
@@ -120,9 +126,10 @@ fn device_facts(device: &BlockDevice) -> Facts {
     let (logical, physical) = (device.logical_block_bytes, device.physical_block_bytes);
     let queue = device.queue_requests.map(|n| format!("{n} requests"));
     let discard = size(device.discard_max_bytes).map(|text| format!("up to {text}"));
-    known(vec![
+    let mut all = known(vec![
         ("Model", device.model.clone()),
         ("Serial", device.serial.clone()),
+        ("Firmware", device.firmware.clone()),
         ("Cloud", device.cloud.as_deref().map(facts::cloud)),
         ("Capacity", size(device.size_bytes)),
         ("Transport", Some(format!("{}{kind}", device.transport))),
@@ -135,6 +142,38 @@ fn device_facts(device: &BlockDevice) -> Facts {
         ("Read-ahead", size(device.read_ahead_bytes)),
         ("Write cache", device.write_cache.clone()),
         ("Discard", discard),
+    ]);
+    if let Some(health) = &device.health {
+        all.extend(health_facts(health));
+    }
+    all
+}
+
+fn health_facts(of: &DeviceHealth) -> Facts {
+    let number = |n: u64| count(n as f64);
+    let warned = (of.critical_warning > 0).then(|| facts::device_warnings(of.critical_warning));
+    known(vec![
+        (
+            "Temperature",
+            of.temperature_celsius
+                .map(|it| format!("{it} °C at the start")),
+        ),
+        (
+            "Wear",
+            of.wear_percent
+                .map(|it| format!("{it} % of its rated writes used")),
+        ),
+        (
+            "Spare blocks",
+            of.spare_percent.map(|it| format!("{it} % left")),
+        ),
+        ("Written", of.written_bytes.map(|it| Bytes(it).to_string())),
+        (
+            "Powered",
+            of.power_on_hours.map(|it| format!("{} h", number(it))),
+        ),
+        ("Media errors", of.media_errors.map(number)),
+        ("It warns", warned),
     ])
 }
 
@@ -183,7 +222,7 @@ fn plans(sides: &[Side<'_>]) -> Markup {
     html! {
         @for (plan, members) in &plans {
             @let commands: Vec<String> = members.iter().map(command).collect();
-            details class="infos" {
+            details class="infos long" {
                 summary { "The plan" (whose(members, sides.len())) }
                 div class="card flush" {
                     (copyable(&commands.join("\n"), "command"))

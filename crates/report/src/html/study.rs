@@ -150,7 +150,7 @@ fn plotted(plot: &Plot) -> Markup {
         ("curve", ""),
         (&plot.x, "number"),
         (&plot.y, "number"),
-        ("", ""),
+        ("beyond the peak", ""),
     ];
     let rows = html! {
         @for line in &plot.lines {

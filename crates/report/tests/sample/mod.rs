@@ -12,10 +12,10 @@ use std::collections::BTreeMap;
 
 use blocklab_analysis::{Assessment, Estimate, ResponseNs, Row, RowDirection};
 use blocklab_record::{
-    Accounting, Asked, BlockDevice, Carrier, ClockFacts, Cpu, DirectionResult, DiskUse,
-    Environment, ErrorCount, ErrorKind, FileSystem, Interval, IntervalDirection, JobResult,
-    Latency, Measurement, Note, NoteLevel, Origin, Overhead, PaceKind, Percentiles, Processor,
-    Record, Status, Stopped, TargetFacts, TargetKind, Unknown,
+    Accounting, Asked, BlockDevice, Carrier, ClockFacts, Cpu, DeviceHealth, DirectionResult,
+    DiskUse, Environment, ErrorCount, ErrorKind, FileSystem, Interval, IntervalDirection,
+    JobResult, Latency, Measurement, Note, NoteLevel, Origin, Overhead, PaceKind, Percentiles,
+    Processor, Record, Status, Stopped, TargetFacts, TargetKind, Unknown,
 };
 use blocklab_stats::Histogram;
 use blocklab_units::Bytes;
@@ -431,6 +431,7 @@ fn environment() -> Environment {
         kernel: "6.1.0-18-amd64".to_owned(),
         os: "Debian GNU/Linux 12".to_owned(),
         processor: Processor {
+            frequency_mhz: Some(2_900),
             model: "Intel(R) Xeon(R) Platinum 8259CL CPU @ 2.50GHz".to_owned(),
             count: 8,
             governor: None,
@@ -455,6 +456,12 @@ fn target() -> TargetFacts {
             free_bytes: Bytes(201 << 30),
         }),
         devices: vec![BlockDevice {
+            firmware: Some("GDC5602Q".to_owned()),
+            health: Some(DeviceHealth {
+                temperature_celsius: Some(41),
+                wear_percent: Some(3),
+                ..DeviceHealth::default()
+            }),
             name: "nvme1n1".to_owned(),
             number: "259:1".to_owned(),
             model: Some("Amazon EC2 NVMe Instance Storage".to_owned()),
