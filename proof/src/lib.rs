@@ -4,6 +4,7 @@
 //! Never: a part of the product.
 
 pub mod accuracy;
+pub mod calibrated;
 pub mod corpus;
 pub mod fuzz;
 pub mod imports;

@@ -178,7 +178,7 @@ impl Bought {
         if let (Address::Sold(offer), Some(region)) = (&mut address, region) {
             offer.region = Some(region.to_owned());
         }
-        let sheet = describe(&address.to_string(), catalog)?;
+        let sheet = describe(&address.to_string(), catalog).map_err(|error| error.echoing(text))?;
         let spec = resolve(&address, catalog).ok().or_else(|| {
             let own = own_disks(&address)?;
             resolve(&own, catalog).ok()

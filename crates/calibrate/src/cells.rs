@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use blocklab_device::Accounting;
 use blocklab_record::{JobResult, Measurement, Origin, PaceKind, Record, Status, TargetKind};
-use blocklab_stats::Histogram;
+use blocklab_stats::{Histogram, largest_step, median};
 use blocklab_units::{Bytes, count};
 use blocklab_workload::{Direction, Durability, EngineKind, Mix, Pattern};
 
@@ -79,6 +79,8 @@ pub(super) struct Cell {
     pub load: Load,
     /// Mean over the passes.
     pub iops: f64,
+    /// The same without the time in which a limiter let pass what it had saved up.
+    pub lasting_iops: f64,
     /// From the slowest to the fastest pass, relative to the mean; `None`: one pass.
     pub range: Option<f64>,
     /// Of all operations.
@@ -264,6 +266,7 @@ fn one_target(records: &[&Record]) -> Result<(), CannotCalibrate> {
 /// One measurement that can be used.
 struct Pass {
     iops: f64,
+    lasting_iops: f64,
     histogram: Histogram,
     count: u64,
     sum_ns: f64,
@@ -274,6 +277,31 @@ struct Pass {
 
 /// Above this share of merged operations a cell is one of the block layer.
 const MERGED: f64 = 0.05;
+
+/// Slices on either side of a step.
+const SIDE: usize = 2;
+/// Share of the scatter that the two levels of a step explain.
+const EXPLAINED: f64 = 0.85;
+/// A rate that fell by less is the same.
+const FELL: f64 = 0.1;
+
+/// Operations a second after the moment at which they fell, where they did.
+fn lasting(measurement: &Measurement) -> Option<f64> {
+    let slices = measurement
+        .series
+        .iter()
+        .filter(|it| !it.ramp && it.length_ns > 0);
+    let rates: Vec<f64> = slices
+        .map(|it| (it.read.ios + it.write.ios) as f64 * 1e9 / it.length_ns as f64)
+        .collect();
+    let step = largest_step(&rates, SIDE)?;
+    let fell = step.after < step.before * (1.0 - FELL);
+    // The slice in which it fell is of both.
+    let after = rates
+        .get(step.at + 1..)
+        .filter(|_| fell && step.explained > EXPLAINED)?;
+    (!after.is_empty()).then(|| median(after))
+}
 
 /// Whether the block layer joined operations on their way to the disk.
 fn is_merged(measurement: &Measurement) -> bool {
@@ -300,6 +328,7 @@ impl Pass {
         }
         let mut pass = Self {
             iops: job.iops(),
+            lasting_iops: lasting(measurement).unwrap_or(job.iops()),
             histogram: Histogram::new(),
             count: 0,
             sum_ns: 0.0,
@@ -410,6 +439,7 @@ fn merged(load: Load, passes: &[Pass]) -> Cell {
     Cell {
         load,
         iops,
+        lasting_iops: sum(|pass| pass.lasting_iops) / number,
         range: (passes.len() > 1).then_some(range / iops),
         mean_ns,
         mean_error: (variance / count).sqrt() / mean_ns,

@@ -26,15 +26,15 @@ pub(super) fn plateau(cells: &[&Cell]) -> Option<Plateau> {
         return None;
     };
     let deeper = deepest.load.depth >= 2 * before.load.depth;
-    let flat = deepest.iops <= before.iops * (1.0 + GROWTH);
+    let flat = deepest.lasting_iops <= before.lasting_iops * (1.0 + GROWTH);
     if !deeper || !flat || deepest.cpu_bound || before.cpu_bound {
         return None;
     }
     // Cells just below a knee are near the level too, and would draw a mean down.
-    let top = deepest.iops;
+    let top = deepest.lasting_iops;
     let near = cells
         .iter()
-        .map(|cell| cell.iops)
+        .map(|cell| cell.lasting_iops)
         .filter(|it| near(*it, top));
     let level: Vec<f64> = near.collect();
     Some(Plateau {
@@ -117,6 +117,7 @@ mod tests {
                 depth: *depth,
             },
             iops: *iops,
+            lasting_iops: *iops,
             range: None,
             mean_ns: 1.0,
             mean_error: 0.0,

@@ -163,6 +163,7 @@ mod tests {
         Cell {
             load,
             iops: 1e9 / median,
+            lasting_iops: 1e9 / median,
             range: None,
             mean_ns: median,
             mean_error: 0.0,

@@ -143,7 +143,7 @@ impl<'a> Evidence<'a> {
         let alone = cells
             .iter()
             .filter(|cell| cell.load.depth == 1 && !cell.cpu_bound);
-        let free = alone.filter(|cell| cell.iops < CAPPED * caps.allow(cell.load));
+        let free = alone.filter(|cell| cell.lasting_iops < CAPPED * caps.allow(cell.load));
         let points: Vec<Point> = free
             .map(|cell| Point {
                 block: cell.load.block,
@@ -200,7 +200,7 @@ impl Errors {
         let errors = fitted.map(|cell| {
             let slower = if cell.load.depth == 1 { slower } else { 1.0 };
             Some(Error {
-                ln: (rate(spec, cell.load)? / slower / cell.iops).ln(),
+                ln: (rate(spec, cell.load)? / slower / cell.lasting_iops).ln(),
                 chance: 1.0 / (cell.count as f64).sqrt(),
             })
         });

@@ -84,7 +84,8 @@ pub enum Error {
 
 impl Error {
     /// The same of a text that was typed: it is what a message shows and points at.
-    pub(crate) fn echoing(self, text: &str) -> Self {
+    #[must_use]
+    pub fn echoing(self, text: &str) -> Self {
         match self {
             Self::Refused { part, message, .. } => Self::Refused {
                 address: text.to_owned(),

@@ -43,5 +43,5 @@ pub use date::{Date, NotADate};
 pub use error::Error;
 pub use list::{Filter, Listed};
 pub use price::{DEFAULT_REGION, HOURS_PER_MONTH, Per, Price, System, currency_of};
-pub use resolve::{Resolved, resolve};
+pub use resolve::{Resolved, resolve, resolve_text};
 pub use sheet::{Burst, Figure, Ratio, Reach, Sheet, Stretch, describe};

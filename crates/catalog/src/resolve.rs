@@ -57,6 +57,15 @@ pub fn resolve(address: &Address, catalog: &Catalog) -> Result<Resolved, Error> 
     }
 }
 
+/// The device that a typed address names. What is refused is shown as it was typed.
+///
+/// # Errors
+/// As [`Address::parse`] and [`resolve`].
+pub fn resolve_text(text: &str, catalog: &Catalog) -> Result<Resolved, Error> {
+    let address = Address::parse(text)?;
+    resolve(&address, catalog).map_err(|error| error.echoing(text))
+}
+
 fn file(address: &Address, path: &str) -> Result<Resolved, Error> {
     let spec = device_file::load(Path::new(path))?;
     Ok(Resolved {

@@ -1,7 +1,7 @@
 use blocklab_device::{Cap, Load, Rate, predict};
 use blocklab_units::Bytes;
 
-use crate::{Address, Catalog, Date, Error, Resolved, resolve};
+use crate::{Address, Catalog, Date, Error, Resolved, resolve, resolve_text};
 
 fn found(text: &str) -> Resolved {
     let address = Address::parse(text).expect(text);
@@ -571,5 +571,14 @@ fn every_boundary_of_every_limit() {
                 ),
             }
         }
+    }
+}
+
+/// `gp3:1PiB` was refused as `gp3:1024TiB`, which nobody had typed.
+#[test]
+fn what_was_typed_is_shown() {
+    for text in ["gp3:1PiB", "GP3:1tib,iops=400", "gp3:1024GiB,iops=400000"] {
+        let error = resolve_text(text, &Catalog::embedded()).expect_err("a refusal");
+        assert_eq!(error.to_string().lines().next(), Some(text));
     }
 }

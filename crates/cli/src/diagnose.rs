@@ -6,7 +6,7 @@ use blocklab_analysis::assess;
 use blocklab_analysis::expect::{Diagnosis, Expectation, diagnose as judge};
 use blocklab_analysis::gate::{Check, Condition, Gate, missed, warning};
 use blocklab_analysis::price::{Bought, Output, Priced, price as priced};
-use blocklab_catalog::{Address, Catalog, Resolved, resolve};
+use blocklab_catalog::{Catalog, Resolved, resolve_text};
 use blocklab_record::Record;
 use blocklab_report::{html, json, text};
 use blocklab_store::Store;
@@ -85,8 +85,7 @@ fn judge_all(args: &DiagnoseArgs, record: &Record, diagnosis: &Diagnosis) -> Opt
 /// The device of an address, and what the run cost if it is that.
 fn find(text: &str, record: &Record, catalog: &Catalog) -> Result<(Resolved, Priced)> {
     let wrong = |error| anyhow!("this address cannot be used:\n{error}");
-    let address: Address = text.parse().map_err(|error| anyhow!("{error}"))?;
-    let resolved = resolve(&address, catalog).map_err(wrong)?;
+    let resolved = resolve_text(text, catalog).map_err(wrong)?;
     let origin = record.origin.name();
     let output = Output::of_run(&assess(record).rows, origin);
     let bought = Bought::find(text, None, catalog).map_err(wrong)?;

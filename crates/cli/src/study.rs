@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicBool;
 use anyhow::{Context, Result, anyhow};
 use blocklab_analysis::study::{SystemOutcome, outcome};
 use blocklab_analysis::{Assessment, assess};
-use blocklab_catalog::{Address, Catalog, Listed, Resolved, resolve};
+use blocklab_catalog::{Address, Catalog, Listed, Resolved, resolve_text};
 use blocklab_console::status::{FAILED, INTERRUPTED};
 use blocklab_console::{chance, listen, place, terminal};
 use blocklab_host::guard::Guard;
@@ -247,7 +247,8 @@ fn bought(systems: &[System], catalog: &Catalog) -> Result<BTreeMap<String, Boug
     let one = |system: &System| {
         let wrong = |error: String| anyhow!("the system {} cannot be had:\n{error}", system.name);
         let address = Address::parse(&system.address).map_err(|it| wrong(it.to_string()))?;
-        let resolved = resolve(&address, catalog).map_err(|it| wrong(it.to_string()))?;
+        let resolved =
+            resolve_text(&system.address, catalog).map_err(|it| wrong(it.to_string()))?;
         let listed = listed(&address, catalog);
         Ok((system.name.clone(), Bought { resolved, listed }))
     };

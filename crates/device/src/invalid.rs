@@ -10,7 +10,7 @@ use crate::{
 pub enum Invalid {
     /// Nobody promises anything for this kind, and nobody measured it.
     #[error(
-        "{kind}: no prediction is made: it comes without a contract (best effort). Give it a measured `service` to simulate it"
+        "{kind}: no prediction is made: it comes without a contract (best effort). A device file whose `service` was measured can stand in: by itself, or in an address as profile=FILE.toml (profile=average where `catalog show` says so)"
     )]
     NoContract {
         /// The volume's kind.

@@ -1,6 +1,6 @@
 //! A target that is a model: its address, its device, and what its figures rest on.
 
-use blocklab_catalog::{Address, Resolved, resolve};
+use blocklab_catalog::{Resolved, resolve_text};
 use blocklab_device::Device;
 use blocklab_driver::{Backing, TargetFile};
 use blocklab_record::{TargetFacts, TargetKind};
@@ -29,8 +29,8 @@ impl Modelled {
             text: text.to_owned(),
             message,
         };
-        let parsed = Address::parse(address).map_err(|error| wrong(error.to_string()))?;
-        let resolved = resolve(&parsed, terms.catalog).map_err(|error| wrong(error.to_string()))?;
+        let resolved =
+            resolve_text(address, terms.catalog).map_err(|error| wrong(error.to_string()))?;
         let device =
             Device::new(&resolved.spec, terms.seed).map_err(|error| wrong(error.to_string()))?;
         Ok(Some(Self {

@@ -170,7 +170,6 @@ fn one_scatters(case: &CaseView<'_>) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::testing::{Sketch, found, record, silent, the};
 
     const HEAVY_TAIL: &[(f64, f64)] = &[(0.5, 0.6), (0.6, 0.38), (25.0, 0.02)];

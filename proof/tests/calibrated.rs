@@ -1,0 +1,33 @@
+//! A calibrated model against loads that it was not made from.
+
+use std::thread;
+
+use blocklab_proof::calibrated::{DISKS, Row, errors, row, table};
+
+/// Of every disk, in per cent.
+const IOPS_MEDIAN: f64 = 2.0;
+const IOPS_MOST: f64 = 15.0;
+const MEAN_MOST: f64 = 25.0;
+
+/// Disks that the model does not reach, and why: reads wait behind what is programmed, which no
+/// candidate knows, and writes have a peak above their rate.
+const MISSED: [&str; 1] = ["i3.xlarge local 2017"];
+
+/// The story: models called good were off by up to 27 % in IOPS, because the second that a limiter
+/// saves up was lost, and by 501 % in latency, because reads waited behind writes that a limiter of
+/// their own held back.
+#[test]
+fn other_loads_are_told_by_the_model() {
+    let rows: Vec<Row> = thread::scope(|scope| {
+        let started = DISKS.map(|(disk, device)| scope.spawn(move || row(disk, device)));
+        let ended = started.into_iter();
+        ended.map(|it| it.join().expect("calibrated")).collect()
+    });
+    println!("{}", table(&rows));
+    for row in rows.iter().filter(|row| !MISSED.contains(&row.disk)) {
+        let (iops, mean) = (errors(&row.iops), errors(&row.mean));
+        assert!(iops.0 <= IOPS_MEDIAN, "{}: {:#?}", row.disk, row.iops);
+        assert!(iops.1 <= IOPS_MOST, "{}: {:#?}", row.disk, row.iops);
+        assert!(mean.1 <= MEAN_MOST, "{}: {:#?}", row.disk, row.mean);
+    }
+}
