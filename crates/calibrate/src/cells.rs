@@ -184,6 +184,12 @@ impl Sweep {
         }
     }
 
+    /// Cells that mix reads and writes.
+    pub(super) fn mixed(&self) -> impl Iterator<Item = &Cell> {
+        let cells = self.cells.iter();
+        cells.filter(|it| matches!(it.load.way, Way::Mixed(_)))
+    }
+
     /// Cells of one direction and pattern, by size and depth.
     pub(super) fn series(&self, way: Way, sequential: bool) -> impl Iterator<Item = &Cell> {
         let wanted = move |it: &&Cell| it.load.way == way && it.load.sequential == sequential;

@@ -1,7 +1,7 @@
 //! The candidate that explains all cells best, over both directions.
 
 use blocklab_device::{Accounting, DeviceSpec};
-use blocklab_units::Bytes;
+use blocklab_units::{Bytes, Nanos};
 
 use super::CannotCalibrate;
 use super::cells::{Cell, Start, Sweep, Way, pattern};
@@ -22,6 +22,8 @@ pub(super) struct Choice {
     /// What a rate may be off by without telling anything.
     noise: f64,
     pub shares: Shares,
+    /// What reads wait for beside writes: how long a program takes, and what it writes.
+    pub programs: Option<(Nanos, Bytes)>,
     starts: Vec<Start>,
 }
 
@@ -48,6 +50,14 @@ const EQUAL: f64 = 0.05;
 const NORMAL: f64 = 1.4826;
 /// A cell of depth 1 from which the deepest one gained so much was not at a cap.
 const GAINED: f64 = 1.25;
+
+/// Programs of flash: from a quick page of one bit a cell to a slow one of several.
+const SHORTEST_NS: f64 = 50e3;
+const LONGEST_NS: f64 = 10e6;
+/// Lengths that are tried lie so far apart.
+const FINENESS: f64 = 1.1;
+/// Pages that are tried.
+const PAGES_KIB: [u64; 8] = [4, 8, 16, 24, 32, 48, 64, 128];
 
 pub(super) fn choose(sweep: &Sweep) -> Result<Choice, CannotCalibrate> {
     let ways = [Way::Read, Way::Write].map(|way| measured(sweep, way));
@@ -100,9 +110,11 @@ pub(super) fn choose(sweep: &Sweep) -> Result<Choice, CannotCalibrate> {
             bytes: false,
             shown: false,
         },
+        programs: None,
         starts: sweep.starts.clone(),
     };
     choice.shares = choice.best_shares(sweep);
+    choice.programs = choice.best_programs(sweep);
     Ok(choice)
 }
 
@@ -230,6 +242,7 @@ impl Choice {
             scatter: &self.scatter,
             shares_iops: shares.iops,
             shares_bytes: shares.bytes,
+            programs: self.programs,
             starts: &self.starts,
             says: Says {
                 runs,
@@ -247,11 +260,7 @@ impl Choice {
             equal(&read.iops, &write.iops),
             equal(&read.bytes, &write.bytes),
         );
-        let mixed: Vec<&Cell> = sweep
-            .cells
-            .iter()
-            .filter(|it| matches!(it.load.way, Way::Mixed(_)))
-            .collect();
+        let mixed: Vec<&Cell> = sweep.mixed().collect();
         let shown = !mixed.is_empty();
         let options = [(iops, bytes), (iops, false), (false, bytes), (false, false)];
         let options = options.map(|(iops, bytes)| Shares { iops, bytes, shown });
@@ -266,6 +275,34 @@ impl Choice {
         // The first of equals: what is equal is one.
         let best = costs.into_iter().min_by(|a, b| a.0.total_cmp(&b.0));
         best.map_or(options[0], |(_, shares)| shares)
+    }
+
+    /// Programs of a flash, where they explain what loads that mix reads and writes reach. They are
+    /// sought over all lengths and pages that flash has.
+    fn best_programs(&self, sweep: &Sweep) -> Option<(Nanos, Bytes)> {
+        // Reads wait on the channels that a maximum of them shows.
+        self.read.as_ref()?.channels?;
+        self.write.as_ref()?;
+        let mixed: Vec<&Cell> = sweep.mixed().collect();
+        let cost = |programs| {
+            let draft = Draft {
+                programs,
+                ..self.draft("", self.shares)
+            };
+            let spec = draft.device(String::new(), "disk".to_owned(), Bytes(1 << 40));
+            let errors = Errors::of(&spec, mixed.iter().copied(), 1.0);
+            errors.map_or(f64::INFINITY, |it| it.cost(self.noise))
+        };
+        let times = || {
+            let all = std::iter::successors(Some(SHORTEST_NS), |ns| Some(ns * FINENESS));
+            all.take_while(|ns| *ns <= LONGEST_NS)
+        };
+        let all = PAGES_KIB
+            .into_iter()
+            .flat_map(|kib| times().map(move |ns| (Nanos(ns.round() as u64), Bytes(kib << 10))));
+        let judged = all.map(|it| (cost(Some(it)), it));
+        let (least, programs) = judged.min_by(|a, b| a.0.total_cmp(&b.0))?;
+        (least + 2.0 * CONSTANT < cost(None)).then_some(programs)
     }
 }
 

@@ -1,8 +1,8 @@
 //! Sides to a device.
 
 use blocklab_device::{
-    Accounting, Cap, Covers, DeviceSpec, Latency, Layout, Origin, Rate, Saturation, Service,
-    Spread, VolumeSpec,
+    Accounting, Cap, Covers, DeviceSpec, Latency, Layout, Origin, Programs, Rate, Saturation,
+    Service, Spread, VolumeSpec,
 };
 use blocklab_units::{Bytes, Nanos, count};
 
@@ -44,6 +44,9 @@ pub(super) struct Draft<'a> {
     pub shares_iops: bool,
     /// One cap on bytes for reads and writes together.
     pub shares_bytes: bool,
+    /// How long a program holds a channel of the reads, and what it writes; `None`: reads do not
+    /// wait behind writes.
+    pub programs: Option<(Nanos, Bytes)>,
     /// What shows which buckets the caps have.
     pub starts: &'a [Start],
     pub says: Says<'a>,
@@ -72,6 +75,7 @@ pub(super) fn of_one(side: &Side, accounting: Accounting) -> DeviceSpec {
         scatter: &scatter,
         shares_iops: true,
         shares_bytes: true,
+        programs: None,
         starts: &[],
         says: Says {
             runs: "",
@@ -182,7 +186,11 @@ impl Draft<'_> {
                 origin: self.origin(&format!("histograms of {cells} cells of depth 1"), true),
             },
             saturation: self.saturation(),
-            programs: None,
+            programs: self.programs.map(|(time, page)| Programs {
+                time,
+                page,
+                origin: self.origin("rates of reads beside writes", true),
+            }),
         }
     }
 
