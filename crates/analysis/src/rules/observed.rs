@@ -7,7 +7,7 @@ use blocklab_units::Nanos;
 use blocklab_workload::Direction;
 
 use super::hit::{Hit, info, per_case, warning};
-use super::says::{delay, fixed, percent, time};
+use super::says::{Slot, delay, fixed, percent, time};
 use crate::Finding;
 use crate::view::{CaseView, Cases};
 
@@ -26,53 +26,40 @@ fn share(load: &ObservedLoad, waited_ns: u64) -> f64 {
     (waited_ns as f64 / load.active_ns.max(1) as f64).min(1.0)
 }
 
-/// Commands named in one sentence; of more, their number.
+/// Commands named in one sentence.
 const NAMED: usize = 3;
 
 /// What was done on purpose: failures and delays that it brought are no property of the volume.
 pub(super) fn on_purpose(cases: &Cases<'_>) -> Vec<Finding> {
-    let advice = "Errors, delays and losses in this time were asked for. Figures of the whole run \
-                  hold them, too: look at the seconds before and after, or serve without faults.";
+    let advice = "Look at the seconds before and after, or serve the volume without faults.";
     per_case(cases, "injected-faults", Some(advice), |case| {
-        let events = &observed(case)?.events;
-        let faults: Vec<_> = events.iter().filter(|it| it.action.is_fault()).collect();
-        let hit = warning(
-            "faults were injected on purpose: {}",
-            [fixed(listed_commands(&faults)?)],
-        );
-        Some(
-            faults
-                .iter()
-                .fold(hit, |hit, it| hit.with(&it.command, it.hits as f64, "hits")),
-        )
+        let faults = commands(observed(case)?, ControlAction::is_fault);
+        let hit = warning("faults were injected on purpose: {}", [listed(&faults)?]);
+        let with = |hit: Hit, it: &&ControlEvent| hit.with(&it.command, it.hits as f64, "hits");
+        Some(faults.iter().fold(hit, with))
     })
 }
 
 /// Rates or credits were changed under way: figures of the whole run are a mixture.
 pub(super) fn changed(cases: &Cases<'_>) -> Vec<Finding> {
     per_case(cases, "changed-under-way", None, |case| {
-        let events = &observed(case)?.events;
-        let changes =
-            |it: &&ControlEvent| matches!(it.action, ControlAction::Set | ControlAction::Credits);
-        let changes: Vec<_> = events.iter().filter(changes).collect();
-        Some(info(
-            "what it grants was changed under way, so figures of the whole run are a mixture: {}",
-            [fixed(listed_commands(&changes)?)],
-        ))
+        let is_change = |it| matches!(it, ControlAction::Set | ControlAction::Credits);
+        let changes = listed(&commands(observed(case)?, is_change))?;
+        let text = "what it grants was changed under way, so its figures are a mixture: {}";
+        Some(info(text, [changes]))
     })
 }
 
-/// `fault stall 5s` at 10.0 s, and 4 more.
-fn listed_commands(events: &[&ControlEvent]) -> Option<String> {
-    let named = events.iter().take(NAMED);
-    let named = named.map(|it| format!("`{}` at {}", it.command, Nanos(it.at_ns)));
-    let named: Vec<_> = named.collect();
-    let more = events.len().saturating_sub(NAMED);
-    let last = match more {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    (!named.is_empty()).then(|| format!("{}{last}", named.join(", ")))
+fn commands(load: &ObservedLoad, meant: impl Fn(ControlAction) -> bool) -> Vec<&ControlEvent> {
+    load.events.iter().filter(|it| meant(it.action)).collect()
+}
+
+/// `fault stall 5s` at 10.0 s; the evidence names all of them.
+fn listed(events: &[&ControlEvent]) -> Option<Slot> {
+    let name = |it: &&ControlEvent| format!("`{}` at {}", it.command, Nanos(it.at_ns));
+    let named: Vec<_> = events.iter().take(NAMED).map(name).collect();
+    let more = if events.len() > NAMED { ", …" } else { "" };
+    (!named.is_empty()).then(|| fixed(named.join(", ") + more))
 }
 
 /// The limit for which operations waited longest, and the one that they would meet next.
