@@ -147,3 +147,19 @@ fn only_what_a_flush_made_durable_is_checked() {
         "{durable}"
     );
 }
+
+/// Half of 256 writes were to be trimmed: with `verify_backlog` 8 were, and one with a backlog of
+/// 1, for what was read back was not trimmed any more.
+#[test]
+fn the_share_that_is_trimmed_holds_whatever_is_read_back() {
+    let lab = Lab::new();
+    for (backlog, every) in [(16, 1), (16, 16), (1, 16), (64, 16), (16, 64)] {
+        let line = format!(
+            "--name=t --rw=randwrite --size=1m --verify=md5 --trim_percentage=50 \
+             --verify_backlog={backlog} --trim_backlog={every}"
+        );
+        let job = first_job(&lab, &line);
+        assert_eq!(job["trim"]["total_ios"], 128, "{backlog} {every}");
+        assert_eq!(job["error"], 0, "{backlog} {every}");
+    }
+}

@@ -70,7 +70,8 @@ impl Scale {
         let power = match suffix.chars().next() {
             None => return Some(1.0),
             Some('b') if suffix == "b" => return Some(1.0),
-            Some(letter) => "kmgtpe".find(letter)? + 1,
+            // fio has no exa: `1e5` is 1 to it, and a slip everywhere.
+            Some(letter) => "kmgtp".find(letter)? + 1,
         };
         let base = match &suffix[1..] {
             // `ki` is `k`; only `kib` is the other one.

@@ -50,6 +50,7 @@ impl<'a> Pass<'a> {
         let pass = self.whole();
         let counted = match self.asked() {
             Some(bytes) if self.verifying_passes(bytes).is_some() => pass,
+            Some(bytes) if self.loops_to_the_end(bytes) => pass,
             Some(bytes) => bytes,
             None => self.ground.most.map_or(pass, |most| pass.min(most)),
         };
@@ -58,9 +59,27 @@ impl<'a> Pass<'a> {
 
     /// How often the job goes through that.
     pub(super) fn passes(&self) -> u64 {
-        let loops = self.options.loops.max(1);
+        let loops = self.loops();
+        if let Some(bytes) = self.asked().filter(|bytes| self.loops_to_the_end(*bytes)) {
+            return loops.max(bytes.div_ceil(self.whole()));
+        }
         let passes = self.asked().and_then(|bytes| self.verifying_passes(bytes));
         loops.saturating_mul(passes.unwrap_or(1))
+    }
+
+    /// What is appended to has no second pass: its end is where the first one left it.
+    fn loops(&self) -> u64 {
+        match self.options.file_append {
+            true => 1,
+            false => self.options.loops.max(1),
+        }
+    }
+
+    /// Whether a job with `loops` is given more bytes than its files hold: each pass goes to their
+    /// end, until all bytes are moved and all loops done.
+    fn loops_to_the_end(&self, bytes: u64) -> bool {
+        let whole = self.whole();
+        self.loops() > 1 && whole > 0 && bytes > whole && !self.comes_back()
     }
 
     /// How often a verifying job goes through its files to move so many bytes.
@@ -128,14 +147,12 @@ impl<'a> Pass<'a> {
         if self.options.bssplit.is_some() || self.options.bsrange.is_some() {
             return self.ground.space;
         }
-        let blocks = if let Some(blocks) = self.until_the_end(size, block) {
-            blocks
-        } else if self.comes_back() {
-            size.div_ceil(block)
-        } else {
-            size / block
-        };
-        blocks.max(1) * block * files
+        let found = self.until_the_end(size, block);
+        if found.is_none() && self.comes_back() {
+            // The bytes end it, in whichever file.
+            return (size * files).div_ceil(block).max(1) * block;
+        }
+        found.unwrap_or(size / block).max(1) * block * files
     }
 
     /// Blocks of one direction with gaps between them, where they meet the end of a file: one of

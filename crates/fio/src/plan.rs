@@ -8,6 +8,7 @@ use blocklab_record::{Note, NoteLevel};
 use blocklab_workload::{Case, Job, Plan};
 
 use super::context::{ControlGroup, PlanContext, control_group};
+use super::engine;
 use super::files::{self, Files, Planned};
 use super::groups::Groups;
 use super::jobs::Resolved;
@@ -90,6 +91,19 @@ pub fn prepare(
     }
     maker.prepared.files = maker.files.list;
     Ok(maker.prepared)
+}
+
+/// How many clones cannot be run for want of their engine, or of zoned devices. fio runs the others
+/// and ends with that number.
+#[must_use]
+pub fn clones_without_engine(resolved: &Resolved) -> u64 {
+    let cannot = |options: &&Options| {
+        engine::absent(&options.ioengine).is_some() || options.zonemode == "zbd"
+    };
+    let all = resolved.specs.iter().map(|spec| &spec.options);
+    all.filter(cannot)
+        .map(|options| options.numjobs.max(1))
+        .sum()
 }
 
 const PASSED_OVER: &str = "a `wait` without a fourth word is passed over, as by fio 3.33";

@@ -142,7 +142,14 @@ fn attempt(arguments: &[String], store: &Store) -> Result<u8> {
         false => Presence::Looked,
     };
     let prepare = || environment::prepare(&resolved, &name, general.aux_path.as_deref(), presence);
-    let mut prepared = prepare()?;
+    let mut prepared = match prepare() {
+        Err(error) if !general.parse_only => {
+            let without = dialect::clones_without_engine(&resolved).max(1);
+            terminal::complain(&error);
+            return Ok(u8::try_from(without).unwrap_or(u8::MAX));
+        }
+        other => other?,
+    };
     if general.read_only && prepared.plan.writes() {
         let words = "trim and write operations are not allowed with the --readonly parameter";
         return Err(anyhow!(words));

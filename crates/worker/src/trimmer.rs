@@ -61,6 +61,16 @@ impl Trimmer {
         None
     }
 
+    /// A chosen write among those from `first` to before `end`, which are read back next: it is
+    /// trimmed before, whatever the batches are.
+    pub(crate) fn before(&mut self, first: u64, end: u64) -> Option<u64> {
+        let chosen = self.chosen.iter();
+        let at = chosen
+            .take_while(|number| **number < end)
+            .position(|number| *number >= first)?;
+        self.chosen.drain(..=at).next_back()
+    }
+
     /// The same at the end of the writes, whatever the batches are.
     pub(crate) fn last(&mut self, first: u64) -> Option<u64> {
         let at = self.chosen.iter().position(|number| *number >= first)?;

@@ -286,6 +286,19 @@ impl Verifier {
         self.next_written()
     }
 
+    /// The next write to trim before a batch is read back, which it is part of.
+    pub(crate) fn trim_of_batch(&mut self) -> Option<Written> {
+        if self.batch_left == 0 {
+            return None;
+        }
+        let first = self.next as u64;
+        let number = self
+            .trimmer
+            .as_mut()?
+            .before(first, first + self.batch_left)?;
+        self.trimmed(number)
+    }
+
     /// The next write to trim, while the job goes on.
     pub(crate) fn next_trim(&mut self) -> Option<Written> {
         let number = self.trimmer.as_mut()?.next(self.next as u64)?;

@@ -8,6 +8,7 @@ use crate::options::Support;
 use crate::pattern;
 use crate::priority;
 use crate::spec::Spec;
+use crate::value::Share;
 use blocklab_syntax::Mistake;
 
 /// In which mapped files are flushed.
@@ -48,6 +49,10 @@ impl Maker<'_> {
             let wrong = "--zonemode=none and --zonesize are not compatible; \
                          zonemode=strided works zone by zone";
             return Err(spec.mistake("zonesize", wrong));
+        }
+        if matches!(options.io_size, Some(Share::Percent(percent)) if percent > 100.0) {
+            let wrong = "io_size values greater than 100% aren't supported";
+            return Err(spec.mistake("io_size", wrong));
         }
         const KNOWN: [&str; 6] = ["malloc", "shm", "shmhuge", "mmap", "mmaphuge", "mmapshared"];
         let word = options.mem.split(':').next().unwrap_or_default();

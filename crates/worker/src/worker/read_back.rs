@@ -39,6 +39,9 @@ impl Worker {
         if verifier.pass_is_over() {
             return self.read_back_pass(now);
         }
+        if let Some(written) = verifier.trim_of_batch() {
+            return self.issue_trim(now, &written);
+        }
         if let Some(written) = verifier.next_of_batch() {
             return self.issue_check(now, &written);
         }
