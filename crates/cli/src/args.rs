@@ -369,6 +369,7 @@ mod tests {
     /// The words of an example, without its comment and what other programs make of the output.
     fn typed(example: &str) -> Vec<String> {
         let (mut words, mut word, mut quote, mut blanks) = (Vec::new(), None, None, 0);
+        let example = example.split(" ... ").next().unwrap_or(example);
         for letter in example.chars() {
             match (letter, quote) {
                 (' ', None) => {
