@@ -27,8 +27,9 @@ pub struct Study {
     pub notes: Vec<Note>,
     /// What it shows besides.
     pub publication: Publication,
-    /// Whether it is of the program, which then chose the engine.
-    pub built_in: bool,
+    /// Whether another engine may stand in for the one that is not to be had here: its author
+    /// named none, or is the program.
+    pub may_replace_engine: bool,
     /// Targets of the jobs that name none.
     pub targets: Vec<String>,
 }
@@ -161,7 +162,7 @@ fn loaded(source: String, name: String, built_in: bool) -> Result<Loaded> {
             plan: parsed.plan,
             notes: parsed.notes,
             publication: parsed.publication,
-            built_in,
+            may_replace_engine: built_in || !parsed.engine_given,
             targets: vec![".".to_owned()],
         },
     })
@@ -177,7 +178,7 @@ fn of_run(run: &str, args: &RunArgs, store: &Store) -> Result<Loaded> {
             plan: again.plan,
             notes: Vec::new(),
             publication: Publication::default(),
-            built_in: false,
+            may_replace_engine: false,
             targets: again.targets,
         },
     })

@@ -52,7 +52,7 @@ impl<'a> Shared<'a> {
             targets,
             guard: self.guard,
             create: self.args.create,
-            may_replace_engine: self.study.built_in,
+            may_replace_engine: self.study.may_replace_engine,
             catalog: self.catalog,
             interrupted: self.interrupted,
         };

@@ -48,6 +48,8 @@ pub struct Parsed {
     /// Whether the text gives the seed of every case; where it does not, it is 0 in the plan, and
     /// [`Overrides::seed`] should set one.
     pub seed_given: bool,
+    /// Whether the text chooses an engine, by its name or by an option that only one has.
+    pub engine_given: bool,
     /// What it shows besides: systems, tables, published figures, conclusions.
     pub publication: Publication,
 }
@@ -73,6 +75,7 @@ fn understand(text: &str, file_name: &str) -> Result<Parsed, Complaint> {
         publication,
         notes: meant.notes,
         seed_given: meant.seed_given,
+        engine_given: raw.chooses_engine(),
     })
 }
 

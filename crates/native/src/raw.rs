@@ -5,7 +5,7 @@ use std::ops::Range;
 use blocklab_workload::Job;
 
 use super::error::Complaint;
-use super::keys::{self, CASE, Case, Key, STUDY, Study};
+use super::keys::{self, CASE, Case, Key, Need, STUDY, Study};
 use super::left_out::elsewhere;
 use super::publication::KEYS as PUBLICATION;
 use super::value::{Node, Value};
@@ -60,6 +60,20 @@ pub(super) struct Raw<'a> {
     pub defaults: Vec<Entry<'a>>,
     pub axes: Vec<Axis<'a>>,
     pub cases: Vec<RawCase<'a>>,
+}
+
+impl Raw<'_> {
+    /// Whether any key is that of the engine, or one that only some engine has.
+    pub fn chooses_engine(&self) -> bool {
+        let jobs = self.cases.iter().flat_map(|case| &case.jobs);
+        let lists = self.cases.iter().map(|case| &case.entries);
+        let lists = lists.chain(jobs.map(|job| &job.entries));
+        let entries = lists.chain([&self.defaults]).flatten();
+        let axes = self.cases.iter().flat_map(|case| &case.axes);
+        let swept = axes.chain(&self.axes).map(|axis| axis.key);
+        let mut keys = entries.map(|entry| entry.key).chain(swept);
+        keys.any(|key| key.name == "engine" || matches!(key.need, Need::With("engine", _)))
+    }
 }
 
 /// Sorts the keys of a document to their levels and reads those that are no job's.

@@ -1,5 +1,6 @@
 //! One system: its plan measured step by step, into one Record.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -14,10 +15,10 @@ use blocklab_record::{
     Asked, DiskUse, FORMAT, JobResult, Measurement, Note, NoteLevel, Origin, Record, Status,
     Stopped,
 };
-use blocklab_targets::{Clock, io_uring_is_available};
+use blocklab_targets::{Clock, io_uring_is_available, libaio_is_available};
 use blocklab_units::Nanos;
 use blocklab_workload::{
-    Aggregate, Case, Direction, Engine, PLAN_FORMAT, Pace, PauseBefore, Plan, Rate, Workload,
+    Aggregate, Case, Direction, Engine, Job, PLAN_FORMAT, Pace, PauseBefore, Plan, Rate, Workload,
 };
 use jiff::Timestamp;
 
@@ -43,8 +44,8 @@ pub struct Assignment<'a> {
     pub guard: &'a Guard,
     /// Whether a target that does not exist is made as a scratch file.
     pub create: bool,
-    /// Where the kernel has no io_uring for us, libaio may stand in, with a Note. For plans whose
-    /// author did not choose the engine: the built-in ones.
+    /// Where the kernel has no io_uring for us, another engine may stand in, with a Note: for plans
+    /// whose author did not choose one.
     pub may_replace_engine: bool,
     /// What `sim:` and `emu:` addresses are looked up in.
     pub catalog: &'a Catalog,
@@ -110,8 +111,9 @@ impl<'a> SystemRun<'a> {
         if plan.cases.is_empty() {
             return Err(Error::NothingLeft { plan: plan.name });
         }
-        notes.extend(replace_engines(&mut plan, may_replace_engine));
+        // Before anything stands in: the run is repeated by what was asked for.
         let asked = asked(&plan);
+        notes.extend(replace_engines(&mut plan, may_replace_engine));
         use_null_engines(&mut plan, targets);
         let done = part.before.as_ref().map_or(0, |it| it.measurements.len());
         let terms = Terms {
@@ -472,25 +474,29 @@ fn use_null_engines(plan: &mut Plan, targets: &[String]) {
     }
 }
 
-/// Where there is no io_uring and nobody insisted, libaio stands in.
-fn replace_engines(plan: &mut Plan, may_replace: bool) -> Vec<Note> {
-    let mut notes = Vec::new();
-    let refusal = io_uring_is_available().err().filter(|_| may_replace);
+/// Where there is no io_uring and nobody insisted, libaio stands in; where there is neither, what
+/// needs no system call of its own: preads and pwrites, in threads where the load is deep.
+fn replace_engines(plan: &mut Plan, may_replace: bool) -> Option<Note> {
+    let error = io_uring_is_available().err().filter(|_| may_replace)?;
+    let has_libaio = libaio_is_available().is_ok();
+    let stand_in = |job: &Job| match job.depth {
+        _ if has_libaio => Engine::Libaio,
+        1 => Engine::Psync,
+        _ => Engine::PosixAio,
+    };
+    let mut used = BTreeSet::new();
     let cases = plan.cases.iter_mut();
-    for job in cases.flat_map(|case| &mut case.workload.jobs) {
-        if let (Engine::IoUring(_), Some(error)) = (job.engine, &refusal) {
-            job.engine = Engine::Libaio;
-            let note = Note {
-                level: NoteLevel::Approximated,
-                subject: "engine".to_owned(),
-                text: format!("io_uring is not available here ({error}); libaio was used instead"),
-            };
-            if !notes.contains(&note) {
-                notes.push(note);
-            }
-        }
+    let jobs = cases.flat_map(|case| &mut case.workload.jobs);
+    for job in jobs.filter(|job| matches!(job.engine, Engine::IoUring(_))) {
+        job.engine = stand_in(job);
+        used.insert(job.engine.name());
     }
-    notes
+    let used = Vec::from_iter(used).join(" and ");
+    (!used.is_empty()).then(|| Note {
+        level: NoteLevel::Approximated,
+        subject: "engine".to_owned(),
+        text: format!("io_uring is not available here ({error}); {used} stood in"),
+    })
 }
 
 fn asked(plan: &Plan) -> Asked {

@@ -27,6 +27,7 @@ pub use buffers::{BufferAddresses, Buffers};
 pub use clock::{Clock, thread_cpu_ns};
 pub use engines::{EngineSetup, hint};
 pub use files::{OpenFile, Opening, open, probe_direct};
+pub use libaio::is_available as libaio_is_available;
 pub use model::{Arrival, Model, question, result};
 pub use paced::{ModelTarget, WATCH};
 pub use uring::is_available as io_uring_is_available;

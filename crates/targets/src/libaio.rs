@@ -77,6 +77,14 @@ const OP_FDATASYNC: u16 = 3;
 /// The block says its priority (IOCB_FLAG_IOPRIO).
 const WITH_PRIORITY: u32 = 1 << 1;
 
+/// Whether the kernel gives this process a context.
+///
+/// # Errors
+/// Why it does not.
+pub fn is_available() -> io::Result<()> {
+    Context::new(1).map(drop)
+}
+
 /// The kernel's context: an address that is also the ring.
 struct Context(NonNull<Ring>);
 

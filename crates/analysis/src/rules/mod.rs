@@ -3,6 +3,7 @@
 
 mod cache;
 mod caps;
+mod container;
 mod depth;
 pub(crate) mod episode;
 mod failures;
@@ -47,6 +48,8 @@ const RULES: [Rule; 47] = [
     cache::buffered_loop,
     cache::memory_target,
     cache::not_direct,
+    container::engine_replaced,
+    container::layered_file_system,
     outside::stood_still,
     outside::disk_shared,
     processor::cpu_limit,

@@ -1,0 +1,80 @@
+//! What a container forbids: calls of the kernel that answer EPERM, as under the usual seccomp
+//! profiles. strace answers in the kernel's place.
+
+use std::process::Command;
+
+use blocklab_proof::{Lab, json};
+
+const STUDY: &str = "name = \"small\"\npasses = 1\n[defaults]\nsize = \"4MiB\"\nios = 64\n\
+                     [[case]]\nname = \"one\"\n[[case]]\nname = \"deep\"\ndepth = 4\n";
+
+/// What the command says with these calls forbidden; nothing where strace cannot do that here.
+fn forbidden(lab: &Lab, calls: &[&str], study: &str) -> Option<(i32, String, String)> {
+    let file = lab.path().join("small.toml");
+    std::fs::write(&file, study).unwrap();
+    let mut strace = Command::new("strace");
+    strace.args(["-f", "-q", "-e", "trace=none", "-o", "/dev/null"]);
+    for call in calls {
+        strace.args(["-e", &format!("inject={call}:error=EPERM")]);
+    }
+    let plain = Command::new("strace")
+        .args(["-f", "-e", "trace=none", "true"])
+        .output();
+    if !plain.is_ok_and(|told| told.status.success()) {
+        println!("skipped: strace cannot follow a program here");
+        return None;
+    }
+    let command = lab.command();
+    let told = strace
+        .arg(command.get_program())
+        .args(["run", "small.toml", "--target", ".", "--json", "--store"])
+        .arg(lab.path().join("runs"))
+        .current_dir(lab.path())
+        .output()
+        .unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let (out, error) = (text(&told.stdout), text(&told.stderr));
+    Some((told.status.code().unwrap_or(-1), out, error))
+}
+
+fn engines(out: &str) -> Vec<String> {
+    let value = json(out);
+    let cases = value["cases"].as_array().expect("cases");
+    let engine = |case: &serde_json::Value| case["engine"].as_str().unwrap_or("").to_owned();
+    cases.iter().map(engine).collect()
+}
+
+/// A study of one's own that named no engine was refused in every container that forbids
+/// io_uring, though any engine would have served.
+#[test]
+fn a_study_without_an_engine_runs_where_io_uring_is_forbidden() {
+    let lab = Lab::new();
+    let Some((code, out, error)) = forbidden(&lab, &["io_uring_setup"], STUDY) else {
+        return;
+    };
+    assert_eq!(code, 0, "{out}{error}");
+    assert_eq!(engines(&out), ["libaio", "libaio"]);
+    assert!(out.contains("engine-replaced"), "{out}");
+}
+
+#[test]
+fn where_libaio_is_forbidden_too_deep_loads_keep_their_depth() {
+    let lab = Lab::new();
+    let calls = ["io_uring_setup", "io_setup"];
+    let Some((code, out, error)) = forbidden(&lab, &calls, STUDY) else {
+        return;
+    };
+    assert_eq!(code, 0, "{out}{error}");
+    assert_eq!(engines(&out), ["psync", "posixaio"]);
+}
+
+#[test]
+fn an_engine_that_is_named_is_not_replaced() {
+    let lab = Lab::new();
+    let named = STUDY.replace("ios = 64", "ios = 64\nengine = \"io_uring\"");
+    let Some((code, out, error)) = forbidden(&lab, &["io_uring_setup"], &named) else {
+        return;
+    };
+    assert_eq!(code, 2, "{out}{error}");
+    assert!(error.contains("libaio"), "{error}");
+}
