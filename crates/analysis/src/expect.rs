@@ -15,12 +15,12 @@ mod others;
 
 use std::cmp::Reverse;
 
+use blocklab_catalog::unit_price::Priced;
 use blocklab_catalog::{Catalog, Resolved};
 use blocklab_record::Record;
 use serde::Serialize;
 
 use crate::assess::{assess, by_case};
-use crate::price::Priced;
 use crate::view::{CaseView, Cases};
 use crate::{Assessment, Finding};
 

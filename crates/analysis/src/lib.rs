@@ -11,7 +11,6 @@ pub mod consistency;
 pub mod expect;
 pub mod gate;
 mod known;
-pub mod price;
 mod rows;
 mod rules;
 pub mod study;
@@ -26,3 +25,4 @@ pub use assess::assess;
 pub use assessment::{
     Assessment, Confidence, Estimate, Evidence, Finding, ResponseNs, Row, RowDirection, Severity,
 };
+pub use rows::best_output;

@@ -1,5 +1,6 @@
 use std::collections::BTreeMap;
 
+use blocklab_catalog::unit_price::{Delivered, Output};
 use blocklab_record::{
     DirectionResult, ErrorCount, JobResult, Latency, Measurement, Percentiles, Statistic, Unknown,
 };
@@ -259,6 +260,23 @@ pub(crate) struct Failures<'a> {
     pub(crate) first: &'a ErrorCount,
 }
 
+/// What the best cases of a run deliver; `origin` says what kind of figures they are.
+#[must_use]
+pub fn best_output(rows: &[Row], origin: &str) -> Output {
+    let best = |value: fn(&RowDirection) -> f64| {
+        let total = |row: &Row| row.moved().map(value).sum::<f64>();
+        let found = rows.iter().map(|row| (row, total(row)));
+        let found = found.filter(|(_, value)| *value > 0.0);
+        let (row, value) = found.max_by(|a, b| a.1.total_cmp(&b.1))?;
+        let by = format!("{origin}: {}", row.case);
+        Some(Delivered { value, by })
+    };
+    Output {
+        iops: best(|it| it.iops.value),
+        bytes_per_s: best(|it| it.bytes_per_s.value),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -324,6 +342,18 @@ mod tests {
         let direction = read(passes(&[1000.0, 2000.0, 500.0]), "best");
         // 32 in flight at 2,000 a second: 16 ms, though another pass was slower still.
         near(direction.mean_ns.value, 16e6);
+    }
+
+    #[test]
+    fn the_best_case_is_what_a_run_delivers() {
+        let fast = Sketch {
+            iops: vec![206_250.0; 3],
+            ..Sketch::named("fast")
+        };
+        let record = record(&[fast, Sketch::named("slow")]);
+        let output = best_output(&assess(&record).rows, "measured");
+        let iops = output.iops.expect("a rate");
+        assert_eq!((iops.value, &*iops.by), (206_250.0, "measured: fast"));
     }
 
     #[test]

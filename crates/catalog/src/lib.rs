@@ -33,6 +33,7 @@ mod resolve_tests;
 pub mod import;
 mod list;
 mod sheet;
+pub mod unit_price;
 
 pub mod device_file;
 

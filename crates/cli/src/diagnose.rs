@@ -2,10 +2,10 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Result, anyhow, bail};
-use blocklab_analysis::assess;
 use blocklab_analysis::expect::{Diagnosis, Expectation, diagnose as judge};
 use blocklab_analysis::gate::{Check, Condition, Gate, missed, warning};
-use blocklab_analysis::price::{Bought, Output, Priced, price as priced};
+use blocklab_analysis::{assess, best_output};
+use blocklab_catalog::unit_price::{Bought, Priced, price as priced};
 use blocklab_catalog::{Catalog, Resolved, resolve_text};
 use blocklab_record::Record;
 use blocklab_report::{html, json, text};
@@ -87,7 +87,7 @@ fn find(text: &str, record: &Record, catalog: &Catalog) -> Result<(Resolved, Pri
     let wrong = |error| anyhow!("this address cannot be used:\n{error}");
     let resolved = resolve_text(text, catalog).map_err(wrong)?;
     let origin = record.origin.name();
-    let output = Output::of_run(&assess(record).rows, origin);
+    let output = best_output(&assess(record).rows, origin);
     let bought = Bought::find(text, None, catalog).map_err(wrong)?;
     let priced = priced(text, &[bought], Some(&output));
     Ok((resolved, priced))

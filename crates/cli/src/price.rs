@@ -1,6 +1,6 @@
 use anyhow::{Context, Result, anyhow, bail};
-use blocklab_analysis::assess;
-use blocklab_analysis::price::{Bought, By, Output, Priced, price as priced, sort};
+use blocklab_analysis::{assess, best_output};
+use blocklab_catalog::unit_price::{Bought, By, Priced, price as priced, sort};
 use blocklab_catalog::{Address, Catalog};
 use blocklab_record::Record;
 use blocklab_report::{json, text};
@@ -85,7 +85,7 @@ fn of_run(args: &PriceArgs, store: &Store, run: &str, catalog: &Catalog) -> Resu
         .record;
     let bought = addresses(&record, args.bought_as.as_deref())?;
     let bought: Result<Vec<Bought>> = bought.iter().map(|it| find(it, args, catalog)).collect();
-    let output = Output::of_run(&assess(&record).rows, record.origin.name());
+    let output = best_output(&assess(&record).rows, record.origin.name());
     let name = format!("{RUN}{}", record.id);
     Ok(priced(&name, &bought?, Some(&output)))
 }

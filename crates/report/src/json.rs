@@ -5,9 +5,9 @@
 use blocklab_analysis::compare::Comparison;
 use blocklab_analysis::expect::Diagnosis;
 use blocklab_analysis::gate::Gate;
-use blocklab_analysis::price::{By, Currency, Priced};
 use blocklab_analysis::study::Outcome;
 use blocklab_analysis::{Assessment, ResponseNs, Row, RowDirection};
+use blocklab_catalog::unit_price::{By, Currency, Priced};
 use blocklab_device::Limit;
 use blocklab_record::{Percentile, Record, Statistic, TargetFacts};
 use serde::{Serialize, Serializer};

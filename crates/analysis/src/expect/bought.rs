@@ -1,11 +1,11 @@
 //! What kind of thing was bought, and what the delivered unit cost.
 
+use blocklab_catalog::unit_price::Unit;
 use blocklab_device::{Accounting, predict};
 use blocklab_units::Bytes;
 
 use super::bench::{Bench, Why};
 use crate::Finding;
-use crate::price::Unit;
 use crate::rules::hit::{info, of_run};
 use crate::rules::says::{number, speed, word};
 

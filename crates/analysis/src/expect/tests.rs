@@ -342,9 +342,9 @@ fn the_price_of_what_was_delivered_is_recomputed() {
     let text = "gp3:1TiB,iops=6000,region=ap-northeast-1@r5d.xlarge";
     let record = record(&[case(4, 5000.0)]);
     let rows = crate::assess(&record).rows;
-    let output = crate::price::Output::of_run(&rows, "measured");
-    let bought = crate::price::Bought::find(text, None, &catalog).expect("sold");
-    let priced = crate::price::price("run", &[bought], Some(&output));
+    let output = crate::best_output(&rows, "measured");
+    let bought = blocklab_catalog::unit_price::Bought::find(text, None, &catalog).expect("sold");
+    let priced = blocklab_catalog::unit_price::price("run", &[bought], Some(&output));
     let address: Address = text.parse().expect("an address");
     let resolved = resolve(&address, &catalog).expect("sold");
     let audit = |priced| {

@@ -33,7 +33,7 @@ type Rule = fn(&Cases<'_>) -> Vec<Finding>;
 
 /// In the order in which findings of the same gravity are shown: what spoils a figure comes
 /// before what explains it.
-const RULES: [Rule; 47] = [
+const RULES: [Rule; 49] = [
     failures::accounting,
     observed::on_purpose,
     failures::failed,

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use blocklab_analysis::gate::Condition;
-use blocklab_analysis::price::Currency;
+use blocklab_catalog::unit_price::Currency;
 use clap::{Args, ValueEnum, ValueHint};
 
 use crate::gate;

@@ -1,4 +1,4 @@
-use blocklab_analysis::price::{By, Currency, Priced, Unit, UnitPrice};
+use blocklab_catalog::unit_price::{By, Currency, Priced, Unit, UnitPrice};
 
 use super::grid::{self, Cells};
 use crate::evidence;

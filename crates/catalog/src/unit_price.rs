@@ -2,13 +2,16 @@
 
 use std::str::FromStr;
 
-use blocklab_catalog::{
-    Address, Catalog, Cost, Date, Error, HOURS_PER_MONTH, Per, Price, Sheet, Stretch, describe,
-    resolve,
-};
 use serde::Serialize;
 
-use crate::Row;
+use crate::address::Address;
+use crate::catalog::Catalog;
+use crate::cost::Cost;
+use crate::date::Date;
+use crate::error::Error;
+use crate::price::{HOURS_PER_MONTH, Per, Price};
+use crate::resolve::{Resolved, resolve};
+use crate::sheet::{Sheet, Stretch, describe};
 
 /// By what offers are put in order, cheapest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -150,15 +153,19 @@ impl Priced {
 /// Something delivered, and by what.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Delivered {
-    value: f64,
-    by: String,
+    /// Operations or bytes a second.
+    pub value: f64,
+    /// Which figure that is: `measured: rand4k-q32-read`.
+    pub by: String,
 }
 
 /// What an address or a run delivers at best.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Output {
-    iops: Option<Delivered>,
-    bytes_per_s: Option<Delivered>,
+    /// Operations a second.
+    pub iops: Option<Delivered>,
+    /// Bytes a second.
+    pub bytes_per_s: Option<Delivered>,
 }
 
 /// An address with its documented limits and prices.
@@ -183,7 +190,7 @@ impl Bought {
             let own = own_disks(&address)?;
             resolve(&own, catalog).ok()
         });
-        let capacity = |found: blocklab_catalog::Resolved| -> f64 {
+        let capacity = |found: Resolved| -> f64 {
             let volumes = found.spec.volumes.iter();
             volumes.map(|volume| volume.capacity.as_f64()).sum()
         };
@@ -231,30 +238,6 @@ fn own_disks(address: &Address) -> Option<Address> {
     let mut own = offer.clone();
     own.instance = Some(std::mem::replace(&mut own.volume, "local".to_owned()));
     Some(Address::Sold(own))
-}
-
-impl Output {
-    /// The best cases of a run; `origin` says what kind of figures they are.
-    #[must_use]
-    pub fn of_run(rows: &[Row], origin: &str) -> Self {
-        let best = |value: fn(&crate::RowDirection) -> f64| {
-            let total = |row: &Row| -> f64 {
-                let moved = row.moved();
-                moved.map(value).sum()
-            };
-            let found = rows.iter().map(|row| (row, total(row)));
-            let found = found.filter(|(_, value)| *value > 0.0);
-            let (row, value) = found.max_by(|a, b| a.1.total_cmp(&b.1))?;
-            Some(Delivered {
-                value,
-                by: format!("{origin}: {}", row.case),
-            })
-        };
-        Self {
-            iops: best(|it| it.iops.value),
-            bytes_per_s: best(|it| it.bytes_per_s.value),
-        }
-    }
 }
 
 /// What all of `bought` costs together and by unit: of `output`, or of what documents promise.
@@ -382,6 +365,8 @@ pub fn sort(priced: &mut [Priced], by: By) {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
+
     /// Prices of China were shown and ranked as if a yuan were a dollar.
     #[test]
     fn yuan_are_no_dollars() {
@@ -397,10 +382,6 @@ mod tests {
             ["USD", "CNY"]
         );
     }
-
-    use super::*;
-    use crate::assess;
-    use crate::testing::{Sketch, record};
 
     fn find(text: &str, region: Option<&str>) -> Bought {
         Bought::find(text, region, &Catalog::embedded()).expect(text)
@@ -439,15 +420,14 @@ mod tests {
     /// The story: a study of 2017 gave the price of 1,000,000 IOPS for an hour, in Tokyo.
     #[test]
     fn a_run_is_priced_by_what_it_delivered() {
-        let rows = assess(&record(&[
-            Sketch {
-                iops: vec![206_250.0; 3],
-                ..Sketch::named("fast")
-            },
-            Sketch::named("slow"),
-        ]))
-        .rows;
-        let output = Output::of_run(&rows, "measured");
+        let fast = Delivered {
+            value: 206_250.0,
+            by: "measured: fast".to_owned(),
+        };
+        let output = Output {
+            iops: Some(fast),
+            bytes_per_s: None,
+        };
         let i3 = find(
             "local,as-of=2017-02-27,region=ap-northeast-1@i3.xlarge",
             None,
