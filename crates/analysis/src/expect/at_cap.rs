@@ -33,8 +33,9 @@ pub(super) fn documented_limit(bench: &Bench<'_>) -> Vec<Finding> {
         }
         Some(
             info(
-                "what is documented as {} is delivered: {} of it",
+                "what is {} as {} is delivered: {} of it",
                 [
+                    fixed(bench.how(&phase.binding)),
                     fixed(phase.binding.to_string()),
                     percent(seen.iops / phase.iops * 100.0),
                 ],

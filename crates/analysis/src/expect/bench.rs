@@ -190,6 +190,13 @@ impl<'a> Bench<'a> {
         (little && !names.is_empty()).then_some(Why::OtherInstance(names))
     }
 
+    /// How the limit that binds is known: `documented`, `measured`, `assumed`.
+    pub(super) fn how(&self, binding: &Binding) -> &'static str {
+        let limits = self.given.resolved.spec.limits();
+        let found = limits.iter().find(|it| binding.is(&it.name));
+        found.map_or("documented", |it| it.origin.how())
+    }
+
     /// Asks a rule about these cases and joins what it finds.
     pub(super) fn joined<'s>(
         &self,

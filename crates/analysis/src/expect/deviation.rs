@@ -82,16 +82,17 @@ pub(super) fn above_every_limit(bench: &Bench<'_>) -> Vec<Finding> {
     })
 }
 
-fn hit(seen: &Seen<'_>, severity: Severity) -> Option<Hit> {
+fn hit(bench: &Bench<'_>, seen: &Seen<'_>, severity: Severity) -> Option<Hit> {
     let phase = seen.phase()?;
     let expected = phase.iops;
     Some(
         Hit::new(
             severity,
-            "{} IOPS are {} of what is documented as {}",
+            "{} IOPS are {} of what is {} as {}",
             [
                 number(seen.iops),
                 percent(seen.iops / expected * 100.0),
+                fixed(bench.how(&phase.binding)),
                 fixed(phase.binding.to_string()),
             ],
         )
@@ -126,7 +127,7 @@ pub(super) fn under_delivery(bench: &Bench<'_>) -> Vec<Finding> {
         .chain(advice)
         .collect();
     bench.joined("under-delivery", Some(&advice), below, |seen| {
-        Some(hit(seen, Severity::Info)?.confidence(Confidence::Medium))
+        Some(hit(bench, seen, Severity::Info)?.confidence(Confidence::Medium))
     })
 }
 
@@ -138,6 +139,6 @@ pub(super) fn below_limit(bench: &Bench<'_>) -> Vec<Finding> {
                   whether burst credits are spent.";
     bench.joined("below-documented-limit", Some(advice), below, |seen| {
         // What the medium takes is often only assumed: too few in flight is the other explanation.
-        Some(hit(seen, Severity::Warning)?.confidence(Confidence::Low))
+        Some(hit(bench, seen, Severity::Warning)?.confidence(Confidence::Low))
     })
 }

@@ -66,6 +66,16 @@ fn silent(sketch: Sketch, address: &str, name: &str) {
 const GP3: &str = "gp3:1TiB,iops=6000@r5d.xlarge";
 const LARGE: &str = "gp3:1TiB,iops=6000@m5.24xlarge";
 
+/// Limits that no document promises were called documented.
+#[test]
+fn a_limit_that_was_measured_is_not_called_documented() {
+    let local = "local@i7i.xlarge";
+    let words = "what is measured as local NVMe: disk IOPS (reads) is delivered";
+    speaks(case(4, 150_061.0), local, "at-documented-limit", words);
+    let words = "of what is measured as local NVMe: disk IOPS (reads)";
+    speaks(case(4, 75_000.0), local, "below-documented-limit", words);
+}
+
 #[test]
 fn what_is_documented_is_delivered() {
     let words = "what is documented as gp3: volume IOPS is delivered: 100 % of it";
