@@ -5,7 +5,7 @@ use std::process::Command;
 
 use blocklab_proof::{Lab, json};
 
-const STUDY: &str = "name = \"small\"\npasses = 1\n[defaults]\nsize = \"4MiB\"\nios = 64\n\
+const STUDY: &str = "name = \"small\"\npasses = 1\n[defaults]\nsize = \"4MiB\"\nstop_ios = 64\n\
                      [[case]]\nname = \"one\"\n[[case]]\nname = \"deep\"\ndepth = 4\n";
 
 /// What the command says with these calls forbidden; nothing where strace cannot do that here.
@@ -13,7 +13,8 @@ fn forbidden(lab: &Lab, calls: &[&str], study: &str) -> Option<(i32, String, Str
     let file = lab.path().join("small.toml");
     std::fs::write(&file, study).unwrap();
     let mut strace = Command::new("strace");
-    strace.args(["-f", "-q", "-e", "trace=none", "-o", "/dev/null"]);
+    let traced = format!("trace={}", calls.join(","));
+    strace.args(["-f", "-q", "-e", &traced, "-o", "/dev/null"]);
     for call in calls {
         strace.args(["-e", &format!("inject={call}:error=EPERM")]);
     }
@@ -37,11 +38,15 @@ fn forbidden(lab: &Lab, calls: &[&str], study: &str) -> Option<(i32, String, Str
     Some((told.status.code().unwrap_or(-1), out, error))
 }
 
+/// `libaio` of `libaio, 4 KiB random read, depth 1, 1 thread`.
 fn engines(out: &str) -> Vec<String> {
     let value = json(out);
-    let cases = value["cases"].as_array().expect("cases");
-    let engine = |case: &serde_json::Value| case["engine"].as_str().unwrap_or("").to_owned();
-    cases.iter().map(engine).collect()
+    let rows = value["rows"].as_array().expect("rows");
+    let engine = |row: &serde_json::Value| {
+        let what = row["what"].as_str().expect("what a row is of");
+        what.split(',').next().unwrap_or_default().to_owned()
+    };
+    rows.iter().map(engine).collect()
 }
 
 /// A study of one's own that named no engine was refused in every container that forbids
@@ -71,7 +76,7 @@ fn where_libaio_is_forbidden_too_deep_loads_keep_their_depth() {
 #[test]
 fn an_engine_that_is_named_is_not_replaced() {
     let lab = Lab::new();
-    let named = STUDY.replace("ios = 64", "ios = 64\nengine = \"io_uring\"");
+    let named = STUDY.replace("[defaults]", "[defaults]\nengine = \"io_uring\"");
     let Some((code, out, error)) = forbidden(&lab, &["io_uring_setup"], &named) else {
         return;
     };

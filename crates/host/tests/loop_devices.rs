@@ -239,7 +239,9 @@ fn a_device_is_held_as_long_as_the_guard_lives() {
     std::os::unix::fs::symlink(&device.device, &link).unwrap();
     guard.may_write(&guard.open(&link).unwrap()).unwrap();
     drop((guard, handle));
-    assert!(exclusively().is_ok(), "and nothing is left of it");
+    // A program that another test starts holds what this process held until its exec.
+    let mut tries = std::iter::repeat_with(exclusively).take(100_000);
+    assert!(tries.any(|it| it.is_ok()), "and nothing is left of it");
 }
 
 #[test]
