@@ -2,8 +2,6 @@
 
 use std::env;
 use std::ffi::OsString;
-use std::fs::File;
-use std::io::Read;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
@@ -74,12 +72,7 @@ fn path(variable: impl Fn(&str) -> Option<OsString>, name: &str) -> Option<PathB
 /// # Errors
 /// Where the kernel gives none.
 pub fn chance() -> Result<u64> {
-    let mut bytes = [0; 8];
-    let source = "/dev/urandom";
-    File::open(source)
-        .and_then(|mut file| file.read_exact(&mut bytes))
-        .with_context(|| format!("cannot read {source}"))?;
-    Ok(u64::from_le_bytes(bytes))
+    getrandom::u64().context("the kernel gives no random numbers")
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! A file that we make, and that is gone whatever happens.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read};
+use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -116,7 +116,7 @@ fn writable() -> OpenOptions {
 /// A new file under a name of 128 random bits, and its path by way of the open directory.
 fn create(directory: &Handle) -> io::Result<(File, PathBuf)> {
     let mut bytes = [0; 16];
-    File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+    getrandom::fill(&mut bytes)?;
     let name = format!(".blocklab-{:032x}.scratch", u128::from_ne_bytes(bytes));
     let path = directory.reopen_path().join(name);
     let file = writable().create_new(true).open(&path)?;

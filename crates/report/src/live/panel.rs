@@ -194,7 +194,7 @@ mod tests {
         }
         assert_eq!(
             lines[1],
-            "write   1,234,667 IOPS    5,057 MB/s  p50 90.0 µs  p99 500 µs   max 300 ms"
+            "write   1,234,667 IOPS    5,057 MB/s  p50 90.0 µs  p99 750 µs   max 300 ms"
         );
         assert_eq!(lines[3].matches('█').count(), WIDTH, "{}", lines[3]);
         assert_eq!(
