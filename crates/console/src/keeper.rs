@@ -18,7 +18,7 @@ use std::io::{self, Read, Write};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::process::ExitCode;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, Ordering};
 use std::thread::Builder;
 use std::time::{Duration, Instant};
 
@@ -59,6 +59,7 @@ pub fn keep(work: impl FnOnce() -> u8) -> Result<ExitCode> {
         }
         child => {
             CHILD.store(child, Ordering::Relaxed);
+            pass_on_early(child);
             drop((writer, namer, leash));
             let ended = await_child(child, File::from(reader), File::from(hand));
             Ok(ended.unwrap_or_else(|| reap(child, before, File::from(names))))
@@ -94,6 +95,9 @@ fn let_go_of_output() {
 
 /// The child, for the signal handler.
 static CHILD: AtomicI32 = AtomicI32::new(0);
+/// Signals that came before the child was known here, as bits: it may run, and say so, before the
+/// parent comes to itself after the fork.
+static EARLY: AtomicU32 = AtomicU32::new(0);
 /// Whether a signal to end has come.
 static SIGNALLED: AtomicBool = AtomicBool::new(false);
 
@@ -132,13 +136,25 @@ fn forward_signals() {
         // ours and not yet reaped.
         unsafe {
             let sent_by_a_process = (*info).si_code <= 0;
-            if child > 0 && sent_by_a_process {
-                libc::kill(child, signal);
+            match sent_by_a_process {
+                true if child > 0 => drop(libc::kill(child, signal)),
+                true => drop(EARLY.fetch_or(1 << signal, Ordering::Relaxed)),
+                false => {}
             }
         }
     }
     let handler: extern "C" fn(i32, *mut libc::siginfo_t, *mut libc::c_void) = forward;
     set_handlers(handler as *const () as usize, libc::SA_SIGINFO);
+}
+
+fn pass_on_early(child: i32) {
+    let early = EARLY.swap(0, Ordering::Relaxed);
+    for signal in SIGNALS.into_iter().chain([ASKING]) {
+        if early & (1 << signal) != 0 {
+            // SAFETY: only numbers are passed; the child is ours and not yet reaped.
+            unsafe { libc::kill(child, signal) };
+        }
+    }
 }
 
 /// Asks for results so far.
