@@ -62,7 +62,9 @@ fn lab() -> Lab {
     lab
 }
 
-fn record(lab: &Lab, target: &str) -> Record {
+/// What a run in a store of its own left: of two in one second, `latest` may be either.
+fn record(target: &str) -> Record {
+    let lab = lab();
     let said = lab.blocklab(["run", "roads.toml", "--quiet", "--target", target]);
     assert_eq!(said.code, Some(0), "{}{}", said.out, said.err);
     lab.store().load("latest").expect("a kept run").record
@@ -100,11 +102,10 @@ const ATTEMPTS: usize = 5;
 
 #[test]
 fn real_and_virtual_time_agree() {
-    let lab = lab();
-    let simulated = record(&lab, "sim:./slow.toml");
+    let simulated = record("sim:./slow.toml");
     let mut last = Vec::new();
     for _ in 0..ATTEMPTS {
-        let emulated = record(&lab, "emu:./slow.toml");
+        let emulated = record("emu:./slow.toml");
         last = disagreements(&emulated, &simulated);
         if last.is_empty() {
             return;
@@ -117,11 +118,7 @@ fn real_and_virtual_time_agree() {
 /// A volume that is a fifth faster is told from this one: the agreement above says something.
 #[test]
 fn another_volume_disagrees() {
-    let lab = lab();
-    let (slow, other) = (
-        record(&lab, "sim:./slow.toml"),
-        record(&lab, "sim:./other.toml"),
-    );
+    let (slow, other) = (record("sim:./slow.toml"), record("sim:./other.toml"));
     let found = disagreements(&other, &slow);
     assert!(
         found.iter().any(|it| it.starts_with("deep read IOPS")),
@@ -136,9 +133,8 @@ fn another_volume_disagrees() {
 /// A record is the same whenever and wherever it is simulated, but for its name and its date.
 #[test]
 fn simulated_figures_are_the_same_every_time() {
-    let lab = lab();
     let target = "sim:2xst1:2TiB@m5.2xlarge";
-    let (first, second) = (record(&lab, target), record(&lab, target));
+    let (first, second) = (record(target), record(target));
     assert_eq!(first.measurements, second.measurements);
     assert!(
         first.targets[0]
