@@ -62,7 +62,7 @@ fn lab() -> Lab {
     lab
 }
 
-/// What a run in a store of its own left: of two in one second, `latest` may be either.
+/// What a run left in a store of its own, where no other can be the latest.
 fn record(target: &str) -> Record {
     let lab = lab();
     let said = lab.blocklab(["run", "roads.toml", "--quiet", "--target", target]);
