@@ -52,9 +52,11 @@ impl Latencies {
         (count > 1.0).then(|| (sum / (count - 1.0)).sqrt())
     }
 
-    /// Share of the operations in bins that begin at or below it.
+    /// Share of the operations in bins whose middle is at or below it, which is how the outputs of
+    /// other tools count them, too.
     pub fn within_percent(&self, ns: u64) -> Option<f64> {
-        let within = self.0.iter().filter(|(low, ..)| *low <= ns);
+        let is_within = |(low, high, _): &&(u64, u64, u64)| u64::midpoint(*low, *high) <= ns;
+        let within = self.0.iter().filter(is_within);
         let within: u64 = within.map(|(_, _, count)| count).sum();
         let all = self.count();
         (all > 0).then(|| within as f64 / all as f64 * 100.0)
