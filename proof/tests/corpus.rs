@@ -26,6 +26,13 @@ fn every_rule_finds_what_was_built_in_and_nothing_else() {
             score.precision() >= BAR && score.recall() >= BAR,
             "{rule}: {score:?}"
         );
+        let with_it = || scenarios.iter().filter(|it| it.labels.contains(&rule));
+        let beyond = with_it().filter(|it| it.is_beyond()).count();
+        assert!(
+            beyond * 2 >= with_it().count(),
+            "{rule}: {beyond} of {} beyond the catalog",
+            with_it().count()
+        );
     }
     let alarms: Vec<_> = verdicts.iter().filter(|it| it.is_false_alarm()).collect();
     assert!(alarms.is_empty(), "{alarms:#?}");

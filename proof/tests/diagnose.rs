@@ -107,6 +107,14 @@ fn a_burst_is_told_with_what_remains() {
     assert_eq!(state(&found, "gp2: burst credits (baseline)"), "not_tested");
 }
 
+/// Whoever wrote 1024GiB read of a volume of 1TiB, and looked for the one that was asked about.
+#[test]
+fn an_address_is_repeated_as_it_was_written() {
+    let written = "gp3:1024GiB,iops=16000@m5.24xlarge";
+    let found = diagnosed(written, written);
+    assert_eq!(found["expected"]["address"], written);
+}
+
 #[test]
 fn a_page_and_a_text() {
     let lab = Lab::new();

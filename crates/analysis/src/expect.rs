@@ -53,7 +53,7 @@ pub struct Diagnosis {
 /// A run beside documents.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Compared {
-    /// In the shortest spelling.
+    /// In the shortest spelling, until somebody puts what the user wrote in its place.
     pub address: String,
     /// Each case, in the order of the run.
     pub cases: Vec<CaseCheck>,
@@ -79,7 +79,7 @@ pub struct CaseCheck {
 type Rule = fn(&Bench<'_>) -> Vec<Finding>;
 
 /// In the order in which findings of the same gravity are shown.
-const RULES: [Rule; 17] = [
+const RULES: [Rule; 18] = [
     elsewhere::setting_not_in_effect,
     elsewhere::other_volume_type,
     elsewhere::other_instance_size,
@@ -88,6 +88,7 @@ const RULES: [Rule; 17] = [
     bought::best_effort,
     at_cap::documented_limit,
     at_cap::burst_only,
+    at_cap::burst_used_up,
     at_cap::bucket_amortised,
     at_cap::separate_budgets,
     at_cap::aggregate,

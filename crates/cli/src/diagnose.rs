@@ -54,7 +54,10 @@ fn one(args: &DiagnoseArgs, record: &Record, catalog: &Catalog) -> Result<(Strin
         catalog,
         priced: Some(priced),
     });
-    let diagnosis = judge(record, expectation);
+    let mut diagnosis = judge(record, expectation);
+    if let Some((compared, text)) = diagnosis.expected.as_mut().zip(args.expect.as_ref()) {
+        compared.address.clone_from(text);
+    }
     if let Some(path) = &args.html {
         let page = html::diagnosis(record, &diagnosis);
         output::write(path, page, Over::forced(args.force))?;

@@ -191,7 +191,9 @@ pub fn line(plot: &Plot, line: &Line) -> String {
     }
     match (plot.bound, line.crossing) {
         (Some(bound), Some(at)) => {
-            let (after, before) = (count(at.after), count(at.before));
+            // Above the maximum a point of more load may lie at a smaller rate.
+            let (after, before) = (at.after.min(at.before), at.after.max(at.before));
+            let (after, before) = (count(after), count(before));
             parts.push(format!(
                 "{} are passed at {} (between {after} and {before})",
                 up(bound),

@@ -2,7 +2,7 @@
 //! faults.
 
 use super::Scenario;
-use super::scenarios::{job, plain};
+use super::scenarios::{against, job, plain};
 
 /// A disk of so many microseconds, whose latencies scatter so, with limiters and faults.
 pub(super) fn disk(base_us: u32, spread: &str, limiters: &str, faults: &str) -> String {
@@ -36,6 +36,7 @@ pub(super) fn all() -> Vec<Scenario> {
         rates(),
         passes(),
         limited(),
+        rested(),
     ];
     families.concat()
 }
@@ -242,9 +243,37 @@ fn limited() -> Vec<Scenario> {
             let kib = if rate.contains("IOPS") { 4 } else { 128 };
             let caps = format!("[[volume.cap]]\nname = \"cap\"\nrate = \"{rate}\"\n");
             for depth in [64, 256] {
-                let device = disk(base, SCATTERS[1], &caps, "");
-                all.push(plain(device, job(kib, depth), &["at-limit"]));
+                for scatter in SCATTERS {
+                    let device = disk(base, scatter, &caps, "");
+                    all.push(plain(device, job(kib, depth), &["at-limit"]));
+                }
             }
+        }
+    }
+    all
+}
+
+/// Two and four seconds on a disk whose limiter has saved up one of its rate.
+fn rested() -> Vec<Scenario> {
+    let mut all = Vec::new();
+    for (base, iops) in [(100, 3000_u32), (300, 6000), (600, 12_000)] {
+        let caps =
+            format!("[[volume.cap]]\nname = \"cap\"\nrate = \"{iops} IOPS\"\nbucket = \"1s\"\n");
+        let device = disk(base, SCATTERS[1], &caps, "");
+        for seconds in [2, 4] {
+            let text = job(4, 256).replace("ramp = \"3s\"\n", "");
+            let text = text.replace("12s", &format!("{seconds}s"));
+            all.push(Scenario {
+                healthy: false,
+                ..plain(device.clone(), text.clone(), &["above-limit"])
+            });
+            let bought = format!("gp3:1TiB,iops={iops}@m5.24xlarge");
+            let labels = [
+                "above-limit",
+                "bucket-amortised",
+                "more-than-the-limit-takes",
+            ];
+            all.push(against(device.clone(), bought, text, &labels));
         }
     }
     all

@@ -9,6 +9,7 @@ mod described;
 mod machine;
 mod rules;
 mod scenarios;
+mod throttled;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -33,6 +34,7 @@ pub fn scenarios() -> Vec<Scenario> {
         described::all(),
         blind::all(),
         altered::all(),
+        throttled::all(),
     ];
     parts.concat()
 }
@@ -54,13 +56,15 @@ pub struct Scenario {
     pub blind: bool,
     /// What happened to the run besides, which no model does.
     pub besides: Option<fn(&mut Record)>,
+    /// The record of a real device, which is not run again.
+    pub recorded: Option<&'static str>,
 }
 
 impl Scenario {
     /// Whether the device, or what happened to it, is none that the catalog knows.
     #[must_use]
     pub fn is_beyond(&self) -> bool {
-        self.is_described() || self.blind || self.besides.is_some()
+        self.is_described() || self.blind || self.besides.is_some() || self.recorded.is_some()
     }
 
     fn is_described(&self) -> bool {
@@ -110,6 +114,9 @@ pub fn judge(scenarios: &[Scenario]) -> Vec<Verdict> {
 
 /// A run of the scenario, as the diagnosis gets it.
 fn run(scenario: &Scenario) -> Record {
+    if let Some(text) = scenario.recorded {
+        return Record::from_json(text).expect("a record");
+    }
     let head = "name = \"corpus\"\nseed = 7\n";
     let text = match scenario.job.contains("[[case]]") {
         true => format!("{head}{}", scenario.job),

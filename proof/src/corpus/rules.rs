@@ -2,7 +2,7 @@
 
 /// The rules that are judged, and what each label rests on. `sound` says only that nothing else was
 /// said, and `price-audit` repeats an arithmetic that has exact tests of its own.
-pub const RULES: [(&str, &str); 63] = [
+pub const RULES: [(&str, &str); 64] = [
     ("accounting", "operations that are missing in the census"),
     ("failed", "a run that ended by a failure"),
     ("interrupted", "a run that a signal ended"),
@@ -84,6 +84,10 @@ pub const RULES: [(&str, &str); 63] = [
         "a volume of what was sold, without its limits",
     ),
     ("documented-burst", "a bucket that the run does not empty"),
+    (
+        "burst-used-up",
+        "the baseline, of a volume that has a burst",
+    ),
     (
         "bucket-amortised",
         "seconds on a rested volume, held against documents",

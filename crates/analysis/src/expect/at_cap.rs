@@ -65,7 +65,8 @@ pub(super) fn over_driven(bench: &Bench<'_>) -> Vec<Finding> {
                 },
             )
             .ok()?;
-            let latency = alone.sustained().latency_mean.as_secs_f64();
+            // Before any limiter holds it back, whatever is left of a burst.
+            let latency = alone.at(Nanos::ZERO).latency_mean.as_secs_f64();
             let needed = (phase.iops * latency).ceil().max(1.0);
             let (given, most) = (f64::from(load.in_flight), needed * OVER);
             (given > most && !is_told(bench, phase)).then(|| {
@@ -167,6 +168,28 @@ pub(super) fn burst_only(bench: &Bench<'_>) -> Vec<Finding> {
                     fixed(last.binding.to_string()),
                 ],
             ).with("delivered", seen.iops, "IOPS").with("sustained", last.iops, "IOPS").with("begins after", last.begins.as_secs_f64(), "s"))
+    })
+}
+
+/// Rule 9, seen afterwards: the burst was over before the test.
+pub(super) fn burst_used_up(bench: &Bench<'_>) -> Vec<Finding> {
+    let advice = "After a rest it bursts again. A rate that must last takes a volume or an instance \
+                  whose baseline it is.";
+    bench.joined("burst-used-up", Some(advice), bench.because(&Why::AsExpected), |seen| {
+        let predicted = seen.predicted.as_ref()?;
+        let (rested, last) = (predicted.at(BUCKET), predicted.sustained());
+        let is_baseline = matches!(last.binding.kind(), Some(LimitKind::Baseline { .. }));
+        let had_burst = last.begins > BUCKET && rested.iops > last.iops * (1.0 + 2.0 * NEAR);
+        (is_baseline && had_burst && seen.fits(last.iops, NEAR)).then(|| info(
+                "{} IOPS are what {} leaves once the burst is used up; rested, it allows {} for {} \
+                 of this load",
+                [
+                    number(seen.iops),
+                    fixed(last.binding.to_string()),
+                    number(rested.iops),
+                    time(last.begins),
+                ],
+            ).with("delivered", seen.iops, "IOPS").with("baseline", last.iops, "IOPS").with("rested", rested.iops, "IOPS"))
     })
 }
 

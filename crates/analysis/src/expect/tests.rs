@@ -136,6 +136,18 @@ fn a_burst_ends() {
     silent(case(4, 3000.0), "gp3:100GiB", "documented-burst");
 }
 
+/// A gp2 volume without credits delivered its 300 IOPS, which were called as expected, and nothing
+/// told that the 3,000 of yesterday were a burst.
+#[test]
+fn a_burst_has_ended() {
+    let words = "300 IOPS are what gp2: burst credits (baseline) leaves once the burst is used up; \
+                 rested, it allows 3,000 for 33 min 20 s";
+    let finding = speaks(case(4, 300.0), "gp2:100GiB", "burst-used-up", words);
+    assert_eq!(finding.severity, Severity::Info);
+    silent(case(4, 3000.0), "gp2:100GiB", "burst-used-up");
+    silent(case(4, 3000.0), "gp2:1000GiB", "burst-used-up");
+}
+
 /// N operations against rate r and a second of it saved: r (T + 1) / T.
 #[test]
 fn a_short_test_spreads_what_the_limiter_saved() {
