@@ -197,6 +197,30 @@ pub(super) fn absent(name: &str) -> Option<String> {
     Some(format!("engine {name} is not there; use {instead}"))
 }
 
+/// The engines that Debian's fio has and this house has not.
+const IN_DEBIAN: [&str; 15] = [
+    "net",
+    "netsplice",
+    "rdma",
+    "sg",
+    "e4defrag",
+    "io_uring_cmd",
+    "rbd",
+    "rados",
+    "gfapi",
+    "gfapi_async",
+    "nbd",
+    "mtd",
+    "libpmem",
+    "dev-dax",
+    "pmemblk",
+];
+
+/// Whether Debian's fio has an engine of that name no more than we do: it reads no further then.
+pub(super) fn is_unheard_of(name: &str) -> bool {
+    Engine::named(name).is_none() && !IN_DEBIAN.contains(&name)
+}
+
 /// The engine of a job. `only_parsed`: it is not going to be opened.
 pub(super) fn engine(spec: &Spec, only_parsed: bool) -> Result<Engine, Mistake> {
     let name = &*spec.options.ioengine;

@@ -261,10 +261,18 @@ fn processors(spec: &Spec, number: u32, context: &PlanContext<'_>) -> Result<Vec
     let nodes = spec.options.numa_cpu_nodes.as_deref();
     if let Some(list) = nodes.filter(|list| *list != "all") {
         let nodes = list_of(list).map_err(|why| spec.mistake("numa_cpu_nodes", why))?;
-        allowed = nodes
-            .into_iter()
-            .flat_map(context.node_processors)
-            .collect();
+        allowed.clear();
+        for node in nodes {
+            let of_node = (context.node_processors)(node);
+            if of_node.is_empty() {
+                let wrong = format!(
+                    "this machine has no node {node} with processors; /sys/devices/system/node \
+                     lists those that it has"
+                );
+                return Err(spec.mistake("numa_cpu_nodes", wrong));
+            }
+            allowed.extend(of_node);
+        }
     }
     let turn = number as usize % allowed.len().max(1);
     Ok(allowed.get(turn).copied().into_iter().collect())

@@ -94,13 +94,16 @@ pub fn prepare(
 }
 
 /// How many clones cannot be run for want of their engine, or of zoned devices. fio runs the others
-/// and ends with that number.
+/// and ends with that number; of an engine that it does not have it reads no further, and none runs.
 #[must_use]
 pub fn clones_without_engine(resolved: &Resolved) -> u64 {
     let cannot = |options: &&Options| {
         engine::absent(&options.ioengine).is_some() || options.zonemode == "zbd"
     };
     let all = resolved.specs.iter().map(|spec| &spec.options);
+    if (all.clone()).any(|options| engine::is_unheard_of(&options.ioengine)) {
+        return 0;
+    }
     all.filter(cannot)
         .map(|options| options.numjobs.max(1))
         .sum()
