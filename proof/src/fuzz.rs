@@ -13,7 +13,7 @@ use std::path::Path;
 
 use blocklab_catalog::{Address, Catalog, describe, device_file};
 use blocklab_diskspd::{self as diskspd_language, Asked, Overrides, Profile};
-use blocklab_emulator::nbd::handshake::{Export, Handshake, Session, Step};
+use blocklab_emulator::nbd::handshake::{Export, Handshake, Privacy, Session, Step};
 use blocklab_emulator::nbd::transmission::{Command, REQUEST, Request};
 use blocklab_fio::{self as fio_language, State};
 use blocklab_host::signatures::{probe, probe_bytes};
@@ -62,11 +62,13 @@ pub fn nbd(bytes: &[u8]) {
         rotational: false,
     };
     let exports = [export("data"), export("log")];
-    let mut handshake = Handshake::new(&exports);
+    let mut handshake = Handshake::new(&exports, Privacy::Never);
     let (mut rest, mut reply) = (bytes, Vec::new());
     let session = loop {
         match handshake.step(rest, &mut reply) {
-            Step::Used(used) => rest = rest.get(used..).expect("no more than there is"),
+            Step::Used(used) | Step::StartTls(used) => {
+                rest = rest.get(used..).expect("no more than there is");
+            }
             Step::Enter(used, session) => {
                 rest = rest.get(used..).expect("no more than there is");
                 break session;

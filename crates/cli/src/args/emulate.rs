@@ -20,6 +20,7 @@ Examples:
   blocklab emulate gp2:100GiB --nbd localhost:10809 --speed 60  a burst of 30 minutes in 30 seconds
   blocklab emulate 4xst1:1TiB@m5.large --nbd unix:/tmp/st1     four volumes: exports 1 to 4
   blocklab emulate gp3:100GiB st1:1TiB --on m5.large --nbd unix:/tmp/two
+  blocklab emulate gp3:100GiB --nbd 0.0.0.0:10809 --tls-certificates pki   to other machines
   blocklab emulate null --size 10GiB --nbd unix:/tmp/null      no delay at all
   blocklab diagnose latest                                     which limit bound, and for how long
 
@@ -29,7 +30,7 @@ everything that was written, flushed or not, and is synced to its own disk at th
 
 The first volume is the export without a name. The volumes of one address share what their \
 instance grants. A unix socket can be used by its owner only; an address that other machines reach \
-needs --insecure, because nothing is encrypted.
+needs --tls-certificates, or --insecure where everything may be sent in the clear.
 
 At the end the block device and the mount are undone. While a file system on it is mounted or a \
 program has it open, the end waits 10 seconds for that; then its users get errors. What a server \
@@ -88,8 +89,12 @@ pub struct EmulateArgs {
     /// Name of the run and of the export (with several: NAME1, NAME2 ...)
     #[arg(long, value_name = "TEXT", value_parser = run_name)]
     pub name: Option<String>,
+    /// Serve NBD by TLS only, to clients with a certificate: DIR holds ca-cert.pem,
+    /// server-cert.pem and server-key.pem
+    #[arg(long, value_name = "DIR", requires = "nbd")]
+    pub tls_certificates: Option<PathBuf>,
     /// Listen where other machines can connect, without encryption
-    #[arg(long)]
+    #[arg(long, conflicts_with = "tls_certificates")]
     pub insecure: bool,
     /// Divide the capacity of burst buckets by this; rates stay
     #[arg(long, value_name = "FACTOR", value_parser = speed)]

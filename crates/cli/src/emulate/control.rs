@@ -9,7 +9,7 @@ use blocklab_console::terminal;
 use blocklab_device::VolumeSpec;
 use blocklab_emulator::Volume;
 use blocklab_emulator::control::{Command, ControlSocket, Controlled, Desk, Modify};
-use blocklab_emulator::nbd::{self, Listener};
+use blocklab_emulator::nbd::{self, Access, Listener};
 use blocklab_record::ControlEvent;
 use blocklab_units::Nanos;
 
@@ -37,7 +37,7 @@ pub(super) fn listener(args: &EmulateArgs) -> Result<Option<Listener>> {
     if matches!(address, nbd::Address::Tcp(_)) {
         bail!("--control {text} can be reached by other users; write unix:PATH");
     }
-    Ok(Some(Listener::new(&address, false)?))
+    Ok(Some(Listener::new(&address, Access::Local)?))
 }
 
 /// What `--at` asks for, in the order of time.

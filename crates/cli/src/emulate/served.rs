@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use blocklab_console::terminal;
 use blocklab_emulator::fuse::{Artifacts, FuseServer, Holder, Leftover};
 use blocklab_emulator::nbd::handshake::Export;
-use blocklab_emulator::nbd::{self, Limits, Listener, Server};
+use blocklab_emulator::nbd::{self, Access, Limits, Listener, Server, Tls};
 use blocklab_emulator::{Spin, Volume};
 use blocklab_report::observed;
 use blocklab_units::Bytes;
@@ -36,6 +36,8 @@ impl Served {
             SpinArg::On => Spin::On,
             SpinArg::Off => Spin::Off,
         };
+        let folder = args.tls_certificates.as_deref();
+        let tls = folder.map(Tls::from_folder).transpose()?;
         let mut artifacts = begin_artifacts(args)?;
         let listeners = listen(args)?;
         let files = match (&mut artifacts, serves_files(args)) {
@@ -60,7 +62,8 @@ impl Served {
                 let served = volumes.iter().enumerate();
                 let served =
                     served.map(|(index, volume)| (Arc::clone(volume), export(index, volume)));
-                let server = Server::start(served.collect(), listeners, Limits::default(), spin);
+                let limits = Limits::default();
+                let server = Server::start(served.collect(), listeners, limits, spin, tls);
                 Some(server.context("the server cannot be started")?)
             }
         };
@@ -159,9 +162,14 @@ fn begin_artifacts(args: &EmulateArgs) -> Result<Option<Artifacts>> {
 }
 
 fn listen(args: &EmulateArgs) -> Result<Vec<Listener>> {
+    let access = match (&args.tls_certificates, args.insecure) {
+        (Some(_), _) => Access::Tls,
+        (None, true) => Access::Insecure,
+        (None, false) => Access::Local,
+    };
     let listen = |text: &String| -> Result<Listener> {
         let address: nbd::Address = text.parse()?;
-        Ok(Listener::new(&address, args.insecure)?)
+        Ok(Listener::new(&address, access)?)
     };
     args.nbd.iter().map(listen).collect()
 }

@@ -279,7 +279,7 @@ fn lines_over_a_socket_and_clients_that_are_none() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("control");
     let address = crate::nbd::Address::Unix(path.clone());
-    let listener = crate::nbd::Listener::new(&address, false).expect("free");
+    let listener = crate::nbd::Listener::new(&address, crate::nbd::Access::Local).expect("free");
     let socket = ControlSocket::start(listener, Arc::new(desk(false).0)).expect("threads");
     let silent: Vec<_> = (0..40).map(|_| UnixStream::connect(&path)).collect();
     drop(silent);

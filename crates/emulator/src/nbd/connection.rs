@@ -9,37 +9,38 @@
 //! one `send`, and several that came together share both.
 
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::time::Duration;
 
 use blocklab_device::Direction;
 use blocklab_units::Nanos;
 
-use super::handshake::{Export, Handshake, Session, Step, greeting};
+use super::entry::shake_hands;
+use super::handshake::Session;
 use super::input::{Input, Received};
 use super::limits::Limits;
 use super::outbox::Outbox;
+use super::service::Service;
 use super::transmission::{Command, MOST_DROPPED, MOST_EXTENTS, REQUEST, Request, extents};
+use super::wire::Wire;
 use crate::wait::wait;
 use crate::{
     Alarm, Bell, Failure, Interest, Ready, Schedule, Settled, Spin, Ticket, Volume, precise_timers,
 };
 
-/// What every connection of a server knows.
-#[derive(Debug)]
-pub(super) struct Service {
-    pub(super) exports: Vec<Export>,
-    pub(super) volumes: Vec<Arc<Volume>>,
-    pub(super) limits: Limits,
-    pub(super) spin: Spin,
-}
-
 /// Serves one client until it goes. `entered` is called when it has chosen an export.
 pub(super) fn serve(service: &Service, socket: &OwnedFd, entered: &dyn Fn()) -> io::Result<()> {
+    let mut wire = Wire::new(socket.as_fd());
+    let served = serve_wire(service, &mut wire, entered);
+    wire.close();
+    served
+}
+
+fn serve_wire(service: &Service, wire: &mut Wire<'_>, entered: &dyn Fn()) -> io::Result<()> {
     let mut input = Input::new();
     let mut outbox = Outbox::new();
-    let shaken = shake_hands(service, socket.as_fd(), &mut input, &mut outbox, entered)?;
+    let shaken = shake_hands(service, wire, &mut input, &mut outbox, entered)?;
     let Some(session) = shaken else {
         return Ok(());
     };
@@ -49,7 +50,7 @@ pub(super) fn serve(service: &Service, socket: &OwnedFd, entered: &dyn Fn()) -> 
     volume.wakes(&bell);
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     let connection = Connection {
-        socket: socket.as_fd(),
+        wire,
         limits: service.limits,
         session,
         volume: &volume,
@@ -63,55 +64,6 @@ pub(super) fn serve(service: &Service, socket: &OwnedFd, entered: &dyn Fn()) -> 
         waking: Nanos::ZERO,
     };
     connection.run()
-}
-
-/// Until the client has chosen; `None`: it goes, or has to.
-fn shake_hands(
-    service: &Service,
-    socket: BorrowedFd<'_>,
-    input: &mut Input,
-    outbox: &mut Outbox,
-    entered: &dyn Fn(),
-) -> io::Result<Option<Session>> {
-    let volume = &service.volumes[0];
-    let clock = volume.clock();
-    let until = clock.now() + service.limits.handshake;
-    let bell = Bell::new()?;
-    let mut handshake = Handshake::new(&service.exports);
-    outbox.bytes().extend_from_slice(&greeting());
-    let mut chosen = None;
-    let mut closes = false;
-    loop {
-        while chosen.is_none() && !closes && outbox.has_room() {
-            match handshake.step(input.unused(), outbox.bytes()) {
-                Step::More => break,
-                Step::Used(used) => input.use_up(used),
-                Step::Enter(used, session) => {
-                    input.use_up(used);
-                    // Before the client hears of it: from then on it is no dallier.
-                    entered();
-                    chosen = Some(session);
-                }
-                Step::Close => closes = true,
-            }
-        }
-        outbox.send(socket, volume)?;
-        if outbox.is_empty() && (closes || chosen.is_some()) {
-            return Ok(chosen);
-        }
-        let left = until.since(clock.now());
-        if left == Nanos::ZERO {
-            return Ok(None);
-        }
-        let interest = Interest {
-            read: chosen.is_none() && !closes && outbox.has_room(),
-            write: !outbox.is_empty(),
-        };
-        let ready = wait(socket, interest, &bell, Some(left.into()))?;
-        if ready.read && input.receive(socket, false)? == Received::End {
-            return Ok(None);
-        }
-    }
 }
 
 /// A request that was admitted, with what its reply needs.
@@ -141,8 +93,8 @@ enum Body {
     },
 }
 
-struct Connection<'a> {
-    socket: BorrowedFd<'a>,
+struct Connection<'a, 'w> {
+    wire: &'a mut Wire<'w>,
     limits: Limits,
     session: Session,
     volume: &'a Volume,
@@ -163,12 +115,12 @@ fn broken(what: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, what)
 }
 
-impl Connection<'_> {
+impl Connection<'_, '_> {
     fn run(mut self) -> io::Result<()> {
         loop {
             self.use_input()?;
             self.give_due();
-            self.outbox.send(self.socket, self.volume)?;
+            self.outbox.send(self.wire, self.volume)?;
             if self.ends && self.schedule.is_empty() && self.outbox.is_empty() {
                 return Ok(());
             }
@@ -413,6 +365,9 @@ impl Connection<'_> {
     fn wait(&mut self) -> io::Result<()> {
         let is_within = !matches!(self.body, Body::None) || !self.input.is_empty();
         let may_read = self.has_room() && !self.ends;
+        if may_read && self.wire.holds_some() {
+            return self.receive(false);
+        }
         if self.schedule.is_empty() && self.outbox.is_empty() && !is_within && may_read {
             return self.receive(true);
         }
@@ -433,7 +388,7 @@ impl Connection<'_> {
             std::hint::spin_loop();
             return Ok(());
         }
-        let ready = wait(self.socket, interest, self.bell, limit)?;
+        let ready = wait(self.wire.socket(), interest, self.bell, limit)?;
         self.after_wait(ready, limit, now, due.is_none())
     }
 
@@ -478,7 +433,7 @@ impl Connection<'_> {
     fn receive(&mut self, wait: bool) -> io::Result<()> {
         let clock = self.volume.clock();
         let began = clock.now();
-        let received = self.input.receive(self.socket, wait)?;
+        let received = self.input.receive(self.wire, wait)?;
         let usual = self.alarm.usual_lateness();
         let slept = wait && clock.now().since(began) > usual;
         self.waking = if slept { usual } else { Nanos::ZERO };
@@ -489,7 +444,7 @@ impl Connection<'_> {
     }
 }
 
-impl Drop for Connection<'_> {
+impl Drop for Connection<'_, '_> {
     fn drop(&mut self) {
         let body = std::mem::replace(&mut self.body, Body::None);
         if let Body::Write { pending, .. } = body {

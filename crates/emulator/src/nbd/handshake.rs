@@ -45,6 +45,9 @@ pub enum Step {
     More,
     /// So many were used; there may be more in the buffer.
     Used(usize),
+    /// So many were used; when the reply is sent, TLS begins. Whatever else has arrived came in
+    /// the clear and is to be distrusted.
+    StartTls(usize),
     /// So many were used; requests follow.
     Enter(usize, Session),
     /// The connection ends when the reply is sent.
@@ -60,10 +63,22 @@ const LONGEST_NAME: usize = 4096;
 const CLIENT_FLAGS: usize = 4;
 const OPTION_HEADER: usize = 16;
 
+/// Who may listen on the way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Privacy {
+    /// There are no certificates; everything is in the clear.
+    Never,
+    /// Nothing is told before TLS has begun.
+    Required,
+    /// It has begun.
+    Begun,
+}
+
 /// The state of one handshake.
 #[derive(Debug)]
 pub struct Handshake<'a> {
     exports: &'a [Export],
+    privacy: Privacy,
     zeroes: Option<bool>,
     structured: bool,
     /// The export for which the allocation was asked for.
@@ -127,9 +142,10 @@ fn answer(out: &mut Vec<u8>, option: u32, kind: u32, data: &[&[u8]]) {
 impl<'a> Handshake<'a> {
     /// With the exports that there are; at least one.
     #[must_use]
-    pub const fn new(exports: &'a [Export]) -> Self {
+    pub const fn new(exports: &'a [Export], privacy: Privacy) -> Self {
         Self {
             exports,
+            privacy,
             zeroes: None,
             structured: false,
             allocation_of: None,
@@ -182,11 +198,21 @@ impl<'a> Handshake<'a> {
 
     fn option(&mut self, number: u32, data: &[u8], used: usize, out: &mut Vec<u8>) -> Step {
         let answered = match number {
-            option::EXPORT_NAME => return self.export_name(data, used, out),
+            option::STARTTLS => match self.start_tls(data) {
+                Ok(()) => {
+                    answer(out, number, reply::ACK, &[]);
+                    return Step::StartTls(used);
+                }
+                Err(kind) => Err(kind),
+            },
+            // The oldest way in has no way to refuse.
+            option::EXPORT_NAME if self.privacy == Privacy::Required => return Step::Close,
             option::ABORT => {
                 answer(out, number, reply::ACK, &[]);
                 return Step::Close;
             }
+            _ if self.privacy == Privacy::Required => Err(reply::ERR_TLS_REQD),
+            option::EXPORT_NAME => return self.export_name(data, used, out),
             option::INFO => self.info(number, data, out).map(drop),
             option::GO => match self.info(number, data, out) {
                 Ok(export) => return Step::Enter(used, self.session(export)),
@@ -203,6 +229,18 @@ impl<'a> Handshake<'a> {
             answer(out, number, kind, &[]);
         }
         Step::Used(used)
+    }
+
+    /// What was agreed on in the clear may be a forgery: nothing of it holds any more.
+    fn start_tls(&mut self, data: &[u8]) -> Result<(), u32> {
+        match self.privacy {
+            Privacy::Never => return Err(reply::ERR_UNSUP),
+            Privacy::Required if data.is_empty() => self.privacy = Privacy::Begun,
+            _ => return Err(reply::ERR_INVALID),
+        }
+        self.structured = false;
+        self.allocation_of = None;
+        Ok(())
     }
 
     fn find(&self, name: &str) -> Option<usize> {
@@ -372,7 +410,7 @@ mod tests {
     /// Flags and options; the last step, and the kinds of the replies.
     fn talk(flags: u32, options: &[(u32, Vec<u8>)]) -> (Step, Vec<u32>) {
         let exports = exports();
-        let mut handshake = Handshake::new(&exports);
+        let mut handshake = Handshake::new(&exports, Privacy::Never);
         let mut out = Vec::new();
         let mut step = handshake.step(&flags.to_be_bytes(), &mut out);
         for (number, data) in options {
@@ -417,6 +455,37 @@ mod tests {
         assert_eq!(kinds, [reply::ERR_UNSUP; 3]);
     }
 
+    /// What was agreed on before TLS could be a forgery: it holds no more, and nothing is told.
+    #[test]
+    fn with_certificates_nothing_is_told_or_kept_before_tls() {
+        let exports = exports();
+        let mut handshake = Handshake::new(&exports, Privacy::Required);
+        let mut out = Vec::new();
+        handshake.step(&3u32.to_be_bytes(), &mut out);
+        let mut ask = |number, data: &[u8]| {
+            let mut out = Vec::new();
+            let step = handshake.step(&option_bytes(number, data), &mut out);
+            let kind = out.get(12..16).map(|it| it.try_into().expect("four"));
+            (step, kind.map(u32::from_be_bytes))
+        };
+        let required = Some(reply::ERR_TLS_REQD);
+        for number in [option::LIST, option::STRUCTURED_REPLY, option::INFO, 99] {
+            assert_eq!(ask(number, &[]), (Step::Used(16), required));
+        }
+        let go = named("data", &[0, 0]);
+        assert_eq!(ask(GO, &go), (Step::Used(26), required));
+        assert_eq!(ask(option::STARTTLS, &[0]).1, Some(reply::ERR_INVALID));
+        let begun = (Step::StartTls(16), Some(reply::ACK));
+        assert_eq!(ask(option::STARTTLS, &[]), begun);
+        assert_eq!(ask(option::STARTTLS, &[]).1, Some(reply::ERR_INVALID));
+        assert!(matches!(ask(GO, &go).0, Step::Enter(26, session) if !session.structured));
+
+        let mut handshake = Handshake::new(&exports, Privacy::Required);
+        handshake.step(&3u32.to_be_bytes(), &mut out);
+        let by_name = option_bytes(option::EXPORT_NAME, b"data");
+        assert_eq!(handshake.step(&by_name, &mut out), Step::Close);
+    }
+
     #[test]
     fn the_allocation_needs_structured_replies_and_holds_for_its_export_only() {
         let query = |name: &str| {
@@ -441,7 +510,7 @@ mod tests {
     fn an_old_client_gets_its_zeros_unless_it_waives_them() {
         let exports = exports();
         for (flags, len) in [(0u32, 134), (1, 134), (3, 10)] {
-            let mut handshake = Handshake::new(&exports);
+            let mut handshake = Handshake::new(&exports, Privacy::Never);
             let mut out = Vec::new();
             handshake.step(&flags.to_be_bytes(), &mut out);
             let step = handshake.step(&option_bytes(option::EXPORT_NAME, b"log"), &mut out);
@@ -454,7 +523,7 @@ mod tests {
     fn what_cannot_be_understood_ends_the_connection() {
         let exports = exports();
         let check = |bytes: &[u8]| {
-            let mut handshake = Handshake::new(&exports);
+            let mut handshake = Handshake::new(&exports, Privacy::Never);
             let mut out = Vec::new();
             handshake.step(&3u32.to_be_bytes(), &mut out);
             assert_eq!(handshake.step(bytes, &mut out), Step::Close, "{bytes:?}");
@@ -474,7 +543,7 @@ mod tests {
         #[test]
         fn any_bytes_can_arrive(bytes in prop::collection::vec(any::<u8>(), 0..400), magic: bool) {
             let exports = exports();
-            let mut handshake = Handshake::new(&exports);
+            let mut handshake = Handshake::new(&exports, Privacy::Never);
             let mut out = Vec::new();
             handshake.step(&3u32.to_be_bytes(), &mut out);
             let mut input = bytes;

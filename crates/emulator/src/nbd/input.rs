@@ -1,7 +1,8 @@
 //! What a client sent and nobody has used yet.
 
 use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd};
+
+use super::wire::Wire;
 
 /// Room for sixty writes of 4 KiB with their requests. Longer data goes on to the volume in pieces.
 const ROOM: usize = 256 << 10;
@@ -48,7 +49,7 @@ impl Input {
     }
 
     /// Takes what is there; with `wait`, until something is.
-    pub(super) fn receive(&mut self, socket: BorrowedFd<'_>, wait: bool) -> io::Result<Received> {
+    pub(super) fn receive(&mut self, wire: &mut Wire<'_>, wait: bool) -> io::Result<Received> {
         if self.start > 0 {
             self.bytes.copy_within(self.start..self.end, 0);
             (self.start, self.end) = (0, self.end - self.start);
@@ -57,29 +58,13 @@ impl Input {
         if room.is_empty() {
             return Ok(Received::Nothing);
         }
-        let flags = if wait { 0 } else { libc::MSG_DONTWAIT };
-        // SAFETY: the room lives through the call, and its length is given.
-        let got = unsafe {
-            libc::recv(
-                socket.as_raw_fd(),
-                room.as_mut_ptr().cast(),
-                room.len(),
-                flags,
-            )
-        };
-        match usize::try_from(got) {
-            Ok(0) => Ok(Received::End),
-            Ok(got) => {
+        Ok(match wire.receive(room, wait)? {
+            None => Received::Nothing,
+            Some(0) => Received::End,
+            Some(got) => {
                 self.end += got;
-                Ok(Received::Some)
+                Received::Some
             }
-            Err(_) => {
-                let error = io::Error::last_os_error();
-                match error.kind() {
-                    io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted => Ok(Received::Nothing),
-                    _ => Err(error),
-                }
-            }
-        }
+        })
     }
 }

@@ -27,7 +27,7 @@ pub enum ListenError {
     /// Reachable from other machines.
     #[error(
         "{address} can be reached from other machines, and everything is sent in the clear; listen \
-         at 127.0.0.1 or a unix socket, or add --insecure"
+         at 127.0.0.1 or a unix socket, or add --tls-certificates DIR, or --insecure"
     )]
     Open {
         /// The address.
@@ -71,6 +71,26 @@ impl FromStr for Address {
     }
 }
 
+/// Who can connect, and how.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// Programs of this machine, in the clear.
+    Local,
+    /// Anybody with a certificate.
+    Tls,
+    /// Anybody, in the clear.
+    Insecure,
+}
+
+impl Access {
+    const fn scheme(self) -> &'static str {
+        match self {
+            Self::Tls => "nbds",
+            Self::Local | Self::Insecure => "nbd",
+        }
+    }
+}
+
 /// A socket that clients can connect to. A unix socket is removed with it.
 #[derive(Debug)]
 pub struct Listener {
@@ -84,10 +104,10 @@ impl Listener {
     ///
     /// # Errors
     /// When the place is in use or too open.
-    pub fn new(address: &Address, insecure: bool) -> Result<Self, ListenError> {
+    pub fn new(address: &Address, access: Access) -> Result<Self, ListenError> {
         match address {
-            Address::Unix(path) => unix(path),
-            Address::Tcp(text) => tcp(text, insecure),
+            Address::Unix(path) => unix(path, access),
+            Address::Tcp(text) => tcp(text, access),
         }
     }
 
@@ -140,7 +160,7 @@ impl Drop for Listener {
     }
 }
 
-fn tcp(text: &str, insecure: bool) -> Result<Listener, ListenError> {
+fn tcp(text: &str, access: Access) -> Result<Listener, ListenError> {
     let system = |error: io::Error| match error.kind() {
         io::ErrorKind::AddrInUse => ListenError::InUse(text.to_owned()),
         _ => ListenError::System {
@@ -149,7 +169,7 @@ fn tcp(text: &str, insecure: bool) -> Result<Listener, ListenError> {
         },
     };
     let found: Vec<SocketAddr> = text.to_socket_addrs().map_err(system)?.collect();
-    if !insecure && found.iter().any(|address| !address.ip().is_loopback()) {
+    if access == Access::Local && found.iter().any(|address| !address.ip().is_loopback()) {
         return Err(ListenError::Open {
             address: text.to_owned(),
         });
@@ -159,11 +179,11 @@ fn tcp(text: &str, insecure: bool) -> Result<Listener, ListenError> {
     Ok(Listener {
         socket: socket.into(),
         path: None,
-        uri: format!("nbd://{uri}"),
+        uri: format!("{}://{uri}", access.scheme()),
     })
 }
 
-fn unix(path: &Path) -> Result<Listener, ListenError> {
+fn unix(path: &Path, access: Access) -> Result<Listener, ListenError> {
     let address = format!("unix:{}", path.display());
     let system = |error| ListenError::System {
         address: address.clone(),
@@ -178,7 +198,7 @@ fn unix(path: &Path) -> Result<Listener, ListenError> {
     let whole = std::path::absolute(path).map_err(system)?;
     Ok(Listener {
         socket,
-        uri: format!("nbd+unix:///?socket={}", whole.display()),
+        uri: format!("{}+unix:///?socket={}", access.scheme(), whole.display()),
         path: Some(whole),
     })
 }
@@ -263,10 +283,10 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("socket");
         let address = Address::Unix(path.clone());
-        let listener = Listener::new(&address, false).expect("free");
+        let listener = Listener::new(&address, Access::Local).expect("free");
         let mode = fs::metadata(&path).expect("there").permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
-        let second = Listener::new(&address, false).expect_err("in use");
+        let second = Listener::new(&address, Access::Local).expect_err("in use");
         assert!(matches!(second, ListenError::InUse(_)), "{second}");
         drop(listener);
         assert!(!path.exists());
@@ -278,9 +298,10 @@ mod tests {
         let path = folder.path().join("socket");
         drop(UnixListener::bind(&path).expect("free"));
         assert!(path.exists(), "left behind");
-        Listener::new(&Address::Unix(path.clone()), false).expect("made room");
+        Listener::new(&Address::Unix(path.clone()), Access::Local).expect("made room");
         fs::write(&path, b"a file").expect("written");
-        let refused = Listener::new(&Address::Unix(path.clone()), false).expect_err("no socket");
+        let refused =
+            Listener::new(&Address::Unix(path.clone()), Access::Local).expect_err("no socket");
         assert!(matches!(refused, ListenError::NoSocket(_)), "{refused}");
         assert_eq!(fs::read(&path).expect("there"), b"a file");
     }
@@ -288,9 +309,10 @@ mod tests {
     #[test]
     fn other_machines_only_when_it_is_said() {
         let address = Address::Tcp("0.0.0.0:0".to_owned());
-        let refused = Listener::new(&address, false).expect_err("open");
+        let refused = Listener::new(&address, Access::Local).expect_err("open");
         assert!(matches!(refused, ListenError::Open { .. }), "{refused}");
-        Listener::new(&address, true).expect("said");
-        Listener::new(&Address::Tcp("127.0.0.1:0".to_owned()), false).expect("this machine");
+        Listener::new(&address, Access::Insecure).expect("said");
+        Listener::new(&Address::Tcp("127.0.0.1:0".to_owned()), Access::Local)
+            .expect("this machine");
     }
 }

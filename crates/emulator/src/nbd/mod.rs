@@ -5,10 +5,11 @@
 //!   server ─▶ accept ─▶ connection (a thread each)
 //!                         handshake      bytes in, bytes out: pure
 //!                         transmission   bytes in, bytes out: pure
-//!                         socket, schedule, alarm
+//!                         wire (a socket, perhaps with TLS), schedule, alarm
 //! ```
 
 mod connection;
+mod entry;
 pub mod handshake;
 mod input;
 mod limits;
@@ -18,10 +19,17 @@ mod outbox;
 #[cfg(test)]
 mod power_tests;
 mod server;
+mod service;
+mod socket;
 #[cfg(test)]
 mod tests;
+mod tls;
+#[cfg(test)]
+mod tls_tests;
 pub mod transmission;
+mod wire;
 
 pub use limits::Limits;
-pub use listen::{Address, ListenError, Listener};
+pub use listen::{Access, Address, ListenError, Listener};
 pub use server::Server;
+pub use tls::{Tls, TlsError};

@@ -1,9 +1,9 @@
 //! Replies on their way to a client: as much as a socket takes at a time, and never much more.
 
 use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd};
 
 use super::transmission::{before_data, plain};
+use super::wire::Wire;
 use crate::{Failure, Volume};
 
 /// Data of a read that is fetched at a time.
@@ -18,6 +18,8 @@ pub(super) struct Outbox {
     sent: usize,
     /// Of a long read: what is still to be fetched.
     rest: Option<(u64, u64)>,
+    /// The wire has taken bytes that the socket has not.
+    is_held: bool,
 }
 
 impl Outbox {
@@ -26,6 +28,7 @@ impl Outbox {
             bytes: Vec::with_capacity(PIECE),
             sent: 0,
             rest: None,
+            is_held: false,
         }
     }
 
@@ -36,7 +39,7 @@ impl Outbox {
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.sent == self.bytes.len() && self.rest.is_none()
+        self.sent == self.bytes.len() && self.rest.is_none() && !self.is_held
     }
 
     /// Whether there is room for another reply.
@@ -75,10 +78,17 @@ impl Outbox {
     }
 
     /// Sends what the socket takes without waiting.
-    pub(super) fn send(&mut self, socket: BorrowedFd<'_>, volume: &Volume) -> io::Result<()> {
+    pub(super) fn send(&mut self, wire: &mut Wire<'_>, volume: &Volume) -> io::Result<()> {
+        let sent = self.give(wire, volume);
+        // Also what the wire has to say by itself.
+        self.is_held = !wire.flush()?;
+        sent
+    }
+
+    fn give(&mut self, wire: &mut Wire<'_>, volume: &Volume) -> io::Result<()> {
         loop {
             while self.sent < self.bytes.len() {
-                match send(socket, &self.bytes[self.sent..])? {
+                match wire.send(&self.bytes[self.sent..])? {
                     None => return Ok(()),
                     Some(sent) => self.sent += sent,
                 }
@@ -96,31 +106,6 @@ impl Outbox {
             // The beginning is with the client: nothing but the end of the connection tells it.
             let fetched = volume.read(offset, piece as usize, &mut self.bytes);
             fetched.map_err(|_| io::Error::other("the backing failed in the midst of a reply"))?;
-        }
-    }
-}
-
-/// `None`: the socket takes nothing now.
-fn send(socket: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<Option<usize>> {
-    let flags = libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL;
-    // SAFETY: the bytes live through the call, and their length is given.
-    let sent = unsafe {
-        libc::send(
-            socket.as_raw_fd(),
-            bytes.as_ptr().cast(),
-            bytes.len(),
-            flags,
-        )
-    };
-    match usize::try_from(sent) {
-        Ok(sent) => Ok(Some(sent)),
-        Err(_) => {
-            let error = io::Error::last_os_error();
-            match error.kind() {
-                io::ErrorKind::WouldBlock => Ok(None),
-                io::ErrorKind::Interrupted => Ok(Some(0)),
-                _ => Err(error),
-            }
         }
     }
 }

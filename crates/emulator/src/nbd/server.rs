@@ -7,10 +7,12 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
-use super::connection::{Service, serve};
+use super::connection::serve;
 use super::handshake::Export;
 use super::limits::Limits;
 use super::listen::Listener;
+use super::service::Service;
+use super::tls::Tls;
 use crate::wait::wait;
 use crate::{Bell, Interest, Spin, Volume};
 
@@ -74,7 +76,8 @@ pub struct Server {
 const DRAIN: Duration = Duration::from_secs(2);
 
 impl Server {
-    /// Serves volumes, each under its name and the first one also without a name.
+    /// Serves volumes, each under its name and the first one also without a name. With `tls`, only
+    /// to clients that show a certificate.
     ///
     /// # Errors
     /// When no thread can be started.
@@ -86,6 +89,7 @@ impl Server {
         listeners: Vec<Listener>,
         limits: Limits,
         spin: Spin,
+        tls: Option<Tls>,
     ) -> io::Result<Self> {
         assert!(!volumes.is_empty(), "a server without a volume");
         let (volumes, exports) = volumes.into_iter().unzip();
@@ -94,6 +98,7 @@ impl Server {
             volumes,
             limits,
             spin,
+            tls,
         });
         let mut server = Self {
             clients: Arc::default(),

@@ -12,15 +12,16 @@ use blocklab_device::Direction;
 use blocklab_targets::Clock;
 use blocklab_units::{Bytes, Nanos};
 
-use super::connection::{Service, serve};
+use super::connection::serve;
 use super::handshake::Export;
 use super::numbers::{MAX_BLOCK, command, command_flag as flag};
-use super::{Address, Limits, Listener, Server};
+use super::service::Service;
+use super::{Access, Address, Limits, Listener, Server};
 use crate::{Backing, Loss, MemoryLimit, Spin, Volume, VolumeSetup};
 
 pub(super) const SIZE: u64 = 80 << 20;
 
-fn volume() -> Arc<Volume> {
+pub(super) fn volume() -> Arc<Volume> {
     Volume::new(VolumeSetup {
         name: "v".to_owned(),
         size: Bytes(SIZE),
@@ -31,7 +32,7 @@ fn volume() -> Arc<Volume> {
     })
 }
 
-fn export() -> Export {
+pub(super) fn export() -> Export {
     Export {
         name: "v".to_owned(),
         description: "a volume".to_owned(),
@@ -60,6 +61,7 @@ impl Client {
             volumes: vec![Arc::clone(&volume)],
             limits,
             spin: Spin::Off,
+            tls: None,
         };
         let server = std::thread::spawn(move || serve(&service, &OwnedFd::from(theirs), &|| {}));
         Self {
@@ -292,13 +294,13 @@ fn trim_and_zeroes_are_zero_and_trim_gives_the_room_back() {
 fn hundreds_of_silent_clients_keep_nobody_out() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("socket");
-    let listener = Listener::new(&Address::Unix(path.clone()), false).expect("free");
+    let listener = Listener::new(&Address::Unix(path.clone()), Access::Local).expect("free");
     let few = Limits {
         connections: 8,
         ..Limits::default()
     };
     let volumes = vec![(volume(), export())];
-    let mut server = Server::start(volumes, vec![listener], few, Spin::Off).expect("threads");
+    let mut server = Server::start(volumes, vec![listener], few, Spin::Off, None).expect("threads");
     let patience = Some(Duration::from_secs(30));
     let silent: Vec<_> = (0..300)
         .map(|_| UnixStream::connect(&path).expect("accepted"))

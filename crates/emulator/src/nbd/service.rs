@@ -1,0 +1,19 @@
+//! What a server offers to whoever comes.
+
+use std::sync::Arc;
+
+use super::handshake::Export;
+use super::limits::Limits;
+use super::tls::Tls;
+use crate::{Spin, Volume};
+
+/// What every connection of a server knows.
+#[derive(Debug)]
+pub(super) struct Service {
+    pub(super) exports: Vec<Export>,
+    pub(super) volumes: Vec<Arc<Volume>>,
+    pub(super) limits: Limits,
+    pub(super) spin: Spin,
+    /// Nobody is served without it, where it is there.
+    pub(super) tls: Option<Tls>,
+}
