@@ -26,7 +26,7 @@ use super::transmission::{Command, MOST_DROPPED, MOST_EXTENTS, REQUEST, Request,
 use super::wire::Wire;
 use crate::wait::wait;
 use crate::{
-    Alarm, Bell, Failure, Interest, Ready, Schedule, Settled, Spin, Ticket, Volume, precise_timers,
+    Alarm, Bell, Failure, Interest, Ready, Schedule, Settled, Ticket, Volume, precise_timers,
 };
 
 /// Serves one client until it goes. `entered` is called when it has chosen an export.

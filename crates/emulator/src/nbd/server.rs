@@ -67,9 +67,10 @@ fn shut(socket: &OwnedFd, how: i32) {
 #[derive(Debug)]
 pub struct Server {
     clients: Arc<Clients>,
-    bell: Arc<Bell>,
     stops: Arc<AtomicBool>,
-    accepting: Vec<JoinHandle<()>>,
+    /// Each with a bell of its own: of several threads that wait for one, the first to wake would
+    /// hush it for the others.
+    accepting: Vec<(Arc<Bell>, JoinHandle<()>)>,
 }
 
 /// What stays in flight may take so long when the server ends.
@@ -102,20 +103,21 @@ impl Server {
         });
         let mut server = Self {
             clients: Arc::default(),
-            bell: Arc::new(Bell::new()?),
             stops: Arc::default(),
             accepting: Vec::new(),
         };
         for listener in listeners {
+            let bell = Arc::new(Bell::new()?);
             let acceptor = Acceptor {
                 service: Arc::clone(&service),
                 clients: Arc::clone(&server.clients),
-                bell: Arc::clone(&server.bell),
+                bell: Arc::clone(&bell),
                 stops: Arc::clone(&server.stops),
                 listener,
             };
             let thread = Builder::new().name("accept".to_owned());
-            server.accepting.push(thread.spawn(move || acceptor.run())?);
+            let thread = thread.spawn(move || acceptor.run())?;
+            server.accepting.push((bell, thread));
         }
         Ok(server)
     }
@@ -136,8 +138,8 @@ impl Server {
     /// Accepts nobody any more, answers what is in flight, and hangs up.
     pub fn stop(&mut self) {
         self.stops.store(true, Ordering::Release);
-        while let Some(thread) = self.accepting.pop() {
-            self.bell.ring();
+        while let Some((bell, thread)) = self.accepting.pop() {
+            bell.ring();
             // A thread that panicked has said so.
             let _ = thread.join();
         }

@@ -326,6 +326,31 @@ fn hundreds_of_silent_clients_keep_nobody_out() {
     drop((silent, more));
 }
 
+/// A server at two places did not end when it was told to: both threads waited for one bell, and the
+/// first to wake hushed it before the other one had seen it.
+#[test]
+fn a_server_at_several_places_ends_each_time() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (done, ended) = std::sync::mpsc::channel();
+    let work = move || {
+        for _ in 0..200 {
+            let listener = |name| {
+                let path = folder.path().join(name);
+                Listener::new(&Address::Unix(path), Access::Local).expect("free")
+            };
+            let listeners = ["a", "b", "c"].map(listener).into();
+            let volumes = vec![(volume(), export())];
+            let limits = Limits::default();
+            let server = Server::start(volumes, listeners, limits, Spin::Off, None);
+            server.expect("threads").stop();
+        }
+        done.send(()).expect("somebody waits");
+    };
+    std::thread::spawn(work);
+    let patience = Duration::from_secs(60);
+    ended.recv_timeout(patience).expect("all of them ended");
+}
+
 #[test]
 fn a_stall_holds_what_is_in_flight_and_a_detach_fails_it() {
     let mut client = Client::entered();
