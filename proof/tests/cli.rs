@@ -608,6 +608,29 @@ fn every_shell_gets_its_completions() {
     refused(&lab, &["completions", "dos"], &["bash", "zsh", "fish"]);
 }
 
+/// In fish `diagnose --expect gp` offered files alone: the value of an option asks nobody but its
+/// option there.
+#[test]
+fn fish_completes_the_values_of_options() {
+    let lab = Lab::new();
+    if lab.shell("fish --version").code != Some(0) {
+        println!("skipped: no fish is installed");
+        return;
+    }
+    for (line, wanted) in [
+        ("diagnose --expect gp", "gp3:"),
+        ("run -t sim:gp", "sim:gp3:"),
+        ("run i3", "i3-metal"),
+    ] {
+        let asked = format!(
+            "fish --no-config -c \"blocklab completions fish | source; complete -C 'blocklab {line}'\""
+        );
+        let said = lab.shell(&asked);
+        let offered = said.out.lines().any(|it| it.starts_with(wanted));
+        assert!(offered, "{line}: {}{}", said.out, said.err);
+    }
+}
+
 /// What the README shows must exist.
 #[test]
 fn the_commands_of_the_readme_are_commands() {

@@ -1,4 +1,5 @@
-//! The sweeps of a run: cases that one `matrix` made, laid out by their settings.
+//! The sweeps of a run: cases that one `matrix` made, laid out by their settings, and cases written
+//! one by one that differ in their depth or threads alone.
 
 use blocklab_units::Bytes;
 use blocklab_workload::Direction;
@@ -33,30 +34,81 @@ pub struct Sweep<'a> {
     pub cells: Vec<Vec<Option<&'a RowDirection>>>,
 }
 
+/// A case as a point of a sweep.
+struct Point<'a> {
+    row: &'a Row,
+    settings: Vec<(String, String)>,
+}
+
+/// A case that no matrix made, by the numbers of its load; with what the load is besides.
+fn written(row: &Row) -> (String, Vec<(String, String)>) {
+    let mut settings = Vec::new();
+    let mut rest = Vec::new();
+    for part in row.what.split(", ") {
+        let threads = part
+            .strip_suffix(" threads")
+            .or_else(|| part.strip_suffix(" thread"));
+        let depth = part.strip_prefix("depth ");
+        match (depth, threads) {
+            (Some(number), _) => settings.push(("depth".to_owned(), number.to_owned())),
+            (None, Some(number)) => settings.push(("threads".to_owned(), number.to_owned())),
+            (None, None) => rest.push(part),
+        }
+    }
+    (rest.join(", "), settings)
+}
+
+/// So many cases that were written one by one make a curve.
+const CURVE: usize = 3;
+
+/// Families of them: of each the name, and its points. What varies is one number alone.
+fn by_hand(rows: &[Row]) -> Vec<(String, Vec<Point<'_>>)> {
+    let mut families: Vec<(String, Vec<Point<'_>>)> = Vec::new();
+    for row in rows.iter().filter(|row| row.settings.is_empty()) {
+        let (name, settings) = written(row);
+        let point = Point { row, settings };
+        match families.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, points)) => points.push(point),
+            None => families.push((name, vec![point])),
+        }
+    }
+    families.retain(|(_, points)| {
+        let differ = |place: usize| {
+            let mut values: Vec<_> = points.iter().map(|it| it.settings.get(place)).collect();
+            values.sort_unstable();
+            values.dedup();
+            values.len()
+        };
+        let varied: Vec<usize> = (0..2).map(differ).filter(|values| *values > 1).collect();
+        points.len() >= CURVE && varied == [points.len()]
+    });
+    families
+}
+
 /// The sweeps of these rows, in their order. Of several axes of numbers, the one with the most
 /// values lies across and the next makes the lines; the rest makes sweeps of their own.
 #[must_use]
 pub fn sweeps(rows: &[Row]) -> Vec<Sweep<'_>> {
-    let mut families: Vec<(String, Vec<&Row>)> = Vec::new();
+    let mut families: Vec<(String, Vec<Point<'_>>)> = Vec::new();
     for row in rows.iter().filter(|row| !row.settings.is_empty()) {
         let name = row.settings.iter().fold(row.case.clone(), without);
-        let same = |(known, rows): &&mut (String, Vec<&Row>)| {
-            let keys = |row: &Row| {
-                row.settings
-                    .iter()
-                    .map(|(key, _)| key.clone())
-                    .collect::<Vec<_>>()
-            };
-            *known == name && keys(rows[0]) == keys(row)
+        let same = |(known, points): &&mut (String, Vec<Point<'_>>)| {
+            let (mine, theirs) = (row.settings.iter(), points[0].settings.iter());
+            *known == name && mine.map(|(key, _)| key).eq(theirs.map(|(key, _)| key))
+        };
+        let point = Point {
+            row,
+            settings: row.settings.clone(),
         };
         match families.iter_mut().find(same) {
-            Some((_, rows)) => rows.push(row),
-            None => families.push((name, vec![row])),
+            Some((_, points)) => points.push(point),
+            None => families.push((name, vec![point])),
         }
     }
+    families.extend(by_hand(rows));
     families
         .iter()
-        .flat_map(|(name, rows)| family(name, rows))
+        .flat_map(|(name, points)| family(name, points))
         .collect()
 }
 
@@ -73,9 +125,9 @@ pub(crate) fn number(text: &str) -> Option<f64> {
     plain.or_else(|| text.parse::<Bytes>().ok().map(Bytes::as_f64))
 }
 
-fn family<'a>(name: &str, rows: &[&'a Row]) -> Vec<Sweep<'a>> {
-    let settings = rows[0].settings.len();
-    let axes: Vec<Axis> = (0..settings).map(|place| axis(rows, place)).collect();
+fn family<'a>(name: &str, points: &[Point<'a>]) -> Vec<Sweep<'a>> {
+    let settings = points[0].settings.len();
+    let axes: Vec<Axis> = (0..settings).map(|place| axis(points, place)).collect();
     let several = |place: &usize| axes[*place].values.len() > 1;
     let is_number = |place: &usize| axes[*place].places.is_some();
     let varied = || (0..settings).filter(several);
@@ -87,34 +139,34 @@ fn family<'a>(name: &str, rows: &[&'a Row]) -> Vec<Sweep<'a>> {
     let others = || varied().filter(|place| *place != across);
     let by = others().find(is_number).or_else(|| others().next());
     let rest: Vec<usize> = others().filter(|place| Some(*place) != by).collect();
-    let mut parts: Vec<(String, Vec<&Row>)> = Vec::new();
-    for row in rows {
+    let mut parts: Vec<(String, Vec<&Point<'a>>)> = Vec::new();
+    for point in points {
         let fixed = rest.iter().map(|place| {
-            let (setting, value) = &row.settings[*place];
+            let (setting, value) = &point.settings[*place];
             format!(", {setting} {}", shown(value))
         });
         let name = format!("{name}{}", fixed.collect::<String>());
         match parts.iter_mut().find(|(known, _)| *known == name) {
-            Some((_, rows)) => rows.push(row),
-            None => parts.push((name, vec![row])),
+            Some((_, points)) => points.push(point),
+            None => parts.push((name, vec![point])),
         }
     }
     let places = (across, by);
     parts
         .iter()
-        .flat_map(|(name, rows)| laid_out(name, rows, &axes, places))
+        .flat_map(|(name, points)| laid_out(name, points, &axes, places))
         .collect()
 }
 
 /// A sweep for each direction.
 fn laid_out<'a>(
     name: &str,
-    rows: &[&'a Row],
+    points: &[&Point<'a>],
     axes: &[Axis],
     (across, by): (usize, Option<usize>),
 ) -> Vec<Sweep<'a>> {
     let mut directions: Vec<Direction> = Vec::new();
-    for direction in rows.iter().flat_map(|row| row.moved()) {
+    for direction in points.iter().flat_map(|it| it.row.moved()) {
         if !directions.contains(&direction.direction) {
             directions.push(direction.direction);
         }
@@ -123,10 +175,10 @@ fn laid_out<'a>(
         Some(by) => axes[by].values.iter().map(Some).collect(),
         None => vec![None],
     };
-    let value = |row: &Row, place: usize| shown(&row.settings[place].1);
-    let placed: Vec<_> = rows
+    let value = |point: &Point<'a>, place: usize| shown(&point.settings[place].1);
+    let placed: Vec<_> = points
         .iter()
-        .map(|row| (value(row, across), by.map(|by| value(row, by)), *row))
+        .map(|it| (value(it, across), by.map(|by| value(it, by)), it.row))
         .collect();
     let cell = |direction: Direction, line: Option<&String>, wanted: &String| {
         let mut all = placed.iter();
@@ -137,7 +189,7 @@ fn laid_out<'a>(
     let sweep = |direction: Direction| Sweep {
         name: name.to_owned(),
         direction,
-        cases: rows.iter().map(|row| row.case.as_str()).collect(),
+        cases: points.iter().map(|it| it.row.case.as_str()).collect(),
         across: axes[across].clone(),
         by: by.map(|by| axes[by].clone()),
         cells: lines
@@ -155,10 +207,10 @@ fn laid_out<'a>(
 }
 
 /// The values of a setting, each once.
-fn axis(rows: &[&Row], place: usize) -> Axis {
+fn axis(points: &[Point<'_>], place: usize) -> Axis {
     let mut values: Vec<&str> = Vec::new();
-    for row in rows {
-        let value = row.settings[place].1.as_str();
+    for point in points {
+        let value = point.settings[place].1.as_str();
         if !values.contains(&value) {
             values.push(value);
         }
@@ -169,7 +221,7 @@ fn axis(rows: &[&Row], place: usize) -> Axis {
         order.sort_by(|a, b| numbers[*a].total_cmp(&numbers[*b]));
     }
     Axis {
-        setting: rows[0].settings[place].0.clone(),
+        setting: points[0].settings[place].0.clone(),
         values: order.iter().map(|index| shown(values[*index])).collect(),
         places: numbers.map(|numbers| order.iter().map(|index| numbers[*index]).collect()),
     }
@@ -255,6 +307,33 @@ mod tests {
         ]);
         let names: Vec<_> = sweeps(&more).into_iter().map(|it| it.name).collect();
         assert_eq!(names, ["rand, engine psync", "rand, engine libaio"]);
+    }
+
+    /// A study with a case each for depths 1, 4, 16 and 64 had no curve: only a matrix had one.
+    #[test]
+    fn depths_that_were_written_one_by_one_are_a_curve() {
+        let of = |depths: &[(u32, &'static str)]| -> Vec<Row> {
+            let sketch = |(depth, name): &(u32, &'static str)| Sketch {
+                depth: *depth,
+                ..Sketch::named(name)
+            };
+            let all: Vec<Sketch> = depths.iter().map(sketch).collect();
+            crate::assess(&record(&all)).rows
+        };
+        let rows = of(&[(16, "many"), (1, "one"), (4, "few")]);
+        let found = sweeps(&rows);
+        assert_eq!(found.len(), 1, "{:?}", rows[0].what);
+        assert_eq!(found[0].across.setting, "depth");
+        assert_eq!(found[0].across.values, ["1", "4", "16"]);
+        assert_eq!(found[0].cases, ["many", "one", "few"]);
+        assert!(
+            sweeps(&of(&[(1, "one"), (4, "few")])).is_empty(),
+            "two are no curve"
+        );
+        assert!(
+            sweeps(&of(&[(1, "a"), (4, "b"), (4, "c")])).is_empty(),
+            "one place, two cases"
+        );
     }
 
     #[test]

@@ -243,12 +243,15 @@ fn one_line(name: &str, style: Style) -> Result<String> {
         0 => String::new(),
         systems => format!(", {systems} systems"),
     };
-    let text = format!(
-        "{} ({} cases, {} passes{systems})",
-        plan.description,
-        plan.cases.len(),
-        plan.passes
-    );
+    let cases = match plan.cases.len() {
+        1 => "1 case".to_owned(),
+        cases => format!("{cases} cases"),
+    };
+    let passes = match plan.passes {
+        1 => "1 pass".to_owned(),
+        passes => format!("{passes} passes"),
+    };
+    let text = format!("{} ({cases}, {passes}{systems})", plan.description);
     Ok(style.hang(Ink::Bold, name, 12, &text))
 }
 

@@ -157,14 +157,25 @@ fn addresses(begun: &str, catalog: &Catalog) -> Vec<String> {
     }
 }
 
-/// What makes a shell ask, after the script for our own words; nothing for shells that cannot.
-pub const fn script(shell: Shell) -> &'static str {
-    match shell {
+/// The script for our own words, and what makes a shell ask for names; nothing for shells that
+/// cannot.
+pub fn with_names(shell: Shell, words: &str) -> String {
+    let asks = match shell {
         Shell::Bash => BASH,
         Shell::Zsh => ZSH,
-        Shell::Fish => FISH,
+        Shell::Fish => return fish(words),
         _ => "",
-    }
+    };
+    format!("{words}{asks}")
+}
+
+/// For the value of an option fish asks that option alone, so that each has to ask us.
+fn fish(words: &str) -> String {
+    let line = |line: &str| match line.ends_with(" -r") || line.ends_with(" -r -F") {
+        true => format!("{line} -k -a \"(__blocklab_names)\"\n"),
+        false => format!("{line}\n"),
+    };
+    words.lines().map(line).chain([FISH.to_owned()]).collect()
 }
 
 const BASH: &str = r#"
@@ -203,7 +214,10 @@ compdef _blocklab_names blocklab
 "#;
 
 const FISH: &str = r#"
-complete -c blocklab -k -a "(blocklab __complete (commandline -opc)[2..-1] (commandline -ct) 2> /dev/null)"
+function __blocklab_names
+    blocklab __complete (commandline -opc)[2..-1] (commandline -ct) 2> /dev/null
+end
+complete -c blocklab -k -a "(__blocklab_names)"
 "#;
 
 #[cfg(test)]

@@ -112,8 +112,8 @@ fn escaped(text: &str) -> String {
 pub fn completions(args: &CompletionsArgs) -> Result<()> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "blocklab", &mut script);
-    script.extend_from_slice(complete::script(args.shell).as_bytes());
-    terminal::print_data(script)
+    let script = String::from_utf8_lossy(&script);
+    terminal::print_data(complete::with_names(args.shell, &script))
 }
 
 #[cfg(test)]

@@ -85,6 +85,7 @@ pub(super) fn all(records: &[&Record]) -> Vec<Difference> {
     let differs = |it: &Difference| it.values.iter().any(|value| *value != it.values[0]);
     let mut found: Vec<_> = ASPECTS.into_iter().map(of).filter(differs).collect();
     found.extend(measured_time(records));
+    found.extend(temperature(records));
     found.sort_by_key(|it| it.warning.is_none());
     found
 }
@@ -102,6 +103,25 @@ fn measured_time(records: &[&Record]) -> Option<Difference> {
         what: "measured time",
         values: times.iter().map(|ns| per_pass(*ns)).collect(),
         warning: Some("in a longer pass more of caches, credits and heat shows."),
+    })
+}
+
+/// Disks that differ by less at the start are as warm as each other.
+const SAME_CELSIUS: i32 = 5;
+
+/// Of the warmest device at the start, where the machine told it of every run.
+fn temperature(records: &[&Record]) -> Option<Difference> {
+    let of = |record: &&Record| -> Option<i32> {
+        let devices = record.targets.iter().flat_map(|it| &it.devices);
+        let healths = devices.filter_map(|it| it.health.as_ref());
+        healths.filter_map(|it| it.temperature_celsius).max()
+    };
+    let all: Vec<i32> = records.iter().map(of).collect::<Option<_>>()?;
+    let (least, most) = (all.iter().min()?, all.iter().max()?);
+    (most - least >= SAME_CELSIUS).then(|| Difference {
+        what: "temperature",
+        values: all.iter().map(|it| format!("{it} °C")).collect(),
+        warning: Some("a disk that is hot slows itself down."),
     })
 }
 
@@ -147,6 +167,8 @@ fn targets(record: &Record) -> String {
 
 #[cfg(test)]
 mod tests {
+    use blocklab_record::DeviceHealth;
+
     use super::*;
     use crate::testing::{Sketch, record};
 
@@ -203,6 +225,25 @@ mod tests {
         let mut late = short.clone();
         late.measurements[0].jobs[0].elapsed_ns += 20_000_000;
         assert_eq!(all(&[&short, &late]), []);
+    }
+
+    /// The story: a disk of 71 °C was compared with its own run at 38 °C, and the page of each run
+    /// told the temperature, but not the comparison.
+    #[test]
+    fn a_disk_that_is_warmer_is_told() {
+        let of = |celsius: Option<i32>| {
+            let mut run = record(&[Sketch::default()]);
+            run.targets[0].devices[0].health = Some(DeviceHealth {
+                temperature_celsius: celsius,
+                ..DeviceHealth::default()
+            });
+            run
+        };
+        let found = all(&[&of(Some(38)), &of(Some(71))]);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!(found[0].values, ["38 °C", "71 °C"]);
+        assert_eq!(all(&[&of(Some(38)), &of(Some(41))]), []);
+        assert_eq!(all(&[&of(Some(38)), &of(None)]), []);
     }
 
     #[test]
