@@ -83,6 +83,27 @@ fn shares_within_a_latency_are_those_of_the_fio_form() {
     }
 }
 
+/// A note was kept with a run of a study, and the page of the study went on without it; nothing said
+/// so.
+#[test]
+fn a_note_names_the_page_of_the_study_that_lacks_it() {
+    let lab = Lab::new();
+    good(lab.blocklab(["run", "im4gn", "-q", "--json", "-t", "sim"]));
+    let said = good(lab.blocklab(["note", "latest", "another queue"]));
+    let (_, command) = said.split_once("study.html shows it after  ").expect(&said);
+    assert!(command.starts_with("blocklab run im4gn --with "), "{said}");
+    let page = said.lines().nth(1).and_then(|it| it.split(' ').next());
+    let page = page.expect("a path");
+    let shows = || {
+        fs::read_to_string(page)
+            .expect("a page")
+            .contains("another queue")
+    };
+    assert!(!shows());
+    assert_eq!(lab.shell(&format!("{} -q", command.trim())).code, Some(0));
+    assert!(shows());
+}
+
 /// Magnetic volumes were shown with a prediction that lay 82 % off. No document allows one: what was
 /// published stands alone.
 #[test]

@@ -1,10 +1,13 @@
 //! `blocklab note`: what somebody wants to remember of a run.
 
+use std::fs;
+
 use anyhow::{Result, bail};
 use blocklab_analysis::assess;
 use blocklab_console::terminal;
+use blocklab_native::studies;
 use blocklab_report::html;
-use blocklab_store::{Store, Stored};
+use blocklab_store::{Listed, Store, Stored};
 use blocklab_tools::output::{self, Over};
 
 use crate::args::NoteArgs;
@@ -32,7 +35,35 @@ pub fn note(args: &NoteArgs, store: &Store) -> Result<()> {
     } else {
         "noted with"
     };
-    terminal::print_styled(format!("{done} {}\n", stored.record.id))
+    let pages = studies(&stored.record.id, store);
+    terminal::print_styled(format!("{done} {}\n{}", stored.record.id, pages.concat()))
+}
+
+/// The pages of studies that show the run, and what makes each again: what a study concludes is in
+/// its text, which no run keeps.
+fn studies(id: &str, store: &Store) -> Vec<String> {
+    let runs = store.list().runs;
+    let page = |beside: &Listed| {
+        let path = Store::study_page(&store.root().join(&beside.id));
+        let page = fs::read_to_string(&path)
+            .ok()
+            .filter(|it| it.contains(id))?;
+        let shown = runs.iter().filter(|it| page.contains(&it.id));
+        let with: String = shown.map(|it| format!(" --with {}", it.id)).collect();
+        let study = beside
+            .name
+            .split_once(": ")
+            .map_or(&*beside.name, |it| it.0);
+        let study = match studies::builtin(study) {
+            Some(_) => study,
+            None => "STUDY.toml",
+        };
+        Some(format!(
+            "{} shows it after  blocklab run {study}{with}\n",
+            path.display()
+        ))
+    };
+    runs.iter().filter_map(page).collect()
 }
 
 /// The page that the run left beside its record shows the note as well. A page that somebody

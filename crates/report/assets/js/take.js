@@ -96,7 +96,7 @@ function takingTables(region) {
   const label = region.getAttribute("aria-label");
   const bar = el("div", { class: "take no-print" },
     takeButton("CSV", `Save as CSV: ${label}`, () => saved(fileName(label, "csv"), "text/csv", csv(table))),
-    takeButton("MD", `Copy as Markdown (MD): ${label}`, async (event) => {
+    takeButton("MD", `MD, copy as Markdown: ${label}`, async (event) => {
       const { target } = event;
       const done = await written(markdown(table));
       if (!done) saved(fileName(label, "md"), "text/markdown", markdown(table));

@@ -47,7 +47,7 @@ pub fn section(outcome: &Outcome, sides: &[Side<'_>]) -> Markup {
 fn parties(outcome: &Outcome) -> Markup {
     let titles = ["system", "played by", "run", "price"].map(|title| (title, ""));
     let rows = html! { @for party in &outcome.systems { (system(party)) } };
-    card("Systems", "", heads(&titles), rows)
+    card("What played each system", "", heads(&titles), rows)
 }
 
 fn system(party: &Party) -> Markup {
