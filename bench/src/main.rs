@@ -11,6 +11,7 @@ mod alone;
 mod block;
 mod diskspd;
 mod nbd;
+mod paced;
 mod process;
 mod vdbench;
 mod work;
@@ -31,6 +32,7 @@ use work::{Bench, Place, Quantity};
   cargo run --release -p blocklab-bench -- --fio ~/fio/fio against another build of fio
   cargo run --release -p blocklab-bench -- --alone study   the studies on one processor
   cargo run --release -p blocklab-bench -- --nbd           served volumes against nbdkit and qemu
+  cargo run --release -p blocklab-bench -- --paced         a served volume against its model
   cargo run --release -p blocklab-bench -- --block         a served block device against nbdfuse")]
 struct Arguments {
     /// Only benchmarks whose names hold one of these words
@@ -59,6 +61,10 @@ struct Arguments {
     /// Served volumes instead, against nbdkit and qemu-nbd
     #[arg(long)]
     nbd: bool,
+    /// A served volume of 3,000 IOPS instead, against `sim:` of it (words: rates, latency,
+    /// processor)
+    #[arg(long)]
+    paced: bool,
     /// Served block devices instead, against nbdfuse on nbdkit under a loop device (as root)
     #[arg(long)]
     block: bool,
@@ -90,6 +96,9 @@ fn benches() -> Result<()> {
             ..
         } = &arguments;
         return nbd::run(&arguments.blocklab, filter, *pairs, *seconds);
+    }
+    if arguments.paced {
+        return paced::run(&arguments.blocklab, &arguments.filter, arguments.seconds);
     }
     if arguments.block {
         return block::run(&arguments.blocklab, arguments.pairs, arguments.seconds);

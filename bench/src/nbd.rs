@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
-use crate::{median, parse, process};
+use crate::{median, parse, process, shown};
 
 /// Who serves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,24 +83,67 @@ const WORKS: [Work; 5] = [
 /// 3,000 IOPS, a millisecond, and no bucket: eight operations in flight take 8 / 3,000 s.
 const VOLUME: &str = r#"
 name = "3,000 IOPS"
-[[volumes]]
+[[volume]]
 kind = "bench"
-capacity_bytes = 1073741824
-[[volumes.caps]]
+capacity = "1GiB"
+[[volume.cap]]
 name = "volume IOPS"
-rate = { iops = 3000.0 }
-origin = "given"
-[volumes.service]
-read = { base_ns = 1000000, origin = "given" }
-write = { base_ns = 1000000, origin = "given" }
-spread = { sigma = 0.0, origin = "given" }
+rate = "3000 IOPS"
+[volume.service]
+read = { base = "1ms" }
+write = { base = "1ms" }
+spread = { sigma = 0.0 }
 "#;
 const MODELLED_NS: f64 = 8.0 / 3000.0 * 1e9;
 
 /// A server that ends with this.
-struct Serving {
+pub struct Serving {
     child: Child,
     socket: PathBuf,
+}
+
+impl Serving {
+    /// Clients can connect when this returns.
+    fn start(mut command: Command, socket: PathBuf) -> Result<Self> {
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        let name = shown(&command);
+        let child = command.spawn();
+        let child = child.with_context(|| format!("{name} cannot be started"))?;
+        let serving = Self { child, socket };
+        let until = Instant::now() + Duration::from_secs(10);
+        while !serving.socket.exists() {
+            if Instant::now() > until {
+                bail!("{name} does not listen; is it installed?");
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        Ok(serving)
+    }
+
+    /// A volume of this address.
+    pub fn ours(ours: &Path, address: &str, socket: &Path) -> Result<Self> {
+        let mut command = Command::new(ours);
+        command.args(["emulate", address, "--quiet", "--no-save", "--nbd"]);
+        command.arg(format!("unix:{}", socket.display()));
+        Self::start(command, socket.to_owned())
+    }
+
+    /// For fio.
+    pub fn uri(&self) -> String {
+        format!("--uri=nbd+unix:///?socket={}", self.socket.display())
+    }
+
+    /// User and system time of the server so far.
+    pub fn processor_seconds(&self) -> Result<f64> {
+        let path = format!("/proc/{}/stat", self.child.id());
+        let text = std::fs::read_to_string(path)?;
+        // The name, in brackets, may hold anything; user time is the twelfth word behind it.
+        let (_, words) = text.rsplit_once(')').context("no statistics")?;
+        let words = words.split_whitespace().skip(11).take(2);
+        let ticks: f64 = words.filter_map(|word| word.parse::<f64>().ok()).sum();
+        // SAFETY: only a number is passed.
+        Ok(ticks / unsafe { libc::sysconf(libc::_SC_CLK_TCK) } as f64)
+    }
 }
 
 impl Drop for Serving {
@@ -171,11 +214,11 @@ fn compare(work: &Work, ours: &Path, folder: &Path, pairs: usize, seconds: u64) 
 /// Operations per second, or nanoseconds beyond the model.
 fn measure(work: &Work, server: Server, ours: &Path, folder: &Path, seconds: u64) -> Result<f64> {
     let serving = serve(work, server, ours, folder)?;
-    let uri = format!("--uri=nbd+unix:///?socket={}", serving.socket.display());
+    let uri = serving.uri();
     let fill = ["--rw=write", "--bs=1M", "--iodepth=4"].map(str::to_owned);
     if work.excess.is_none() {
         // What was never written costs one side or the other nothing.
-        fio(work, &uri, &fill)?;
+        fio(work.on_one_core, &uri, &fill)?;
     }
     let load = [
         "--rw=randread".to_owned(),
@@ -186,7 +229,7 @@ fn measure(work: &Work, server: Server, ours: &Path, folder: &Path, seconds: u64
         "--ramp_time=1".to_owned(),
         format!("--runtime={seconds}"),
     ];
-    let json = fio(work, &uri, &load)?;
+    let json = fio(work.on_one_core, &uri, &load)?;
     let reads = &json["jobs"][0]["read"];
     let found = match work.excess {
         None => reads["iops"].as_f64(),
@@ -198,8 +241,9 @@ fn measure(work: &Work, server: Server, ours: &Path, folder: &Path, seconds: u64
     found.context("fio tells no such figure")
 }
 
-fn fio(work: &Work, uri: &str, load: &[String]) -> Result<serde_json::Value> {
-    let mut command = on_core(work, Path::new("fio"));
+/// One run of the client; its JSON.
+pub fn fio(on_one_core: bool, uri: &str, load: &[String]) -> Result<serde_json::Value> {
+    let mut command = on_core(on_one_core, Path::new("fio"));
     command
         .args([
             "--name=bench",
@@ -218,8 +262,8 @@ fn fio(work: &Work, uri: &str, load: &[String]) -> Result<serde_json::Value> {
     parse(&text[text.find('{').unwrap_or(0)..], "fio")
 }
 
-fn on_core(work: &Work, program: &Path) -> Command {
-    if !work.on_one_core {
+fn on_core(on_one_core: bool, program: &Path) -> Command {
+    if !on_one_core {
         return Command::new(program);
     }
     let mut command = Command::new("taskset");
@@ -232,9 +276,9 @@ fn serve(work: &Work, server: Server, ours: &Path, folder: &Path) -> Result<Serv
     let where_to = format!("unix:{}", socket.display());
     let device = folder.join("volume.toml");
     let paced = work.excess.is_some();
-    let mut command = match server {
+    let command = match server {
         Server::Ours => {
-            let mut command = on_core(work, ours);
+            let mut command = on_core(work.on_one_core, ours);
             match paced {
                 true => command.arg("emulate").arg(device),
                 false => command.args(["emulate", "null", "--size", "1GiB"]),
@@ -243,13 +287,13 @@ fn serve(work: &Work, server: Server, ours: &Path, folder: &Path) -> Result<Serv
             command
         }
         Server::Nbdkit => {
-            let mut command = on_core(work, Path::new("nbdkit"));
+            let mut command = on_core(work.on_one_core, Path::new("nbdkit"));
             command.args(["--foreground", "--unix"]).arg(&socket);
             command.args(["memory", "1G"]);
             command
         }
         Server::Qemu => {
-            let mut command = on_core(work, Path::new("qemu-nbd"));
+            let mut command = on_core(work.on_one_core, Path::new("qemu-nbd"));
             command
                 .args(["--persistent", "--shared=16", "--socket"])
                 .arg(&socket)
@@ -262,15 +306,5 @@ fn serve(work: &Work, server: Server, ours: &Path, folder: &Path) -> Result<Serv
             command
         }
     };
-    command.stdout(Stdio::null()).stderr(Stdio::null());
-    let child = command.spawn().context("a server cannot be started")?;
-    let serving = Serving { child, socket };
-    let until = Instant::now() + Duration::from_secs(10);
-    while !serving.socket.exists() {
-        if Instant::now() > until {
-            bail!("{server:?} does not listen; is it installed?");
-        }
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    Ok(serving)
+    Serving::start(command, socket)
 }
