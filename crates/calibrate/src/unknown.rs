@@ -28,7 +28,7 @@ pub(super) fn told(sweep: &Sweep, choice: &Choice) -> Vec<String> {
     );
     said.push(
         "several sequential streams at once, flushes and trims were not measured: streams count \
-         as random when they interleave, flushes and trims take the base of a write."
+         as random when they interleave, but for what is left of reading ahead, and flushes and trims take the base of a write."
             .to_owned(),
     );
     said

@@ -91,7 +91,7 @@ impl Class {
 }
 
 fn i3_nvme() -> Service {
-    let stream = "one stream, prefetched; lost when streams interleave";
+    let stream = "one stream, read ahead; each operation of another stream pushes it out with a probability of 0.37 (2 jobs)";
     Service {
         write: at_4_kib(43.0, I3_STUDY),
         stream_read: Some(at_4_kib(35.0, &format!("{I3_STUDY}: {stream}"))),

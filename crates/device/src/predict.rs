@@ -3,7 +3,8 @@
 use blocklab_units::{Bytes, Nanos};
 
 use crate::limit::Owner;
-use crate::stage::STATED_AT;
+use crate::stage::streams::RECENT;
+use crate::stage::{PREFETCH_KEPT, STATED_AT, is_ahead};
 use crate::{
     Accounting, Binding, Cap, Covers, Credit, DeviceSpec, Invalid, Latency, Layout, LimitKind,
     LimitName, Rate, Service, VolumeSpec,
@@ -378,13 +379,14 @@ impl Channels {
     fn new(volume: &VolumeSpec, service: &Service, load: Load, part: Bytes) -> Self {
         let reads = f64::from(load.read_percent) / 100.0;
         let most = service.saturation.as_ref();
-        let pick = |random, stream: &'_ Option<Latency>, interleaved: &'_ Option<Latency>| {
-            let chosen = match load.streams {
-                0 => None,
-                1 => stream.clone(),
-                _ => interleaved.clone(),
-            };
-            chosen.unwrap_or_else(|| Latency::clone(random))
+        let pick = |random: &Latency, stream: &Option<Latency>, others: &Option<Latency>| {
+            let apart = others.as_ref().unwrap_or(random);
+            match (load.streams, stream) {
+                (0, _) | (1, None) => random.clone(),
+                (1, Some(stream)) => stream.clone(),
+                (_, Some(stream)) if is_ahead(stream, apart) => apart.towards(stream, load.streams),
+                _ => apart.clone(),
+            }
         };
         let side = |share: f64, random: &Latency, here: &Latency, iops: Option<f64>| {
             let needed = iops.map_or(0.0, |it| it * random.seconds(Bytes(STATED_AT)));
@@ -451,6 +453,21 @@ impl Channels {
 }
 
 impl Latency {
+    /// What is left of reading ahead where so many streams take turns.
+    fn towards(&self, stream: &Self, streams: u32) -> Self {
+        let between = streams - 1;
+        let kept = match (between as usize) < RECENT {
+            true => PREFETCH_KEPT.powi(between as i32),
+            false => 0.0,
+        };
+        let mixed = |own: f64, ahead: f64| own + (ahead - own) * kept;
+        Self {
+            base: Nanos(mixed(self.base.0 as f64, stream.base.0 as f64) as u64),
+            per_kib_ns: mixed(self.per_kib_ns, stream.per_kib_ns),
+            origin: self.origin.clone(),
+        }
+    }
+
     fn seconds(&self, size: Bytes) -> f64 {
         (self.base.0 as f64 + self.per_kib_ns * size.as_f64() / 1024.0) / 1e9
     }

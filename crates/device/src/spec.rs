@@ -307,6 +307,8 @@ pub struct Service {
     #[serde(default)]
     pub stream_write: Option<Latency>,
     /// A read that continues a recent one while other operations came between. `None`: as random.
+    /// Where `stream_read` takes less, the first three operations that come between leave a part of
+    /// that.
     #[serde(default)]
     pub interleaved_read: Option<Latency>,
     /// A write that continues a recent one while others came between. `None`: as random.

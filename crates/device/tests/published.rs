@@ -183,3 +183,30 @@ fn nitro_ssd_of_im4gn_is_paced() {
     let paced = predicted.sustained().latency_mean.0 as f64 / 1e3;
     assert!((paced - 524.3).abs() < 0.1, "{paced} µs");
 }
+
+/// Two streams of i3.xlarge kept two thirds of what reading ahead gains and four a fifth; the model
+/// took it as lost at once, and was 41 % too low with two.
+#[test]
+fn streams_of_i3_push_out_what_was_read_ahead_for_others() {
+    let service = Class::I3Nvme.service();
+    let service = service.saturating_at(1.75 * 206_250.0, 1.75 * 206_250.0, Origin::Given);
+    let spec = device(vec![volume(884, service)]);
+    let published = [
+        (1, 28_809.8, 2.0),
+        (2, 35_748.0, 1.0),
+        (4, 45_165.6, 8.0),
+        (8, 69_657.0, 9.0),
+    ];
+    for (jobs, iops, percent) in published {
+        let load = load(100, 4, jobs, jobs);
+        let seen = drive::closed_loop(&spec, load, 4);
+        let predicted = predict(&spec, load).expect("sound").sustained().iops;
+        let seen = seen.iops(1, 4);
+        let off = |of: f64, from: f64| (of / from - 1.0).abs() * 100.0;
+        assert!(off(seen, iops) < percent, "{jobs}: {seen:.0}, not {iops}");
+        assert!(
+            off(predicted, seen) < 5.0,
+            "{jobs}: {predicted:.0}, {seen:.0}"
+        );
+    }
+}

@@ -19,6 +19,7 @@ use blocklab_units::Nanos;
 
 use super::programs::ProgramQueue;
 use super::spread::{LatencyDistribution, ONE};
+use super::streams::RECENT;
 use super::{ChargedIo, Follows, Meters, Stage};
 use crate::{Direction, Latency, Service};
 
@@ -89,13 +90,32 @@ impl Channels {
     }
 }
 
+/// Of I3 one stream alone had 28,810 reads a second, two had 35,748 together, four 45,166: with
+/// this share the model comes near the two, and the four judge it (i3-vs-i2).
+pub(crate) const PREFETCH_KEPT: f64 = 0.63;
+
+/// Whether a stream takes less time than streams that alternate: it was read ahead.
+pub(crate) fn is_ahead(stream: &Latency, interleaved: &Latency) -> bool {
+    let at = |it: &Latency| Line::new(it).at(STATED_AT);
+    at(stream) < at(interleaved)
+}
+
 /// One direction of a medium.
 #[derive(Debug, Clone)]
 struct Side {
     random: Line,
     stream: Line,
     interleaved: Line,
+    /// Whether a stream is read ahead, so that others can push out what was read.
+    is_ahead: bool,
     channels: Option<Channels>,
+}
+
+/// A stream that is read ahead keeps that, for each operation of another that came between, with
+/// this probability: [`PREFETCH_KEPT`] in parts of 2^64, by how many came between.
+fn kept(between: usize) -> u64 {
+    let probability = PREFETCH_KEPT.powi(between as i32);
+    (probability * 18_446_744_073_709_551_616.0) as u64
 }
 
 impl Side {
@@ -110,6 +130,7 @@ impl Side {
             random: line,
             stream: stream.map_or(line, Line::new),
             interleaved: interleaved.map_or(line, Line::new),
+            is_ahead: stream.is_some_and(|it| is_ahead(it, interleaved.unwrap_or(random))),
             channels: most.map(|iops| Channels::new(iops, line)),
         }
     }
@@ -118,7 +139,7 @@ impl Side {
     fn line(&self, follows: Follows) -> Line {
         match follows {
             Follows::Nothing => self.random,
-            Follows::Interleaved => self.interleaved,
+            Follows::Interleaved | Follows::Recent(_) => self.interleaved,
             Follows::Last => self.stream,
         }
     }
@@ -130,6 +151,8 @@ pub(crate) struct Media {
     read: Side,
     write: Side,
     programs: Option<ProgramQueue>,
+    /// By operations that came between, in parts of 2^64.
+    kept: [u64; RECENT],
     scatter: LatencyDistribution,
     chance: Stream,
 }
@@ -154,6 +177,7 @@ impl Media {
                 service.interleaved_write.as_ref(),
                 most.map(|it| it.write_iops),
             ),
+            kept: std::array::from_fn(kept),
             scatter,
             chance,
         }
@@ -172,7 +196,16 @@ impl Stage for Media {
             true => (&mut self.read, Meters::First),
             false => (&mut self.write, Meters::Second),
         };
-        let mean = side.line(passage.follows).at(passage.moved);
+        let line = match passage.follows {
+            Follows::Recent(between) if side.is_ahead => {
+                match self.chance.next_u64() < self.kept[usize::from(between)] {
+                    true => side.stream,
+                    false => side.interleaved,
+                }
+            }
+            follows => side.line(follows),
+        };
+        let mean = line.at(passage.moved);
         let start = match &mut side.channels {
             Some(channels) if passage.io.direction != Direction::Flush => {
                 let channel = channels.of(passage.io.offset);

@@ -36,7 +36,7 @@ pub(crate) mod tags;
 use credit::Burst;
 use limiter::Limiter;
 use media::Media;
-pub(crate) use media::STATED_AT;
+pub(crate) use media::{PREFETCH_KEPT, STATED_AT, is_ahead};
 use network::NetworkDelay;
 
 /// How an operation lies to the ones before it.
@@ -46,6 +46,8 @@ pub(crate) enum Follows {
     Nothing,
     /// A recent operation, but others came between.
     Interleaved,
+    /// One of the last operations: so many others came between.
+    Recent(u8),
     /// The very last one.
     Last,
 }

@@ -16,6 +16,8 @@ use super::Follows;
 const SETS: usize = 256;
 const WAYS: usize = 4;
 const NOWHERE: u64 = u64::MAX;
+/// Ends of operations whose order is known: of the last one, and of three before it.
+pub(crate) const RECENT: usize = 4;
 
 /// The tail of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,14 +62,15 @@ impl Set {
 #[derive(Debug, Clone)]
 pub(crate) struct Streams {
     sets: Box<[Set; SETS]>,
-    last: u64,
+    /// The last one first.
+    recent: [u64; RECENT],
 }
 
 impl Streams {
     pub(crate) fn new() -> Self {
         Self {
             sets: Box::new([EMPTY; SETS]),
-            last: NOWHERE,
+            recent: [NOWHERE; RECENT],
         }
     }
 
@@ -85,16 +88,19 @@ impl Streams {
             direction,
             mixed,
         };
-        match self.last == offset {
-            true => (Follows::Last, Some(tail)),
-            false => (Follows::Interleaved, Some(tail)),
-        }
+        let follows = match self.recent.iter().position(|end| *end == offset) {
+            Some(0) => Follows::Last,
+            Some(between) => Follows::Recent(between as u8),
+            None => Follows::Interleaved,
+        };
+        (follows, Some(tail))
     }
 
     /// Remembers a stream by its new end.
     #[inline]
     pub(crate) fn put(&mut self, end: u64, filled: u32, direction: Direction, mixed: bool) {
-        self.last = end;
+        self.recent.copy_within(..RECENT - 1, 1);
+        self.recent[0] = end;
         let set = &mut self.sets[set_of(end)];
         let way = set.way_of(NOWHERE).unwrap_or(usize::from(set.next) % WAYS);
         set.next = way as u8 + 1;
@@ -127,10 +133,14 @@ mod tests {
         check(0, Follows::Nothing);
         check(4096, Follows::Last);
         check(1 << 30, Follows::Nothing);
-        check(8192, Follows::Interleaved);
-        check((1 << 30) + 4096, Follows::Interleaved);
+        check(8192, Follows::Recent(1));
+        check((1 << 30) + 4096, Follows::Recent(1));
         check((1 << 30) + 8192, Follows::Last);
         check(0, Follows::Nothing);
+        check(1 << 20, Follows::Nothing);
+        check(1 << 21, Follows::Nothing);
+        check((1 << 30) + 12_288, Follows::Recent(3));
+        check(12_288, Follows::Interleaved);
     }
 
     /// Of `count` streams in turn, with `noise` random operations after each step, how many
