@@ -10,7 +10,8 @@ use blocklab_publication::Publication;
 use blocklab_record::Note;
 use blocklab_report::text;
 use blocklab_store::Store;
-use blocklab_units::{Ink, Nanos, Style, did_you_mean};
+use blocklab_study::planned;
+use blocklab_units::{Ink, Style, did_you_mean};
 use blocklab_workload::{Case, Job, Plan};
 
 use crate::again;
@@ -284,11 +285,4 @@ fn meant(name: &str) -> String {
         let known: Vec<_> = studies::builtin_names().collect();
         format!("these are: {}", known.join(", "))
     })
-}
-
-/// Planned time of one pass: that of its longest job.
-pub fn planned(case: &Case) -> Nanos {
-    let jobs = case.workload.jobs.iter();
-    let times = jobs.map(|job| job.ramp + job.stop.runtime.unwrap_or_default());
-    times.max().unwrap_or_default()
 }

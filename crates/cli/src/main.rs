@@ -12,6 +12,7 @@ mod compare;
 mod complete;
 mod devices;
 mod diagnose;
+mod dry_run;
 mod emulate;
 mod emulate_ctl;
 mod foreign;

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result, bail};
 use blocklab_record::{Record, Status};
@@ -13,6 +14,7 @@ use jiff::Timestamp;
 use crate::answer::{closing, gate_of, is_for_people, judged, page_path, print};
 use crate::args::RunArgs;
 use crate::asked_study::{example, listed, study};
+use crate::dry_run;
 use crate::gate;
 use crate::repeat::Repeat;
 use crate::study;
@@ -33,6 +35,10 @@ pub fn run(args: &RunArgs, store: &Store) -> Result<ExitCode> {
         terminal::print_styled(listed(args, store, terminal::style())?)?;
         return Ok(ExitCode::SUCCESS);
     }
+    if args.dry_run {
+        dry_run(args, store)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     keeper::keep(|| {
         measure(args, store).unwrap_or_else(|error| {
             terminal::complain(&error);
@@ -41,12 +47,34 @@ pub fn run(args: &RunArgs, store: &Store) -> Result<ExitCode> {
     })
 }
 
+fn dry_run(args: &RunArgs, store: &Store) -> Result<()> {
+    if is_job_file(args) {
+        bail!(
+            "--dry-run is for studies: `blocklab convert {} --to native` makes one of a job file",
+            args.study()
+        );
+    }
+    let shared = study::Shared {
+        args,
+        study: &study(args, store)?,
+        guard: &place::guard(&args.destroy_data, store),
+        catalog: &place::load_catalog()?,
+        interrupted: &AtomicBool::new(false),
+    };
+    dry_run::tell(&shared, store)
+}
+
+/// Whether a job file of fio stands in the place of a study.
+fn is_job_file(args: &RunArgs) -> bool {
+    Path::new(args.study()).extension() == Some("fio".as_ref())
+}
+
 fn measure(args: &RunArgs, store: &Store) -> Result<u8> {
     keeping::try_out(store, args.no_save)?;
     if let Some(path) = &args.html {
         output::try_out(path, Over::forced(args.force))?;
     }
-    if Path::new(args.study()).extension() == Some("fio".as_ref()) {
+    if is_job_file(args) {
         return measure_job_file(args, store);
     }
     let mut study = study(args, store)?;

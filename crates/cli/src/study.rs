@@ -117,6 +117,24 @@ pub fn hold(args: &RunArgs, study: &Study, store: &Store) -> Result<u8> {
     conclude(&shared, &bought, (&runs, earlier), &resume, store)
 }
 
+/// The plans of the systems that would be measured now, with their targets.
+pub fn plans(
+    args: &RunArgs,
+    study: &Study,
+    store: &Store,
+) -> Result<Vec<(Option<String>, Plan, Vec<String>)>> {
+    let seed = study.plan.cases.first().map_or(0, |it| it.workload.seed);
+    let fresh = roles(args, study, store)?.into_iter();
+    let fresh = fresh.filter_map(|Role { system, player }| match player {
+        Player::Targets(targets) => {
+            let plan = plan_of(&study.plan, system, seed);
+            Some((Some(system.name.clone()), plan, targets))
+        }
+        Player::Run(_) => None,
+    });
+    Ok(fresh.collect())
+}
+
 /// A system that is measured now: from its beginning, or from where it was interrupted.
 fn part<'a>(
     shared: &Shared<'a>,

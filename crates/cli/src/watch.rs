@@ -6,13 +6,12 @@ use blocklab_console::terminal;
 use blocklab_record::{Interval, Origin, Record};
 use blocklab_report::live::Screen;
 use blocklab_store::Store;
-use blocklab_study::Observer;
+use blocklab_study::{Observer, planned};
 use blocklab_tools::keeping::Checkpoints;
 use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::{Case, Plan};
 
 use crate::args::RunArgs;
-use crate::asked_study::planned;
 use crate::repeat::Repeat;
 
 /// Shows what is measured, and keeps it after every measurement.

@@ -247,17 +247,24 @@ pub fn engines(record: &Record) -> String {
 /// What was measured, by the names `target`, `on`, `device` and `engine`.
 pub fn measured_on(record: &Record) -> Vec<(&'static str, String)> {
     let mut lines = Vec::new();
-    for it in &record.targets {
-        lines.push(("target", target(it)));
-        let systems = it.file_system.iter();
-        lines.extend(systems.map(|fs| ("on", file_system(fs))));
-        lines.extend(it.devices.iter().map(|it| ("device", device(it))));
-    }
+    record
+        .targets
+        .iter()
+        .for_each(|it| lines.extend(target_lines(it)));
     // A model is asked by no engine; what one would allow stands in the cases.
     let engines = engines(record);
     if matches!(record.origin, Origin::Measured | Origin::Imported) && !engines.is_empty() {
         lines.push(("engine", engines));
     }
+    lines
+}
+
+/// A target, its file system, and the devices below it.
+pub fn target_lines(of: &TargetFacts) -> Vec<(&'static str, String)> {
+    let mut lines = vec![("target", target(of))];
+    let systems = of.file_system.iter();
+    lines.extend(systems.map(|fs| ("on", file_system(fs))));
+    lines.extend(of.devices.iter().map(|it| ("device", device(it))));
     lines
 }
 

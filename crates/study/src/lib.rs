@@ -3,6 +3,7 @@
 //! Never: a judgement; a write to what it did not make or was not allowed to touch.
 
 mod error;
+mod forecast;
 mod modelled;
 mod observer;
 mod opened_targets;
@@ -15,6 +16,7 @@ mod system_run;
 
 pub use blocklab_host::guard::Guard;
 pub use error::Error;
+pub use forecast::{Forecast, TargetForecast, Written, forecast, planned};
 pub use observer::Observer;
 pub use resume_state::ResumeState;
 pub use run_plan::{plan_of, run_plan, run_plans};

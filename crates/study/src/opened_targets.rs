@@ -12,6 +12,7 @@ use blocklab_units::Bytes;
 use blocklab_workload::{Job, Plan, Spread};
 
 use crate::Error;
+use crate::forecast::TargetForecast;
 use crate::modelled::Modelled;
 use crate::place::{Place, Terms};
 use crate::scratch::Scratch;
@@ -49,20 +50,22 @@ impl OpenedTargets {
         terms: &Terms<'_>,
         progress: &mut dyn FnMut(&Path, Bytes, Bytes),
     ) -> Result<Option<Self>, Error> {
-        let wishes = wishes(plan, terms.targets);
-        let mut kinds = Vec::new();
-        for (text, wish) in &wishes {
-            kinds.push((text, wish, Kind::of(text, *wish, terms)?));
-        }
         let mut opened_targets = Self::default();
-        for (text, wish, kind) in kinds {
-            let Some(place) = kind.open(*wish, terms, progress)? else {
+        for (text, wish, kind) in looked_at(plan, terms)? {
+            let Some(place) = kind.open(wish, terms, progress)? else {
                 return Ok(None);
             };
             opened_targets.order.push(text.clone());
-            opened_targets.places.insert(text.clone(), place);
+            opened_targets.places.insert(text, place);
         }
         Ok(Some(opened_targets))
+    }
+
+    /// The same look, and what would be made of it; nothing is made.
+    pub(crate) fn foresee(plan: &Plan, terms: &Terms<'_>) -> Result<Vec<TargetForecast>, Error> {
+        let looked = looked_at(plan, terms)?;
+        let foreseen = looked.into_iter();
+        foreseen.map(|(_, wish, kind)| kind.foresee(wish)).collect()
     }
 
     /// The files of a job.
@@ -161,6 +164,15 @@ fn extent(job: &Job) -> Bytes {
     Bytes(end.0.next_multiple_of(4096))
 }
 
+/// Every target of a plan, before anything is made.
+fn looked_at(plan: &Plan, terms: &Terms<'_>) -> Result<Vec<(String, Wish, Kind)>, Error> {
+    let look = |(text, wish): (String, Wish)| {
+        let kind = Kind::of(&text, wish, terms)?;
+        Ok((text, wish, kind))
+    };
+    wishes(plan, terms.targets).into_iter().map(look).collect()
+}
+
 /// What a text names.
 enum Kind {
     Null,
@@ -230,11 +242,33 @@ impl Kind {
             Self::Existing { handle, facts } => Ok(Some(existing_place(&handle, *facts, wish))),
             Self::ToMake(new) => make(new.directory(), new.path(), wish, terms, progress),
             Self::InDirectory(directory) => {
-                let shown = directory.path().join("blocklab.scratch");
-                make(&directory, &shown, wish, terms, progress)
+                make(&directory, &scratch_in(&directory), wish, terms, progress)
             }
         }
     }
+
+    fn foresee(self, wish: Wish) -> Result<TargetForecast, Error> {
+        let place = match self {
+            Self::Null => null_place(wish),
+            Self::Model(modelled) => modelled.place(),
+            Self::Existing { handle, facts } => existing_place(&handle, *facts, wish),
+            Self::ToMake(new) => return to_be_made(new.directory(), new.path(), wish),
+            Self::InDirectory(directory) => {
+                return to_be_made(&directory, &scratch_in(&directory), wish);
+            }
+        };
+        Ok(TargetForecast::of(place.facts, wish.writes))
+    }
+}
+
+fn scratch_in(directory: &Handle) -> PathBuf {
+    directory.path().join("blocklab.scratch")
+}
+
+/// A file that a run would make.
+fn to_be_made(directory: &Handle, path: &Path, wish: Wish) -> Result<TargetForecast, Error> {
+    let facts = room_for(directory, path, wish.size)?;
+    Ok(TargetForecast::made(facts, path, wish.size))
 }
 
 fn to_make(path: PathBuf, terms: &Terms<'_>) -> Result<Kind, Error> {
@@ -310,12 +344,7 @@ fn make(
     terms: &Terms<'_>,
     progress: &mut dyn FnMut(&Path, Bytes, Bytes),
 ) -> Result<Option<Place>, Error> {
-    let unusable = |cause| Error::Unusable {
-        path: directory.path().display().to_string(),
-        cause,
-    };
-    let mut facts = facts_of(directory).map_err(unusable)?;
-    check_space(path, wish.size, &facts)?;
+    let mut facts = room_for(directory, path, wish.size)?;
     let mut report = |done| progress(path, done, wish.size);
     report(Bytes::ZERO);
     let made = Scratch::make(
@@ -327,7 +356,7 @@ fn make(
         report,
     )?;
     let Some(scratch) = made else { return Ok(None) };
-    let own = facts_of(scratch.handle()).map_err(unusable)?;
+    let own = facts_of(scratch.handle()).map_err(|cause| unusable(directory, cause))?;
     facts.path = path.display().to_string();
     facts.kind = TargetKind::Scratch;
     facts.size_bytes = wish.size;
@@ -342,6 +371,20 @@ fn make(
         facts,
         scratch: Some(scratch),
     }))
+}
+
+fn unusable(directory: &Handle, cause: io::Error) -> Error {
+    Error::Unusable {
+        path: directory.path().display().to_string(),
+        cause,
+    }
+}
+
+/// What is known of a directory in which a file of this size fits.
+fn room_for(directory: &Handle, path: &Path, size: Bytes) -> Result<TargetFacts, Error> {
+    let facts = facts_of(directory).map_err(|cause| unusable(directory, cause))?;
+    check_space(path, size, &facts)?;
+    Ok(facts)
 }
 
 fn check_space(path: &Path, wanted: Bytes, facts: &TargetFacts) -> Result<(), Error> {

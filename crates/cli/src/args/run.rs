@@ -27,6 +27,7 @@ Examples:
   blocklab run --list                             the built-in studies
   blocklab run quick --list                       ... and the cases of one
   blocklab run --case rand4k-q1-read              only that case
+  blocklab run --dry-run                          what it would write, and how long it takes
   blocklab run --again latest                     a kept run, with the same seed
   blocklab run i3-vs-i2                           a published study, all systems simulated
   blocklab run i3-vs-i2 --target emu              ... emulated in real time
@@ -109,6 +110,9 @@ pub struct RunArgs {
     /// No progress
     #[arg(short, long)]
     pub quiet: bool,
+    /// Tell what would be written where, how long it takes and what it costs, and exit
+    #[arg(long, conflicts_with_all = ["list", "html"])]
+    pub dry_run: bool,
     /// Skip everything that writes
     #[arg(long)]
     pub read_only: bool,

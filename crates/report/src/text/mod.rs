@@ -16,6 +16,7 @@ use blocklab_analysis::Assessment;
 use blocklab_record::Record;
 use blocklab_units::{Ink, Style};
 
+pub use crate::facts::target_lines;
 pub use calibration::calibration;
 pub use comparison::comparison;
 pub use diagnosis::diagnosis;

@@ -1,0 +1,282 @@
+//! `blocklab run --dry-run`: what a run would write where, how long it takes, and what it costs.
+
+use anyhow::Result;
+use blocklab_catalog::Catalog;
+use blocklab_catalog::unit_price::{Bought, Priced, price};
+use blocklab_console::terminal;
+use blocklab_record::TargetKind;
+use blocklab_report::text;
+use blocklab_store::Store;
+use blocklab_study::{Forecast, TargetForecast, forecast};
+use blocklab_units::{Bytes, Ink, Nanos, Style, count};
+use blocklab_workload::Plan;
+use serde::Serialize;
+
+use crate::answer;
+use crate::asked_study::Study;
+use crate::study::{self, Shared};
+
+/// Width of the names at the left.
+const INDENT: usize = 10;
+
+/// What a disk may take that nobody has measured yet.
+const FOR_SCALE: Bytes = Bytes(1_000_000_000);
+
+/// What one system of a study would see, or the only one.
+#[derive(Serialize)]
+struct Told {
+    /// Of a study of several systems.
+    system: Option<String>,
+    cases: usize,
+    passes: u32,
+    targets: Vec<ToldTarget>,
+    /// At most; `null` where only the time ends a load and no limit is known.
+    written_bytes: Option<u64>,
+    /// Of which by loads that end after an amount, or have a rate.
+    bounded_bytes: u64,
+    /// Time in which loads write as fast as the target takes it.
+    unbounded_s: f64,
+    /// Laying out aside; in virtual time too.
+    duration_s: f64,
+    /// Measurements that end after an amount, whose time is not in `duration_s`.
+    untimed_measurements: usize,
+    /// Of what a modelled address stands for, rented for so long; `null` where no price is known.
+    cost: Option<Cost>,
+    #[serde(skip)]
+    lines: Vec<(&'static str, String)>,
+}
+
+#[derive(Serialize)]
+struct ToldTarget {
+    path: String,
+    kind: TargetKind,
+    size_bytes: u64,
+    /// Written before the first pass.
+    laid_out_bytes: u64,
+    is_written: bool,
+}
+
+#[derive(Serialize)]
+struct Cost {
+    amount: f64,
+    currency: &'static str,
+    per_hour: f64,
+    regions: Vec<String>,
+}
+
+/// Tells what `shared` would do; nothing is made, measured or changed.
+pub fn tell(shared: &Shared<'_>, store: &Store) -> Result<()> {
+    let mut systems = Vec::new();
+    for (system, plan, targets) in cast(shared, store)? {
+        let part = shared.part(String::new(), plan, &targets);
+        let found = forecast(&part.assignment)?;
+        systems.push(told(system, &part.assignment.plan, found, shared.catalog));
+    }
+    let is_quiet = shared.args.json;
+    terminal::print_styled(match is_quiet {
+        true => answer::json(("dry_run_format", 1), &answer::only("systems", &systems))?,
+        false => in_words(shared, &systems, store, terminal::style()),
+    })
+}
+
+/// Every plan that would be run, with its targets.
+fn cast(shared: &Shared<'_>, store: &Store) -> Result<Vec<(Option<String>, Plan, Vec<String>)>> {
+    let Study { plan, targets, .. } = shared.study;
+    match study::takes_part(shared.args, shared.study)? {
+        true => study::plans(shared.args, shared.study, store),
+        false => Ok(vec![(None, plan.clone(), targets.clone())]),
+    }
+}
+
+fn told(system: Option<String>, plan: &Plan, found: Forecast, catalog: &Catalog) -> Told {
+    let lines = found.targets.iter().flat_map(lines_of).collect();
+    // Several targets share what a load writes; no one of them takes more than its own limit.
+    let written: Vec<_> = found.targets.iter().filter(|it| it.is_written).collect();
+    let limits: Option<f64> = written.iter().map(|it| it.write_bytes_per_s).sum();
+    let unbounded = found.writes.unbounded;
+    let by_time = match (unbounded, limits) {
+        (Nanos::ZERO, _) => Some(0),
+        (_, Some(limit)) => Some((limit * unbounded.as_secs_f64()) as u64),
+        (_, None) => None,
+    };
+    let laid_out: u64 = found.targets.iter().map(|it| it.laid_out.0).sum();
+    Told {
+        system,
+        cases: plan.cases.len(),
+        passes: plan.rounds(),
+        written_bytes: by_time.map(|bytes| bytes + found.writes.bytes.0 + laid_out),
+        bounded_bytes: found.writes.bytes.0,
+        unbounded_s: unbounded.as_secs_f64(),
+        duration_s: found.time.as_secs_f64(),
+        untimed_measurements: found.untimed,
+        cost: cost(&found, catalog),
+        targets: found.targets.into_iter().map(target).collect(),
+        lines,
+    }
+}
+
+fn target(of: TargetForecast) -> ToldTarget {
+    ToldTarget {
+        path: of.facts.path,
+        kind: of.facts.kind,
+        size_bytes: of.facts.size_bytes.0,
+        laid_out_bytes: of.laid_out.0,
+        is_written: of.is_written,
+    }
+}
+
+fn lines_of(of: &TargetForecast) -> Vec<(&'static str, String)> {
+    text::target_lines(&of.facts)
+}
+
+/// The price of what the addresses stand for, over the time of the run.
+fn cost(found: &Forecast, catalog: &Catalog) -> Option<Cost> {
+    let address = |it: &TargetForecast| {
+        let path = it.facts.path.as_str();
+        let address = path.strip_prefix("sim:").or(path.strip_prefix("emu:"))?;
+        Bought::find(address, None, catalog).ok()
+    };
+    let bought: Option<Vec<Bought>> = found.targets.iter().map(address).collect();
+    let Priced {
+        usd_per_hour,
+        money,
+        regions,
+        ..
+    } = price("", &bought.filter(|it| !it.is_empty())?, None);
+    Some(Cost {
+        amount: usd_per_hour? * found.time.as_secs_f64() / 3600.0,
+        currency: money,
+        per_hour: usd_per_hour?,
+        regions,
+    })
+}
+
+fn in_words(shared: &Shared<'_>, systems: &[Told], store: &Store, style: Style) -> String {
+    let name = &shared.study.plan.name;
+    let mut out = style.paint(Ink::Bold, &format!("{name}: what a run would do")) + "\n";
+    for told in systems {
+        out.push('\n');
+        if let Some(system) = &told.system {
+            out += &style.hang(Ink::Bold, "system", INDENT, system);
+        }
+        for (name, text) in &told.lines {
+            out += &style.hang(Ink::Dim, name, INDENT, text);
+        }
+        for (name, text) in told.sentences() {
+            out += &style.hang(Ink::Dim, name, INDENT, &text);
+        }
+    }
+    let kept = match shared.args.no_save {
+        true => "nowhere (--no-save)".to_owned(),
+        false => store.root().display().to_string(),
+    };
+    out + "\n"
+        + &style.hang(Ink::Dim, "kept in", INDENT, &kept)
+        + "\nNothing was measured or changed. Without --dry-run, the same command does it.\n"
+}
+
+impl Told {
+    fn sentences(&self) -> Vec<(&'static str, String)> {
+        let mut all = vec![("writes", self.writes()), ("takes", self.takes())];
+        all.extend(self.cost.as_ref().map(|cost| ("costs", cost.text())));
+        all
+    }
+
+    fn writes(&self) -> String {
+        let laid_out: u64 = self.targets.iter().map(|it| it.laid_out_bytes).sum();
+        let mut parts = Vec::new();
+        if laid_out > 0 {
+            let made = format!(
+                "{} to fill the scratch file, which is removed at the end",
+                Bytes(laid_out)
+            );
+            parts.push(made);
+        }
+        if self.bounded_bytes > 0 {
+            parts.push(format!(
+                "at most {} by loads of a given amount or rate",
+                gigabytes(self.bounded_bytes as f64)
+            ));
+        }
+        let time = Nanos::from_secs_f64(self.unbounded_s);
+        match self.written_bytes {
+            _ if self.unbounded_s == 0.0 => {}
+            Some(all) => {
+                let by_time = all - laid_out - self.bounded_bytes;
+                parts.push(format!(
+                    "for {time}, at most {} under the limits of the model",
+                    gigabytes(by_time as f64)
+                ));
+            }
+            None => parts.push(format!(
+                "for {time}, as much as the target takes: {} at 1 GB/s{}",
+                gigabytes(self.unbounded_s * FOR_SCALE.as_f64()),
+                self.times_over()
+            )),
+        }
+        match parts.is_empty() {
+            true => "nothing".to_owned(),
+            false => parts.join("; "),
+        }
+    }
+
+    /// The same beside the size of the devices below: endurance is counted in full writes.
+    fn times_over(&self) -> String {
+        let size: u64 = self.targets.iter().map(|it| it.size_bytes).sum();
+        let is_device = |it: &ToldTarget| it.kind == TargetKind::BlockDevice;
+        match self.targets.iter().all(is_device) && size > 0 {
+            true => {
+                let times = self.unbounded_s * FOR_SCALE.as_f64() / size as f64;
+                format!(", {times:.2} times its size")
+            }
+            false => String::new(),
+        }
+    }
+
+    fn takes(&self) -> String {
+        let time = Nanos::from_secs_f64(self.duration_s);
+        let simulated = self.targets.iter().any(|it| it.path.starts_with("sim:"));
+        let what = match simulated {
+            true => " of virtual time",
+            false => "",
+        };
+        let besides = match self.untimed_measurements {
+            0 => String::new(),
+            some => format!(", and {some} measurements that last until their amount is done"),
+        };
+        let filling = match self.targets.iter().any(|it| it.laid_out_bytes > 0) {
+            true => ", filling the file aside",
+            false => "",
+        };
+        format!(
+            "{time}{what}{filling} ({}, {}){besides}",
+            number(self.cases, "case"),
+            number(self.passes as usize, "pass")
+        )
+    }
+}
+
+impl Cost {
+    fn text(&self) -> String {
+        format!(
+            "{:.2} {} for as long on the real one, at {:.3} {} an hour ({})",
+            self.amount,
+            self.currency,
+            self.per_hour,
+            self.currency,
+            self.regions.join(", ")
+        )
+    }
+}
+
+fn gigabytes(bytes: f64) -> String {
+    format!("{} GB", count(bytes / 1e9))
+}
+
+fn number(of: usize, what: &str) -> String {
+    match of {
+        1 => format!("1 {what}"),
+        _ if what.ends_with('s') => format!("{of} {what}es"),
+        _ => format!("{of} {what}s"),
+    }
+}

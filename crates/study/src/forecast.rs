@@ -1,0 +1,189 @@
+//! What a run would do to its targets: the look with which a run begins, and no step further.
+
+use std::path::Path;
+
+use blocklab_device::{Covers, Limit, LimitKind, LimitUnit};
+use blocklab_record::{TargetFacts, TargetKind};
+use blocklab_units::{Bytes, Nanos};
+use blocklab_workload::{Case, Job, Pace, Plan, Rate};
+
+use crate::Error;
+use crate::opened_targets::OpenedTargets;
+use crate::place::Terms;
+use crate::system_run::Assignment;
+
+/// What a run would do. Nothing was made, measured or changed.
+#[derive(Debug)]
+pub struct Forecast {
+    /// In the order in which the plan names them.
+    pub targets: Vec<TargetForecast>,
+    /// What its jobs write, all passes together.
+    pub writes: Written,
+    /// Ramps, measured time and pauses of all passes. Jobs that end after an amount take longer.
+    pub time: Nanos,
+    /// Measurements that end after an amount and not after a time.
+    pub untimed: usize,
+}
+
+/// One target, as it is now.
+#[derive(Debug)]
+pub struct TargetForecast {
+    /// What is known of it. Of a file that would be made: its path, its size, and the file system
+    /// that it would lie on.
+    pub facts: TargetFacts,
+    /// Bytes written before the first pass, because the file does not exist yet.
+    pub laid_out: Bytes,
+    /// Whether the plan writes to it.
+    pub is_written: bool,
+    /// Bytes a second that the limits of a modelled device let pass for ever; `None` where no limit
+    /// is known, as of a real device.
+    pub write_bytes_per_s: Option<f64>,
+}
+
+/// What jobs write: some tell how much, others how long.
+#[derive(Debug, Default, Clone, Copy, PartialEq)]
+pub struct Written {
+    /// At most, by jobs that end after an amount or have a rate.
+    pub bytes: Bytes,
+    /// Time in which jobs write as fast as the target takes it, all passes together; those that
+    /// also read are counted whole.
+    pub unbounded: Nanos,
+}
+
+/// Looks at the targets of a plan with the eyes of a run: what would be refused is refused.
+///
+/// # Errors
+/// As [`run_plan`](crate::run_plan).
+pub fn forecast(assignment: &Assignment<'_>) -> Result<Forecast, Error> {
+    let plan = &assignment.plan;
+    if plan.cases.is_empty() {
+        let plan = plan.name.clone();
+        return Err(Error::NothingLeft { plan });
+    }
+    let terms = Terms {
+        targets: assignment.targets,
+        guard: assignment.guard,
+        create: assignment.create,
+        seed: plan.cases[0].workload.seed,
+        catalog: assignment.catalog,
+        interrupted: assignment.interrupted,
+    };
+    let targets = OpenedTargets::foresee(plan, &terms)?;
+    let is_kept = |it: &TargetForecast| it.facts.kind != TargetKind::Null;
+    let rounds = u64::from(plan.rounds());
+    let once = plan.cases.iter().map(|case| planned(case).0 + plan.pause.0);
+    let untimed = |case: &&Case| {
+        let mut jobs = case.workload.jobs.iter();
+        jobs.any(|job| job.stop.runtime.is_none())
+    };
+    Ok(Forecast {
+        writes: match targets.iter().any(is_kept) {
+            true => written(plan),
+            false => Written::default(),
+        },
+        time: Nanos(once.sum::<u64>() * rounds),
+        untimed: plan.cases.iter().filter(untimed).count() * rounds as usize,
+        targets,
+    })
+}
+
+/// Planned time of one pass: that of its longest job.
+#[must_use]
+pub fn planned(case: &Case) -> Nanos {
+    let jobs = case.workload.jobs.iter();
+    let times = jobs.map(|job| job.ramp + job.stop.runtime.unwrap_or_default());
+    times.max().unwrap_or_default()
+}
+
+fn written(plan: &Plan) -> Written {
+    let rounds = u64::from(plan.rounds());
+    let mut all = Written::default();
+    for case in &plan.cases {
+        let jobs = case.workload.jobs.iter();
+        let mut longest = Nanos::ZERO;
+        for job in jobs.filter(|job| job.writes() && job.engine.needs_target()) {
+            match amount(job) {
+                Some(bytes) => all.bytes = all.bytes + bytes * rounds,
+                // Jobs that run side by side share the target.
+                None => longest = longest.max(job.ramp + job.stop.runtime.unwrap_or_default()),
+            }
+        }
+        all.unbounded = all.unbounded + Nanos(longest.0 * rounds);
+    }
+    all
+}
+
+/// Bytes that a job writes at most in a pass; `None` where its time alone ends it.
+fn amount(job: &Job) -> Option<Bytes> {
+    let threads = u64::from(job.threads);
+    let block = job.sizes.write.largest().0;
+    let all_of_it = job.region.size.filter(|_| job.stop.runtime.is_none());
+    let loops = u64::from(job.stop.loops.unwrap_or(1));
+    let by_loops = match job.stop.loops {
+        Some(_) => job.region.size,
+        None => all_of_it,
+    };
+    let by_rate = job.stop.runtime.and_then(|runtime| {
+        let per_second = rate(job.pace)?;
+        let seconds = (job.ramp + runtime).as_secs_f64();
+        let bytes = match per_second {
+            Rate::Iops(iops) => iops * block as f64,
+            Rate::Bytes(bytes) => bytes,
+        };
+        Some(Bytes((bytes * seconds).ceil() as u64))
+    });
+    let bounds = [
+        job.stop.bytes.map(|bytes| bytes * threads),
+        job.stop.ios.map(|ios| Bytes(ios * block) * threads),
+        by_loops.map(|size| size * loops * threads),
+        by_rate,
+    ];
+    bounds.into_iter().flatten().min()
+}
+
+/// The rate that a job is held to, all directions together, where it has one.
+const fn rate(pace: Pace) -> Option<Rate> {
+    match pace {
+        Pace::Capped(rate) | Pace::OpenFixed(rate) | Pace::OpenPoisson(rate) => Some(rate),
+        Pace::ByDirection { rates, .. } => rates[1],
+        Pace::Closed => None,
+    }
+}
+
+impl TargetForecast {
+    pub(crate) fn of(facts: TargetFacts, is_written: bool) -> Self {
+        Self {
+            write_bytes_per_s: most_written(&facts),
+            laid_out: Bytes::ZERO,
+            facts,
+            is_written,
+        }
+    }
+
+    /// A file that is made and filled first.
+    pub(crate) fn made(facts: TargetFacts, path: &Path, size: Bytes) -> Self {
+        let facts = TargetFacts {
+            path: path.display().to_string(),
+            kind: TargetKind::Scratch,
+            size_bytes: size,
+            ..facts
+        };
+        Self {
+            laid_out: size,
+            ..Self::of(facts, true)
+        }
+    }
+}
+
+/// The least of the rates in bytes that hold writes back for ever.
+fn most_written(facts: &TargetFacts) -> Option<f64> {
+    let holds = |limit: &&Limit| match &limit.name.kind {
+        LimitKind::Rate { covers, .. } | LimitKind::PhysicalMaximum { covers } => {
+            *covers != Covers::Reads && limit.unit != LimitUnit::Iops
+        }
+        _ => false,
+    };
+    let limits = facts.limits.iter().filter(holds);
+    let rate = |limit: &Limit| Some(limit.value * limit.unit.per_second()? * limit.times());
+    limits.filter_map(rate).reduce(f64::min)
+}
