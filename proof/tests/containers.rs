@@ -1,6 +1,7 @@
 //! What a container forbids: calls of the kernel that answer EPERM, as under the usual seccomp
 //! profiles. strace answers in the kernel's place.
 
+use std::path::Path;
 use std::process::Command;
 
 use blocklab_proof::{Lab, json};
@@ -47,6 +48,59 @@ fn engines(out: &str) -> Vec<String> {
         what.split(',').next().unwrap_or_default().to_owned()
     };
     rows.iter().map(engine).collect()
+}
+
+/// A control group with a fifth of a processor; nothing where none can be made.
+struct Group(std::path::PathBuf);
+
+impl Group {
+    fn of_a_fifth() -> Option<Self> {
+        let name = format!("blocklab-proof-{}", std::process::id());
+        let v1 = Path::new("/sys/fs/cgroup/cpu").join(&name);
+        let v2 = Path::new("/sys/fs/cgroup").join(&name);
+        let quotas = [
+            (v1, "cpu.cfs_quota_us", "20000"),
+            (v2, "cpu.max", "20000 100000"),
+        ];
+        quotas.into_iter().find_map(|(folder, file, quota)| {
+            std::fs::create_dir(&folder).ok()?;
+            let group = Self(folder);
+            let set = std::fs::OpenOptions::new()
+                .write(true)
+                .open(group.0.join(file));
+            use std::io::Write;
+            set.ok()?.write_all(quota.as_bytes()).ok()?;
+            Some(group)
+        })
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir(&self.0);
+    }
+}
+
+/// In a container with half a processor, the volume was called slow.
+#[test]
+fn a_quota_that_holds_us_back_is_a_finding() {
+    let lab = Lab::new();
+    let Some(group) = Group::of_a_fifth() else {
+        println!("skipped: no control group of processors can be made here");
+        return;
+    };
+    let command = lab.command();
+    let line = format!(
+        "echo $$ > {}/cgroup.procs && exec {} run --rw randread --repeat 2 --runtime 1s --target \
+         null --json --no-save",
+        group.0.display(),
+        command.get_program().display(),
+    );
+    let told = Command::new("sh").args(["-c", &line]).output().unwrap();
+    let out = String::from_utf8_lossy(&told.stdout);
+    assert_eq!(told.status.code(), Some(0), "{told:?}");
+    assert!(out.contains("quota-throttled"), "{out}");
+    assert_eq!(json(&out)["environment"]["processor_quota"], 0.2);
 }
 
 /// A study of one's own that named no engine was refused in every container that forbids

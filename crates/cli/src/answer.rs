@@ -8,6 +8,7 @@ use blocklab_analysis::gate::{Gate, warning};
 use blocklab_analysis::{Assessment, Finding};
 use blocklab_console::terminal;
 use blocklab_record::Record;
+use blocklab_report::json as report;
 use serde::Serialize;
 
 use crate::args::RunArgs;
@@ -72,7 +73,21 @@ pub fn goes_to_output(args: &RunArgs) -> bool {
 
 /// Whether words about what is kept follow the result.
 pub fn is_for_people(args: &RunArgs) -> bool {
-    !args.json && !goes_to_output(args)
+    !args.json && !args.json_lines && !goes_to_output(args)
+}
+
+/// The last lines of `--json-lines`: the result, and the records that it rests on.
+pub fn last_lines<'a>(
+    kind: &str,
+    result: &str,
+    records: impl IntoIterator<Item = &'a Record>,
+) -> String {
+    let records = records.into_iter();
+    let records = records.map(|record| report::line("record", &record.to_json()));
+    [report::line(kind, result)]
+        .into_iter()
+        .chain(records)
+        .collect()
 }
 
 /// The file of the page: where the user said, else beside the record.

@@ -216,6 +216,7 @@ Examples:
   blocklab export latest --format csv > disk.csv
   blocklab export latest --format csv --series -o disk-by-second.csv
   blocklab export latest -o disk.parquet
+  blocklab export latest --format json --anonymous > for-the-ticket.json
   duckdb -c \"select direction, avg(iops) from 'disk.parquet' group by direction\"";
 
 /// `blocklab export`.
@@ -236,6 +237,9 @@ pub struct ExportArgs {
     /// Export the intervals instead of the totals (csv and parquet)
     #[arg(long)]
     pub series: bool,
+    /// Leave out what tells whose machine it was: paths, serial numbers, the run's name and notes
+    #[arg(long)]
+    pub anonymous: bool,
 }
 
 /// How figures leave for other programs.

@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use crate::answer;
 use crate::asked_study::Study;
-use crate::study::{self, Shared};
+use crate::study::{self, Casting, Shared};
 
 /// Width of the names at the left.
 const INDENT: usize = 10;
@@ -67,24 +67,28 @@ struct Cost {
 /// Tells what `shared` would do; nothing is made, measured or changed.
 pub fn tell(shared: &Shared<'_>, store: &Store) -> Result<()> {
     let mut systems = Vec::new();
-    for (system, plan, targets) in cast(shared, store)? {
-        let part = shared.part(String::new(), plan, &targets);
+    for casting in cast(shared, store)? {
+        let part = shared.part(String::new(), casting.plan, &casting.targets);
         let found = forecast(&part.assignment)?;
-        systems.push(told(system, &part.assignment.plan, found, shared.catalog));
+        let plan = &part.assignment.plan;
+        systems.push(told(casting.system, plan, found, shared.catalog));
     }
-    let is_quiet = shared.args.json;
-    terminal::print_styled(match is_quiet {
+    terminal::print_styled(match shared.args.json {
         true => answer::json(("dry_run_format", 1), &answer::only("systems", &systems))?,
         false => in_words(shared, &systems, store, terminal::style()),
     })
 }
 
 /// Every plan that would be run, with its targets.
-fn cast(shared: &Shared<'_>, store: &Store) -> Result<Vec<(Option<String>, Plan, Vec<String>)>> {
+fn cast(shared: &Shared<'_>, store: &Store) -> Result<Vec<Casting>> {
     let Study { plan, targets, .. } = shared.study;
     match study::takes_part(shared.args, shared.study)? {
-        true => study::plans(shared.args, shared.study, store),
-        false => Ok(vec![(None, plan.clone(), targets.clone())]),
+        true => study::castings(shared.args, shared.study, store),
+        false => Ok(vec![Casting {
+            system: None,
+            plan: plan.clone(),
+            targets: targets.clone(),
+        }]),
     }
 }
 

@@ -25,20 +25,15 @@ const LARGEST: u64 = 1 << 30;
 
 /// Reads all, then keeps all: one wrong file and nothing is kept.
 pub fn import(args: &ImportArgs, store: &Store) -> Result<ExitCode> {
-    let tool = match args.tool {
-        ImportTool::Diskspd => Tool::DiskSpd,
-        ImportTool::Cdm => Tool::Cdm,
-        ImportTool::Fio => Tool::Fio,
-        ImportTool::Vdbench => Tool::Vdbench,
-    };
     keeping::try_out(store, false)?;
     let mut records = Vec::new();
     for path in &args.files {
-        let mut record = read::import(tool, &sources(tool, path)?)?;
-        if let Some(name) = &args.name {
-            record.asked.name.clone_from(name);
-        }
-        records.push(record);
+        records.extend(runs_in(args.tool, path)?);
+    }
+    if let Some(name) = &args.name {
+        records
+            .iter_mut()
+            .for_each(|it| it.asked.name.clone_from(name));
     }
     // Printed when all are kept: an id may be taken meanwhile.
     let mut is_well = true;
@@ -51,6 +46,17 @@ pub fn import(args: &ImportArgs, store: &Store) -> Result<ExitCode> {
         status::DONE,
         is_well,
     )))
+}
+
+fn runs_in(tool: ImportTool, path: &Path) -> Result<Vec<Record>> {
+    let tool = match tool {
+        ImportTool::Record => return Ok(read::stored(&source(path)?)?),
+        ImportTool::Diskspd => Tool::DiskSpd,
+        ImportTool::Cdm => Tool::Cdm,
+        ImportTool::Fio => Tool::Fio,
+        ImportTool::Vdbench => Tool::Vdbench,
+    };
+    Ok(vec![read::import(tool, &sources(tool, path)?)?])
 }
 
 fn told(records: &[Record], json: bool) -> Result<String> {

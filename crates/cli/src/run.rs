@@ -11,7 +11,7 @@ use blocklab_store::Store;
 use blocklab_study::run_plans;
 use jiff::Timestamp;
 
-use crate::answer::{closing, gate_of, is_for_people, judged, page_path, print};
+use crate::answer::{closing, gate_of, is_for_people, judged, last_lines, page_path, print};
 use crate::args::RunArgs;
 use crate::asked_study::{example, listed, study};
 use crate::dry_run;
@@ -139,8 +139,10 @@ fn present(args: &RunArgs, store: &Store, record: &mut Record) -> Result<u8> {
     let assessment = blocklab_analysis::assess(record);
     let gate = gate_of(args, &[(record, &assessment)]);
     let page = html::page(&[(record, &assessment)]);
+    let result = || json::summary(record, &assessment, gate.as_ref());
     let printed = print(args, &page, || match args.json {
-        true => json::summary(record, &assessment, gate.as_ref()),
+        true => result(),
+        false if args.json_lines => last_lines("summary", &result(), [&*record]),
         false => text::summary(record, &assessment, terminal::style()),
     });
     let mut keeping = Keeping::new(store);

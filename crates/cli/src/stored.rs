@@ -9,6 +9,7 @@ use std::thread::{self, ScopedJoinHandle};
 use anyhow::{Context, Result, bail};
 use blocklab_analysis::{Assessment, assess};
 use blocklab_console::terminal;
+use blocklab_native::studies;
 use blocklab_record::Record;
 use blocklab_report::{html, json, markdown, text};
 use blocklab_store::export::{self as figures, Rows};
@@ -108,7 +109,13 @@ pub fn export(args: &ExportArgs, store: &Store) -> Result<()> {
     if format == Format::Parquet && args.output.is_none() && io::stdout().is_terminal() {
         bail!("a Parquet file is not for a terminal: name a file with -o FILE");
     }
-    let record = store.load_unchanged(&args.run)?.record;
+    let mut record = store.load_unchanged(&args.run)?.record;
+    if args.anonymous {
+        let name = &record.asked.name;
+        // A study of several systems adds the system: `i3-vs-i2: i3.xlarge`.
+        let study = name.split_once(": ").map_or(&**name, |(study, _)| study);
+        record = record.anonymous(studies::builtin(study).is_some());
+    }
     let rows = match args.series {
         true => Rows::Series,
         false => Rows::Figures,

@@ -26,7 +26,7 @@ use jiff::Timestamp;
 pub use cast::takes_part;
 use cast::{Player, Role, roles};
 
-use crate::answer::{closing, gate_of, is_for_people, judged, page_path, print};
+use crate::answer::{closing, gate_of, is_for_people, judged, last_lines, page_path, print};
 use crate::args::RunArgs;
 use crate::asked_study::Study;
 use crate::gate;
@@ -117,19 +117,23 @@ pub fn hold(args: &RunArgs, study: &Study, store: &Store) -> Result<u8> {
     conclude(&shared, &bought, (&runs, earlier), &resume, store)
 }
 
-/// The plans of the systems that would be measured now, with their targets.
-pub fn plans(
-    args: &RunArgs,
-    study: &Study,
-    store: &Store,
-) -> Result<Vec<(Option<String>, Plan, Vec<String>)>> {
+/// A plan with its targets, and the system of a study that they play.
+pub struct Casting {
+    pub system: Option<String>,
+    pub plan: Plan,
+    pub targets: Vec<String>,
+}
+
+/// The plans of the systems that would be measured now.
+pub fn castings(args: &RunArgs, study: &Study, store: &Store) -> Result<Vec<Casting>> {
     let seed = study.plan.cases.first().map_or(0, |it| it.workload.seed);
     let fresh = roles(args, study, store)?.into_iter();
     let fresh = fresh.filter_map(|Role { system, player }| match player {
-        Player::Targets(targets) => {
-            let plan = plan_of(&study.plan, system, seed);
-            Some((Some(system.name.clone()), plan, targets))
-        }
+        Player::Targets(targets) => Some(Casting {
+            system: Some(system.name.clone()),
+            plan: plan_of(&study.plan, system, seed),
+            targets,
+        }),
         Player::Run(_) => None,
     });
     Ok(fresh.collect())
@@ -185,8 +189,13 @@ fn conclude(
     let page = html::study(&in_order, &found);
     let gate = gate_of(args, &in_order);
     let mut keeping = Keeping::new(store);
+    let result = || json::study(name, words, &found, gate.as_ref());
     keeping.printed(print(args, &page, || match args.json {
-        true => json::study(name, words, &found, gate.as_ref()),
+        true => result(),
+        false if args.json_lines => {
+            let fresh = runs[earlier..].iter().map(|(_, record)| record);
+            last_lines("study", &result(), fresh)
+        }
         false => text::study(name, words, &found, &in_order, terminal::style()),
     }));
     let mut other = None;

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use blocklab_console::terminal;
 use blocklab_record::{Interval, Origin, Record};
+use blocklab_report::json;
 use blocklab_report::live::Screen;
 use blocklab_store::Store;
 use blocklab_study::{Observer, planned};
@@ -25,6 +26,8 @@ pub struct Watch<'a> {
     now: Nanos,
     laying_out: Option<PathBuf>,
     repeat: Option<Repeat>,
+    /// Whether each measurement becomes a line on standard output.
+    in_lines: bool,
 }
 
 /// A plan, and the system of a study that it is run on.
@@ -57,6 +60,7 @@ impl<'a> Watch<'a> {
             now: Nanos::ZERO,
             laying_out: None,
             repeat,
+            in_lines: args.json_lines,
         }
     }
 
@@ -115,6 +119,11 @@ impl Observer for Watch<'_> {
     fn ended(&mut self, record: &Record) {
         if let Some(measurement) = record.measurements.last() {
             self.screen.measured(measurement);
+            if self.in_lines {
+                let system = self.parts[self.current].system.as_deref();
+                // Who does not read any more is told when the result is printed.
+                let _ = terminal::print(json::measured(&record.id, system, measurement));
+            }
         }
         // A study simulates again what it simulated.
         let is_cheap =

@@ -42,8 +42,8 @@ fn drive<T: Target>(
     loop {
         let until = loop {
             match worker.next(now) {
-                Action::Issue(io) => {
-                    filler.prepare(&io, worker);
+                Action::Issue(ref io) => {
+                    filler.prepare(io, worker);
                     staged += 1;
                     target.submit(io);
                     if staged >= grouping.submit {
@@ -88,8 +88,8 @@ fn drive<T: Target>(
                 false => Err(completion),
             };
             match next {
-                Ok(io) => {
-                    filler.prepare(&io, worker);
+                Ok(ref io) => {
+                    filler.prepare(io, worker);
                     staged += 1;
                     target.submit(io);
                 }

@@ -110,6 +110,7 @@ fn measurement(run: Run<'_>, workers: &Workers, frame: &Frame, seen: &Seen) -> M
         backing_disks: Vec::new(),
         uring_workers_max: seen.uring_workers_max,
         stood_still_ns: (seen.stood_still > Nanos::ZERO).then_some(seen.stood_still.0),
+        throttled_ns: None,
         observed: None,
     }
 }

@@ -141,6 +141,7 @@ impl Sampler {
             backing_disks: Vec::new(),
             uring_workers_max: 0,
             stood_still_ns: None,
+            throttled_ns: None,
             observed: Some(Box::new(load)),
         }
     }

@@ -1,6 +1,7 @@
 use blocklab_record::{Environment, Processor};
 use blocklab_units::Bytes;
 
+use crate::cgroup;
 use crate::roots::Roots;
 
 /// The machine as it is now. What it does not tell is left empty; nothing fails.
@@ -23,6 +24,8 @@ fn read(roots: &Roots) -> Environment {
         memory_bytes: memory(&text("/proc/meminfo")),
         instance: instance(roots),
         clocksource: text(clocksource),
+        processor_quota: cgroup::processor_quota(roots),
+        memory_limit_bytes: cgroup::memory_limit(roots),
     }
 }
 
@@ -234,6 +237,7 @@ mod tests {
                 memory_bytes: Bytes(8_192_000_000),
                 instance: Some("m5.large".into()),
                 clocksource: "tsc".into(),
+                ..Environment::default()
             }
         );
     }

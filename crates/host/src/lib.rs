@@ -8,6 +8,7 @@ mod roots;
 mod syscall;
 
 mod block;
+mod cgroup;
 mod claim;
 mod ebs;
 mod handle;
@@ -27,6 +28,7 @@ mod reason;
 
 mod devices;
 
+pub use cgroup::throttled_ns;
 pub use devices::{Device, Mounted, Verdict, devices};
 pub use environment::environment;
 pub use handle::{Handle, NewPath};

@@ -1,6 +1,6 @@
 //! Results of other programs as Records, so that they can be compared, diagnosed, priced, charted.
 //!
-//! In: what fio, DiskSpd, CrystalDiskMark and Vdbench printed.
+//! In: what fio, DiskSpd, CrystalDiskMark and Vdbench printed; records of other machines.
 //! Out: Records with what those texts tell, and Notes on what they do not.
 //! Never: a figure that the text does not hold or that does not follow from it.
 
@@ -13,12 +13,15 @@ mod figures;
 mod fio;
 mod record;
 mod scan;
+mod stored;
 mod terse;
 #[cfg(test)]
 mod tests;
 mod vdbench;
 
 use blocklab_record::Record;
+
+pub use stored::stored;
 
 /// Whose results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

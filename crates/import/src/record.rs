@@ -218,6 +218,7 @@ impl Case {
             backing_disks: Vec::new(),
             uring_workers_max: 0,
             stood_still_ns: None,
+            throttled_ns: None,
             observed: None,
         }
     }

@@ -19,7 +19,7 @@ pub struct Processor {
 }
 
 /// The machine as it was when the run began.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Environment {
     /// Kernel release: `6.1.0-18-amd64`.
     pub kernel: String,
@@ -33,6 +33,12 @@ pub struct Environment {
     pub instance: Option<String>,
     /// Clock source of the kernel: `tsc`.
     pub clocksource: String,
+    /// Processors that the control groups let this process use at a time, where they have a quota.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub processor_quota: Option<f64>,
+    /// Memory that the control groups let this process use, page cache included, where they limit it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory_limit_bytes: Option<Bytes>,
 }
 
 /// A block device as the kernel describes it.

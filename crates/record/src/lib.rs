@@ -4,6 +4,7 @@
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
+mod anonymous;
 mod detail;
 mod environment;
 mod format1;

@@ -456,6 +456,10 @@ pub struct Measurement {
     /// not watched (simulated, imported, older records).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stood_still_ns: Option<u64>,
+    /// For how long, added up over its processors, the control group of this process was due and
+    /// held back by its quota. `None`: nothing counts that, or it is an older record.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub throttled_ns: Option<u64>,
     /// Of a volume that was served: what other programs did to it. The jobs then hold the results
     /// and no load that was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -9,7 +9,7 @@ use blocklab_analysis::study::Outcome;
 use blocklab_analysis::{Assessment, ResponseNs, Row, RowDirection};
 use blocklab_catalog::unit_price::{By, Currency, Priced};
 use blocklab_device::Limit;
-use blocklab_record::{Percentile, Record, Statistic, TargetFacts};
+use blocklab_record::{Measurement, PERCENTILES, Percentile, Record, Statistic, TargetFacts};
 use serde::{Serialize, Serializer};
 
 use crate::fields::fields;
@@ -18,6 +18,52 @@ use crate::{facts, versus};
 fn object(fields: &impl Serialize) -> String {
     let text = serde_json::to_string_pretty(fields).expect("no exotic keys");
     text + "\n"
+}
+
+/// A line of `--json-lines`: an object behind the word for what it is, which is its name, too.
+#[must_use]
+pub fn line(kind: &str, object: &str) -> String {
+    // Line breaks stand only between its parts: in a text they are written as `\\n`.
+    let object: String = object.lines().map(str::trim_start).collect();
+    format!("{{\"line_format\": 1, \"kind\": \"{kind}\", \"{kind}\": {object}}}\n")
+}
+
+/// The line of a measurement that has just ended; `system` in a study of several.
+#[must_use]
+pub fn measured(run: &str, system: Option<&str>, of: &Measurement) -> String {
+    let jobs = of.jobs.iter().map(|job| {
+        let seconds = job.elapsed_ns as f64 / 1e9;
+        let directions = job.directions.iter().map(|(direction, it)| {
+            let percentile = |of: &Percentile| (field("service", of), it.service.percentile(of));
+            fields! {
+                direction: *direction,
+                iops: it.ios as f64 / seconds,
+                bytes_per_s: it.bytes as f64 / seconds,
+                ios: it.ios,
+                service_mean_ns: it.service.mean_ns,
+                #[serde(flatten)]
+                service: Named(PERCENTILES.iter().map(percentile).collect()),
+                service_max_ns: it.service.max_ns,
+            }
+        });
+        fields! {
+            job: &job.name,
+            stopped: job.stopped,
+            directions: directions.collect::<Vec<_>>(),
+            errors: job.errors.iter().map(|it| it.count).sum::<u64>(),
+        }
+    });
+    line(
+        "measurement",
+        &object(&fields! {
+            run: run,
+            system: system,
+            case: &of.case,
+            pass: of.pass,
+            elapsed_ns: of.elapsed_ns,
+            jobs: jobs.collect::<Vec<_>>(),
+        }),
+    )
 }
 
 /// A run. `gate`: here and below `null` without `--fail-on`.

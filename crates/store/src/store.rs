@@ -121,10 +121,18 @@ impl Store {
         &self.root
     }
 
-    /// An id for a run that starts at `now`: short, sorted by time, not taken in this store.
-    /// `salt` is any number that another process would not draw too.
+    /// An id for a run that starts at `now`: short, sorted by time, not taken in this store, and
+    /// behind those that began in the same moment before it. `salt` is any number that another
+    /// process would not draw too.
     #[must_use]
     pub fn new_id(&self, now: Timestamp, salt: u64) -> String {
+        let drawn = id::compose(now, salt);
+        if let Some(last) = self.last_of_moment(&drawn).filter(|it| *it >= drawn) {
+            let next = id::next(&last);
+            if next > last {
+                return next;
+            }
+        }
         let candidates = (0..SALTS).map(|step| id::compose(now, salt.wrapping_add(step)));
         let mut last = String::new();
         for candidate in candidates {
@@ -135,6 +143,17 @@ impl Store {
         }
         // 1,024 runs began in the same 1/32 s: `save` will say so.
         last
+    }
+
+    /// The last id in the store that is of the same 1/32 s.
+    fn last_of_moment(&self, id: &str) -> Option<String> {
+        let moment = &id[..id.len() - 2];
+        let folders = fs::read_dir(&self.root).ok()?.flatten();
+        let names = folders.filter_map(|entry| entry.file_name().into_string().ok());
+        // The folder of a checkpoint begins with the id, too.
+        let ids = names.filter_map(|name| Some(name.get(..id.len())?.to_owned()));
+        ids.filter(|it| it.starts_with(moment) && id::is_id(it))
+            .max()
     }
 
     /// Keeps a finished run, and forgets its checkpoint. Whole or not at all, even when the power

@@ -585,6 +585,23 @@ fn a_note_outlives_the_checkpoint() {
     assert_eq!(names(lab.store.root()), [FIRST]);
 }
 
+/// Two simulated runs within the same 1/32 s had their ids in any order, and `latest` was the first
+/// of them.
+#[test]
+fn a_run_sorts_behind_those_of_the_same_moment() {
+    let lab = lab(&[]);
+    let now = "2026-11-20T19:01:42Z".parse().expect("a time");
+    let mut last = String::new();
+    for salt in [700, 3, 900, 0] {
+        let id = lab.store.new_id(now, salt);
+        assert!(id > last, "{id} after {last}");
+        lab.store
+            .save(&record(&id, "2026-11-20T19:01:42Z"))
+            .expect("a free id");
+        last = id;
+    }
+}
+
 #[test]
 fn new_ids_are_not_taken() {
     let lab = lab(&[]);

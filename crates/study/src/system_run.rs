@@ -8,7 +8,7 @@ use std::time::Duration;
 use blocklab_catalog::Catalog;
 use blocklab_driver::{Control, Run, measure_overhead, simulate};
 use blocklab_host::guard::Guard;
-use blocklab_host::{disk_stats, environment, since};
+use blocklab_host::{disk_stats, environment, since, throttled_ns};
 use blocklab_native as native;
 use blocklab_publication::Share;
 use blocklab_record::{
@@ -306,6 +306,7 @@ impl<'a> SystemRun<'a> {
             .collect();
         let (below, backing) = self.opened_targets.devices();
         let (disks, backing) = (Counters::read(below), Counters::read(backing));
+        let throttled = throttled_ns();
         let run = Run {
             workload: &case.workload,
             targets: &targets,
@@ -334,6 +335,12 @@ impl<'a> SystemRun<'a> {
             pass,
             disks,
             backing_disks,
+            throttled_ns: match self.record.origin {
+                Origin::Simulated => None,
+                _ => throttled_ns()
+                    .zip(throttled)
+                    .map(|(now, then)| now.saturating_sub(then)),
+            },
             ..outcome.measurement
         });
         for note in outcome.notes {

@@ -65,17 +65,14 @@ impl<C: CarryOut> Inline<C> {
 
 impl<C: CarryOut> Target for Inline<C> {
     #[inline]
-    fn submit(&mut self, io: Io) {
-        let result = self.call.carry_out(&io);
+    fn submit(&mut self, io: &Io) {
+        let result = self.call.carry_out(io);
         debug_assert!(
             i64::from(result) <= i64::from(io.len),
             "{result} bytes moved of {}",
             io.len
         );
-        self.done.push(Completion {
-            slot: io.slot,
-            result,
-        });
+        self.done.push(io.returned(result));
     }
 
     #[inline]

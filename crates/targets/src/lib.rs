@@ -34,9 +34,14 @@ pub use uring::is_available as io_uring_is_available;
 
 /// Something that takes operations and gives them back.
 pub trait Target {
-    /// Takes an operation and its buffer. It may be carried out at once, staged until
-    /// [`Target::flush`], or staged until [`Target::wait`].
-    fn submit(&mut self, io: Io);
+    /// Takes an operation and the right to its buffer, which comes back in the [`Completion`]
+    /// ([`Io::returned`]). It may be carried out at once, staged until [`Target::flush`], or staged
+    /// until [`Target::wait`].
+    ///
+    /// By reference: the worker has just written the operation field by field, and a processor that
+    /// reads it in larger pieces, to move it, waits for all of them. That was 40 % of the time of
+    /// an operation of the null target.
+    fn submit(&mut self, io: &Io);
 
     /// Submits everything staged to the kernel, without waiting; a target that stages nothing has
     /// nothing to do.

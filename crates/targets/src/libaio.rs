@@ -253,15 +253,12 @@ impl LibaioTarget {
 
 impl Target for LibaioTarget {
     #[inline]
-    fn submit(&mut self, io: Io) {
-        if let Some(result) = at_once(&io, &self.files) {
-            self.inline.push(Completion {
-                slot: io.slot,
-                result,
-            });
+    fn submit(&mut self, io: &Io) {
+        if let Some(result) = at_once(io, &self.files) {
+            self.inline.push(io.returned(result));
             return;
         }
-        self.stage(&io);
+        self.stage(io);
         // The slot stays with the kernel; its number comes back in the event.
     }
 

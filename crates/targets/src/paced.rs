@@ -62,8 +62,8 @@ impl ModelTarget {
 }
 
 impl Target for ModelTarget {
-    fn submit(&mut self, io: Io) {
-        let (at, answer) = self.models[io.file as usize].arrive(&self.clock, &io);
+    fn submit(&mut self, io: &Io) {
+        let (at, answer) = self.models[io.file as usize].arrive(&self.clock, io);
         debug_assert!(answer.at >= at, "the device's own promise");
         self.made += 1;
         let result = result(answer, io.len);

@@ -96,19 +96,16 @@ impl PosixTarget {
 }
 
 impl Target for PosixTarget {
-    fn submit(&mut self, io: Io) {
-        let result = match at_once(&io, &self.files) {
+    fn submit(&mut self, io: &Io) {
+        let result = match at_once(io, &self.files) {
             Some(result) => result,
-            None if self.begin(&io) == 0 => {
+            None if self.begin(io) == 0 => {
                 self.in_flight.push(io.slot.index() as u32);
                 return;
             }
             None => -errno(),
         };
-        self.inline.push(Completion {
-            slot: io.slot,
-            result,
-        });
+        self.inline.push(io.returned(result));
     }
 
     fn wait(

@@ -288,19 +288,16 @@ impl Target for UringTarget {
     }
 
     #[inline]
-    fn submit(&mut self, io: Io) {
-        if let Some(result) = at_once(&io, &self.files) {
-            self.inline.push(Completion {
-                slot: io.slot,
-                result,
-            });
+    fn submit(&mut self, io: &Io) {
+        if let Some(result) = at_once(io, &self.files) {
+            self.inline.push(io.returned(result));
             return;
         }
         debug_assert!(
             self.staged + self.in_flight < self.buffers.count(),
             "more operations than buffers"
         );
-        let entry = self.entry(&io);
+        let entry = self.entry(io);
         // SAFETY: the buffer stays valid and untouched until the completion gives the slot back.
         while unsafe { self.queue.push(&entry) }.is_err() {
             // With SQPOLL a completion can be seen before the queue's head has moved on.

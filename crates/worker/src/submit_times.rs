@@ -31,6 +31,7 @@ impl SubmitTimes {
         })
     }
 
+    #[inline]
     pub(crate) fn issued(&mut self, slot: usize, in_flight: usize, recorder: &Recorder) {
         self.staged.push(slot as u32);
         if let Some(depths) = &recorder.depths {
@@ -59,6 +60,7 @@ impl SubmitTimes {
     }
 
     /// Writes an operation that came back into the log, where there is one.
+    #[inline]
     pub(crate) fn log(
         &self,
         io: &InFlight,

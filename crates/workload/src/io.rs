@@ -62,6 +62,18 @@ impl Io {
             priority: 0,
         }
     }
+
+    /// What a target gives back: the right to the buffer, with the kernel's answer.
+    ///
+    /// Only the target that the operation was submitted to calls this, and once.
+    #[inline]
+    #[must_use]
+    pub const fn returned(&self, result: i32) -> Completion {
+        Completion {
+            slot: Slot::returned(self.slot.0),
+            result,
+        }
+    }
 }
 
 /// The kinds of flush.

@@ -5,13 +5,15 @@ use std::collections::BTreeMap;
 use blocklab_record::{Carrier, TargetKind};
 use blocklab_workload::EngineKind;
 
-use super::hit::{of_run, warning};
-use super::says::word;
+use super::hit::{info, of_run, per_case, warning};
+use super::says::{percent as share_of, word};
 use crate::Finding;
 use crate::view::Cases;
 
 /// Where files of a container that are on no volume lie.
 const LAYERED: [&str; 3] = ["overlay", "aufs", "fuse-overlayfs"];
+/// Less than this share of the time changes no figure that is told.
+const THROTTLED_PERCENT: f64 = 1.0;
 
 /// Another engine carried the operations than the one that was asked for.
 pub(super) fn engine_replaced(cases: &Cases<'_>) -> Vec<Finding> {
@@ -59,8 +61,49 @@ pub(super) fn layered_file_system(cases: &Cases<'_>) -> Vec<Finding> {
     vec![of_run("layered-file-system", Some(advice), hit)]
 }
 
+/// The control group's quota stopped this process while it was due.
+pub(super) fn throttled(cases: &Cases<'_>) -> Vec<Finding> {
+    let quota = cases.record.environment.processor_quota;
+    let advice = "Give the container a larger limit of processors (or none) and measure again.";
+    per_case(cases, "quota-throttled", Some(advice), |case| {
+        let passes = case.passes.iter();
+        let held: u64 = passes.clone().filter_map(|pass| pass.throttled_ns).sum();
+        let lasted: u64 = passes.map(|pass| pass.elapsed_ns).sum();
+        let percent = held as f64 * 100.0 / lasted.max(1) as f64;
+        (percent >= THROTTLED_PERCENT).then(|| {
+            warning(
+                "the container's processor quota held blocklab back, for {} of the time: latencies \
+                 include these waits, and rates are those of the quota",
+                [share_of(percent.min(100.0))],
+            )
+            .graded(percent)
+            .with("held back, all processors together", held as f64, "ns")
+            .with("processors by quota", quota, "")
+        })
+    })
+}
+
+/// The page cache of a container with little memory is not that of the machine.
+pub(super) fn memory_limit(cases: &Cases<'_>) -> Vec<Finding> {
+    let Some(limit) = cases.record.environment.memory_limit_bytes else {
+        return Vec::new();
+    };
+    let advice = "Compare with runs under the same limit only, or measure with direct access.";
+    per_case(cases, "memory-limit", Some(advice), |case| {
+        let buffered = cases.on_storage() && case.jobs().any(|job| job.direct == Some(false));
+        buffered.then(|| {
+            info(
+                "the page cache that this load uses has the container's limit of memory, {}",
+                [word(limit.to_string())],
+            )
+            .with("limit of memory", limit.as_f64(), "bytes")
+        })
+    })
+}
+
 #[cfg(test)]
 mod tests {
+    use blocklab_units::Bytes;
     use blocklab_workload::{Case, Job, Plan};
 
     use super::*;
@@ -78,6 +121,33 @@ mod tests {
         assert!(finding.statement.contains("libaio carried"), "{finding:?}");
         record.measurements[0].jobs[0].engine = Carrier::Engine(EngineKind::IoUring);
         silent(&record, "engine-replaced");
+    }
+
+    /// A pod with half a processor measured half of what its volume delivers, and was told that the
+    /// volume is slow.
+    #[test]
+    fn a_quota_that_held_us_back_is_told() {
+        let mut record = record(&[Sketch::default()]);
+        record.environment.processor_quota = Some(0.5);
+        for pass in &mut record.measurements {
+            pass.throttled_ns = Some(pass.elapsed_ns / 200);
+        }
+        silent(&record, "quota-throttled");
+        for pass in &mut record.measurements {
+            pass.throttled_ns = Some(pass.elapsed_ns / 4);
+        }
+        let finding = the(&record, "quota-throttled");
+        assert!(finding.statement.contains("25 %"), "{finding:?}");
+    }
+
+    #[test]
+    fn a_limit_of_memory_matters_to_the_page_cache() {
+        let mut record = record(&[Sketch::default()]);
+        record.environment.memory_limit_bytes = Some(Bytes(512 << 20));
+        silent(&record, "memory-limit");
+        record.measurements[0].jobs[0].direct = Some(false);
+        let finding = the(&record, "memory-limit");
+        assert!(finding.statement.contains("512 MiB"), "{finding:?}");
     }
 
     #[test]

@@ -33,7 +33,7 @@ type Rule = fn(&Cases<'_>) -> Vec<Finding>;
 
 /// In the order in which findings of the same gravity are shown: what spoils a figure comes
 /// before what explains it.
-const RULES: [Rule; 49] = [
+const RULES: [Rule; 51] = [
     failures::accounting,
     observed::on_purpose,
     failures::failed,
@@ -50,6 +50,8 @@ const RULES: [Rule; 49] = [
     cache::not_direct,
     container::engine_replaced,
     container::layered_file_system,
+    container::throttled,
+    container::memory_limit,
     outside::stood_still,
     outside::disk_shared,
     processor::cpu_limit,

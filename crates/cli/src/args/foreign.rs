@@ -53,6 +53,7 @@ Examples:
   blocklab import fio result.json                 JSON, json+, or terse
   blocklab import cdm report.txt                  reports of versions 3 to 9, and of KDiskMark
   blocklab import vdbench output/                 an output directory
+  kubectl logs job/blocklab | blocklab import record -
   blocklab import fio old.json --name before      ... and then:
   blocklab compare before latest                  against a run of today
 
@@ -88,4 +89,6 @@ pub enum ImportTool {
     Fio,
     /// Vdbench's output directory
     Vdbench,
+    /// Blocklab's own record: of `export --format json`, or a log of `run --json-lines`
+    Record,
 }

@@ -101,6 +101,9 @@ pub struct RunArgs {
     /// Print the result as JSON
     #[arg(long)]
     pub json: bool,
+    /// Print a JSON line as each measurement ends, then the result and the whole record
+    #[arg(long, conflicts_with_all = ["json", "html"])]
+    pub json_lines: bool,
     /// Write the HTML report to this file (`-`: standard output)
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub html: Option<PathBuf>,

@@ -82,6 +82,7 @@ pub fn measurement(case: &Case, pass: u32, ios: u64, mean_ns: f64) -> Measuremen
         backing_disks: Vec::new(),
         uring_workers_max: 0,
         stood_still_ns: None,
+        throttled_ns: None,
         observed: None,
     }
 }

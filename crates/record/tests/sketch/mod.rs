@@ -96,6 +96,7 @@ impl Sketch {
             backing_disks: Vec::new(),
             uring_workers_max: 0,
             stood_still_ns: None,
+            throttled_ns: None,
             observed: None,
         }
     }

@@ -194,6 +194,7 @@ fn measure(shape: &Shape, pass: u32, factor: f64, dice: &mut Dice) -> (Measureme
         backing_disks: Vec::new(),
         uring_workers_max: 0,
         stood_still_ns: None,
+        throttled_ns: None,
         observed: None,
     };
     (measurement, histogram)
@@ -440,6 +441,7 @@ fn environment() -> Environment {
         memory_bytes: Bytes(32 << 30),
         instance: Some("m5d.2xlarge".to_owned()),
         clocksource: "tsc".to_owned(),
+        ..Environment::default()
     }
 }
 

@@ -66,6 +66,7 @@ fn measurement(pass: u32) -> Measurement {
         backing_disks: Vec::new(),
         uring_workers_max: 0,
         stood_still_ns: None,
+        throttled_ns: None,
         observed: None,
     }
 }

@@ -1,0 +1,182 @@
+//! What the control groups of this process allow it: <https://docs.kernel.org/admin-guide/cgroup-v2.html>
+//! and, for version 1, `Documentation/admin-guide/cgroup-v1` and `scheduler/sched-bwc.rst`.
+
+use blocklab_units::Bytes;
+
+use crate::roots::Roots;
+
+/// Where both versions are mounted by custom.
+const MOUNTED: &str = "/sys/fs/cgroup";
+
+/// A limit of memory that is none: version 1 prints the largest number of pages.
+const NO_LIMIT: u64 = 1 << 60;
+
+/// Processors that this process may use at a time: the least quota of its groups and of those above
+/// them. `None`: no quota, or none that can be read.
+pub(crate) fn processor_quota(roots: &Roots) -> Option<f64> {
+    let of_v2 = levels(roots, "").into_iter().filter_map(|folder| {
+        let text = roots.text(format!("{folder}/cpu.max"))?;
+        let (quota, period) = text.split_once(' ')?;
+        ratio(quota, period)
+    });
+    let of_v1 = levels(roots, "cpu").into_iter().filter_map(|folder| {
+        let quota = roots.text(format!("{folder}/cpu.cfs_quota_us"))?;
+        let period = roots.text(format!("{folder}/cpu.cfs_period_us"))?;
+        ratio(&quota, &period)
+    });
+    of_v2.chain(of_v1).reduce(f64::min)
+}
+
+/// `max` and -1 are no quota.
+fn ratio(quota: &str, period: &str) -> Option<f64> {
+    let quota: f64 = quota.parse().ok().filter(|it| *it > 0.0)?;
+    let period: f64 = period.parse().ok().filter(|it| *it > 0.0)?;
+    Some(quota / period)
+}
+
+/// Memory that this process may use, page cache included: the least limit of its groups and of those
+/// above them. `None`: no limit, or none that can be read.
+pub(crate) fn memory_limit(roots: &Roots) -> Option<Bytes> {
+    let files = [("", "memory.max"), ("memory", "memory.limit_in_bytes")];
+    let limits = files.into_iter().flat_map(|(controller, file)| {
+        let folders = levels(roots, controller).into_iter();
+        folders.filter_map(move |folder| roots.number::<u64>(format!("{folder}/{file}")))
+    });
+    limits.filter(|limit| *limit < NO_LIMIT).min().map(Bytes)
+}
+
+/// For how long, in nanoseconds since its group was made, the threads of this process were due and
+/// held back by the quota. `None` where nothing counts that.
+#[must_use]
+pub fn throttled_ns() -> Option<u64> {
+    throttled(&Roots::real())
+}
+
+fn throttled(roots: &Roots) -> Option<u64> {
+    let stat = |controller, name: &str, unit: u64| {
+        // What holds a group back counts in the group that has the quota.
+        let folders = levels(roots, controller).into_iter();
+        let counted = folders.filter_map(|folder| {
+            let text = roots.whole(format!("{folder}/cpu.stat"))?;
+            let line = text.lines().find_map(|line| line.strip_prefix(name))?;
+            Some(line.trim().parse::<u64>().ok()? * unit)
+        });
+        counted.max()
+    };
+    stat("", "throttled_usec ", 1000).or_else(|| stat("cpu", "throttled_time ", 1))
+}
+
+/// Folders of this process's group and of all above it; `controller` is empty for version 2.
+fn levels(roots: &Roots, controller: &str) -> Vec<String> {
+    let groups = roots.whole("/proc/self/cgroup").unwrap_or_default();
+    let own = groups.lines().find_map(|line| {
+        let mut fields = line.splitn(3, ':').skip(1);
+        let (controllers, path) = (fields.next()?, fields.next()?);
+        let is_it = controllers.split(',').any(|it| it == controller);
+        is_it.then_some((controllers, path))
+    });
+    let Some((controllers, path)) = own else {
+        return Vec::new();
+    };
+    let mut bases = vec![match controller {
+        "" => MOUNTED.to_owned(),
+        _ => format!("{MOUNTED}/{controllers}"),
+    }];
+    match controller {
+        // Beside version 1, version 2 has a folder of its own.
+        "" => bases.push(format!("{MOUNTED}/unified")),
+        _ => bases.push(format!("{MOUNTED}/{controller}")),
+    }
+    bases.dedup();
+    let parts: Vec<&str> = path.split('/').filter(|it| !it.is_empty()).collect();
+    let below = (0..=parts.len()).map(|depth| parts[..depth].join("/"));
+    // A container sees its own group as the root, and may be told a path that it cannot see.
+    let folders = below.flat_map(|path| bases.iter().map(move |base| format!("{base}/{path}")));
+    folders.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    use super::*;
+
+    fn lay(base: &Path, files: &[(&str, &str)]) -> Roots {
+        for (path, text) in files {
+            let path = base.join(path);
+            fs::create_dir_all(path.parent().expect("it has one")).expect("a folder");
+            fs::write(path, text).expect("a file");
+        }
+        Roots::at(base)
+    }
+
+    #[test]
+    fn the_least_quota_above_holds_in_version_2() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let roots = lay(
+            folder.path(),
+            &[
+                ("proc/self/cgroup", "0::/kubepods/pod1\n"),
+                ("sys/fs/cgroup/kubepods/cpu.max", "150000 100000\n"),
+                ("sys/fs/cgroup/kubepods/pod1/cpu.max", "max 100000\n"),
+                ("sys/fs/cgroup/kubepods/pod1/memory.max", "536870912\n"),
+                ("sys/fs/cgroup/kubepods/memory.max", "max\n"),
+                (
+                    "sys/fs/cgroup/kubepods/cpu.stat",
+                    "usage_usec 9\nnr_throttled 2\nthrottled_usec 120\n",
+                ),
+            ],
+        );
+        assert_eq!(processor_quota(&roots), Some(1.5));
+        assert_eq!(memory_limit(&roots), Some(Bytes(512 << 20)));
+        assert_eq!(throttled(&roots), Some(120_000));
+    }
+
+    #[test]
+    fn version_1_is_understood_as_well() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let roots = lay(
+            folder.path(),
+            &[
+                ("proc/self/cgroup", "4:memory:/m\n2:cpu,cpuacct:/c\n0::/\n"),
+                ("sys/fs/cgroup/cpu,cpuacct/c/cpu.cfs_quota_us", "50000\n"),
+                ("sys/fs/cgroup/cpu,cpuacct/c/cpu.cfs_period_us", "100000\n"),
+                (
+                    "sys/fs/cgroup/cpu,cpuacct/c/cpu.stat",
+                    "nr_periods 7\nnr_throttled 2\nthrottled_time 77\n",
+                ),
+                (
+                    "sys/fs/cgroup/memory/m/memory.limit_in_bytes",
+                    "9223372036854771712\n",
+                ),
+            ],
+        );
+        assert_eq!(processor_quota(&roots), Some(0.5));
+        assert_eq!(memory_limit(&roots), None);
+        assert_eq!(throttled(&roots), Some(77));
+    }
+
+    /// A container may be told the path of its group as the host sees it.
+    #[test]
+    fn a_group_that_is_seen_as_the_root_is_found() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let roots = lay(
+            folder.path(),
+            &[
+                ("proc/self/cgroup", "0::/a/b/c\n"),
+                ("sys/fs/cgroup/cpu.max", "20000 100000\n"),
+            ],
+        );
+        assert_eq!(processor_quota(&roots), Some(0.2));
+    }
+
+    #[test]
+    fn nothing_is_made_up_where_nothing_is_told() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let roots = Roots::at(folder.path());
+        assert_eq!(processor_quota(&roots), None);
+        assert_eq!(memory_limit(&roots), None);
+        assert_eq!(throttled(&roots), None);
+    }
+}

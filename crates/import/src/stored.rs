@@ -1,0 +1,116 @@
+//! Runs of another machine: what `export --format json` wrote, or the lines of `run --json-lines`.
+
+use blocklab_record::{BadRecord, Record};
+use serde_json::Value;
+
+use crate::{NotAResult, Source};
+
+/// How a line of `run --json-lines` begins.
+const BEGINNING: &str = "{\"line_format\"";
+
+/// The newest form of those lines that is read.
+const LINE_FORMAT: u64 = 1;
+
+/// The runs that a text holds, as they are: a record, or lines of which some are one. What else a
+/// log holds (the words of a shell, the name of a container before each line) is passed over.
+///
+/// # Errors
+/// A text without a run; a line that is cut off; a record that is newer than this version.
+pub fn stored(source: &Source) -> Result<Vec<Record>, NotAResult> {
+    let found = match Record::from_json(source.text.trim()) {
+        Ok(record) => Ok(vec![record]),
+        Err(BadRecord::Shape(_)) => in_lines(&source.text),
+        Err(newer) => Err(NotAResult::whole(newer.to_string())),
+    };
+    found.map_err(|wrong| wrong.of(&source.name))
+}
+
+fn in_lines(text: &str) -> Result<Vec<Record>, NotAResult> {
+    let mut records = Vec::new();
+    let mut is_one = false;
+    for (number, line) in text.lines().enumerate() {
+        let Some(start) = line.find(BEGINNING) else {
+            continue;
+        };
+        is_one = true;
+        let wrong = |message: String| NotAResult::at(number + 1, message);
+        let line: Value = serde_json::from_str(line[start..].trim_end()).map_err(|error| {
+            wrong(format!(
+                "the line of a run is damaged or cut off ({error}); take the log anew"
+            ))
+        })?;
+        let found = line["line_format"].as_u64().unwrap_or_default();
+        if found > LINE_FORMAT {
+            return Err(wrong(format!(
+                "lines of form {found} are newer than this version reads (up to {LINE_FORMAT}); a \
+                 newer blocklab can"
+            )));
+        }
+        if let Some(record) = line.get("record") {
+            let record = Record::from_json(&record.to_string());
+            records.push(record.map_err(|error| wrong(error.to_string()))?);
+        }
+    }
+    match (records.is_empty(), is_one) {
+        (false, _) => Ok(records),
+        (true, true) => Err(NotAResult::whole(
+            "these lines end before the record: the run was cut off or is not finished",
+        )),
+        (true, false) => Err(NotAResult::whole(
+            "no run is in it; `blocklab export RUN --format json` and `blocklab run --json-lines` \
+             write what this reads",
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RECORD: &str = include_str!("../../record/golden/v2/everything.json");
+
+    fn read(text: &str) -> Result<Vec<Record>, String> {
+        let source = Source {
+            name: "log".to_owned(),
+            text: text.to_owned(),
+        };
+        stored(&source).map_err(|error| error.to_string())
+    }
+
+    fn line(record: &str) -> String {
+        let value: Value = serde_json::from_str(record).expect("a golden record");
+        format!("{BEGINNING}: 1, \"kind\": \"record\", \"record\": {value}}}")
+    }
+
+    #[test]
+    fn a_record_and_the_log_that_holds_one_are_the_same_run() {
+        let whole = read(RECORD).expect("a record");
+        let log = format!(
+            "Pulling image\n[pod/x] {}\n[pod/x] {BEGINNING}: 1, \"kind\": \"begun\"}}\nbye\n",
+            line(RECORD)
+        );
+        assert_eq!(read(&log).expect("a log"), whole);
+    }
+
+    #[test]
+    fn what_is_no_run_is_told_as_what_it_is() {
+        let cut = line(RECORD);
+        for (text, words) in [
+            ("", "no run is in it"),
+            ("{\"fio version\": \"fio-3.33\"}", "no run is in it"),
+            (
+                &cut[..cut.len() - 40],
+                "line 1: the line of a run is damaged",
+            ),
+            (
+                "{\"line_format\": 1, \"kind\": \"begun\"}",
+                "end before the record",
+            ),
+            ("{\"line_format\": 9}", "newer than this version"),
+            ("{\"format\": 99}", "newer than this version"),
+        ] {
+            let told = read(text).expect_err(text);
+            assert!(told.contains(words), "{text}: {told}");
+        }
+    }
+}

@@ -1,0 +1,266 @@
+//! A record without what tells whose machine it was.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+use crate::{Asked, Record, TargetFacts, TargetKind};
+
+/// Mount options whose values tell nothing of a place or a person. Of others with a value only the
+/// name stays.
+const HARMLESS_OPTIONS: [&str; 14] = [
+    "commit", "data", "discard", "errors", "logbsize", "logbufs", "proto", "rsize", "size",
+    "stripe", "sunit", "swidth", "vers", "wsize",
+];
+
+/// What stands where a path stood.
+const PATH: &str = "(path)";
+
+impl Record {
+    /// The same figures without paths, serial numbers, names and notes of people: targets become
+    /// `target1`, `target2`, mount points `mount1`, and any other path `(path)`, wherever they
+    /// stand. The name of the run and the words of its author stay only where `is_published` (a
+    /// built-in study); the names of its cases stay always, since figures without them mean
+    /// nothing. Models, sizes, kernels, instance types and times stay.
+    ///
+    /// # Panics
+    /// Never: what a record becomes in JSON is read back as one.
+    #[must_use]
+    pub fn anonymous(&self, is_published: bool) -> Self {
+        let mut bare = self.clone();
+        bare.note = None;
+        if !is_published {
+            bare.asked.rename();
+        }
+        let mut names = Names::default();
+        for target in &mut bare.targets {
+            strip(target, &mut names);
+        }
+        let mut whole = serde_json::to_value(&bare).expect("records hold no exotic keys");
+        names.replace_in(&mut whole);
+        serde_json::from_value(whole).expect("only texts have changed")
+    }
+}
+
+impl Asked {
+    /// Takes away the words of whoever wrote the study.
+    fn rename(&mut self) {
+        const NAME: &str = "study";
+        for words in [&self.name, &self.description] {
+            // As the native format quotes it.
+            let quoted = format!("{words:?}");
+            self.native = self.native.replace(&quoted, &format!("{NAME:?}"));
+        }
+        if let Some(plan) = &mut self.plan {
+            plan.name = NAME.to_owned();
+            plan.description.clear();
+        }
+        self.name = NAME.to_owned();
+        self.description.clear();
+    }
+}
+
+/// Takes what identifies a target out of its facts, and remembers what stands for its names.
+fn strip(target: &mut TargetFacts, names: &mut Names) {
+    if let Some(system) = &mut target.file_system {
+        let options = system.options.split(',').map(harmless);
+        system.options = options.collect::<Vec<_>>().join(",");
+        // `/` is everybody's.
+        if system.mount_point.len() > 1 {
+            names.call(&system.mount_point, "mount");
+        }
+    }
+    for device in &mut target.devices {
+        device.serial = None;
+    }
+    let is_offer = |path: &str| {
+        let address = path.strip_prefix("sim:").or(path.strip_prefix("emu:"));
+        address.is_some_and(|it| !it.contains('/') && !it.ends_with(".toml"))
+    };
+    let names_nobody = target.kind == TargetKind::Null || is_offer(&target.path);
+    if !names_nobody {
+        let stand_in = names.call(&target.path, "target");
+        if let Some(asked) = &target.asked {
+            names.known.insert(asked.clone(), stand_in);
+        }
+    }
+}
+
+fn harmless(option: &str) -> &str {
+    match option.split_once('=') {
+        Some((name, _)) if !HARMLESS_OPTIONS.contains(&name) => name,
+        _ => option,
+    }
+}
+
+/// Texts that identify, each with what stands for it.
+#[derive(Default)]
+struct Names {
+    known: BTreeMap<String, String>,
+    counts: BTreeMap<&'static str, usize>,
+}
+
+impl Names {
+    fn call(&mut self, name: &str, kind: &'static str) -> String {
+        if let Some(known) = self.known.get(name) {
+            return known.clone();
+        }
+        let count = self.counts.entry(kind).or_default();
+        *count += 1;
+        let stand_in = format!("{kind}{count}");
+        self.known.insert(name.to_owned(), stand_in.clone());
+        stand_in
+    }
+
+    fn replace_in(&self, value: &mut Value) {
+        match value {
+            Value::String(text) => *text = self.replaced(text),
+            Value::Array(values) => values.iter_mut().for_each(|it| self.replace_in(it)),
+            Value::Object(fields) => self.replace_in_fields(fields),
+            _ => {}
+        }
+    }
+
+    fn replace_in_fields(&self, fields: &mut Map<String, Value>) {
+        for (name, value) in fields {
+            match value {
+                // A relative path looks like any other word: the field tells what it is.
+                Value::String(text) if name == "path" || name == "source" => {
+                    *text = match self.known.get(text) {
+                        Some(stand_in) => stand_in.clone(),
+                        None if text == "null" => text.clone(),
+                        None if text.starts_with("sim:") || text.starts_with("emu:") => {
+                            self.replaced(text)
+                        }
+                        None => PATH.to_owned(),
+                    };
+                }
+                value => self.replace_in(value),
+            }
+        }
+    }
+
+    /// A text in which every word that identifies is replaced.
+    fn replaced(&self, text: &str) -> String {
+        if let Some(stand_in) = self.known.get(text) {
+            return stand_in.clone();
+        }
+        let mut text = text.to_owned();
+        for (known, stand_in) in self.long() {
+            text = text.replace(known, stand_in);
+        }
+        // The words between what can stand around a path, with those characters.
+        let ends = |c: char| c.is_whitespace() || "\"'`,;()[]{}<>=".contains(c);
+        let mut out = String::with_capacity(text.len());
+        for piece in text.split_inclusive(ends) {
+            let word = piece.trim_end_matches(ends);
+            out.push_str(&self.word(word));
+            out.push_str(&piece[word.len()..]);
+        }
+        out
+    }
+
+    /// Those that are no word of a sentence, the longest first: one may begin as another.
+    fn long(&self) -> Vec<(&String, &String)> {
+        let is_long = |known: &str| known.len() > 3 && known.contains('/');
+        let mut long: Vec<_> = self.known.iter().filter(|(it, _)| is_long(it)).collect();
+        long.sort_by_key(|(known, _)| std::cmp::Reverse(known.len()));
+        long
+    }
+
+    fn word(&self, word: &str) -> String {
+        let (bare, end) = match word.strip_suffix([':', '.', '!', '?']) {
+            Some(bare) => (bare, &word[bare.len()..]),
+            None => (word, ""),
+        };
+        if let Some(stand_in) = self.known.get(bare) {
+            return format!("{stand_in}{end}");
+        }
+        // An address of a device file keeps the word that says so.
+        let (head, rest) = match bare.split_once(':') {
+            Some((head @ ("sim" | "emu"), rest)) => (format!("{head}:"), rest),
+            _ => (String::new(), bare),
+        };
+        let is_path = rest.len() > 1
+            && ["/", "./", "../", "~/"]
+                .iter()
+                .any(|it| rest.starts_with(it));
+        match is_path {
+            true => format!("{head}{PATH}{end}"),
+            false => word.to_owned(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{BlockDevice, FileSystem, Note, NoteLevel};
+
+    fn sample() -> Record {
+        let text = include_str!("../golden/v2/everything.json");
+        Record::from_json(text).expect("a golden record")
+    }
+
+    /// People paste records into tickets. What they would not have said must be nowhere in the
+    /// text, also not in a note, a failure or the text of the study.
+    #[test]
+    fn nothing_that_identifies_is_left() {
+        let mut record = sample();
+        record.asked.name = "acme-nightly".to_owned();
+        record.asked.description = "What Acme needs".to_owned();
+        record.asked.native =
+            "name = \"acme-nightly\"\ntarget = \"/srv/acme/x\"\ntrace = '/home/bob/t.csv'\n"
+                .to_owned();
+        record.note = Some("for Bob".to_owned());
+        record.failure = Some("cannot open /srv/acme/x: /home/bob/lost.".to_owned());
+        let level = NoteLevel::Assumed;
+        record.notes = vec![Note::new(
+            level,
+            "acme/rel",
+            "acme/rel was read, ./bob/key too",
+        )];
+        record.targets = vec![TargetFacts {
+            path: "/srv/acme/x".to_owned(),
+            asked: Some("acme/rel".to_owned()),
+            file_system: Some(FileSystem {
+                mount_point: "/srv/acme".to_owned(),
+                options: "rw,vers=4.2,addr=10.1.2.3,username=bob".to_owned(),
+                ..FileSystem::default()
+            }),
+            devices: vec![BlockDevice {
+                serial: Some("S4EVNX0".to_owned()),
+                ..BlockDevice::default()
+            }],
+            ..TargetFacts::default()
+        }];
+        let bare = record.anonymous(false);
+        let text = bare.to_json();
+        for told in ["acme", "Acme", "bob", "Bob", "10.1.2.3", "S4EVNX0"] {
+            assert!(!text.contains(told), "{told} is in {text}");
+        }
+        assert_eq!(bare.targets[0].path, "target1");
+        let system = bare.targets[0].file_system.as_ref().expect("it is known");
+        assert_eq!(system.options, "rw,vers=4.2,addr,username");
+        assert_eq!(
+            bare.failure.as_deref(),
+            Some("cannot open target1: (path).")
+        );
+        assert_eq!(bare.measurements, record.measurements, "no figure changes");
+    }
+
+    #[test]
+    fn what_names_nobody_stays() {
+        let mut record = sample();
+        record.asked.name = "quick".to_owned();
+        record.targets = vec![TargetFacts {
+            path: "sim:gp3:1TiB@r5d.xlarge".to_owned(),
+            kind: TargetKind::Model,
+            ..TargetFacts::default()
+        }];
+        let bare = record.anonymous(true);
+        assert_eq!(bare.targets, record.targets);
+        assert_eq!(bare.asked.name, "quick");
+        assert_eq!(bare.environment, record.environment);
+    }
+}

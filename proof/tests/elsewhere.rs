@@ -1,0 +1,120 @@
+//! What leaves a machine: a forecast before the run, lines of JSON while it lasts, a record that
+//! names nobody.
+
+use blocklab_proof::{Lab, good, json};
+use serde_json::Value;
+
+/// A load that takes no time.
+const LOAD: &str = "run -q --case rand4k-q1-read --repeat 2 --runtime 1s --seed 7 \
+                    --target sim:gp3:1TiB,iops=6000@r5d.xlarge";
+
+fn words(line: &str) -> impl Iterator<Item = &str> {
+    line.split_whitespace()
+}
+
+#[test]
+fn a_dry_run_tells_and_leaves_nothing() {
+    let lab = Lab::new();
+    let load = "run --rw write --bs 64k --runtime 100ms --size 8MiB --target . --json";
+    let told = json(&good(lab.blocklab(words(&format!("{load} --dry-run")))));
+    let here: Vec<_> = std::fs::read_dir(lab.path()).unwrap().collect();
+    assert!(here.is_empty(), "{here:?}");
+    let target = &told["systems"][0]["targets"][0];
+    assert_eq!(target["laid_out_bytes"], 8 << 20);
+    assert_eq!(told["systems"][0]["duration_s"], 3.3);
+    assert_eq!(told["systems"][0]["written_bytes"], Value::Null);
+    // What it says of the target is what the run then has.
+    let ran = json(&good(lab.blocklab(words(load))));
+    assert_eq!(ran["targets"][0]["size_bytes"], target["size_bytes"]);
+    assert_eq!(ran["targets"][0]["path"], target["path"]);
+}
+
+/// A forecast that is too low would be worse than none.
+#[test]
+fn a_run_writes_no_more_than_its_forecast() {
+    let lab = Lab::new();
+    for load in [
+        "run --rw write --bs 1M --depth 8 --runtime 2s --seed 1 --target sim:gp3:1TiB --json",
+        "run --rw randrw --bs 4k --depth 64 --runtime 2s --seed 1 --target sim:st1:2TiB --json",
+    ] {
+        let told = json(&good(lab.blocklab(words(&format!("{load} --dry-run")))));
+        let most = told["systems"][0]["written_bytes"]
+            .as_f64()
+            .expect("a bound");
+        let ran = json(&good(lab.blocklab(words(load))));
+        let rows = ran["rows"].as_array().expect("rows").iter();
+        let writes = rows.filter(|row| row["direction"] == "write");
+        // Three passes of 5 s each at most: here 2 s, and the ramp is not in the figure.
+        let written: f64 = writes
+            .map(|row| row["bytes_per_s"]["value"].as_f64().unwrap() * 6.0)
+            .sum();
+        assert!(
+            written > 0.0 && written <= most,
+            "{load}: {written} of {most}"
+        );
+    }
+}
+
+#[test]
+fn a_dry_run_refuses_what_the_run_would_refuse() {
+    let lab = Lab::new();
+    std::fs::write(lab.path().join("mine"), "precious").unwrap();
+    for (target, said) in [
+        ("mine", "holds"),
+        ("nowhere/x", "does not exist"),
+        ("sim:gp9:1TiB", "gp9"),
+    ] {
+        let told = lab.blocklab(["run", "--dry-run", "--target", target]);
+        assert_eq!(told.code, Some(2), "{target}: {}", told.out);
+        assert!(told.err.contains(said), "{target}: {}", told.err);
+    }
+}
+
+#[test]
+fn a_log_of_lines_becomes_the_same_run_elsewhere() {
+    let (here, there) = (Lab::new(), Lab::new());
+    let log = good(here.blocklab(words(&format!("{LOAD} --json-lines"))));
+    let kinds: Vec<String> = log
+        .lines()
+        .map(|line| json(line)["kind"].as_str().unwrap().to_owned())
+        .collect();
+    assert_eq!(kinds, ["measurement", "measurement", "summary", "record"]);
+    // As `kubectl logs --prefix` shows it, behind the words of an entry script.
+    let prefixed: String = log.lines().map(|it| format!("[pod/x/y] {it}\n")).collect();
+    std::fs::write(there.path().join("log"), format!("mounted\n{prefixed}")).unwrap();
+    good(there.blocklab(["import", "record", "log"]));
+    let figures = |lab: &Lab| json(&good(lab.blocklab(["show", "--json"])))["rows"].clone();
+    assert_eq!(figures(&here), figures(&there));
+}
+
+#[test]
+fn an_anonymous_export_is_read_and_names_nobody() {
+    let lab = Lab::new();
+    let folder = lab.path().join("acme prod");
+    std::fs::create_dir(&folder).unwrap();
+    let folder = folder.display().to_string();
+    good(lab.blocklab([
+        "run",
+        "-q",
+        "--rw",
+        "randread",
+        "--runtime",
+        "50ms",
+        "--size",
+        "4MiB",
+        "--name",
+        "acme-x",
+        "--target",
+        &folder,
+    ]));
+    good(lab.blocklab(["note", "latest", "for acme"]));
+    for format in ["json", "csv"] {
+        let bare = good(lab.blocklab(["export", "latest", "--anonymous", "--format", format]));
+        assert!(!bare.contains("acme"), "{bare}");
+        if format == "json" {
+            std::fs::write(lab.path().join("bare.json"), &bare).unwrap();
+        }
+    }
+    let page = good(lab.blocklab(["import", "record", "bare.json"]));
+    assert!(page.contains("target1") && !page.contains("acme"), "{page}");
+}
