@@ -15,7 +15,7 @@ fn words(line: &str) -> impl Iterator<Item = &str> {
 #[test]
 fn a_dry_run_tells_and_leaves_nothing() {
     let lab = Lab::new();
-    let load = "run --rw write --bs 64k --runtime 100ms --size 8MiB --target . --json";
+    let load = "run -q --rw write --bs 64k --runtime 100ms --size 8MiB --target . --json";
     let told = json(&good(lab.blocklab(words(&format!("{load} --dry-run")))));
     let here: Vec<_> = std::fs::read_dir(lab.path()).unwrap().collect();
     assert!(here.is_empty(), "{here:?}");
@@ -34,8 +34,8 @@ fn a_dry_run_tells_and_leaves_nothing() {
 fn a_run_writes_no_more_than_its_forecast() {
     let lab = Lab::new();
     for load in [
-        "run --rw write --bs 1M --depth 8 --runtime 2s --seed 1 --target sim:gp3:1TiB --json",
-        "run --rw randrw --bs 4k --depth 64 --runtime 2s --seed 1 --target sim:st1:2TiB --json",
+        "run -q --rw write --bs 1M --depth 8 --runtime 2s --seed 1 --target sim:gp3:1TiB --json",
+        "run -q --rw randrw --bs 4k --depth 64 --runtime 2s --seed 1 --target sim:st1:2TiB --json",
     ] {
         let told = json(&good(lab.blocklab(words(&format!("{load} --dry-run")))));
         let most = told["systems"][0]["written_bytes"]
@@ -60,7 +60,7 @@ fn a_dry_run_refuses_what_the_run_would_refuse() {
     let lab = Lab::new();
     std::fs::write(lab.path().join("mine"), "precious").unwrap();
     for (target, said) in [
-        ("mine", "holds"),
+        ("mine", "a file with content"),
         ("nowhere/x", "does not exist"),
         ("sim:gp9:1TiB", "gp9"),
     ] {

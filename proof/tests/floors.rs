@@ -168,6 +168,7 @@ fn the_house_without_edges_is_as_drawn() {
         "vdbench",
         "diskspd",
         "cdm",
+        "kubernetes",
         "worker",
         "import",
         "analysis",

@@ -11,6 +11,7 @@ mod catalog;
 mod emulate;
 mod foreign;
 mod judge;
+mod k8s;
 mod run;
 
 pub use catalog::{
@@ -19,6 +20,7 @@ pub use catalog::{
 pub use emulate::{EmulateArgs, EmulateCtlArgs, SpinArg};
 pub use foreign::{ConvertArgs, ImportArgs, ImportTool, Language};
 pub use judge::{CalibrateArgs, CompareArgs, DiagnoseArgs, PriceArgs, PriceBy};
+pub use k8s::{K8sArgs, K8sCommand, K8sManifestArgs};
 pub(crate) use run::run_name;
 pub use run::{LoadArgs, OperationKind, RunArgs};
 
@@ -105,6 +107,8 @@ pub enum Command {
     EmulateCtl(EmulateCtlArgs),
     /// Show cloud volumes and instances: limits and prices, by day and region
     Catalog(CatalogArgs),
+    /// Measure a storage class of Kubernetes: print the manifest, or what the class promises
+    K8s(K8sArgs),
     /// List this machine's block devices, and whether blocklab would write to them
     Devices(DevicesArgs),
     /// Print the manual page of a command, or write all of them into a directory

@@ -17,6 +17,7 @@ mod emulate;
 mod emulate_ctl;
 mod foreign;
 mod gate;
+mod k8s;
 mod list;
 mod manual;
 mod note;
@@ -90,6 +91,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         Command::Emulate(args) => return emulate::emulate(args, &store()?),
         Command::EmulateCtl(args) => return emulate_ctl::emulate_ctl(args),
         Command::Catalog(args) => catalog::run(args)?,
+        Command::K8s(args) => k8s::k8s(args)?,
         Command::Devices(args) => devices::run(args, store().ok().as_ref())?,
         Command::Man(args) => manual::man(args)?,
         Command::Completions(args) => manual::completions(args)?,

@@ -1,8 +1,9 @@
 //! What a run would do to its targets: the look with which a run begins, and no step further.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
-use blocklab_device::{Covers, Limit, LimitKind, LimitUnit};
+use blocklab_device::{Covers, LimitKind, LimitUnit};
 use blocklab_record::{TargetFacts, TargetKind};
 use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::{Case, Job, Pace, Plan, Rate};
@@ -35,8 +36,8 @@ pub struct TargetForecast {
     pub laid_out: Bytes,
     /// Whether the plan writes to it.
     pub is_written: bool,
-    /// Bytes a second that the limits of a modelled device let pass for ever; `None` where no limit
-    /// is known, as of a real device.
+    /// Bytes a second that the limits of a modelled device let pass at their best; `None` where no
+    /// limit of bytes is known, as of a real device.
     pub write_bytes_per_s: Option<f64>,
 }
 
@@ -175,15 +176,26 @@ impl TargetForecast {
     }
 }
 
-/// The least of the rates in bytes that hold writes back for ever.
+/// The least of the rates in bytes that hold writes back, each with what it lets pass at its best.
 fn most_written(facts: &TargetFacts) -> Option<f64> {
-    let holds = |limit: &&Limit| match &limit.name.kind {
-        LimitKind::Rate { covers, .. } | LimitKind::PhysicalMaximum { covers } => {
-            *covers != Covers::Reads && limit.unit != LimitUnit::Iops
-        }
-        _ => false,
-    };
-    let limits = facts.limits.iter().filter(holds);
-    let rate = |limit: &Limit| Some(limit.value * limit.unit.per_second()? * limit.times());
-    limits.filter_map(rate).reduce(f64::min)
+    let mut best: BTreeMap<(&str, &str), f64> = BTreeMap::new();
+    for limit in &facts.limits {
+        let limiter = match &limit.name.kind {
+            LimitKind::Rate { limiter, covers } | LimitKind::Peak { limiter, covers }
+                if *covers != Covers::Reads =>
+            {
+                limiter
+            }
+            LimitKind::Baseline { limiter } | LimitKind::Burst { limiter } => limiter,
+            _ => continue,
+        };
+        let per_second = limit.unit.per_second();
+        let Some(unit) = per_second.filter(|_| limit.unit != LimitUnit::Iops) else {
+            continue;
+        };
+        let rate = limit.value * unit * limit.times();
+        let known = best.entry((&limit.name.owner, limiter)).or_default();
+        *known = known.max(rate);
+    }
+    best.into_values().reduce(f64::min)
 }

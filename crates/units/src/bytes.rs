@@ -31,17 +31,22 @@ impl Bytes {
 }
 
 /// Binary suffixes are exact powers of 1024. A bare letter (`4k`, `1M`) is binary too, as
-/// everywhere in this field; `KB`, `MB`, `GB`, `TB` are the decimal ones.
-const SUFFIXES: [(&str, u64); 15] = [
+/// everywhere in this field, and so is `Gi`, as Kubernetes writes it; `KB`, `MB`, `GB`, `TB` are the
+/// decimal ones.
+const SUFFIXES: [(&str, u64); 19] = [
     ("", 1),
     ("b", 1),
     ("k", 1 << 10),
+    ("ki", 1 << 10),
     ("kib", 1 << 10),
     ("m", 1 << 20),
+    ("mi", 1 << 20),
     ("mib", 1 << 20),
     ("g", 1 << 30),
+    ("gi", 1 << 30),
     ("gib", 1 << 30),
     ("t", 1 << 40),
+    ("ti", 1 << 40),
     ("tib", 1 << 40),
     ("kb", 1_000),
     ("mb", 1_000_000),

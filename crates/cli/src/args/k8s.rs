@@ -1,0 +1,123 @@
+//! Arguments of `blocklab k8s`.
+
+use std::num::NonZeroU32;
+use std::path::PathBuf;
+
+use blocklab_units::{Bytes, Nanos};
+use clap::{Args, Subcommand, ValueHint};
+
+use super::at_least_one;
+
+const EXAMPLES: &str = "\
+Examples:
+  blocklab k8s manifest --storage-class gp3 --size 100Gi | kubectl apply -f -
+  kubectl logs job/blocklab | blocklab import record -
+  kubectl get storageclass gp3 -o json > class.json
+  kubectl get node NAME -o json > node.json
+  blocklab k8s expect --size 100Gi --class-json class.json --node-json node.json";
+
+/// `blocklab k8s`.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct K8sArgs {
+    /// What to do
+    #[command(subcommand)]
+    pub command: K8sCommand,
+}
+
+/// What is printed.
+#[derive(Debug, Subcommand)]
+pub enum K8sCommand {
+    /// Print a manifest: a claim for a volume and a job that measures it
+    Manifest(Box<K8sManifestArgs>),
+    /// Print the address of what a storage class promises on a node, for --expect
+    Expect(K8sExpectArgs),
+}
+
+const MANIFEST_EXAMPLES: &str = "\
+Examples:
+  blocklab k8s manifest --storage-class gp3 --size 100Gi | kubectl apply -f -
+  blocklab k8s manifest --storage-class gp3 --size 100Gi -- quick --runtime 30s
+  blocklab k8s manifest --storage-class gp3 --size 100Gi --block
+  blocklab k8s manifest --size 20Gi --node-label kubernetes.io/hostname=n1
+
+The text begins with the commands that wait for the result, read it and remove everything. Nothing \
+is sent to a cluster. The pod keeps the security standard `restricted`; `--as-root` breaks it. The \
+image is the one that `scripts/dist` makes, pushed to where your cluster can pull it.";
+
+/// `blocklab k8s manifest`.
+#[derive(Debug, Args)]
+#[command(after_help = MANIFEST_EXAMPLES)]
+pub struct K8sManifestArgs {
+    /// Storage class of the volume (default: the cluster's)
+    #[arg(long, value_name = "NAME")]
+    pub storage_class: Option<String>,
+    /// Size of the volume, such as 100Gi
+    #[arg(long)]
+    pub size: Bytes,
+    /// Measure the raw device, without a file system
+    #[arg(long)]
+    pub block: bool,
+    /// Run as root, where the cluster hands raw devices to nobody else
+    #[arg(long, requires = "block")]
+    pub as_root: bool,
+    /// Name of the job and the claim
+    #[arg(long, default_value = "blocklab")]
+    pub name: String,
+    /// Namespace of both
+    #[arg(long)]
+    pub namespace: Option<String>,
+    /// Container image
+    #[arg(long, default_value = concat!("blocklab:", env!("CARGO_PKG_VERSION")))]
+    pub image: String,
+    /// A label that the node must have (repeatable)
+    #[arg(long, value_name = "KEY=VALUE", value_parser = label)]
+    pub node_label: Vec<(String, String)>,
+    /// Processors that the pod asks for and does not exceed
+    #[arg(long, value_name = "N", default_value = "2", value_parser = at_least_one)]
+    pub cpus: NonZeroU32,
+    /// Memory that the pod asks for and does not exceed
+    #[arg(long, value_name = "SIZE", default_value = "1GiB")]
+    pub memory: Bytes,
+    /// End the job after this time
+    #[arg(long, value_name = "TIME", default_value = "1h")]
+    pub deadline: Nanos,
+    /// What kubectl prints of the storage class: the manifest then tells what to expect
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub class_json: Option<PathBuf>,
+    /// What kubectl prints of the node
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "class_json")]
+    pub node_json: Option<PathBuf>,
+    /// Arguments of `blocklab run` in the pod (default: the study `quick`)
+    #[arg(last = true, value_name = "ARGUMENTS")]
+    pub arguments: Vec<String>,
+}
+
+const EXPECT_EXAMPLES: &str = "\
+Examples:
+  kubectl get storageclass gp3 -o json > class.json
+  kubectl get node NAME -o json > node.json
+  blocklab k8s expect --size 100Gi --class-json class.json --node-json node.json
+  blocklab diagnose latest --expect \"$(blocklab k8s expect --size 100Gi --class-json class.json)\"";
+
+/// `blocklab k8s expect`.
+#[derive(Debug, Args)]
+#[command(after_help = EXPECT_EXAMPLES)]
+pub struct K8sExpectArgs {
+    /// Size of the volume, such as 100Gi
+    #[arg(long)]
+    pub size: Bytes,
+    /// What `kubectl get storageclass NAME -o json` prints
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub class_json: PathBuf,
+    /// What `kubectl get node NAME -o json` prints
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub node_json: Option<PathBuf>,
+}
+
+fn label(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),
+        _ => Err("a label is KEY=VALUE, such as kubernetes.io/hostname=n1".to_owned()),
+    }
+}

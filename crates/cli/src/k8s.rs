@@ -1,0 +1,60 @@
+//! `blocklab k8s`: a manifest that measures a storage class, and what the class promises.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use blocklab_catalog::resolve_text;
+use blocklab_console::{place, terminal};
+use blocklab_kubernetes::{Measurement, address, manifest};
+use blocklab_units::Bytes;
+
+use crate::args::{K8sArgs, K8sCommand, K8sManifestArgs};
+
+/// Prints the text that was asked for.
+pub fn k8s(args: &K8sArgs) -> Result<()> {
+    match &args.command {
+        K8sCommand::Manifest(args) => terminal::print(manifest(&measurement(args)?)?),
+        K8sCommand::Expect(args) => {
+            let address = expected(&args.class_json, args.node_json.as_deref(), args.size)?;
+            terminal::print(address + "\n")
+        }
+    }
+}
+
+fn measurement(args: &K8sManifestArgs) -> Result<Measurement> {
+    let expected = match &args.class_json {
+        Some(class) => Some(expected(class, args.node_json.as_deref(), args.size)?),
+        None => None,
+    };
+    Ok(Measurement {
+        name: args.name.clone(),
+        namespace: args.namespace.clone(),
+        storage_class: args.storage_class.clone(),
+        size: args.size,
+        block: args.block,
+        as_root: args.as_root,
+        image: args.image.clone(),
+        node: args.node_label.clone(),
+        processors: args.cpus.get(),
+        memory: args.memory,
+        deadline: args.deadline,
+        arguments: args.arguments.clone(),
+        expected,
+    })
+}
+
+/// An address that the catalog knows.
+fn expected(class: &Path, node: Option<&Path>, size: Bytes) -> Result<String> {
+    let read = |path: &Path| {
+        let text = fs::read_to_string(path);
+        text.with_context(|| format!("{} cannot be read", path.display()))
+    };
+    let class_text = read(class)?;
+    let node_text = node.map(read).transpose()?;
+    let found = address(&class_text, node_text.as_deref(), size)
+        .with_context(|| class.display().to_string())?;
+    resolve_text(&found, &place::load_catalog()?)
+        .map_err(|error| anyhow::anyhow!("{}: {error}", class.display()))?;
+    Ok(found)
+}

@@ -1,0 +1,17 @@
+//! In: what is to be measured in a cluster; a storage class and a node as kubectl prints them.
+//! Out: a manifest for `kubectl apply`; the address of what they promise.
+//! Never: a connection to a cluster, a number that the class does not name.
+
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
+
+mod manifest;
+mod offer;
+mod yaml;
+
+pub use manifest::{Measurement, manifest};
+pub use offer::address;
+
+/// Something that Kubernetes would not take, or that says nothing of a volume.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Mistake(pub String);

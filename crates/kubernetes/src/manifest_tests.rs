@@ -1,0 +1,246 @@
+//! Manifests are read back as typed objects in which every field that is not of Kubernetes's
+//! interface is an error (<https://kubernetes.io/docs/reference/kubernetes-api/>).
+
+#![allow(dead_code, reason = "fields are there to be parsed")]
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use super::*;
+
+type Labels = BTreeMap<String, String>;
+
+#[derive(Deserialize)]
+#[serde(tag = "kind", deny_unknown_fields)]
+enum Object {
+    PersistentVolumeClaim {
+        #[serde(rename = "apiVersion")]
+        version: String,
+        metadata: Metadata,
+        spec: ClaimSpec,
+    },
+    Job {
+        #[serde(rename = "apiVersion")]
+        version: String,
+        metadata: Metadata,
+        spec: JobSpec,
+    },
+}
+
+macro_rules! object {
+    ($name:ident { $($field:ident: $type:ty),* $(,)? }) => {
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields, rename_all = "camelCase")]
+        struct $name { $($field: $type),* }
+    };
+}
+
+object!(Metadata { name: String, namespace: Option<String>, labels: Labels });
+object!(ClaimSpec {
+    access_modes: Vec<String>,
+    volume_mode: String,
+    resources: ClaimResources,
+    storage_class_name: Option<String>,
+});
+object!(ClaimResources { requests: Labels });
+object!(JobSpec {
+    backoff_limit: u32,
+    active_deadline_seconds: u64,
+    ttl_seconds_after_finished: u32,
+    template: Template,
+});
+object!(Template {
+    metadata: TemplateMetadata,
+    spec: PodSpec
+});
+object!(TemplateMetadata { labels: Labels });
+object!(PodSpec {
+    restart_policy: String,
+    automount_service_account_token: bool,
+    security_context: PodSecurity,
+    containers: Vec<Container>,
+    volumes: Vec<Volume>,
+    node_selector: Option<Labels>,
+});
+object!(PodSecurity {
+    run_as_non_root: bool,
+    run_as_user: u32,
+    run_as_group: u32,
+    fs_group: u32,
+    seccomp_profile: Profile,
+});
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Profile {
+    r#type: String,
+}
+object!(Container {
+    name: String,
+    image: String,
+    args: Vec<String>,
+    resources: Resources,
+    security_context: Security,
+    volume_mounts: Vec<Mount>,
+    volume_devices: Option<Vec<Raw>>,
+});
+object!(Resources {
+    requests: Labels,
+    limits: Labels
+});
+object!(Security {
+    allow_privilege_escalation: bool,
+    read_only_root_filesystem: bool,
+    capabilities: Capabilities,
+});
+object!(Capabilities { drop: Vec<String> });
+object!(Mount {
+    name: String,
+    mount_path: String
+});
+object!(Raw {
+    name: String,
+    device_path: String
+});
+object!(Volume {
+    name: String,
+    persistent_volume_claim: Option<Claimed>,
+    empty_dir: Option<BTreeMap<String, String>>,
+});
+object!(Claimed { claim_name: String });
+
+fn measurement() -> Measurement {
+    Measurement {
+        name: "disk".to_owned(),
+        namespace: None,
+        storage_class: Some("gp3".to_owned()),
+        size: Bytes(100 << 30),
+        block: false,
+        as_root: false,
+        image: "blocklab:0.1.0".to_owned(),
+        node: Vec::new(),
+        processors: 2,
+        memory: Bytes::GIB,
+        deadline: Nanos::from_secs(3600),
+        arguments: Vec::new(),
+        expected: None,
+    }
+}
+
+#[track_caller]
+fn objects(of: &Measurement) -> (ClaimSpec, JobSpec, String) {
+    let text = manifest(of).expect("it can be made");
+    let documents = serde_yaml_ng::Deserializer::from_str(&text);
+    // Ahead of the first `---` there are comments alone.
+    let values = documents.map(|it| serde_yaml_ng::Value::deserialize(it).expect("YAML"));
+    let objects = values.filter(|it| !it.is_null());
+    let parsed: Vec<Object> = objects
+        .map(|it| serde_yaml_ng::from_value(it).unwrap_or_else(|e| panic!("{e}: {text}")))
+        .collect();
+    match <[Object; 2]>::try_from(parsed) {
+        Ok(
+            [
+                Object::PersistentVolumeClaim { spec: claim, .. },
+                Object::Job { spec: job, .. },
+            ],
+        ) => (claim, job, text),
+        _ => panic!("a claim and a job: {text}"),
+    }
+}
+
+#[test]
+fn the_pod_keeps_the_restricted_standard() {
+    let (claim, job, _) = objects(&measurement());
+    assert_eq!(claim.resources.requests["storage"], "100Gi");
+    assert_eq!(claim.volume_mode, "Filesystem");
+    let pod = job.template.spec;
+    assert!(pod.security_context.run_as_non_root);
+    assert_eq!(
+        pod.security_context.seccomp_profile.r#type,
+        "RuntimeDefault"
+    );
+    let container = &pod.containers[0];
+    assert!(!container.security_context.allow_privilege_escalation);
+    assert_eq!(container.security_context.capabilities.drop, ["ALL"]);
+    assert_eq!(container.resources.requests, container.resources.limits);
+    assert_eq!(container.volume_mounts[0].mount_path, FOLDER);
+    assert_eq!(
+        container.args,
+        ["run", "--target", "/data", "--quiet", "--json-lines"]
+    );
+}
+
+#[test]
+fn a_raw_device_is_no_mount() {
+    let mut of = measurement();
+    of.block = true;
+    of.node = vec![("kubernetes.io/hostname".to_owned(), "n1".to_owned())];
+    of.arguments = vec!["quick".to_owned(), "--runtime".to_owned(), "30s".to_owned()];
+    let (claim, job, text) = objects(&of);
+    assert_eq!(claim.volume_mode, "Block");
+    let pod = job.template.spec;
+    let container = &pod.containers[0];
+    let devices = container.volume_devices.as_ref().expect("a device");
+    assert_eq!(devices[0].device_path, DEVICE);
+    assert!(container.volume_mounts.iter().all(|it| it.name != "volume"));
+    assert_eq!(
+        pod.node_selector.expect("labels")["kubernetes.io/hostname"],
+        "n1"
+    );
+    assert!(
+        text.contains("device_ownership_from_security_context"),
+        "{text}"
+    );
+    of.as_root = true;
+    let (_, job, text) = objects(&of);
+    assert!(!job.template.spec.security_context.run_as_non_root);
+    assert!(text.contains("runs as root"), "{text}");
+}
+
+/// The text as people see it; BLESS=1 writes it anew.
+#[test]
+fn the_text_is_the_golden_one() {
+    let mut of = measurement();
+    of.namespace = Some("bench".to_owned());
+    of.expected = Some("gp3:100GiB,iops=6000@m5.large".to_owned());
+    let text = manifest(&of).expect("it can be made");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/src/golden/manifest.yaml");
+    if std::env::var_os("BLESS").is_some() {
+        std::fs::write(path, &text).expect("the golden text");
+    }
+    assert_eq!(
+        text,
+        std::fs::read_to_string(path).expect("the golden text")
+    );
+}
+
+/// A name with a line break would have been a line of the manifest.
+#[test]
+fn names_that_kubernetes_refuses_are_refused_here() {
+    for name in [
+        "",
+        "Disk",
+        "a b",
+        "-a",
+        "a-",
+        "a\nkind: Pod",
+        "a.b",
+        &"a".repeat(53),
+    ] {
+        let of = Measurement {
+            name: name.to_owned(),
+            ..measurement()
+        };
+        assert!(manifest(&of).is_err(), "{name:?}");
+    }
+    let of = Measurement {
+        storage_class: Some("fast.example-1".to_owned()),
+        ..measurement()
+    };
+    assert!(manifest(&of).is_ok());
+    let of = Measurement {
+        as_root: true,
+        ..measurement()
+    };
+    assert!(manifest(&of).is_err());
+}

@@ -1,0 +1,210 @@
+//! What a storage class and a node come to, as an address.
+
+use blocklab_units::Bytes;
+use serde_json::Value;
+
+use crate::Mistake;
+
+/// Provisioners of Amazon EBS: the CSI driver, and the plugin that was in Kubernetes before it.
+const EBS: [&str; 2] = ["ebs.csi.aws.com", "kubernetes.io/aws-ebs"];
+
+/// Labels of a node, today's name first.
+const INSTANCE_TYPE: [&str; 2] = [
+    "node.kubernetes.io/instance-type",
+    "beta.kubernetes.io/instance-type",
+];
+const REGION: [&str; 2] = [
+    "topology.kubernetes.io/region",
+    "failure-domain.beta.kubernetes.io/region",
+];
+
+/// The address of a volume of this size, such as `gp3:100GiB,iops=6000,region=eu-west-1@m5.large`:
+/// `class` and `node` as `kubectl get storageclass NAME -o json` and `kubectl get node NAME -o json`
+/// print them. Parameters: <https://github.com/kubernetes-sigs/aws-ebs-csi-driver>, docs/parameters.md.
+///
+/// # Errors
+/// A text that is no such object, or a class of another vendor.
+pub fn address(class: &str, node: Option<&str>, size: Bytes) -> Result<String, Mistake> {
+    let class = object(class, "StorageClass", "storageclass")?;
+    let provisioner = class["provisioner"].as_str().unwrap_or_default();
+    if !EBS.contains(&provisioner) {
+        return Err(Mistake(format!(
+            "the class {} is provisioned by {provisioner:?}; what is promised is known of {} only: \
+             name the volume yourself with `blocklab diagnose --expect ADDRESS`",
+            name(&class),
+            EBS[0]
+        )));
+    }
+    // Parameters have no case of their own.
+    let parameter = |wanted: &str| {
+        let parameters = class["parameters"].as_object()?;
+        let mut found = parameters.iter();
+        let (_, value) = found.find(|(key, _)| key.eq_ignore_ascii_case(wanted))?;
+        value.as_str().map(str::trim).filter(|it| !it.is_empty())
+    };
+    let kind = parameter("type").unwrap_or("gp3");
+    let gib = size.0.div_ceil(1 << 30);
+    let mut address = format!("{kind}:{gib}GiB");
+    let per_gib = parameter("iopsPerGB")
+        .map(|it| whole(&class, "iopsPerGB", it))
+        .transpose()?;
+    // Where the class allows it, the driver raises what is too little for the type.
+    let is_raised = parameter("allowAutoIOPSPerGBIncrease") == Some("true");
+    let least = match (is_raised, kind) {
+        (true, "io1" | "io2") => 100,
+        (true, "gp3") => 3_000,
+        _ => 0,
+    };
+    let iops = match parameter("iops") {
+        Some(iops) => Some(whole(&class, "iops", iops)?),
+        None => per_gib.map(|it| it.saturating_mul(gib).max(least)),
+    };
+    if let Some(iops) = iops {
+        address.push_str(&format!(",iops={iops}"));
+    }
+    if let Some(throughput) = parameter("throughput") {
+        let throughput = whole(&class, "throughput", throughput)?;
+        address.push_str(&format!(",throughput={throughput}"));
+    }
+    let Some(node) = node else {
+        return Ok(address);
+    };
+    let node = object(node, "Node", "node")?;
+    let label = |names: [&str; 2]| {
+        let labels = &node["metadata"]["labels"];
+        names.iter().find_map(|it| labels[*it].as_str())
+    };
+    if let Some(region) = label(REGION) {
+        address.push_str(&format!(",region={region}"));
+    }
+    let instance = label(INSTANCE_TYPE).ok_or_else(|| {
+        let name = name(&node);
+        Mistake(format!("the node {name} has no label {}", INSTANCE_TYPE[0]))
+    })?;
+    Ok(format!("{address}@{instance}"))
+}
+
+/// The object of this kind that a text holds: alone, or alone in a list.
+fn object(text: &str, kind: &str, resource: &str) -> Result<Value, Mistake> {
+    let how = format!("`kubectl get {resource} NAME -o json` prints one");
+    let whole: Value = serde_json::from_str(text)
+        .map_err(|error| Mistake(format!("this is no {kind} in JSON ({error}); {how}")))?;
+    let items = whole["items"]
+        .as_array()
+        .filter(|_| whole["kind"] == "List");
+    let found = match items.map(Vec::as_slice) {
+        Some([one]) => one.clone(),
+        Some(several) => {
+            let count = several.len();
+            return Err(Mistake(format!("this list has {count} objects; {how}")));
+        }
+        None => whole,
+    };
+    match found["kind"] == kind {
+        true => Ok(found),
+        false => Err(Mistake(format!("this is no {kind}; {how}"))),
+    }
+}
+
+fn name(object: &Value) -> &str {
+    object["metadata"]["name"]
+        .as_str()
+        .unwrap_or("without a name")
+}
+
+fn whole(class: &Value, parameter: &str, text: &str) -> Result<u64, Mistake> {
+    let wrong = |_| {
+        let class = name(class);
+        Mistake(format!(
+            "the class {class}: {parameter} is {text:?}, which is no whole number"
+        ))
+    };
+    text.parse().map_err(wrong)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn class(parameters: &Value) -> String {
+        json!({
+            "apiVersion": "storage.k8s.io/v1",
+            "kind": "StorageClass",
+            "metadata": { "name": "fast" },
+            "provisioner": "ebs.csi.aws.com",
+            "parameters": parameters,
+        })
+        .to_string()
+    }
+
+    fn node() -> String {
+        let labels = json!({
+            "node.kubernetes.io/instance-type": "m5.large",
+            "topology.kubernetes.io/region": "eu-west-1",
+        });
+        json!({ "kind": "Node", "metadata": { "name": "n1", "labels": labels } }).to_string()
+    }
+
+    #[track_caller]
+    fn check(parameters: &Value, node: Option<&str>, expected: &str) {
+        let found = address(&class(parameters), node, Bytes(100 << 30));
+        assert_eq!(found.as_deref(), Ok(expected));
+    }
+
+    #[test]
+    fn parameters_become_an_address() {
+        let provisioned = json!({ "type": "gp3", "iops": "6000", "throughput": "250" });
+        check(&provisioned, None, "gp3:100GiB,iops=6000,throughput=250");
+        check(
+            &provisioned,
+            Some(&node()),
+            "gp3:100GiB,iops=6000,throughput=250,region=eu-west-1@m5.large",
+        );
+        check(&json!({}), None, "gp3:100GiB");
+        check(&Value::Null, None, "gp3:100GiB");
+        check(
+            &json!({ "type": "io2", "iopsPerGB": "50" }),
+            None,
+            "io2:100GiB,iops=5000",
+        );
+        let raised = json!({
+            "type": "io1", "iopsPerGB": "0", "allowAutoIOPSPerGBIncrease": "true",
+        });
+        check(&raised, None, "io1:100GiB,iops=100");
+        check(
+            &json!({ "Type": "gp2", "csi.storage.k8s.io/fstype": "xfs" }),
+            None,
+            "gp2:100GiB",
+        );
+    }
+
+    #[test]
+    fn a_list_of_one_is_that_one() {
+        let list = format!("{{\"kind\": \"List\", \"items\": [{}]}}", class(&json!({})));
+        assert!(address(&list, None, Bytes::GIB).is_ok());
+        let none = address("{\"kind\": \"List\", \"items\": []}", None, Bytes::GIB);
+        assert!(none.is_err_and(|it| it.0.contains("0 objects")));
+    }
+
+    #[test]
+    fn what_says_nothing_of_a_volume_is_refused_with_what_would_work() {
+        let other = class(&json!({})).replace("ebs.csi.aws.com", "rook-ceph.rbd.csi.ceph.com");
+        for (class, node, words) in [
+            ("", None, "no StorageClass in JSON"),
+            ("[1]", None, "no StorageClass"),
+            (&*other, None, "--expect ADDRESS"),
+            (&*class(&json!({ "iops": "many" })), None, "no whole number"),
+            (
+                &*class(&json!({})),
+                Some("{\"kind\": \"Node\"}"),
+                "no label",
+            ),
+            (&*class(&json!({})), Some("{\"kind\": \"Pod\"}"), "no Node"),
+        ] {
+            let told = address(class, node, Bytes::GIB).expect_err(words);
+            assert!(told.0.contains(words), "{told}");
+        }
+    }
+}

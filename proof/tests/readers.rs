@@ -1,0 +1,148 @@
+//! Readers for others: the Python file, its notebook, the views for DuckDB. Each is run on a real
+//! run and held against `export`.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use blocklab_proof::{Lab, good, root};
+
+/// Two passes of every case of the first study, in no time.
+const LOAD: &str = "run -q --repeat 2 --runtime 200ms --seed 3 --target sim:gp3:1TiB --store runs";
+
+fn lab() -> Lab {
+    let lab = Lab::new();
+    good(lab.blocklab(LOAD.split(' ')));
+    lab
+}
+
+/// Python with a module; nothing where it is not there.
+fn python(module: &str) -> Option<Command> {
+    let program = std::env::var("PYTHON").unwrap_or_else(|_| "python3".into());
+    let probe = Command::new(&program)
+        .args(["-c", &format!("import {module}")])
+        .output();
+    if !probe.is_ok_and(|told| told.status.success()) {
+        println!("skipped: no python3 with {module} here");
+        return None;
+    }
+    Some(Command::new(program))
+}
+
+#[track_caller]
+fn well(told: &Output) -> String {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    assert!(
+        told.status.success(),
+        "{}{}",
+        text(&told.stdout),
+        text(&told.stderr)
+    );
+    text(&told.stdout)
+}
+
+fn run_folder(lab: &Lab) -> std::path::PathBuf {
+    let runs = std::fs::read_dir(lab.path().join("runs")).unwrap();
+    runs.map(|it| it.unwrap().path())
+        .find(|it| it.is_dir())
+        .expect("a run")
+}
+
+#[test]
+fn the_python_reader_says_what_export_says() {
+    let lab = lab();
+    for (what, option) in [("totals", None), ("series", Some("--series"))] {
+        let Some(mut python) = python("zlib") else {
+            return;
+        };
+        let line = "export latest --store runs --format csv -o table.csv --force";
+        good(lab.blocklab(line.split(' ').chain(option)));
+        let told = python
+            .arg(root().join("proof/readers/same.py"))
+            .args([
+                run_folder(&lab).as_path(),
+                &lab.path().join("table.csv"),
+                Path::new(what),
+            ])
+            .output()
+            .unwrap();
+        assert!(well(&told).contains("are the same"));
+    }
+}
+
+#[test]
+fn the_python_reader_refuses_what_is_no_run() {
+    let Some(mut python) = python("zlib") else {
+        return;
+    };
+    let lab = Lab::new();
+    std::fs::write(lab.path().join("other.json"), "{\"fio version\": \"3.33\"}").unwrap();
+    std::fs::write(
+        lab.path().join("newer.json"),
+        "{\"format\": 99, \"measurements\": []}",
+    )
+    .unwrap();
+    let script = "import blocklab\nfor name in ('other.json', 'newer.json'):\n    try:\n        \
+                  blocklab.load(name)\n    except blocklab.NotARun as error:\n        print(error)\n";
+    let told = python
+        .args(["-c", script])
+        .current_dir(lab.path())
+        .env("PYTHONPATH", root().join("contrib/python"))
+        .output()
+        .unwrap();
+    let said = well(&told);
+    assert!(
+        said.contains("no record of blocklab") && said.contains("format 99"),
+        "{said}"
+    );
+}
+
+/// Every cell, in order, as a notebook's kernel would run them.
+#[test]
+fn the_cells_of_the_notebook_run() {
+    let Some(mut python) = python("zlib") else {
+        return;
+    };
+    let lab = lab();
+    let script = "import json, sys\ncells = json.load(open(sys.argv[1]))['cells']\nassert len(cells) \
+                  == 10\nstate = {}\nfor cell in cells:\n    if cell['cell_type'] == 'code':\n        \
+                  exec(compile(''.join(cell['source']), cell['id'], 'exec'), state)\n\
+                  print(len(state['run'].totals), len(state['seconds']))\n";
+    let told = python
+        .args(["-c", script])
+        .arg(root().join("contrib/python/run.ipynb"))
+        .current_dir(lab.path())
+        .env("PYTHONPATH", root().join("contrib/python"))
+        .env("BLOCKLAB_STORE", lab.path().join("runs"))
+        .env("MPLBACKEND", "agg")
+        .output()
+        .unwrap();
+    assert!(well(&told).starts_with("16 "), "{told:?}");
+}
+
+#[test]
+fn the_views_for_duckdb_answer() {
+    let Some(mut python) = python("duckdb") else {
+        return;
+    };
+    let lab = Lab::new();
+    for run in 0..2 {
+        let load = LOAD.replace("--store runs", "--store kept");
+        good(lab.blocklab(load.split(' ')));
+        let line = format!("export latest --store kept -o runs/{run}.parquet");
+        std::fs::create_dir_all(lab.path().join("runs")).unwrap();
+        good(lab.blocklab(line.split(' ')));
+    }
+    let script = "import duckdb, sys\nbase = duckdb.connect()\nbase.execute(open(sys.argv[1]).read())\n\
+                  for view in ('figures', 'counted', 'medians', 'changes', 'fastest'):\n    \
+                  print(view, base.execute(f'select count(*) from {view}').fetchone()[0])\n\
+                  print(base.execute('select max(abs(iops_ratio - 1)) from changes').fetchone()[0])\n";
+    let told = python
+        .args(["-c", script])
+        .arg(root().join("contrib/duckdb/views.sql"))
+        .current_dir(lab.path())
+        .output()
+        .unwrap();
+    let said = well(&told);
+    let expected = "figures 32\ncounted 32\nmedians 16\nchanges 16\nfastest 8\n0.0\n";
+    assert_eq!(said, expected, "the same seed gives the same figures");
+}
