@@ -1,0 +1,115 @@
+//! The book holds together: every link leads somewhere, and every page is in its table of contents.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use blocklab_proof::root;
+
+/// All pages that people read, the manual aside.
+fn pages() -> Vec<PathBuf> {
+    let mut pages = vec![root().join("README.md"), root().join("CHANGELOG.md")];
+    for folder in ["docs", "docs/adr", "docs/dialects"] {
+        let entries = fs::read_dir(root().join(folder)).expect("a folder");
+        pages.extend(entries.map(|entry| entry.expect("a file").path()));
+    }
+    pages.retain(|page| page.extension().is_some_and(|it| it == "md"));
+    assert!(pages.len() > 25, "{pages:?}");
+    pages
+}
+
+/// The targets of `[text](target)`, code aside.
+fn links(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let prose = text.lines().filter(|line| !line.starts_with("    "));
+    for line in prose {
+        let plain: String = line.split('`').step_by(2).collect::<Vec<_>>().join(" ");
+        for rest in plain.split("](").skip(1) {
+            found.extend(rest.split_once(')').map(|(target, _)| target.to_owned()));
+        }
+    }
+    found
+}
+
+/// What a heading is called in a link: `How our figures differ from fio's` is
+/// `how-our-figures-differ-from-fios`.
+fn anchors(text: &str) -> BTreeSet<String> {
+    let headings = text
+        .lines()
+        .filter_map(|line| line.trim_start_matches('#').strip_prefix(' '));
+    let anchor = |heading: &str| {
+        let kept = heading.to_lowercase().replace(' ', "-");
+        let fits = |c: &char| c.is_alphanumeric() || *c == '-' || *c == '_';
+        kept.chars().filter(fits).collect()
+    };
+    headings.map(anchor).collect()
+}
+
+#[test]
+fn every_link_leads_somewhere() {
+    let mut count = 0;
+    for page in pages() {
+        let text = fs::read_to_string(&page).expect("a page");
+        for link in links(&text) {
+            if link.starts_with("https://") || link.starts_with("http://") {
+                continue;
+            }
+            count += 1;
+            let (path, anchor) = link.split_once('#').unwrap_or((&link, ""));
+            let target = match path {
+                "" => page.clone(),
+                path => page.parent().expect("a folder").join(path),
+            };
+            assert!(target.exists(), "{}: {link} leads nowhere", page.display());
+            if !anchor.is_empty() {
+                let there = fs::read_to_string(&target).expect("a page");
+                let known = anchors(&there);
+                assert!(
+                    known.contains(anchor),
+                    "{}: {link}: {known:?}",
+                    page.display()
+                );
+            }
+        }
+    }
+    assert!(count > 60, "{count} links: are they still found?");
+}
+
+#[test]
+fn every_page_is_in_the_table_of_contents() {
+    let contents = root().join("docs/README.md");
+    let text = fs::read_to_string(&contents).expect("the table of contents");
+    let folder = contents.parent().expect("a folder");
+    let real = |path: &Path| path.canonicalize().expect("it exists");
+    let linked: BTreeSet<PathBuf> = links(&text)
+        .iter()
+        .map(|link| link.split_once('#').map_or(&**link, |(path, _)| path))
+        .map(|path| real(&folder.join(path)))
+        .collect();
+    for page in pages().iter().filter(|page| page.starts_with(folder)) {
+        let is_there = **page == contents || linked.contains(&real(page));
+        assert!(is_there, "{} is not in docs/README.md", page.display());
+    }
+}
+
+/// The blocks of the README that begin with the program are commands that it has.
+#[test]
+fn the_commands_of_the_readme_exist() {
+    let text = fs::read_to_string(root().join("README.md")).expect("the README");
+    let commands = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("    blocklab "));
+    let names: BTreeSet<&str> = commands.filter_map(|line| line.split(' ').next()).collect();
+    assert!(names.len() > 3, "{names:?}");
+    for name in names {
+        let page = root().join(format!("docs/man/blocklab-{name}.1"));
+        assert!(page.exists(), "the README names `blocklab {name}`");
+    }
+}
+
+#[test]
+fn links_are_found_where_they_are() {
+    let text = "see [a](b.md#c) and `[no](x)`\n    [code](y)\n![p](docs/p.png)\n";
+    assert_eq!(links(text), ["b.md#c", "docs/p.png"]);
+    assert!(anchors("## How fio's `sim:` is 1.5 ×\n").contains("how-fios-sim-is-15-"));
+}
