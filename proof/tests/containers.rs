@@ -116,6 +116,17 @@ fn a_study_without_an_engine_runs_where_io_uring_is_forbidden() {
     assert!(out.contains("engine-replaced"), "{out}");
 }
 
+/// Filters that are older than statx answer EPERM to it: no folder could be measured there.
+#[test]
+fn a_filter_without_statx_is_no_error() {
+    let lab = Lab::new();
+    let Some((code, out, error)) = forbidden(&lab, &["statx", "io_uring_setup"], STUDY) else {
+        return;
+    };
+    assert_eq!(code, 0, "{out}{error}");
+    assert!(json(&out)["targets"][0]["file_system"].is_object(), "{out}");
+}
+
 #[test]
 fn where_libaio_is_forbidden_too_deep_loads_keep_their_depth() {
     let lab = Lab::new();

@@ -49,6 +49,10 @@ fn printed(lab: &Lab) -> Vec<(&'static str, Value)> {
             "run",
             "run study.toml -q --json --name two -t sim:gp3:1TiB@r5d.xlarge",
         ),
+        (
+            "run --dry-run",
+            "run study.toml --json --dry-run -t sim:gp3:1TiB@r5d.xlarge",
+        ),
         ("show", "show --json"),
         ("list", "list --json"),
         ("compare", "compare one two --json"),

@@ -119,6 +119,52 @@ fn the_cells_of_the_notebook_run() {
     assert!(well(&told).starts_with("16 "), "{told:?}");
 }
 
+/// The story: a field of `--json` was renamed, and every script that read it broke in silence.
+#[test]
+fn outputs_keep_their_schemas() {
+    let Some(_) = python("jsonschema") else {
+        return;
+    };
+    let lab = lab();
+    let open_loop = "name = \"o\"\n[[case]]\nname = \"c\"\narrivals = \"poisson\"\nrate_iops = 500\n\
+                     runtime = \"2s\"\n";
+    std::fs::write(lab.path().join("o.toml"), open_loop).unwrap();
+    let (store, mut files) = (" --store runs", Vec::new());
+    let runs = [
+        "run -q o.toml --target sim:gp3:1TiB",
+        "run -q --rw randrw --runtime 20ms --size 4MiB --target .",
+        "run -q --case rand4k-q1-read --repeat 1 --runtime 20ms --target null",
+    ];
+    for (number, line) in runs.iter().enumerate() {
+        good(lab.blocklab((line.to_string() + store).split(' ')));
+        let shown = good(lab.blocklab(["show", "--json", "--store", "runs"]));
+        let file = lab.path().join(format!("{number}.json"));
+        std::fs::write(&file, shown).unwrap();
+        files.push(file);
+    }
+    let list = lab.path().join("list");
+    std::fs::write(
+        &list,
+        good(lab.blocklab(["list", "--json", "--store", "runs"])),
+    )
+    .unwrap();
+    let lines = lab.path().join("lines");
+    let line = runs[2].to_owned() + " --json-lines" + store;
+    std::fs::write(&lines, good(lab.blocklab(line.split(' ')))).unwrap();
+    for (kind, files, count) in [
+        ("summary", files, "3"),
+        ("list", vec![list], "1"),
+        ("line", vec![lines], "3"),
+    ] {
+        let Some(mut python) = python("jsonschema") else {
+            return;
+        };
+        let script = root().join("proof/readers/schemas.py");
+        let told = python.arg(script).arg(kind).args(&files).output().unwrap();
+        assert_eq!(well(&told).trim(), count, "{kind}");
+    }
+}
+
 #[test]
 fn the_views_for_duckdb_answer() {
     let Some(mut python) = python("duckdb") else {
