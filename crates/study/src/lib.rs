@@ -13,11 +13,13 @@ mod resume_state;
 mod run_plan;
 mod scratch;
 mod system_run;
+mod target_forecast;
 
 pub use blocklab_host::guard::Guard;
 pub use error::Error;
-pub use forecast::{Forecast, TargetForecast, Written, forecast, planned};
+pub use forecast::{Forecast, Written, forecast, planned};
 pub use observer::Observer;
 pub use resume_state::ResumeState;
 pub use run_plan::{plan_of, run_plan, run_plans};
 pub use system_run::{Assignment, Part};
+pub use target_forecast::TargetForecast;

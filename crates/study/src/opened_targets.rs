@@ -12,10 +12,10 @@ use blocklab_units::Bytes;
 use blocklab_workload::{Job, Plan, Spread};
 
 use crate::Error;
-use crate::forecast::TargetForecast;
 use crate::modelled::Modelled;
 use crate::place::{Place, Terms};
 use crate::scratch::Scratch;
+use crate::target_forecast::TargetForecast;
 
 /// What a plan wants of one target, over all its jobs.
 #[derive(Debug, Clone, Copy, Default)]

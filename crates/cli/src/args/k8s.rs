@@ -58,7 +58,7 @@ pub struct K8sManifestArgs {
     /// Measure the raw device, without a file system
     #[arg(long)]
     pub block: bool,
-    /// Run as root, where the cluster hands raw devices to nobody else
+    /// Run as root, where the cluster gives raw devices to nobody else
     #[arg(long, requires = "block")]
     pub as_root: bool,
     /// Name of the job and the claim
