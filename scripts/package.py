@@ -84,7 +84,20 @@ def third_party():
     for package in dependencies():
         licence = package["license"] or f"see {package['license_file']}"
         lines.append(f"{package['name']} {package['version']}: {licence}")
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines) + "\n" + "".join(licence_texts())
+
+
+def licence_texts():
+    """The terms and copyright lines that come with each library, every text once."""
+    names = {}
+    for package in dependencies():
+        folder = Path(package["manifest_path"]).parent
+        for path in sorted(folder.iterdir()):
+            if re.match(r"(?i)(licen[cs]e|copying|copyright|notice)", path.name) and path.is_file():
+                text = path.read_text(errors="replace").strip()
+                names.setdefault(text, []).append(f"{package['name']} {package['version']}")
+    for text, of in sorted(names.items(), key=lambda it: it[1]):
+        yield f"\n{'=' * 78}\n{', '.join(of)}\n{'=' * 78}\n\n{text}\n"
 
 
 def sbom():
