@@ -94,10 +94,19 @@ def licence_texts():
         folder = Path(package["manifest_path"]).parent
         for path in sorted(folder.iterdir()):
             if re.match(r"(?i)(licen[cs]e|copying|copyright|notice)", path.name) and path.is_file():
-                text = path.read_text(errors="replace").strip()
+                text = without_apache(path.read_text(errors="replace").strip())
                 names.setdefault(text, []).append(f"{package['name']} {package['version']}")
     for text, of in sorted(names.items(), key=lambda it: it[1]):
         yield f"\n{'=' * 78}\n{', '.join(of)}\n{'=' * 78}\n\n{text}\n"
+
+
+def without_apache(text):
+    """Every package holds or names that licence once; what is a library's own is who wrote it."""
+    if not re.search(r"Apache License\s+Version 2\.0, January 2004", text):
+        return text
+    own = re.findall(r"^ *Copyright (?!\[|\(c\) \[)[^\n]*\d{4}[^\n]*", text, re.M)
+    own = sorted({line.strip() for line in own})
+    return "\n".join(["Apache License 2.0, whose text is in LICENSE-APACHE.", *own])
 
 
 def sbom():
