@@ -98,6 +98,10 @@ impl Entry {
             _ if self.direct && is_refusal(&source) => {
                 "; it has no O_DIRECT: access = \"auto\" or \"buffered\" would work"
             }
+            _ if source.raw_os_error() == Some(libc::EMFILE) => {
+                "; each file takes a descriptor of the run and one of every thread that works on \
+                 it: a larger hard limit (`ulimit -Hn`) or fewer files would work"
+            }
             io::ErrorKind::PermissionDenied if is_device(&file.path) => {
                 "; a device is open to root and to members of the group that owns it (usually \
                  `disk`)"

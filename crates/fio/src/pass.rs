@@ -136,6 +136,9 @@ impl<'a> Pass<'a> {
     fn whole(&self) -> u64 {
         let piece = self.job.piece().map(|piece| piece.0);
         let block = largest_block(&self.job.sizes, self.rw);
+        if let Some(bytes) = self.until_a_zone_is_cut(block) {
+            return bytes;
+        }
         let Some(size) = self.ground.size else {
             let block = piece.unwrap_or(block);
             return self.ground.space / block * block;
@@ -168,6 +171,29 @@ impl<'a> Pass<'a> {
         let begin = blocks.saturating_mul(stride);
         let ends_there = begin == size.saturating_add(rw.gap.unsigned_abs());
         (begin < size || ends_there).then_some(blocks)
+    }
+
+    /// Bytes of a job that goes through one file zone by zone, up to the file's end in a zone that it
+    /// cuts. Where all of the last zone's bytes lie before the end, the zones begin again.
+    fn until_a_zone_is_cut(&self, block: u64) -> Option<u64> {
+        let (options, rw) = (self.options, self.rw);
+        let directions = [rw.reads, rw.writes, rw.trims].into_iter().filter(|it| *it);
+        let goes_straight = !rw.random && rw.gap == 0 && directions.count() == 1;
+        let is_by_zones = options.zonemode == "strided" && options.zonesize > 0;
+        if !is_by_zones || !goes_straight || self.ground.targets.len() != 1 {
+            return None;
+        }
+        let size = self.ground.of_each();
+        let range = some(options.zonerange).unwrap_or(options.zonesize);
+        let skip = match options.zoneskip {
+            Share::Bytes(skip) => skip,
+            Share::Percent(_) => 0,
+        };
+        let step = range.saturating_add(skip);
+        let each = options.zonesize.div_ceil(block) * block;
+        let zones = size.checked_sub(1)? / step;
+        let (moved, room) = (zones.saturating_mul(each), size - zones * step);
+        (room < range.min(each) && moved < size).then(|| moved + room / block * block)
     }
 
     /// Whether no end of the files is met before all bytes are moved: places are drawn without a

@@ -418,6 +418,23 @@ fn a_zone_may_reach_beyond_the_file() {
     assert_eq!((window.bytes, window.range), (Bytes(4 << 20), Bytes::MIB));
 }
 
+/// A job by zones went around at the end of its file until it had moved `size`; fio ends it in the
+/// zone that the end cuts.
+#[test]
+fn a_pass_by_zones_ends_in_the_zone_that_the_end_cuts() {
+    let bytes = |options: &str| {
+        let zones = "size=1m zonemode=strided zonerange=128k zoneskip=200k";
+        job(&format!("{zones} {options}")).stop.bytes
+    };
+    assert_eq!(bytes("zonesize=96k"), Some(Bytes(328 << 10)));
+    assert_eq!(bytes("zonesize=90k bs=8k"), Some(Bytes(328 << 10)));
+    assert_eq!(bytes("zonesize=256k"), Some(Bytes(808 << 10)));
+    // What it would do in the last zone lies before the end.
+    assert_eq!(bytes("zonesize=32k"), Some(Bytes::MIB));
+    assert_eq!(bytes("zonesize=96k rw=rw"), Some(Bytes::MIB));
+    assert_eq!(bytes("zonesize=96k loops=2"), Some(Bytes(656 << 10)));
+}
+
 #[test]
 fn engines_that_are_not_here_are_read_and_not_opened() {
     for (engine, option) in [

@@ -294,6 +294,11 @@ impl Places {
         self.cursor = position;
     }
 
+    /// Whether each operation begins where the one before it ended.
+    pub(crate) const fn is_gapless(&self) -> bool {
+        matches!(self.law, Law::Sequential)
+    }
+
     pub(crate) const fn is_sequential(&self) -> bool {
         matches!(
             self.law,

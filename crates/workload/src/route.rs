@@ -88,7 +88,7 @@ impl Route {
         (direction, len): (Direction, u64),
         chance: &mut Stream,
     ) -> (u64, u64) {
-        self.move_window(places, len, chance);
+        self.move_window(places, (direction, len), chance);
         let base = self.window.map_or(0, |walk| walk.base);
         let (offset, len) = match self.follow_on(len, base) {
             Some(offset) => (offset, len),
@@ -142,11 +142,23 @@ impl Route {
         (offset + len <= end).then_some(offset)
     }
 
-    fn move_window(&mut self, places: &mut Places, len: u64, chance: &mut Stream) {
+    fn move_window(
+        &mut self,
+        places: &mut Places,
+        (direction, len): (Direction, u64),
+        chance: &mut Stream,
+    ) {
         let Some(walk) = &mut self.window else { return };
-        if walk.left == 0 {
-            walk.base += walk.rule.range.0 + walk.rule.skip.0;
-            if walk.base + walk.rule.range.0 > self.extent.len {
+        let end = self.extent.len;
+        let range = walk.rule.range.0;
+        let positions = self.positions;
+        let at = positions.map_or(places.position(), |all| all[direction as usize]);
+        // Only who goes straight on works in a window that the region's end cuts short.
+        let is_over = walk.base + range > end && walk.base + at + len > end;
+        if walk.left == 0 || is_over {
+            walk.base += range + walk.rule.skip.0;
+            let needs = if places.is_gapless() { len } else { range };
+            if walk.base + needs > end {
                 walk.base = 0;
             }
             walk.left = walk.rule.bytes.0;
@@ -248,6 +260,25 @@ mod tests {
         };
         let inside = offsets(&job, 96 << 10, 600);
         assert!(inside.iter().all(|offset| offset % (32 << 10) < (16 << 10)));
+    }
+
+    /// The last window of a region was left out where the region's end cuts it, by jobs that would
+    /// work on its beginning in order, too.
+    #[test]
+    fn a_window_that_the_end_cuts_is_worked_on_as_far_as_it_goes() {
+        let mut job = sequential();
+        job.window = Some(MovingWindow {
+            bytes: Bytes(12 << 10),
+            range: Bytes(16 << 10),
+            skip: Bytes(16 << 10),
+        });
+        let blocks = |size: u64| -> Vec<u64> {
+            let offsets = offsets(&job, size << 10, 9);
+            offsets.iter().map(|offset| offset >> 12).collect()
+        };
+        assert_eq!(blocks(72), [0, 1, 2, 8, 9, 10, 16, 17, 0]);
+        assert_eq!(blocks(66), [0, 1, 2, 8, 9, 10, 0, 1, 2]);
+        assert_eq!(blocks(64), [0, 1, 2, 8, 9, 10, 0, 1, 2]);
     }
 
     #[test]

@@ -126,6 +126,7 @@ pub struct Rules {
     pub is_ours_alone: bool,
     pub both_refuse: bool,
     pub is_near: bool,
+    pub is_by_the_clock: bool,
     pub has_blocks: bool,
     pub are_blocks_near: bool,
     pub takes_as_long: bool,
@@ -143,6 +144,7 @@ impl Rules {
                 ("ours alone", _) => rules.is_ours_alone = true,
                 ("both refuse it", _) => rules.both_refuse = true,
                 ("counts", "near") => rules.is_near = true,
+                ("counts", "by the clock") => rules.is_by_the_clock = true,
                 ("blocks", "compared") => rules.has_blocks = true,
                 ("blocks", "near") => {
                     rules.has_blocks = true;

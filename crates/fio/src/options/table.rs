@@ -110,7 +110,7 @@ options! {
         "allow_mounted_write", Bool, "0", Ignored, "Write to a mounted device.", "a device in use is refused for writing";
         "pre_read", Bool, "0", Documented, "Read the files before the run.", "what the page cache holds is not compared", pre_read: bool;
         "unlink", Bool, "0", Exact, "Remove the files after the run.", "", unlink: bool;
-        "unlink_each_loop", Bool, "0", Ignored, "Remove the files between two passes.", "they stay: a pass writes over what the one before it left";
+        "unlink_each_loop", Bool, "0", Ignored, "Remove the files between two passes.", "they stay: a pass writes over what the one before it left; fio makes them anew where they are written, and fails where they are read";
         "overwrite", Bool, "0", Exact, "Write the files before the run, so that it overwrites.", "", overwrite: bool;
         "invalidate", Bool, "1", Documented, "Drop the file's cached pages before each pass.", "which cached pages are dropped is not compared", invalidate: bool;
         "fadvise_hint", OneOf("0 1 random sequential noreuse"), "1", Exact, "Tell the kernel the pattern.", "", fadvise_hint: Word;
@@ -137,7 +137,7 @@ options! {
         "rwmixread", Int(0, 100), "50", Exact, "Share of the reads.", "", rwmixread: u32;
         "rwmixwrite", Int(0, 100), "50", Exact, "Share of the writes.", "", rwmixwrite: Option<u32>;
         "zonemode", OneOf("none strided zbd"), "none", Nearly, "Work zone by zone.", "`strided` works as in fio; `zbd` is refused: zoned devices are not driven as such", zonemode: Word;
-        "zonesize", Size, "0", Mostly, "Bytes worked on in a zone.", "of a zone that reaches beyond the file there is what the file has; in fio a random job ends when it draws a place beyond", zonesize: u64;
+        "zonesize", Size, "0", Mostly, "Bytes worked on in a zone.", "random jobs leave out a zone that the end of the file cuts; in fio they end when they draw a place beyond", zonesize: u64;
         "zonecapacity", Size, "0", Refused, "Usable bytes of a zone.", "see `zonemode`";
         "zonerange", Size, "0", Exact, "Size of a zone.", "", zonerange: u64;
         "zoneskip", OfShare, "0", Exact, "Bytes between zones.", "", zoneskip: Share;
@@ -163,7 +163,7 @@ options! {
         "buffered", Bool, "1", Exact, "The contrary of `direct`.", "", buffered: bool;
         "atomic", Bool, "0", Nearly, "Atomic writes.", "as `direct=1`: no Linux has the flag that would ask for more", atomic: bool;
         "sync", OneOf("none 0 sync 1 dsync"), "none", Exact, "O_SYNC or O_DSYNC.", "", sync: Word;
-        "fsync", Int(0, MAX), "0", Mostly, "An fsync after so many writes.", "the flush after the last write of a job is made and counted", fsync: u32;
+        "fsync", Int(0, MAX), "0", Mostly, "An fsync after so many writes.", "the flush after the last write of a job is made and counted; under io_uring and posixaio fio hands over more of them", fsync: u32;
         "fdatasync", Int(0, MAX), "0", Mostly, "An fdatasync after so many writes.", "the flush after the last write of a job is made and counted", fdatasync: u32;
         "end_syncfs", Bool, "0", Nearly, "Flush the file system at the end.", "of a later fio: the files of the job are flushed, as by `end_fsync`", end_syncfs: bool;
         "end_fsync", Bool, "0", Exact, "An fsync at the end.", "", end_fsync: bool;

@@ -168,7 +168,8 @@ with_defaults! {
 }
 
 /// A window that moves over the region: all operations fall into it until enough bytes were
-/// moved, then it moves on. At the end of the region it begins again.
+/// moved, then it moves on. At the end of the region it begins again; of a window that the end cuts,
+/// jobs that go straight on work on what there is, all others leave it out.
 ///
 /// ```text
 ///   |== range ==|-- skip --|== range ==|-- skip --|== …
