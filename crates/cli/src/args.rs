@@ -405,8 +405,10 @@ mod tests {
             let help = command.get_after_long_help().or(command.get_after_help());
             let help = help.map(ToString::to_string).unwrap_or_default();
             for line in help.lines().filter_map(|line| line.strip_prefix("  ")) {
-                let Some(at) = line
-                    .find("blocklab ")
+                // A job of Kubernetes may be called like the program.
+                let mut places = line.match_indices("blocklab ").map(|(at, _)| at);
+                let Some(at) = places
+                    .find(|at| !line[..*at].ends_with('/'))
                     .filter(|at| *at == 0 || line.contains('|'))
                 else {
                     continue;

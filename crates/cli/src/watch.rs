@@ -117,6 +117,12 @@ impl Observer for Watch<'_> {
     }
 
     fn ended(&mut self, record: &Record) {
+        // A study simulates again what it simulated. What is shown as measured is kept by then.
+        let is_cheap =
+            self.parts[self.current].system.is_some() && record.origin == Origin::Simulated;
+        if !is_cheap {
+            self.checkpoints.keep(record);
+        }
         if let Some(measurement) = record.measurements.last() {
             self.screen.measured(measurement);
             if self.in_lines {
@@ -124,12 +130,6 @@ impl Observer for Watch<'_> {
                 // Who does not read any more is told when the result is printed.
                 let _ = terminal::print(json::measured(&record.id, system, measurement));
             }
-        }
-        // A study simulates again what it simulated.
-        let is_cheap =
-            self.parts[self.current].system.is_some() && record.origin == Origin::Simulated;
-        if !is_cheap {
-            self.checkpoints.keep(record);
         }
     }
 }

@@ -88,7 +88,7 @@ options! {
         "unique_filename", Bool, "1", Ignored, "Add the client's address to the name.", "there are no network clients";
         "opendir", Text, "-", Exact, "All files below this directory.", "", opendir: Option<String>;
         "lockfile", OneOf("none exclusive readwrite"), "none", Nearly, "Lock the file for each operation.", "operations are not locked against each other: where jobs share a file they may be under way at once";
-        "nrfiles" "nr_files", Int(0, MAX), "1", Exact, "Files of the job.", "", nrfiles: u64;
+        "nrfiles" "nr_files", Int(0, MAX), "1", Nearly, "Files of the job.", "0 files are one; with fio the job then does nothing", nrfiles: u64;
         "openfiles", Int(0, MAX), "-", Ignored, "How many of them are open at a time.", "all files are kept open";
         "file_service_type", Text, "roundrobin", Exact, "In which order the files take turns.", "", file_service_type: String;
         "size", OfShare, "-", Mostly, "Bytes that the job's files have in all.", "a job that has neither a size nor anything that is there is a mistake, and nothing runs; fio runs the others and fails it", size: Option<Share>;
@@ -163,7 +163,7 @@ options! {
         "buffered", Bool, "1", Exact, "The contrary of `direct`.", "", buffered: bool;
         "atomic", Bool, "0", Nearly, "Atomic writes.", "as `direct=1`: no Linux has the flag that would ask for more", atomic: bool;
         "sync", OneOf("none 0 sync 1 dsync"), "none", Exact, "O_SYNC or O_DSYNC.", "", sync: Word;
-        "fsync", Int(0, MAX), "0", Mostly, "An fsync after so many writes.", "the flush after the last write of a job is made and counted; under io_uring and posixaio fio hands over more of them", fsync: u32;
+        "fsync", Int(0, MAX), "0", Mostly, "An fsync after so many writes.", "the flush after the last write of a job is made and counted; under io_uring and posixaio fio issues more of them", fsync: u32;
         "fdatasync", Int(0, MAX), "0", Mostly, "An fdatasync after so many writes.", "the flush after the last write of a job is made and counted", fdatasync: u32;
         "end_syncfs", Bool, "0", Nearly, "Flush the file system at the end.", "of a later fio: the files of the job are flushed, as by `end_fsync`", end_syncfs: bool;
         "end_fsync", Bool, "0", Exact, "An fsync at the end.", "", end_fsync: bool;
