@@ -98,7 +98,8 @@ Examples:
   kubectl get storageclass gp3 -o json > class.json
   kubectl get node NAME -o json > node.json
   blocklab k8s expect --size 100Gi --class-json class.json --node-json node.json
-  blocklab diagnose latest --expect \"$(blocklab k8s expect --size 100Gi --class-json class.json)\"";
+  address=$(blocklab k8s expect --size 100Gi --class-json class.json)
+  blocklab diagnose latest --expect $address";
 
 /// `blocklab k8s expect`.
 #[derive(Debug, Args)]
