@@ -12,9 +12,10 @@ use crate::facts;
 use crate::fields::fields;
 
 /// Points of all curves and histograms of a page together, and of all series. Both keep the page
-/// below 2 MB: a point costs about 20 bytes, a slice of a series about 45.
+/// below 2 MB, however many passes a study has: a point costs about 20 bytes, a slice of a series
+/// with reads and writes about 80.
 const CURVE_POINTS: usize = 40_000;
-const SERIES_SLICES: usize = 15_000;
+const SERIES_SLICES: usize = 5_000;
 /// Of hundreds of cases each still has a shape.
 const LEAST_POINTS: usize = 14;
 
