@@ -11,9 +11,9 @@ use super::sweeps;
 use crate::facts;
 use crate::fields::fields;
 
-/// Points of all curves and histograms of a page together, and of all series. Both keep the page
-/// below 2 MB, however many passes a study has: a point costs about 20 bytes, a slice of a series
-/// with reads and writes about 80.
+/// Points of all curves and histograms of a page together, and of all series. Both keep the pages of
+/// the built-in studies below 2 MB: a point costs about 20 bytes, a slice of a series with reads and
+/// writes about 80. What every pass has besides (its name, a dot in a chart) still adds up.
 const CURVE_POINTS: usize = 40_000;
 const SERIES_SLICES: usize = 5_000;
 /// Of hundreds of cases each still has a shape.
