@@ -270,14 +270,11 @@ fn mistakes_are_refused_in_a_line_that_says_what_would_work() {
     check("gp3:1GiB --nbd unix:photo.jpg", "is no socket");
     check("gp3:1GiB --nbd 0.0.0.0:0", "--insecure");
     check("null --nbd unix:s", "--size");
-    check("gp3:1GiB --size 2GiB --nbd unix:s", "is another address");
+    check("gp3:1GiB --size 2GiB --nbd unix:s", "into the address");
     check("gp3:1GiB --speed 60 --nbd unix:s", "has none");
     check("gp4:1GiB --nbd unix:s", "no volume type gp4");
     check("gp3:1GiB st1:1TiB --nbd unix:s", "--on m5.large");
-    check(
-        "gp3:1GiB@m5.large --on m5.xlarge --nbd unix:s",
-        "or --on out",
-    );
+    check("gp3:1GiB@m5.large --on m5.xlarge --nbd unix:s", "or --on");
     check(
         "gp3:1GiB local --on i3.xlarge --nbd unix:s",
         "in two processes",

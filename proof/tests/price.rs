@@ -103,7 +103,7 @@ fn what_is_unknown_is_no_price() {
         (&["price", "gp4:1TiB"][..], "did you mean"),
         (
             &["price", "zzz"],
-            "no address that the catalog knows, and no run",
+            "neither an address that the catalog knows nor a run",
         ),
         (&["price", "gp3", "--currency", "EUR"], "such as EUR=0.92"),
     ] {

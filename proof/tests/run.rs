@@ -394,6 +394,7 @@ fn what_is_no_target_is_told() {
         (&empty, &[&empty, "is empty"]),
         ("sim:gp9:1TiB", &["sim:gp9:1TiB", "no volume type gp9"]),
         ("sim:", &["an address is missing"]),
+        ("gp3:1TiB", &["sim:gp3:1TiB simulates the volume"]),
     ] {
         stand.refused(TINY, &["--target", target], words);
     }

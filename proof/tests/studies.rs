@@ -290,6 +290,6 @@ fn mistakes_are_told_with_what_would_work() {
         &["run", "i3-vs-i2", "--system", "i3.xlarg"],
         &["did you mean i3.xlarge?"],
     );
-    check(&["run", "quick", "--target", "sim"], &["names no systems"]);
+    check(&["run", "quick", "--target", "sim"], &["has no systems"]);
     check(&["run", "i3-vs-i2", "--with", "nobody"], &["nobody"]);
 }

@@ -27,7 +27,9 @@ pub fn of(run: &str, args: &RunArgs, store: &Store) -> Result<Again> {
     let record = store.load(run)?.record;
     let id = &record.id;
     if record.origin == Origin::Imported {
-        bail!("{id} was imported: run the script of the program that measured it");
+        bail!(
+            "{id} was imported and cannot be repeated: run the script of the program that measured it"
+        );
     }
     let typed = record.targets.iter().filter_map(|it| it.asked.clone());
     let targets: Vec<String> = typed.collect();
@@ -40,12 +42,12 @@ pub fn of(run: &str, args: &RunArgs, store: &Store) -> Result<Again> {
     let jobs = plan.cases.iter().flat_map(|it| &it.workload.jobs);
     let unnamed: Vec<&Job> = jobs.filter(|job| job.targets.is_empty()).collect();
     if args.target.is_empty() && targets.is_empty() && !unnamed.is_empty() {
-        bail!("the record of {id} does not say which target was asked for: name it with --target");
+        bail!("the record of {id} does not name its target: add --target");
     }
     if record.asked.plan.is_none() && !args.target.is_empty() && ran_on_nothing(&record, &unnamed) {
         bail!(
-            "{id} ran on `null`, and its record does not say by which engine another target is \
-             reached: run the study itself"
+            "{id} ran on `null`, and its record names no engine for another target: run the \
+             study itself"
         );
     }
     Ok(Again {
@@ -63,8 +65,8 @@ pub fn plan_of(record: &Record) -> Result<Plan> {
     let id = &record.id;
     if let Some(note) = record.notes.iter().find(|note| note.subject == "again") {
         bail!(
-            "the record of {id} does not hold all that its script asked for, so the run cannot be \
-             repeated from it: run the original script ({})",
+            "cannot repeat {id}: its record does not contain all settings of its script; run the original \
+             script ({})",
             note.text
         );
     }
@@ -75,15 +77,15 @@ pub fn plan_of(record: &Record) -> Result<Plan> {
 /// The operations of a trace, if its file is still what it was.
 fn read_again(id: &str, replay: &Replay) -> Result<Replay> {
     let source = replay.source.as_ref();
-    let source = source.with_context(|| format!("the record of {id} names no file of a trace"))?;
+    let source = source.with_context(|| format!("the record of {id} names no trace file"))?;
     let path = &source.path;
     let bytes = fs::read(path)
-        .with_context(|| format!("{id} replays the trace {path}, which cannot be read"))?;
+        .with_context(|| format!("cannot read {path}, the trace that {id} replays"))?;
     let found = TraceFile::checksum(&bytes);
     if found != source.sha256 {
         bail!(
             "{id} replays the trace {path}, and the file has changed since: its SHA-256 is {found}, \
-             and it was {}; with the old file in its place the run can be repeated",
+             and was {}; put the old file back to repeat the run",
             source.sha256
         );
     }

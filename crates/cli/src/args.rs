@@ -27,8 +27,8 @@ pub use run::{LoadArgs, OperationKind, RunArgs};
 const ABOUT: &str = "A lab bench for block storage: measures what a disk delivers";
 
 const LONG_ABOUT: &str = "\
-A lab bench for block storage: benchmarks disks and cloud volumes, and tells you how far \
-to trust each number.
+A lab bench for block storage: benchmarks disks and cloud volumes, and shows how far to trust \
+each number.
 
 Without a study, `blocklab run` measures the file system of the current directory with a scratch \
 file, in about a minute. Blocklab never overwrites anything it did not create unless you name it.";
@@ -40,9 +40,9 @@ the path of a run's folder, or `latest`. If several runs match, the command list
 const EXAMPLES: &str = "\
 Examples:
   blocklab run                       how fast is the disk under this directory?
-  blocklab run --target /data        and that one?
-  blocklab devices                   which disks are there, and which may be written to?
-  blocklab show latest               the last result again
+  blocklab run --target /data        and the disk under /data?
+  blocklab devices                   list disks, and which blocklab would write to
+  blocklab show latest               show the last result again
   blocklab report latest             ... as a page for the browser
 
 Exit status: 0 done, 1 a run failed, 2 invalid request, 4 --fail-on found what it forbids, \
@@ -241,7 +241,7 @@ pub struct ExportArgs {
     /// Export the intervals instead of the totals (csv and parquet)
     #[arg(long)]
     pub series: bool,
-    /// Leave out what tells whose machine it was: paths, serial numbers, the run's name and notes
+    /// Leave out what identifies the machine: paths, serial numbers, the run's name and notes
     #[arg(long)]
     pub anonymous: bool,
 }
@@ -263,8 +263,8 @@ Examples:
   blocklab note latest               shows it
   blocklab note k3f --delete
 
-The note is a file beside the record, which stays as it is. `show`, the page, JSON and exports show \
-it.";
+The note is a file next to the record, which does not change. `show`, the page, JSON and exports \
+show the note.";
 
 /// `blocklab note`.
 #[derive(Debug, Args)]
@@ -272,7 +272,7 @@ it.";
 pub struct NoteArgs {
     /// The run
     pub run: String,
-    /// The note, in the place of an older one (default: show the note)
+    /// The note; it replaces an older one (default: show the note)
     #[arg(value_name = "TEXT")]
     pub text: Vec<String>,
     /// Delete the note

@@ -46,7 +46,7 @@ pub fn study(args: &RunArgs, store: &Store) -> Result<Study> {
     if !systems.is_empty() && (!args.case.is_empty() || args.repeat_until.is_some()) {
         bail!(
             "the study {} compares systems by all its cases and passes: --case and --repeat-until \
-             are for studies without systems",
+             work only for studies without systems",
             read.name
         );
     }
@@ -107,7 +107,7 @@ fn of_flags(kind: OperationKind, load: &LoadArgs) -> Result<Loaded> {
         ),
     };
     if !is_mixed && load.reads != 50 {
-        bail!("--reads is the share of reads of --rw rw and --rw randrw; here all are alike");
+        bail!("--reads works only with --rw rw and --rw randrw: here all operations are alike");
     }
     let size = load.bs.to_string().replace(' ', "");
     let (depth, threads) = (load.depth, load.threads);
@@ -271,7 +271,7 @@ fn source(study: &str) -> Result<(String, String, bool)> {
     }
     let text = fs::read_to_string(study).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => anyhow!(
-            "there is no file {study} and no built-in study of that name; {}",
+            "{study} is neither a file nor a built-in study; {}",
             meant(study)
         ),
         _ => anyhow!("cannot read the study {study}: {error}"),
@@ -283,6 +283,6 @@ fn source(study: &str) -> Result<(String, String, bool)> {
 fn meant(name: &str) -> String {
     did_you_mean(name, studies::builtin_names(), || {
         let known: Vec<_> = studies::builtin_names().collect();
-        format!("these are: {}", known.join(", "))
+        format!("the built-in ones are: {}", known.join(", "))
     })
 }

@@ -93,7 +93,7 @@ fn foreword(fitted: &Calibration, residuals: &Residuals) -> String {
     )];
     if let Some(iops) = &residuals.iops {
         lines.push(format!(
-            "Against the disk, IOPS are off by {:.1} % in half of {} loads, {:.1} % in nine of ten.",
+            "IOPS of the model are off by at most {:.1} % in half of {} loads, {:.1} % in nine of ten.",
             iops.median_percent, iops.cells, iops.p90_percent
         ));
     }
@@ -141,7 +141,7 @@ fn simulate(
     match run_plan(assignment, &mut Silent) {
         Ok(record) => Ok(Some(record)),
         Err(blocklab_study::Error::Interrupted) => Ok(None),
-        Err(error) => Err(anyhow!(error).context("the fitted device cannot be simulated")),
+        Err(error) => Err(anyhow!(error).context("cannot simulate the fitted device")),
     }
 }
 
@@ -186,7 +186,7 @@ impl Passing {
         );
         let path = env::temp_dir().join(name);
         let mut file =
-            File::create_new(&path).with_context(|| format!("cannot make {}", path.display()))?;
+            File::create_new(&path).with_context(|| format!("cannot create {}", path.display()))?;
         let passing = Self(path);
         file.write_all(text.as_bytes())?;
         Ok(passing)

@@ -36,7 +36,7 @@ fn show(args: &CatalogShowArgs) -> Result<()> {
 fn told(error: blocklab_catalog::Error) -> anyhow::Error {
     let text = error.to_string();
     match text.contains('\n') {
-        true => anyhow::anyhow!("this address cannot be used:\n{text}"),
+        true => anyhow::anyhow!("cannot use this address:\n{text}"),
         false => error.into(),
     }
 }
@@ -69,7 +69,7 @@ fn explain_nothing(catalog: &Catalog, args: &CatalogListArgs) -> Result<()> {
             let hint = did_you_mean(family, names, || families.join(", "));
             bail!("no family {family}: {hint}")
         }
-        _ => bail!("no instance type passes these filters"),
+        _ => bail!("no instance type matches these filters"),
     }
 }
 
@@ -134,7 +134,7 @@ fn trimmed(value: f64) -> String {
 
 fn bring(args: &CatalogImportArgs) -> Result<()> {
     let folder = place::catalog()
-        .context("cannot tell where your catalog is kept: neither XDG_DATA_HOME nor HOME is set")?;
+        .context("cannot find your catalog: neither XDG_DATA_HOME nor HOME is set")?;
     let given = args.date.as_deref().map(str::parse::<Date>).transpose();
     let given = given.context("--date")?;
     let file = |path: &std::path::PathBuf| -> Result<ImportFile> {
@@ -195,7 +195,7 @@ fn account(done: &Imported) -> String {
         ));
     }
     text.push_str(&format!(
-        "  {} changed, {} added, {} unchanged; {} entries of no use here\n",
+        "  {} changed, {} added, {} unchanged; {} entries not used here\n",
         count(done.changed.len() as f64),
         count(done.added.len() as f64),
         count(done.unchanged as f64),

@@ -23,7 +23,7 @@ pub fn compare(args: &CompareArgs, store: &Store) -> Result<ExitCode> {
     let mut records = loaded.into_iter().collect::<Result<Vec<_>, _>>()?;
     let baseline = baseline(args, store, &mut records)?;
     if records.len() < 2 {
-        bail!("one run cannot be compared; name two or more, or a --baseline");
+        bail!("cannot compare a single run: name two or more, or a --baseline");
     }
     all_different(&args.runs, &records)?;
     let all: Vec<&Record> = records.iter().collect();
@@ -39,7 +39,7 @@ fn all_different(asked: &[String], records: &[Record]) -> Result<()> {
     for (place, record) in records.iter().enumerate() {
         if records[..place].iter().any(|it| it.id == record.id) {
             bail!(
-                "{} name the run {} more than once, and a run compared with itself shows nothing",
+                "{} name the same run {} more than once; comparing a run with itself shows nothing",
                 asked.join(" "),
                 record.id
             );

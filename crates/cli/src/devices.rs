@@ -51,7 +51,7 @@ fn text(devices: &[Device]) -> String {
     }
     if refused.count() > 0 {
         text.push_str(
-            "\nReading is always allowed. --destroy-data=NAME-OR-SERIAL gives up what is on a \
+            "\nReading is always allowed. --destroy-data=NAME-OR-SERIAL allows overwriting a \
              device.\n",
         );
     }
@@ -182,7 +182,7 @@ nvme1n1  8 GiB  Amazon Elastic Block Store  nvme, ebs  no          none   512/40
 nvme0n1 is not written to:
   - /dev/nvme0n1 holds a mounted ext4 file system (on /)
 
-Reading is always allowed. --destroy-data=NAME-OR-SERIAL gives up what is on a device.
+Reading is always allowed. --destroy-data=NAME-OR-SERIAL allows overwriting a device.
 ";
         assert_eq!(text(&[root, volume("nvme1n1")]), expected);
     }

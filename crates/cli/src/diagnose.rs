@@ -21,7 +21,7 @@ use blocklab_tools::output::{self, Over};
 pub fn diagnose(args: &DiagnoseArgs, store: &Store) -> Result<ExitCode> {
     if args.html.is_some() && args.runs.len() > 1 {
         bail!(
-            "--html writes the page of one run, and {} are named; a page each would work",
+            "--html writes the page of one run, and you named {}: run the command once for each",
             args.runs.len()
         );
     }
@@ -87,7 +87,7 @@ fn judge_all(args: &DiagnoseArgs, record: &Record, diagnosis: &Diagnosis) -> Opt
 
 /// The device of an address, and what the run cost if it is that.
 fn find(text: &str, record: &Record, catalog: &Catalog) -> Result<(Resolved, Priced)> {
-    let wrong = |error| anyhow!("this address cannot be used:\n{error}");
+    let wrong = |error| anyhow!("cannot use this address:\n{error}");
     let resolved = resolve_text(text, catalog).map_err(wrong)?;
     let origin = record.origin.name();
     let output = best_output(&assess(record).rows, origin);

@@ -198,7 +198,7 @@ impl Told {
         }
         if self.bounded_bytes > 0 {
             parts.push(format!(
-                "at most {} by loads of a given amount or rate",
+                "at most {} by loads with a given amount or rate",
                 gigabytes(self.bounded_bytes as f64)
             ));
         }
@@ -249,7 +249,7 @@ impl Told {
             some => format!(", and {some} measurements that last until their amount is done"),
         };
         let filling = match self.targets.iter().any(|it| it.laid_out_bytes > 0) {
-            true => ", filling the file aside",
+            true => ", without filling the file",
             false => "",
         };
         format!(
@@ -263,7 +263,7 @@ impl Told {
 impl Cost {
     fn text(&self) -> String {
         format!(
-            "{:.2} {} for as long on the real one, at {:.3} {} an hour ({})",
+            "{:.2} {} for this time on the real volume, at {:.3} {} an hour ({})",
             self.amount,
             self.currency,
             self.per_hour,

@@ -146,7 +146,7 @@ impl Model {
         let whole = self.spec().map(|spec| spec.volumes[index].capacity);
         let size = match (args.size, whole) {
             (Some(size), Some(whole)) if size > whole => bail!(
-                "{} has {whole}, and --size {size} is more; a larger volume is another address",
+                "--size {size} is more than {} has ({whole}): put the larger size into the address",
                 self.text
             ),
             (Some(size), _) => size,
@@ -156,7 +156,7 @@ impl Model {
             }
         };
         if size.0 == 0 || size.0 % SECTOR != 0 {
-            bail!("--size {size} is no multiple of {SECTOR} bytes, a sector");
+            bail!("--size {size} is not a multiple of a sector ({SECTOR} bytes)");
         }
         Ok(size)
     }

@@ -19,7 +19,7 @@ pub fn emulate_ctl(args: &EmulateCtlArgs) -> Result<ExitCode> {
         .filter(|it| !it.is_empty());
     let path = path.map(Path::new).ok_or_else(|| {
         anyhow!(
-            "`{}` is no place of commands; write unix:PATH, as `emulate --control` has it",
+            "`{}` is not a command socket; write unix:PATH, as given to `emulate --control`",
             args.server
         )
     })?;

@@ -87,7 +87,7 @@ fn sources(tool: Tool, path: &Path) -> Result<Vec<Source>> {
         .is_none_or(|path| !path.ends_with(VDBENCH_FILES[0]))
     {
         bail!(
-            "{}: no {} in it: it is no output directory of Vdbench",
+            "{} is not an output directory of Vdbench: it has no {}",
             path.display(),
             VDBENCH_FILES[0]
         );
@@ -101,16 +101,16 @@ fn source(path: &Path) -> Result<Source> {
         true => {
             let mut bytes = Vec::new();
             let read = io::stdin().lock().take(LARGEST).read_to_end(&mut bytes);
-            read.context("standard input cannot be read")?;
+            read.context("cannot read the standard input")?;
             bytes
         }
         false => {
             let size = fs::metadata(path).map(|it| it.len());
-            let size = size.with_context(|| format!("{name} cannot be read"))?;
+            let size = size.with_context(|| format!("cannot read {name}"))?;
             if size > LARGEST {
-                bail!("{name} is larger than 1 GiB: no report is");
+                bail!("{name} is larger than 1 GiB, more than any report");
             }
-            fs::read(path).with_context(|| format!("{name} cannot be read"))?
+            fs::read(path).with_context(|| format!("cannot read {name}"))?
         }
     };
     Ok(read::decode(&name, &bytes)?)
@@ -121,7 +121,8 @@ pub fn convert(args: &ConvertArgs) -> Result<()> {
     let ends_so = Path::new(&args.file).extension() == Some("fio".as_ref());
     if args.from.is_none() && !ends_so {
         bail!(
-            "{}: only job files of fio are converted; if this is one, --from fio says so",
+            "cannot tell the format of {} from its name: only fio job files can be converted; if it is one, \
+             add --from fio",
             args.file
         );
     }
@@ -141,6 +142,6 @@ pub fn convert(args: &ConvertArgs) -> Result<()> {
 fn in_native(plan: &Plan) -> Result<String> {
     match native::left_out(plan).first() {
         None => Ok(native::render(plan)),
-        Some((job, what)) => bail!("job {job}: the native format cannot say it: {what}"),
+        Some((job, what)) => bail!("job {job}: the native format has no key for {what}"),
     }
 }

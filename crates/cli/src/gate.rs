@@ -58,5 +58,5 @@ fn known(text: &str, is: fn(&Condition) -> bool, otherwise: &str) -> Result<Cond
 
 /// `2%`, from 0 to below 100.
 pub fn share(text: &str) -> Result<f64, String> {
-    percent(text).ok_or_else(|| format!("`{text}` is no share such as 2%"))
+    percent(text).ok_or_else(|| format!("`{text}` is not a percentage such as 2%"))
 }

@@ -48,7 +48,7 @@ fn measurement(args: &K8sManifestArgs) -> Result<Measurement> {
 fn expected(class: &Path, node: Option<&Path>, size: Bytes) -> Result<String> {
     let read = |path: &Path| {
         let text = fs::read_to_string(path);
-        text.with_context(|| format!("{} cannot be read", path.display()))
+        text.with_context(|| format!("cannot read {}", path.display()))
     };
     let class_text = read(class)?;
     let node_text = node.map(read).transpose()?;

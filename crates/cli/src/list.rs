@@ -64,7 +64,7 @@ pub fn list(args: &ListArgs, store: &Store) -> Result<()> {
     if lines.is_empty() && listing.damaged.is_empty() {
         let root = store.root().display();
         return terminal::print(format!(
-            "There are no runs in {root} yet: `blocklab run` makes one.\n"
+            "No runs in {root} yet: `blocklab run` makes one.\n"
         ));
     }
     terminal::print(table(&lines, terminal::style().width.map(usize::from)))

@@ -23,7 +23,7 @@ pub fn man(args: &ManArgs) -> Result<()> {
         let command = find(&cli, &args.command)?;
         return terminal::print_data(page(command, name(command))?);
     };
-    fs::create_dir_all(dir).with_context(|| format!("cannot make {}", dir.display()))?;
+    fs::create_dir_all(dir).with_context(|| format!("cannot create {}", dir.display()))?;
     pages(&cli, dir, Over::forced(args.force))
 }
 
@@ -39,7 +39,7 @@ fn find<'c>(cli: &'c Command, words: &[String]) -> Result<&'c Command> {
                 [] => "it has no commands of its own.".to_owned(),
                 names => format!("the commands are: {}.", names.join(", ")),
             });
-            format!("there is no page of {word}; {hint} --out DIR writes all pages")
+            format!("there is no manual page for {word}; {hint} --out DIR writes all pages")
         })
     })
 }

@@ -20,13 +20,13 @@ pub fn note(args: &NoteArgs, store: &Store) -> Result<()> {
         return terminal::print_styled(match record.note {
             Some(note) => format!("{note}\n"),
             None => format!(
-                "{} has no note; `blocklab note {0} TEXT` makes one\n",
+                "{} has no note; `blocklab note {0} TEXT` adds one\n",
                 record.id
             ),
         });
     }
     if text.trim().is_empty() && !args.delete {
-        bail!("the note is empty; --delete takes away the one that is there");
+        bail!("the note is empty; --delete deletes the present one");
     }
     let stored = store.annotate(&args.run, (!args.delete).then_some(text.trim()))?;
     refresh(&stored)?;

@@ -50,8 +50,8 @@ fn unpriced(all: &[Priced]) -> Option<String> {
     let what = all.iter().flat_map(|it| &it.addresses);
     let what: Vec<&str> = what.map(|it| &**it).collect();
     Some(format!(
-        "no price is known of {} ({}): what is described by hand, and what no list holds, has none; \
-         name what was bought with --as, for example --as gp3:1TiB@r5d.xlarge",
+        "no price is known for {} ({}): a device described by hand, or one that no list holds, has none; \
+         name the volume you bought, such as --as gp3:1TiB@r5d.xlarge",
         names.join(", "),
         what.join(", ")
     ))
@@ -75,13 +75,13 @@ pub fn is_address(text: &str, catalog: &Catalog) -> bool {
 
 fn find(text: &str, args: &PriceArgs, catalog: &Catalog) -> Result<Bought> {
     Bought::find(text, args.region.as_deref(), catalog)
-        .map_err(|error| anyhow!("this address cannot be used:\n{error}"))
+        .map_err(|error| anyhow!("cannot use this address:\n{error}"))
 }
 
 fn of_run(args: &PriceArgs, store: &Store, run: &str, catalog: &Catalog) -> Result<Priced> {
     let record = store
         .load(run)
-        .with_context(|| format!("`{run}` is no address that the catalog knows, and no run"))?
+        .with_context(|| format!("`{run}` is neither an address that the catalog knows nor a run"))?
         .record;
     let bought = addresses(&record, args.bought_as.as_deref())?;
     let bought: Result<Vec<Bought>> = bought.iter().map(|it| find(it, args, catalog)).collect();
@@ -101,8 +101,8 @@ pub fn addresses(record: &Record, bought_as: Option<&str>) -> Result<Vec<String>
         (_, Some(address)) => Ok(vec![address.to_owned()]),
         (Some(own), None) => Ok(own),
         (None, None) => bail!(
-            "run {} was measured, and what was bought for it is not in the record; name it, for \
-             example --as gp3:1TiB@r5d.xlarge",
+            "run {} was measured on a real disk, and its record does not name the volume: add it, such \
+             as --as gp3:1TiB@r5d.xlarge",
             record.id
         ),
     }

@@ -50,7 +50,7 @@ impl Repeat {
     pub fn note(&self) -> Note {
         let text = format!(
             "passes were added until the 95 % interval of every rate was within ±{} %, for at most \
-             {}; an interval that decides when to stop comes out a little too narrow",
+             {}; an interval that decides when to stop is a little too narrow",
             self.percent, self.limit
         );
         Note::new(NoteLevel::Approximated, "passes", &*text)
@@ -61,7 +61,7 @@ impl Repeat {
         let open = self.open(record);
         (!open.is_empty()).then(|| {
             format!(
-                "the time was over before every rate was within ±{} %: {}; a longer --repeat-for \
+                "time ran out before every rate was within ±{} %: {}; a longer --repeat-for \
                  or --runtime would narrow it",
                 self.percent,
                 open.join(", ")

@@ -50,7 +50,7 @@ pub fn run(args: &RunArgs, store: &Store) -> Result<ExitCode> {
 fn dry_run(args: &RunArgs, store: &Store) -> Result<()> {
     if is_job_file(args) {
         bail!(
-            "--dry-run is for studies: `blocklab convert {} --to native` makes one of a job file",
+            "--dry-run works for studies only: `blocklab convert {} --to native` turns a job file into one",
             args.study()
         );
     }
@@ -114,7 +114,7 @@ fn measure(args: &RunArgs, store: &Store) -> Result<u8> {
 /// A job file of fio, kept and shown as any other run.
 fn measure_job_file(args: &RunArgs, store: &Store) -> Result<u8> {
     if !args.case.is_empty() || args.repeat_until.is_some() {
-        bail!("a job file of fio has no cases or passes: `blocklab convert` makes a study of it");
+        bail!("a fio job file has no cases or passes: `blocklab convert` turns it into a study");
     }
     let file = JobFile {
         path: args.study(),

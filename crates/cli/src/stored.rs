@@ -104,10 +104,10 @@ fn usual_name(runs: &[(Record, Assessment)]) -> PathBuf {
 pub fn export(args: &ExportArgs, store: &Store) -> Result<()> {
     let format = format(args)?;
     if args.series && format == Format::Json {
-        bail!("--series goes with --format csv or parquet; json holds the series already");
+        bail!("--series works with --format csv or parquet; json contains the series already");
     }
     if format == Format::Parquet && args.output.is_none() && io::stdout().is_terminal() {
-        bail!("a Parquet file is not for a terminal: name a file with -o FILE");
+        bail!("Parquet is binary and would garble the terminal: name a file with -o FILE");
     }
     let mut record = store.load_unchanged(&args.run)?.record;
     if args.anonymous {
@@ -137,7 +137,7 @@ fn format(args: &ExportArgs) -> Result<Format> {
     let of_name = end.and_then(|end| Format::from_str(&end.to_string_lossy(), true).ok());
     args.format.or(of_name).context(match &args.output {
         Some(path) => format!(
-            "{} does not tell the format: end it with .json, .csv or .parquet, or give --format",
+            "{} has no extension that names a format: use .json, .csv or .parquet, or add --format",
             path.display()
         ),
         None => "which format? --format json, csv or parquet".to_owned(),
@@ -170,7 +170,7 @@ fn removed(removal: &Removal, gone: bool, dry_run: bool) -> String {
         .map(|name| name.display().to_string());
     let stays = stays.collect::<Vec<_>>().join(", ");
     format!(
-        "{word} the run in {folder}; the folder stays, with what blocklab did not write: {stays}\n"
+        "{word} the run in {folder}; the folder stays, because blocklab did not write: {stays}\n"
     )
 }
 

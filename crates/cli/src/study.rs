@@ -92,7 +92,7 @@ pub fn hold(args: &RunArgs, study: &Study, store: &Store) -> Result<u8> {
     let lasting = roles.iter().any(Role::is_lasting) && !args.no_save;
     if lasting {
         let kept = resume.write(store.root());
-        kept.context("cannot keep what the study needs to go on after an interruption")?;
+        kept.context("cannot save the progress of the study")?;
     }
     let plans = fresh
         .iter()
@@ -148,7 +148,7 @@ fn part<'a>(
     store: &Store,
 ) -> Result<Part<'a>> {
     let seed = resume.seed.parse();
-    let seed = seed.context("the ledger of the study is damaged; --fresh begins it anew")?;
+    let seed = seed.context("the saved progress of the study is damaged; --fresh restarts it")?;
     let plan = plan_of(&shared.study.plan, system, seed);
     let before = before(resume, store, system, targets);
     let id = match &before {
@@ -210,7 +210,7 @@ fn conclude(
             .next_back()
             .filter(|_| !keeping.is_well);
         let removed = resume.remove(store.root());
-        removed.context("the study is finished, but its ledger stays")?;
+        removed.context("the study is finished, but its saved progress could not be removed")?;
     }
     let folder = other.or_else(|| folder(&in_order, store));
     close(args, &in_order, &page, folder, &mut keeping)?;
@@ -253,8 +253,8 @@ fn close(
 fn stopped(lasting: bool, done: usize) -> u8 {
     terminal::warn(&match (lasting, done) {
         (true, 1..) => format!(
-            "interrupted after {done} measurement{}; the same command goes on from there, and \
-             --fresh begins anew",
+            "interrupted after {done} measurement{}; the same command continues it, \
+             --fresh restarts it",
             if done == 1 { "" } else { "s" }
         ),
         _ => "interrupted; nothing is kept".to_owned(),
@@ -272,7 +272,7 @@ struct Bought {
 /// Every address, looked up before anything is measured.
 fn bought(systems: &[System], catalog: &Catalog) -> Result<BTreeMap<String, Bought>> {
     let one = |system: &System| {
-        let wrong = |error: String| anyhow!("the system {} cannot be had:\n{error}", system.name);
+        let wrong = |error: String| anyhow!("cannot model the system {}:\n{error}", system.name);
         let address = Address::parse(&system.address).map_err(|it| wrong(it.to_string()))?;
         let resolved =
             resolve_text(&system.address, catalog).map_err(|it| wrong(it.to_string()))?;
@@ -298,7 +298,7 @@ fn resume(args: &RunArgs, study: &Study, store: &Store, roles: &[Role<'_>]) -> R
             return Ok(state);
         }
         let removed = state.remove(store.root());
-        removed.context("cannot begin the study anew")?;
+        removed.context("cannot restart the study")?;
     }
     let seed = study.plan.cases.first().map_or(0, |it| it.workload.seed);
     Ok(ResumeState {

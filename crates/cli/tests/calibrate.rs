@@ -261,7 +261,7 @@ fn a_file_that_exists_is_kept_and_figures_come_as_json() {
     let (code, _, error) = bench.says(line);
     assert_eq!(code, Some(2));
     assert!(
-        error.contains("mine.toml: it is there, and blocklab did not write it"),
+        error.contains("mine.toml: it exists, and blocklab did not write it"),
         "{error}"
     );
     let kept = || std::fs::read_to_string(bench.path().join("mine.toml")).expect("text");

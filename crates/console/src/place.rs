@@ -17,8 +17,8 @@ use crate::terminal;
 pub fn store(asked: Option<PathBuf>) -> Result<Store> {
     let root = asked.or_else(|| root(|name| env::var_os(name)));
     root.map(Store::open).context(
-        "cannot tell where runs are kept: none of BLOCKLAB_STORE, XDG_DATA_HOME and HOME is set; \
-         name a directory with --store DIR",
+        "cannot find the store of runs: none of BLOCKLAB_STORE, XDG_DATA_HOME and HOME is set; name a \
+         directory with --store DIR",
     )
 }
 

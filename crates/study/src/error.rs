@@ -23,8 +23,8 @@ pub enum Error {
     },
     /// Nothing is there, and a file that is made in its place would lie on whatever is below.
     #[error(
-        "cannot use the target {}: it does not exist. The nearest directory that does is {}{}; a \
-         mount may be missing. {remedy}",
+        "cannot use the target {}: it does not exist. Is a mount missing? The nearest existing directory \
+         is {}{}. {remedy}",
         path.display(),
         nearest.display(),
         file_system.as_ref().map(|it| format!(", on {it}")).unwrap_or_default()
@@ -40,7 +40,7 @@ pub enum Error {
         remedy: String,
     },
     /// The scratch file cannot be made.
-    #[error("cannot make the scratch file {}: {cause}", path.display())]
+    #[error("cannot create the scratch file {}: {cause}", path.display())]
     Scratch {
         /// Where.
         path: PathBuf,
@@ -49,7 +49,7 @@ pub enum Error {
     },
     /// The scratch file does not fit.
     #[error(
-        "the scratch file of {wanted} does not fit on {}: {free} are free; {remedy}", path.display()
+        "the scratch file {} of {wanted} does not fit: {free} are free; {remedy}", path.display()
     )]
     NoSpace {
         /// Where it would be made.
@@ -63,7 +63,7 @@ pub enum Error {
     },
     /// A file without content cannot be read, and blocklab did not make it.
     #[error(
-        "{} is empty: there is nothing to read; name its directory to have a scratch file made \
+        "{} is empty, so there is nothing to read; name its directory to use a scratch file \
          there", path.display()
     )]
     Empty {

@@ -5,6 +5,7 @@ use std::io;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
+use blocklab_catalog::{Address, Catalog};
 use blocklab_driver::{Backing, TargetFile};
 use blocklab_host::{Handle, NewPath, facts_of, target_facts};
 use blocklab_record::{BlockDevice, Origin, TargetFacts, TargetKind};
@@ -277,27 +278,36 @@ fn to_make(path: PathBuf, terms: &Terms<'_>) -> Result<Kind, Error> {
         _ => PathBuf::from("."),
     };
     if !parent.is_dir() {
-        return Err(missing(path, &parent));
+        return Err(missing(path, &parent, terms.catalog));
     }
     // Also where no file may be made: a mistyped device is told as one.
     let new = terms.guard.new_path(&path)?;
     match terms.create {
         true => Ok(Kind::ToMake(new)),
-        false => Err(missing(path, &parent)),
+        false => Err(missing(path, &parent, terms.catalog)),
     }
 }
 
-/// What was meant may be a mount that is missing: so it is told on what a file would have landed.
-fn missing(path: PathBuf, parent: &Path) -> Error {
+/// A missing mount is the usual reason, so the error names what a file would have landed on. An
+/// address without `sim:` is the other one.
+fn missing(path: PathBuf, parent: &Path, catalog: &Catalog) -> Error {
+    if is_sold(&path, catalog) {
+        let text = path.display().to_string();
+        let message = format!(
+            "it is a volume's address and no path: sim:{text} simulates the volume, emu:{text} \
+             paces it in real time"
+        );
+        return Error::Address { text, message };
+    }
     let existing = |directory: &&Path| directory.is_dir();
     let nearest = parent.ancestors().find(existing).unwrap_or(Path::new("."));
     let remedy = match nearest == parent {
         true => format!(
-            "To measure {} with a file that is made here and removed after the run: --create",
+            "To measure {} with a file that is made there and removed after the run, add --create",
             nearest.display()
         ),
         false => format!(
-            "To measure {0} all the same: --target {0}; --create makes files, and no directories",
+            "To measure {0}: --target {0}. (--create makes files, not directories.)",
             nearest.display()
         ),
     };
@@ -309,6 +319,12 @@ fn missing(path: PathBuf, parent: &Path) -> Error {
         remedy,
         path,
     }
+}
+
+/// Whether the path reads as an address of a volume that the catalog knows.
+fn is_sold(path: &Path, catalog: &Catalog) -> bool {
+    let address = path.to_str().and_then(|text| text.parse().ok());
+    matches!(address, Some(Address::Sold(offer)) if catalog.volume_types().contains(&offer.volume))
 }
 
 fn null_place(wish: Wish) -> Place {
@@ -399,7 +415,7 @@ fn check_space(path: &Path, wanted: Bytes, facts: &TargetFacts) -> Result<(), Er
     // Half of what is left, in whole MiB: a full file system is no fair target either.
     let remedy = match (free.0 / 2) >> 20 {
         0 => "remove something there, or name another directory".to_owned(),
-        mib => format!("a smaller one would: --size {mib}MiB"),
+        mib => format!("a smaller one fits: --size {mib}MiB"),
     };
     Err(Error::NoSpace {
         path: path.to_owned(),

@@ -502,7 +502,7 @@ fn replace_engines(plan: &mut Plan, may_replace: bool) -> Option<Note> {
     (!used.is_empty()).then(|| Note {
         level: NoteLevel::Approximated,
         subject: "engine".to_owned(),
-        text: format!("io_uring is not available here ({error}); {used} stood in"),
+        text: format!("io_uring is not available here ({error}); the run used {used}"),
     })
 }
 

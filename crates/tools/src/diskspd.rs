@@ -102,7 +102,7 @@ fn only_reads(profile: &mut Profile) -> Vec<Note> {
     let writing = targets.filter(|target| target.write_ratio > 0);
     let note = |target: &mut Target| {
         let subject = format!("-w{}", std::mem::take(&mut target.write_ratio));
-        let text = format!("{} is only read, as --read-only says", target.path);
+        let text = format!("{} is only read, because of --read-only", target.path);
         Note::new(NoteLevel::Approximated, subject, text)
     };
     writing.map(note).collect()
@@ -244,7 +244,7 @@ fn gives_way(handle: &Handle, size: Bytes, guard: &Guard) -> Result<Option<Handl
     allowed.with_context(|| format!("{} has {have}, and -c asks for {size}", path.display()))?;
     let file = handle.reopen(fs::File::options().read(true).write(true));
     let emptied = file.and_then(|file| file.set_len(0).map(|()| file));
-    let file = emptied.with_context(|| format!("cannot make {} anew", path.display()))?;
+    let file = emptied.with_context(|| format!("cannot rewrite {}", path.display()))?;
     Ok(Some(Handle::new(file, path)))
 }
 

@@ -19,8 +19,7 @@ pub struct NoStore;
 impl fmt::Display for NoStore {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         to.write_str(
-            "runs cannot be kept in this store; --store DIR or BLOCKLAB_STORE=DIR with another \
-             directory would work",
+            "cannot keep runs in the store; use another one with --store DIR or BLOCKLAB_STORE=DIR",
         )
     }
 }

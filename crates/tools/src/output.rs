@@ -153,7 +153,7 @@ fn judge(metadata: &Metadata, through: Option<&Path>, over: Over) -> io::Result<
     let kind = metadata.file_type();
     let refused = |why: &str| Err(io::Error::new(ErrorKind::InvalidInput, why.to_owned()));
     if kind.is_dir() {
-        return refused("it is a directory; the name of a file in it would work");
+        return refused("it is a directory; name a file in it");
     }
     if kind.is_block_device() || kind.is_char_device() && !is_harmless(metadata, through) {
         return refused("it is a device, and results are never written to one");
@@ -165,8 +165,8 @@ fn judge(metadata: &Metadata, through: Option<&Path>, over: Over) -> io::Result<
     match may {
         true => Ok(()),
         false => refused(
-            "it is there, and blocklab did not write it as it is now; --force writes over it, \
-             and another name would work",
+            "it exists, and blocklab did not write it, or somebody edited it since; choose another \
+             name, or overwrite it with --force",
         ),
     }
 }

@@ -24,20 +24,20 @@ Examples:
   blocklab emulate null --size 10GiB --nbd unix:/tmp/null      no delay at all
   blocklab diagnose latest                                     which limit bound, and for how long
 
-What was written is kept in memory and gone at the end, or in the sparse file --backing FILE. A \
-flush and a forced write (FUA) make data durable as on a drive with a write cache; the file holds \
-everything that was written, flushed or not, and is synced to its own disk at the end only.
+Written data is kept in memory and lost at the end, or kept in the sparse file --backing FILE. A \
+flush and a forced write (FUA) make data durable as on a drive with a write cache. The backing \
+file holds all written data, flushed or not, and is synced to its own disk only at the end.
 
-The first volume is the export without a name. The volumes of one address share what their \
-instance grants. A unix socket can be used by its owner only; an address that other machines reach \
-needs --tls-certificates, or --insecure where everything may be sent in the clear.
+The first volume is also the export without a name. The volumes of one address share the limits \
+of their instance. Only its owner can use a unix socket. An address that other machines reach \
+needs --tls-certificates, or --insecure to send everything in clear text.
 
-At the end the block device and the mount are undone. While a file system on it is mounted or a \
-program has it open, the end waits 10 seconds for that; then its users get errors. What a server \
-that was killed left behind is undone by the next one.
+At the end the server removes the block device and the mount. If a file system on it is mounted or \
+a program has it open, the server waits 10 seconds; then its users get errors. The next server \
+removes what a killed one left behind.
 
-Exit status: 0 when it was ended by a signal and its Record is kept, 1 if the Record could not be \
-kept or the volume was still in use, 2 invalid request.";
+Exit status: 0 ended by a signal and the run is kept, 1 the run could not be kept or the volume was \
+still in use, 2 invalid request.";
 
 /// When the clock is watched for the last microseconds before a reply is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -67,19 +67,19 @@ pub struct EmulateArgs {
     /// Serve NBD at unix:PATH or HOST:PORT (repeatable)
     #[arg(long, value_name = "WHERE")]
     pub nbd: Vec<String>,
-    /// Serve a file in an empty folder: DIR/volume (of several: DIR/volume1 ...)
+    /// Serve a file in an empty folder: DIR/volume (with several, DIR/volume1 ...)
     #[arg(long, value_name = "DIR")]
     pub fuse: Option<PathBuf>,
-    /// Make a block device (as root): its name, such as /dev/loop0, is the first line of the output
+    /// Make a block device (as root); the first line of the output is its name, such as /dev/loop0
     #[arg(long)]
     pub block: bool,
-    /// Size that clients see, if smaller than the volume's (of `null`: its size)
+    /// Size that clients see, if smaller than the volume's; the size of `null`
     #[arg(long)]
     pub size: Option<Bytes>,
-    /// Where what is written is kept: `memory`, or a sparse FILE (of volume 2 and more: FILE.2 ...)
+    /// Where written data is kept: `memory`, or a sparse FILE (further volumes: FILE.2 ...)
     #[arg(long, value_name = "memory|FILE", default_value = "memory")]
     pub backing: String,
-    /// Most memory for what is written (default: half of the machine's); beyond, writes fail with
+    /// Memory limit for written data (default: half of the machine's); writes beyond it fail with
     /// ENOSPC
     #[arg(long, value_name = "SIZE")]
     pub memory_limit: Option<Bytes>,
@@ -89,11 +89,11 @@ pub struct EmulateArgs {
     /// Name of the run and of the export (with several: NAME1, NAME2 ...)
     #[arg(long, value_name = "TEXT", value_parser = run_name)]
     pub name: Option<String>,
-    /// Serve NBD by TLS only, to clients with a certificate: DIR holds ca-cert.pem,
+    /// Serve NBD over TLS only, to clients with a certificate: DIR holds ca-cert.pem,
     /// server-cert.pem and server-key.pem
     #[arg(long, value_name = "DIR", requires = "nbd")]
     pub tls_certificates: Option<PathBuf>,
-    /// Listen where other machines can connect, without encryption
+    /// Allow other machines to connect without encryption
     #[arg(long, conflicts_with = "tls_certificates")]
     pub insecure: bool,
     /// Divide the capacity of burst buckets by this; rates stay
@@ -102,16 +102,16 @@ pub struct EmulateArgs {
     /// Take commands of `blocklab emulate-ctl` at unix:PATH
     #[arg(long, value_name = "unix:PATH")]
     pub control: Option<String>,
-    /// Carry out a command of `blocklab emulate-ctl` so long after the start (repeatable)
+    /// Carry out a command of `blocklab emulate-ctl` this long after the start (repeatable)
     #[arg(long, num_args = 2, value_names = ["TIME", "COMMAND"])]
     pub at: Vec<String>,
-    /// Watch the clock for the last microseconds before a reply
+    /// Busy-wait for the last microseconds before a reply
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     pub spin: SpinArg,
     /// Random seed of latencies and faults
     #[arg(long, value_name = "NUMBER")]
     pub seed: Option<u64>,
-    /// Print one JSON object a second and volume
+    /// Print a JSON object for each second and volume
     #[arg(long)]
     pub json: bool,
     /// No progress
@@ -150,11 +150,11 @@ fn commands() -> String {
     });
     let templates = control::TEMPLATES.map(|template| template.name).join(", ");
     format!(
-        "Commands:\n{}\nBehind a command:\n{}\nTemplates, with the times of the AWS Fault \
+        "Commands:\n{}\nOptions of a command:\n{}\nTemplates, with the times of the AWS Fault \
          Injection Service: {templates}.\n\nThe same seed and the same requests meet the same \
-         faults. Each command is kept in the Record, which `show` and `diagnose` tell of. What was \
+         faults. The run keeps each command; `show` and `diagnose` print them. A volume that was \
          detached, cut off or stopped fails every request until `fault attach`.\n\n\
-         {EMULATE_CTL_EXAMPLES}\n\nExit status: 0 done, 2 refused, or nobody takes commands there.",
+         {EMULATE_CTL_EXAMPLES}\n\nExit status: 0 done, 2 refused, or no server there takes commands.",
         rows.collect::<String>(),
         flags.collect::<String>(),
     )
@@ -164,12 +164,12 @@ fn commands() -> String {
 #[derive(Debug, Args)]
 #[command(after_help = commands())]
 pub struct EmulateCtlArgs {
-    /// Where the server takes commands: unix:PATH, as its --control has it
+    /// The server's command socket: unix:PATH, as in its --control
     pub server: String,
     /// Print the answer as JSON
     #[arg(long)]
     pub json: bool,
-    /// The command and what follows it
+    /// The command with its arguments
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
     pub command: Vec<String>,
 }

@@ -57,8 +57,8 @@ Examples:
   blocklab import fio old.json --name before      ... and then:
   blocklab compare before latest                  against a run of today
 
-Each file becomes a run like any other: it can be shown, compared, diagnosed, priced and charted. \
-What a text does not contain stays empty. If one file is invalid, none is imported.";
+Each file becomes an ordinary run, to show, compare, diagnose, price and chart. Figures that the \
+file does not contain stay empty. If one file is invalid, none is imported.";
 
 /// `blocklab import`.
 #[derive(Debug, Args)]
@@ -89,6 +89,6 @@ pub enum ImportTool {
     Fio,
     /// Vdbench's output directory
     Vdbench,
-    /// Blocklab's own record: of `export --format json`, or a log of `run --json-lines`
+    /// Blocklab's own record, from `export --format json` or a log of `run --json-lines`
     Record,
 }

@@ -12,23 +12,23 @@ const COMPARE_EXAMPLES: &str = "\
 Examples:
   blocklab compare k3f 012                    the second against the first
   blocklab compare k3f 012 9ab --baseline 012
-  blocklab compare old new --html change.html         runs named so by `run --name`
+  blocklab compare old new --html change.html         names given with `run --name`
   blocklab compare k3f latest --json | jq '.against[].pairs[] | {case, direction, verdict}'
   blocklab compare k3f latest --format markdown       a table for an issue or a wiki
   blocklab compare before latest --at-least 2%        ignore smaller differences
   blocklab compare before latest --fail-on slower:5%  exits with 4 if a load lost more than 5 %
 
-Loads are paired by direction, block size, pattern, mix, depth, threads and pace; what only one \
-run has is listed. Two passes at least are needed on each side to call anything faster.
+Loads are paired by direction, block size, pattern, mix, depth, threads and pace; loads of only \
+one run are listed. To call anything faster, each side needs at least two passes.
 
---fail-on slower:5% looks at the 95 % interval of each load's rate (where a rate was asked for, of \
-its mean latency): it fails where the whole interval lies beyond a loss of 5 %, passes where the \
-whole interval lies within, and is undecided otherwise; then the number of passes that would \
-decide is shown. `slower` alone allows --at-least, else 5 %. Loads that only the baseline has, and \
-runs that did not end as planned, are undecided. --fail-on warning fails where a finding of a run \
+--fail-on slower:5% looks at the 95 % interval of each load's rate (of its mean latency, if the \
+load has a given rate). It fails if the whole interval lies beyond a loss of 5 %, passes if the \
+whole interval lies within, and is undecided otherwise; the output then shows how many passes \
+would decide. `slower` alone allows --at-least, else 5 %. Loads that only the baseline has, and \
+runs that did not end as planned, are undecided. --fail-on warning fails if a finding of a run \
 is a warning or worse.
 
-Exit status: 4 a condition fails, 5 with --strict where one is undecided.";
+Exit status: 4 a condition fails, 5 with --strict if one is undecided.";
 
 /// `blocklab compare`.
 #[derive(Debug, Args)]
@@ -72,8 +72,8 @@ Examples:
   blocklab price k3f 012 --currency EUR=0.92
 
 Every quotient is shown with its inputs, every price with its region, day and source. An address \
-is priced by what documents promise for as long as a load lasts, a run by what it delivered at \
-best. A month has 730 hours.";
+is priced by its sustained documented limits, a run by its best delivered rate. A month has 730 \
+hours.";
 
 /// `blocklab price`.
 #[derive(Debug, Args)]
@@ -118,14 +118,15 @@ Examples:
   blocklab diagnose k3f --expect gp3:1TiB --json | jq '.expected.limits[] | {limit, state}'
   blocklab diagnose --expect gp3:1TiB --fail-on missed --strict
 
-With --expect, each documented limit is met, exceeded, missed, or not tested; then the load that \
-would test it is shown.
+With --expect, each documented limit is met, exceeded, missed, or not tested; for an untested one \
+the output names the load that would test it.
 
---fail-on missed fails where the 95 % interval of what was delivered lies below 97.5 % of a limit \
-that a load tests, passes where it lies above, and is undecided otherwise; then the number of \
-passes that would decide is shown. --fail-on warning fails where a finding is a warning or worse.
+--fail-on missed looks at the 95 % interval of the delivered rate. It fails if the interval lies \
+below 97.5 % of a limit that a load tests, passes if it lies above, and is undecided otherwise; \
+the output then shows how many passes would decide. --fail-on warning fails if a finding is a \
+warning or worse.
 
-Exit status: 4 a condition fails, 5 with --strict where one is undecided.";
+Exit status: 4 a condition fails, 5 with --strict if one is undecided.";
 
 /// `blocklab diagnose`.
 #[derive(Debug, Args)]
@@ -159,7 +160,7 @@ Examples:
   blocklab run calibrate --target /data            measure what a model needs: five minutes
   blocklab calibrate latest -o my-device.toml      ... and make it
   blocklab run quick --target sim:./my-device.toml ... and use it
-  blocklab calibrate k3f 012                       from two runs of one disk, to look at
+  blocklab calibrate k3f 012                       from two runs of one disk, only shown
   blocklab calibrate latest --json | jq '.residuals.iops'
 
 Latency and its spread come from depth 1, maxima from deep queues. Each load is then simulated on \

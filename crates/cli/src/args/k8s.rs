@@ -41,9 +41,10 @@ Examples:
   blocklab k8s manifest --storage-class gp3 --size 100Gi --block
   blocklab k8s manifest --size 20Gi --node-label kubernetes.io/hostname=n1
 
-The text begins with the commands that wait for the result, read it and remove everything. Nothing \
-is sent to a cluster. The pod keeps the security standard `restricted`; `--as-root` breaks it. The \
-image is the one that `scripts/dist` makes, pushed to where your cluster can pull it.";
+The manifest starts with the commands that wait for the result, read it and remove everything. \
+Nothing is sent to a cluster. The pod meets the security standard `restricted`, except with \
+`--as-root`. The image is the one that `scripts/dist` makes, pushed to where your cluster can \
+pull it.";
 
 /// `blocklab k8s manifest`.
 #[derive(Debug, Args)]
@@ -73,19 +74,19 @@ pub struct K8sManifestArgs {
     /// A label that the node must have (repeatable)
     #[arg(long, value_name = "KEY=VALUE", value_parser = label)]
     pub node_label: Vec<(String, String)>,
-    /// Processors that the pod asks for and does not exceed
+    /// Processors of the pod, requested and limited
     #[arg(long, value_name = "N", default_value = "2", value_parser = at_least_one)]
     pub cpus: NonZeroU32,
-    /// Memory that the pod asks for and does not exceed
+    /// Memory of the pod, requested and limited
     #[arg(long, value_name = "SIZE", default_value = "1GiB")]
     pub memory: Bytes,
     /// End the job after this time
     #[arg(long, value_name = "TIME", default_value = "1h")]
     pub deadline: Nanos,
-    /// What kubectl prints of the storage class: the manifest then tells what to expect
+    /// The storage class as kubectl prints it; the manifest then shows what to expect
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub class_json: Option<PathBuf>,
-    /// What kubectl prints of the node
+    /// The node as kubectl prints it
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "class_json")]
     pub node_json: Option<PathBuf>,
     /// Arguments of `blocklab run` in the pod (default: the study `quick`)
@@ -108,10 +109,10 @@ pub struct K8sExpectArgs {
     /// Size of the volume, such as 100Gi
     #[arg(long)]
     pub size: Bytes,
-    /// What `kubectl get storageclass NAME -o json` prints
+    /// Output of `kubectl get storageclass NAME -o json`
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub class_json: PathBuf,
-    /// What `kubectl get node NAME -o json` prints
+    /// Output of `kubectl get node NAME -o json`
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub node_json: Option<PathBuf>,
 }

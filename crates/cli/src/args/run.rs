@@ -28,7 +28,7 @@ Examples:
   blocklab run quick --list                       ... and the cases of one
   blocklab run --case rand4k-q1-read              only that case
   blocklab run --dry-run                          what it would write, and how long it takes
-  blocklab run --again latest                     a kept run, with the same seed
+  blocklab run --again latest                     a stored run, with the same seed
   blocklab run i3-vs-i2                           a published study, all systems simulated
   blocklab run i3-vs-i2 --target emu              ... emulated in real time
   blocklab run i3-vs-i2 --system i3.xlarge --target /data
@@ -36,11 +36,11 @@ Examples:
 
 A target is a directory (a scratch file is made there and removed), a file, a device, `null`, or \
 a model: sim:ADDRESS in virtual time, emu:ADDRESS in real time. A path that does \
-not exist is refused unless --create makes it. A target that holds data is refused for writing; \
+not exist is refused unless --create makes it. A run refuses to write to a target that holds data; \
 `blocklab devices` shows why. If a multi-system study is interrupted, the same command \
 continues it.
 
-Built-in studies: quick, calibrate, and of published ones i3-vs-i2, ebs-hdd, i3-metal, r5d-vs-gp3, \
+Built-in studies: quick, calibrate, and the published ones i3-vs-i2, ebs-hdd, i3-metal, r5d-vs-gp3, \
 im4gn.";
 
 /// `blocklab run`.
@@ -50,7 +50,7 @@ pub struct RunArgs {
     /// A built-in study, or a file in the native format (default: quick)
     #[arg(value_hint = ValueHint::FilePath)]
     pub study: Option<String>,
-    /// Repeat this stored run: its load, its seed and its targets, unless options say otherwise.
+    /// Repeat this stored run: its load, seed and targets, unless other options replace them.
     /// Relative paths begin in the current directory
     #[arg(long, value_name = "RUN", conflicts_with_all = ["study", "system", "with_run", "fresh"])]
     pub again: Option<String>,
@@ -87,7 +87,7 @@ pub struct RunArgs {
     /// Add passes until the 95 % interval of every rate is this narrow, such as 2% (at least three)
     #[arg(long, value_name = "PERCENT", value_parser = above_nothing)]
     pub repeat_until: Option<f64>,
-    /// Begin no added pass after this measured time
+    /// Start no added pass after this measured time
     #[arg(
         long,
         value_name = "TIME",
@@ -113,7 +113,7 @@ pub struct RunArgs {
     /// No progress
     #[arg(short, long)]
     pub quiet: bool,
-    /// Tell what would be written where, how long it takes and what it costs, and exit
+    /// Print what the run would write and where, how long it takes and what it costs, and exit
     #[arg(long, conflicts_with_all = ["list", "html"])]
     pub dry_run: bool,
     /// Skip everything that writes
@@ -122,8 +122,8 @@ pub struct RunArgs {
     /// Create TARGET if it does not exist, and remove it after the run
     #[arg(long)]
     pub create: bool,
-    /// Allow overwriting exactly this device (by name or serial number) or file (by path),
-    /// whatever it holds
+    /// Allow overwriting this device (by name or serial number) or file (by path), whatever it
+    /// holds
     #[arg(long, value_name = "NAME")]
     pub destroy_data: Vec<String>,
     /// Print a commented example, or the text of a built-in study, and exit
@@ -132,7 +132,7 @@ pub struct RunArgs {
     /// Do not keep the run
     #[arg(long)]
     pub no_save: bool,
-    /// Exit with 4 if this holds: warning: a finding is a warning or worse (repeatable)
+    /// Exit with 4 if this holds: `warning`, a finding is a warning or worse (repeatable)
     #[arg(long, value_name = "CONDITION", value_delimiter = ',', value_parser = crate::gate::of_run)]
     pub fail_on: Vec<Condition>,
     /// Exit with 5 instead of 0 if the passes cannot decide --fail-on
@@ -154,13 +154,13 @@ impl RunArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "One load instead of a study")]
 pub struct LoadArgs {
-    /// What the operations do; three passes of 5s, unless --repeat and --runtime say otherwise
+    /// Kind of operations; three passes of 5s by default (--repeat, --runtime)
     #[arg(long, value_enum, value_name = "KIND", conflicts_with_all = ["study", "again"])]
     pub rw: Option<OperationKind>,
     /// Size of an operation
     #[arg(long, value_name = "SIZE", requires = "rw", default_value = "4KiB")]
     pub bs: Bytes,
-    /// Operations in flight, of each thread
+    /// Operations in flight in each thread
     #[arg(long, alias = "iodepth", value_name = "N", requires = "rw", default_value = "1", value_parser = at_least_one)]
     pub depth: NonZeroU32,
     /// Threads, each with its own operations in flight
@@ -195,11 +195,11 @@ const LONGEST_NAME: usize = 100;
 /// A name by which a run can be found again: one that can be typed, and that is no id.
 pub(crate) fn run_name(text: &str) -> Result<String, String> {
     let wrong = match text.trim() {
-        "" => "a name has a letter at least",
+        "" => "a name needs at least one character",
         "latest" => "`latest` is always the last run; take another name",
         name if is_id(name) => "it has the form of a run's id; take another name",
         name if matches!(visible(name), Cow::Owned(_)) => {
-            "it has characters that no terminal shows, so nobody could type it; leave them out"
+            "it has characters that no terminal shows, so nobody could type it; remove them"
         }
         name if name.chars().count() > LONGEST_NAME => "a name has at most 100 characters",
         name => return Ok(name.to_owned()),
@@ -211,7 +211,7 @@ pub(crate) fn run_name(text: &str) -> Result<String, String> {
 fn above_nothing(text: &str) -> Result<f64, String> {
     match crate::gate::share(text)? {
         percent if percent > 0.0 => Ok(percent),
-        _ => Err("no interval is that narrow: it must be above 0, such as 2%".to_owned()),
+        _ => Err("it must be above 0, such as 2%: no interval is narrower".to_owned()),
     }
 }
 

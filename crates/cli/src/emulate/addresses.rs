@@ -11,7 +11,7 @@ use crate::args::EmulateArgs;
 pub(super) fn resolved(args: &EmulateArgs) -> Result<(Resolved, Vec<Address>)> {
     let catalog = place::load_catalog()?;
     if args.addresses.len() > 1 && args.on.is_none() {
-        bail!("several addresses are volumes of one instance; name it, such as --on m5.large");
+        bail!("several addresses must share an instance; name it, such as --on m5.large");
     }
     let mut found: Option<Resolved> = None;
     let mut addresses = Vec::new();
@@ -38,10 +38,10 @@ fn address(text: &str, on: Option<&str>) -> Result<Address> {
     match (&mut address, on) {
         (_, None) => {}
         (Address::File(_), Some(_)) => {
-            bail!("{text} says itself what its instance grants; leave --on out")
+            bail!("{text} describes its own instance; remove --on")
         }
         (Address::Sold(offer), Some(on)) => match &offer.instance {
-            Some(own) if own != on => bail!("{text} is not on {on}; leave {own} or --on out"),
+            Some(own) if own != on => bail!("{text} is not on {on}; remove {own} or --on"),
             _ => offer.instance = Some(on.to_owned()),
         },
     }
@@ -51,7 +51,7 @@ fn address(text: &str, on: Option<&str>) -> Result<Address> {
 fn join(all: &mut Resolved, more: Resolved) -> Result<()> {
     if all.spec.instance != more.spec.instance {
         bail!(
-            "{} and {} share no limits: local disks have their own; serve them in two processes",
+            "{} and {} share no limits, because local disks have their own; serve them in two processes",
             all.address,
             more.address
         );

@@ -35,7 +35,7 @@ pub(super) fn listener(args: &EmulateArgs) -> Result<Option<Listener>> {
     };
     let address: nbd::Address = text.parse()?;
     if matches!(address, nbd::Address::Tcp(_)) {
-        bail!("--control {text} can be reached by other users; write unix:PATH");
+        bail!("other users could reach --control {text}; write unix:PATH");
     }
     Ok(Some(Listener::new(&address, Access::Local)?))
 }
@@ -78,7 +78,7 @@ impl Control {
         let desk = Arc::new(Desk::new(controlled.collect(), model.seed, began, modify));
         let socket = listener.map(|listener| ControlSocket::start(listener, Arc::clone(&desk)));
         Ok(Self {
-            _socket: socket.transpose().context("no commands can be taken")?,
+            _socket: socket.transpose().context("cannot take commands")?,
             desk,
             planned,
             began,
@@ -146,7 +146,7 @@ fn changed(
     for (key, value) in pairs {
         let digits = value.trim_end_matches("MiB/s").trim_end_matches("MiB");
         let number: u64 = digits.parse().map_err(|_| {
-            format!("{key}={value} is no whole number, such as iops=16000 throughput=500MiB")
+            format!("{key}={value} is not a whole number; write for example iops=16000 throughput=500MiB")
         })?;
         match &**key {
             "iops" => offer.iops = Some(number),

@@ -64,7 +64,7 @@ impl Served {
                     served.map(|(index, volume)| (Arc::clone(volume), export(index, volume)));
                 let limits = Limits::default();
                 let server = Server::start(served.collect(), listeners, limits, spin, tls);
-                Some(server.context("the server cannot be started")?)
+                Some(server.context("cannot start the server")?)
             }
         };
         announce(args, what, volumes, &places, files.as_ref())?;
@@ -140,19 +140,19 @@ fn begin_artifacts(args: &EmulateArgs) -> Result<Option<Artifacts>> {
         Ok(begun) => begun,
         Err(_) if !serves_files(args) => return Ok(None),
         Err(error) => {
-            return Err(error).context("no note can be kept of what is mounted, to undo it later");
+            return Err(error).context("cannot note what is mounted, to remove it later");
         }
     };
     for leftover in found {
         let text = match leftover {
             Leftover::Undone(path) => {
                 format!(
-                    "{} was left by a server that was killed; it is undone.",
+                    "{} was left by a killed server; it is removed now.",
                     path.display()
                 )
             }
             Leftover::Held(holder) => format!(
-                "A server that was killed left a volume that is in use: {}. It gives errors only.",
+                "A killed server left a volume that is in use: {}. It only returns errors.",
                 words(&holder)
             ),
         };
@@ -225,7 +225,7 @@ fn release(artifacts: &mut Artifacts) -> bool {
         for holder in holders {
             if !told.contains(&holder) {
                 terminal::tell(&format!(
-                    "Still in use: {}. In 10 s its users get errors instead.",
+                    "Still in use: {}. In 10 s its users get errors.",
                     words(&holder)
                 ));
                 told.push(holder);

@@ -33,8 +33,8 @@ pub fn takes_part(args: &RunArgs, study: &Study) -> Result<bool> {
     if systems.is_empty() {
         if asked || models(&args.target) {
             bail!(
-                "the study {} names no systems; --system, --with and the targets sim and emu are \
-                 for studies that do, such as i3-vs-i2",
+                "the study {} has no systems; --system, --with and the targets sim and emu work only \
+                 for studies that have some, such as i3-vs-i2",
                 study.plan.name
             );
         }
@@ -45,7 +45,7 @@ pub fn takes_part(args: &RunArgs, study: &Study) -> Result<bool> {
         return Ok(true);
     }
     bail!(
-        "the study {} is of {} systems; which one does {} play? Say --system and one of: {}",
+        "the study {} has {} systems; which one does {} stand for? Add --system with one of: {}",
         study.plan.name,
         names.len(),
         args.target.join(", "),
@@ -71,7 +71,7 @@ pub fn roles<'a>(args: &RunArgs, study: &'a Study, store: &Store) -> Result<Vec<
     for run in &args.with_run {
         let (system, record) = earlier_run(study, store, run)?;
         if earlier.iter().any(|(name, _)| *name == system) {
-            bail!("two runs are to play {system}; name one");
+            bail!("two runs stand for {system}; name one");
         }
         earlier.push((system, record));
     }
@@ -130,7 +130,7 @@ fn targets(args: &RunArgs, study: &Study, system: &System) -> Result<Vec<String>
             vec![own(&args.target[place])]
         }
         (Some(_), systems) => bail!(
-            "{} systems are named and {} targets; each --system needs its --target, in the same \
+            "you named {} systems and {} targets; each --system needs its --target, in the same \
              order",
             systems.len(),
             args.target.len()
@@ -164,7 +164,7 @@ fn earlier_run(study: &Study, store: &Store, text: &str) -> Result<(String, Reco
     match own.filter(|name| measured(study).any(|it| it.name == *name)) {
         Some(name) => Ok((name.to_owned(), record)),
         None => bail!(
-            "which system of {} does the run {} play? Its name, {}, does not tell; say --with \
+            "which system of {} does the run {} stand for? Its name, {}, names none; write --with \
              NAME={text}",
             study.plan.name,
             record.id,

@@ -57,17 +57,17 @@ pub const FLAGS: [FlagRow; 6] = [
     FlagRow {
         name: "--for",
         value: "TIME",
-        meaning: "end it then; otherwise it lasts until `fault clear`",
+        meaning: "end it after TIME (default: at `fault clear`)",
     },
     FlagRow {
         name: "--torn",
         value: "",
-        meaning: "each sector of 512 bytes is lost by chance, on its own",
+        meaning: "lose each sector of 512 bytes by chance, separately",
     },
     FlagRow {
         name: "--volume",
         value: "NAME",
-        meaning: "only this volume, of several",
+        meaning: "only this one of several volumes",
     },
 ];
 
@@ -102,7 +102,7 @@ pub const ROWS: [Row; 14] = [
         "",
         ONE,
         None,
-        "what the volumes do, what is in their burst buckets, and which faults last",
+        "counters, burst buckets and active faults of the volumes",
         |_| Ok(Order::Status),
     ),
     row(
@@ -110,7 +110,7 @@ pub const ROWS: [Row; 14] = [
         "iops=N throughput=MiB/s",
         ONE,
         Some(ControlAction::Set),
-        "change what is provisioned, within what the provider sells",
+        "change provisioned rates, within what the provider sells",
         settings,
     ),
     row(
@@ -118,7 +118,7 @@ pub const ROWS: [Row; 14] = [
         "drain|fill|PERCENT",
         ONE,
         Some(ControlAction::Credits),
-        "what the burst buckets of the volumes and of their instance hold",
+        "set the burst credits of the volumes and of their instance",
         credits,
     ),
     row(
@@ -126,7 +126,7 @@ pub const ROWS: [Row; 14] = [
         "PERCENT",
         &["--on", "--range", "--errno", "--for", "--volume"],
         Some(ControlAction::Error),
-        "that share of the operations fails and changes nothing",
+        "fail this share of the operations; failed writes change nothing",
         error,
     ),
     row(
@@ -134,7 +134,7 @@ pub const ROWS: [Row; 14] = [
         "+TIME [PERCENT]",
         SCOPE,
         Some(ControlAction::Latency),
-        "that share of the operations (all) takes so much longer",
+        "delay this share of the operations (default: all) by TIME",
         latency,
     ),
     row(
@@ -142,7 +142,7 @@ pub const ROWS: [Row; 14] = [
         "NAME",
         ONE,
         Some(ControlAction::Latency),
-        "a course of latency of the provider's fault service",
+        "play a latency course of the provider's fault service",
         template,
     ),
     Row {
@@ -152,7 +152,7 @@ pub const ROWS: [Row; 14] = [
             "TIME",
             ONE,
             Some(ControlAction::Stall),
-            "nothing is answered for so long",
+            "answer nothing for TIME",
             stall,
         )
     },
@@ -161,7 +161,7 @@ pub const ROWS: [Row; 14] = [
         "",
         ONE,
         Some(ControlAction::Detach),
-        "what is in flight and what comes fails until `fault attach`; what was written stays",
+        "fail all requests, also those in flight, until `fault attach`; the data stays",
         |_| Ok(Order::Detach),
     ),
     row(
@@ -169,7 +169,7 @@ pub const ROWS: [Row; 14] = [
         "",
         &["--torn", "--volume"],
         Some(ControlAction::PowerCut),
-        "as detach, and what nobody flushed is lost",
+        "like detach, and unflushed data is lost",
         |words| {
             let torn = words.flag("--torn").is_some();
             Ok(Order::PowerCut(if torn { Loss::Torn } else { Loss::All }))
@@ -180,7 +180,7 @@ pub const ROWS: [Row; 14] = [
         "",
         &[],
         Some(ControlAction::Stop),
-        "the instance stops: as detach, and local disks come back empty",
+        "stop the instance: like detach, and local disks come back empty",
         |_| Ok(Order::Stop),
     ),
     row(
@@ -188,7 +188,7 @@ pub const ROWS: [Row; 14] = [
         "",
         ONE,
         Some(ControlAction::Attach),
-        "what was detached, cut off or stopped is back",
+        "bring back volumes that were detached, cut off or stopped",
         |_| Ok(Order::Attach),
     ),
     row(
@@ -196,7 +196,7 @@ pub const ROWS: [Row; 14] = [
         "COUNT",
         &["--range", "--volume"],
         Some(ControlAction::Bitflip),
-        "so many bits of what was written change",
+        "flip COUNT bits of stored data",
         bitflip,
     ),
     row(
@@ -204,7 +204,7 @@ pub const ROWS: [Row; 14] = [
         "",
         ONE,
         None,
-        "the faults that last or are still to come",
+        "list active and future faults",
         |_| Ok(Order::Status),
     ),
     row(
@@ -212,7 +212,7 @@ pub const ROWS: [Row; 14] = [
         "[NUMBER]",
         ONE,
         Some(ControlAction::Clear),
-        "end all errors, latencies and stalls, or the one of that number",
+        "end all errors, latencies and stalls, or the one with NUMBER",
         clear,
     ),
 ];
