@@ -8,12 +8,12 @@ use super::keys::{self, CASE, Case, Key, Need, STUDY, Study};
 #[must_use]
 pub fn reference() -> String {
     let mut page = String::from(include_str!("reference.md"));
-    page.push_str("\n## Keys of the study\n\nThey stand above the first section.\n\n");
+    page.push_str("\n## Keys of the study\n\nThey come before the first section.\n\n");
     page.push_str(&table(STUDY, &Study::default()));
     page.push_str("\n## Keys of a case\n\n");
     page.push_str(&table(CASE, &Case::default()));
     page.push_str(
-        "\n## Keys of a job\n\nThey stand in `[defaults]`, `[[case]]` or `[[case.job]]`; as lists \
+        "\n## Keys of a job\n\nThey belong in `[defaults]`, `[[case]]` or `[[case.job]]`; as lists \
          of values in `[matrix]` or `[case.matrix]`.\n",
     );
     for section in &keys::JOB {

@@ -7,7 +7,7 @@ use super::schema::{Absent, DEVICE, Key, Kind, Section};
 const HEAD: &str = "\
 # A device described by hand
 
-A file in TOML that stands wherever an address may stand: `sim:./my-device.toml`, `emu:./my-device.toml`, `blocklab catalog show ./my-device.toml`. `blocklab calibrate` writes such files. This page is derived from the table that reads them.
+A TOML file that can replace any address: `sim:./my-device.toml`, `emu:./my-device.toml`, `blocklab catalog show ./my-device.toml`. `blocklab calibrate` writes such files. This page is derived from the table that reads them.
 
 ```toml
 ";
@@ -15,12 +15,12 @@ A file in TOML that stands wherever an address may stand: `sim:./my-device.toml`
 const REST: &str = "\
 ```
 
-Sizes are texts such as `\"256KiB\"`; times such as `\"600us\"`, `\"1s\"` or, where something has no end, `\"never\"`; rates such as `\"3000 IOPS\"`, `\"125 MiB/s\"` (2^20) or `\"593.75 MB/s\"` (10^6).
+Sizes are strings such as `\"256KiB\"`; times such as `\"600us\"`, `\"1s\"` or, for something without end, `\"never\"`; rates such as `\"3000 IOPS\"`, `\"125 MiB/s\"` (2^20) or `\"593.75 MB/s\"` (10^6).
 
-Every figure can say where it comes from: `origin = \"given\"` (the default), `\"measured: WHO AND WHERE\"`, `\"assumed: WHY\"`, or `{ documented = \"SOURCE\", date = \"DATE\" }`. What is assumed is told with every result.
+Every figure can name its origin: `origin = \"given\"` (the default), `\"measured: WHO AND WHERE\"`, `\"assumed: WHY\"`, or `{ documented = \"SOURCE\", date = \"DATE\" }`. Every result lists the assumed figures.
 ";
 
-/// What stands at the head of the guide; a test reads it.
+/// The example at the head of the guide; a test reads it.
 pub(super) const EXAMPLE: &str = "\
 name = \"a volume with a burst\"
 
@@ -56,7 +56,7 @@ latency = { added = \"500ms\", read_percent = 50, write_percent = 100 }
 pub fn guide() -> String {
     let mut out = format!("{HEAD}{EXAMPLE}{REST}");
     let mut told: Vec<&'static str> = Vec::new();
-    section("the top of the file", &DEVICE, &mut out, &mut told);
+    section("The top of the file", &DEVICE, &mut out, &mut told);
     out
 }
 

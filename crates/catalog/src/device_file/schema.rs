@@ -116,15 +116,15 @@ const VOLUME: Section = Section {
         "kind": Kind::Text, Json("\"volume\"", "volume"), "what it is called in limits";
         "capacity" as "capacity_bytes": Kind::Size, Wrong, "usable bytes";
         "accounting": Kind::Accounting, Default("plain"),
-            "how operations and bytes are counted: each as it is; split and merged into units; or charged in whole units";
+            "how operations and bytes are counted: one by one; split and merged into units; or charged in whole units";
         "queue_depth": Kind::Count, Default(""),
-            "most operations that it works on at a time; more wait in line";
+            "most operations in service at a time; more wait in a queue";
         "cap" as "caps": Kind::Tables(&CAP), Default(""), "its limiters";
         "credit" as "credits": Kind::Tables(&CREDIT), Default(""), "its burst buckets";
         "service": Kind::Table(&SERVICE), Default(""),
-            "how long the medium takes; without it nothing is predicted";
+            "latency of the medium; without it nothing is predicted";
         "network": Kind::Table(&NETWORK), Default(""),
-            "a road to the volume whose time is not in `service`";
+            "a network path to the volume, in addition to `service`";
     },
 };
 
@@ -145,7 +145,7 @@ const CAP_KEYS: &[Key] = keys! {
     "rate": Kind::Rate, Wrong, "what it lets pass";
     "covers": Kind::Word(&["all", "reads", "writes"]), Default("all"), "which operations it counts";
     "bucket" as "bucket_ns": Kind::Time, Default("0s"),
-        "what it saves up while idle, in time of its own rate";
+        "what it saves up while idle, as time at its rate";
     "peak": Kind::Rate, Default(""), "the rate at which the bucket can be emptied";
     also ORIGIN;
 };
@@ -168,13 +168,13 @@ const CREDIT_KEYS: &[Key] = keys! {
     "name": Kind::Text, Wrong, "what it is called in limits";
     "baseline": Kind::Rate, Wrong, "what is earned, and what remains when the bucket is empty";
     "burst": Kind::Rate, Wrong,
-        "what is allowed while something is left, in the unit of the baseline";
+        "the rate while credits are left, in the unit of the baseline";
     "capacity": Kind::Bucket, Wrong,
-        "what the bucket holds: a number of operations, or a size when the rates count bytes";
+        "capacity of the bucket: a number of operations, or a size if the rates count bytes";
     "initial_share": Kind::Number, Default("1"),
-        "what it holds at the start, as a share from 0 to 1";
+        "credits at the start, as a share from 0 to 1";
     "full_again" as "full_again_ns": Kind::Time, Default(""),
-        "full at the latest so long after it was last full, whatever was spent";
+        "refilled at the latest this long after it was last full, whatever was spent";
     also ORIGIN;
 };
 
@@ -200,9 +200,9 @@ const SERVICE: Section = Section {
         "read": Kind::Table(&LATENCY), Wrong, "random reads";
         "write": Kind::Table(&LATENCY), Wrong, "random writes";
         "stream_read": Kind::Table(&LATENCY), Default(""),
-            "a read that continues the one before it; absent: as random";
+            "a read that continues the previous one; absent: as random";
         "stream_write": Kind::Table(&LATENCY), Default(""),
-            "a write that continues the operation before it";
+            "a write that continues the previous operation";
         "interleaved_read": Kind::Table(&LATENCY), Default(""),
             "a read that continues a recent one while others came between";
         "interleaved_write": Kind::Table(&LATENCY), Default(""),
@@ -210,9 +210,9 @@ const SERVICE: Section = Section {
         "spread": Kind::Table(&SPREAD), Json("{\"sigma\":0.0,\"origin\":\"given\"}", "none"),
             "how latencies scatter around their mean";
         "saturation": Kind::Table(&SATURATION), Default(""),
-            "a medium that comes gradually near its physical maximum";
+            "a medium that approaches its physical maximum gradually";
         "programs": Kind::Table(&PROGRAMS), Default(""),
-            "a flash whose reads wait behind what is programmed; needs `saturation`";
+            "flash whose reads wait behind programs; needs `saturation`";
     },
 };
 
@@ -289,9 +289,9 @@ const FAULT: Section = Section {
         "from" as "from_ns": Kind::Time, Wrong, "first moment";
         "until" as "until_ns": Kind::Time, Wrong, "first moment after it, or `never`";
         "volume": Kind::Count, Default(""),
-            "the one volume that it hits, counted from 0; absent: all";
+            "the affected volume, counted from 0; absent: all";
         "state": Kind::Word(&["stall", "detach"]), Default(""),
-            "nothing leaves before `until`; or the device is gone";
+            "nothing completes before `until`; or the device is gone";
         "latency": Kind::Table(&FAULT_LATENCY), Default(""),
             "a share of the operations takes longer";
         "error": Kind::Table(&FAULT_ERROR), Default(""), "a share of the operations fails";

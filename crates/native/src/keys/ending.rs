@@ -13,32 +13,32 @@ use super::words::{
 use super::{Allowed, Key, Need, Section, called, keys, put, quoted, row, text};
 
 pub const END: Section<Job> = Section {
-    title: "When it begins and ends",
+    title: "Start and end",
     keys: keys! { Job:
         "ramp" = "\"300ms\"", (time ramp),
-            "Load before the measured time begins; in no result.",
+            "Load before the measured time; not in any result.",
             elsewhere: &["ramp_time", "warmup"];
         "runtime" = "\"2s\"",
             (own "time",
                 |job, value| put(&mut job.stop.runtime, value.unless_none(|time| time.time())),
                 |job| Some(job.stop.runtime.map_or_else(|| quoted("none"), time))),
-            "Measured time, after the ramp. Of several ends the first one counts.",
+            "Measured time, after the ramp. The first end that is reached counts.",
             allowed: Allowed::Said("a time, or \"none\" beside `stop_bytes` or `loops`"),
             default: Some("\"10s\"; none where `stop_bytes` or `loops` is given"), elsewhere: &["duration", "elapsed", "time_based"];
         "cool_down" = "\"1s\"", (rare time cool_down),
-            "Load after the measured time; in no result. It needs a runtime.",
+            "Load after the measured time; not in any result. Needs a runtime.",
             default: Some("none");
         "ends_others" = "\"always\"", (word ENDS ends_others),
-            "What the end of the job means for the jobs that run beside it: nothing, their end where it failed, or their end always.",
+            "Whether the end of this job ends the jobs that run at the same time: never, only if it failed, or always.",
             elsewhere: &["exitall", "exitall_on_error"];
         "stop_bytes" = "\"20GiB\"", (maybe size stop.bytes),
-            "Ends a thread when it has moved so many bytes.",
+            "Ends a thread after this many bytes.",
             allowed: Allowed::Said("a size above 0, or \"none\""), elsewhere: &["io_size", "io_limit"];
         "stop_ios" = "100000", (maybe whole stop.ios),
-            "Ends a thread when it has issued so many operations, flushes aside.",
+            "Ends a thread after this many operations, not counting flushes.",
             allowed: Allowed::Said("a number above 0, or \"none\""), elsewhere: &["number_ios"];
         "loops" = "1", (maybe count stop.loops),
-            "Ends a thread when it has gone so often over the region.",
+            "Ends a thread after this many passes over the region.",
             allowed: Allowed::Said("a number above 0, or \"none\"");
         "steady" = "\"slope\"",
             (own "word",
@@ -47,13 +47,13 @@ pub const END: Section<Job> = Section {
                     put(&mut job.stop.steady, rule.map(|rule| rule.map(steady_rule)))
                 },
                 |job| spoken(&RULES, &rule(&job.stop.steady?))),
-            "Ends the job as soon as it has settled; `runtime` is then the longest wait. `snia`: over five rounds, largest and smallest within 20 % of the mean and the slope over the window within 10 %. `slope`: the slope alone. `deviation`: the largest deviation from the mean alone.",
+            "Ends the job as soon as it is steady; `runtime` is then the longest wait. `snia`: over five rounds, largest and smallest are within 20 % of the mean and the slope over the window is within 10 %. `slope`: only the slope. `deviation`: only the largest deviation from the mean.",
             allowed: Allowed::WordsOr(&names(&RULES), "\"none\""), default: Some("none"), elsewhere: &["steadystate", "ss"];
         "steady_variable" = "\"latency\"",
             (own "word",
                 |job, value| put(parts(steady(job)).0, value.word(&VARIABLES)),
                 |job| spoken(&VARIABLES, parts(&mut job.stop.steady?).0)),
-            "What has to settle.",
+            "The figure that must be steady.",
             allowed: Allowed::Words(&names(&VARIABLES)), default: Some("\"iops\""), need: Need::Given("steady");
         "steady_round" = "\"10s\"",
             (own "time",
@@ -62,10 +62,10 @@ pub const END: Section<Job> = Section {
                     round => put(parts(steady(job)).1, Ok(round)),
                 },
                 |job| Some(time(*parts(&mut job.stop.steady?).1))),
-            "Length of a round; the rule is applied once a round.",
+            "Length of a round; the rule is checked once a round.",
             default: Some("\"60s\""), need: Need::Given("steady");
         "steady_after" = "\"30s\"", (rare time stop.steady_after),
-            "Measured time before the first round: it is measured, and not judged.",
+            "Measured time before the first round; it counts in results but not for the rule.",
             default: Some("none"), need: Need::Given("steady"), elsewhere: &["ss_ramp"];
         "steady_rounds" = "10",
             (own "whole number",
@@ -96,7 +96,7 @@ pub const END: Section<Job> = Section {
                     Limit::Absolute(limit) => Some(number(limit)),
                     Limit::Percent(_) => None,
                 }),
-            "The same in operations or bytes a second, or nanoseconds.",
+            "The same limit in operations or bytes a second, or in nanoseconds.",
             allowed: Allowed::Said("above 0"), need: Need::Given("steady");
     },
 };
@@ -105,19 +105,19 @@ pub const CARE: Section<Job> = Section {
     title: "Flushes and failures",
     keys: keys! { Job:
         "fsync_every" = "32", (count flush.fsync_every),
-            "An fsync after so many writes of a thread; 0 is never.",
+            "An fsync after this many writes of a thread; 0 is never.",
             elsewhere: &["fsync"];
         "fdatasync_every" = "1", (count flush.fdatasync_every),
-            "An fdatasync after so many writes of a thread; 0 is never.",
+            "An fdatasync after this many writes of a thread; 0 is never.",
             elsewhere: &["fdatasync"];
         "fsync_at_end" = "true", (flag flush.at_end),
-            "An fsync when a thread ends, inside the measured time.",
+            "An fsync at the end of a thread, within the measured time.",
             elsewhere: &["end_fsync"];
         "on_error" = "\"continue\"",
             (own "word",
                 |job, value| put(&mut job.on_error, policy(value)),
                 |job| spoken(&POLICIES, &job.on_error).or_else(|| shown_policy(job.on_error))),
-            "What a failed operation means: the job ends, or the failure is counted and the job goes on until 1,000 fail in a row; or it goes on after failures that the medium causes (EIO, EILSEQ) of these kinds alone: reads, writes (trims and flushes too), data that is not what was written.",
+            "After a failed operation: end the job, or count the failure and continue until 1,000 fail in a row. A list continues only after failures of the medium (EIO, EILSEQ) of these kinds: reads, writes (also trims and flushes), wrong data.",
             allowed: Allowed::WordsOr(&names(&POLICIES), "a list of \"read\", \"write\", \"verify\""), elsewhere: &["continue_on_error", "data_errors"];
         "max_latency" = "\"1s\"", (maybe time max_latency),
             "An operation that takes longer counts as failed (ETIMEDOUT).",
@@ -126,31 +126,31 @@ pub const CARE: Section<Job> = Section {
             (own "list of pairs",
                 |job, value| put(&mut job.ignored_errors, value.list()?.into_iter().map(ignored).collect()),
                 |job| list(&job.ignored_errors, |(of, errno)| pair(quoted(of.name()), errno.to_string()))),
-            "Failures that count as success: a direction and the number of the error.",
+            "Failures that count as success: a direction and an error number.",
             allowed: Allowed::Said("pairs such as [\"read\", 5]"), default: Some("none"), elsewhere: &["ignore_error"];
         "until_full" = "true", (rare flag stop_on_enospc),
-            "A write that finds no space ends the job, and is no failure.",
+            "A write that finds no space ends the job without a failure.",
             elsewhere: &["fill_device"];
     },
 };
 
 pub const PROOF: Section<Job> = Section {
-    title: "Whether data comes back, and what else is kept",
+    title: "Verification and samples",
     keys: keys! { Job:
         "verify" = "\"crc32c\"",
             (own "word or table",
                 |job, value| put(&mut job.verify, value.unless_none(verify)),
                 |job| shown_verify(job.verify.as_ref()?)),
-            "What is written is sealed, and compared when it is read back. A table: `checksum`; `interval` (bytes that a header covers); `when` (after-writes, never, or { every, batch } writes; only: what an earlier run of this job wrote); `fatal` (the first flaw ends the job).",
+            "Written data carries a checksum and is compared when it is read back. A table: `checksum`; `interval` (bytes that a header covers); `when` (after-writes, never, or { every, batch } writes; only: data that an earlier run of this job wrote); `fatal` (the first miscompare ends the job).",
             allowed: Allowed::WordsOr(&names(&CHECKSUMS), "a table, or \"none\""), default: Some("none"),
             elsewhere: &["verify_interval", "verify_fatal", "do_verify", "verify_backlog"];
         "measure_depths" = "true", (rare flag measure.depths),
             "Counts how many operations were in flight at each issue, and how many each call moved.";
         "sample_bandwidth" = "\"500ms\"", (maybe time measure.bandwidth_every),
-            "Samples the bandwidth of each direction at this distance.",
+            "Samples the bandwidth of each direction at this interval.",
             allowed: Allowed::Said("from 1 ms, or \"none\""), elsewhere: &["bwavgtime"];
         "sample_iops" = "\"500ms\"", (maybe time measure.iops_every),
-            "Samples the operations per second of each direction at this distance.",
+            "Samples the operations per second of each direction at this interval.",
             allowed: Allowed::Said("from 1 ms, or \"none\""), elsewhere: &["iopsavgtime"];
     },
 };

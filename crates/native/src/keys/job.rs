@@ -11,7 +11,7 @@ use super::words::{
 use super::{Allowed, Key, Need, Section, called, keys, put, quoted, row, text};
 
 pub const TARGET: Section<Job> = Section {
-    title: "What it goes to",
+    title: "Targets",
     keys: keys! { Job:
         "targets" = "[\"/data/one\", \"/data/two\"]",
             (own "list of texts",
@@ -23,18 +23,18 @@ pub const TARGET: Section<Job> = Section {
             (own "word",
                 |job, value| put(&mut job.target_order, target_order(value)),
                 |job| spoken(&TARGET_ORDERS, &job.target_order).or_else(|| shown_skew(job.target_order))),
-            "How a job goes over several targets: one operation on each in turn, one drawn for each operation, each thread on its own, one target after the other; or drawn with a skew, the first targets most often.",
+            "How a job uses several targets: in turn for each operation, at random for each operation, one for each thread, or one after the other; or at random with a skew, the first targets most often.",
             allowed: Allowed::WordsOr(&names(&TARGET_ORDERS), "{ zipf = theta }, { pareto = h }, { normal = deviation }"),
             elsewhere: &["file_service_type"];
         "offset" = "\"1GiB\"", (size region.offset),
-            "Where the region that is worked on begins.",
+            "Start of the tested region.",
             elsewhere: &["seekpos"];
         "size" = "\"10GiB\"", (maybe size region.size),
-            "How long the region is.",
+            "Length of the region.",
             allowed: Allowed::Said("a size, or \"none\": to the end of the target"),
             default: Some("to the end of the target; of a scratch file, what `--size` says"), elsewhere: &["filesize", "range"];
         "spread" = "\"sliced\"", (word SPREADS region.spread),
-            "How the threads share the region: all of it, beginning evenly apart; all of it, beginning together; a slice for each; or one position that all advance (`shared`, sequential only).",
+            "How the threads share the region: all of it, from evenly spaced starts (`staggered`); all of it, from the same start (`same`); a slice each (`sliced`); or one common position (`shared`, sequential only).",
             group: Some("spread");
         "offset_increment" = "\"1GiB\"",
             (own "size",
@@ -43,7 +43,7 @@ pub const TARGET: Section<Job> = Section {
                     Spread::Increment(bytes) => Some(words::size(bytes)),
                     _ => None,
                 }),
-            "Instead of `spread`: the region of each thread begins so much behind that of the thread before it.",
+            "Instead of `spread`: the region of each thread starts this much after that of the previous thread.",
             default: Some("none"), group: Some("spread");
     },
 };
@@ -55,13 +55,13 @@ pub const ROAD: Section<Job> = Section {
             (own "word",
                 |job, value| put(&mut job.engine, value.word(&ENGINES)),
                 |job| Some(quoted(job.engine.name()))),
-            "The system calls that are used.",
+            "The system calls to use.",
             allowed: Allowed::Words(&names(&ENGINES)), elsewhere: &["ioengine"];
         "sqpoll" = "true", (flag sqpoll of uring, shown_uring),
-            "A kernel thread polls for submissions: it costs a processor.",
+            "A kernel thread polls for submissions; it uses a processor.",
             need: Need::With("engine", "io_uring"), elsewhere: &["sqthread_poll"];
         "iopoll" = "true", (flag iopoll of uring, shown_uring),
-            "Completions are polled for: needs direct access and a device with poll queues.",
+            "Polls for completions; needs direct access and a device with poll queues.",
             need: Need::With("engine", "io_uring");
         "fixed_buffers" = "false", (flag fixed_buffers of uring, shown_uring),
             "Registers the buffers, so that their pages are pinned once.",
@@ -79,16 +79,16 @@ pub const ROAD: Section<Job> = Section {
             "Leaves nothing in the page cache (RWF_DONTCACHE, from Linux 6.14 on).",
             default: Some("false"), need: Need::With("engine", "pvsync2");
         "access" = "\"direct\"", (word ACCESSES access),
-            "Whether the page cache may take part; `auto` goes around it where the file system allows.",
+            "Whether to use the page cache; `auto` bypasses it if the file system allows.",
             elsewhere: &["direct", "buffered", "openflags", "o_direct"];
         "durability" = "\"dsync\"", (word DURABILITIES durability),
-            "What a completed write promises: nothing, that its data survives a power cut (O_DSYNC), or its data and metadata (O_SYNC).",
+            "What survives a power cut after a completed write: nothing is promised, its data (O_DSYNC), or its data and metadata (O_SYNC).",
             elsewhere: &["sync", "write_through"];
         "advice" = "\"none\"", (word ADVICE hints.advice),
-            "In which order the page cache is told that files will be read.",
+            "The access pattern that the kernel is advised of.",
             elsewhere: &["fadvise_hint"];
         "lifetime" = "\"short\"", (word LIFETIMES hints.lifetime),
-            "How long the kernel is told that written data will live.",
+            "The write lifetime hint for the kernel.",
             elsewhere: &["write_hint"];
         "threads" = "4", (count threads),
             "Identical threads of the job.",
@@ -97,26 +97,26 @@ pub const ROAD: Section<Job> = Section {
             "Operations in flight per thread; sync, psync, pvsync2 and mmap have one.",
             allowed: Allowed::Said("1 to 32768"), elsewhere: &["iodepth", "queue_depth", "qd", "outstanding"];
         "batch_submit" = "16", (count batch.submit),
-            "At most so many operations are handed over in one call.",
+            "Most operations submitted in one call.",
             allowed: Allowed::Said("a number; 0: a quarter of the depth, 1 to 16"), elsewhere: &["iodepth_batch", "iodepth_batch_submit"];
         "batch_take" = "1", (count batch.take),
-            "At most so many completions of a wait are answered before the queue is filled again.",
+            "Most completions handled before the queue is filled again.",
             allowed: Allowed::Said("a number; 0: all that are there"), elsewhere: &["iodepth_batch_complete_max"];
         "batch_complete" = "8", (count batch.complete),
-            "A wait returns with at least so many completions.",
+            "Least completions that a wait returns with.",
             allowed: Allowed::Said("1 to the depth"), elsewhere: &["iodepth_batch_complete", "iodepth_batch_complete_min"];
         "batch_low" = "8", (rare count batch.low),
-            "Once the depth was full, nothing is issued before so few are in flight.",
+            "After the queue was full, nothing is issued until this few operations are in flight.",
             allowed: Allowed::Said("below the depth; 0: never waits"), elsewhere: &["iodepth_low"];
         "cpus" = "\"0-3,7\"",
             (own "list of whole numbers",
                 |job, value| put(&mut job.pin, value.processors()),
                 |job| list(&job.pin, u32::to_string)),
-            "Processors: thread k runs on entry k, and from the start again where there are more threads.",
+            "Processors: thread k runs on entry k, starting over if there are more threads.",
             allowed: Allowed::Said("a list, or a text of numbers and ranges"),
             default: Some("anywhere"), elsewhere: &["cpus_allowed", "affinity", "cpumask"];
         "submit_latency" = "true", (flag submit_latency),
-            "Measures the submitting call by itself: one more system call a batch.",
+            "Measures the submitting call separately; costs a system call a batch.",
             elsewhere: &["slat"];
     },
 };

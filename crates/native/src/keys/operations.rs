@@ -17,19 +17,19 @@ use super::words::{
 use super::{Allowed, Key, Need, Section, called, keys, put, quoted, row, text};
 
 pub const OPERATIONS: Section<Job> = Section {
-    title: "What an operation is",
+    title: "Operations",
     keys: keys! { Job:
         "pattern" = "\"random\"",
             (own "word",
                 |job, value| put(&mut job.pattern, value.word(&PATTERNS).map(|open| open())),
                 |job| Some(quoted(pattern_name(&job.pattern)))),
-            "Where operations go. `random-once` hits every block once a pass, and cuts those of several sizes where one follows that was hit; where sizes differ by direction alone each keeps its own, and some pieces are hit twice; from `strided` on, each needs a detail, one of the keys below.",
+            "Offsets of the operations. `random-once` hits every block once a pass; with several sizes it shortens a block that would reach into one already hit; if sizes differ only by direction, each keeps its size and some pieces are hit twice. From `strided` on, each pattern needs one of the keys below.",
             allowed: Allowed::Words(&names(&PATTERNS)), elsewhere: &["random_distribution", "seekpct"];
         "stride" = "\"1MiB\"", (size in Strided stride),
-            "Distance between the beginnings of two operations.",
+            "Distance between the starts of two operations.",
             allowed: Allowed::Said("a size above 0"), need: Need::Completes("pattern", "strided");
         "back" = "\"8KiB\"", (size in Backward back),
-            "How far before the end of an operation the next one begins.",
+            "How far before the end of an operation the next one starts.",
             allowed: Allowed::Said("a size above 0"), need: Need::Completes("pattern", "backward");
         "percent_random" = "30",
             (own "per cent",
@@ -38,13 +38,13 @@ pub const OPERATIONS: Section<Job> = Section {
                     Pattern::PercentRandom(percent) => Some(percent.to_string()),
                     _ => None,
                 }),
-            "How often an operation goes to a random place instead of the next one.",
+            "Share of operations that go to a random offset instead of the next one.",
             allowed: Allowed::Said("0 to 100"), need: Need::Completes("pattern", "percent-random"), elsewhere: &["percentage_random"];
         "theta" = "1.2", (number in Zipf theta),
-            "How steep Zipf's law is: the block of rank k is hit in proportion to k^-theta.",
+            "Exponent of Zipf's law: the block of rank k is hit in proportion to k^-theta.",
             allowed: Allowed::Said("above 0, below 100, not 1"), need: Need::Completes("pattern", "zipf");
         "h" = "0.2", (number in Pareto h),
-            "How uneven Pareto's rule is: a share 1 - h of the accesses goes to a share h of the blocks. 0.2 is the 80/20 rule, 0.5 is even.",
+            "Skew of Pareto's rule: a share 1 - h of the accesses goes to a share h of the blocks. 0.2 is the 80/20 rule, 0.5 is even.",
             allowed: Allowed::Said("above 0, below 1"), need: Need::Completes("pattern", "pareto");
         "deviation" = "15", (number in Normal deviation_percent),
             "Standard deviation around the middle, in per cent of the region.",
@@ -56,14 +56,14 @@ pub const OPERATIONS: Section<Job> = Section {
                     Pattern::Zones(zones) => list(zones, shown_zone),
                     _ => None,
                 }),
-            "Hot spots, one behind the other: share of the operations and share of the region, in per cent.",
+            "Consecutive zones: share of the operations and share of the region, in per cent.",
             allowed: Allowed::Said("pairs whose first and whose second numbers add up to 100"),
             need: Need::Completes("pattern", "zones"), elsewhere: &["hotband"];
         "mix" = "{ read = 70, write = 30 }",
             (own "word or table",
                 |job, value| put(&mut job.mix, mix(value)),
                 |job| spoken(&MIXES, &job.mix).or_else(|| Some(shown_mix(job.mix)))),
-            "What operations do: all the same, or shares in per cent.",
+            "Kind of the operations, or shares in per cent.",
             allowed: Allowed::WordsOr(&names(&MIXES), "a table whose shares add up to 100"),
             elsewhere: &["rw", "readwrite", "operation"], group: Some("mix");
         "read_percent" = "70",
@@ -77,50 +77,50 @@ pub const OPERATIONS: Section<Job> = Section {
             (own "size, list or table",
                 |job, value| put(&mut job.sizes, block_sizes(value)),
                 |job| Some(shown_sizes(&job.sizes))),
-            "How big operations are: a size, a list of sizes with weights, or a table of either by direction (trims as writes, unless said).",
+            "Size of the operations: a size, a list of sizes with weights, or a table of either by direction (trims as writes by default).",
             allowed: Allowed::Said("\"4KiB\", [[\"4KiB\", 60], [\"64KiB\", 40]], { read = \"4KiB\", write = \"64KiB\" }; at most 1 GiB"),
             elsewhere: &["bs", "blocksize", "bssplit", "xfersize", "bsrange"];
         "content" = "{ compress = 50, dedupe = 20 }",
             (own "word or table",
                 |job, value| put(&mut job.content, content(value)),
                 |job| spoken(&CONTENTS, &job.content).or_else(|| shown_content(job.content))),
-            "What is written: zeros; random bytes made once, each block unique; random bytes made once, the same in each write; random bytes made anew for every write; or a share, in per cent, that compresses away and a share of the blocks that repeat earlier ones.",
+            "Written data: zeros (`zero`); random bytes made once, each block unique (`random`); random bytes made once, the same in each write (`same`); new random bytes for every write (`fresh`); or a share that compresses and a share of blocks that repeat earlier ones, in per cent.",
             allowed: Allowed::WordsOr(&names(&CONTENTS), "a table with `compress` or `dedupe`"),
             elsewhere: &["refill_buffers", "scramble_buffers", "zero_buffers", "buffer_compress_percentage", "dedupe_percentage", "compratio", "dedupratio"];
     },
 };
 
 pub const FINER: Section<Job> = Section {
-    title: "Finer points of what an operation is",
+    title: "Operations: details",
     keys: keys! { Job:
         "size_draw" = "\"multiples\"", (word SIZE_DRAWS size_draw),
-            "How a size is drawn from `block_size`: one of the list by its weight; any multiple of the smallest up to the largest; any number of bytes between the two.",
+            "How sizes are drawn from `block_size`: one of the list by weight (`listed`); a multiple of the smallest up to the largest (`multiples`); any number of bytes between the two (`any-byte`).",
             elsewhere: &["bs_unaligned"];
         "align" = "\"512\"",
             (own "size",
                 |job, value| put(&mut job.align, value.unless_none(|size| size.size().map(|all| [all; 3]))),
                 |job| job.align.filter(|align| *align == [align[0]; 3]).map(|align| size(align[0]))),
-            "Random offsets are multiples of this; smaller than a block lets blocks overlap.",
+            "Alignment of random offsets; if smaller than a block, blocks may overlap.",
             allowed: Allowed::Said("a size above 0, or \"none\""), default: Some("the smallest block"), elsewhere: &["blockalign", "ba"];
         "window" = "{ bytes = \"1MiB\", range = \"2MiB\", skip = \"0\" }", (table window, window, shown_window),
-            "A window that moves over the region: operations fall into its `range` until `bytes` were moved; then it begins `skip` behind its end.",
+            "A window that moves over the region: operations stay within its `range` until `bytes` were moved; the next window starts `skip` after its end.",
             allowed: Allowed::Said("sizes for `bytes`, `range` and `skip`, or \"none\""), elsewhere: &["zonesize", "zoneskip", "zonerange"];
         "positions_apart" = "true", (rare flag per_direction_position),
             "Reads, writes and trims each have a sequential position of their own.";
         "trim_first" = "true", (rare flag trim_first),
-            "Each write comes after a trim of the same range.",
+            "Each write follows a trim of the same range.",
             elsewhere: &["trimwrite"];
         "no_overlap" = "true", (rare flag no_overlap),
-            "An operation waits while one that it overlaps is in flight in its thread.",
+            "An operation waits while an overlapping one of its thread is in flight.",
             elsewhere: &["serialize_overlap"];
         "forget_every" = "\"1GiB\"", (maybe size drop_cache_every),
-            "Through the page cache: it is asked to drop the targets whenever a thread has moved so many bytes, so that each pass comes from the device.",
+            "For buffered access: drops the targets from the page cache after this many bytes of a thread, so that each pass reads the device.",
             allowed: Allowed::Said("a size above 0, or \"none\""), elsewhere: &["invalidate"];
         "fill" = "\"deadbeef\"",
             (own "text",
                 |job, value| put(&mut job.fill, value.unless_none(hex)),
                 |job| job.fill.as_deref().map(shown_hex)),
-            "These bytes, repeated, are written instead of `content`.",
+            "Writes these bytes, repeated, instead of `content`.",
             allowed: Allowed::Said("two hexadecimal digits a byte, or \"none\""), default: Some("none"), elsewhere: &["buffer_pattern"];
         "content_unit" = "\"8KiB\"", (rare size content_unit),
             "The unit in which `content` compresses and repeats.",
@@ -129,27 +129,27 @@ pub const FINER: Section<Job> = Section {
 };
 
 pub const PACE: Section<Job> = Section {
-    title: "How fast it goes",
+    title: "Rate",
     keys: keys! { Job:
         "rate_iops" = "3000",
             (own "number or table",
                 |job, value| put(&mut job.pace, pace(value, iops)),
                 |job| shown_rate(job.pace, as_iops)),
-            "Operations per second of the whole job: its threads share them evenly. A table gives each direction a schedule of its own.",
+            "Operations per second of the whole job, shared evenly by its threads. A table gives each direction its own schedule.",
             allowed: Allowed::Said("above 0, { read, write, trim }, or \"none\""), default: Some("none"),
             elsewhere: &["iorate", "iops", "fwdrate"], group: Some("rate");
         "rate_bytes" = "\"100MB\"",
             (own "size a second or table",
                 |job, value| put(&mut job.pace, pace(value, bytes)),
                 |job| shown_rate(job.pace, as_bytes)),
-            "Bytes per second of the whole job: its threads share them evenly. A table gives each direction a schedule of its own.",
+            "Bytes per second of the whole job, shared evenly by its threads. A table gives each direction its own schedule.",
             allowed: Allowed::Said("above 0, { read, write, trim }, or \"none\""), default: Some("none"),
             elsewhere: &["rate", "throughput"], group: Some("rate");
         "arrivals" = "\"poisson\"",
             (own "word",
                 |job, value| value.word(&ARRIVALS).map(|how| job.pace = arriving(how, job.pace)),
                 |job| spoken(&ARRIVALS, &arrivals(job.pace))),
-            "`closed`: the next operation begins when one ends, never faster than the rate; what a stall lets pass is not made up for. `fixed` and `poisson`: operations arrive at the rate, at even or at random distances, whatever the target does. Response latency counts from the moment an operation was due; what never began is in it with the time that it had waited.",
+            "`closed`: the next operation starts when one ends, never faster than the rate; the job does not catch up after a stall. `fixed` and `poisson`: operations arrive at the rate, at even or random intervals, whatever the target does. Response latency counts from the moment an operation was due; operations that never started enter it with the time they waited.",
             allowed: Allowed::Words(&names(&ARRIVALS)), elsewhere: &["rate_process", "distribution"];
         "think" = "\"10ms\"",
             (own "time",
@@ -158,7 +158,7 @@ pub const PACE: Section<Job> = Section {
                     put(&mut job.think, pause.map(|pause| pause.map(|pause| Think { pause, every: 1 })))
                 },
                 |job| job.think.map(|think| time(think.pause))),
-            "A pause of a thread between its operations.",
+            "Pause of a thread between its operations.",
             allowed: Allowed::Said("a time, or \"none\""), default: Some("none"), elsewhere: &["thinktime"];
         "think_every" = "64",
             (own "whole number",
@@ -167,7 +167,7 @@ pub const PACE: Section<Job> = Section {
                     put(&mut job.think, value.count().map(|every| Some(Think { pause, every })))
                 },
                 |job| job.think.map(|think| think.every.to_string())),
-            "The pause comes after so many operations.",
+            "Operations between two pauses.",
             allowed: Allowed::Said("from 1"), default: Some("1"), need: Need::Given("think"), elsewhere: &["thinktime_blocks"];
     },
 };
@@ -176,33 +176,33 @@ pub const THROTTLING: Section<Job> = Section {
     title: "Throttling",
     keys: keys! { Job:
         "start_delay" = "\"5s\"", (rare time start_delay),
-            "The job begins so much later than the run.",
+            "Starts the job this much later than the run.",
             default: Some("none"), elsewhere: &["startdelay"];
         "least_iops" = "{ read = 1000 }",
             (own "table",
                 |job, value| put(&mut job.min_rate, value.unless_none(|table| least(table, iops))),
                 |job| shown_least(job.min_rate?, as_iops)),
-            "Operations per second below which the job fails, by direction; they must hold over each `cycle`.",
+            "Fails the job below this many operations per second, by direction, in any `cycle`.",
             allowed: Allowed::Said("`read`, `write`, `trim`, `cycle` (1 s), `settle` (0), or \"none\""), default: Some("none"),
             elsewhere: &["rate_iops_min"], group: Some("least");
         "least_bytes" = "{ write = \"50MiB\", cycle = \"5s\" }",
             (own "table",
                 |job, value| put(&mut job.min_rate, value.unless_none(|table| least(table, bytes))),
                 |job| shown_least(job.min_rate?, as_bytes)),
-            "Bytes per second below which the job fails, by direction; they must hold over each `cycle`.",
+            "Fails the job below this many bytes per second, by direction, in any `cycle`.",
             allowed: Allowed::Said("`read`, `write`, `trim`, `cycle` (1 s), `settle` (0), or \"none\""), default: Some("none"),
             elsewhere: &["rate_min", "rate_cycle"], group: Some("least");
         "flow" = "{ group = 1, weight = 3, pause = \"0\" }", (table flow, flow, shown_flow),
-            "Jobs of one `group` move operations in proportion to their `weight`; one that is ahead looks again after `pause`.",
+            "Jobs of one `group` do operations in proportion to their `weight`; a job that is ahead waits for `pause` and checks again.",
             allowed: Allowed::Said("whole numbers and a time, or \"none\"");
         "latency_target" = "{ limit = \"1ms\", window = \"2s\", percentile = 99.0 }", (table latency_target, latency_target, shown_latency_target),
-            "Looks for the depth at which `percentile` per cent of the operations take at most `limit`, judged over `window`; with `go_on` the job stays there, else it ends.",
+            "Searches the depth at which `percentile` per cent of the operations take at most `limit` over a `window`; with `go_on` the job continues at this depth, else it ends.",
             allowed: Allowed::Said("times, a number and a flag, or \"none\""), elsewhere: &["latency_window", "latency_percentile", "latency_run"];
         "nice" = "5", (rare signed priority.nice),
-            "Priority of the threads with the processor's scheduler, added to the program's own.",
+            "CPU priority of the threads, added to the program's own.",
             allowed: Allowed::Said("-20 (first) to 19 (last)");
         "io_priority" = "{ class = \"best-effort\", level = 4 }", (table priority.io, io_priority, shown_io_priority),
-            "Priority of the operations with the block layer's scheduler; most devices ignore it.",
+            "I/O priority of the operations; most devices ignore it.",
             allowed: Allowed::Said("`class`: realtime, best-effort or idle; `level`: 0 (first) to 7; or \"none\""),
             elsewhere: &["prio", "prioclass", "priority"];
     },

@@ -45,7 +45,7 @@ pub static STUDY: &[Key<Study>] = keys! { Study:
         (own "text",
             |study, value| put(&mut study.plan.name, value.name()),
             |study| (!study.plan.name.is_empty()).then(|| quoted(&study.plan.name))),
-        "A short name: it heads the results.",
+        "A short name, shown above the results.",
         default: Some("the file's name");
     "description" = "\"How deep must the queue be?\"",
         (own "text",
@@ -57,7 +57,7 @@ pub static STUDY: &[Key<Study>] = keys! { Study:
         (own "whole number",
             |study, value| put(&mut study.seed, value.seed().map(Some)),
             |study| shown_seed(study.seed)),
-        "The root of all chance: with the same seed, the same offsets, sizes and content are used again. Each pass draws anew from it, except what is verified.",
+        "Random seed: the same seed gives the same offsets, sizes and content. Each pass draws its own, except for verified data.",
         allowed: Allowed::Said("0 to 2^64 - 1; from 2^63 on in quotes"),
         default: Some("drawn anew for each run, and recorded"), elsewhere: &["randseed"];
     "passes" = "3",
@@ -67,7 +67,7 @@ pub static STUDY: &[Key<Study>] = keys! { Study:
                 at_most(value, u64::from(study.plan.passes), 1, 100_000)
             },
             |study| Some(study.plan.passes.to_string())),
-        "How often each case is measured; with three or more, results carry an interval.",
+        "How often each case is measured; with three or more, results have a confidence interval.",
         allowed: Allowed::Said("1 to 100000"), elsewhere: &["repeat", "repeats", "runs", "iterations"];
     "discard" = "1",
         (own "whole number",
@@ -76,7 +76,7 @@ pub static STUDY: &[Key<Study>] = keys! { Study:
                 at_most(value, u64::from(study.plan.discard), 0, 1000)
             },
             |study| Some(study.plan.discard.to_string())),
-        "So many passes of each case come before the first one, are recorded as pass 0, and enter no figure.",
+        "Warm-up passes of each case; they are recorded as pass 0 and enter no figure.",
         allowed: Allowed::Said("0 to 1000");
     "aggregate" = "\"median\"", (word AGGREGATES plan.aggregate),
         "How the passes of a case become one figure.";
@@ -99,25 +99,25 @@ pub static CASE: &[Key<Case>] = keys! { Case:
         (own "whole number",
             |case, value| put(&mut case.seed, value.seed().map(Some)),
             |case| shown_seed(case.seed)),
-        "A seed for this case alone.",
+        "A seed for this case only.",
         allowed: Allowed::Said("0 to 2^64 - 1; from 2^63 on in quotes"), default: Some("the study's"), elsewhere: &["randseed"];
     "settings" = "[[\"depth\", \"32\"]]",
         (own "list of pairs",
             |case, value| put(&mut case.settings, settings(value)),
             |case| list(&case.settings, |(axis, value)| pair(quoted(axis), quoted(value)))),
-        "What tells the case from its siblings, for tables and charts. A sweep writes it by itself; by hand it labels cases that no sweep can make.",
+        "Settings that distinguish the case in tables and charts. A sweep fills them in; write them by hand for cases that no sweep can make.",
         default: Some("what the sweep sets");
     "rate_percent" = "[10, 50, 90, 100, 120]",
         (own "list of numbers",
             |case, value| put(&mut case.rate_percent, shares(value)),
             |_| None),
-        "After the case has run as fast as it can, it runs again at these shares of the rate that it reached, in per cent; operations arrive at random distances, whatever the target does, and those above 100 drive it too hard.",
+        "Repeats the case at these shares, in per cent, of the rate that it reached at full speed. Operations arrive at random intervals, whatever the target does; shares above 100 overload it.",
         allowed: Allowed::Said("above 0, at most 1000"), default: Some("none"), elsewhere: &["curve"];
     "rate_ramp" = "\"500ms\"",
         (own "time",
             |case, value| put(&mut case.rate_ramp, value.time().map(Some)),
             |_| None),
-        "Instead of `ramp`, in the runs at those shares. What a limiter saved up is gone after the run at full speed, if that ramp is long, and the shares go down.",
+        "Replaces `ramp` in the runs at those shares. It can be short if `ramp` is long and the shares descend: the run at full speed has then spent what a limiter saved up.",
         default: Some("as `ramp`");
 };
 
