@@ -51,7 +51,7 @@ fn im4gn_comes_out_as_its_author_showed_it() {
     let compared = study["compared"].as_array().expect("figures");
     assert_eq!(compared.len(), 33, "28 of fio, and 5 of the machine");
     let silent = compared.iter().filter(|it| it["ours"].is_null());
-    assert_eq!(silent.count(), 5, "virtual time costs no processor");
+    assert_eq!(silent.count(), 5, "virtual time uses no processor");
 }
 
 /// The native form said that 28.0 % of the operations of this load lie within 500 µs, and the fio

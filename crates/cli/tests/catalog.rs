@@ -89,7 +89,7 @@ fn mistakes_are_pointed_at() {
     assert_eq!(output.status.code(), Some(2));
     assert_eq!(
         text(&output.stderr),
-        "error: this address cannot be used:\n\
+        "error: cannot use this address:\n\
          gp3:10GiB,iops=6000@r5d.xlarge\n          \
          ^^^^^^^^^ gp3 of 10 GiB allows at most 5,000 IOPS; 500 per GiB, 80,000 at most (today)\n"
     );
@@ -201,7 +201,7 @@ fn newer_figures() {
         "{told}"
     );
     assert!(
-        told.contains("2 changed, 5 added, 5 unchanged; 1 entries of no use here"),
+        told.contains("2 changed, 5 added, 5 unchanged; 1 entries not used here"),
         "{told}"
     );
     assert!(home.path().join("blocklab/catalog/imported.txt").exists());
