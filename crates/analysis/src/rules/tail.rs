@@ -26,8 +26,8 @@ const PACED: f64 = 0.5;
 
 /// One operation in a hundred, or in a thousand, takes very much longer than the others.
 pub(super) fn heavy_tail(cases: &Cases<'_>) -> Vec<Finding> {
-    let advice = "What waits for all of several operations waits for the slowest of them: plan with \
-                  this percentile. Look whether it goes with less in flight, else at the device.";
+    let advice = "Plan with this percentile: a request that needs several operations waits for the slowest. \
+                  Check whether a lower queue depth shortens the tail; if not, look at the device.";
     per_case(cases, "heavy-tail", Some(advice), |case| {
         if !can_tell(cases, case) {
             return None;
@@ -40,10 +40,10 @@ pub(super) fn heavy_tail(cases: &Cases<'_>) -> Vec<Finding> {
         let usual = direction.service_ns.at("p50") as f64;
         Some(
             warning(
-                "the tail of the {}s is heavy: their p{} is {}, {} times the median of {}",
+                "the {} latency has a heavy tail: {} is {}, {} times the median of {}",
                 [
                     word(direction.direction.name()),
-                    word(percentile(quantile).to_string()),
+                    word(format!("p{}", percentile(quantile))),
                     delay(ns),
                     Slot::Range(ns / usual, |it| format!("{it:.0}")),
                     delay(usual),
@@ -193,7 +193,7 @@ mod tests {
         assert!(
             finding
                 .statement
-                .contains("the tail of the reads is heavy: their p99 is 35.7 ms"),
+                .contains("the read latency has a heavy tail: p99 is 35.7 ms"),
             "{}",
             finding.statement
         );
