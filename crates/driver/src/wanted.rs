@@ -15,7 +15,7 @@ pub(super) fn wanted(job: &Job) -> Wanted {
     let submit = job.submit_latency && job.engine.is_asynchronous();
     // What only reads back tells of no priorities.
     let by_priority = |direction, share| match goes(direction, share) {
-        true => PriorityTable::of(job, direction, submit),
+        true => PriorityTable::for_job(job, direction, submit),
         false => None,
     };
     Wanted {

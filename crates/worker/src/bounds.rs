@@ -1,4 +1,4 @@
-//! When a job ends: its moments, and what asks for it.
+//! When a job ends: the moments that bound it, and requests to stop it.
 
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
@@ -6,7 +6,7 @@ use blocklab_record::Stopped;
 use blocklab_units::Nanos;
 use blocklab_workload::Job;
 
-/// Asks all workers of a job to end. The first reason stays.
+/// A request that all workers of a job end.
 #[derive(Debug, Default)]
 pub struct Stopper(AtomicU8);
 
@@ -21,7 +21,7 @@ const REASONS: [Stopped; 7] = [
 ];
 
 impl Stopper {
-    /// Asks for the end. The first reason stays.
+    /// Requests the end. The first reason is kept.
     pub fn request(&self, reason: Stopped) {
         let position = REASONS.iter().position(|known| *known == reason);
         let position = position.expect("every reason has its place");
@@ -35,7 +35,7 @@ impl Stopper {
         self.0.load(Relaxed) != 0
     }
 
-    /// Why the end was asked for, where it was.
+    /// Why the end was requested; `None` while it was not.
     pub fn reason(&self) -> Option<Stopped> {
         let code = usize::from(self.0.load(Relaxed));
         code.checked_sub(1).map(|position| REASONS[position])
@@ -71,7 +71,7 @@ impl Window {
         }
     }
 
-    /// When the last of these jobs is no longer measured, where one goes on after that.
+    /// The latest end of the measured time, where a job goes on after its own; else never.
     pub fn cool_from(windows: &[Self]) -> Nanos {
         let cools = windows.iter().any(|window| window.over > window.deadline);
         let last = windows.iter().map(|window| window.deadline).max();

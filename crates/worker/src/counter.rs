@@ -1,4 +1,4 @@
-//! A number that one thread counts and others may read at any moment.
+//! A counter with one writer, which other threads may read at any moment.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 

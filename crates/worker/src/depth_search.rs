@@ -1,7 +1,8 @@
-//! The search for the largest depth at which enough operations are quick.
+//! The search for the largest queue depth that meets a latency target.
 //!
 //! ```text
-//!   1, 2, 4, 8 … while it holds;  then halves the gap between the best and the worst known
+//!   1, 2, 4, 8 … while the target is met;  then bisection between the largest depth that met it
+//!   and the smallest that did not
 //! ```
 
 use blocklab_units::Nanos;
@@ -13,7 +14,7 @@ pub(crate) struct DepthSearch {
     target: LatencyTarget,
     most: u32,
     depth: u32,
-    /// Largest depth known to hold, and smallest known not to.
+    /// The largest depth that met the target, and the smallest that did not.
     holds: u32,
     fails: u32,
     settled: bool,
@@ -25,7 +26,7 @@ pub(crate) struct DepthSearch {
 /// How a search ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FoundDepth {
-    /// The depth; 0 where not even one operation at a time is quick enough.
+    /// The depth; 0 if even depth 1 misses the target.
     pub(crate) depth: u32,
     pub(crate) go_on: bool,
 }

@@ -1,4 +1,4 @@
-//! Schedules of reads, writes and trims apart.
+//! A separate schedule for reads, writes and trims.
 
 use blocklab_units::Nanos;
 use blocklab_workload::{Direction, Job, Pace, Requests};
@@ -6,14 +6,14 @@ use blocklab_workload::{Direction, Job, Pace, Requests};
 use crate::missed::Missed;
 use crate::pace::{Due, Pacer};
 
-/// One schedule a direction.
+/// One pacer for each direction.
 #[derive(Debug)]
 pub(crate) struct DirectionPacers {
-    /// By direction; nothing where the job does not go that way.
+    /// By direction; `None` where the mix has none of it.
     pacers: [Option<Pacer>; 3],
-    /// What the mix has drawn and was not due yet.
+    /// The direction that the mix has drawn and that was not due yet.
     drawn: Option<Direction>,
-    /// What goes next.
+    /// The direction of the next operation.
     chosen: Direction,
 }
 
@@ -52,8 +52,8 @@ impl DirectionPacers {
         }
     }
 
-    /// Whether an operation may begin, in the direction that the mix draws or in another one that
-    /// is due.
+    /// Whether an operation may begin: in the direction that the mix has drawn, else in another one
+    /// that is due.
     pub(crate) fn due(&mut self, now: Nanos, requests: &mut Requests) -> Due {
         let drawn = *self.drawn.get_or_insert_with(|| requests.direction());
         let due = |direction: Direction| {
@@ -90,7 +90,7 @@ impl DirectionPacers {
         }
     }
 
-    /// By direction, arrivals that were due by `end` and have not begun.
+    /// Arrivals of each direction that were due by `end` and have not begun.
     pub(crate) fn overdue(&mut self, end: Nanos, len: u32) -> [Missed; 3] {
         let late = |pacer: &mut Option<Pacer>| pacer.as_mut().map(|it| it.overdue(end, len));
         MOVING.map(|direction| late(&mut self.pacers[direction as usize]).unwrap_or_default())

@@ -1,4 +1,4 @@
-//! Jobs that share the operations of a flow by their weights: none runs ahead of the others.
+//! Flows: jobs that issue operations in proportion to their weights.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use blocklab_units::Nanos;
 use blocklab_workload::{Flow, Job};
 
-/// What the jobs of all flows have moved.
+/// The operations that the jobs of all flows have issued.
 #[derive(Debug, Default)]
 pub struct Flows(Vec<(String, Flow, Arc<Moved>)>);
 
@@ -14,7 +14,7 @@ pub struct Flows(Vec<(String, Flow, Arc<Moved>)>);
 #[derive(Debug, Default)]
 struct Moved {
     operations: AtomicU64,
-    /// Threads of it that work.
+    /// Threads of the job that have not ended.
     threads: AtomicU32,
 }
 
@@ -48,7 +48,7 @@ impl Flows {
     }
 }
 
-/// A worker's part in a flow.
+/// The part of one worker in a flow.
 #[derive(Debug)]
 pub(crate) struct Share {
     weight: u64,
@@ -58,7 +58,7 @@ pub(crate) struct Share {
 }
 
 impl Share {
-    /// Whether some other job that still works has moved less for its weight.
+    /// Whether another job that still runs has issued less in proportion to its weight.
     pub(crate) fn is_ahead(&self) -> bool {
         let mine = self.mine.operations.load(Relaxed);
         self.others.iter().any(|(weight, other)| {

@@ -1,8 +1,8 @@
-//! When a worker flushes what it wrote: a counter, and the final round over all files.
+//! When a worker flushes its writes: every so many operations, and once for each file at the end.
 
 use blocklab_workload::{Flush, SyncKind};
 
-/// Decides when a flush follows the writes.
+/// Counts writes and decides when a flush is due.
 #[derive(Debug)]
 pub(crate) struct Flusher {
     rule: Flush,
@@ -15,7 +15,7 @@ pub(crate) struct Flusher {
     remaining: u32,
     has_written: bool,
     due: bool,
-    /// It is the last one over again.
+    /// The flush that is due repeats the last one.
     again: bool,
 }
 

@@ -1,9 +1,8 @@
-//! The operations of a worker that are in flight: what it knows of each, and what it tells those who
-//! look on.
+//! The operations that a worker has in flight.
 //!
-//! A worker that hangs in the kernel can tell nobody what it waits for. So it leaves the moment of
-//! every submission where the watching thread can read it; like all that is counted, that costs
-//! one store an operation.
+//! A worker that hangs in the kernel cannot report what it waits for. It therefore keeps the moment
+//! of every submission where the supervising thread can read it, at the cost of one store for each
+//! operation.
 
 use blocklab_units::Nanos;
 use blocklab_workload::{Direction, Request};
@@ -18,7 +17,7 @@ pub(crate) struct InFlight {
     pub(crate) offset: u64,
     pub(crate) len: u32,
     pub(crate) file: u32,
-    /// Which of its worker's jobs it is of.
+    /// Index of the job among those of the worker.
     pub(crate) job: u32,
     /// As [`Io::priority`](blocklab_workload::Io::priority).
     pub(crate) priority: u16,
@@ -26,7 +25,7 @@ pub(crate) struct InFlight {
 }
 
 impl InFlight {
-    /// In a slot in which nothing was in flight yet.
+    /// A slot that was never used.
     pub(crate) const NONE: Self = Self {
         submitted: Nanos::ZERO,
         intended: Nanos::ZERO,
@@ -53,31 +52,31 @@ impl InFlight {
     }
 }
 
-/// One worker's operations in flight, by slot.
+/// The operations that one worker has in flight, by slot.
 #[derive(Debug)]
 pub struct Outstanding(Box<[Counter]>);
 
-/// Below the moment of submission stand the direction and, lowest, that there is an operation.
+/// A word holds the moment of submission, then two bits of direction, then one bit that says busy.
 const BUSY: u64 = 1;
 const DIRECTION: u64 = 0b11;
 
 impl Outstanding {
-    /// None of `depth` is in flight.
+    /// With nothing in flight.
     pub(crate) fn new(depth: usize) -> Self {
         Self((0..depth).map(|_| Counter::default()).collect())
     }
 
-    /// An operation goes out in a slot that is free.
+    /// An operation is issued in a free slot.
     #[inline]
     pub(crate) fn begins(&self, slot: usize, direction: Direction, now: Nanos) {
-        debug_assert!(!self.is_busy(slot), "slot {slot} is out already");
+        debug_assert!(!self.is_busy(slot), "slot {slot} is already in flight");
         self.put(slot, direction, now);
     }
 
-    /// The operation of a slot came back, and the next one goes out in it at once.
+    /// The operation of a slot completed, and the next one is issued in it at once.
     #[inline]
     pub(crate) fn goes_on(&self, slot: usize, direction: Direction, now: Nanos) {
-        debug_assert!(self.is_busy(slot), "nothing went out in slot {slot}");
+        debug_assert!(self.is_busy(slot), "nothing is in flight in slot {slot}");
         self.put(slot, direction, now);
     }
 
@@ -88,7 +87,7 @@ impl Outstanding {
 
     #[inline]
     pub(crate) fn ends(&self, slot: usize) {
-        debug_assert!(self.is_busy(slot), "nothing went out in slot {slot}");
+        debug_assert!(self.is_busy(slot), "nothing is in flight in slot {slot}");
         self.0[slot].set(0);
     }
 
@@ -97,12 +96,12 @@ impl Outstanding {
         self.0[slot].get() & BUSY > 0
     }
 
-    /// How many went out and have not come back: by looking at every slot, whatever was counted.
+    /// How many operations are in flight, from the slots themselves and not from other counters.
     pub(crate) fn count(&self) -> u64 {
         (0..self.0.len()).filter(|slot| self.is_busy(*slot)).count() as u64
     }
 
-    /// From now on another one tells of what is in flight.
+    /// Moves what is in flight to `other`, which takes over from here.
     pub(crate) fn hand_over_to(&self, other: &Self) {
         for (from, to) in self.0.iter().zip(&other.0) {
             to.set(from.get());

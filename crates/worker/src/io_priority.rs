@@ -1,7 +1,7 @@
-//! Operations that carry a priority of their own: which they are, and how long they took.
+//! Operations with a priority of their own: which they are, and their latencies.
 //!
-//! Only a job that asks for it has any of this; of all others an operation says 0, which is the
-//! priority of its thread.
+//! Only a job with `io_priority_shares` uses this. The operations of all others have priority 0,
+//! which stands for that of their thread.
 
 use blocklab_random::Stream;
 use blocklab_record::ByPriority;
@@ -10,11 +10,11 @@ use blocklab_workload::{Direction, IoPriority, Job, PriorityShare};
 
 use crate::latency::{LatencyHistogram, LatencySum};
 
-/// Draws the priorities of one thread's operations.
+/// Draws the priority of each operation of a thread.
 #[derive(Debug)]
 pub(crate) struct IoPriorityDraw {
     shares: Vec<PriorityShare>,
-    /// What the thread has: an operation that draws the same is none of its own.
+    /// The priority of the thread. An operation that draws it carries none of its own.
     own: u16,
     chance: Stream,
 }
@@ -31,7 +31,7 @@ impl IoPriorityDraw {
         }))
     }
 
-    /// The priority of the next operation, as the kernel takes it; 0: that of its thread.
+    /// The priority of the next operation in the kernel's encoding; 0 stands for that of its thread.
     pub(crate) fn draw(&mut self, direction: Direction, len: u32) -> u16 {
         let drawn = self.chance.below(100);
         let mut passed = 0;
@@ -51,13 +51,13 @@ fn own(job: &Job) -> u16 {
     job.priority.io.map_or(0, IoPriority::encoded)
 }
 
-/// Latencies of one direction by priority; the first row is that of the thread.
+/// Latencies of one direction by priority. The first row has the priority of the thread.
 #[derive(Debug)]
 pub struct PriorityTable(Vec<Row>);
 
 #[derive(Debug)]
 struct Row {
-    /// As an operation carries it.
+    /// The value in [`Io::priority`](blocklab_workload::Io::priority).
     carried: u16,
     priority: Option<IoPriority>,
     service: LatencyHistogram,
@@ -65,14 +65,14 @@ struct Row {
 }
 
 impl PriorityTable {
-    /// Nothing where all operations of the direction go as their thread does. `apart`: submission
-    /// and completion are measured by themselves.
-    pub fn of(job: &Job, direction: Direction, apart: bool) -> Option<Self> {
+    /// `None` if all operations of the direction have the priority of their thread. `split`:
+    /// submission and completion latency are measured separately.
+    pub fn for_job(job: &Job, direction: Direction, split: bool) -> Option<Self> {
         let row = |carried, priority| Row {
             carried,
             priority,
             service: LatencyHistogram::new(),
-            completion: apart.then(LatencyHistogram::new),
+            completion: split.then(LatencyHistogram::new),
         };
         let mut rows = vec![row(0, job.priority.io)];
         let own = own(job);
@@ -86,7 +86,7 @@ impl PriorityTable {
         (rows.len() > 1).then_some(Self(rows))
     }
 
-    /// An operation came back.
+    /// An operation completed.
     pub(crate) fn served(&self, carried: u16, service: Nanos, completion: Option<Nanos>) {
         let Some(row) = self.0.iter().find(|row| row.carried == carried) else {
             return;
@@ -97,7 +97,7 @@ impl PriorityTable {
         }
     }
 
-    /// What the threads of a job, which have the same rows, counted together.
+    /// The sum over the threads of a job, which all have the same rows.
     pub fn sum(tables: &[&Self]) -> Vec<ByPriority> {
         let Some(first) = tables.first() else {
             return Vec::new();
@@ -174,14 +174,14 @@ mod tests {
             ..Priority::default()
         };
         assert_eq!(drawn(&job, Direction::Read, 512), [(0, 1000)]);
-        assert!(PriorityTable::of(&job, Direction::Read, false).is_none());
+        assert!(PriorityTable::for_job(&job, Direction::Read, false).is_none());
     }
 
     #[test]
     fn tables_hold_what_was_carried() {
         let job = job(&[share(None, 50, FIRST), share(None, 10, IDLE)]);
-        assert!(PriorityTable::of(&job, Direction::Write, true).is_none());
-        let table = PriorityTable::of(&job, Direction::Read, true).expect("two priorities");
+        assert!(PriorityTable::for_job(&job, Direction::Write, true).is_none());
+        let table = PriorityTable::for_job(&job, Direction::Read, true).expect("two priorities");
         table.served(0, Nanos(1000), Some(Nanos(900)));
         table.served(0x2000, Nanos(3000), Some(Nanos(2500)));
         table.served(0x2000, Nanos(5000), Some(Nanos(4500)));

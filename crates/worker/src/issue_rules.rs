@@ -1,4 +1,4 @@
-//! What holds a worker back, or ends it, where a job asks for more than a depth and a pace.
+//! Rules that delay or end the operations of a worker, beyond queue depth and pace.
 
 use blocklab_units::Nanos;
 use blocklab_workload::{Direction, Invalid, Job, Request, Requests};
@@ -13,12 +13,12 @@ use crate::pass::pass;
 use crate::replay_cursor::ReplayCursor;
 use crate::verifier::Verifier;
 
-/// The restraints of one worker; most jobs have none.
+/// The rules of one worker; most jobs have none.
 #[derive(Debug)]
 pub(crate) struct IssueRules {
-    /// Nothing is issued before it.
+    /// Nothing is issued before this moment.
     begin: Nanos,
-    /// Refill only below so many in flight, and whether the depth has been full since.
+    /// Once the queue has been full, it is refilled only below this depth; `draining` until then.
     low: usize,
     draining: bool,
     ios_left: u64,
@@ -28,9 +28,9 @@ pub(crate) struct IssueRules {
     pub(crate) depth_search: Option<DepthSearch>,
     flow: Option<Share>,
     no_overlap: bool,
-    /// A request that waits for another one that it overlaps.
+    /// A request that overlaps one in flight and waits for it.
     held: Option<Request>,
-    /// When the one that was drawn last was due.
+    /// When the request that was drawn last was due.
     due: Nanos,
     max_latency: Nanos,
 }
@@ -39,9 +39,9 @@ pub(crate) struct IssueRules {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum IssueDecision {
     Go,
-    /// Not before a completion.
+    /// Not before the next completion.
     Stay,
-    /// Not before this moment, or a completion.
+    /// Not before this moment or the next completion, whichever comes first.
     Until(Nanos),
 }
 
@@ -58,7 +58,7 @@ impl IssueRules {
         let pacers = DirectionPacers::of(job, seed, thread);
         let depth = job.effective_depth();
         let pieces = Pieces::of(job, thread, sizes)?;
-        let asked = pacers.is_some()
+        let is_needed = pacers.is_some()
             || replay_cursor.is_some()
             || job.latency_target.is_some()
             || job.flow.is_some()
@@ -69,7 +69,7 @@ impl IssueRules {
             || job.stop.ios.is_some()
             || pieces.is_some()
             || job.start_delay > Nanos::ZERO;
-        Ok(asked.then(|| {
+        Ok(is_needed.then(|| {
             Box::new(Self {
                 begin: Nanos::ZERO,
                 low: (job.batch.low as usize).min(depth as usize - 1),
@@ -123,7 +123,7 @@ impl IssueRules {
         }
     }
 
-    /// When the next operation is due, where directions have schedules of their own.
+    /// When the next operation is due by a replay or by the pacers of the directions.
     pub(crate) fn due(&mut self, now: Nanos, requests: &mut Requests) -> Due {
         let due = match (&mut self.pacers, &self.replay_cursor) {
             _ if self.held.is_some() => Due::Now(self.due),
@@ -137,7 +137,7 @@ impl IssueRules {
         due
     }
 
-    /// The next request; nothing while it overlaps one in flight.
+    /// The next request; `None` while it overlaps one in flight.
     pub(crate) fn draw<'a>(
         &mut self,
         requests: &mut Requests,
@@ -156,7 +156,7 @@ impl IssueRules {
         Some(drawn)
     }
 
-    /// An operation was issued. Returns whether it was the last one.
+    /// Counts an issued operation. Returns whether it was the last one.
     pub(crate) fn issued(&mut self, request: &Request, now: Nanos, is_full: bool) -> bool {
         self.draining = self.low > 0 && (is_full || self.draining);
         self.ios_left -= 1;
@@ -174,35 +174,35 @@ impl IssueRules {
         self.ios_left == 0 || covered || played && self.held.is_none()
     }
 
-    /// Whether the pace is not that of the job alone.
+    /// Whether a replay or the pacers of the directions replace the pace of the job.
     pub const fn has_schedule(&self) -> bool {
         self.pacers.is_some() || self.replay_cursor.is_some()
     }
 
-    /// An operation came back. Returns whether the search for a depth is over.
+    /// Counts a completed operation. Returns the depth that a search has found with it.
     pub(crate) fn completed(&mut self, service: Nanos, now: Nanos) -> Option<FoundDepth> {
         self.depth_search.as_mut()?.completed(service, now)
     }
 
-    /// Whether an operation took longer than any may.
+    /// Whether an operation exceeded the maximum latency of the job.
     pub(crate) fn is_too_slow(&self, service: Nanos) -> bool {
         service > self.max_latency
     }
 
-    /// Nothing more is issued: others of the flow need not wait.
+    /// Nothing more is issued: other jobs of the flow need not wait.
     pub(crate) fn end(&mut self) {
         self.flow = None;
     }
 
-    /// By direction, arrivals that were due and never issued.
+    /// By direction, the operations that were due and never issued.
     pub(crate) fn overdue(&mut self, end: Nanos, len: u32) -> [Missed; 3] {
         let pacers = self.pacers.as_mut();
         pacers.map_or_else(Default::default, |pacers| pacers.overdue(end, len))
     }
 }
 
-/// Pieces that are still to be hit until all passes are over. Where they are no whole blocks, a
-/// pass moves fewer bytes than there are.
+/// The pieces that are left until all passes are over. Where blocks are cut into pieces, a pass
+/// moves fewer bytes than its region has.
 #[derive(Debug)]
 struct Pieces {
     piece: u64,
@@ -222,7 +222,7 @@ impl Pieces {
         }))
     }
 
-    /// Returns whether it was the last.
+    /// Counts the pieces of a request. Returns whether they were the last.
     fn hit(&mut self, request: &Request) -> bool {
         if !(self.trim_first && request.direction == Direction::Trim) {
             let hit = u64::from(request.len).div_ceil(self.piece);

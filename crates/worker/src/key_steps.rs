@@ -1,4 +1,4 @@
-//! Where each operation stands on its way whose data is compared by the keys of a storage.
+//! The steps of an operation whose data is verified by keys.
 //!
 //! ```text
 //!   read:   read ─▶ compared
@@ -14,16 +14,16 @@ use blocklab_workload::{Direction, Request, Slot, Validation};
 
 use crate::in_flight::InFlight;
 
-/// Where an operation stands.
+/// The step that an operation is at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Step {
-    /// A read that was asked for.
+    /// A read of the job.
     Read,
-    /// The block of a write, before it.
+    /// The read of a block before its write.
     ReadBefore,
     /// The write.
     Write,
-    /// The block of a write, after it.
+    /// The read of a block after its write.
     ReadAfter,
 }
 
@@ -43,11 +43,11 @@ pub(crate) struct KeySteps {
     read_before_write: bool,
     read_after_write: bool,
     most_wrong: u64,
-    /// By slot, and whether its data came back wrong.
+    /// By slot: the step, and whether a miscompare was found.
     steps: Vec<(Step, bool)>,
     /// Slots whose next step can begin.
     ready: VecDeque<Slot>,
-    /// From the run's clock to microseconds since 1970.
+    /// Microseconds since 1970 at the zero of the run's clock.
     epoch_micros: u64,
 }
 
@@ -69,17 +69,17 @@ impl KeySteps {
         }
     }
 
-    /// Whether so many blocks came back wrong that all ends.
+    /// Whether the miscompares have reached the number that ends the run.
     pub(crate) fn is_full(&self) -> bool {
         self.keys.wrongs() >= self.most_wrong
     }
 
-    /// Takes the blocks of a request. Returns whether anything is known of them.
+    /// Claims the blocks of a request. Returns whether their content is known.
     pub(crate) fn claim(&self, request: &Request) -> Result<bool, Taken> {
         self.keys.claim(request.offset, u64::from(request.len))
     }
 
-    /// An operation on claimed blocks begins, of which something is known or not; with this step.
+    /// An operation on claimed blocks begins. Returns the direction of its first step.
     pub(crate) fn begin(&mut self, slot: &Slot, direction: Direction, known: bool) -> Direction {
         let step = match direction {
             Direction::Write if known && self.read_before_write => Step::ReadBefore,
@@ -90,19 +90,19 @@ impl KeySteps {
         step.direction()
     }
 
-    /// The slot whose next step begins, and what it does.
+    /// The slot whose next step begins, and the direction of that step.
     pub(crate) fn next(&mut self) -> Option<(Slot, Direction)> {
         let slot = self.ready.pop_front()?;
         let direction = self.steps[slot.index()].0.direction();
         Some((slot, direction))
     }
 
-    /// What it read is not what was written.
+    /// The block that this slot read is a miscompare.
     pub(crate) fn found_wrong(&mut self, slot: &Slot) {
         self.steps[slot.index()].1 = true;
     }
 
-    /// A step went well, or did not: gives the slot back unless another step follows.
+    /// A step has completed. Returns the slot unless another step follows.
     pub(crate) fn ended(
         &mut self,
         slot: Slot,
@@ -135,7 +135,7 @@ impl KeySteps {
         Some(slot)
     }
 
-    /// No further step begins: a slot that waits for one.
+    /// Gives up one operation whose next step has not begun, and returns its slot.
     pub(crate) fn abandon(&mut self, in_flight: &[InFlight]) -> Option<Slot> {
         let slot = self.ready.pop_front()?;
         let io = in_flight[slot.index()];

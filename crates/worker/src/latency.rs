@@ -1,11 +1,11 @@
-//! Distributions of latencies: recorded by one thread, added up by those who look on.
+//! Latency distributions: recorded by one thread, summed by others.
 
 use blocklab_record::Latency;
 use blocklab_stats::Histogram;
 
 use crate::counter::Counter;
 
-/// The distribution of one latency, with exact moments.
+/// The distribution of a latency, with exact mean and variance.
 #[derive(Debug)]
 pub struct LatencyHistogram {
     sum: Counter,
@@ -32,7 +32,7 @@ impl LatencyHistogram {
         }
     }
 
-    /// The longest value so far.
+    /// The largest value so far.
     pub(crate) fn longest(&self) -> u64 {
         self.max.get()
     }
@@ -58,11 +58,11 @@ impl LatencyHistogram {
         self.counts[Histogram::index(nanos)].add(1);
     }
 
-    /// As [`Self::record`], `count` times: of the shortest and of each that is `gap` longer. It costs
-    /// no more than there are buckets.
+    /// Records `count` values: `shortest`, and each next one `gap` longer. The cost is bounded by the
+    /// number of buckets.
     pub(crate) fn record_steps(&self, shortest: f64, gap: f64, count: u64) {
         let value = |step: u64| (shortest + gap * step as f64) as u64;
-        assert!(count > 0, "nothing has no longest one");
+        assert!(count > 0, "no value has a largest one");
         let last = count - 1;
         let (n, m) = (count as f64, last as f64);
         self.sum.add((n * shortest + gap * n * m / 2.0) as u64);
@@ -88,7 +88,7 @@ impl LatencyHistogram {
     }
 }
 
-/// The sum of several spectra at one moment.
+/// The sum of several distributions at one moment.
 #[derive(Debug, Clone)]
 pub struct LatencySum {
     /// Nanoseconds.
@@ -103,8 +103,8 @@ pub struct LatencySum {
 }
 
 impl LatencySum {
-    /// Several distributions added up.
-    pub fn of<'a>(spectra: impl Iterator<Item = &'a LatencyHistogram>) -> Self {
+    /// Adds up several distributions.
+    pub fn of<'a>(histograms: impl Iterator<Item = &'a LatencyHistogram>) -> Self {
         let mut total = Self {
             sum: 0.0,
             sum_squares: 0.0,
@@ -112,7 +112,7 @@ impl LatencySum {
             max: 0,
             histogram: Histogram::new(),
         };
-        for histogram in spectra {
+        for histogram in histograms {
             total.sum += histogram.sum.get() as f64;
             total.sum_squares += f64::from_bits(histogram.sum_squares.get());
             total.min = total.min.min(histogram.min.get());
@@ -123,7 +123,7 @@ impl LatencySum {
         total
     }
 
-    /// As a Record keeps it.
+    /// The form that a Record keeps.
     pub fn into_latency(self) -> Latency {
         let min = self.min.min(self.max);
         Latency::new(&self.histogram, min, self.max, self.sum, self.sum_squares)

@@ -1,5 +1,5 @@
-//! In: a workload's jobs; the moment, and what came back by it.
-//! Out: what to do next; counters, histograms, logs.
+//! In: the jobs of a workload; the time, and the completions up to it.
+//! Out: the next action; counters, histograms, logs.
 //! Never: a clock, a kernel, a thread.
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]

@@ -1,21 +1,21 @@
-//! Operations one by one, and sums of them over short spans.
+//! A log of single operations, and of sums over short spans.
 
 use blocklab_stats::Histogram;
 use blocklab_units::Nanos;
 use blocklab_workload::{Direction, Log};
 
-/// One operation, by moments since its job's measured time began.
+/// One operation. Moments count from the start of the measured time of its job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LogEntry {
-    /// When it was issued; 0 of one that was issued in the ramp.
+    /// When it was issued; 0 if that was during the ramp.
     pub begin: Nanos,
-    /// When it came back.
+    /// When it completed.
     pub end: Nanos,
-    /// From issue to return.
+    /// From issue to completion.
     pub service: Nanos,
-    /// Of that, what the submitting call took; 0 where it is not measured by itself.
+    /// The part of it that the submitting call took; 0 where that is not measured.
     pub submit: Nanos,
-    /// What it did.
+    /// Its direction.
     pub direction: Direction,
     /// Index of the target in the job's list.
     pub target: u32,
@@ -23,12 +23,11 @@ pub struct LogEntry {
     pub len: u32,
     /// First byte.
     pub offset: u64,
-    /// What it carried for the block layer's scheduler, as the kernel takes it; 0: what its
-    /// thread has.
+    /// Its I/O priority in the kernel's encoding; 0 stands for that of its thread.
     pub priority: u16,
 }
 
-/// The operations of one direction that came back within a span.
+/// The operations of one direction that completed within a span.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LogSpan {
     /// End of the span, since the job's measured time began.
@@ -61,15 +60,15 @@ impl LogSpan {
     }
 }
 
-/// What one thread of a job logged.
+/// The log of one thread of a job.
 #[derive(Debug, Clone, Default)]
 pub struct JobLog {
-    /// In the order of their return.
+    /// In the order of completion.
     pub entries: Vec<LogEntry>,
-    /// In the order of time; only spans in which something came back.
+    /// In the order of time, without spans in which nothing completed.
     pub spans: Vec<LogSpan>,
-    /// End of the span, direction, latencies from the return of the submitting call (where it is
-    /// measured by itself) to completion.
+    /// End of the span, direction, and completion latencies (service latencies where submission is
+    /// not measured separately).
     pub histograms: Vec<(Nanos, Direction, Histogram)>,
 }
 
@@ -168,7 +167,7 @@ impl LogBook {
         }
     }
 
-    /// The log, with what the last spans hold; `end` is that of the job.
+    /// Closes the last spans at the `end` of the job and returns the log.
     pub fn finish(&mut self, end: Nanos) -> JobLog {
         self.close_span(end.max(self.span_begin));
         self.close_histogram(end.max(self.histogram_begin));

@@ -1,17 +1,17 @@
-//! Operations that were due under a rate and never began: a stall let their moments pass, or the
-//! end came before their turn.
+//! Operations that were due under a rate and never issued: a stall let their moments pass, or the
+//! job ended first.
 //!
-//! Left out of the percentiles, they would make a device that stands still look quick: one operation
-//! waits through the stall and a thousand that should have begun meanwhile are forgotten
-//! ("coordinated omission"). So each counts in the response latency with the time that it had waited
-//! when the schedule gave it up, which is the least that it can have taken.
+//! Without them, the percentiles of a device that stalls would look good: one operation waits
+//! through the stall, and a thousand that were due meanwhile are forgotten ("coordinated omission").
+//! Each therefore counts in the response latency with the time that it had waited when the schedule
+//! gave it up, which is a lower bound of what it would have taken.
 
 use blocklab_units::Nanos;
 use blocklab_workload::{Direction, Mix};
 
 use crate::recorder::Recorder;
 
-/// Moments at equal distances that passed.
+/// Evenly spaced moments at which operations were due.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(crate) struct Missed {
     pub(crate) first: f64,
@@ -24,7 +24,7 @@ impl Missed {
         Self { count, gap, ..self }
     }
 
-    /// In the response latency of one direction, as given up at this moment.
+    /// Records them in the response latency of a direction, as given up now.
     pub(crate) fn record(self, direction: Direction, now: Nanos, recorder: &Recorder) {
         let tally = recorder.tally(direction);
         if let Some(response) = tally.and_then(|tally| tally.response.as_ref())
@@ -37,7 +37,7 @@ impl Missed {
     }
 }
 
-/// Shares what was missed out to the directions of a job, as its mix would have.
+/// Assigns missed operations to directions in the proportion of the job's mix.
 #[derive(Debug)]
 pub(crate) struct Misses {
     mix: Mix,
@@ -49,7 +49,7 @@ impl Misses {
         Self { mix, total: 0 }
     }
 
-    /// They were given up at this moment.
+    /// Counts operations that are given up now.
     #[cold]
     pub(crate) fn count(&mut self, missed: Missed, now: Nanos, recorder: &Recorder) {
         recorder.overdue.add(missed.count);
@@ -64,7 +64,7 @@ impl Misses {
         }
     }
 
-    /// Of all that was missed so far.
+    /// By direction, all that were missed so far.
     fn shares(&self) -> [u64; 3] {
         let below = |percent: u8| (u128::from(self.total) * u128::from(percent) / 100) as u64;
         let read = below(self.mix.read);

@@ -6,7 +6,7 @@ use blocklab_workload::{Job, Pace, Rate, Think, ThinkStyle};
 
 use crate::missed::Missed;
 
-/// What the pacer says of the next operation.
+/// When the next operation may begin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Due {
     /// It may begin; under a rate it was due at this moment.
@@ -54,11 +54,11 @@ pub(crate) struct Pacer {
     uniform: bool,
 }
 
-/// No two Poisson arrivals of a pool are further apart.
+/// The longest gap between two Poisson arrivals of a pool.
 const LONGEST_GAP: f64 = 180e9;
 
-/// A capped pace makes up for at most so much lost time: enough to hide the timer's lateness, too
-/// little to make a burst after a stall.
+/// The lost time that a capped pace catches up with at most: enough to hide a late timer, too little
+/// for a burst after a stall.
 const CATCH_UP: f64 = 20e6;
 
 impl Pacer {
@@ -102,7 +102,7 @@ impl Pacer {
         }
     }
 
-    /// From this moment on, so many operations a second.
+    /// Changes the rate from this moment on.
     pub(crate) fn set_rate(&mut self, iops: f64, from: Nanos) {
         self.gap = Gap::Operation(1e9 / iops.max(1e-9));
         self.next = self
@@ -110,8 +110,8 @@ impl Pacer {
             .clamp(from.0 as f64, from.0 as f64 + 1e9 / iops.max(1e-9));
     }
 
-    /// Forgets arrivals beyond the last `most` that are due and have not begun: the queue that
-    /// they would wait in is full. Returns how many.
+    /// Drops the oldest arrivals that are due and have not begun, until `most` are left: the queue
+    /// that holds them is full. Returns how many.
     #[inline]
     pub(crate) fn keep_backlog(&mut self, now: Nanos, most: u32) -> u64 {
         let Gap::Operation(gap) = self.gap else {
@@ -126,13 +126,13 @@ impl Pacer {
         forgotten as u64
     }
 
-    /// The schedule, made as if for moment zero, begins at this moment.
+    /// Moves the schedule, which was made for a start at zero, to this start.
     pub(crate) fn begin(&mut self, start: Nanos) {
         self.next += start.0 as f64;
         self.tired_at = self.tired_at.saturating_add(start);
     }
 
-    /// Whether operations arrive whatever the target does.
+    /// Whether operations arrive independently of completions.
     pub(crate) const fn is_open(&self) -> bool {
         matches!(self.law, Law::Fixed | Law::Poisson)
     }
@@ -187,7 +187,7 @@ impl Pacer {
         }
     }
 
-    /// What a capped pace makes up for no more: it was due too long before this moment.
+    /// Drops what a capped pace no longer catches up with: operations due too long ago.
     pub(crate) fn give_up(&mut self, now: Nanos, len: u32) -> Missed {
         let (first, gap) = (self.next, self.gap_of(len));
         let steps = |to: f64| ((to - first) / gap).ceil().max(0.0);
@@ -241,7 +241,7 @@ impl Pacer {
         }
     }
 
-    /// Everything in flight has ended.
+    /// Nothing is in flight any more: a pause that is due begins.
     pub(crate) fn drained(&mut self, now: Nanos) {
         let due = self.resting || now >= self.tired_at;
         if let Some(think) = self.think.filter(|_| due) {

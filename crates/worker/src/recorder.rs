@@ -1,9 +1,8 @@
-//! What a worker counts while it runs.
+//! The counters of a worker.
 //!
 //! One thread writes, others may read at any moment: all counters are relaxed atomics that only
-//! their worker stores to, which costs what plain memory costs. So the live view and the
-//! series take nothing from the hot path, and a worker that hangs in the kernel leaves
-//! its figures behind.
+//! their worker stores to, at the cost of plain memory. The live view and the series therefore take
+//! nothing from the hot path, and the figures of a worker that hangs in the kernel are not lost.
 
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -27,13 +26,13 @@ pub struct DirectionCounters {
     pub bytes: Counter,
     /// From submission to completion.
     pub service: LatencyHistogram,
-    /// From the moment an operation was due to its completion.
+    /// From the moment that an operation was due to its completion.
     pub response: Option<LatencyHistogram>,
     /// The submitting call.
     pub submit: Option<LatencyHistogram>,
     /// From the return of the submitting call to the completion.
     pub completion: Option<LatencyHistogram>,
-    /// Where operations carry priorities of their own.
+    /// By priority, where operations have one of their own.
     pub by_priority: Option<PriorityTable>,
 }
 
@@ -43,7 +42,7 @@ impl DirectionCounters {
         self.service.longest()
     }
 
-    /// An operation of so many bytes took so long.
+    /// Counts a completed operation.
     #[inline(always)]
     pub(crate) fn served(&self, len: u32, service: Nanos) {
         self.ios.add(1);
@@ -59,7 +58,7 @@ pub struct Wanted {
     pub directions: [bool; 4],
     /// Response latency.
     pub response: bool,
-    /// Submission latency by itself.
+    /// Submission and completion latency, separately.
     pub submit: bool,
     /// Depths and batches.
     pub depths: bool,
@@ -80,14 +79,14 @@ pub struct DepthCounters {
 }
 
 impl DepthCounters {
-    /// So many were in flight when one more was issued, itself included.
+    /// Counts an issued operation by the queue depth that it makes.
     #[inline]
     pub(crate) fn issued(&self, in_flight: usize) {
         let class = (in_flight.max(1).ilog2() as usize).min(6);
         self.in_flight[class].add(1);
     }
 
-    /// A call handed over or brought so many.
+    /// Counts a call by the number of operations that it submitted or reaped.
     #[inline]
     pub(crate) fn moved(counters: &[Counter; 7], operations: usize) {
         let class = match operations {
@@ -110,23 +109,23 @@ impl DepthCounters {
     }
 }
 
-/// A failure as the worker saw it.
+/// Failed operations of one kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Failure {
     /// errno, or 0 for a short transfer.
     pub errno: i32,
-    /// What failed.
+    /// Their direction.
     pub direction: Direction,
     /// How many.
     pub count: u64,
-    /// When the first failed.
+    /// When the first one failed.
     pub first_at: Nanos,
-    /// Where the first was.
+    /// Offset of the first one.
     pub first_offset: u64,
 }
 
 impl Failure {
-    /// Of an operation that gave this result: a negated errno, or too few bytes.
+    /// One operation with this result: a negated errno, or too few bytes.
     pub(crate) fn of(result: i32, direction: Direction, at: Nanos, offset: u64) -> Self {
         Self {
             errno: if result < 0 { -result } else { 0 },
@@ -142,7 +141,7 @@ impl Failure {
 #[derive(Debug, Default)]
 pub struct Recorder {
     tallies: [Option<DirectionCounters>; 4],
-    /// What ended during the ramp: in the series, and in no result.
+    /// Completions during the ramp: in the series, and in no result.
     warm: Option<Box<Self>>,
     /// Operations handed to the target, ramp included.
     pub issued: Counter,
@@ -152,29 +151,29 @@ pub struct Recorder {
     pub failed: Counter,
     /// Were due and never issued.
     pub overdue: Counter,
-    /// One more than the depth that a search found; 0 before.
+    /// One more than the depth that a search has found; 0 while it has found none.
     pub found_depth: Counter,
-    /// First submission and last completion, as moments of the run's clock.
+    /// When the first operation was issued, on the run's clock.
     pub first_issue: Counter,
-    /// When the last operation came back.
+    /// When the last operation completed.
     pub last_completion: Counter,
     /// Depths and batches, where they are wanted.
     pub depths: Option<DepthCounters>,
-    /// How far a verifying job's writes came, set when the thread ends.
+    /// How far the writes of a verifying job came; set when the thread ends.
     progress: OnceLock<Progress>,
-    /// What the thread used, set when it ends.
+    /// The resources that the thread used; set when it ends.
     thread_use: OnceLock<ThreadUse>,
-    /// When reading back began, as a moment of the run's clock; 0: it has not.
+    /// When reading back began, on the run's clock; 0: not yet.
     pub verify_began: Counter,
     /// Blocks compared.
     pub verified: Counter,
-    /// Writes that were not made, for they are only read back, and their bytes.
+    /// Writes of a job that only reads back: they are assumed and not made.
     pub assumed_writes: Counter,
-    /// See above.
+    /// Bytes of the assumed writes.
     pub assumed_bytes: Counter,
     failures: Mutex<Vec<Failure>>,
     miscompares: Mutex<Miscompares>,
-    /// Of each worker that counts here: what it has in flight.
+    /// What is in flight of each worker that counts here.
     outstanding: Mutex<Vec<Arc<Outstanding>>>,
     /// The log, where one is wanted.
     pub log: Option<Mutex<LogBook>>,
@@ -185,15 +184,15 @@ pub struct Recorder {
 pub struct Progress {
     /// Writes issued.
     pub writes: u64,
-    /// Of these, from the first on, those that had come back when a flush was submitted that then
-    /// came back well.
+    /// How many of them, from the first on, a successful flush has made durable: they had completed
+    /// when it was submitted.
     pub durable: u64,
-    /// Of each target: first bytes of the last writes that came back, the newest first, at most as
-    /// many as the job's depth.
+    /// By target, the offsets of the last completed writes, newest first; at most as many as the
+    /// depth of the job.
     pub recent: Vec<Vec<u64>>,
 }
 
-/// What of a worker's data came back otherwise than it was written.
+/// The miscompares of one worker.
 #[derive(Debug, Clone, Default)]
 pub struct Miscompares {
     /// How many.
@@ -202,7 +201,7 @@ pub struct Miscompares {
     pub kept: Vec<KeptMiscompare>,
 }
 
-/// One of them.
+/// A miscompare that is kept with its details.
 #[derive(Debug, Clone)]
 pub struct KeptMiscompare {
     /// What is wrong, and where.
@@ -213,17 +212,17 @@ pub struct KeptMiscompare {
     pub target: u32,
     /// First byte of the block that was read.
     pub offset: u64,
-    /// What was read, of as many blocks as the job keeps; empty of the others.
+    /// The data that was read, for as many blocks as the job keeps; else empty.
     pub bytes: Vec<u8>,
 }
 
-/// Looks at the counters of a worker that may be at work.
+/// Attempts to read consistent counters of a worker that is running.
 const TRIES: usize = 10;
-/// Miscompares that are kept one by one; the others are counted.
-const TOLD: usize = 100;
+/// Miscompares of which details are kept; all others are only counted.
+const KEPT: usize = 100;
 
 impl Recorder {
-    /// Counts what is wanted.
+    /// A recorder with the distributions that are wanted.
     pub fn new(mut wanted: Wanted) -> Self {
         let warm = wanted.ramp.then(|| {
             Box::new(Self::new(Wanted {
@@ -254,7 +253,7 @@ impl Recorder {
         recorder
     }
 
-    /// Counts nothing: for load that is in no result.
+    /// A recorder that counts nothing, for load that is in no result.
     pub(crate) fn discarding() -> Self {
         Self::new(Wanted::default())
     }
@@ -265,13 +264,13 @@ impl Recorder {
         self.tallies[direction as usize].as_ref()
     }
 
-    /// What counts during the ramp, where there is one.
+    /// The counters of the ramp, where there is one.
     #[inline]
     pub fn warm(&self) -> Option<&Self> {
         self.warm.as_deref()
     }
 
-    /// An operation ended during the ramp.
+    /// Counts an operation that completed during the ramp.
     #[inline]
     pub(crate) fn served_in_ramp(&self, direction: Direction, len: u32, service: Nanos) {
         self.completed_in_ramp.add(1);
@@ -280,7 +279,7 @@ impl Recorder {
         }
     }
 
-    /// A worker of so many slots counts here: where it tells what it has in flight.
+    /// Registers a worker with this many slots. Returns where it keeps what it has in flight.
     pub(crate) fn admit(&self, slots: usize) -> Arc<Outstanding> {
         let outstanding = Arc::new(Outstanding::new(slots));
         let mut all = self.outstanding.lock().expect("no panic under this lock");
@@ -294,11 +293,11 @@ impl Recorder {
         all.iter().flat_map(|one| one.ages(now)).collect()
     }
 
-    /// The census. What was issued, what came back and what is in flight are counted apart, so that
-    /// it can be seen where an operation is lost on its way.
+    /// Issued, completed and in-flight operations are counted separately, so that a lost one shows
+    /// as an imbalance.
     pub fn accounting(&self) -> Accounting {
         let mut census = self.count();
-        // A worker that is at work changes one number after the other.
+        // A running worker changes one counter after the other.
         for _ in 0..TRIES {
             let again = self.count();
             if census == again {
@@ -325,27 +324,27 @@ impl Recorder {
         }
     }
 
-    /// Once, by the thread itself.
+    /// Called once, by the thread itself.
     pub fn has_used(&self, used: ThreadUse) {
         let _ = self.thread_use.set(used);
     }
 
-    /// Once, by the thread itself.
+    /// Called once, by the thread itself.
     pub(crate) fn has_written(&self, progress: Progress) {
         let _ = self.progress.set(progress);
     }
 
-    /// Nothing while the thread works.
+    /// `None` while the thread runs.
     pub fn progress(&self) -> Option<&Progress> {
         self.progress.get()
     }
 
-    /// Nothing while the thread works, and of a simulated one.
+    /// `None` while the thread runs, and in virtual time.
     pub fn thread_use(&self) -> Option<&ThreadUse> {
         self.thread_use.get()
     }
 
-    /// An operation failed.
+    /// Counts a failed operation.
     pub fn fail(&self, failure: Failure) {
         self.failed.add(1);
         let mut failures = self.failures.lock().expect("no panic under this lock");
@@ -358,7 +357,7 @@ impl Recorder {
         }
     }
 
-    /// Data is not what was written; `bytes` of the whole block are kept for the first `keep`.
+    /// Counts a miscompare. The data of the whole block is kept for the first `keep` ones.
     pub(crate) fn miscompared(
         &self,
         miscompare: Miscompare,
@@ -369,7 +368,7 @@ impl Recorder {
     ) {
         let mut all = self.miscompares.lock().expect("no panic under this lock");
         all.count += 1;
-        if all.kept.len() < TOLD {
+        if all.kept.len() < KEPT {
             let keeps = all.kept.len() < keep as usize;
             all.kept.push(KeptMiscompare {
                 miscompare,
@@ -381,7 +380,7 @@ impl Recorder {
         }
     }
 
-    /// Data that came back otherwise than it was written.
+    /// The miscompares so far.
     pub fn miscompares(&self) -> Miscompares {
         let all = self.miscompares.lock().expect("no panic under this lock");
         all.clone()

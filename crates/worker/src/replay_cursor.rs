@@ -1,4 +1,4 @@
-//! Operations given one by one.
+//! The position of a worker in a recorded trace that it replays.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use blocklab_workload::{Direction, Invalid, Job, Replay, Request};
 
 use crate::pace::Due;
 
-/// How far a worker is in its replay.
+/// The next operation of a replay.
 #[derive(Debug)]
 pub(crate) struct ReplayCursor {
     replay: Arc<Replay>,

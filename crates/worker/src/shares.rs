@@ -1,7 +1,7 @@
-//! Shares of the work of a group of jobs, kept without a lock.
+//! Weighted shares of the operations of a group of jobs, kept without a lock.
 //!
-//! Each member counts its operations in units of its weight. A member may run ahead of the one
-//! that is furthest behind by a little, and no further: the slowest decides how fast all go.
+//! Each member counts its operations in units of its weight, and may run only a little ahead of the
+//! one that is furthest behind: the slowest member sets the pace of all.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -10,14 +10,14 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 #[derive(Debug)]
 pub struct Shares {
     counts: Vec<AtomicU64>,
-    /// Share of each, normalized: the largest has 1.
+    /// Weight of each member, normalized so that the largest is 1.
     weights: Vec<f64>,
 }
 
-/// A member that has left holds nobody up.
+/// The count of a member that has left, for which the others need not wait.
 const LEFT: u64 = u64::MAX;
-/// How far ahead a member may be, in operations of the largest share. Small against any run, and
-/// large enough to hide what one look at all members costs.
+/// How far ahead a member may be, in operations of the largest share: short against any run, and
+/// long enough to hide the cost of reading the counts of all members.
 const AHEAD: f64 = 64.0;
 
 impl Shares {
@@ -44,13 +44,13 @@ impl Shares {
     }
 }
 
-/// What one member may still do.
+/// The operations that one member may still begin.
 #[derive(Debug)]
 pub struct Allowance {
     shares: Arc<Shares>,
     member: usize,
     count: u64,
-    /// Up to so many operations nothing need be looked at.
+    /// Up to this count, the other members need not be read.
     until: u64,
 }
 
@@ -79,14 +79,14 @@ impl Allowance {
         self.count < self.until
     }
 
-    /// One operation was begun.
+    /// Counts an operation that has begun.
     #[inline]
     pub(crate) fn used(&mut self) {
         self.count += 1;
         self.shares.counts[self.member].store(self.count, Relaxed);
     }
 
-    /// No more will be begun.
+    /// The member begins no more operations.
     pub(crate) fn leave(&self) {
         self.shares.counts[self.member].store(LEFT, Relaxed);
     }

@@ -1,4 +1,4 @@
-//! What a worker keeps of its operations only where more than the service latency is wanted.
+//! Submission times and queue depths, kept only where more than the service latency is wanted.
 
 use blocklab_units::Nanos;
 use blocklab_workload::Direction;
@@ -7,12 +7,12 @@ use crate::in_flight::InFlight;
 use crate::log::LogEntry;
 use crate::recorder::{DepthCounters, DirectionCounters, Recorder};
 
-/// Submissions and depths of one worker.
+/// The submissions of one worker.
 #[derive(Debug)]
 pub(crate) struct SubmitTimes {
     /// Issued since the last submitting call.
     staged: Vec<u32>,
-    /// By slot: when the call that handed it over returned.
+    /// By slot: when the submitting call returned.
     handed: Vec<Nanos>,
 }
 
@@ -59,7 +59,7 @@ impl SubmitTimes {
         }
     }
 
-    /// Writes an operation that came back into the log, where there is one.
+    /// Logs a completed operation, where there is a log.
     #[inline]
     pub(crate) fn log(
         &self,
@@ -71,12 +71,12 @@ impl SubmitTimes {
     ) {
         let Some(log) = &recorder.log else { return };
         let tally = recorder.tally(io.direction);
-        let apart = tally.is_some_and(|tally| tally.submit.is_some());
+        let is_split = tally.is_some_and(|tally| tally.submit.is_some());
         let entry = LogEntry {
             begin: io.submitted.since(from),
             end: now.since(from),
             service: now.since(io.submitted),
-            submit: match apart {
+            submit: match is_split {
                 true => self.handed[slot].since(io.submitted),
                 false => Nanos::ZERO,
             },
@@ -95,7 +95,7 @@ impl SubmitTimes {
         }
     }
 
-    /// How long ago the call returned that handed the operation over.
+    /// The time since the submitting call returned.
     pub(crate) fn since_handed_over(&self, slot: usize, now: Nanos) -> Nanos {
         now.since(self.handed[slot])
     }

@@ -1,19 +1,19 @@
-//! Which of its writes a verifying worker trims before it reads them back.
+//! The choice of writes that a verifying worker trims before it reads them back.
 
 use std::collections::VecDeque;
 
 use blocklab_workload::{Job, Trims};
 
-/// Writes are chosen evenly when they come back, from a place of chance on: the share holds for few
-/// of them, too. They are trimmed in batches while the job goes on, and the rest at its end.
+/// Chooses completed writes at even distances, from a random start, so that the share also holds for
+/// a few of them. They are trimmed in batches while the job runs, and the rest at its end.
 #[derive(Debug)]
 pub(crate) struct Trimmer {
     rule: Trims,
-    /// Per cent of a trim that the writes so far have left.
+    /// Per cent of a trim that the writes so far have accumulated.
     credit: u64,
-    /// Numbers of the chosen writes, in the order in which they came back.
+    /// Numbers of the chosen writes, in the order of completion.
     chosen: VecDeque<u64>,
-    /// Writes that were not read back yet.
+    /// Writes that have not been read back yet.
     waiting: u64,
     batch_left: u64,
 }
@@ -30,7 +30,7 @@ impl Trimmer {
         })
     }
 
-    /// A write came back, with this number.
+    /// The write of this number has completed.
     pub(crate) fn written(&mut self, number: u64) {
         self.waiting += 1;
         self.credit += u64::from(self.rule.percent);
@@ -48,7 +48,7 @@ impl Trimmer {
         self.waiting = self.waiting.saturating_sub(1);
     }
 
-    /// The next write to trim: its number, not below `first`. Those before were read back already.
+    /// The number of the next write to trim. Those below `first` have been read back already.
     pub(crate) fn next(&mut self, first: u64) -> Option<u64> {
         while self.batch_left > 0 {
             self.batch_left -= 1;
@@ -61,8 +61,8 @@ impl Trimmer {
         None
     }
 
-    /// A chosen write among those from `first` to before `end`, which are read back next: it is
-    /// trimmed before, whatever the batches are.
+    /// A chosen write from `first` to before `end`: those are read back next, so it is trimmed now,
+    /// independently of the batches.
     pub(crate) fn before(&mut self, first: u64, end: u64) -> Option<u64> {
         let chosen = self.chosen.iter();
         let at = chosen
@@ -71,7 +71,7 @@ impl Trimmer {
         self.chosen.drain(..=at).next_back()
     }
 
-    /// The same at the end of the writes, whatever the batches are.
+    /// The same at the end of the job, when no batches are left.
     pub(crate) fn last(&mut self, first: u64) -> Option<u64> {
         let at = self.chosen.iter().position(|number| *number >= first)?;
         self.chosen.drain(..=at).next_back()

@@ -1,4 +1,4 @@
-//! What a worker remembers of its writes, to read them back.
+//! The writes of a worker that are to be read back and verified.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -10,16 +10,16 @@ use crate::in_flight::InFlight;
 use crate::recorder::Progress;
 use crate::trimmer::Trimmer;
 
-/// A write, or a trim, that came back well.
+/// A write, or a trim, that succeeded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Written {
     pub(crate) target: u32,
     pub(crate) len: u32,
     pub(crate) offset: u64,
-    /// Of a write, its number; of a trim, that of the write before it.
+    /// The number of a write; for a trim, the number of the write before it.
     generation: u64,
     trimmed: bool,
-    /// What it left is being trimmed, or was.
+    /// Its range is being trimmed, or has been.
     gone: bool,
 }
 
@@ -28,12 +28,12 @@ impl Written {
         self.offset + self.len as u64
     }
 
-    /// Later ones are greater: a trim follows the write whose number it has.
+    /// Orders by time: a trim follows the write whose number it has.
     const fn age(&self) -> (u64, bool) {
         (self.generation, self.trimmed)
     }
 
-    /// The trim or the read of what it left.
+    /// A read or trim of its range.
     pub(crate) const fn request(&self, direction: Direction) -> Request {
         Request {
             target: self.target,
@@ -44,21 +44,21 @@ impl Written {
     }
 }
 
-/// What an operation in flight means for the verification.
+/// What the operation in a slot means for verification.
 #[derive(Debug, Clone, Copy)]
 enum Tag {
     Nothing,
     Writes(u64),
     Checks(ExpectedBlock),
-    /// All writes up to this one had come back when the flush was submitted.
+    /// All writes up to this one had completed when the flush was submitted.
     Flushes(u64),
 }
 
-/// The memory of one worker.
+/// The verification state of one worker.
 #[derive(Debug)]
 pub(crate) struct Verifier {
     when: When,
-    /// The first miscompare ends the job, and bytes are kept of so many.
+    /// The first miscompare ends the job; the data of `keep` miscompares is saved.
     pub(crate) fatal: bool,
     pub(crate) keep: u32,
     /// Nothing is read back once the time is over.
@@ -68,25 +68,25 @@ pub(crate) struct Verifier {
     /// Each write is preceded by a trim of its range.
     trims_first: bool,
     trimmer: Option<Trimmer>,
-    /// Reads of a job that does not write are checked as they come.
+    /// The job does not write, and each of its reads is verified.
     checks_reads: bool,
     generation: u64,
     /// Writes that a flush has made durable, from the first on.
     durable: u64,
     tags: Vec<Tag>,
-    /// In the order in which they came back; sorted by place for the last pass.
+    /// In the order of completion; sorted by place for the last pass.
     written: Vec<Written>,
-    /// Writes already read back, writes since the last batch, and reads left of the present one.
+    /// Writes read back so far, writes since the last batch, and reads left of the current batch.
     next: usize,
     since_batch: u64,
     batch_left: u64,
     pass_ends: Option<Nanos>,
-    /// Bytes of a pass, and how many of them are still to be moved.
+    /// Bytes of a pass, and how many of them are left.
     pass: Option<(u64, u64)>,
     recent: Recent,
 }
 
-/// The last writes of each target that came back, the newest last.
+/// The offsets of the last completed writes of each target, newest last.
 #[derive(Debug)]
 struct Recent {
     kept: usize,
@@ -136,7 +136,7 @@ impl Verifier {
         }))
     }
 
-    /// Whether operations in flight must not overlap, so that it is clear which one came last.
+    /// Whether operations in flight must not overlap, so that the order of writes is known.
     pub(crate) fn needs_order(job: &Job) -> bool {
         let returns = !job.pattern.is_sequential() && !job.pattern.every_block_once();
         job.verify.is_some() && job.writes() && returns && job.effective_depth() > 1
@@ -156,7 +156,7 @@ impl Verifier {
                 self.generation += 1;
                 Tag::Writes(self.generation)
             }
-            // The write that follows it is all that can be checked.
+            // Only the write that follows it can be verified.
             Direction::Trim if self.trims_first => Tag::Nothing,
             Direction::Trim => Tag::Writes(self.generation),
             Direction::Read if self.checks_reads => {
@@ -166,12 +166,12 @@ impl Verifier {
         };
     }
 
-    /// What a write left is being trimmed.
+    /// The range of a write is being trimmed.
     pub(crate) fn trims(&mut self, slot: usize) {
         self.tags[slot] = Tag::Writes(self.generation);
     }
 
-    /// A flush is submitted. What is in flight, or failed, is not among what it makes durable.
+    /// A flush is submitted. It does not make durable what is in flight or has failed.
     pub(crate) fn flushes(&mut self, slot: usize) {
         let open = self.tags.iter().filter_map(|tag| match tag {
             Tag::Writes(generation) => Some(generation.saturating_sub(1)),
@@ -181,7 +181,7 @@ impl Verifier {
         self.tags[slot] = Tag::Flushes(done.min(self.generation));
     }
 
-    /// Remembers a write that will not be carried out.
+    /// Remembers a write that is assumed and not made.
     pub(crate) fn assumed(&mut self, request: &Request) {
         let (is_write, is_trim) = match request.direction {
             Direction::Write => (true, false),
@@ -201,7 +201,7 @@ impl Verifier {
         }
     }
 
-    /// Remembers that what a write would have left would have been trimmed.
+    /// Remembers a trim that is assumed and not made.
     pub(crate) fn assumed_trim(&mut self, written: &Written) {
         self.remember(Written {
             generation: self.generation,
@@ -211,7 +211,7 @@ impl Verifier {
         });
     }
 
-    /// Which write of its thread a write in flight is.
+    /// The number of the write in a slot, counted by thread.
     pub(crate) fn generation(&self, slot: usize) -> u64 {
         match self.tags[slot] {
             Tag::Writes(generation) => generation,
@@ -219,7 +219,7 @@ impl Verifier {
         }
     }
 
-    /// What a read that came back should hold.
+    /// The content that the read in a slot should return.
     pub(crate) fn expected(&self, slot: usize) -> Option<ExpectedBlock> {
         match self.tags[slot] {
             Tag::Checks(block) => Some(block),
@@ -227,7 +227,7 @@ impl Verifier {
         }
     }
 
-    /// An operation came back well.
+    /// An operation has succeeded.
     pub(crate) fn completed(&mut self, slot: usize, io: &InFlight) {
         match self.tags[slot] {
             Tag::Writes(generation) => {
@@ -277,7 +277,7 @@ impl Verifier {
         }
     }
 
-    /// The next write of a batch to read back, while the job goes on.
+    /// The next write of a batch to read back, while the job runs.
     pub(crate) fn next_of_batch(&mut self) -> Option<Written> {
         if self.batch_left == 0 {
             return None;
@@ -286,7 +286,7 @@ impl Verifier {
         self.next_written()
     }
 
-    /// The next write to trim before a batch is read back, which it is part of.
+    /// The next write of a batch to trim before it is read back.
     pub(crate) fn trim_of_batch(&mut self) -> Option<Written> {
         if self.batch_left == 0 {
             return None;
@@ -299,13 +299,13 @@ impl Verifier {
         self.trimmed(number)
     }
 
-    /// The next write to trim, while the job goes on.
+    /// The next write to trim, while the job runs.
     pub(crate) fn next_trim(&mut self) -> Option<Written> {
         let number = self.trimmer.as_mut()?.next(self.next as u64)?;
         self.trimmed(number)
     }
 
-    /// The same, once all writes are done.
+    /// The same after the last write.
     pub(crate) fn last_trim(&mut self) -> Option<Written> {
         let number = self.trimmer.as_mut()?.last(self.next as u64)?;
         self.trimmed(number)
@@ -327,7 +327,7 @@ impl Verifier {
         self.pass.is_some_and(|(_, left)| left == 0)
     }
 
-    /// What a pass wrote has been read back; the next one begins.
+    /// All writes of a pass have been read back; the next pass begins.
     pub(crate) fn end_pass(&mut self) {
         self.written.clear();
         self.next = 0;
@@ -340,7 +340,7 @@ impl Verifier {
         }
     }
 
-    /// All writes are done: what is left of them is read back until `ends`.
+    /// All writes are done. The rest of them is read back until `ends`.
     pub(crate) fn begin_pass(&mut self, ends: Nanos) {
         self.pass_ends = Some(ends);
         self.written.drain(..self.next);
@@ -357,22 +357,22 @@ impl Verifier {
     }
 
     fn next_written(&mut self) -> Option<Written> {
-        // What is remembered is only trimmed then.
+        // With `When::Never`, remembered writes are only trimmed.
         while self.when != When::Never {
             let written = *self.written.get(self.next)?;
             self.next += 1;
             if let Some(trimmer) = self.trimmer.as_mut().filter(|_| !written.trimmed) {
                 trimmer.checked();
             }
-            let asked = !written.trimmed || self.trimmed_zero;
-            if asked && !written.gone && !self.is_hidden(&written) {
+            let is_wanted = !written.trimmed || self.trimmed_zero;
+            if is_wanted && !written.gone && !self.is_hidden(&written) {
                 return Some(written);
             }
         }
         None
     }
 
-    /// Whether a later write lies where this trim was: there are zeros no more.
+    /// Whether a later write has replaced the zeros of this trim.
     fn is_hidden(&self, trim: &Written) -> bool {
         let touches = |later: &Written| {
             later.target == trim.target && later.offset < trim.end() && trim.offset < later.end()
@@ -402,10 +402,10 @@ impl Verifier {
 fn forget_overwritten(written: &mut Vec<Written>) {
     let place = |w: &Written| (w.target, w.offset);
     written.sort_unstable_by_key(|w| (w.target, w.offset, w.age()));
-    let apart = written
+    let is_disjoint = written
         .windows(2)
         .all(|pair| pair[0].target != pair[1].target || pair[0].end() <= pair[1].offset);
-    if apart {
+    if is_disjoint {
         return;
     }
     written.sort_unstable_by_key(|w| std::cmp::Reverse(w.age()));

@@ -1,4 +1,4 @@
-//! The load of one thread as a state machine: given now, what do I do?
+//! The load of one thread as a state machine: at a given moment, it names the next action.
 //!
 //! ```text
 //!             ┌────────── next(now) ──────────┐
@@ -8,8 +8,8 @@
 //!             └─▶ target ────┴─▶ complete(completion, now)
 //! ```
 //!
-//! It knows no clock and no kernel, so the same worker drives a ring in real time and a device
-//! model in virtual time. Depth, pattern, pace, stop rule and warm-up are values in it.
+//! It has no clock and calls no kernel, so the same worker drives a ring in real time and a device
+//! model in virtual time. Depth, pattern, pace, stop rule and ramp are values in it.
 
 mod complete;
 mod ending;
@@ -41,27 +41,27 @@ pub use job::JobParts;
 use job::WorkerJob;
 pub use parts::{Parts, Shared, has_schedule};
 
-/// What a worker wants next.
+/// The next action of a worker.
 #[derive(Debug)]
 pub enum Action {
     /// Hand this to the target.
     Issue(Io),
     /// Nothing to do before a completion or this moment, whichever comes first.
     Wait(Option<Nanos>),
-    /// Nothing to do before this moment, and the processor is to be busy until then.
+    /// Nothing to do before this moment; the thread busy-waits until then.
     Spin(Nanos),
-    /// Nothing is in flight and nothing will follow.
+    /// Nothing is in flight, and nothing follows.
     Done,
 }
 
 /// One thread's load: a job, or a pool of jobs that share slots, window and end.
 ///
-/// A simulation drives hundreds of them in turn: what every operation needs comes first, in few
-/// lines of the processor's cache.
+/// A simulation drives hundreds of them in turn, so the fields of the hot path come first, in few
+/// cache lines.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub struct Worker {
-    /// Nothing but a window, a budget and the next request: most jobs, and all that is fast.
+    /// Only window, budget and the next request matter: true of most jobs, and of all fast ones.
     is_plain: bool,
     ending: Option<Stopped>,
     failures_in_a_row: u32,
@@ -71,9 +71,9 @@ pub struct Worker {
     stopper: Arc<Stopper>,
     flush: Flusher,
     first: WorkerJob,
-    /// Of a pool.
+    /// The other jobs of a pool.
     others: Vec<WorkerJob>,
-    /// Of a pool: the job that is asked first.
+    /// The job of a pool whose turn it is.
     turn: u32,
     submit_times: Option<Box<SubmitTimes>>,
     issue_rules: Option<Box<IssueRules>>,
@@ -85,7 +85,7 @@ pub struct Worker {
     most_errors: Option<MostErrors>,
     stop_on_enospc: bool,
     counts_bytes: bool,
-    /// The last moment that it was told of.
+    /// The latest moment so far.
     #[cfg(debug_assertions)]
     last: Nanos,
 }
@@ -97,7 +97,7 @@ impl Worker {
     /// [`Invalid`] when a job does not fit its targets.
     ///
     /// # Panics
-    /// Without a job or a slot: it would wait for ever.
+    /// Without a job or a slot, which would wait for ever.
     pub fn new(jobs: Vec<JobParts>, parts: Parts<'_>) -> Result<Self, Invalid> {
         let lead = jobs.first().expect("a worker without a job").job.clone();
         let (seed, thread, depth) = (parts.seed, parts.thread, parts.slots.len());
@@ -163,7 +163,7 @@ impl Worker {
         }
     }
 
-    /// As [`Self::job`], where it is known whether there are several.
+    /// [`Self::job`], where the type says whether there are several.
     #[inline(always)]
     fn job_as<const POOL: bool>(&self, index: u32) -> &WorkerJob {
         match POOL {
@@ -180,7 +180,7 @@ impl Worker {
         }
     }
 
-    /// How many members of the run it stands for: its jobs.
+    /// The number of its jobs.
     pub const fn members(&self) -> usize {
         1 + self.others.len()
     }
@@ -189,12 +189,12 @@ impl Worker {
         self.first.pooled.is_some()
     }
 
-    /// Whether nothing but a window, a budget and the next request is to be heeded.
+    /// Whether only window, budget and the next request matter.
     pub const fn is_plain(&self) -> bool {
         self.is_plain
     }
 
-    /// The moment at which the load begins; before it everything counts from zero.
+    /// Sets the moment at which the load begins. Until then all moments count from zero.
     pub fn begin(&mut self, start: Nanos) {
         self.window = self.window.shifted(start);
         let start = self.window.start;
@@ -205,7 +205,7 @@ impl Worker {
         }
     }
 
-    /// What to do at this moment.
+    /// The action at this moment.
     #[inline]
     pub fn next(&mut self, now: Nanos) -> Action {
         #[cfg(debug_assertions)]
@@ -230,13 +230,13 @@ impl Worker {
         self.finish(now)
     }
 
-    /// Whether all that was to be moved was issued.
+    /// Whether every job has issued all its bytes.
     #[inline]
     fn is_spent(&self) -> bool {
         self.first.budget == 0 && self.others.iter().all(|job| job.budget == 0)
     }
 
-    /// Of a plain worker: as [`Worker::go_on`], where nothing holds it back.
+    /// [`Worker::go_on`] of a plain worker, which no rule delays.
     #[inline]
     fn issue_next(&mut self, now: Nanos) -> Action {
         let Some(slot) = self.free.pop() else {
@@ -290,7 +290,7 @@ impl Worker {
         }
     }
 
-    /// What to do instead of issuing, where something holds the worker back.
+    /// The wait that a rule demands, if one does.
     #[inline(never)]
     fn hold(&mut self, now: Nanos) -> Option<Action> {
         let in_flight = self.depth_in_use();
@@ -334,7 +334,7 @@ impl Worker {
         action
     }
 
-    /// Of a plain worker: what a request takes from the budget and brings nearer to a flush.
+    /// Takes a request of a plain worker from its budget, and counts it for the final flush.
     #[inline]
     fn spend(&mut self, request: &Request, now: Nanos) {
         if now >= self.window.measure_from {
@@ -386,7 +386,7 @@ impl Worker {
         }
     }
 
-    /// Gives an operation the priority that it draws, where some have one of their own.
+    /// Draws the priority of an operation, where some have one of their own.
     #[inline]
     fn draw_priority(&mut self, io: &mut Io) {
         if let Some(io_priority) = &mut self.io_priority {
@@ -420,7 +420,7 @@ impl Worker {
         self.launch_beside(slot, &flush, sync, now)
     }
 
-    /// An operation beside those that were asked for: a flush, a check, a trim.
+    /// Issues an operation that is not among those of the job: a flush, a check or a trim.
     fn launch_beside(
         &mut self,
         slot: Slot,
@@ -436,8 +436,7 @@ impl Worker {
         action
     }
 
-    /// A submitting call handed over what was issued since the last one, and returned at this
-    /// moment.
+    /// A submitting call has handed over what was issued since the last one, and returned now.
     #[inline]
     pub fn handed_over(&mut self, now: Nanos) {
         if let Some(submit_times) = &mut self.submit_times {
@@ -450,7 +449,7 @@ impl Worker {
         }
     }
 
-    /// A wait brought so many completions.
+    /// A waiting call returned this many completions.
     #[inline]
     pub fn reaped(&self, completions: usize) {
         if self.submit_times.is_some()
@@ -471,18 +470,18 @@ impl Worker {
         self.free.len() == self.in_flight.len()
     }
 
-    /// Operations that may be in flight.
+    /// The queue depth.
     pub const fn depth(&self) -> usize {
         self.in_flight.len()
     }
 
-    /// Why it ended, once it has.
+    /// Why it ended; an error while it has not.
     pub fn stopped(&self) -> Stopped {
         self.ending.unwrap_or(Stopped::Error)
     }
 }
 
-/// Slots are numbered from 0, and there is one at least: without, a worker would wait for ever.
+/// Slots are numbered from 0, and there is at least one: without, a worker would wait for ever.
 fn check(slots: &[Slot]) {
     assert!(!slots.is_empty(), "a worker without a slot");
     assert!(

@@ -1,4 +1,4 @@
-//! What comes back: counted, or taken for a failure.
+//! Completions: counted, or recorded as failures.
 
 use blocklab_record::Stopped;
 use blocklab_units::Nanos;
@@ -7,18 +7,20 @@ use blocklab_workload::{Completion, Direction, ErrorPolicy, Io, errno};
 use super::{InFlight, Worker};
 use crate::recorder::Failure;
 
-/// With [`ErrorPolicy::Continue`]: a device that is gone fails at once, for ever.
+/// Failures in a row that end even [`ErrorPolicy::Continue`]: a removed device fails every operation
+/// at once.
 const FAILURES_IN_A_ROW: u32 = 1000;
 
-/// Others would come again with the next operation, such as no space.
+/// Errors that concern one block. Others, such as no space, would repeat with the next operation.
 const OF_THE_MEDIUM: [i32; 2] = [errno::EIO, errno::EILSEQ];
 
 impl Worker {
-    /// [`Worker::complete`] and [`Worker::next`] in one, for what most operations are: one of a
-    /// plain worker that came back whole inside the measured time and makes room for the next.
+    /// [`Worker::complete`] and [`Worker::next`] in one, for the common case: an operation of a plain
+    /// worker that has transferred all its bytes within the measured time and makes room for the
+    /// next.
     ///
     /// # Errors
-    /// Any other comes back, and nothing is done.
+    /// Returns any other completion, and does nothing.
     #[inline(always)]
     pub fn again(&mut self, completion: Completion, now: Nanos) -> Result<Io, Completion> {
         let Completion { slot, result } = completion;
@@ -50,7 +52,7 @@ impl Worker {
         Ok(Io::of(slot, &request))
     }
 
-    /// Accounts for an operation that came back at this moment.
+    /// Accounts for an operation that completed at this moment.
     #[inline]
     pub fn complete(&mut self, completion: Completion, now: Nanos) {
         match self.is_pool() {
@@ -64,7 +66,7 @@ impl Worker {
         self.complete_as::<true>(completion, now);
     }
 
-    /// Made for a job alone and for a pool, so that the first does not pay for the second.
+    /// Compiled for a single job and for a pool, so that the first does not pay for the second.
     #[inline(always)]
     fn complete_as<const POOL: bool>(&mut self, completion: Completion, now: Nanos) {
         let Completion { slot, mut result } = completion;
@@ -73,11 +75,11 @@ impl Worker {
         self.job_as::<POOL>(io.job).outstanding.ends(index);
         debug_assert!(
             self.free.len() < self.in_flight.len(),
-            "slot {index} came back, and all were here"
+            "slot {index} completed, and none was in flight"
         );
         debug_assert!(
             now >= io.submitted,
-            "slot {index} came back before it went out"
+            "slot {index} completed before it was issued"
         );
         match self.key_steps.as_mut().filter(|_| POOL) {
             None => self.free.push(slot),
@@ -135,22 +137,21 @@ impl Worker {
         }
     }
 
-    /// Tells what holds the worker back that an operation came back. Whether it took longer than
-    /// any may.
+    /// Passes a completion to the issue rules. Returns whether it exceeded the maximum latency.
     #[inline(never)]
     fn back(&mut self, index: usize, service: Nanos, now: Nanos) -> bool {
-        // No longer in the way of another one.
+        // It no longer overlaps another request.
         self.in_flight[index].len = 0;
         let Some(issue_rules) = &mut self.issue_rules else {
             return false;
         };
         let is_too_slow = issue_rules.is_too_slow(service);
-        if let Some(sought) = issue_rules.completed(service, now) {
+        if let Some(found) = issue_rules.completed(service, now) {
             self.first
                 .recorder
                 .found_depth
-                .set(u64::from(sought.depth) + 1);
-            if !sought.go_on {
+                .set(u64::from(found.depth) + 1);
+            if !found.go_on {
                 self.stopper.request(Stopped::Steady);
             }
         }
@@ -176,11 +177,11 @@ impl Worker {
             ErrorPolicy::Stop => false,
             ErrorPolicy::Continue => true,
             ErrorPolicy::ContinueOn { read, write, .. } => {
-                let is_asked = match io.direction {
+                let is_tolerated = match io.direction {
                     Direction::Read => read,
                     _ => write,
                 };
-                is_asked && (result >= 0 || OF_THE_MEDIUM.contains(&-result))
+                is_tolerated && (result >= 0 || OF_THE_MEDIUM.contains(&-result))
             }
         };
         if !goes_on || self.failures_in_a_row >= FAILURES_IN_A_ROW {
@@ -189,7 +190,7 @@ impl Worker {
         self.erred(1);
     }
 
-    /// Counts failed operations or miscompares, and ends at the last one that is allowed.
+    /// Counts failed operations or miscompares. The last one that is allowed ends the job.
     #[cold]
     pub(super) fn erred(&mut self, errors: u64) {
         if let Some(most) = &self.most_errors

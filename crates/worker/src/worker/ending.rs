@@ -1,4 +1,4 @@
-//! How a worker ends: what it does no more, and what it still owes.
+//! The end of a worker: what it gives up, and what it still has to do.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::direction_pacers::MOVING;
 use crate::recorder::Recorder;
 
 impl Worker {
-    /// At the end of the measured time: whether the load goes on, in no result.
+    /// At the end of the measured time: whether the load goes on without being counted.
     #[cold]
     pub(super) fn cools_down(&mut self, spent: bool) -> bool {
         let ended = self.window.deadline;
@@ -18,7 +18,7 @@ impl Worker {
             return false;
         }
         self.first.give_up_schedule(ended, true);
-        // They come back when nothing counts any more.
+        // They complete when nothing is counted any more.
         let in_flight = self.depth_in_use() as u64;
         self.first.recorder.completed_in_ramp.add(in_flight);
         self.first.recorder = Arc::new(Recorder::discarding());
@@ -45,7 +45,7 @@ impl Worker {
         let end = now.min(self.window.deadline);
         let measured = end >= self.window.measure_from;
         for job in std::iter::once(&mut self.first).chain(&mut self.others) {
-            // A job that has moved all that it was to move leaves nothing undone.
+            // A job that has issued all its bytes has missed nothing.
             if job.budget > 0 {
                 job.give_up_schedule(end, measured);
             }
@@ -81,7 +81,10 @@ impl Worker {
         } else {
             let jobs = std::iter::once(&self.first).chain(&self.others);
             let out: u64 = jobs.map(|job| job.outstanding.count()).sum();
-            assert!(out == 0, "all slots are here, and {out} are out");
+            assert!(
+                out == 0,
+                "all slots are free, and {out} operations are in flight"
+            );
             Action::Done
         }
     }

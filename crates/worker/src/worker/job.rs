@@ -1,6 +1,6 @@
-//! One job of a worker: its requests, its pace, what it may still do, what it counts.
+//! One job of a worker: its requests, pace, budget and counters.
 //!
-//! A worker drives one job, or all jobs of a pool (see [`blocklab_workload::Pooled`]): those share
+//! A worker drives one job, or all jobs of a pool (see [`blocklab_workload::Pooled`]), which share
 //! slots, window and end.
 
 use std::ops::Range;
@@ -18,38 +18,38 @@ use crate::pace::{Due, Pacer};
 use crate::recorder::Recorder;
 use crate::shares::Allowance;
 
-/// What a job of a worker is made of.
+/// The parts that a job of a worker is made of.
 pub struct JobParts {
-    /// What it does.
+    /// Its load.
     pub job: Job,
     /// Its targets among those of the worker.
     pub files: Range<usize>,
-    /// What it counts.
+    /// Its counters.
     pub recorder: Arc<Recorder>,
-    /// Its share of the operations, where shares were asked for.
+    /// Its share of the operations, where the jobs have shares.
     pub allowance: Option<Allowance>,
 }
 
-/// What every operation needs comes first.
+/// The fields of the hot path come first.
 #[derive(Debug)]
 #[repr(C)]
 pub(super) struct WorkerJob {
     /// Measured bytes that may still be issued.
     pub(super) budget: u64,
-    /// What is in flight, for those who look on.
+    /// What is in flight, for other threads to read.
     pub(super) outstanding: Arc<Outstanding>,
     pub(super) recorder: Arc<Recorder>,
     pub(super) requests: Requests,
     pub(super) has_schedule: bool,
     misses: Misses,
     pub(super) pacer: Pacer,
-    /// Which rule set the budget.
+    /// The rule that set the budget.
     pub(super) budget_reason: Stopped,
     pub(super) typical_len: u32,
     pub(super) pooled: Option<Box<InPool>>,
 }
 
-/// What a job has only beside others of a pool.
+/// The state of a job that is in a pool.
 #[derive(Debug)]
 pub(super) struct InPool {
     pub(super) rank: u32,
@@ -57,16 +57,16 @@ pub(super) struct InPool {
     first_file: u32,
     allowance: Option<Allowance>,
     hits: Option<(Hits, Stream)>,
-    /// Arrivals of an open loop that wait at most, and those that found the queue full.
+    /// How many arrivals of an open loop may wait, and how many found the queue full.
     queue: Option<u32>,
     turned_away: u64,
-    /// Rates that take turns, the current one, and when the next one begins.
+    /// Alternating rates, the current one, and when the next one begins.
     bursts: Vec<(f64, f64)>,
     burst: usize,
     next_burst: Nanos,
 }
 
-/// How long a job that is ahead of its share waits before it looks again.
+/// How long a job that is ahead of its share waits before it checks again.
 const AHEAD: Nanos = Nanos(100_000);
 
 impl WorkerJob {
@@ -107,7 +107,7 @@ impl WorkerJob {
         })
     }
 
-    /// The load begins; in a pool the rates that take turns do, too.
+    /// The load begins, and in a pool the first of alternating rates.
     pub(super) fn begin(&mut self, start: Nanos) {
         self.pacer.begin(start);
         if let Some(pooled) = &mut self.pooled {
@@ -115,7 +115,7 @@ impl WorkerJob {
         }
     }
 
-    /// Whether an operation may begin, of a job in a pool.
+    /// Whether an operation of a job in a pool may begin.
     #[inline]
     pub(super) fn due_in_pool(&mut self, now: Nanos) -> Due {
         let Some(pooled) = self.pooled.as_mut().filter(|_| self.budget > 0) else {
@@ -147,7 +147,7 @@ impl WorkerJob {
         request
     }
 
-    /// An operation has begun: it takes from the budget, and of a share.
+    /// Takes an operation that has begun from the budget and the share.
     #[inline]
     pub(super) fn begun(&mut self, now: Nanos, len: u32, measured: bool) {
         let missed = self.pacer.begun(now, len);
@@ -156,7 +156,7 @@ impl WorkerJob {
         }
         let mut counts = measured;
         if let Some(pooled) = &mut self.pooled {
-            // What a pool moves in its ramp is not moved again.
+            // The bytes that a pool moves in its ramp count towards its budget.
             counts |= self.budget < u64::MAX;
             if let Some(allowance) = &mut pooled.allowance {
                 allowance.used();
@@ -167,7 +167,7 @@ impl WorkerJob {
         }
     }
 
-    /// So many bytes less to do.
+    /// Takes bytes from the budget.
     #[inline]
     pub(super) fn spend(&mut self, len: u32) {
         self.budget = self.budget.saturating_sub(u64::from(len));
@@ -180,7 +180,7 @@ impl WorkerJob {
         }
     }
 
-    /// Counts what was due by `end` and was never begun.
+    /// Counts the operations that were due by `end` and never issued.
     #[cold]
     pub(super) fn give_up_schedule(&mut self, end: Nanos, measured: bool) {
         let given_up = self.pacer.give_up(end, self.typical_len);
@@ -190,7 +190,7 @@ impl WorkerJob {
         }
     }
 
-    /// It begins nothing any more, and holds nobody up.
+    /// The job issues nothing more, and the others of its share need not wait.
     #[cold]
     pub(super) fn leave_pool(&self) {
         if let Some(pooled) = &self.pooled {
@@ -213,7 +213,7 @@ impl InPool {
     }
 }
 
-/// Sends the share of hits to their part.
+/// Moves the share of hits to their region.
 fn redirect(request: &mut Request, hits: Hits, chance: &mut Stream) {
     let percent = match request.direction {
         Direction::Read => hits.read_percent,

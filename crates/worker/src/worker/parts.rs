@@ -1,4 +1,4 @@
-//! What a worker is made of, and how much it may do.
+//! The parts that a worker is made of, and its budget.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::bounds::Stopper;
 use crate::flows::Flows;
 use crate::pass::pass;
 
-/// What a worker is made of besides its jobs.
+/// The parts of a worker besides its jobs.
 pub struct Parts<'a> {
     /// Its number among the threads of the job.
     pub thread: u32,
@@ -19,20 +19,20 @@ pub struct Parts<'a> {
     pub seed: u64,
     /// Bytes of each target file.
     pub sizes: &'a [u64],
-    /// The right to its buffers.
+    /// Its slots: each is the right to use one buffer.
     pub slots: Vec<Slot>,
-    /// What asks for its end.
+    /// Through which its end is requested.
     pub stopper: Arc<Stopper>,
-    /// What all threads of the run share.
+    /// State that all threads of the run share.
     pub shared: &'a Shared,
-    /// The keys of its storage, where its data is compared by them.
+    /// The keys of its storage, where its data is verified by keys.
     pub keys: Option<Arc<KeyMap>>,
 }
 
-/// What the workers of a run share.
+/// State that the workers of a run share.
 #[derive(Debug, Default)]
 pub struct Shared {
-    /// Of jobs that take turns: how far each may run ahead.
+    /// The flows of the jobs.
     pub flows: Flows,
     /// The positions that threads advance together, by job; jobs on the same part of the same
     /// targets have the same ones.
@@ -68,7 +68,7 @@ impl Shared {
     }
 }
 
-/// Whether a rate or a replay says when operations are due.
+/// Whether a rate or a replay determines when operations are due.
 pub fn has_schedule(job: &Job) -> bool {
     let replay = job.replay.as_ref();
     job.pace != Pace::Closed || replay.is_some_and(|replay| replay.keeps_time)
@@ -77,7 +77,7 @@ pub fn has_schedule(job: &Job) -> bool {
 pub(super) fn budget(job: &Job, thread: u32, sizes: &[u64]) -> Result<(u64, Stopped), Invalid> {
     let mut budget = (u64::MAX, Stopped::Runtime);
     if let Some(loops) = job.stop.loops {
-        // What is trimmed first is moved twice.
+        // A range that is trimmed first is moved twice.
         let times = u64::from(loops) * (1 + u64::from(job.trim_first));
         budget = (pass(job, thread, sizes)? * times, Stopped::Loops);
     }

@@ -1,4 +1,4 @@
-//! Reading back what was written: the part of the worker that only a verifying job needs.
+//! Reading back what was written: the part of a worker that only a verifying job uses.
 
 use blocklab_record::Stopped;
 use blocklab_units::Nanos;
@@ -9,8 +9,7 @@ use super::{Action, Worker};
 use crate::verifier::Written;
 
 impl Worker {
-    /// The next read of a batch of the backlog, or, of a job that only reads back, what it would
-    /// have written.
+    /// The next trim or read of the backlog. A job that only reads back first assumes all its writes.
     #[inline(never)]
     pub(super) fn check_backlog(&mut self, now: Nanos) -> Option<Action> {
         let verifier = self.verifier.as_mut()?;
@@ -49,7 +48,7 @@ impl Worker {
         self.issue_trim(now, &written)
     }
 
-    /// Trims what a write left, as an operation of its own beside those that were asked for.
+    /// Trims the range of a write.
     #[cold]
     fn issue_trim(&mut self, now: Nanos, written: &Written) -> Option<Action> {
         let slot = self.free.pop()?;
@@ -62,7 +61,7 @@ impl Worker {
         ))
     }
 
-    /// Between two passes: the next read, or the wait for it; nothing when all was read back.
+    /// Between two passes: the next read or a wait; `None` when everything has been read back.
     #[cold]
     fn read_back_pass(&mut self, now: Nanos) -> Option<Action> {
         let is_idle = self.is_idle();
@@ -86,7 +85,7 @@ impl Worker {
         }
     }
 
-    /// The next read of the last pass, or the wait for it; nothing when all was read back.
+    /// In the last pass: the next read or a wait; `None` when everything has been read back.
     #[cold]
     pub(super) fn read_back(&mut self, now: Nanos) -> Option<Action> {
         use Stopped::{Error, Interrupted, Stalled};
@@ -105,7 +104,7 @@ impl Worker {
             if let Some(written) = verifier.last_trim() {
                 return self.issue_trim(now, &written);
             }
-            // It may take as long as the writing.
+            // Reading back may take as long as writing did.
             let span = self.window.deadline.since(self.window.measure_from);
             verifier.begin_pass(now.saturating_add(span));
             self.first.recorder.verify_began.set(now.0);
@@ -128,13 +127,13 @@ impl Worker {
         ))
     }
 
-    /// Which write of this thread a write in flight is.
+    /// The number of the write in a slot, counted by thread.
     pub fn generation(&self, slot: &Slot) -> u64 {
         let verifier = self.verifier.as_ref();
         verifier.map_or(0, |verifier| verifier.generation(slot.index()))
     }
 
-    /// When its thread ends: says how far its writes came, where somebody counts them.
+    /// Records at the end of the thread how far the writes of a verifying job came.
     pub fn leave(&self) {
         let verifier = self.verifier.as_ref();
         if let Some(progress) = verifier.and_then(|verifier| verifier.progress()) {
@@ -142,7 +141,7 @@ impl Worker {
         }
     }
 
-    /// What a read that came back well should hold, where somebody knows.
+    /// The content that a successful read should have returned, where it is known.
     pub fn expected(&self, completion: &Completion) -> Option<(ExpectedBlock, usize)> {
         let index = completion.slot.index();
         let io = self.in_flight[index];
@@ -159,7 +158,7 @@ impl Worker {
         Some((block, io.len as usize))
     }
 
-    /// A block was compared; `bytes` is what was read.
+    /// Records the miscompares of a block; `bytes` is the data that was read.
     pub fn compared(
         &mut self,
         slot: &Slot,

@@ -1,5 +1,5 @@
-//! The part of a worker that only a pool needs: whose turn it is, and the steps of operations whose
-//! data is compared by the keys of a storage.
+//! The part of a worker that only a pool uses: the turns of its jobs, and the steps of operations
+//! whose data is verified by keys.
 
 use blocklab_record::Stopped;
 use blocklab_units::Nanos;
@@ -10,13 +10,13 @@ use super::{Action, Worker};
 use crate::in_flight::InFlight;
 use crate::pace::Due;
 
-/// Blocks that are drawn in the place of those that nobody may use now.
+/// Requests that are drawn while all their blocks are in use.
 const TRIES: u32 = 1000;
 /// How long an idle worker waits before it draws again.
 const ALL_TAKEN: Nanos = Nanos(1_000_000);
 
 impl Worker {
-    /// As [`Worker::go_on`], for several jobs.
+    /// [`Worker::go_on`] for several jobs.
     #[inline(never)]
     pub(super) fn go_on_in_pool(&mut self, now: Nanos) -> Action {
         if self.key_steps.is_some()
@@ -50,8 +50,8 @@ impl Worker {
         self.launch(slot, job, &request, now, intended)
     }
 
-    /// Of a pool: the job of the best rank whose operation has waited longest; else when to ask
-    /// again.
+    /// The job of the best rank whose operation has waited longest, and when that was due; without
+    /// one, when to check again.
     fn due_in_pool(&mut self, now: Nanos) -> (u32, Due) {
         let count = self.members() as u32;
         let mut best: Option<(u32, Nanos, u32)> = None;
@@ -82,7 +82,7 @@ impl Worker {
         }
     }
 
-    /// An operation that has another step before it.
+    /// Issues the next step of an operation, where one is due.
     fn next_step(&mut self, now: Nanos) -> Option<Action> {
         let steps = self.key_steps.as_mut()?;
         if steps.is_full() {
@@ -108,7 +108,7 @@ impl Worker {
         }))
     }
 
-    /// A request on blocks that nobody else works on, and whether anything is known of them.
+    /// A request on blocks that no other operation uses, and whether their content is known.
     fn draw_claimed(&mut self, job: u32, now: Nanos) -> Result<(Request, bool), Action> {
         let until = (self.depth_in_use() == 0).then(|| now.saturating_add(ALL_TAKEN));
         for _ in 0..TRIES {
