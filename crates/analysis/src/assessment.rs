@@ -112,12 +112,25 @@ pub struct Row {
     pub settings: Vec<(String, String)>,
     /// `io_uring, 4 KiB random read, depth 32, 1 thread`: for people.
     pub what: String,
+    /// Its job, where it has only one.
+    pub only_job: Option<OnlyJob>,
     /// Only the directions that occurred.
     pub directions: Vec<RowDirection>,
     /// Failed operations in all passes.
     pub errors: u64,
     /// Processor time of the process per operation.
     pub cpu_ns_per_io: f64,
+}
+
+/// The settings of a job that cases written one by one vary, apart from all others.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OnlyJob {
+    /// Operations in flight of each thread; 0: unknown.
+    pub depth: u32,
+    /// Threads; 0: unknown.
+    pub threads: u32,
+    /// The rest in words: `io_uring, 4 KiB random read`.
+    pub besides: String,
 }
 
 impl Row {

@@ -25,7 +25,7 @@ use crate::view::{CaseView, Cases};
 use crate::{Assessment, Finding};
 
 pub use bench::Why;
-pub use limits::{LimitCheck, State};
+pub use limits::{HowToTest, LimitCheck, State};
 
 use bench::Bench;
 pub(crate) use bench::NEAR;

@@ -23,6 +23,7 @@ mod testing;
 
 pub use assess::assess;
 pub use assessment::{
-    Assessment, Confidence, Estimate, Evidence, Finding, ResponseNs, Row, RowDirection, Severity,
+    Assessment, Confidence, Estimate, Evidence, Finding, OnlyJob, ResponseNs, Row, RowDirection,
+    Severity,
 };
 pub use rows::best_output;

@@ -7,7 +7,7 @@ use blocklab_record::{
 use blocklab_stats::{Histogram, Interval, Summary, confidence, median_confidence};
 use blocklab_workload::Direction;
 
-use crate::what::what;
+use crate::what::{only_job, what};
 use crate::{Estimate, ResponseNs, Row, RowDirection};
 
 const LEVEL: f64 = 0.95;
@@ -55,6 +55,7 @@ pub(crate) fn row(passes: &[&Measurement], aggregate: Aggregate) -> Summed {
         case: passes[0].case.clone(),
         settings: passes[0].settings.clone(),
         what: what(&passes[0].jobs),
+        only_job: only_job(&passes[0].jobs),
         directions,
         errors: jobs().map(failures).sum(),
         cpu_ns_per_io: cpu as f64 / done.max(1) as f64,

@@ -4,7 +4,7 @@
 use blocklab_units::Bytes;
 use blocklab_workload::Direction;
 
-use crate::{Row, RowDirection};
+use crate::{OnlyJob, Row, RowDirection};
 
 /// A setting and its values.
 #[derive(Debug, Clone, PartialEq)]
@@ -40,22 +40,13 @@ struct Point<'a> {
     settings: Vec<(String, String)>,
 }
 
-/// A case that no matrix made, by the numbers of its load; with what the load is besides.
-fn written(row: &Row) -> (String, Vec<(String, String)>) {
-    let mut settings = Vec::new();
-    let mut rest = Vec::new();
-    for part in row.what.split(", ") {
-        let threads = part
-            .strip_suffix(" threads")
-            .or_else(|| part.strip_suffix(" thread"));
-        let depth = part.strip_prefix("depth ");
-        match (depth, threads) {
-            (Some(number), _) => settings.push(("depth".to_owned(), number.to_owned())),
-            (None, Some(number)) => settings.push(("threads".to_owned(), number.to_owned())),
-            (None, None) => rest.push(part),
-        }
-    }
-    (rest.join(", "), settings)
+/// The job of a case that no matrix made, as if a matrix had set its numbers.
+fn settings(job: &OnlyJob) -> Vec<(String, String)> {
+    let numbers = [("depth", job.depth), ("threads", job.threads)];
+    let known = numbers.into_iter().filter(|(_, number)| *number > 0);
+    known
+        .map(|(setting, number)| (setting.to_owned(), number.to_string()))
+        .collect()
 }
 
 /// So many cases that were written one by one make a curve.
@@ -65,11 +56,14 @@ const CURVE: usize = 3;
 fn by_hand(rows: &[Row]) -> Vec<(String, Vec<Point<'_>>)> {
     let mut families: Vec<(String, Vec<Point<'_>>)> = Vec::new();
     for row in rows.iter().filter(|row| row.settings.is_empty()) {
-        let (name, settings) = written(row);
-        let point = Point { row, settings };
-        match families.iter_mut().find(|(known, _)| *known == name) {
+        let Some(job) = &row.only_job else { continue };
+        let point = Point {
+            row,
+            settings: settings(job),
+        };
+        match families.iter_mut().find(|(known, _)| *known == job.besides) {
             Some((_, points)) => points.push(point),
-            None => families.push((name, vec![point])),
+            None => families.push((job.besides.clone(), vec![point])),
         }
     }
     families.retain(|(_, points)| {

@@ -2,12 +2,15 @@ use blocklab_record::JobResult;
 use blocklab_units::{Bytes, count};
 use blocklab_workload::{Durability, EngineKind};
 
+use crate::OnlyJob;
+
 /// A case in words: `io_uring, 4 KiB random read, depth 32, 1 thread`.
 pub(crate) fn what(jobs: &[JobResult]) -> String {
     match jobs {
         [] => "nothing".to_owned(),
-        [job] => one(job),
+        [job] => one(job, job.effective_depth, job.threads),
         jobs => {
+            let one = |job: &JobResult| one(job, job.effective_depth, job.threads);
             let each = jobs.iter().map(|job| format!("{}: {}", job.name, one(job)));
             format!(
                 "{} jobs: {}",
@@ -18,27 +21,42 @@ pub(crate) fn what(jobs: &[JobResult]) -> String {
     }
 }
 
+/// The job of a case that has only one.
+pub(crate) fn only_job(jobs: &[JobResult]) -> Option<OnlyJob> {
+    let [job] = jobs else { return None };
+    Some(OnlyJob {
+        depth: job.effective_depth,
+        threads: job.threads,
+        besides: one(job, 0, 0),
+    })
+}
+
 /// What the device is asked for: `4 KiB random read, depth 32, 1 thread`.
 pub(crate) fn without_engine(jobs: &[JobResult]) -> String {
-    let each: Vec<String> = jobs.iter().map(|job| load(job, job.depth)).collect();
+    let each: Vec<String> = jobs
+        .iter()
+        .map(|job| load(job, job.depth, job.threads))
+        .collect();
     each.join("; ")
 }
 
-fn load(job: &JobResult, depth: u32) -> String {
+/// A depth or threads of 0 are unknown.
+fn load(job: &JobResult, depth: u32, threads: u32) -> String {
     let (size, pattern) = (job.block_size_name(), job.pattern_name());
     let mut text = format!("{size} {pattern} {}", job.mix_name());
-    // 0: another program did not tell.
     if depth > 0 {
         text += &format!(", depth {depth}");
     }
-    if job.threads > 0 {
-        text += &format!(", {}", plural(job.threads));
+    match threads {
+        0 => {}
+        1 => text += ", 1 thread",
+        threads => text += &format!(", {threads} threads"),
     }
     text
 }
 
-fn one(job: &JobResult) -> String {
-    let mut text = format!("{}, {}", job.engine, load(job, job.effective_depth));
+fn one(job: &JobResult, depth: u32, threads: u32) -> String {
+    let mut text = format!("{}, {}", job.engine, load(job, depth, threads));
     if let Some(rate) = job.asked_iops {
         text += &format!(", {} IOPS asked for", count(rate));
     }
@@ -55,13 +73,6 @@ fn one(job: &JobResult) -> String {
         Durability::Dsync => text + ", O_DSYNC",
         Durability::Sync => text + ", O_SYNC",
         Durability::None => text,
-    }
-}
-
-fn plural(threads: u32) -> String {
-    match threads {
-        1 => "1 thread".to_owned(),
-        n => format!("{n} threads"),
     }
 }
 

@@ -71,7 +71,7 @@ fn file(address: &Address, path: &str) -> Result<Resolved, Error> {
     Ok(Resolved {
         address: address.clone(),
         limits: spec.limits(),
-        assumptions: grouped(spec.assumptions()),
+        assumptions: spec.assumptions(),
         cost_assumptions: Vec::new(),
         spec,
         prices: Vec::new(),
@@ -111,7 +111,7 @@ fn sold(
     let mut limits = spec.limits();
     limits.extend(draft.bounds);
     let mut assumptions = draft.assumptions;
-    assumptions.extend(grouped(spec.assumptions()));
+    assumptions.extend(spec.assumptions());
     let mut notes = draft.notes;
     notes.extend(bill.notes);
     notes.extend(remarks::of(catalog, offer));
@@ -126,32 +126,6 @@ fn sold(
         notes,
         partly_unpriced: bill.incomplete,
     })
-}
-
-/// One sentence for all that rests on the same reason: `gp2: read latency 1000 µs, …: assumed: …`.
-fn grouped(assumptions: Vec<String>) -> Vec<String> {
-    const SIGN: &str = ": assumed: ";
-    let mut groups: Vec<(String, String)> = Vec::new();
-    for sentence in assumptions {
-        let (what, why) = sentence.split_once(SIGN).unwrap_or((&sentence, ""));
-        let owner = what.split_once(": ").map_or("", |(owner, _)| owner);
-        let same = |(known, reason): &&mut (String, String)| {
-            reason == why && known.starts_with(owner) && !why.is_empty()
-        };
-        match groups.iter_mut().find(same) {
-            Some((known, _)) => {
-                let short = what.strip_prefix(owner).unwrap_or(what);
-                known.push_str(", ");
-                known.push_str(short.trim_start_matches(": "));
-            }
-            None => groups.push((what.to_owned(), why.to_owned())),
-        }
-    }
-    let join = |(what, why): (String, String)| match why.as_str() {
-        "" => what,
-        why => format!("{what}: assumed: {why}"),
-    };
-    groups.into_iter().map(join).collect()
 }
 
 /// The region whose prices hold; a name that no list has is a mistake.

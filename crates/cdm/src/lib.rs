@@ -153,6 +153,7 @@ pub fn prepare(wish: &Wish) -> Result<Prepared, Mistake> {
         order: Order::Grouped,
         pause: form.interval,
         pause_before: PauseBefore::Case,
+        system: None,
     };
     let notes = notes(wish);
     Ok(Prepared { plan, notes, form })

@@ -210,6 +210,7 @@ mod tests {
                 id: id.into(),
                 started_at: "2026-11-20T19:01:42.5Z".into(),
                 name: name.into(),
+                study: name.into(),
                 targets: vec!["/data/some/where/far/away/on/this/machine/file.bin".into()],
                 status: Status::Complete,
                 partial: measurements == 1,

@@ -50,12 +50,8 @@ fn studies(id: &str, store: &Store) -> Vec<String> {
             .filter(|it| it.contains(id))?;
         let shown = runs.iter().filter(|it| page.contains(&it.id));
         let with: String = shown.map(|it| format!(" --with {}", it.id)).collect();
-        let study = beside
-            .name
-            .split_once(": ")
-            .map_or(&*beside.name, |it| it.0);
-        let study = match studies::builtin(study) {
-            Some(_) => study,
+        let study = match studies::builtin(&beside.study) {
+            Some(_) => &*beside.study,
             None => "STUDY.toml",
         };
         Some(format!(

@@ -111,10 +111,8 @@ pub fn export(args: &ExportArgs, store: &Store) -> Result<()> {
     }
     let mut record = store.load_unchanged(&args.run)?.record;
     if args.anonymous {
-        let name = &record.asked.name;
-        // A study of several systems adds the system: `i3-vs-i2: i3.xlarge`.
-        let study = name.split_once(": ").map_or(&**name, |(study, _)| study);
-        record = record.anonymous(studies::builtin(study).is_some());
+        let is_builtin = studies::builtin(record.asked.study()).is_some();
+        record = record.anonymous(is_builtin);
     }
     let rows = match args.series {
         true => Rows::Series,

@@ -253,11 +253,15 @@ impl LimitName {
     /// Something else of the same owner, for people: `30 x gp2: burst credits`.
     #[must_use]
     pub fn of(&self, what: impl fmt::Display) -> String {
-        let owner = Owner {
+        format!("{}: {what}", self.by())
+    }
+
+    /// Who has the limit.
+    pub(crate) fn by(&self) -> Owner<'_> {
+        Owner {
             name: &self.owner,
             volumes: self.volumes,
-        };
-        format!("{owner}: {what}")
+        }
     }
 }
 

@@ -168,39 +168,49 @@ impl DeviceSpec {
         found
     }
 
-    /// What nobody has shown, one sentence each, each once.
+    /// What nobody has shown: a sentence for each owner and reason, each figure once.
     #[must_use]
     pub fn assumptions(&self) -> Vec<String> {
-        let mut found: Vec<String> = Vec::new();
-        let mut add = |name: String, origin: &Origin| {
-            let sentence = format!("{name}: {origin}");
-            if origin.is_assumed() && !found.contains(&sentence) {
-                found.push(sentence);
+        let mut groups: Vec<(String, String, Vec<String>)> = Vec::new();
+        let mut add = |owner: Owner<'_>, figure: String, origin: &Origin| {
+            let Origin::Assumed { because } = origin else {
+                return;
+            };
+            let owner = owner.to_string();
+            let same = |group: &&mut (String, String, Vec<String>)| {
+                (&group.0, &group.1) == (&owner, because)
+            };
+            match groups.iter_mut().find(same) {
+                Some((.., figures)) if figures.contains(&figure) => {}
+                Some((.., figures)) => figures.push(figure),
+                None => groups.push((owner, because.clone(), vec![figure])),
             }
         };
         for limit in self.limits() {
-            add(
-                format!("{} {} {}", limit.name, limit.value, limit.unit),
-                &limit.origin,
-            );
+            let name = &limit.name;
+            let figure = format!("{} {} {}", name.kind, limit.value, limit.unit);
+            add(name.by(), figure, &limit.origin);
         }
         for (volume, owner) in self.distinct_volumes() {
             if let Some(service) = &volume.service {
-                let sigma = service.spread.sigma;
-                let name = format!("{owner}: scatter of latencies, sigma {sigma}");
-                add(name, &service.spread.origin);
+                let spread = &service.spread;
+                let scatter = format!("scatter of latencies, sigma {}", spread.sigma);
+                add(owner, scatter, &spread.origin);
                 if let Some(programs) = &service.programs {
                     let (time, page) = (programs.time, programs.page);
-                    let name = format!("{owner}: programs of {time} for each {page} written");
-                    add(name, &programs.origin);
+                    let figure = format!("programs of {time} for each {page} written");
+                    add(owner, figure, &programs.origin);
                 }
             }
             if let Some(network) = &volume.network {
-                let name = format!("{owner}: network round trip {}", network.round_trip);
-                add(name, &network.origin);
+                let figure = format!("network round trip {}", network.round_trip);
+                add(owner, figure, &network.origin);
             }
         }
-        found
+        let sentence = |(owner, why, figures): (String, String, Vec<String>)| {
+            format!("{owner}: {}: assumed: {why}", figures.join(", "))
+        };
+        groups.into_iter().map(sentence).collect()
     }
 
     /// Each kind of volume once, with how many there are.

@@ -53,9 +53,11 @@ impl Asked {
         }
         if let Some(plan) = &mut self.plan {
             plan.name = NAME.to_owned();
+            plan.system = None;
             plan.description.clear();
         }
         self.name = NAME.to_owned();
+        self.system = None;
         self.description.clear();
     }
 }

@@ -168,6 +168,11 @@ fn typed(all: &[NamedLimit]) -> Vec<Limit> {
     all.iter().map(limit).collect()
 }
 
+/// The system of a study that joined the name of a run before it had a field of its own.
+pub(crate) fn system(name: &str) -> Option<String> {
+    name.split_once(": ").map(|(_, system)| system.to_owned())
+}
+
 /// Owner and what it has: `gp3: max IOPS`.
 fn parts(name: &str) -> (&str, &str) {
     name.split_once(": ").unwrap_or(("", name))

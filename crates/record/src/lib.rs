@@ -17,7 +17,8 @@ mod served;
 mod unknown;
 
 use blocklab_workload::{PLAN_FORMAT, Plan};
-use serde::{Deserialize, Serialize};
+use serde::de::IgnoredAny;
+use serde::{Deserialize, Deserializer, Serialize};
 
 pub use detail::{ByPriority, Depths, DirectionDetail, Samples, SteadyRound, ThreadUse, Verified};
 pub use environment::{
@@ -139,11 +140,14 @@ pub struct Overhead {
     pub clock: ClockFacts,
 }
 
-/// What was asked for: it can be run again.
+/// What was requested: it can be run again.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Asked {
-    /// Name of the study or file: `quick`.
+    /// Name of the study or file: `quick`; of one of its systems, `i3-vs-i2: i3.xlarge`.
     pub name: String,
+    /// The system of the study that this run measures, where the study names several.
+    #[serde(default)]
+    pub system: Option<String>,
     /// What it is about, for people.
     pub description: String,
     /// The number of the plan's JSON, which is not that of the record.
@@ -161,6 +165,21 @@ pub struct Asked {
     pub aggregate: String,
     /// Planned passes of each case.
     pub passes: u32,
+}
+
+impl Asked {
+    /// The name of the study, without that of the system.
+    #[must_use]
+    pub fn study(&self) -> &str {
+        study_of(&self.name, self.system.as_deref())
+    }
+}
+
+/// The name of the study in that of a run, which its system joins: see [`Asked::study`].
+#[must_use]
+pub fn study_of<'n>(name: &'n str, system: Option<&str>) -> &'n str {
+    let study = system.and_then(|system| name.strip_suffix(system)?.strip_suffix(": "));
+    study.unwrap_or(name)
 }
 
 /// One execution and everything that it left.
@@ -251,6 +270,8 @@ impl Record {
         #[derive(Deserialize, Default)]
         struct AskedHead {
             plan_format: Option<u32>,
+            #[serde(default, deserialize_with = "is_there")]
+            system: bool,
         }
         let head: Head = serde_json::from_str(text)?;
         if head.format > FORMAT {
@@ -259,10 +280,19 @@ impl Record {
         if let Some(found) = head.asked.plan_format.filter(|it| *it > PLAN_FORMAT) {
             return Err(BadRecord::NewerPlan { found });
         }
-        match head.format {
+        let mut record: Self = match head.format {
             // Before its release, this format had loads as texts.
-            FORMAT => Ok(serde_json::from_str(text).or_else(|_| format1::read(text))?),
-            _ => Ok(format1::read(text)?),
+            FORMAT => serde_json::from_str(text).or_else(|_| format1::read(text))?,
+            _ => format1::read(text)?,
+        };
+        if !head.asked.system {
+            record.asked.system = format1::system(&record.asked.name);
         }
+        Ok(record)
     }
+}
+
+/// Whether a field stands in the JSON, be it `null`.
+fn is_there<'de, D: Deserializer<'de>>(field: D) -> Result<bool, D::Error> {
+    IgnoredAny::deserialize(field).map(|_| true)
 }

@@ -116,6 +116,27 @@ fn a_newer_format_is_refused_by_its_number() {
     ));
 }
 
+/// A study `a: b` was taken for the study `a` on the system `b`. A record from before the system had
+/// a field has nothing else to go by.
+#[test]
+fn the_system_of_a_run_is_not_read_from_its_name() {
+    let text = fs::read_to_string(folder(FORMAT).join("planned.json")).expect("a record");
+    let check = |system: Option<Value>, study: &str, expected: Option<&str>| {
+        let mut json = value(&text);
+        let asked = json["asked"].as_object_mut().expect("an object");
+        match system {
+            Some(system) => asked.insert("system".to_owned(), system),
+            None => asked.remove("system"),
+        };
+        let record = Record::from_json(&json.to_string()).expect("a record");
+        assert_eq!(record.asked.study(), study);
+        assert_eq!(record.asked.system.as_deref(), expected);
+    };
+    check(Some("bought".into()), "limits", Some("bought"));
+    check(Some(Value::Null), "limits: bought", None);
+    check(None, "limits", Some("bought"));
+}
+
 #[test]
 fn a_newer_plan_is_refused_by_its_number() {
     let planned = folder(FORMAT).join("planned.json");

@@ -1,6 +1,6 @@
 //! The words for delivered against documented: one wording for text and HTML.
 
-use blocklab_analysis::expect::{CaseCheck, Compared, LimitCheck, State, Why};
+use blocklab_analysis::expect::{CaseCheck, Compared, HowToTest, LimitCheck, State, Why};
 use blocklab_units::{count, rate, stated};
 
 use crate::facts;
@@ -25,8 +25,8 @@ pub fn limit_cells(of: &LimitCheck) -> [String; 4] {
 /// Which case it was, or which load would tell; empty where nothing is known of either.
 pub fn limit_how(of: &LimitCheck) -> String {
     match (&of.how_to_test, &of.case) {
-        (Some(how), _) if how.starts_with("no ") => how.clone(),
-        (Some(how), _) => format!("to test it: {how}"),
+        (Some(HowToTest::Not(why)), _) => why.clone(),
+        (Some(HowToTest::By(how)), _) => format!("to test it: {how}"),
         (None, Some(case)) => format!("by {case}"),
         (None, None) => String::new(),
     }

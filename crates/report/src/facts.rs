@@ -25,13 +25,6 @@ pub fn cite(records: &[&Record]) -> String {
     let [first, rest @ ..] = records else {
         return String::new();
     };
-    // The systems of a study have names like `i3-metal: EBS`.
-    let study = |record: &Record| {
-        let name = record.asked.name.as_str();
-        name.split_once(": ")
-            .map_or(name, |(study, _)| study)
-            .to_owned()
-    };
     let joined = |of: &dyn Fn(&Record) -> String| {
         let unique: BTreeSet<String> = records.iter().map(|it| of(it)).collect();
         unique.into_iter().collect::<Vec<_>>().join(" and ")
@@ -49,7 +42,7 @@ pub fn cite(records: &[&Record]) -> String {
     format!(
         "{}, study {}, {} runs from {} to {}, {} {}",
         joined(&|it| it.tool.clone()),
-        joined(&study),
+        joined(&|it| it.asked.study().to_owned()),
         records.len(),
         first.id,
         last.id,

@@ -83,6 +83,7 @@ fn a_study_opens_with_its_conclusions_and_its_systems() {
     let mut all = sample::many(2);
     for ((record, _), system) in all.iter_mut().zip(["EBS", "NVMe"]) {
         record.asked.name = format!("i3-metal: {system}");
+        record.asked.system = Some(system.to_owned());
     }
     let mut outcome = sample::outcome();
     outcome.conclusions.push(Judged {

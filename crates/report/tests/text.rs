@@ -55,6 +55,7 @@ fn row(case: &str, directions: Vec<RowDirection>) -> Row {
         case: case.to_owned(),
         settings: Vec::new(),
         what: String::new(),
+        only_job: None,
         directions,
         errors: 0,
         cpu_ns_per_io: 0.0,

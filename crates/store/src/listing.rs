@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use blocklab_record::{BadRecord, FORMAT, Status};
+use blocklab_record::{BadRecord, FORMAT, Status, study_of};
 use blocklab_units::visible;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
@@ -17,8 +17,11 @@ pub struct Listed {
     pub id: String,
     /// RFC 3339, UTC.
     pub started_at: String,
-    /// Name of the study.
+    /// Name of the study, and of its system where it has several.
     pub name: String,
+    /// The name of the study alone.
+    #[serde(skip)]
+    pub study: String,
     /// Paths of its targets.
     pub targets: Vec<String>,
     /// How it ended; a run without an end counts as interrupted.
@@ -185,6 +188,8 @@ struct Head {
 #[derive(Deserialize)]
 struct Asked {
     name: String,
+    #[serde(default)]
+    system: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -221,6 +226,7 @@ fn glance(path: &Path, folder: &Folder) -> Result<Listed, Unreadable> {
         // The folder's name, by which it can be asked for, even when somebody renamed it.
         id: folder.id.clone(),
         started_at: visible(&head.started_at).into_owned(),
+        study: study_of(&head.asked.name, head.asked.system.as_deref()).to_owned(),
         name: visible(&head.asked.name).into_owned(),
         targets: head
             .targets

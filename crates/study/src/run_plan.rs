@@ -65,10 +65,10 @@ pub fn plan_of(plan: &Plan, system: &System, seed: u64) -> Plan {
             }
         }
     }
-    Plan {
+    let plan = Plan {
         cases,
-        name: format!("{}: {}", plan.name, system.name),
         passes: system.passes.unwrap_or(plan.passes),
         ..plan.clone()
-    }
+    };
+    plan.on_system(&system.name)
 }

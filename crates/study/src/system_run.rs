@@ -517,6 +517,7 @@ fn asked(plan: &Plan) -> Asked {
     let is_kept = !jobs.any(|job| matches!(&job.pool, Some(pool) if pool.validation.is_some()));
     Asked {
         name: plan.name.clone(),
+        system: plan.system.clone(),
         description: plan.description.clone(),
         plan_format: is_kept.then_some(PLAN_FORMAT),
         plan: is_kept.then(|| plan.clone()),

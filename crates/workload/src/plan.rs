@@ -107,8 +107,11 @@ pub enum PauseBefore {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
-    /// Short name: `quick`.
+    /// Short name: `quick`. With a system of a study, as [`Plan::on_system`] makes it.
     pub name: String,
+    /// The system that this run of the study measures, where the study names several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub system: Option<String>,
     /// One or two sentences for people.
     pub description: String,
     /// In the order in which they are shown.
@@ -135,6 +138,7 @@ impl Plan {
     pub fn once(name: &str, description: &str, cases: Vec<Case>) -> Self {
         Self {
             name: name.to_owned(),
+            system: None,
             description: description.to_owned(),
             cases,
             passes: 1,
@@ -143,6 +147,16 @@ impl Plan {
             order: Order::Grouped,
             pause: Nanos::ZERO,
             pause_before: PauseBefore::Measurement,
+        }
+    }
+
+    /// The same on one system of the study, which joins its name: `i3-vs-i2: i3.xlarge`.
+    #[must_use]
+    pub fn on_system(self, system: &str) -> Self {
+        Self {
+            name: format!("{}: {system}", self.name),
+            system: Some(system.to_owned()),
+            ..self
         }
     }
 
@@ -210,15 +224,10 @@ mod tests {
     fn check(order: Order, passes: u32, discard: u32, expected: &[(usize, u32)]) {
         let case = |name: &str| Case::new(name, 0, Vec::new());
         let plan = Plan {
-            name: String::new(),
-            description: String::new(),
-            cases: vec![case("a"), case("b")],
             passes,
             discard,
-            aggregate: Aggregate::Mean,
             order,
-            pause: Nanos::ZERO,
-            pause_before: PauseBefore::Measurement,
+            ..Plan::once("", "", vec![case("a"), case("b")])
         };
         assert_eq!(plan.steps().collect::<Vec<_>>(), expected);
     }

@@ -45,8 +45,18 @@ pub struct LimitCheck {
     /// Variance of the logarithms of its passes.
     #[serde(skip)]
     pub scatter: Option<f64>,
-    /// Which load would test it, or what always binds first.
-    pub how_to_test: Option<String>,
+    /// Of a limit that was not tested.
+    pub how_to_test: Option<HowToTest>,
+}
+
+/// How a limit could be tested, in words.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+pub enum HowToTest {
+    /// By this load.
+    By(String),
+    /// By none, and why.
+    Not(String),
 }
 
 /// Every documented rate of the device.
@@ -142,7 +152,7 @@ const IN_FLIGHT: [u32; 6] = [1, 4, 16, 32, 64, 256];
 const SOON: Nanos = Nanos::from_secs(30);
 
 /// The smallest load that runs into a limit, or what binds before it.
-fn how(bench: &Bench<'_>, limit: &Limit) -> String {
+fn how(bench: &Bench<'_>, limit: &Limit) -> HowToTest {
     let spec = &bench.given.resolved.spec;
     let volumes = u32::try_from(spec.volumes.len()).unwrap_or(1);
     // Small operations ask for IOPS, and of the others the largest for bytes.
@@ -157,11 +167,12 @@ fn how(bench: &Bench<'_>, limit: &Limit) -> String {
                     in_flight: depth * volumes,
                 };
                 let Ok(predicted) = predict(spec, load) else {
-                    return "nothing is promised that could be tested".to_owned();
+                    let why = "nothing is promised that could be tested";
+                    return HowToTest::Not(why.to_owned());
                 };
                 let found = lasting(&predicted).find(|it| it.binding.is(&limit.name));
                 if let Some(phase) = found {
-                    return words(pattern, direction, load, phase);
+                    return HowToTest::By(words(pattern, direction, load, phase));
                 }
                 let binding = &predicted.sustained().binding;
                 let of_its_kind = kib
@@ -176,10 +187,10 @@ fn how(bench: &Bench<'_>, limit: &Limit) -> String {
             }
         }
     }
-    match first {
+    HowToTest::Not(match first {
         Some(binding) => format!("no load can: {binding} binds first"),
         None => "no load of usual size can: latency binds first".to_owned(),
-    }
+    })
 }
 
 fn words(pattern: &str, direction: &str, load: Load, phase: &Phase) -> String {

@@ -261,7 +261,9 @@ fn every_limit_has_a_verdict() {
         .collect();
     assert_eq!(states[0], ("gp3: volume IOPS", State::Met));
     assert_eq!(states[1], ("gp3: volume throughput", State::NotTested));
-    let how = compared.limits[1].how_to_test.as_deref().expect("a load");
+    let Some(HowToTest::By(how)) = &compared.limits[1].how_to_test else {
+        panic!("{:?}", compared.limits[1]);
+    };
     assert!(
         how.starts_with("random reads of ") && how.contains("in flight"),
         "{how}"
@@ -270,8 +272,9 @@ fn every_limit_has_a_verdict() {
         .limits
         .iter()
         .find(|it| it.limit.contains("EBS IOPS"));
-    let how = instance.expect("the instance's").how_to_test.as_deref();
-    assert_eq!(how, Some("no load can: gp3: volume IOPS binds first"));
+    let how = instance.expect("the instance's").how_to_test.clone();
+    let why = "no load can: gp3: volume IOPS binds first";
+    assert_eq!(how, Some(HowToTest::Not(why.to_owned())));
 
     let missed = against(&record(&[case(4, 3000.0)]), LARGE).expected;
     assert_eq!(missed.expect("a comparison").limits[0].state, State::Missed);

@@ -159,16 +159,13 @@ fn earlier_run(study: &Study, store: &Store, text: &str) -> Result<(String, Reco
         return Ok((name.to_owned(), store.load(run)?.record));
     }
     let record = store.load(text)?.record;
-    let own = record.asked.name.rsplit_once(": ");
-    let own = own.map(|(_, system)| system);
-    match own.filter(|name| measured(study).any(|it| it.name == *name)) {
-        Some(name) => Ok((name.to_owned(), record)),
-        None => bail!(
-            "which system of {} does the run {} stand for? Its name, {}, names none; write --with \
-             NAME={text}",
-            study.plan.name,
+    match record.asked.system.clone() {
+        Some(name) if measured(study).any(|it| it.name == name) => Ok((name, record)),
+        _ => bail!(
+            "the run {} ({}) names no system of {}; choose one with --with NAME={text}",
             record.id,
-            record.asked.name
+            record.asked.name,
+            study.plan.name
         ),
     }
 }

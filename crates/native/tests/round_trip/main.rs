@@ -67,6 +67,7 @@ prop_compose! {
             order: if grouped { Order::Grouped } else { Order::Interleaved },
             pause,
             pause_before: if by_case { PauseBefore::Case } else { PauseBefore::Measurement },
+            system: None,
         }
     }
 }

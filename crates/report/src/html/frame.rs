@@ -121,8 +121,10 @@ pub fn page(records: &[(&Record, &Assessment)], opening: Option<Opening<'_>>) ->
 
 /// Study and system of each Record, where all are of one study that gives each a name of its own.
 fn parts<'a>(records: &[(&'a Record, &Assessment)]) -> Vec<(&'a str, &'a str)> {
-    let names = records.iter().map(|(record, _)| record.asked.name.as_str());
-    let parts: Option<Vec<_>> = names.map(|name| name.split_once(": ")).collect();
+    let asked = records.iter().map(|(record, _)| &record.asked);
+    let parts: Option<Vec<_>> = asked
+        .map(|asked| Some((asked.study(), asked.system.as_deref()?)))
+        .collect();
     let parts = parts.unwrap_or_default();
     let one_study = parts.iter().all(|(study, _)| *study == parts[0].0);
     let systems: BTreeSet<_> = parts.iter().map(|(_, system)| system).collect();

@@ -10,7 +10,7 @@ mod study;
 
 use std::collections::BTreeMap;
 
-use blocklab_analysis::{Assessment, Estimate, ResponseNs, Row, RowDirection};
+use blocklab_analysis::{Assessment, Estimate, OnlyJob, ResponseNs, Row, RowDirection};
 use blocklab_record::{
     Accounting, Asked, BlockDevice, Carrier, ClockFacts, Cpu, DeviceHealth, DirectionResult,
     DiskUse, Environment, ErrorCount, ErrorKind, FileSystem, Interval, IntervalDirection,
@@ -328,15 +328,17 @@ fn row(shape: &Shape, passes: &[(Measurement, Histogram)]) -> Row {
     } else {
         "sequential"
     };
+    let (size, direction_name) = (Bytes(shape.block), shape.direction);
+    let besides = format!("io_uring, {size} {random} {direction_name}");
     Row {
         case: shape.name.to_owned(),
         settings: Vec::new(),
-        what: format!(
-            "io_uring, {} {random} {}, depth {}, 1 thread",
-            Bytes(shape.block),
-            shape.direction,
-            shape.depth
-        ),
+        what: format!("{besides}, depth {}, 1 thread", shape.depth),
+        only_job: Some(OnlyJob {
+            depth: shape.depth,
+            threads: 1,
+            besides,
+        }),
         directions: vec![direction],
         errors: 0,
         cpu_ns_per_io: 2_500.0,
