@@ -1,7 +1,5 @@
 //! When to wake for something that is due: a sleep ends late, so it is begun shorter.
 
-use std::time::Duration;
-
 use blocklab_units::Nanos;
 
 /// Whether the clock is watched for the last microseconds before something is due.
@@ -72,18 +70,18 @@ impl Alarm {
 
     /// How long to sleep at `now` for something that is due at `due`; zero: watch the clock.
     #[must_use]
-    pub fn sleep(&self, now: Nanos, due: Nanos) -> Duration {
+    pub fn sleep(&self, now: Nanos, due: Nanos) -> Nanos {
         let early = self.late_ns + if self.spins { WATCH } else { 0 };
         let left = due.since(now).0.saturating_sub(early);
         match (left, self.spins) {
-            (0, false) => Duration::from_nanos(1),
-            _ => Duration::from_nanos(left),
+            (0, false) => Nanos(1),
+            _ => Nanos(left),
         }
     }
 
-    /// A sleep of `asked` that began at `began` ended at `now` by itself.
-    pub const fn woke(&mut self, began: Nanos, asked: Duration, now: Nanos) {
-        let late = now.since(began).0.saturating_sub(asked.as_nanos() as u64);
+    /// A sleep that was to end at `wanted` ended at `now` by itself.
+    pub const fn woke(&mut self, wanted: Nanos, now: Nanos) {
+        let late = now.since(wanted).0;
         let late = if late < MOST_LATE { late } else { MOST_LATE };
         // A moving average of some sixteen sleeps.
         self.late_ns = (self.late_ns * 15 + late) / 16;
@@ -98,15 +96,14 @@ mod tests {
     fn the_usual_lateness_is_taken_off() {
         let mut alarm = Alarm::new(false);
         for _ in 0..200 {
-            let asked = alarm.sleep(Nanos(0), Nanos(1_000_000));
-            let woke = Nanos(asked.as_nanos() as u64 + 35_000);
-            alarm.woke(Nanos(0), asked, woke);
+            let wanted = alarm.sleep(Nanos(0), Nanos(1_000_000));
+            alarm.woke(wanted, Nanos(wanted.0 + 35_000));
         }
-        let asked = alarm.sleep(Nanos(0), Nanos(1_000_000)).as_nanos();
+        let asked = alarm.sleep(Nanos(0), Nanos(1_000_000)).0;
         assert!((964_000..967_000).contains(&asked), "{asked}");
         // A machine that stood still for a second teaches nothing.
-        alarm.woke(Nanos(0), Duration::ZERO, Nanos::from_secs(1));
-        let next = alarm.sleep(Nanos(0), Nanos(1_000_000)).as_nanos();
+        alarm.woke(Nanos(0), Nanos::from_secs(1));
+        let next = alarm.sleep(Nanos(0), Nanos(1_000_000)).0;
         assert!(next > 960_000, "{next}");
     }
 
@@ -114,8 +111,8 @@ mod tests {
     fn one_that_spins_wakes_before_the_moment_and_does_nothing_early() {
         let alarm = Alarm::new(true);
         let (now, due) = (Nanos(0), Nanos(100_000));
-        assert_eq!(alarm.sleep(now, due), Duration::from_micros(65));
-        assert_eq!(alarm.sleep(now, Nanos(30_000)), Duration::ZERO);
+        assert_eq!(alarm.sleep(now, due), Nanos(65_000));
+        assert_eq!(alarm.sleep(now, Nanos(30_000)), Nanos::ZERO);
         assert_eq!(alarm.horizon(now), now);
     }
 }

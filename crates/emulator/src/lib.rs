@@ -44,4 +44,4 @@ pub use observed::{FailureCounter, LatencyCounter, Observed, OperationCounter};
 pub use real_time::forgive_stalls;
 pub use schedule::Schedule;
 pub use volume::{Settled, Ticket, Volume, VolumeSetup};
-pub use wait::{Bell, Interest, Ready, precise_timers, wait};
+pub use wait::Bell;

@@ -1,8 +1,15 @@
 //! Waiting for a descriptor, a bell or a moment, whichever comes first.
+//!
+//! A wait that a request ends leaves its timer set: the reply it is set for is still due, and
+//! setting a timer anew costs the processor about a tenth of a wait.
 
 use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::time::Duration;
+
+use blocklab_units::Nanos;
+
+use crate::Alarm;
 
 /// Wakes one thread from another.
 #[derive(Debug)]
@@ -39,7 +46,7 @@ impl Bell {
 
 /// What is wanted of a descriptor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Interest {
+pub(crate) struct Interest {
     /// Something to read.
     pub read: bool,
     /// Room to write.
@@ -48,27 +55,125 @@ pub struct Interest {
 
 /// What there is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Ready {
+pub(crate) struct Ready {
     /// Something to read, the end, or an error.
     pub read: bool,
     /// Room to write, or an error.
     pub write: bool,
     /// The bell rang.
     pub rung: bool,
-    /// Nothing: the time is over.
+    /// The timer ended, or the limit of the wait.
     pub timed_out: bool,
+}
+
+/// The timer of one thread, for the next reply that is due.
+#[derive(Debug)]
+pub(crate) struct Timer {
+    timer: OwnedFd,
+    alarm: Alarm,
+    /// The reply's moment, and the one at which the thread is to wake for it.
+    set: Option<(Nanos, Nanos)>,
+}
+
+impl Timer {
+    /// # Errors
+    /// When no more descriptors are allowed.
+    pub(crate) fn new(alarm: Alarm) -> io::Result<Self> {
+        let flags = libc::TFD_CLOEXEC | libc::TFD_NONBLOCK;
+        // SAFETY: only numbers are passed; the descriptor belongs to nobody else.
+        let timer = unsafe {
+            match libc::timerfd_create(libc::CLOCK_MONOTONIC, flags) {
+                -1 => return Err(io::Error::last_os_error()),
+                fd => OwnedFd::from_raw_fd(fd),
+            }
+        };
+        Ok(Self {
+            timer,
+            alarm,
+            set: None,
+        })
+    }
+
+    /// When a sleep has to end, and how late it usually does.
+    pub(crate) const fn alarm(&self) -> &Alarm {
+        &self.alarm
+    }
+
+    /// Sets the timer for a reply that is due at `due`. Whether there is time to sleep at all.
+    pub(crate) fn set(&mut self, now: Nanos, due: Nanos) -> io::Result<bool> {
+        if self.set.is_some_and(|(known, _)| known == due) {
+            return Ok(true);
+        }
+        let sleep = self.alarm.sleep(now, due);
+        if sleep == Nanos::ZERO {
+            return Ok(false);
+        }
+        let value = libc::itimerspec {
+            it_interval: timespec(Duration::ZERO),
+            it_value: timespec(sleep.into()),
+        };
+        let no_old = std::ptr::null_mut();
+        // SAFETY: the value lives through the call; the old one is not wanted.
+        match unsafe { libc::timerfd_settime(self.timer.as_raw_fd(), 0, &raw const value, no_old) }
+        {
+            0 => {
+                self.set = Some((due, now.saturating_add(sleep)));
+                Ok(true)
+            }
+            _ => Err(io::Error::last_os_error()),
+        }
+    }
+
+    /// The timer has ended a wait.
+    pub(crate) fn ended(&mut self, now: Nanos) {
+        if let Some((_, wanted)) = self.set.take() {
+            self.alarm.woke(wanted, now);
+        }
+    }
+}
+
+const fn timespec(time: Duration) -> libc::timespec {
+    libc::timespec {
+        tv_sec: time.as_secs() as libc::time_t,
+        tv_nsec: time.subsec_nanos() as libc::c_long,
+    }
 }
 
 /// Waits at most `limit`; nothing: as long as it takes.
 ///
 /// # Errors
 /// The kernel's.
-pub fn wait(
+pub(crate) fn wait(
     fd: BorrowedFd<'_>,
     interest: Interest,
     bell: &Bell,
     limit: Option<Duration>,
 ) -> io::Result<Ready> {
+    poll(fd, interest, bell, None, limit)
+}
+
+/// Waits until the timer ends.
+///
+/// # Errors
+/// The kernel's.
+pub(crate) fn wait_until_due(
+    fd: BorrowedFd<'_>,
+    interest: Interest,
+    bell: &Bell,
+    timer: &Timer,
+) -> io::Result<Ready> {
+    poll(fd, interest, bell, Some(timer), None)
+}
+
+fn poll(
+    fd: BorrowedFd<'_>,
+    interest: Interest,
+    bell: &Bell,
+    timer: Option<&Timer>,
+    limit: Option<Duration>,
+) -> io::Result<Ready> {
+    /// An entry that the kernel skips.
+    const NOTHING: RawFd = -1;
     let mut events = 0;
     if interest.read {
         events |= libc::POLLIN | libc::POLLRDHUP;
@@ -77,23 +182,22 @@ pub fn wait(
         events |= libc::POLLOUT;
     }
     // An entry without a wish still reports a hang-up, again and again: it is left out.
-    let watched = if events == 0 { -1 } else { fd.as_raw_fd() };
-    let poll = |fd, events| libc::pollfd {
+    let watched = if events == 0 { NOTHING } else { fd.as_raw_fd() };
+    let timer = timer.map_or(NOTHING, |timer| timer.timer.as_raw_fd());
+    let entry = |fd, events| libc::pollfd {
         fd,
         events,
         revents: 0,
     };
-    let mut asked = [
-        poll(watched, events),
-        poll(bell.0.as_raw_fd(), libc::POLLIN),
+    let mut entries = [
+        entry(watched, events),
+        entry(bell.0.as_raw_fd(), libc::POLLIN),
+        entry(timer, libc::POLLIN),
     ];
-    let limit = limit.map(|left| libc::timespec {
-        tv_sec: left.as_secs() as libc::time_t,
-        tv_nsec: left.subsec_nanos().into(),
-    });
+    let limit = limit.map(timespec);
     let limit = limit.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
-    // SAFETY: two valid entries, and a limit that lives as long as the call.
-    let found = unsafe { libc::ppoll(asked.as_mut_ptr(), 2, limit, std::ptr::null()) };
+    // SAFETY: three valid entries, and a limit that lives as long as the call.
+    let found = unsafe { libc::ppoll(entries.as_mut_ptr(), 3, limit, std::ptr::null()) };
     if found < 0 {
         let error = io::Error::last_os_error();
         return match error.kind() {
@@ -101,7 +205,7 @@ pub fn wait(
             _ => Err(error),
         };
     }
-    let [socket, rung] = asked.map(|it| it.revents);
+    let [socket, rung, ended] = entries.map(|it| it.revents);
     if rung != 0 {
         bell.hush();
     }
@@ -110,13 +214,13 @@ pub fn wait(
         read: socket & (libc::POLLIN | libc::POLLRDHUP | broken) != 0,
         write: socket & (libc::POLLOUT | broken) != 0,
         rung: rung != 0,
-        timed_out: found == 0,
+        timed_out: found == 0 || ended != 0,
     })
 }
 
 /// Timers of this thread end as soon as the kernel can: the usual slack of 50 microseconds would
 /// be half the latency of a local disk.
-pub fn precise_timers() {
+pub(crate) fn precise_timers() {
     // SAFETY: only numbers are passed; a kernel that refuses leaves the usual slack.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1) };
 }
@@ -142,5 +246,34 @@ mod tests {
         assert!(wait(Duration::ZERO).timed_out);
         drop(there);
         assert!(wait(Duration::from_secs(60)).read);
+    }
+
+    /// A wait that a request ended set its timer anew for the same reply, twice for each operation:
+    /// a seventh of the server's processor time at 3,000 IOPS.
+    #[test]
+    fn a_timer_stays_set_for_its_reply_until_it_ends() {
+        let (here, mut there) = UnixStream::pair().expect("a pair");
+        let bell = Bell::new().expect("a bell");
+        let read = Interest {
+            read: true,
+            write: false,
+        };
+        let mut timer = Timer::new(Alarm::new(false)).expect("a timer");
+        let due = Nanos::from_millis(100);
+        assert!(timer.set(Nanos::ZERO, due).expect("set"));
+        std::io::Write::write_all(&mut there, b"request").expect("sent");
+        let ready = wait_until_due(here.as_fd(), read, &bell, &timer).expect("poll");
+        assert!(ready.read && !ready.timed_out);
+        let set = timer.set;
+        assert!(timer.set(Nanos::from_millis(3), due).expect("set"));
+        assert_eq!(timer.set, set, "nothing to be done");
+        let nothing = Interest {
+            read: false,
+            write: false,
+        };
+        let ready = wait_until_due(here.as_fd(), nothing, &bell, &timer).expect("poll");
+        assert!(ready.timed_out && !ready.read);
+        timer.ended(due);
+        assert_eq!(timer.set, None);
     }
 }

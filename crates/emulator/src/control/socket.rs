@@ -11,8 +11,7 @@ use std::time::Duration;
 
 use super::{Answer, Desk};
 use crate::nbd::Listener;
-use crate::wait::wait;
-use crate::{Bell, Interest};
+use crate::wait::{Bell, Interest, wait};
 
 /// Bytes of a line.
 const LONGEST: u64 = 4096;

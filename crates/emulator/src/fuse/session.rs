@@ -12,17 +12,14 @@
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::sync::Arc;
-use std::time::Duration;
 
 use blocklab_device::Direction;
 use blocklab_units::Nanos;
 
 use super::folder::Folder;
 use super::wire::{self, Message, REQUEST_BUFFER, Reply, Request};
-use crate::wait::wait;
-use crate::{
-    Alarm, Bell, Failure, Interest, Schedule, Settled, Spin, Ticket, Volume, precise_timers,
-};
+use crate::wait::{Bell, Interest, Timer, precise_timers, wait_until_due};
+use crate::{Alarm, Failure, Schedule, Settled, Spin, Ticket, Volume};
 
 /// What the reply to a request needs.
 #[derive(Debug, Clone, Copy)]
@@ -64,7 +61,7 @@ pub(super) struct Session {
     input: Box<[u8]>,
     reply: Reply,
     schedule: Schedule<Pending>,
-    alarm: Alarm,
+    timer: Timer,
     bell: Arc<Bell>,
     /// How long what is read now has waited for this thread to wake.
     waking: Nanos,
@@ -86,7 +83,7 @@ impl Session {
             input: vec![0; REQUEST_BUFFER].into(),
             reply: Reply::default(),
             schedule: Schedule::default(),
-            alarm: Alarm::new(spin.is_on(processors)),
+            timer: Timer::new(Alarm::new(spin.is_on(processors)))?,
             bell,
             waking: Nanos::ZERO,
             sleeps_in_read: true,
@@ -125,7 +122,7 @@ impl Session {
         let clock = self.clock();
         let began = clock.now();
         let received = self.receive()?;
-        let usual = self.alarm.usual_lateness();
+        let usual = self.timer.alarm().usual_lateness();
         // A lone request that ends a sleep was sent about a wake-up ago.
         let slept = clock.now().since(began) > usual;
         self.waking = if slept { usual } else { Nanos::ZERO };
@@ -140,23 +137,23 @@ impl Session {
         if received != Received::Nothing {
             return Ok(received);
         }
-        let began = self.clock().now();
-        let asked = match self.schedule.next() {
-            Some(due) if due > self.alarm.horizon(began) => self.alarm.sleep(began, due),
+        let now = self.clock().now();
+        match self.schedule.next() {
+            Some(due) if due > self.timer.alarm().horizon(now) => {
+                if !self.timer.set(now, due)? {
+                    std::hint::spin_loop();
+                    return Ok(Received::Nothing);
+                }
+            }
             _ => return Ok(Received::Nothing),
-        };
-        if asked == Duration::ZERO {
-            std::hint::spin_loop();
-            return Ok(Received::Nothing);
         }
         let read = Interest {
             read: true,
             write: false,
         };
-        let ready = wait(self.device.as_fd(), read, &self.bell, Some(asked))?;
+        let ready = wait_until_due(self.device.as_fd(), read, &self.bell, &self.timer)?;
         if ready.timed_out {
-            let now = self.clock().now();
-            self.alarm.woke(began, asked, now);
+            self.timer.ended(self.clock().now());
         }
         if ready.rung {
             self.look_again();
@@ -388,7 +385,7 @@ impl Session {
             return;
         }
         let now = self.clock().now();
-        let horizon = self.alarm.horizon(now);
+        let horizon = self.timer.alarm().horizon(now);
         while let Some((_, pending)) = self.schedule.pop(horizon) {
             self.settle(pending, now);
         }

@@ -11,7 +11,6 @@
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
-use std::time::Duration;
 
 use blocklab_device::Direction;
 use blocklab_units::Nanos;
@@ -24,10 +23,8 @@ use super::outbox::Outbox;
 use super::service::Service;
 use super::transmission::{Command, MOST_DROPPED, MOST_EXTENTS, REQUEST, Request, extents};
 use super::wire::Wire;
-use crate::wait::wait;
-use crate::{
-    Alarm, Bell, Failure, Interest, Ready, Schedule, Settled, Ticket, Volume, precise_timers,
-};
+use crate::wait::{Bell, Interest, Ready, Timer, precise_timers, wait, wait_until_due};
+use crate::{Alarm, Failure, Schedule, Settled, Ticket, Volume};
 
 /// Serves one client until it goes. `entered` is called when it has chosen an export.
 pub(super) fn serve(service: &Service, socket: &OwnedFd, entered: &dyn Fn()) -> io::Result<()> {
@@ -58,7 +55,7 @@ fn serve_wire(service: &Service, wire: &mut Wire<'_>, entered: &dyn Fn()) -> io:
         outbox,
         body: Body::None,
         schedule: Schedule::default(),
-        alarm: Alarm::new(service.spin.is_on(processors)),
+        timer: Timer::new(Alarm::new(service.spin.is_on(processors)))?,
         bell: &bell,
         ends: false,
         waking: Nanos::ZERO,
@@ -102,7 +99,7 @@ struct Connection<'a, 'w> {
     outbox: Outbox,
     body: Body,
     schedule: Schedule<Pending>,
-    alarm: Alarm,
+    timer: Timer,
     bell: &'a Arc<Bell>,
     /// The client sends nothing more.
     ends: bool,
@@ -290,7 +287,7 @@ impl Connection<'_, '_> {
             return;
         }
         let now = self.volume.clock().now();
-        let horizon = self.alarm.horizon(now);
+        let horizon = self.timer.alarm().horizon(now);
         while self.outbox.has_room() {
             match self.schedule.pop(horizon) {
                 Some((_, pending)) => self.settle(pending, now),
@@ -375,40 +372,37 @@ impl Connection<'_, '_> {
             read: may_read,
             write: !self.outbox.is_empty(),
         };
+        let (socket, bell) = (self.wire.socket(), self.bell);
+        let now = self.volume.clock().now();
         // With an outbox that takes nothing more, what is due waits for the client to read.
         let due = self.schedule.next().filter(|_| self.outbox.has_room());
-        let now = self.volume.clock().now();
-        let stalled = (is_within && may_read) || interest.write;
-        let limit = match due {
-            Some(due) if due <= self.alarm.horizon(now) => return Ok(()),
-            Some(due) => Some(self.alarm.sleep(now, due)),
-            None => stalled.then(|| self.limits.within_request.into()),
+        let ready = match due {
+            Some(due) if due <= self.timer.alarm().horizon(now) => return Ok(()),
+            Some(due) if self.timer.set(now, due)? => {
+                let ready = wait_until_due(socket, interest, bell, &self.timer)?;
+                if ready.timed_out {
+                    self.timer.ended(self.volume.clock().now());
+                }
+                ready
+            }
+            Some(_) => {
+                std::hint::spin_loop();
+                return Ok(());
+            }
+            None => {
+                let stalled = (is_within && may_read) || interest.write;
+                let limit = stalled.then(|| self.limits.within_request.into());
+                let ready = wait(socket, interest, bell, limit)?;
+                if ready.timed_out {
+                    return Err(io::ErrorKind::TimedOut.into());
+                }
+                ready
+            }
         };
-        if limit == Some(Duration::ZERO) {
-            std::hint::spin_loop();
-            return Ok(());
-        }
-        let ready = wait(self.wire.socket(), interest, self.bell, limit)?;
-        self.after_wait(ready, limit, now, due.is_none())
+        self.after_wait(ready)
     }
 
-    fn after_wait(
-        &mut self,
-        ready: Ready,
-        limit: Option<Duration>,
-        began: Nanos,
-        is_stalled: bool,
-    ) -> io::Result<()> {
-        match limit {
-            Some(_) if ready.timed_out && is_stalled => {
-                return Err(io::Error::from(io::ErrorKind::TimedOut));
-            }
-            Some(asked) if ready.timed_out => {
-                let now = self.volume.clock().now();
-                self.alarm.woke(began, asked, now);
-            }
-            _ => {}
-        }
+    fn after_wait(&mut self, ready: Ready) -> io::Result<()> {
         if ready.rung {
             self.look_again();
         }
@@ -434,7 +428,7 @@ impl Connection<'_, '_> {
         let clock = self.volume.clock();
         let began = clock.now();
         let received = self.input.receive(self.wire, wait)?;
-        let usual = self.alarm.usual_lateness();
+        let usual = self.timer.alarm().usual_lateness();
         let slept = wait && clock.now().since(began) > usual;
         self.waking = if slept { usual } else { Nanos::ZERO };
         if received == Received::End {

@@ -10,8 +10,7 @@ use super::input::{Input, Received};
 use super::outbox::Outbox;
 use super::service::Service;
 use super::wire::Wire;
-use crate::wait::wait;
-use crate::{Bell, Interest};
+use crate::wait::{Bell, Interest, wait};
 
 /// Until the client has chosen; `None`: it goes, or has to. `entered` is called when it has.
 pub(super) fn shake_hands(

@@ -13,8 +13,8 @@ use super::limits::Limits;
 use super::listen::Listener;
 use super::service::Service;
 use super::tls::Tls;
-use crate::wait::wait;
-use crate::{Bell, Interest, Spin, Volume};
+use crate::wait::{Bell, Interest, wait};
+use crate::{Spin, Volume};
 
 #[derive(Debug)]
 struct Client {
