@@ -163,7 +163,8 @@ fn file_systems_live_on_the_block_device_and_nothing_is_left_of_it() {
 }
 
 /// A server that is killed leaves a mount that gives errors, a device over it, its folder and its
-/// socket. The next one finds them by their own marks; what somebody else made stays.
+/// sockets. The next one finds them by their own marks; what somebody else made stays. The socket of
+/// `--control` was in no note and stayed for ever.
 #[test]
 fn the_next_server_undoes_what_a_killed_one_left() {
     if !can_serve_files("what a killed server left", true) {
@@ -171,10 +172,11 @@ fn the_next_server_undoes_what_a_killed_one_left() {
     }
     let lab = Lab::new();
     let folder = empty_folder(&lab, "d");
-    let socket = lab.path().join("s");
-    let where_to = format!("unix:{}", text(&socket));
+    let sockets = ["s", "c"].map(|name| lab.path().join(name));
+    let [nbd, control] = sockets.each_ref().map(|it| format!("unix:{}", text(it)));
     let all = ["null", "--size", "64MiB", "--no-save", "--block", "--fuse"];
-    let all = [&all[..], &[text(&folder), "--nbd", &where_to]].concat();
+    let own = [text(&folder), "--nbd", &nbd, "--control", &control];
+    let all = [&all[..], &own].concat();
     let killed = Served::start(&lab, &all);
     let device = killed.device().to_owned();
     let own = Served::start(&lab, &["null", "--size", "64MiB", "--no-save", "--block"]);
@@ -184,7 +186,10 @@ fn the_next_server_undoes_what_a_killed_one_left() {
     let next = ["null", "--size", "64MiB", "--no-save", "--fuse"];
     let next = Served::start(&lab, &[&next[..], &[text(&other)]].concat());
     assert_eq!(traces(text(&folder)), [""; 0], "{}", next.told);
-    assert!(!socket.exists(), "the socket is gone");
+    assert!(
+        !sockets.iter().any(|it| it.exists()),
+        "the sockets are gone"
+    );
     assert!(folder.exists(), "the folder was there before");
     let behind = traces(own.device());
     assert!(

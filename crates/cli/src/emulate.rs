@@ -13,6 +13,7 @@ use blocklab_catalog::{Address, Resolved};
 use blocklab_console::status::FAILED;
 use blocklab_console::{chance, listen, terminal};
 use blocklab_device::{Accounting, Device, DeviceSpec, LimitName};
+use blocklab_emulator::nbd::Listener;
 use blocklab_emulator::nbd::handshake::Export;
 use blocklab_emulator::{
     Backing, Instance, MemoryLimit, Sampler, ServiceFacts, Volume, VolumeSetup, forgive_stalls,
@@ -45,12 +46,14 @@ pub fn emulate(args: &EmulateArgs, store: &Store) -> Result<ExitCode> {
     let model = Model::find(args)?;
     let volumes = model.volumes(args)?;
     let (listener, planned) = (control::listener(args)?, control::planned(args)?);
-    let mut served = Served::start(args, &model.text, &volumes, |index, volume| {
+    let mut watch = Watch::new(args, &model, &volumes);
+    let mut control = Control::new(&model, &volumes, planned, watch.began)?;
+    let commands = listener.as_ref().and_then(Listener::path);
+    let mut served = Served::start(args, &model.text, &volumes, commands, |index, volume| {
         model.export(index, volume)
     })?;
     let started = Timestamp::now();
-    let mut watch = Watch::new(args, &model, &volumes);
-    let mut control = Control::start(&model, &volumes, listener, planned, watch.began)?;
+    control.listen(listener)?;
     while !stopped.load(Ordering::Relaxed) {
         std::thread::sleep(control.patience(model.clock.now(), LOOK));
         control.look(model.clock.now());

@@ -1,6 +1,6 @@
 //! The desk of a server: where commands come from, and what a volume becomes by one.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
@@ -8,7 +8,7 @@ use blocklab_catalog::{Address, Catalog, Error, resolve};
 use blocklab_console::terminal;
 use blocklab_device::VolumeSpec;
 use blocklab_emulator::Volume;
-use blocklab_emulator::control::{Command, ControlSocket, Controlled, Desk, Modify};
+use blocklab_emulator::control::{Command, ControlSocket, Controlled, Desk, Modify, Settings};
 use blocklab_emulator::nbd::{self, Access, Listener};
 use blocklab_record::ControlEvent;
 use blocklab_units::Nanos;
@@ -60,10 +60,10 @@ pub(super) fn planned(args: &EmulateArgs) -> Result<Vec<(Nanos, Command)>> {
 }
 
 impl Control {
-    pub(super) fn start(
+    /// Refuses what is planned and cannot be done.
+    pub(super) fn new(
         model: &Model,
         volumes: &[Arc<Volume>],
-        listener: Option<Listener>,
         planned: Vec<(Nanos, Command)>,
         began: Nanos,
     ) -> Result<Self> {
@@ -76,13 +76,22 @@ impl Control {
             });
         let modify = modify(model)?;
         let desk = Arc::new(Desk::new(controlled.collect(), model.seed, began, modify));
-        let socket = listener.map(|listener| ControlSocket::start(listener, Arc::clone(&desk)));
+        let in_order: Vec<_> = planned.iter().rev().map(|(_, it)| it.clone()).collect();
+        desk.check(&in_order)
+            .map_err(|why| anyhow!("--at: {why}"))?;
         Ok(Self {
-            _socket: socket.transpose().context("cannot take commands")?,
+            _socket: None,
             desk,
             planned,
             began,
         })
+    }
+
+    /// From now on clients of the socket can give commands.
+    pub(super) fn listen(&mut self, listener: Option<Listener>) -> Result<()> {
+        let socket = listener.map(|it| ControlSocket::start(it, Arc::clone(&self.desk)));
+        self._socket = socket.transpose().context("cannot take commands")?;
+        Ok(())
     }
 
     /// Does what is planned for `now` or before.
@@ -124,26 +133,23 @@ fn modify(model: &Model) -> Result<Box<Modify>> {
         }));
     }
     let catalog = blocklab_console::place::load_catalog()?;
-    let (now, speed) = (Mutex::new(model.addresses.clone()), model.speed);
-    Ok(Box::new(move |index, pairs| {
-        let mut now = now.lock().map_err(|_| "a command has failed".to_owned())?;
-        let (address, spec) = changed(&now[index], pairs, &catalog, speed)?;
-        now[index] = address;
-        Ok(spec)
+    let (addresses, speed) = (model.addresses.clone(), model.speed);
+    Ok(Box::new(move |index, settings| {
+        changed(&addresses[index], settings, &catalog, speed)
     }))
 }
 
 fn changed(
     address: &Address,
-    pairs: &[(String, String)],
+    settings: &Settings,
     catalog: &Catalog,
     speed: Option<f64>,
-) -> Result<(Address, VolumeSpec), String> {
+) -> Result<VolumeSpec, String> {
     let Address::Sold(offer) = address else {
         return Err("a device file has no rates that are sold; change the file".to_owned());
     };
     let mut offer = offer.clone();
-    for (key, value) in pairs {
+    for (key, value) in settings {
         let digits = value.trim_end_matches("MiB/s").trim_end_matches("MiB");
         let number: u64 = digits.parse().map_err(|_| {
             format!("{key}={value} is not a whole number; write for example iops=16000 throughput=500MiB")
@@ -167,6 +173,5 @@ fn changed(
         let _ = super::quicken(&mut resolved.spec, factor);
     }
     blocklab_emulator::forgive_stalls(&mut resolved.spec);
-    let volume = resolved.spec.volumes.swap_remove(0);
-    Ok((address, volume))
+    Ok(resolved.spec.volumes.swap_remove(0))
 }

@@ -29,6 +29,7 @@ impl Served {
         args: &EmulateArgs,
         what: &str,
         volumes: &[Arc<Volume>],
+        commands: Option<&Path>,
         export: impl Fn(usize, &Volume) -> Export,
     ) -> Result<Self> {
         let spin = match args.spin {
@@ -49,7 +50,8 @@ impl Served {
             _ => None,
         };
         if let Some(artifacts) = &mut artifacts {
-            for path in listeners.iter().filter_map(Listener::path) {
+            let sockets = listeners.iter().filter_map(Listener::path);
+            for path in sockets.chain(commands) {
                 // A note that cannot be written leaves a socket to who listens there next.
                 let _ = artifacts.listens_at(path);
             }

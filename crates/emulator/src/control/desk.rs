@@ -10,10 +10,13 @@ use blocklab_units::{Nanos, visible};
 use super::answer::{Answer, CONTROL_FORMAT, FaultState, VolumeState};
 use super::command::{Command, Order};
 use super::templates::Template;
-use crate::{Fault, Harm, Volume};
+use crate::{Fault, Harm, Instance, Volume};
 
-/// What a volume becomes when keys of its address get other values; or why it does not.
-pub type Modify = dyn Fn(usize, &[(String, String)]) -> Result<VolumeSpec, String> + Send + Sync;
+/// A volume with these settings in its address, the last of a key counts; or why it is not sold.
+pub type Modify = dyn Fn(usize, &Settings) -> Result<VolumeSpec, String> + Send + Sync;
+
+/// Keys and values that `set` changed.
+pub type Settings = [(String, String)];
 
 /// A volume that is controlled.
 #[derive(Debug)]
@@ -44,7 +47,15 @@ pub struct Desk {
     clock: Clock,
     began: Nanos,
     modify: Box<Modify>,
-    events: Mutex<Vec<Event>>,
+    done: Mutex<Done>,
+}
+
+/// What was done so far.
+#[derive(Debug)]
+struct Done {
+    events: Vec<Event>,
+    /// Of each volume.
+    settings: Vec<Vec<(String, String)>>,
 }
 
 /// A run keeps no more: each stays in memory and in the Record.
@@ -58,18 +69,42 @@ impl Desk {
     #[must_use]
     pub fn new(volumes: Vec<Controlled>, seed: u64, began: Nanos, modify: Box<Modify>) -> Self {
         let clock = volumes[0].volume.clock();
+        let done = Done {
+            events: Vec::new(),
+            settings: vec![Vec::new(); volumes.len()],
+        };
         Self {
             volumes,
             seed,
             clock,
             began,
             modify,
-            events: Mutex::default(),
+            done: Mutex::new(done),
         }
     }
 
-    fn events(&self) -> MutexGuard<'_, Vec<Event>> {
-        self.events.lock().expect("no panic under this lock")
+    fn done(&self) -> MutexGuard<'_, Done> {
+        self.done.lock().expect("no panic under this lock")
+    }
+
+    /// Whether commands can be carried out one after the other, as far as that can be known before:
+    /// what is in flight, written or detached by then is not.
+    ///
+    /// # Errors
+    /// Why the first one cannot, and what would work.
+    pub fn check(&self, commands: &[Command]) -> Result<(), String> {
+        let mut settings = self.done().settings.clone();
+        let mut check = |command: &Command| {
+            let meant = self.meant(command)?;
+            match &command.order {
+                Order::Set(pairs) => self.modified(&meant, pairs, &mut settings).map(drop),
+                Order::Credits(_) if !self.have_credits(&meant) => Err(self.no_credits(&meant)),
+                _ => Ok(()),
+            }
+        };
+        commands.iter().try_for_each(|command| {
+            check(command).map_err(|why| format!("{}: {why}", visible(&command.text)))
+        })
     }
 
     /// Reads a command, carries it out, and answers.
@@ -95,7 +130,8 @@ impl Desk {
     /// When these volumes cannot do it: what would work.
     pub fn run(&self, command: &Command) -> Result<Answer, String> {
         let meant = self.meant(command)?;
-        let mut events = self.events();
+        let mut done = self.done();
+        let Done { events, settings } = &mut *done;
         if command.action.is_some() && events.len() >= MOST_EVENTS {
             return Err(format!(
                 "{MOST_EVENTS} commands were carried out, and a run keeps no more"
@@ -114,14 +150,14 @@ impl Desk {
         let mut answer = Answer::default();
         match &command.order {
             Order::Status => {}
-            Order::Set(pairs) => self.set(&meant, pairs)?,
+            Order::Set(pairs) => self.set(&meant, pairs, settings)?,
             Order::Credits(share) => self.credits(&meant, command, *share)?,
             order @ (Order::Inject { .. } | Order::Course(_)) => {
                 event.fault = Some(number);
                 event.until = self.inject(&meant, now, number, order);
             }
-            Order::Clear(which) => self.clear(&meant, now, *which, &mut events)?,
-            Order::Attach => self.attach(&meant, now, &mut events)?,
+            Order::Clear(which) => self.clear(&meant, now, *which, events)?,
+            Order::Attach => self.attach(&meant, now, events)?,
             Order::Bitflip { count, range } => {
                 answer.flipped = self.flip(&mut event, *count, *range, number)?;
             }
@@ -135,7 +171,7 @@ impl Desk {
         }
         answer.volumes = meant
             .iter()
-            .map(|index| self.state(*index, &events))
+            .map(|index| self.state(*index, events))
             .collect();
         Ok(answer)
     }
@@ -150,7 +186,7 @@ impl Desk {
         index.map(|index| vec![index]).ok_or_else(|| {
             let all: Vec<_> = names().collect();
             format!(
-                "there is no volume `{}`; there are {}",
+                "there is no volume `{}`; what is served: {}",
                 visible(name),
                 all.join(", ")
             )
@@ -166,20 +202,38 @@ impl Desk {
         names.join(", ")
     }
 
-    fn set(&self, meant: &[usize], pairs: &[(String, String)]) -> Result<(), String> {
-        let modified: Result<Vec<_>, String> = meant
-            .iter()
-            .map(|index| {
-                let spec = (self.modify)(*index, pairs)?;
-                Ok((self.volume(*index).model().ok_or_else(no_model)?, spec))
-            })
-            .collect();
-        for ((instance, part), spec) in modified? {
+    fn set(
+        &self,
+        meant: &[usize],
+        pairs: &Settings,
+        settings: &mut [Vec<(String, String)>],
+    ) -> Result<(), String> {
+        for ((instance, part), spec) in self.modified(meant, pairs, settings)? {
             instance
                 .modify(part, spec)
                 .map_err(|error| error.to_string())?;
         }
         Ok(())
+    }
+
+    /// What the volumes become. If one of them is refused, all keep the settings that they have.
+    fn modified(
+        &self,
+        meant: &[usize],
+        pairs: &Settings,
+        settings: &mut [Vec<(String, String)>],
+    ) -> Result<Vec<((&Instance, usize), VolumeSpec)>, String> {
+        let with = |index: &usize| [&settings[*index], pairs].concat();
+        let all: Vec<_> = meant.iter().map(with).collect();
+        let modified = meant.iter().zip(&all).map(|(index, pairs)| {
+            let spec = (self.modify)(*index, pairs)?;
+            Ok((self.volume(*index).model().ok_or_else(no_model)?, spec))
+        });
+        let modified: Vec<_> = modified.collect::<Result<_, String>>()?;
+        for (index, pairs) in meant.iter().zip(all) {
+            settings[*index] = pairs;
+        }
+        Ok(modified)
     }
 
     fn credits(&self, meant: &[usize], command: &Command, share: f64) -> Result<(), String> {
@@ -195,13 +249,23 @@ impl Desk {
             }
         }
         match found {
-            0 => Err(format!(
-                "{} has no burst bucket to drain or fill, nor has its instance; `set iops=N` \
-                 changes what is provisioned",
-                self.name_all(meant)
-            )),
+            0 => Err(self.no_credits(meant)),
             _ => Ok(()),
         }
+    }
+
+    fn have_credits(&self, meant: &[usize]) -> bool {
+        let models = meant.iter().filter_map(|index| self.volume(*index).model());
+        let mut balances = models.map(|(instance, part)| instance.balances(part));
+        balances.any(|balances| !balances.is_empty())
+    }
+
+    fn no_credits(&self, meant: &[usize]) -> String {
+        format!(
+            "{} has no burst bucket to drain or fill, nor has its instance; `set iops=N` changes \
+             what is provisioned",
+            self.name_all(meant)
+        )
     }
 
     /// Gives when it is over.
@@ -395,7 +459,7 @@ impl Desk {
                 hits: event.fault.map_or(*hits, |number| volume.hits(number)),
             })
         };
-        self.events().iter().filter_map(event).collect()
+        self.done().events.iter().filter_map(event).collect()
     }
 }
 

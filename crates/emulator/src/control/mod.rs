@@ -16,6 +16,6 @@ mod tests;
 
 pub use answer::{Answer, FaultState, VolumeState};
 pub use command::{BadCommand, Command, FLAGS, FlagRow, ROWS, Row};
-pub use desk::{Controlled, Desk, Modify};
+pub use desk::{Controlled, Desk, Modify, Settings};
 pub use socket::{ControlSocket, ask};
 pub use templates::{TEMPLATES, Template};

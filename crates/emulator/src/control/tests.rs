@@ -80,9 +80,15 @@ fn desk(bursts: bool) -> (Desk, Vec<Arc<Volume>>) {
             volume: Arc::clone(volume),
             is_local: index == 1,
         });
-    let modify = move |_, pairs: &[(String, String)]| match &*pairs[0].1 {
-        "2000" => Ok(spec(2000.0, bursts)),
-        _ => Err("not sold".to_owned()),
+    // 4,000 IOPS only for the first one.
+    let modify = move |index, settings: &Settings| {
+        let iops = settings.iter().rev().find(|(key, _)| key == "iops");
+        match (iops.map_or("1000", |(_, value)| value), index) {
+            ("1000", _) => Ok(spec(1000.0, bursts)),
+            ("2000", _) => Ok(spec(2000.0, bursts)),
+            ("4000", 0) => Ok(spec(4000.0, bursts)),
+            _ => Err("not sold".to_owned()),
+        }
     };
     let desk = Desk::new(controlled.collect(), 1, clock.now(), Box::new(modify));
     (desk, volumes)
@@ -168,7 +174,62 @@ fn errors_are_counted_where_they_hit() {
     done(&desk, "fault clear 1");
     assert_eq!(write(&volumes[1], 1), Ok(()));
     assert_eq!(desk.events_of(1)[0].hits, 1, "also when it is over");
-    refused(&desk, "status --volume c", "there are a, b");
+    refused(&desk, "status --volume c", "what is served: a, b");
+}
+
+/// Seconds between the first and the last of a thousand reads that arrive together.
+fn span_of_thousand(volume: &Volume) -> f64 {
+    let due: Vec<_> = (0..1000)
+        .map(|_| {
+            let ticket = volume.admit(Direction::Read, 0, 4096);
+            let due = ticket.due;
+            volume.abandon(ticket);
+            due
+        })
+        .collect();
+    due[999].since(due[0]).as_secs_f64()
+}
+
+/// `set iops=4000` was refused for the second volume; the next `set` of another key on the first
+/// one alone gave it the 4,000 IOPS too.
+#[test]
+fn settings_that_one_volume_refuses_change_none() {
+    let (desk, volumes) = desk(false);
+    refused(&desk, "set iops=4000", "not sold");
+    done(&desk, "set throughput=1 --volume a");
+    let span = span_of_thousand(&volumes[0]);
+    assert!((0.99..1.0).contains(&span), "{span}");
+    done(&desk, "set iops=2000 --volume a");
+    done(&desk, "set throughput=2 --volume a");
+    let span = span_of_thousand(&volumes[0]);
+    assert!((0.49..0.5).contains(&span), "another key leaves it: {span}");
+}
+
+/// What `--at 1h` had no volume, bucket or rate for was a warning after an hour.
+#[test]
+fn commands_of_a_later_moment_are_checked_and_not_carried_out() {
+    let (desk, volumes) = desk(false);
+    let check = |lines: &[&str]| {
+        let commands: Vec<Command> = lines.iter().map(|it| it.parse().expect(it)).collect();
+        desk.check(&commands)
+    };
+    for (line, words) in [
+        ("fault stall 5s --volume c", "no volume `c`"),
+        ("credits drain", "no burst bucket"),
+        ("set iops=3", "not sold"),
+    ] {
+        let error = check(&["status", line]).expect_err(line);
+        assert!(error.contains(line) && error.contains(words), "{error}");
+    }
+    // The first one makes the second one possible, or not.
+    check(&[
+        "set iops=4000 --volume a",
+        "set throughput=1",
+        "fault attach",
+    ])
+    .expect("sold");
+    assert_eq!(desk.events_of(0), []);
+    assert!(span_of_thousand(&volumes[0]) > 0.9, "nothing was set");
 }
 
 #[test]
@@ -178,15 +239,8 @@ fn rates_and_credits_change_where_there_are_any() {
     refused(&rates, "set iops=3", "not sold");
     assert_eq!(rates.events_of(0), [], "nothing was done");
     done(&rates, "set iops=2000");
-    // From now on every half millisecond, once the request that is free has gone.
-    let burst: Vec<_> = (0..1000)
-        .map(|_| volumes[0].admit(Direction::Read, 0, 4096))
-        .collect();
-    let span = burst[999].due.since(burst[0].due).as_secs_f64();
+    let span = span_of_thousand(&volumes[0]);
     assert!((0.49..0.5).contains(&span), "{span}");
-    for ticket in burst {
-        volumes[0].abandon(ticket);
-    }
     let (bursting, _) = desk(true);
     let left = |line| done(&bursting, line).volumes[0].balances[0].1;
     assert!(left("credits drain --volume a") < 1e5);
