@@ -288,8 +288,25 @@ fn mistakes_are_refused_in_a_line_that_says_what_would_work() {
         "is no socket",
     );
     check("gp3:1GiB --nbd unix:s --at soon status", "a time such as");
+    check("gp3:1GiB --nbd unix:s --at -1s status", "a time such as");
+    check("gp2:1GiB --nbd unix:s --speed -1", "from 1 to");
+    check("gp3:1GiB --nbd unix:no/s", "make it (mkdir)");
+    check("gp3:1GiB --nbd unix:s --memory-limit 0", "--read-only");
+    check("gp3:1GiB --nbd unix:s --backing=", "the path of a file");
     check("gp3:1GiB --nbd unix:s --at 1s stal", "did you mean stall?");
     check("standard:1GiB --nbd unix:s", "standard");
+    let planned = |command: &str, words: &str| {
+        let arguments = [
+            "emulate", "gp3:1GiB", "--nbd", "unix:s", "--at", "1h", command,
+        ];
+        let refused = lab.blocklab(arguments);
+        assert_eq!(refused.code, Some(2), "{command}: {}", refused.err);
+        assert!(refused.err.contains(words), "{command}: {}", refused.err);
+        assert_eq!(refused.err.lines().count(), 1, "{}", refused.err);
+    };
+    planned("credits drain", "no burst bucket");
+    planned("set iops=999999", "allows at most");
+    planned("fault stall 5s --volume log", "no volume `log`");
     check(
         "gp3:1GiB --backing photo.jpg --nbd unix:s",
         "name a new file",

@@ -77,11 +77,11 @@ pub struct EmulateArgs {
     #[arg(long)]
     pub size: Option<Bytes>,
     /// Where written data is kept: `memory`, or a sparse FILE (further volumes: FILE.2 ...)
-    #[arg(long, value_name = "memory|FILE", default_value = "memory")]
+    #[arg(long, value_name = "memory|FILE", default_value = "memory", value_parser = backing)]
     pub backing: String,
     /// Memory limit for written data (default: half of the machine's); writes beyond it fail with
     /// ENOSPC
-    #[arg(long, value_name = "SIZE")]
+    #[arg(long, value_name = "SIZE", value_parser = memory_limit)]
     pub memory_limit: Option<Bytes>,
     /// Refuse everything that writes
     #[arg(long)]
@@ -97,13 +97,13 @@ pub struct EmulateArgs {
     #[arg(long, conflicts_with = "tls_certificates")]
     pub insecure: bool,
     /// Divide the capacity of burst buckets by this; rates stay
-    #[arg(long, value_name = "FACTOR", value_parser = speed)]
+    #[arg(long, value_name = "FACTOR", value_parser = speed, allow_negative_numbers = true)]
     pub speed: Option<f64>,
     /// Take commands of `blocklab emulate-ctl` at unix:PATH
     #[arg(long, value_name = "unix:PATH")]
     pub control: Option<String>,
     /// Carry out a command of `blocklab emulate-ctl` this long after the start (repeatable)
-    #[arg(long, num_args = 2, value_names = ["TIME", "COMMAND"])]
+    #[arg(long, num_args = 2, value_names = ["TIME", "COMMAND"], allow_hyphen_values = true)]
     pub at: Vec<String>,
     /// Busy-wait for the last microseconds before a reply
     #[arg(long, value_name = "WHEN", default_value = "auto")]
@@ -179,4 +179,20 @@ fn speed(text: &str) -> Result<f64, String> {
     let factor = text.parse().ok();
     let sound = factor.filter(|factor: &f64| (1.0..=1e6).contains(factor));
     sound.ok_or_else(|| "it must be a number from 1 to 1,000,000".to_owned())
+}
+
+/// Room for a page at least.
+fn memory_limit(text: &str) -> Result<Bytes, String> {
+    let limit: Bytes = text.parse().map_err(|error| format!("{error}"))?;
+    match limit.0 {
+        0..4096 => Err("it must be 4KiB at least; --read-only refuses all writes".to_owned()),
+        _ => Ok(limit),
+    }
+}
+
+fn backing(text: &str) -> Result<String, String> {
+    match text {
+        "" => Err("write `memory`, or the path of a file".to_owned()),
+        text => Ok(text.to_owned()),
+    }
 }

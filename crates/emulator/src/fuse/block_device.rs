@@ -23,6 +23,12 @@ pub enum BlockError {
          --fuse DIR or --nbd"
     )]
     NoLoop,
+    /// A container whose root is not the machine's.
+    #[error(
+        "this process may not use loop devices; a container has to be given /dev/loop-control, \
+         the devices /dev/loop* and CAP_SYS_ADMIN, or use --fuse DIR or --nbd"
+    )]
+    NotAllowed,
     /// A container, say, which does not see all of the machine.
     #[error(
         "{0} is not there; a container has to be given the devices /dev/loop*, or use --fuse DIR \
@@ -105,6 +111,7 @@ impl BlockDevice {
         may_make()?;
         let system = |error: io::Error| match error.raw_os_error() {
             Some(libc::ENODEV | libc::ENXIO) => BlockError::NoLoop,
+            Some(libc::EPERM | libc::EACCES) => BlockError::NotAllowed,
             _ => BlockError::System {
                 file: file.to_owned(),
                 error,

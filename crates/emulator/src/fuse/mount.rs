@@ -21,6 +21,15 @@ pub enum MountError {
          --nbd"
     )]
     NoFuse,
+    /// A container, say.
+    #[error(
+        "this process may not {what}; a container has to be given /dev/fuse and the right to \
+         mount (CAP_SYS_ADMIN), or serve with --nbd"
+    )]
+    NotAllowed {
+        /// What it may not do.
+        what: &'static str,
+    },
     /// No folder.
     #[error("{0} is not there; make it (mkdir), or name another folder")]
     Missing(PathBuf),
@@ -133,6 +142,9 @@ impl Place {
     fn mount_as_root(&self, source: &str, read_only: bool) -> Result<OwnedFd, MountError> {
         let device = open_device().map_err(|error| match error.raw_os_error() {
             Some(libc::ENOENT | libc::ENODEV | libc::ENXIO) => MountError::NoFuse,
+            Some(libc::EPERM | libc::EACCES) => MountError::NotAllowed {
+                what: "open /dev/fuse",
+            },
             _ => self.refused(error),
         })?;
         let fd = device.as_raw_fd();
@@ -152,10 +164,14 @@ impl Place {
         };
         match done {
             0 => Ok(device),
-            _ => Err(match io::Error::last_os_error() {
-                error if error.raw_os_error() == Some(libc::ENODEV) => MountError::NoFuse,
-                error => self.refused(error),
-            }),
+            _ => {
+                let error = io::Error::last_os_error();
+                Err(match error.raw_os_error() {
+                    Some(libc::ENODEV) => MountError::NoFuse,
+                    Some(libc::EPERM | libc::EACCES) => MountError::NotAllowed { what: "mount" },
+                    _ => self.refused(error),
+                })
+            }
         }
     }
 

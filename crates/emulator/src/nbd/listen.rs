@@ -39,6 +39,9 @@ pub enum ListenError {
     /// Something that is no socket.
     #[error("{0} exists and is no socket; name a path at which there is nothing")]
     NoSocket(PathBuf),
+    /// No folder for it.
+    #[error("{0} is not there; make it (mkdir), or name a path in another folder")]
+    NoFolder(PathBuf),
     /// Longer than the kernel takes.
     #[error("{0} is too long for a unix socket, whose path has at most 107 bytes")]
     TooLong(PathBuf),
@@ -193,6 +196,7 @@ fn unix(path: &Path, access: Access) -> Result<Listener, ListenError> {
     let socket = bind(path).map_err(|error| match error.raw_os_error() {
         Some(libc::ENAMETOOLONG) => ListenError::TooLong(path.to_owned()),
         Some(libc::EADDRINUSE) => ListenError::InUse(address.clone()),
+        Some(libc::ENOENT) => ListenError::NoFolder(path.parent().unwrap_or(path).to_owned()),
         _ => system(error),
     })?;
     let whole = std::path::absolute(path).map_err(system)?;
@@ -304,6 +308,16 @@ mod tests {
             Listener::new(&Address::Unix(path.clone()), Access::Local).expect_err("no socket");
         assert!(matches!(refused, ListenError::NoSocket(_)), "{refused}");
         assert_eq!(fs::read(&path).expect("there"), b"a file");
+    }
+
+    #[test]
+    fn a_folder_that_is_not_there_is_named() {
+        let address = Address::Unix("/nowhere/at/all".into());
+        let refused = Listener::new(&address, Access::Local).expect_err("no folder");
+        assert!(
+            refused.to_string().starts_with("/nowhere/at is not there"),
+            "{refused}"
+        );
     }
 
     #[test]
