@@ -1,6 +1,6 @@
 //! Things that went wrong: operations that failed, runs that ended early, sums that do not match.
 
-use blocklab_record::{ErrorKind, Status, Stopped};
+use blocklab_record::{ErrorKind, Origin, Status, Stopped};
 use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::errno;
 
@@ -105,7 +105,14 @@ pub(super) fn failed_operations(cases: &Cases<'_>) -> Vec<Finding> {
             hits.push((case.name, hit));
         }
     }
+    let served = cases.record.origin == Origin::Emulated;
     let advice = |kind| match kind {
+        ErrorKind::Errno(errno::ENOSPC) if served => {
+            "Raise --memory-limit, or use --backing FILE on a disk with room."
+        }
+        ErrorKind::Errno(errno::EIO) if served => {
+            "Without an injected fault, look into the kernel's log for the disk of --backing."
+        }
         ErrorKind::Errno(errno::ENOSPC) => "Free space on the target, or use a smaller --size.",
         ErrorKind::Errno(errno::EIO) => {
             "Look into the kernel's log: the device or the path to it is faulty."
@@ -256,6 +263,23 @@ mod tests {
             "a and b: 8 write operations failed with ENOSPC (No space left on device)."
         );
         assert_eq!(assess(&record).rows[0].errors, 8);
+    }
+
+    /// A served volume that reached its memory limit was to get a smaller --size or free space.
+    #[test]
+    fn a_served_volume_without_room_needs_memory_or_a_file() {
+        let mut record = record(&[Sketch::named("a")]);
+        record.origin = Origin::Emulated;
+        record.measurements[0].jobs[0].errors = vec![ErrorCount {
+            kind: ErrorKind::Errno(errno::ENOSPC),
+            message: "No space left on device".to_owned(),
+            direction: Direction::Write,
+            count: 1,
+            first_at_ns: 1,
+            first_offset: 0,
+        }];
+        let advice = the(&record, "failed-operations").advice;
+        assert!(advice.is_some_and(|it| it.contains("--memory-limit")));
     }
 
     #[test]
